@@ -1,0 +1,360 @@
+//! Which clock a packet was read from, and where that puts it on trace time
+//! (rules C4–C6, S4, T, D1).
+
+use rustc_hash::FxHashMap;
+use timebase_resolver::{
+    Clock, ClockGraph, ClockId, MachineId, Reading, Rejected, SeqId, SnapshotId, Source, Unresolved,
+};
+use timebase_wire::packet::{Header, PacketType};
+use timebase_wire::proto::ClockSnapshot;
+
+use crate::rows::{ClockUse, Placement};
+use crate::sequence::Sequence;
+
+/// The sequence that the tracing service itself writes to (rule V2).
+const SERVICE_SEQUENCE: u32 = 1;
+
+/// The clocks of a trace while it is read.
+#[derive(Debug)]
+pub(crate) struct Clocks {
+    pub graph: ClockGraph,
+    /// Rule T1.
+    trace_time: Clock,
+    /// Whether a packet was converted to it, so that it cannot change.
+    settled: bool,
+    /// Rule T2; 0 while there is none.
+    default_clock: u32,
+    uses: FxHashMap<Clock, u64>,
+    last_use: Option<ClockUse>,
+}
+
+/// A snapshot that was accepted.
+#[derive(Debug)]
+pub(crate) struct Accepted {
+    pub id: SnapshotId,
+    pub source: Source,
+    /// Its readings, and the trace time of each (rule N6).
+    pub readings: Vec<(Reading, Option<i64>)>,
+    /// Where that puts the packet (rule D3).
+    pub ts: Option<i64>,
+    /// Why the first reading could not be converted.
+    pub unresolved: Option<Unresolved>,
+    /// A primary clock that came too late or cannot be one (rule T1).
+    pub ignored_primary: Option<i32>,
+}
+
+impl Clocks {
+    pub fn new() -> Self {
+        Clocks {
+            graph: ClockGraph::new(),
+            trace_time: Clock::BOOTTIME,
+            settled: false,
+            default_clock: 0,
+            uses: FxHashMap::default(),
+            last_use: None,
+        }
+    }
+
+    /// The clock that `packet.ts` is on (rules T1, T3).
+    pub fn trace_time(&self) -> Clock {
+        self.trace_time
+    }
+
+    /// How many packets use each clock.
+    pub fn uses(&mut self) -> &FxHashMap<Clock, u64> {
+        self.settle_use();
+        &self.uses
+    }
+
+    fn settle_use(&mut self) {
+        if let Some(last) = self.last_use.take() {
+            *self.uses.entry(last.clock).or_default() += last.packets;
+        }
+    }
+
+    fn count_use(&mut self, clock: Clock) {
+        match &mut self.last_use {
+            // Consecutive packets mostly use one clock.
+            Some(last) if last.clock == clock => last.packets += 1,
+            _ => {
+                self.settle_use();
+                self.last_use = Some(ClockUse { clock, packets: 1 });
+            }
+        }
+    }
+
+    /// Places a packet in time, with the snapshots seen until now (rule D1).
+    pub fn place(&mut self, header: &Header<'_>, sequence: &mut Sequence) -> Placement {
+        let lost = header.needs_state() && !sequence.is_valid();
+        let Some(timestamp) = header.timestamp else {
+            return Placement {
+                unresolved: lost.then_some(Unresolved::IncrementalStateLost),
+                ..Placement::default()
+            };
+        };
+        let choice = self.choose(header, sequence);
+        if lost {
+            let clock_id = choice.clock_id();
+            if let Some(id) = clock_id {
+                self.count_use(clock_of(header, id));
+            }
+            return Placement {
+                clock_id,
+                unresolved: Some(Unresolved::IncrementalStateLost), // S4
+                ..Placement::default()
+            };
+        }
+        match choice {
+            Choice::TraceTime => self.as_trace_time(timestamp),
+            Choice::Clock(id) => self.read(header, sequence, id, timestamp, true),
+            Choice::ChromeMonotonic => {
+                let placement =
+                    self.read(header, sequence, ClockId::MONOTONIC.get(), timestamp, false);
+                if placement.ts.is_none() {
+                    return self.as_trace_time(timestamp);
+                }
+                self.count_use(clock_of(header, ClockId::MONOTONIC.get()));
+                placement
+            }
+        }
+    }
+
+    /// Rules C4 and C6.
+    fn choose(&self, header: &Header<'_>, sequence: &Sequence) -> Choice {
+        let own = header.timestamp_clock_id;
+        let named = if own != 0 {
+            own
+        } else {
+            sequence.default_clock()
+        };
+        match header.packet_type() {
+            Some(PacketType::CHROME_EVENTS | PacketType::CHROME_METADATA)
+                if named == 0 || named == ClockId::MONOTONIC.get() =>
+            {
+                Choice::ChromeMonotonic
+            }
+            Some(PacketType::SERVICE_EVENT) if own == 0 => Choice::Clock(ClockId::BOOTTIME.get()),
+            _ if named != 0 => Choice::Clock(named),
+            _ if self.default_clock != 0 => Choice::Clock(self.default_clock),
+            _ => Choice::TraceTime,
+        }
+    }
+
+    /// A timestamp that is taken as trace time, and so as a reading of it.
+    fn as_trace_time(&mut self, timestamp: u64) -> Placement {
+        self.count_use(self.trace_time);
+        let ts = i64::try_from(timestamp).ok();
+        Placement {
+            ts,
+            clock_id: Some(self.trace_time.id.get()),
+            clock_ts: ts,
+            unresolved: ts.is_none().then_some(Unresolved::Overflow),
+        }
+    }
+
+    /// A reading of a clock. It advances an incremental clock (rule V5).
+    fn read(
+        &mut self,
+        header: &Header<'_>,
+        sequence: &mut Sequence,
+        id: u32,
+        timestamp: u64,
+        count: bool,
+    ) -> Placement {
+        let clock = clock_of(header, id);
+        if count {
+            self.count_use(clock);
+        }
+        let (unit, ticks) = match self.graph.domain(clock) {
+            Some(domain) if domain.incremental => {
+                let ticks = sequence
+                    .accumulated(id)
+                    .map(|last| last.saturating_add(timestamp.into()));
+                if let Some(ticks) = ticks {
+                    sequence.set_accumulated(id, ticks);
+                }
+                (domain.unit, ticks)
+            }
+            Some(domain) => (domain.unit, Some(timestamp.into())),
+            None => (1, Some(timestamp.into())),
+        };
+        let clock_ts = ticks.and_then(|ticks| i64::try_from(ticks).ok());
+        let result = match (ticks, clock_ts) {
+            _ if clock.lacks_sequence() => Err(Unresolved::NoSequenceId),
+            (None, _) => Err(Unresolved::NoBase),
+            (Some(_), None) => Err(self.overflow(clock)),
+            (Some(_), Some(ticks)) => self.to_trace_time(clock, ticks, unit),
+        };
+        self.settled |= result.is_ok();
+        Placement {
+            ts: result.ok(),
+            clock_id: Some(id),
+            clock_ts,
+            unresolved: result.err(),
+        }
+    }
+
+    /// Converts a reading in the clock's own unit (rule V4).
+    pub fn to_trace_time(
+        &mut self,
+        clock: Clock,
+        ticks: i64,
+        unit: i64,
+    ) -> Result<i64, Unresolved> {
+        match ticks.checked_mul(unit) {
+            Some(value) => self.graph.convert(clock, value, self.trace_time),
+            None => Err(self.overflow(clock)),
+        }
+    }
+
+    /// The reason for a reading that does not fit: that there is no way for any
+    /// reading of its clock comes first.
+    pub fn overflow(&mut self, clock: Clock) -> Unresolved {
+        let reason = self.graph.why_unresolved(clock, 0, self.trace_time);
+        reason.unwrap_or(Unresolved::Overflow)
+    }
+
+    /// The clock and the reading of a `clock_snapshot` packet's own timestamp,
+    /// which does not advance the clock (rule V5).
+    pub fn own_reading(&mut self, header: &Header<'_>, sequence: &Sequence) -> Placement {
+        let Some(timestamp) = header.timestamp else {
+            return Placement::default();
+        };
+        let Some(id) = self.choose(header, sequence).clock_id() else {
+            return Placement::default();
+        };
+        let clock = clock_of(header, id);
+        self.count_use(clock);
+        let incremental = self
+            .graph
+            .domain(clock)
+            .is_some_and(|domain| domain.incremental);
+        let ticks = if incremental {
+            sequence
+                .accumulated(id)
+                .map(|last| last.saturating_add(timestamp.into()))
+        } else {
+            Some(timestamp.into())
+        };
+        Placement {
+            clock_id: Some(id),
+            clock_ts: ticks.and_then(|ticks| i64::try_from(ticks).ok()),
+            ..Placement::default()
+        }
+    }
+
+    /// Adds a snapshot (rules N, T, V5).
+    ///
+    /// # Errors
+    ///
+    /// [`Rejected`]; nothing is changed then (rule N1).
+    pub fn add_snapshot(
+        &mut self,
+        snapshot: &ClockSnapshot,
+        header: &Header<'_>,
+        sequence: &mut Sequence,
+    ) -> Result<Accepted, Rejected> {
+        let readings = snapshot
+            .clocks
+            .iter()
+            .map(|clock| {
+                Reading::new(
+                    clock_of(header, clock.clock_id()),
+                    clock.timestamp(),
+                    clock.unit_multiplier_ns(),
+                    clock.is_incremental(),
+                )
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        let source = match header.trusted_packet_sequence_id {
+            SERVICE_SEQUENCE => Source::Service,
+            _ => Source::Writer,
+        };
+        let host = header.machine_id == MachineId::HOST.0;
+        let named = snapshot.primary_trace_clock();
+        let primary = primary_clock(named).filter(|_| host);
+        let trace_time = primary.filter(|_| !self.settled).unwrap_or(self.trace_time);
+        let id = self
+            .graph
+            .add_snapshot(source, &readings, Some(trace_time))?;
+
+        self.trace_time = trace_time;
+        if let Some(primary) = primary {
+            self.default_clock = primary.id.get();
+        } else if host
+            && self.default_clock == 0
+            && readings
+                .iter()
+                .any(|reading| reading.clock == Clock::BOOTTIME)
+        {
+            self.default_clock = ClockId::BOOTTIME.get();
+        }
+        for (reading, recorded) in readings.iter().zip(&snapshot.clocks) {
+            if reading.incremental {
+                sequence.set_accumulated(reading.clock.id.get(), recorded.timestamp().into());
+            }
+        }
+        let (readings, unresolved) = self.place_readings(readings);
+        let ts = readings.first().and_then(|&(_, ts)| ts);
+        self.settled |= ts.is_some();
+        Ok(Accepted {
+            id,
+            source,
+            ts,
+            unresolved: unresolved.filter(|_| ts.is_none()),
+            readings,
+            ignored_primary: (named != 0 && host && primary != Some(trace_time)).then_some(named),
+        })
+    }
+
+    /// Rule N6: the trace time of each reading, and why the first has none of
+    /// its own.
+    pub fn place_readings(
+        &mut self,
+        readings: Vec<Reading>,
+    ) -> (Vec<(Reading, Option<i64>)>, Option<Unresolved>) {
+        let times: Vec<Result<i64, Unresolved>> = readings
+            .iter()
+            .map(|reading| {
+                self.graph
+                    .convert(reading.clock, reading.value, self.trace_time)
+            })
+            .collect();
+        let other = times.iter().find_map(|time| time.ok());
+        let unresolved = times.first().and_then(|time| time.err());
+        let times = times.into_iter().map(|time| time.ok().or(other));
+        (readings.into_iter().zip(times).collect(), unresolved)
+    }
+}
+
+enum Choice {
+    Clock(u32),
+    ChromeMonotonic,
+    TraceTime,
+}
+
+impl Choice {
+    fn clock_id(&self) -> Option<u32> {
+        match self {
+            Choice::Clock(id) => Some(*id),
+            Choice::ChromeMonotonic => Some(ClockId::MONOTONIC.get()),
+            Choice::TraceTime => None,
+        }
+    }
+}
+
+/// The clock that a number means on this packet (rule C2).
+fn clock_of(header: &Header<'_>, id: u32) -> Clock {
+    Clock::new(
+        MachineId(header.machine_id),
+        ClockId(id),
+        SeqId(header.trusted_packet_sequence_id),
+    )
+}
+
+/// The clock that a snapshot names as primary, if it can be one for a trace.
+fn primary_clock(named: i32) -> Option<Clock> {
+    let id = u32::try_from(named).ok().filter(|&id| id != 0)?;
+    let clock = Clock::host(id);
+    (!clock.lacks_sequence()).then_some(clock)
+}

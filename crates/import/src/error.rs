@@ -1,0 +1,78 @@
+//! What can go wrong with an import, told so that the user knows what to do.
+
+use std::io;
+use std::path::PathBuf;
+
+/// Why there is no database.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)] // the messages say it
+pub enum Error {
+    #[error("cannot open {source_name}: {error}")]
+    Open {
+        source_name: String,
+        error: io::Error,
+    },
+    #[error("{path} is a directory; name a trace file, or - for standard input", path = path.display())]
+    Directory { path: PathBuf },
+    #[error("reading {source_name} failed after {offset} bytes: {error}")]
+    Read {
+        source_name: String,
+        offset: u64,
+        error: io::Error,
+    },
+    #[error("{source_name} is empty; a trace has at least one packet")]
+    Empty { source_name: String },
+    #[error(
+        "{source_name} is a SQLite database already; ask it with `timebase query` or `timebase shell`"
+    )]
+    IsDatabase { source_name: String },
+    #[error(
+        "{source_name} is not a Perfetto trace: {why}. Expected is a protobuf trace \
+         (.pftrace, .perfetto-trace), as it is or compressed with gzip or zstd"
+    )]
+    NotATrace { source_name: String, why: String },
+    #[error(
+        "{source_name} is damaged: {why}. Without --strict, what can be read of it is imported"
+    )]
+    Damaged { source_name: String, why: String },
+    #[error("{path} exists; name another file with -o, or replace it with --force", path = path.display())]
+    Exists { path: PathBuf },
+    #[error("{path} is no SQLite database, so it is not replaced; name another file with -o", path = path.display())]
+    NotReplaceable { path: PathBuf },
+    #[error(
+        "{path} is in use, or was not closed properly ({beside} exists); close the programs that \
+         use it, or open it once with SQLite",
+        path = path.display(), beside = beside.display()
+    )]
+    InUse { path: PathBuf, beside: PathBuf },
+    #[error("cannot create {path}: {error}", path = path.display())]
+    Create { path: PathBuf, error: io::Error },
+    #[error("no space left to write {path}; nothing was changed. Free some, or name another place with -o", path = path.display())]
+    DiskFull { path: PathBuf },
+    #[error("writing {path} failed: {error}; nothing was changed", path = path.display())]
+    Write {
+        path: PathBuf,
+        error: rusqlite::Error,
+    },
+    #[error("interrupted; nothing was changed")]
+    Cancelled,
+    #[error("{path} is a SQLite database, but not one that timebase made", path = path.display())]
+    ForeignDatabase { path: PathBuf },
+    #[error(
+        "{path} has the database layout {found}, and this version of timebase reads {expected}; \
+         import the trace again",
+        path = path.display()
+    )]
+    SchemaVersion {
+        path: PathBuf,
+        found: i64,
+        expected: i64,
+    },
+    #[error("{path} cannot be read as a database: {error}", path = path.display())]
+    Unreadable {
+        path: PathBuf,
+        error: rusqlite::Error,
+    },
+    #[error("the import stopped unexpectedly; please report this, with the trace if you can")]
+    Stopped,
+}

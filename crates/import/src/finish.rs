@@ -1,0 +1,202 @@
+//! What is known only when the whole trace is read: clocks, their mappings,
+//! sequences, counters.
+
+use rusqlite::{Connection, params};
+use timebase_resolver::{Clock, ClockId, MachineId, SeqId, Step, builtin_name};
+
+use crate::clocks::Clocks;
+use crate::decoder::Decoder;
+
+const FINISH: &str = include_str!("../../../schema/finish.sql");
+
+const INSERT_STEP: &str = "INSERT OR IGNORE INTO clock_step (machine_id, clock_id, seq_id, \
+     to_clock_id, start_value, end_value, offset) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+
+/// All clocks, in the order of rule V3: those of snapshots and those that only
+/// packets name.
+fn all_clocks(clocks: &mut Clocks) -> Vec<Clock> {
+    let mut all: Vec<Clock> = clocks.uses().keys().copied().collect();
+    all.extend(clocks.graph.domains().iter().map(|domain| domain.clock));
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// Fills the table `clock`; tells how many there are.
+pub(crate) fn clocks(conn: &Connection, clocks: &mut Clocks) -> rusqlite::Result<u64> {
+    let mut insert = conn.prepare(
+        "INSERT INTO clock VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+    )?;
+    let all = all_clocks(clocks);
+    for &clock in &all {
+        let packets = clocks.uses().get(&clock).copied().unwrap_or(0);
+        let path = clocks.graph.path(clock, Clock::BOOTTIME).ok();
+        let text = path.as_ref().map(|path| {
+            let names: Vec<String> = path.iter().map(Clock::to_string).collect();
+            names.join(" → ")
+        });
+        let domain = clocks.graph.domain(clock);
+        insert.execute(params![
+            clock.machine.0,
+            clock.id.get(),
+            clock.seq.0,
+            builtin_name(clock.id.get()),
+            clock.id.scope().name(),
+            domain.map_or(1, |domain| domain.unit),
+            domain.is_some_and(|domain| domain.incremental),
+            domain.is_none_or(|domain| domain.monotonic),
+            domain.map_or(0, |domain| domain.snapshots as i64),
+            domain.map(|domain| domain.first_value),
+            domain.map(|domain| domain.last_value),
+            packets as i64,
+            text,
+            path.map(|path| path.len().saturating_sub(1) as i64),
+        ])?;
+    }
+    Ok(all.len() as u64)
+}
+
+/// Fills the table behind `clock_mapping`.
+///
+/// A clock of several hops has a row for every step of every clock it passes,
+/// so 10,000 clocks over a MONOTONIC of 1,000 snapshots would have ten million
+/// rows. Where the mappings are that large together (the clock graph then
+/// shares what is common), the clocks of several hops get only the steps that
+/// readings of their packets fall in; those of one hop are always whole. The
+/// alternative, a view that composes the hops in SQL, made every JOIN compute
+/// the ten million rows.
+pub(crate) fn mappings(conn: &Connection, clocks: &mut Clocks) -> rusqlite::Result<bool> {
+    let mut insert = conn.prepare(INSERT_STEP)?;
+    let all = all_clocks(clocks);
+    let mut targets = vec![Clock::BOOTTIME];
+    if clocks.trace_time() != Clock::BOOTTIME {
+        targets.push(clocks.trace_time());
+    }
+    let mut whole = true;
+    for &to in &targets {
+        let mut fits = true;
+        for &from in &all {
+            fits &= clocks
+                .graph
+                .mapping(from, to)
+                .map_or(true, |mapping| mapping.as_flat().is_some());
+        }
+        for &from in &all {
+            let one_hop = clocks
+                .graph
+                .path(from, to)
+                .is_ok_and(|path| path.len() <= 2);
+            let Ok(mapping) = clocks.graph.mapping(from, to) else {
+                continue;
+            };
+            if let Some(steps) = mapping.as_flat().filter(|_| fits || one_hop) {
+                for step in steps.steps() {
+                    insert_step(&mut insert, from, to, step)?;
+                }
+            }
+        }
+        if !fits {
+            used_steps(conn, clocks, to)?;
+            whole = false;
+        }
+    }
+    Ok(whole)
+}
+
+fn insert_step(
+    insert: &mut rusqlite::Statement<'_>,
+    from: Clock,
+    to: Clock,
+    step: Step,
+) -> rusqlite::Result<()> {
+    let Some(offset) = step.offset else {
+        return Ok(()); // these values overflow (rule V6): there is no such row
+    };
+    insert.execute(params![
+        from.machine.0,
+        from.id.get(),
+        from.seq.0,
+        to.id.get(),
+        step.start.unwrap_or(i64::MIN),
+        step.end.unwrap_or(i64::MAX),
+        offset,
+    ])?;
+    Ok(())
+}
+
+/// The steps that readings of packets fall in, for clocks of several hops.
+fn used_steps(conn: &Connection, clocks: &mut Clocks, to: Clock) -> rusqlite::Result<()> {
+    let mut insert = conn.prepare(INSERT_STEP)?;
+    let mut select = conn.prepare(
+        "SELECT DISTINCT p.machine_id, p.clock_id, c.seq_id, p.clock_ts, c.unit_multiplier_ns \
+         FROM packet AS p JOIN clock AS c \
+           ON c.machine_id = p.machine_id AND c.clock_id = p.clock_id \
+          AND c.seq_id = CASE WHEN p.clock_id BETWEEN 64 AND 127 THEN p.seq_id ELSE 0 END \
+         WHERE p.clock_ts IS NOT NULL AND c.hops > 1 \
+         ORDER BY 1, 2, 3, 4",
+    )?;
+    let mut rows = select.query([])?;
+    let mut last: Option<(Clock, Step)> = None;
+    while let Some(row) = rows.next()? {
+        let clock = Clock::new(
+            MachineId(row.get(0)?),
+            ClockId(row.get(1)?),
+            SeqId(row.get(2)?),
+        );
+        let (ticks, unit): (i64, i64) = (row.get(3)?, row.get(4)?);
+        let Some(value) = ticks.checked_mul(unit) else {
+            continue;
+        };
+        let inside = last
+            .is_some_and(|(other, step)| other == clock && step.end.is_none_or(|end| value < end));
+        if !inside && let Ok(mapping) = clocks.graph.mapping(clock, to) {
+            let step = mapping.at(value);
+            insert_step(&mut insert, clock, to, step)?;
+            last = Some((clock, step));
+        }
+    }
+    Ok(())
+}
+
+/// Fills the table `sequence`; tells how many there are.
+pub(crate) fn sequences(conn: &Connection, decoder: &Decoder) -> rusqlite::Result<u64> {
+    let mut insert =
+        conn.prepare("INSERT INTO sequence VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")?;
+    let mut count = 0;
+    for sequence in decoder.sequences.iter() {
+        insert.execute(params![
+            sequence.id,
+            sequence.machine_id,
+            sequence.uid,
+            sequence.pid,
+            sequence.packets as i64,
+            sequence.losses as i64,
+            sequence.first_ts,
+            sequence.last_ts,
+        ])?;
+        count += 1;
+    }
+    Ok(count)
+}
+
+/// Adds a counter.
+pub(crate) fn stat(conn: &Connection, name: &str, value: u64) -> rusqlite::Result<()> {
+    let value = i64::try_from(value).unwrap_or(i64::MAX);
+    conn.execute("INSERT INTO stats VALUES (?1, ?2)", params![name, value])?;
+    Ok(())
+}
+
+/// Adds a fact about the trace or the import.
+pub(crate) fn metadata(
+    conn: &Connection,
+    name: &str,
+    value: impl rusqlite::ToSql,
+) -> rusqlite::Result<()> {
+    conn.execute("INSERT INTO metadata VALUES (?1, ?2)", params![name, value])?;
+    Ok(())
+}
+
+/// Makes the indexes and views.
+pub(crate) fn indexes_and_views(conn: &Connection) -> rusqlite::Result<()> {
+    conn.execute_batch(FINISH)
+}

@@ -1,0 +1,132 @@
+//! The state of packet sequences (rules S), and the readings of their
+//! incremental clocks (rule V5).
+
+use rustc_hash::FxHashMap;
+use timebase_wire::packet::Header;
+
+/// What is known of one sequence (rule S5).
+#[derive(Debug, Default)]
+pub(crate) struct Sequence {
+    pub machine_id: u32,
+    pub id: u32,
+    pub uid: Option<i32>,
+    pub pid: Option<i32>,
+    pub packets: u64,
+    pub losses: u64,
+    pub first_ts: Option<i64>,
+    pub last_ts: Option<i64>,
+    valid: bool,
+    default_clock: u32,
+    /// The last readings of its incremental clocks, in their own units.
+    accumulated: Vec<(u32, u128)>,
+}
+
+impl Sequence {
+    /// Applies what a packet says of its sequence. `default_clock` is that of
+    /// its `trace_packet_defaults`, 0 if they name none.
+    fn update(&mut self, header: &Header<'_>, default_clock: Option<u32>) {
+        let first = self.packets == 0;
+        self.packets += 1;
+        self.uid = self.uid.or(header.trusted_uid);
+        self.pid = self.pid.or(header.trusted_pid);
+        // A writer's first packet is marked as after a loss; nothing is lost.
+        if header.previous_packet_dropped && !first {
+            self.losses += 1;
+        }
+        if self.id == 0 {
+            return; // packets without a sequence share no state
+        }
+        if header.clears_state() {
+            self.valid = true; // S2
+            self.default_clock = 0;
+        } else if header.previous_packet_dropped {
+            self.valid = false; // S3
+        }
+        if let Some(clock) = default_clock {
+            self.default_clock = clock; // S1
+        }
+    }
+
+    /// Rule S4: whether packets can rely on the state.
+    pub fn is_valid(&self) -> bool {
+        self.valid
+    }
+
+    /// The clock that the sequence's defaults name, 0 for none.
+    pub fn default_clock(&self) -> u32 {
+        self.default_clock
+    }
+
+    /// The last reading of an incremental clock; `None` without a base.
+    pub fn accumulated(&self, clock: u32) -> Option<u128> {
+        let found = self.accumulated.iter().find(|(id, _)| *id == clock);
+        found.map(|(_, reading)| *reading)
+    }
+
+    /// Sets the last reading of an incremental clock.
+    pub fn set_accumulated(&mut self, clock: u32, reading: u128) {
+        match self.accumulated.iter_mut().find(|(id, _)| *id == clock) {
+            Some((_, last)) => *last = reading,
+            None => self.accumulated.push((clock, reading)),
+        }
+    }
+
+    /// A packet of the sequence was placed in time.
+    pub fn saw(&mut self, ts: i64) {
+        self.first_ts = Some(self.first_ts.map_or(ts, |first| first.min(ts)));
+        self.last_ts = Some(self.last_ts.map_or(ts, |last| last.max(ts)));
+    }
+}
+
+/// Which sequence, in [`Sequences`].
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SequenceIx(usize);
+
+/// All sequences of a trace.
+#[derive(Debug, Default)]
+pub(crate) struct Sequences {
+    all: Vec<Sequence>,
+    index: FxHashMap<(u32, u32), usize>,
+    last: Option<((u32, u32), usize)>,
+}
+
+impl Sequences {
+    /// Applies rules S1–S3 for a packet, and tells its sequence.
+    pub fn update(&mut self, header: &Header<'_>, default_clock: Option<u32>) -> SequenceIx {
+        let sequence = self.find(header.machine_id, header.trusted_packet_sequence_id);
+        self.get(sequence).update(header, default_clock);
+        sequence
+    }
+
+    /// The sequence of an id, which may be new.
+    pub fn find(&mut self, machine_id: u32, id: u32) -> SequenceIx {
+        let key = (machine_id, id);
+        // Consecutive packets mostly are of one sequence.
+        if let Some((last, index)) = self.last
+            && last == key
+        {
+            return SequenceIx(index);
+        }
+        let index = *self.index.entry(key).or_insert_with(|| {
+            self.all.push(Sequence {
+                machine_id,
+                id,
+                ..Sequence::default()
+            });
+            self.all.len() - 1
+        });
+        self.last = Some((key, index));
+        SequenceIx(index)
+    }
+
+    pub fn get(&mut self, index: SequenceIx) -> &mut Sequence {
+        &mut self.all[index.0]
+    }
+
+    /// The sequences that packets name, in order of their first packet.
+    pub fn iter(&self) -> impl Iterator<Item = &Sequence> {
+        self.all
+            .iter()
+            .filter(|sequence| sequence.id != 0 && sequence.packets > 0)
+    }
+}

@@ -1,0 +1,176 @@
+//! Which clock (rules C): identity, scope and names.
+
+use std::fmt;
+
+/// The number of a clock on the wire. 0 is no clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ClockId(pub u32);
+
+/// The packet sequence that a sequence-scoped clock belongs to; 0 for all
+/// other clocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SeqId(pub u32);
+
+/// The machine that a clock belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MachineId(pub u32);
+
+impl MachineId {
+    /// Machine 0, which the trace was recorded on.
+    pub const HOST: MachineId = MachineId(0);
+}
+
+/// For how much of a trace a clock's number means the same clock (rule C2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// 1–63: a clock that Perfetto knows.
+    Builtin,
+    /// 64–127: valid only on one packet sequence.
+    Sequence,
+    /// 128 and above: one clock for the whole trace.
+    Global,
+}
+
+impl Scope {
+    /// The scope's name in the table `clock`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Scope::Builtin => "builtin",
+            Scope::Sequence => "sequence",
+            Scope::Global => "global",
+        }
+    }
+}
+
+const BUILTIN: [(u32, &str); 9] = [
+    (1, "REALTIME"),
+    (2, "REALTIME_COARSE"),
+    (3, "MONOTONIC"),
+    (4, "MONOTONIC_COARSE"),
+    (5, "MONOTONIC_RAW"),
+    (6, "BOOTTIME"),
+    (9, "TSC"),
+    (10, "PERF"),
+    (11, "TRACE_FILE"),
+];
+
+/// The name of a builtin clock.
+///
+/// ```
+/// assert_eq!(timebase_resolver::builtin_name(6), Some("BOOTTIME"));
+/// assert_eq!(timebase_resolver::builtin_name(64), None);
+/// ```
+pub fn builtin_name(id: u32) -> Option<&'static str> {
+    BUILTIN
+        .iter()
+        .find(|(n, _)| *n == id)
+        .map(|(_, name)| *name)
+}
+
+impl ClockId {
+    /// Wall-clock time.
+    pub const REALTIME: ClockId = ClockId(1);
+    /// Time since boot, without suspend.
+    pub const MONOTONIC: ClockId = ClockId(3);
+    /// Time since boot, suspend included.
+    pub const BOOTTIME: ClockId = ClockId(6);
+
+    /// The clock of a name: a builtin one, or by rule C3 the global clock of a
+    /// fully qualified name.
+    ///
+    /// ```
+    /// use timebase_resolver::ClockId;
+    /// assert_eq!(ClockId::from_name("MONOTONIC"), ClockId(3));
+    /// assert_eq!(ClockId::from_name("com.example.my_subsystem").get(), 2_827_129_855);
+    /// ```
+    pub fn from_name(name: &str) -> ClockId {
+        if let Some((id, _)) = BUILTIN.iter().find(|(_, builtin)| *builtin == name) {
+            return ClockId(*id);
+        }
+        let hash = name.bytes().fold(0x811c_9dc5u32, |hash, byte| {
+            (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+        });
+        ClockId(hash | 0x8000_0000)
+    }
+
+    /// The number.
+    pub fn get(self) -> u32 {
+        self.0
+    }
+
+    /// The scope of the clock (rule C2).
+    pub fn scope(self) -> Scope {
+        match self.0 {
+            0..64 => Scope::Builtin,
+            64..128 => Scope::Sequence,
+            _ => Scope::Global,
+        }
+    }
+}
+
+/// One clock domain (rule C1).
+///
+/// Clocks are ordered as rule V3 has it: by clock id, sequence, machine.
+///
+/// ```
+/// use timebase_resolver::{Clock, ClockId, MachineId, SeqId};
+/// // Rule C2: a builtin clock is the same on every sequence,
+/// assert_eq!(Clock::new(MachineId::HOST, ClockId(3), SeqId(7)), Clock::host(3));
+/// // a sequence-scoped one is not.
+/// let scoped = Clock::new(MachineId::HOST, ClockId(64), SeqId(3));
+/// assert_eq!(scoped.to_string(), "64@3");
+/// assert_eq!(Clock::host(6).to_string(), "BOOTTIME");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Clock {
+    /// Its number.
+    pub id: ClockId,
+    /// Its sequence, 0 unless it is sequence-scoped.
+    pub seq: SeqId,
+    /// Its machine.
+    pub machine: MachineId,
+}
+
+impl Clock {
+    /// BOOTTIME of the host: what `to_boottime` converts to.
+    pub const BOOTTIME: Clock = Clock {
+        id: ClockId::BOOTTIME,
+        seq: SeqId(0),
+        machine: MachineId::HOST,
+    };
+
+    /// The clock that `id` means on a packet of this machine and sequence.
+    pub fn new(machine: MachineId, id: ClockId, seq: SeqId) -> Clock {
+        let seq = match id.scope() {
+            Scope::Sequence => seq,
+            Scope::Builtin | Scope::Global => SeqId(0),
+        };
+        Clock { id, seq, machine }
+    }
+
+    /// A builtin or global clock of the host.
+    pub fn host(id: u32) -> Clock {
+        Clock::new(MachineId::HOST, ClockId(id), SeqId(0))
+    }
+
+    /// Whether it is a sequence-scoped clock without a sequence (rule C5).
+    pub fn lacks_sequence(self) -> bool {
+        self.id.scope() == Scope::Sequence && self.seq == SeqId(0)
+    }
+}
+
+impl fmt::Display for Clock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match builtin_name(self.id.0) {
+            Some(name) => f.write_str(name)?,
+            None => write!(f, "{}", self.id.0)?,
+        }
+        if self.id.scope() == Scope::Sequence {
+            write!(f, "@{}", self.seq.0)?;
+        }
+        if self.machine != MachineId::HOST {
+            write!(f, " of machine {}", self.machine.0)?;
+        }
+        Ok(())
+    }
+}

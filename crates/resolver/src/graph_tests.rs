@@ -1,0 +1,254 @@
+//! The rules of SPEC.md on small graphs, rule by rule.
+
+use super::*;
+use crate::clock::{ClockId, MachineId, SeqId};
+
+const REALTIME: Clock = Clock {
+    id: ClockId::REALTIME,
+    ..Clock::BOOTTIME
+};
+const MONOTONIC: Clock = Clock {
+    id: ClockId::MONOTONIC,
+    ..Clock::BOOTTIME
+};
+const BOOTTIME: Clock = Clock::BOOTTIME;
+
+fn scoped(id: u32, seq: u32) -> Clock {
+    Clock::new(MachineId::HOST, ClockId(id), SeqId(seq))
+}
+
+fn add_from(
+    graph: &mut ClockGraph,
+    source: Source,
+    readings: &[(Clock, i64)],
+) -> Result<SnapshotId, Rejected> {
+    let readings: Vec<Reading> = readings
+        .iter()
+        .map(|&(clock, value)| Reading {
+            clock,
+            value,
+            unit: 1,
+            incremental: false,
+        })
+        .collect();
+    graph.add_snapshot(source, &readings, Some(BOOTTIME))
+}
+
+fn graph(snapshots: &[&[(Clock, i64)]]) -> ClockGraph {
+    let mut graph = ClockGraph::new();
+    for readings in snapshots {
+        add_from(&mut graph, Source::Writer, readings).unwrap();
+    }
+    graph
+}
+
+#[test]
+fn worked_example_multihop() {
+    let custom = scoped(64, 2);
+    let mut graph = graph(&[
+        &[(custom, 1000), (MONOTONIC, 1100)],
+        &[(MONOTONIC, 1200), (BOOTTIME, 5200)],
+        &[(custom, 3000), (MONOTONIC, 3200)],
+        &[(MONOTONIC, 4000), (BOOTTIME, 9000)],
+    ]);
+    assert_eq!(graph.convert(custom, 3503, BOOTTIME), Ok(7703));
+    let hops = graph.explain(custom, 3503, BOOTTIME).unwrap();
+    assert_eq!(
+        hops.iter().map(|h| h.value_out).collect::<Vec<_>>(),
+        [3703, 7703]
+    );
+    assert_eq!(
+        hops.iter().map(|h| h.snapshot.0).collect::<Vec<_>>(),
+        [2, 1]
+    );
+    assert_eq!(
+        graph.convert(scoped(64, 3), 3503, BOOTTIME),
+        Err(Unresolved::UnknownClock)
+    );
+}
+
+#[test]
+fn n5_worked_example_dst() {
+    let mut graph = graph(&[
+        &[(BOOTTIME, 10010), (REALTIME, 10)],
+        &[(BOOTTIME, 10020), (REALTIME, 20)],
+        &[(BOOTTIME, 30040), (REALTIME, 40)],
+        &[(BOOTTIME, 40030), (REALTIME, 30)],
+    ]);
+    assert_eq!(
+        graph.convert(REALTIME, 11, BOOTTIME),
+        Err(Unresolved::NonMonotonic)
+    );
+    assert_eq!(graph.convert(BOOTTIME, 10029, REALTIME), Ok(29));
+    assert_eq!(graph.convert(BOOTTIME, 40040, REALTIME), Ok(40));
+    assert!(!graph.domain(REALTIME).unwrap().monotonic);
+}
+
+#[test]
+fn n5_a_clock_that_others_pass_through_is_lost_to_them_too() {
+    let custom = scoped(64, 2);
+    let mut graph = graph(&[
+        &[(custom, 1), (REALTIME, 10)],
+        &[(REALTIME, 10), (BOOTTIME, 100)],
+    ]);
+    assert_eq!(graph.convert(custom, 2, BOOTTIME), Ok(101));
+    add_from(
+        &mut graph,
+        Source::Writer,
+        &[(REALTIME, 5), (BOOTTIME, 200)],
+    )
+    .unwrap();
+    assert_eq!(
+        graph.convert(custom, 2, BOOTTIME),
+        Err(Unresolved::NonMonotonic)
+    );
+    add_from(&mut graph, Source::Writer, &[(custom, 1), (BOOTTIME, 50)]).unwrap();
+    assert_eq!(graph.convert(custom, 2, BOOTTIME), Ok(51));
+}
+
+#[test]
+fn n1_a_rejected_snapshot_changes_nothing() {
+    let mut graph = graph(&[&[(MONOTONIC, 10), (BOOTTIME, 20)]]);
+    let mut refuse = |readings: &[(Clock, i64)]| {
+        add_from(&mut graph, Source::Writer, readings)
+            .unwrap_err()
+            .code()
+    };
+    assert_eq!(
+        refuse(&[(MONOTONIC, 5), (BOOTTIME, 19)]),
+        "snapshot_trace_time_backwards"
+    );
+    assert_eq!(
+        refuse(&[(REALTIME, 5), (REALTIME, 19)]),
+        "snapshot_duplicate_clock"
+    );
+    assert_eq!(refuse(&[(Clock::host(0), 5)]), "snapshot_no_clock_id");
+    assert_eq!(refuse(&[(scoped(64, 0), 5)]), "snapshot_no_sequence_id");
+    assert_eq!(graph.domains().len(), 2);
+    assert_eq!(graph.snapshots(), 1);
+    assert!(graph.domain(MONOTONIC).unwrap().monotonic);
+}
+
+#[test]
+fn n2_units_and_flags_must_stay() {
+    let mut graph = graph(&[&[(scoped(64, 1), 10), (BOOTTIME, 20)]]);
+    let mut refuse = |clock, unit, incremental| {
+        let reading = Reading::new(clock, 1, unit, incremental).unwrap();
+        graph
+            .add_snapshot(Source::Writer, &[reading], Some(BOOTTIME))
+            .unwrap_err()
+            .code()
+    };
+    assert_eq!(refuse(scoped(64, 1), 1000, false), "snapshot_unit_changed");
+    assert_eq!(refuse(scoped(64, 1), 1, true), "snapshot_unit_changed");
+    assert_eq!(
+        refuse(MONOTONIC, 1, true),
+        "snapshot_incremental_not_scoped"
+    );
+    assert_eq!(refuse(BOOTTIME, 1000, false), "snapshot_trace_time_unit");
+    assert_eq!(
+        Reading::new(MONOTONIC, u64::MAX, 1, false),
+        Err(Rejected::Overflow { clock: MONOTONIC })
+    );
+}
+
+#[test]
+fn v3_of_the_shortest_paths_the_one_with_the_lowest_clocks() {
+    let custom = scoped(64, 1);
+    let mut graph = graph(&[
+        &[(custom, 0), (Clock::host(5), 0), (Clock::host(4), 0)],
+        &[(Clock::host(5), 0), (BOOTTIME, 5)],
+        &[(Clock::host(4), 0), (BOOTTIME, 4)],
+    ]);
+    assert_eq!(graph.convert(custom, 0, BOOTTIME), Ok(4));
+    add_from(&mut graph, Source::Writer, &[(custom, 0), (REALTIME, 0)]).unwrap();
+    assert_eq!(graph.convert(custom, 0, BOOTTIME), Ok(4));
+    add_from(&mut graph, Source::Writer, &[(REALTIME, 0), (BOOTTIME, 1)]).unwrap();
+    assert_eq!(graph.convert(custom, 0, BOOTTIME), Ok(1));
+    let path = graph.path(custom, BOOTTIME).unwrap();
+    assert_eq!(path, [custom, REALTIME, BOOTTIME]);
+}
+
+#[test]
+fn v2_the_services_snapshots_come_before_those_of_other_writers() {
+    let mut graph = graph(&[&[(MONOTONIC, 100), (BOOTTIME, 1100)]]);
+    assert_eq!(graph.convert(MONOTONIC, 100, BOOTTIME), Ok(1100));
+    let service = [(MONOTONIC, 10), (BOOTTIME, 20), (REALTIME, 30)];
+    add_from(&mut graph, Source::Service, &service).unwrap();
+    assert_eq!(graph.convert(MONOTONIC, 100, BOOTTIME), Ok(110));
+}
+
+#[test]
+fn v6_results_may_be_negative_and_never_wrap() {
+    let mut graph = graph(&[
+        &[(MONOTONIC, 100), (BOOTTIME, 50)],
+        &[(REALTIME, 1), (BOOTTIME, i64::MAX)],
+    ]);
+    assert_eq!(graph.convert(MONOTONIC, 10, BOOTTIME), Ok(-40));
+    assert_eq!(
+        graph.convert(REALTIME, 2, BOOTTIME),
+        Err(Unresolved::Overflow)
+    );
+    assert_eq!(graph.convert(REALTIME, 0, BOOTTIME), Ok(i64::MAX - 1));
+}
+
+#[test]
+fn v7_reasons() {
+    let other = Clock {
+        machine: MachineId(1),
+        ..BOOTTIME
+    };
+    let mut graph = graph(&[&[(other, 1)], &[(BOOTTIME, 1)]]);
+    assert_eq!(
+        graph.convert(MONOTONIC, 1, BOOTTIME),
+        Err(Unresolved::UnknownClock)
+    );
+    assert_eq!(graph.convert(other, 1, BOOTTIME), Err(Unresolved::NoPath));
+    assert_eq!(
+        graph.convert(BOOTTIME, 1, MONOTONIC),
+        Err(Unresolved::NoTarget)
+    );
+    assert_eq!(
+        graph.convert(scoped(64, 0), 1, BOOTTIME),
+        Err(Unresolved::NoSequenceId)
+    );
+    assert_eq!(graph.convert(MONOTONIC, 1, MONOTONIC), Ok(1));
+}
+
+#[test]
+fn mappings_beyond_the_limit_share_what_is_common() {
+    let mut graph = ClockGraph::new();
+    for i in 0..1000 {
+        add_from(
+            &mut graph,
+            Source::Service,
+            &[(MONOTONIC, i * 1000), (BOOTTIME, i * 1001)],
+        )
+        .unwrap();
+    }
+    for seq in 1..=2000u32 {
+        let at = i64::from(seq) * 400;
+        add_from(
+            &mut graph,
+            Source::Writer,
+            &[(scoped(64, seq), 0), (MONOTONIC, at)],
+        )
+        .unwrap();
+    }
+    let mut flat = 0;
+    for seq in 1..=2000u32 {
+        let clock = scoped(64, seq);
+        let mapping = graph.mapping(clock, BOOTTIME).unwrap();
+        flat += usize::from(mapping.as_flat().is_some());
+        for value in [-1, 0, 12_345, 700_000] {
+            assert_eq!(
+                mapping.convert(value),
+                graph.convert(clock, value, BOOTTIME).ok()
+            );
+        }
+    }
+    assert!(
+        (1000..2000).contains(&flat),
+        "{flat} of 2000 clocks have their own array"
+    );
+}

@@ -1,0 +1,34 @@
+//! The clock graph of a trace.
+//!
+//! A snapshot says what several clocks read at one instant. From snapshots a
+//! graph of clocks is built, and a reading of one clock is carried along the
+//! shortest path to another.
+//!
+//! | question | where it is decided |
+//! |---|---|
+//! | which clock is it (rules C) | `clock.rs` |
+//! | is a snapshot accepted (rules N) | `snapshot.rs`, `graph.rs` |
+//! | which path (rule V3) | `routes.rs` |
+//! | which snapshot is nearest (rule V2) | `hop.rs` |
+//! | what is the whole conversion | `mapping.rs` |
+//! | why not (rule V7) | `unresolved.rs`, `graph.rs` |
+//!
+//! [`ClockGraph`] has the example. The core knows no SQLite; the module `sql`
+//! (feature `sql`, on by default) registers the SQL functions on a rusqlite
+//! connection.
+
+mod clock;
+mod graph;
+mod hop;
+mod mapping;
+mod routes;
+mod snapshot;
+#[cfg(feature = "sql")]
+pub mod sql;
+mod unresolved;
+
+pub use clock::{Clock, ClockId, MachineId, Scope, SeqId, builtin_name};
+pub use graph::{ClockGraph, Domain, Hop, SnapshotId};
+pub use mapping::{Mapping, Step, StepFunction};
+pub use snapshot::{Reading, Rejected, Source};
+pub use unresolved::Unresolved;

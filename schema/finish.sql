@@ -1,0 +1,56 @@
+-- What is added to the database when all rows are in: indexes and views.
+
+CREATE INDEX packet_ts ON packet (ts);
+CREATE INDEX packet_unresolved ON packet (unresolved) WHERE unresolved IS NOT NULL;
+
+-- The clock graph, solved: clock_step with NULL where a step has no bound.
+CREATE VIEW clock_mapping AS
+SELECT machine_id,
+       clock_id,
+       seq_id,
+       nullif(start_value, -9223372036854775808) AS start_value,
+       nullif(end_value, 9223372036854775807) AS end_value,
+       to_clock_id,
+       offset
+FROM clock_step;
+
+-- The time that the trace covers.
+CREATE VIEW trace_bounds AS
+SELECT (SELECT min(ts) FROM packet) AS start_ts,
+       (SELECT max(ts) FROM packet) AS end_ts;
+
+-- Rule D5: the packets that a later snapshot places more exactly.
+CREATE VIEW packet_resync AS
+SELECT id, ts, resync_ts, resync_ts - ts AS difference, timestamp, clock_id, clock_ts, seq_id,
+       machine_id, type
+FROM (
+  SELECT p.*,
+         p.clock_ts * c.unit_multiplier_ns + (
+           SELECT s.offset
+           FROM clock_step AS s
+           WHERE s.machine_id = c.machine_id AND s.clock_id = c.clock_id AND s.seq_id = c.seq_id
+             AND s.to_clock_id = (SELECT value FROM metadata WHERE name = 'trace_time_clock_id')
+             AND s.start_value <= p.clock_ts * c.unit_multiplier_ns
+           ORDER BY s.start_value DESC
+           LIMIT 1
+         ) AS resync_ts
+  FROM packet AS p
+  JOIN clock AS c
+    ON c.machine_id = p.machine_id AND c.clock_id = p.clock_id
+   AND c.seq_id = CASE WHEN p.clock_id BETWEEN 64 AND 127 THEN p.seq_id ELSE 0 END
+  WHERE p.ts IS NOT NULL AND p.type IS NOT 'clock_snapshot'
+)
+WHERE resync_ts <> ts;
+
+-- The SQL functions answer from clock_snapshot. They see by this number that
+-- it has changed.
+INSERT INTO metadata (name, value) VALUES ('clock_snapshot_version', 1);
+CREATE TRIGGER clock_snapshot_inserted AFTER INSERT ON clock_snapshot BEGIN
+  UPDATE metadata SET value = value + 1 WHERE name = 'clock_snapshot_version';
+END;
+CREATE TRIGGER clock_snapshot_updated AFTER UPDATE ON clock_snapshot BEGIN
+  UPDATE metadata SET value = value + 1 WHERE name = 'clock_snapshot_version';
+END;
+CREATE TRIGGER clock_snapshot_deleted AFTER DELETE ON clock_snapshot BEGIN
+  UPDATE metadata SET value = value + 1 WHERE name = 'clock_snapshot_version';
+END;
