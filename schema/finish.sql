@@ -43,14 +43,15 @@ FROM (
 WHERE resync_ts <> ts;
 
 -- The SQL functions answer from clock_snapshot. They see by this number that
--- it has changed.
-INSERT INTO metadata (name, value) VALUES ('clock_snapshot_version', 1);
+-- it has changed. It is random, so that a change after a rollback cannot be
+-- taken for the one that was rolled back.
+INSERT INTO metadata (name, value) VALUES ('clock_snapshot_version', random());
 CREATE TRIGGER clock_snapshot_inserted AFTER INSERT ON clock_snapshot BEGIN
-  UPDATE metadata SET value = value + 1 WHERE name = 'clock_snapshot_version';
+  UPDATE metadata SET value = random() WHERE name = 'clock_snapshot_version';
 END;
 CREATE TRIGGER clock_snapshot_updated AFTER UPDATE ON clock_snapshot BEGIN
-  UPDATE metadata SET value = value + 1 WHERE name = 'clock_snapshot_version';
+  UPDATE metadata SET value = random() WHERE name = 'clock_snapshot_version';
 END;
 CREATE TRIGGER clock_snapshot_deleted AFTER DELETE ON clock_snapshot BEGIN
-  UPDATE metadata SET value = value + 1 WHERE name = 'clock_snapshot_version';
+  UPDATE metadata SET value = random() WHERE name = 'clock_snapshot_version';
 END;

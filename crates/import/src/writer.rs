@@ -144,7 +144,7 @@ fn insert_log(statement: &mut Statement<'_>, row: &LogRow) -> rusqlite::Result<(
 
 /// Logs something outside of a batch.
 pub(crate) fn log(conn: &Connection, row: &LogRow) -> rusqlite::Result<()> {
-    insert_log(&mut *conn.prepare(INSERT_LOG)?, row)
+    insert_log(&mut conn.prepare(INSERT_LOG)?, row)
 }
 
 /// The name that trace processor gives a clock in `clock_snapshot`: only the

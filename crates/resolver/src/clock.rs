@@ -81,7 +81,7 @@ impl ClockId {
     /// ```
     /// use timebase_resolver::ClockId;
     /// assert_eq!(ClockId::from_name("MONOTONIC"), ClockId(3));
-    /// assert_eq!(ClockId::from_name("com.example.my_subsystem").get(), 2_827_129_855);
+    /// assert_eq!(ClockId::from_name("com.example.my_subsystem").get(), 4_144_414_090);
     /// ```
     pub fn from_name(name: &str) -> ClockId {
         if let Some((id, _)) = BUILTIN.iter().find(|(_, builtin)| *builtin == name) {

@@ -1,1 +1,147 @@
-//! sql
+//! The SQL functions, backed by the clock graph of a connection's database.
+//!
+//! ```
+//! use rusqlite::Connection;
+//!
+//! let conn = Connection::open_in_memory()?;
+//! conn.execute_batch(
+//!     "CREATE TABLE clock_snapshot (
+//!        id INTEGER PRIMARY KEY, ts INTEGER, clock_id INTEGER, clock_value INTEGER,
+//!        snapshot_id INTEGER, machine_id INTEGER DEFAULT 0, seq_id INTEGER DEFAULT 0,
+//!        unit_multiplier_ns INTEGER DEFAULT 1, is_incremental INTEGER DEFAULT 0,
+//!        source INTEGER DEFAULT 0);
+//!      INSERT INTO clock_snapshot (snapshot_id, clock_id, clock_value)
+//!      VALUES (0, 3, 1100), (0, 6, 2100), (1, 3, 1200), (1, 6, 2200);",
+//! )?;
+//! timebase_resolver::sql::register(&conn)?;
+//!
+//! let boottime: i64 = conn.query_row("SELECT to_boottime(3, 0, 1104)", [], |row| row.get(0))?;
+//! assert_eq!(boottime, 2104);
+//! let why: String =
+//!     conn.query_row("SELECT why_unresolved('REALTIME', 0, 5)", [], |row| row.get(0))?;
+//! assert_eq!(why, "unknown_clock");
+//! # Ok::<(), rusqlite::Error>(())
+//! ```
+//!
+//! # Design
+//!
+//! The graph is read from `clock_snapshot` when a statement first calls one of
+//! the functions, and kept with the connection. Each statement looks once at
+//! `clock_snapshot_version` in `metadata`, which triggers renew with every
+//! change. So rows that are added, rolled back or come from another connection
+//! are seen by the next statement, and a statement sees one graph from beginning
+//! to end. Looking in every call was the alternative; a statement of a million
+//! calls would pay for it a million times.
+
+mod arguments;
+mod clock_path;
+mod perfetto_time;
+mod session;
+
+use rusqlite::functions::{Context, FunctionFlags};
+use rusqlite::{Connection, Result};
+
+use crate::clock::{Clock, ClockId, builtin_name};
+use crate::unresolved::Unresolved;
+use arguments::Arguments;
+use session::{SharedSession, with_session};
+
+/// Registers all SQL functions on a connection.
+///
+/// They answer from the table `clock_snapshot` of its main database, which need
+/// not be there yet.
+///
+/// # Errors
+///
+/// If SQLite refuses a function.
+pub fn register(conn: &Connection) -> Result<()> {
+    let session = SharedSession::default();
+    for machine in [0, 1] {
+        reading_function(
+            conn,
+            &session,
+            "to_boottime",
+            3 + machine,
+            |call, from, ticks| Ok(call.convert(from, ticks, Clock::BOOTTIME).ok()),
+        )?;
+        let why = |call: &mut session::Session, from, ticks| {
+            let reason = call.convert(from, ticks, Clock::BOOTTIME).err();
+            Ok(reason.map(Unresolved::code))
+        };
+        reading_function(conn, &session, "why_unresolved", 3 + machine, why)?;
+    }
+    convert_clock(conn, &session)?;
+    pure(conn, "clock_id", |arguments| {
+        Ok(arguments
+            .text(0, "name")?
+            .map(|name| ClockId::from_name(name).get()))
+    })?;
+    pure(conn, "clock_name", |arguments| {
+        Ok(arguments
+            .clock_id(0, "id")?
+            .and_then(|id| builtin_name(id.get())))
+    })?;
+    perfetto_time::register(conn, &session)?;
+    clock_path::register(conn, &session)
+}
+
+/// What the answer of a function depends on is its arguments and, within one
+/// statement, the one graph that the statement sees.
+const FLAGS: FunctionFlags = FunctionFlags::SQLITE_UTF8
+    .union(FunctionFlags::SQLITE_DETERMINISTIC)
+    .union(FunctionFlags::SQLITE_INNOCUOUS);
+
+/// A function of one argument that needs no graph.
+fn pure<T: rusqlite::functions::SqlFnOutput + 'static>(
+    conn: &Connection,
+    name: &'static str,
+    function: impl Fn(&Arguments<'_, '_>) -> Result<T> + Send + 'static,
+) -> Result<()> {
+    conn.create_scalar_function(name, 1, FLAGS, move |ctx| {
+        function(&Arguments::new(name, ctx))
+    })
+}
+
+/// A function of `(clock_id, seq_id, ts)` and perhaps a machine. It is NULL if
+/// any of them is.
+fn reading_function<T: rusqlite::types::ToSql + 'static>(
+    conn: &Connection,
+    session: &SharedSession,
+    name: &'static str,
+    arguments: i32,
+    function: impl Fn(&mut session::Session, Clock, i64) -> Result<Option<T>> + Send + 'static,
+) -> Result<()> {
+    let session = session.clone();
+    conn.create_scalar_function(name, arguments, FLAGS, move |ctx: &Context<'_>| {
+        let arguments = Arguments::new(name, ctx);
+        let Some((from, ticks)) = arguments.reading(3)? else {
+            return Ok(None);
+        };
+        with_session(name, ctx, &session, |session| {
+            function(session, from, ticks)
+        })
+    })
+}
+
+fn convert_clock(conn: &Connection, session: &SharedSession) -> Result<()> {
+    const NAME: &str = "convert_clock";
+    for arguments in [5, 6] {
+        let session = session.clone();
+        conn.create_scalar_function(NAME, arguments, FLAGS, move |ctx| {
+            let arguments = Arguments::new(NAME, ctx);
+            let from = arguments.reading(5)?;
+            let to = arguments.clock(3, ["to_clock_id", "to_seq_id"], 5)?;
+            let (Some((from, ticks)), Some(to)) = (from, to) else {
+                return Ok(None);
+            };
+            with_session(NAME, ctx, &session, |session| {
+                Ok(session.convert(from, ticks, to).ok())
+            })
+        })?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;

@@ -1,0 +1,219 @@
+//! `clock_path`: a conversion as rows, one a hop.
+
+use std::borrow::Cow;
+use std::ffi::{CStr, c_int};
+use std::marker::PhantomData;
+use std::sync::PoisonError;
+
+use rusqlite::types::{Value, ValueRef};
+use rusqlite::vtab::{
+    Context, Filters, IndexConstraintOp, IndexInfo, Module, VTab, VTabConfig, VTabConnection,
+    VTabCursor,
+};
+use rusqlite::{Connection, Error, Result, ffi};
+
+use super::arguments::Arguments;
+use super::session::SharedSession;
+use crate::clock::Clock;
+use crate::graph::Hop;
+
+const NAME: &str = "clock_path";
+
+const DECLARATION: &CStr = c"CREATE TABLE clock_path (
+  step INTEGER, from_clock TEXT, to_clock TEXT, snapshot_id INTEGER, from_value INTEGER,
+  to_value INTEGER, value_in INTEGER, value_out INTEGER,
+  clock_id HIDDEN, seq_id HIDDEN, ts HIDDEN, to_clock_id HIDDEN, to_seq_id HIDDEN,
+  machine_id HIDDEN)";
+
+/// The first of the hidden columns, which are the arguments.
+const FIRST_ARGUMENT: c_int = 8;
+const ARGUMENTS: c_int = 6;
+/// `clock_id`, `seq_id` and `ts` must be given.
+const NEEDED: c_int = 0b111;
+
+pub(super) fn register(conn: &Connection, session: &SharedSession) -> Result<()> {
+    const MODULE: Module<'_, ClockPath> = Module::eponymous_only_module();
+    conn.create_module(c"clock_path", &MODULE, Some(session.clone()))
+}
+
+#[repr(C)]
+struct ClockPath {
+    /// SQLite's part; it must come first.
+    base: ffi::sqlite3_vtab,
+    db: *mut ffi::sqlite3,
+    session: SharedSession,
+}
+
+// SAFETY: the struct is `repr(C)` and begins with `sqlite3_vtab`, as SQLite
+// wants it.
+unsafe impl<'vtab> VTab<'vtab> for ClockPath {
+    type Aux = SharedSession;
+    type Cursor = Cursor<'vtab>;
+
+    fn connect(
+        db: &mut VTabConnection,
+        session: Option<&SharedSession>,
+        _module_name: &[u8],
+        _database_name: &[u8],
+        _table_name: &[u8],
+        _args: &[&[u8]],
+    ) -> Result<(Cow<'static, CStr>, Self)> {
+        db.config(VTabConfig::Innocuous)?;
+        let vtab = ClockPath {
+            base: ffi::sqlite3_vtab::default(),
+            // SAFETY: a virtual table never outlives its connection.
+            db: unsafe { db.handle() },
+            session: session.cloned().unwrap_or_default(),
+        };
+        Ok((Cow::Borrowed(DECLARATION), vtab))
+    }
+
+    fn best_index(&self, info: &mut IndexInfo) -> Result<bool> {
+        let mut given = [None; ARGUMENTS as usize];
+        let mut unusable = false;
+        for (index, constraint) in info.constraints().enumerate() {
+            let equal = constraint.operator() == IndexConstraintOp::SQLITE_INDEX_CONSTRAINT_EQ;
+            let position = usize::try_from(constraint.column() - FIRST_ARGUMENT);
+            if let Some(slot) = position.ok().and_then(|position| given.get_mut(position))
+                && equal
+            {
+                unusable |= !constraint.is_usable();
+                *slot = Some(index);
+            }
+        }
+        if unusable {
+            return Ok(false);
+        }
+        let mut mask = 0;
+        let mut arguments = 0;
+        for (position, constraint) in given.iter().enumerate() {
+            if let Some(constraint) = constraint {
+                mask |= 1 << position;
+                arguments += 1;
+                let mut usage = info.constraint_usage(*constraint);
+                usage.set_argv_index(arguments);
+                usage.set_omit(true);
+            }
+        }
+        info.set_idx_num(mask);
+        info.set_estimated_cost(10.0);
+        info.set_estimated_rows(3);
+        Ok(true)
+    }
+
+    fn open(&'vtab mut self) -> Result<Cursor<'vtab>> {
+        Ok(Cursor {
+            base: ffi::sqlite3_vtab_cursor::default(),
+            db: self.db,
+            session: self.session.clone(),
+            arguments: Vec::new(),
+            hops: Vec::new(),
+            at: 0,
+            phantom: PhantomData,
+        })
+    }
+}
+
+#[repr(C)]
+struct Cursor<'vtab> {
+    /// SQLite's part; it must come first.
+    base: ffi::sqlite3_vtab_cursor,
+    db: *mut ffi::sqlite3,
+    session: SharedSession,
+    arguments: Vec<Option<Value>>,
+    hops: Vec<Hop>,
+    at: usize,
+    phantom: PhantomData<&'vtab ClockPath>,
+}
+
+impl Cursor<'_> {
+    fn hops(&self) -> Result<Vec<Hop>> {
+        let values: Vec<Option<ValueRef<'_>>> = self
+            .arguments
+            .iter()
+            .map(|value| value.as_ref().map(ValueRef::from))
+            .collect();
+        let arguments = Arguments::of_table(NAME, &values);
+        let from = arguments.reading(5)?;
+        let to = match (arguments.has(3), arguments.has(4)) {
+            (false, _) => Some(Clock::BOOTTIME),
+            (true, true) => arguments.clock(3, ["to_clock_id", "to_seq_id"], 5)?,
+            (true, false) => arguments
+                .clock_id(3, "to_clock_id")?
+                .map(|id| Clock::host(id.get())),
+        };
+        let (Some((from, ticks)), Some(to)) = (from, to) else {
+            return Ok(Vec::new());
+        };
+        // SAFETY: the connection is open while one of its statements runs.
+        let conn = unsafe { Connection::from_handle(self.db) }?;
+        let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
+        session.refresh(NAME, &conn)?;
+        Ok(session.explain(from, ticks, to))
+    }
+}
+
+// SAFETY: the struct is `repr(C)` and begins with `sqlite3_vtab_cursor`.
+unsafe impl VTabCursor for Cursor<'_> {
+    fn filter(&mut self, given: c_int, _idx_str: Option<&str>, args: &Filters<'_>) -> Result<()> {
+        if given & NEEDED != NEEDED {
+            let message = "clock_path() needs the arguments (clock_id, seq_id, ts)";
+            return Err(Error::ModuleError(message.into()));
+        }
+        self.arguments.clear();
+        let mut next = 0;
+        for position in 0..ARGUMENTS {
+            let is_given = given & (1 << position) != 0;
+            self.arguments.push(if is_given {
+                Some(args.get(next)?)
+            } else {
+                None
+            });
+            next += usize::from(is_given);
+        }
+        self.at = 0;
+        self.hops = self.hops()?;
+        Ok(())
+    }
+
+    fn next(&mut self) -> Result<()> {
+        self.at += 1;
+        Ok(())
+    }
+
+    fn eof(&self) -> bool {
+        self.at >= self.hops.len()
+    }
+
+    fn column(&self, ctx: &mut Context, column: c_int) -> Result<()> {
+        let Some(hop) = self.hops.get(self.at) else {
+            return Ok(());
+        };
+        match column {
+            0 => ctx.set_result(self.at as i64 + 1),
+            1 => ctx.set_result(hop.from.to_string()),
+            2 => ctx.set_result(hop.to.to_string()),
+            3 => ctx.set_result(hop.snapshot.0),
+            4 => ctx.set_result(hop.from_value),
+            5 => ctx.set_result(hop.to_value),
+            6 => set_wide(ctx, hop.value_in),
+            7 => set_wide(ctx, hop.value_out),
+            argument => {
+                let position = usize::try_from(argument - FIRST_ARGUMENT).unwrap_or(usize::MAX);
+                ctx.set_result(self.arguments.get(position).cloned().flatten())
+            }
+        }
+    }
+
+    fn rowid(&self) -> Result<i64> {
+        Ok(self.at as i64)
+    }
+}
+
+/// A value between two hops may not fit; the nearest number says most.
+fn set_wide(ctx: &mut Context, value: i128) -> Result<()> {
+    match i64::try_from(value) {
+        Ok(value) => ctx.set_result(value),
+        Err(_) => ctx.set_result(value as f64),
+    }
+}

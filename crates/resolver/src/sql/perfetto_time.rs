@@ -1,0 +1,128 @@
+//! From trace time to other clocks, with the results of the functions of these
+//! names in Perfetto's SQL (rules K).
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use rusqlite::{Connection, Result};
+
+use super::arguments::Arguments;
+use super::session::{SharedSession, with_session};
+use crate::clock::{Clock, ClockId};
+
+/// The host's readings of the two clocks, as (ts, value) in order of ts.
+#[derive(Debug, Default)]
+pub(super) struct Readings {
+    realtime: Vec<(i64, i64)>,
+    monotonic: Vec<(i64, i64)>,
+}
+
+impl Readings {
+    pub fn load(conn: &Connection) -> Result<Readings> {
+        Ok(Readings {
+            realtime: readings(conn, ClockId::REALTIME)?,
+            monotonic: readings(conn, ClockId::MONOTONIC)?,
+        })
+    }
+}
+
+fn readings(conn: &Connection, clock: ClockId) -> Result<Vec<(i64, i64)>> {
+    let mut statement = conn.prepare(
+        "SELECT ts, clock_value FROM main.clock_snapshot \
+         WHERE machine_id = ?1 AND clock_id = ?2 AND ts IS NOT NULL ORDER BY ts, id",
+    )?;
+    let rows = statement.query_map((Clock::BOOTTIME.machine.0, clock.get()), |row| {
+        Ok((row.get(0)?, row.get(1)?))
+    })?;
+    let mut readings = rows.collect::<Result<Vec<(i64, i64)>>>()?;
+    readings.dedup_by_key(|(ts, _)| *ts); // of several with the same ts the first
+    Ok(readings)
+}
+
+/// Rule K1. `None` if the clock was never read, or the result does not fit.
+fn at(readings: &[(i64, i64)], ts: i64) -> Option<i64> {
+    let after = readings.partition_point(|&(at, _)| at <= ts);
+    let Some(&(before_ts, before)) = after.checked_sub(1).and_then(|i| readings.get(i)) else {
+        return readings.first().map(|&(_, value)| value);
+    };
+    let since = i128::from(before) + i128::from(ts) - i128::from(before_ts);
+    let value = match readings.get(after) {
+        // Between two readings time is not seen going back.
+        Some(&(_, next)) if ts > before_ts => since.min(next.into()),
+        _ => since,
+    };
+    i64::try_from(value).ok()
+}
+
+/// Rule K2.
+fn as_utc(realtime: i64) -> String {
+    let (seconds, nanoseconds) = (
+        realtime.div_euclid(1_000_000_000),
+        realtime.rem_euclid(1_000_000_000),
+    );
+    // Every 64-bit number of nanoseconds is in the years 1677 to 2262.
+    let time = Timestamp::from_second(seconds).unwrap_or(Timestamp::UNIX_EPOCH);
+    format!("{}.{nanoseconds:09}", time.strftime("%Y-%m-%dT%H:%M:%S"))
+}
+
+pub(super) fn register(conn: &Connection, session: &SharedSession) -> Result<()> {
+    function(conn, session, "to_realtime", |readings, ts| {
+        at(&readings.realtime, ts)
+    })?;
+    function(conn, session, "to_monotonic", |readings, ts| {
+        at(&readings.monotonic, ts)
+    })?;
+    function(conn, session, "abs_time_str", |readings, ts| {
+        at(&readings.realtime, ts).map(as_utc)
+    })
+}
+
+fn function<T: rusqlite::types::ToSql + 'static>(
+    conn: &Connection,
+    session: &SharedSession,
+    name: &'static str,
+    result: fn(&Readings, i64) -> Option<T>,
+) -> Result<()> {
+    let session = session.clone();
+    conn.create_scalar_function(name, 1, super::FLAGS, move |ctx| {
+        let Some(ts) = Arguments::new(name, ctx).integer(0, "ts")? else {
+            return Ok(None);
+        };
+        let readings: Arc<Readings> = with_session(name, ctx, &session, |session| {
+            // SAFETY: as in `with_session`: open while the function is called.
+            let conn = unsafe { ctx.get_connection() }?;
+            session.readings(&conn)
+        })?;
+        Ok(result(&readings, ts))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{as_utc, at};
+
+    #[test]
+    fn k1_before_at_between_and_after() {
+        let readings = [(10, 100), (20, 105), (30, 200)];
+        assert_eq!(at(&readings, 5), Some(100));
+        assert_eq!(at(&readings, 10), Some(100));
+        assert_eq!(at(&readings, 14), Some(104));
+        assert_eq!(at(&readings, 19), Some(105)); // not 109, so that 20 is not before it
+        assert_eq!(at(&readings, 20), Some(105));
+        assert_eq!(at(&readings, 29), Some(114));
+        assert_eq!(at(&readings, 33), Some(203));
+        assert_eq!(at(&[], 33), None);
+        assert_eq!(at(&readings, i64::MAX), None);
+    }
+
+    #[test]
+    fn k2_utc_to_the_nanosecond() {
+        assert_eq!(
+            as_utc(1_652_903_999_999_999_995),
+            "2022-05-18T19:59:59.999999995"
+        );
+        assert_eq!(as_utc(-1), "1969-12-31T23:59:59.999999999");
+        assert_eq!(as_utc(i64::MIN), "1677-09-21T00:12:43.145224192");
+        assert_eq!(as_utc(i64::MAX), "2262-04-11T23:47:16.854775807");
+    }
+}
