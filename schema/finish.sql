@@ -19,7 +19,8 @@ CREATE VIEW trace_bounds AS
 SELECT (SELECT min(ts) FROM packet) AS start_ts,
        (SELECT max(ts) FROM packet) AS end_ts;
 
--- Rule D5: the packets that a later snapshot places more exactly.
+-- Rule D5: the packets that a later snapshot places elsewhere. resync_ts is NULL
+-- where their clock was seen going backwards later (rule N5).
 CREATE VIEW packet_resync AS
 SELECT id, ts, resync_ts, resync_ts - ts AS difference, timestamp, clock_id, clock_ts, seq_id,
        machine_id, type
@@ -40,7 +41,7 @@ FROM (
    AND c.seq_id = CASE WHEN p.clock_id BETWEEN 64 AND 127 THEN p.seq_id ELSE 0 END
   WHERE p.ts IS NOT NULL AND p.type IS NOT 'clock_snapshot'
 )
-WHERE resync_ts <> ts;
+WHERE resync_ts IS NOT ts;
 
 -- The SQL functions answer from clock_snapshot. They see by this number that
 -- it has changed. It is random, so that a change after a rollback cannot be

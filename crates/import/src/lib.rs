@@ -153,7 +153,10 @@ pub fn import(
     options: &Options,
     monitor: &Monitor,
 ) -> Result<Summary, Error> {
-    let mut input = Input::open(source, monitor)?;
+    let mut input = Input::open(source, monitor).map_err(|error| {
+        let cancelled = monitor.cancel.load(Ordering::Relaxed);
+        if cancelled { Error::Cancelled } else { error }
+    })?;
     let destination = Destination::create(destination, options.overwrite)?;
     let conn = destination.open()?;
     let failed = |error| destination.write_error(error);
@@ -164,12 +167,12 @@ pub fn import(
             Some(error) => failed(error),
             None => Error::Stopped,
         })?;
-    if let Some(failure) = input.failure(source) {
-        return Err(failure);
-    }
     let cancelled = || monitor.cancel.load(Ordering::Relaxed);
     if cancelled() {
         return Err(Error::Cancelled);
+    }
+    if let Some(failure) = input.failure(source) {
+        return Err(failure);
     }
     let mut warnings = Vec::new();
     match end {
@@ -264,7 +267,9 @@ fn damage_row(
         });
     }
     let (severity, code, offset) = match *damage {
-        StreamError::Cut { offset, .. } => (Severity::Warning, "cut", offset),
+        StreamError::Cut { offset, .. } | StreamError::CutBetween { offset } => {
+            (Severity::Warning, "cut", offset)
+        }
         StreamError::NoPacket { offset }
         | StreamError::TooLarge { offset, .. }
         | StreamError::Compression { offset, .. } => (Severity::Error, "damaged", offset),

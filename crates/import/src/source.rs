@@ -88,6 +88,41 @@ struct Seen {
     failure: Option<io::Error>,
 }
 
+/// Reads from what may have no bytes for a long time, and gives up when the
+/// import is cancelled.
+struct Cancellable<'a, R> {
+    reader: R,
+    monitor: &'a Monitor,
+}
+
+#[cfg(unix)]
+impl<R: Read + std::os::fd::AsFd> Read for Cancellable<'_, R> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        use nix::poll::{PollFd, PollFlags, poll};
+        loop {
+            if self.monitor.cancel.load(Ordering::Relaxed) {
+                return Err(io::ErrorKind::ConnectionAborted.into());
+            }
+            let mut readable = [PollFd::new(self.reader.as_fd(), PollFlags::POLLIN)];
+            match poll(&mut readable, 100_u8) {
+                Ok(0) | Err(nix::errno::Errno::EINTR) => {}
+                Ok(_) => return self.reader.read(buf),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+#[cfg(not(unix))]
+impl<R: Read> Read for Cancellable<'_, R> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        if self.monitor.cancel.load(Ordering::Relaxed) {
+            return Err(io::ErrorKind::ConnectionAborted.into());
+        }
+        self.reader.read(buf)
+    }
+}
+
 /// Counts, hashes, and remembers a failure, which a decompressor would hide.
 struct Watched<'a, R> {
     reader: R,
@@ -138,14 +173,20 @@ impl<'a> Input<'a> {
             source_name: source.to_string(),
             error,
         };
-        let reader: Box<dyn Read + Send> = match source {
-            Source::Stdin => Box::new(io::stdin()),
+        let reader: Box<dyn Read + Send + 'a> = match source {
+            Source::Stdin => Box::new(Cancellable {
+                reader: io::stdin(),
+                monitor,
+            }),
             Source::File(path) => {
                 let file = File::open(path).map_err(unreadable)?;
                 if file.metadata().map_err(unreadable)?.is_dir() {
                     return Err(Error::Directory { path: path.clone() });
                 }
-                Box::new(file)
+                Box::new(Cancellable {
+                    reader: file,
+                    monitor,
+                })
             }
         };
         let seen = Arc::new(Mutex::new(Seen::default()));

@@ -28,6 +28,9 @@ pub(crate) enum StreamError {
         /// Whether what is there of the packet could be one.
         plausible: bool,
     },
+    /// The same, where only the compression shows it.
+    #[error("the compressed data ends early, at byte {offset} of what it holds")]
+    CutBetween { offset: u64 },
     #[error("byte {offset} starts no packet")]
     NoPacket { offset: u64 },
     #[error("the packet at byte {offset} says that it has {size} bytes, more than any packet has")]
@@ -45,6 +48,8 @@ pub(crate) struct PacketStream<R> {
     end: usize,
     /// The offset of `start` in the stream.
     offset: u64,
+    /// Whether the stream was decompressed, and its compression is cut.
+    cut: bool,
 }
 
 impl<R: Read> PacketStream<R> {
@@ -55,6 +60,7 @@ impl<R: Read> PacketStream<R> {
             start: 0,
             end: 0,
             offset: 0,
+            cut: false,
         }
     }
 
@@ -64,7 +70,10 @@ impl<R: Read> PacketStream<R> {
         loop {
             let field = self.offset;
             if self.fill(1)? == 0 {
-                return Ok(None);
+                return match self.cut {
+                    true => Err(StreamError::CutBetween { offset: field }),
+                    false => Ok(None),
+                };
             }
             let tag = self.varint(field)?;
             let (number, wire_type) =
@@ -137,7 +146,10 @@ impl<R: Read> PacketStream<R> {
                 Ok(0) => break,
                 Ok(size) => self.end += size,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => break,
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                    self.cut = true;
+                    break;
+                }
                 Err(error) => {
                     let offset = self.offset;
                     return Err(StreamError::Compression { offset, error });

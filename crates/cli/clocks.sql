@@ -1,0 +1,28 @@
+-- One row a clock. The offsets are those of the first and of the last step of
+-- its conversion to BOOTTIME (clock 6).
+SELECT
+  machine_id AS machine,
+  CASE WHEN scope = 'sequence' THEN clock_id || '@' || seq_id
+       ELSE coalesce(name, CAST(clock_id AS TEXT)) END AS clock,
+  scope,
+  unit_multiplier_ns AS unit_ns,
+  snapshots,
+  packets,
+  iif(is_monotonic, 'yes', 'no') AS monotonic,
+  path,
+  first_offset AS offset_ns,
+  last_offset - first_offset AS drift_ns
+FROM (
+  SELECT
+    *,
+    (SELECT m.offset FROM clock_mapping AS m
+      WHERE m.machine_id = clock.machine_id AND m.clock_id = clock.clock_id
+        AND m.seq_id = clock.seq_id AND m.to_clock_id = 6
+      ORDER BY m.start_value ASC LIMIT 1) AS first_offset,
+    (SELECT m.offset FROM clock_mapping AS m
+      WHERE m.machine_id = clock.machine_id AND m.clock_id = clock.clock_id
+        AND m.seq_id = clock.seq_id AND m.to_clock_id = 6
+      ORDER BY m.start_value DESC LIMIT 1) AS last_offset
+  FROM clock
+)
+ORDER BY machine_id, clock_id, seq_id

@@ -1,0 +1,285 @@
+//! `timebase import`: a trace in, a database out, a summary at the end.
+
+use std::borrow::Cow;
+use std::ffi::OsStr;
+use std::fmt::Write;
+use std::fs;
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::bail;
+use indicatif::{HumanBytes, HumanCount};
+use timebase_import::{Monitor, Options, Source, Summary};
+use timebase_resolver::Unresolved;
+
+use crate::flags::{ImportArguments, wrong_usage};
+use crate::signals::Signals;
+use crate::{messages, progress};
+
+pub fn run(arguments: &ImportArguments, signals: &Signals) -> anyhow::Result<()> {
+    let source = Source::from_arg(arguments.trace.as_os_str());
+    let destination = destination(arguments);
+    let options = Options {
+        keep_data: !arguments.no_data,
+        strict: arguments.strict,
+        overwrite: arguments.force,
+    };
+    let (summary, elapsed) = monitored(&source, &destination, &options, signals)?;
+    messages::say(screen(&source, &destination, &summary, elapsed));
+    messages::warnings(&summary.warnings);
+    Ok(())
+}
+
+/// Imports with a progress bar, and so that Ctrl-C stops it.
+pub fn monitored(
+    source: &Source,
+    destination: &Path,
+    options: &Options,
+    signals: &Signals,
+) -> anyhow::Result<(Summary, Duration)> {
+    let size = match source {
+        // A pipe has a name, too, but no size.
+        Source::File(path) => fs::metadata(path)
+            .ok()
+            .filter(fs::Metadata::is_file)
+            .map(|metadata| metadata.len()),
+        Source::Stdin if io::stdin().is_terminal() => {
+            bail!("standard input is a terminal; a trace has to be piped into it")
+        }
+        Source::Stdin => None,
+    };
+    let monitor = Arc::new(Monitor::default());
+    let started = Instant::now();
+    let summary = signals.during_import(&monitor, || {
+        progress::shown(&monitor, size, || {
+            timebase_import::import(source, destination, options, &monitor)
+        })
+    })??;
+    Ok((summary, started.elapsed()))
+}
+
+fn destination(arguments: &ImportArguments) -> PathBuf {
+    if let Some(output) = &arguments.output {
+        if is_same_file(output, &arguments.trace) {
+            wrong_usage("import", "the database would replace the trace");
+        }
+        return output.clone();
+    }
+    if arguments.trace.as_os_str() == OsStr::new("-") {
+        wrong_usage(
+            "import",
+            "a trace from standard input needs a name for the database: -o OUT.db",
+        );
+    }
+    let output = default_destination(&arguments.trace);
+    if is_same_file(&output, &arguments.trace) {
+        wrong_usage(
+            "import",
+            "the database would replace the trace; give it another name with -o OUT.db",
+        );
+    }
+    output
+}
+
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    match (fs::canonicalize(one), fs::canonicalize(other)) {
+        (Ok(one), Ok(other)) => one == other && one.is_file(),
+        _ => false,
+    }
+}
+
+/// The trace's name with `.db` for its extension, not counting the one that
+/// says how it is compressed.
+fn default_destination(trace: &Path) -> PathBuf {
+    let is_compressed = trace
+        .extension()
+        .is_some_and(|extension| extension == "gz" || extension == "zst");
+    if is_compressed {
+        trace.with_extension("").with_extension("db")
+    } else {
+        trace.with_extension("db")
+    }
+}
+
+/// The summary: one screen, whatever the trace.
+fn screen(source: &Source, destination: &Path, summary: &Summary, elapsed: Duration) -> String {
+    let mut lines: Vec<(&str, String)> = Vec::new();
+    lines.push((
+        "packets",
+        format!(
+            "{} from {}",
+            HumanCount(summary.packets),
+            counted(summary.sequences, "sequence", "sequences")
+        ),
+    ));
+
+    let timed = summary.on_trace_time + summary.unresolved.values().sum::<u64>();
+    let mut share = if timed == 0 {
+        "none has a time".to_owned()
+    } else {
+        format!(
+            "{} of {} on {}: {}",
+            HumanCount(summary.on_trace_time),
+            HumanCount(timed),
+            summary.trace_time_clock,
+            percentage(summary.on_trace_time, timed)
+        )
+    };
+    if summary.without_timestamp > 0 && timed > 0 {
+        let _ = write!(
+            share,
+            " ({} more have no time of their own)",
+            HumanCount(summary.without_timestamp)
+        );
+    }
+    lines.push(("trace time", share));
+
+    let width = summary
+        .unresolved
+        .values()
+        .map(|count| HumanCount(*count).to_string().len())
+        .max()
+        .unwrap_or_default();
+    let mut heading = "unresolved";
+    for (reason, count) in &summary.unresolved {
+        let count = HumanCount(*count).to_string();
+        let words = Unresolved::from_code(reason).map_or_else(String::new, |r| format!(": {r}"));
+        lines.push((heading, format!("{count:>width$}  {reason}{words}")));
+        heading = "";
+    }
+
+    let mut snapshots = HumanCount(summary.snapshots).to_string();
+    if summary.rejected_snapshots > 0 {
+        let _ = write!(
+            snapshots,
+            ", and {} rejected (the table import_log says why)",
+            HumanCount(summary.rejected_snapshots)
+        );
+    }
+    lines.push(("snapshots", snapshots));
+    lines.push(("clocks", HumanCount(summary.clocks).to_string()));
+    if let (Some(start), Some(end)) = (summary.start_ts, summary.end_ts) {
+        let duration = Duration::from_nanos(end.abs_diff(start));
+        lines.push(("duration", format!("{duration:.3?}, {start} to {end} ns")));
+    }
+    lines.push((
+        "size",
+        format!(
+            "{} of trace, {} of database, in {elapsed:.1?}",
+            HumanBytes(summary.source_bytes),
+            HumanBytes(summary.database_bytes)
+        ),
+    ));
+
+    let mut screen = format!("{source} → {}\n\n", destination.display());
+    for (heading, text) in lines {
+        let _ = writeln!(screen, "  {heading:<10}  {text}");
+    }
+    let _ = write!(
+        screen,
+        "\nNext: timebase query {} \"SELECT type, count(*) FROM packet GROUP BY type\"",
+        quoted(&destination.to_string_lossy())
+    );
+    screen
+}
+
+fn counted(count: u64, one: &str, many: &str) -> String {
+    format!(
+        "{} {}",
+        HumanCount(count),
+        if count == 1 { one } else { many }
+    )
+}
+
+/// Rounded down, so that 100 % means all.
+fn percentage(part: u64, whole: u64) -> String {
+    let permille = u128::from(part) * 1000 / u128::from(whole.max(1));
+    if permille >= 1000 {
+        "100 %".to_owned()
+    } else {
+        format!("{}.{} %", permille / 10, permille % 10)
+    }
+}
+
+/// For a shell, so that the line can be pasted.
+fn quoted(path: &str) -> Cow<'_, str> {
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+=:,@%".contains(c);
+    if !path.is_empty() && path.chars().all(is_plain) {
+        Cow::Borrowed(path)
+    } else {
+        Cow::Owned(format!("'{}'", path.replace('\'', r"'\''")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_database_stands_beside_the_trace() {
+        let name = |trace: &str| default_destination(Path::new(trace));
+        assert_eq!(name("trace.pftrace"), Path::new("trace.db"));
+        assert_eq!(name("a/trace.perfetto-trace"), Path::new("a/trace.db"));
+        assert_eq!(name("/a.b/trace"), Path::new("/a.b/trace.db"));
+        assert_eq!(name("trace.pftrace.gz"), Path::new("trace.db"));
+        assert_eq!(name("trace.pftrace.zst"), Path::new("trace.db"));
+        assert_eq!(name("trace.gz"), Path::new("trace.db"));
+        assert_eq!(name("my.long.trace"), Path::new("my.long.db"));
+        assert_eq!(name(".hidden"), Path::new(".hidden.db"));
+    }
+
+    #[test]
+    fn a_share_is_100_percent_only_if_it_is_all() {
+        assert_eq!(percentage(3, 3), "100 %");
+        assert_eq!(percentage(999_999, 1_000_000), "99.9 %");
+        assert_eq!(percentage(1, 3), "33.3 %");
+        assert_eq!(percentage(0, 3), "0.0 %");
+    }
+
+    #[test]
+    fn a_path_can_be_pasted() {
+        assert_eq!(quoted("a/trace-1.db"), "a/trace-1.db");
+        assert_eq!(quoted("my trace.db"), "'my trace.db'");
+        assert_eq!(quoted("it's"), r"'it'\''s'");
+    }
+
+    #[test]
+    fn the_summary_says_what_is_not_on_trace_time_and_why() {
+        let summary = Summary {
+            packets: 1300,
+            sequences: 1,
+            on_trace_time: 999,
+            without_timestamp: 300,
+            unresolved: [("no_path", 1)].into(),
+            trace_time_clock: "BOOTTIME".to_owned(),
+            rejected_snapshots: 2,
+            start_ts: Some(1_000_000_000),
+            end_ts: Some(3_500_000_000),
+            snapshots: 10,
+            clocks: 3,
+            source_bytes: 1024,
+            database_bytes: 2048,
+            warnings: Vec::new(),
+        };
+        let text = screen(
+            &Source::from_arg("t.pftrace".as_ref()),
+            Path::new("t.db"),
+            &summary,
+            Duration::from_millis(1500),
+        );
+        for expected in [
+            "t.pftrace → t.db",
+            "1,300 from 1 sequence\n",
+            "999 of 1,000 on BOOTTIME: 99.9 % (300 more have no time of their own)",
+            "1  no_path: no chain of snapshots",
+            "2 rejected",
+            "2.500s, 1000000000 to 3500000000 ns",
+            "in 1.5s",
+            "timebase query t.db",
+        ] {
+            assert!(text.contains(expected), "{expected:?} is not in\n{text}");
+        }
+    }
+}

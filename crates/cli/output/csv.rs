@@ -1,0 +1,43 @@
+//! CSV (RFC 4180, with line feeds).
+
+use std::io::{self, Write};
+
+use rusqlite::types::ValueRef;
+
+use super::{Sink, text};
+
+pub struct Csv<'out> {
+    writer: csv::Writer<&'out mut dyn Write>,
+}
+
+impl<'out> Csv<'out> {
+    pub fn new(columns: &[String], out: &'out mut dyn Write) -> io::Result<Csv<'out>> {
+        let mut writer = csv::Writer::from_writer(out);
+        writer.write_record(columns).map_err(io_error)?;
+        Ok(Csv { writer })
+    }
+}
+
+impl Sink for Csv<'_> {
+    fn row(&mut self, values: &[ValueRef<'_>]) -> io::Result<()> {
+        for value in values {
+            self.writer
+                .write_field(text::plain(*value).as_bytes())
+                .map_err(io_error)?;
+        }
+        self.writer.write_record(None::<&[u8]>).map_err(io_error)
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        self.writer.flush()
+    }
+}
+
+/// The error that writing met, with its kind: a broken pipe has to be known as
+/// one.
+fn io_error(error: csv::Error) -> io::Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => error,
+        other => io::Error::other(format!("{other:?}")),
+    }
+}

@@ -1,0 +1,195 @@
+//! A table for a person to read.
+
+use std::io::{self, Write};
+use std::mem;
+
+use comfy_table::{
+    Attribute, Cell, CellAlignment, ColumnConstraint, ContentArrangement, ContentLineStyle,
+    LineStyle, TableStyle, Width,
+};
+use rusqlite::types::ValueRef;
+
+use super::{Sink, text};
+
+/// How many rows are laid out together. Widths can only be known from rows that
+/// are held, and a header every so often does not hurt.
+const BLOCK: usize = 1000;
+
+/// Blobs longer than this are abbreviated ...
+const BLOB: usize = 16;
+/// ... to this many bytes, and their length.
+const BLOB_START: usize = 12;
+
+/// In a narrow terminal, text is not wrapped to less than this.
+const LEAST_TEXT: u16 = 12;
+
+/// ```text
+///  a │ b
+/// ───┼───
+///  1 │ x
+/// ```
+const STYLE: TableStyle = TableStyle::new()
+    .header_lines(ContentLineStyle::none().junction('│'))
+    .header_separator(LineStyle::none().fill('─').junction('┼'))
+    .content_lines(ContentLineStyle::none().junction('│'));
+
+pub struct Table<'out> {
+    columns: Vec<String>,
+    out: &'out mut dyn Write,
+    /// The columns of the terminal, if it is one.
+    terminal: Option<u16>,
+    rows: Vec<Vec<Held>>,
+    /// How many rows were written before these.
+    written: usize,
+}
+
+/// A value of a row that is not laid out yet.
+enum Held {
+    Null,
+    Number(String),
+    Text(String),
+}
+
+impl<'out> Table<'out> {
+    pub fn new(
+        columns: Vec<String>,
+        terminal: Option<u16>,
+        out: &'out mut dyn Write,
+    ) -> Table<'out> {
+        Table {
+            columns,
+            out,
+            terminal,
+            rows: Vec::new(),
+            written: 0,
+        }
+    }
+
+    fn write_block(&mut self) -> io::Result<()> {
+        let rows = mem::take(&mut self.rows);
+        let before = self.written;
+        self.written += rows.len();
+        let mut table = comfy_table::Table::new();
+        table.load_style(STYLE).force_no_tty();
+        if let Some(width) = self.terminal {
+            table
+                .set_content_arrangement(ContentArrangement::Dynamic)
+                .set_width(width)
+                .enforce_styling();
+        }
+        let is_numeric: Vec<bool> = (0..self.columns.len())
+            .map(|index| is_numeric(&rows, index))
+            .collect();
+        let header = self.columns.iter().zip(&is_numeric);
+        table.set_header(header.map(|(column, numeric)| cell(printable(column), *numeric)));
+        for row in &rows {
+            let values = row.iter().zip(&is_numeric);
+            table.add_row(values.map(|(value, numeric)| match value {
+                Held::Null => cell("NULL".to_owned(), *numeric).add_attribute(Attribute::Dim),
+                Held::Number(number) => cell(number.clone(), true),
+                Held::Text(text) => cell(text.clone(), false),
+            }));
+        }
+        let contents = table.column_max_content_widths();
+        let mut needed = 0;
+        for ((column, numeric), content) in table.column_iter_mut().zip(is_numeric).zip(contents) {
+            // A number on two lines cannot be read.
+            let least = if numeric {
+                content
+            } else {
+                content.min(LEAST_TEXT)
+            };
+            // With the space on both sides of it, and a line.
+            needed += usize::from(least) + 3;
+            column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(least + 2)));
+        }
+        match self.terminal {
+            Some(width) if needed > usize::from(width) + 1 && !rows.is_empty() => {
+                self.write_upright(&rows, before)
+            }
+            _ => writeln!(self.out, "{table}"),
+        }
+    }
+
+    /// A line a value, for rows that do not fit the terminal.
+    fn write_upright(&mut self, rows: &[Vec<Held>], before: usize) -> io::Result<()> {
+        let names: Vec<String> = self.columns.iter().map(|name| printable(name)).collect();
+        let width = names.iter().map(|name| name.chars().count()).max();
+        let width = width.unwrap_or_default();
+        for (index, row) in rows.iter().enumerate() {
+            writeln!(self.out, "── row {} ──", before + index + 1)?;
+            for (name, value) in names.iter().zip(row) {
+                let value = match value {
+                    Held::Null => "NULL",
+                    Held::Number(text) | Held::Text(text) => text,
+                };
+                let mut name = name.as_str();
+                for line in value.split('\n') {
+                    writeln!(self.out, "{name:>width$} │ {line}")?;
+                    name = "";
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Sink for Table<'_> {
+    fn row(&mut self, values: &[ValueRef<'_>]) -> io::Result<()> {
+        if self.rows.len() == BLOCK {
+            self.write_block()?;
+        }
+        self.rows.push(values.iter().copied().map(hold).collect());
+        Ok(())
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        if self.rows.is_empty() && self.written > 0 {
+            return Ok(());
+        }
+        self.write_block()
+    }
+}
+
+fn hold(value: ValueRef<'_>) -> Held {
+    match value {
+        ValueRef::Null => Held::Null,
+        ValueRef::Blob(bytes) if bytes.len() > BLOB => Held::Text(format!(
+            "x'{}'… {} bytes",
+            text::hex(&bytes[..BLOB_START]),
+            bytes.len()
+        )),
+        value if text::is_number(value) => Held::Number(text::plain(value).into_owned()),
+        value => Held::Text(printable(&text::plain(value))),
+    }
+}
+
+/// Log messages hold what they like; a terminal must not be told by them what
+/// to do. Line feeds are kept: a cell may have several lines.
+fn printable(text: &str) -> String {
+    text.chars()
+        .map(|c| match c {
+            '\n' => c,
+            '\0'..='\x1f' => char::from_u32(0x2400 + u32::from(c)).unwrap_or(' '),
+            '\x7f' => '␡',
+            c if c.is_control() => char::REPLACEMENT_CHARACTER,
+            c => c,
+        })
+        .collect()
+}
+
+/// Whether a column has numbers, and nothing else but NULL.
+fn is_numeric(rows: &[Vec<Held>], index: usize) -> bool {
+    let mut values = rows.iter().filter_map(|row| row.get(index));
+    values.clone().any(|value| matches!(value, Held::Number(_)))
+        && values.all(|value| !matches!(value, Held::Text(_)))
+}
+
+fn cell(content: String, is_right: bool) -> Cell {
+    let alignment = if is_right {
+        CellAlignment::Right
+    } else {
+        CellAlignment::Left
+    };
+    Cell::new_owned(content).set_alignment(alignment)
+}

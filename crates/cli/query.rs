@@ -1,0 +1,47 @@
+//! `timebase query`: statements in, results out.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::{self, Read, Write};
+
+use anyhow::Context;
+
+use crate::database::{self, Access};
+use crate::flags::{QueryArguments, wrong_usage};
+use crate::signals::Signals;
+use crate::statements;
+
+pub fn run(
+    arguments: &QueryArguments,
+    signals: &Signals,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    // Before a trace is imported, which may take a while.
+    let sql = read_sql(arguments)?;
+    let database = database::open(&arguments.source, Access::Write, signals)?;
+    signals.during_query(database.get_interrupt_handle(), || {
+        statements::run(&database, &sql, arguments.format, out)
+    })
+}
+
+fn read_sql(arguments: &QueryArguments) -> anyhow::Result<String> {
+    let (file, text) = (arguments.file.as_deref(), arguments.sql.as_deref());
+    if text == Some("-") || file == Some("-".as_ref()) {
+        if arguments.source.as_os_str() == OsStr::new("-") {
+            wrong_usage(
+                "query",
+                "the trace and the statements cannot both come from standard input",
+            );
+        }
+        let mut sql = String::new();
+        io::stdin()
+            .read_to_string(&mut sql)
+            .context("cannot read statements from standard input")?;
+        return Ok(sql);
+    }
+    match file {
+        Some(file) => fs::read_to_string(file)
+            .with_context(|| format!("cannot read statements from {}", file.display())),
+        None => Ok(text.unwrap_or_default().to_owned()),
+    }
+}

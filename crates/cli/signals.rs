@@ -1,0 +1,132 @@
+//! Ctrl-C and SIGTERM: what they stop, and that nothing is left behind.
+
+use std::io::{self, IsTerminal};
+use std::mem;
+use std::path::PathBuf;
+use std::process;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use anyhow::Context;
+use rusqlite::InterruptHandle;
+use tempfile::TempDir;
+use timebase_import::Monitor;
+
+use crate::messages;
+
+/// What the program is doing, as far as a signal is concerned.
+enum Busy {
+    /// Nothing that could be stopped: the signal ends the program.
+    Idle,
+    Import(Arc<Monitor>),
+    /// Statements whose interruption ends the program.
+    Query(InterruptHandle),
+    /// A statement typed in a shell, which lives on.
+    Statement(InterruptHandle),
+}
+
+struct State {
+    busy: Busy,
+    came: bool,
+    temporary: Option<TempDir>,
+}
+
+/// Knows what to do when a signal comes.
+pub struct Signals {
+    state: Arc<Mutex<State>>,
+}
+
+impl Signals {
+    /// Takes over the signals of the process; for `main` to call, once.
+    pub fn install() -> anyhow::Result<Signals> {
+        let state = Arc::new(Mutex::new(State {
+            busy: Busy::Idle,
+            came: false,
+            temporary: None,
+        }));
+        let signals = Signals {
+            state: Arc::clone(&state),
+        };
+        ctrlc::set_handler(move || stop(&mut lock(&state))).context("cannot handle signals")?;
+        Ok(signals)
+    }
+
+    /// Does `work`; a signal makes it fail by way of `monitor`.
+    pub fn during_import<T>(&self, monitor: &Arc<Monitor>, work: impl FnOnce() -> T) -> T {
+        self.during(Busy::Import(Arc::clone(monitor)), work)
+    }
+
+    /// Does `work`; a signal makes the statement fail that the handle
+    /// is for.
+    pub fn during_query<T>(&self, handle: InterruptHandle, work: impl FnOnce() -> T) -> T {
+        self.during(Busy::Query(handle), work)
+    }
+
+    /// The same for a statement typed in a shell: any number of signals
+    /// interrupt it, and none of them ends the program.
+    pub fn during_statement<T>(&self, handle: InterruptHandle, work: impl FnOnce() -> T) -> T {
+        self.during(Busy::Statement(handle), work)
+    }
+
+    /// Whether a signal has come.
+    pub fn came(&self) -> bool {
+        lock(&self.state).came
+    }
+
+    fn during<T>(&self, busy: Busy, work: impl FnOnce() -> T) -> T {
+        lock(&self.state).busy = busy;
+        let result = work();
+        lock(&self.state).busy = Busy::Idle;
+        result
+    }
+
+    /// A directory that is gone when the program ends, however it ends.
+    pub fn temporary_directory(&self) -> anyhow::Result<PathBuf> {
+        let directory = tempfile::Builder::new()
+            .prefix("timebase-")
+            .tempdir()
+            .context("cannot make a temporary directory")?;
+        let path = directory.path().to_owned();
+        lock(&self.state).temporary = Some(directory);
+        Ok(path)
+    }
+
+    /// Removes the temporary directory, if there is one. The handler keeps the
+    /// state alive until the process ends, so that no destructor would do it.
+    pub fn remove_temporary(&self) {
+        lock(&self.state).temporary = None;
+    }
+}
+
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The line editor has the terminal in its own mode while it waits for a
+/// statement, and would set it back only if it came to an end by itself.
+fn restore_terminal() {
+    if cfg!(unix) && io::stdin().is_terminal() {
+        // Where there is no such program, the shell outside has to do it.
+        let _ = process::Command::new("stty").arg("sane").status();
+    }
+}
+
+fn stop(state: &mut State) {
+    state.came = true;
+    // A second signal finds the program idle and ends it: the first one may
+    // have come while it was stuck, in reading a pipe that nobody writes to.
+    match mem::replace(&mut state.busy, Busy::Idle) {
+        Busy::Idle => {
+            state.temporary = None;
+            restore_terminal();
+            messages::say("\ntimebase: error: interrupted");
+            process::exit(1);
+        }
+        Busy::Import(monitor) => monitor.cancel.store(true, Ordering::Relaxed),
+        Busy::Query(handle) => handle.interrupt(),
+        Busy::Statement(handle) => {
+            handle.interrupt();
+            state.busy = Busy::Statement(handle);
+        }
+    }
+}

@@ -1,0 +1,649 @@
+//! Imports of real traces, whole, cut, damaged and compressed, through the
+//! real program, and what the database holds then.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use flate2::Compression;
+use flate2::write::{GzEncoder, ZlibEncoder};
+use rusqlite::Connection;
+use tempfile::TempDir;
+
+fn data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/data")
+        .join(name)
+}
+
+fn program(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_timebase"))
+        .args(args)
+        .output()
+        .unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// A directory that must hold nothing but what a test expects.
+struct Place(TempDir);
+
+impl Place {
+    fn new() -> Place {
+        Place(tempfile::tempdir().unwrap())
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) -> PathBuf {
+        fs::write(self.path(name), bytes).unwrap();
+        self.path(name)
+    }
+
+    fn files(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.0.path()).unwrap();
+        let mut names: Vec<_> = entries
+            .map(|e| e.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    /// Imports to `out.db`; the import must succeed.
+    fn import(&self, trace: &Path, args: &[&str]) -> (Connection, String) {
+        let out = self.path("out.db");
+        let mut all = vec!["import", trace.to_str().unwrap(), "--force", "-o"];
+        all.push(out.to_str().unwrap());
+        all.extend(args);
+        let output = program(&all);
+        assert!(output.status.success(), "{}", stderr(&output));
+        (Connection::open(out).unwrap(), stderr(&output))
+    }
+
+    /// An import that must fail, and leave no trace of it.
+    fn refuse(&self, trace: &Path, args: &[&str]) -> String {
+        let before = self.files();
+        let out = self.path("new.db");
+        let mut all = vec![
+            "import",
+            trace.to_str().unwrap(),
+            "-o",
+            out.to_str().unwrap(),
+        ];
+        all.extend(args);
+        let output = program(&all);
+        assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+        assert_eq!(
+            self.files(),
+            before,
+            "a failed import leaves nothing behind"
+        );
+        stderr(&output)
+    }
+}
+
+fn count(conn: &Connection, sql: &str) -> i64 {
+    conn.query_row(sql, [], |row| row.get(0)).unwrap()
+}
+
+fn rows(conn: &Connection, sql: &str) -> Vec<String> {
+    let mut statement = conn.prepare(sql).unwrap();
+    let columns = statement.column_count();
+    let rows = statement.query_map([], |row| {
+        let values = (0..columns).map(|i| row.get_ref(i).map(|value| format!("{value:?}")));
+        Ok(values.collect::<Result<Vec<_>, _>>()?.join(" "))
+    });
+    rows.unwrap().map(Result::unwrap).collect()
+}
+
+/// Everything of a packet but where it stands in the file.
+const PACKETS: &str = "SELECT id, ts, timestamp, clock_id, clock_ts, seq_id, machine_id, type, uid, \
+                       pid, unresolved, size, data FROM packet ORDER BY id";
+
+/// The rows of one of trace processor's tables, without its `id`.
+fn expected(name: &str) -> Vec<Vec<String>> {
+    let mut reader = csv::Reader::from_path(data("expected").join(name)).unwrap();
+    let rows = reader
+        .records()
+        .map(|row| row.unwrap().iter().map(String::from).collect());
+    rows.collect()
+}
+
+fn snapshots(conn: &Connection) -> Vec<Vec<String>> {
+    let mut statement = conn
+        .prepare(
+            "SELECT ts, clock_id, ifnull(clock_name, '[NULL]'), clock_value, snapshot_id, machine_id \
+             FROM clock_snapshot ORDER BY id",
+        )
+        .unwrap();
+    let rows = statement.query_map([], |row| {
+        (0..6)
+            .map(|i| row.get(i).map(|v: rusqlite::types::Value| text(&v)))
+            .collect()
+    });
+    rows.unwrap().map(Result::unwrap).collect()
+}
+
+fn text(value: &rusqlite::types::Value) -> String {
+    match value {
+        rusqlite::types::Value::Integer(value) => value.to_string(),
+        rusqlite::types::Value::Text(value) => value.clone(),
+        other => format!("{other:?}"),
+    }
+}
+
+#[test]
+fn n6_clock_snapshot_equals_trace_processors() {
+    let place = Place::new();
+    for name in ["system", "sdk"] {
+        let (conn, _) = place.import(&data(&format!("{name}.pftrace")), &[]);
+        let theirs: Vec<_> = expected(&format!("{name}.clock_snapshot.csv"))
+            .into_iter()
+            .map(|row| row[1..].to_vec())
+            .collect();
+        assert!(theirs.len() > 20);
+        assert_eq!(snapshots(&conn), theirs, "{name}");
+    }
+}
+
+#[test]
+fn n6_clock_snapshot_of_packets_equals_trace_processors_without_the_pairs_of_i1() {
+    let place = Place::new();
+    let (conn, _) = place.import(&data("system-compressed.pftrace"), &[]);
+    // Trace processor counts the pairs of ftrace bundles (rule I1) as snapshots too.
+    let theirs: Vec<Vec<String>> = expected("system-compressed.clock_snapshot.csv");
+    let readings = |snapshot: &str| theirs.iter().filter(|row| row[5] == snapshot).count();
+    assert!(theirs.iter().any(|row| readings(&row[5]) == 2));
+    let theirs: Vec<_> = theirs
+        .iter()
+        .filter(|row| readings(&row[5]) > 2)
+        .map(|row| row[1..5].to_vec())
+        .collect();
+    let ours: Vec<_> = snapshots(&conn)
+        .into_iter()
+        .map(|row| row[..4].to_vec())
+        .collect();
+    assert_eq!(ours, theirs);
+}
+
+#[test]
+fn v5_every_event_of_the_sdk_is_where_trace_processor_puts_it() {
+    let place = Place::new();
+    let (conn, _) = place.import(&data("sdk.pftrace"), &[]);
+    let mut events = conn
+        .prepare("SELECT 1 FROM packet WHERE type = 'track_event' AND ts = ?1")
+        .unwrap();
+    for row in expected("sdk.slice.csv") {
+        let ts: i64 = row[0].parse().unwrap();
+        assert!(events.exists([ts]).unwrap(), "no track event at {ts}");
+    }
+}
+
+#[test]
+fn d5_ts_is_to_boottime_is_the_join_over_clock_mapping() {
+    let place = Place::new();
+    for name in ["sdk", "system", "nearest", "multihop", "dst"] {
+        let (conn, _) = place.import(&data(&format!("{name}.pftrace")), &[]);
+        timebase_resolver::sql::register(&conn).unwrap();
+        let placed = "p.clock_ts IS NOT NULL AND p.ts IS NOT NULL AND p.type <> 'clock_snapshot'";
+        let all = count(
+            &conn,
+            &format!("SELECT count(*) FROM packet p WHERE {placed}"),
+        );
+        let equal = count(&conn, &format!(
+            "SELECT count(*) FROM packet p JOIN clock_mapping m
+               ON m.machine_id = p.machine_id AND m.clock_id = p.clock_id AND m.to_clock_id = 6
+              AND m.seq_id = CASE WHEN p.clock_id BETWEEN 64 AND 127 THEN p.seq_id ELSE 0 END
+              AND (m.start_value IS NULL OR m.start_value <= p.clock_ts)
+              AND (m.end_value IS NULL OR p.clock_ts < m.end_value)
+             WHERE {placed} AND to_boottime(p.clock_id, p.seq_id, p.clock_ts) = p.clock_ts + m.offset
+               AND p.clock_ts + m.offset = p.ts"
+        ));
+        let moved = count(&conn, "SELECT count(*) FROM packet_resync");
+        assert!(all > 0);
+        assert_eq!(equal + moved, all, "{name}");
+        if name == "sdk" {
+            assert_eq!(moved, 0);
+        }
+    }
+}
+
+#[test]
+fn f3_packets_inside_compressed_packets_stand_in_their_place() {
+    let place = Place::new();
+    let trace = fs::read(data("multihop.pftrace")).unwrap();
+    let zlib = |bytes: &[u8]| {
+        let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    };
+    let zstd = |bytes: &[u8]| zstd::encode_all(bytes, 3).unwrap();
+    let plain = rows(&place.import(&data("multihop.pftrace"), &[]).0, PACKETS);
+    for (field, packed) in [(50u32, zlib(&trace)), (133, zstd(&trace))] {
+        let compressed = place.write("c.pftrace", &carrier(field, &packed));
+        let (conn, _) = place.import(&compressed, &[]);
+        assert_eq!(rows(&conn, PACKETS), plain);
+        let offset = count(&conn, "SELECT max(offset) FROM packet");
+        assert_eq!(
+            offset,
+            count(&conn, "SELECT min(offset) FROM packet"),
+            "that of the carrier"
+        );
+
+        // Nested: logged and skipped; what stands around it is not.
+        let inside = [carrier(field, &packed), trace.clone()].concat();
+        let nested = place.write("n.pftrace", &carrier(50, &zlib(&inside)));
+        let (conn, _) = place.import(&nested, &[]);
+        assert_eq!(rows(&conn, PACKETS), plain);
+        let logged = "SELECT count(*) FROM import_log WHERE code = 'nested_compression'";
+        assert_eq!(count(&conn, logged), 1);
+
+        // Damaged inside: what can be read is there, and the carrier too.
+        let damaged = [carrier(field, &packed[..packed.len() - 9]), trace.clone()].concat();
+        let damaged = place.write("d.pftrace", &damaged);
+        let (conn, said) = place.import(&damaged, &[]);
+        assert!(said.contains("cannot be read"), "{said}");
+        assert_eq!(
+            count(&conn, "SELECT count(*) FROM packet WHERE type = 'corrupt'"),
+            1
+        );
+        let uncompressed =
+            "SELECT count(*) FROM packet WHERE id > (SELECT id FROM packet WHERE type = 'corrupt')";
+        assert_eq!(count(&conn, uncompressed), plain.len() as i64);
+        assert!(place.refuse(&damaged, &["--strict"]).contains("is damaged"));
+    }
+}
+
+/// A packet whose payload is one field of bytes.
+fn carrier(field: u32, payload: &[u8]) -> Vec<u8> {
+    let mut packet = Vec::new();
+    prost::encoding::bytes::encode(field, &payload.to_vec(), &mut packet);
+    let mut trace = Vec::new();
+    prost::encoding::bytes::encode(1, &packet, &mut trace);
+    trace
+}
+
+#[test]
+fn f2_f4_compressed_piped_and_concatenated_traces_are_one_trace() {
+    let place = Place::new();
+    let trace = fs::read(data("sdk.pftrace")).unwrap();
+    let (conn, _) = place.import(&data("sdk.pftrace"), &[]);
+    let plain = rows(&conn, PACKETS);
+    let gzip = |bytes: &[u8]| {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    };
+    let zstd = |bytes: &[u8]| zstd::encode_all(bytes, 3).unwrap();
+    for (name, bytes) in [
+        (
+            "t.gz",
+            trace.chunks(10_000).flat_map(gzip).collect::<Vec<u8>>(),
+        ),
+        ("t.zst", trace.chunks(10_000).flat_map(zstd).collect()),
+    ] {
+        let path = place.write(name, &bytes);
+        assert_eq!(rows(&place.import(&path, &[]).0, PACKETS), plain, "{name}");
+        // Cut inside the compression: what was before is imported.
+        let cut = place.write(&format!("cut-{name}"), &bytes[..bytes.len() / 2]);
+        let (conn, said) = place.import(&cut, &[]);
+        let packets = count(&conn, "SELECT count(*) FROM packet") as usize;
+        assert!(packets > 0 && packets < plain.len(), "{packets} packets");
+        assert!(said.contains("byte "), "{said}");
+        assert_eq!(rows(&conn, PACKETS)[..], plain[..packets]);
+    }
+
+    let out = place.path("piped.db");
+    let mut piped = Command::new(env!("CARGO_BIN_EXE_timebase"))
+        .args(["import", "-", "-o", out.to_str().unwrap()])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    piped.stdin.take().unwrap().write_all(&trace).unwrap();
+    assert!(piped.wait().unwrap().success());
+    assert_eq!(rows(&Connection::open(out).unwrap(), PACKETS), plain);
+
+    let twice = place.write("twice.pftrace", &[&trace[..], &trace[..]].concat());
+    let (conn, _) = place.import(&twice, &[]);
+    assert_eq!(
+        count(&conn, "SELECT count(*) FROM packet"),
+        2 * plain.len() as i64
+    );
+}
+
+#[test]
+fn f6_a_file_cut_anywhere_is_imported_up_to_there() {
+    let place = Place::new();
+    let trace = fs::read(data("nearest.pftrace")).unwrap();
+    let (conn, _) = place.import(&data("nearest.pftrace"), &[]);
+    let whole = rows(&conn, "SELECT * FROM packet ORDER BY id");
+    let ends: Vec<i64> = {
+        let mut statement = conn
+            .prepare("SELECT offset + size FROM packet ORDER BY id")
+            .unwrap();
+        statement
+            .query_map([], |row| row.get(0))
+            .unwrap()
+            .map(Result::unwrap)
+            .collect()
+    };
+    for cut in 4..trace.len() {
+        let path = place.write("cut.pftrace", &trace[..cut]);
+        let (conn, said) = place.import(&path, &[]);
+        let before = ends.iter().filter(|&&end| end <= cut as i64).count();
+        assert_eq!(
+            count(&conn, "SELECT count(*) FROM packet"),
+            before as i64,
+            "cut at {cut}"
+        );
+        let clean = ends.contains(&(cut as i64));
+        assert_eq!(
+            said.contains("the file ends inside the packet that starts at byte"),
+            !clean,
+            "{said}"
+        );
+        let logged = count(
+            &conn,
+            "SELECT count(*) FROM import_log WHERE code = 'cut' AND offset IS NOT NULL",
+        );
+        assert_eq!(logged, i64::from(!clean), "cut at {cut}");
+        if before > 14 {
+            assert_eq!(
+                rows(&conn, "SELECT * FROM packet ORDER BY id")[..],
+                whole[..before]
+            );
+        }
+        if !clean {
+            place.refuse(&path, &["--strict"]);
+        }
+    }
+}
+
+#[test]
+fn damage_in_the_middle_is_told_with_its_offset_and_what_is_before_is_imported() {
+    let place = Place::new();
+    let mut trace = fs::read(data("sdk.pftrace")).unwrap();
+    let (conn, _) = place.import(&data("sdk.pftrace"), &[]);
+    let at = count(&conn, "SELECT offset + size FROM packet WHERE id = 1000") as usize;
+    trace[at] = 0x0f;
+    let path = place.write("damaged.pftrace", &trace);
+    let (conn, said) = place.import(&path, &[]);
+    assert!(
+        said.contains(&format!(
+            "byte {at} starts no packet; the 1001 packets before it"
+        )),
+        "{said}"
+    );
+    assert_eq!(count(&conn, "SELECT count(*) FROM packet"), 1001);
+    let logged =
+        format!("SELECT count(*) FROM import_log WHERE severity = 'error' AND offset = {at}");
+    assert_eq!(count(&conn, &logged), 1);
+    assert!(
+        place
+            .refuse(&path, &["--strict"])
+            .contains(&format!("byte {at}"))
+    );
+}
+
+#[test]
+fn f7_a_packet_that_cannot_be_parsed_is_kept() {
+    let place = Place::new();
+    let trace = fs::read(data("nearest.pftrace")).unwrap();
+    let path = place.write(
+        "corrupt.pftrace",
+        &[&trace[..], &[0x0a, 2, 0x0b, 0xff]].concat(),
+    );
+    let (conn, said) = place.import(&path, &[]);
+    assert!(said.contains("1 of 17 packets cannot be read"), "{said}");
+    let kept = "SELECT count(*) FROM packet WHERE id = 16 AND ts IS NULL AND type = 'corrupt' \
+                AND size = 2 AND data = x'0BFF'";
+    assert_eq!(count(&conn, kept), 1);
+    assert_eq!(
+        count(
+            &conn,
+            "SELECT count(*) FROM import_log WHERE packet_id = 16"
+        ),
+        1
+    );
+}
+
+#[test]
+fn offset_and_size_are_where_the_bytes_are() {
+    let place = Place::new();
+    let trace = fs::read(data("sdk.pftrace")).unwrap();
+    let (conn, _) = place.import(&data("sdk.pftrace"), &[]);
+    let mut statement = conn
+        .prepare("SELECT offset, size, data FROM packet")
+        .unwrap();
+    let mut packets = statement.query([]).unwrap();
+    while let Some(row) = packets.next().unwrap() {
+        let (offset, size): (i64, i64) = (row.get(0).unwrap(), row.get(1).unwrap());
+        let bytes: Vec<u8> = row.get(2).unwrap();
+        assert_eq!(bytes, trace[offset as usize..(offset + size) as usize]);
+    }
+}
+
+#[test]
+fn no_data_leaves_out_the_bytes_and_nothing_else() {
+    let place = Place::new();
+    let columns = "SELECT id, ts, timestamp, type, offset, size FROM packet ORDER BY id";
+    let with = rows(&place.import(&data("sdk.pftrace"), &[]).0, columns);
+    let (conn, _) = place.import(&data("sdk.pftrace"), &["--no-data"]);
+    assert_eq!(rows(&conn, columns), with);
+    assert_eq!(count(&conn, "SELECT count(data) FROM packet"), 0);
+}
+
+#[test]
+fn the_database_says_what_it_is() {
+    let place = Place::new();
+    let (conn, _) = place.import(&data("sdk.pftrace"), &[]);
+    assert_eq!(count(&conn, "PRAGMA application_id"), 1_952_605_811);
+    assert_eq!(count(&conn, "PRAGMA user_version"), 1);
+    let fact = |name: &str| -> String {
+        let sql = "SELECT CAST(value AS TEXT) FROM metadata WHERE name = ?1";
+        conn.query_row(sql, [name], |row| row.get(0)).unwrap()
+    };
+    assert_eq!(fact("trace_time_clock_id"), "6");
+    assert_eq!(
+        fact("source_size"),
+        fs::metadata(data("sdk.pftrace")).unwrap().len().to_string()
+    );
+    assert_eq!(fact("source_sha256").len(), 64);
+    assert_eq!(fact("trace_uuid").len(), 36);
+    assert_eq!(
+        count(&conn, "SELECT value FROM stats WHERE name = 'packets'"),
+        4825
+    );
+    let bounds = "SELECT start_ts = (SELECT min(ts) FROM packet) AND end_ts = (SELECT max(ts) FROM packet) FROM trace_bounds";
+    assert_eq!(count(&conn, bounds), 1);
+    let sequences = "SELECT count(*) FROM sequence s WHERE packets = (SELECT count(*) FROM packet p WHERE p.seq_id = s.id) \
+                     AND first_ts = (SELECT min(ts) FROM packet p WHERE p.seq_id = s.id)";
+    assert_eq!(count(&conn, sequences), 5);
+    let path: String = conn
+        .query_row(
+            "SELECT path FROM clock WHERE clock_id = 64 AND seq_id = 3",
+            [],
+            |row| row.get(0),
+        )
+        .unwrap();
+    assert_eq!(path, "64@3 → BOOTTIME");
+    assert_eq!(
+        count(
+            &conn,
+            "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'"
+        ),
+        1
+    );
+}
+
+#[test]
+fn bad_input_is_told_and_leaves_nothing() {
+    let place = Place::new();
+    let text = place.write("notes.txt", b"These are notes, not a trace.\n");
+    assert!(
+        place
+            .refuse(&text, &[])
+            .contains("notes.txt is not a Perfetto trace")
+    );
+    let line = place.write("line.txt", b"\nHello, this file begins with a newline.\n");
+    assert!(place.refuse(&line, &[]).contains("is not a Perfetto trace"));
+    let empty = place.write("empty.pftrace", b"");
+    assert!(place.refuse(&empty, &[]).contains("empty.pftrace is empty"));
+    assert!(place.refuse(place.0.path(), &[]).contains("is a directory"));
+    assert!(
+        place
+            .refuse(&place.path("missing.pftrace"), &[])
+            .contains("missing.pftrace")
+    );
+    let gzip = place.write(
+        "bad.gz",
+        &[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0xff, 0xff, 0xff],
+    );
+    assert!(
+        place
+            .refuse(&gzip, &[])
+            .contains("bad.gz is not a Perfetto trace")
+    );
+    let (conn, _) = place.import(&data("nearest.pftrace"), &[]);
+    drop(conn);
+    let said = place.refuse(&place.path("out.db"), &[]);
+    assert!(
+        said.contains("is a SQLite database already") && said.contains("timebase query"),
+        "{said}"
+    );
+    let nowhere = program(&[
+        "import",
+        data("dst.pftrace").to_str().unwrap(),
+        "-o",
+        "missing-dir/x.db",
+    ]);
+    assert_eq!(nowhere.status.code(), Some(1));
+    assert!(
+        stderr(&nowhere).contains("cannot create missing-dir/x.db"),
+        "{}",
+        stderr(&nowhere)
+    );
+}
+
+#[test]
+fn a_destination_that_exists_is_not_harmed() {
+    let place = Place::new();
+    let old = place.write("old.db", b"not a database");
+    let import = |args: &[&str]| {
+        let trace = data("nearest.pftrace");
+        let mut all = vec![
+            "import",
+            trace.to_str().unwrap(),
+            "-o",
+            old.to_str().unwrap(),
+        ];
+        all.extend(args);
+        program(&all)
+    };
+    assert!(stderr(&import(&[])).contains("--force"));
+    assert!(stderr(&import(&["--force"])).contains("is no SQLite database, so it is not replaced"));
+    assert_eq!(fs::read(&old).unwrap(), b"not a database");
+
+    fs::remove_file(&old).unwrap();
+    assert!(import(&[]).status.success());
+    let before = fs::read(&old).unwrap();
+    assert_eq!(import(&[]).status.code(), Some(1));
+    let bad = place.write("bad.txt", b"no trace");
+    let failed = program(&[
+        "import",
+        bad.to_str().unwrap(),
+        "--force",
+        "-o",
+        old.to_str().unwrap(),
+    ]);
+    assert_eq!(failed.status.code(), Some(1));
+    assert_eq!(
+        fs::read(&old).unwrap(),
+        before,
+        "a failed import keeps the older database"
+    );
+    place.write("old.db-wal", b"unfinished business");
+    assert!(stderr(&import(&["--force"])).contains("old.db-wal exists"));
+    fs::remove_file(place.path("old.db-wal")).unwrap();
+    assert!(import(&["--force"]).status.success());
+    assert_eq!(place.files(), ["bad.txt", "old.db"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_import_leaves_nothing_even_if_its_input_hangs() {
+    use nix::sys::signal::{Signal, kill};
+    use nix::unistd::Pid;
+    let place = Place::new();
+    for signal in [Signal::SIGINT, Signal::SIGTERM] {
+        let mut child = start_hanging_import(&place);
+        kill(Pid::from_raw(child.id() as i32), signal).unwrap();
+        let output = child.wait().unwrap();
+        assert_eq!(output.code(), Some(1));
+        assert_eq!(place.files(), Vec::<String>::new());
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn what_a_killed_import_left_is_removed_by_the_next() {
+    let place = Place::new();
+    let mut child = start_hanging_import(&place);
+    let mut living = start_hanging_import(&place);
+    assert_eq!(place.files().len(), 2);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(place.files().len(), 2);
+    place.import(&data("nearest.pftrace"), &[]);
+    let files = place.files();
+    assert_eq!(files.len(), 2, "that of the living one stays: {files:?}");
+    assert!(files.contains(&"out.db".to_owned()));
+    living.kill().unwrap();
+    living.wait().unwrap();
+}
+
+/// An import to `out.db` that has begun and waits for its input.
+#[cfg(unix)]
+fn start_hanging_import(place: &Place) -> std::process::Child {
+    let before = place.files().len();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_timebase"))
+        .args(["import", "-", "-o", place.path("out.db").to_str().unwrap()])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let trace = fs::read(data("nearest.pftrace")).unwrap();
+    child.stdin.as_mut().unwrap().write_all(&trace).unwrap();
+    while place.files().len() == before {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    child
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_cannot_grow_is_told_and_leaves_nothing() {
+    let place = Place::new();
+    let script = format!(
+        "trap '' XFSZ; ulimit -f 64; exec '{}' import '{}' -o '{}'",
+        env!("CARGO_BIN_EXE_timebase"),
+        data("system.pftrace").display(),
+        place.path("out.db").display()
+    );
+    let output = Command::new("sh").args(["-c", &script]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        stderr(&output).contains("out.db failed"),
+        "{}",
+        stderr(&output)
+    );
+    assert_eq!(place.files(), Vec::<String>::new());
+}

@@ -1,0 +1,305 @@
+//! Imports random traces and compares what is in the database, and what the SQL functions say
+//! about it, with a naive model of the rules.
+#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+#[path = "model/database.rs"]
+mod database;
+#[path = "support/encode.rs"]
+mod encode;
+#[path = "model/generate.rs"]
+mod generate;
+#[path = "model/naive.rs"]
+mod naive;
+
+use database::Database;
+use encode::{ClockSnapshot, Packet, Reading};
+use generate::{CLOCKS, Case};
+use naive::{BOOTTIME, Clock, Imported, MONOTONIC, Reason};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, RngAlgorithm, TestError, TestRng, TestRunner};
+use std::collections::BTreeSet;
+
+const REALTIME: u32 = 1;
+const CUSTOM: u32 = 0x8000_0001;
+
+/// The same cases in every run; PROPTEST_CASES asks for more of them.
+fn for_all(cases: impl Strategy<Value = Case>, check: impl Fn(&Case) -> Result<(), TestCaseError>) {
+    let config = Config {
+        failure_persistence: None,
+        max_shrink_iters: 8192,
+        ..Config::default()
+    };
+    let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
+    match TestRunner::new_with_rng(config, rng).run(&cases, |case| check(&case)) {
+        Ok(()) => {}
+        Err(TestError::Fail(why, case)) => panic!("{why}\nfor the trace{case:?}"),
+        Err(TestError::Abort(why)) => panic!("{why}"),
+    }
+}
+
+#[test]
+fn n1_to_n6_v1_to_v7_c1_to_c6_s1_to_s5_t1_t2_d1_to_d4_rows_of_any_trace() {
+    for_all(generate::case(false), |case| {
+        let database = Database::import(&case.packets);
+        let model = naive::import(&case.packets);
+        rows_agree(&database, &model)?;
+        mapping_is_tiled(&database, &model)?;
+        functions_agree(&database, &model, &case.probes)
+    });
+}
+
+#[test]
+fn d1_d5_with_all_snapshots_first_ts_and_to_boottime_and_join_are_one() {
+    for_all(generate::case(true), |case| {
+        let database = Database::import(&case.packets);
+        let model = naive::import(&case.packets);
+        rows_agree(&database, &model)?;
+        mapping_is_tiled(&database, &model)?;
+        functions_agree(&database, &model, &case.probes)?;
+        ts_is_boottime(&database, &model)
+    });
+}
+
+fn rows_agree(database: &Database, model: &Imported) -> Result<(), TestCaseError> {
+    let packets = database.packets();
+    for (row, expected) in packets.iter().zip(&model.packets) {
+        prop_assert_eq!(
+            row,
+            expected,
+            "\ndatabase and model differ in a row of packet"
+        );
+    }
+    prop_assert_eq!(packets.len(), model.packets.len(), "rows of packet");
+
+    let readings = database.readings();
+    for (row, expected) in readings.iter().zip(&model.readings) {
+        prop_assert_eq!(
+            row,
+            expected,
+            "\ndatabase and model differ in a row of clock_snapshot"
+        );
+    }
+    prop_assert_eq!(
+        readings.len(),
+        model.readings.len(),
+        "rows of clock_snapshot"
+    );
+    Ok(())
+}
+
+/// D5: the functions answer from the whole trace's snapshots, and the JOIN does what
+/// `to_boottime` does.
+fn functions_agree(
+    database: &Database,
+    model: &Imported,
+    probes: &[i64],
+) -> Result<(), TestCaseError> {
+    let snapshots = &model.snapshots;
+    let boottime = Clock::new(BOOTTIME, 0, 0);
+    let in_snapshots = naive::clocks(snapshots);
+    let others = CLOCKS.iter().map(|id| Clock::new(*id, 2, 0));
+    let clocks: BTreeSet<Clock> = in_snapshots.iter().copied().chain(others).collect();
+
+    let readings_of_packets: Vec<(Clock, i64)> = model
+        .packets
+        .iter()
+        .filter_map(|packet| {
+            let clock = Clock::new(
+                packet.clock_id? as u32,
+                packet.seq_id as u32,
+                packet.machine_id as u32,
+            );
+            Some((clock, packet.clock_ts?))
+        })
+        .collect();
+    // BOOTTIME is in the mapping only if the trace has it.
+    let in_trace: BTreeSet<Clock> = readings_of_packets
+        .iter()
+        .map(|(clock, _)| *clock)
+        .chain(in_snapshots)
+        .collect();
+    let readings_at_random = clocks
+        .iter()
+        .flat_map(|clock| probes.iter().map(|ticks| (*clock, *ticks)));
+    let readings = readings_of_packets.into_iter().chain(readings_at_random);
+
+    for (n, (clock, ticks)) in readings.enumerate() {
+        let expected = naive::convert(snapshots, clock, ticks.into(), boottime);
+        let found = (
+            database.to_boottime(clock, ticks),
+            database.why_unresolved(clock, ticks),
+        );
+        let wanted = (expected.ok(), expected.err().map(str::to_owned));
+        prop_assert_eq!(
+            found,
+            wanted,
+            "\nto_boottime and why_unresolved of {} on {:?}",
+            ticks,
+            clock
+        );
+
+        let joined = database.join(clock, ticks, naive::unit(snapshots, clock));
+        if in_trace.contains(&clock) {
+            prop_assert_eq!(
+                joined,
+                expected.ok(),
+                "\nthe JOIN for {} on {:?}",
+                ticks,
+                clock
+            );
+        }
+
+        if clock.machine == 0 {
+            let targets = clocks.iter().filter(|c| c.machine == 0).collect::<Vec<_>>();
+            let target = *targets[n % targets.len()];
+            let expected = naive::convert(snapshots, clock, ticks.into(), target);
+            let found = database.convert_clock(clock, ticks, target);
+            prop_assert_eq!(
+                found,
+                expected.ok(),
+                "\n{} on {:?} to {:?}",
+                ticks,
+                clock,
+                target
+            );
+        }
+    }
+    Ok(())
+}
+
+/// `clock_mapping`: the rows of one conversion do not overlap, neighbours have different offsets,
+/// and there is a gap only where the model has none either.
+fn mapping_is_tiled(database: &Database, model: &Imported) -> Result<(), TestCaseError> {
+    let rows = database.mapping();
+    for pair in rows.windows(2) {
+        let (row, next) = (&pair[0], &pair[1]);
+        if (row.from, row.to) != (next.from, next.to) {
+            continue;
+        }
+        let (Some(end), Some(start)) = (row.end, next.start) else {
+            return Err(TestCaseError::fail(format!("{row:?} overlaps {next:?}")));
+        };
+        prop_assert!(end <= start, "{:?} overlaps {:?}", row, next);
+        if end == start {
+            prop_assert_ne!(row.offset, next.offset, "{:?} and {:?} are one", row, next);
+        } else {
+            for value in [end, start - 1] {
+                let result = naive::convert_value(&model.snapshots, row.from, value.into(), row.to);
+                prop_assert_eq!(result, Err("overflow"), "between {:?} and {:?}", row, next);
+            }
+        }
+    }
+    for row in &rows {
+        prop_assert!(
+            row.start.is_none() || row.end.is_none() || row.start < row.end,
+            "{:?}",
+            row
+        );
+        for value in [row.start, row.end.map(|end| end - 1)]
+            .into_iter()
+            .flatten()
+        {
+            let expected = naive::convert_value(&model.snapshots, row.from, value.into(), row.to);
+            let result = value.checked_add(row.offset).ok_or("overflow");
+            prop_assert_eq!(result, expected, "{} in {:?}", value, row);
+        }
+    }
+    Ok(())
+}
+
+/// Where all snapshots were seen before any other packet, D1 and D5 have the same ones to go by.
+fn ts_is_boottime(database: &Database, model: &Imported) -> Result<(), TestCaseError> {
+    if model.trace_time != Clock::new(BOOTTIME, 0, 0) {
+        return Ok(());
+    }
+    for row in database.packets_by_all_ways() {
+        let is_snapshot = row.kind.as_deref() == Some("clock_snapshot");
+        // Taken as trace time (C6): not converted from that machine's BOOTTIME.
+        let foreign = model.taken.contains(&row.id) && row.machine_id != 0;
+        if row.ts.is_some() && !is_snapshot && !foreign {
+            prop_assert_eq!(row.ts, row.to_boottime, "ts and to_boottime of {:?}", row);
+            prop_assert_eq!(row.ts, row.joined, "ts and the JOIN of {:?}", row);
+        }
+    }
+    Ok(())
+}
+
+/// A packet of the service with a snapshot of two clocks.
+fn snapshot_of_two(a: (u32, u64), b: (u32, u64)) -> Packet {
+    let reading = |(id, timestamp)| Reading {
+        id,
+        timestamp,
+        ..Reading::default()
+    };
+    Packet {
+        seq: 1,
+        clock_snapshot: Some(ClockSnapshot {
+            clocks: vec![reading(a), reading(b)],
+            primary: None,
+        }),
+        ..Packet::default()
+    }
+}
+
+/// Snapshots of two clocks.
+fn snapshots_of_two(a: u32, b: u32, values: &[(u64, u64)]) -> Vec<Packet> {
+    values
+        .iter()
+        .map(|&(x, y)| snapshot_of_two((a, x), (b, y)))
+        .collect()
+}
+
+/// What the model makes of a conversion, once it is sure that the product makes the same of it.
+fn converted(packets: &[Packet], from: u32, ticks: i64, to: u32) -> Result<i64, Reason> {
+    let (from, to) = (Clock::new(from, 0, 0), Clock::new(to, 0, 0));
+    let expected = naive::convert(&naive::import(packets).snapshots, from, ticks.into(), to);
+    let found = Database::import(packets).convert_clock(from, ticks, to);
+    assert_eq!(
+        found,
+        expected.ok(),
+        "product and model, {ticks} on {from:?} to {to:?}"
+    );
+    expected
+}
+
+#[test]
+fn v2_worked_example_of_the_nearest_snapshot() {
+    let values = [
+        (1000, 2000),
+        (1100, 2100),
+        (1200, 2200),
+        (1900, 2900),
+        (2000, 3500),
+        (2100, 3600),
+    ];
+    let packets = snapshots_of_two(MONOTONIC, BOOTTIME, &values);
+    assert_eq!(converted(&packets, MONOTONIC, 1104, BOOTTIME), Ok(2104));
+    assert_eq!(converted(&packets, MONOTONIC, 1999, BOOTTIME), Ok(2999));
+    assert_eq!(converted(&packets, MONOTONIC, 2000, BOOTTIME), Ok(3500));
+    assert_eq!(converted(&packets, MONOTONIC, 900, BOOTTIME), Ok(1900));
+}
+
+#[test]
+fn v3_worked_example_of_two_hops() {
+    let mut packets = snapshots_of_two(CUSTOM, MONOTONIC, &[(1000, 1100), (3000, 3200)]);
+    packets.extend(snapshots_of_two(
+        MONOTONIC,
+        BOOTTIME,
+        &[(1200, 5200), (4000, 9000)],
+    ));
+    assert_eq!(converted(&packets, CUSTOM, 3503, MONOTONIC), Ok(3703));
+    assert_eq!(converted(&packets, MONOTONIC, 3703, BOOTTIME), Ok(7703));
+    assert_eq!(converted(&packets, CUSTOM, 3503, BOOTTIME), Ok(7703));
+}
+
+#[test]
+fn n5_worked_example_of_a_clock_going_backwards() {
+    let values = [(10010, 10), (10020, 20), (30040, 40), (40030, 30)];
+    let packets = snapshots_of_two(BOOTTIME, REALTIME, &values);
+    assert_eq!(
+        converted(&packets, REALTIME, 11, BOOTTIME),
+        Err("non_monotonic")
+    );
+    assert_eq!(converted(&packets, BOOTTIME, 10029, REALTIME), Ok(29));
+    assert_eq!(converted(&packets, BOOTTIME, 40040, REALTIME), Ok(40));
+}

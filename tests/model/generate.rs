@@ -1,0 +1,409 @@
+//! Random traces: few clocks, small numbers, so that ties, backward steps and choices between
+//! near snapshots are frequent; and now and then a number that does not fit.
+
+use crate::encode::{ClockSnapshot, Packet, Reading};
+use proptest::collection::vec;
+use proptest::option::weighted;
+use proptest::prelude::*;
+use std::fmt;
+
+/// Builtin, sequence-scoped and global clocks.
+pub const CLOCKS: [u32; 9] = [1, 3, 6, 10, 64, 65, 127, 128, 0x8000_0001];
+
+/// A trace and the readings to ask about.
+#[derive(Clone)]
+pub struct Case {
+    pub packets: Vec<Packet>,
+    pub probes: Vec<i64>,
+}
+
+/// One packet a line, without the fields that are at their defaults.
+impl fmt::Debug for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, packet) in self.packets.iter().enumerate() {
+            write!(f, "\n  [{index}]")?;
+            write_packet(f, packet)?;
+        }
+        write!(f, "\n  probes {:?}", self.probes)
+    }
+}
+
+fn write_packet(f: &mut fmt::Formatter<'_>, packet: &Packet) -> fmt::Result {
+    let defaults = Packet::default();
+    if packet.machine_id != defaults.machine_id {
+        write!(f, " machine={}", packet.machine_id)?;
+    }
+    if packet.seq != defaults.seq {
+        write!(f, " seq={}", packet.seq)?;
+    }
+    if packet.flags != defaults.flags {
+        write!(f, " flags={}", packet.flags)?;
+    }
+    if packet.incremental_state_cleared {
+        write!(f, " cleared")?;
+    }
+    if packet.previous_packet_dropped != 0 {
+        write!(f, " dropped={}", packet.previous_packet_dropped)?;
+    }
+    if packet.first_packet_on_sequence {
+        write!(f, " first")?;
+    }
+    if let Some(clock) = packet.defaults {
+        write!(f, " defaults={clock}")?;
+    }
+    if let Some(clock) = packet.timestamp_clock_id {
+        write!(f, " clock={clock}")?;
+    }
+    if let Some(timestamp) = packet.timestamp {
+        write!(f, " timestamp={timestamp}")?;
+    }
+    if packet.uid.is_some() || packet.pid.is_some() {
+        write!(f, " uid={:?} pid={:?}", packet.uid, packet.pid)?;
+    }
+    if let Some((field, bytes)) = &packet.payload {
+        write!(f, " payload={field}:{bytes:?}")?;
+    }
+    if let Some(snapshot) = &packet.clock_snapshot {
+        write!(f, " snapshot{{")?;
+        for r in &snapshot.clocks {
+            write!(f, " {}:{}", r.id, r.timestamp)?;
+            if r.unit != 0 {
+                write!(f, "*{}", r.unit)?;
+            }
+            if r.incremental {
+                write!(f, "+")?;
+            }
+        }
+        if let Some(primary) = snapshot.primary {
+            write!(f, " primary={primary}")?;
+        }
+        write!(f, " }}")?;
+    }
+    Ok(())
+}
+
+/// What is the same in all of a trace.
+#[derive(Clone, Debug)]
+struct World {
+    /// of the clock at the same place of `CLOCKS`
+    units: Vec<u64>,
+    incremental: Vec<bool>,
+    /// the clock's lead over time
+    leads: Vec<i64>,
+    /// whether the clock may step back
+    steps_back: Vec<bool>,
+    /// clocks that are often read together
+    sets: Vec<Vec<usize>>,
+    /// whether there are snapshots that break a rule
+    faulty: bool,
+    /// whether there are numbers near the bounds of 64 bits
+    huge: bool,
+    /// whether snapshots name a primary clock
+    primaries: bool,
+    machines: bool,
+}
+
+#[derive(Clone, Debug)]
+struct RawReading {
+    clock: usize,
+    jitter: i64,
+    fault: u8,
+    huge: Option<u64>,
+}
+
+#[derive(Clone, Debug)]
+enum RawPayload {
+    Snapshot {
+        /// of the clocks of this set, or of a few others
+        set: Option<usize>,
+        readings: Vec<RawReading>,
+        primary: Option<i32>,
+        timestamped: bool,
+    },
+    Event(Option<(u32, Vec<u8>)>),
+}
+
+#[derive(Clone, Debug)]
+struct RawPacket {
+    elapsed: i64,
+    seq: u32,
+    machine: u32,
+    flags: u32,
+    cleared: bool,
+    dropped: u32,
+    first: bool,
+    defaults: Option<u32>,
+    clock: Option<u32>,
+    timestamp: Option<u64>,
+    huge: Option<u64>,
+    ids: (Option<i32>, Option<i32>),
+    payload: RawPayload,
+}
+
+/// A trace whose packets are in any order, or one whose snapshots come first.
+pub fn case(snapshots_first: bool) -> impl Strategy<Value = Case> {
+    let packets = vec(raw_packet(), 1..28);
+    (world(), packets, vec(probe(), 6)).prop_map(move |(world, mut raw, probes)| {
+        if snapshots_first {
+            raw.sort_by_key(|p| !matches!(p.payload, RawPayload::Snapshot { .. }));
+        }
+        let mut now = 0;
+        let packets = raw
+            .iter()
+            .map(|packet| {
+                now += packet.elapsed;
+                build(&world, packet, now)
+            })
+            .collect();
+        Case { packets, probes }
+    })
+}
+
+fn world() -> impl Strategy<Value = World> {
+    let n = CLOCKS.len();
+    (
+        vec(
+            prop_oneof![6 => Just(0), 2 => Just(1), 2 => Just(3), 1 => Just(10)],
+            n,
+        ),
+        vec(any::<bool>(), n),
+        (vec(0..60_i64, n), vec(prop::bool::weighted(0.15), n)),
+        vec(vec(clock(), 2..4), 3),
+        any::<bool>(),
+        prop::bool::weighted(0.15),
+        prop::bool::weighted(0.3),
+        prop::bool::weighted(0.4),
+    )
+        .prop_map(
+            |(
+                mut units,
+                incremental,
+                (leads, steps_back),
+                sets,
+                faulty,
+                huge,
+                primaries,
+                machines,
+            )| {
+                if !faulty {
+                    units[2] = 1; // BOOTTIME, or else no snapshot with it is accepted
+                }
+                World {
+                    units,
+                    incremental,
+                    leads,
+                    steps_back,
+                    sets,
+                    faulty,
+                    huge,
+                    primaries,
+                    machines,
+                }
+            },
+        )
+}
+
+fn raw_packet() -> impl Strategy<Value = RawPacket> {
+    (
+        0..8_i64,
+        prop_oneof![1 => Just(0_u32), 4 => Just(1), 4 => Just(2), 1 => Just(3)],
+        prop_oneof![4 => Just(0_u32), 1 => Just(7)],
+        prop_oneof![6 => Just(0_u32), 2 => Just(1), 2 => Just(2), 1 => Just(3), 1 => Just(4)],
+        (
+            prop::bool::weighted(0.05),
+            prop_oneof![12 => Just(0_u32), 1 => 1..3_u32],
+        ),
+        prop::bool::weighted(0.05),
+        weighted(
+            0.1,
+            prop_oneof![1 => Just(0), 4 => prop::sample::select(CLOCKS.to_vec())],
+        ),
+        weighted(
+            0.6,
+            prop_oneof![1 => Just(0), 9 => prop::sample::select(CLOCKS.to_vec())],
+        ),
+        (weighted(0.9, 0..100_u64), weighted(0.2, huge())),
+        (weighted(0.1, -1..3_i32), weighted(0.1, -1..3_i32)),
+        raw_payload(),
+    )
+        .prop_map(
+            |(
+                elapsed,
+                seq,
+                machine,
+                flags,
+                (cleared, dropped),
+                first,
+                defaults,
+                clock,
+                (timestamp, huge),
+                ids,
+                payload,
+            )| RawPacket {
+                elapsed,
+                seq,
+                machine,
+                flags,
+                cleared,
+                dropped,
+                first,
+                defaults,
+                clock,
+                timestamp,
+                huge,
+                ids,
+                payload,
+            },
+        )
+}
+
+fn raw_payload() -> impl Strategy<Value = RawPayload> {
+    let fields = [5, 11, 11, 11, 51, 69, 777, 900];
+    let event = weighted(
+        0.9,
+        (
+            prop::sample::select(fields.to_vec()),
+            prop_oneof![3 => Just(vec![]), 1 => Just(vec![0x98, 0x75, 1])],
+        ),
+    );
+    let primaries = [1, 3, 6, 10, 128, 0, -1, 70];
+    let snapshot = (
+        weighted(0.7, 0..3_usize),
+        prop_oneof![1 => Just(vec![]), 20 => vec(raw_reading(), 3)],
+        weighted(0.3, prop::sample::select(primaries.to_vec())),
+        prop::bool::weighted(0.4),
+    );
+    prop_oneof![
+        event.prop_map(RawPayload::Event),
+        snapshot.prop_map(
+            |(set, readings, primary, timestamped)| RawPayload::Snapshot {
+                set,
+                readings,
+                primary,
+                timestamped
+            }
+        ),
+    ]
+}
+
+fn raw_reading() -> impl Strategy<Value = RawReading> {
+    (
+        clock(),
+        prop_oneof![8 => Just(0_i64), 3 => 0..4_i64, 3 => -12..0_i64],
+        any::<u8>(),
+        weighted(0.1, huge()),
+    )
+        .prop_map(|(clock, jitter, fault, huge)| RawReading {
+            clock,
+            jitter,
+            fault,
+            huge,
+        })
+}
+
+/// The place of a clock in `CLOCKS`, more often of one of the common clocks.
+fn clock() -> impl Strategy<Value = usize> {
+    prop_oneof![3 => 0..3_usize, 4 => 0..CLOCKS.len()]
+}
+
+fn huge() -> impl Strategy<Value = u64> {
+    let marks = [
+        1 << 61,
+        i64::MAX as u64 / 3,
+        i64::MAX as u64,
+        1 << 63,
+        u64::MAX - 8,
+    ];
+    (prop::sample::select(marks.to_vec()), 0..16_u64)
+        .prop_map(|(mark, less)| (mark + 8).saturating_sub(less))
+}
+
+fn probe() -> impl Strategy<Value = i64> {
+    prop_oneof![20 => -20..160_i64, 1 => huge().prop_map(u64::cast_signed)]
+}
+
+fn build(world: &World, raw: &RawPacket, now: i64) -> Packet {
+    let mut packet = Packet {
+        timestamp: raw.timestamp,
+        timestamp_clock_id: raw.clock,
+        seq: raw.seq,
+        flags: raw.flags,
+        incremental_state_cleared: raw.cleared,
+        previous_packet_dropped: raw.dropped,
+        first_packet_on_sequence: raw.first,
+        defaults: raw.defaults,
+        machine_id: if world.machines { raw.machine } else { 0 },
+        uid: raw.ids.0,
+        pid: raw.ids.1,
+        payload: None,
+        clock_snapshot: None,
+    };
+    if let (true, true, Some(huge)) = (world.huge, packet.timestamp.is_some(), raw.huge) {
+        packet.timestamp = Some(huge);
+    }
+    match &raw.payload {
+        RawPayload::Event(payload) => packet.payload = payload.clone(),
+        RawPayload::Snapshot {
+            set,
+            readings,
+            primary,
+            timestamped,
+        } => {
+            if !timestamped {
+                packet.timestamp = None;
+            }
+            let primary = primary.filter(|_| world.primaries);
+            let mut readings = readings.clone();
+            if let Some(set) = set {
+                readings.truncate(world.sets[*set].len());
+                for (reading, clock) in readings.iter_mut().zip(&world.sets[*set]) {
+                    reading.clock = *clock;
+                }
+            }
+            packet.clock_snapshot = Some(snapshot(world, raw.seq, &readings, primary, now));
+        }
+    }
+    packet
+}
+
+fn snapshot(
+    world: &World,
+    seq: u32,
+    readings: &[RawReading],
+    primary: Option<i32>,
+    now: i64,
+) -> ClockSnapshot {
+    let mut clocks: Vec<Reading> = Vec::new();
+    for raw in readings {
+        let id = CLOCKS[raw.clock];
+        let scoped = (64..=127).contains(&id);
+        let twice = clocks.iter().any(|r| r.id == id);
+        // One in ten snapshots of a faulty trace breaks a rule by this.
+        let fault = if world.faulty { raw.fault } else { u8::MAX };
+        if (twice && fault > 20) || (scoped && seq == 0 && !world.faulty) {
+            continue;
+        }
+        let least = if world.steps_back[raw.clock] { -12 } else { 0 };
+        let jitter = raw.jitter.max(least);
+        let mut reading = Reading {
+            id,
+            timestamp: (now + world.leads[raw.clock] + jitter)
+                .max(0)
+                .cast_unsigned(),
+            incremental: scoped && world.incremental[raw.clock],
+            unit: world.units[raw.clock],
+        };
+        match fault {
+            21..25 => reading.id = 0,
+            25..29 => reading.incremental = !reading.incremental,
+            29..33 => reading.unit = 2,
+            33..35 => reading.unit = i64::MAX.cast_unsigned() / 20,
+            _ => {}
+        }
+        if let (true, Some(huge)) = (world.huge, raw.huge) {
+            reading.timestamp = huge;
+        }
+        clocks.push(reading);
+    }
+    ClockSnapshot { clocks, primary }
+}

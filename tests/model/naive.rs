@@ -1,0 +1,629 @@
+//! What an import must yield, written down from the rules as plainly as can be.
+//! It shares no code with the product, keeps next to no state, and works
+//! everything out from scratch for every packet.
+
+use crate::encode::{INCREMENTAL_STATE_CLEARED, NEEDS_INCREMENTAL_STATE, Packet};
+use rusqlite::types::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+pub const MONOTONIC: u32 = 3;
+pub const BOOTTIME: u32 = 6;
+
+pub type Reason = &'static str;
+
+/// C1. The order of the fields is V3's order of clocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Clock {
+    pub id: u32,
+    pub seq: u32,
+    pub machine: u32,
+}
+
+impl Clock {
+    pub fn new(id: u32, seq: u32, machine: u32) -> Clock {
+        let seq = if is_sequence_scoped(id) { seq } else { 0 };
+        Clock { id, seq, machine }
+    }
+
+    fn host(id: u32) -> Clock {
+        Clock::new(id, 0, 0)
+    }
+}
+
+/// C2
+fn is_sequence_scoped(id: u32) -> bool {
+    (64..=127).contains(&id)
+}
+
+/// One reading of an accepted snapshot.
+#[derive(Clone, Debug)]
+pub struct Reading {
+    pub clock: Clock,
+    pub ticks: u64,
+    pub unit: u64,
+    pub incremental: bool,
+}
+
+impl Reading {
+    /// N3
+    fn value(&self) -> i128 {
+        i128::from(self.ticks) * i128::from(self.unit)
+    }
+}
+
+/// An accepted snapshot.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    pub readings: Vec<Reading>,
+    /// V2: 0 the tracing service, 1 other writers.
+    source: u32,
+    /// Named by a snapshot of the host.
+    primary: Option<u32>,
+}
+
+impl Snapshot {
+    fn reading(&self, clock: Clock) -> Option<&Reading> {
+        self.readings.iter().find(|r| r.clock == clock)
+    }
+
+    fn clocks(&self) -> BTreeSet<Clock> {
+        self.readings.iter().map(|r| r.clock).collect()
+    }
+}
+
+/// A row of `packet`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PacketRow {
+    pub id: i64,
+    pub ts: Option<i64>,
+    pub timestamp: Value,
+    pub clock_id: Option<i64>,
+    pub clock_ts: Option<i64>,
+    pub seq_id: i64,
+    pub machine_id: i64,
+    pub kind: Option<String>,
+    pub uid: Option<i64>,
+    pub pid: Option<i64>,
+    pub unresolved: Option<String>,
+}
+
+/// A row of `clock_snapshot`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SnapshotRow {
+    pub ts: Option<i64>,
+    pub clock_id: i64,
+    pub clock_name: Option<String>,
+    pub clock_value: i64,
+    pub snapshot_id: i64,
+    pub machine_id: i64,
+    pub packet_id: i64,
+    pub seq_id: i64,
+    pub timestamp: i64,
+    pub unit: i64,
+    pub incremental: i64,
+}
+
+/// What the import of a trace yields.
+#[derive(Debug)]
+pub struct Imported {
+    pub packets: Vec<PacketRow>,
+    pub readings: Vec<SnapshotRow>,
+    pub snapshots: Vec<Snapshot>,
+    pub trace_time: Clock,
+    /// Ids of packets whose timestamp was taken as trace time (C6, T2).
+    pub taken: BTreeSet<i64>,
+}
+
+/// Every clock that some snapshot holds.
+pub fn clocks(snapshots: &[Snapshot]) -> BTreeSet<Clock> {
+    snapshots.iter().flat_map(Snapshot::clocks).collect()
+}
+
+fn first_reading(snapshots: &[Snapshot], clock: Clock) -> Option<&Reading> {
+    snapshots.iter().find_map(|s| s.reading(clock))
+}
+
+/// The unit of a clock; N2 sees to it that there is one.
+pub fn unit(snapshots: &[Snapshot], clock: Clock) -> i128 {
+    first_reading(snapshots, clock).map_or(1, |r| r.unit.into())
+}
+
+fn is_incremental(snapshots: &[Snapshot], clock: Clock) -> bool {
+    first_reading(snapshots, clock).is_some_and(|r| r.incremental)
+}
+
+/// N5: the clock's value in the snapshot before the last one, of the same set of clocks.
+fn goes_backwards(snapshots: &[Snapshot], clock: Clock) -> bool {
+    let Some((last, before)) = snapshots.split_last() else {
+        return false;
+    };
+    let Some(value) = last.reading(clock).map(Reading::value) else {
+        return false;
+    };
+    let previous = before.iter().rev().find(|s| s.clocks() == last.clocks());
+    previous
+        .and_then(|s| s.reading(clock))
+        .is_some_and(|r| value < r.value())
+}
+
+/// N5
+fn is_monotonic(snapshots: &[Snapshot], clock: Clock) -> bool {
+    (0..=snapshots.len()).all(|n| !goes_backwards(&snapshots[..n], clock))
+}
+
+/// N4, N5: whether there is an edge from one clock to another.
+fn edge(snapshots: &[Snapshot], from: Clock, to: Clock, heed_n5: bool) -> bool {
+    from != to
+        && (!heed_n5 || is_monotonic(snapshots, from))
+        && snapshots
+            .iter()
+            .any(|s| s.reading(from).is_some() && s.reading(to).is_some())
+}
+
+/// V3: breadth first; of paths of equal length the least one.
+fn path(snapshots: &[Snapshot], from: Clock, to: Clock, heed_n5: bool) -> Option<Vec<Clock>> {
+    let all = clocks(snapshots);
+    let mut found = BTreeMap::from([(from, vec![from])]);
+    loop {
+        if let Some(path) = found.get(&to) {
+            return Some(path.clone());
+        }
+        let mut next: BTreeMap<Clock, Vec<Clock>> = BTreeMap::new();
+        for (&last, path) in &found {
+            for &clock in &all {
+                if !found.contains_key(&clock) && edge(snapshots, last, clock, heed_n5) {
+                    let longer = [path.as_slice(), &[clock]].concat();
+                    let least = next.entry(clock).or_insert(longer.clone());
+                    *least = longer.min(least.clone());
+                }
+            }
+        }
+        if next.is_empty() {
+            return None;
+        }
+        found.extend(next);
+    }
+}
+
+/// V2: the offset of one hop.
+fn hop_offset(snapshots: &[Snapshot], from: Clock, to: Clock, value: i128) -> i128 {
+    // (source, value of `from`, value of `to`) in file order
+    let all: Vec<(u32, i128, i128)> = snapshots
+        .iter()
+        .filter_map(|s| Some((s.source, s.reading(from)?.value(), s.reading(to)?.value())))
+        .collect();
+    let best = all
+        .iter()
+        .map(|pair| pair.0)
+        .min()
+        .expect("an edge has a snapshot");
+    let pairs: Vec<(i128, i128)> = all
+        .iter()
+        .filter(|pair| pair.0 == best)
+        .map(|pair| (pair.1, pair.2))
+        .collect();
+
+    let at_or_before = pairs
+        .iter()
+        .map(|pair| pair.0)
+        .filter(|a| *a <= value)
+        .max();
+    let (a, b) = match at_or_before {
+        // among equal values the last in file order
+        Some(greatest) => *pairs.iter().rfind(|pair| pair.0 == greatest).unwrap(),
+        None => {
+            // among equal values the first in file order
+            let smallest = pairs.iter().map(|pair| pair.0).min().unwrap();
+            *pairs.iter().find(|pair| pair.0 == smallest).unwrap()
+        }
+    };
+    b - a
+}
+
+/// Rules V: a reading in the clock's own unit to a value of another clock in nanoseconds.
+pub fn convert(snapshots: &[Snapshot], from: Clock, ticks: i128, to: Clock) -> Result<i64, Reason> {
+    convert_value(snapshots, from, ticks * unit(snapshots, from), to) // V4
+}
+
+/// Rules V: a value in nanoseconds.
+pub fn convert_value(
+    snapshots: &[Snapshot],
+    from: Clock,
+    value: i128,
+    to: Clock,
+) -> Result<i64, Reason> {
+    let held = clocks(snapshots);
+    // C5
+    if is_sequence_scoped(from.id) && from.seq == 0 {
+        return Err("no_sequence_id");
+    }
+    // V7, in the order in which the reasons are judged. V1 holds for any clock.
+    if from != to {
+        if !held.contains(&from) {
+            return Err("unknown_clock");
+        }
+        if !held.contains(&to) {
+            return Err("no_target");
+        }
+    }
+    let Some(path) = path(snapshots, from, to, true) else {
+        let excluded = path(snapshots, from, to, false).is_some();
+        return Err(if excluded { "non_monotonic" } else { "no_path" });
+    };
+    let fits = |n: i128| i64::try_from(n).map_err(|_| "overflow");
+    fits(value)?;
+    // V1, V3, V6
+    let mut result = value;
+    for hop in path.windows(2) {
+        result += hop_offset(snapshots, hop[0], hop[1], result);
+    }
+    fits(result - value)?;
+    fits(result)
+}
+
+/// S1, S2, S3, S5: whether the state of the last packet's sequence is valid, and its default clock.
+fn sequence_state(packets: &[Packet]) -> (bool, u32) {
+    let last = packets.last().unwrap();
+    let (mut valid, mut default) = (false, 0);
+    if last.seq == 0 {
+        return (valid, default);
+    }
+    for packet in packets {
+        if (packet.machine_id, packet.seq) != (last.machine_id, last.seq) {
+            continue;
+        }
+        if packet.flags & INCREMENTAL_STATE_CLEARED != 0 || packet.incremental_state_cleared {
+            valid = true;
+            default = 0;
+        } else if packet.previous_packet_dropped != 0 {
+            valid = false;
+        }
+        if let Some(clock) = packet.defaults {
+            default = clock;
+        }
+    }
+    (valid, default)
+}
+
+/// T2: the trace's default clock.
+fn default_clock(snapshots: &[Snapshot]) -> Option<u32> {
+    let held = clocks(snapshots).contains(&Clock::host(BOOTTIME));
+    snapshots
+        .iter()
+        .rev()
+        .find_map(|s| s.primary)
+        .or(held.then_some(BOOTTIME))
+}
+
+/// What happened to incremental clocks, in file order (V5).
+enum Event {
+    Reset(Clock, u64),
+    Delta(Clock, u64),
+}
+
+/// V5: the value that an incremental clock has reached, in its own unit.
+fn accumulated(events: &[Event], clock: Clock) -> Option<i128> {
+    let mut value = None;
+    for event in events {
+        match *event {
+            Event::Reset(c, ticks) if c == clock => value = Some(i128::from(ticks)),
+            Event::Delta(c, delta) if c == clock => value = value.map(|v| v + i128::from(delta)),
+            _ => {}
+        }
+    }
+    value
+}
+
+/// D2: what is tried once more at the end.
+enum Retry {
+    /// index of the row, the clock and its reading, and whether it was in a snapshot by then
+    Packet(usize, Clock, i128, bool),
+    /// index of the row, index of the snapshot
+    Snapshot(usize, usize),
+}
+
+/// SQLite has no integers of 2^63 and more: the nearest number.
+fn as_recorded(timestamp: u64) -> Value {
+    i64::try_from(timestamp).map_or(Value::Real(timestamp as f64), Value::Integer)
+}
+
+/// A row's packet type (INTERFACE: `type`).
+fn kind(packet: &Packet) -> Option<String> {
+    if packet.clock_snapshot.is_some() {
+        return Some("clock_snapshot".to_owned());
+    }
+    packet.payload.as_ref().map(|(field, _)| match field {
+        5 => "chrome_events".to_owned(),
+        11 => "track_event".to_owned(),
+        51 => "chrome_metadata".to_owned(),
+        69 => "service_event".to_owned(),
+        900 => "for_testing".to_owned(),
+        unknown => unknown.to_string(),
+    })
+}
+
+fn clock_name(id: u32) -> Option<String> {
+    let names = [
+        "REALTIME",
+        "REALTIME_COARSE",
+        "MONOTONIC",
+        "MONOTONIC_COARSE",
+        "MONOTONIC_RAW",
+        "BOOTTIME",
+    ];
+    (1..=6)
+        .contains(&id)
+        .then(|| names[id as usize - 1].to_owned())
+}
+
+/// N2: why a snapshot is rejected, as the reason of its packet (`Some(None)`: rejected for
+/// something that is not a reason of V7).
+fn rejection(snapshots: &[Snapshot], new: &Snapshot, trace_time: Clock) -> Option<Option<Reason>> {
+    let readings = &new.readings;
+    // C5
+    if readings
+        .iter()
+        .any(|r| is_sequence_scoped(r.clock.id) && r.clock.seq == 0)
+    {
+        return Some(Some("no_sequence_id"));
+    }
+    if readings.iter().any(|r| i64::try_from(r.value()).is_err()) {
+        return Some(Some("overflow"));
+    }
+    let mut with_new = snapshots.to_vec();
+    with_new.push(new.clone());
+    let rejected = readings.iter().any(|r| r.clock.id == 0)
+        || new.clocks().len() < readings.len()
+        || readings.iter().any(|r| {
+            first_reading(snapshots, r.clock)
+                .is_some_and(|first| (first.unit, first.incremental) != (r.unit, r.incremental))
+        })
+        || readings
+            .iter()
+            .any(|r| r.incremental && !is_sequence_scoped(r.clock.id))
+        || new.reading(trace_time).is_some_and(|r| r.unit != 1)
+        || goes_backwards(&with_new, trace_time);
+    rejected.then_some(None)
+}
+
+/// The rules from start to end.
+pub fn import(trace: &[Packet]) -> Imported {
+    // F1: a zero-length packet is ignored.
+    let packets: Vec<Packet> = trace
+        .iter()
+        .filter(|p| **p != Packet::default())
+        .cloned()
+        .collect();
+
+    let mut rows: Vec<PacketRow> = Vec::new();
+    let mut reading_rows: Vec<SnapshotRow> = Vec::new();
+    let mut snapshots: Vec<Snapshot> = Vec::new();
+    let mut events: Vec<Event> = Vec::new();
+    let mut retries: Vec<Retry> = Vec::new();
+    let mut taken = BTreeSet::new();
+    // T1
+    let mut trace_time = Clock::host(BOOTTIME);
+    let mut converted = false;
+
+    for (index, packet) in packets.iter().enumerate() {
+        let (valid, sequence_default) = sequence_state(&packets[..=index]);
+        let mut row = PacketRow {
+            id: index as i64,
+            ts: None,
+            timestamp: packet.timestamp.map_or(Value::Null, as_recorded),
+            clock_id: None,
+            clock_ts: None,
+            seq_id: packet.seq.into(),
+            machine_id: packet.machine_id.into(),
+            kind: kind(packet),
+            uid: packet.uid.map(i64::from),
+            pid: packet.pid.map(i64::from),
+            unresolved: None,
+        };
+        let own = packet.timestamp_clock_id.unwrap_or(0);
+        // C4's first two steps, 0 where they have no answer
+        let named = if own != 0 { own } else { sequence_default };
+
+        if let Some(message) = &packet.clock_snapshot {
+            let primary = message
+                .primary
+                .and_then(|p| u32::try_from(p).ok())
+                .filter(|p| *p != 0 && !is_sequence_scoped(*p) && packet.machine_id == 0);
+            let new = Snapshot {
+                readings: message
+                    .clocks
+                    .iter()
+                    .map(|c| Reading {
+                        clock: Clock::new(c.id, packet.seq, packet.machine_id),
+                        ticks: c.timestamp,
+                        unit: c.unit.max(1), // N3
+                        incremental: c.incremental,
+                    })
+                    .collect(),
+                source: if packet.seq == 1 { 0 } else { 1 },
+                primary,
+            };
+            // T1
+            let new_trace_time = match primary {
+                Some(primary) if !converted => Clock::host(primary),
+                _ => trace_time,
+            };
+            match rejection(&snapshots, &new, new_trace_time) {
+                Some(reason) => row.unresolved = reason.map(str::to_owned), // N1
+                None => {
+                    trace_time = new_trace_time;
+                    for r in &new.readings {
+                        events.push(Event::Reset(r.clock, r.ticks)); // V5
+                        reading_rows.push(SnapshotRow {
+                            ts: None,
+                            clock_id: r.clock.id.into(),
+                            clock_name: clock_name(r.clock.id),
+                            clock_value: r.value() as i64,
+                            snapshot_id: snapshots.len() as i64,
+                            machine_id: r.clock.machine.into(),
+                            packet_id: row.id,
+                            seq_id: r.clock.seq.into(),
+                            timestamp: r.ticks as i64,
+                            unit: r.unit as i64,
+                            incremental: r.incremental.into(),
+                        });
+                    }
+                    snapshots.push(new);
+                    let snapshot = snapshots.len() - 1;
+                    // D3, N6
+                    match place(&mut reading_rows, &snapshots, snapshot, trace_time) {
+                        Ok(ts) => {
+                            row.ts = Some(ts);
+                            converted = true;
+                        }
+                        Err(_) => retries.push(Retry::Snapshot(index, snapshot)),
+                    }
+                }
+            }
+            let id = if named != 0 {
+                Some(named)
+            } else {
+                default_clock(&snapshots)
+            };
+            if let (Some(timestamp), Some(id)) = (packet.timestamp, id) {
+                let clock = Clock::new(id, packet.seq, packet.machine_id);
+                let base = if is_incremental(&snapshots, clock) {
+                    accumulated(&events, clock).unwrap()
+                } else {
+                    0
+                };
+                row.clock_id = Some(id.into());
+                row.clock_ts = i64::try_from(base + i128::from(timestamp)).ok();
+            }
+            rows.push(row);
+            continue;
+        }
+
+        // S4
+        if packet.flags & NEEDS_INCREMENTAL_STATE != 0 && !valid {
+            row.unresolved = Some("incremental_state_lost".to_owned());
+            if packet.timestamp.is_some() {
+                let id = if named != 0 {
+                    Some(named)
+                } else {
+                    default_clock(&snapshots)
+                };
+                row.clock_id = id.map(i64::from);
+            }
+            rows.push(row);
+            continue;
+        }
+        // D3
+        let Some(timestamp) = packet.timestamp else {
+            rows.push(row);
+            continue;
+        };
+
+        let number = packet.payload.as_ref().map(|(number, _)| *number);
+        let chrome = matches!(number, Some(5 | 51)) && matches!(named, 0 | MONOTONIC);
+        let id = if chrome {
+            Some(MONOTONIC) // C6
+        } else if number == Some(69) && own == 0 {
+            Some(BOOTTIME) // C6
+        } else if named != 0 {
+            Some(named) // C4
+        } else {
+            default_clock(&snapshots) // C4, T2
+        };
+
+        if let Some(id) = id {
+            let clock = Clock::new(id, packet.seq, packet.machine_id);
+            let known = clocks(&snapshots).contains(&clock);
+            let reading = if is_incremental(&snapshots, clock) {
+                events.push(Event::Delta(clock, timestamp)); // V5
+                accumulated(&events, clock).unwrap()
+            } else {
+                timestamp.into()
+            };
+            let result = convert(&snapshots, clock, reading, trace_time); // D1
+            if result.is_ok() || !chrome {
+                row.clock_id = Some(id.into());
+                row.clock_ts = i64::try_from(reading).ok();
+                match result {
+                    Ok(ts) => {
+                        row.ts = Some(ts);
+                        converted = true;
+                    }
+                    Err(reason) => {
+                        row.unresolved = Some(reason.to_owned());
+                        // D2
+                        if reason != "no_sequence_id" {
+                            retries.push(Retry::Packet(index, clock, reading, known));
+                        }
+                    }
+                }
+                rows.push(row);
+                continue;
+            }
+        }
+        // C6, T2: taken as trace time
+        taken.insert(row.id);
+        row.clock_id = Some(trace_time.id.into());
+        row.clock_ts = i64::try_from(timestamp).ok();
+        row.ts = row.clock_ts;
+        if row.ts.is_none() {
+            row.unresolved = Some("overflow".to_owned());
+        }
+        rows.push(row);
+    }
+
+    // D2
+    for retry in retries {
+        match retry {
+            Retry::Packet(index, clock, reading, known) => {
+                let row = &mut rows[index];
+                if !known && is_incremental(&snapshots, clock) {
+                    row.clock_ts = None;
+                    row.unresolved = Some("no_base".to_owned()); // V5
+                    continue;
+                }
+                let result = convert(&snapshots, clock, reading, trace_time);
+                row.ts = result.ok();
+                row.unresolved = result.err().map(str::to_owned);
+            }
+            Retry::Snapshot(index, snapshot) => {
+                let result = place(&mut reading_rows, &snapshots, snapshot, trace_time);
+                rows[index].ts = result.ok();
+                rows[index].unresolved = result.err().flatten().map(str::to_owned);
+            }
+        }
+    }
+    Imported {
+        packets: rows,
+        readings: reading_rows,
+        snapshots,
+        trace_time,
+        taken,
+    }
+}
+
+/// N6: sets the trace time of the rows of a snapshot. Returns that of its first reading that has
+/// one, or else the reason of its first reading, if it has readings.
+fn place(
+    rows: &mut [SnapshotRow],
+    snapshots: &[Snapshot],
+    index: usize,
+    trace_time: Clock,
+) -> Result<i64, Option<Reason>> {
+    let results: Vec<Result<i64, Reason>> = snapshots[index]
+        .readings
+        .iter()
+        .map(|r| convert(snapshots, r.clock, r.ticks.into(), trace_time))
+        .collect();
+    let first = results
+        .iter()
+        .find_map(|result| result.ok())
+        .ok_or_else(|| results.first().and_then(|result| result.err()));
+    let rows = rows
+        .iter_mut()
+        .filter(|row| row.snapshot_id == index as i64);
+    for (row, result) in rows.zip(&results) {
+        row.ts = result.ok().or(first.ok());
+    }
+    first
+}
