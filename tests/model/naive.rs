@@ -5,6 +5,7 @@
 use crate::encode::{INCREMENTAL_STATE_CLEARED, NEEDS_INCREMENTAL_STATE, Packet};
 use rusqlite::types::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use std::slice;
 
 pub const MONOTONIC: u32 = 3;
 pub const BOOTTIME: u32 = 6;
@@ -112,6 +113,9 @@ pub struct Imported {
     pub trace_time: Clock,
     /// Ids of packets whose timestamp was taken as trace time (C6, T2).
     pub taken: BTreeSet<i64>,
+    /// Packets of rejected snapshots, with a reason for each rule that the snapshot breaks. Which
+    /// of them becomes the packet's is not said.
+    pub rejected: BTreeMap<i64, BTreeSet<Option<Reason>>>,
 }
 
 /// Every clock that some snapshot holds.
@@ -356,34 +360,36 @@ fn clock_name(id: u32) -> Option<String> {
         .then(|| names[id as usize - 1].to_owned())
 }
 
-/// N2: why a snapshot is rejected, as the reason of its packet (`Some(None)`: rejected for
-/// something that is not a reason of V7).
-fn rejection(snapshots: &[Snapshot], new: &Snapshot, trace_time: Clock) -> Option<Option<Reason>> {
-    let readings = &new.readings;
-    // C5
-    if readings
-        .iter()
-        .any(|r| is_sequence_scoped(r.clock.id) && r.clock.seq == 0)
-    {
-        return Some(Some("no_sequence_id"));
+/// N2: for each rule that a snapshot breaks the reason of its packet, `None` where V7 has none.
+/// Empty if the snapshot is accepted.
+fn rejections(
+    snapshots: &[Snapshot],
+    new: &Snapshot,
+    trace_time: Clock,
+) -> BTreeSet<Option<Reason>> {
+    let mut broken = BTreeSet::new();
+    for r in &new.readings {
+        // C5
+        if is_sequence_scoped(r.clock.id) && r.clock.seq == 0 {
+            broken.insert(Some("no_sequence_id"));
+        }
+        if i64::try_from(r.value()).is_err() {
+            broken.insert(Some("overflow"));
+        }
+        let first = first_reading(snapshots, r.clock).unwrap_or(r);
+        if r.clock.id == 0
+            || (first.unit, first.incremental) != (r.unit, r.incremental)
+            || (r.incremental && !is_sequence_scoped(r.clock.id))
+            || (r.clock == trace_time && r.unit != 1)
+        {
+            broken.insert(None);
+        }
     }
-    if readings.iter().any(|r| i64::try_from(r.value()).is_err()) {
-        return Some(Some("overflow"));
+    let with_new = [snapshots, slice::from_ref(new)].concat();
+    if new.clocks().len() < new.readings.len() || goes_backwards(&with_new, trace_time) {
+        broken.insert(None);
     }
-    let mut with_new = snapshots.to_vec();
-    with_new.push(new.clone());
-    let rejected = readings.iter().any(|r| r.clock.id == 0)
-        || new.clocks().len() < readings.len()
-        || readings.iter().any(|r| {
-            first_reading(snapshots, r.clock)
-                .is_some_and(|first| (first.unit, first.incremental) != (r.unit, r.incremental))
-        })
-        || readings
-            .iter()
-            .any(|r| r.incremental && !is_sequence_scoped(r.clock.id))
-        || new.reading(trace_time).is_some_and(|r| r.unit != 1)
-        || goes_backwards(&with_new, trace_time);
-    rejected.then_some(None)
+    broken
 }
 
 /// The rules from start to end.
@@ -401,6 +407,7 @@ pub fn import(trace: &[Packet]) -> Imported {
     let mut events: Vec<Event> = Vec::new();
     let mut retries: Vec<Retry> = Vec::new();
     let mut taken = BTreeSet::new();
+    let mut rejected = BTreeMap::new();
     // T1
     let mut trace_time = Clock::host(BOOTTIME);
     let mut converted = false;
@@ -448,36 +455,38 @@ pub fn import(trace: &[Packet]) -> Imported {
                 Some(primary) if !converted => Clock::host(primary),
                 _ => trace_time,
             };
-            match rejection(&snapshots, &new, new_trace_time) {
-                Some(reason) => row.unresolved = reason.map(str::to_owned), // N1
-                None => {
-                    trace_time = new_trace_time;
-                    for r in &new.readings {
-                        events.push(Event::Reset(r.clock, r.ticks)); // V5
-                        reading_rows.push(SnapshotRow {
-                            ts: None,
-                            clock_id: r.clock.id.into(),
-                            clock_name: clock_name(r.clock.id),
-                            clock_value: r.value() as i64,
-                            snapshot_id: snapshots.len() as i64,
-                            machine_id: r.clock.machine.into(),
-                            packet_id: row.id,
-                            seq_id: r.clock.seq.into(),
-                            timestamp: r.ticks as i64,
-                            unit: r.unit as i64,
-                            incremental: r.incremental.into(),
-                        });
+            let broken = rejections(&snapshots, &new, new_trace_time);
+            if let Some(reason) = broken.last() {
+                // N1
+                row.unresolved = reason.map(str::to_owned);
+                rejected.insert(row.id, broken);
+            } else {
+                trace_time = new_trace_time;
+                for r in &new.readings {
+                    events.push(Event::Reset(r.clock, r.ticks)); // V5
+                    reading_rows.push(SnapshotRow {
+                        ts: None,
+                        clock_id: r.clock.id.into(),
+                        clock_name: clock_name(r.clock.id),
+                        clock_value: r.value() as i64,
+                        snapshot_id: snapshots.len() as i64,
+                        machine_id: r.clock.machine.into(),
+                        packet_id: row.id,
+                        seq_id: r.clock.seq.into(),
+                        timestamp: r.ticks as i64,
+                        unit: r.unit as i64,
+                        incremental: r.incremental.into(),
+                    });
+                }
+                snapshots.push(new);
+                let snapshot = snapshots.len() - 1;
+                // D3, N6
+                match place(&mut reading_rows, &snapshots, snapshot, trace_time) {
+                    Ok(ts) => {
+                        row.ts = Some(ts);
+                        converted = true;
                     }
-                    snapshots.push(new);
-                    let snapshot = snapshots.len() - 1;
-                    // D3, N6
-                    match place(&mut reading_rows, &snapshots, snapshot, trace_time) {
-                        Ok(ts) => {
-                            row.ts = Some(ts);
-                            converted = true;
-                        }
-                        Err(_) => retries.push(Retry::Snapshot(index, snapshot)),
-                    }
+                    Err(_) => retries.push(Retry::Snapshot(index, snapshot)),
                 }
             }
             let id = if named != 0 {
@@ -499,15 +508,23 @@ pub fn import(trace: &[Packet]) -> Imported {
             continue;
         }
 
+        // C4, and before it C6
+        let field = packet.payload.as_ref().map(|(field, _)| *field);
+        let chrome = matches!(field, Some(5 | 51)) && matches!(named, 0 | MONOTONIC);
+        let id = if chrome {
+            Some(MONOTONIC)
+        } else if field == Some(69) && own == 0 {
+            Some(BOOTTIME)
+        } else if named != 0 {
+            Some(named)
+        } else {
+            default_clock(&snapshots) // T2
+        };
+
         // S4
         if packet.flags & NEEDS_INCREMENTAL_STATE != 0 && !valid {
             row.unresolved = Some("incremental_state_lost".to_owned());
             if packet.timestamp.is_some() {
-                let id = if named != 0 {
-                    Some(named)
-                } else {
-                    default_clock(&snapshots)
-                };
                 row.clock_id = id.map(i64::from);
             }
             rows.push(row);
@@ -517,18 +534,6 @@ pub fn import(trace: &[Packet]) -> Imported {
         let Some(timestamp) = packet.timestamp else {
             rows.push(row);
             continue;
-        };
-
-        let number = packet.payload.as_ref().map(|(number, _)| *number);
-        let chrome = matches!(number, Some(5 | 51)) && matches!(named, 0 | MONOTONIC);
-        let id = if chrome {
-            Some(MONOTONIC) // C6
-        } else if number == Some(69) && own == 0 {
-            Some(BOOTTIME) // C6
-        } else if named != 0 {
-            Some(named) // C4
-        } else {
-            default_clock(&snapshots) // C4, T2
         };
 
         if let Some(id) = id {
@@ -599,6 +604,7 @@ pub fn import(trace: &[Packet]) -> Imported {
         snapshots,
         trace_time,
         taken,
+        rejected,
     }
 }
 

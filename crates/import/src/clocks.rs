@@ -183,7 +183,7 @@ impl Clocks {
             _ if clock.lacks_sequence() => Err(Unresolved::NoSequenceId),
             (None, _) => Err(Unresolved::NoBase),
             (Some(_), None) => Err(self.overflow(clock)),
-            (Some(_), Some(ticks)) => self.to_trace_time(clock, ticks, unit),
+            (Some(_), Some(ticks)) => self.resolve(clock, ticks, unit),
         };
         self.settled |= result.is_ok();
         Placement {
@@ -195,12 +195,7 @@ impl Clocks {
     }
 
     /// Converts a reading in the clock's own unit (rule V4).
-    pub fn to_trace_time(
-        &mut self,
-        clock: Clock,
-        ticks: i64,
-        unit: i64,
-    ) -> Result<i64, Unresolved> {
+    pub fn resolve(&mut self, clock: Clock, ticks: i64, unit: i64) -> Result<i64, Unresolved> {
         match ticks.checked_mul(unit) {
             Some(value) => self.graph.convert(clock, value, self.trace_time),
             None => Err(self.overflow(clock)),

@@ -116,7 +116,7 @@ fn resolve(clocks: &mut Clocks, packet: &Waiting) -> (Option<i64>, Result<i64, U
         return (None, Err(Unresolved::NoBase));
     }
     let result = match packet.clock_ts {
-        Some(ticks) => clocks.to_trace_time(packet.clock, ticks, unit),
+        Some(ticks) => clocks.resolve(packet.clock, ticks, unit),
         None => Err(clocks.overflow(packet.clock)),
     };
     (packet.clock_ts, result)

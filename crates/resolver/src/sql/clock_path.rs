@@ -121,13 +121,14 @@ struct Cursor<'vtab> {
     db: *mut ffi::sqlite3,
     session: SharedSession,
     arguments: Vec<Option<Value>>,
-    hops: Vec<Hop>,
+    hops: Vec<(Hop, Option<i64>)>,
     at: usize,
     phantom: PhantomData<&'vtab ClockPath>,
 }
 
 impl Cursor<'_> {
-    fn hops(&self) -> Result<Vec<Hop>> {
+    /// The hops, and the `snapshot_id` that each used.
+    fn hops(&self) -> Result<Vec<(Hop, Option<i64>)>> {
         let values: Vec<Option<ValueRef<'_>>> = self
             .arguments
             .iter()
@@ -149,7 +150,10 @@ impl Cursor<'_> {
         let conn = unsafe { Connection::from_handle(self.db) }?;
         let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
         session.refresh(NAME, &conn)?;
-        Ok(session.explain(from, ticks, to))
+        let hops = session.explain(from, ticks, to).into_iter();
+        Ok(hops
+            .map(|hop| (hop, session.snapshot_id(hop.snapshot)))
+            .collect())
     }
 }
 
@@ -186,14 +190,14 @@ unsafe impl VTabCursor for Cursor<'_> {
     }
 
     fn column(&self, ctx: &mut Context, column: c_int) -> Result<()> {
-        let Some(hop) = self.hops.get(self.at) else {
+        let Some(&(hop, snapshot_id)) = self.hops.get(self.at) else {
             return Ok(());
         };
         match column {
             0 => ctx.set_result(self.at as i64 + 1),
             1 => ctx.set_result(hop.from.to_string()),
             2 => ctx.set_result(hop.to.to_string()),
-            3 => ctx.set_result(hop.snapshot.0),
+            3 => ctx.set_result(snapshot_id),
             4 => ctx.set_result(hop.from_value),
             5 => ctx.set_result(hop.to_value),
             6 => set_wide(ctx, hop.value_in),

@@ -38,7 +38,9 @@ mod clock_path;
 mod perfetto_time;
 mod session;
 
-use rusqlite::functions::{Context, FunctionFlags};
+use std::ops::RangeInclusive;
+
+use rusqlite::functions::FunctionFlags;
 use rusqlite::{Connection, Result};
 
 use crate::clock::{Clock, ClockId, builtin_name};
@@ -56,21 +58,11 @@ use session::{SharedSession, with_session};
 /// If SQLite refuses a function.
 pub fn register(conn: &Connection) -> Result<()> {
     let session = SharedSession::default();
-    for machine in [0, 1] {
-        reading_function(
-            conn,
-            &session,
-            "to_boottime",
-            3 + machine,
-            |call, from, ticks| Ok(call.convert(from, ticks, Clock::BOOTTIME).ok()),
-        )?;
-        let why = |call: &mut session::Session, from, ticks| {
-            let reason = call.convert(from, ticks, Clock::BOOTTIME).err();
-            Ok(reason.map(Unresolved::code))
-        };
-        reading_function(conn, &session, "why_unresolved", 3 + machine, why)?;
-    }
-    convert_clock(conn, &session)?;
+    conversion(conn, &session, "to_boottime", 3..=4, Result::ok)?;
+    conversion(conn, &session, "convert_clock", 5..=6, Result::ok)?;
+    conversion(conn, &session, "why_unresolved", 3..=6, |result| {
+        result.err().map(Unresolved::code)
+    })?;
     pure(conn, "clock_id", |arguments| {
         Ok(arguments
             .text(0, "name")?
@@ -102,40 +94,30 @@ fn pure<T: rusqlite::functions::SqlFnOutput + 'static>(
     })
 }
 
-/// A function of `(clock_id, seq_id, ts)` and perhaps a machine. It is NULL if
-/// any of them is.
-fn reading_function<T: rusqlite::types::ToSql + 'static>(
+/// A function of `(clock_id, seq_id, ts)`, perhaps `(to_clock_id, to_seq_id)`,
+/// and perhaps a machine. It is NULL if any of them is.
+fn conversion<T: rusqlite::types::ToSql + 'static>(
     conn: &Connection,
     session: &SharedSession,
     name: &'static str,
-    arguments: i32,
-    function: impl Fn(&mut session::Session, Clock, i64) -> Result<Option<T>> + Send + 'static,
+    arguments: RangeInclusive<i32>,
+    answer: fn(std::result::Result<i64, Unresolved>) -> Option<T>,
 ) -> Result<()> {
-    let session = session.clone();
-    conn.create_scalar_function(name, arguments, FLAGS, move |ctx: &Context<'_>| {
-        let arguments = Arguments::new(name, ctx);
-        let Some((from, ticks)) = arguments.reading(3)? else {
-            return Ok(None);
-        };
-        with_session(name, ctx, &session, |session| {
-            function(session, from, ticks)
-        })
-    })
-}
-
-fn convert_clock(conn: &Connection, session: &SharedSession) -> Result<()> {
-    const NAME: &str = "convert_clock";
-    for arguments in [5, 6] {
+    for count in arguments {
         let session = session.clone();
-        conn.create_scalar_function(NAME, arguments, FLAGS, move |ctx| {
-            let arguments = Arguments::new(NAME, ctx);
-            let from = arguments.reading(5)?;
-            let to = arguments.clock(3, ["to_clock_id", "to_seq_id"], 5)?;
+        conn.create_scalar_function(name, count, FLAGS, move |ctx| {
+            let arguments = Arguments::new(name, ctx);
+            let (from, to) = if count < 5 {
+                (arguments.reading(3)?, Some(Clock::BOOTTIME))
+            } else {
+                let to = arguments.clock(3, ["to_clock_id", "to_seq_id"], 5)?;
+                (arguments.reading(5)?, to)
+            };
             let (Some((from, ticks)), Some(to)) = (from, to) else {
                 return Ok(None);
             };
-            with_session(NAME, ctx, &session, |session| {
-                Ok(session.convert(from, ticks, to).ok())
+            with_session(name, ctx, &session, |session| {
+                Ok(answer(session.convert(from, ticks, to)))
             })
         })?;
     }

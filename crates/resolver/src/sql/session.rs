@@ -8,7 +8,7 @@ use rusqlite::{Connection, Error, OptionalExtension, Result, Row};
 
 use super::perfetto_time::Readings;
 use crate::clock::{Clock, ClockId, MachineId, SeqId};
-use crate::graph::ClockGraph;
+use crate::graph::{ClockGraph, Hop, SnapshotId};
 use crate::snapshot::{Reading, Source};
 use crate::unresolved::Unresolved;
 
@@ -27,6 +27,8 @@ pub(super) type SharedSession = Arc<Mutex<Session>>;
 #[derive(Debug, Default)]
 pub(super) struct Session {
     graph: ClockGraph,
+    /// The `snapshot_id` of each of the graph's snapshots.
+    snapshot_ids: Vec<i64>,
     readings: Option<Arc<Readings>>,
     version: Option<i64>,
     loaded: bool,
@@ -68,7 +70,8 @@ impl Session {
         if !self.loaded || version.is_none() || version != self.version {
             self.loaded = false;
             self.readings = None;
-            self.graph = load(conn).map_err(|error| explain(function, error))?;
+            (self.graph, self.snapshot_ids) =
+                load(conn).map_err(|error| explain(function, error))?;
             self.loaded = true;
         }
         self.version = version;
@@ -94,11 +97,16 @@ impl Session {
     }
 
     /// The hops of a conversion; none if there is no path.
-    pub fn explain(&mut self, from: Clock, ticks: i64, to: Clock) -> Vec<crate::graph::Hop> {
+    pub fn explain(&mut self, from: Clock, ticks: i64, to: Clock) -> Vec<Hop> {
         let value = ticks.checked_mul(self.unit(from));
         value
             .and_then(|value| self.graph.explain(from, value, to).ok())
             .unwrap_or_default()
+    }
+
+    /// The `snapshot_id` of a snapshot that a hop used.
+    pub fn snapshot_id(&self, snapshot: SnapshotId) -> Option<i64> {
+        self.snapshot_ids.get(snapshot.0 as usize).copied()
     }
 
     /// The readings that rules K look at.
@@ -122,8 +130,9 @@ fn explain(function: &str, error: Error) -> Error {
     Error::UserFunctionError(message.into())
 }
 
-fn load(conn: &Connection) -> Result<ClockGraph> {
+fn load(conn: &Connection) -> Result<(ClockGraph, Vec<i64>)> {
     let mut graph = ClockGraph::new();
+    let mut snapshot_ids = Vec::new();
     let mut statement = conn.prepare(SNAPSHOTS)?;
     let mut rows = statement.query([])?;
     let mut current: Option<(i64, Source)> = None;
@@ -134,6 +143,7 @@ fn load(conn: &Connection) -> Result<ClockGraph> {
             && last != snapshot
         {
             add(&mut graph, last, source, &readings)?;
+            snapshot_ids.push(last);
             readings.clear();
         }
         let number: i64 = row.get(7)?;
@@ -145,8 +155,9 @@ fn load(conn: &Connection) -> Result<ClockGraph> {
     }
     if let Some((last, source)) = current {
         add(&mut graph, last, source, &readings)?;
+        snapshot_ids.push(last);
     }
-    Ok(graph)
+    Ok((graph, snapshot_ids))
 }
 
 /// Every snapshot in the table has passed rule N2 when it was imported, with

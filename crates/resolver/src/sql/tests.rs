@@ -105,6 +105,15 @@ fn clock_path_shows_every_hop() {
 }
 
 #[test]
+fn clock_path_names_snapshots_as_the_table_does() {
+    let conn = database();
+    conn.execute_batch("UPDATE clock_snapshot SET snapshot_id = snapshot_id + 40")
+        .unwrap();
+    let sql = "SELECT group_concat(snapshot_id) FROM clock_path(64, 2, 1003)";
+    assert_eq!(ask(&conn, sql), Value::Text("40,41".into()));
+}
+
+#[test]
 fn a_wrong_argument_is_named() {
     let conn = database();
     let cases = [
