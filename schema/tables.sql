@@ -1,5 +1,5 @@
--- The database that `timebase import` makes: its tables. Indexes and views are
--- in finish.sql, which runs when all rows are in.
+-- The database that `timebase import` makes: its tables. What is made when all
+-- rows are in, is in finish.sql.
 --
 -- All times are integers in nanoseconds unless a column says otherwise.
 
@@ -23,6 +23,10 @@ CREATE TABLE packet (
   size       INTEGER NOT NULL,     -- how many bytes it has
   data       BLOB                  -- its bytes: a serialized TracePacket
 );
+
+-- Finds what could not be placed, in file order. Rows are added to it as they
+-- come, since it is empty for most traces, and building it would read them all.
+CREATE INDEX packet_unresolved ON packet (id) WHERE unresolved IS NOT NULL;
 
 -- One row a reading of an accepted snapshot (rule N6).
 CREATE TABLE clock_snapshot (

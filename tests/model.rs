@@ -39,25 +39,25 @@ fn for_all(cases: impl Strategy<Value = Case>, check: impl Fn(&Case) -> Result<(
 
 #[test]
 fn n1_to_n6_v1_to_v7_c1_to_c6_s1_to_s5_t1_t2_d1_to_d4_rows_of_any_trace() {
-    for_all(generate::case(false), |case| {
-        let database = Database::import(&case.packets);
-        let model = naive::import(&case.packets);
-        rows_agree(&database, &model)?;
-        mapping_is_tiled(&database, &model)?;
-        functions_agree(&database, &model, &case.probes)
-    });
+    for_all(generate::case(false), |case| agree(case).map(|_| ()));
 }
 
 #[test]
 fn d1_d5_with_all_snapshots_first_ts_and_to_boottime_and_join_are_one() {
     for_all(generate::case(true), |case| {
-        let database = Database::import(&case.packets);
-        let model = naive::import(&case.packets);
-        rows_agree(&database, &model)?;
-        mapping_is_tiled(&database, &model)?;
-        functions_agree(&database, &model, &case.probes)?;
+        let (database, model) = agree(case)?;
         ts_is_boottime(&database, &model)
     });
+}
+
+/// Imports a trace and compares all there is to compare in any trace.
+fn agree(case: &Case) -> Result<(Database, Imported), TestCaseError> {
+    let database = Database::import(&case.packets);
+    let model = naive::import(&case.packets);
+    rows_agree(&database, &model)?;
+    mapping_is_tiled(&database, &model)?;
+    functions_agree(&database, &model, &case.probes)?;
+    Ok((database, model))
 }
 
 fn rows_agree(database: &Database, model: &Imported) -> Result<(), TestCaseError> {
@@ -310,4 +310,44 @@ fn n5_worked_example_of_a_clock_going_backwards() {
     );
     assert_eq!(converted(&packets, BOOTTIME, 10029, REALTIME), Ok(29));
     assert_eq!(converted(&packets, BOOTTIME, 40040, REALTIME), Ok(40));
+}
+
+/// A trace that is not left to chance, and readings to ask about.
+fn assert_agree(packets: Vec<Packet>, probes: &[i64]) {
+    let case = Case {
+        packets,
+        probes: probes.to_vec(),
+    };
+    if let Err(why) = agree(&case) {
+        panic!("{why}\nfor the trace{case:?}");
+    }
+}
+
+const GREATEST: u64 = i64::MAX.cast_unsigned();
+
+#[test]
+fn t2_what_is_taken_as_trace_time_is_not_tried_again() {
+    let packet = Packet {
+        machine_id: 7,
+        timestamp: Some(GREATEST + 1),
+        ..Packet::default()
+    };
+    assert_agree(vec![packet], &[]);
+}
+
+#[test]
+fn v2_a_step_from_the_greatest_value_on_does_not_overlap_the_one_before() {
+    let values = [(0, 0), (GREATEST, 0)];
+    let packets = snapshots_of_two(REALTIME, BOOTTIME, &values);
+    assert_agree(packets, &[0, i64::MAX - 1, i64::MAX]);
+}
+
+#[test]
+fn v6_offsets_of_some_hops_need_not_fit_if_that_of_all_does() {
+    let packets = vec![
+        snapshot_of_two((128, GREATEST), (129, 0)),
+        snapshot_of_two((129, 0), (130, GREATEST)),
+        snapshot_of_two((130, 0), (BOOTTIME, GREATEST)),
+    ];
+    assert_agree(packets, &[-1, 0, 1]);
 }
