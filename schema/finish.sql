@@ -3,13 +3,13 @@
 
 CREATE INDEX packet_ts ON packet (ts);
 
--- The clock graph, solved: clock_step with NULL where a step has no bound.
+-- The clock graph, solved: clock_step with NULL where a step has no start.
 CREATE VIEW clock_mapping AS
 SELECT machine_id,
        clock_id,
        seq_id,
        nullif(start_value, -9223372036854775808) AS start_value,
-       nullif(end_value, 9223372036854775807) AS end_value,
+       end_value,
        to_clock_id,
        offset
 FROM clock_step;

@@ -65,15 +65,15 @@ CREATE TABLE clock (
 ) WITHOUT ROWID;
 
 -- The conversion of every clock as a step function: value + offset is the
--- reading of to_clock_id, for start_value <= value < end_value. Here the
--- bounds of 64 bits stand for "without bound"; the view clock_mapping has NULL.
+-- reading of to_clock_id, for start_value <= value < end_value. end_value is NULL
+-- without bound; start_value, being part of the key, is the least integer then.
 CREATE TABLE clock_step (
   machine_id  INTEGER NOT NULL,
   clock_id    INTEGER NOT NULL,
   seq_id      INTEGER NOT NULL,
   to_clock_id INTEGER NOT NULL,
   start_value INTEGER NOT NULL,
-  end_value   INTEGER NOT NULL,
+  end_value   INTEGER,
   offset      INTEGER NOT NULL,
   PRIMARY KEY (machine_id, clock_id, seq_id, to_clock_id, start_value)
 ) WITHOUT ROWID;

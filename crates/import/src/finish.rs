@@ -9,7 +9,7 @@ use crate::decoder::Decoder;
 
 const FINISH: &str = include_str!("../../../schema/finish.sql");
 
-const INSERT_STEP: &str = "INSERT OR IGNORE INTO clock_step (machine_id, clock_id, seq_id, \
+const INSERT_STEP: &str = "INSERT INTO clock_step (machine_id, clock_id, seq_id, \
      to_clock_id, start_value, end_value, offset) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
 
 /// All clocks, in the order of rule V3: those of snapshots and those that only
@@ -56,51 +56,70 @@ pub(crate) fn clocks(conn: &Connection, clocks: &mut Clocks) -> rusqlite::Result
     Ok(all.len() as u64)
 }
 
-/// Fills the table behind `clock_mapping`.
+/// How many rows the mappings of clocks of several hops may have together.
+const WHOLE_ROWS: usize = 1 << 20;
+
+/// Fills the table behind `clock_mapping`; tells whether all of it is there.
 ///
 /// A clock of several hops has a row for every step of every clock it passes,
 /// so 10,000 clocks over a MONOTONIC of 1,000 snapshots would have ten million
-/// rows. Where the mappings are that large together (the clock graph then
-/// shares what is common), the clocks of several hops get only the steps that
-/// readings of their packets fall in; those of one hop are always whole. The
-/// alternative, a view that composes the hops in SQL, made every JOIN compute
-/// the ten million rows.
+/// rows. Where they are that many together, the clocks of several hops get only
+/// the steps that readings of their packets fall in; those of one hop are always
+/// whole. The alternative, a view that composes the hops in SQL, made every JOIN
+/// compute the ten million rows.
 pub(crate) fn mappings(conn: &Connection, clocks: &mut Clocks) -> rusqlite::Result<bool> {
-    let mut insert = conn.prepare(INSERT_STEP)?;
-    let all = all_clocks(clocks);
     let mut targets = vec![Clock::BOOTTIME];
     if clocks.trace_time() != Clock::BOOTTIME {
         targets.push(clocks.trace_time());
     }
     let mut whole = true;
-    for &to in &targets {
-        let mut fits = true;
-        for &from in &all {
-            fits &= clocks
-                .graph
-                .mapping(from, to)
-                .map_or(true, |mapping| mapping.as_flat().is_some());
-        }
-        for &from in &all {
-            let one_hop = clocks
-                .graph
-                .path(from, to)
-                .is_ok_and(|path| path.len() <= 2);
-            let Ok(mapping) = clocks.graph.mapping(from, to) else {
-                continue;
-            };
-            if let Some(steps) = mapping.as_flat().filter(|_| fits || one_hop) {
-                for step in steps.steps() {
-                    insert_step(&mut insert, from, to, step)?;
-                }
+    for to in targets {
+        let (mut near, mut far) = (Vec::new(), Vec::new());
+        for from in all_clocks(clocks) {
+            match clocks.graph.path(from, to) {
+                Ok(path) if path.len() <= 2 => near.push(from),
+                Ok(_) => far.push(from),
+                Err(_) => {} // `clock.path` and `packet.unresolved` say it
             }
         }
-        if !fits {
-            used_steps(conn, clocks, to)?;
+        whole_mappings(conn, clocks, &near, to)?;
+        if fit(clocks, &far, to) {
+            whole_mappings(conn, clocks, &far, to)?;
+        } else {
+            used_steps(conn, clocks, &far, to)?;
             whole = false;
         }
     }
     Ok(whole)
+}
+
+fn fit(clocks: &mut Clocks, far: &[Clock], to: Clock) -> bool {
+    let mut room = WHOLE_ROWS;
+    far.iter().all(|&from| {
+        let steps = clocks.graph.mapping(from, to).map_or(0, |mapping| {
+            mapping.steps().take(room.saturating_add(1)).count()
+        });
+        let fits = steps <= room;
+        room = room.saturating_sub(steps);
+        fits
+    })
+}
+
+fn whole_mappings(
+    conn: &Connection,
+    clocks: &mut Clocks,
+    from: &[Clock],
+    to: Clock,
+) -> rusqlite::Result<()> {
+    let mut insert = conn.prepare(INSERT_STEP)?;
+    for &from in from {
+        if let Ok(mapping) = clocks.graph.mapping(from, to) {
+            for step in mapping.steps() {
+                insert_step(&mut insert, from, to, step)?;
+            }
+        }
+    }
+    Ok(())
 }
 
 fn insert_step(
@@ -118,38 +137,43 @@ fn insert_step(
         from.seq.0,
         to.id.get(),
         step.start.unwrap_or(i64::MIN),
-        step.end.unwrap_or(i64::MAX),
+        step.end,
         offset,
     ])?;
     Ok(())
 }
 
-/// The steps that readings of packets fall in, for clocks of several hops.
-fn used_steps(conn: &Connection, clocks: &mut Clocks, to: Clock) -> rusqlite::Result<()> {
+/// The steps that readings of packets fall in.
+fn used_steps(
+    conn: &Connection,
+    clocks: &mut Clocks,
+    from: &[Clock],
+    to: Clock,
+) -> rusqlite::Result<()> {
     let mut insert = conn.prepare(INSERT_STEP)?;
     let mut select = conn.prepare(
         "SELECT DISTINCT p.machine_id, p.clock_id, c.seq_id, p.clock_ts, c.unit_multiplier_ns \
          FROM packet AS p JOIN clock AS c \
            ON c.machine_id = p.machine_id AND c.clock_id = p.clock_id \
           AND c.seq_id = CASE WHEN p.clock_id BETWEEN 64 AND 127 THEN p.seq_id ELSE 0 END \
-         WHERE p.clock_ts IS NOT NULL AND c.hops > 1 \
+         WHERE p.clock_ts IS NOT NULL \
          ORDER BY 1, 2, 3, 4",
     )?;
     let mut rows = select.query([])?;
     let mut last: Option<(Clock, Step)> = None;
     while let Some(row) = rows.next()? {
-        let clock = Clock::new(
-            MachineId(row.get(0)?),
-            ClockId(row.get(1)?),
-            SeqId(row.get(2)?),
-        );
+        let machine = MachineId(row.get(0)?);
+        let clock = Clock::new(machine, ClockId(row.get(1)?), SeqId(row.get(2)?));
         let (ticks, unit): (i64, i64) = (row.get(3)?, row.get(4)?);
         let Some(value) = ticks.checked_mul(unit) else {
             continue;
         };
         let inside = last
             .is_some_and(|(other, step)| other == clock && step.end.is_none_or(|end| value < end));
-        if !inside && let Ok(mapping) = clocks.graph.mapping(clock, to) {
+        if inside || from.binary_search(&clock).is_err() {
+            continue;
+        }
+        if let Ok(mapping) = clocks.graph.mapping(clock, to) {
             let step = mapping.at(value);
             insert_step(&mut insert, clock, to, step)?;
             last = Some((clock, step));

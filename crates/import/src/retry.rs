@@ -63,7 +63,8 @@ fn packets(conn: &Connection, decoder: &mut Decoder) -> rusqlite::Result<()> {
     let mut select = conn.prepare(
         "SELECT id, machine_id, clock_id, seq_id, clock_ts, unresolved FROM packet \
          WHERE id > ?1 AND unresolved IS NOT NULL AND clock_id IS NOT NULL \
-           AND type IS NOT 'clock_snapshot' ORDER BY id",
+           AND type IS NOT 'clock_snapshot' \
+           AND NOT (unresolved = 'overflow' AND clock_ts IS NULL) ORDER BY id",
     )?;
     let mut update =
         conn.prepare("UPDATE packet SET ts = ?2, clock_ts = ?3, unresolved = ?4 WHERE id = ?1")?;

@@ -91,40 +91,29 @@ impl StepFunction {
     }
 
     /// This mapping, followed by `next`: `None` if it has more than `limit`
-    /// steps.
+    /// steps, or an offset that does not fit 64 bits.
     ///
     /// Each step of the first is cut wherever its image crosses a step of the
     /// second. The images may overlap (a target that went backwards), so the
     /// result can have more steps than both together.
     pub fn then(&self, next: &StepFunction, limit: usize) -> Option<StepFunction> {
         let mut result = StepFunction::empty();
-        for (index, (&start, &offset)) in self.starts.iter().zip(&self.offsets).enumerate() {
-            if offset == OVERFLOW {
-                result.push(start, i128::MAX);
-                continue;
-            }
-            let end = self
-                .starts
-                .get(index + 1)
-                .map_or(i128::from(i64::MAX) + 1, |&end| end.into());
-            let mut begin = start;
-            let mut at = next.index(clamp(i128::from(start) + i128::from(offset)));
-            while let Some(&then) = next.offsets.get(at) {
-                let total = match then {
-                    OVERFLOW => i128::MAX,
-                    then => i128::from(offset) + i128::from(then),
-                };
-                result.push(begin, total);
+        for (index, step) in self.steps().enumerate() {
+            let offset = i128::from(step.offset?);
+            let end = step.end.map_or(i128::from(i64::MAX) + 1, |end| end.into());
+            let mut begin = self.starts.get(index).copied()?;
+            let mut at = next.index(clamp(i128::from(begin) + offset));
+            loop {
+                let total = offset + i128::from(next.step(at).offset?);
+                result.push(begin, i64::try_from(total).ok()?.into());
                 if result.len() > limit {
                     return None;
                 }
                 at += 1;
-                let Some(&cut) = next.starts.get(at) else {
-                    break;
-                };
-                match i64::try_from(i128::from(cut) - i128::from(offset)) {
-                    Ok(cut) if i128::from(cut) < end => begin = cut,
-                    _ => break,
+                let cut = next.starts.get(at).map(|&cut| i128::from(cut) - offset);
+                match cut.filter(|&cut| cut < end) {
+                    Some(cut) => begin = clamp(cut),
+                    None => break,
                 }
             }
         }
@@ -142,7 +131,7 @@ pub(crate) fn clamp(value: i128) -> i64 {
 /// Nearly always this is one [`StepFunction`]. Where many clocks reach their
 /// target over the same long mapping, what is common is shared: such a mapping
 /// has several stages that are gone through one after the other, with the same
-/// results.
+/// results. So has one with a part whose offset needs more than 64 bits.
 #[derive(Debug, Clone)]
 pub struct Mapping {
     stages: Vec<Arc<StepFunction>>,
@@ -192,6 +181,12 @@ impl Mapping {
             step.start = previous.start;
         }
         step
+    }
+
+    /// All steps, in order of their values.
+    pub fn steps(&self) -> impl Iterator<Item = Step> {
+        let next = |step: &Step| step.end.map(|end| self.at(end));
+        std::iter::successors(Some(self.at(i64::MIN)), next)
     }
 
     /// Stretch on which no stage changes its step.
@@ -266,18 +261,25 @@ mod tests {
             prop_assert_eq!(flat.at(value).offset, Some(expected - value));
             prop_assert_eq!(shared.convert(value), Some(expected));
             prop_assert_eq!(shared.at(value), flat.at(value));
+            prop_assert!(shared.steps().eq(flat.steps()));
             prop_assert!(flat.offsets.windows(2).all(|w| w[0] != w[1]));
             prop_assert!(flat.starts.windows(2).all(|w| w[0] < w[1]));
         }
     }
 
     #[test]
-    fn v6_an_offset_beyond_64_bits_is_a_step_without_offset() {
+    fn v6_only_the_sum_of_all_offsets_has_to_fit_64_bits() {
         let far = function(&[(0, i64::MAX)]);
-        let both = far.then(&far, 10).unwrap();
-        assert_eq!(both.at(5).offset, None);
-        assert_eq!(both.at(-5).offset, Some(0));
-        assert_eq!(Mapping::flat(far.clone()).after(far).convert(5), None);
+        assert_eq!(far.then(&far, 10), None);
+        let there = Mapping::flat(far.clone()).after(far.clone());
+        assert_eq!(there.at(5).offset, None);
+        assert_eq!(there.convert(5), None);
+        assert_eq!(there.convert(-5), Some(-5));
+        let back = function(&[(0, -i64::MAX)]);
+        assert_eq!(
+            Mapping::flat(back).after(far.clone()).after(far).convert(5),
+            None
+        );
     }
 
     #[test]
