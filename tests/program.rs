@@ -265,6 +265,13 @@ fn results_go_to_stdout_and_all_else_to_stderr() {
         assert!(said.stderr.contains(fact), "{}", said.stderr);
     }
     assert!(!said.stderr.contains('\r'), "no progress bar in a pipe");
+    let twice = run(&["import", out.to_str().unwrap()]);
+    assert_eq!(twice.code, Some(1));
+    assert!(
+        twice.stderr.contains("is a SQLite database already"),
+        "{}",
+        twice.stderr
+    );
     let again = answer(&[
         "query",
         out.to_str().unwrap(),

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::bail;
 use indicatif::{HumanBytes, HumanCount};
-use timebase_import::{Monitor, Options, Source, Summary};
+use timebase_import::{FileKind, Monitor, Options, Source, Summary};
 use timebase_resolver::Unresolved;
 
 use crate::flags::{ImportArguments, wrong_usage};
@@ -62,7 +62,7 @@ pub fn monitored(
 
 fn destination(arguments: &ImportArguments) -> PathBuf {
     if let Some(output) = &arguments.output {
-        if is_same_file(output, &arguments.trace) {
+        if would_replace(output, &arguments.trace) {
             wrong_usage("import", "the database would replace the trace");
         }
         return output.clone();
@@ -74,7 +74,7 @@ fn destination(arguments: &ImportArguments) -> PathBuf {
         );
     }
     let output = default_destination(&arguments.trace);
-    if is_same_file(&output, &arguments.trace) {
+    if would_replace(&output, &arguments.trace) {
         wrong_usage(
             "import",
             "the database would replace the trace; give it another name with -o OUT.db",
@@ -83,9 +83,13 @@ fn destination(arguments: &ImportArguments) -> PathBuf {
     output
 }
 
-fn is_same_file(one: &Path, other: &Path) -> bool {
-    match (fs::canonicalize(one), fs::canonicalize(other)) {
-        (Ok(one), Ok(other)) => one == other && one.is_file(),
+/// Whether the database would replace the trace. What is a database itself has
+/// an error of its own.
+fn would_replace(database: &Path, trace: &Path) -> bool {
+    let is_database =
+        timebase_import::file_kind(trace).is_ok_and(|kind| kind == FileKind::Database);
+    match (fs::canonicalize(database), fs::canonicalize(trace)) {
+        (Ok(database), Ok(trace)) => database == trace && trace.is_file() && !is_database,
         _ => false,
     }
 }

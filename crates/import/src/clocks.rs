@@ -8,7 +8,7 @@ use timebase_resolver::{
 use timebase_wire::packet::{Header, PacketType};
 use timebase_wire::proto::ClockSnapshot;
 
-use crate::rows::{ClockUse, Placement};
+use crate::rows::Placement;
 use crate::sequence::Sequence;
 
 /// The sequence that the tracing service itself writes to (rule V2).
@@ -26,6 +26,13 @@ pub(crate) struct Clocks {
     default_clock: u32,
     uses: FxHashMap<Clock, u64>,
     last_use: Option<ClockUse>,
+}
+
+/// How many packets in a row used a clock.
+#[derive(Debug, Clone, Copy)]
+struct ClockUse {
+    clock: Clock,
+    packets: u64,
 }
 
 /// A snapshot that was accepted.

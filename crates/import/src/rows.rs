@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use timebase_resolver::{Clock, Reading, SnapshotId, Source, Unresolved};
+use timebase_resolver::{Reading, SnapshotId, Source, Unresolved};
 use timebase_wire::packet::PacketType;
 
 /// What kind of packet a row is.
@@ -112,11 +112,4 @@ impl Batch {
         self.readings.clear();
         self.log.clear();
     }
-}
-
-/// Use of a clock by packets.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ClockUse {
-    pub clock: Clock,
-    pub packets: u64,
 }
