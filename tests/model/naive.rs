@@ -556,8 +556,9 @@ pub fn import(trace: &[Packet]) -> Imported {
                     }
                     Err(reason) => {
                         row.unresolved = Some(reason.to_owned());
-                        // D2
-                        if reason != "no_sequence_id" {
+                        // D2; a reading that does not fit itself never will
+                        let hopeless = reason == "overflow" && row.clock_ts.is_none();
+                        if reason != "no_sequence_id" && !hopeless {
                             retries.push(Retry::Packet(index, clock, reading, known));
                         }
                     }

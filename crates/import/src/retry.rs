@@ -60,6 +60,7 @@ struct Waiting {
 }
 
 fn packets(conn: &Connection, decoder: &mut Decoder) -> rusqlite::Result<()> {
+    // A reading that overflows by itself has no clock_ts, and never fits.
     let mut select = conn.prepare(
         "SELECT id, machine_id, clock_id, seq_id, clock_ts, unresolved FROM packet \
          WHERE id > ?1 AND unresolved IS NOT NULL AND clock_id IS NOT NULL \
