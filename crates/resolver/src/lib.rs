@@ -11,7 +11,7 @@
 //! | which path (rule V3) | `routes.rs` |
 //! | which snapshot is nearest (rule V2) | `hop.rs` |
 //! | what is the whole conversion | `mapping.rs` |
-//! | why not (rule V7) | `unresolved.rs`, `graph.rs` |
+//! | how a value gets there, and why not (rules V) | `graph/convert.rs`, `unresolved.rs` |
 //!
 //! [`ClockGraph`] has the example. The core knows no SQLite; the module `sql`
 //! (feature `sql`, on by default) registers the SQL functions on a rusqlite

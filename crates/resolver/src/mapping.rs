@@ -105,7 +105,8 @@ impl StepFunction {
             let mut at = next.index(clamp(i128::from(begin) + offset));
             loop {
                 let total = offset + i128::from(next.step(at).offset?);
-                result.push(begin, i64::try_from(total).ok()?.into());
+                let fits = i64::try_from(total).is_ok_and(|total| total != OVERFLOW);
+                result.push(begin, fits.then_some(total)?);
                 if result.len() > limit {
                     return None;
                 }
@@ -213,7 +214,7 @@ impl Mapping {
         Step {
             start,
             end,
-            offset: i64::try_from(total).ok().filter(|&total| total != OVERFLOW),
+            offset: i64::try_from(total).ok(),
         }
     }
 

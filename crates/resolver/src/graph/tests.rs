@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::clock::{ClockId, MachineId, SeqId};
+use crate::unresolved::Unresolved;
 
 const REALTIME: Clock = Clock {
     id: ClockId::REALTIME,
