@@ -20,7 +20,7 @@ SELECT (SELECT min(ts) FROM packet) AS start_ts,
        (SELECT max(ts) FROM packet) AS end_ts;
 
 -- Rule D5: the packets that a later snapshot places elsewhere. resync_ts is NULL
--- where their clock was seen going backwards later (rule N5).
+-- where they cannot be placed any more (a clock went backwards later, rule N5).
 CREATE VIEW packet_resync AS
 SELECT id, ts, resync_ts, resync_ts - ts AS difference, timestamp, clock_id, clock_ts, seq_id,
        machine_id, type

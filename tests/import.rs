@@ -355,12 +355,10 @@ fn f6_a_file_cut_anywhere_is_imported_up_to_there() {
             "SELECT count(*) FROM import_log WHERE code = 'cut' AND offset IS NOT NULL",
         );
         assert_eq!(logged, i64::from(!clean), "cut at {cut}");
-        if before > 14 {
-            assert_eq!(
-                rows(&conn, "SELECT * FROM packet ORDER BY id")[..],
-                whole[..before]
-            );
-        }
+        assert_eq!(
+            rows(&conn, "SELECT * FROM packet ORDER BY id")[..],
+            whole[..before]
+        );
         if !clean {
             place.refuse(&path, &["--strict"]);
         }
@@ -467,6 +465,9 @@ fn the_database_says_what_it_is() {
     let sequences = "SELECT count(*) FROM sequence s WHERE packets = (SELECT count(*) FROM packet p WHERE p.seq_id = s.id) \
                      AND first_ts = (SELECT min(ts) FROM packet p WHERE p.seq_id = s.id)";
     assert_eq!(count(&conn, sequences), 5);
+    let miscounted = "SELECT count(*) FROM clock c WHERE packets <> (SELECT count(*) FROM packet p \
+                      WHERE p.clock_id = c.clock_id AND c.seq_id IN (0, p.seq_id))";
+    assert_eq!(count(&conn, miscounted), 0);
     let path: String = conn
         .query_row(
             "SELECT path FROM clock WHERE clock_id = 64 AND seq_id = 3",

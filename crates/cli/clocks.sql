@@ -15,11 +15,11 @@ SELECT
 FROM (
   SELECT
     *,
-    (SELECT m.offset FROM clock_mapping AS m
+    (SELECT m.offset FROM clock_step AS m
       WHERE m.machine_id = clock.machine_id AND m.clock_id = clock.clock_id
         AND m.seq_id = clock.seq_id AND m.to_clock_id = 6
       ORDER BY m.start_value ASC LIMIT 1) AS first_offset,
-    (SELECT m.offset FROM clock_mapping AS m
+    (SELECT m.offset FROM clock_step AS m
       WHERE m.machine_id = clock.machine_id AND m.clock_id = clock.clock_id
         AND m.seq_id = clock.seq_id AND m.to_clock_id = 6
       ORDER BY m.start_value DESC LIMIT 1) AS last_offset

@@ -79,7 +79,9 @@ impl Clocks {
         }
     }
 
-    fn count_use(&mut self, clock: Clock) {
+    /// Counts a packet that was read from a clock.
+    pub fn count_use(&mut self, header: &Header<'_>, id: u32) {
+        let clock = clock_of(header, id);
         match &mut self.last_use {
             // Consecutive packets mostly use one clock.
             Some(last) if last.clock == clock => last.packets += 1,
@@ -101,27 +103,22 @@ impl Clocks {
         };
         let choice = self.choose(header, sequence);
         if lost {
-            let clock_id = choice.clock_id();
-            if let Some(id) = clock_id {
-                self.count_use(clock_of(header, id));
-            }
             return Placement {
-                clock_id,
+                clock_id: choice.clock_id(),
                 unresolved: Some(Unresolved::IncrementalStateLost), // S4
                 ..Placement::default()
             };
         }
         match choice {
             Choice::TraceTime => self.as_trace_time(timestamp),
-            Choice::Clock(id) => self.read(header, sequence, id, timestamp, true),
+            Choice::Clock(id) => self.read(header, sequence, id, timestamp),
             Choice::ChromeMonotonic => {
-                let placement =
-                    self.read(header, sequence, ClockId::MONOTONIC.get(), timestamp, false);
-                if placement.ts.is_none() {
-                    return self.as_trace_time(timestamp);
+                let monotonic = ClockId::MONOTONIC.get();
+                let placement = self.read(header, sequence, monotonic, timestamp);
+                match placement.ts {
+                    Some(_) => placement,
+                    None => self.as_trace_time(timestamp),
                 }
-                self.count_use(clock_of(header, ClockId::MONOTONIC.get()));
-                placement
             }
         }
     }
@@ -148,14 +145,24 @@ impl Clocks {
     }
 
     /// A timestamp that is taken as trace time, and so as a reading of it.
-    fn as_trace_time(&mut self, timestamp: u64) -> Placement {
-        self.count_use(self.trace_time);
+    fn as_trace_time(&self, timestamp: u64) -> Placement {
         let ts = i64::try_from(timestamp).ok();
         Placement {
             ts,
             clock_id: Some(self.trace_time.id.get()),
             clock_ts: ts,
             unresolved: ts.is_none().then_some(Unresolved::Overflow),
+        }
+    }
+
+    /// The absolute reading that a timestamp of a clock means (rule V5), in the
+    /// clock's own unit. `None` is a delta without a base.
+    fn ticks(&self, clock: Clock, sequence: &Sequence, timestamp: u64) -> Option<u128> {
+        match self.graph.domain(clock) {
+            Some(domain) if domain.incremental => sequence
+                .accumulated(clock.id.get())
+                .map(|last| last.saturating_add(timestamp.into())),
+            _ => Some(timestamp.into()),
         }
     }
 
@@ -166,25 +173,16 @@ impl Clocks {
         sequence: &mut Sequence,
         id: u32,
         timestamp: u64,
-        count: bool,
     ) -> Placement {
         let clock = clock_of(header, id);
-        if count {
-            self.count_use(clock);
-        }
-        let (unit, ticks) = match self.graph.domain(clock) {
-            Some(domain) if domain.incremental => {
-                let ticks = sequence
-                    .accumulated(id)
-                    .map(|last| last.saturating_add(timestamp.into()));
-                if let Some(ticks) = ticks {
-                    sequence.set_accumulated(id, ticks);
-                }
-                (domain.unit, ticks)
-            }
-            Some(domain) => (domain.unit, Some(timestamp.into())),
-            None => (1, Some(timestamp.into())),
+        let ticks = self.ticks(clock, sequence, timestamp);
+        let (unit, incremental) = match self.graph.domain(clock) {
+            Some(domain) => (domain.unit, domain.incremental),
+            None => (1, false),
         };
+        if let Some(ticks) = ticks.filter(|_| incremental) {
+            sequence.set_accumulated(id, ticks);
+        }
         let clock_ts = ticks.and_then(|ticks| i64::try_from(ticks).ok());
         let result = match (ticks, clock_ts) {
             _ if clock.lacks_sequence() => Err(Unresolved::NoSequenceId),
@@ -218,26 +216,14 @@ impl Clocks {
 
     /// The clock and the reading of a `clock_snapshot` packet's own timestamp,
     /// which does not advance the clock (rule V5).
-    pub fn own_reading(&mut self, header: &Header<'_>, sequence: &Sequence) -> Placement {
+    pub fn own_reading(&self, header: &Header<'_>, sequence: &Sequence) -> Placement {
         let Some(timestamp) = header.timestamp else {
             return Placement::default();
         };
         let Some(id) = self.choose(header, sequence).clock_id() else {
             return Placement::default();
         };
-        let clock = clock_of(header, id);
-        self.count_use(clock);
-        let incremental = self
-            .graph
-            .domain(clock)
-            .is_some_and(|domain| domain.incremental);
-        let ticks = if incremental {
-            sequence
-                .accumulated(id)
-                .map(|last| last.saturating_add(timestamp.into()))
-        } else {
-            Some(timestamp.into())
-        };
+        let ticks = self.ticks(clock_of(header, id), sequence, timestamp);
         Placement {
             clock_id: Some(id),
             clock_ts: ticks.and_then(|ticks| i64::try_from(ticks).ok()),

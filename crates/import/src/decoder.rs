@@ -220,6 +220,9 @@ impl Decoder {
             }
             None => self.clocks.place(header, self.sequences.get(sequence)),
         };
+        if let Some(clock) = placement.clock_id {
+            self.clocks.count_use(header, clock);
+        }
         self.note(&placement, id, offset, header);
         if let Some(ts) = placement.ts {
             self.sequences.get(sequence).saw(ts);

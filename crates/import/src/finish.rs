@@ -65,8 +65,8 @@ const WHOLE_ROWS: usize = 1 << 20;
 /// so 10,000 clocks over a MONOTONIC of 1,000 snapshots would have ten million
 /// rows. Where they are that many together, the clocks of several hops get only
 /// the steps that readings of their packets fall in; those of one hop are always
-/// whole. The alternative, a view that composes the hops in SQL, made every JOIN
-/// compute the ten million rows.
+/// whole. A view that composes the hops in SQL was the alternative; every JOIN
+/// would compose them again.
 pub(crate) fn mappings(conn: &Connection, clocks: &mut Clocks) -> rusqlite::Result<bool> {
     let mut targets = vec![Clock::BOOTTIME];
     if clocks.trace_time() != Clock::BOOTTIME {

@@ -127,6 +127,35 @@ pub(crate) fn clamp(value: i128) -> i64 {
     i64::try_from(value).unwrap_or(if value < 0 { i64::MIN } else { i64::MAX })
 }
 
+/// Between which source values a path of hops goes over the same steps.
+#[derive(Debug, Default)]
+pub(crate) struct Bounds {
+    start: Option<i64>,
+    end: Option<i64>,
+}
+
+impl Bounds {
+    /// Takes in the bounds of one hop, whose values are those of the source plus
+    /// `offset`.
+    pub fn narrow(&mut self, start: Option<i64>, end: Option<i64>, offset: i128) {
+        // A bound that leaves 64 bits on the way back is none.
+        let back = |bound: i64| i64::try_from(i128::from(bound) - offset).ok();
+        self.start = self.start.max(start.and_then(back));
+        self.end = match (self.end, end.and_then(back)) {
+            (Some(a), Some(b)) => Some(i64::min(a, b)),
+            (a, b) => a.or(b),
+        };
+    }
+
+    pub fn step(self, offset: Option<i64>) -> Step {
+        Step {
+            start: self.start,
+            end: self.end,
+            offset,
+        }
+    }
+}
+
 /// The conversion of one clock to another, solved.
 ///
 /// Nearly always this is one [`StepFunction`]. Where many clocks reach their
@@ -193,29 +222,16 @@ impl Mapping {
     /// Stretch on which no stage changes its step.
     fn piece(&self, value: i64) -> Step {
         let mut total = 0i128;
-        let (mut start, mut end) = (None, None);
+        let mut bounds = Bounds::default();
         for stage in &self.stages {
             let step = stage.at(clamp(i128::from(value) + total));
-            let back = |bound: i64| i64::try_from(i128::from(bound) - total).ok();
-            start = start.max(step.start.and_then(back));
-            end = match (end, step.end.and_then(back)) {
-                (Some(a), Some(b)) => Some(i64::min(a, b)),
-                (a, b) => a.or(b),
-            };
+            bounds.narrow(step.start, step.end, total);
             let Some(offset) = step.offset else {
-                return Step {
-                    start,
-                    end,
-                    offset: None,
-                };
+                return bounds.step(None);
             };
             total += i128::from(offset);
         }
-        Step {
-            start,
-            end,
-            offset: i64::try_from(total).ok(),
-        }
+        bounds.step(i64::try_from(total).ok())
     }
 
     /// Converts a value (rule V6: `None` if the result does not fit 64 bits).

@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 use super::{ClockGraph, SnapshotId};
 use crate::clock::Clock;
 use crate::hop;
-use crate::mapping::{Mapping, StepFunction, clamp};
+use crate::mapping::{Bounds, Mapping, StepFunction, clamp};
 use crate::routes::{DomainIx, Routes};
 use crate::unresolved::Unresolved;
 
@@ -125,32 +125,22 @@ impl ClockGraph {
         stretch.misses += 1;
         let misses = stretch.misses;
 
-        let (start, end, offset) = if misses > self.misses_before_mapping() {
-            let step = self.mapping_of(source, target)?.at(value);
-            (
-                step.start,
-                step.end,
-                step.offset.ok_or(Unresolved::Overflow)?,
-            )
+        let step = if misses > self.misses_before_mapping() {
+            self.mapping_of(source, target)?.at(value)
         } else {
-            let mut bounds = (None, None);
+            let mut bounds = Bounds::default();
             let mut total = 0i128;
             self.walk(source, value, target, |stretch, before, after| {
-                let back = |bound: i64| i64::try_from(i128::from(bound) - before).ok();
-                bounds.0 = bounds.0.max(stretch.start.and_then(back));
-                bounds.1 = match (bounds.1, stretch.end.and_then(back)) {
-                    (Some(a), Some(b)) => Some(i64::min(a, b)),
-                    (a, b) => a.or(b),
-                };
+                bounds.narrow(stretch.start, stretch.end, before);
                 total = after;
             })?;
-            let offset = i64::try_from(total).map_err(|_| Unresolved::Overflow)?;
-            (bounds.0, bounds.1, offset)
+            bounds.step(i64::try_from(total).ok())
         };
+        let offset = step.offset.ok_or(Unresolved::Overflow)?;
         self.targets[target].stretches[source as usize] = Stretch {
             generation,
-            start: start.unwrap_or(i64::MIN),
-            end: end.map_or(i64::MAX, |end| end.saturating_sub(1)),
+            start: step.start.unwrap_or(i64::MIN),
+            end: step.end.map_or(i64::MAX, |end| end.saturating_sub(1)),
             offset,
             misses,
         };

@@ -94,9 +94,10 @@ fn clock_path_shows_every_hop() {
         ask(&conn, "SELECT count(*) FROM clock_path(64, 3, 1003)"),
         Value::Integer(0)
     );
-    let joined =
-        "SELECT count(*) FROM clock_snapshot s, clock_path(s.clock_id, s.seq_id, s.timestamp + 1)";
-    assert_eq!(ask(&conn, joined), Value::Integer(0)); // timestamps are NULL here
+    // As a JOIN: two hops for 64@2, one for each reading of MONOTONIC and REALTIME.
+    let joined = "SELECT count(*) FROM clock_snapshot AS s, \
+                  clock_path(s.clock_id, s.seq_id, s.clock_value)";
+    assert_eq!(ask(&conn, joined), Value::Integer(5));
     assert!(refusal(&conn, "SELECT * FROM clock_path").contains("needs the arguments"));
     assert!(refusal(&conn, "SELECT * FROM clock_path(1, 2)").contains("needs the arguments"));
     assert!(
