@@ -1,7 +1,39 @@
--- What is added to the database when all rows are in: an index that is cheaper
+-- What is added to the database when all rows are in: indexes that are cheaper
 -- to build from sorted keys, and views.
 
 CREATE INDEX packet_ts ON packet (ts);
+
+CREATE INDEX android_logs_ts ON android_logs (ts);
+
+-- One row a kernel event (rule I1). The joins are outer ones so that a query
+-- that does not ask for names or arguments does not look them up.
+CREATE VIEW ftrace_event AS
+SELECT e.id, e.ts, e.packet_id, e.cpu, e.tid, n.name, a.args,
+       CASE WHEN e.ts IS NULL THEN (
+         SELECT u.reason FROM ftrace_unresolved AS u
+         WHERE u.first_id = (SELECT max(first_id) FROM ftrace_unresolved WHERE first_id <= e.id)
+           AND e.id <= u.last_id
+       ) END AS unresolved,
+       coalesce(e.timestamp, e.ts) AS timestamp,
+       a.common_flags
+FROM ftrace_record AS e
+LEFT JOIN ftrace_name AS n ON n.id = e.name_id
+LEFT JOIN ftrace_args AS a ON a.id = e.args_id;
+
+-- Kernel events that lack some of their arguments, and the thread: trace
+-- processor drops them.
+CREATE VIEW ftrace_event_partial AS
+SELECT e.id, e.ts, e.packet_id, e.cpu, e.tid, n.name, a.args,
+       CASE WHEN e.ts IS NULL THEN (
+         SELECT u.reason FROM ftrace_unresolved AS u
+         WHERE u.first_id = (SELECT max(first_id) FROM ftrace_unresolved WHERE first_id <= e.id)
+           AND e.id <= u.last_id
+       ) END AS unresolved,
+       coalesce(e.timestamp, e.ts) AS timestamp,
+       a.common_flags
+FROM ftrace_partial AS e
+LEFT JOIN ftrace_name AS n ON n.id = e.name_id
+LEFT JOIN ftrace_args AS a ON a.id = e.args_id;
 
 -- The clock graph, solved: clock_step with NULL where a step has no start.
 CREATE VIEW clock_mapping AS
@@ -14,10 +46,16 @@ SELECT machine_id,
        offset
 FROM clock_step;
 
--- The time that the trace covers.
+-- The time that the packets of the trace and the events inside them cover.
 CREATE VIEW trace_bounds AS
-SELECT (SELECT min(ts) FROM packet) AS start_ts,
-       (SELECT max(ts) FROM packet) AS end_ts;
+SELECT min(start_ts) AS start_ts, max(end_ts) AS end_ts
+FROM (
+  SELECT (SELECT min(ts) FROM packet) AS start_ts, (SELECT max(ts) FROM packet) AS end_ts
+  UNION ALL
+  SELECT (SELECT min(ts) FROM ftrace_record), (SELECT max(ts) FROM ftrace_record)
+  UNION ALL
+  SELECT (SELECT min(ts) FROM android_logs), (SELECT max(ts) FROM android_logs)
+);
 
 -- Rule D5: the packets that a later snapshot places elsewhere. resync_ts is NULL
 -- where they cannot be placed any more (a clock went backwards later, rule N5).

@@ -4,7 +4,7 @@
 -- All times are integers in nanoseconds unless a column says otherwise.
 
 PRAGMA application_id = 1952605811;  -- 'tbas'
-PRAGMA user_version = 1;
+PRAGMA user_version = 2;
 
 -- One row for every packet of the trace, in file order.
 CREATE TABLE packet (
@@ -42,7 +42,87 @@ CREATE TABLE clock_snapshot (
   timestamp          INTEGER,           -- as recorded, in the clock's own unit
   unit_multiplier_ns INTEGER NOT NULL DEFAULT 1,
   is_incremental     INTEGER NOT NULL DEFAULT 0,
-  source             INTEGER NOT NULL DEFAULT 0   -- rule V2: 0 the service, 1 other writers
+  source             INTEGER NOT NULL DEFAULT 0   -- rule V2: 0 the service, 1 other writers, 2 pairs of rule I1
+);
+
+-- The kernel's events. A row is numbers only, about 30 bytes; the view
+-- ftrace_event (finish.sql) has them as users want them.
+CREATE TABLE ftrace_record (
+  id        INTEGER PRIMARY KEY,  -- in file order, within a bundle in order of time
+  ts        INTEGER,              -- trace time; NULL where unresolved
+  packet_id INTEGER NOT NULL,     -- the bundle that holds it
+  cpu       INTEGER,
+  tid       INTEGER,              -- the thread that was running
+  name_id   INTEGER,              -- in ftrace_name
+  args_id   INTEGER,              -- in ftrace_args
+  timestamp INTEGER               -- as recorded, NULL if that is ts
+);
+
+-- Finds kernel events by time, and counts or seeks them by name without reading
+-- the events.
+CREATE INDEX ftrace_record_ts ON ftrace_record (ts, name_id);
+
+-- Events that lack what an earlier one would have told: those of the compact
+-- scheduler encoding before the first switch of their CPU. Their ids are of
+-- the same order.
+CREATE TABLE ftrace_partial (
+  id        INTEGER PRIMARY KEY,
+  ts        INTEGER,
+  packet_id INTEGER NOT NULL,
+  cpu       INTEGER,
+  tid       INTEGER,
+  name_id   INTEGER,
+  args_id   INTEGER,
+  timestamp INTEGER
+);
+
+-- What kernel events are called.
+CREATE TABLE ftrace_name (
+  id   INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE
+);
+
+-- Their arguments, equal ones once as far as possible.
+CREATE TABLE ftrace_args (
+  id           INTEGER PRIMARY KEY,
+  common_flags INTEGER,        -- of the events that have these arguments
+  args         TEXT NOT NULL   -- a JSON object
+);
+
+-- Stretches of kernel events that could not be placed, and why.
+CREATE TABLE ftrace_unresolved (
+  first_id   INTEGER PRIMARY KEY,
+  last_id    INTEGER NOT NULL,
+  reason     TEXT NOT NULL,   -- rule V7
+  machine_id INTEGER,         -- the clock that they were read from
+  clock_id   INTEGER,
+  seq_id     INTEGER
+);
+
+-- One row a line of the Android log (rule I2).
+CREATE TABLE android_logs (
+  id         INTEGER PRIMARY KEY,
+  ts         INTEGER,           -- trace time; NULL where unresolved
+  packet_id  INTEGER NOT NULL,
+  pid        INTEGER,
+  tid        INTEGER,
+  uid        INTEGER,
+  log_id     INTEGER,           -- 0 main, 1 radio, 2 events, 3 system, 4 crash, 5 stats, 6 security, 7 kernel
+  prio       INTEGER NOT NULL,  -- 2 verbose, 3 debug, 4 info, 5 warning, 6 error, 7 fatal
+  tag        TEXT,
+  msg        TEXT,              -- of a line of the binary log: its arguments as Perfetto prints them
+  args       TEXT,              -- of a line of the binary log: its arguments, a JSON object
+  timestamp  INTEGER,           -- REALTIME, as recorded
+  unresolved TEXT               -- NULL, or the reason (rule V7)
+);
+
+-- What extends the schema of packets: serialized FileDescriptorSets, of the
+-- trace's own or named at the import.
+CREATE TABLE descriptor (
+  id        INTEGER PRIMARY KEY,
+  source    TEXT NOT NULL,  -- 'trace', or the file's name
+  packet_id INTEGER,        -- the packet that held it
+  data      BLOB NOT NULL
 );
 
 -- One row a clock domain.

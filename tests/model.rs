@@ -14,12 +14,11 @@ mod naive;
 use database::Database;
 use encode::{ClockSnapshot, Packet, Reading};
 use generate::{CLOCKS, Case};
-use naive::{BOOTTIME, Clock, Imported, MONOTONIC, Reason};
+use naive::{BOOTTIME, Clock, Imported, MONOTONIC, REALTIME, Reason};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestError, TestRng, TestRunner};
 use std::collections::BTreeSet;
 
-const REALTIME: u32 = 1;
 const CUSTOM: u32 = 0x8000_0001;
 
 /// The same cases in every run; PROPTEST_CASES asks for more of them.
@@ -38,12 +37,12 @@ fn for_all(cases: impl Strategy<Value = Case>, check: impl Fn(&Case) -> Result<(
 }
 
 #[test]
-fn n1_to_n6_v1_to_v7_c1_to_c6_s1_to_s5_t1_t2_d1_to_d4_rows_of_any_trace() {
+fn n1_to_n6_v1_to_v7_c1_to_c6_s1_to_s5_t1_t2_d1_to_d4_i1_i2_rows_of_any_trace() {
     for_all(generate::case(false), |case| agree(case).map(|_| ()));
 }
 
 #[test]
-fn d1_d5_with_all_snapshots_first_ts_and_to_boottime_and_join_are_one() {
+fn d1_d5_i1_i2_with_all_snapshots_first_ts_and_to_boottime_and_join_are_one() {
     for_all(generate::case(true), |case| {
         let (database, model) = agree(case)?;
         ts_is_boottime(&database, &model)
@@ -92,6 +91,26 @@ fn rows_agree(database: &Database, model: &Imported) -> Result<(), TestCaseError
         model.readings.len(),
         "rows of clock_snapshot"
     );
+
+    let events = database.events();
+    for (row, expected) in events.iter().zip(&model.events) {
+        prop_assert_eq!(
+            row,
+            expected,
+            "\ndatabase and model differ in a row of ftrace_event or ftrace_event_partial"
+        );
+    }
+    prop_assert_eq!(events.len(), model.events.len(), "rows of ftrace_event");
+
+    let logs = database.logs();
+    for (row, expected) in logs.iter().zip(&model.logs) {
+        prop_assert_eq!(
+            row,
+            expected,
+            "\ndatabase and model differ in a row of android_logs"
+        );
+    }
+    prop_assert_eq!(logs.len(), model.logs.len(), "rows of android_logs");
     Ok(())
 }
 
@@ -228,6 +247,15 @@ fn ts_is_boottime(database: &Database, model: &Imported) -> Result<(), TestCaseE
             prop_assert_eq!(row.ts, row.to_boottime, "ts and to_boottime of {:?}", row);
             prop_assert_eq!(row.ts, row.joined, "ts and the JOIN of {:?}", row);
         }
+    }
+    for &(clock, ticks, ts) in &model.placed {
+        prop_assert_eq!(
+            database.to_boottime(clock, ticks),
+            Some(ts),
+            "to_boottime of an event, {} on {:?}",
+            ticks,
+            clock
+        );
     }
     Ok(())
 }

@@ -36,6 +36,7 @@ pub fn open(given: &Path, access: Access, signals: &Signals) -> anyhow::Result<C
         .with_context(|| format!("cannot open {}", given.display()))?;
     timebase_import::check_database(&connection)?;
     timebase_resolver::sql::register(&connection)
+        .and_then(|()| timebase_descriptor::sql::register(&connection))
         .with_context(|| format!("cannot use {}", given.display()))?;
     Ok(connection)
 }
@@ -64,6 +65,7 @@ fn import_temporarily(given: &Path, access: Access, signals: &Signals) -> anyhow
     let path = signals.temporary_directory()?.join("trace.db");
     let options = Options {
         keep_data: access == Access::Write,
+        keep_events: access == Access::Write,
         ..Options::default()
     };
     let source = Source::from_arg(given.as_os_str());

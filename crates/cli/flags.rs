@@ -106,10 +106,20 @@ pub struct ImportArguments {
     pub force: bool,
     /// Leave out the bytes of the packets
     ///
-    /// The database is much smaller then. All times are in it; only column data of table packet is
-    /// NULL.
+    /// The database is much smaller then. All times and all events are in it; only column data of
+    /// table packet is NULL.
     #[arg(long)]
     pub no_data: bool,
+    /// Leave out the events inside of packets: ftrace_event and android_logs stay empty
+    #[arg(long)]
+    pub no_events: bool,
+    /// Extend the schema of packets by a file, for events, packet_json and packet_field
+    ///
+    /// The file is a serialized FileDescriptorSet, as 'protoc --include_imports
+    /// --descriptor_set_out=FILE' writes it. May be given several times. What the trace itself brings
+    /// along is used without it.
+    #[arg(long, value_name = "FILE")]
+    pub descriptor: Vec<PathBuf>,
     /// Fail where the trace is damaged, instead of importing what can be read
     #[arg(long)]
     pub strict: bool,

@@ -1,6 +1,7 @@
 //! `timebase import`: a trace in, a database out, a summary at the end.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fmt::Write;
 use std::fs;
@@ -23,6 +24,8 @@ pub fn run(arguments: &ImportArguments, signals: &Signals) -> anyhow::Result<()>
     let destination = destination(arguments);
     let options = Options {
         keep_data: !arguments.no_data,
+        keep_events: !arguments.no_events,
+        descriptors: arguments.descriptor.clone(),
         strict: arguments.strict,
         overwrite: arguments.force,
     };
@@ -140,18 +143,15 @@ fn screen(source: &Source, destination: &Path, summary: &Summary, elapsed: Durat
     }
     lines.push(("trace time", share));
 
-    let width = summary
-        .unresolved
-        .values()
-        .map(|count| HumanCount(*count).to_string().len())
-        .max()
-        .unwrap_or_default();
-    let mut heading = "unresolved";
-    for (reason, count) in &summary.unresolved {
-        let count = HumanCount(*count).to_string();
-        let words = Unresolved::from_code(reason).map_or_else(String::new, |r| format!(": {r}"));
-        lines.push((heading, format!("{count:>width$}  {reason}{words}")));
-        heading = "";
+    lines.extend(reasons(&summary.unresolved));
+    for events in summary.events.iter().filter(|events| events.rows > 0) {
+        let rows = HumanCount(events.rows);
+        lines.push(match events.table {
+            "ftrace_event" => ("kernel", format!("{rows} events, in ftrace_event")),
+            "android_logs" => ("log", format!("{rows} lines, in android_logs")),
+            table => ("events", format!("{rows} in {table}")),
+        });
+        lines.extend(reasons(&events.unresolved));
     }
 
     let mut snapshots = HumanCount(summary.snapshots).to_string();
@@ -189,6 +189,24 @@ fn screen(source: &Source, destination: &Path, summary: &Summary, elapsed: Durat
     screen
 }
 
+/// A line for every reason why something has no place in time.
+fn reasons(unresolved: &BTreeMap<&'static str, u64>) -> Vec<(&'static str, String)> {
+    let counts = unresolved.values();
+    let width = counts
+        .map(|count| HumanCount(*count).to_string().len())
+        .max()
+        .unwrap_or_default();
+    let mut heading = "unresolved";
+    let mut lines = Vec::new();
+    for (reason, count) in unresolved {
+        let count = HumanCount(*count).to_string();
+        let words = Unresolved::from_code(reason).map_or_else(String::new, |r| format!(": {r}"));
+        lines.push((heading, format!("{count:>width$}  {reason}{words}")));
+        heading = "";
+    }
+    lines
+}
+
 fn counted(count: u64, one: &str, many: &str) -> String {
     format!(
         "{} {}",
@@ -220,6 +238,7 @@ fn quoted(path: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use timebase_import::Events;
 
     #[test]
     fn the_database_stands_beside_the_trace() {
@@ -257,6 +276,11 @@ mod tests {
             on_trace_time: 999,
             without_timestamp: 300,
             unresolved: [("no_path", 1)].into(),
+            events: vec![Events {
+                table: "android_logs",
+                rows: 1234,
+                unresolved: [("non_monotonic", 7)].into(),
+            }],
             trace_time_clock: "BOOTTIME".to_owned(),
             rejected_snapshots: 2,
             start_ts: Some(1_000_000_000),
@@ -278,6 +302,8 @@ mod tests {
             "1,300 from 1 sequence\n",
             "999 of 1,000 on BOOTTIME: 99.9 % (300 more have no time of their own)",
             "1  no_path: no chain of snapshots",
+            "1,234 lines, in android_logs",
+            "7  non_monotonic: every path",
             "2 rejected",
             "2.500s, 1000000000 to 3500000000 ns",
             "in 1.5s",

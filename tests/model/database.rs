@@ -1,7 +1,7 @@
 //! The product: a trace imported to a database, and the questions asked of it.
 
 use crate::encode::{self, Packet};
-use crate::naive::{Clock, PacketRow, SnapshotRow};
+use crate::naive::{Clock, EventRow, LogRow, PacketRow, SnapshotRow};
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row, params};
 use tempfile::TempDir;
@@ -92,7 +92,7 @@ impl Database {
     pub fn readings(&self) -> Vec<SnapshotRow> {
         let sql =
             "SELECT ts, clock_id, clock_name, clock_value, snapshot_id, machine_id, packet_id,
-                     seq_id, timestamp, unit_multiplier_ns, is_incremental
+                     seq_id, timestamp, unit_multiplier_ns, is_incremental, source
                    FROM clock_snapshot ORDER BY id";
         self.rows(sql, |row| {
             Ok(SnapshotRow {
@@ -107,6 +107,45 @@ impl Database {
                 timestamp: row.get(8)?,
                 unit: row.get(9)?,
                 incremental: row.get(10)?,
+                source: row.get(11)?,
+            })
+        })
+    }
+
+    /// `ftrace_event` and `ftrace_event_partial`, which are numbered through.
+    pub fn events(&self) -> Vec<EventRow> {
+        let columns = "id, ts, packet_id, cpu, tid, name, args, unresolved, timestamp";
+        let sql = format!(
+            "SELECT {columns}, false FROM ftrace_event
+             UNION ALL SELECT {columns}, true FROM ftrace_event_partial
+             ORDER BY id"
+        );
+        self.rows(&sql, |row| {
+            let args: Option<String> = row.get(6)?;
+            Ok(EventRow {
+                id: row.get(0)?,
+                ts: row.get(1)?,
+                packet_id: row.get(2)?,
+                cpu: row.get(3)?,
+                tid: row.get(4)?,
+                name: row.get(5)?,
+                args: args.map(|args| serde_json::from_str(&args).unwrap()),
+                unresolved: row.get(7)?,
+                timestamp: row.get(8)?,
+                partial: row.get(9)?,
+            })
+        })
+    }
+
+    pub fn logs(&self) -> Vec<LogRow> {
+        let sql = "SELECT id, ts, packet_id, timestamp, unresolved FROM android_logs ORDER BY id";
+        self.rows(sql, |row| {
+            Ok(LogRow {
+                id: row.get(0)?,
+                ts: row.get(1)?,
+                packet_id: row.get(2)?,
+                timestamp: row.get(3)?,
+                unresolved: row.get(4)?,
             })
         })
     }

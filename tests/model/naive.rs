@@ -2,13 +2,21 @@
 //! It shares no code with the product, keeps next to no state, and works
 //! everything out from scratch for every packet.
 
-use crate::encode::{INCREMENTAL_STATE_CLEARED, NEEDS_INCREMENTAL_STATE, Packet};
+use crate::encode::{
+    Bundle, CompactSwitch, CompactWaking, FtraceEvent, INCREMENTAL_STATE_CLEARED,
+    NEEDS_INCREMENTAL_STATE, Packet,
+};
 use rusqlite::types::Value;
+use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::slice;
 
+pub const REALTIME: u32 = 1;
 pub const MONOTONIC: u32 = 3;
+pub const MONOTONIC_RAW: u32 = 5;
 pub const BOOTTIME: u32 = 6;
+/// I1: the clock of a bundle's sequence.
+pub const OF_SEQUENCE: u32 = 64;
 
 pub type Reason = &'static str;
 
@@ -56,7 +64,7 @@ impl Reading {
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     pub readings: Vec<Reading>,
-    /// V2: 0 the tracing service, 1 other writers.
+    /// V2: 0 the tracing service, 1 other writers, 2 pairs of rule I1.
     source: u32,
     /// Named by a snapshot of the host.
     primary: Option<u32>,
@@ -102,6 +110,32 @@ pub struct SnapshotRow {
     pub timestamp: i64,
     pub unit: i64,
     pub incremental: i64,
+    pub source: i64,
+}
+
+/// A row of `ftrace_event`, or of `ftrace_event_partial`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EventRow {
+    pub id: i64,
+    pub partial: bool,
+    pub ts: Option<i64>,
+    pub packet_id: i64,
+    pub cpu: Option<i64>,
+    pub tid: Option<i64>,
+    pub name: Option<String>,
+    pub args: Option<Json>,
+    pub unresolved: Option<String>,
+    pub timestamp: Value,
+}
+
+/// A row of `android_logs`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LogRow {
+    pub id: i64,
+    pub ts: Option<i64>,
+    pub packet_id: i64,
+    pub timestamp: Value,
+    pub unresolved: Option<String>,
 }
 
 /// What the import of a trace yields.
@@ -109,6 +143,10 @@ pub struct SnapshotRow {
 pub struct Imported {
     pub packets: Vec<PacketRow>,
     pub readings: Vec<SnapshotRow>,
+    pub events: Vec<EventRow>,
+    pub logs: Vec<LogRow>,
+    /// The clock, the reading and the time of each event and each log line that has a time.
+    pub placed: Vec<(Clock, i64, i64)>,
     pub snapshots: Vec<Snapshot>,
     pub trace_time: Clock,
     /// Ids of packets whose timestamp was taken as trace time (C6, T2).
@@ -324,6 +362,205 @@ enum Retry {
     Packet(usize, Clock, i128, bool),
     /// index of the row, index of the snapshot
     Snapshot(usize, usize),
+    /// index of the snapshot, which is not what its packet's time is of
+    Pair(usize),
+    /// index of the row, the clock and its reading
+    Event(usize, Clock, u64),
+    /// index of the row, the clock and its reading
+    Log(usize, Clock, u64),
+}
+
+/// I1: the clock of a bundle's events.
+fn bundle_clock(packet: &Packet, bundle: &Bundle) -> Option<Clock> {
+    let id = match bundle.clock {
+        None | Some(0) => BOOTTIME,
+        Some(2 | 3) => OF_SEQUENCE,
+        Some(4) => MONOTONIC_RAW,
+        Some(_) => return None,
+    };
+    Some(Clock::new(id, packet.seq, packet.machine_id))
+}
+
+/// I1: the snapshot that a bundle's pair is, if it is to be added.
+fn pair(packet: &Packet, bundle: &Bundle, added: &[(u32, i64)]) -> Option<Snapshot> {
+    let clock = bundle_clock(packet, bundle)?;
+    let (ftrace, boot) = (bundle.ftrace_timestamp?, bundle.boot_timestamp?);
+    let last = added
+        .iter()
+        .rfind(|(machine, _)| *machine == packet.machine_id);
+    // C5
+    let lacks_sequence = is_sequence_scoped(clock.id) && clock.seq == 0;
+    if clock.id == BOOTTIME || lacks_sequence || last.is_some_and(|(_, last)| *last == ftrace) {
+        return None;
+    }
+    let boottime = Clock::new(BOOTTIME, 0, packet.machine_id);
+    let reading = |(clock, value): (Clock, i64)| Reading {
+        clock,
+        // A negative one does not fit then, as a number without a sign.
+        ticks: value.cast_unsigned(),
+        unit: 1,
+        incremental: false,
+    };
+    Some(Snapshot {
+        readings: [(clock, ftrace), (boottime, boot)].map(reading).to_vec(),
+        source: 2,
+        primary: None,
+    })
+}
+
+/// An event of a bundle.
+enum Recorded<'a> {
+    Switch(&'a CompactSwitch),
+    Waking(&'a CompactWaking),
+    Full(&'a FtraceEvent),
+}
+
+impl Recorded<'_> {
+    fn timestamp(&self) -> Option<u64> {
+        match self {
+            Recorded::Switch(switch) => Some(switch.timestamp),
+            Recorded::Waking(waking) => Some(waking.timestamp),
+            Recorded::Full(event) => event.timestamp,
+        }
+    }
+}
+
+/// I1: the events of a bundle in the order of time; at one time switches, then wakings, then
+/// others. An event without a time comes right after the one before it.
+fn in_order(bundle: &Bundle) -> Vec<Recorded<'_>> {
+    let switches = bundle.switches.iter().map(Recorded::Switch);
+    let wakings = bundle.wakings.iter().map(Recorded::Waking);
+    let fulls = bundle.events.iter().map(Recorded::Full);
+    let mut timed = Vec::new();
+    let mut last = 0;
+    for event in switches.chain(wakings) {
+        timed.push((event.timestamp().unwrap(), event));
+    }
+    for event in fulls {
+        last = event.timestamp().unwrap_or(last);
+        timed.push((last, event));
+    }
+    timed.sort_by_key(|(time, _)| *time); // stable
+    timed.into_iter().map(|(_, event)| event).collect()
+}
+
+/// A thread that a switch tells of.
+#[derive(Clone)]
+struct Thread {
+    pid: i32,
+    prio: i32,
+    comm: String,
+}
+
+/// What happened to threads, in file order.
+enum Sched {
+    /// to this thread on the CPU of a machine
+    Switch(u32, Option<u32>, Thread),
+    /// the machine, the thread's number, its new name
+    Rename(u32, i32, String),
+}
+
+/// I1: the thread that runs on the CPU of a machine, by the name it has by now.
+fn running(history: &[Sched], machine: u32, cpu: Option<u32>) -> Option<Thread> {
+    let mut thread = None;
+    for event in history {
+        match event {
+            Sched::Switch(m, c, next) if (*m, *c) == (machine, cpu) => thread = Some(next.clone()),
+            Sched::Rename(m, pid, comm) if *m == machine => {
+                if let Some(thread) = thread.as_mut().filter(|thread| thread.pid == *pid) {
+                    thread.comm.clone_from(comm);
+                }
+            }
+            _ => {}
+        }
+    }
+    thread
+}
+
+/// What an event is, given the thread that was running: its thread, its name, its arguments.
+fn told(event: &Recorded<'_>, prev: Option<&Thread>) -> (Option<i64>, Option<String>, Option<Json>) {
+    let tid = prev.map(|prev| i64::from(prev.pid));
+    let (tid, name, args) = match event {
+        Recorded::Switch(s) => {
+            let mut args = json!({
+                "prev_state": s.prev_state,
+                "next_comm": s.next_comm,
+                "next_pid": s.next_pid,
+                "next_prio": s.next_prio,
+            });
+            if let Some(prev) = prev {
+                args["prev_comm"] = json!(prev.comm);
+                args["prev_pid"] = json!(prev.pid);
+                args["prev_prio"] = json!(prev.prio);
+            }
+            (tid, "sched_switch", args)
+        }
+        Recorded::Waking(w) => {
+            let args = json!({
+                "comm": w.comm,
+                "pid": w.pid,
+                "prio": w.prio,
+                "target_cpu": w.target_cpu,
+            });
+            (tid, "sched_waking", args)
+        }
+        Recorded::Full(event) => {
+            let tid = event.tid.map(i64::from);
+            let (name, fields) = if let Some(switch) = &event.sched_switch {
+                let fields = vec![
+                    ("next_comm", switch.next_comm.as_ref().map(|comm| json!(comm))),
+                    ("next_pid", switch.next_pid.map(|pid| json!(pid))),
+                    ("next_prio", switch.next_prio.map(|prio| json!(prio))),
+                ];
+                ("sched_switch", fields)
+            } else if let Some(rename) = &event.task_rename {
+                let fields = vec![
+                    ("pid", rename.pid.map(|pid| json!(pid))),
+                    ("newcomm", Some(json!(rename.newcomm))),
+                ];
+                ("task_rename", fields)
+            } else if let Some(idle) = &event.cpu_idle {
+                ("cpu_idle", vec![("state", idle.state.map(|state| json!(state)))])
+            } else {
+                return (tid, None, None);
+            };
+            let mut args = json!({});
+            for (name, value) in fields {
+                if let Some(value) = value {
+                    args[name] = value;
+                }
+            }
+            (tid, name, args)
+        }
+    };
+    (tid, Some(name.to_owned()), Some(args))
+}
+
+/// What an event does to threads.
+fn follow(event: &Recorded<'_>, machine: u32, cpu: Option<u32>) -> Option<Sched> {
+    match event {
+        Recorded::Switch(switch) => {
+            let next = Thread {
+                pid: switch.next_pid,
+                prio: switch.next_prio,
+                comm: switch.next_comm.clone(),
+            };
+            Some(Sched::Switch(machine, cpu, next))
+        }
+        Recorded::Waking(_) => None,
+        Recorded::Full(event) => {
+            if let Some(switch) = &event.sched_switch {
+                let next = Thread {
+                    pid: switch.next_pid.unwrap_or(0),
+                    prio: switch.next_prio.unwrap_or(0),
+                    comm: switch.next_comm.clone().unwrap_or_default(),
+                };
+                return Some(Sched::Switch(machine, cpu, next));
+            }
+            let rename = event.task_rename.as_ref()?;
+            Some(Sched::Rename(machine, rename.pid.unwrap_or(0), rename.newcomm.clone()))
+        }
+    }
 }
 
 /// SQLite has no integers of 2^63 and more: the nearest number.
@@ -335,6 +572,12 @@ fn as_recorded(timestamp: u64) -> Value {
 fn kind(packet: &Packet) -> Option<String> {
     if packet.clock_snapshot.is_some() {
         return Some("clock_snapshot".to_owned());
+    }
+    if packet.ftrace_events.is_some() {
+        return Some("ftrace_events".to_owned());
+    }
+    if packet.android_log.is_some() {
+        return Some("android_log".to_owned());
     }
     packet.payload.as_ref().map(|(field, _)| match field {
         5 => "chrome_events".to_owned(),
@@ -392,6 +635,28 @@ fn rejections(
     broken
 }
 
+/// N6: the rows of an accepted snapshot, without their trace time.
+fn snapshot_rows(snapshot: &Snapshot, snapshot_id: usize, packet_id: i64) -> Vec<SnapshotRow> {
+    snapshot
+        .readings
+        .iter()
+        .map(|r| SnapshotRow {
+            ts: None,
+            clock_id: r.clock.id.into(),
+            clock_name: clock_name(r.clock.id),
+            clock_value: r.value() as i64,
+            snapshot_id: snapshot_id as i64,
+            machine_id: r.clock.machine.into(),
+            packet_id,
+            seq_id: r.clock.seq.into(),
+            timestamp: r.ticks as i64,
+            unit: r.unit as i64,
+            incremental: r.incremental.into(),
+            source: snapshot.source.into(),
+        })
+        .collect()
+}
+
 /// The rules from start to end.
 pub fn import(trace: &[Packet]) -> Imported {
     // F1: a zero-length packet is ignored.
@@ -404,7 +669,13 @@ pub fn import(trace: &[Packet]) -> Imported {
     let mut rows: Vec<PacketRow> = Vec::new();
     let mut reading_rows: Vec<SnapshotRow> = Vec::new();
     let mut snapshots: Vec<Snapshot> = Vec::new();
-    let mut events: Vec<Event> = Vec::new();
+    let mut event_rows: Vec<EventRow> = Vec::new();
+    let mut log_rows: Vec<LogRow> = Vec::new();
+    let mut resets: Vec<Event> = Vec::new();
+    let mut history: Vec<Sched> = Vec::new();
+    // the machine and the ftrace_timestamp of each pair
+    let mut pairs: Vec<(u32, i64)> = Vec::new();
+    let mut placed = Vec::new();
     let mut retries: Vec<Retry> = Vec::new();
     let mut taken = BTreeSet::new();
     let mut rejected = BTreeMap::new();
@@ -463,21 +734,9 @@ pub fn import(trace: &[Packet]) -> Imported {
             } else {
                 trace_time = new_trace_time;
                 for r in &new.readings {
-                    events.push(Event::Reset(r.clock, r.ticks)); // V5
-                    reading_rows.push(SnapshotRow {
-                        ts: None,
-                        clock_id: r.clock.id.into(),
-                        clock_name: clock_name(r.clock.id),
-                        clock_value: r.value() as i64,
-                        snapshot_id: snapshots.len() as i64,
-                        machine_id: r.clock.machine.into(),
-                        packet_id: row.id,
-                        seq_id: r.clock.seq.into(),
-                        timestamp: r.ticks as i64,
-                        unit: r.unit as i64,
-                        incremental: r.incremental.into(),
-                    });
+                    resets.push(Event::Reset(r.clock, r.ticks)); // V5
                 }
+                reading_rows.extend(snapshot_rows(&new, snapshots.len(), row.id));
                 snapshots.push(new);
                 let snapshot = snapshots.len() - 1;
                 // D3, N6
@@ -497,7 +756,7 @@ pub fn import(trace: &[Packet]) -> Imported {
             if let (Some(timestamp), Some(id)) = (packet.timestamp, id) {
                 let clock = Clock::new(id, packet.seq, packet.machine_id);
                 let base = if is_incremental(&snapshots, clock) {
-                    accumulated(&events, clock).unwrap()
+                    accumulated(&resets, clock).unwrap()
                 } else {
                     0
                 };
@@ -506,6 +765,77 @@ pub fn import(trace: &[Packet]) -> Imported {
             }
             rows.push(row);
             continue;
+        }
+
+        // I1
+        if let Some(bundle) = &packet.ftrace_events {
+            if let Some(new) = pair(packet, bundle, &pairs)
+                && rejections(&snapshots, &new, trace_time).is_empty()
+            {
+                pairs.push((packet.machine_id, new.readings[0].ticks as i64));
+                reading_rows.extend(snapshot_rows(&new, snapshots.len(), row.id));
+                snapshots.push(new);
+                let snapshot = snapshots.len() - 1;
+                match place(&mut reading_rows, &snapshots, snapshot, trace_time) {
+                    Ok(_) => converted = true, // T1
+                    Err(_) => retries.push(Retry::Pair(snapshot)),
+                }
+            }
+            let clock = bundle_clock(packet, bundle);
+            for event in in_order(bundle) {
+                let prev = running(&history, packet.machine_id, bundle.cpu);
+                let (tid, name, args) = told(&event, prev.as_ref());
+                let result = event.timestamp().map(|timestamp| match clock {
+                    Some(clock) => convert(&snapshots, clock, timestamp.into(), trace_time), // D1
+                    None => Err("unknown_clock"),
+                });
+                if let (Some(clock), Some(timestamp)) = (clock, event.timestamp()) {
+                    match result.unwrap() {
+                        Ok(ts) => {
+                            converted = true; // T1
+                            placed.push((clock, timestamp as i64, ts));
+                        }
+                        Err("no_sequence_id") => {}
+                        Err(_) => retries.push(Retry::Event(event_rows.len(), clock, timestamp)),
+                    }
+                }
+                event_rows.push(EventRow {
+                    id: event_rows.len() as i64,
+                    partial: prev.is_none() && !matches!(event, Recorded::Full(_)),
+                    ts: result.and_then(Result::ok),
+                    packet_id: row.id,
+                    cpu: bundle.cpu.map(i64::from),
+                    tid,
+                    name,
+                    args,
+                    unresolved: result.and_then(Result::err).map(str::to_owned),
+                    timestamp: event.timestamp().map_or(Value::Null, as_recorded),
+                });
+                history.extend(follow(&event, packet.machine_id, bundle.cpu));
+            }
+        }
+
+        // I2
+        for timestamp in packet.android_log.iter().flatten() {
+            let clock = Clock::new(REALTIME, 0, packet.machine_id);
+            let result = timestamp.map(|t| convert(&snapshots, clock, t.into(), trace_time)); // D1
+            match (*timestamp, result) {
+                (Some(timestamp), Some(Ok(ts))) => {
+                    converted = true; // T1
+                    placed.push((clock, timestamp as i64, ts));
+                }
+                (Some(timestamp), _) => {
+                    retries.push(Retry::Log(log_rows.len(), clock, timestamp));
+                }
+                (None, _) => {}
+            }
+            log_rows.push(LogRow {
+                id: log_rows.len() as i64,
+                ts: result.and_then(Result::ok),
+                packet_id: row.id,
+                timestamp: timestamp.map_or(Value::Null, as_recorded),
+                unresolved: result.and_then(Result::err).map(str::to_owned),
+            });
         }
 
         // C4, and before it C6
@@ -540,8 +870,8 @@ pub fn import(trace: &[Packet]) -> Imported {
             let clock = Clock::new(id, packet.seq, packet.machine_id);
             let known = clocks(&snapshots).contains(&clock);
             let reading = if is_incremental(&snapshots, clock) {
-                events.push(Event::Delta(clock, timestamp)); // V5
-                accumulated(&events, clock).unwrap()
+                resets.push(Event::Delta(clock, timestamp)); // V5
+                accumulated(&resets, clock).unwrap()
             } else {
                 timestamp.into()
             };
@@ -597,11 +927,29 @@ pub fn import(trace: &[Packet]) -> Imported {
                 rows[index].ts = result.ok();
                 rows[index].unresolved = result.err().flatten().map(str::to_owned);
             }
+            Retry::Pair(snapshot) => {
+                let _ = place(&mut reading_rows, &snapshots, snapshot, trace_time);
+            }
+            Retry::Event(index, clock, reading) => {
+                let result = convert(&snapshots, clock, reading.into(), trace_time);
+                event_rows[index].ts = result.ok();
+                event_rows[index].unresolved = result.err().map(str::to_owned);
+                placed.extend(result.map(|ts| (clock, reading as i64, ts)));
+            }
+            Retry::Log(index, clock, reading) => {
+                let result = convert(&snapshots, clock, reading.into(), trace_time);
+                log_rows[index].ts = result.ok();
+                log_rows[index].unresolved = result.err().map(str::to_owned);
+                placed.extend(result.map(|ts| (clock, reading as i64, ts)));
+            }
         }
     }
     Imported {
         packets: rows,
         readings: reading_rows,
+        events: event_rows,
+        logs: log_rows,
+        placed,
         snapshots,
         trace_time,
         taken,

@@ -21,6 +21,9 @@ pub struct Packet {
     /// The number of a payload field and its bytes.
     pub payload: Option<(u32, Vec<u8>)>,
     pub clock_snapshot: Option<ClockSnapshot>,
+    pub ftrace_events: Option<Bundle>,
+    /// `android_log`: the timestamps of its events.
+    pub android_log: Option<Vec<Option<u64>>>,
 }
 
 /// The payload `clock_snapshot`.
@@ -38,6 +41,71 @@ pub struct Reading {
     pub timestamp: u64,
     pub incremental: bool,
     pub unit: u64,
+}
+
+/// The payload `ftrace_events`: a `FtraceEventBundle`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Bundle {
+    pub cpu: Option<u32>,
+    /// `ftrace_clock`
+    pub clock: Option<i32>,
+    pub ftrace_timestamp: Option<i64>,
+    pub boot_timestamp: Option<i64>,
+    pub events: Vec<FtraceEvent>,
+    /// `compact_sched`: its switches, in the order of time.
+    pub switches: Vec<CompactSwitch>,
+    /// `compact_sched`: its wakings, in the order of time.
+    pub wakings: Vec<CompactWaking>,
+}
+
+/// `FtraceEvent`, of one kind or of none.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FtraceEvent {
+    pub timestamp: Option<u64>,
+    /// `pid`: the thread that was running.
+    pub tid: Option<u32>,
+    pub cpu_idle: Option<CpuIdle>,
+    pub sched_switch: Option<SchedSwitch>,
+    pub task_rename: Option<TaskRename>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CpuIdle {
+    pub state: Option<u32>,
+}
+
+/// `SchedSwitchFtraceEvent`, but for what it tells of the thread before.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SchedSwitch {
+    pub next_comm: Option<String>,
+    pub next_pid: Option<i32>,
+    pub next_prio: Option<i32>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TaskRename {
+    pub pid: Option<i32>,
+    pub newcomm: String,
+}
+
+/// A switch of `CompactSched`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CompactSwitch {
+    pub timestamp: u64,
+    pub prev_state: i64,
+    pub next_pid: i32,
+    pub next_prio: i32,
+    pub next_comm: String,
+}
+
+/// A waking of `CompactSched`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CompactWaking {
+    pub timestamp: u64,
+    pub pid: i32,
+    pub target_cpu: i32,
+    pub prio: i32,
+    pub comm: String,
 }
 
 /// Values of `Packet::flags`.
@@ -81,6 +149,12 @@ fn packet_bytes(packet: &Packet) -> Vec<u8> {
     if let Some(snapshot) = &packet.clock_snapshot {
         bytes(&mut out, 6, &snapshot_bytes(snapshot));
     }
+    if let Some(bundle) = &packet.ftrace_events {
+        bytes(&mut out, 1, &bundle_bytes(bundle));
+    }
+    if let Some(timestamps) = &packet.android_log {
+        bytes(&mut out, 39, &log_bytes(timestamps));
+    }
     if let Some((field, payload)) = &packet.payload {
         bytes(&mut out, *field, payload);
     }
@@ -99,6 +173,124 @@ fn snapshot_bytes(snapshot: &ClockSnapshot) -> Vec<u8> {
     }
     if let Some(primary) = snapshot.primary {
         number(&mut out, 2, signed(primary));
+    }
+    out
+}
+
+fn bundle_bytes(bundle: &Bundle) -> Vec<u8> {
+    let mut out = Vec::new();
+    if let Some(cpu) = bundle.cpu {
+        number(&mut out, 1, cpu.into());
+    }
+    for event in &bundle.events {
+        bytes(&mut out, 2, &event_bytes(event));
+    }
+    if !bundle.switches.is_empty() || !bundle.wakings.is_empty() {
+        bytes(&mut out, 4, &compact_bytes(bundle));
+    }
+    if let Some(clock) = bundle.clock {
+        number(&mut out, 5, signed(clock));
+    }
+    if let Some(timestamp) = bundle.ftrace_timestamp {
+        number(&mut out, 6, timestamp.cast_unsigned());
+    }
+    if let Some(timestamp) = bundle.boot_timestamp {
+        number(&mut out, 7, timestamp.cast_unsigned());
+    }
+    out
+}
+
+fn event_bytes(event: &FtraceEvent) -> Vec<u8> {
+    let mut out = Vec::new();
+    if let Some(timestamp) = event.timestamp {
+        number(&mut out, 1, timestamp);
+    }
+    if let Some(tid) = event.tid {
+        number(&mut out, 2, tid.into());
+    }
+    if let Some(switch) = &event.sched_switch {
+        let mut message = Vec::new();
+        if let Some(comm) = &switch.next_comm {
+            bytes(&mut message, 5, comm.as_bytes());
+        }
+        if let Some(pid) = switch.next_pid {
+            number(&mut message, 6, signed(pid));
+        }
+        if let Some(prio) = switch.next_prio {
+            number(&mut message, 7, signed(prio));
+        }
+        bytes(&mut out, 4, &message);
+    }
+    if let Some(idle) = &event.cpu_idle {
+        let mut message = Vec::new();
+        if let Some(state) = idle.state {
+            number(&mut message, 1, state.into());
+        }
+        bytes(&mut out, 13, &message);
+    }
+    if let Some(rename) = &event.task_rename {
+        let mut message = Vec::new();
+        if let Some(pid) = rename.pid {
+            number(&mut message, 1, signed(pid));
+        }
+        bytes(&mut message, 3, rename.newcomm.as_bytes());
+        bytes(&mut out, 236, &message);
+    }
+    out
+}
+
+/// `CompactSched`: timestamps are deltas, names are places in a table.
+fn compact_bytes(bundle: &Bundle) -> Vec<u8> {
+    let mut comms: Vec<&str> = Vec::new();
+    let mut place = |comm| {
+        comms.iter().position(|c| *c == comm).unwrap_or_else(|| {
+            comms.push(comm);
+            comms.len() - 1
+        }) as u64
+    };
+    let mut columns: [Vec<u64>; 12] = Default::default();
+    let mut last = 0;
+    for switch in &bundle.switches {
+        columns[1].push(switch.timestamp - last);
+        columns[2].push(switch.prev_state.cast_unsigned());
+        columns[3].push(signed(switch.next_pid));
+        columns[4].push(signed(switch.next_prio));
+        columns[6].push(place(&switch.next_comm));
+        last = switch.timestamp;
+    }
+    last = 0;
+    for waking in &bundle.wakings {
+        columns[7].push(waking.timestamp - last);
+        columns[8].push(signed(waking.pid));
+        columns[9].push(signed(waking.target_cpu));
+        columns[10].push(signed(waking.prio));
+        columns[11].push(place(&waking.comm));
+        last = waking.timestamp;
+    }
+    let mut out = Vec::new();
+    for comm in comms {
+        bytes(&mut out, 5, comm.as_bytes());
+    }
+    for (field, column) in (0_u32..).zip(&columns) {
+        if !column.is_empty() {
+            let mut packed = Vec::new();
+            for value in column {
+                varint(&mut packed, *value);
+            }
+            bytes(&mut out, field, &packed);
+        }
+    }
+    out
+}
+
+fn log_bytes(timestamps: &[Option<u64>]) -> Vec<u8> {
+    let mut out = Vec::new();
+    for timestamp in timestamps {
+        let mut event = Vec::new();
+        if let Some(timestamp) = timestamp {
+            number(&mut event, 5, *timestamp);
+        }
+        bytes(&mut out, 1, &event);
     }
     out
 }

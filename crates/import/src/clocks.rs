@@ -261,6 +261,44 @@ impl Clocks {
         let host = header.machine_id == MachineId::HOST.0;
         let named = snapshot.primary_trace_clock();
         let primary = primary_clock(named).filter(|_| host);
+        let mut accepted = self.accept(source, readings, primary)?;
+        if named != 0 && host && primary != Some(self.trace_time) {
+            accepted.ignored_primary = Some(named);
+        }
+        for ((reading, _), recorded) in accepted.readings.iter().zip(&snapshot.clocks) {
+            if reading.incremental {
+                sequence.set_accumulated(reading.clock.id.get(), recorded.timestamp().into());
+            }
+        }
+        Ok(accepted)
+    }
+
+    /// Adds a pair of rule I1: the reading of a bundle's clock, and BOOTTIME's.
+    ///
+    /// # Errors
+    ///
+    /// [`Rejected`]; nothing is changed then (rule N1).
+    pub fn add_pair(
+        &mut self,
+        clock: Clock,
+        timestamp: i64,
+        boottime: i64,
+    ) -> Result<Accepted, Rejected> {
+        let boot_clock = Clock::new(clock.machine, ClockId::BOOTTIME, SeqId(0));
+        // A negative one becomes one that overflows, and is rejected as that.
+        let readings = vec![
+            Reading::new(clock, timestamp as u64, 1, false)?,
+            Reading::new(boot_clock, boottime as u64, 1, false)?,
+        ];
+        self.accept(Source::Bundle, readings, None)
+    }
+
+    fn accept(
+        &mut self,
+        source: Source,
+        readings: Vec<Reading>,
+        primary: Option<Clock>,
+    ) -> Result<Accepted, Rejected> {
         let trace_time = primary.filter(|_| !self.settled).unwrap_or(self.trace_time);
         let id = self
             .graph
@@ -269,18 +307,12 @@ impl Clocks {
         self.trace_time = trace_time;
         if let Some(primary) = primary {
             self.default_clock = primary.id.get();
-        } else if host
-            && self.default_clock == 0
+        } else if self.default_clock == 0
             && readings
                 .iter()
                 .any(|reading| reading.clock == Clock::BOOTTIME)
         {
             self.default_clock = ClockId::BOOTTIME.get();
-        }
-        for (reading, recorded) in readings.iter().zip(&snapshot.clocks) {
-            if reading.incremental {
-                sequence.set_accumulated(reading.clock.id.get(), recorded.timestamp().into());
-            }
         }
         let (readings, unresolved) = self.place_readings(readings);
         let ts = readings.first().and_then(|&(_, ts)| ts);
@@ -291,8 +323,30 @@ impl Clocks {
             ts,
             unresolved: unresolved.filter(|_| ts.is_none()),
             readings,
-            ignored_primary: (named != 0 && host && primary != Some(trace_time)).then_some(named),
+            ignored_primary: None,
         })
+    }
+
+    /// Nanoseconds in a unit of a clock.
+    pub fn unit(&self, clock: Clock) -> i64 {
+        self.graph.domain(clock).map_or(1, |domain| domain.unit)
+    }
+
+    /// Places an event that has a clock and a timestamp of its own (rules I).
+    /// `unit` is that of the clock.
+    #[inline]
+    pub fn place_event(
+        &mut self,
+        clock: Clock,
+        unit: i64,
+        timestamp: u64,
+    ) -> Result<i64, Unresolved> {
+        let result = match i64::try_from(timestamp) {
+            Ok(ticks) => self.resolve(clock, ticks, unit),
+            Err(_) => Err(self.overflow(clock)),
+        };
+        self.settled |= result.is_ok();
+        result
     }
 
     /// Rule N6: the trace time of each reading, and why the first has none of

@@ -1,18 +1,20 @@
 //! Packets become rows. This runs on a thread of its own, beside the one that
 //! writes the rows.
 
+use std::collections::BTreeMap;
 use std::io::Read;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, SyncSender};
 
 use flate2::read::ZlibDecoder;
 use prost::Message;
+use timebase_descriptor::Pool;
 use timebase_wire::packet::{Header, PacketType};
 use timebase_wire::proto::TracePacketDefaults;
 
 use crate::Monitor;
 use crate::clocks::Clocks;
-use crate::payload::{self, Corrupt, Packet};
+use crate::payload::{self, Corrupt, Halt, Packet, States};
 use crate::rows::{Batch, LogRow, PacketRow, Placement, RowType, Severity};
 use crate::sequence::Sequences;
 use crate::stream::{PacketStream, RawPacket, StreamError};
@@ -31,6 +33,8 @@ pub(crate) struct Counters {
     pub snapshots_rejected: u64,
     pub snapshots_to_retry: u64,
     pub trace_bytes: u64,
+    /// Those of importers, by their names in `stats`.
+    pub of_importers: BTreeMap<&'static str, u64>,
 }
 
 /// How the trace ended.
@@ -44,7 +48,8 @@ pub(crate) enum End {
 }
 
 /// The writing thread is gone, or the user wants no more.
-struct Stop;
+#[derive(Debug)]
+pub(crate) struct Stop;
 
 /// Where full batches go, and where they come back from.
 pub(crate) struct Outlet<'a> {
@@ -60,17 +65,26 @@ pub(crate) struct Decoder {
     pub counters: Counters,
     pub trace_uuid: Option<String>,
     pub batch: Batch,
+    /// What importers remember.
+    pub states: States,
+    /// The schema, with what the trace adds to it.
+    pub pool: Pool,
+    /// Whether the events inside of packets are wanted.
+    pub keep_events: bool,
     keep_data: bool,
 }
 
 impl Decoder {
-    pub fn new(keep_data: bool) -> Self {
+    pub fn new(keep_data: bool, keep_events: bool, pool: Pool) -> Self {
         Decoder {
             clocks: Clocks::new(),
             sequences: Sequences::default(),
             counters: Counters::default(),
             trace_uuid: None,
             batch: Batch::default(),
+            states: States::default(),
+            pool,
+            keep_events,
             keep_data,
         }
     }
@@ -116,14 +130,23 @@ impl Decoder {
                         self.inflate(kind, bytes, raw, outlet)?;
                     }
                 }
-                _ => {
-                    if let Err(error) = self.row(raw.bytes, offset, &header) {
+                _ => match self.row(raw.bytes, offset, &header, outlet) {
+                    Err(Halt::Corrupt(error)) => {
                         self.corrupt(raw.bytes, offset, &error.to_string());
                     }
-                }
+                    Err(Halt::Stop(stop)) => return Err(stop),
+                    Ok(()) => {}
+                },
             },
             Err(error) => self.corrupt(raw.bytes, offset, &Corrupt::from(error).to_string()),
         }
+        self.make_room(outlet)
+    }
+
+    /// Hands the batch over if it is full. An importer that makes many rows of
+    /// one packet does so in between, so that memory does not grow with them.
+    #[inline]
+    pub fn make_room(&mut self, outlet: &Outlet<'_>) -> Result<(), Stop> {
         if self.batch.is_full() {
             self.send(outlet)?;
         }
@@ -197,7 +220,13 @@ impl Decoder {
     }
 
     /// A packet becomes a row.
-    fn row(&mut self, bytes: &[u8], offset: u64, header: &Header<'_>) -> Result<(), Corrupt> {
+    fn row(
+        &mut self,
+        bytes: &[u8],
+        offset: u64,
+        header: &Header<'_>,
+        outlet: &Outlet<'_>,
+    ) -> Result<(), Halt> {
         let default_clock = match header.trace_packet_defaults {
             Some(defaults) => Some(TracePacketDefaults::decode(defaults)?.timestamp_clock_id()),
             None => None,
@@ -208,15 +237,16 @@ impl Decoder {
             .payload
             .and_then(|(kind, payload)| Some((payload::importer(kind)?, payload)));
         let placement = match imported {
-            Some((import, payload)) => {
+            Some((importer, payload)) => {
                 let packet = Packet {
                     id,
                     offset,
                     header,
                     sequence,
                     payload,
+                    outlet,
                 };
-                import(self, &packet)?
+                (importer.import)(self, &packet)?
             }
             None => self.clocks.place(header, self.sequences.get(sequence)),
         };
@@ -318,6 +348,11 @@ impl Decoder {
             ..row
         });
         self.counters.packets += 1;
+    }
+
+    /// Adds to a counter of an importer's own.
+    pub fn count(&mut self, name: &'static str, more: u64) {
+        *self.counters.of_importers.entry(name).or_default() += more;
     }
 
     /// Says something about a packet in the import log.

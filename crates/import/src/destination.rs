@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 use tempfile::NamedTempFile;
 
-use crate::error::Error;
+use crate::error::{Error, WriteError};
 use crate::source::{FileKind, file_kind};
 
 const SUFFIX: &str = ".importing";
@@ -67,12 +67,24 @@ impl Destination {
     }
 
     /// What a failed write means for the user.
-    pub fn write_error(&self, error: rusqlite::Error) -> Error {
-        let path = self.path.clone();
-        match error.sqlite_error_code() {
-            Some(rusqlite::ErrorCode::DiskFull) => Error::DiskFull { path },
-            _ => Error::Write { path, error },
+    pub fn write_error(&self, error: impl Into<WriteError>) -> Error {
+        let (path, error) = (self.path.clone(), error.into());
+        if error.is_disk_full() {
+            Error::DiskFull { path }
+        } else {
+            let error = error.into();
+            Error::Write { path, error }
         }
+    }
+
+    /// Where the database in the making is.
+    pub fn file(&self) -> &Path {
+        self.file.path()
+    }
+
+    /// The directory that it is in.
+    pub fn directory(&self) -> &Path {
+        self.file.path().parent().unwrap_or(Path::new("."))
     }
 
     /// Moves the complete database to its destination; tells its size.

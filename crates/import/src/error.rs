@@ -52,8 +52,14 @@ pub enum Error {
     #[error("writing {path} failed: {error}; nothing was changed", path = path.display())]
     Write {
         path: PathBuf,
-        error: rusqlite::Error,
+        error: Box<dyn std::error::Error + Send + Sync>,
     },
+    #[error(
+        "{path} cannot be used as a descriptor: {why}. Expected is a serialized FileDescriptorSet, \
+         as `protoc --include_imports --descriptor_set_out` writes it",
+        path = path.display()
+    )]
+    Descriptor { path: PathBuf, why: String },
     #[error("interrupted; nothing was changed")]
     Cancelled,
     #[error("{path} is a SQLite database, but not one that timebase made", path = path.display())]
@@ -75,4 +81,34 @@ pub enum Error {
     },
     #[error("the import stopped unexpectedly; please report this, with the trace if you can")]
     Stopped,
+}
+
+/// Why the database could not be written.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum WriteError {
+    #[error(transparent)]
+    Sqlite(#[from] rusqlite::Error),
+    #[error(transparent)]
+    Bulk(#[from] timebase_btree::Error),
+}
+
+impl From<io::Error> for WriteError {
+    fn from(error: io::Error) -> Self {
+        WriteError::Bulk(error.into())
+    }
+}
+
+impl WriteError {
+    /// Whether there is no space left on the disk.
+    pub fn is_disk_full(&self) -> bool {
+        match self {
+            WriteError::Sqlite(error) => {
+                error.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull)
+            }
+            WriteError::Bulk(timebase_btree::Error::Io(error)) => {
+                error.kind() == io::ErrorKind::StorageFull
+            }
+            WriteError::Bulk(_) => false,
+        }
+    }
 }

@@ -13,7 +13,10 @@
 //!   allocated a packet and memory is that of a few batches. One thread for all
 //!   was the alternative: decoding would then be added to the cost of SQLite's
 //!   inserts instead of hiding behind it.
-//! * **Plain tables, one transaction, no journal.** The database is built
+//! * **Millions of numbers beside SQLite.** The events of packets are rows of
+//!   numbers in a known order, so their table and its index are built page by
+//!   page (`bulk.rs`), and only the rest is inserted.
+//! * **Plain tables, no journal.** The database is built
 //!   beside its destination under another name and moved there when it is
 //!   complete (`destination.rs`). A journal would double what is written, to
 //!   protect a file that nobody has seen.
@@ -22,7 +25,7 @@
 //!   grow with what is unresolved.
 //!
 //! ```
-//! use std::path::Path;
+//! use std::path::{Path, PathBuf};
 //! use timebase_import::{Monitor, Options, Source, import};
 //!
 //! # let dir = tempfile::tempdir()?;
@@ -33,8 +36,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod bulk;
 mod clocks;
 mod decoder;
+mod descriptor;
 mod destination;
 mod error;
 mod finish;
@@ -47,37 +52,46 @@ mod stream;
 mod writer;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{channel, sync_channel};
 use std::thread;
 
 use rusqlite::Connection;
+use timebase_descriptor::Pool;
 use timebase_resolver::Clock;
 
+use crate::bulk::BulkTable;
 use crate::decoder::{Decoder, End, Outlet};
 use crate::destination::Destination;
+use crate::error::WriteError;
 use crate::rows::{LogRow, Severity};
 use crate::source::Input;
 use crate::stream::StreamError;
 use crate::writer::Writer;
 
 pub use error::Error;
+pub use payload::Events;
 pub use source::{FileKind, Source, file_kind};
 
 /// `PRAGMA application_id` of a database that timebase made.
 pub const APPLICATION_ID: i64 = 1_952_605_811;
 /// `PRAGMA user_version`: the layout of the tables.
-pub const SCHEMA_VERSION: i64 = 1;
+pub const SCHEMA_VERSION: i64 = 2;
 
 /// How many batches may wait between the threads.
 const BATCHES: usize = 4;
 
 /// How to import.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
     /// Whether the packets' bytes are stored.
     pub keep_data: bool,
+    /// Whether the events inside of packets become rows.
+    pub keep_events: bool,
+    /// Files that extend the schema of packets, each a serialized
+    /// `FileDescriptorSet`.
+    pub descriptors: Vec<PathBuf>,
     /// Whether a trace that is cut or damaged anywhere is refused.
     pub strict: bool,
     /// Whether an existing database is replaced.
@@ -88,6 +102,8 @@ impl Default for Options {
     fn default() -> Self {
         Options {
             keep_data: true,
+            keep_events: true,
+            descriptors: Vec::new(),
             strict: false,
             overwrite: false,
         }
@@ -124,6 +140,8 @@ pub struct Summary {
     pub without_timestamp: u64,
     /// Packets that could not be placed, by reason (rule V7).
     pub unresolved: BTreeMap<&'static str, u64>,
+    /// The tables of events inside of packets.
+    pub events: Vec<Events>,
     /// The clock that `ts` is on.
     pub trace_time_clock: String,
     /// The smallest `ts`.
@@ -157,16 +175,25 @@ pub fn import(
         let cancelled = monitor.cancel.load(Ordering::Relaxed);
         if cancelled { Error::Cancelled } else { error }
     })?;
+    let mut pool = Pool::perfetto();
+    let mut descriptors = Vec::new();
+    for path in &options.descriptors {
+        descriptors.push((path, descriptor::read(path, &mut pool)?));
+    }
     let destination = Destination::create(destination, options.overwrite)?;
     let conn = destination.open()?;
-    let failed = |error| destination.write_error(error);
+    let failed = |error: rusqlite::Error| destination.write_error(error);
     writer::create(&conn).map_err(failed)?;
+    for (path, set) in &descriptors {
+        descriptor::store(&conn, path, set).map_err(failed)?;
+    }
 
-    let (mut decoder, end) =
-        transfer(&mut input, &conn, options, monitor).map_err(|error| match error {
-            Some(error) => failed(error),
-            None => Error::Stopped,
-        })?;
+    let decoder = Decoder::new(options.keep_data, options.keep_events, pool);
+    let transferred = transfer(&mut input, &conn, &destination, decoder, monitor);
+    let (mut decoder, end, bulk) = transferred.map_err(|error| match error {
+        Some(error) => destination.write_error(error),
+        None => Error::Stopped,
+    })?;
     let cancelled = || monitor.cancel.load(Ordering::Relaxed);
     if cancelled() {
         return Err(Error::Cancelled);
@@ -186,6 +213,7 @@ pub fn import(
     }
     warnings.extend(corruption(source, &decoder, options)?);
 
+    let conn = build_bulk(conn, &destination, bulk)?;
     let digest = input.digest();
     let mut summary = finish(&conn, &mut decoder, &cancelled).map_err(|error| match error {
         Some(error) => failed(error),
@@ -208,16 +236,15 @@ pub fn import(
 fn transfer(
     input: &mut Input<'_>,
     conn: &Connection,
-    options: &Options,
+    destination: &Destination,
+    mut decoder: Decoder,
     monitor: &Monitor,
-) -> Result<(Decoder, End), Option<rusqlite::Error>> {
+) -> Result<(Decoder, End, Vec<BulkTable>), Option<WriteError>> {
     let (full_sender, full) = sync_channel(BATCHES);
     let (empty_sender, emptied) = channel();
     let reader = &mut input.reader;
-    let keep_data = options.keep_data;
     thread::scope(|scope| {
         let decoding = scope.spawn(move || {
-            let mut decoder = Decoder::new(keep_data);
             let outlet = Outlet {
                 full: full_sender,
                 emptied,
@@ -226,15 +253,35 @@ fn transfer(
             let end = decoder.run(reader, &outlet);
             (decoder, end)
         });
-        let mut writer = Writer::new(conn)?;
+        let mut writer = Writer::new(conn, destination.directory()).map_err(WriteError::from)?;
         for mut batch in full {
             writer.write(&batch)?;
             batch.clear();
             // A decoder that has ended takes no more batches.
             let _ = empty_sender.send(batch);
         }
-        decoding.join().map_err(|_| None)
+        let (decoder, end) = decoding.join().map_err(|_| None)?;
+        Ok((decoder, end, writer.finish()))
     })
+}
+
+/// Makes the tables that were built aside part of the database, between two
+/// transactions of SQLite.
+fn build_bulk(
+    conn: Connection,
+    destination: &Destination,
+    tables: Vec<BulkTable>,
+) -> Result<Connection, Error> {
+    if tables.is_empty() {
+        return Ok(conn);
+    }
+    let failed = |error: rusqlite::Error| destination.write_error(error);
+    conn.execute_batch("COMMIT").map_err(failed)?;
+    conn.close().map_err(|(_, error)| failed(error))?;
+    bulk::build(destination.file(), tables).map_err(|error| destination.write_error(error))?;
+    let conn = destination.open()?;
+    writer::resume(&conn).map_err(failed)?;
+    Ok(conn)
 }
 
 /// What damage means: an error if it is all there is or the user is strict,
@@ -320,6 +367,8 @@ fn finish(
     let go_on = || if cancelled() { Err(None) } else { Ok(()) };
     retry::retry(conn, decoder)?;
     go_on()?;
+    let events = payload::finish(conn, decoder)?;
+    go_on()?;
     let clocks = finish::clocks(conn, &mut decoder.clocks)?;
     let whole = finish::mappings(conn, &mut decoder.clocks)?;
     if !whole {
@@ -355,6 +404,7 @@ fn finish(
         on_trace_time: decoder.counters.packets_on_trace_time,
         without_timestamp: decoder.counters.packets_without_timestamp,
         unresolved,
+        events,
         trace_time_clock: decoder.clocks.trace_time().to_string(),
         start_ts,
         end_ts,
@@ -393,6 +443,19 @@ fn describe(
     )?;
     finish::stat(conn, "snapshots", summary.snapshots)?;
     finish::stat(conn, "snapshots_rejected", summary.rejected_snapshots)?;
+    for events in &summary.events {
+        finish::stat(conn, events.table, events.rows)?;
+        for (reason, count) in &events.unresolved {
+            finish::stat(
+                conn,
+                &format!("{}_unresolved_{reason}", events.table),
+                *count,
+            )?;
+        }
+    }
+    for (name, count) in &counters.of_importers {
+        finish::stat(conn, name, *count)?;
+    }
     finish::stat(conn, "clocks", summary.clocks)?;
     finish::stat(conn, "sequences", summary.sequences)?;
     finish::stat(conn, "trace_bytes", counters.trace_bytes)?;

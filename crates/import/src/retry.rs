@@ -25,9 +25,18 @@ pub(crate) fn retry(conn: &Connection, decoder: &mut Decoder) -> rusqlite::Resul
 
 /// How many packets could not be placed, by reason.
 pub(crate) fn unresolved(conn: &Connection) -> rusqlite::Result<BTreeMap<&'static str, u64>> {
-    let mut statement = conn.prepare(
+    by_reason(
+        conn,
         "SELECT unresolved, count(*) FROM packet WHERE unresolved IS NOT NULL GROUP BY 1",
-    )?;
+    )
+}
+
+/// Counts by reason (rule V7), as a query tells them.
+pub(crate) fn by_reason(
+    conn: &Connection,
+    query: &str,
+) -> rusqlite::Result<BTreeMap<&'static str, u64>> {
+    let mut statement = conn.prepare(query)?;
     let rows = statement.query_map([], |row| {
         Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?))
     })?;

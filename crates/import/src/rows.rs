@@ -83,6 +83,60 @@ pub(crate) struct LogRow {
     pub message: String,
 }
 
+/// A table that an importer fills.
+#[derive(Debug)]
+pub(crate) struct Table {
+    pub name: &'static str,
+    pub columns: &'static [&'static str],
+    /// For a table of millions of rows that are numbers: it is built page by
+    /// page, beside SQLite.
+    pub bulk: Option<Bulk>,
+}
+
+/// A table of numbers whose first column is the rowid, in ascending order.
+#[derive(Debug)]
+pub(crate) struct Bulk {
+    /// Its index.
+    pub index: &'static str,
+    /// Which columns that is on.
+    pub indexed: [usize; 2],
+}
+
+/// One value of a row, with its text or bytes in the batch.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Cell {
+    Null,
+    Integer(i64),
+    Real(f64),
+    Text { start: u32, size: u32 },
+    Blob { start: u32, size: u32 },
+}
+
+impl<T: Into<i64>> From<T> for Cell {
+    fn from(value: T) -> Self {
+        Cell::Integer(value.into())
+    }
+}
+
+impl Cell {
+    /// A timestamp as recorded. SQLite has no integer for one of 2⁶³ or more;
+    /// the nearest number says most.
+    pub fn timestamp(value: u64) -> Self {
+        i64::try_from(value).map_or(Cell::Real(value as f64), Cell::Integer)
+    }
+
+    pub fn or_null<T: Into<i64>>(value: Option<T>) -> Self {
+        value.map_or(Cell::Null, Cell::from)
+    }
+}
+
+/// Rows of one table, cell after cell.
+#[derive(Debug)]
+pub(crate) struct TableRows {
+    pub table: &'static Table,
+    pub cells: Vec<Cell>,
+}
+
 /// Rows that are handed over together. Batches go back and forth between the
 /// threads, so that nothing is allocated a packet.
 #[derive(Debug, Default)]
@@ -91,14 +145,68 @@ pub(crate) struct Batch {
     pub packets: Vec<PacketRow>,
     pub readings: Vec<ReadingRow>,
     pub log: Vec<LogRow>,
+    /// Rows of importers, a table each.
+    pub tables: Vec<TableRows>,
+    cells: usize,
 }
 
 impl Batch {
     const BYTES: usize = 256 << 10;
     const ROWS: usize = 4096;
+    /// One megabyte.
+    const CELLS: usize = 1 << 16;
+
+    /// Adds a row of an importer's table.
+    pub fn row<const N: usize>(&mut self, table: &'static Table, row: [Cell; N]) {
+        debug_assert_eq!(N, table.columns.len());
+        self.cells += N;
+        for rows in &mut self.tables {
+            if std::ptr::eq(rows.table, table) {
+                rows.cells.extend_from_slice(&row);
+                return;
+            }
+        }
+        self.tables.push(TableRows {
+            table,
+            cells: row.to_vec(),
+        });
+    }
+
+    /// Keeps a text for a row of this batch.
+    pub fn text(&mut self, text: &str) -> Cell {
+        match self.keep(text.as_bytes()) {
+            Some((start, size)) => Cell::Text { start, size },
+            None => Cell::Null,
+        }
+    }
+
+    /// Keeps bytes for a row of this batch.
+    pub fn blob(&mut self, bytes: &[u8]) -> Cell {
+        match self.keep(bytes) {
+            Some((start, size)) => Cell::Blob { start, size },
+            None => Cell::Null,
+        }
+    }
+
+    /// `None` is beyond 4 GiB, which no batch comes near: it is handed over
+    /// after each packet, and a packet has at most 512 MiB.
+    fn keep(&mut self, bytes: &[u8]) -> Option<(u32, u32)> {
+        let start = u32::try_from(self.bytes.len()).ok()?;
+        let size = u32::try_from(bytes.len()).ok()?;
+        self.bytes.extend_from_slice(bytes);
+        Some((start, size))
+    }
+
+    /// The bytes of a cell.
+    pub fn kept(&self, start: u32, size: u32) -> &[u8] {
+        let (start, size) = (start as usize, size as usize);
+        let end = start.saturating_add(size);
+        self.bytes.get(start..end).unwrap_or_default()
+    }
 
     pub fn is_full(&self) -> bool {
         self.bytes.len() >= Self::BYTES
+            || self.cells >= Self::CELLS
             || self.packets.len() >= Self::ROWS
             || self.readings.len() >= Self::ROWS
             || self.log.len() >= Self::ROWS
@@ -111,5 +219,10 @@ impl Batch {
         self.packets.clear();
         self.readings.clear();
         self.log.clear();
+        self.cells = 0;
+        for rows in &mut self.tables {
+            rows.cells.clear();
+            rows.cells.shrink_to(2 * Self::CELLS);
+        }
     }
 }

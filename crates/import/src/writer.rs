@@ -1,10 +1,14 @@
 //! Rows go into the database: prepared statements, one transaction.
 
+use std::path::Path;
+
 use rusqlite::types::Null;
 use rusqlite::{Connection, Statement};
 use timebase_resolver::{ClockId, builtin_name};
 
-use crate::rows::{Batch, LogRow, PacketRow, ReadingRow, RowType};
+use crate::bulk::BulkTable;
+use crate::error::WriteError;
+use crate::rows::{Batch, Cell, LogRow, PacketRow, ReadingRow, RowType, Table, TableRows};
 
 const TABLES: &str = include_str!("../../../schema/tables.sql");
 
@@ -21,42 +25,64 @@ const INSERT_LOG: &str = "INSERT INTO import_log (severity, code, packet_id, off
      VALUES (?1, ?2, ?3, ?4, ?5)";
 
 /// Makes the tables of an empty database, and begins the transaction.
-///
-/// The database is built beside its destination and nobody else sees it, so it
-/// needs neither a journal nor syncs of its own.
 pub(crate) fn create(conn: &Connection) -> rusqlite::Result<()> {
-    conn.execute_batch(
-        "PRAGMA page_size = 8192;
-         PRAGMA locking_mode = EXCLUSIVE;
-         PRAGMA journal_mode = OFF;
-         PRAGMA synchronous = OFF;
-         PRAGMA cache_size = -16000;",
-    )?;
+    conn.execute_batch("PRAGMA page_size = 8192")?;
+    prepare(conn)?;
     conn.execute_batch(TABLES)?;
     conn.execute_batch("BEGIN")
 }
 
+/// Begins another transaction in a database that [`create`] made.
+pub(crate) fn resume(conn: &Connection) -> rusqlite::Result<()> {
+    prepare(conn)?;
+    conn.execute_batch("BEGIN")
+}
+
+/// The database is built beside its destination and nobody else sees it, so it
+/// needs neither a journal nor syncs of its own.
+fn prepare(conn: &Connection) -> rusqlite::Result<()> {
+    conn.execute_batch(
+        "PRAGMA locking_mode = EXCLUSIVE;
+         PRAGMA journal_mode = OFF;
+         PRAGMA synchronous = OFF;
+         PRAGMA cache_size = -16000;",
+    )
+}
+
 /// Writes batches of rows, in order.
 pub(crate) struct Writer<'c> {
+    conn: &'c Connection,
     packet: Statement<'c>,
     reading: Statement<'c>,
     log: Statement<'c>,
+    tables: Vec<(&'static Table, Sink<'c>)>,
+    /// Where files are kept until they are part of the database.
+    directory: &'c Path,
     packets: i64,
     readings: i64,
 }
 
+/// Where the rows of an importer's table go.
+enum Sink<'c> {
+    Sqlite(Statement<'c>),
+    Bulk(Box<BulkTable>),
+}
+
 impl<'c> Writer<'c> {
-    pub fn new(conn: &'c Connection) -> rusqlite::Result<Self> {
+    pub fn new(conn: &'c Connection, directory: &'c Path) -> rusqlite::Result<Self> {
         Ok(Writer {
+            conn,
             packet: conn.prepare(INSERT_PACKET)?,
             reading: conn.prepare(INSERT_READING)?,
             log: conn.prepare(INSERT_LOG)?,
+            tables: Vec::new(),
+            directory,
             packets: 0,
             readings: 0,
         })
     }
 
-    pub fn write(&mut self, batch: &Batch) -> rusqlite::Result<()> {
+    pub fn write(&mut self, batch: &Batch) -> Result<(), WriteError> {
         for row in &batch.packets {
             self.packet(row, &batch.bytes)?;
         }
@@ -66,7 +92,45 @@ impl<'c> Writer<'c> {
         for row in &batch.log {
             insert_log(&mut self.log, row)?;
         }
+        for rows in batch.tables.iter().filter(|rows| !rows.cells.is_empty()) {
+            match self.sink(rows.table)? {
+                Sink::Bulk(table) => table.add(&rows.cells)?,
+                Sink::Sqlite(statement) => insert(statement, rows, batch)?,
+            }
+        }
         Ok(())
+    }
+
+    /// The tables that are not in the database yet.
+    pub fn finish(self) -> Vec<BulkTable> {
+        let sinks = self.tables.into_iter();
+        sinks
+            .filter_map(|(_, sink)| match sink {
+                Sink::Bulk(table) => Some(*table),
+                Sink::Sqlite(_) => None,
+            })
+            .collect()
+    }
+
+    fn sink(&mut self, table: &'static Table) -> Result<&mut Sink<'c>, WriteError> {
+        let known = |(other, _): &(&Table, Sink<'_>)| std::ptr::eq(*other, table);
+        let index = match self.tables.iter().position(known) {
+            Some(index) => index,
+            None => {
+                let sink = match &table.bulk {
+                    Some(bulk) => Sink::Bulk(Box::new(BulkTable::new(
+                        self.conn,
+                        table,
+                        bulk,
+                        self.directory,
+                    )?)),
+                    None => Sink::Sqlite(self.conn.prepare(&insert_sql(table))?),
+                };
+                self.tables.push((table, sink));
+                self.tables.len() - 1
+            }
+        };
+        Ok(&mut self.tables[index].1)
     }
 
     fn packet(&mut self, row: &PacketRow, bytes: &[u8]) -> rusqlite::Result<()> {
@@ -128,6 +192,38 @@ impl<'c> Writer<'c> {
         self.readings += 1;
         Ok(())
     }
+}
+
+fn insert_sql(table: &Table) -> String {
+    let places: Vec<&str> = table.columns.iter().map(|_| "?").collect();
+    format!(
+        "INSERT INTO {} ({}) VALUES ({})",
+        table.name,
+        table.columns.join(", "),
+        places.join(", ")
+    )
+}
+
+/// Writes rows of an importer's table.
+fn insert(statement: &mut Statement<'_>, rows: &TableRows, batch: &Batch) -> rusqlite::Result<()> {
+    for row in rows.cells.chunks_exact(rows.table.columns.len()) {
+        for (place, cell) in (1..).zip(row) {
+            match *cell {
+                Cell::Null => statement.raw_bind_parameter(place, Null)?,
+                Cell::Integer(value) => statement.raw_bind_parameter(place, value)?,
+                Cell::Real(value) => statement.raw_bind_parameter(place, value)?,
+                Cell::Blob { start, size } => {
+                    statement.raw_bind_parameter(place, batch.kept(start, size))?;
+                }
+                Cell::Text { start, size } => {
+                    let text = String::from_utf8_lossy(batch.kept(start, size));
+                    statement.raw_bind_parameter(place, text)?;
+                }
+            }
+        }
+        statement.raw_execute()?;
+    }
+    Ok(())
 }
 
 /// Writes a row of the import log.

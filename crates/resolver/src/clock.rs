@@ -72,6 +72,8 @@ impl ClockId {
     pub const REALTIME: ClockId = ClockId(1);
     /// Time since boot, without suspend.
     pub const MONOTONIC: ClockId = ClockId(3);
+    /// MONOTONIC without the adjustments of its rate.
+    pub const MONOTONIC_RAW: ClockId = ClockId(5);
     /// Time since boot, suspend included.
     pub const BOOTTIME: ClockId = ClockId(6);
 

@@ -18,12 +18,16 @@ impl PacketType {
     pub const CHROME_EVENTS: PacketType = PacketType(5);
     /// `clock_snapshot`
     pub const CLOCK_SNAPSHOT: PacketType = PacketType(6);
+    /// `android_log` (rule I2)
+    pub const ANDROID_LOG: PacketType = PacketType(39);
     /// `compressed_packets`: a zlib stream (rule F3)
     pub const COMPRESSED_PACKETS: PacketType = PacketType(50);
     /// `chrome_metadata`, one of the two of rule C6
     pub const CHROME_METADATA: PacketType = PacketType(51);
     /// `service_event` (rule C6)
     pub const SERVICE_EVENT: PacketType = PacketType(69);
+    /// `extension_descriptor`: a part of the schema that the trace brings along
+    pub const EXTENSION_DESCRIPTOR: PacketType = PacketType(72);
     /// `trace_uuid`
     pub const TRACE_UUID: PacketType = PacketType(89);
     /// `zstd_compressed_packets`: a zstd stream (rule F3)

@@ -4,11 +4,16 @@ use prost::Message;
 use timebase_resolver::{Rejected, Unresolved};
 use timebase_wire::proto::ClockSnapshot;
 
-use super::{Corrupt, Packet};
+use super::{Halt, Importer, Packet};
 use crate::decoder::Decoder;
 use crate::rows::{Placement, ReadingRow, Severity};
 
-pub(super) fn import(decoder: &mut Decoder, packet: &Packet<'_>) -> Result<Placement, Corrupt> {
+pub(super) static IMPORTER: Importer = Importer {
+    import,
+    finish: None,
+};
+
+fn import(decoder: &mut Decoder, packet: &Packet<'_>) -> Result<Placement, Halt> {
     let snapshot = ClockSnapshot::decode(packet.payload)?;
     let sequence = decoder.sequences.get(packet.sequence);
     let added = decoder

@@ -3,11 +3,16 @@
 use prost::Message;
 use timebase_wire::proto::TraceUuid;
 
-use super::{Corrupt, Packet};
+use super::{Halt, Importer, Packet};
 use crate::decoder::Decoder;
 use crate::rows::Placement;
 
-pub(super) fn import(decoder: &mut Decoder, packet: &Packet<'_>) -> Result<Placement, Corrupt> {
+pub(super) static IMPORTER: Importer = Importer {
+    import,
+    finish: None,
+};
+
+fn import(decoder: &mut Decoder, packet: &Packet<'_>) -> Result<Placement, Halt> {
     let uuid = TraceUuid::decode(packet.payload)?;
     // Most significant half first, as Perfetto prints it.
     let high = format!("{:016x}", uuid.msb());

@@ -1,0 +1,178 @@
+//! Which messages are known.
+
+use std::sync::{Arc, OnceLock};
+
+use prost::Message as _;
+use prost_types::{DescriptorProto, FileDescriptorSet};
+use timebase_wire::field::Value;
+
+use crate::contents::Values;
+use crate::extend::{self, DescriptorError};
+use crate::json::Writer;
+use crate::schema::{Definition, Field, MessageId, Schema};
+use crate::unreadable::Unreadable;
+
+/// `schema/perfetto.descriptor`, made by `schema/make_descriptor.py`.
+const PERFETTO: &[u8] = include_bytes!("../../../schema/perfetto.descriptor");
+
+/// The message that every packet of a trace is.
+pub const TRACE_PACKET: &str = "perfetto.protos.TracePacket";
+
+/// A set of message types that refer to each other.
+///
+/// A clone costs next to nothing, and what a clone is extended by the original
+/// does not see.
+///
+/// ```
+/// use timebase_descriptor::{Pool, TRACE_PACKET};
+///
+/// let pool = Pool::perfetto();
+/// let packet = pool.message(TRACE_PACKET).unwrap();
+/// let mut json = String::new();
+/// pool.write_json(packet, &[0x40, 0xd0, 0x08], &mut json)?;
+/// assert_eq!(json, r#"{"timestamp":1104}"#);
+/// # Ok::<(), timebase_descriptor::Unreadable>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Pool {
+    pub(crate) schema: Arc<Schema>,
+}
+
+impl Pool {
+    /// The schema of Perfetto traces, without what a trace adds to it.
+    ///
+    /// It is read when it is first asked for.
+    pub fn perfetto() -> Pool {
+        static POOL: OnceLock<Pool> = OnceLock::new();
+        let read = || {
+            let mut pool = Pool::default();
+            // A test proves that the embedded file can be used. Were it not
+            // so, every field would appear under its number.
+            let _ = pool.extend(PERFETTO);
+            pool
+        };
+        POOL.get_or_init(read).clone()
+    }
+
+    /// Adds a serialized `google.protobuf.FileDescriptorSet`.
+    ///
+    /// Imports are ignored: a name may refer to anything that is known. Of two
+    /// definitions of a field or of an enum's value, the first counts.
+    /// An extension of a message that is not known is skipped.
+    ///
+    /// ```
+    /// let mut pool = timebase_descriptor::Pool::perfetto();
+    /// assert!(pool.extend(b"no descriptor").is_err());
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read, or a field has a type that is not known. The pool
+    /// is then as it was.
+    pub fn extend(&mut self, file_descriptor_set: &[u8]) -> Result<(), DescriptorError> {
+        let set = FileDescriptorSet::decode(file_descriptor_set)?;
+        let mut schema = Schema::clone(&self.schema);
+        extend::by_files(&mut schema, &set)?;
+        self.schema = Arc::new(schema);
+        Ok(())
+    }
+
+    /// Adds a message that describes itself: a serialized
+    /// `google.protobuf.DescriptorProto`, as in ftrace's
+    /// `generic_event_descriptors`.
+    ///
+    /// It is found by its id alone, so that any number of messages may have the
+    /// same name.
+    ///
+    /// ```
+    /// // message Wakeup { optional int32 cpu = 1; }
+    /// let wakeup = b"\x0a\x06Wakeup\x12\x0b\x0a\x03cpu\x18\x01\x20\x01\x28\x05";
+    /// let mut pool = timebase_descriptor::Pool::perfetto();
+    /// let wakeup = pool.add_message(wakeup)?;
+    /// assert_eq!(pool.message_name(wakeup), "Wakeup");
+    /// assert_eq!(pool.field(wakeup, 1).unwrap().name, "cpu");
+    /// # Ok::<(), timebase_descriptor::DescriptorError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read, or a field has a type that is not known. The pool
+    /// is then as it was.
+    pub fn add_message(&mut self, descriptor_proto: &[u8]) -> Result<MessageId, DescriptorError> {
+        let message = DescriptorProto::decode(descriptor_proto)?;
+        extend::by_message(Arc::make_mut(&mut self.schema), &message)
+    }
+
+    /// A message by its full name, without a leading dot.
+    ///
+    /// ```
+    /// let pool = timebase_descriptor::Pool::perfetto();
+    /// assert!(pool.message("perfetto.protos.FtraceEvent").is_some());
+    /// assert!(pool.message("FtraceEvent").is_none());
+    /// ```
+    pub fn message(&self, full_name: &str) -> Option<MessageId> {
+        match self.schema.names.get(full_name) {
+            Some(&Definition::Message(id)) => Some(id),
+            _ => None,
+        }
+    }
+
+    /// The full name of a message; empty if it is not of this pool.
+    pub fn message_name(&self, message: MessageId) -> &str {
+        self.schema
+            .message(message)
+            .map_or("", |message| message.name.as_str())
+    }
+
+    /// A field of a message by its number.
+    #[inline]
+    pub fn field(&self, message: MessageId, number: u32) -> Option<&Field> {
+        self.schema.field(message, number)
+    }
+
+    /// A field of a message by its name: an extension by its name without a
+    /// scope or, where that is ambiguous, by its full name in brackets.
+    ///
+    /// ```
+    /// use timebase_descriptor::{Pool, TRACE_PACKET};
+    ///
+    /// let pool = Pool::perfetto();
+    /// let packet = pool.message(TRACE_PACKET).unwrap();
+    /// assert_eq!(pool.field_by_name(packet, "track_event").unwrap().number, 11);
+    /// ```
+    pub fn field_by_name(&self, message: MessageId, name: &str) -> Option<&Field> {
+        let fields = &self.schema.message(message)?.fields;
+        match name
+            .strip_prefix('[')
+            .and_then(|name| name.strip_suffix(']'))
+        {
+            Some(full) => fields
+                .iter()
+                .find(|field| field.extension.as_deref() == Some(full)),
+            None => fields.iter().find(|field| field.step() == name),
+        }
+    }
+
+    /// Appends a message to `out`, as a JSON object.
+    ///
+    /// Fields have the names of the schema and stand in the order in which they
+    /// occur; those that are not in the message are left out. 64-bit integers
+    /// are numbers, enums are names, bytes are base64. A field that the schema
+    /// does not know is under its number: an unsigned number, or base64.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read as a message of this type, or messages are nested
+    /// more than 100 deep. `out` is then as it was.
+    pub fn write_json(
+        &self,
+        message: MessageId,
+        bytes: &[u8],
+        out: &mut String,
+    ) -> Result<(), Unreadable> {
+        let before = out.len();
+        let written =
+            Writer::new(&self.schema, out).message(message, Values::one(Value::Bytes(bytes)), 0);
+        written.inspect_err(|_| out.truncate(before))
+    }
+}

@@ -1,0 +1,112 @@
+//! What a value of the wire format means in a field of a given type.
+
+use timebase_wire::field::{Value, WireType, varint};
+
+use crate::schema::{EnumId, Kind, MessageId};
+use crate::unreadable::Reason;
+
+/// One value, as its type has it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Scalar<'a> {
+    Signed(i64),
+    Unsigned(u64),
+    Bool(bool),
+    Float(f32),
+    Double(f64),
+    /// Hopefully UTF-8.
+    Text(&'a [u8]),
+    Bytes(&'a [u8]),
+    Enum(EnumId, i32),
+    /// Read from its pieces, which may be several.
+    Message(MessageId),
+}
+
+/// Interprets a value; `None` if the type is not laid out that way.
+///
+/// 32-bit numbers take the low bits of what is there, as protobuf does.
+#[inline]
+#[allow(clippy::cast_possible_truncation)]
+pub(crate) fn scalar(kind: Kind, value: Value<'_>) -> Option<Scalar<'_>> {
+    Some(match (kind, value) {
+        (Kind::Int64, Value::Varint(v)) => Scalar::Signed(v.cast_signed()),
+        (Kind::Int32, Value::Varint(v)) => Scalar::Signed((v as i32).into()),
+        (Kind::Uint64, Value::Varint(v)) => Scalar::Unsigned(v),
+        (Kind::Uint32, Value::Varint(v)) => Scalar::Unsigned((v as u32).into()),
+        (Kind::Sint64, Value::Varint(v)) => Scalar::Signed(zigzag(v)),
+        (Kind::Sint32, Value::Varint(v)) => Scalar::Signed(zigzag((v as u32).into())),
+        (Kind::Bool, Value::Varint(v)) => Scalar::Bool(v != 0),
+        (Kind::Enum(id), Value::Varint(v)) => Scalar::Enum(id, v as i32),
+        (Kind::Double, Value::Fixed64(v)) => Scalar::Double(f64::from_bits(v)),
+        (Kind::Fixed64, Value::Fixed64(v)) => Scalar::Unsigned(v),
+        (Kind::Sfixed64, Value::Fixed64(v)) => Scalar::Signed(v.cast_signed()),
+        (Kind::Float, Value::Fixed32(v)) => Scalar::Float(f32::from_bits(v)),
+        (Kind::Fixed32, Value::Fixed32(v)) => Scalar::Unsigned(v.into()),
+        (Kind::Sfixed32, Value::Fixed32(v)) => Scalar::Signed(v.cast_signed().into()),
+        (Kind::String, Value::Bytes(v)) => Scalar::Text(v),
+        (Kind::Bytes, Value::Bytes(v)) => Scalar::Bytes(v),
+        (Kind::Message(id), Value::Bytes(_)) => Scalar::Message(id),
+        _ => return None,
+    })
+}
+
+/// A value of a field that the schema does not know.
+#[inline]
+pub(crate) fn unknown_scalar(value: Value<'_>) -> Scalar<'_> {
+    match value {
+        Value::Varint(v) | Value::Fixed64(v) => Scalar::Unsigned(v),
+        Value::Fixed32(v) => Scalar::Unsigned(v.into()),
+        Value::Bytes(v) => Scalar::Bytes(v),
+    }
+}
+
+fn zigzag(value: u64) -> i64 {
+    (value >> 1).cast_signed() ^ -((value & 1).cast_signed())
+}
+
+/// The elements of a packed list.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Packed<'a> {
+    list: &'a [u8],
+    at: usize,
+    wire_type: WireType,
+}
+
+impl<'a> Packed<'a> {
+    pub fn new(list: &'a [u8], kind: Kind) -> Self {
+        Packed {
+            list,
+            at: 0,
+            wire_type: kind.wire_type(),
+        }
+    }
+
+    /// The next element, `None` after the last.
+    pub fn next(&mut self) -> Result<Option<Value<'static>>, Reason> {
+        let rest = self.list.get(self.at..).unwrap_or_default();
+        if rest.is_empty() {
+            return Ok(None);
+        }
+        let (value, size) = self.element(rest)?;
+        self.at += size;
+        Ok(Some(value))
+    }
+
+    fn element(&self, rest: &[u8]) -> Result<(Value<'static>, usize), Reason> {
+        let cut = Reason::CutList { at: self.at };
+        match self.wire_type {
+            WireType::Fixed64 => {
+                let bytes = rest.first_chunk().ok_or(cut)?;
+                Ok((Value::Fixed64(u64::from_le_bytes(*bytes)), 8))
+            }
+            WireType::Fixed32 => {
+                let bytes = rest.first_chunk().ok_or(cut)?;
+                Ok((Value::Fixed32(u32::from_le_bytes(*bytes)), 4))
+            }
+            WireType::Varint | WireType::Bytes => match varint(rest) {
+                Ok(Some((value, size))) => Ok((Value::Varint(value), size)),
+                Ok(None) => Err(cut),
+                Err(()) => Err(Reason::LongNumber { at: self.at }),
+            },
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Why a message cannot be read.
+
+use timebase_wire::field::Malformed;
+
+/// How deep messages may be nested, as in protobuf's own libraries.
+pub(crate) const MAX_DEPTH: usize = 100;
+
+/// Why bytes are not a message of the type that they should be.
+///
+/// ```
+/// use timebase_descriptor::{Pool, TRACE_PACKET};
+///
+/// let pool = Pool::perfetto();
+/// let packet = pool.message(TRACE_PACKET).unwrap();
+/// // A track_event of two bytes, the second field of which is cut off.
+/// let error = pool.write_json(packet, &[0x5a, 0x01, 0x48], &mut String::new());
+/// assert_eq!(
+///     error.unwrap_err().to_string(),
+///     "track_event: the message ends inside a field that starts at byte 0"
+/// );
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{path}{}{reason}", if path.is_empty() { "" } else { ": " })]
+pub struct Unreadable {
+    /// The path of the field that cannot be read, `track_event.type`; empty if
+    /// it is the message itself.
+    pub path: String,
+    /// What is wrong with it. Offsets count from the start of that field's
+    /// value.
+    pub reason: Reason,
+}
+
+/// What is wrong with a message or a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Reason {
+    /// It does not follow the wire format.
+    #[error(transparent)]
+    Malformed(#[from] Malformed),
+    /// A packed list ends inside an element.
+    #[error("the list ends inside an element that starts at byte {at}")]
+    CutList {
+        /// Where the element starts.
+        at: usize,
+    },
+    /// A number of a packed list has more than 64 bits.
+    #[error("a number at byte {at} of the list has more than 64 bits")]
+    LongNumber {
+        /// Where the number starts.
+        at: usize,
+    },
+    /// Messages inside messages inside messages.
+    #[error("messages are nested more than {MAX_DEPTH} deep")]
+    TooDeep,
+}
+
+impl<T: Into<Reason>> From<T> for Unreadable {
+    fn from(reason: T) -> Self {
+        Unreadable {
+            path: String::new(),
+            reason: reason.into(),
+        }
+    }
+}
+
+impl Unreadable {
+    /// The same, seen from the message that has the field.
+    pub(crate) fn inside(mut self, step: &str) -> Self {
+        let separator = if self.path.is_empty() { "" } else { "." };
+        self.path = format!("{step}{separator}{}", self.path);
+        self
+    }
+}

@@ -1,0 +1,245 @@
+#!/usr/bin/env python3
+"""Makes the fixtures of tests/events.rs and tests/packet_json.rs.
+
+    pip install perfetto==0.59.1 zstandard
+    python3 tests/data/make_fixtures.py
+
+It can be run from anywhere, and writes the same files every time. The tests do
+not need it: what it writes is committed.
+
+What is read here is read with Perfetto's own Python package, so that a
+misreading of timebase cannot be in the fixtures, too.
+
+    json/<trace>.jsonl.zst     one line a packet, in the order of packet.id
+    events/<trace>.jsonl.zst   one line an ftrace event
+    *.pftrace, *.descriptor    the traces that synthetic.py describes
+"""
+
+import json
+import zlib
+from pathlib import Path
+
+import zstandard
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.json_format import MessageToDict
+from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import TracePacket
+
+import synthetic
+
+DATA = Path(__file__).resolve().parent
+TRACES = ["nearest", "multihop", "dst", "sdk", "system", "system-compressed"]
+
+INTEGERS_OF_64_BITS = {
+    FieldDescriptor.TYPE_INT64,
+    FieldDescriptor.TYPE_UINT64,
+    FieldDescriptor.TYPE_SINT64,
+    FieldDescriptor.TYPE_FIXED64,
+    FieldDescriptor.TYPE_SFIXED64,
+}
+
+
+# The packets of a trace
+
+
+def varint(data, at):
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            return value, at
+
+
+def fields(data):
+    """(number, value) of each field; the value of one with a length is bytes."""
+    at = 0
+    while at < len(data):
+        tag, at = varint(data, at)
+        match tag & 7:
+            case 0:
+                value, at = varint(data, at)
+            case 1:
+                value, at = data[at : at + 8], at + 8
+            case 2:
+                length, at = varint(data, at)
+                value, at = data[at : at + length], at + length
+            case 5:
+                value, at = data[at : at + 4], at + 4
+            case other:
+                raise ValueError(f"wire type {other}")
+        yield tag >> 3, value
+
+
+def packets(data):
+    """Every packet; those out of a compressed packet instead of their carrier (F3)."""
+    for number, packet in fields(data):
+        if number != 1 or not packet:
+            continue
+        compressed = {n: v for n, v in fields(packet) if n in (50, 133)}
+        if 50 in compressed:
+            yield from packets(zlib.decompress(compressed[50]))
+        elif 133 in compressed:
+            inflate = zstandard.ZstdDecompressor().decompressobj()
+            yield from packets(inflate.decompress(compressed[133]))
+        else:
+            yield TracePacket.FromString(packet)
+
+
+# JSON
+
+
+def as_json(message):
+    """The protobuf JSON of a message, but with 64-bit integers as numbers."""
+    return with_numbers(MessageToDict(message, preserving_proto_field_name=True), message.DESCRIPTOR)
+
+
+def with_numbers(value, descriptor):
+    return {name: field_with_numbers(v, descriptor.fields_by_name[name]) for name, v in value.items()}
+
+
+def field_with_numbers(value, field):
+    if field.message_type and field.message_type.GetOptions().map_entry:
+        of_map = field.message_type.fields_by_name["value"]
+        return {key: field_with_numbers(v, of_map) for key, v in value.items()}
+    if isinstance(value, list):
+        return [scalar_with_numbers(v, field) for v in value]
+    return scalar_with_numbers(value, field)
+
+
+def scalar_with_numbers(value, field):
+    if field.message_type:
+        return with_numbers(value, field.message_type)
+    return int(value) if field.type in INTEGERS_OF_64_BITS else value
+
+
+# ftrace events
+
+
+class Cpu:
+    """What runs on a CPU: what the last switch on it said."""
+
+    def __init__(self):
+        self.running = None
+
+    def switch(self, args):
+        previous, self.running = self.running, args
+        if previous is None:
+            return {"args": args, "partial": True}
+        before = {f"prev_{key}": previous[f"next_{key}"] for key in ("comm", "pid", "prio")}
+        return {"tid": previous["next_pid"], "args": args | before}
+
+    def rename(self, pid, comm):
+        if self.running is not None and self.running["next_pid"] == pid:
+            self.running = self.running | {"next_comm": comm}
+
+    def waking(self, args):
+        if self.running is None:
+            return {"args": args, "partial": True}
+        return {"tid": self.running["next_pid"], "args": args}
+
+
+def events(trace):
+    cpus = {}
+    for packet_id, packet in enumerate(packets(trace)):
+        if not packet.HasField("ftrace_events"):
+            continue
+        bundle = packet.ftrace_events
+        where = {"packet_id": packet_id, "cpu": bundle.cpu}
+        for event in bundle.event:
+            yield where | full(event)
+        cpu = cpus.setdefault(bundle.cpu, Cpu())
+        for event in compact(bundle, cpu, cpus.values()):
+            yield where | event
+
+
+def full(event):
+    """An event in the encoding that all kinds of events have."""
+    name = event.WhichOneof("event")
+    row = {"timestamp": event.timestamp, "tid": event.pid, "name": name}
+    if event.HasField("common_flags"):
+        row["common_flags"] = event.common_flags
+    return row | {"args": as_json(getattr(event, name))}
+
+
+def compact(bundle, cpu, cpus):
+    """The events of FtraceEventBundle.compact_sched, in order of time.
+
+    Who switched away, and who woke another, is not recorded: it is the thread
+    that the switch before switched to, under the name that it has got since.
+    """
+    columns = bundle.compact_sched
+    switches = zip(
+        running_sums(columns.switch_timestamp),
+        columns.switch_next_comm_index,
+        columns.switch_next_pid,
+        columns.switch_next_prio,
+        columns.switch_prev_state,
+        strict=True,
+    )
+    wakings = zip(
+        running_sums(columns.waking_timestamp),
+        columns.waking_comm_index,
+        columns.waking_pid,
+        columns.waking_prio,
+        columns.waking_target_cpu,
+        columns.waking_common_flags,
+        strict=True,
+    )
+    comms = columns.intern_table
+    rows = []
+    for timestamp, comm, pid, prio, state in switches:
+        args = {"next_comm": comms[comm], "next_pid": pid, "next_prio": prio, "prev_state": state}
+        rows.append((timestamp, "sched_switch", args, {}))
+    for timestamp, comm, pid, prio, target, flags in wakings:
+        args = {"comm": comms[comm], "pid": pid, "prio": prio, "target_cpu": target}
+        rows.append((timestamp, "sched_waking", args, {"common_flags": flags}))
+    for event in bundle.event:
+        if event.HasField("task_rename"):
+            rows.append((event.timestamp, "task_rename", event.task_rename, {}))
+    # No trace of ours has two at one time, for which the order would be a guess.
+    assert len({timestamp for timestamp, *_ in rows}) == len(rows)
+    for timestamp, name, args, flags in sorted(rows, key=lambda row: row[0]):
+        if name == "task_rename":
+            for other in cpus:
+                other.rename(args.pid, args.newcomm)
+            continue
+        told = cpu.switch(args) if name == "sched_switch" else cpu.waking(args)
+        yield {"timestamp": timestamp, "name": name} | told | flags
+
+
+def running_sums(deltas):
+    total = 0
+    for delta in deltas:
+        total += delta
+        yield total
+
+
+# Files
+
+
+def write_lines(path, rows):
+    lines = [json.dumps(row, separators=(",", ":"), ensure_ascii=False) for row in rows]
+    text = "".join(line + "\n" for line in lines)
+    write(path, zstandard.ZstdCompressor(level=19).compress(text.encode()), f"{len(lines)} lines")
+
+
+def write(path, data, what=""):
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(data)
+    print(f"{path.relative_to(DATA)}: {len(data)} bytes {what}")
+
+
+def main():
+    for name in TRACES:
+        trace = (DATA / f"{name}.pftrace").read_bytes()
+        write_lines(DATA / f"json/{name}.jsonl.zst", (as_json(packet) for packet in packets(trace)))
+        if name.startswith("system"):
+            write_lines(DATA / f"events/{name}.jsonl.zst", events(trace))
+    for name, data in synthetic.files().items():
+        write(DATA / name, data)
+
+
+if __name__ == "__main__":
+    main()
