@@ -513,7 +513,8 @@ def late_frame_trace():
         cpus[1].switch(drawn, RENDER, 0)
         submitted = drawn + 2 * MS
         stages.append((submitted, 4 * MS + number % 3 * 100_000, number))
-        cpus[1].wake(submitted, COMPOSITOR, 0)
+        if not late:
+            cpus[1].wake(submitted, COMPOSITOR, 0)
         cpus[1].switch(submitted + 50_000, IDLE)
         if late:
             missed = now + frame + 700_000
