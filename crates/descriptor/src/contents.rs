@@ -121,44 +121,40 @@ impl<'p, 'b> Contents<'p, 'b> {
         number: u32,
         value: Value<'b>,
     ) {
-        let id = match field {
-            None => UNKNOWN + number as usize,
-            Some(Field {
-                oneof: Some(oneof), ..
-            }) => ONEOF.saturating_add(*oneof),
-            // An empty list is none.
-            Some(field) if field.is_packed(value) && value == Value::Bytes(&[]) => return,
-            Some(_) => number as usize,
+        let Some(id) = slot_id(field, number, value) else {
+            return;
         };
-        let values = Values::one(value);
         let slot = Slot {
             id,
             number,
             field,
-            values,
+            values: Values::one(value),
             last: None,
         };
-        let Some(known) = reading.find(&self.slots, id) else {
+        let Some(at) = reading.find(&self.slots, id) else {
             reading.insert(&self.slots, id);
             return self.slots.push(slot);
         };
-        let Some(known) = self.slots.get_mut(known) else {
+        match self.slots.get_mut(at) {
+            Some(known) if known.number == number && accumulates(field) => self.append(at, value),
+            Some(known) => *known = slot,
+            None => {}
+        }
+    }
+
+    fn append(&mut self, slot: usize, value: Value<'b>) {
+        let at = self.more.len();
+        self.more.push(Values::one(value));
+        let Some(slot) = self.slots.get_mut(slot) else {
             return;
         };
-        if known.number != number || !accumulates(field) {
-            *known = slot;
-            return;
+        let before = match slot.last.replace(at) {
+            None => Some(&mut slot.values),
+            Some(last) => self.more.get_mut(last),
+        };
+        if let Some(before) = before {
+            before.next = Some(at);
         }
-        let at = self.more.len();
-        match known.last.replace(at) {
-            None => known.values.next = Some(at),
-            Some(last) => {
-                if let Some(last) = self.more.get_mut(last) {
-                    last.next = Some(at);
-                }
-            }
-        }
-        self.more.push(values);
     }
 
     /// Steps through the elements of a list.
@@ -169,6 +165,24 @@ impl<'p, 'b> Contents<'p, 'b> {
             packed: None,
         }
     }
+}
+
+/// The slot that a value belongs to: the members of a oneof share one. `None`
+/// for an empty list, which is none.
+#[inline]
+fn slot_id(field: Option<&Field>, number: u32, value: Value<'_>) -> Option<usize> {
+    let number = number as usize;
+    let Some(field) = field else {
+        return Some(UNKNOWN + number);
+    };
+    if value == Value::Bytes(&[]) && field.is_packed(value) {
+        return None;
+    }
+    Some(
+        field
+            .oneof
+            .map_or(number, |oneof| ONEOF.saturating_add(oneof)),
+    )
 }
 
 /// Whether a further value leaves the first in place.

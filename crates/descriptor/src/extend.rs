@@ -188,11 +188,10 @@ impl<'a> Extender<'a> {
     ) -> Result<(), DescriptorError> {
         let name = join(scope, proto.name())?;
         let id = self.message(&name)?;
+        let oneofs = self.oneofs(id, proto);
         for field in &proto.field {
-            let oneof = match field.oneof_index {
-                Some(index) => self.oneof(id, proto, index),
-                None => None,
-            };
+            let oneof = field.oneof_index.map(usize::try_from);
+            let oneof = oneof.and_then(|index| oneofs.get(index.ok()?).copied());
             if let Some(mut field) = self.field(id, &name, field)? {
                 field.oneof = oneof;
                 self.fields.entry(id.0).or_default().push(field);
@@ -270,17 +269,19 @@ impl<'a> Extender<'a> {
         }
     }
 
-    /// The oneof of a message that a definition of it means.
-    fn oneof(&mut self, id: MessageId, proto: &DescriptorProto, index: i32) -> Option<usize> {
-        let index = usize::try_from(index).ok()?;
-        let name = proto.oneof_decl.get(index)?.name();
-        let message = self.schema.messages.get_mut(id.0)?;
-        if let Some(known) = message.oneofs.iter().position(|oneof| oneof == name) {
-            return Some(known);
+    /// Which oneofs of a message those of a definition are, by their names.
+    fn oneofs(&mut self, id: MessageId, proto: &DescriptorProto) -> Vec<usize> {
+        let message = match self.schema.messages.get_mut(id.0) {
+            Some(message) if !proto.oneof_decl.is_empty() => Arc::make_mut(message),
+            _ => return Vec::new(),
+        };
+        let mut oneofs = Vec::new();
+        for oneof in &proto.oneof_decl {
+            let next = message.oneofs.len();
+            let known = message.oneofs.entry(oneof.name().to_owned());
+            oneofs.push(*known.or_insert(next));
         }
-        let oneofs = &mut Arc::make_mut(message).oneofs;
-        oneofs.push(name.to_owned());
-        Some(oneofs.len() - 1)
+        oneofs
     }
 
     /// What a name that stands in a scope means: the innermost that there is.

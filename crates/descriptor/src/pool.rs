@@ -20,8 +20,8 @@ pub const TRACE_PACKET: &str = "perfetto.protos.TracePacket";
 
 /// A set of message types that refer to each other.
 ///
-/// A clone costs next to nothing, and what a clone is extended by the original
-/// does not see.
+/// The default one is empty. A clone costs next to nothing, and what a clone is
+/// extended by the original does not see.
 ///
 /// ```
 /// use timebase_descriptor::{Pool, TRACE_PACKET};

@@ -133,8 +133,8 @@ pub(crate) struct Message {
     pub name: String,
     /// By number.
     pub fields: Vec<Field>,
-    /// Names of the oneofs.
-    pub oneofs: Vec<String>,
+    /// The oneofs by name.
+    pub oneofs: HashMap<String, usize>,
     /// Whether it stands for the entries of a map.
     pub map_entry: bool,
 }

@@ -67,15 +67,15 @@ pub(crate) struct Decoder {
     pub batch: Batch,
     /// What importers remember.
     pub states: States,
-    /// The schema, with what the trace adds to it.
-    pub pool: Pool,
+    /// The schema, with what the trace adds to it; read when it is needed.
+    pool: Option<Pool>,
     /// Whether the events inside of packets are wanted.
     pub keep_events: bool,
     keep_data: bool,
 }
 
 impl Decoder {
-    pub fn new(keep_data: bool, keep_events: bool, pool: Pool) -> Self {
+    pub fn new(keep_data: bool, keep_events: bool, pool: Option<Pool>) -> Self {
         Decoder {
             clocks: Clocks::new(),
             sequences: Sequences::default(),
@@ -348,6 +348,11 @@ impl Decoder {
             ..row
         });
         self.counters.packets += 1;
+    }
+
+    /// The schema of packets.
+    pub fn pool(&mut self) -> &mut Pool {
+        self.pool.get_or_insert_with(Pool::perfetto)
     }
 
     /// Adds to a counter of an importer's own.

@@ -175,10 +175,11 @@ pub fn import(
         let cancelled = monitor.cancel.load(Ordering::Relaxed);
         if cancelled { Error::Cancelled } else { error }
     })?;
-    let mut pool = Pool::perfetto();
+    let mut pool = None;
     let mut descriptors = Vec::new();
     for path in &options.descriptors {
-        descriptors.push((path, descriptor::read(path, &mut pool)?));
+        let pool = pool.get_or_insert_with(Pool::perfetto);
+        descriptors.push((path, descriptor::read(path, pool)?));
     }
     let destination = Destination::create(destination, options.overwrite)?;
     let conn = destination.open()?;

@@ -27,7 +27,7 @@ fn import(decoder: &mut Decoder, packet: &Packet<'_>) -> Result<Placement, Halt>
     sets.extend(message.extension_set_gzip.map(|gzip| inflate(&gzip)));
     for set in sets {
         let used = set.and_then(|set| {
-            let extended = decoder.pool.extend(&set);
+            let extended = decoder.pool().extend(&set);
             extended
                 .map(|()| set)
                 .map_err(|error| format!("the descriptor cannot be used: {error}"))

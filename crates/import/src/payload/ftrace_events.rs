@@ -271,7 +271,7 @@ fn describe_kinds(
         if state.described.contains_key(&(machine, field)) {
             continue;
         }
-        match decoder.pool.add_message(descriptor) {
+        match decoder.pool().add_message(descriptor) {
             Ok(message) => {
                 state.described.insert((machine, field), message);
                 state.kinds.remove(&(machine, field));
@@ -450,7 +450,7 @@ impl Import<'_, '_> {
         if let Some(&kind) = self.state.kinds.get(&(machine, number)) {
             return kind;
         }
-        let pool = &mut self.decoder.pool;
+        let pool = self.decoder.pool();
         let schema = *self.state.schema.get_or_insert_with(|| Schema::of(pool));
         let known = match self.state.described.get(&(machine, number)) {
             Some(&message) => Some((pool.message_name(message).to_owned(), message)),
@@ -499,7 +499,7 @@ impl Import<'_, '_> {
     fn arguments(&mut self, kind: Kind, flags: Option<u32>) -> Option<i64> {
         self.seen_or(flags, |import, json| {
             let message = import.state.key.get(KEY_HEAD..)?;
-            let pool = &import.decoder.pool;
+            let pool = import.decoder.pool();
             pool.write_json(kind.message?, message, json).ok()
         })
     }
@@ -508,7 +508,7 @@ impl Import<'_, '_> {
     fn seen_or(
         &mut self,
         flags: Option<u32>,
-        write: impl FnOnce(&Self, &mut String) -> Option<()>,
+        write: impl FnOnce(&mut Self, &mut String) -> Option<()>,
     ) -> Option<i64> {
         if let Some(id) = self.state.seen.get(&self.state.key) {
             return Some(id);

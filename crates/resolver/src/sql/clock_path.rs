@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::ffi::{CStr, c_int};
 use std::marker::PhantomData;
-use std::sync::PoisonError;
 
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::vtab::{
@@ -13,7 +12,7 @@ use rusqlite::vtab::{
 use rusqlite::{Connection, Error, Result, ffi};
 
 use super::arguments::Arguments;
-use super::session::SharedSession;
+use super::session::{SharedSession, lock};
 use crate::clock::Clock;
 use crate::graph::Hop;
 
@@ -148,7 +147,7 @@ impl Cursor<'_> {
         };
         // SAFETY: the connection is open while one of its statements runs.
         let conn = unsafe { Connection::from_handle(self.db) }?;
-        let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut session = lock(NAME, &self.session)?;
         session.refresh(NAME, &conn)?;
         let hops = session.explain(from, ticks, to).into_iter();
         Ok(hops

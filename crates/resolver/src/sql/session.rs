@@ -1,7 +1,7 @@
 //! The clock graph of a connection, kept in step with its `clock_snapshot`.
 
 use std::ffi::c_int;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
 use rusqlite::functions::Context;
 use rusqlite::{Connection, Error, OptionalExtension, Result, Row};
@@ -45,7 +45,7 @@ pub(super) fn with_session<T>(
     function: impl FnOnce(&mut Session) -> Result<T>,
 ) -> Result<T> {
     let checked = ctx.get_aux::<UpToDate>(STATEMENT)?.is_some();
-    let mut session = session.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut session = lock(name, session)?;
     if !checked {
         // SAFETY: the connection that calls a function is open while it does,
         // and the reference does not leave this block.
@@ -54,6 +54,23 @@ pub(super) fn with_session<T>(
         ctx.set_aux(STATEMENT, UpToDate)?;
     }
     function(&mut session)
+}
+
+/// The session, for one call. SQLite lets one call at a time into a connection,
+/// so one that has the session already is what reads `clock_snapshot` now.
+pub(super) fn lock<'s>(
+    name: &'static str,
+    session: &'s SharedSession,
+) -> Result<MutexGuard<'s, Session>> {
+    match session.try_lock() {
+        Ok(session) => Ok(session),
+        Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
+        Err(TryLockError::WouldBlock) => {
+            let message =
+                format!("{name}(): clock_snapshot cannot be made of what is read from it");
+            Err(Error::UserFunctionError(message.into()))
+        }
+    }
 }
 
 impl Session {

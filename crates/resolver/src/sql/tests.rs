@@ -225,3 +225,22 @@ fn a_snapshot_added_by_hand_that_cannot_be_one_is_told() {
         "{message}"
     );
 }
+
+#[test]
+fn a_clock_snapshot_that_needs_the_clocks_is_told() {
+    let conn = database();
+    conn.execute_batch(
+        "ALTER TABLE clock_snapshot RENAME TO stored;
+         CREATE VIEW clock_snapshot AS
+         SELECT *, to_boottime(clock_id, seq_id, clock_value) AS boottime FROM stored
+         WHERE boottime IS NOT NULL;",
+    )
+    .unwrap();
+    for sql in [
+        "SELECT to_boottime(3, 0, 1104)",
+        "SELECT count(*) FROM clock_path(3, 0, 1104)",
+    ] {
+        let message = refusal(&conn, sql);
+        assert!(message.contains("cannot be made of"), "{message}");
+    }
+}
