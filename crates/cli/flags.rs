@@ -35,8 +35,8 @@ pub struct Cli {
 pub enum Command {
     /// Make a SQLite database of a trace
     ///
-    /// Every packet becomes a row with its time on one clock, trace time. A packet that cannot be
-    /// placed in time is kept, with the reason.
+    /// Every packet becomes a row with its time on one clock, trace time; so do the kernel events and
+    /// the log lines inside of packets. What cannot be placed in time is kept, with the reason.
     Import(ImportArguments),
     /// Run SQL on a database, or on a trace
     ///

@@ -17,13 +17,14 @@ pub(crate) static TABLE: Table = Table {
 
 /// Reads a file of the user's: a serialized `FileDescriptorSet`.
 pub(crate) fn read(path: &Path, pool: &mut Pool) -> Result<Vec<u8>, Error> {
-    let unusable = |why: String| Error::Descriptor {
+    let set = fs::read(path).map_err(|error| Error::Open {
+        source_name: path.display().to_string(),
+        error,
+    })?;
+    pool.extend(&set).map_err(|error| Error::Descriptor {
         path: path.to_owned(),
-        why,
-    };
-    let set = fs::read(path).map_err(|error| unusable(error.to_string()))?;
-    pool.extend(&set)
-        .map_err(|error| unusable(error.to_string()))?;
+        why: error.to_string(),
+    })?;
     Ok(set)
 }
 
