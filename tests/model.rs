@@ -12,7 +12,7 @@ mod generate;
 mod naive;
 
 use database::Database;
-use encode::{ClockSnapshot, Packet, Reading};
+use encode::{Bundle, ClockSnapshot, FtraceEvent, Packet, Reading};
 use generate::{CLOCKS, Case};
 use naive::{BOOTTIME, Clock, Imported, MONOTONIC, REALTIME, Reason};
 use proptest::prelude::*;
@@ -378,4 +378,142 @@ fn v6_offsets_of_some_hops_need_not_fit_if_that_of_all_does() {
         snapshot_of_two((130, 0), (BOOTTIME, GREATEST)),
     ];
     assert_agree(packets, &[-1, 0, 1]);
+}
+
+/// A bundle on sequence 2 with a pair, and events at these times.
+fn bundle(clock: i32, pair: Option<(i64, i64)>, timestamps: &[u64]) -> Packet {
+    let event = |timestamp: &u64| FtraceEvent {
+        timestamp: Some(*timestamp),
+        ..FtraceEvent::default()
+    };
+    Packet {
+        seq: 2,
+        ftrace_events: Some(Bundle {
+            cpu: Some(0),
+            clock: Some(clock),
+            ftrace_timestamp: pair.map(|pair| pair.0),
+            boot_timestamp: pair.map(|pair| pair.1),
+            events: timestamps.iter().map(event).collect(),
+            ..Bundle::default()
+        }),
+        ..Packet::default()
+    }
+}
+
+/// Values of `ftrace_clock`.
+const GLOBAL: i32 = 2;
+const MONO_RAW: i32 = 4;
+
+/// Where the model has the events of a trace, once it is sure that the product agrees.
+fn events_of(packets: Vec<Packet>) -> Vec<Option<i64>> {
+    let times = naive::import(&packets).events;
+    assert_agree(packets, &[0, 100]);
+    times.iter().map(|event| event.ts).collect()
+}
+
+#[test]
+fn i1_the_pair_is_added_before_the_events_of_its_bundle() {
+    let packets = vec![
+        bundle(GLOBAL, Some((10, 110)), &[0, 10, 20]),
+        bundle(GLOBAL, Some((20, 220)), &[19, 20]),
+    ];
+    let times = [100, 110, 120, 119, 220].map(Some);
+    assert_eq!(events_of(packets), times);
+}
+
+#[test]
+fn i1_a_pair_with_the_ftrace_timestamp_of_the_pair_added_last_is_no_snapshot() {
+    let packets = vec![
+        bundle(GLOBAL, Some((10, 110)), &[10]),
+        bundle(GLOBAL, Some((10, 210)), &[10]),
+        bundle(GLOBAL, Some((11, 311)), &[10]),
+        // It is another clock's, but the pair of the same machine.
+        bundle(MONO_RAW, Some((11, 400)), &[10]),
+    ];
+    let times = [Some(110), Some(110), Some(110), None];
+    assert_eq!(events_of(packets), times);
+}
+
+#[test]
+fn i1_n1_a_rejected_pair_is_not_the_pair_added_last() {
+    let packets = vec![
+        bundle(GLOBAL, Some((10, 110)), &[]),
+        // BOOTTIME goes backwards (N2).
+        bundle(GLOBAL, Some((20, 100)), &[20]),
+        bundle(GLOBAL, Some((20, 220)), &[20]),
+    ];
+    assert_eq!(events_of(packets), [Some(120), Some(220)]);
+}
+
+#[test]
+fn i1_n6_a_pair_without_trace_time_says_nothing_of_its_packet() {
+    let mut packet = bundle(GLOBAL, Some((10, 110)), &[]);
+    packet.machine_id = 7;
+    let placed = Packet {
+        timestamp: Some(5),
+        ..packet.clone()
+    };
+    // This snapshot has no trace time either: both are tried again.
+    let alone = ClockSnapshot {
+        clocks: vec![Reading {
+            id: CUSTOM,
+            ..Reading::default()
+        }],
+        primary: None,
+    };
+    let alone = Packet {
+        seq: 1,
+        clock_snapshot: Some(alone),
+        ..Packet::default()
+    };
+    assert_agree(vec![packet, alone.clone()], &[]);
+    assert_agree(vec![placed, alone], &[]);
+}
+
+#[test]
+fn i1_n6_d2_a_pair_takes_the_trace_time_that_a_later_snapshot_gives() {
+    let mut primary = snapshot_of_two((REALTIME, 10), (CUSTOM, 10));
+    if let Some(snapshot) = &mut primary.clock_snapshot {
+        snapshot.primary = Some(1);
+    }
+    let packets = vec![
+        primary,
+        bundle(MONO_RAW, Some((1, 100)), &[1]),
+        snapshot_of_two((REALTIME, 1200), (BOOTTIME, 200)),
+    ];
+    let rows = naive::import(&packets).readings;
+    assert_eq!(rows[2].ts, Some(1100));
+    assert_eq!(events_of(packets), [Some(1100)]);
+}
+
+#[test]
+fn i1_v2_a_pair_gives_way_to_snapshots_of_the_service_and_of_writers() {
+    let raw = naive::MONOTONIC_RAW;
+    let mut writer = snapshot_of_two((raw, 10), (BOOTTIME, 500));
+    writer.seq = 3;
+    let packets = vec![
+        bundle(MONO_RAW, Some((10, 110)), &[10]),
+        writer,
+        bundle(MONO_RAW, Some((20, 600)), &[20]),
+        snapshot_of_two((raw, 20), (BOOTTIME, 1000)),
+        bundle(MONO_RAW, Some((30, 1600)), &[30]),
+    ];
+    let times = [Some(110), Some(510), Some(1010)];
+    assert_eq!(events_of(packets), times);
+}
+
+#[test]
+fn i2_d2_a_line_whose_time_does_not_fit_is_tried_again_for_its_reason() {
+    let log = Packet {
+        android_log: Some(vec![Some(GREATEST + 1), Some(GREATEST)]),
+        ..Packet::default()
+    };
+    let snapshot = snapshot_of_two((REALTIME, 0), (BOOTTIME, 1));
+    let lines = naive::import(&[log.clone(), snapshot.clone()]).logs;
+    let reasons: Vec<_> = lines
+        .iter()
+        .map(|line| line.unresolved.as_deref())
+        .collect();
+    assert_eq!(reasons, [Some("overflow"); 2]);
+    assert_agree(vec![log, snapshot], &[]);
 }

@@ -1,14 +1,22 @@
 //! Random traces: few clocks, small numbers, so that ties, backward steps and choices between
 //! near snapshots are frequent; and now and then a number that does not fit.
 
-use crate::encode::{ClockSnapshot, Packet, Reading};
+use crate::encode::{
+    Bundle, ClockSnapshot, CompactSwitch, CompactWaking, CpuIdle, FtraceEvent, Packet, Reading,
+    SchedSwitch, TaskRename,
+};
 use proptest::collection::vec;
 use proptest::option::weighted;
 use proptest::prelude::*;
 use std::fmt;
 
 /// Builtin, sequence-scoped and global clocks.
-pub const CLOCKS: [u32; 9] = [1, 3, 6, 10, 64, 65, 127, 128, 0x8000_0001];
+pub const CLOCKS: [u32; 10] = [1, 3, 6, 10, 64, 65, 127, 128, 0x8000_0001, 5];
+
+/// Places in `CLOCKS`.
+const BOOTTIME: usize = 2;
+const OF_SEQUENCE: usize = 4;
+const MONOTONIC_RAW: usize = 9;
 
 /// A trace and the readings to ask about.
 #[derive(Clone)]
@@ -79,7 +87,31 @@ fn write_packet(f: &mut fmt::Formatter<'_>, packet: &Packet) -> fmt::Result {
         }
         write!(f, " }}")?;
     }
+    if let Some(bundle) = &packet.ftrace_events {
+        write_bundle(f, bundle)?;
+    }
+    if let Some(timestamps) = &packet.android_log {
+        write!(f, " log{timestamps:?}")?;
+    }
     Ok(())
+}
+
+fn write_bundle(f: &mut fmt::Formatter<'_>, bundle: &Bundle) -> fmt::Result {
+    write!(f, " bundle{{ cpu={:?} clock={:?}", bundle.cpu, bundle.clock)?;
+    if bundle.ftrace_timestamp.is_some() || bundle.boot_timestamp.is_some() {
+        let pair = (bundle.ftrace_timestamp, bundle.boot_timestamp);
+        write!(f, " pair={pair:?}")?;
+    }
+    for switch in &bundle.switches {
+        write!(f, "\n      {switch:?}")?;
+    }
+    for waking in &bundle.wakings {
+        write!(f, "\n      {waking:?}")?;
+    }
+    for event in &bundle.events {
+        write!(f, "\n      {event:?}")?;
+    }
+    write!(f, " }}")
 }
 
 /// What is the same in all of a trace.
@@ -121,6 +153,48 @@ enum RawPayload {
         timestamped: bool,
     },
     Event(Option<(u32, Vec<u8>)>),
+    Bundle(RawBundle),
+    Log(Vec<RawTime>),
+}
+
+impl RawPayload {
+    /// Whether it may be a snapshot.
+    fn is_snapshot(&self) -> bool {
+        match self {
+            RawPayload::Snapshot { .. } => true,
+            RawPayload::Bundle(bundle) => bundle.pair.iter().all(Option::is_some),
+            _ => false,
+        }
+    }
+}
+
+/// The time of something inside a packet.
+#[derive(Clone, Copy, Debug)]
+struct RawTime {
+    timestamp: Option<u64>,
+    huge: Option<u64>,
+}
+
+impl RawTime {
+    fn build(self, world: &World, first: u64) -> Option<u64> {
+        let timestamp = self.timestamp? + first;
+        Some(self.huge.filter(|_| world.huge).unwrap_or(timestamp))
+    }
+}
+
+#[derive(Clone, Debug)]
+struct RawBundle {
+    cpu: Option<u32>,
+    clock: Option<i32>,
+    /// of the bundle's clock and of BOOTTIME
+    pair: [Option<RawReading>; 2],
+    /// whether the pair has the ftrace_timestamp of the one before it in the trace
+    again: bool,
+    /// from when on there are events
+    first: u64,
+    switches: Vec<(RawTime, CompactSwitch)>,
+    wakings: Vec<(RawTime, CompactWaking)>,
+    events: Vec<(RawTime, FtraceEvent)>,
 }
 
 #[derive(Clone, Debug)]
@@ -145,14 +219,25 @@ pub fn case(snapshots_first: bool) -> impl Strategy<Value = Case> {
     let packets = vec(raw_packet(), 1..28);
     (world(), packets, vec(probe(), 6)).prop_map(move |(world, mut raw, probes)| {
         if snapshots_first {
-            raw.sort_by_key(|p| !matches!(p.payload, RawPayload::Snapshot { .. }));
+            for packet in &mut raw {
+                // What has a pair is a snapshot, and nothing else.
+                if let RawPayload::Bundle(bundle) = &mut packet.payload
+                    && bundle.pair.iter().all(Option::is_some)
+                {
+                    packet.timestamp = None;
+                    bundle.switches.clear();
+                    bundle.wakings.clear();
+                    bundle.events.clear();
+                }
+            }
+            raw.sort_by_key(|p| !p.payload.is_snapshot());
         }
-        let mut now = 0;
+        let (mut now, mut last_pair) = (0, None);
         let packets = raw
             .iter()
             .map(|packet| {
                 now += packet.elapsed;
-                build(&world, packet, now)
+                build(&world, packet, now, &mut last_pair)
             })
             .collect();
         Case { packets, probes }
@@ -179,15 +264,18 @@ fn world() -> impl Strategy<Value = World> {
                 mut units,
                 incremental,
                 (leads, steps_back),
-                sets,
+                mut sets,
                 faulty,
                 huge,
                 primaries,
                 machines,
             )| {
                 if !faulty {
-                    units[2] = 1; // BOOTTIME, or else no snapshot with it is accepted
+                    units[BOOTTIME] = 1; // or else no snapshot with it is accepted
                 }
+                // The clocks of a bundle's pair are in other snapshots, too.
+                sets.push(vec![BOOTTIME, MONOTONIC_RAW]);
+                sets.push(vec![BOOTTIME, OF_SEQUENCE]);
                 World {
                     units,
                     incremental,
@@ -268,14 +356,19 @@ fn raw_payload() -> impl Strategy<Value = RawPayload> {
     );
     let primaries = [1, 3, 6, 10, 128, 0, -1, 70];
     let snapshot = (
-        weighted(0.7, 0..3_usize),
+        weighted(
+            0.7,
+            prop_oneof![6 => 0..3_usize, 2 => Just(3), 1 => Just(4)],
+        ),
         prop_oneof![1 => Just(vec![]), 20 => vec(raw_reading(), 3)],
         weighted(0.3, prop::sample::select(primaries.to_vec())),
         prop::bool::weighted(0.4),
     );
     prop_oneof![
-        event.prop_map(RawPayload::Event),
-        snapshot.prop_map(
+        3 => event.prop_map(RawPayload::Event),
+        3 => raw_bundle().prop_map(RawPayload::Bundle),
+        1 => vec(raw_time(), 0..4).prop_map(RawPayload::Log),
+        4 => snapshot.prop_map(
             |(set, readings, primary, timestamped)| RawPayload::Snapshot {
                 set,
                 readings,
@@ -284,6 +377,97 @@ fn raw_payload() -> impl Strategy<Value = RawPayload> {
             }
         ),
     ]
+}
+
+fn raw_bundle() -> impl Strategy<Value = RawBundle> {
+    // 9 is a clock that is not known yet.
+    let clocks = [0, 1, 2, 2, 2, 3, 4, 4, 4, 4, 9];
+    (
+        weighted(0.95, 0..2_u32),
+        weighted(0.9, prop::sample::select(clocks.to_vec())),
+        [weighted(0.7, raw_reading()), weighted(0.85, raw_reading())],
+        prop::bool::weighted(0.2),
+        prop_oneof![1 => Just(0), 9 => 0..120_u64],
+        vec((raw_time(), switch()), 0..3),
+        vec((raw_time(), waking()), 0..3),
+        vec((raw_time(), full()), 0..4),
+    )
+        .prop_map(
+            |(cpu, clock, pair, again, first, switches, wakings, events)| RawBundle {
+                cpu,
+                clock,
+                pair,
+                again,
+                first,
+                switches,
+                wakings,
+                events,
+            },
+        )
+}
+
+fn raw_time() -> impl Strategy<Value = RawTime> {
+    (weighted(0.9, 0..6_u64), weighted(0.2, huge()))
+        .prop_map(|(timestamp, huge)| RawTime { timestamp, huge })
+}
+
+fn switch() -> impl Strategy<Value = CompactSwitch> {
+    let numbers = (-1..3_i64, 0..3_i32, -1..2_i32);
+    (numbers, comm()).prop_map(
+        |((prev_state, next_pid, next_prio), next_comm)| CompactSwitch {
+            timestamp: 0,
+            prev_state,
+            next_pid,
+            next_prio,
+            next_comm,
+        },
+    )
+}
+
+fn waking() -> impl Strategy<Value = CompactWaking> {
+    let numbers = (0..3_i32, 0..2_i32, 0..3_i32);
+    (numbers, comm()).prop_map(|((pid, target_cpu, prio), comm)| CompactWaking {
+        timestamp: 0,
+        pid,
+        target_cpu,
+        prio,
+        comm,
+    })
+}
+
+fn full() -> impl Strategy<Value = FtraceEvent> {
+    let idle = weighted(0.5, 0..3_u32).prop_map(|state| FtraceEvent {
+        cpu_idle: Some(CpuIdle { state }),
+        ..FtraceEvent::default()
+    });
+    let switch = (
+        weighted(0.8, comm()),
+        weighted(0.8, 0..3_i32),
+        weighted(0.8, 0..3_i32),
+    )
+        .prop_map(|(next_comm, next_pid, next_prio)| FtraceEvent {
+            sched_switch: Some(SchedSwitch {
+                next_comm,
+                next_pid,
+                next_prio,
+            }),
+            ..FtraceEvent::default()
+        });
+    let rename = (weighted(0.8, 0..3_i32), "[xyz]").prop_map(|(pid, newcomm)| FtraceEvent {
+        task_rename: Some(TaskRename { pid, newcomm }),
+        ..FtraceEvent::default()
+    });
+    let kinds = prop_oneof![
+        1 => Just(FtraceEvent::default()),
+        4 => idle,
+        4 => switch,
+        4 => rename,
+    ];
+    (kinds, weighted(0.8, 0..3_u32)).prop_map(|(event, tid)| FtraceEvent { tid, ..event })
+}
+
+fn comm() -> impl Strategy<Value = String> {
+    prop::sample::select(vec!["", "a", "b", "c"]).prop_map(str::to_owned)
 }
 
 fn raw_reading() -> impl Strategy<Value = RawReading> {
@@ -322,7 +506,8 @@ fn probe() -> impl Strategy<Value = i64> {
     prop_oneof![20 => -20..160_i64, 1 => huge().prop_map(u64::cast_signed)]
 }
 
-fn build(world: &World, raw: &RawPacket, now: i64) -> Packet {
+/// `last_pair` is the ftrace_timestamp of the pair before.
+fn build(world: &World, raw: &RawPacket, now: i64, last_pair: &mut Option<i64>) -> Packet {
     let mut packet = Packet {
         timestamp: raw.timestamp,
         timestamp_clock_id: raw.clock,
@@ -335,14 +520,20 @@ fn build(world: &World, raw: &RawPacket, now: i64) -> Packet {
         machine_id: if world.machines { raw.machine } else { 0 },
         uid: raw.ids.0,
         pid: raw.ids.1,
-        payload: None,
-        clock_snapshot: None,
+        ..Packet::default()
     };
     if let (true, true, Some(huge)) = (world.huge, packet.timestamp.is_some(), raw.huge) {
         packet.timestamp = Some(huge);
     }
     match &raw.payload {
         RawPayload::Event(payload) => packet.payload = payload.clone(),
+        RawPayload::Log(times) => {
+            let timestamps = times.iter().map(|time| time.build(world, 40));
+            packet.android_log = Some(timestamps.collect());
+        }
+        RawPayload::Bundle(raw) => {
+            packet.ftrace_events = Some(bundle(world, raw, now, last_pair));
+        }
         RawPayload::Snapshot {
             set,
             readings,
@@ -364,6 +555,70 @@ fn build(world: &World, raw: &RawPacket, now: i64) -> Packet {
         }
     }
     packet
+}
+
+fn bundle(world: &World, raw: &RawBundle, now: i64, last_pair: &mut Option<i64>) -> Bundle {
+    let clock = match raw.clock {
+        Some(2 | 3) => OF_SEQUENCE,
+        Some(4) => MONOTONIC_RAW,
+        _ => BOOTTIME,
+    };
+    let [mut ftrace_timestamp, boot_timestamp] = [(0, clock), (1, BOOTTIME)].map(|(n, clock)| {
+        let raw = raw.pair[n].as_ref()?;
+        let least = if world.steps_back[clock] { -12 } else { 0 };
+        let value = now + world.leads[clock] + raw.jitter.max(least);
+        let huge = raw.huge.filter(|_| world.huge).map(u64::cast_signed);
+        // Only a pair that breaks a rule is negative.
+        let least = if world.faulty { i64::MIN } else { 0 };
+        Some(huge.unwrap_or(value.max(least)))
+    });
+    if raw.again && last_pair.is_some() && ftrace_timestamp.is_some() {
+        ftrace_timestamp = *last_pair;
+    }
+    if let (Some(timestamp), Some(_)) = (ftrace_timestamp, boot_timestamp) {
+        *last_pair = Some(timestamp);
+    }
+
+    let mut switches: Vec<CompactSwitch> = Vec::new();
+    for (time, switch) in &raw.switches {
+        switches.push(CompactSwitch {
+            timestamp: time.build(world, raw.first).unwrap_or(0),
+            ..switch.clone()
+        });
+    }
+    let mut wakings: Vec<CompactWaking> = Vec::new();
+    for (time, waking) in &raw.wakings {
+        wakings.push(CompactWaking {
+            timestamp: time.build(world, raw.first).unwrap_or(0),
+            ..waking.clone()
+        });
+    }
+    switches.sort_by_key(|switch| switch.timestamp);
+    wakings.sort_by_key(|waking| waking.timestamp);
+    // In the order of time, as a CPU's buffer holds them; but some have no time.
+    let mut times: Vec<u64> = raw
+        .events
+        .iter()
+        .filter_map(|(time, _)| time.build(world, raw.first))
+        .collect();
+    times.sort_unstable();
+    let mut times = times.into_iter();
+    let mut events: Vec<FtraceEvent> = Vec::new();
+    for (time, event) in &raw.events {
+        events.push(FtraceEvent {
+            timestamp: time.timestamp.and_then(|_| times.next()),
+            ..event.clone()
+        });
+    }
+    Bundle {
+        cpu: raw.cpu,
+        clock: raw.clock,
+        ftrace_timestamp,
+        boot_timestamp,
+        events,
+        switches,
+        wakings,
+    }
 }
 
 fn snapshot(

@@ -478,7 +478,10 @@ fn running(history: &[Sched], machine: u32, cpu: Option<u32>) -> Option<Thread> 
 }
 
 /// What an event is, given the thread that was running: its thread, its name, its arguments.
-fn told(event: &Recorded<'_>, prev: Option<&Thread>) -> (Option<i64>, Option<String>, Option<Json>) {
+fn told(
+    event: &Recorded<'_>,
+    prev: Option<&Thread>,
+) -> (Option<i64>, Option<String>, Option<Json>) {
     let tid = prev.map(|prev| i64::from(prev.pid));
     let (tid, name, args) = match event {
         Recorded::Switch(s) => {
@@ -508,7 +511,10 @@ fn told(event: &Recorded<'_>, prev: Option<&Thread>) -> (Option<i64>, Option<Str
             let tid = event.tid.map(i64::from);
             let (name, fields) = if let Some(switch) = &event.sched_switch {
                 let fields = vec![
-                    ("next_comm", switch.next_comm.as_ref().map(|comm| json!(comm))),
+                    (
+                        "next_comm",
+                        switch.next_comm.as_ref().map(|comm| json!(comm)),
+                    ),
                     ("next_pid", switch.next_pid.map(|pid| json!(pid))),
                     ("next_prio", switch.next_prio.map(|prio| json!(prio))),
                 ];
@@ -520,7 +526,10 @@ fn told(event: &Recorded<'_>, prev: Option<&Thread>) -> (Option<i64>, Option<Str
                 ];
                 ("task_rename", fields)
             } else if let Some(idle) = &event.cpu_idle {
-                ("cpu_idle", vec![("state", idle.state.map(|state| json!(state)))])
+                (
+                    "cpu_idle",
+                    vec![("state", idle.state.map(|state| json!(state)))],
+                )
             } else {
                 return (tid, None, None);
             };
@@ -558,7 +567,11 @@ fn follow(event: &Recorded<'_>, machine: u32, cpu: Option<u32>) -> Option<Sched>
                 return Some(Sched::Switch(machine, cpu, next));
             }
             let rename = event.task_rename.as_ref()?;
-            Some(Sched::Rename(machine, rename.pid.unwrap_or(0), rename.newcomm.clone()))
+            Some(Sched::Rename(
+                machine,
+                rename.pid.unwrap_or(0),
+                rename.newcomm.clone(),
+            ))
         }
     }
 }
@@ -671,7 +684,7 @@ pub fn import(trace: &[Packet]) -> Imported {
     let mut snapshots: Vec<Snapshot> = Vec::new();
     let mut event_rows: Vec<EventRow> = Vec::new();
     let mut log_rows: Vec<LogRow> = Vec::new();
-    let mut resets: Vec<Event> = Vec::new();
+    let mut ticked: Vec<Event> = Vec::new();
     let mut history: Vec<Sched> = Vec::new();
     // the machine and the ftrace_timestamp of each pair
     let mut pairs: Vec<(u32, i64)> = Vec::new();
@@ -734,7 +747,7 @@ pub fn import(trace: &[Packet]) -> Imported {
             } else {
                 trace_time = new_trace_time;
                 for r in &new.readings {
-                    resets.push(Event::Reset(r.clock, r.ticks)); // V5
+                    ticked.push(Event::Reset(r.clock, r.ticks)); // V5
                 }
                 reading_rows.extend(snapshot_rows(&new, snapshots.len(), row.id));
                 snapshots.push(new);
@@ -756,7 +769,7 @@ pub fn import(trace: &[Packet]) -> Imported {
             if let (Some(timestamp), Some(id)) = (packet.timestamp, id) {
                 let clock = Clock::new(id, packet.seq, packet.machine_id);
                 let base = if is_incremental(&snapshots, clock) {
-                    accumulated(&resets, clock).unwrap()
+                    accumulated(&ticked, clock).unwrap()
                 } else {
                     0
                 };
@@ -870,8 +883,8 @@ pub fn import(trace: &[Packet]) -> Imported {
             let clock = Clock::new(id, packet.seq, packet.machine_id);
             let known = clocks(&snapshots).contains(&clock);
             let reading = if is_incremental(&snapshots, clock) {
-                resets.push(Event::Delta(clock, timestamp)); // V5
-                accumulated(&resets, clock).unwrap()
+                ticked.push(Event::Delta(clock, timestamp)); // V5
+                accumulated(&ticked, clock).unwrap()
             } else {
                 timestamp.into()
             };

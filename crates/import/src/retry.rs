@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use rusqlite::{Connection, Row, params};
-use timebase_resolver::{Clock, ClockId, MachineId, Reading, SeqId, Unresolved};
+use timebase_resolver::{Clock, ClockId, MachineId, Reading, SeqId, Source, Unresolved};
 
 use crate::clocks::Clocks;
 use crate::decoder::Decoder;
@@ -137,7 +137,7 @@ fn snapshots(conn: &Connection, decoder: &mut Decoder) -> rusqlite::Result<()> {
     // A snapshot has times for all of its readings or for none (rule N6).
     let mut select = conn.prepare(
         "SELECT machine_id, clock_id, seq_id, clock_value, unit_multiplier_ns, is_incremental, \
-                id, packet_id, snapshot_id \
+                id, packet_id, snapshot_id, source \
          FROM clock_snapshot WHERE snapshot_id = \
            (SELECT min(snapshot_id) FROM clock_snapshot WHERE ts IS NULL AND snapshot_id > ?1) \
          ORDER BY id",
@@ -154,7 +154,7 @@ fn snapshots(conn: &Connection, decoder: &mut Decoder) -> rusqlite::Result<()> {
     loop {
         let mut readings = Vec::new();
         let mut ids: Vec<i64> = Vec::new();
-        let mut packet_id = 0i64;
+        let (mut packet_id, mut source) = (0i64, 0i64);
         let mut rows = select.query([last])?;
         while let Some(row) = rows.next()? {
             readings.push(Reading {
@@ -166,6 +166,7 @@ fn snapshots(conn: &Connection, decoder: &mut Decoder) -> rusqlite::Result<()> {
             ids.push(row.get(6)?);
             packet_id = row.get(7)?;
             last = row.get(8)?;
+            source = row.get(9)?;
         }
         drop(rows);
         if ids.is_empty() {
@@ -174,6 +175,10 @@ fn snapshots(conn: &Connection, decoder: &mut Decoder) -> rusqlite::Result<()> {
         let (readings, unresolved) = decoder.clocks.place_readings(readings);
         for (id, (_, ts)) in ids.iter().zip(&readings) {
             set_reading.execute(params![id, ts])?;
+        }
+        // A pair of rule I1 says nothing of its packet (rule D3).
+        if Source::from_number(source) == Some(Source::Bundle) {
+            continue;
         }
         let ts = readings.first().and_then(|&(_, ts)| ts);
         let reason = unresolved

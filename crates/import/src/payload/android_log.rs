@@ -180,16 +180,17 @@ fn shortest(value: f32) -> Value {
 fn finish(conn: &Connection, decoder: &mut Decoder) -> rusqlite::Result<Events> {
     let lines = decoder.states.take::<Lines>();
     let mut select = conn.prepare(
-        "SELECT l.id, l.timestamp, l.unresolved, p.machine_id \
+        "SELECT l.id, iif(typeof(l.timestamp) = 'integer', l.timestamp, NULL), l.unresolved, \
+                p.machine_id \
          FROM android_logs AS l JOIN packet AS p ON p.id = l.packet_id \
-         WHERE l.id > ?1 AND l.unresolved IS NOT NULL AND typeof(l.timestamp) = 'integer' \
+         WHERE l.id > ?1 AND l.unresolved IS NOT NULL \
          ORDER BY l.id LIMIT 4096",
     )?;
     let mut update =
         conn.prepare("UPDATE android_logs SET ts = ?2, unresolved = ?3 WHERE id = ?1")?;
     let mut last = -1i64;
     loop {
-        let waiting: Vec<(i64, i64, String, u32)> = select
+        let waiting: Vec<(i64, Option<i64>, String, u32)> = select
             .query_map([last], |row| {
                 Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
             })?
@@ -202,9 +203,13 @@ fn finish(conn: &Connection, decoder: &mut Decoder) -> rusqlite::Result<Events> 
             }
             let clock = realtime(*machine);
             let unit = decoder.clocks.unit(clock);
-            let placed = decoder
-                .clocks
-                .place_event(clock, unit, timestamp.unsigned_abs());
+            let placed = match timestamp {
+                Some(ticks) => {
+                    let ticks = ticks.unsigned_abs();
+                    decoder.clocks.place_event(clock, unit, ticks)
+                }
+                None => Err(decoder.clocks.overflow(clock)),
+            };
             update.execute(params![id, placed.ok(), placed.err().map(Unresolved::code)])?;
         }
     }

@@ -184,9 +184,10 @@ fn import_bundle(
     if let (Some(clock), Some(pair)) = (clock, bundle.pair)
         && bundle.clock != FtraceClock::Boottime
         && !clock.lacks_sequence()
-        && state.last_pair.insert(machine, pair.0) != Some(pair.0)
+        && state.last_pair.get(&machine) != Some(&pair.0)
+        && add_pair(decoder, packet, clock, pair)
     {
-        add_pair(decoder, packet, clock, pair);
+        state.last_pair.insert(machine, pair.0);
     }
     if decoder.keep_events {
         let cpu = (machine, bundle.cpu.unwrap_or(u32::MAX));
@@ -233,10 +234,11 @@ fn clock_of(packet: &Packet<'_>, clock: FtraceClock) -> Option<Clock> {
     Some(Clock::new(MachineId(packet.header.machine_id), id, seq))
 }
 
-/// The bundle's pair is a snapshot.
-fn add_pair(decoder: &mut Decoder, packet: &Packet<'_>, clock: Clock, pair: (i64, i64)) {
+/// The bundle's pair is a snapshot, unless it is rejected (rule N1).
+fn add_pair(decoder: &mut Decoder, packet: &Packet<'_>, clock: Clock, pair: (i64, i64)) -> bool {
     match decoder.clocks.add_pair(clock, pair.0, pair.1) {
         Ok(accepted) => {
+            decoder.counters.snapshots_to_retry += u64::from(accepted.ts.is_none());
             for (reading, ts) in accepted.readings {
                 decoder.batch.readings.push(ReadingRow {
                     ts,
@@ -247,11 +249,13 @@ fn add_pair(decoder: &mut Decoder, packet: &Packet<'_>, clock: Clock, pair: (i64
                     reading,
                 });
             }
+            true
         }
         Err(rejected) => {
             decoder.counters.snapshots_rejected += 1;
             let message = format!("the bundle's pair of clocks was rejected: {rejected}");
             decoder.log(Severity::Warning, rejected.code(), packet, message);
+            false
         }
     }
 }
