@@ -504,6 +504,23 @@ fn i1_an_event_that_describes_itself_has_its_names_in_later_bundles_too() {
     );
 }
 
+/// The events are alike to the byte; what they mean is their machine's to say.
+#[test]
+fn i1_an_event_that_describes_itself_does_so_for_its_machine() {
+    let trace = Imported::new("ftrace-machines.pftrace", &[]);
+    let events = trace.rows("SELECT packet_id, name, args FROM ftrace_event ORDER BY packet_id");
+    let host = r#"{"irq":5,"mask":6,"label":"x"}"#;
+    assert_eq!(
+        events,
+        [
+            ["1", "65536", r#"{"1":5,"2":6,"3":"eA=="}"#],
+            ["2", "vendor_poke", host],
+            ["3", "guest_exit", r#"{"reason":5,"2":6,"3":"eA=="}"#],
+            ["4", "vendor_poke", host],
+        ]
+    );
+}
+
 #[test]
 fn i1_f7_an_event_that_cannot_be_read_is_kept_and_its_bundle_too() {
     let trace = Imported::new("ftrace-clocks.pftrace", &[]);

@@ -239,6 +239,30 @@ def vendor_poke(timestamp, irq, mask, label):
     return unknown(timestamp, VENDOR_POKE, body)
 
 
+def machines_trace():
+    """Two machines that describe different kinds of events under one number.
+
+    The first event comes before its description.
+    """
+    message = DescriptorProto(name="guest_exit")
+    message.field.add(
+        name="reason",
+        number=1,
+        type=FieldDescriptorProto.TYPE_INT64,
+        label=FieldDescriptorProto.LABEL_OPTIONAL,
+    )
+    guest = dict(field_id=VENDOR_POKE, event_descriptor=message.SerializeToString(deterministic=True))
+    event = vendor_poke(100, 5, 6, "x")
+    on_guest = bundle(2, event, cpu=0, generic_event_descriptors=[guest]) + field(98, 7)
+    return trace(
+        snapshot(BOOTTIME=100, MONOTONIC=100),
+        bundle(2, event, cpu=0),
+        bundle(2, event, cpu=0, generic_event_descriptors=[vendor_poke_descriptor()]),
+        on_guest,
+        bundle(2, event, cpu=0),
+    )
+
+
 def ftrace_clock_trace():
     clock = FtraceClock
     no_time = b"\x08\xff"  # the varint of its timestamp does not end
@@ -555,6 +579,7 @@ def files():
         "logs.pftrace": log_trace(),
         "logs-dst.pftrace": dst_log_trace(),
         "ftrace-clocks.pftrace": ftrace_clock_trace(),
+        "ftrace-machines.pftrace": machines_trace(),
         "extension.pftrace": extension_trace(plain),
         "extension-gzip.pftrace": extension_trace(gzipped),
         "extension-undescribed.pftrace": extension_trace(),

@@ -69,6 +69,8 @@ pub(crate) struct Decoder {
     pub states: States,
     /// The schema, with what the trace adds to it; read when it is needed.
     pool: Option<Pool>,
+    /// How often the trace has added to the schema.
+    pub schema_changes: u64,
     /// Whether the events inside of packets are wanted.
     pub keep_events: bool,
     keep_data: bool,
@@ -84,6 +86,7 @@ impl Decoder {
             batch: Batch::default(),
             states: States::default(),
             pool,
+            schema_changes: 0,
             keep_events,
             keep_data,
         }

@@ -34,6 +34,7 @@ fn import(decoder: &mut Decoder, packet: &Packet<'_>) -> Result<Placement, Halt>
         });
         match used {
             Ok(set) => {
+                decoder.schema_changes += 1;
                 let (source, data) = (decoder.batch.text("trace"), decoder.batch.blob(&set));
                 let packet_id = Cell::from(packet.id as i64);
                 let row = [source, packet_id, data];

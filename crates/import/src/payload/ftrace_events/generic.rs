@@ -1,0 +1,38 @@
+//! A `GenericFtraceEvent`: an event of a kind that no schema knows, with its
+//! name and the names of its arguments.
+
+use serde_json::{Map, Value as Json};
+use timebase_wire::field::{Fields, Malformed, Value};
+
+/// The name and the arguments of a `GenericFtraceEvent`, which tells its own.
+pub(super) fn read(message: &[u8]) -> Result<(String, Json), Malformed> {
+    let mut name = String::new();
+    let mut args = Map::new();
+    let mut fields = Fields::new(message);
+    while let Some((number, value)) = fields.next()? {
+        match (number, value) {
+            (1, Value::Bytes(text)) => name = String::from_utf8_lossy(text).into_owned(),
+            (2, Value::Bytes(field)) => {
+                let (name, value) = argument(field)?;
+                args.insert(name, value);
+            }
+            _ => {}
+        }
+    }
+    Ok((name, Json::Object(args)))
+}
+
+fn argument(message: &[u8]) -> Result<(String, Json), Malformed> {
+    let (mut name, mut json) = (String::new(), Json::Null);
+    let mut fields = Fields::new(message);
+    while let Some((number, value)) = fields.next()? {
+        match (number, value) {
+            (1, Value::Bytes(text)) => name = String::from_utf8_lossy(text).into_owned(),
+            (3, Value::Bytes(text)) => json = String::from_utf8_lossy(text).into(),
+            (4, Value::Varint(value)) => json = (value as i64).into(),
+            (5, Value::Varint(value)) => json = value.into(),
+            _ => {}
+        }
+    }
+    Ok((name, json))
+}
