@@ -504,6 +504,28 @@ fn i1_an_event_that_describes_itself_has_its_names_in_later_bundles_too() {
     );
 }
 
+#[test]
+fn i1_what_is_left_of_damaged_compact_events_is_kept_and_told() {
+    let trace = Imported::new("ftrace-damaged.pftrace", &[]);
+    assert_eq!(
+        trace.rows("SELECT ts, args FROM ftrace_event"),
+        [[
+            "110",
+            r#"{"prev_comm":"init","prev_pid":1,"prev_prio":120,"prev_state":1,"next_pid":2,"next_prio":120}"#
+        ]]
+    );
+    assert_eq!(
+        trace.rows("SELECT severity, code, packet_id, message FROM import_log"),
+        [[
+            "error",
+            "compact_sched_damaged",
+            "1",
+            "the compact scheduler events are damaged: 1 lack values and are left out, 1 lack the \
+             thread's name"
+        ]]
+    );
+}
+
 /// The events are alike to the byte; what they mean is their machine's to say.
 #[test]
 fn i1_an_event_that_describes_itself_does_so_for_its_machine() {

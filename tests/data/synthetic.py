@@ -263,6 +263,21 @@ def machines_trace():
     )
 
 
+def damaged_columns_trace():
+    """Compact events of which one lacks a value, and one names a thread that is not there."""
+    body = FtraceEventBundle(cpu=0)
+    columns = body.compact_sched
+    columns.intern_table.append("init")
+    columns.switch_timestamp.extend([100, 10, 10])
+    columns.switch_prev_state.extend([0, 1, 0])
+    columns.switch_next_pid.extend([1, 2])
+    columns.switch_next_prio.extend([120, 120, 120])
+    columns.switch_next_comm_index.extend([0, 7, 0])
+    packet = TracePacket(trusted_packet_sequence_id=2)
+    packet.ftrace_events.CopyFrom(body)
+    return trace(snapshot(BOOTTIME=100, MONOTONIC=100), packet)
+
+
 def ftrace_clock_trace():
     clock = FtraceClock
     no_time = b"\x08\xff"  # the varint of its timestamp does not end
@@ -580,6 +595,7 @@ def files():
         "logs-dst.pftrace": dst_log_trace(),
         "ftrace-clocks.pftrace": ftrace_clock_trace(),
         "ftrace-machines.pftrace": machines_trace(),
+        "ftrace-damaged.pftrace": damaged_columns_trace(),
         "extension.pftrace": extension_trace(plain),
         "extension-gzip.pftrace": extension_trace(gzipped),
         "extension-undescribed.pftrace": extension_trace(),

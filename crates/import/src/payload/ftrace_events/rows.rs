@@ -392,7 +392,8 @@ impl Import<'_, '_> {
         let cut = (switches - columns.switches()) + (wakings - columns.wakings());
         if cut > 0 || self.nameless > 0 {
             let message = format!(
-                "the compact scheduler events are damaged: {cut} lack values and are left out, {}                  lack the thread's name",
+                "the compact scheduler events are damaged: {cut} lack values and are left out, {} \
+                 lack the thread's name",
                 self.nameless
             );
             decoder.log(Severity::Error, "compact_sched_damaged", packet, message);

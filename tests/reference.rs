@@ -1,0 +1,620 @@
+//! docs/reference.md and docs/plain-sql.md: their examples, run as they stand,
+//! and whether the reference names all there is.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use rusqlite::fallible_iterator::FallibleIterator;
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, Statement};
+use tempfile::TempDir;
+use timebase_resolver::Unresolved;
+
+#[path = "support/encode.rs"]
+#[allow(dead_code)]
+mod encode;
+
+use encode::{ClockSnapshot, Packet, Reading};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_timebase");
+
+/// Rule V7.
+const REASONS: [&str; 8] = [
+    "unknown_clock",
+    "no_path",
+    "non_monotonic",
+    "no_target",
+    "overflow",
+    "incremental_state_lost",
+    "no_sequence_id",
+    "no_base",
+];
+
+fn repository() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn page(name: &str) -> String {
+    let text = fs::read_to_string(repository().join("docs").join(name)).unwrap();
+    text.replace("\r\n", "\n")
+}
+
+/// Statements, and what is shown below them.
+#[derive(Debug)]
+struct Example {
+    /// The heading that it is below.
+    section: String,
+    trace: PathBuf,
+    sql: String,
+    output: String,
+}
+
+/// A fenced block of SQL whose first line is a comment with a trace; the next
+/// block is its output.
+fn examples(page: &str) -> Vec<Example> {
+    let mut examples: Vec<Example> = Vec::new();
+    let mut section = String::new();
+    let mut lines = page.lines();
+    let mut awaits_output = false;
+    while let Some(line) = lines.next() {
+        if line.starts_with('#') {
+            section = line.trim_start_matches('#').trim().replace('`', "");
+        }
+        let Some(language) = line.strip_prefix("```") else {
+            continue;
+        };
+        let block: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
+        match language {
+            "sql" => {
+                assert!(!awaits_output, "{section}: a block without its output");
+                let trace = block[0].strip_prefix("-- ").unwrap();
+                awaits_output = true;
+                examples.push(Example {
+                    section: section.clone(),
+                    trace: repository().join(trace),
+                    sql: block[1..].join("\n"),
+                    output: String::new(),
+                });
+            }
+            "text" => {
+                assert!(awaits_output, "{section}: an output without its block");
+                awaits_output = false;
+                examples.last_mut().unwrap().output = block.join("\n");
+            }
+            other => assert_eq!(other, "python", "{section}"),
+        }
+    }
+    assert!(!awaits_output, "{section}: a block without its output");
+    examples
+}
+
+/// Without blanks at the ends of lines and empty lines around it all.
+fn trimmed(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+    lines.join("\n").trim_matches('\n').to_owned()
+}
+
+/// Databases of traces, each imported once.
+struct Databases {
+    place: TempDir,
+    made: BTreeMap<PathBuf, PathBuf>,
+}
+
+impl Databases {
+    fn new() -> Self {
+        Databases {
+            place: tempfile::tempdir().unwrap(),
+            made: BTreeMap::new(),
+        }
+    }
+
+    fn of(&mut self, trace: &Path) -> PathBuf {
+        let place = self.place.path();
+        let database = self.made.entry(trace.to_owned()).or_insert_with(|| {
+            let name = trace.file_name().unwrap();
+            let database = place.join(name).with_extension("db");
+            let imported = Command::new(PROGRAM)
+                .args(["import".as_ref(), trace.as_os_str(), "-o".as_ref()])
+                .arg(&database)
+                .output()
+                .unwrap();
+            assert!(imported.status.success(), "{imported:?}");
+            database
+        });
+        database.clone()
+    }
+
+    /// A copy, for statements that change it.
+    fn copy_of(&mut self, trace: &Path) -> PathBuf {
+        let copy = self.place.path().join("copy.db");
+        fs::copy(self.of(trace), &copy).unwrap();
+        copy
+    }
+}
+
+fn query(database: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(PROGRAM);
+    command.arg("query").arg(database).args(arguments);
+    command.output().unwrap()
+}
+
+/// The rows of a query of one database, as CSV has them, without the header.
+fn csv(database: &Path, sql: &str) -> Vec<String> {
+    let output = query(database, &[sql, "--format", "csv"]);
+    assert!(output.status.success(), "{sql}\n{output:?}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.lines().skip(1).map(str::to_owned).collect()
+}
+
+fn traces() -> Vec<PathBuf> {
+    let entries = fs::read_dir(repository().join("tests/data")).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    let mut traces: Vec<PathBuf> = paths
+        .filter(|path| path.extension().is_some_and(|e| e == "pftrace"))
+        .collect();
+    traces.sort();
+    assert!(traces.len() >= 11);
+    traces
+}
+
+#[test]
+fn every_example_of_the_reference_prints_what_is_shown() {
+    let mut databases = Databases::new();
+    let examples = examples(&page("reference.md"));
+    assert!(examples.len() > 40);
+    for example in examples {
+        let output = query(&databases.copy_of(&example.trace), &[&example.sql]);
+        let printed = [output.stdout, output.stderr].concat();
+        let printed = String::from_utf8(printed).unwrap();
+        assert_eq!(
+            trimmed(&printed),
+            trimmed(&example.output),
+            "{}\n{}",
+            example.section,
+            example.sql
+        );
+        let is_error = example.output.starts_with("timebase: error: ");
+        assert_eq!(!output.status.success(), is_error, "{}", example.sql);
+    }
+}
+
+/// The text below each heading of a page, up to the next.
+fn sections(page: &str) -> BTreeMap<String, String> {
+    let mut sections: BTreeMap<String, String> = BTreeMap::new();
+    let mut section = String::new();
+    let mut in_block = false;
+    for line in page.lines() {
+        in_block ^= line.starts_with("```");
+        if line.starts_with('#') && !in_block {
+            section = line.trim_start_matches('#').trim().replace('`', "");
+            assert!(!sections.contains_key(&section), "{section} comes twice");
+        }
+        let text = sections.entry(section.clone()).or_default();
+        writeln!(text, "{line}").unwrap();
+    }
+    sections
+}
+
+/// The prose and tables of a text, without its examples.
+fn without_blocks(text: &str) -> String {
+    let parts = text.split("\n```");
+    let prose = parts.enumerate().filter(|(index, _)| index % 2 == 0);
+    prose.map(|(_, text)| text).collect()
+}
+
+fn example_of<'a>(examples: &'a [Example], section: &str) -> Option<&'a Example> {
+    examples.iter().find(|example| example.section == section)
+}
+
+#[test]
+fn every_table_and_column_has_its_place_in_the_reference() {
+    let mut databases = Databases::new();
+    let conn = Connection::open(databases.of(&traces()[0])).unwrap();
+    let text = page("reference.md");
+    let (sections, examples) = (sections(&text), examples(&text));
+    let mut tables = 0;
+    for (kind, name) in pairs(
+        &conn,
+        "SELECT type, name FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%'",
+    ) {
+        if kind == "index" || kind == "trigger" {
+            assert!(
+                text.contains(&format!("`{name}`")),
+                "the {kind} {name} is missing"
+            );
+            continue;
+        }
+        tables += 1;
+        let section = sections.get(&name);
+        let section = without_blocks(section.unwrap_or_else(|| panic!("no section {name}")));
+        for (column, _) in pairs(
+            &conn,
+            &format!("SELECT name, type FROM pragma_table_xinfo('{name}')"),
+        ) {
+            assert!(
+                section.contains(&format!("`{column}`")),
+                "{name}.{column} is missing"
+            );
+        }
+        let example = example_of(&examples, &name);
+        let example = example.unwrap_or_else(|| panic!("{name} has no example"));
+        assert!(
+            example.sql.contains(&name),
+            "the example of {name} is of something else"
+        );
+    }
+    assert!(tables >= 17);
+}
+
+fn pairs(conn: &Connection, sql: &str) -> Vec<(String, String)> {
+    let mut statement = conn.prepare(sql).unwrap();
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)));
+    rows.unwrap().map(Result::unwrap).collect()
+}
+
+#[test]
+fn every_function_has_its_place_in_the_reference() {
+    let mut databases = Databases::new();
+    let database = databases.of(&traces()[0]);
+    let text = page("reference.md");
+    let (sections, examples) = (sections(&text), examples(&text));
+
+    let plain = Connection::open(&database).unwrap();
+    let mut found = BTreeSet::new();
+    for list in ["pragma_function_list", "pragma_module_list"] {
+        let sqlite_has = pairs(&plain, &format!("SELECT name, '' FROM {list}"));
+        let sqlite_has: BTreeSet<String> = sqlite_has.into_iter().map(|(name, _)| name).collect();
+        for name in csv(&database, &format!("SELECT DISTINCT name FROM {list}")) {
+            // A pragma's module is made when it is first asked for.
+            if !sqlite_has.contains(&name) && !name.starts_with("pragma_") {
+                found.insert(name);
+            }
+        }
+    }
+    assert!(found.len() >= 11, "{found:?}");
+
+    for name in &found {
+        let section = sections.get(name);
+        let section = section.unwrap_or_else(|| panic!("no section {name}"));
+        let signatures: Vec<&str> = section
+            .lines()
+            .filter(|line| line.starts_with("    ") && line.contains(&format!("{name}(")))
+            .collect();
+        assert!(!signatures.is_empty(), "{name} has no signature");
+        let of_it: Vec<&Example> = examples
+            .iter()
+            .filter(|example| example.section == *name && example.sql.contains(&format!("{name}(")))
+            .collect();
+        let (wrong, right): (Vec<&Example>, Vec<&Example>) = of_it
+            .into_iter()
+            .partition(|example| example.output.starts_with("timebase: error: "));
+        assert!(!right.is_empty(), "{name} has no example");
+        assert!(!wrong.is_empty(), "{name} has no example of a wrong use");
+
+        // As many signatures as there are.
+        let counts = csv(
+            &database,
+            &format!("SELECT DISTINCT narg FROM pragma_function_list WHERE name = '{name}'"),
+        );
+        let counts: BTreeSet<usize> = counts.iter().filter_map(|n| n.parse().ok()).collect();
+        let documented = signatures.iter().map(|line| {
+            let arguments = line.split(['(', ')']).nth(1).unwrap();
+            arguments.split(',').count()
+        });
+        let documented: BTreeSet<usize> = documented.collect();
+        if !counts.is_empty() {
+            assert_eq!(counts, documented, "{name}");
+        }
+    }
+
+    // The arguments of a table-valued function, which are hidden columns.
+    let columns = csv(
+        &database,
+        "SELECT name FROM pragma_table_xinfo('clock_path')",
+    );
+    assert_eq!(columns.len(), 14);
+    for column in columns {
+        assert!(
+            without_blocks(&sections["clock_path"]).contains(&format!("`{column}`")),
+            "clock_path.{column} is missing"
+        );
+    }
+}
+
+/// The names in the first column of the tables of a section.
+fn named(section: &str) -> BTreeSet<String> {
+    let rows = section.lines().filter_map(|line| line.strip_prefix("| `"));
+    let cells = rows.filter_map(|row| row.split(" |").next());
+    cells
+        .flat_map(|cell| cell.split(", "))
+        .map(|name| name.trim_matches('`').to_owned())
+        .collect()
+}
+
+#[test]
+fn every_reason_has_its_place_in_the_reference() {
+    let sections = sections(&page("reference.md"));
+    let named = named(&sections["Why a time is unresolved"]);
+    assert_eq!(named, REASONS.map(str::to_owned).into());
+    for reason in REASONS {
+        assert_eq!(Unresolved::from_code(reason).unwrap().code(), reason);
+    }
+}
+
+/// The first string literal after each of these beginnings in the sources of
+/// the import: what it can write, whether or not a trace here makes it.
+fn literals_after(beginnings: &[&str]) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut places = vec![
+        repository().join("crates/import/src"),
+        repository().join("crates/resolver/src/snapshot.rs"),
+    ];
+    while let Some(place) = places.pop() {
+        if place.is_dir() {
+            let entries = fs::read_dir(place).unwrap();
+            places.extend(entries.map(|entry| entry.unwrap().path()));
+            continue;
+        }
+        let source = fs::read_to_string(place).unwrap();
+        for beginning in beginnings {
+            for (_, rest) in source
+                .match_indices(beginning)
+                .map(|(at, _)| source.split_at(at + beginning.len()))
+            {
+                let call: String = rest.chars().take(80).take_while(|c| *c != ';').collect();
+                let literal = call.split('"').nth(1).unwrap_or_default();
+                let is_name = |c: char| c.is_ascii_lowercase() || c == '_';
+                if !literal.is_empty() && literal.chars().all(is_name) {
+                    found.insert(literal.to_owned());
+                }
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn every_code_of_the_log_has_its_place_in_the_reference() {
+    let named = named(&sections(&page("reference.md"))["import_log"]);
+    let mut codes = literals_after(&["code: ", "Rejected::NoClockId =>"]);
+    codes.extend(literals_after(&[
+        "Severity::Warning, ",
+        "Severity::Error, ",
+    ]));
+    codes.extend(
+        literals_after(&["{ .. } => ", "Rejected::TooMany => "])
+            .into_iter()
+            .filter(|code| code.starts_with("snapshot_")),
+    );
+    assert!(codes.len() >= 19, "{codes:?}");
+    let missing: Vec<&String> = codes.difference(&named).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+    let columns = ["id", "severity", "code", "packet_id", "offset", "message"];
+    let gone: Vec<&String> = named
+        .difference(&codes)
+        .filter(|name| !columns.contains(&name.as_str()))
+        .collect();
+    assert!(gone.is_empty(), "{gone:?}");
+}
+
+#[test]
+fn every_counter_and_fact_has_its_place_in_the_reference() {
+    let sections = sections(&page("reference.md"));
+    let with_reasons = |name: &String| match name.strip_suffix("<reason>") {
+        Some(begin) => REASONS.map(|reason| format!("{begin}{reason}")).to_vec(),
+        None => vec![name.clone()],
+    };
+    let stats: BTreeSet<String> = named(&sections["stats"])
+        .iter()
+        .flat_map(with_reasons)
+        .collect();
+    let metadata = named(&sections["metadata"]);
+    let mut databases = Databases::new();
+    for trace in traces() {
+        let database = databases.of(&trace);
+        for name in csv(&database, "SELECT name FROM stats") {
+            assert!(stats.contains(&name), "the counter {name} is missing");
+        }
+        for name in csv(&database, "SELECT name FROM metadata") {
+            assert!(metadata.contains(&name), "metadata {name} is missing");
+        }
+        for code in csv(&database, "SELECT code FROM import_log") {
+            assert!(
+                named(&sections["import_log"]).contains(&code),
+                "the code {code} is missing"
+            );
+        }
+    }
+    for name in literals_after(&["finish::stat(", "decoder.count("]) {
+        assert!(stats.contains(&name), "the counter {name} is missing");
+    }
+}
+
+#[test]
+fn every_link_of_the_pages_leads_somewhere() {
+    for name in ["reference.md", "plain-sql.md"] {
+        let text = page(name);
+        for link in text
+            .split("](")
+            .skip(1)
+            .filter_map(|rest| rest.split(')').next())
+        {
+            let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
+            let target = page(if file.is_empty() { name } else { file });
+            let anchors = sections(&target).into_keys();
+            let mut anchors = anchors.map(|title| title.to_lowercase().replace(' ', "-"));
+            assert!(
+                anchor.is_empty() || anchors.any(|title| title == anchor),
+                "{name}: {link}"
+            );
+        }
+    }
+}
+
+/// What `sqlite3 -header -column` prints.
+fn as_columns(statement: &mut Statement<'_>) -> String {
+    let names = statement.column_names();
+    let mut table: Vec<Vec<String>> = vec![names.into_iter().map(str::to_owned).collect()];
+    let count = statement.column_count();
+    let mut rows = statement.query([]).unwrap();
+    while let Some(row) = rows.next().unwrap() {
+        let values = (0..count).map(|index| match row.get_ref(index).unwrap() {
+            ValueRef::Null => String::new(),
+            ValueRef::Integer(value) => value.to_string(),
+            ValueRef::Text(text) => String::from_utf8(text.to_vec()).unwrap(),
+            other => panic!("no example shows {other:?}"),
+        });
+        table.push(values.collect());
+    }
+    if table.len() == 1 {
+        return String::new();
+    }
+    let width = |column: usize| table.iter().map(|row| row[column].chars().count()).max();
+    let widths: Vec<usize> = (0..count).filter_map(width).collect();
+    table.insert(1, widths.iter().map(|&width| "-".repeat(width)).collect());
+    let lines = table.iter().map(|row| {
+        let cells = row.iter().zip(&widths);
+        let cells: Vec<String> = cells
+            .map(|(cell, width)| format!("{cell:<width$}"))
+            .collect();
+        cells.join("  ")
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Runs statements without any function of timebase's.
+fn plain(conn: &Connection, sql: &str) -> String {
+    let mut printed = String::new();
+    let mut statements = rusqlite::Batch::new(conn, sql);
+    while let Some(mut statement) = statements.next().unwrap() {
+        if statement.column_count() == 0 {
+            statement.execute([]).unwrap();
+        } else {
+            writeln!(printed, "{}", as_columns(&mut statement)).unwrap();
+        }
+    }
+    printed
+}
+
+#[test]
+fn every_example_of_plain_sql_prints_what_is_shown() {
+    let mut databases = Databases::new();
+    let examples = examples(&page("plain-sql.md"));
+    assert!(examples.len() >= 7);
+    for example in examples {
+        let conn = Connection::open(databases.copy_of(&example.trace)).unwrap();
+        assert_eq!(
+            trimmed(&plain(&conn, &example.sql)),
+            trimmed(&example.output),
+            "{}\n{}",
+            example.section,
+            example.sql
+        );
+    }
+}
+
+/// A trace of readings that need more than the 53 bits of a float, of a clock
+/// with a unit, and of readings whose sum or product does not fit 64 bits.
+fn large_trace() -> Vec<u8> {
+    let now = 1_700_000_000_000_000_001;
+    let readings = |at: u64| {
+        [
+            (6, now + 7 * at, 1),
+            (3, 1 + 5 * at, 1),
+            (1, now + 9 * at, 1),
+            (200, 100 + at, 50),
+        ]
+        .map(|(id, timestamp, unit)| Reading {
+            id,
+            timestamp,
+            unit,
+            ..Reading::default()
+        })
+    };
+    let mut packets: Vec<Packet> = (0..5)
+        .map(|at| Packet {
+            seq: 1,
+            clock_snapshot: Some(ClockSnapshot {
+                clocks: readings(at).to_vec(),
+                primary: None,
+            }),
+            ..Packet::default()
+        })
+        .collect();
+    let used = [
+        (6, now + 2),
+        (6, now + 1_000_000_007),
+        (3, 0),
+        (3, 7),
+        (3, 1 << 62),
+        (3, (1 << 63) - 2),
+        (3, 1 << 63),
+        (200, 103),
+        (200, 1 << 60),
+        (201, 5),
+        (70, 5),
+    ];
+    packets.extend(used.map(|(clock, timestamp)| Packet {
+        timestamp: Some(timestamp),
+        timestamp_clock_id: Some(clock),
+        seq: 2,
+        payload: Some((11, Vec::new())),
+        ..Packet::default()
+    }));
+    encode::trace(&packets)
+}
+
+#[test]
+fn plain_sql_says_what_the_functions_say() {
+    let examples = examples(&page("plain-sql.md"));
+    let views = ["packet_boottime", "packet_wall_clock"].map(|view| {
+        let make = format!("CREATE TEMP VIEW {view} AS");
+        let example = examples.iter().find(|example| example.sql.contains(&make));
+        example.unwrap().sql.clone()
+    });
+    let mut databases = Databases::new();
+    let large = databases.place.path().join("large.pftrace");
+    fs::write(&large, large_trace()).unwrap();
+    let mut compared = [0; 2];
+    for trace in traces().into_iter().chain([large]) {
+        let database = databases.of(&trace);
+        let conn = Connection::open(&database).unwrap();
+        for view in &views {
+            conn.execute_batch(view).unwrap();
+        }
+        for (index, (sql, expected)) in [
+            (
+                "SELECT id, boottime FROM packet_boottime ORDER BY id",
+                "SELECT id, to_boottime(clock_id, seq_id, clock_ts, machine_id) FROM packet ORDER BY id",
+            ),
+            (
+                "SELECT id, realtime || ' ' || abs_time FROM packet_wall_clock ORDER BY id",
+                "SELECT id, to_realtime(ts) || ' ' || abs_time_str(ts) FROM packet \
+                 WHERE abs_time_str(ts) IS NOT NULL ORDER BY id",
+            ),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let mut statement = conn.prepare(sql).unwrap();
+            let rows = statement.query_map([], |row| {
+                let value = match row.get_ref(1)? {
+                    ValueRef::Null => String::new(),
+                    ValueRef::Integer(value) => value.to_string(),
+                    ValueRef::Text(text) => String::from_utf8_lossy(text).into_owned(),
+                    other => format!("{other:?}"),
+                };
+                Ok(format!("{},{value}", row.get::<_, i64>(0)?))
+            });
+            let found: Vec<String> = rows.unwrap().map(Result::unwrap).collect();
+            assert_eq!(found, csv(&database, expected), "{} {sql}", trace.display());
+            compared[index] += found.len();
+        }
+    }
+    assert!(compared[0] > 5000 && compared[1] > 4000, "{compared:?}");
+}
