@@ -73,11 +73,7 @@ use crate::writer::Writer;
 pub use error::Error;
 pub use payload::Events;
 pub use source::{FileKind, Source, file_kind};
-
-/// `PRAGMA application_id` of a database that timebase made.
-pub const APPLICATION_ID: i64 = 1_952_605_811;
-/// `PRAGMA user_version`: the layout of the tables.
-pub const SCHEMA_VERSION: i64 = 2;
+pub use timebase_resolver::sql::{APPLICATION_ID, SCHEMA_VERSION};
 
 /// How many batches may wait between the threads.
 const BATCHES: usize = 4;

@@ -73,7 +73,9 @@ impl<'a, 'c> Arguments<'a, 'c> {
 }
 
 fn shown(text: &[u8]) -> String {
-    let text = String::from_utf8_lossy(text);
+    // Four bytes a character are enough, of a text that may be of any length.
+    let start = text.get(..SHOWN.saturating_mul(4)).unwrap_or(text);
+    let text = String::from_utf8_lossy(start);
     match text.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
         None => text.into_owned(),

@@ -145,9 +145,10 @@ fn trace_packet(pool: &Pool) -> MessageId {
     pool.message(TRACE_PACKET).unwrap_or(MessageId(usize::MAX))
 }
 
-/// An error as SQL has it.
+/// An error as SQL has it. SQLite's messages end at a zero byte, and rusqlite
+/// drops one that has any.
 fn sql_error(message: String) -> Error {
-    Error::UserFunctionError(message.into())
+    Error::UserFunctionError(message.replace('\0', "\\0").into())
 }
 
 #[cfg(test)]

@@ -5,7 +5,11 @@ use rusqlite::functions::Context;
 use rusqlite::types::ValueRef;
 use rusqlite::{Error, Result};
 
+use super::sql_error;
 use crate::clock::{Clock, ClockId, MachineId, SeqId};
+
+/// How much of a wrong argument an error shows.
+const SHOWN: usize = 60;
 
 /// The arguments of one call of a function, or of a table-valued one.
 pub(super) struct Arguments<'a, 'c> {
@@ -53,15 +57,14 @@ impl<'a, 'c> Arguments<'a, 'c> {
             Some(ValueRef::Null) => "NULL".into(),
             Some(ValueRef::Integer(value)) => value.to_string(),
             Some(ValueRef::Real(value)) => format!("the real number {value}"),
-            Some(ValueRef::Text(text)) => format!("the text '{}'", String::from_utf8_lossy(text)),
+            Some(ValueRef::Text(text)) => format!("the text '{}'", shown(text)),
             Some(ValueRef::Blob(_)) => "a blob".into(),
         };
         let function = self.function;
-        let message = format!(
+        sql_error(&format!(
             "{function}(): argument {} ({name}) must be {expected}, not {got}",
             index + 1
-        );
-        Error::UserFunctionError(message.into())
+        ))
     }
 
     /// An integer; `None` if it is NULL.
@@ -75,13 +78,14 @@ impl<'a, 'c> Arguments<'a, 'c> {
 
     /// A text; `None` if it is NULL.
     pub fn text(&self, index: usize, name: &str) -> Result<Option<&str>> {
-        let text = match self.get(index) {
-            Some(ValueRef::Null) => return Ok(None),
-            Some(ValueRef::Text(text)) => std::str::from_utf8(text).ok(),
-            _ => None,
-        };
-        text.map(Some)
-            .ok_or_else(|| self.error(index, name, "a text"))
+        match self.get(index) {
+            Some(ValueRef::Null) => Ok(None),
+            Some(ValueRef::Text(text)) => match std::str::from_utf8(text) {
+                Ok(text) => Ok(Some(text)),
+                Err(_) => Err(self.error(index, name, "UTF-8")),
+            },
+            _ => Err(self.error(index, name, "a text")),
+        }
     }
 
     /// A clock by its number or its name; `None` if it is NULL.
@@ -129,5 +133,15 @@ impl<'a, 'c> Arguments<'a, 'c> {
         let clock = self.clock(0, ["clock_id", "seq_id"], machine)?;
         let ticks = self.integer(2, "ts")?;
         Ok(clock.zip(ticks))
+    }
+}
+
+fn shown(text: &[u8]) -> String {
+    // Four bytes a character are enough, of a text that may be of any length.
+    let start = text.get(..SHOWN.saturating_mul(4)).unwrap_or(text);
+    let start = String::from_utf8_lossy(start);
+    match start.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", start.get(..end).unwrap_or_default()),
+        None => start.into_owned(),
     }
 }

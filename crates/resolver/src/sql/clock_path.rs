@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::ffi::{CStr, c_int};
 use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::vtab::{
@@ -13,6 +14,7 @@ use rusqlite::{Connection, Error, Result, ffi};
 
 use super::arguments::Arguments;
 use super::session::{SharedSession, lock};
+use super::sql_error;
 use crate::clock::Clock;
 use crate::graph::Hop;
 
@@ -24,9 +26,19 @@ const DECLARATION: &CStr = c"CREATE TABLE clock_path (
   clock_id HIDDEN, seq_id HIDDEN, ts HIDDEN, to_clock_id HIDDEN, to_seq_id HIDDEN,
   machine_id HIDDEN)";
 
+/// The hidden columns, which are the arguments.
+const ARGUMENT_NAMES: [&str; ARGUMENTS] = [
+    "clock_id",
+    "seq_id",
+    "ts",
+    "to_clock_id",
+    "to_seq_id",
+    "machine_id",
+];
+
 /// The first of the hidden columns, which are the arguments.
 const FIRST_ARGUMENT: c_int = 8;
-const ARGUMENTS: c_int = 6;
+const ARGUMENTS: usize = 6;
 /// `clock_id`, `seq_id` and `ts` must be given.
 const NEEDED: c_int = 0b111;
 
@@ -68,36 +80,7 @@ unsafe impl<'vtab> VTab<'vtab> for ClockPath {
     }
 
     fn best_index(&self, info: &mut IndexInfo) -> Result<bool> {
-        let mut given = [None; ARGUMENTS as usize];
-        let mut unusable = false;
-        for (index, constraint) in info.constraints().enumerate() {
-            let equal = constraint.operator() == IndexConstraintOp::SQLITE_INDEX_CONSTRAINT_EQ;
-            let position = usize::try_from(constraint.column() - FIRST_ARGUMENT);
-            if let Some(slot) = position.ok().and_then(|position| given.get_mut(position))
-                && equal
-            {
-                unusable |= !constraint.is_usable();
-                *slot = Some(index);
-            }
-        }
-        if unusable {
-            return Ok(false);
-        }
-        let mut mask = 0;
-        let mut arguments = 0;
-        for (position, constraint) in given.iter().enumerate() {
-            if let Some(constraint) = constraint {
-                mask |= 1 << position;
-                arguments += 1;
-                let mut usage = info.constraint_usage(*constraint);
-                usage.set_argv_index(arguments);
-                usage.set_omit(true);
-            }
-        }
-        info.set_idx_num(mask);
-        info.set_estimated_cost(10.0);
-        info.set_estimated_rows(3);
-        Ok(true)
+        caught(|| plan(info))
     }
 
     fn open(&'vtab mut self) -> Result<Cursor<'vtab>> {
@@ -111,6 +94,46 @@ unsafe impl<'vtab> VTab<'vtab> for ClockPath {
             phantom: PhantomData,
         })
     }
+}
+
+/// Which arguments are given.
+fn plan(info: &mut IndexInfo) -> Result<bool> {
+    let mut given = [None; ARGUMENTS];
+    let mut unusable = false;
+    for (index, constraint) in info.constraints().enumerate() {
+        let equal = constraint.operator() == IndexConstraintOp::SQLITE_INDEX_CONSTRAINT_EQ;
+        let position = usize::try_from(constraint.column() - FIRST_ARGUMENT);
+        if let Some(slot) = position.ok().and_then(|position| given.get_mut(position))
+            && equal
+        {
+            unusable |= !constraint.is_usable();
+            *slot = Some(index);
+        }
+    }
+    if unusable {
+        return Ok(false);
+    }
+    let mut mask = 0;
+    let mut arguments = 0;
+    for (position, constraint) in given.iter().enumerate() {
+        if let Some(constraint) = constraint {
+            mask |= 1 << position;
+            arguments += 1;
+            let mut usage = info.constraint_usage(*constraint);
+            usage.set_argv_index(arguments);
+            usage.set_omit(true);
+        }
+    }
+    info.set_idx_num(mask);
+    info.set_estimated_cost(10.0);
+    info.set_estimated_rows(3);
+    Ok(true)
+}
+
+/// rusqlite catches panics in functions, but not in virtual tables: there they
+/// would end the process.
+fn caught<T>(callback: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(callback)).unwrap_or(Err(Error::UnwindingPanic))
 }
 
 #[repr(C)]
@@ -154,41 +177,8 @@ impl Cursor<'_> {
             .map(|hop| (hop, session.snapshot_id(hop.snapshot)))
             .collect())
     }
-}
 
-// SAFETY: the struct is `repr(C)` and begins with `sqlite3_vtab_cursor`.
-unsafe impl VTabCursor for Cursor<'_> {
-    fn filter(&mut self, given: c_int, _idx_str: Option<&str>, args: &Filters<'_>) -> Result<()> {
-        if given & NEEDED != NEEDED {
-            let message = "clock_path() needs the arguments (clock_id, seq_id, ts)";
-            return Err(Error::ModuleError(message.into()));
-        }
-        self.arguments.clear();
-        let mut next = 0;
-        for position in 0..ARGUMENTS {
-            let is_given = given & (1 << position) != 0;
-            self.arguments.push(if is_given {
-                Some(args.get(next)?)
-            } else {
-                None
-            });
-            next += usize::from(is_given);
-        }
-        self.at = 0;
-        self.hops = self.hops()?;
-        Ok(())
-    }
-
-    fn next(&mut self) -> Result<()> {
-        self.at += 1;
-        Ok(())
-    }
-
-    fn eof(&self) -> bool {
-        self.at >= self.hops.len()
-    }
-
-    fn column(&self, ctx: &mut Context, column: c_int) -> Result<()> {
+    fn set_column(&self, ctx: &mut Context, column: c_int) -> Result<()> {
         let Some(&(hop, snapshot_id)) = self.hops.get(self.at) else {
             return Ok(());
         };
@@ -207,10 +197,60 @@ unsafe impl VTabCursor for Cursor<'_> {
             }
         }
     }
+}
+
+// SAFETY: the struct is `repr(C)` and begins with `sqlite3_vtab_cursor`.
+unsafe impl VTabCursor for Cursor<'_> {
+    fn filter(&mut self, given: c_int, _idx_str: Option<&str>, args: &Filters<'_>) -> Result<()> {
+        if given & NEEDED != NEEDED {
+            let message = "clock_path() needs the arguments (clock_id, seq_id, ts)";
+            return Err(Error::ModuleError(message.into()));
+        }
+        self.at = 0;
+        self.hops.clear();
+        caught(|| {
+            self.arguments = arguments(given, args)?;
+            self.hops = self.hops()?;
+            Ok(())
+        })
+    }
+
+    fn next(&mut self) -> Result<()> {
+        self.at += 1;
+        Ok(())
+    }
+
+    fn eof(&self) -> bool {
+        self.at >= self.hops.len()
+    }
+
+    fn column(&self, ctx: &mut Context, column: c_int) -> Result<()> {
+        caught(|| self.set_column(ctx, column))
+    }
 
     fn rowid(&self) -> Result<i64> {
         Ok(self.at as i64)
     }
+}
+
+/// Those of the arguments that are given, each at its position.
+fn arguments(given: c_int, args: &Filters<'_>) -> Result<Vec<Option<Value>>> {
+    let mut next = 0;
+    let mut arguments = Vec::with_capacity(ARGUMENTS);
+    for (position, name) in ARGUMENT_NAMES.iter().enumerate() {
+        let is_given = given & (1 << position) != 0;
+        arguments.push(match is_given.then(|| args.get(next)) {
+            None => None,
+            Some(Ok(value)) => Some(value),
+            Some(Err(_)) => {
+                let number = position + 1;
+                let message = format!("{NAME}(): argument {number} ({name}) must be UTF-8");
+                return Err(sql_error(&message));
+            }
+        });
+        next += usize::from(is_given);
+    }
+    Ok(arguments)
 }
 
 /// A value between two hops may not fit; the nearest number says most.
@@ -218,5 +258,17 @@ fn set_wide(ctx: &mut Context, value: i128) -> Result<()> {
     match i64::try_from(value) {
         Ok(value) => ctx.set_result(value),
         Err(_) => ctx.set_result(value as f64),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)]
+mod tests {
+    use super::caught;
+
+    #[test]
+    fn a_panic_is_an_error() {
+        let error = caught(|| -> rusqlite::Result<()> { panic!("on purpose") }).unwrap_err();
+        assert_eq!(error, rusqlite::Error::UnwindingPanic);
     }
 }

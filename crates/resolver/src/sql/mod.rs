@@ -41,17 +41,23 @@ mod session;
 use std::ops::RangeInclusive;
 
 use rusqlite::functions::FunctionFlags;
-use rusqlite::{Connection, Result};
+use rusqlite::{Connection, Error, Result};
 
 use crate::clock::{Clock, ClockId, builtin_name};
 use crate::unresolved::Unresolved;
 use arguments::Arguments;
 use session::{SharedSession, with_session};
 
+/// `PRAGMA application_id` of a database that timebase made.
+pub const APPLICATION_ID: i64 = 1_952_605_811;
+/// `PRAGMA user_version` of one with the tables that the functions know.
+pub const SCHEMA_VERSION: i64 = 2;
+
 /// Registers all SQL functions on a connection.
 ///
 /// They answer from the table `clock_snapshot` of its main database, which need
-/// not be there yet.
+/// not be there yet. It may be any database with such a table, but of those that
+/// timebase made only one of this [`SCHEMA_VERSION`].
 ///
 /// # Errors
 ///
@@ -124,6 +130,12 @@ fn conversion<T: rusqlite::types::ToSql + 'static>(
     Ok(())
 }
 
+/// An error as SQL has it. SQLite's messages end at a zero byte, and rusqlite
+/// drops one that has any.
+fn sql_error(message: &str) -> Error {
+    Error::UserFunctionError(message.replace('\0', "\\0").into())
+}
+
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
+#[allow(clippy::unwrap_used, clippy::panic)]
 mod tests;

@@ -7,6 +7,7 @@ use rusqlite::functions::Context;
 use rusqlite::{Connection, Error, OptionalExtension, Result, Row};
 
 use super::perfetto_time::Readings;
+use super::{APPLICATION_ID, SCHEMA_VERSION, sql_error};
 use crate::clock::{Clock, ClockId, MachineId, SeqId};
 use crate::graph::{ClockGraph, Hop, SnapshotId};
 use crate::snapshot::{Reading, Source};
@@ -64,12 +65,16 @@ pub(super) fn lock<'s>(
 ) -> Result<MutexGuard<'s, Session>> {
     match session.try_lock() {
         Ok(session) => Ok(session),
-        Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
-        Err(TryLockError::WouldBlock) => {
-            let message =
-                format!("{name}(): clock_snapshot cannot be made of what is read from it");
-            Err(Error::UserFunctionError(message.into()))
+        Err(TryLockError::Poisoned(poisoned)) => {
+            // A call panicked, and may have left half of a change.
+            let mut half = poisoned.into_inner();
+            *half = Session::default();
+            session.clear_poison();
+            Ok(half)
         }
+        Err(TryLockError::WouldBlock) => Err(sql_error(&format!(
+            "{name}(): clock_snapshot cannot be made of what is read from it"
+        ))),
     }
 }
 
@@ -87,6 +92,7 @@ impl Session {
         if !self.loaded || version.is_none() || version != self.version {
             self.loaded = false;
             self.readings = None;
+            check_schema(function, conn)?;
             (self.graph, self.snapshot_ids) =
                 load(conn).map_err(|error| explain(function, error))?;
             self.loaded = true;
@@ -137,14 +143,32 @@ impl Session {
     }
 }
 
+/// Refuses a database that timebase made with other tables. Any other one is
+/// looked at for what it has, and so is one that does not tell what it is,
+/// because its user may not ask.
+fn check_schema(function: &str, conn: &Connection) -> Result<()> {
+    let pragma = |name| conn.pragma_query_value(Some("main"), name, |row| row.get::<_, i64>(0));
+    let Ok((APPLICATION_ID, found)) =
+        pragma("application_id").and_then(|id| Ok((id, pragma("user_version")?)))
+    else {
+        return Ok(());
+    };
+    if found == SCHEMA_VERSION {
+        return Ok(());
+    }
+    Err(sql_error(&format!(
+        "{function}(): this database has version {found} of timebase's tables, and this timebase \
+         reads version {SCHEMA_VERSION}: import the trace again"
+    )))
+}
+
 fn explain(function: &str, error: Error) -> Error {
-    let message = match error {
+    sql_error(&match error {
         Error::SqliteFailure(_, Some(message)) if message.starts_with("no such") => format!(
             "{function}(): this is not a timebase database ({message}); make one with `timebase import`"
         ),
         error => format!("{function}(): clock_snapshot cannot be used: {error}"),
-    };
-    Error::UserFunctionError(message.into())
+    })
 }
 
 fn load(conn: &Connection) -> Result<(ClockGraph, Vec<i64>)> {
@@ -187,7 +211,7 @@ fn add(graph: &mut ClockGraph, snapshot: i64, source: Source, readings: &[Readin
 }
 
 fn unusable(snapshot: i64, why: std::fmt::Arguments<'_>) -> Error {
-    Error::UserFunctionError(format!("snapshot {snapshot}: {why}").into())
+    sql_error(&format!("snapshot {snapshot}: {why}"))
 }
 
 fn reading(row: &Row<'_>) -> Result<Reading> {

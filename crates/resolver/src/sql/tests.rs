@@ -155,6 +155,35 @@ fn a_wrong_argument_is_named() {
 }
 
 #[test]
+fn a_wrong_text_is_shown_in_short() {
+    let conn = database();
+    let long = refusal(
+        &conn,
+        "SELECT to_boottime(3, 0, printf('%.*c', 100000, 'x'))",
+    );
+    assert!(
+        long.ends_with(&format!("not the text '{}…'", "x".repeat(60))),
+        "{long}"
+    );
+    let zero = refusal(&conn, "SELECT to_boottime(3, 0, 'a' || char(0) || 'b')");
+    assert!(
+        zero.ends_with("must be an integer, not the text 'a\\0b'"),
+        "{zero}"
+    );
+    let no_text = "CAST(x'4dff' AS TEXT)";
+    for call in [
+        format!("SELECT to_boottime({no_text}, 0, 1)"),
+        format!("SELECT count(*) FROM clock_path({no_text}, 0, 1)"),
+    ] {
+        let message = refusal(&conn, &call);
+        assert!(
+            message.contains("(): argument 1 (clock_id) must be UTF-8"),
+            "{message}"
+        );
+    }
+}
+
+#[test]
 fn rows_added_to_clock_snapshot_are_seen_by_the_next_statement() {
     let conn = database();
     assert_eq!(
@@ -212,6 +241,64 @@ fn a_database_of_another_kind_is_told() {
         message.contains("to_boottime(): this is not a timebase database"),
         "{message}"
     );
+}
+
+#[test]
+fn a_timebase_database_of_another_version_is_told() {
+    let older = "PRAGMA user_version = 1; ALTER TABLE clock_snapshot DROP COLUMN source";
+    for change in [older, "PRAGMA user_version = 3"] {
+        let conn = database();
+        conn.execute_batch(change).unwrap();
+        for sql in [
+            "SELECT to_boottime(3, 0, 1104)",
+            "SELECT why_unresolved(3, 0, 1104)",
+            "SELECT to_realtime(5200)",
+            "SELECT count(*) FROM clock_path(3, 0, 1104)",
+        ] {
+            let message = refusal(&conn, sql);
+            let found = change.split([' ', ';']).nth(3).unwrap();
+            let expected = format!(
+                "(): this database has version {found} of timebase's tables, and this timebase \
+                 reads version 2: import the trace again"
+            );
+            assert!(message.ends_with(&expected), "{message}");
+        }
+        // What asks no clock has no need of the tables.
+        assert_eq!(ask(&conn, "SELECT clock_id('BOOTTIME')"), Value::Integer(6));
+    }
+}
+
+#[test]
+fn a_database_that_timebase_did_not_make_may_have_any_version() {
+    let conn = database();
+    conn.execute_batch("PRAGMA application_id = 0; PRAGMA user_version = 7")
+        .unwrap();
+    let sql = "SELECT to_boottime(3, 0, 1104)";
+    assert_eq!(ask(&conn, sql), Value::Integer(5104));
+}
+
+#[test]
+fn the_tables_are_of_the_version_that_the_functions_read() {
+    let conn = database();
+    let id = super::APPLICATION_ID;
+    assert_eq!(ask(&conn, "PRAGMA application_id"), Value::Integer(id));
+    let version = super::SCHEMA_VERSION;
+    assert_eq!(ask(&conn, "PRAGMA user_version"), Value::Integer(version));
+}
+
+#[test]
+fn a_call_after_one_that_panicked_begins_anew() {
+    let session = super::session::SharedSession::default();
+    let panicked = std::thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            let _held = super::session::lock("test", &session).unwrap();
+            panic!("on purpose");
+        });
+        thread.join()
+    });
+    assert!(panicked.is_err());
+    drop(super::session::lock("test", &session).unwrap());
+    assert!(!session.is_poisoned());
 }
 
 #[test]

@@ -1,0 +1,38 @@
+//! Which connections have the functions.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rusqlite::Connection;
+
+/// The addresses of the connections that have the functions.
+static CONNECTIONS: Mutex<BTreeSet<usize>> = Mutex::new(BTreeSet::new());
+
+fn connections() -> MutexGuard<'static, BTreeSet<usize>> {
+    CONNECTIONS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A connection has the functions. One of them owns it, so that it is dropped
+/// when the connection closes, before another can have its address.
+pub struct Loaded(usize);
+
+impl Loaded {
+    /// `None` if the connection has the functions already.
+    pub fn new(conn: &Connection) -> Option<Loaded> {
+        // SAFETY: only the address is used.
+        let address = unsafe { conn.handle() }.addr();
+        let is_new = connections().insert(address);
+        is_new.then(|| Loaded(address))
+    }
+
+    /// The version of timebase.
+    pub fn version(&self) -> &'static str {
+        env!("CARGO_PKG_VERSION")
+    }
+}
+
+impl Drop for Loaded {
+    fn drop(&mut self) {
+        connections().remove(&self.0);
+    }
+}
