@@ -8,6 +8,8 @@ use clap_complete::Shell;
 use timebase_resolver::ClockId;
 
 use crate::output::Format;
+use crate::parameters::{self, Parameter};
+use crate::reports::Report;
 
 /// Every event of a Perfetto trace on one time base, in a SQLite database
 #[derive(Debug, Parser)]
@@ -40,8 +42,9 @@ pub enum Command {
     Import(ImportArguments),
     /// Run SQL on a database, or on a trace
     ///
-    /// Several statements are run in order, and their results follow one another. A trace is imported
-    /// first, to a temporary database.
+    /// Several statements are run in order, and their results follow one another. A comment line
+    /// '-- # Title' before a statement is its result's title. A trace is imported first, to a
+    /// temporary database.
     Query(QueryArguments),
     /// Type SQL, see results
     ///
@@ -129,7 +132,8 @@ pub struct ImportArguments {
 #[command(after_help = "\
 Examples:
   timebase query trace.db \"SELECT * FROM clock_snapshot\" --format csv
-  timebase query trace.pftrace --file report.sql --format json
+  timebase query trace.pftrace --report clock-health
+  timebase query trace.db --file report.sql --param top=20 --format markdown
   echo \"SELECT abs_time_str(start_ts) FROM trace_bounds\" |
     timebase query trace.db -")]
 pub struct QueryArguments {
@@ -137,12 +141,26 @@ pub struct QueryArguments {
     #[arg(value_name = "TRACE-or-DB")]
     pub source: PathBuf,
     /// The statements; '-' reads them from standard input
-    #[arg(required_unless_present = "file", conflicts_with = "file")]
+    #[arg(required_unless_present_any = ["file", "report"], conflicts_with_all = ["file", "report"])]
     pub sql: Option<String>,
     /// Read the statements from a file
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "report")]
     pub file: Option<PathBuf>,
+    /// Run a report that comes with the program
+    #[arg(long, value_enum, value_name = "NAME")]
+    pub report: Option<Report>,
+    /// Give a parameter (:name, @name or $name) of the statements its value
+    ///
+    /// May be given several times. A value is an integer, a real number, NULL or else text. Text that
+    /// looks like one of these goes in single quotes: --param "tag='123'". A line
+    /// '-- param top = 20 : how many rows' at the top of the statements is a default.
+    #[arg(long = "param", value_name = "NAME=VALUE", value_parser = parameters::parse)]
+    pub parameters: Vec<Parameter>,
     /// How to write the result
+    ///
+    /// Several results, and one with a title, are an array of {title, rows} in json, and lines of
+    /// {title, row} in jsonl; one without is just its rows. A title is a heading in table and markdown,
+    /// and a line '# Title' in csv with several results.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
 }
@@ -277,7 +295,18 @@ mod tests {
         assert!(parse(&["timebase", "query", "t.db", "SELECT 1"]).is_ok());
         assert!(parse(&["timebase", "query", "t.db", "--file", "q.sql"]).is_ok());
         assert!(parse(&["timebase", "query", "t.db"]).is_err());
+        assert!(parse(&["timebase", "query", "t.db", "--report", "unplaced"]).is_ok());
         assert!(parse(&["timebase", "query", "t.db", "SELECT 1", "--file", "q.sql"]).is_err());
+        assert!(
+            parse(&[
+                "timebase", "query", "t.db", "SELECT 1", "--report", "unplaced"
+            ])
+            .is_err()
+        );
+        let both = [
+            "timebase", "query", "t.db", "--file", "q.sql", "--report", "unplaced",
+        ];
+        assert!(parse(&both).is_err());
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod table;
 mod text;
 
 use std::io::{self, Write};
+use std::mem;
 
 use clap::ValueEnum;
 use rusqlite::types::ValueRef;
@@ -41,21 +42,104 @@ pub fn terminal_width() -> Option<u16> {
     comfy_table::Table::new().width()
 }
 
-/// A sink for a result with these columns. `terminal` is the width of the one
-/// that it is written to, if it is.
-pub fn sink<'out>(
+/// How several results go together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// Each is written as if it was the only one.
+    Alone,
+    /// They are one document, and have titles.
+    Together,
+}
+
+/// Where results are written, one after the other.
+///
+/// # Design
+///
+/// JSON has one value a document: results that are together are an array of
+/// objects with `title` and `rows`. An object with the titles for keys would be
+/// shorter to ask, but titles need not be there and need not differ. A line of
+/// JSON lines has its result's title beside its `row`, so that it can be told by
+/// itself. CSV has no place for titles, and its readers none for several tables;
+/// so a person sees `# Title` after an empty line, and a script that wants CSV
+/// runs one statement.
+pub struct Results<'out> {
     format: Format,
-    columns: Vec<String>,
+    layout: Layout,
+    /// The width of the terminal that is written to, if it is one.
     terminal: Option<u16>,
     out: &'out mut dyn Write,
-) -> io::Result<Box<dyn Sink + 'out>> {
-    Ok(match format {
-        Format::Table => Box::new(table::Table::new(columns, terminal, out)),
-        Format::Csv => Box::new(csv::Csv::new(&columns, out)?),
-        Format::Json => Box::new(json::Json::array(columns, out)?),
-        Format::Jsonl => Box::new(json::Json::lines(columns, out)?),
-        Format::Markdown => Box::new(markdown::Markdown::new(columns, out)),
-    })
+    is_empty: bool,
+}
+
+impl<'out> Results<'out> {
+    /// Results written to `out`, which goes to standard output.
+    pub fn new(format: Format, layout: Layout, out: &'out mut dyn Write) -> Results<'out> {
+        Results {
+            format,
+            layout,
+            terminal: terminal_width(),
+            out,
+            is_empty: true,
+        }
+    }
+
+    /// A sink for the next result, with these columns.
+    pub fn begin(
+        &mut self,
+        title: Option<&str>,
+        columns: Vec<String>,
+    ) -> io::Result<Box<dyn Sink + '_>> {
+        let is_first = mem::take(&mut self.is_empty);
+        let is_together = self.layout == Layout::Together;
+        if is_together {
+            self.write_heading(title, is_first)?;
+        }
+        let out = &mut *self.out;
+        Ok(match self.format {
+            Format::Table => Box::new(table::Table::new(columns, self.terminal, out)),
+            Format::Csv => Box::new(csv::Csv::new(&columns, out)?),
+            Format::Json if is_together => Box::new(json::Json::titled_array(title, columns, out)?),
+            Format::Json => Box::new(json::Json::array(columns, out)?),
+            Format::Jsonl if is_together => {
+                Box::new(json::Json::titled_lines(title, columns, out)?)
+            }
+            Format::Jsonl => Box::new(json::Json::lines(columns, out)?),
+            Format::Markdown => Box::new(markdown::Markdown::new(columns, out)),
+        })
+    }
+
+    /// What stands between the results, and above each.
+    fn write_heading(&mut self, title: Option<&str>, is_first: bool) -> io::Result<()> {
+        let out = &mut *self.out;
+        let is_apart = match self.format {
+            Format::Table | Format::Markdown => true,
+            Format::Csv => title.is_some(),
+            Format::Json | Format::Jsonl => false,
+        };
+        if is_apart && !is_first {
+            out.write_all(b"\n")?;
+        }
+        match (self.format, title) {
+            (Format::Json, _) => out.write_all(if is_first { b"[\n" } else { b",\n" }),
+            // Bold, where that is not some signs more.
+            (Format::Table, Some(title)) if self.terminal.is_some() => {
+                writeln!(out, "\x1b[1m{title}\x1b[0m")
+            }
+            (Format::Table, Some(title)) => writeln!(out, "{title}"),
+            (Format::Csv, Some(title)) => writeln!(out, "# {title}"),
+            (Format::Markdown, Some(title)) => writeln!(out, "## {title}\n"),
+            (Format::Jsonl, _) | (_, None) => Ok(()),
+        }
+    }
+
+    /// Writes what is left after the last result.
+    pub fn finish(self) -> io::Result<()> {
+        match (self.format, self.layout, self.is_empty) {
+            (Format::Json, Layout::Together, true) => self.out.write_all(b"[]\n"),
+            (Format::Json, Layout::Together, false) => self.out.write_all(b"\n]\n"),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Whether the reader of our output went away, as `head` does: it has all it
@@ -84,12 +168,17 @@ mod tests {
     ) -> String {
         let mut out = Vec::new();
         let columns = columns.iter().map(ToString::to_string).collect();
-        let mut sink = sink(format, columns, terminal, &mut out).expect("to memory");
+        let mut results = Results {
+            terminal,
+            ..Results::new(format, Layout::Alone, &mut out)
+        };
+        let mut sink = results.begin(None, columns).expect("to memory");
         for row in rows {
             sink.row(row).expect("to memory");
         }
         sink.finish().expect("to memory");
         drop(sink);
+        results.finish().expect("to memory");
         String::from_utf8(out).expect("UTF-8")
     }
 
@@ -235,6 +324,75 @@ mod tests {
                 "   │ four five      \n",
             )
         );
+    }
+
+    /// A result with a title, one without, and one without rows.
+    fn together(format: Format, terminal: Option<u16>) -> String {
+        let mut out = Vec::new();
+        let mut results = Results {
+            terminal,
+            ..Results::new(format, Layout::Together, &mut out)
+        };
+        for (title, rows) in [(Some("A \"b\""), 2), (None, 1), (Some("C"), 0)] {
+            let mut sink = results
+                .begin(title, vec!["n".to_owned()])
+                .expect("to memory");
+            for n in 0..rows {
+                sink.row(&[ValueRef::Integer(n)]).expect("to memory");
+            }
+            sink.finish().expect("to memory");
+        }
+        results.finish().expect("to memory");
+        String::from_utf8(out).expect("UTF-8")
+    }
+
+    #[test]
+    fn results_together_have_titles() {
+        assert_eq!(
+            together(Format::Table, None),
+            "A \"b\"\n n \n───\n 0 \n 1 \n\n n \n───\n 0 \n\nC\n n \n───\n"
+        );
+        assert!(together(Format::Table, Some(80)).starts_with("\x1b[1mA \"b\"\x1b[0m\n"));
+        assert_eq!(
+            together(Format::Markdown, None),
+            "## A \"b\"\n\n| n |\n| ---: |\n| 0 |\n| 1 |\n\n| n |\n| ---: |\n| 0 |\n\n\
+             ## C\n\n| n |\n| --- |\n"
+        );
+        assert_eq!(
+            together(Format::Csv, None),
+            "# A \"b\"\nn\n0\n1\nn\n0\n\n# C\nn\n"
+        );
+    }
+
+    #[test]
+    fn results_together_are_one_json_value() {
+        assert_eq!(
+            together(Format::Json, None),
+            concat!(
+                "[\n",
+                r#"{"title":"A \"b\"","rows":["#,
+                "\n{\"n\":0},\n{\"n\":1}\n]},\n",
+                r#"{"title":null,"rows":["#,
+                "\n{\"n\":0}\n]},\n",
+                r#"{"title":"C","rows":[]}"#,
+                "\n]\n",
+            )
+        );
+        assert_eq!(
+            together(Format::Jsonl, None),
+            concat!(
+                r#"{"title":"A \"b\"","row":{"n":0}}"#,
+                "\n",
+                r#"{"title":"A \"b\"","row":{"n":1}}"#,
+                "\n",
+                r#"{"title":null,"row":{"n":0}}"#,
+                "\n",
+            )
+        );
+        let mut out = Vec::new();
+        let none = Results::new(Format::Json, Layout::Together, &mut out);
+        none.finish().expect("to memory");
+        assert_eq!(out, b"[]\n");
     }
 
     #[test]

@@ -8,6 +8,9 @@ use anyhow::Context;
 
 use crate::database::{self, Access};
 use crate::flags::{QueryArguments, wrong_usage};
+use crate::parameters::Parameters;
+use crate::reports::Report;
+use crate::script::Script;
 use crate::signals::Signals;
 use crate::statements;
 
@@ -18,10 +21,23 @@ pub fn run(
 ) -> anyhow::Result<()> {
     // Before a trace is imported, which may take a while.
     let sql = read_sql(arguments)?;
+    let script = Script::parse(&sql);
+    let parameters = named(arguments, Parameters::of(&script, &arguments.parameters))?;
     let database = database::open(&arguments.source, Access::Write, signals)?;
-    signals.during_query(database.get_interrupt_handle(), || {
-        statements::run(&database, &sql, arguments.format, out)
-    })
+    let result = signals.during_query(database.get_interrupt_handle(), || {
+        statements::run_script(&database, &script, &parameters, arguments.format, out)
+    });
+    named(arguments, result)
+}
+
+/// Says in an error which file or report it is about, if there is one.
+fn named<T>(arguments: &QueryArguments, result: anyhow::Result<T>) -> anyhow::Result<T> {
+    let file = arguments.file.as_deref().filter(|file| *file != "-");
+    let report = arguments.report.map(Report::name);
+    match file.map(|file| file.display().to_string()).or(report) {
+        Some(name) => result.context(name),
+        None => result,
+    }
 }
 
 fn read_sql(arguments: &QueryArguments) -> anyhow::Result<String> {
@@ -38,6 +54,9 @@ fn read_sql(arguments: &QueryArguments) -> anyhow::Result<String> {
             .read_to_string(&mut sql)
             .context("cannot read statements from standard input")?;
         return Ok(sql);
+    }
+    if let Some(report) = arguments.report {
+        return Ok(report.sql().to_owned());
     }
     match file {
         Some(file) => fs::read_to_string(file)

@@ -20,6 +20,7 @@ use crate::database::{self, Access};
 use crate::flags::{ShellArguments, wrong_usage};
 use crate::messages;
 use crate::output::{self, Format};
+use crate::script::Script;
 use crate::signals::Signals;
 use crate::statements;
 use completion::SqlHelper;
@@ -166,7 +167,7 @@ impl Shell<'_> {
 
 /// Whether an input can be answered, or more lines of it are needed.
 fn is_complete(input: &str) -> bool {
-    dot::is_command(input) || statements::split(input).is_complete
+    dot::is_command(input) || Script::parse(input).is_complete
 }
 
 /// Where what was typed is kept; None if there is no place for it.

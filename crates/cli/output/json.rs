@@ -10,25 +10,45 @@ pub struct Json<'out> {
     /// The columns' names as JSON strings.
     keys: Vec<String>,
     out: &'out mut dyn Write,
-    is_array: bool,
+    /// What a row starts with, before its object.
+    before_row: String,
+    /// What stands between rows.
+    between_rows: &'static str,
+    after_row: &'static str,
+    /// What ends a result with rows, and one without.
+    end: [&'static str; 2],
     is_empty: bool,
 }
 
 impl<'out> Json<'out> {
+    /// An array of rows.
     pub fn array(columns: Vec<String>, out: &'out mut dyn Write) -> io::Result<Json<'out>> {
         out.write_all(b"[")?;
-        Json::new(columns, out, true)
+        Ok(Json {
+            before_row: "\n".to_owned(),
+            between_rows: ",",
+            after_row: "",
+            end: ["\n]\n", "]\n"],
+            ..Json::lines(columns, out)?
+        })
     }
 
-    pub fn lines(columns: Vec<String>, out: &'out mut dyn Write) -> io::Result<Json<'out>> {
-        Json::new(columns, out, false)
-    }
-
-    fn new(
+    /// An array of rows in an object that has the title, too.
+    pub fn titled_array(
+        title: Option<&str>,
         columns: Vec<String>,
         out: &'out mut dyn Write,
-        is_array: bool,
     ) -> io::Result<Json<'out>> {
+        let title = serde_json::to_string(&title)?;
+        write!(out, "{{\"title\":{title},\"rows\":")?;
+        Ok(Json {
+            end: ["\n]}", "]}"],
+            ..Json::array(columns, out)?
+        })
+    }
+
+    /// A row a line.
+    pub fn lines(columns: Vec<String>, out: &'out mut dyn Write) -> io::Result<Json<'out>> {
         let keys = distinct(columns)
             .iter()
             .map(|column| Ok(serde_json::to_string(column)?))
@@ -36,19 +56,36 @@ impl<'out> Json<'out> {
         Ok(Json {
             keys,
             out,
-            is_array,
+            before_row: String::new(),
+            between_rows: "",
+            after_row: "\n",
+            end: ["", ""],
             is_empty: true,
+        })
+    }
+
+    /// A row a line, with the title in each.
+    pub fn titled_lines(
+        title: Option<&str>,
+        columns: Vec<String>,
+        out: &'out mut dyn Write,
+    ) -> io::Result<Json<'out>> {
+        let title = serde_json::to_string(&title)?;
+        Ok(Json {
+            before_row: format!("{{\"title\":{title},\"row\":"),
+            after_row: "}\n",
+            ..Json::lines(columns, out)?
         })
     }
 }
 
 impl Sink for Json<'_> {
     fn row(&mut self, values: &[ValueRef<'_>]) -> io::Result<()> {
-        if self.is_array {
-            let separator: &[u8] = if self.is_empty { b"\n" } else { b",\n" };
-            self.out.write_all(separator)?;
+        if !self.is_empty {
+            self.out.write_all(self.between_rows.as_bytes())?;
         }
         self.is_empty = false;
+        self.out.write_all(self.before_row.as_bytes())?;
         let mut separator = '{';
         for (key, value) in self.keys.iter().zip(values) {
             write!(self.out, "{separator}{key}:")?;
@@ -56,18 +93,13 @@ impl Sink for Json<'_> {
             separator = ',';
         }
         self.out.write_all(b"}")?;
-        if !self.is_array {
-            self.out.write_all(b"\n")?;
-        }
-        Ok(())
+        self.out.write_all(self.after_row.as_bytes())
     }
 
     fn finish(&mut self) -> io::Result<()> {
-        match (self.is_array, self.is_empty) {
-            (true, true) => self.out.write_all(b"]\n"),
-            (true, false) => self.out.write_all(b"\n]\n"),
-            (false, _) => Ok(()),
-        }
+        let [with_rows, without] = self.end;
+        let end = if self.is_empty { without } else { with_rows };
+        self.out.write_all(end.as_bytes())
     }
 }
 

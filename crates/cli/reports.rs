@@ -1,0 +1,55 @@
+//! The reports that come with the program.
+
+use clap::ValueEnum;
+
+/// A report. Its text is a file that can be copied, changed and run with
+/// `query --file`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Report {
+    /// The clocks: their paths, drift, jumps, and gaps between snapshots
+    ClockHealth,
+    /// What could not be placed in time, why, and what can be done
+    Unplaced,
+    /// Where the time went: events by name, CPUs, processes, threads, wake-ups
+    TimeSpent,
+}
+
+impl Report {
+    /// What it is called on the command line.
+    pub fn name(self) -> String {
+        self.to_possible_value()
+            .map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+
+    /// Its statements.
+    pub fn sql(self) -> &'static str {
+        match self {
+            Report::ClockHealth => include_str!("reports/clock-health.sql"),
+            Report::Unplaced => include_str!("reports/unplaced.sql"),
+            Report::TimeSpent => include_str!("reports/time-spent.sql"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parameters::Parameters;
+    use crate::script::Script;
+
+    #[test]
+    fn they_run_without_parameters_and_every_default_is_described_and_used() {
+        for report in Report::value_variants() {
+            let script = Script::parse(report.sql());
+            assert!(Parameters::of(&script, &[]).is_ok(), "{report:?}");
+            for default in &script.defaults {
+                assert!(!default.description.is_empty(), "{report:?} {default:?}");
+                let mut statements = script.statements.iter();
+                assert!(
+                    statements.any(|statement| statement.parameters.contains(&default.name)),
+                    "{report:?} {default:?}"
+                );
+            }
+        }
+    }
+}

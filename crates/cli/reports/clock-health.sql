@@ -1,0 +1,91 @@
+-- Clock health: can the times of this trace be trusted?
+--
+--   timebase query TRACE-or-DB --report clock-health
+--
+-- Trace time is BOOTTIME, unless the trace names another primary clock. Pairs
+-- that come with kernel events (source 2) are microseconds off and other
+-- writers' snapshots may be, so each clock is judged by its best source only.
+
+-- How a clock is written: by name, 64@3 for clock 64 of sequence 3.
+CREATE TEMP VIEW clock_label AS
+SELECT machine_id, clock_id, seq_id,
+       CASE WHEN scope = 'sequence' THEN clock_id || '@' || seq_id
+            ELSE coalesce(name, CAST(clock_id AS TEXT)) END
+       || iif(machine_id, ' of machine ' || machine_id, '') AS clock
+FROM clock;
+
+-- One row a reading that is on trace time, beside the one before it.
+CREATE TEMP TABLE reading AS
+WITH best AS (
+  SELECT machine_id, clock_id, seq_id, min(source) AS source
+  FROM clock_snapshot GROUP BY machine_id, clock_id, seq_id
+)
+SELECT machine_id, clock_id, seq_id, ts,
+       ts - lag(ts) OVER clock AS gap,
+       clock_value - lag(clock_value) OVER clock AS advance
+FROM clock_snapshot JOIN best USING (machine_id, clock_id, seq_id, source)
+WHERE ts IS NOT NULL
+WINDOW clock AS (PARTITION BY machine_id, clock_id, seq_id ORDER BY id);
+
+-- # Clocks
+-- One that went backwards is not converted from any more; one without a path
+-- cannot be.
+SELECT clock,
+       snapshots,
+       packets,
+       iif(is_monotonic, 'no', 'yes') AS went_back,
+       hops,
+       path
+FROM clock JOIN clock_label USING (machine_id, clock_id, seq_id)
+ORDER BY machine_id, clock_id, seq_id;
+
+-- # Drift and steps against trace time
+-- drift_ppm is how much faster the clock ran, in millionths, between its first
+-- and last snapshot. A step is what it went more (or less, if negative) than
+-- trace time between two neighbouring snapshots: a few ns are the reading
+-- itself, milliseconds are normal for coarse clocks; of others, somebody set the
+-- clock. TSC (clock 9) counts ticks of the processor, which are no ns.
+WITH step AS (
+  -- Of max(), SQLite takes the other columns from the row that has it.
+  SELECT machine_id, clock_id, seq_id, advance - gap AS ns, max(abs(1.0 * advance - gap))
+  FROM reading
+  WHERE gap IS NOT NULL AND clock_id <> 9
+  GROUP BY machine_id, clock_id, seq_id
+)
+SELECT clock,
+       count(*) AS readings,
+       round((max(ts) - min(ts)) / 1e9, 3) AS over_s,
+       -- + 0.0, because -0.0 looks like a drift.
+       iif(clock_id = 9, NULL,
+           round(1e6 * (total(advance) - total(gap)) / nullif(total(gap), 0), 3) + 0.0) AS drift_ppm,
+       step.ns AS max_step_ns,
+       count(iif(advance < 0, 1, NULL)) AS steps_back,
+       round(max(gap) / 1e9, 3) AS max_gap_s
+FROM reading
+JOIN clock_label USING (machine_id, clock_id, seq_id)
+LEFT JOIN step USING (machine_id, clock_id, seq_id)
+GROUP BY machine_id, clock_id, seq_id
+ORDER BY machine_id, clock_id, seq_id;
+
+-- # Coverage by snapshots
+-- Before the first snapshot (before_s) and after the last (after_s), conversions
+-- are extrapolated; within a gap, a step is only seen at its end.
+SELECT count(*) AS snapshots,
+       (SELECT value FROM stats WHERE name = 'snapshots_rejected') AS rejected,
+       min(ts) AS first_ts,
+       round((max(ts) - min(ts)) / 1e9, 3) AS over_s,
+       round(max(gap) / 1e9, 3) AS max_gap_s,
+       round((min(ts) - (SELECT start_ts FROM trace_bounds)) / 1e9, 3) AS before_s,
+       round(((SELECT end_ts FROM trace_bounds) - max(ts)) / 1e9, 3) AS after_s
+FROM (
+  SELECT ts, ts - lag(ts) OVER (ORDER BY ts) AS gap
+  FROM (SELECT snapshot_id, min(ts) AS ts FROM clock_snapshot GROUP BY snapshot_id)
+);
+
+-- # Rejected snapshots
+-- Each is rejected as a whole, and changes nothing.
+SELECT code, count(*) AS snapshots, min(packet_id) AS first_packet, message AS first_message
+FROM import_log
+WHERE code LIKE 'snapshot\_%' ESCAPE '\'
+GROUP BY code
+ORDER BY snapshots DESC, code;

@@ -1,0 +1,108 @@
+-- Unplaced: what has no place on trace time, why, and what can be done.
+--
+--   timebase query TRACE-or-DB --report unplaced
+
+-- The clock is the one that was read: of kernel events that of their bundle,
+-- of log lines REALTIME.
+-- CROSS JOIN and the + make SQLite go through the stretches and find their events
+-- by id; by ts it would read all of them for each stretch.
+CREATE TEMP VIEW unplaced AS
+SELECT 'packet' AS what, id, unresolved AS reason, machine_id, clock_id, seq_id
+FROM packet WHERE unresolved IS NOT NULL
+UNION ALL
+SELECT 'kernel event', e.id, u.reason, p.machine_id, u.clock_id, p.seq_id
+FROM ftrace_unresolved AS u
+CROSS JOIN ftrace_record AS e ON e.id BETWEEN u.first_id AND u.last_id AND +e.ts IS NULL
+JOIN packet AS p ON p.id = e.packet_id
+UNION ALL
+SELECT 'partial kernel event', e.id, u.reason, p.machine_id, u.clock_id, p.seq_id
+FROM ftrace_unresolved AS u
+CROSS JOIN ftrace_partial AS e ON e.id BETWEEN u.first_id AND u.last_id AND +e.ts IS NULL
+JOIN packet AS p ON p.id = e.packet_id
+UNION ALL
+SELECT 'log line', l.id, l.unresolved, p.machine_id, 1, p.seq_id
+FROM android_logs AS l JOIN packet AS p ON p.id = l.packet_id
+WHERE l.unresolved IS NOT NULL;
+
+-- # How much is on trace time
+-- Without a time of their own are rows that never had one; they are not missing.
+SELECT what, counted AS "rows", placed, counted - placed - unplaced AS without_time, unplaced,
+       round(100.0 * unplaced / nullif(counted, 0), 3) AS unplaced_pct
+FROM (
+  SELECT 'packet' AS what,
+         (SELECT count(*) FROM packet) AS counted,
+         (SELECT count(*) FROM packet WHERE ts IS NOT NULL) AS placed,
+         (SELECT count(*) FROM packet WHERE unresolved IS NOT NULL) AS unplaced
+  UNION ALL
+  SELECT 'kernel event',
+         (SELECT count(*) FROM ftrace_record),
+         (SELECT count(*) FROM ftrace_record WHERE ts IS NOT NULL),
+         (SELECT count(*) FROM unplaced WHERE what = 'kernel event')
+  UNION ALL
+  SELECT 'partial kernel event',
+         (SELECT count(*) FROM ftrace_partial),
+         (SELECT count(*) FROM ftrace_partial WHERE ts IS NOT NULL),
+         (SELECT count(*) FROM unplaced WHERE what = 'partial kernel event')
+  UNION ALL
+  SELECT 'log line',
+         (SELECT count(*) FROM android_logs),
+         (SELECT count(*) FROM android_logs WHERE ts IS NOT NULL),
+         (SELECT count(*) FROM android_logs WHERE unresolved IS NOT NULL)
+);
+
+-- # What could not be placed
+-- The ids are those of the tables packet, ftrace_event, ftrace_event_partial
+-- and android_logs.
+SELECT u.what,
+       u.reason,
+       coalesce(c.name, CAST(u.clock_id AS TEXT)) || iif(u.machine_id, ' of machine ' || u.machine_id, '') AS clock,
+       u.seq_id,
+       count(*) AS "rows",
+       min(u.id) AS first_id,
+       max(u.id) AS last_id
+FROM unplaced AS u
+LEFT JOIN clock AS c
+  ON c.machine_id = u.machine_id AND c.clock_id = u.clock_id AND c.seq_id = 0
+GROUP BY u.what, u.reason, u.machine_id, u.clock_id, u.seq_id
+ORDER BY "rows" DESC, u.what, u.reason, u.machine_id, u.clock_id, u.seq_id;
+
+-- # Why, and what to do
+-- Only the reasons that occur.
+WITH advice (reason, meaning, todo) AS (
+  VALUES
+    ('unknown_clock',
+     'The clock was never in a snapshot.',
+     'Have its writer emit a ClockSnapshot with this clock and a builtin one. If it is a clock of a sequence (64 to 127), the snapshot must be on the same sequence.'),
+    ('no_target',
+     'No snapshot has the clock of trace time.',
+     'Keep the clock snapshots of the tracing service on (builtin_data_sources), or ask convert_clock for a clock that the trace has.'),
+    ('no_path',
+     'No chain of snapshots leads from the clock to trace time.',
+     'Put the clock and one that gets there (table clock, column path) into a snapshot. Clocks of other machines are not related to the host''s.'),
+    ('non_monotonic',
+     'Every path leads through a clock that went backwards.',
+     'See which in report clock-health. Use MONOTONIC or BOOTTIME for timestamps: REALTIME goes back when somebody sets it.'),
+    ('overflow',
+     'The time does not fit 64 bits.',
+     'Look at the reading with packet_json: it is mostly garbage, or in another unit than its snapshots say.'),
+    ('incremental_state_lost',
+     'The sequence lost data, and the packet needs what was lost.',
+     'Use larger buffers, or have the writer clear its incremental state more often. Table sequence counts the losses.'),
+    ('no_sequence_id',
+     'The clock is one of a sequence, and the packet has no sequence id.',
+     'Set trusted_packet_sequence_id where the trace is written, or use a global clock (128 or more).'),
+    ('no_base',
+     'The timestamp is a delta, and no snapshot of its clock came before it.',
+     'Emit the ClockSnapshot with the incremental clock before the first packet that uses it.')
+)
+SELECT reason, count(*) AS "rows", meaning, todo AS what_to_do
+FROM unplaced LEFT JOIN advice USING (reason)
+GROUP BY reason
+ORDER BY "rows" DESC, reason;
+
+-- # What the import says
+SELECT severity, code, count(*) AS times, min(packet_id) AS first_packet,
+       min(offset) AS first_offset, message AS example
+FROM import_log
+GROUP BY severity, code
+ORDER BY CASE severity WHEN 'error' THEN 0 WHEN 'warning' THEN 1 ELSE 2 END, times DESC, code;

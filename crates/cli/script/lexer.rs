@@ -1,0 +1,80 @@
+//! The tokens of SQL, as far as they decide where statements end.
+//!
+//! Semicolons, comments and parameters have to be told from text in quotes that
+//! looks like them; all else may stay unknown. SQLite itself says where a
+//! statement ends only when it prepares it, and it cannot prepare one that reads
+//! a table which a statement before it makes.
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// White space or a comment between `/*` and `*/`.
+    Space,
+    /// A comment from `--` to the end of the line.
+    LineComment,
+    Semicolon,
+    Word,
+    /// `:name`, `@name` or `$name`.
+    Parameter,
+    Other,
+}
+
+impl Kind {
+    /// Whether it separates tokens and means nothing itself.
+    pub fn is_blank(self) -> bool {
+        matches!(self, Kind::Space | Kind::LineComment)
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Token {
+    pub kind: Kind,
+    pub length: usize,
+    /// A quotation or a comment without its end.
+    pub is_open: bool,
+}
+
+/// The token that starts at `at`; None at the end.
+pub fn token(bytes: &[u8], at: usize) -> Option<Token> {
+    let rest = &bytes[at..];
+    let until = |from: usize, end: &[u8]| {
+        rest[from..]
+            .windows(end.len())
+            .position(|window| window == end)
+            .map(|position| from + position + end.len())
+    };
+    let run = |is: fn(&u8) -> bool| rest.iter().take_while(|byte| is(byte)).count();
+    let enclosed = |kind, end: Option<usize>| Token {
+        kind,
+        length: end.unwrap_or(rest.len()),
+        is_open: end.is_none(),
+    };
+    let closed = |kind, length| Token {
+        kind,
+        length,
+        is_open: false,
+    };
+    Some(match rest {
+        [] => return None,
+        [b';', ..] => closed(Kind::Semicolon, 1),
+        // The end of the text ends such a comment as well.
+        [b'-', b'-', ..] => closed(Kind::LineComment, until(2, b"\n").unwrap_or(rest.len())),
+        [b'/', b'*', ..] => enclosed(Kind::Space, until(2, b"*/")),
+        [quote @ (b'\'' | b'"' | b'`'), ..] => enclosed(Kind::Other, until(1, &[*quote])),
+        [b'[', ..] => enclosed(Kind::Other, until(1, b"]")),
+        [b':' | b'@' | b'$', name @ ..] if name.first().is_some_and(is_of_word) => {
+            let name = name.iter().take_while(|byte| is_of_word(byte)).count();
+            closed(Kind::Parameter, 1 + name)
+        }
+        [byte, ..] if byte.is_ascii_whitespace() => {
+            closed(Kind::Space, run(u8::is_ascii_whitespace))
+        }
+        [byte, ..] if is_of_word(byte) => closed(Kind::Word, run(is_of_word)),
+        _ => closed(Kind::Other, 1),
+    })
+}
+
+/// What identifiers and keywords consist of. All of UTF-8's other bytes do, so
+/// that a token always ends between two characters.
+pub fn is_of_word(byte: &u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$') || !byte.is_ascii()
+}

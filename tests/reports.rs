@@ -1,0 +1,537 @@
+//! Reports as their users run them: scripts of several statements, and the three
+//! that come with the program.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::collections::BTreeMap;
+use std::process::Command;
+
+use rusqlite::Connection;
+use serde_json::Value;
+
+const SYSTEM: &str = "tests/data/system-compressed.pftrace";
+const SDK: &str = "tests/data/sdk.pftrace";
+const DST: &str = "tests/data/dst.pftrace";
+const LOGS_DST: &str = "tests/data/logs-dst.pftrace";
+const LATE_FRAME: &str = "tests/data/late-frame.pftrace";
+const MULTIHOP: &str = "tests/data/multihop.pftrace";
+const ALL: [&str; 6] = [SYSTEM, SDK, DST, LOGS_DST, LATE_FRAME, MULTIHOP];
+
+struct Said {
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+fn run(args: &[&str]) -> Said {
+    let output = Command::new(env!("CARGO_BIN_EXE_timebase"))
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .args(args)
+        .output()
+        .unwrap();
+    Said {
+        code: output.status.code(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+fn answer(args: &[&str]) -> String {
+    let said = run(args);
+    assert_eq!(said.code, Some(0), "{args:?}\n{}", said.stderr);
+    said.stdout
+}
+
+/// Runs a script from a file, with further arguments.
+fn script(sql: &str, args: &[&str]) -> Said {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("report.sql");
+    std::fs::write(&file, sql).unwrap();
+    let command = ["query", MULTIHOP, "--file", file.to_str().unwrap()];
+    run(&[&command, args].concat())
+}
+
+fn written(sql: &str, args: &[&str]) -> String {
+    let said = script(sql, args);
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    said.stdout
+}
+
+/// The results of a report by their titles.
+fn report(source: &str, name: &str, args: &[&str]) -> BTreeMap<String, Vec<Value>> {
+    let command = ["query", source, "--report", name, "--format", "json"];
+    let json: Value = serde_json::from_str(&answer(&[&command, args].concat())).unwrap();
+    let results = json.as_array().unwrap().iter();
+    results
+        .map(|result| {
+            let title = result["title"].as_str().unwrap().to_owned();
+            (title, result["rows"].as_array().unwrap().clone())
+        })
+        .collect()
+}
+
+/// A trace as a database, to be asked without the program.
+fn imported(trace: &str) -> (tempfile::TempDir, String, Connection) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("t.db").to_str().unwrap().to_owned();
+    answer(&["import", trace, "-o", &path]);
+    let connection = Connection::open(&path).unwrap();
+    (dir, path, connection)
+}
+
+fn number(connection: &Connection, sql: &str) -> i64 {
+    connection.query_row(sql, [], |row| row.get(0)).unwrap()
+}
+
+/// Whether a rounded value is this many nanoseconds.
+fn is_near(shown: &Value, ns: i64, unit: f64) -> bool {
+    let least_digit = if unit == 1e6 { 1e-3 } else { 1e-1 };
+    (shown.as_f64().unwrap() - ns as f64 / unit).abs() <= 0.51 * least_digit
+}
+
+const TITLED: &str = "-- # First\nSELECT 1 AS a, 'x|y' AS b;\n\nSELECT 2 AS c;\n\
+                      -- # None\nSELECT 3 AS d WHERE 0;";
+
+#[test]
+fn titles_are_headings_in_text() {
+    assert_eq!(
+        written(TITLED, &[]),
+        "First\n a │ b   \n───┼─────\n 1 │ x|y \n\n c \n───\n 2 \n\nNone\n d \n───\n"
+    );
+    assert_eq!(
+        written(TITLED, &["--format", "markdown"]),
+        "## First\n\n| a | b |\n| ---: | --- |\n| 1 | x\\|y |\n\n| c |\n| ---: |\n| 2 |\n\n\
+         ## None\n\n| d |\n| --- |\n"
+    );
+    assert_eq!(
+        written(TITLED, &["--format", "csv"]),
+        "# First\na,b\n1,x|y\nc\n2\n\n# None\nd\n"
+    );
+}
+
+#[test]
+fn titles_are_keys_in_json() {
+    let json: Value = serde_json::from_str(&written(TITLED, &["--format", "json"])).unwrap();
+    assert_eq!(
+        json,
+        serde_json::json!([
+            {"title": "First", "rows": [{"a": 1, "b": "x|y"}]},
+            {"title": null, "rows": [{"c": 2}]},
+            {"title": "None", "rows": []},
+        ])
+    );
+    assert_eq!(
+        written(TITLED, &["--format", "jsonl"]),
+        "{\"title\":\"First\",\"row\":{\"a\":1,\"b\":\"x|y\"}}\n{\"title\":null,\"row\":{\"c\":2}}\n"
+    );
+}
+
+#[test]
+fn a_statement_alone_is_its_rows() {
+    assert_eq!(
+        written("SELECT 1 AS a", &["--format", "json"]),
+        "[\n{\"a\":1}\n]\n"
+    );
+    assert_eq!(
+        written("-- # T\nSELECT 1 AS a", &["--format", "csv"]),
+        "a\n1\n"
+    );
+    let titled = written("-- # T\nSELECT 1 AS a", &["--format", "json"]);
+    assert_eq!(titled, "[\n{\"title\":\"T\",\"rows\":[\n{\"a\":1}\n]}\n]\n");
+    let nothing = "CREATE TEMP TABLE t (x); DROP TABLE t;";
+    assert_eq!(written(nothing, &["--format", "json"]), "[]\n");
+}
+
+#[test]
+fn a_title_waits_for_the_next_result() {
+    let sql = "-- # Clocks\nCREATE TEMP VIEW v AS SELECT 1 AS a;\nSELECT * FROM v; SELECT 2 AS b;";
+    assert_eq!(written(sql, &["--format", "csv"]), "# Clocks\na\n1\nb\n2\n");
+}
+
+#[test]
+fn parameters_are_values_of_their_types() {
+    let sql = "SELECT typeof(:a) AS a, typeof(@b) AS b, typeof($c) AS c, typeof(:d) AS d, :e AS e;";
+    let args = [
+        "--param",
+        "a=20",
+        "--param",
+        "b=-1.5",
+        "--param",
+        "c='20'",
+        "--param",
+        "d=NULL",
+        "--param",
+        "e=x'); DROP TABLE packet; --",
+        "--format",
+        "csv",
+    ];
+    assert_eq!(
+        written(sql, &args),
+        "a,b,c,d,e\ninteger,real,text,null,x'); DROP TABLE packet; --\n"
+    );
+}
+
+#[test]
+fn a_default_is_for_what_is_not_given() {
+    let sql = "-- param n = 2 : how many\nSELECT :n AS n; SELECT :n + 1 AS m;";
+    assert_eq!(written(sql, &["--format", "csv"]), "n\n2\nm\n3\n");
+    assert_eq!(
+        written(sql, &["--format", "csv", "--param", "n=5"]),
+        "n\n5\nm\n6\n"
+    );
+}
+
+#[test]
+fn wrong_parameters_are_told_before_anything_runs() {
+    let sql = "-- param n = 2 : how many\nSELECT :n AS n;\n-- # Tags\nSELECT :tag AS tag;";
+    let message = |args: &[&str]| {
+        let said = script(sql, args);
+        assert_eq!(
+            (said.code, said.stdout.as_str()),
+            (Some(1), ""),
+            "{}",
+            said.stderr
+        );
+        said.stderr
+    };
+    let missing = message(&[]);
+    assert!(
+        missing.contains("report.sql: statement 2 (Tags): :tag has no value"),
+        "{missing}"
+    );
+    assert!(missing.contains("--param tag=VALUE") && missing.contains("n = 2: how many"));
+    let unknown = message(&["--param", "tag=1", "--param", "m=1"]);
+    assert!(unknown.contains("no statement uses :m"), "{unknown}");
+    assert!(unknown.contains("tag: needs a value"), "{unknown}");
+    let twice = message(&["--param", "tag=1", "--param", "tag=2"]);
+    assert!(twice.contains("--param tag is given twice"), "{twice}");
+    let unnamed = script("SELECT ?1", &[]);
+    assert!(unnamed.stderr.contains("write :name"), "{}", unnamed.stderr);
+    assert_eq!(script(sql, &["--param", "tag"]).code, Some(2));
+}
+
+#[test]
+fn an_error_names_the_file_and_the_statement() {
+    let said = script("SELECT 1 AS a;\n-- # Second\nSELECT missing;", &[]);
+    assert_eq!(said.code, Some(1));
+    assert!(
+        said.stderr
+            .contains("report.sql: statement 2 (Second): no such column: missing"),
+        "{}",
+        said.stderr
+    );
+    assert!(said.stdout.contains('1'), "{}", said.stdout);
+}
+
+#[test]
+fn the_shell_says_where_parameters_are_given() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_timebase"))
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .args(["shell", MULTIHOP])
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    std::io::Write::write_all(&mut input, b"SELECT :n;\n").unwrap();
+    drop(input);
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        said.contains(":n has no value") && said.contains("--param n=VALUE"),
+        "{said}"
+    );
+}
+
+#[test]
+fn an_unknown_report_lists_those_that_are() {
+    let said = run(&["query", MULTIHOP, "--report", "clocks"]);
+    assert_eq!(said.code, Some(2));
+    for name in ["clock-health", "unplaced", "time-spent"] {
+        assert!(said.stderr.contains(name), "{}", said.stderr);
+    }
+}
+
+#[test]
+fn every_report_runs_on_every_trace_in_every_format() {
+    for trace in ALL {
+        let (_dir, path, _) = imported(trace);
+        for name in ["clock-health", "unplaced", "time-spent"] {
+            assert!(!report(&path, name, &[]).is_empty());
+            for format in ["table", "csv", "jsonl"] {
+                answer(&["query", &path, "--report", name, "--format", format]);
+            }
+            let markdown = answer(&["query", &path, "--report", name, "--format", "markdown"]);
+            assert_is_well_formed(&markdown);
+        }
+    }
+}
+
+/// Blocks of a heading or a table, whose lines all have as many cells.
+fn assert_is_well_formed(markdown: &str) {
+    for block in markdown.split("\n\n") {
+        let lines: Vec<&str> = block.lines().collect();
+        if lines[0].starts_with("## ") {
+            assert_eq!(lines.len(), 1, "{block}");
+            continue;
+        }
+        let cells = |line: &str| line.replace("\\|", "").matches('|').count();
+        assert!(lines.len() >= 2 && lines[1].starts_with("| --"), "{block}");
+        for line in &lines {
+            assert!(line.starts_with("| ") && line.ends_with('|'), "{line}");
+            assert_eq!(cells(line), cells(lines[0]), "{block}");
+        }
+    }
+}
+
+#[test]
+fn a_database_without_packets_data_or_events_has_reports_too() {
+    let dir = tempfile::tempdir().unwrap();
+    for flag in ["--no-data", "--no-events"] {
+        let path = dir.path().join(flag).to_str().unwrap().to_owned();
+        answer(&["import", SYSTEM, "-o", &path, flag]);
+        for name in ["clock-health", "unplaced", "time-spent"] {
+            report(&path, name, &[]);
+        }
+    }
+}
+
+#[test]
+fn clock_health_knows_the_clock_that_went_back() {
+    let results = report(DST, "clock-health", &[]);
+    let clocks = &results["Clocks"];
+    assert_eq!(clocks[0]["clock"], "REALTIME");
+    assert_eq!(clocks[0]["went_back"], "yes");
+    assert_eq!(clocks[0]["path"], Value::Null);
+    // REALTIME was at 10, 20, 40, 30 when BOOTTIME was at 10010, 10020, 30040, 40030.
+    let steps = &results["Drift and steps against trace time"][0];
+    assert_eq!(steps["steps_back"], 1);
+    assert_eq!(steps["max_step_ns"], 20 - 20_020);
+    assert_eq!(steps["drift_ppm"], -999_333.777); // 20 ns in 30020 ns
+    assert_eq!(results["Coverage by snapshots"][0]["snapshots"], 4);
+    assert!(results["Rejected snapshots"].is_empty());
+}
+
+#[test]
+fn clock_health_has_the_offsets_of_the_snapshots() {
+    // MONOTONIC/BOOTTIME 1200/5200 and 4000/9000.
+    let results = report(MULTIHOP, "clock-health", &[]);
+    let steps = &results["Drift and steps against trace time"];
+    let monotonic = steps
+        .iter()
+        .find(|row| row["clock"] == "MONOTONIC")
+        .unwrap();
+    assert_eq!(monotonic["readings"], 2);
+    assert_eq!(monotonic["max_step_ns"], 2800 - 3800);
+    let clocks = &results["Clocks"];
+    let path = &clocks.iter().find(|row| row["clock"] == "64@2").unwrap()["path"];
+    assert_eq!(path, "64@2 → MONOTONIC → BOOTTIME");
+}
+
+#[test]
+fn unplaced_counts_what_the_import_counted() {
+    for trace in ALL {
+        let (_dir, path, connection) = imported(trace);
+        let results = report(&path, "unplaced", &[]);
+        let tables = [
+            ("packet", "packets"),
+            ("kernel event", "ftrace_event"),
+            ("log line", "android_logs"),
+        ];
+        for (what, stat) in tables {
+            let sql = format!(
+                "SELECT coalesce(sum(value), 0) FROM stats WHERE name LIKE '{stat}_unresolved_%'"
+            );
+            let counted = number(&connection, &sql);
+            let listed: i64 = results["What could not be placed"]
+                .iter()
+                .filter(|row| row["what"] == what)
+                .map(|row| row["rows"].as_i64().unwrap())
+                .sum();
+            assert_eq!(listed, counted, "{trace} {what}");
+            let mut summary = results["How much is on trace time"].iter();
+            let row = summary.find(|row| row["what"] == what).unwrap();
+            assert_eq!(row["unplaced"], counted, "{trace} {what}");
+        }
+        for row in &results["Why, and what to do"] {
+            assert!(row["what_to_do"].is_string(), "{trace}: {row}");
+        }
+    }
+    let logs = &report(LOGS_DST, "unplaced", &[])["What could not be placed"][0];
+    assert_eq!(
+        (&logs["reason"], &logs["rows"]),
+        (&"non_monotonic".into(), &4.into())
+    );
+    assert_eq!(logs["clock"], "REALTIME");
+}
+
+#[test]
+fn time_spent_adds_up_on_every_cpu() {
+    for trace in [SYSTEM, LATE_FRAME] {
+        let (_dir, path, connection) = imported(trace);
+        let results = report(&path, "time-spent", &["--param", "top=1000000"]);
+        let mut busy = 0.0;
+        for row in &results["CPUs"] {
+            let of_cpu = format!(
+                "FROM ftrace_event WHERE name = 'sched_switch' AND cpu = {}",
+                row["cpu"]
+            );
+            let span = number(&connection, &format!("SELECT max(ts) - min(ts) {of_cpu}"));
+            assert!(is_near(&row["seen_ms"], span, 1e6), "{trace} {row}");
+            // The last switch opens no run.
+            let switches = number(&connection, &format!("SELECT count(*) - 1 {of_cpu}"));
+            assert_eq!(row["switches"], switches, "{trace}");
+            busy += row["busy_ms"].as_f64().unwrap();
+        }
+        for title in ["Processes", "Threads"] {
+            let sum: f64 = results[title]
+                .iter()
+                .map(|row| row["running_ms"].as_f64().unwrap())
+                .sum();
+            assert!(
+                (sum - busy).abs() < 0.001 * results[title].len() as f64,
+                "{title}: {sum} {busy}"
+            );
+        }
+        for row in &results["Events"] {
+            if row["kind"] == "kernel" {
+                let sql = format!(
+                    "SELECT count(*) FROM ftrace_event WHERE name = '{}' AND ts IS NOT NULL",
+                    row["name"].as_str().unwrap()
+                );
+                assert_eq!(row["events"], number(&connection, &sql), "{trace} {row}");
+            }
+        }
+    }
+}
+
+/// Runs and waits again, in a loop over the events instead of in SQL.
+#[test]
+fn time_spent_is_what_a_loop_over_the_events_finds() {
+    let (_dir, path, connection) = imported(SYSTEM);
+    let mut statement = connection
+        .prepare(
+            "SELECT ts, cpu, name, args ->> 'prev_pid', coalesce(args ->> 'next_pid', args ->> 'pid')
+             FROM ftrace_event WHERE name IN ('sched_switch', 'sched_waking') AND ts IS NOT NULL
+             ORDER BY ts, id",
+        )
+        .unwrap();
+    let mut rows = statement.query([]).unwrap();
+    let mut running: BTreeMap<i64, (i64, i64)> = BTreeMap::new(); // cpu: thread, since
+    let mut woken: BTreeMap<i64, i64> = BTreeMap::new();
+    let (mut spent, mut waits) = (BTreeMap::new(), BTreeMap::<i64, Vec<i64>>::new());
+    while let Some(row) = rows.next().unwrap() {
+        let (ts, cpu): (i64, i64) = (row.get(0).unwrap(), row.get(1).unwrap());
+        let tid: i64 = row.get(4).unwrap();
+        if row.get::<_, String>(2).unwrap() == "sched_waking" {
+            if running.values().all(|(runs, _)| *runs != tid) {
+                woken.insert(tid, ts);
+            }
+            continue;
+        }
+        if let Some((before, since)) = running.insert(cpu, (tid, ts)) {
+            *spent.entry(before).or_insert(0) += ts - since;
+        }
+        if let Some(since) = woken.remove(&tid) {
+            waits.entry(tid).or_default().push(ts - since);
+        }
+    }
+    let results = report(&path, "time-spent", &["--param", "top=1000000"]);
+    for row in &results["Threads"] {
+        let tid = row["tid"].as_i64().unwrap();
+        assert!(is_near(&row["running_ms"], spent[&tid], 1e6), "{row}");
+    }
+    assert_eq!(results["Wake-up latency"].len(), waits.len());
+    for row in &results["Wake-up latency"] {
+        let of_thread = waits.get_mut(&row["tid"].as_i64().unwrap()).unwrap();
+        of_thread.sort_unstable();
+        let percentile = |q: usize| of_thread[(q * of_thread.len()).div_ceil(100) - 1];
+        assert_eq!(row["wakeups"], of_thread.len(), "{row}");
+        assert!(is_near(&row["p50_us"], percentile(50), 1e3), "{row}");
+        assert!(is_near(&row["p95_us"], percentile(95), 1e3), "{row}");
+        assert!(is_near(&row["max_us"], percentile(100), 1e3), "{row}");
+    }
+}
+
+#[test]
+fn time_spent_knows_which_thread_of_the_late_frame_waited() {
+    // The README's tour finds the same 9080 us by another query.
+    let results = report(LATE_FRAME, "time-spent", &[]);
+    let mut waits = results["Wake-up latency"].iter();
+    let row = waits.find(|row| row["thread"] == "RenderThread").unwrap();
+    assert_eq!(row["max_us"], 9080.0);
+}
+
+#[test]
+fn a_stretch_of_time_is_cut_out_and_parts_add_up() {
+    let (_dir, path, connection) = imported(SYSTEM);
+    let middle = number(
+        &connection,
+        "SELECT (start_ts + end_ts) / 2 FROM trace_bounds",
+    )
+    .to_string();
+    let (from, to) = (format!("from={middle}"), format!("to={middle}"));
+    let busy = |args: &[&str]| -> (f64, i64) {
+        let results = report(&path, "time-spent", args);
+        let rows = results["CPUs"].iter();
+        rows.fold((0.0, 0), |(busy, switches), row| {
+            let ms = row["busy_ms"].as_f64().unwrap();
+            (busy + ms, switches + row["switches"].as_i64().unwrap())
+        })
+    };
+    let (first, second, all) = (
+        busy(&["--param", &to]),
+        busy(&["--param", &from]),
+        busy(&[]),
+    );
+    assert!(
+        (first.0 + second.0 - all.0).abs() < 0.01,
+        "{first:?} {second:?} {all:?}"
+    );
+    assert_eq!(first.1 + second.1, all.1);
+}
+
+/// The lines of an example are lines of what it prints, in this order; some are
+/// left out.
+#[test]
+fn the_documentation_shows_what_comes_out() {
+    let docs = include_str!("../docs/reports.md");
+    let mut examples = 0;
+    let mut printed: Vec<String> = Vec::new();
+    for line in docs.lines() {
+        if let Some(command) = line.strip_prefix("    $ timebase ") {
+            examples += 1;
+            let args: Vec<&str> = command.split(' ').collect();
+            let said = answer(&args);
+            printed = said
+                .lines()
+                .map(|line| line.trim_end().to_owned())
+                .collect();
+        } else if let (Some(shown), true) = (line.strip_prefix("    "), examples > 0) {
+            let found = printed.iter().position(|line| line == shown.trim_end());
+            assert!(found.is_some(), "{shown}");
+            printed.drain(..=found.unwrap_or_default());
+        }
+    }
+    assert_eq!(examples, 3);
+    let sql = docs
+        .split("```")
+        .nth(1)
+        .unwrap()
+        .strip_prefix("sql")
+        .unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("threads.sql");
+    std::fs::write(&file, sql).unwrap();
+    let args = [
+        "query",
+        SYSTEM,
+        "--file",
+        file.to_str().unwrap(),
+        "--param",
+        "cpu=1",
+    ];
+    assert!(answer(&args).starts_with("Busiest threads\n thread"));
+}
