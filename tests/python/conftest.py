@@ -1,0 +1,45 @@
+"""The package from its sources, with the program and the extension as built.
+
+    python3 -m venv .venv && .venv/bin/pip install -r tests/python/requirements.txt
+    .venv/bin/pytest tests/python
+
+The program and the extension are built first, unless TIMEBASE_PROGRAM and
+TIMEBASE_EXTENSION name them.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+PACKAGE = REPOSITORY / "crates" / "python"
+DATA = REPOSITORY / "tests" / "data"
+
+
+def _built(variable, command, path):
+    if variable not in os.environ:
+        subprocess.run(command, cwd=REPOSITORY, check=True)
+        os.environ[variable] = str(path)
+    os.environ[variable] = os.path.abspath(os.environ[variable])
+
+
+_TARGET = REPOSITORY / os.environ.get("CARGO_TARGET_DIR", "target")
+_PROGRAM = "timebase.exe" if sys.platform == "win32" else "timebase"
+_LIBRARY = {"win32": "timebase.dll", "darwin": "libtimebase.dylib"}.get(sys.platform, "libtimebase.so")
+_built("TIMEBASE_PROGRAM", ["cargo", "build", "--release", "--locked"], _TARGET / "release" / _PROGRAM)
+_built("TIMEBASE_EXTENSION", ["cargo", "extension", "--locked"], REPOSITORY / "target/extension/release" / _LIBRARY)
+
+# For this process, and for the notebooks' and other processes it starts.
+sys.path.insert(0, str(PACKAGE))
+os.environ["PYTHONPATH"] = str(PACKAGE)
+
+
+@pytest.fixture
+def in_repository(tmp_path, monkeypatch):
+    """A directory to write to, where tests/data is as in the repository."""
+    (tmp_path / "tests").symlink_to(REPOSITORY / "tests")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path

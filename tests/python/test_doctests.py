@@ -1,0 +1,25 @@
+"""The examples in the package's docstrings."""
+
+import doctest
+import importlib
+import pkgutil
+
+import pytest
+import timebase
+
+MODULES = ["timebase", *(f"timebase.{module.name}" for module in pkgutil.iter_modules(timebase.__path__))]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples(name, in_repository):
+    module = importlib.import_module(name)
+    found = [test for test in doctest.DocTestFinder().find(module) if test.examples]
+    runner = doctest.DocTestRunner()
+    for test in found:
+        runner.run(test)
+    assert runner.summarize(verbose=False).failed == 0
+
+
+def test_every_public_name_has_an_example():
+    for name in set(timebase.__all__) - {"Connection", "ExtensionError", "TraceWarning"}:
+        assert ">>> " in getattr(timebase, name).__doc__, name

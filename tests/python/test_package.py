@@ -1,0 +1,456 @@
+"""The package: traces in, connections with functions out, on every way there is."""
+
+import gc
+import gzip
+import io
+import os
+import random
+import sqlite3
+import subprocess
+import sys
+import threading
+from contextlib import closing
+
+import pytest
+import timebase
+from conftest import DATA
+from timebase import _extension
+
+TRACES = sorted(DATA.glob("*.pftrace"))
+MULTIHOP = DATA / "multihop.pftrace"
+
+# Ways for the functions to get into a connection.
+WAYS = ["load_extension", "auto_extension", "python"]
+
+
+@pytest.fixture(params=WAYS)
+def connect(request, monkeypatch):
+    """timebase.connect, by each of the ways."""
+    way = request.param
+    if way == "load_extension" and not _extension._python_can_load():
+        pytest.skip("this Python was built without extension loading")
+    if way != "python":
+        monkeypatch.setattr(_extension, "_python_can_load", lambda: way == "load_extension")
+    functions = "python" if way == "python" else "extension"
+
+    def connected(*arguments, **named):
+        connection = timebase.connect(*arguments, functions=functions, **named)
+        assert connection.functions == functions
+        return connection
+
+    return connected
+
+
+@pytest.fixture
+def database(tmp_path):
+    return timebase.import_trace(MULTIHOP, tmp_path / "multihop.db")
+
+
+def ask(connection, sql, *parameters):
+    return connection.execute(sql, parameters).fetchone()[0]
+
+
+def refusal(connection, sql):
+    with pytest.raises(sqlite3.OperationalError) as error:
+        connection.execute(sql).fetchall()
+    return str(error.value)
+
+
+# Functions, the same on every way
+
+
+def test_functions_answer(connect):
+    with closing(connect(MULTIHOP)) as trace:
+        assert ask(trace, "SELECT to_boottime(64, 2, 3503)") == 7703
+        assert ask(trace, "SELECT to_boottime('MONOTONIC', 7, 3703, 0)") == 7703
+        assert ask(trace, "SELECT convert_clock(64, 2, 3503, 3, 0)") == 3703
+        assert ask(trace, "SELECT convert_clock(64, 2, 3503, 'MONOTONIC', 0, 0)") == 3703
+        assert ask(trace, "SELECT to_boottime(64, 3, 1)") is None
+        assert ask(trace, "SELECT to_boottime(64, 2, NULL)") is None
+        assert ask(trace, "SELECT why_unresolved(64, 3, 1)") == "unknown_clock"
+        assert ask(trace, "SELECT why_unresolved(64, 0, 1)") == "no_sequence_id"
+        assert ask(trace, "SELECT why_unresolved(64, 2, 9223372036854775807)") == "overflow"
+        assert ask(trace, "SELECT why_unresolved(64, 2, 1, 'REALTIME', 0)") == "no_target"
+        assert ask(trace, "SELECT clock_id('com.example.my_subsystem')") == 4144414090
+        assert ask(trace, "SELECT clock_name(6) || clock_name('TSC')") == "BOOTTIMETSC"
+        assert ask(trace, "SELECT abs_time_str(5)") is None
+    with closing(connect(DATA / "logs.pftrace")) as trace:
+        assert ask(trace, "SELECT count(abs_time_str(ts)) = count(ts) FROM android_logs") == 1
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        ("to_boottime(0, 0, 1)", "to_boottime(): argument 1 (clock_id) must be a clock number (1 to 4294967295) or name, not 0"),
+        ("to_boottime(x'00', 0, 1)", "to_boottime(): argument 1 (clock_id) must be a clock number or name, not a blob"),
+        ("to_boottime(3, -1, 1)", "to_boottime(): argument 2 (seq_id) must be between 0 and 4294967295, not -1"),
+        ("to_boottime(3, 0, 1.5)", "to_boottime(): argument 3 (ts) must be an integer, not the real number 1.5"),
+        ("to_boottime(3, 0, 1e21)", "to_boottime(): argument 3 (ts) must be an integer, not the real number 1000000000000000000000"),
+        ("to_boottime(3, 0, 2.0)", "to_boottime(): argument 3 (ts) must be an integer, not the real number 2"),
+        ("to_boottime(3, 0, 'x')", "to_boottime(): argument 3 (ts) must be an integer, not the text 'x'"),
+        ("to_boottime(3, 0, 1, 'x')", "to_boottime(): argument 4 (machine_id) must be an integer, not the text 'x'"),
+        ("convert_clock(3, 0, 1, 0, 0)", "convert_clock(): argument 4 (to_clock_id) must be a clock number (1 to 4294967295) or name, not 0"),
+        ("clock_id(5)", "clock_id(): argument 1 (name) must be a text, not 5"),
+        ("to_realtime('x')", "to_realtime(): argument 1 (ts) must be an integer, not the text 'x'"),
+        ("to_boottime(3, 0)", "wrong number of arguments to function to_boottime()"),
+    ],
+)
+def test_a_wrong_argument_is_an_sql_error_that_names_it(connect, database, call, message):
+    with closing(connect(database)) as trace:
+        assert refusal(trace, f"SELECT {call}") == message
+        # Also where it is not in the first row, and in a cursor of one's own.
+        if "wrong number" not in message:
+            cursor = trace.cursor()
+            with pytest.raises(sqlite3.OperationalError) as error:
+                list(cursor.execute(f"SELECT 1 UNION ALL SELECT {call}"))
+            assert str(error.value) == message
+
+
+def test_rows_added_to_clock_snapshot_are_seen_by_the_next_statement(connect, database):
+    add = "INSERT INTO clock_snapshot (snapshot_id, clock_id, clock_value) VALUES (9, 3, 5000), (9, 6, 20000)"
+    with closing(connect(database, isolation_level=None)) as trace:
+        asked = "SELECT to_boottime(3, 0, 5001), to_monotonic(5201)"
+        before = trace.execute(asked).fetchone()
+        trace.execute("BEGIN")
+        trace.execute(add)
+        assert trace.execute(asked).fetchone()[0] == 20001
+        trace.execute("ROLLBACK")
+        assert trace.execute(asked).fetchone() == before
+        with closing(sqlite3.connect(database)) as other:
+            other.execute(add)
+            other.commit()
+        assert trace.execute(asked).fetchone()[0] == 20001
+
+
+def test_what_is_no_database_of_timebase_is_told(connect):
+    with closing(connect(":memory:")) as connection:
+        assert "to_boottime(): this is not a timebase database" in refusal(connection, "SELECT to_boottime(3, 0, 1)")
+
+
+def test_a_snapshot_that_cannot_be_one_is_told(connect, database):
+    with closing(connect(database)) as trace:
+        trace.execute("INSERT INTO clock_snapshot (snapshot_id, clock_id, clock_value) VALUES (9, 3, 1), (9, 3, 2)")
+        expected = "to_boottime(): clock_snapshot cannot be used: snapshot 9: clock MONOTONIC is read twice"
+        assert refusal(trace, "SELECT to_boottime(3, 0, 1)") == expected
+
+
+def test_row_factories_are_the_users(connect, database):
+    with closing(connect(database)) as trace:
+        trace.row_factory = sqlite3.Row
+        row = trace.execute("SELECT to_boottime(64, 2, 3503) AS boottime").fetchone()
+        assert row["boottime"] == 7703
+
+
+def test_what_is_missing_without_the_extension_says_so(database):
+    with closing(timebase.connect(database, functions="python")) as trace:
+        for call in ("packet_json(data)", "packet_field(data, 'track_event.type')"):
+            assert "needs the extension, which is not loaded" in refusal(trace, f"SELECT {call} FROM packet")
+        assert refusal(trace, "SELECT * FROM clock_path(64, 2, 3503)") == "no such table: clock_path"
+
+
+# Functions in Python, held against the extension
+
+
+def same_answers(database, calls):
+    with closing(timebase.connect(database, functions="extension")) as extension:
+        with closing(timebase.connect(database, functions="python")) as python:
+            for sql in calls:
+                assert python.execute(sql).fetchall() == extension.execute(sql).fetchall(), sql
+
+
+def conversions(database, seed):
+    """Statements that convert readings of all clocks, to all clocks."""
+    randoms = random.Random(seed)
+    with closing(sqlite3.connect(database)) as plain:
+        values = plain.execute(
+            "SELECT clock_id, seq_id, machine_id, clock_value / unit_multiplier_ns, unit_multiplier_ns FROM clock_snapshot"
+        ).fetchall()
+        times = [ts for [ts] in plain.execute("SELECT ts FROM clock_snapshot WHERE ts IS NOT NULL")]
+    clocks = sorted({(clock, seq, machine) for clock, seq, machine, _, _ in values})
+    clocks += [(64, 0, 0), (99, 9, 0), (1, 0, 5), (4000000000, 0, 0)]
+    for _ in range(150):
+        clock, seq, machine, value, unit = randoms.choice(values)
+        if randoms.random() < 0.1:
+            clock, seq, machine = randoms.choice(clocks)
+        value = randoms.choice([value, value - 1, value + 1, value + randoms.randint(-10**9, 10**9), -(1 << 63), (1 << 63) - 1])
+        to, to_seq, _ = randoms.choice(clocks)
+        value = min(max(value, -(1 << 63) + 1), (1 << 63) - 1)
+        for arguments in (f"{clock}, {seq}, {value}, {machine}", f"{clock}, {seq}, {value}, {to}, {to_seq}, {machine}"):
+            function = "convert_clock" if arguments.count(",") == 5 else "to_boottime"
+            yield f"SELECT {function}({arguments}), why_unresolved({arguments})"
+    for ts in randoms.sample(times, min(len(times), 20)):
+        ts += randoms.choice([0, -1, 1, 10**6, -(10**12)])
+        yield f"SELECT to_realtime({ts}), to_monotonic({ts}), abs_time_str({ts})"
+
+
+@pytest.mark.parametrize("trace", TRACES, ids=lambda trace: trace.stem)
+def test_functions_in_python_say_what_the_extension_says(trace, tmp_path):
+    database = timebase.import_trace(trace, tmp_path / "trace.db")
+    everything = "SELECT id, to_boottime(clock_id, seq_id, clock_ts, machine_id), why_unresolved(clock_id, seq_id, clock_ts) FROM packet"
+    same_answers(database, [everything, *conversions(database, 1)])
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_they_do_for_any_snapshots(seed, database):
+    randoms = random.Random(seed)
+    clocks = [(1, 0), (3, 0), (6, 0), (64, 1), (64, 2), (70, 2), (200, 0), (300, 0), (301, 0)]
+    units = {clock: randoms.choice([1, 1, 1, 50]) for clock in clocks}
+    big = randoms.choice([0, 0, 1 << 62])
+    with closing(sqlite3.connect(database)) as plain:
+        plain.execute("DELETE FROM clock_snapshot")
+        kinds = [randoms.sample(clocks, randoms.randint(1, 4)) for _ in range(6)]
+        for snapshot in range(randoms.randint(1, 40)):
+            source = randoms.choice([0, 0, 1, 2])
+            for clock, seq in randoms.choice(kinds):
+                value = snapshot * 100 + randoms.randint(-60 if randoms.random() < 0.1 else 0, 60) + big * randoms.choice([0, 1])
+                plain.execute(
+                    "INSERT INTO clock_snapshot (snapshot_id, ts, clock_id, seq_id, clock_value, unit_multiplier_ns, source)"
+                    " VALUES (?, ?, ?, ?, ?, ?, ?)",
+                    (snapshot, snapshot * 100, clock, seq, value, units[(clock, seq)], source),
+                )
+        plain.commit()
+    same_answers(database, conversions(database, seed))
+
+
+# Which functions
+
+
+def test_auto_takes_the_extension_where_it_can(database):
+    with closing(timebase.connect(database)) as trace:
+        assert trace.functions == "extension"
+        assert ask(trace, "SELECT timebase_version()")
+
+
+def test_auto_falls_back_on_python_and_packet_json_says_why(database, monkeypatch, tmp_path):
+    monkeypatch.setenv("TIMEBASE_EXTENSION", str(tmp_path / "none.so"))
+    with closing(timebase.connect(database)) as trace:
+        assert trace.functions == "python"
+        assert f"the extension is not at {tmp_path / 'none.so'}" in refusal(trace, "SELECT packet_json(data) FROM packet")
+    with pytest.raises(timebase.ExtensionError, match="install the wheel again"):
+        timebase.connect(database, functions="extension")
+
+
+@pytest.mark.parametrize("python_can_load", [True, False])
+def test_a_library_that_is_none_is_told(database, monkeypatch, tmp_path, python_can_load):
+    if python_can_load and not _extension._python_can_load():
+        pytest.skip("this Python was built without extension loading")
+    monkeypatch.setattr(_extension, "_python_can_load", lambda: python_can_load)
+    library = tmp_path / "libtimebase.so"
+    library.write_bytes(b"no library")
+    monkeypatch.setenv("TIMEBASE_EXTENSION", str(library))
+    with pytest.raises(timebase.ExtensionError, match="libtimebase.so cannot be loaded"):
+        timebase.connect(database, functions="extension")
+
+
+def test_a_sqlite_without_extensions_gets_functions_in_python(database, monkeypatch):
+    class Sqlite:
+        """As Apple's: it takes no functions for every connection."""
+
+        def sqlite3_auto_extension(self, entry):
+            return 21
+
+    monkeypatch.setattr(_extension, "_python_can_load", lambda: False)
+    monkeypatch.setattr(_extension, "_sqlite_of_python", Sqlite)
+    with closing(timebase.connect(database)) as trace:
+        assert trace.functions == "python"
+        assert ask(trace, "SELECT to_boottime(64, 2, 3503)") == 7703
+
+
+def test_another_sqlite_than_pythons_gets_functions_in_python(database, monkeypatch):
+    class Sqlite:
+        """One that Python's connections know nothing of."""
+
+        def sqlite3_auto_extension(self, entry):
+            return 0
+
+        def sqlite3_cancel_auto_extension(self, entry):
+            return 1
+
+    monkeypatch.setattr(_extension, "_python_can_load", lambda: False)
+    monkeypatch.setattr(_extension, "_sqlite_of_python", Sqlite)
+    with pytest.raises(timebase.ExtensionError, match="not the SQLite that was found"):
+        timebase.connect(database, functions="extension")
+
+
+def test_other_connections_stay_as_they_are(database, monkeypatch):
+    monkeypatch.setattr(_extension, "_python_can_load", lambda: False)
+    without, stop = [], threading.Event()
+
+    def others():
+        while not stop.is_set():
+            with closing(sqlite3.connect(":memory:")) as plain:
+                try:
+                    plain.execute("SELECT clock_id('BOOTTIME')")
+                except sqlite3.OperationalError:
+                    without.append(True)
+                else:
+                    without.append(False)
+
+    thread = threading.Thread(target=others)
+    thread.start()
+    try:
+        for _ in range(50):
+            with closing(timebase.connect(database)) as trace:
+                assert trace.functions == "extension"
+    finally:
+        stop.set()
+        thread.join()
+    assert without and all(without)
+
+
+# Connections
+
+
+def test_a_temporary_database_goes_with_its_connection(connect):
+    def path_of(trace):
+        return trace.execute("SELECT file FROM pragma_database_list").fetchone()[0]
+
+    trace = connect(MULTIHOP)
+    path = path_of(trace)
+    assert os.path.exists(path)
+    trace.close()
+    assert not os.path.exists(os.path.dirname(path))
+    trace.close()
+
+    trace = connect(MULTIHOP)
+    path = path_of(trace)
+    del trace
+    gc.collect()
+    assert not os.path.exists(os.path.dirname(path))
+
+
+def test_and_with_the_process():
+    script = (
+        f"import timebase; trace = timebase.connect({str(MULTIHOP)!r});"
+        "print(trace.execute('SELECT file FROM pragma_database_list').fetchone()[0])"
+    )
+    path = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True).stdout.strip()
+    assert path.endswith("trace.db") and not os.path.exists(os.path.dirname(path))
+
+
+def test_a_database_stays(connect, database):
+    connect(database).close()
+    assert database.exists()
+
+
+def test_a_trace_may_be_a_file_object_or_compressed(connect, tmp_path):
+    packed = tmp_path / "multihop.pftrace.gz"
+    packed.write_bytes(gzip.compress(MULTIHOP.read_bytes()))
+    for trace in (packed, str(packed), io.BytesIO(packed.read_bytes()), open(packed, "rb")):
+        with closing(connect(trace)) as connection:
+            assert ask(connection, "SELECT to_boottime(64, 2, 3503)") == 7703
+
+
+def test_arguments_of_sqlite3_are_passed_on(connect, database):
+    with closing(connect(f"{database.as_uri()}?mode=ro", uri=True)) as trace:
+        assert ask(trace, "SELECT to_boottime(64, 2, 3503)") == 7703
+        assert "readonly" in refusal(trace, "DELETE FROM packet")
+    with closing(connect(database, check_same_thread=False, timeout=1)) as trace:
+        answers = []
+        thread = threading.Thread(target=lambda: answers.append(ask(trace, "SELECT to_boottime(64, 2, 3503)")))
+        thread.start()
+        thread.join()
+        assert answers == [7703]
+
+
+def test_what_cannot_be_connected_to_is_told(tmp_path):
+    with pytest.raises(FileNotFoundError, match="none.pftrace"):
+        timebase.connect(tmp_path / "none.pftrace")
+    with pytest.raises(timebase.ImportFailed, match="is a directory"):
+        timebase.connect(tmp_path)
+    with pytest.raises(ValueError, match="functions must be 'auto', 'extension' or 'python', not 'C'"):
+        timebase.connect(MULTIHOP, functions="C")
+    with pytest.raises(TypeError, match="factory"):
+        timebase.connect(MULTIHOP, factory=sqlite3.Connection)
+    assert "trace" not in str(list(tmp_path.iterdir()))
+
+
+# Import
+
+
+def test_import_says_where_the_database_is(tmp_path):
+    for name in ("a.pftrace", "b.pftrace.gz", "c"):
+        (tmp_path / name).write_bytes(MULTIHOP.read_bytes())
+        assert timebase.import_trace(tmp_path / name) == tmp_path / (name[0] + ".db")
+        assert (tmp_path / (name[0] + ".db")).exists()
+
+
+def test_import_fails_with_the_programs_words(tmp_path, database):
+    with pytest.raises(timebase.ImportFailed, match="multihop.db exists"):
+        timebase.import_trace(MULTIHOP, database)
+    timebase.import_trace(MULTIHOP, database, force=True)
+    with pytest.raises(timebase.ImportFailed, match="^cannot open .*none: No such file"):
+        timebase.import_trace(tmp_path / "none", tmp_path / "none.db")
+    with pytest.raises(timebase.ImportFailed, match="multihop.db"):
+        timebase.import_trace(io.BytesIO(b"x" * 10_000_000), tmp_path / "multihop.db")
+    with pytest.raises(TypeError, match="db is needed"):
+        timebase.import_trace(io.BytesIO(b""))
+    with pytest.raises(TypeError, match="trace must be a path or a file object, not int"):
+        timebase.import_trace(5, tmp_path / "x.db")
+    assert not (tmp_path / "x.db").exists()
+
+
+def test_a_damaged_trace_is_a_warning_or_with_strict_an_error(tmp_path):
+    cut = io.BytesIO((DATA / "sdk.pftrace").read_bytes()[:50_000])
+    with pytest.warns(timebase.TraceWarning, match="ends inside the packet that starts at byte"):
+        database = timebase.import_trace(cut, tmp_path / "cut.db")
+    with closing(sqlite3.connect(database)) as plain:
+        assert ask(plain, "SELECT count(*) FROM packet") == 1955
+    cut.seek(0)
+    with pytest.raises(timebase.ImportFailed, match="ends inside the packet"):
+        timebase.import_trace(cut, tmp_path / "strict.db", strict=True)
+
+
+def test_a_stream_that_fails_leaves_nothing_behind(tmp_path):
+    class Fails(io.RawIOBase):
+        def read(self, size=-1):
+            raise OSError("the disk is gone")
+
+    with pytest.raises(OSError, match="the disk is gone"):
+        timebase.import_trace(Fails(), tmp_path / "none.db")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_left_out(tmp_path):
+    database = timebase.import_trace(DATA / "late-frame.pftrace", tmp_path / "a.db", data=False, events=False)
+    with closing(sqlite3.connect(database)) as plain:
+        counts = "SELECT (SELECT count(data) FROM packet), (SELECT count(*) FROM ftrace_event)"
+        assert plain.execute(counts).fetchone() == (0, 0)
+    extended = timebase.import_trace(
+        DATA / "extension-undescribed.pftrace", tmp_path / "b.db", descriptors=[DATA / "extension.descriptor"]
+    )
+    with closing(sqlite3.connect(extended)) as plain:
+        assert ask(plain, "SELECT count(*) FROM descriptor") == 1
+
+
+# pandas
+
+
+def test_read_sql_keeps_integers_exact(connect, database):
+    pandas = pytest.importorskip("pandas")
+    exact = 1_795_228_849_078_881_529
+    sql = f"SELECT {exact} AS ts, 'a' AS text, 1.5 AS real, NULL AS no_value, ? AS given UNION ALL SELECT NULL, NULL, 2, NULL, 7"
+    with closing(connect(database)) as trace:
+        frame = timebase.read_sql(sql, trace, (3,))
+        assert list(frame.columns) == ["ts", "text", "real", "no_value", "given"]
+        assert frame.ts.dtype == "Int64" and frame.ts[0] == exact and frame.ts[1] is pandas.NA
+        assert frame.given.dtype == "int64" and frame.real.dtype == "float64"
+        assert timebase.read_sql("SELECT to_boottime(64, 2, :ts) AS x", trace, {"ts": 3503}).x[0] == 7703
+        none = timebase.read_sql("SELECT ts, id FROM packet WHERE id < 0", trace)
+        assert list(none.columns) == ["ts", "id"] and len(none) == 0
+        twice = timebase.read_sql("SELECT 1 AS x, 2 AS x", trace)
+        assert list(twice.columns) == ["x", "x"] and twice.iloc[0].tolist() == [1, 2]
+        trace.row_factory = sqlite3.Row
+        assert timebase.read_sql("SELECT 1 AS x", trace).x[0] == 1
+
+
+def test_read_sql_takes_what_connect_takes(database):
+    pytest.importorskip("pandas")
+    for source in (database, str(database), MULTIHOP, io.BytesIO(MULTIHOP.read_bytes())):
+        assert timebase.read_sql("SELECT to_boottime(64, 2, 3503) AS x", source).x[0] == 7703
+
+
+def test_read_sql_says_that_it_needs_pandas(database, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ModuleNotFoundError, match="pip install pandas"):
+        timebase.read_sql("SELECT 1", database)
