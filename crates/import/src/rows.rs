@@ -189,7 +189,8 @@ impl Batch {
     }
 
     /// `None` is beyond 4 GiB, which no batch comes near: it is handed over
-    /// after each packet, and a packet has at most 512 MiB.
+    /// when it has 256 KiB, and a packet, of which one event may be all, has at
+    /// most 256 MiB.
     fn keep(&mut self, bytes: &[u8]) -> Option<(u32, u32)> {
         let start = u32::try_from(self.bytes.len()).ok()?;
         let size = u32::try_from(bytes.len()).ok()?;
