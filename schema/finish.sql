@@ -1,9 +1,4 @@
--- What is added to the database when all rows are in: indexes that are cheaper
--- to build from sorted keys, and views.
-
-CREATE INDEX packet_ts ON packet (ts);
-
-CREATE INDEX android_logs_ts ON android_logs (ts);
+-- What is added to the database when all rows are in: views.
 
 -- One row a kernel event (rule I1). The joins are outer ones so that a query
 -- that does not ask for names or arguments does not look them up.

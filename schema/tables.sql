@@ -24,8 +24,9 @@ CREATE TABLE packet (
   data       BLOB                  -- its bytes: a serialized TracePacket
 );
 
--- Finds what could not be placed, in file order. Rows are added to it as they
--- come, since it is empty for most traces, and building it would read them all.
+CREATE INDEX packet_ts ON packet (ts);
+
+-- Finds what could not be placed, in file order.
 CREATE INDEX packet_unresolved ON packet (id) WHERE unresolved IS NOT NULL;
 
 -- One row a reading of an accepted snapshot (rule N6).
@@ -115,6 +116,8 @@ CREATE TABLE android_logs (
   timestamp  INTEGER,           -- REALTIME, as recorded
   unresolved TEXT               -- NULL, or the reason (rule V7)
 );
+
+CREATE INDEX android_logs_ts ON android_logs (ts);
 
 -- What extends the schema of packets: serialized FileDescriptorSets, of the
 -- trace's own or named at the import.

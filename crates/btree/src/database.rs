@@ -6,9 +6,6 @@ use std::path::Path;
 
 use crate::index::IndexBuilder;
 use crate::page::{Kind, PageSize};
-use crate::record::push_varint;
-use crate::table::TableBuilder;
-use crate::tree::Tree;
 
 /// Why a table or an index cannot be built.
 #[derive(Debug, thiserror::Error)]
@@ -34,10 +31,10 @@ pub enum Error {
         /// The one that is out of order.
         rowid: i64,
     },
-    /// A row must fit a page, with at most 126 columns.
-    #[error("row {rowid} does not fit a page")]
+    /// A row has at most about 100 columns, and less than 2 GiB.
+    #[error("row {rowid} is too wide")]
     TooWide {
-        /// The one that does not.
+        /// The one that is.
         rowid: i64,
     },
 }
@@ -53,6 +50,8 @@ pub struct Database {
     file: BufWriter<File>,
     page_size: PageSize,
     pages: u32,
+    /// Roots of what is being filled.
+    taken: Vec<u32>,
     /// Pages to write when all others are: roots, which have a place already.
     roots: Vec<(u32, Vec<u8>)>,
 }
@@ -102,6 +101,7 @@ impl Database {
             file: BufWriter::with_capacity(BUFFER, file),
             page_size,
             pages,
+            taken: Vec::new(),
             roots: Vec::new(),
         })
     }
@@ -109,34 +109,6 @@ impl Database {
     /// The size of its pages.
     pub fn page_size(&self) -> PageSize {
         self.page_size
-    }
-
-    /// Fills an empty table, whose root is the page `root`.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NotEmpty`] if that page is something else, [`Error::PageSize`]
-    /// if the leaves were made for other pages.
-    pub fn table(&mut self, root: u32, table: TableBuilder) -> Result<(), Error> {
-        if table.page_size() != self.page_size {
-            return Err(Error::PageSize(table.page_size().get() as u32));
-        }
-        self.check_empty(root, Kind::TableLeaf)?;
-        let mut leaves = table.finish()?;
-        let only = leaves.len() == 1;
-        let mut tree = Tree::new(Kind::TableInterior, self.page_size);
-        let mut key = Vec::new();
-        while let Some((leaf, last_rowid)) = leaves.next()? {
-            if only {
-                self.roots.push((root, leaf.to_vec()));
-                return Ok(());
-            }
-            let page = self.append(leaf)?;
-            key.clear();
-            push_varint(&mut key, last_rowid as u64);
-            tree.add(self, page, &key)?;
-        }
-        tree.finish(self, root)
     }
 
     /// Fills an empty index, whose root is the page `root`.
@@ -149,7 +121,7 @@ impl Database {
         root: u32,
         index: IndexBuilder<K>,
     ) -> Result<(), Error> {
-        self.check_empty(root, Kind::IndexLeaf)?;
+        self.take(root, Kind::IndexLeaf)?;
         index.write(self, root)
     }
 
@@ -173,10 +145,9 @@ impl Database {
         u64::from(page.saturating_sub(1)) * self.page_size.get() as u64
     }
 
-    fn check_empty(&mut self, root: u32, kind: Kind) -> Result<(), Error> {
-        let there =
-            (2..=self.pages).contains(&root) && self.roots.iter().all(|(other, _)| *other != root);
-        if !there {
+    /// Takes the root of something that is empty, to fill it.
+    pub(crate) fn take(&mut self, root: u32, kind: Kind) -> Result<(), Error> {
+        if !(2..=self.pages).contains(&root) || self.taken.contains(&root) {
             return Err(Error::NotEmpty { root });
         }
         self.file.seek(SeekFrom::Start(self.offset(root)))?;
@@ -186,25 +157,62 @@ impl Database {
         if header[0] != kind as u8 || header[3..5] != [0, 0] {
             return Err(Error::NotEmpty { root });
         }
+        self.taken.push(root);
         Ok(())
     }
 
-    /// Writes a page behind all others, and tells its number.
-    pub(crate) fn append(&mut self, page: &[u8]) -> Result<u32, Error> {
-        const FULL: Error = Error::Unsuitable("it has as many pages as a database can have");
-        let mut number = self.pages.checked_add(1).ok_or(FULL)?;
-        if u64::from(number) == LOCK_BYTE / self.page_size.get() as u64 + 1 {
+    /// The number of the page behind `page`.
+    fn behind(&self, page: u32) -> Result<u32, Error> {
+        let locked = LOCK_BYTE / self.page_size.get() as u64;
+        let step = if u64::from(page) == locked { 2 } else { 1 };
+        match page.checked_add(step) {
+            Some(next) if next < u32::MAX - 1 => Ok(next),
+            _ => Err(Error::Unsuitable(
+                "it has as many pages as a database can have",
+            )),
+        }
+    }
+
+    /// Begins the next page, and tells its number.
+    fn begin_page(&mut self) -> Result<u32, Error> {
+        let number = self.behind(self.pages)?;
+        if number - self.pages > 1 {
             self.file.write_all(&vec![0; self.page_size.get()])?;
-            number = number.checked_add(1).ok_or(FULL)?;
         }
-        if number >= u32::MAX - 1 {
-            return Err(FULL);
-        }
-        self.file.write_all(page)?;
         self.pages = number;
         Ok(number)
     }
 
+    /// Writes a page behind all others, and tells its number.
+    pub(crate) fn append(&mut self, page: &[u8]) -> Result<u32, Error> {
+        let number = self.begin_page()?;
+        self.file.write_all(page)?;
+        Ok(number)
+    }
+
+    /// Writes the part of a row that has no room in its leaf as a chain of
+    /// overflow pages; tells the first.
+    pub(crate) fn append_overflow(&mut self, rest: &[u8]) -> Result<u32, Error> {
+        const LINK: usize = 4;
+        let room = self.page_size.get() - LINK;
+        let first = self.behind(self.pages)?;
+        let mut pieces = rest.chunks(room).peekable();
+        while let Some(piece) = pieces.next() {
+            let number = self.begin_page()?;
+            let next = match pieces.peek() {
+                Some(_) => self.behind(number)?,
+                None => 0,
+            };
+            self.file.write_all(&next.to_be_bytes())?;
+            self.file.write_all(piece)?;
+            if piece.len() < room {
+                self.file.write_all(&vec![0; room - piece.len()])?;
+            }
+        }
+        Ok(first)
+    }
+
+    /// Keeps a page for a root, which has a place already.
     pub(crate) fn set_root(&mut self, root: u32, page: &[u8]) {
         self.roots.push((root, page.to_vec()));
     }

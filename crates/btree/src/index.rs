@@ -55,7 +55,7 @@ impl<const K: usize> Entry<K> {
         }
         values[K] = Value::Integer(self.rowid);
         payload.clear();
-        push_record(payload, values[..=K].iter().copied());
+        push_record(payload, &values[..=K]);
         cell.clear();
         push_varint(cell, payload.len() as u64);
         cell.extend_from_slice(payload);
@@ -323,7 +323,7 @@ impl<'d> IndexLeaves<'d> {
         if self.separator.is_some() {
             self.end_leaf()?;
         }
-        if !self.leaf.push(&self.cell) {
+        if !self.leaf.push(&self.cell, &[]) {
             self.separator = Some(self.cell.clone());
         }
         Ok(())
@@ -343,7 +343,7 @@ impl<'d> IndexLeaves<'d> {
             // before it stands between.
             self.separator = self.leaf.pop();
             self.end_leaf()?;
-            self.leaf.push(&last);
+            self.leaf.push(&last, &[]);
         }
         if self.tree.is_empty() {
             self.database.set_root(self.root, self.leaf.finished(None));

@@ -2,18 +2,34 @@
 
 /// A value of a row.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Value {
+pub enum Value<'a> {
     /// SQL's NULL; also what the column of a rowid's alias has.
     Null,
     /// A signed integer of 64 bits.
     Integer(i64),
     /// A floating-point number; not NaN, which SQLite has no value for.
     Real(f64),
+    /// A text, in a database whose encoding is UTF-8.
+    Text(&'a str),
+    /// Bytes.
+    Blob(&'a [u8]),
 }
 
-impl From<Option<i64>> for Value {
-    fn from(value: Option<i64>) -> Self {
-        value.map_or(Value::Null, Value::Integer)
+impl From<i64> for Value<'_> {
+    fn from(value: i64) -> Self {
+        Value::Integer(value)
+    }
+}
+
+impl<'a> From<&'a str> for Value<'a> {
+    fn from(value: &'a str) -> Self {
+        Value::Text(value)
+    }
+}
+
+impl<'a, T: Into<Value<'a>>> From<Option<T>> for Value<'a> {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Value::Null, T::into)
     }
 }
 
@@ -70,30 +86,45 @@ fn integer_type(value: i64) -> (u8, usize) {
     }
 }
 
-/// Appends a record. Its header has at most 127 bytes, so one byte tells how
-/// many.
+/// The serial type of text and blobs: twice their size, and what they are.
 #[inline]
-pub(crate) fn push_record(out: &mut Vec<u8>, values: impl ExactSizeIterator<Item = Value> + Clone) {
-    let header = values.len() + 1;
-    debug_assert!(header < 0x80);
-    out.push(header as u8);
-    for value in values.clone() {
-        out.push(match value {
-            Value::Null => 0,
-            Value::Integer(value) => integer_type(value).0,
-            Value::Real(_) => 7,
-        });
-    }
+fn sized_type(size: usize, kind: u64) -> u64 {
+    (size as u64).saturating_mul(2).saturating_add(kind)
+}
+
+/// The widest header of a record, whose size is one byte then.
+const HEADER: usize = 0x7f;
+
+/// Appends a record; tells whether it could be written, which it cannot with so
+/// many values that its header has more than 127 bytes.
+#[inline]
+pub(crate) fn push_record(out: &mut Vec<u8>, values: &[Value<'_>]) -> bool {
+    let start = out.len();
+    out.push(0);
     for value in values {
-        match value {
+        match *value {
+            Value::Null => out.push(0),
+            Value::Integer(value) => out.push(integer_type(value).0),
+            Value::Real(_) => out.push(7),
+            Value::Text(text) => push_varint(out, sized_type(text.len(), 13)),
+            Value::Blob(bytes) => push_varint(out, sized_type(bytes.len(), 12)),
+        }
+    }
+    let header = out.len() - start;
+    out[start] = header as u8;
+    for value in values {
+        match *value {
             Value::Null => {}
             Value::Integer(value) => {
                 let (_, size) = integer_type(value);
                 out.extend_from_slice(&value.to_be_bytes()[8 - size..]);
             }
             Value::Real(value) => out.extend_from_slice(&value.to_be_bytes()),
+            Value::Text(text) => out.extend_from_slice(text.as_bytes()),
+            Value::Blob(bytes) => out.extend_from_slice(bytes),
         }
     }
+    header <= HEADER
 }
 
 #[cfg(test)]

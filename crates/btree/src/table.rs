@@ -1,47 +1,42 @@
-//! The leaves of a table, written aside.
+//! The rows of a table, written as they come.
 
-use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
-use std::path::Path;
-
-use crate::database::Error;
+use crate::database::{Database, Error};
 use crate::page::{Kind, Page, PageSize};
 use crate::record::{Value, push_record, push_varint};
+use crate::tree::Tree;
 
-const BUFFER: usize = 1 << 20;
-
-/// Rows of a table, in the order of their rowids.
-///
-/// They are kept in a temporary file without a name; memory does not grow with
-/// them.
+/// A table that is being filled, in the order of its rowids. Its pages go to the
+/// database as soon as they are full, so memory does not grow with it.
 #[derive(Debug)]
 pub struct TableBuilder {
-    page_size: PageSize,
-    leaves: BufWriter<File>,
-    /// The last rowid of each leaf that was written.
-    last_rowids: Vec<i64>,
+    root: u32,
+    tree: Tree,
     leaf: Page,
     last_rowid: Option<i64>,
+    room: Room,
     payload: Vec<u8>,
-    cell: Vec<u8>,
+    head: Vec<u8>,
+    separator: Vec<u8>,
 }
 
 impl TableBuilder {
-    /// Begins a table whose leaves are kept in `directory` until they are part
-    /// of the database.
+    /// Begins to fill an empty table, whose root is the page `root`.
     ///
     /// # Errors
     ///
-    /// If no temporary file can be made there.
-    pub fn new(page_size: PageSize, directory: &Path) -> io::Result<Self> {
+    /// [`Error::NotEmpty`] if that page is something else.
+    pub fn new(database: &mut Database, root: u32) -> Result<Self, Error> {
+        database.take(root, Kind::TableLeaf)?;
+        let page_size = database.page_size();
         Ok(TableBuilder {
-            page_size,
-            leaves: BufWriter::with_capacity(BUFFER, tempfile::tempfile_in(directory)?),
-            last_rowids: Vec::new(),
+            root,
+            tree: Tree::new(Kind::TableInterior, page_size),
             leaf: Page::new(Kind::TableLeaf, page_size),
             last_rowid: None,
+            room: Room::of(page_size),
             payload: Vec::new(),
-            cell: Vec::new(),
+            head: Vec::new(),
+            separator: Vec::new(),
         })
     }
 
@@ -51,75 +46,104 @@ impl TableBuilder {
     /// # Errors
     ///
     /// [`Error::Order`] if the rowid is not greater than the one before,
-    /// [`Error::TooWide`] for a row that does not fit a page, or that the
-    /// temporary file cannot be written.
+    /// [`Error::TooWide`] for a row that SQLite could not read, or that the
+    /// database cannot be written.
     #[inline]
-    pub fn push(&mut self, rowid: i64, values: &[Value]) -> Result<(), Error> {
+    pub fn push(
+        &mut self,
+        database: &mut Database,
+        rowid: i64,
+        values: &[Value<'_>],
+    ) -> Result<(), Error> {
         if self.last_rowid.is_some_and(|last| last >= rowid) {
             return Err(Error::Order { rowid });
         }
         self.payload.clear();
-        self.cell.clear();
-        push_record(&mut self.payload, values.iter().copied());
-        push_varint(&mut self.cell, self.payload.len() as u64);
-        push_varint(&mut self.cell, rowid as u64);
-        self.cell.extend_from_slice(&self.payload);
-        if !self.leaf.push(&self.cell) {
-            self.end_leaf()?;
-            // A header beyond one byte, or a payload that would overflow.
-            let most = self.page_size.get() - 35;
-            if values.len() >= 127 || self.payload.len() > most || !self.leaf.push(&self.cell) {
+        self.head.clear();
+        if !push_record(&mut self.payload, values) || self.payload.len() >= LONGEST {
+            return Err(Error::TooWide { rowid });
+        }
+        push_varint(&mut self.head, self.payload.len() as u64);
+        push_varint(&mut self.head, rowid as u64);
+        if self.payload.len() > self.room.whole {
+            let local = self.room.local(self.payload.len());
+            let overflow = database.append_overflow(&self.payload[local..])?;
+            self.payload.truncate(local);
+            self.payload.extend_from_slice(&overflow.to_be_bytes());
+        }
+        if !self.leaf.push(&self.head, &self.payload) {
+            self.end_leaf(database)?;
+            if !self.leaf.push(&self.head, &self.payload) {
                 return Err(Error::TooWide { rowid });
             }
         }
+        // A huge row must not stay in memory.
+        self.payload.shrink_to(KEPT);
         self.last_rowid = Some(rowid);
         Ok(())
     }
 
-    fn end_leaf(&mut self) -> io::Result<()> {
+    fn end_leaf(&mut self, database: &mut Database) -> Result<(), Error> {
         if let (Some(last), false) = (self.last_rowid, self.leaf.is_empty()) {
-            self.leaves.write_all(self.leaf.finished(None))?;
-            self.last_rowids.push(last);
+            let page = database.append(self.leaf.finished(None))?;
+            self.separator.clear();
+            push_varint(&mut self.separator, last as u64);
+            self.tree.add(database, page, &self.separator)?;
             self.leaf.clear();
         }
         Ok(())
     }
 
-    pub(crate) fn page_size(&self) -> PageSize {
-        self.page_size
-    }
-
-    /// The leaves, each with its last rowid.
-    pub(crate) fn finish(mut self) -> io::Result<Leaves> {
-        self.end_leaf()?;
-        let mut file = self.leaves.into_inner().map_err(io::Error::from)?;
-        file.rewind()?;
-        Ok(Leaves {
-            page: vec![0; self.page_size.get()],
-            file: BufReader::with_capacity(BUFFER, file),
-            last_rowids: self.last_rowids.into_iter(),
-        })
+    /// Writes what is left.
+    ///
+    /// # Errors
+    ///
+    /// If the database cannot be written.
+    pub fn finish(mut self, database: &mut Database) -> Result<(), Error> {
+        if self.tree.is_empty() {
+            database.set_root(self.root, self.leaf.finished(None));
+            return Ok(());
+        }
+        self.end_leaf(database)?;
+        self.tree.finish(database, self.root)
     }
 }
 
-/// The leaves of a table, in order.
-pub(crate) struct Leaves {
-    file: BufReader<File>,
-    last_rowids: std::vec::IntoIter<i64>,
-    page: Vec<u8>,
+/// SQLite reads no row of so many bytes.
+const LONGEST: usize = 1 << 31;
+
+/// How much memory is kept for the next row.
+const KEPT: usize = 1 << 20;
+
+/// How much of a row is in its leaf, by the file format.
+#[derive(Debug)]
+struct Room {
+    /// A payload of so many bytes has no overflow.
+    whole: usize,
+    /// What at least is in the leaf of one that has.
+    least: usize,
+    /// How much an overflow page takes.
+    page: usize,
 }
 
-impl Leaves {
-    pub fn len(&self) -> usize {
-        self.last_rowids.len()
+impl Room {
+    fn of(page_size: PageSize) -> Self {
+        let usable = page_size.get();
+        Room {
+            whole: usable - 35,
+            least: (usable - 12) * 32 / 255 - 23,
+            page: usable - 4,
+        }
     }
 
-    /// The next leaf and its last rowid.
-    pub fn next(&mut self) -> io::Result<Option<(&[u8], i64)>> {
-        let Some(last) = self.last_rowids.next() else {
-            return Ok(None);
-        };
-        self.file.read_exact(&mut self.page)?;
-        Ok(Some((&self.page, last)))
+    /// How much of a payload that has overflow is in the leaf: so much that the
+    /// last overflow page is full, if there is room for it.
+    fn local(&self, payload: usize) -> usize {
+        let local = self.least + (payload - self.least) % self.page;
+        if local <= self.whole {
+            local
+        } else {
+            self.least
+        }
     }
 }

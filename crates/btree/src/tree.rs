@@ -43,7 +43,6 @@ struct Level {
 pub(crate) struct Tree {
     levels: Vec<Level>,
     page: Page,
-    cell: Vec<u8>,
     /// How many bytes of a page are for cells.
     capacity: usize,
 }
@@ -53,7 +52,6 @@ impl Tree {
         Tree {
             levels: Vec::new(),
             page: Page::new(kind, page_size),
-            cell: Vec::new(),
             capacity: page_size.get() - kind.header(),
         }
     }
@@ -111,10 +109,7 @@ impl Tree {
         let mut children = children.into_iter();
         let last = children.next_back();
         for child in children {
-            self.cell.clear();
-            self.cell.extend_from_slice(&child.page.to_be_bytes());
-            self.cell.extend_from_slice(&child.separator);
-            if !self.page.push(&self.cell) {
+            if !self.page.push(&child.page.to_be_bytes(), &child.separator) {
                 return Err(NO_ROOM);
             }
         }

@@ -34,14 +34,15 @@ fn build(dir: &TempDir, page_size: u32, rows: &[Row]) -> Connection {
     let path = dir.path().join("t.db");
     let (table_root, index_root) = empty(&path, page_size);
     let mut database = Database::open(&path).unwrap();
-    let mut table = TableBuilder::new(database.page_size(), dir.path()).unwrap();
+    let mut table = TableBuilder::new(&mut database, table_root).unwrap();
     let mut index = IndexBuilder::new(dir.path()).unwrap();
     for &(id, a, b) in rows {
-        table.push(id, &[Value::Null, a.into(), b.into()]).unwrap();
+        let row = [Value::Null, a.into(), b.into()];
+        table.push(&mut database, id, &row).unwrap();
         index.push([a, b], id).unwrap();
     }
+    table.finish(&mut database).unwrap();
     database.index(index_root, index).unwrap();
-    database.table(table_root, table).unwrap();
     database.finish().unwrap();
     Connection::open(&path).unwrap()
 }
@@ -130,19 +131,102 @@ fn stretches_are_merged() {
     check(&build(&dir, 4096, &rows), &rows);
 }
 
+/// A value that SQLite gave back.
+fn read(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::types::Value {
+    row.get(column).unwrap()
+}
+
+fn sizes() -> impl Strategy<Value = usize> {
+    prop_oneof![
+        4 => 0usize..200,
+        2 => 400usize..1200,
+        1 => 3000usize..9000,
+        1 => 60_000usize..140_000,
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    /// Around every size at which a row gets an overflow page, and another one.
+    #[test]
+    fn text_and_bytes_of_any_size_are_kept(
+        page_size in prop_oneof![Just(512u32), Just(4096), Just(8192), Just(65536)],
+        sizes in prop::collection::vec((sizes(), sizes(), any::<bool>()), 0..60),
+    ) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("t.db");
+        let (table_root, _) = empty(&path, page_size);
+        let mut database = Database::open(&path).unwrap();
+        let mut table = TableBuilder::new(&mut database, table_root).unwrap();
+        let text = |size: usize| "Grüße, ".chars().cycle().take(size).collect::<String>();
+        let bytes = |size: usize| (0..size).map(|i| (i * 7 + size) as u8).collect::<Vec<u8>>();
+        for (id, &(a, b, whole)) in (0..).zip(&sizes) {
+            let (a, b) = (text(a), bytes(b));
+            let b = if whole { Value::Blob(&b) } else { Value::Real(0.5) };
+            table.push(&mut database, id, &[Value::Null, Value::Text(&a), b]).unwrap();
+        }
+        table.finish(&mut database).unwrap();
+        database.finish().unwrap();
+
+        let conn = Connection::open(&path).unwrap();
+        let mut statement = conn.prepare("SELECT a, b FROM t NOT INDEXED ORDER BY id").unwrap();
+        let mut rows = statement.query([]).unwrap();
+        for &(a, b, whole) in &sizes {
+            let row = rows.next().unwrap().unwrap();
+            prop_assert_eq!(read(row, 0), text(a).into());
+            prop_assert_eq!(read(row, 1), if whole { bytes(b).into() } else { 0.5.into() });
+        }
+        prop_assert!(rows.next().unwrap().is_none());
+        drop(rows);
+        drop(statement);
+        // The index is empty, of which SQLite would complain.
+        conn.execute_batch("REINDEX; UPDATE t SET b = a WHERE id % 2 = 0; DELETE FROM t WHERE id % 3 = 0")
+            .unwrap();
+        let verdict: String = conn
+            .query_row("PRAGMA integrity_check", [], |row| row.get(0))
+            .unwrap();
+        prop_assert_eq!(verdict, "ok");
+    }
+}
+
+/// Every size of a row near those at which its place changes.
+#[test]
+fn rows_are_cut_where_sqlite_cuts_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("t.db");
+    let (table_root, _) = empty(&path, 512);
+    let mut database = Database::open(&path).unwrap();
+    let mut table = TableBuilder::new(&mut database, table_root).unwrap();
+    let bytes = [7u8; 3000];
+    for size in 0..bytes.len() {
+        let row = [Value::Null, Value::Blob(&bytes[..size])];
+        table.push(&mut database, size as i64, &row).unwrap();
+    }
+    table.finish(&mut database).unwrap();
+    database.finish().unwrap();
+    let conn = Connection::open(&path).unwrap();
+    conn.execute_batch("DROP INDEX t_ab").unwrap();
+    let check = |sql: &str| -> String { conn.query_row(sql, [], |row| row.get(0)).unwrap() };
+    assert_eq!(check("PRAGMA integrity_check"), "ok");
+    let wrong = "SELECT count(*) || '' FROM t WHERE length(a) <> id OR a <> zeroblob(0) \
+                 AND hex(a) <> replace(hex(zeroblob(id)), '00', '07')";
+    assert_eq!(check(wrong), "0");
+}
+
 #[test]
 fn reals_are_kept() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("t.db");
     let (root, _) = empty(&path, 4096);
     let mut database = Database::open(&path).unwrap();
-    let mut table = TableBuilder::new(database.page_size(), dir.path()).unwrap();
+    let mut table = TableBuilder::new(&mut database, root).unwrap();
     let reals = [1.5, -0.0, 1e300, f64::NEG_INFINITY];
     for (i, &real) in reals.iter().enumerate() {
         let row = [Value::Null, Value::Real(real), Value::Null];
-        table.push(i as i64, &row).unwrap();
+        table.push(&mut database, i as i64, &row).unwrap();
     }
-    database.table(root, table).unwrap();
+    table.finish(&mut database).unwrap();
     database.finish().unwrap();
     let conn = Connection::open(&path).unwrap();
     let mut statement = conn.prepare("SELECT a FROM t ORDER BY id").unwrap();
@@ -154,34 +238,61 @@ fn reals_are_kept() {
 }
 
 #[test]
+fn tables_are_filled_in_turns() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("t.db");
+    let conn = Connection::open(&path).unwrap();
+    let names = ["u", "v", "w"];
+    for name in names {
+        conn.execute_batch(&format!("CREATE TABLE {name} (id INTEGER PRIMARY KEY, a)"))
+            .unwrap();
+    }
+    let roots = names.map(|name| root(&conn, name));
+    drop(conn);
+    let mut database = Database::open(&path).unwrap();
+    let mut tables = roots.map(|root| TableBuilder::new(&mut database, root).unwrap());
+    for id in 0..20_000 {
+        let table = &mut tables[id as usize % 7 % 3];
+        table
+            .push(&mut database, id, &[Value::Null, Value::Integer(id * id)])
+            .unwrap();
+    }
+    for table in tables {
+        table.finish(&mut database).unwrap();
+    }
+    database.finish().unwrap();
+    let conn = Connection::open(&path).unwrap();
+    let check = |sql: &str| -> String { conn.query_row(sql, [], |row| row.get(0)).unwrap() };
+    assert_eq!(check("PRAGMA integrity_check"), "ok");
+    for (turn, name) in names.iter().enumerate() {
+        let sql =
+            format!("SELECT count(*) || '' FROM {name} WHERE a = id * id AND id % 7 % 3 = {turn}");
+        let ids = (0..20_000).filter(|id| id % 7 % 3 == turn);
+        assert_eq!(check(&sql), ids.count().to_string());
+    }
+}
+
+#[test]
 fn what_cannot_be_extended_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("t.db");
     let (table_root, index_root) = empty(&path, 4096);
-    let builder = |size| TableBuilder::new(size, dir.path()).unwrap();
 
     let mut database = Database::open(&path).unwrap();
-    let page_size = database.page_size();
-    let mut table = builder(page_size);
-    table.push(5, &[Value::Null]).unwrap();
-    assert!(matches!(
-        table.push(5, &[Value::Null]),
-        Err(Error::Order { rowid: 5 })
-    ));
-    let wide = [Value::Integer(i64::MAX); 126];
-    let mut narrow = builder(timebase_btree::PageSize::new(512).unwrap());
-    assert!(matches!(
-        narrow.push(1, &wide),
-        Err(Error::TooWide { rowid: 1 })
-    ));
-    let refused = database.table(table_root, narrow);
-    assert!(matches!(refused, Err(Error::PageSize(512))));
-    for root in [0, 1, index_root, 10_000] {
-        let refused = database.table(root, builder(page_size));
+    let mut table = TableBuilder::new(&mut database, table_root).unwrap();
+    table.push(&mut database, 5, &[Value::Null]).unwrap();
+    let again = table.push(&mut database, 5, &[Value::Null]);
+    assert!(matches!(again, Err(Error::Order { rowid: 5 })));
+    let wide = table.push(&mut database, 6, &[Value::Null; 127]);
+    assert!(matches!(wide, Err(Error::TooWide { rowid: 6 })));
+    for root in [0, 1, index_root, table_root, 10_000] {
+        let refused = TableBuilder::new(&mut database, root);
         assert!(matches!(refused, Err(Error::NotEmpty { .. })), "{root}");
     }
-    database.table(table_root, table).unwrap();
-    let again = database.table(table_root, builder(page_size));
+    table.finish(&mut database).unwrap();
+    database.finish().unwrap();
+    let mut database = Database::open(&path).unwrap();
+    let again = TableBuilder::new(&mut database, table_root);
     assert!(matches!(again, Err(Error::NotEmpty { .. })));
 
     let unsuitable = |sql: &str| {
@@ -200,31 +311,53 @@ fn what_cannot_be_extended_is_refused() {
     assert!(Database::open(&dir.path().join("text")).is_err());
 }
 
-/// SQLite never uses the page that holds byte 2³⁰, which it locks instead.
-#[test]
-fn the_page_of_the_lock_byte_is_left_out() {
-    const LOCK_PAGE: u32 = (1 << 30) / 65536 + 1;
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("t.db");
-    let (table_root, index_root) = empty(&path, 65536);
-    // A sparse file whose next pages are just before it.
+/// The page that holds byte 2³⁰, which SQLite locks instead of using it.
+const LOCK_PAGE: u32 = (1 << 30) / 65536 + 1;
+
+/// A sparse database, whose next pages are just before that one.
+fn before_the_lock_page(path: &Path) -> (u32, u32) {
+    let roots = empty(path, 65536);
     let pages = LOCK_PAGE - 3;
-    let mut file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+    let mut file = std::fs::OpenOptions::new().write(true).open(path).unwrap();
     file.set_len(u64::from(pages) * 65536).unwrap();
     file.seek(SeekFrom::Start(28)).unwrap();
     file.write_all(&pages.to_be_bytes()).unwrap();
-    drop(file);
+    roots
+}
 
+#[test]
+fn an_overflow_chain_leaves_out_the_page_of_the_lock_byte() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("t.db");
+    let (table_root, _) = before_the_lock_page(&path);
     let mut database = Database::open(&path).unwrap();
-    let mut table = TableBuilder::new(database.page_size(), dir.path()).unwrap();
+    let mut table = TableBuilder::new(&mut database, table_root).unwrap();
+    let bytes: Vec<u8> = (0..500_000).map(|i| (i % 251) as u8).collect();
+    let row = [Value::Null, Value::Blob(&bytes)];
+    table.push(&mut database, 1, &row).unwrap();
+    table.finish(&mut database).unwrap();
+    database.finish().unwrap();
+    let conn = Connection::open(&path).unwrap();
+    let read: Vec<u8> = conn
+        .query_row("SELECT a FROM t NOT INDEXED", [], |row| row.get(0))
+        .unwrap();
+    assert!(read == bytes);
+}
+
+#[test]
+fn the_page_of_the_lock_byte_is_left_out() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("t.db");
+    let (table_root, index_root) = before_the_lock_page(&path);
+    let mut database = Database::open(&path).unwrap();
+    let mut table = TableBuilder::new(&mut database, table_root).unwrap();
     let mut index = IndexBuilder::new(dir.path()).unwrap();
     for id in 0..50_000 {
-        table
-            .push(id, &[Value::Null, Value::Integer(id), Value::Null])
-            .unwrap();
+        let row = [Value::Null, Value::Integer(id), Value::Null];
+        table.push(&mut database, id, &row).unwrap();
         index.push([Some(id), None], id).unwrap();
     }
-    database.table(table_root, table).unwrap();
+    table.finish(&mut database).unwrap();
     database.index(index_root, index).unwrap();
     database.finish().unwrap();
 

@@ -1,83 +1,123 @@
-//! Tables of numbers that are built page by page, beside SQLite, and become part
-//! of the database when all rows are there. What that gains is in the crate
+//! Tables that are built page by page. What that gains is in the crate
 //! `timebase-btree`.
 
 use std::path::Path;
 
-use rusqlite::Connection;
-use timebase_btree::{Database, IndexBuilder, PageSize, TableBuilder, Value};
+use timebase_btree::{Database, IndexBuilder, TableBuilder, Value};
 
 use crate::error::WriteError;
-use crate::rows::{Bulk, Cell, Table};
+use crate::rows::{Index, On, Rows, Table};
+use crate::writer::Roots;
 
-/// One such table.
+/// A table that is being filled, with its indexes.
 pub(crate) struct BulkTable {
     table: TableBuilder,
+    indexes: Vec<BulkIndex>,
+    rows: u64,
+}
+
+struct BulkIndex {
+    index: &'static Index,
     root: u32,
-    index: IndexBuilder<2>,
-    index_root: u32,
-    indexed: [usize; 2],
-    columns: usize,
-    values: Vec<Value>,
+    entries: Entries,
+    /// How many rows may get another value (rule D2).
+    waiting: u64,
+}
+
+enum Entries {
+    One(IndexBuilder<1>),
+    Two(IndexBuilder<2>),
 }
 
 impl BulkTable {
-    /// A table that the database has, and that is empty there.
+    /// A table that the database has, and that is empty there. What has to be
+    /// sorted is kept in `directory`.
     pub fn new(
-        conn: &Connection,
+        database: &mut Database,
+        roots: &Roots,
         table: &Table,
-        bulk: &Bulk,
         directory: &Path,
     ) -> Result<Self, WriteError> {
-        let page_size = conn.pragma_query_value(None, "page_size", |row| row.get(0))?;
-        let root = |name: &str| {
-            let sql = "SELECT rootpage FROM sqlite_schema WHERE name = ?1";
-            conn.query_row(sql, [name], |row| row.get(0))
-        };
+        let mut indexes = Vec::new();
+        for index in table.indexes {
+            indexes.push(BulkIndex {
+                index,
+                root: roots.of(index.name),
+                entries: match index.on {
+                    On::One(_) => Entries::One(IndexBuilder::new(directory)?),
+                    On::Two(..) => Entries::Two(IndexBuilder::new(directory)?),
+                },
+                waiting: 0,
+            });
+        }
         Ok(BulkTable {
-            table: TableBuilder::new(PageSize::new(page_size)?, directory)?,
-            root: root(table.name)?,
-            index: IndexBuilder::new(directory)?,
-            index_root: root(bulk.index)?,
-            indexed: bulk.indexed,
-            columns: table.columns.len(),
-            values: Vec::new(),
+            table: TableBuilder::new(database, roots.of(table.name))?,
+            indexes,
+            rows: 0,
         })
     }
 
-    /// Adds rows.
-    pub fn add(&mut self, cells: &[Cell]) -> Result<(), WriteError> {
-        for row in cells.chunks_exact(self.columns) {
-            let rowid = integer(row[0]).unwrap_or_default();
-            self.values.clear();
-            // The rowid stands outside of the record.
-            self.values.push(Value::Null);
-            self.values.extend(row[1..].iter().map(|cell| match *cell {
-                Cell::Integer(value) => Value::Integer(value),
-                Cell::Real(value) => Value::Real(value),
-                Cell::Null | Cell::Text { .. } | Cell::Blob { .. } => Value::Null,
-            }));
-            self.table.push(rowid, &self.values)?;
-            let key = self.indexed.map(|column| integer(row[column]));
-            self.index.push(key, rowid)?;
+    /// Adds a row. The first of `values`, which is the rowid's column, is NULL.
+    #[inline]
+    pub fn push(
+        &mut self,
+        database: &mut Database,
+        rowid: i64,
+        values: &[Value<'_>],
+    ) -> Result<(), WriteError> {
+        self.table.push(database, rowid, values)?;
+        self.rows += 1;
+        for index in &mut self.indexes {
+            index.push(rowid, values)?;
         }
         Ok(())
     }
-}
 
-fn integer(cell: Cell) -> Option<i64> {
-    match cell {
-        Cell::Integer(value) => Some(value),
-        _ => None,
+    /// Writes what is left, and tells which indexes are still empty: those of
+    /// tables that will change so much that SQLite makes them faster afterwards
+    /// than it would change them.
+    pub fn finish(self, database: &mut Database) -> Result<Vec<&'static str>, WriteError> {
+        self.table.finish(database)?;
+        let mut postponed = Vec::new();
+        for index in self.indexes {
+            // Changing an entry takes about as long as making eight.
+            if index.waiting > self.rows / 8 {
+                postponed.push(index.index.name);
+                continue;
+            }
+            match index.entries {
+                Entries::One(entries) => database.index(index.root, entries)?,
+                Entries::Two(entries) => database.index(index.root, entries)?,
+            }
+        }
+        Ok(postponed)
     }
 }
 
-/// Makes the tables part of the database, which nobody has open.
-pub(crate) fn build(path: &Path, tables: Vec<BulkTable>) -> Result<(), WriteError> {
-    let mut database = Database::open(path)?;
-    for bulk in tables {
-        database.table(bulk.root, bulk.table)?;
-        database.index(bulk.index_root, bulk.index)?;
+impl BulkIndex {
+    #[inline]
+    fn push(&mut self, rowid: i64, values: &[Value<'_>]) -> Result<(), WriteError> {
+        let number = |column: usize| match values.get(column) {
+            _ if column == 0 => Some(rowid),
+            Some(Value::Integer(value)) => Some(*value),
+            _ => None,
+        };
+        let is_null = |column: usize| matches!(values.get(column), None | Some(Value::Null));
+        let (On::One(first) | On::Two(first, _)) = self.index.on;
+        match self.index.rows {
+            Rows::With(column) if is_null(column) => return Ok(()),
+            Rows::With(_) => {}
+            Rows::All { waiting } => {
+                self.waiting += u64::from(is_null(first) && !is_null(waiting));
+            }
+        }
+        match (&mut self.entries, self.index.on) {
+            (Entries::One(entries), _) => entries.push([number(first)], rowid)?,
+            (Entries::Two(entries), On::Two(_, second)) => {
+                entries.push([number(first), number(second)], rowid)?;
+            }
+            (Entries::Two(_), On::One(_)) => {}
+        }
+        Ok(())
     }
-    Ok(database.finish()?)
 }

@@ -14,8 +14,9 @@ use timebase_wire::proto::TracePacketDefaults;
 
 use crate::Monitor;
 use crate::clocks::Clocks;
+use crate::descriptor;
 use crate::payload::{self, Corrupt, Halt, Packet, States};
-use crate::rows::{Batch, LogRow, PacketRow, Placement, RowType, Severity};
+use crate::rows::{Batch, Cell, LogRow, PacketRow, Placement, RowType, Severity};
 use crate::sequence::Sequences;
 use crate::stream::{PacketStream, RawPacket, StreamError};
 
@@ -69,6 +70,8 @@ pub(crate) struct Decoder {
     pub states: States,
     /// The schema, with what the trace adds to it; read when it is needed.
     pool: Option<Pool>,
+    /// How many parts of the schema are kept.
+    descriptors: i64,
     /// How often the trace has added to the schema.
     pub schema_changes: u64,
     /// Whether the events inside of packets are wanted.
@@ -86,6 +89,7 @@ impl Decoder {
             batch: Batch::default(),
             states: States::default(),
             pool,
+            descriptors: 0,
             schema_changes: 0,
             keep_events,
             keep_data,
@@ -356,6 +360,15 @@ impl Decoder {
     /// The schema of packets.
     pub fn pool(&mut self) -> &mut Pool {
         self.pool.get_or_insert_with(Pool::perfetto)
+    }
+
+    /// Keeps a part of the schema for the database.
+    pub fn descriptor(&mut self, source: &str, packet: Option<u64>, set: &[u8]) {
+        self.descriptors += 1;
+        let (source, data) = (self.batch.text(source), self.batch.blob(set));
+        let packet = Cell::or_null(packet.map(|id| id as i64));
+        let row = [Cell::from(self.descriptors), source, packet, data];
+        self.batch.row(&descriptor::TABLE, row);
     }
 
     /// Adds to a counter of an importer's own.

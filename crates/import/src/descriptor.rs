@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::Path;
 
-use rusqlite::{Connection, params};
 use timebase_descriptor::Pool;
 
 use crate::error::Error;
@@ -11,8 +10,8 @@ use crate::rows::Table;
 
 pub(crate) static TABLE: Table = Table {
     name: "descriptor",
-    columns: &["source", "packet_id", "data"],
-    bulk: None,
+    columns: &["id", "source", "packet_id", "data"],
+    indexes: &[],
 };
 
 /// Reads a file of the user's: a serialized `FileDescriptorSet`.
@@ -26,14 +25,4 @@ pub(crate) fn read(path: &Path, pool: &mut Pool) -> Result<Vec<u8>, Error> {
         why: error.to_string(),
     })?;
     Ok(set)
-}
-
-/// Keeps a descriptor in the database.
-pub(crate) fn store(conn: &Connection, source: &Path, set: &[u8]) -> rusqlite::Result<()> {
-    let source = source.to_string_lossy();
-    conn.execute(
-        "INSERT INTO descriptor (source, data) VALUES (?1, ?2)",
-        params![source, set],
-    )?;
-    Ok(())
 }

@@ -220,7 +220,21 @@ pub(crate) fn metadata(
     Ok(())
 }
 
-/// Makes the indexes and views.
-pub(crate) fn indexes_and_views(conn: &Connection) -> rusqlite::Result<()> {
+/// Drops indexes that are to be made at the end, and tells how.
+pub(crate) fn drop_indexes(conn: &Connection, names: &[&str]) -> rusqlite::Result<Vec<String>> {
+    let mut statements = Vec::new();
+    for name in names {
+        let sql = "SELECT sql FROM sqlite_schema WHERE name = ?1";
+        statements.push(conn.query_row(sql, [name], |row| row.get(0))?);
+        conn.execute_batch(&format!("DROP INDEX {name}"))?;
+    }
+    Ok(statements)
+}
+
+/// Makes the views, and these indexes.
+pub(crate) fn indexes_and_views(conn: &Connection, indexes: &[String]) -> rusqlite::Result<()> {
+    for sql in indexes {
+        conn.execute_batch(sql)?;
+    }
     conn.execute_batch(FINISH)
 }

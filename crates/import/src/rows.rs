@@ -83,23 +83,42 @@ pub(crate) struct LogRow {
     pub message: String,
 }
 
-/// A table that an importer fills.
+/// A table that is filled row by row, in ascending order of its first column,
+/// which is the rowid.
 #[derive(Debug)]
 pub(crate) struct Table {
     pub name: &'static str,
+    /// All of its columns, as `schema/tables.sql` has them.
     pub columns: &'static [&'static str],
-    /// For a table of millions of rows that are numbers: it is built page by
-    /// page, beside SQLite.
-    pub bulk: Option<Bulk>,
+    pub indexes: &'static [Index],
 }
 
-/// A table of numbers whose first column is the rowid, in ascending order.
+/// The most columns that a table has.
+pub(crate) const MOST_COLUMNS: usize = 16;
+
+/// An index on numbers.
 #[derive(Debug)]
-pub(crate) struct Bulk {
-    /// Its index.
-    pub index: &'static str,
-    /// Which columns that is on.
-    pub indexed: [usize; 2],
+pub(crate) struct Index {
+    pub name: &'static str,
+    pub on: On,
+    pub rows: Rows,
+}
+
+/// The columns that an index is on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum On {
+    One(usize),
+    Two(usize, usize),
+}
+
+/// Which rows an index has.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Rows {
+    /// All. One that is NULL in the first column and not in this one may get
+    /// another value when the whole trace is read (rule D2).
+    All { waiting: usize },
+    /// Those that are not NULL in this column.
+    With(usize),
 }
 
 /// One value of a row, with its text or bytes in the batch.

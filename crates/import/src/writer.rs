@@ -1,38 +1,103 @@
-//! Rows go into the database: prepared statements, one transaction.
+//! Rows go into the database, page by page.
 
+use std::collections::HashMap;
 use std::path::Path;
 
-use rusqlite::types::Null;
-use rusqlite::{Connection, Statement};
+use rusqlite::Connection;
+use timebase_btree::{Database, Value};
 use timebase_resolver::{ClockId, builtin_name};
 
 use crate::bulk::BulkTable;
 use crate::error::WriteError;
-use crate::rows::{Batch, Cell, LogRow, PacketRow, ReadingRow, RowType, Table, TableRows};
+use crate::rows::{
+    Batch, Cell, Index, LogRow, MOST_COLUMNS, On, PacketRow, ReadingRow, RowType, Rows, Table,
+    TableRows,
+};
 
 const TABLES: &str = include_str!("../../../schema/tables.sql");
 
-const INSERT_PACKET: &str = "INSERT INTO packet (id, ts, timestamp, clock_id, clock_ts, seq_id, \
-     machine_id, type, uid, pid, unresolved, offset, size, data) \
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";
+static PACKETS: Table = Table {
+    name: "packet",
+    columns: &[
+        "id",
+        "ts",
+        "timestamp",
+        "clock_id",
+        "clock_ts",
+        "seq_id",
+        "machine_id",
+        "type",
+        "uid",
+        "pid",
+        "unresolved",
+        "offset",
+        "size",
+        "data",
+    ],
+    indexes: &[
+        Index {
+            name: "packet_ts",
+            on: On::One(1),
+            rows: Rows::All { waiting: 2 },
+        },
+        Index {
+            name: "packet_unresolved",
+            on: On::One(0),
+            rows: Rows::With(10),
+        },
+    ],
+};
 
-const INSERT_READING: &str = "INSERT INTO clock_snapshot (ts, clock_id, clock_name, clock_value, \
-     snapshot_id, machine_id, packet_id, seq_id, timestamp, unit_multiplier_ns, is_incremental, \
-     source, id) \
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
+static READINGS: Table = Table {
+    name: "clock_snapshot",
+    columns: &[
+        "id",
+        "ts",
+        "clock_id",
+        "clock_name",
+        "clock_value",
+        "snapshot_id",
+        "machine_id",
+        "packet_id",
+        "seq_id",
+        "timestamp",
+        "unit_multiplier_ns",
+        "is_incremental",
+        "source",
+    ],
+    indexes: &[],
+};
+
+static LOG: Table = Table {
+    name: "import_log",
+    columns: &["id", "severity", "code", "packet_id", "offset", "message"],
+    indexes: &[],
+};
 
 const INSERT_LOG: &str = "INSERT INTO import_log (severity, code, packet_id, offset, message) \
      VALUES (?1, ?2, ?3, ?4, ?5)";
 
-/// Makes the tables of an empty database, and begins the transaction.
-pub(crate) fn create(conn: &Connection) -> rusqlite::Result<()> {
+/// Where the tables and indexes of an empty database begin.
+pub(crate) struct Roots(HashMap<String, u32>);
+
+impl Roots {
+    /// The root page; of what there is not, no page.
+    pub fn of(&self, name: &str) -> u32 {
+        self.0.get(name).copied().unwrap_or_default()
+    }
+}
+
+/// Makes the tables of an empty database.
+pub(crate) fn create(conn: &Connection) -> rusqlite::Result<Roots> {
     conn.execute_batch("PRAGMA page_size = 8192")?;
     prepare(conn)?;
     conn.execute_batch(TABLES)?;
-    conn.execute_batch("BEGIN")
+    let mut statement = conn.prepare("SELECT name, rootpage FROM sqlite_schema")?;
+    let roots = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(Roots(roots.collect::<rusqlite::Result<_>>()?))
 }
 
-/// Begins another transaction in a database that [`create`] made.
+/// Begins a transaction in a database that [`create`] made.
 pub(crate) fn resume(conn: &Connection) -> rusqlite::Result<()> {
     prepare(conn)?;
     conn.execute_batch("BEGIN")
@@ -49,36 +114,36 @@ fn prepare(conn: &Connection) -> rusqlite::Result<()> {
     )
 }
 
-/// Writes batches of rows, in order.
-pub(crate) struct Writer<'c> {
-    conn: &'c Connection,
-    packet: Statement<'c>,
-    reading: Statement<'c>,
-    log: Statement<'c>,
-    tables: Vec<(&'static Table, Sink<'c>)>,
+/// Writes batches of rows, in order, into a database that SQLite has closed.
+pub(crate) struct Writer<'d> {
+    database: Database,
+    roots: &'d Roots,
+    packets: BulkTable,
+    readings: BulkTable,
+    log: BulkTable,
+    tables: Vec<(&'static Table, BulkTable)>,
     /// Where files are kept until they are part of the database.
-    directory: &'c Path,
-    packets: i64,
-    readings: i64,
+    directory: &'d Path,
+    next_packet: i64,
+    next_reading: i64,
+    next_log: i64,
 }
 
-/// Where the rows of an importer's table go.
-enum Sink<'c> {
-    Sqlite(Statement<'c>),
-    Bulk(Box<BulkTable>),
-}
-
-impl<'c> Writer<'c> {
-    pub fn new(conn: &'c Connection, directory: &'c Path) -> rusqlite::Result<Self> {
+impl<'d> Writer<'d> {
+    pub fn new(path: &Path, roots: &'d Roots, directory: &'d Path) -> Result<Self, WriteError> {
+        let mut database = Database::open(path)?;
+        let mut begin = |table| BulkTable::new(&mut database, roots, table, directory);
         Ok(Writer {
-            conn,
-            packet: conn.prepare(INSERT_PACKET)?,
-            reading: conn.prepare(INSERT_READING)?,
-            log: conn.prepare(INSERT_LOG)?,
+            packets: begin(&PACKETS)?,
+            readings: begin(&READINGS)?,
+            log: begin(&LOG)?,
             tables: Vec::new(),
+            database,
+            roots,
             directory,
-            packets: 0,
-            readings: 0,
+            next_packet: 0,
+            next_reading: 0,
+            next_log: 1,
         })
     }
 
@@ -90,157 +155,168 @@ impl<'c> Writer<'c> {
             self.reading(row)?;
         }
         for row in &batch.log {
-            insert_log(&mut self.log, row)?;
+            self.log(row)?;
         }
         for rows in batch.tables.iter().filter(|rows| !rows.cells.is_empty()) {
-            match self.sink(rows.table)? {
-                Sink::Bulk(table) => table.add(&rows.cells)?,
-                Sink::Sqlite(statement) => insert(statement, rows, batch)?,
-            }
+            self.rows(rows, batch)?;
         }
         Ok(())
     }
 
-    /// The tables that are not in the database yet.
-    pub fn finish(self) -> Vec<BulkTable> {
-        let sinks = self.tables.into_iter();
-        sinks
-            .filter_map(|(_, sink)| match sink {
-                Sink::Bulk(table) => Some(*table),
-                Sink::Sqlite(_) => None,
-            })
-            .collect()
+    /// Writes what is left, and tells which indexes SQLite has to make, when
+    /// what waits has been tried once more.
+    pub fn finish(mut self) -> Result<Vec<&'static str>, WriteError> {
+        let mut postponed = Vec::new();
+        let importers = self.tables.into_iter().map(|(_, table)| table);
+        for table in [self.packets, self.readings, self.log]
+            .into_iter()
+            .chain(importers)
+        {
+            postponed.extend(table.finish(&mut self.database)?);
+        }
+        self.database.finish()?;
+        Ok(postponed)
     }
 
-    fn sink(&mut self, table: &'static Table) -> Result<&mut Sink<'c>, WriteError> {
-        let known = |(other, _): &(&Table, Sink<'_>)| std::ptr::eq(*other, table);
+    /// Writes rows of an importer's table.
+    fn rows(&mut self, rows: &TableRows, batch: &Batch) -> Result<(), WriteError> {
+        let table = rows.table;
+        let known = |(other, _): &(&Table, BulkTable)| std::ptr::eq(*other, table);
         let index = match self.tables.iter().position(known) {
             Some(index) => index,
             None => {
-                let sink = match &table.bulk {
-                    Some(bulk) => Sink::Bulk(Box::new(BulkTable::new(
-                        self.conn,
-                        table,
-                        bulk,
-                        self.directory,
-                    )?)),
-                    None => Sink::Sqlite(self.conn.prepare(&insert_sql(table))?),
-                };
-                self.tables.push((table, sink));
+                let bulk = BulkTable::new(&mut self.database, self.roots, table, self.directory)?;
+                self.tables.push((table, bulk));
                 self.tables.len() - 1
             }
         };
-        Ok(&mut self.tables[index].1)
+        let bulk = &mut self.tables[index].1;
+        let columns = table.columns.len();
+        let mut values = [Value::Null; MOST_COLUMNS];
+        for row in rows.cells.chunks_exact(columns) {
+            // The rowid stands outside of the record.
+            for (value, cell) in values.iter_mut().zip(row).skip(1) {
+                *value = value_of(cell, batch);
+            }
+            let rowid = match row[0] {
+                Cell::Integer(rowid) => rowid,
+                _ => 0,
+            };
+            bulk.push(&mut self.database, rowid, &values[..columns])?;
+        }
+        Ok(())
     }
 
-    fn packet(&mut self, row: &PacketRow, bytes: &[u8]) -> rusqlite::Result<()> {
-        let statement = &mut self.packet;
+    fn packet(&mut self, row: &PacketRow, bytes: &[u8]) -> Result<(), WriteError> {
         let placement = &row.placement;
-        statement.raw_bind_parameter(1, self.packets)?;
-        statement.raw_bind_parameter(2, placement.ts)?;
-        match row.timestamp.map(i64::try_from) {
-            Some(Ok(timestamp)) => statement.raw_bind_parameter(3, timestamp)?,
-            // SQLite has no integer for it; the nearest number says most.
-            Some(Err(_)) => statement.raw_bind_parameter(3, row.timestamp.map(|t| t as f64))?,
-            None => statement.raw_bind_parameter(3, Null)?,
-        }
-        statement.raw_bind_parameter(4, placement.clock_id)?;
-        statement.raw_bind_parameter(5, placement.clock_ts)?;
-        statement.raw_bind_parameter(6, row.seq_id)?;
-        statement.raw_bind_parameter(7, row.machine_id)?;
-        match row.row_type {
-            RowType::None => statement.raw_bind_parameter(8, Null)?,
-            RowType::Corrupt => statement.raw_bind_parameter(8, "corrupt")?,
+        let unnamed;
+        let row_type = match row.row_type {
+            RowType::None => Value::Null,
+            RowType::Corrupt => Value::Text("corrupt"),
             RowType::Payload(kind) => match kind.name() {
-                Some(name) => statement.raw_bind_parameter(8, name)?,
-                None => statement.raw_bind_parameter(8, kind.0.to_string())?,
+                Some(name) => Value::Text(name),
+                None => {
+                    unnamed = kind.0.to_string();
+                    Value::Text(&unnamed)
+                }
             },
-        }
-        statement.raw_bind_parameter(9, row.uid)?;
-        statement.raw_bind_parameter(10, row.pid)?;
-        statement.raw_bind_parameter(11, placement.unresolved.map(|reason| reason.code()))?;
-        statement.raw_bind_parameter(12, row.offset as i64)?;
-        statement.raw_bind_parameter(13, row.size as i64)?;
-        match bytes.get(row.data.clone()) {
-            Some(data) if data.len() as u64 == row.size => {
-                statement.raw_bind_parameter(14, data)?
-            }
-            _ => statement.raw_bind_parameter(14, Null)?,
-        }
-        statement.raw_execute()?;
-        self.packets += 1;
+        };
+        let data = bytes.get(row.data.clone());
+        let values = [
+            Value::Null,
+            placement.ts.into(),
+            row.timestamp.map_or(Value::Null, timestamp),
+            placement.clock_id.map(i64::from).into(),
+            placement.clock_ts.into(),
+            Value::Integer(row.seq_id.into()),
+            Value::Integer(row.machine_id.into()),
+            row_type,
+            row.uid.map(i64::from).into(),
+            row.pid.map(i64::from).into(),
+            placement.unresolved.map(|reason| reason.code()).into(),
+            Value::Integer(row.offset as i64),
+            Value::Integer(row.size as i64),
+            match data {
+                Some(data) if data.len() as u64 == row.size => Value::Blob(data),
+                _ => Value::Null,
+            },
+        ];
+        self.packets
+            .push(&mut self.database, self.next_packet, &values)?;
+        self.next_packet += 1;
         Ok(())
     }
 
-    fn reading(&mut self, row: &ReadingRow) -> rusqlite::Result<()> {
+    fn reading(&mut self, row: &ReadingRow) -> Result<(), WriteError> {
         let reading = &row.reading;
-        self.reading.execute(rusqlite::params![
-            row.ts,
-            reading.clock.id.get(),
-            snapshot_clock_name(reading.clock.id),
-            reading.value,
-            row.snapshot.0,
-            reading.clock.machine.0,
-            row.packet_id as i64,
-            reading.clock.seq.0,
-            row.timestamp,
-            reading.unit,
-            reading.incremental,
-            row.source as u8,
-            self.readings,
-        ])?;
-        self.readings += 1;
+        let values = [
+            Value::Null,
+            row.ts.into(),
+            Value::Integer(reading.clock.id.get().into()),
+            snapshot_clock_name(reading.clock.id).into(),
+            Value::Integer(reading.value),
+            Value::Integer(row.snapshot.0.into()),
+            Value::Integer(reading.clock.machine.0.into()),
+            Value::Integer(row.packet_id as i64),
+            Value::Integer(reading.clock.seq.0.into()),
+            Value::Integer(row.timestamp),
+            Value::Integer(reading.unit),
+            Value::Integer(reading.incremental.into()),
+            Value::Integer((row.source as u8).into()),
+        ];
+        self.readings
+            .push(&mut self.database, self.next_reading, &values)?;
+        self.next_reading += 1;
+        Ok(())
+    }
+
+    fn log(&mut self, row: &LogRow) -> Result<(), WriteError> {
+        let values = [
+            Value::Null,
+            Value::Text(row.severity.name()),
+            Value::Text(row.code),
+            row.packet_id.map(|id| id as i64).into(),
+            row.offset.map(|offset| offset as i64).into(),
+            Value::Text(&row.message),
+        ];
+        self.log.push(&mut self.database, self.next_log, &values)?;
+        self.next_log += 1;
         Ok(())
     }
 }
 
-fn insert_sql(table: &Table) -> String {
-    let places: Vec<&str> = table.columns.iter().map(|_| "?").collect();
-    format!(
-        "INSERT INTO {} ({}) VALUES ({})",
-        table.name,
-        table.columns.join(", "),
-        places.join(", ")
-    )
+/// A timestamp as recorded. SQLite has no integer for one of 2⁶³ or more; the
+/// nearest number says most.
+fn timestamp(value: u64) -> Value<'static> {
+    i64::try_from(value).map_or(Value::Real(value as f64), Value::Integer)
 }
 
-/// Writes rows of an importer's table.
-fn insert(statement: &mut Statement<'_>, rows: &TableRows, batch: &Batch) -> rusqlite::Result<()> {
-    for row in rows.cells.chunks_exact(rows.table.columns.len()) {
-        for (place, cell) in (1..).zip(row) {
-            match *cell {
-                Cell::Null => statement.raw_bind_parameter(place, Null)?,
-                Cell::Integer(value) => statement.raw_bind_parameter(place, value)?,
-                Cell::Real(value) => statement.raw_bind_parameter(place, value)?,
-                Cell::Blob { start, size } => {
-                    statement.raw_bind_parameter(place, batch.kept(start, size))?;
-                }
-                Cell::Text { start, size } => {
-                    let text = String::from_utf8_lossy(batch.kept(start, size));
-                    statement.raw_bind_parameter(place, text)?;
-                }
-            }
+fn value_of<'a>(cell: &Cell, batch: &'a Batch) -> Value<'a> {
+    match *cell {
+        Cell::Null => Value::Null,
+        Cell::Integer(value) => Value::Integer(value),
+        Cell::Real(value) => Value::Real(value),
+        Cell::Blob { start, size } => Value::Blob(batch.kept(start, size)),
+        // What was put there was text.
+        Cell::Text { start, size } => {
+            Value::Text(std::str::from_utf8(batch.kept(start, size)).unwrap_or_default())
         }
-        statement.raw_execute()?;
     }
-    Ok(())
 }
 
-/// Writes a row of the import log.
-fn insert_log(statement: &mut Statement<'_>, row: &LogRow) -> rusqlite::Result<()> {
-    statement.execute(rusqlite::params![
-        row.severity.name(),
-        row.code,
-        row.packet_id.map(|id| id as i64),
-        row.offset.map(|offset| offset as i64),
-        row.message,
-    ])?;
-    Ok(())
-}
-
-/// Logs something outside of a batch.
+/// Writes a row of the import log, outside of a batch.
 pub(crate) fn log(conn: &Connection, row: &LogRow) -> rusqlite::Result<()> {
-    insert_log(&mut conn.prepare(INSERT_LOG)?, row)
+    conn.execute(
+        INSERT_LOG,
+        rusqlite::params![
+            row.severity.name(),
+            row.code,
+            row.packet_id.map(|id| id as i64),
+            row.offset.map(|offset| offset as i64),
+            row.message,
+        ],
+    )?;
+    Ok(())
 }
 
 /// The name that trace processor gives a clock in `clock_snapshot`: only the

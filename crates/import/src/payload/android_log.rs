@@ -15,7 +15,7 @@ use timebase_wire::proto::android_log_packet::log_event::arg;
 use super::{Events, Halt, Importer, Packet};
 use crate::decoder::Decoder;
 use crate::retry;
-use crate::rows::{Batch, Cell, Placement, Table};
+use crate::rows::{Batch, Cell, Index, On, Placement, Rows, Table};
 
 pub(super) static IMPORTER: Importer = Importer {
     import,
@@ -39,7 +39,11 @@ static LOGS: Table = Table {
         "timestamp",
         "unresolved",
     ],
-    bulk: None,
+    indexes: &[Index {
+        name: "android_logs_ts",
+        on: On::One(1),
+        rows: Rows::All { waiting: 11 },
+    }],
 };
 
 /// What Perfetto takes a line for that has no priority.

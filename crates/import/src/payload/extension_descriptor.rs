@@ -9,8 +9,7 @@ use timebase_wire::proto::ExtensionDescriptor;
 
 use super::{Halt, Importer, Packet};
 use crate::decoder::Decoder;
-use crate::descriptor;
-use crate::rows::{Cell, Placement, Severity};
+use crate::rows::{Placement, Severity};
 
 pub(super) static IMPORTER: Importer = Importer {
     import,
@@ -35,10 +34,7 @@ fn import(decoder: &mut Decoder, packet: &Packet<'_>) -> Result<Placement, Halt>
         match used {
             Ok(set) => {
                 decoder.schema_changes += 1;
-                let (source, data) = (decoder.batch.text("trace"), decoder.batch.blob(&set));
-                let packet_id = Cell::from(packet.id as i64);
-                let row = [source, packet_id, data];
-                decoder.batch.row(&descriptor::TABLE, row);
+                decoder.descriptor("trace", Some(packet.id), &set);
             }
             Err(message) => {
                 decoder.log(Severity::Warning, "descriptor_unusable", packet, message);

@@ -23,7 +23,7 @@ mod rows;
 mod timeline;
 mod unresolved;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, params};
 use rustc_hash::FxHashMap;
 use timebase_descriptor::{MessageId, Pool};
 use timebase_resolver::{Clock, ClockId, MachineId, SeqId, Unresolved};
@@ -231,6 +231,10 @@ fn describe_kinds(
 /// Retries events that came before the snapshots they need (rule D2).
 fn finish(conn: &Connection, decoder: &mut Decoder) -> rusqlite::Result<Events> {
     let state = decoder.states.take::<State>();
+    let mut insert = conn.prepare("INSERT INTO ftrace_name VALUES (?1, ?2)")?;
+    for (name, id) in &state.names {
+        insert.execute(params![id, name])?;
+    }
     Retry::new(conn)?.all(&mut decoder.clocks)?;
     let unresolved = retry::by_reason(
         conn,

@@ -11,7 +11,7 @@ use super::compact_sched::{Columns, Comms, Switch, Thread, Waking};
 use super::timeline::{Next, Timeline};
 use super::{Packet, Schema, State, generic};
 use crate::decoder::{Decoder, Stop};
-use crate::rows::{Bulk, Cell, Severity, Table};
+use crate::rows::{Cell, Index, On, Rows, Severity, Table};
 
 const RECORD: &[&str] = &[
     "id",
@@ -27,28 +27,23 @@ const RECORD: &[&str] = &[
 static RECORDS: Table = Table {
     name: "ftrace_record",
     columns: RECORD,
-    bulk: Some(Bulk {
-        index: "ftrace_record_ts",
-        indexed: [1, 5],
-    }),
+    indexes: &[Index {
+        name: "ftrace_record_ts",
+        on: On::Two(1, 5),
+        rows: Rows::All { waiting: 7 },
+    }],
 };
 
 static PARTIAL: Table = Table {
     name: "ftrace_partial",
     columns: RECORD,
-    bulk: None,
-};
-
-static NAMES: Table = Table {
-    name: "ftrace_name",
-    columns: &["id", "name"],
-    bulk: None,
+    indexes: &[],
 };
 
 static ARGS: Table = Table {
     name: "ftrace_args",
     columns: &["id", "common_flags", "args"],
-    bulk: None,
+    indexes: &[],
 };
 
 /// Fields of `FtraceEvent` that mean something here.
@@ -284,8 +279,6 @@ impl Import<'_, '_> {
         }
         let id = self.state.names.len() as i64;
         self.state.names.insert(name.to_owned(), id);
-        let text = self.decoder.batch.text(name);
-        self.decoder.batch.row(&NAMES, [Cell::from(id), text]);
         id
     }
 

@@ -20,7 +20,7 @@ static UNRESOLVED: Table = Table {
         "clock_id",
         "seq_id",
     ],
-    bulk: None,
+    indexes: &[],
 };
 
 /// Events one after the other that could not be placed for the same reason.
