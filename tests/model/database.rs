@@ -48,6 +48,18 @@ impl Database {
         )
         .unwrap();
         let connection = Connection::open(database).unwrap();
+        // Tables and indexes are built without SQLite.
+        let check = |sql: &str| -> String {
+            let first = connection.query_row(sql, [], |row| row.get(0));
+            first.unwrap()
+        };
+        assert_eq!(check("PRAGMA integrity_check"), "ok");
+        let indexes = "SELECT group_concat(name, ' ') FROM \
+             (SELECT name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL ORDER BY name)";
+        assert_eq!(
+            check(indexes),
+            "android_logs_ts ftrace_record_ts packet_ts packet_unresolved"
+        );
         timebase_resolver::sql::register(&connection).unwrap();
         Database {
             connection,

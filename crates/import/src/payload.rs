@@ -27,7 +27,7 @@ use timebase_wire::field::Malformed;
 use timebase_wire::packet::{Header, PacketType};
 
 use crate::decoder::{Decoder, Outlet, Stop};
-use crate::rows::Placement;
+use crate::rows::{Placement, Table};
 use crate::sequence::SequenceIx;
 
 /// A packet whose payload is imported.
@@ -85,6 +85,8 @@ pub(crate) struct Importer {
     pub import: fn(&mut Decoder, &Packet<'_>) -> Result<Placement, Halt>,
     /// Called when the whole trace is read: retries its events (rule D2).
     pub finish: Option<Finish>,
+    /// The tables that it fills.
+    pub tables: &'static [&'static Table],
 }
 
 type Finish = fn(&Connection, &mut Decoder) -> rusqlite::Result<Events>;
@@ -106,6 +108,14 @@ pub(crate) fn importer(packet_type: PacketType) -> Option<&'static Importer> {
         .iter()
         .find(|(imported, _)| *imported == packet_type)
         .map(|(_, importer)| *importer)
+}
+
+/// All tables that importers fill.
+#[cfg(test)]
+pub(crate) fn tables() -> impl Iterator<Item = &'static Table> {
+    IMPORTERS
+        .iter()
+        .flat_map(|(_, importer)| importer.tables.iter().copied())
 }
 
 /// Ends all importers, and tells of their events.

@@ -324,3 +324,42 @@ pub(crate) fn log(conn: &Connection, row: &LogRow) -> rusqlite::Result<()> {
 fn snapshot_clock_name(id: ClockId) -> Option<&'static str> {
     builtin_name(id.get()).filter(|_| id <= ClockId::BOOTTIME)
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::payload;
+
+    /// Rows are written by place, without SQLite looking at the names.
+    #[test]
+    fn tables_are_those_of_the_schema() {
+        let conn = Connection::open_in_memory().unwrap();
+        conn.execute_batch(TABLES).unwrap();
+        let names = |sql: &str, of: &str| -> Vec<String> {
+            let mut statement = conn.prepare(sql).unwrap();
+            let names = statement.query_map([of], |row| row.get(0)).unwrap();
+            names.map(Result::unwrap).collect()
+        };
+        for table in [&PACKETS, &READINGS, &LOG]
+            .into_iter()
+            .chain(payload::tables())
+        {
+            let columns = names("SELECT name FROM pragma_table_info(?1)", table.name);
+            assert_eq!(columns, table.columns, "{}", table.name);
+            assert!(columns.len() <= MOST_COLUMNS);
+            let indexes = "SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = ?1 \
+                           ORDER BY rootpage";
+            let declared: Vec<&str> = table.indexes.iter().map(|index| index.name).collect();
+            assert_eq!(names(indexes, table.name), declared, "{}", table.name);
+            for index in table.indexes {
+                let columns = match index.on {
+                    On::One(first) => vec![table.columns[first]],
+                    On::Two(first, second) => vec![table.columns[first], table.columns[second]],
+                };
+                let sql = "SELECT name FROM pragma_index_info(?1)";
+                assert_eq!(names(sql, index.name), columns, "{}", index.name);
+            }
+        }
+    }
+}

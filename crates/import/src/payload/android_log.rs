@@ -20,6 +20,7 @@ use crate::rows::{Batch, Cell, Index, On, Placement, Rows, Table};
 pub(super) static IMPORTER: Importer = Importer {
     import,
     finish: Some(finish),
+    tables: &[&LOGS],
 };
 
 static LOGS: Table = Table {

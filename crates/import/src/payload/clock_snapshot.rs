@@ -11,6 +11,7 @@ use crate::rows::{Placement, ReadingRow, Severity};
 pub(super) static IMPORTER: Importer = Importer {
     import,
     finish: None,
+    tables: &[],
 };
 
 fn import(decoder: &mut Decoder, packet: &Packet<'_>) -> Result<Placement, Halt> {

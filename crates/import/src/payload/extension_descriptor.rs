@@ -9,11 +9,13 @@ use timebase_wire::proto::ExtensionDescriptor;
 
 use super::{Halt, Importer, Packet};
 use crate::decoder::Decoder;
+use crate::descriptor;
 use crate::rows::{Placement, Severity};
 
 pub(super) static IMPORTER: Importer = Importer {
     import,
     finish: None,
+    tables: &[&descriptor::TABLE],
 };
 
 /// No schema is as large; a gzip stream that is was made to fill the memory.

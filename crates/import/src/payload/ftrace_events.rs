@@ -42,6 +42,12 @@ use unresolved::{Retry, Runs};
 pub(super) static IMPORTER: Importer = Importer {
     import,
     finish: Some(finish),
+    tables: &[
+        &rows::RECORDS,
+        &rows::PARTIAL,
+        &rows::ARGS,
+        &unresolved::RUNS,
+    ],
 };
 
 /// The clock of a bundle that only its pairs know (rule I1).

@@ -10,6 +10,7 @@ use crate::rows::Placement;
 pub(super) static IMPORTER: Importer = Importer {
     import,
     finish: None,
+    tables: &[],
 };
 
 fn import(decoder: &mut Decoder, packet: &Packet<'_>) -> Result<Placement, Halt> {

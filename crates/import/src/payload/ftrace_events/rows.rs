@@ -24,7 +24,7 @@ const RECORD: &[&str] = &[
     "timestamp",
 ];
 
-static RECORDS: Table = Table {
+pub(super) static RECORDS: Table = Table {
     name: "ftrace_record",
     columns: RECORD,
     indexes: &[Index {
@@ -34,13 +34,13 @@ static RECORDS: Table = Table {
     }],
 };
 
-static PARTIAL: Table = Table {
+pub(super) static PARTIAL: Table = Table {
     name: "ftrace_partial",
     columns: RECORD,
     indexes: &[],
 };
 
-static ARGS: Table = Table {
+pub(super) static ARGS: Table = Table {
     name: "ftrace_args",
     columns: &["id", "common_flags", "args"],
     indexes: &[],

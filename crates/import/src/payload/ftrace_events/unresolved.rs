@@ -10,7 +10,7 @@ use timebase_resolver::{Clock, ClockId, MachineId, SeqId, Unresolved};
 use crate::clocks::Clocks;
 use crate::rows::{Batch, Cell, Table};
 
-static UNRESOLVED: Table = Table {
+pub(super) static RUNS: Table = Table {
     name: "ftrace_unresolved",
     columns: &[
         "first_id",
@@ -76,7 +76,7 @@ impl Run {
             Cell::or_null(self.clock.map(|clock| clock.id.get())),
             Cell::or_null(self.clock.map(|clock| clock.seq.0)),
         ];
-        batch.row(&UNRESOLVED, row);
+        batch.row(&RUNS, row);
     }
 }
 
