@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::database::{Database, Error};
 use crate::page::{Kind, Page};
-use crate::record::{Value, push_record, push_varint, varint};
+use crate::record::{Cell, LONGEST_VARINT, Value, put_varint, varint};
 use crate::tree::Tree;
 
 /// How many entries are sorted at once: 8 MiB of two columns.
@@ -45,8 +45,9 @@ impl<const K: usize> Entry<K> {
         self.present >> column & 1 != 0
     }
 
-    /// Appends the cell, which a leaf and an interior page have alike.
-    fn push_cell(&self, payload: &mut Vec<u8>, cell: &mut Vec<u8>) {
+    /// Makes the cell, which a leaf and an interior page have alike.
+    #[inline]
+    fn make(&self, cell: &mut Cell) {
         let mut values = [Value::Null; 9];
         for (column, value) in self.key.iter().enumerate() {
             if self.is_present(column) {
@@ -54,11 +55,9 @@ impl<const K: usize> Entry<K> {
             }
         }
         values[K] = Value::Integer(self.rowid);
-        payload.clear();
-        push_record(payload, &values[..=K]);
-        cell.clear();
-        push_varint(cell, payload.len() as u64);
-        cell.extend_from_slice(payload);
+        // Nine numbers have no wide header.
+        let payload = cell.record(&values[..=K]).unwrap_or_default();
+        cell.head(payload, None);
     }
 }
 
@@ -97,7 +96,6 @@ pub struct IndexBuilder<const K: usize> {
     /// Where each of them is.
     stretches: Vec<(u64, u64)>,
     written: u64,
-    bytes: Vec<u8>,
 }
 
 impl<const K: usize> IndexBuilder<K> {
@@ -115,7 +113,6 @@ impl<const K: usize> IndexBuilder<K> {
             file: None,
             stretches: Vec::new(),
             written: 0,
-            bytes: Vec::new(),
         })
     }
 
@@ -149,15 +146,16 @@ impl<const K: usize> IndexBuilder<K> {
             present: 0,
             rowid: 0,
         };
+        let mut bytes = [0; LONGEST];
         for entry in self.stretch.drain(..) {
-            self.bytes.clear();
-            self.bytes.push(entry.present);
+            bytes[0] = entry.present;
+            let mut size = 1;
             for column in 0..K {
-                push_difference(&mut self.bytes, last.key[column], entry.key[column]);
+                size += put_difference(&mut bytes[size..], last.key[column], entry.key[column]);
             }
-            push_difference(&mut self.bytes, last.rowid, entry.rowid);
-            file.write_all(&self.bytes)?;
-            self.written += self.bytes.len() as u64;
+            size += put_difference(&mut bytes[size..], last.rowid, entry.rowid);
+            file.write_all(&bytes[..size])?;
+            self.written += size as u64;
             last = entry;
         }
         self.stretches.push((start, self.written));
@@ -181,9 +179,10 @@ impl<const K: usize> IndexBuilder<K> {
     }
 }
 
-fn push_difference(out: &mut Vec<u8>, from: i64, to: i64) {
+#[inline]
+fn put_difference(bytes: &mut [u8], from: i64, to: i64) -> usize {
     let difference = to.wrapping_sub(from);
-    push_varint(out, (difference << 1 ^ difference >> 63) as u64);
+    put_varint(bytes, (difference << 1 ^ difference >> 63) as u64)
 }
 
 /// A stretch that is read back, a piece at a time.
@@ -195,8 +194,8 @@ struct Stretch<const K: usize> {
     last: Entry<K>,
 }
 
-/// More than an entry can take.
-const LONGEST: usize = 128;
+/// As much as an entry can take.
+const LONGEST: usize = 1 + 9 * LONGEST_VARINT;
 
 impl<const K: usize> Stretch<K> {
     fn new(start: u64, end: u64) -> Self {
@@ -299,8 +298,7 @@ struct IndexLeaves<'d> {
     leaf: Page,
     /// The entry behind a full leaf, which is written when another one follows.
     separator: Option<Vec<u8>>,
-    payload: Vec<u8>,
-    cell: Vec<u8>,
+    cell: Cell,
 }
 
 impl<'d> IndexLeaves<'d> {
@@ -312,19 +310,18 @@ impl<'d> IndexLeaves<'d> {
             tree: Tree::new(Kind::IndexInterior, page_size),
             leaf: Page::new(Kind::IndexLeaf, page_size),
             separator: None,
-            payload: Vec::new(),
-            cell: Vec::new(),
+            cell: Cell::new(),
         }
     }
 
     #[inline]
     fn push<const K: usize>(&mut self, entry: &Entry<K>) -> Result<(), Error> {
-        entry.push_cell(&mut self.payload, &mut self.cell);
+        entry.make(&mut self.cell);
         if self.separator.is_some() {
             self.end_leaf()?;
         }
-        if !self.leaf.push(&self.cell, &[]) {
-            self.separator = Some(self.cell.clone());
+        if !self.leaf.push(self.cell.bytes()) {
+            self.separator = Some(self.cell.bytes().to_vec());
         }
         Ok(())
     }
@@ -343,7 +340,7 @@ impl<'d> IndexLeaves<'d> {
             // before it stands between.
             self.separator = self.leaf.pop();
             self.end_leaf()?;
-            self.leaf.push(&last, &[]);
+            self.leaf.push(&last);
         }
         if self.tree.is_empty() {
             self.database.set_root(self.root, self.leaf.finished(None));

@@ -74,19 +74,16 @@ impl Page {
         }
     }
 
-    /// Adds a cell behind the others, which has these two parts; tells whether
-    /// there was room for it.
+    /// Adds a cell behind the others; tells whether there was room for it.
     #[inline]
-    pub fn push(&mut self, head: &[u8], rest: &[u8]) -> bool {
+    pub fn push(&mut self, cell: &[u8]) -> bool {
         let pointer = self.kind.header() + POINTER * self.cells;
         let free = self.content - pointer;
-        if free < POINTER + head.len() + rest.len() {
+        if free < POINTER + cell.len() {
             return false;
         }
-        self.content -= head.len() + rest.len();
-        let (cell_head, cell_rest) = self.bytes[self.content..].split_at_mut(head.len());
-        cell_head.copy_from_slice(head);
-        cell_rest[..rest.len()].copy_from_slice(rest);
+        self.content -= cell.len();
+        self.bytes[self.content..][..cell.len()].copy_from_slice(cell);
         self.bytes[pointer..][..POINTER].copy_from_slice(&(self.content as u16).to_be_bytes());
         self.cells += 1;
         true

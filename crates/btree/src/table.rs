@@ -2,7 +2,7 @@
 
 use crate::database::{Database, Error};
 use crate::page::{Kind, Page, PageSize};
-use crate::record::{Value, push_record, push_varint};
+use crate::record::{Cell, Value, push_varint};
 use crate::tree::Tree;
 
 /// A table that is being filled, in the order of its rowids. Its pages go to the
@@ -14,8 +14,7 @@ pub struct TableBuilder {
     leaf: Page,
     last_rowid: Option<i64>,
     room: Room,
-    payload: Vec<u8>,
-    head: Vec<u8>,
+    cell: Cell,
     separator: Vec<u8>,
 }
 
@@ -34,8 +33,7 @@ impl TableBuilder {
             leaf: Page::new(Kind::TableLeaf, page_size),
             last_rowid: None,
             room: Room::of(page_size),
-            payload: Vec::new(),
-            head: Vec::new(),
+            cell: Cell::new(),
             separator: Vec::new(),
         })
     }
@@ -58,27 +56,24 @@ impl TableBuilder {
         if self.last_rowid.is_some_and(|last| last >= rowid) {
             return Err(Error::Order { rowid });
         }
-        self.payload.clear();
-        self.head.clear();
-        if !push_record(&mut self.payload, values) || self.payload.len() >= LONGEST {
-            return Err(Error::TooWide { rowid });
+        let payload = match self.cell.record(values) {
+            Some(payload) if payload < LONGEST => payload,
+            _ => return Err(Error::TooWide { rowid }),
+        };
+        self.cell.head(payload, Some(rowid));
+        if payload > self.room.whole {
+            let local = self.room.local(payload);
+            let rest = &self.cell.payload()[local..];
+            let page = database.append_overflow(rest)?;
+            self.cell.overflow(local, page);
+            self.cell.shrink();
         }
-        push_varint(&mut self.head, self.payload.len() as u64);
-        push_varint(&mut self.head, rowid as u64);
-        if self.payload.len() > self.room.whole {
-            let local = self.room.local(self.payload.len());
-            let overflow = database.append_overflow(&self.payload[local..])?;
-            self.payload.truncate(local);
-            self.payload.extend_from_slice(&overflow.to_be_bytes());
-        }
-        if !self.leaf.push(&self.head, &self.payload) {
+        if !self.leaf.push(self.cell.bytes()) {
             self.end_leaf(database)?;
-            if !self.leaf.push(&self.head, &self.payload) {
+            if !self.leaf.push(self.cell.bytes()) {
                 return Err(Error::TooWide { rowid });
             }
         }
-        // A huge row must not stay in memory.
-        self.payload.shrink_to(KEPT);
         self.last_rowid = Some(rowid);
         Ok(())
     }
@@ -111,9 +106,6 @@ impl TableBuilder {
 
 /// SQLite reads no row of so many bytes.
 const LONGEST: usize = 1 << 31;
-
-/// How much memory is kept for the next row.
-const KEPT: usize = 1 << 20;
 
 /// How much of a row is in its leaf, by the file format.
 #[derive(Debug)]

@@ -43,6 +43,7 @@ struct Level {
 pub(crate) struct Tree {
     levels: Vec<Level>,
     page: Page,
+    cell: Vec<u8>,
     /// How many bytes of a page are for cells.
     capacity: usize,
 }
@@ -52,6 +53,7 @@ impl Tree {
         Tree {
             levels: Vec::new(),
             page: Page::new(kind, page_size),
+            cell: Vec::new(),
             capacity: page_size.get() - kind.header(),
         }
     }
@@ -109,7 +111,10 @@ impl Tree {
         let mut children = children.into_iter();
         let last = children.next_back();
         for child in children {
-            if !self.page.push(&child.page.to_be_bytes(), &child.separator) {
+            self.cell.clear();
+            self.cell.extend_from_slice(&child.page.to_be_bytes());
+            self.cell.extend_from_slice(&child.separator);
+            if !self.page.push(&self.cell) {
                 return Err(NO_ROOM);
             }
         }

@@ -44,7 +44,9 @@ fn build(dir: &TempDir, page_size: u32, rows: &[Row]) -> Connection {
     table.finish(&mut database).unwrap();
     database.index(index_root, index).unwrap();
     database.finish().unwrap();
-    Connection::open(&path).unwrap()
+    let conn = Connection::open(&path).unwrap();
+    conn.execute_batch("PRAGMA synchronous = OFF").unwrap();
+    conn
 }
 
 fn check(conn: &Connection, rows: &[Row]) {

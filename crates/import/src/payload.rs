@@ -6,8 +6,8 @@
 //! packets of all other types are placed by their own timestamp.
 //!
 //! To add one: write `payload/<type>.rs`, with a `pub(super) static IMPORTER`,
-//! and name it in the table. Rows go through [`Batch::row`] into any table of
-//! `schema/tables.sql`; what has to be remembered between packets is a type of
+//! and name it in the table. Rows go through [`Batch::row`] into the tables of
+//! `schema/tables.sql` that it names; what has to be remembered between packets is a type of
 //! the importer's own in [`Decoder::states`].
 //!
 //! [`Batch::row`]: crate::rows::Batch::row
@@ -111,7 +111,6 @@ pub(crate) fn importer(packet_type: PacketType) -> Option<&'static Importer> {
 }
 
 /// All tables that importers fill.
-#[cfg(test)]
 pub(crate) fn tables() -> impl Iterator<Item = &'static Table> {
     IMPORTERS
         .iter()

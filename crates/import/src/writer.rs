@@ -9,6 +9,7 @@ use timebase_resolver::{ClockId, builtin_name};
 
 use crate::bulk::BulkTable;
 use crate::error::WriteError;
+use crate::payload;
 use crate::rows::{
     Batch, Cell, Index, LogRow, MOST_COLUMNS, On, PacketRow, ReadingRow, RowType, Rows, Table,
     TableRows,
@@ -115,32 +116,32 @@ fn prepare(conn: &Connection) -> rusqlite::Result<()> {
 }
 
 /// Writes batches of rows, in order, into a database that SQLite has closed.
-pub(crate) struct Writer<'d> {
+pub(crate) struct Writer {
     database: Database,
-    roots: &'d Roots,
     packets: BulkTable,
     readings: BulkTable,
     log: BulkTable,
+    /// Those of importers.
     tables: Vec<(&'static Table, BulkTable)>,
-    /// Where files are kept until they are part of the database.
-    directory: &'d Path,
     next_packet: i64,
     next_reading: i64,
     next_log: i64,
 }
 
-impl<'d> Writer<'d> {
-    pub fn new(path: &Path, roots: &'d Roots, directory: &'d Path) -> Result<Self, WriteError> {
+impl Writer {
+    /// A writer of the database at `path`. What has to be sorted is kept in
+    /// `directory`.
+    pub fn new(path: &Path, roots: &Roots, directory: &Path) -> Result<Self, WriteError> {
         let mut database = Database::open(path)?;
         let mut begin = |table| BulkTable::new(&mut database, roots, table, directory);
         Ok(Writer {
             packets: begin(&PACKETS)?,
             readings: begin(&READINGS)?,
             log: begin(&LOG)?,
-            tables: Vec::new(),
+            tables: payload::tables()
+                .map(|table| Ok((table, begin(table)?)))
+                .collect::<Result<_, WriteError>>()?,
             database,
-            roots,
-            directory,
             next_packet: 0,
             next_reading: 0,
             next_log: 1,
@@ -180,18 +181,11 @@ impl<'d> Writer<'d> {
 
     /// Writes rows of an importer's table.
     fn rows(&mut self, rows: &TableRows, batch: &Batch) -> Result<(), WriteError> {
-        let table = rows.table;
-        let known = |(other, _): &(&Table, BulkTable)| std::ptr::eq(*other, table);
-        let index = match self.tables.iter().position(known) {
-            Some(index) => index,
-            None => {
-                let bulk = BulkTable::new(&mut self.database, self.roots, table, self.directory)?;
-                self.tables.push((table, bulk));
-                self.tables.len() - 1
-            }
+        let columns = rows.table.columns.len();
+        let mut tables = self.tables.iter_mut();
+        let Some((_, bulk)) = tables.find(|(table, _)| std::ptr::eq(*table, rows.table)) else {
+            return Ok(());
         };
-        let bulk = &mut self.tables[index].1;
-        let columns = table.columns.len();
         let mut values = [Value::Null; MOST_COLUMNS];
         for row in rows.cells.chunks_exact(columns) {
             // The rowid stands outside of the record.
@@ -329,7 +323,6 @@ fn snapshot_clock_name(id: ClockId) -> Option<&'static str> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::payload;
 
     /// Rows are written by place, without SQLite looking at the names.
     #[test]
