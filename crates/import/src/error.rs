@@ -90,6 +90,9 @@ pub(crate) enum WriteError {
     Sqlite(#[from] rusqlite::Error),
     #[error(transparent)]
     Bulk(#[from] timebase_btree::Error),
+    /// A mistake in `payload.rs`.
+    #[error("no importer names the table {0}")]
+    Unnamed(&'static str),
 }
 
 impl From<io::Error> for WriteError {
@@ -108,7 +111,7 @@ impl WriteError {
             WriteError::Bulk(timebase_btree::Error::Io(error)) => {
                 error.kind() == io::ErrorKind::StorageFull
             }
-            WriteError::Bulk(_) => false,
+            WriteError::Bulk(_) | WriteError::Unnamed(_) => false,
         }
     }
 }

@@ -7,8 +7,8 @@
 //!
 //! To add one: write `payload/<type>.rs`, with a `pub(super) static IMPORTER`,
 //! and name it in the table. Rows go through [`Batch::row`] into the tables of
-//! `schema/tables.sql` that it names; what has to be remembered between packets is a type of
-//! the importer's own in [`Decoder::states`].
+//! `schema/tables.sql` that it names; what has to be remembered between packets
+//! is a type of the importer's own in [`Decoder::states`].
 //!
 //! [`Batch::row`]: crate::rows::Batch::row
 //! [`Decoder::states`]: crate::decoder::Decoder::states

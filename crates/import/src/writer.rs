@@ -184,7 +184,7 @@ impl Writer {
         let columns = rows.table.columns.len();
         let mut tables = self.tables.iter_mut();
         let Some((_, bulk)) = tables.find(|(table, _)| std::ptr::eq(*table, rows.table)) else {
-            return Ok(());
+            return Err(WriteError::Unnamed(rows.table.name));
         };
         let mut values = [Value::Null; MOST_COLUMNS];
         for row in rows.cells.chunks_exact(columns) {
