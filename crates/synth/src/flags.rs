@@ -1,0 +1,396 @@
+//! What can be said on the command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, ValueEnum};
+use timebase_synth::{Compression, FtraceClock, Mix, Preset, Reference, Settings};
+
+use crate::quantity::{count, nanoseconds};
+
+/// Write a Perfetto trace whose true times are known
+///
+/// A preset says what the trace holds; every other option changes one thing of it, and has the
+/// preset's value if it is not given: the defaults below are those of the preset 'packets'. The same
+/// options give the same bytes on every machine.
+#[derive(Debug, Parser)]
+#[command(
+    name = "synth",
+    version,
+    max_term_width = 100,
+    after_help = "\
+Numbers may be written 2_000_000, 2M (millions) or 4GiB (times 1024³), times 800ns, 5us, 5ms, 30s,
+2min or 1h.
+
+Examples:
+  synth trace.pftrace
+  synth --preset events --records 10M events.pftrace
+  synth --preset mixed --seed 7 --compress zstd --truth truth.tsv mixed.pftrace
+  synth --bytes 4G - | timebase import - -o large.db
+
+The truth is a table with a line for each row that has a timestamp: its table and id, the true
+BOOTTIME in ns, and either the largest error in ns that its time may have, or why it must have none."
+)]
+pub struct Flags {
+    /// Where to write the trace; '-' is standard output
+    #[arg(value_name = "OUTPUT")]
+    pub output: PathBuf,
+    /// Where to write the truth, as values separated by tabs
+    #[arg(long, value_name = "FILE")]
+    pub truth: Option<PathBuf>,
+    /// What the trace holds
+    #[arg(long, value_enum, default_value = "packets", value_name = "NAME")]
+    preset: PresetName,
+    /// What all random choices follow from
+    #[arg(long, default_value_t = 1, value_name = "NUMBER")]
+    seed: u64,
+    /// How many records: packets, kernel events and log lines
+    #[arg(long, value_parser = count, value_name = "N", conflicts_with = "bytes")]
+    records: Option<u64>,
+    /// How large the file is
+    #[arg(long, value_parser = count, value_name = "SIZE")]
+    bytes: Option<u64>,
+    #[command(flatten)]
+    clocks: Clocks,
+    #[command(flatten)]
+    weights: Weights,
+    #[command(flatten)]
+    sdk: Sdk,
+    #[command(flatten)]
+    others: Others,
+    /// How packets are compressed
+    #[arg(long, value_enum, value_name = "HOW", help_heading = "Compression")]
+    compress: Option<CompressionName>,
+    /// How many bytes of packets are compressed together [default: 65536]
+    #[arg(long, value_parser = count, value_name = "SIZE", help_heading = "Compression")]
+    compression_batch: Option<u64>,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Time and clocks")]
+struct Clocks {
+    /// The mean time between two records [default: 1us]
+    #[arg(long, value_parser = nanoseconds, value_name = "TIME")]
+    gap: Option<u64>,
+    /// How much faster or slower a clock may be than the one below it, in millionths; 0 is exact
+    /// [default: 50]
+    #[arg(long, value_name = "PPM")]
+    drift: Option<u32>,
+    /// How many snapshots of the builtin clocks the tracing service takes [default: 10]
+    #[arg(long, value_parser = count, value_name = "N")]
+    service_snapshots: Option<u64>,
+    /// How often the machine is suspended [default: 0]
+    #[arg(long, value_name = "N")]
+    suspends: Option<u32>,
+    /// How long a suspend is [default: 30s]
+    #[arg(long, value_parser = nanoseconds, value_name = "TIME")]
+    suspend_time: Option<u64>,
+    /// By how much REALTIME is set back in the middle of the trace, as by DST (1h) or NTP (50ms)
+    /// [default: 0]
+    #[arg(long, value_parser = nanoseconds, value_name = "TIME")]
+    realtime_step: Option<u64>,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "What records there are, by weight (all others are none then)")]
+struct Weights {
+    /// Packets of the SDK, with deltas on a clock of their sequence
+    #[arg(long, value_name = "WEIGHT")]
+    sdk: Option<u32>,
+    /// Kernel events
+    #[arg(long, value_name = "WEIGHT")]
+    ftrace: Option<u32>,
+    /// Lines of the Android log, on REALTIME
+    #[arg(long, value_name = "WEIGHT")]
+    logs: Option<u32>,
+    /// Packets on a chain of custom clocks
+    #[arg(long, value_name = "WEIGHT")]
+    chain: Option<u32>,
+    /// Packets on a hardware counter with a unit
+    #[arg(long, value_name = "WEIGHT")]
+    counter: Option<u32>,
+    /// Packets on a clock whose snapshots come at the end of the trace
+    #[arg(long, value_name = "WEIGHT")]
+    late: Option<u32>,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Packets of the SDK")]
+struct Sdk {
+    /// How many sequences there are, up to 1,000,000 [default: 8]
+    #[arg(long, value_name = "N")]
+    sequences: Option<u32>,
+    /// How many packets of a sequence follow a snapshot until the next [default: 25000]
+    #[arg(long, value_name = "N")]
+    sequence_snapshot_every: Option<u32>,
+    /// A unit of the sequences' clocks, in nanoseconds [default: 1]
+    #[arg(long, value_name = "NS")]
+    sequence_unit: Option<u32>,
+    /// Which clock is read together with the sequences' own [default: boottime]
+    #[arg(long, value_enum, value_name = "CLOCK")]
+    sequence_reference: Option<ReferenceName>,
+    /// One packet in so many has an absolute timestamp, on clock 65; 0 is none [default: 0]
+    #[arg(long, value_name = "N")]
+    absolute_every: Option<u64>,
+    /// Before one packet in so many its sequence lost data; 0 is none [default: 0]
+    #[arg(long, value_name = "N")]
+    loss_every: Option<u64>,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Kernel events, log lines and custom clocks")]
+struct Others {
+    /// How many CPUs have kernel events [default: 4]
+    #[arg(long, value_name = "N")]
+    cpus: Option<u32>,
+    /// How many kernel events are read out at a time [default: 8400]
+    #[arg(long, value_name = "N")]
+    events_per_read: Option<u32>,
+    /// Whether the scheduler's events are in the compact encoding [default: true]
+    #[arg(long, value_name = "BOOL")]
+    compact: Option<bool>,
+    /// Which clock kernel events are on [default: boottime]
+    #[arg(long, value_enum, value_name = "CLOCK")]
+    ftrace_clock: Option<FtraceClockName>,
+    /// How many log lines are in a packet [default: 100]
+    #[arg(long, value_name = "N")]
+    lines_per_packet: Option<u32>,
+    /// How many custom clocks are in the chain, up to 64 [default: 3]
+    #[arg(long, value_name = "N")]
+    chain_clocks: Option<u32>,
+    /// How many packets on custom clocks follow a snapshot until the next [default: 1000]
+    #[arg(long, value_name = "N")]
+    clock_snapshot_every: Option<u32>,
+    /// A tick of the hardware counter, in nanoseconds [default: 52]
+    #[arg(long, value_name = "NS")]
+    counter_unit: Option<u32>,
+    /// The time between the snapshots that come at the end [default: 1s]
+    #[arg(long, value_parser = nanoseconds, value_name = "TIME")]
+    late_snapshot: Option<u64>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum PresetName {
+    /// 2,000,000 packets of the SDK on 8 sequences
+    Packets,
+    /// 3,000,000 kernel events in the compact encoding
+    Events,
+    /// 1,000,000 log lines
+    Logs,
+    /// 1,000,000 packets on custom clocks up to 4 hops from BOOTTIME
+    Hops,
+    /// 1,000,000 packets two hops from BOOTTIME, with 100,000 snapshots
+    Snapshots,
+    /// 1,000,000 packets on 100,000 sequences
+    Sequences,
+    /// 1,000,000 records of every kind, with suspends, losses and a step of REALTIME
+    Mixed,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum CompressionName {
+    None,
+    Zlib,
+    Zstd,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum ReferenceName {
+    Boottime,
+    Monotonic,
+    Alternating,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum FtraceClockName {
+    Boottime,
+    Global,
+    Local,
+    MonotonicRaw,
+}
+
+impl Flags {
+    /// The preset, with what the other options change.
+    pub fn settings(&self) -> Settings {
+        let mut settings = Settings::preset(self.preset.into()).seed(self.seed);
+        settings = match (self.records, self.bytes) {
+            (Some(records), _) => settings.records(records),
+            (None, Some(bytes)) => settings.bytes(bytes),
+            (None, None) => settings,
+        };
+        self.clocks.change(&mut settings);
+        self.weights.change(&mut settings);
+        self.sdk.change(&mut settings);
+        self.others.change(&mut settings);
+        if let Some(compression) = self.compress {
+            settings.compression = compression.into();
+        }
+        // What is too large is out of range, and said to be.
+        let batch = self.compression_batch;
+        let batch = batch.map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX));
+        set(&mut settings.compression_batch, batch);
+        settings
+    }
+}
+
+fn set<T>(knob: &mut T, value: Option<T>) {
+    if let Some(value) = value {
+        *knob = value;
+    }
+}
+
+impl Clocks {
+    fn change(&self, settings: &mut Settings) {
+        set(&mut settings.gap_ns, self.gap);
+        set(&mut settings.drift_ppm, self.drift);
+        set(&mut settings.service_snapshots, self.service_snapshots);
+        set(&mut settings.suspends, self.suspends);
+        set(&mut settings.suspend_ns, self.suspend_time);
+        set(&mut settings.realtime_step_ns, self.realtime_step);
+    }
+}
+
+impl Weights {
+    fn change(&self, settings: &mut Settings) {
+        let given = [
+            self.sdk,
+            self.ftrace,
+            self.logs,
+            self.chain,
+            self.counter,
+            self.late,
+        ];
+        if given.iter().any(Option::is_some) {
+            settings.mix = Mix {
+                sdk: self.sdk.unwrap_or(0),
+                ftrace: self.ftrace.unwrap_or(0),
+                logs: self.logs.unwrap_or(0),
+                chain: self.chain.unwrap_or(0),
+                counter: self.counter.unwrap_or(0),
+                late: self.late.unwrap_or(0),
+            };
+        }
+    }
+}
+
+impl Sdk {
+    fn change(&self, settings: &mut Settings) {
+        set(&mut settings.sequences, self.sequences);
+        set(
+            &mut settings.sequence_snapshot_every,
+            self.sequence_snapshot_every,
+        );
+        set(&mut settings.sequence_unit_ns, self.sequence_unit);
+        let reference = self.sequence_reference.map(Reference::from);
+        set(&mut settings.sequence_reference, reference);
+        set(&mut settings.absolute_every, self.absolute_every);
+        set(&mut settings.loss_every, self.loss_every);
+    }
+}
+
+impl Others {
+    fn change(&self, settings: &mut Settings) {
+        set(&mut settings.cpus, self.cpus);
+        set(&mut settings.events_per_read, self.events_per_read);
+        set(&mut settings.compact, self.compact);
+        let clock = self.ftrace_clock.map(FtraceClock::from);
+        set(&mut settings.ftrace_clock, clock);
+        set(&mut settings.lines_per_packet, self.lines_per_packet);
+        set(&mut settings.chain, self.chain_clocks);
+        set(
+            &mut settings.clock_snapshot_every,
+            self.clock_snapshot_every,
+        );
+        set(&mut settings.counter_unit_ns, self.counter_unit);
+        set(&mut settings.late_snapshot_ns, self.late_snapshot);
+    }
+}
+
+impl From<PresetName> for Preset {
+    fn from(name: PresetName) -> Preset {
+        match name {
+            PresetName::Packets => Preset::Packets,
+            PresetName::Events => Preset::Events,
+            PresetName::Logs => Preset::Logs,
+            PresetName::Hops => Preset::Hops,
+            PresetName::Snapshots => Preset::Snapshots,
+            PresetName::Sequences => Preset::Sequences,
+            PresetName::Mixed => Preset::Mixed,
+        }
+    }
+}
+
+impl From<CompressionName> for Compression {
+    fn from(name: CompressionName) -> Compression {
+        match name {
+            CompressionName::None => Compression::None,
+            CompressionName::Zlib => Compression::Zlib,
+            CompressionName::Zstd => Compression::Zstd,
+        }
+    }
+}
+
+impl From<ReferenceName> for Reference {
+    fn from(name: ReferenceName) -> Reference {
+        match name {
+            ReferenceName::Boottime => Reference::Boottime,
+            ReferenceName::Monotonic => Reference::Monotonic,
+            ReferenceName::Alternating => Reference::Alternating,
+        }
+    }
+}
+
+impl From<FtraceClockName> for FtraceClock {
+    fn from(name: FtraceClockName) -> FtraceClock {
+        match name {
+            FtraceClockName::Boottime => FtraceClock::Boottime,
+            FtraceClockName::Global => FtraceClock::Global,
+            FtraceClockName::Local => FtraceClock::Local,
+            FtraceClockName::MonotonicRaw => FtraceClock::MonotonicRaw,
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+    use timebase_synth::Size;
+
+    fn settings(arguments: &[&str]) -> Settings {
+        let arguments = ["synth", "-"].iter().chain(arguments);
+        Flags::try_parse_from(arguments).unwrap().settings()
+    }
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Flags::command().debug_assert();
+    }
+
+    #[test]
+    fn a_preset_is_as_it_is_until_an_option_changes_it() {
+        assert_eq!(settings(&[]), Settings::default());
+        let mixed = settings(&["--preset", "mixed", "--drift", "0", "--bytes", "4GiB"]);
+        assert_eq!(
+            mixed,
+            Settings {
+                drift_ppm: 0,
+                size: Size::Bytes(4 << 30),
+                ..Settings::preset(Preset::Mixed)
+            }
+        );
+    }
+
+    #[test]
+    fn weights_are_those_that_are_given() {
+        let settings = settings(&["--preset", "mixed", "--logs", "3", "--late", "1"]);
+        assert_eq!(
+            settings.mix,
+            Mix {
+                logs: 3,
+                late: 1,
+                ..Mix::default()
+            }
+        );
+    }
+}

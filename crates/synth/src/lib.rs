@@ -1,0 +1,137 @@
+//! Perfetto traces of any size, whose true times are known.
+//!
+//! ```
+//! use timebase_synth::{Expected, Preset, Settings};
+//!
+//! let settings = Settings::preset(Preset::Hops).records(1000).seed(7);
+//! let mut trace = Vec::new();
+//! let mut worst = 0;
+//! let summary = timebase_synth::write_with_truth(&settings, &mut trace, &mut |truth| {
+//!     // The row `truth.row` must have a time this near to `truth.boottime`.
+//!     if let Expected::Within(ns) = truth.expected {
+//!         worst = worst.max(ns);
+//!     }
+//!     Ok(())
+//! })?;
+//! assert_eq!((summary.records, summary.bytes), (1000, trace.len() as u64));
+//! assert!((1..1_000_000).contains(&worst));
+//! # Ok::<(), timebase_synth::Error>(())
+//! ```
+//!
+//! A trace is streamed: memory is that of one batch of packets, of the kernel
+//! events and log lines that wait for their packet, and of about 200 bytes for
+//! each sequence. The same settings give the same bytes on every machine.
+//!
+//! # Design
+//!
+//! There is one true time, BOOTTIME. Every clock is a straight line over another
+//! one, with a rate of its own (`clock.rs`), rounded down to its unit; suspends
+//! and steps are what happens to the machine (`world.rs`). A record has the
+//! reading of its clock at the true time, and the truth is that time, with the
+//! largest error that the conversion may have. The error is worked out from the
+//! rates, the units, and how far each hop of the conversion is from the nearest
+//! earlier snapshot (`hop.rs`).
+//!
+//! To compute the very result that the rules lead to was the alternative. It
+//! would check more, but it would be a second resolver, with the same
+//! misunderstandings; a bound from the model of the clocks knows nothing of how
+//! conversions are done. Without drift both are the same: every row must be
+//! exact to its clock's unit.
+//!
+//! Nothing is drawn ahead: a record is chosen by weight, written, and forgotten.
+//! To merge streams of events by time would have been nearer to how recorders
+//! work, but a size in bytes could not be met.
+//!
+//! # Knobs
+//!
+//! The fields of [`Settings`]; [`Preset`] has values of them under a name.
+//!
+//! | knob | meaning |
+//! |---|---|
+//! | `size` | records, or bytes of the file |
+//! | `seed` | what all random choices follow from |
+//! | `gap_ns` | mean time between two records |
+//! | `drift_ppm` | largest difference in rate between neighbouring clocks |
+//! | `mix` | weights of the kinds of records |
+//! | `service_snapshots` | snapshots of the six builtin clocks, on sequence 1 |
+//! | `suspends`, `suspend_ns` | MONOTONIC and MONOTONIC_RAW stand still |
+//! | `realtime_step_ns` | REALTIME is set back halfway (rule N5) |
+//! | `sequences` | sequences of SDK packets, with clocks 64 and 65 of their own |
+//! | `sequence_snapshot_every` | packets between snapshots of a sequence |
+//! | `sequence_unit_ns` | unit of clocks 64 and 65 |
+//! | `sequence_reference` | the clock that is read with them |
+//! | `absolute_every` | which SDK packets are on clock 65 |
+//! | `loss_every` | before which SDK packets data was lost (rule S4) |
+//! | `cpus`, `events_per_read` | bundles of kernel events |
+//! | `compact` | compact scheduler encoding |
+//! | `ftrace_clock` | clock of kernel events, with pairs (rule I1) |
+//! | `lines_per_packet` | log lines in a packet (rule I2) |
+//! | `chain` | custom clocks, each a hop further from MONOTONIC (rule V3) |
+//! | `clock_snapshot_every` | packets between snapshots of custom clocks |
+//! | `counter_unit_ns` | unit of the hardware counter (rule V4) |
+//! | `late_snapshot_ns` | time between the snapshots that come at the end (rule D2) |
+//! | `compression`, `compression_batch` | compressed packets (rule F3) |
+
+mod chain;
+mod clock;
+mod counter;
+mod encode;
+mod error;
+mod ftrace;
+mod generator;
+mod hop;
+mod late;
+mod logs;
+mod output;
+mod random;
+mod scene;
+mod sdk;
+mod settings;
+mod truth;
+mod world;
+
+use std::io::{self, Write};
+
+use crate::generator::Generator;
+
+pub use error::Error;
+pub use generator::Summary;
+pub use settings::{Compression, FtraceClock, Mix, Preset, Reference, Settings, Size};
+pub use truth::{Expected, Reason, Row, Truth};
+
+/// Writes a trace.
+///
+/// `out` needs no buffer: it gets 64 KiB at a time, or a compressed batch.
+///
+/// ```
+/// use timebase_synth::{Preset, Settings};
+///
+/// let settings = Settings::preset(Preset::Packets).bytes(100_000);
+/// let mut trace = Vec::new();
+/// let summary = timebase_synth::write(&settings, &mut trace)?;
+/// assert_eq!(summary.bytes, trace.len() as u64);
+/// assert!((100_000..100_200).contains(&summary.bytes));
+/// # Ok::<(), timebase_synth::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// If a knob is out of range, before anything is written; if the trace would
+/// last too long; or those of `out`.
+pub fn write(settings: &Settings, out: &mut impl Write) -> Result<Summary, Error> {
+    Generator::new(settings, out, None)?.run()
+}
+
+/// Writes a trace, and tells the truth of everything in it that has a time, in
+/// file order. The [crate's documentation](crate) has an example.
+///
+/// # Errors
+///
+/// As [`write()`], and those of `truth`.
+pub fn write_with_truth(
+    settings: &Settings,
+    out: &mut impl Write,
+    truth: &mut dyn FnMut(Truth) -> io::Result<()>,
+) -> Result<Summary, Error> {
+    Generator::new(settings, out, Some(truth))?.run()
+}

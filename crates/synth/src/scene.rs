@@ -1,0 +1,115 @@
+//! What all kinds of records share: the world, the file, and who wants the
+//! truth.
+
+use std::io::{self, Write};
+
+use crate::encode::{self, Reading};
+use crate::error::Error;
+use crate::output::Output;
+use crate::random::Random;
+use crate::truth::{Expected, Row, Truths};
+use crate::world::World;
+
+/// The sequences of those that write. The SDK's come after [`seq::SDK`].
+pub(crate) mod seq {
+    pub const SERVICE: u32 = 1;
+    pub const FTRACE: u32 = 2;
+    pub const LOGS: u32 = 3;
+    pub const CHAIN: u32 = 4;
+    pub const COUNTER: u32 = 5;
+    pub const LATE: u32 = 6;
+    pub const SDK: u32 = 16;
+}
+
+/// The numbers of clocks. The chain's come after [`clock::CHAIN`].
+pub(crate) mod clock {
+    pub const REALTIME: u32 = 1;
+    pub const REALTIME_COARSE: u32 = 2;
+    pub const MONOTONIC: u32 = 3;
+    pub const MONOTONIC_COARSE: u32 = 4;
+    pub const MONOTONIC_RAW: u32 = 5;
+    pub const BOOTTIME: u32 = 6;
+    pub const INCREMENTAL: u32 = 64;
+    pub const ABSOLUTE: u32 = 65;
+    pub const CHAIN: u32 = 128;
+    pub const COUNTER: u32 = 256;
+    pub const LATE: u32 = 257;
+}
+
+/// Between an event of the world (a suspend, a step) and records, in ns.
+const PAUSE: u64 = 1000;
+
+pub(crate) struct Scene<'a, W> {
+    pub random: Random,
+    pub world: World,
+    pub out: Output<W>,
+    pub truths: Truths<'a>,
+    pub snapshots: u64,
+}
+
+impl<W: Write> Scene<'_, W> {
+    /// Writes a snapshot that was taken at `boottime`. It is placed by its first
+    /// reading (rule N6), `error` ns off at most.
+    pub fn snapshot(
+        &mut self,
+        seq: u32,
+        readings: &[Reading],
+        boottime: i64,
+        error: i64,
+    ) -> io::Result<()> {
+        // Only the service says which clock is the trace's.
+        let primary = if seq == seq::SERVICE {
+            clock::BOOTTIME
+        } else {
+            0
+        };
+        let id = self.out.packet(|out| {
+            encode::number(out, 10, seq.into());
+            encode::snapshot(out, readings, primary);
+        })?;
+        self.snapshots += 1;
+        self.truths
+            .tell(Row::Packet(id), boottime, Expected::Within(error))
+    }
+
+    /// The service takes a snapshot.
+    pub fn service_snapshot(&mut self) -> Result<(), Error> {
+        self.world.go_on(&mut self.random)?;
+        self.service_snapshot_now()
+    }
+
+    fn service_snapshot_now(&mut self) -> Result<(), Error> {
+        let read = self.world.take_snapshot();
+        let readings = [
+            Reading::new(clock::REALTIME, read.realtime),
+            Reading::new(clock::REALTIME_COARSE, read.realtime_coarse),
+            Reading::new(clock::MONOTONIC, read.monotonic),
+            Reading::new(clock::MONOTONIC_COARSE, read.monotonic_coarse),
+            Reading::new(clock::MONOTONIC_RAW, read.monotonic_raw),
+            Reading::new(clock::BOOTTIME, read.boottime),
+        ];
+        // Each of them leads to BOOTTIME by this very snapshot.
+        self.snapshot(seq::SERVICE, &readings, read.boottime, 0)?;
+        Ok(())
+    }
+
+    /// The machine sleeps. The service takes a snapshot when it wakes up.
+    pub fn suspend(&mut self, ns: u64) -> Result<(), Error> {
+        self.world.go_on_by(PAUSE)?;
+        self.world.suspend(ns)?;
+        self.service_snapshot()?;
+        self.world.go_on_by(PAUSE)
+    }
+
+    /// REALTIME is set back. The service's snapshots before and after it show
+    /// that (rule N5).
+    pub fn set_realtime_back(&mut self, ns: i64) -> Result<(), Error> {
+        self.service_snapshot()?;
+        self.world.set_realtime_back(ns);
+        // Less than the least step, which would go unseen otherwise.
+        self.world.go_on_by(PAUSE)?;
+        self.service_snapshot_now()?;
+        self.world.realtime_went_back = true;
+        Ok(())
+    }
+}

@@ -1,0 +1,177 @@
+//! The true time, and the machine's clocks that depend on it.
+
+use crate::clock::Drifting;
+use crate::error::Error;
+use crate::hop::Hop;
+use crate::random::Random;
+use crate::settings::Settings;
+
+const SECOND: i64 = 1_000_000_000;
+
+/// The true BOOTTIME at which every trace begins.
+const BEGIN: i64 = 1000 * SECOND;
+/// For how long the machine had been suspended until then.
+const SUSPENDED_BEFORE: i64 = 300 * SECOND;
+/// What REALTIME reads then: 14 November 2023.
+const REALTIME: i64 = 1_700_000_000 * SECOND;
+/// The coarse clocks go on once in so many ns, as with 250 Hz.
+const JIFFY: i64 = 4_000_000;
+/// 36 years: beyond, readings might not fit.
+const END: i64 = 1 << 60;
+
+/// What the builtin clocks read at one instant, in ns.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Builtin {
+    pub realtime: i64,
+    pub realtime_coarse: i64,
+    pub monotonic: i64,
+    pub monotonic_coarse: i64,
+    pub monotonic_raw: i64,
+    pub boottime: i64,
+}
+
+#[derive(Debug)]
+pub(crate) struct World {
+    /// The true BOOTTIME, in ns.
+    now: i64,
+    begin: i64,
+    /// For how long the machine was suspended since the trace began.
+    suspended: i64,
+    /// By how much REALTIME was set back.
+    set_back: i64,
+    /// Whether snapshots show that REALTIME went backwards (rule N5).
+    pub realtime_went_back: bool,
+    mean_gap: u64,
+    monotonic: Drifting,
+    monotonic_raw: Drifting,
+    realtime: Drifting,
+    hops: ServiceHops,
+}
+
+/// The hops to BOOTTIME that the service's snapshots make.
+#[derive(Debug, Default)]
+struct ServiceHops {
+    monotonic: Hop,
+    monotonic_raw: Hop,
+    realtime: Hop,
+}
+
+impl World {
+    pub fn new(settings: &Settings, random: &mut Random) -> Self {
+        let awake = BEGIN - SUSPENDED_BEFORE;
+        let mut clock =
+            |parent, origin| Drifting::new(random, settings.drift_ppm, parent, origin, 1);
+        World {
+            now: BEGIN,
+            begin: BEGIN,
+            suspended: 0,
+            set_back: 0,
+            realtime_went_back: false,
+            mean_gap: settings.gap_ns,
+            monotonic: clock(awake, awake),
+            monotonic_raw: clock(awake, awake - 7_654_321),
+            realtime: clock(BEGIN, REALTIME),
+            hops: ServiceHops::default(),
+        }
+    }
+
+    /// The true BOOTTIME, in ns.
+    #[inline]
+    pub fn now(&self) -> i64 {
+        self.now
+    }
+
+    /// When the trace begins.
+    pub fn begin(&self) -> i64 {
+        self.begin
+    }
+
+    /// Goes on by a random gap: 2 ns at least, so that a clock that is a tenth
+    /// slower still has another reading.
+    #[inline]
+    pub fn go_on(&mut self, random: &mut Random) -> Result<(), Error> {
+        let gap = 2 + random.below(2 * self.mean_gap - 3);
+        self.go_on_by(gap)
+    }
+
+    /// Goes on by `ns`.
+    #[inline]
+    pub fn go_on_by(&mut self, ns: u64) -> Result<(), Error> {
+        let now = self.now.saturating_add_unsigned(ns);
+        if now >= END {
+            return Err(Error::TooLong);
+        }
+        self.now = now;
+        Ok(())
+    }
+
+    /// Goes on by `ns` while all clocks but BOOTTIME and REALTIME stand still.
+    pub fn suspend(&mut self, ns: u64) -> Result<(), Error> {
+        let before = self.now;
+        self.go_on_by(ns)?;
+        self.suspended += self.now - before;
+        Ok(())
+    }
+
+    /// Sets REALTIME back by `ns`.
+    pub fn set_realtime_back(&mut self, ns: i64) {
+        self.set_back += ns;
+    }
+
+    /// BOOTTIME without suspends, over which MONOTONIC drifts.
+    #[inline]
+    fn awake(&self) -> i64 {
+        self.now - SUSPENDED_BEFORE - self.suspended
+    }
+
+    #[inline]
+    pub fn monotonic(&self) -> i64 {
+        self.monotonic.ticks(self.awake())
+    }
+
+    #[inline]
+    pub fn monotonic_raw(&self) -> i64 {
+        self.monotonic_raw.ticks(self.awake())
+    }
+
+    #[inline]
+    pub fn realtime(&self) -> i64 {
+        self.realtime.ticks(self.now) - self.set_back
+    }
+
+    /// What a snapshot of the service holds, which is taken now.
+    pub fn take_snapshot(&mut self) -> Builtin {
+        let (awake, suspended) = (self.awake(), self.suspended);
+        self.hops.monotonic.take(awake, suspended);
+        self.hops.monotonic_raw.take(awake, suspended);
+        self.hops.realtime.take(self.now, 0);
+        let (realtime, monotonic) = (self.realtime(), self.monotonic());
+        let coarse = |value: i64| value - value % JIFFY;
+        Builtin {
+            realtime,
+            realtime_coarse: coarse(realtime),
+            monotonic,
+            monotonic_coarse: coarse(monotonic),
+            monotonic_raw: self.monotonic_raw(),
+            boottime: self.now,
+        }
+    }
+
+    /// The largest error of a reading of MONOTONIC that is taken now, and is
+    /// wrong by `before` ns already.
+    pub fn monotonic_error(&self, before: i64) -> i64 {
+        let hop = &self.hops.monotonic;
+        hop.error(&self.monotonic, self.awake(), self.suspended, before)
+    }
+
+    /// The largest error of a reading of MONOTONIC_RAW that is taken now.
+    pub fn monotonic_raw_error(&self) -> i64 {
+        let hop = &self.hops.monotonic_raw;
+        hop.error(&self.monotonic_raw, self.awake(), self.suspended, 0)
+    }
+
+    /// The largest error of a reading of REALTIME that is taken now.
+    pub fn realtime_error(&self) -> i64 {
+        self.hops.realtime.error(&self.realtime, self.now, 0, 0)
+    }
+}
