@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-use crate::index::IndexBuilder;
+use crate::index::{IndexBuilder, KeyedTableBuilder};
 use crate::page::{Kind, PageSize};
 
 /// Why a table or an index cannot be built.
@@ -122,7 +122,21 @@ impl Database {
         index: IndexBuilder<K>,
     ) -> Result<(), Error> {
         self.take(root, Kind::IndexLeaf)?;
-        index.write(self, root)
+        index.write(self, root, true)
+    }
+
+    /// Fills an empty table `WITHOUT ROWID`, whose root is the page `root`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotEmpty`] if that page is something else.
+    pub fn keyed_table<const K: usize>(
+        &mut self,
+        root: u32,
+        table: KeyedTableBuilder<K>,
+    ) -> Result<(), Error> {
+        self.take(root, Kind::IndexLeaf)?;
+        table.write(self, root)
     }
 
     /// Ends the work: until then the file is as SQLite left it, but longer.

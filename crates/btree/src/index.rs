@@ -1,4 +1,5 @@
-//! The entries of an index: sorted a stretch at a time, and merged.
+//! The entries of an index, or the rows of a table without rowids: sorted a
+//! stretch at a time, and merged.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -12,8 +13,8 @@ use crate::page::{Kind, Page};
 use crate::record::{Cell, LONGEST_VARINT, Value, put_varint, varint};
 use crate::tree::Tree;
 
-/// How many entries are sorted at once: 8 MiB of two columns.
-const STRETCH: usize = 1 << 18;
+/// How much is sorted at once.
+const STRETCH: usize = 8 << 20;
 
 /// How much of all stretches together is in memory while they are merged.
 const MERGED: usize = 8 << 20;
@@ -47,7 +48,7 @@ impl<const K: usize> Entry<K> {
 
     /// Makes the cell, which a leaf and an interior page have alike.
     #[inline]
-    fn make(&self, cell: &mut Cell) {
+    fn make(&self, cell: &mut Cell, with_rowid: bool) {
         let mut values = [Value::Null; 9];
         for (column, value) in self.key.iter().enumerate() {
             if self.is_present(column) {
@@ -56,7 +57,8 @@ impl<const K: usize> Entry<K> {
         }
         values[K] = Value::Integer(self.rowid);
         // Nine numbers have no wide header.
-        let payload = cell.record(&values[..=K]).unwrap_or_default();
+        let values = &values[..K + usize::from(with_rowid)];
+        let payload = cell.record(values).unwrap_or_default();
         cell.head(payload, None);
     }
 }
@@ -124,7 +126,7 @@ impl<const K: usize> IndexBuilder<K> {
     #[inline]
     pub fn push(&mut self, key: [Option<i64>; K], rowid: i64) -> io::Result<()> {
         self.stretch.push(Entry::new(key, rowid));
-        if self.stretch.len() == STRETCH {
+        if self.stretch.len() == STRETCH / size_of::<Entry<K>>() {
             self.put_aside()?;
         }
         Ok(())
@@ -163,8 +165,13 @@ impl<const K: usize> IndexBuilder<K> {
     }
 
     /// Writes the pages of the index.
-    pub(crate) fn write(mut self, database: &mut Database, root: u32) -> Result<(), Error> {
-        let mut leaves = IndexLeaves::new(database, root);
+    pub(crate) fn write(
+        mut self,
+        database: &mut Database,
+        root: u32,
+        with_rowid: bool,
+    ) -> Result<(), Error> {
+        let mut leaves = IndexLeaves::new(database, root, with_rowid);
         self.stretch.sort();
         if let Some(file) = self.file {
             let mut file = file.into_inner().map_err(io::Error::from)?;
@@ -289,6 +296,39 @@ fn merge<const K: usize>(
     Ok(())
 }
 
+/// The rows of a table `WITHOUT ROWID`, of `K` columns of integers and NULLs, at
+/// most 8, of which the first are the key, in the order of their declaration.
+///
+/// They may come in any order, but no key twice.
+#[derive(Debug)]
+pub struct KeyedTableBuilder<const K: usize>(IndexBuilder<K>);
+
+impl<const K: usize> KeyedTableBuilder<K> {
+    /// Begins a table whose rows are kept in `directory` until they are part of
+    /// the database.
+    ///
+    /// # Errors
+    ///
+    /// As of [`IndexBuilder::new`].
+    pub fn new(directory: &Path) -> io::Result<Self> {
+        IndexBuilder::new(directory).map(KeyedTableBuilder)
+    }
+
+    /// Adds a row.
+    ///
+    /// # Errors
+    ///
+    /// If the temporary file cannot be written.
+    #[inline]
+    pub fn push(&mut self, row: [Option<i64>; K]) -> io::Result<()> {
+        self.0.push(row, 0)
+    }
+
+    pub(crate) fn write(self, database: &mut Database, root: u32) -> Result<(), Error> {
+        self.0.write(database, root, false)
+    }
+}
+
 /// The leaves of an index, written as they fill. Between two leaves stands an
 /// entry that only their parent has.
 struct IndexLeaves<'d> {
@@ -296,19 +336,21 @@ struct IndexLeaves<'d> {
     root: u32,
     tree: Tree,
     leaf: Page,
+    with_rowid: bool,
     /// The entry behind a full leaf, which is written when another one follows.
     separator: Option<Vec<u8>>,
     cell: Cell,
 }
 
 impl<'d> IndexLeaves<'d> {
-    fn new(database: &'d mut Database, root: u32) -> Self {
+    fn new(database: &'d mut Database, root: u32, with_rowid: bool) -> Self {
         let page_size = database.page_size();
         IndexLeaves {
             database,
             root,
             tree: Tree::new(Kind::IndexInterior, page_size),
             leaf: Page::new(Kind::IndexLeaf, page_size),
+            with_rowid,
             separator: None,
             cell: Cell::new(),
         }
@@ -316,7 +358,7 @@ impl<'d> IndexLeaves<'d> {
 
     #[inline]
     fn push<const K: usize>(&mut self, entry: &Entry<K>) -> Result<(), Error> {
-        entry.make(&mut self.cell);
+        entry.make(&mut self.cell, self.with_rowid);
         if self.separator.is_some() {
             self.end_leaf()?;
         }

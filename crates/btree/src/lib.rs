@@ -69,7 +69,7 @@ mod table;
 mod tree;
 
 pub use database::{Database, Error};
-pub use index::IndexBuilder;
+pub use index::{IndexBuilder, KeyedTableBuilder};
 pub use page::PageSize;
 pub use record::Value;
 pub use table::TableBuilder;

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, params};
 use tempfile::TempDir;
-use timebase_btree::{Database, Error, IndexBuilder, TableBuilder, Value};
+use timebase_btree::{Database, Error, IndexBuilder, KeyedTableBuilder, TableBuilder, Value};
 
 const SCHEMA: &str = "CREATE TABLE before (x); INSERT INTO before VALUES (randomblob(30000));
      CREATE TABLE t (id INTEGER PRIMARY KEY, a, b);
@@ -272,6 +272,40 @@ fn tables_are_filled_in_turns() {
         let ids = (0..20_000).filter(|id| id % 7 % 3 == turn);
         assert_eq!(check(&sql), ids.count().to_string());
     }
+}
+
+#[test]
+fn a_table_without_rowids_is_sorted_by_its_key() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("t.db");
+    let conn = Connection::open(&path).unwrap();
+    conn.execute_batch("CREATE TABLE k (a, b, c, PRIMARY KEY (a, b)) WITHOUT ROWID")
+        .unwrap();
+    let table_root = root(&conn, "k");
+    drop(conn);
+    // More rows than are sorted at once, in an order that is none.
+    let rows = 500_000i64;
+    let mut table = KeyedTableBuilder::new(dir.path()).unwrap();
+    for i in 0..rows {
+        let key = i * 7_919 % rows;
+        let row = [Some(key % 10), Some(key), (key % 3 != 0).then_some(-key)];
+        table.push(row).unwrap();
+    }
+    let mut database = Database::open(&path).unwrap();
+    database.keyed_table(table_root, table).unwrap();
+    database.finish().unwrap();
+    let conn = Connection::open(&path).unwrap();
+    let check = |sql: &str| -> String { conn.query_row(sql, [], |row| row.get(0)).unwrap() };
+    assert_eq!(check("PRAGMA integrity_check"), "ok");
+    let right = "SELECT count(*) || '' FROM k WHERE a = b % 10 AND c IS iif(b % 3, -b, NULL)";
+    assert_eq!(check(right), rows.to_string());
+    assert_eq!(
+        check("SELECT c || '' FROM k WHERE a = 4 AND b = 123454"),
+        "-123454"
+    );
+    conn.execute_batch("INSERT INTO k VALUES (4, -1, 0); DELETE FROM k WHERE b % 2 = 0")
+        .unwrap();
+    assert_eq!(check("PRAGMA integrity_check"), "ok");
 }
 
 #[test]

@@ -6,6 +6,8 @@ use timebase_resolver::{Clock, ClockId, MachineId, SeqId, Step, builtin_name};
 
 use crate::clocks::Clocks;
 use crate::decoder::Decoder;
+use crate::error::WriteError;
+use crate::writer::{StepRow, Writer};
 
 const FINISH: &str = include_str!("../../../schema/finish.sql");
 
@@ -59,7 +61,14 @@ pub(crate) fn clocks(conn: &Connection, clocks: &mut Clocks) -> rusqlite::Result
 /// How many rows the mappings of clocks of several hops may have together.
 const WHOLE_ROWS: usize = 1 << 20;
 
-/// Fills the table behind `clock_mapping`; tells whether all of it is there.
+/// Clocks whose whole mappings would be too many rows.
+pub(crate) struct FarClocks {
+    from: Vec<Clock>,
+    to: Clock,
+}
+
+/// Fills the table behind `clock_mapping`, but for clocks that need
+/// [`used_steps`].
 ///
 /// A clock of several hops has a row for every step of every clock it passes,
 /// so 10,000 clocks over a MONOTONIC of 1,000 snapshots would have ten million
@@ -67,12 +76,15 @@ const WHOLE_ROWS: usize = 1 << 20;
 /// the steps that readings of their packets fall in; those of one hop are always
 /// whole. A view that composes the hops in SQL was the alternative; every JOIN
 /// would compose them again.
-pub(crate) fn mappings(conn: &Connection, clocks: &mut Clocks) -> rusqlite::Result<bool> {
+pub(crate) fn mappings(
+    writer: &mut Writer,
+    clocks: &mut Clocks,
+) -> Result<Vec<FarClocks>, WriteError> {
     let mut targets = vec![Clock::BOOTTIME];
     if clocks.trace_time() != Clock::BOOTTIME {
         targets.push(clocks.trace_time());
     }
-    let mut whole = true;
+    let mut left = Vec::new();
     for to in targets {
         let (mut near, mut far) = (Vec::new(), Vec::new());
         for from in all_clocks(clocks) {
@@ -82,15 +94,14 @@ pub(crate) fn mappings(conn: &Connection, clocks: &mut Clocks) -> rusqlite::Resu
                 Err(_) => {} // `clock.path` and `packet.unresolved` say it
             }
         }
-        whole_mappings(conn, clocks, &near, to)?;
+        whole_mappings(writer, clocks, &near, to)?;
         if fit(clocks, &far, to) {
-            whole_mappings(conn, clocks, &far, to)?;
+            whole_mappings(writer, clocks, &far, to)?;
         } else {
-            used_steps(conn, clocks, &far, to)?;
-            whole = false;
+            left.push(FarClocks { from: far, to });
         }
     }
-    Ok(whole)
+    Ok(left)
 }
 
 fn fit(clocks: &mut Clocks, far: &[Clock], to: Clock) -> bool {
@@ -106,50 +117,42 @@ fn fit(clocks: &mut Clocks, far: &[Clock], to: Clock) -> bool {
 }
 
 fn whole_mappings(
-    conn: &Connection,
+    writer: &mut Writer,
     clocks: &mut Clocks,
     from: &[Clock],
     to: Clock,
-) -> rusqlite::Result<()> {
-    let mut insert = conn.prepare(INSERT_STEP)?;
+) -> Result<(), WriteError> {
     for &from in from {
         if let Ok(mapping) = clocks.graph.mapping(from, to) {
-            for step in mapping.steps() {
-                insert_step(&mut insert, from, to, step)?;
+            for row in mapping.steps().filter_map(|step| row_of(from, to, step)) {
+                writer.clock_step(row)?;
             }
         }
     }
     Ok(())
 }
 
-fn insert_step(
-    insert: &mut rusqlite::Statement<'_>,
-    from: Clock,
-    to: Clock,
-    step: Step,
-) -> rusqlite::Result<()> {
-    let Some(offset) = step.offset else {
-        return Ok(()); // these values overflow (rule V6): there is no such row
-    };
-    insert.execute(params![
-        from.machine.0,
-        from.id.get(),
-        from.seq.0,
-        to.id.get(),
-        step.start.unwrap_or(i64::MIN),
+/// The row of a step; none if its values overflow (rule V6).
+fn row_of(from: Clock, to: Clock, step: Step) -> Option<StepRow> {
+    let offset = step.offset?;
+    Some([
+        Some(from.machine.0.into()),
+        Some(from.id.get().into()),
+        Some(from.seq.0.into()),
+        Some(to.id.get().into()),
+        Some(step.start.unwrap_or(i64::MIN)),
         step.end,
-        offset,
-    ])?;
-    Ok(())
+        Some(offset),
+    ])
 }
 
-/// The steps that readings of packets fall in.
-fn used_steps(
+/// Adds the steps that readings of packets fall in.
+pub(crate) fn used_steps(
     conn: &Connection,
     clocks: &mut Clocks,
-    from: &[Clock],
-    to: Clock,
+    far: &FarClocks,
 ) -> rusqlite::Result<()> {
+    let FarClocks { from, to } = far;
     let mut insert = conn.prepare(INSERT_STEP)?;
     let mut select = conn.prepare(
         "SELECT DISTINCT p.machine_id, p.clock_id, c.seq_id, p.clock_ts, c.unit_multiplier_ns \
@@ -173,9 +176,11 @@ fn used_steps(
         if inside || from.binary_search(&clock).is_err() {
             continue;
         }
-        if let Ok(mapping) = clocks.graph.mapping(clock, to) {
+        if let Ok(mapping) = clocks.graph.mapping(clock, *to) {
             let step = mapping.at(value);
-            insert_step(&mut insert, clock, to, step)?;
+            if let Some(row) = row_of(clock, *to, step) {
+                insert.execute(row)?;
+            }
             last = Some((clock, step));
         }
     }

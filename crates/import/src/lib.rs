@@ -65,6 +65,7 @@ use timebase_resolver::Clock;
 use crate::decoder::{Decoder, End, Outlet};
 use crate::destination::Destination;
 use crate::error::WriteError;
+use crate::finish::FarClocks;
 use crate::rows::{LogRow, Severity};
 use crate::source::Input;
 use crate::stream::StreamError;
@@ -188,7 +189,7 @@ pub fn import(
         decoder.descriptor(&path.to_string_lossy(), None, set);
     }
     let transferred = transfer(&mut input, &roots, &destination, decoder, monitor);
-    let (mut decoder, end, postponed) = transferred.map_err(|error| match error {
+    let (mut decoder, end, mut writer) = transferred.map_err(|error| match error {
         Some(error) => destination.write_error(error),
         None => Error::Stopped,
     })?;
@@ -199,6 +200,10 @@ pub fn import(
     if let Some(failure) = input.failure(source) {
         return Err(failure);
     }
+    let far = finish::mappings(&mut writer, &mut decoder.clocks);
+    let far = far.map_err(|error| destination.write_error(error))?;
+    let postponed = writer.finish();
+    let postponed = postponed.map_err(|error| destination.write_error(error))?;
     let conn = destination.open()?;
     writer::resume(&conn).map_err(failed)?;
     let indexes = finish::drop_indexes(&conn, &postponed).map_err(failed)?;
@@ -215,7 +220,7 @@ pub fn import(
     warnings.extend(corruption(source, &decoder, options)?);
 
     let digest = input.digest();
-    let finished = finish(&conn, &mut decoder, &indexes, &cancelled);
+    let finished = finish(&conn, &mut decoder, &indexes, &far, &cancelled);
     let mut summary = finished.map_err(|error| match error {
         Some(error) => failed(error),
         None => Error::Cancelled,
@@ -240,7 +245,7 @@ fn transfer(
     destination: &Destination,
     mut decoder: Decoder,
     monitor: &Monitor,
-) -> Result<(Decoder, End, Vec<&'static str>), Option<WriteError>> {
+) -> Result<(Decoder, End, Writer), Option<WriteError>> {
     let (full_sender, full) = sync_channel(BATCHES);
     let (empty_sender, emptied) = channel();
     let reader = &mut input.reader;
@@ -262,7 +267,7 @@ fn transfer(
             let _ = empty_sender.send(batch);
         }
         let (decoder, end) = decoding.join().map_err(|_| None)?;
-        Ok((decoder, end, writer.finish()?))
+        Ok((decoder, end, writer))
     })
 }
 
@@ -345,6 +350,7 @@ fn finish(
     conn: &Connection,
     decoder: &mut Decoder,
     indexes: &[String],
+    far: &[FarClocks],
     cancelled: &dyn Fn() -> bool,
 ) -> Result<Summary, Option<rusqlite::Error>> {
     let go_on = || if cancelled() { Err(None) } else { Ok(()) };
@@ -353,8 +359,10 @@ fn finish(
     let events = payload::finish(conn, decoder)?;
     go_on()?;
     let clocks = finish::clocks(conn, &mut decoder.clocks)?;
-    let whole = finish::mappings(conn, &mut decoder.clocks)?;
-    if !whole {
+    for far in far {
+        finish::used_steps(conn, &mut decoder.clocks, far)?;
+    }
+    if !far.is_empty() {
         writer::log(
             conn,
             &LogRow {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use rusqlite::Connection;
-use timebase_btree::{Database, Value};
+use timebase_btree::{Database, KeyedTableBuilder, Value};
 use timebase_resolver::{ClockId, builtin_name};
 
 use crate::bulk::BulkTable;
@@ -123,10 +123,15 @@ pub(crate) struct Writer {
     log: BulkTable,
     /// Those of importers.
     tables: Vec<(&'static Table, BulkTable)>,
+    steps: KeyedTableBuilder<7>,
+    steps_root: u32,
     next_packet: i64,
     next_reading: i64,
     next_log: i64,
 }
+
+/// A row of `clock_step`.
+pub(crate) type StepRow = [Option<i64>; 7];
 
 impl Writer {
     /// A writer of the database at `path`. What has to be sorted is kept in
@@ -141,6 +146,8 @@ impl Writer {
             tables: payload::tables()
                 .map(|table| Ok((table, begin(table)?)))
                 .collect::<Result<_, WriteError>>()?,
+            steps: KeyedTableBuilder::new(directory)?,
+            steps_root: roots.of("clock_step"),
             database,
             next_packet: 0,
             next_reading: 0,
@@ -164,6 +171,11 @@ impl Writer {
         Ok(())
     }
 
+    /// Adds a step of a clock's mapping.
+    pub fn clock_step(&mut self, row: StepRow) -> Result<(), WriteError> {
+        Ok(self.steps.push(row)?)
+    }
+
     /// Writes what is left, and tells which indexes SQLite has to make, when
     /// what waits has been tried once more.
     pub fn finish(mut self) -> Result<Vec<&'static str>, WriteError> {
@@ -175,6 +187,7 @@ impl Writer {
         {
             postponed.extend(table.finish(&mut self.database)?);
         }
+        self.database.keyed_table(self.steps_root, self.steps)?;
         self.database.finish()?;
         Ok(postponed)
     }
