@@ -157,12 +157,12 @@ impl Clocks {
 
     /// The absolute reading that a timestamp of a clock means (rule V5), in the
     /// clock's own unit. `None` is a delta without a base.
-    fn ticks(&self, clock: Clock, sequence: &Sequence, timestamp: u64) -> Option<u128> {
+    fn ticks(&self, clock: Clock, sequence: &Sequence, timestamp: u64) -> Option<u64> {
         match self.graph.domain(clock) {
             Some(domain) if domain.incremental => sequence
                 .accumulated(clock.id.get())
-                .map(|last| last.saturating_add(timestamp.into())),
-            _ => Some(timestamp.into()),
+                .map(|last| last.saturating_add(timestamp)),
+            _ => Some(timestamp),
         }
     }
 
@@ -267,7 +267,7 @@ impl Clocks {
         }
         for ((reading, _), recorded) in accepted.readings.iter().zip(&snapshot.clocks) {
             if reading.incremental {
-                sequence.set_accumulated(reading.clock.id.get(), recorded.timestamp().into());
+                sequence.set_accumulated(reading.clock.id.get(), recorded.timestamp());
             }
         }
         Ok(accepted)

@@ -200,8 +200,8 @@ pub(crate) fn sequences(conn: &Connection, decoder: &Decoder) -> rusqlite::Resul
             sequence.pid,
             sequence.packets as i64,
             sequence.losses as i64,
-            sequence.first_ts,
-            sequence.last_ts,
+            sequence.times.map(|(first, _)| first),
+            sequence.times.map(|(_, last)| last),
         ])?;
         count += 1;
     }

@@ -13,12 +13,13 @@ pub(crate) struct Sequence {
     pub pid: Option<i32>,
     pub packets: u64,
     pub losses: u64,
-    pub first_ts: Option<i64>,
-    pub last_ts: Option<i64>,
+    /// The smallest and the greatest `ts` of its packets.
+    pub times: Option<(i64, i64)>,
     valid: bool,
     default_clock: u32,
-    /// The last readings of its incremental clocks, in their own units.
-    accumulated: Vec<(u32, u128)>,
+    /// The last readings of its incremental clocks, in their own units. Nearly
+    /// always there is one at most.
+    accumulated: Vec<(u32, u64)>,
 }
 
 impl Sequence {
@@ -57,37 +58,43 @@ impl Sequence {
         self.default_clock
     }
 
-    /// The last reading of an incremental clock; `None` without a base.
-    pub fn accumulated(&self, clock: u32) -> Option<u128> {
+    /// The last reading of an incremental clock; `None` without a base. One that
+    /// does not fit 64 bits is the greatest that does, which nothing on trace time
+    /// can be made of either.
+    pub fn accumulated(&self, clock: u32) -> Option<u64> {
         let found = self.accumulated.iter().find(|(id, _)| *id == clock);
         found.map(|(_, reading)| *reading)
     }
 
     /// Sets the last reading of an incremental clock.
-    pub fn set_accumulated(&mut self, clock: u32, reading: u128) {
+    pub fn set_accumulated(&mut self, clock: u32, reading: u64) {
         match self.accumulated.iter_mut().find(|(id, _)| *id == clock) {
             Some((_, last)) => *last = reading,
-            None => self.accumulated.push((clock, reading)),
+            None => {
+                // There may be many sequences, and they have one such clock.
+                self.accumulated.reserve_exact(1);
+                self.accumulated.push((clock, reading));
+            }
         }
     }
 
     /// A packet of the sequence was placed in time.
     pub fn saw(&mut self, ts: i64) {
-        self.first_ts = Some(self.first_ts.map_or(ts, |first| first.min(ts)));
-        self.last_ts = Some(self.last_ts.map_or(ts, |last| last.max(ts)));
+        let (first, last) = self.times.unwrap_or((ts, ts));
+        self.times = Some((first.min(ts), last.max(ts)));
     }
 }
 
 /// Which sequence, in [`Sequences`].
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct SequenceIx(usize);
+pub(crate) struct SequenceIx(u32);
 
 /// All sequences of a trace.
 #[derive(Debug, Default)]
 pub(crate) struct Sequences {
     all: Vec<Sequence>,
-    index: FxHashMap<(u32, u32), usize>,
-    last: Option<((u32, u32), usize)>,
+    index: FxHashMap<(u32, u32), u32>,
+    last: Option<((u32, u32), u32)>,
 }
 
 impl Sequences {
@@ -113,14 +120,16 @@ impl Sequences {
                 id,
                 ..Sequence::default()
             });
-            self.all.len() - 1
+            // Not more than there are ids of machines and sequences: 2³² would not
+            // fit any memory.
+            (self.all.len() - 1) as u32
         });
         self.last = Some((key, index));
         SequenceIx(index)
     }
 
     pub fn get(&mut self, index: SequenceIx) -> &mut Sequence {
-        &mut self.all[index.0]
+        &mut self.all[index.0 as usize]
     }
 
     /// The sequences that packets name, in order of their first packet.
