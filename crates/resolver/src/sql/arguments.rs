@@ -1,10 +1,10 @@
 //! The arguments of SQL functions, checked: a wrong one is an SQL error that
 //! names the function and the argument.
 
-use rusqlite::functions::Context;
 use rusqlite::types::ValueRef;
 use rusqlite::{Error, Result};
 
+use super::call::Call;
 use super::sql_error;
 use crate::clock::{Clock, ClockId, MachineId, SeqId};
 
@@ -18,15 +18,16 @@ pub(super) struct Arguments<'a, 'c> {
 }
 
 enum Values<'a, 'c> {
-    Context(&'a Context<'c>),
+    Call(&'a Call<'c>),
     Slice(&'a [Option<ValueRef<'a>>]),
 }
 
 impl<'a, 'c> Arguments<'a, 'c> {
-    pub fn new(function: &'static str, ctx: &'a Context<'c>) -> Self {
+    #[inline(always)]
+    pub fn new(function: &'static str, call: &'a Call<'c>) -> Self {
         Arguments {
             function,
-            values: Values::Context(ctx),
+            values: Values::Call(call),
         }
     }
 
@@ -39,18 +40,22 @@ impl<'a, 'c> Arguments<'a, 'c> {
     }
 
     /// `None` if it was not given.
+    #[inline(always)]
     fn get(&self, index: usize) -> Option<ValueRef<'_>> {
         match &self.values {
-            Values::Context(ctx) => (index < ctx.len()).then(|| ctx.get_raw(index)),
+            Values::Call(call) => call.value(index),
             Values::Slice(values) => values.get(index).copied().flatten(),
         }
     }
 
     /// Whether the argument was given.
+    #[inline(always)]
     pub fn has(&self, index: usize) -> bool {
         self.get(index).is_some()
     }
 
+    #[cold]
+    #[inline(never)]
     fn error(&self, index: usize, name: &str, expected: &str) -> Error {
         let got = match self.get(index) {
             None => "nothing".into(),
@@ -68,6 +73,7 @@ impl<'a, 'c> Arguments<'a, 'c> {
     }
 
     /// An integer; `None` if it is NULL.
+    #[inline(always)]
     pub fn integer(&self, index: usize, name: &str) -> Result<Option<i64>> {
         match self.get(index) {
             Some(ValueRef::Null) => Ok(None),
@@ -89,6 +95,7 @@ impl<'a, 'c> Arguments<'a, 'c> {
     }
 
     /// A clock by its number or its name; `None` if it is NULL.
+    #[inline(always)]
     pub fn clock_id(&self, index: usize, name: &str) -> Result<Option<ClockId>> {
         match self.get(index) {
             Some(ValueRef::Text(_)) => Ok(self.text(index, name)?.map(ClockId::from_name)),
@@ -101,6 +108,7 @@ impl<'a, 'c> Arguments<'a, 'c> {
         }
     }
 
+    #[inline(always)]
     fn number(&self, index: usize, name: &str) -> Result<Option<u32>> {
         match self.integer(index, name)? {
             None => Ok(None),
@@ -113,6 +121,7 @@ impl<'a, 'c> Arguments<'a, 'c> {
 
     /// A clock at `index` and its sequence behind it, on the machine that an
     /// optional further argument names; `None` if any is NULL.
+    #[inline(always)]
     pub fn clock(&self, index: usize, names: [&str; 2], machine: usize) -> Result<Option<Clock>> {
         let id = self.clock_id(index, names[0])?;
         let seq = self.number(index + 1, names[1])?;
@@ -129,6 +138,7 @@ impl<'a, 'c> Arguments<'a, 'c> {
 
     /// The reading of `(clock_id, seq_id, ts)`, in the clock's own unit; `None`
     /// if any of them is NULL.
+    #[inline(always)]
     pub fn reading(&self, machine: usize) -> Result<Option<(Clock, i64)>> {
         let clock = self.clock(0, ["clock_id", "seq_id"], machine)?;
         let ticks = self.integer(2, "ts")?;

@@ -171,10 +171,10 @@ impl Cursor<'_> {
         // SAFETY: the connection is open while one of its statements runs.
         let conn = unsafe { Connection::from_handle(self.db) }?;
         let mut session = lock(NAME, &self.session)?;
-        session.refresh(NAME, &conn)?;
-        let hops = session.explain(from, ticks, to).into_iter();
+        let loaded = session.now(NAME, &conn)?;
+        let hops = loaded.explain(from, ticks, to).into_iter();
         Ok(hops
-            .map(|hop| (hop, session.snapshot_id(hop.snapshot)))
+            .map(|hop| (hop, loaded.snapshot_id(hop.snapshot)))
             .collect())
     }
 

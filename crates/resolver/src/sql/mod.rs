@@ -30,23 +30,30 @@
 //! `clock_snapshot_version` in `metadata`, which triggers renew with every
 //! change. So rows that are added, rolled back or come from another connection
 //! are seen by the next statement, and a statement sees one graph from beginning
-//! to end. Looking in every call was the alternative; a statement of a million
-//! calls would pay for it a million times.
+//! to end, whatever is written while it runs. Looking in every call was the
+//! alternative; a statement of a million calls would pay for it a million times.
+//!
+//! | question | where it is decided |
+//! |---|---|
+//! | how SQLite calls a function | `call.rs` |
+//! | which graph a statement sees | `session.rs` |
+//! | what a wrong argument is told | `arguments.rs` |
 
 mod arguments;
+mod call;
 mod clock_path;
 mod perfetto_time;
 mod session;
 
 use std::ops::RangeInclusive;
 
-use rusqlite::functions::FunctionFlags;
 use rusqlite::{Connection, Error, Result};
 
 use crate::clock::{Clock, ClockId, builtin_name};
 use crate::unresolved::Unresolved;
 use arguments::Arguments;
-use session::{SharedSession, with_session};
+use call::Answer;
+use session::{SharedSession, with_loaded};
 
 /// `PRAGMA application_id` of a database that timebase made.
 pub const APPLICATION_ID: i64 = 1_952_605_811;
@@ -72,7 +79,7 @@ pub fn register(conn: &Connection) -> Result<()> {
     pure(conn, "clock_id", |arguments| {
         Ok(arguments
             .text(0, "name")?
-            .map(|name| ClockId::from_name(name).get()))
+            .map(|name| i64::from(ClockId::from_name(name).get())))
     })?;
     pure(conn, "clock_name", |arguments| {
         Ok(arguments
@@ -83,36 +90,30 @@ pub fn register(conn: &Connection) -> Result<()> {
     clock_path::register(conn, &session)
 }
 
-/// What the answer of a function depends on is its arguments and, within one
-/// statement, the one graph that the statement sees.
-const FLAGS: FunctionFlags = FunctionFlags::SQLITE_UTF8
-    .union(FunctionFlags::SQLITE_DETERMINISTIC)
-    .union(FunctionFlags::SQLITE_INNOCUOUS);
-
 /// A function of one argument that needs no graph.
-fn pure<T: rusqlite::functions::SqlFnOutput + 'static>(
+fn pure<T: Into<Answer> + 'static>(
     conn: &Connection,
     name: &'static str,
-    function: impl Fn(&Arguments<'_, '_>) -> Result<T> + Send + 'static,
+    function: fn(&Arguments<'_, '_>) -> Result<Option<T>>,
 ) -> Result<()> {
-    conn.create_scalar_function(name, 1, FLAGS, move |ctx| {
-        function(&Arguments::new(name, ctx))
+    call::register(conn, name, 1, move |call| {
+        Ok(function(&Arguments::new(name, call))?.into())
     })
 }
 
 /// A function of `(clock_id, seq_id, ts)`, perhaps `(to_clock_id, to_seq_id)`,
 /// and perhaps a machine. It is NULL if any of them is.
-fn conversion<T: rusqlite::types::ToSql + 'static>(
+fn conversion<T: Into<Answer>>(
     conn: &Connection,
     session: &SharedSession,
     name: &'static str,
     arguments: RangeInclusive<i32>,
-    answer: fn(std::result::Result<i64, Unresolved>) -> Option<T>,
+    answer: impl Fn(std::result::Result<i64, Unresolved>) -> Option<T> + Copy + Send + 'static,
 ) -> Result<()> {
     for count in arguments {
         let session = session.clone();
-        conn.create_scalar_function(name, count, FLAGS, move |ctx| {
-            let arguments = Arguments::new(name, ctx);
+        call::register(conn, name, count, move |call| {
+            let arguments = Arguments::new(name, call);
             let (from, to) = if count < 5 {
                 (arguments.reading(3)?, Some(Clock::BOOTTIME))
             } else {
@@ -120,18 +121,18 @@ fn conversion<T: rusqlite::types::ToSql + 'static>(
                 (arguments.reading(5)?, to)
             };
             let (Some((from, ticks)), Some(to)) = (from, to) else {
-                return Ok(None);
+                return Ok(Answer::Null);
             };
-            with_session(name, ctx, &session, |session| {
-                Ok(answer(session.convert(from, ticks, to)))
+            with_loaded(name, call, &session, |loaded| {
+                answer(loaded.convert(from, ticks, to)).into()
             })
         })?;
     }
     Ok(())
 }
 
-/// An error as SQL has it. SQLite's messages end at a zero byte, and rusqlite
-/// drops one that has any.
+/// An error as SQL has it. SQLite's messages end at a zero byte, and rusqlite, in
+/// `clock_path`, drops one that has any.
 fn sql_error(message: &str) -> Error {
     Error::UserFunctionError(message.replace('\0', "\\0").into())
 }

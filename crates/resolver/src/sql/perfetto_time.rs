@@ -1,14 +1,13 @@
 //! From trace time to other clocks, with the results of the functions of these
 //! names in Perfetto's SQL (rules K).
 
-use std::sync::Arc;
-
 use jiff::Timestamp;
 use rusqlite::{Connection, Result};
 
 use super::arguments::Arguments;
-use super::session::{SharedSession, with_session};
-use crate::clock::{Clock, ClockId};
+use super::call::{self, Answer};
+use super::session::{SharedSession, with_loaded};
+use crate::clock::{Clock, ClockId, MachineId};
 
 /// The host's readings of the two clocks, as (ts, value) in order of ts.
 #[derive(Debug, Default)]
@@ -17,26 +16,41 @@ pub(super) struct Readings {
     monotonic: Vec<(i64, i64)>,
 }
 
-impl Readings {
-    pub fn load(conn: &Connection) -> Result<Readings> {
-        Ok(Readings {
-            realtime: readings(conn, ClockId::REALTIME)?,
-            monotonic: readings(conn, ClockId::MONOTONIC)?,
-        })
+/// The same while they are collected, as (ts, id, value).
+#[derive(Default)]
+pub(super) struct UnorderedReadings {
+    realtime: Vec<(i64, i64, i64)>,
+    monotonic: Vec<(i64, i64, i64)>,
+}
+
+impl UnorderedReadings {
+    /// The readings of a clock; `None` if rules K do not look at it.
+    #[inline]
+    pub fn of(&mut self, clock: Clock) -> Option<&mut Vec<(i64, i64, i64)>> {
+        if clock.machine != MachineId::HOST {
+            return None;
+        }
+        match clock.id {
+            ClockId::REALTIME => Some(&mut self.realtime),
+            ClockId::MONOTONIC => Some(&mut self.monotonic),
+            _ => None,
+        }
     }
 }
 
-fn readings(conn: &Connection, clock: ClockId) -> Result<Vec<(i64, i64)>> {
-    let mut statement = conn.prepare(
-        "SELECT ts, clock_value FROM main.clock_snapshot \
-         WHERE machine_id = ?1 AND clock_id = ?2 AND ts IS NOT NULL ORDER BY ts, id",
-    )?;
-    let rows = statement.query_map((Clock::BOOTTIME.machine.0, clock.get()), |row| {
-        Ok((row.get(0)?, row.get(1)?))
-    })?;
-    let mut readings = rows.collect::<Result<Vec<(i64, i64)>>>()?;
-    readings.dedup_by_key(|(ts, _)| *ts); // of several with the same ts the first
-    Ok(readings)
+impl From<UnorderedReadings> for Readings {
+    fn from(readings: UnorderedReadings) -> Readings {
+        Readings {
+            realtime: ordered(readings.realtime),
+            monotonic: ordered(readings.monotonic),
+        }
+    }
+}
+
+fn ordered(mut readings: Vec<(i64, i64, i64)>) -> Vec<(i64, i64)> {
+    readings.sort_unstable();
+    readings.dedup_by_key(|(ts, ..)| *ts); // of several with the same ts the first
+    readings.iter().map(|&(ts, _, value)| (ts, value)).collect()
 }
 
 /// Rule K1. `None` if the clock was never read, or the result does not fit.
@@ -77,23 +91,20 @@ pub(super) fn register(conn: &Connection, session: &SharedSession) -> Result<()>
     })
 }
 
-fn function<T: rusqlite::types::ToSql + 'static>(
+fn function<T: Into<Answer> + 'static>(
     conn: &Connection,
     session: &SharedSession,
     name: &'static str,
     result: fn(&Readings, i64) -> Option<T>,
 ) -> Result<()> {
     let session = session.clone();
-    conn.create_scalar_function(name, 1, super::FLAGS, move |ctx| {
-        let Some(ts) = Arguments::new(name, ctx).integer(0, "ts")? else {
-            return Ok(None);
+    call::register(conn, name, 1, move |call| {
+        let Some(ts) = Arguments::new(name, call).integer(0, "ts")? else {
+            return Ok(Answer::Null);
         };
-        let readings: Arc<Readings> = with_session(name, ctx, &session, |session| {
-            // SAFETY: as in `with_session`: open while the function is called.
-            let conn = unsafe { ctx.get_connection() }?;
-            session.readings(&conn)
-        })?;
-        Ok(result(&readings, ts))
+        with_loaded(name, call, &session, |loaded| {
+            result(loaded.readings(), ts).into()
+        })
     })
 }
 

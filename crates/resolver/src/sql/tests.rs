@@ -331,3 +331,290 @@ fn a_clock_snapshot_that_needs_the_clocks_is_told() {
         assert!(message.contains("cannot be made of"), "{message}");
     }
 }
+
+#[test]
+fn a_call_after_one_whose_clock_snapshot_needed_the_clocks_answers() {
+    let conn = database();
+    conn.execute_batch(
+        "ALTER TABLE clock_snapshot RENAME TO stored;
+         CREATE VIEW clock_snapshot AS
+         SELECT * FROM stored WHERE to_realtime(ts) IS NOT NULL;",
+    )
+    .unwrap();
+    for sql in [
+        "SELECT to_boottime(3, 0, 1104)",
+        "SELECT convert_clock(3, 0, 1104, 1, 0)",
+        "SELECT to_realtime(5200)",
+        "SELECT count(*) FROM clock_path(3, 0, 1104)",
+    ] {
+        let message = refusal(&conn, sql);
+        assert!(
+            message.ends_with("clock_snapshot cannot be made of what is read from it"),
+            "{message}"
+        );
+    }
+    conn.execute_batch("DROP VIEW clock_snapshot; ALTER TABLE stored RENAME TO clock_snapshot")
+        .unwrap();
+    let sql = "SELECT to_boottime(3, 0, 1104)";
+    assert_eq!(ask(&conn, sql), Value::Integer(5104));
+}
+
+/// From here on a reading 2001 of MONOTONIC, that was 6001, is 9001.
+const ADD: &str = "INSERT INTO clock_snapshot (snapshot_id, ts, clock_id, clock_value) \
+     VALUES (9, 9000, 3, 2000), (9, 9000, 6, 9000), (9, 9000, 1, 77)";
+
+#[test]
+fn a_statement_that_is_run_again_sees_what_was_added_in_between() {
+    let conn = database();
+    let mut statement = conn.prepare("SELECT to_boottime(3, 0, 2001)").unwrap();
+    let mut run = || statement.query_row([], |row| row.get::<_, i64>(0)).unwrap();
+    assert_eq!(run(), 6001);
+    conn.execute_batch(&format!("BEGIN; {ADD}")).unwrap();
+    assert_eq!(run(), 9001);
+    conn.execute_batch("ROLLBACK").unwrap();
+    assert_eq!(run(), 6001);
+    // One that is given up halfway and begun again.
+    let mut statement = conn
+        .prepare("SELECT to_boottime(3, 0, 2001) FROM clock_snapshot")
+        .unwrap();
+    let mut rows = statement.query([]).unwrap();
+    assert_eq!(rows.next().unwrap().unwrap().get(0), Ok(6001));
+    drop(rows);
+    conn.execute_batch(ADD).unwrap();
+    let mut rows = statement.query([]).unwrap();
+    assert_eq!(rows.next().unwrap().unwrap().get(0), Ok(9001));
+}
+
+const NUMBERS: &str = "WITH RECURSIVE n (n) AS (VALUES (0) UNION ALL SELECT n + 1 FROM n LIMIT 9)";
+
+#[test]
+fn statements_that_run_by_turns_see_one_graph_each_from_beginning_to_end() {
+    let conn = database();
+    // The second asks the functions for the first time when it is at row 2.
+    let sql = |calls| format!("{NUMBERS} SELECT CASE WHEN n >= ?1 THEN {calls} END FROM n");
+    let calls = "to_boottime(3, 0, 2001) || ' ' || coalesce(to_realtime(9000), '')";
+    let mut first = conn.prepare(&sql(calls)).unwrap();
+    let mut second = conn.prepare(&sql(calls)).unwrap();
+    let mut first = first.query([0]).unwrap();
+    let mut second = second.query([2]).unwrap();
+    let (old, new) = ("6001 1652904000000003790", "9001 77");
+    for row in 0..9 {
+        if row == 1 {
+            conn.execute_batch(&format!("BEGIN; {ADD}")).unwrap();
+        }
+        if row == 5 {
+            // A third: the first two are not of its version, or any more.
+            conn.execute_batch("DELETE FROM clock_snapshot WHERE clock_id <> 6")
+                .unwrap();
+            assert_eq!(ask(&conn, "SELECT to_boottime(3, 0, 2001)"), Value::Null);
+        }
+        let seen = first.next().unwrap().unwrap().get(0);
+        assert_eq!(seen, Ok(old.to_owned()), "row {row}");
+        let seen = second.next().unwrap().unwrap().get(0);
+        assert_eq!(seen, Ok((row >= 2).then(|| new.to_owned())), "row {row}");
+    }
+    drop((first, second));
+    conn.execute_batch("ROLLBACK").unwrap();
+    let sql = format!("SELECT {calls}");
+    assert_eq!(ask(&conn, &sql), Value::Text(old.into()));
+}
+
+#[test]
+fn a_graph_that_no_statement_sees_any_more_goes() {
+    let conn = database();
+    let session = super::session::SharedSession::default();
+    super::conversion(&conn, &session, "to_boottime", 3..=3, Result::ok).unwrap();
+    let graphs = || session.lock().unwrap().graphs.len();
+    let mut statement = conn
+        .prepare("SELECT to_boottime(3, 0, 2001) FROM clock_snapshot")
+        .unwrap();
+    let mut rows = statement.query([]).unwrap();
+    for count in 1..=3 {
+        rows.next().unwrap();
+        conn.execute_batch("UPDATE clock_snapshot SET ts = ts + 1")
+            .unwrap();
+        ask(&conn, "SELECT to_boottime(3, 0, 2001)");
+        assert_eq!(graphs(), 2, "{count}");
+    }
+    drop(rows);
+    ask(&conn, "SELECT to_boottime(3, 0, 2001)");
+    assert_eq!(graphs(), 1);
+}
+
+#[test]
+fn k1_readings_of_a_change_that_is_rolled_back_are_not_kept() {
+    let conn = database();
+    let mut statement = conn
+        .prepare("SELECT to_boottime(3, 0, 2001) FROM clock_snapshot")
+        .unwrap();
+    let mut rows = statement.query([]).unwrap();
+    rows.next().unwrap();
+    conn.execute_batch(&format!("BEGIN; {ADD}")).unwrap();
+    assert_eq!(ask(&conn, "SELECT to_realtime(9000)"), Value::Integer(77));
+    drop(rows);
+    conn.execute_batch("ROLLBACK").unwrap();
+    assert_eq!(
+        ask(&conn, "SELECT to_realtime(9000)"),
+        Value::Integer(1_652_904_000_000_003_790)
+    );
+}
+
+#[test]
+fn a_trigger_and_the_statement_that_fires_it_both_call() {
+    let conn = database();
+    conn.execute_batch(
+        "CREATE TABLE source (x); CREATE TABLE target (x, y);
+         CREATE TRIGGER fired AFTER INSERT ON source BEGIN
+           INSERT INTO target VALUES (new.x, to_boottime(3, 0, 2001));
+         END;
+         INSERT INTO source
+         SELECT to_boottime(3, 0, 1000 + id) FROM clock_snapshot ORDER BY id;",
+    )
+    .unwrap();
+    let sql = "SELECT group_concat((x - 5000) || ' ' || y, ', ') FROM target";
+    let expected = "1 6001, 2 6001, 3 6001, 4 6001, 5 6001";
+    assert_eq!(ask(&conn, sql), Value::Text(expected.into()));
+}
+
+/// With statistics, SQLite calls functions when it plans, outside of any statement.
+#[test]
+fn a_call_by_the_planner_is_answered() {
+    let conn = database();
+    conn.execute_batch(&format!(
+        "CREATE TABLE t (x); CREATE INDEX t_x ON t (x); {NUMBERS} INSERT INTO t SELECT n FROM n;
+         ANALYZE;"
+    ))
+    .unwrap();
+    let sql = "SELECT count(*) FROM t WHERE x < to_boottime(3, 0, 2001) - 5996";
+    let mut statement = conn.prepare(sql).unwrap();
+    let mut run = || statement.query_row([], |row| row.get::<_, i64>(0)).unwrap();
+    assert_eq!(run(), 5);
+    conn.execute_batch(ADD).unwrap();
+    assert_eq!(run(), 9);
+}
+
+#[test]
+fn what_another_function_keeps_in_a_statement_is_not_taken_for_a_mark() {
+    let conn = database();
+    let flags = rusqlite::functions::FunctionFlags::SQLITE_UTF8;
+    conn.create_scalar_function("other", 0, flags, |ctx| {
+        ctx.set_aux(super::call::STATEMENT, String::from("not a mark"))?;
+        Ok(1)
+    })
+    .unwrap();
+    let sql = format!("{NUMBERS} SELECT sum(other() + to_boottime(3, 0, 2001) + other()) FROM n");
+    assert_eq!(ask(&conn, &sql), Value::Integer(9 * 6003));
+    // Nor the other way round.
+    conn.create_scalar_function("kept", 1, flags, |ctx| {
+        let kept = ctx.get_aux::<String>(super::call::STATEMENT);
+        Ok(kept.err().map(|error| error.to_string()))
+    })
+    .unwrap();
+    let sql = "SELECT kept(to_boottime(3, 0, 2001))";
+    let message = Error::GetAuxWrongType.to_string();
+    assert_eq!(ask(&conn, sql), Value::Text(message));
+}
+
+#[test]
+fn an_interrupted_load_is_begun_anew() {
+    let conn = database();
+    conn.execute_batch(
+        "ALTER TABLE clock_snapshot RENAME TO stored;
+         CREATE VIEW clock_snapshot AS SELECT * FROM stored WHERE interrupt_once() ORDER BY id;",
+    )
+    .unwrap();
+    let handle = conn.get_interrupt_handle();
+    let is_first = std::sync::atomic::AtomicBool::new(true);
+    let flags = rusqlite::functions::FunctionFlags::SQLITE_UTF8;
+    conn.create_scalar_function("interrupt_once", 0, flags, move |_| {
+        if is_first.swap(false, std::sync::atomic::Ordering::Relaxed) {
+            handle.interrupt();
+        }
+        Ok(true)
+    })
+    .unwrap();
+    let sql = "SELECT to_boottime(3, 0, 2001)";
+    let message = refusal(&conn, sql);
+    assert!(message.contains("interrupted"), "{message}");
+    assert_eq!(ask(&conn, sql), Value::Integer(6001));
+}
+
+#[test]
+fn a_panic_in_a_function_is_an_error() {
+    let conn = database();
+    super::call::register(&conn, "panics", 1, |_| panic!("on purpose")).unwrap();
+    assert_eq!(refusal(&conn, "SELECT panics(1)"), "unwinding panic");
+    let sql = "SELECT to_boottime(3, 0, 2001)";
+    assert_eq!(ask(&conn, sql), Value::Integer(6001));
+}
+
+#[test]
+fn a_function_is_not_replaced_while_a_statement_runs() {
+    let conn = database();
+    let mut statement = conn
+        .prepare("SELECT to_boottime(3, 0, 2001) FROM clock_snapshot")
+        .unwrap();
+    let mut rows = statement.query([]).unwrap();
+    rows.next().unwrap();
+    let error = super::register(&conn).unwrap_err().to_string();
+    assert!(error.contains("due to active statements"), "{error}");
+    assert_eq!(rows.next().unwrap().unwrap().get(0), Ok(6001));
+    drop(rows);
+    super::register(&conn).unwrap();
+}
+
+#[test]
+fn threads_that_use_a_connection_one_after_the_other_are_answered() {
+    let mut conn = database();
+    for _again in 0..3 {
+        let thread = std::thread::spawn(move || {
+            assert_eq!(
+                ask(&conn, "SELECT to_boottime(3, 0, 2001)"),
+                Value::Integer(6001)
+            );
+            conn
+        });
+        conn = thread.join().unwrap();
+        conn.execute_batch("UPDATE clock_snapshot SET ts = ts + 1")
+            .unwrap();
+    }
+}
+
+/// Snapshot 1 goes back on MONOTONIC (rule N5), and is not snapshot by snapshot
+/// in the table.
+#[test]
+fn n5_snapshots_come_in_order_of_their_numbers_however_the_rows_are_stored() {
+    let conn = Connection::open_in_memory().unwrap();
+    conn.execute_batch(include_str!("../../../../schema/tables.sql"))
+        .unwrap();
+    conn.execute_batch(
+        "INSERT INTO clock_snapshot (snapshot_id, clock_id, clock_value, ts) VALUES
+           (7, 3, 500, 700), (3, 3, 900, 700), (3, 6, 100, 700), (7, 6, 200, 700);",
+    )
+    .unwrap();
+    super::register(&conn).unwrap();
+    let why = ask(&conn, "SELECT why_unresolved(3, 0, 500)");
+    assert_eq!(why, Value::Text("non_monotonic".into()));
+    let sql = "SELECT group_concat(snapshot_id || ': ' || value_out) \
+               FROM clock_path(6, 0, 250, 'MONOTONIC')";
+    assert_eq!(ask(&conn, sql), Value::Text("7: 550".into()));
+    // Rule K1: of several with the same ts the first in the table.
+    assert_eq!(ask(&conn, "SELECT to_monotonic(701)"), Value::Integer(501));
+}
+
+#[test]
+fn v4_clocks_of_different_units_take_turns() {
+    let conn = database();
+    conn.execute_batch(
+        "INSERT INTO clock_snapshot (snapshot_id, clock_id, seq_id, clock_value, unit_multiplier_ns)
+         VALUES (2, 64, 5, 2000, 1000), (2, 6, 0, 6000, 1)",
+    )
+    .unwrap();
+    let sql = format!(
+        "{NUMBERS} SELECT group_concat(to_boottime(64, 2 + n % 2 * 3, 3 + n % 2)) FROM n WHERE n < 4"
+    );
+    assert_eq!(ask(&conn, &sql), Value::Text("4103,8000,4103,8000".into()));
+    // Rule V6, in ticks that do not fit in nanoseconds.
+    let sql = "SELECT why_unresolved(64, 5, 9223372036854775807)";
+    assert_eq!(ask(&conn, sql), Value::Text("overflow".into()));
+}

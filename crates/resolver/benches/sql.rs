@@ -1,0 +1,359 @@
+//! What a conversion in SQL costs, against what calling any function costs.
+//!
+//! `cargo bench -p timebase-resolver --bench sql` prints ratios of the time of a
+//! statement over 2,000,000 packets, `SELECT sum(f(…)) FROM packet`, to that of
+//! the same statement with a function that does nothing:
+//!
+//! * `noop_closure`, registered with rusqlite's `create_scalar_function`, reads
+//!   its three arguments as `i64` and returns the third;
+//! * `noop_raw` does the same by SQLite's C interface alone.
+//!
+//! The packets have no `data`, which makes the rows short and the ratios the
+//! highest that they can be. Each statement is run by turns with its yardstick.
+//! The sums of the conversions are checked against what the packets were made of.
+
+#![allow(missing_docs)]
+
+use std::error::Error;
+use std::ffi::c_int;
+use std::ops::Range;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rusqlite::functions::FunctionFlags;
+use rusqlite::{Connection, ffi, params};
+
+pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+pub const PACKETS: i64 = 2_000_000;
+const SEQUENCES: Range<i64> = 2..10; // 1 is the service's
+/// Packets come in chunks of one sequence, as from shared memory.
+const CHUNK: i64 = 50;
+/// Chunks of one sequence between two snapshots on it.
+const CHUNKS_A_SNAPSHOT: i64 = 100;
+const NANOSECONDS_A_PACKET: i64 = 100_000;
+const START: i64 = 100_000_000_000;
+/// How far MONOTONIC is behind BOOTTIME.
+const SUSPENDED: i64 = 40_000_000_000;
+const RUNS: usize = 15;
+
+const FLAGS: FunctionFlags = FunctionFlags::SQLITE_UTF8
+    .union(FunctionFlags::SQLITE_DETERMINISTIC)
+    .union(FunctionFlags::SQLITE_INNOCUOUS);
+
+/// What a statement has to be compared with.
+const COMPARED: [(&str, &str); 7] = [
+    (
+        "to_boottime(clock_id, seq_id, clock_ts)",
+        "noop_closure(clock_id, seq_id, clock_ts)",
+    ),
+    (
+        "to_boottime(clock_id, seq_id, clock_ts)",
+        "noop_raw(clock_id, seq_id, clock_ts)",
+    ),
+    (
+        "convert_clock(clock_id, seq_id, clock_ts, 3, 0)",
+        "noop_closure(clock_id, seq_id, clock_ts)",
+    ),
+    (
+        "why_unresolved(clock_id, seq_id, clock_ts) IS NULL",
+        "noop_closure(clock_id, seq_id, clock_ts) IS NULL",
+    ),
+    ("to_boottime(3, 0, ts)", "noop_closure(3, 0, ts)"),
+    ("to_boottime('MONOTONIC', 0, ts)", "noop_closure(3, 0, ts)"),
+    ("to_realtime(ts) IS NULL", "noop_closure(3, 0, ts) IS NULL"),
+];
+
+fn main() -> Result<()> {
+    let dir = std::env::temp_dir().join(format!("timebase-bench-sql-{}", std::process::id()));
+    std::fs::create_dir_all(&dir)?;
+    let result = report(&dir);
+    std::fs::remove_dir_all(&dir)?;
+    result
+}
+
+fn report(dir: &Path) -> Result<()> {
+    let path = dir.join("packets.db");
+    let expected = write_packets(&path, PACKETS)?;
+    let conn = connect(&path)?;
+    check(&conn, expected)?;
+    println!(
+        "{:<52} {:<50} {:>7} {:>15} {:>8} {:>8}",
+        "a sum over 2,000,000 packets of", "÷ that of", "median", "quartiles", "ns/row", "÷ ns/row"
+    );
+    for (subject, yardstick) in COMPARED {
+        let compared = compare(&conn, subject, yardstick, RUNS)?;
+        let [low, median, high] = compared.ratios;
+        let [subject_ns, yardstick_ns] = compared
+            .best
+            .map(|best| best.as_nanos() as f64 / PACKETS as f64);
+        println!(
+            "{subject:<52} {yardstick:<50} {median:>7.3} {:>15} {subject_ns:>8.1} {yardstick_ns:>8.1}",
+            format!("{low:.3} to {high:.3}"),
+        );
+    }
+    let path = dir.join("snapshots.db");
+    write_snapshots(&path, 100_000)?;
+    let (first, rows) = first_call(&path, RUNS)?;
+    println!(
+        "the first call with 100,000 snapshots in clock_snapshot: {:.1} ms; \
+         reading their rows alone: {:.1} ms",
+        first.as_secs_f64() * 1e3,
+        rows.as_secs_f64() * 1e3
+    );
+    Ok(())
+}
+
+/// A new database with timebase's tables.
+fn create(path: &Path) -> Result<Connection> {
+    let conn = Connection::open(path)?;
+    conn.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")?;
+    conn.execute_batch(include_str!("../../../schema/tables.sql"))?;
+    Ok(conn)
+}
+
+fn finish(conn: &Connection) -> Result<()> {
+    conn.execute_batch(include_str!("../../../schema/finish.sql"))?;
+    Ok(())
+}
+
+const ADD_READING: &str = "INSERT INTO clock_snapshot (ts, clock_id, clock_value, snapshot_id, \
+     seq_id, unit_multiplier_ns, is_incremental, source) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+
+const ADD_PACKET: &str = "INSERT INTO packet (id, ts, timestamp, clock_id, clock_ts, seq_id, \
+     machine_id, type, uid, pid, offset, size) \
+     VALUES (?1, ?2, ?3, 64, ?4, ?5, 0, 'track_event', 10000, ?6, ?7, 40)";
+
+/// Where a sequence's clock was last read.
+#[derive(Clone, Copy)]
+struct Base {
+    boottime: i64,
+    ticks: i64,
+}
+
+/// What the sums over a database of packets are.
+#[derive(Clone, Copy)]
+pub struct Expected {
+    pub boottime: i64,
+    pub monotonic: i64,
+    pub clock_ts: i64,
+}
+
+/// Makes a database of packets on eight sequences, with the sequence-scoped
+/// clock 64 of each: deltas (rule V5), half of them in microseconds, and half of
+/// them read together with BOOTTIME, the others with MONOTONIC.
+pub fn write_packets(path: &Path, packets: i64) -> Result<Expected> {
+    let conn = create(path)?;
+    let transaction = conn.unchecked_transaction()?;
+    let mut add_packet = conn.prepare(ADD_PACKET)?;
+    let mut add_reading = conn.prepare(ADD_READING)?;
+    let mut snapshots = 0;
+    let mut expected = Expected {
+        boottime: 0,
+        monotonic: 0,
+        clock_ts: 0,
+    };
+    let mut bases = [Base {
+        boottime: 0,
+        ticks: 0,
+    }; 10];
+    let mut last_ticks = [0; 10];
+    for id in 0..packets {
+        let now = START + id * NANOSECONDS_A_PACKET + scatter(id) % NANOSECONDS_A_PACKET;
+        let chunk = id / CHUNK;
+        let seq = SEQUENCES.start + chunk % 8;
+        let unit = if seq % 2 == 0 { 1 } else { 1000 };
+        let base = &mut bases[seq as usize];
+        let is_due = (chunk / 8) % CHUNKS_A_SNAPSHOT == 0;
+        if id % CHUNK == 0 && is_due {
+            let monotonic = now - SUSPENDED;
+            let service = [
+                (3, monotonic),
+                (6, now),
+                (1, now + 1_700_000_000_000_000_000),
+            ];
+            if seq == SEQUENCES.start {
+                for (clock, value) in service {
+                    add_reading.execute(params![now, clock, value, snapshots, 0, 1, 0, 0])?;
+                }
+                snapshots += 1;
+            }
+            // The recorder's clock is some ticks off, others each time.
+            let ticks = (now - START / 2) / unit + scatter(snapshots) % 100;
+            *base = Base {
+                boottime: now,
+                ticks,
+            };
+            let (clock, value) = if seq < 6 { (6, now) } else { (3, monotonic) };
+            let value_of_64 = ticks * unit;
+            add_reading.execute(params![now, 64, value_of_64, snapshots, seq, unit, 1, 1])?;
+            add_reading.execute(params![now, clock, value, snapshots, 0, 1, 0, 1])?;
+            snapshots += 1;
+        }
+        let ticks = base.ticks + (now - base.boottime) / unit;
+        let boottime = base.boottime + (ticks - base.ticks) * unit;
+        let last = std::mem::replace(&mut last_ticks[seq as usize], ticks);
+        let delta = ticks - last;
+        let (pid, offset) = (1000 + seq, id * 40);
+        add_packet.execute(params![id, boottime, delta, ticks, seq, pid, offset])?;
+        expected.boottime += boottime;
+        expected.monotonic += boottime - SUSPENDED;
+        expected.clock_ts += ticks;
+    }
+    drop((add_packet, add_reading));
+    transaction.commit()?;
+    finish(&conn)?;
+    Ok(expected)
+}
+
+/// A number that looks like any, of 0 to 2^31.
+fn scatter(number: i64) -> i64 {
+    (number.wrapping_mul(0x5851_F42D_4C95_7F2D) >> 33) & 0x7FFF_FFFF
+}
+
+/// Makes a database of nothing but snapshots of three clocks.
+pub fn write_snapshots(path: &Path, snapshots: i64) -> Result<()> {
+    let conn = create(path)?;
+    let transaction = conn.unchecked_transaction()?;
+    let mut add_reading = conn.prepare(ADD_READING)?;
+    for snapshot in 0..snapshots {
+        let now = START + snapshot * 10_000_000;
+        let (scoped, monotonic) = (now / 2, now - SUSPENDED + scatter(snapshot) % 1000);
+        for (clock, value, seq) in [(64, scoped, 2), (3, monotonic, 0), (6, now, 0)] {
+            add_reading.execute(params![now, clock, value, snapshot, seq, 1, 0, 1])?;
+        }
+    }
+    drop(add_reading);
+    transaction.commit()?;
+    finish(&conn)
+}
+
+/// A connection with all functions.
+pub fn connect(path: &Path) -> Result<Connection> {
+    let conn = Connection::open(path)?;
+    timebase_resolver::sql::register(&conn)?;
+    register_noops(&conn)?;
+    Ok(conn)
+}
+
+fn register_noops(conn: &Connection) -> Result<()> {
+    conn.create_scalar_function("noop_closure", 3, FLAGS, |ctx| {
+        let (_, _, ts): (i64, i64, i64) = (ctx.get(0)?, ctx.get(1)?, ctx.get(2)?);
+        Ok(ts)
+    })?;
+    // SAFETY: the function takes as many arguments as it is registered for, and
+    // the connection is open.
+    let code = unsafe {
+        ffi::sqlite3_create_function_v2(
+            conn.handle(),
+            c"noop_raw".as_ptr(),
+            3,
+            FLAGS.bits(),
+            std::ptr::null_mut(),
+            Some(noop_raw),
+            None,
+            None,
+            None,
+        )
+    };
+    (code == ffi::SQLITE_OK)
+        .then_some(())
+        .ok_or_else(|| "noop_raw".into())
+}
+
+/// # Safety
+///
+/// SQLite calls it, with three arguments.
+unsafe extern "C" fn noop_raw(
+    ctx: *mut ffi::sqlite3_context,
+    _count: c_int,
+    arguments: *mut *mut ffi::sqlite3_value,
+) {
+    // SAFETY: as of this function.
+    unsafe {
+        let read = |index| ffi::sqlite3_value_int64(*arguments.add(index));
+        std::hint::black_box((read(0), read(1)));
+        ffi::sqlite3_result_int64(ctx, read(2));
+    }
+}
+
+/// Whether the functions answer what the packets were made of.
+pub fn check(conn: &Connection, expected: Expected) -> Result<()> {
+    for (expression, expected) in [
+        ("to_boottime(clock_id, seq_id, clock_ts)", expected.boottime),
+        (
+            "convert_clock(clock_id, seq_id, clock_ts, 3, 0)",
+            expected.monotonic,
+        ),
+        (
+            "noop_closure(clock_id, seq_id, clock_ts)",
+            expected.clock_ts,
+        ),
+        ("noop_raw(clock_id, seq_id, clock_ts)", expected.clock_ts),
+    ] {
+        let sum: i64 = conn.query_row(&sum_of(expression), [], |row| row.get(0))?;
+        assert_eq!(sum, expected, "the sum of {expression}");
+    }
+    Ok(())
+}
+
+fn sum_of(expression: &str) -> String {
+    format!("SELECT sum({expression}) FROM packet")
+}
+
+/// Two statements, run by turns.
+pub struct Compared {
+    /// The ratios of their times, turn by turn: quartile, median, quartile.
+    pub ratios: [f64; 3],
+    /// The shortest time of each.
+    pub best: [Duration; 2],
+}
+
+/// Compares the sums of two expressions over all packets.
+pub fn compare(conn: &Connection, subject: &str, yardstick: &str, runs: usize) -> Result<Compared> {
+    let expressions = [subject, yardstick];
+    let mut best = [Duration::MAX; 2];
+    let mut ratios = Vec::with_capacity(runs);
+    for _ in 0..runs {
+        let mut times = [0.0; 2];
+        for ((time, best), expression) in times.iter_mut().zip(&mut best).zip(expressions) {
+            let start = Instant::now();
+            let mut statement = conn.prepare(&sum_of(expression))?;
+            statement.query_row([], |row| row.get::<_, i64>(0))?;
+            let taken = start.elapsed();
+            *time = taken.as_secs_f64();
+            *best = taken.min(*best);
+        }
+        ratios.push(times[0] / times[1]);
+    }
+    ratios.sort_by(f64::total_cmp);
+    let ratios = [1, 2, 3].map(|quarter| ratios[(runs - 1) * quarter / 4]);
+    Ok(Compared { ratios, best })
+}
+
+/// The shortest time of a new connection's first call, and of reading the rows
+/// of `clock_snapshot` that it reads.
+pub fn first_call(path: &Path, runs: usize) -> Result<(Duration, Duration)> {
+    let mut best = [Duration::MAX; 2];
+    for _ in 0..runs {
+        let conn = connect(path)?;
+        let start = Instant::now();
+        let read = "SELECT snapshot_id, machine_id, clock_id, seq_id, clock_value, \
+             unit_multiplier_ns, is_incremental, source FROM clock_snapshot";
+        let mut statement = conn.prepare(read)?;
+        let mut rows = statement.query([])?;
+        let mut sum = 0i64;
+        while let Some(row) = rows.next()? {
+            for column in 0..8 {
+                sum = sum.wrapping_add(row.get(column)?);
+            }
+        }
+        std::hint::black_box(sum);
+        best[1] = best[1].min(start.elapsed());
+        let start = Instant::now();
+        let call = "SELECT to_boottime('MONOTONIC', 0, 100000000000)";
+        conn.query_row(call, [], |row| row.get::<_, i64>(0))?;
+        best[0] = best[0].min(start.elapsed());
+    }
+    Ok((best[0], best[1]))
+}
