@@ -122,7 +122,7 @@ impl Database {
         index: IndexBuilder<K>,
     ) -> Result<(), Error> {
         self.take(root, Kind::IndexLeaf)?;
-        index.write(self, root, true)
+        index.write(self, root)
     }
 
     /// Fills an empty table `WITHOUT ROWID`, whose root is the page `root`.

@@ -25,7 +25,7 @@
 //!
 //! let mut database = Database::open(&path)?;
 //! let mut table = TableBuilder::new(&mut database, table_root)?;
-//! let mut index = IndexBuilder::new(dir.path())?;
+//! let mut index = IndexBuilder::new(dir.path());
 //! for i in 0..100_000 {
 //!     // The first column is the rowid's alias, which a row has as NULL.
 //!     table.push(&mut database, i, &[Value::Null, Value::Integer(i % 1000), Value::Text("b")])?;
@@ -62,9 +62,11 @@
 //! [file format]: https://www.sqlite.org/fileformat2.html
 
 mod database;
+mod entry;
 mod index;
 mod page;
 mod record;
+mod sorter;
 mod table;
 mod tree;
 

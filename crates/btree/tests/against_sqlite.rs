@@ -35,7 +35,7 @@ fn build(dir: &TempDir, page_size: u32, rows: &[Row]) -> Connection {
     let (table_root, index_root) = empty(&path, page_size);
     let mut database = Database::open(&path).unwrap();
     let mut table = TableBuilder::new(&mut database, table_root).unwrap();
-    let mut index = IndexBuilder::new(dir.path()).unwrap();
+    let mut index = IndexBuilder::new(dir.path());
     for &(id, a, b) in rows {
         let row = [Value::Null, a.into(), b.into()];
         table.push(&mut database, id, &row).unwrap();
@@ -285,7 +285,7 @@ fn a_table_without_rowids_is_sorted_by_its_key() {
     drop(conn);
     // More rows than are sorted at once, in an order that is none.
     let rows = 500_000i64;
-    let mut table = KeyedTableBuilder::new(dir.path()).unwrap();
+    let mut table = KeyedTableBuilder::new(dir.path());
     for i in 0..rows {
         let key = i * 7_919 % rows;
         let row = [Some(key % 10), Some(key), (key % 3 != 0).then_some(-key)];
@@ -387,7 +387,7 @@ fn the_page_of_the_lock_byte_is_left_out() {
     let (table_root, index_root) = before_the_lock_page(&path);
     let mut database = Database::open(&path).unwrap();
     let mut table = TableBuilder::new(&mut database, table_root).unwrap();
-    let mut index = IndexBuilder::new(dir.path()).unwrap();
+    let mut index = IndexBuilder::new(dir.path());
     for id in 0..50_000 {
         let row = [Value::Null, Value::Integer(id), Value::Null];
         table.push(&mut database, id, &row).unwrap();

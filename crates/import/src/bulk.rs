@@ -44,8 +44,8 @@ impl BulkTable {
                 index,
                 root: roots.of(index.name),
                 entries: match index.on {
-                    On::One(_) => Entries::One(IndexBuilder::new(directory)?),
-                    On::Two(..) => Entries::Two(IndexBuilder::new(directory)?),
+                    On::One(_) => Entries::One(IndexBuilder::new(directory)),
+                    On::Two(..) => Entries::Two(IndexBuilder::new(directory)),
                 },
                 waiting: 0,
             });

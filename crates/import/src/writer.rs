@@ -146,7 +146,7 @@ impl Writer {
             tables: payload::tables()
                 .map(|table| Ok((table, begin(table)?)))
                 .collect::<Result<_, WriteError>>()?,
-            steps: KeyedTableBuilder::new(directory)?,
+            steps: KeyedTableBuilder::new(directory),
             steps_root: roots.of("clock_step"),
             database,
             next_packet: 0,
