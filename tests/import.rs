@@ -566,8 +566,11 @@ fn an_interrupted_import_leaves_nothing_even_if_its_input_hangs() {
     let place = Place::new();
     for signal in [Signal::SIGINT, Signal::SIGTERM] {
         let mut child = start_hanging_import(&place);
+        // `wait` would close it, and the import might end before it is told to.
+        let input = child.stdin.take();
         kill(Pid::from_raw(child.id() as i32), signal).unwrap();
         let output = child.wait().unwrap();
+        drop(input);
         assert_eq!(output.code(), Some(1));
         assert_eq!(place.files(), Vec::<String>::new());
     }

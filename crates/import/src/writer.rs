@@ -111,7 +111,7 @@ fn prepare(conn: &Connection) -> rusqlite::Result<()> {
         "PRAGMA locking_mode = EXCLUSIVE;
          PRAGMA journal_mode = OFF;
          PRAGMA synchronous = OFF;
-         PRAGMA cache_size = -16000;",
+         PRAGMA cache_size = -4000;",
     )
 }
 

@@ -1,173 +1,410 @@
 //! Where "which snapshot is nearest" is decided: one hop from a clock to
 //! another (rule V2).
+//!
+//! # Design
+//!
+//! Within a set of clocks, a clock that may be the source of a hop never goes
+//! backwards (rule N5), so the rows of a set are sorted by each of them as they
+//! are. A hop whose best source has one set that holds both clocks, which is
+//! nearly every one, searches that set's rows and keeps nothing of its own.
+//!
+//! Where several sets hold both, their rows are put in one order, as references
+//! of 8 bytes. A table of its own for every hop was the alternative: rule N6
+//! alone converts each of the six builtin clocks, so it held every snapshot five
+//! more times.
 
+use rustc_hash::FxHashMap;
+
+use crate::routes::{DomainIx, SetIx};
+use crate::rows::partition;
 use crate::snapshot::Source;
+use crate::store::Store;
 
-/// The two readings of a snapshot that holds both clocks of a hop.
+/// The stretch of source values for which one snapshot is the nearest. A bound
+/// of `None` is no bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Pair {
+pub(crate) struct Stretch {
+    pub start: Option<i64>,
+    pub end: Option<i64>,
+    /// What the two clocks of the hop read in the snapshot.
     pub from: i64,
     pub to: i64,
-    pub snapshot: u32,
+    pub row: RowRef,
+    /// A guess for the next value (see `Rows::count_until`).
+    pub hint: usize,
 }
 
-impl Pair {
+impl Stretch {
     /// What has to be added on this hop. It may need 65 bits.
     pub fn offset(self) -> i128 {
         i128::from(self.to) - i128::from(self.from)
     }
 }
 
-/// The stretch of source values for which one pair is the nearest. A bound of
-/// `None` is no bound.
+/// A row of a set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Stretch {
-    pub start: Option<i64>,
-    pub end: Option<i64>,
-    pub pair: Pair,
+pub(crate) struct RowRef {
+    pub set: SetIx,
+    pub row: u32,
 }
 
-/// How many pairs a chunk holds. A late snapshot moves at most one chunk
-/// (12 KiB), so late snapshots never make an import quadratic, and a chunk
-/// that is filled in order wastes nothing.
+/// The hops that start at clocks of several sets, as far as a path has used
+/// them. A clock of one set needs no entry.
+#[derive(Debug, Default)]
+pub(crate) struct Hops {
+    from: FxHashMap<DomainIx, Vec<Hop>>,
+}
+
+#[derive(Debug)]
+struct Hop {
+    to: DomainIx,
+    source: Source,
+    rows: HopRows,
+}
+
+#[derive(Debug)]
+enum HopRows {
+    One(SetIx),
+    Several(Merged),
+}
+
+/// A hop of a path, ready to be searched.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Leg<'g> {
+    One {
+        set: SetIx,
+        /// The columns of the two clocks.
+        from: usize,
+        to: usize,
+    },
+    Several {
+        from: DomainIx,
+        to: DomainIx,
+        rows: &'g Merged,
+    },
+}
+
+impl Hops {
+    /// The hop between two clocks; `None` if it was not prepared, or if no
+    /// snapshot holds both.
+    pub fn leg(&self, store: &Store, from: DomainIx, to: DomainIx) -> Option<Leg<'_>> {
+        let topology = &store.topology;
+        let (set, from) = match topology.only_set(from) {
+            Some(only) => only,
+            None => match &self.find(from, to)?.rows {
+                &HopRows::One(set) => (set, topology.column(set, from)?),
+                HopRows::Several(rows) => return Some(Leg::Several { from, to, rows }),
+            },
+        };
+        let to = topology.column(set, to)?;
+        Some(Leg::One { set, from, to })
+    }
+
+    fn find(&self, from: DomainIx, to: DomainIx) -> Option<&Hop> {
+        self.from.get(&from)?.iter().find(|hop| hop.to == to)
+    }
+
+    /// Finds the snapshots of a hop that a path uses for the first time.
+    pub fn prepare(&mut self, store: &mut Store, from: DomainIx, to: DomainIx) {
+        if store.topology.only_set(from).is_some() || self.find(from, to).is_some() {
+            return;
+        }
+        let both = |&set: &SetIx| store.topology.column(set, to).is_some();
+        let sets: Vec<SetIx> = store.topology.sets_of(from).filter(both).collect();
+        let source_of = |&set: &SetIx| store.set(set).source;
+        let Some(source) = sets.iter().map(source_of).min() else {
+            return;
+        };
+        let mut best = sets;
+        best.retain(|set| source_of(set) == source);
+        let rows = match best.as_slice() {
+            &[set] => HopRows::One(set),
+            sets => HopRows::Several(Merged::new(store, from, sets)),
+        };
+        let hop = Hop { to, source, rows };
+        self.from.entry(from).or_default().push(hop);
+    }
+
+    /// A set was added, which has no rows yet.
+    pub fn set_added(&mut self, store: &mut Store, set: SetIx) {
+        let source = store.set(set).source;
+        for column in 0..store.topology.members(set).len() {
+            let from = store.topology.members(set)[column].domain;
+            let Some(hops) = self.from.get_mut(&from) else {
+                continue;
+            };
+            for hop in hops {
+                if source > hop.source || store.topology.column(set, hop.to).is_none() {
+                    continue;
+                }
+                if source < hop.source {
+                    hop.source = source;
+                    hop.rows = HopRows::One(set);
+                    continue;
+                }
+                match &hop.rows {
+                    &HopRows::One(other) => {
+                        hop.rows = HopRows::Several(Merged::new(store, from, &[other, set]));
+                    }
+                    HopRows::Several(_) => store.set_mut(set).merged = true,
+                }
+            }
+        }
+    }
+
+    /// A row was added to a set.
+    pub fn row_added(&mut self, store: &Store, set: SetIx) {
+        if !store.set(set).merged {
+            return;
+        }
+        let members = store.topology.members(set);
+        let row = store.set(set).rows.len() - 1;
+        let row = RowRef {
+            set,
+            row: row as u32,
+        };
+        for member in members {
+            let from = member.domain;
+            for hop in self.from.get_mut(&from).into_iter().flatten() {
+                if let HopRows::Several(rows) = &mut hop.rows
+                    && hop.source == store.set(set).source
+                    && store.topology.column(set, hop.to).is_some()
+                {
+                    rows.insert(store, from, row);
+                }
+            }
+        }
+    }
+
+    /// No path leads over this clock any more (rule N5).
+    pub fn exclude(&mut self, domain: DomainIx) {
+        self.from.remove(&domain);
+    }
+}
+
+impl Leg<'_> {
+    /// The set that has all of its snapshots.
+    pub fn only_set(self) -> Option<SetIx> {
+        match self {
+            Leg::One { set, .. } => Some(set),
+            Leg::Several { .. } => None,
+        }
+    }
+
+    /// How many snapshots it has.
+    pub fn len(self, store: &Store) -> usize {
+        match self {
+            Leg::One { set, .. } => store.set(set).rows.len(),
+            Leg::Several { rows, .. } => rows.chunks.iter().map(Vec::len).sum(),
+        }
+    }
+
+    /// The snapshot nearest to `value`, and for which values it is that.
+    pub fn nearest(self, store: &Store, value: i64, hint: usize) -> Option<Stretch> {
+        match self {
+            Leg::One { set, from, to } => {
+                let clocks = store.topology.members(set).len();
+                let rows = &store.set(set).rows;
+                let count = rows.count_until(clocks, from, value, hint);
+                let row = count.saturating_sub(1);
+                let len = rows.len();
+                if row >= len {
+                    return None;
+                }
+                let first = rows.get(clocks, row, from);
+                Some(Stretch {
+                    start: (count > 0).then_some(first),
+                    end: match count {
+                        0 => Some(first),
+                        _ => (count < len).then(|| rows.get(clocks, count, from)),
+                    },
+                    from: first,
+                    to: rows.get(clocks, row, to),
+                    row: RowRef {
+                        set,
+                        row: row as u32,
+                    },
+                    hint: count,
+                })
+            }
+            Leg::Several { from, to, rows } => rows.nearest(store, from, to, value),
+        }
+    }
+}
+
+/// How many references a chunk holds. A late snapshot moves at most one chunk
+/// (4 KiB), so late snapshots never make an import quadratic, and a chunk that
+/// is filled in order wastes nothing.
 const CHUNK: usize = 512;
 
-/// All pairs of a hop that come from its best source, sorted by source value;
-/// among equal values, in file order.
+/// The rows of several sets, sorted by the source clock of a hop; among equal
+/// values, in file order.
 #[derive(Debug)]
-pub(crate) struct HopTable {
-    source: Source,
-    chunks: Vec<Vec<Pair>>,
+pub(crate) struct Merged {
+    chunks: Vec<Vec<RowRef>>,
 }
 
-impl HopTable {
-    pub fn new() -> HopTable {
-        HopTable {
-            source: Source::Bundle,
-            chunks: Vec::new(),
+fn value_of(store: &Store, row: RowRef, clock: DomainIx) -> i64 {
+    let topology = &store.topology;
+    // Only rows that hold the clock are asked.
+    topology.column(row.set, clock).map_or(0, |column| {
+        let clocks = topology.members(row.set).len();
+        let rows = &store.set(row.set).rows;
+        rows.get(clocks, row.row as usize, column)
+    })
+}
+
+/// The snapshot that a row is of.
+pub(crate) fn snapshot_of(store: &Store, row: RowRef) -> u32 {
+    let clocks = store.topology.members(row.set).len();
+    let rows = &store.set(row.set).rows;
+    rows.snapshot(clocks, row.row as usize)
+}
+
+impl Merged {
+    fn new(store: &mut Store, from: DomainIx, sets: &[SetIx]) -> Merged {
+        let mut all = Vec::new();
+        for &set in sets {
+            store.set_mut(set).merged = true;
+            let len = store.set(set).rows.len();
+            all.extend((0..len as u32).map(|row| RowRef { set, row }));
+        }
+        // Each set is sorted already, which this sort makes use of.
+        all.sort_by_key(|&row| (value_of(store, row, from), snapshot_of(store, row)));
+        Merged {
+            chunks: all.chunks(CHUNK).map(<[RowRef]>::to_vec).collect(),
         }
     }
 
-    /// Adds a pair that comes after all earlier ones in the file.
-    pub fn insert(&mut self, source: Source, pair: Pair) {
-        if source > self.source {
-            return;
-        }
-        if source < self.source {
-            self.source = source;
-            self.chunks.clear();
-        }
-        let index = self
-            .chunks
-            .partition_point(|c| first_of(c) <= Some(pair.from));
-        let Some(chunk) = self.chunks.get_mut(index.saturating_sub(1)) else {
-            self.chunks.push(vec![pair]);
+    /// Adds a row that comes after all others in the file.
+    fn insert(&mut self, store: &Store, from: DomainIx, row: RowRef) {
+        let value = value_of(store, row, from);
+        let Some((index, at)) = self.position(store, from, value) else {
+            let index = self.chunks.len().saturating_sub(1);
+            match self.chunks.get_mut(index) {
+                Some(chunk) if chunk.len() < CHUNK => chunk.push(row),
+                _ => self.chunks.push(vec![row]),
+            }
             return;
         };
-        let at = chunk.partition_point(|p| p.from <= pair.from);
-        let in_order = at == chunk.len() && index == self.chunks.len();
-        if in_order && chunk_is_full(&self.chunks) {
-            self.chunks.push(vec![pair]);
-            return;
-        }
-        let Some(chunk) = self.chunks.get_mut(index.saturating_sub(1)) else {
-            return;
-        };
-        chunk.insert(at, pair);
+        let chunk = &mut self.chunks[index];
+        chunk.insert(at, row);
         if chunk.len() > CHUNK {
             let upper = chunk.split_off(CHUNK / 2);
-            self.chunks.insert(index.max(1), upper);
+            self.chunks.insert(index + 1, upper);
         }
     }
 
-    /// The pair nearest to `value`, and for which values it is that.
-    pub fn nearest(&self, value: i64) -> Option<Stretch> {
-        let after = self.chunks.partition_point(|c| first_of(c) <= Some(value));
-        let Some(index) = after.checked_sub(1) else {
-            let pair = *self.chunks.first()?.first()?;
-            return Some(Stretch {
-                start: None,
-                end: Some(pair.from),
-                pair,
-            });
+    /// The place of the first row beyond `value`, as a chunk and an index in it.
+    fn position(&self, store: &Store, from: DomainIx, value: i64) -> Option<(usize, usize)> {
+        let beyond = |&row: &RowRef| value_of(store, row, from) > value;
+        if !self.chunks.last()?.last().is_some_and(beyond) {
+            return None;
+        }
+        let after = partition(self.chunks.len(), |at| {
+            !self.chunks[at].first().is_some_and(beyond)
+        });
+        let index = after.saturating_sub(1);
+        let chunk = &self.chunks[index];
+        let at = partition(chunk.len(), |at| !beyond(&chunk[at]));
+        match at < chunk.len() {
+            true => Some((index, at)),
+            false => Some((after, 0)),
+        }
+    }
+
+    fn nearest(&self, store: &Store, from: DomainIx, to: DomainIx, value: i64) -> Option<Stretch> {
+        let next = self.position(store, from, value);
+        let before = match next {
+            None => self.chunks.last().and_then(|chunk| chunk.last()),
+            Some((0, 0)) => None,
+            Some((index, 0)) => self.chunks[index - 1].last(),
+            Some((index, at)) => self.chunks[index].get(at - 1),
         };
-        let chunk = self.chunks.get(index)?;
-        let at = chunk.partition_point(|p| p.from <= value);
-        let pair = *chunk.get(at.checked_sub(1)?)?;
-        let next = chunk.get(at).or_else(|| self.chunks.get(after)?.first());
+        let next = next.map(|(index, at)| self.chunks[index][at]);
+        let row = before.copied().or(next)?;
+        let first = value_of(store, row, from);
         Some(Stretch {
-            start: Some(pair.from),
-            end: next.map(|p| p.from),
-            pair,
+            start: before.map(|_| first),
+            end: next.map(|next| value_of(store, next, from)),
+            from: first,
+            to: value_of(store, row, to),
+            row,
+            hint: 0,
         })
     }
-
-    /// All pairs, in order.
-    pub fn pairs(&self) -> impl Iterator<Item = Pair> {
-        self.chunks.iter().flatten().copied()
-    }
-}
-
-fn first_of(chunk: &[Pair]) -> Option<i64> {
-    chunk.first().map(|pair| pair.from)
-}
-
-fn chunk_is_full(chunks: &[Vec<Pair>]) -> bool {
-    chunks.last().is_some_and(|chunk| chunk.len() >= CHUNK)
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::clock::Clock;
+    use crate::graph::ClockGraph;
+    use crate::snapshot::Reading;
     use proptest::prelude::*;
 
-    fn pair(from: i64, to: i64, snapshot: u32) -> Pair {
-        Pair { from, to, snapshot }
+    /// The sources of a trace: those of bundles, and better ones or not.
+    fn sources() -> impl Strategy<Value = Vec<Source>> {
+        let better_or_not = |n| prop::collection::vec(n..3usize, 1..1200);
+        let sources = (0usize..3).prop_flat_map(better_or_not);
+        sources.prop_map(|numbers| numbers.into_iter().map(|n| Source::ALL[n]).collect())
     }
 
-    fn table(pairs: &[(i64, i64)]) -> HopTable {
-        let mut table = HopTable::new();
-        for (i, &(from, to)) in pairs.iter().enumerate() {
-            table.insert(Source::Writer, pair(from, to, i as u32));
+    fn reading(id: u32, value: i64) -> Reading {
+        Reading {
+            clock: Clock::host(id),
+            value,
+            unit: 1,
+            incremental: false,
         }
-        table
     }
 
-    #[test]
-    fn v2_equal_values_take_the_last_and_before_all_the_first() {
-        let table = table(&[(10, 1), (10, 2), (20, 3), (20, 4)]);
-        assert_eq!(table.nearest(5).unwrap().pair.to, 1);
-        assert_eq!(table.nearest(10).unwrap().pair.to, 2);
-        assert_eq!(table.nearest(19).unwrap().pair.to, 2);
-        assert_eq!(table.nearest(20).unwrap().pair.to, 4);
-    }
-
-    #[test]
-    fn v2_a_better_source_replaces_and_a_worse_one_is_not_used() {
-        let mut table = table(&[(10, 1)]);
-        table.insert(Source::Service, pair(30, 3, 1));
-        table.insert(Source::Bundle, pair(40, 4, 2));
-        table.insert(Source::Writer, pair(50, 5, 3));
-        assert_eq!(table.nearest(60).unwrap().pair.to, 3);
-        assert_eq!(table.nearest(5).unwrap().pair.to, 3);
+    /// Rule V2, from all pairs in file order.
+    fn naive(pairs: &[(Source, i64, i64)], at: i64) -> i64 {
+        let best = pairs.iter().map(|pair| pair.0).min().unwrap();
+        let pairs = pairs.iter().filter(|pair| pair.0 == best);
+        let before = pairs.clone().filter(|pair| pair.1 <= at);
+        let least = pairs.clone().map(|pair| pair.1).min().unwrap();
+        let (_, from, to) = before
+            .max_by_key(|pair| pair.1)
+            .unwrap_or_else(|| pairs.clone().find(|pair| pair.1 == least).unwrap());
+        at + (to - from)
     }
 
     proptest! {
+        /// Snapshots of A and B, with and without other clocks, from several
+        /// sources; each set of clocks goes on from its own last values.
         #[test]
-        fn v2_any_order_of_insertion_gives_a_sorted_table(
-            values in prop::collection::vec(-300i64..300, 1..2500), at in -400i64..400,
+        fn v2_of_all_sets_the_nearest_snapshot_of_the_best_source(
+            sources in sources(),
+            snapshots in prop::collection::vec(
+                (0u32..4, prop_oneof![Just(0i64), 0i64..9], -50i64..50), 1200,
+            ),
+            ats in prop::collection::vec((0usize..1200, -20i64..2000), 20),
         ) {
-            let pairs: Vec<_> = values.iter().zip(0..).map(|(&v, to)| (v, to)).collect();
-            let table = table(&pairs);
-            prop_assert!(table.chunks.iter().all(|c| !c.is_empty() && c.len() <= CHUNK));
-            let mut sorted = pairs.clone();
-            sorted.sort(); // `to` is the file order
-            prop_assert_eq!(table.pairs().map(|p| (p.from, p.to)).collect::<Vec<_>>(), sorted.clone());
-            let nearest = sorted.iter().rfind(|p| p.0 <= at).unwrap_or(&sorted[0]);
-            let stretch = table.nearest(at).unwrap();
-            prop_assert_eq!((stretch.pair.from, stretch.pair.to), *nearest);
-            prop_assert!(stretch.start.is_none_or(|s| s <= at) && stretch.end.is_none_or(|e| at < e));
+            let mut graph = ClockGraph::new();
+            let (mut pairs, mut last) = (Vec::new(), [0i64, 500, 900, 30]);
+            let snapshots = sources.into_iter().zip(snapshots);
+            for (index, (source, (others, forward, to))) in snapshots.enumerate() {
+                let from = last[others as usize] + forward;
+                last[others as usize] = from;
+                let mut readings = vec![reading(200, from), reading(201, to)];
+                readings.extend((0..others).map(|other| reading(300 + other, index as i64)));
+                graph.add_snapshot(source, &readings, None).unwrap();
+                pairs.push((source, from, to));
+                // Some before, some after the hop is used for the first time.
+                for &(_, at) in ats.iter().filter(|at| at.0 == index) {
+                    let converted = graph.convert(Clock::host(200), at, Clock::host(201));
+                    prop_assert_eq!(converted, Ok(naive(&pairs, at)));
+                }
+            }
+            for (_, at) in ats {
+                let converted = graph.convert(Clock::host(200), at, Clock::host(201));
+                prop_assert_eq!(converted, Ok(naive(&pairs, at)));
+                let mapping = graph.mapping(Clock::host(200), Clock::host(201)).unwrap();
+                prop_assert_eq!(mapping.convert(at), Some(naive(&pairs, at)));
+            }
         }
     }
 }

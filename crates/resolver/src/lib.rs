@@ -8,9 +8,10 @@
 //! |---|---|
 //! | which clock is it (rules C) | `clock.rs` |
 //! | is a snapshot accepted (rules N) | `snapshot.rs`, `graph.rs` |
+//! | how snapshots are kept | `store.rs`, `rows.rs` |
 //! | which path (rule V3) | `routes.rs` |
 //! | which snapshot is nearest (rule V2) | `hop.rs` |
-//! | what is the whole conversion | `mapping.rs` |
+//! | what is the whole conversion | `mapping.rs`, `composed.rs` |
 //! | how a value gets there, and why not (rules V) | `graph/convert.rs`, `unresolved.rs` |
 //!
 //! [`ClockGraph`] has the example. The core knows no SQLite; the module `sql`
@@ -18,17 +19,24 @@
 //! connection.
 
 mod clock;
+mod composed;
+mod domain;
 mod graph;
 mod hop;
 mod mapping;
+mod recent;
 mod routes;
+mod rows;
 mod snapshot;
 #[cfg(feature = "sql")]
 pub mod sql;
+mod store;
+mod tight;
 mod unresolved;
 
 pub use clock::{Clock, ClockId, MachineId, Scope, SeqId, builtin_name};
-pub use graph::{ClockGraph, Domain, Hop, SnapshotId};
-pub use mapping::{Mapping, Step, StepFunction};
+pub use domain::Domain;
+pub use graph::{ClockGraph, Hop, SnapshotId};
+pub use mapping::{Mapping, Step};
 pub use snapshot::{Reading, Rejected, Source};
 pub use unresolved::Unresolved;

@@ -4,40 +4,98 @@
 use std::collections::VecDeque;
 
 use crate::clock::Clock;
+use crate::domain::Domain;
+use crate::tight;
 
 /// Index of a clock domain in the graph.
 pub(crate) type DomainIx = u32;
 /// Index of a set of clocks that are read together.
 pub(crate) type SetIx = u32;
 
+/// What a clock's last membership has as its next one.
+const NONE: u32 = u32::MAX;
+
 /// The edges of the clock graph, kept as the sets of clocks that snapshots
 /// hold. A snapshot of k clocks has k² edges; as a set it has k members.
+///
+/// The sets of a clock are a linked list through the members of all sets, in one
+/// array: 12 bytes a member, where a vector for each clock and a boxed slice for
+/// each set take 60 and two allocations.
 #[derive(Debug, Default)]
 pub(crate) struct Topology {
-    pub clocks: Vec<Clock>,
-    /// Rule N5: whether a clock may be the source of an edge.
-    pub excluded: Vec<bool>,
-    /// The sets that a clock is in.
-    pub sets_of: Vec<Vec<SetIx>>,
-    pub members: Vec<Box<[DomainIx]>>,
+    pub domains: Vec<Domain>,
+    /// The membership of each clock that was added last.
+    newest: Vec<u32>,
+    members: Vec<Member>,
+    /// Where the members of each set start.
+    starts: Vec<u32>,
+}
+
+/// One clock of one set.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Member {
+    pub domain: DomainIx,
+    set: SetIx,
+    /// The membership of the same clock that was added before.
+    before: u32,
 }
 
 impl Topology {
-    pub fn add_clock(&mut self, clock: Clock) -> DomainIx {
-        let index = self.clocks.len() as DomainIx;
-        self.clocks.push(clock);
-        self.excluded.push(false);
-        self.sets_of.push(Vec::new());
+    pub fn add_clock(&mut self, domain: Domain) -> DomainIx {
+        let index = self.domains.len() as DomainIx;
+        tight::push(&mut self.domains, domain);
+        tight::push(&mut self.newest, NONE);
         index
     }
 
-    pub fn add_set(&mut self, members: Box<[DomainIx]>) -> SetIx {
-        let index = self.members.len() as SetIx;
-        for &member in &members {
-            self.sets_of[member as usize].push(index);
+    /// Adds a set of clocks, given in order of their indices.
+    pub fn add_set(&mut self, domains: impl Iterator<Item = DomainIx>) -> SetIx {
+        let set = self.starts.len() as SetIx;
+        tight::push(&mut self.starts, self.members.len() as u32);
+        for domain in domains {
+            let newest = &mut self.newest[domain as usize];
+            let before = std::mem::replace(newest, self.members.len() as u32);
+            let member = Member {
+                domain,
+                set,
+                before,
+            };
+            tight::push(&mut self.members, member);
         }
-        self.members.push(members);
-        index
+        set
+    }
+
+    /// The members of a set, in order of their indices.
+    pub fn members(&self, set: SetIx) -> &[Member] {
+        let start = self.starts[set as usize] as usize;
+        let end = self.starts.get(set as usize + 1);
+        &self.members[start..end.map_or(self.members.len(), |&end| end as usize)]
+    }
+
+    /// Which member of a set a clock is.
+    pub fn column(&self, set: SetIx, domain: DomainIx) -> Option<usize> {
+        self.members(set)
+            .binary_search_by_key(&domain, |member| member.domain)
+            .ok()
+    }
+
+    /// The sets that a clock is in.
+    pub fn sets_of(&self, domain: DomainIx) -> impl Iterator<Item = SetIx> {
+        let member = |at: u32| self.members.get(at as usize);
+        let newest = self.newest.get(domain as usize).copied();
+        std::iter::successors(newest.and_then(member), move |m| member(m.before)).map(|m| m.set)
+    }
+
+    /// The set that a clock is in, if it is in one only, and which member of it.
+    pub fn only_set(&self, domain: DomainIx) -> Option<(SetIx, usize)> {
+        let at = self.newest[domain as usize];
+        let member = self.members.get(at as usize)?;
+        let column = at - self.starts[member.set as usize];
+        (member.before == NONE).then_some((member.set, column as usize))
+    }
+
+    fn clock(&self, domain: DomainIx) -> Clock {
+        self.domains[domain as usize].clock
     }
 }
 
@@ -57,11 +115,17 @@ pub(crate) struct Routes {
     /// Whether clocks that rule N5 excluded count as sources all the same, to
     /// tell `non_monotonic` from `no_path` (rule V7).
     ignores_exclusion: bool,
-    distance: Vec<u32>,
-    next: Vec<DomainIx>,
-    /// How many clocks have this one as their next.
-    children: Vec<u32>,
+    routes: Vec<Route>,
     stale: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Route {
+    /// Hops to the target.
+    distance: u32,
+    next: DomainIx,
+    /// How many clocks have this one as their next.
+    children: u32,
 }
 
 impl Routes {
@@ -69,25 +133,26 @@ impl Routes {
         Routes {
             target,
             ignores_exclusion,
-            distance: Vec::new(),
-            next: Vec::new(),
-            children: Vec::new(),
+            routes: Vec::new(),
             stale: true,
         }
     }
 
-    /// The next clock on the way from `from`; `None` without a path.
-    pub fn next(&self, from: DomainIx) -> Option<DomainIx> {
-        let distance = *self.distance.get(from as usize)?;
-        (distance != FAR && from != self.target).then(|| self.next[from as usize])
+    pub fn target(&self) -> DomainIx {
+        self.target
     }
 
-    /// How many hops it is from `from` to the target.
-    pub fn distance(&self, from: DomainIx) -> Option<u32> {
-        self.distance
+    /// The next clock on the way from `from`; `None` without a path.
+    pub fn next(&self, from: DomainIx) -> Option<DomainIx> {
+        let route = self.routes.get(from as usize)?;
+        (route.distance != FAR && from != self.target).then_some(route.next)
+    }
+
+    /// Whether there is a path.
+    pub fn reaches(&self, from: DomainIx) -> bool {
+        self.routes
             .get(from as usize)
-            .copied()
-            .filter(|&d| d != FAR)
+            .is_some_and(|route| route.distance != FAR)
     }
 
     /// Brings the routes up to date after clocks were excluded.
@@ -96,92 +161,132 @@ impl Routes {
             return;
         }
         self.stale = false;
-        self.distance.clear();
-        self.next.clear();
-        self.children.clear();
+        self.routes.clear();
         self.grow(topology);
-        self.distance[self.target as usize] = 0;
-        self.relax(topology, topology.sets_of[self.target as usize].clone());
+        self.routes[self.target as usize].distance = 0;
+        self.relax(topology, topology.sets_of(self.target).collect());
     }
 
     /// A new set of clocks was added.
     pub fn add_set(&mut self, topology: &Topology, set: SetIx) {
         if !self.stale {
             self.grow(topology);
-            self.relax(topology, vec![set]);
+            self.relax(topology, VecDeque::from([set]));
         }
     }
 
     /// A clock was excluded as a source.
     pub fn exclude(&mut self, domain: DomainIx) {
-        let index = domain as usize;
-        if self.ignores_exclusion || self.stale || self.next(domain).is_none() {
+        if self.ignores_exclusion || self.stale {
             return;
         }
-        if self.children[index] > 0 {
+        let Some(next) = self.next(domain) else {
+            return;
+        };
+        let route = &mut self.routes[domain as usize];
+        if route.children > 0 {
             // Other clocks lose their path too: find all paths anew, once.
             self.stale = true;
         } else {
-            self.children[self.next[index] as usize] -= 1;
-            self.distance[index] = FAR;
+            route.distance = FAR;
+            self.routes[next as usize].children -= 1;
         }
     }
 
     fn grow(&mut self, topology: &Topology) {
-        let clocks = topology.clocks.len();
-        self.distance.resize(clocks, FAR);
-        self.next.resize(clocks, self.target);
-        self.children.resize(clocks, 0);
+        let route = Route {
+            distance: FAR,
+            next: self.target,
+            children: 0,
+        };
+        tight::fill(&mut self.routes, topology.domains.len(), route);
     }
 
     fn rank(&self, topology: &Topology, domain: DomainIx) -> (u32, Clock) {
-        (
-            self.distance[domain as usize],
-            topology.clocks[domain as usize],
-        )
+        let distance = self.routes[domain as usize].distance;
+        (distance, topology.clock(domain))
     }
 
     /// Lets the clocks of these sets find a nearer neighbour, and those that
     /// get nearer by it, until none does.
-    fn relax(&mut self, topology: &Topology, sets: Vec<SetIx>) {
-        let mut queue = VecDeque::from(sets);
+    fn relax(&mut self, topology: &Topology, mut queue: VecDeque<SetIx>) {
         while let Some(set) = queue.pop_front() {
-            let members = &topology.members[set as usize];
-            let best = members
-                .iter()
-                .copied()
-                .min_by_key(|&m| self.rank(topology, m));
-            let Some(best) = best else { continue };
+            let members = topology.members(set).iter().map(|member| member.domain);
+            let Some(best) = members.clone().min_by_key(|&m| self.rank(topology, m)) else {
+                continue;
+            };
             let (distance, best_clock) = self.rank(topology, best);
             if distance == FAR {
                 continue;
             }
-            for &member in members {
-                let index = member as usize;
-                let usable = self.ignores_exclusion || !topology.excluded[index];
+            for member in members {
+                let usable = self.ignores_exclusion || topology.domains[member as usize].monotonic;
                 if member == best || member == self.target || !usable {
                     continue;
                 }
-                let before = self.distance[index];
+                let Route {
+                    distance: before,
+                    next,
+                    ..
+                } = self.routes[member as usize];
                 let better = before > distance + 1
-                    || before == distance + 1
-                        && best_clock < topology.clocks[self.next[index] as usize];
+                    || before == distance + 1 && best_clock < topology.clock(next);
                 if !better {
                     continue;
                 }
                 if before != FAR {
-                    self.children[self.next[index] as usize] -= 1;
+                    self.routes[next as usize].children -= 1;
                 }
-                self.children[best as usize] += 1;
-                self.next[index] = best;
-                self.distance[index] = distance + 1;
+                self.routes[best as usize].children += 1;
+                let route = &mut self.routes[member as usize];
+                route.next = best;
+                route.distance = distance + 1;
                 if before > distance + 1 {
-                    queue.extend(
-                        topology.sets_of[index]
-                            .iter()
-                            .filter(|&&other| other != set),
-                    );
+                    queue.extend(topology.sets_of(member).filter(|&other| other != set));
                 }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn n4_the_sets_of_a_clock_are_those_that_hold_it(
+            sets in prop::collection::vec(prop::collection::btree_set(0u32..9, 0..9), 0..20),
+        ) {
+            let mut topology = Topology::default();
+            for id in 1..=9 {
+                topology.add_clock(Domain {
+                    clock: Clock::host(id),
+                    unit: 1,
+                    incremental: false,
+                    monotonic: true,
+                    snapshots: 1,
+                    first_value: 0,
+                    last_value: 0,
+                });
+            }
+            for (index, set) in (0..).zip(&sets) {
+                prop_assert_eq!(topology.add_set(set.iter().copied()), index);
+            }
+            for clock in 0..9 {
+                let holds = |&set: &SetIx| sets[set as usize].contains(&clock);
+                let naive: Vec<SetIx> = (0..sets.len() as u32).filter(holds).collect();
+                let mut found: Vec<SetIx> = topology.sets_of(clock).collect();
+                found.reverse();
+                prop_assert_eq!(&found, &naive);
+                let column = |set: SetIx| sets[set as usize].iter().position(|&c| c == clock);
+                for set in 0..sets.len() as u32 {
+                    prop_assert_eq!(topology.column(set, clock), column(set));
+                }
+                let only = (naive.len() == 1).then(|| (naive[0], column(naive[0])));
+                let found = topology.only_set(clock).map(|(set, column)| (set, Some(column)));
+                prop_assert_eq!(found, only);
             }
         }
     }

@@ -15,6 +15,8 @@ pub enum Source {
 }
 
 impl Source {
+    pub(crate) const ALL: [Source; 3] = [Source::Service, Source::Writer, Source::Bundle];
+
     /// The source from its number in `clock_snapshot.source`.
     pub fn from_number(number: i64) -> Option<Source> {
         match number {

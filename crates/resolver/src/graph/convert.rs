@@ -1,19 +1,14 @@
 //! Conversions over the clock graph (rules V), and what is solved for them.
 
-use rustc_hash::FxHashMap;
-
 use super::{ClockGraph, SnapshotId};
 use crate::clock::Clock;
-use crate::hop;
-use crate::mapping::{Bounds, Mapping, StepFunction, clamp};
-use crate::routes::{DomainIx, Routes};
+use crate::hop::{self, Stretch};
+use crate::mapping::{Bounds, Mapping, clamp};
+use crate::recent::{Key, Slot};
+use crate::routes::{DomainIx, Routes, SetIx, Topology};
 use crate::unresolved::Unresolved;
 
-/// How many steps the mappings towards one target may have together before
-/// further ones share what is common (16 bytes a step).
-const FLAT_STEPS: usize = 1 << 20;
-
-/// How many targets keep their paths and mappings.
+/// How many targets keep their paths.
 const TARGETS: usize = 16;
 
 /// One hop of a conversion, as one would do it by hand:
@@ -36,28 +31,61 @@ pub struct Hop {
     pub value_out: i128,
 }
 
-/// Where a clock's last conversion was.
-#[derive(Debug, Clone, Copy, Default)]
-struct Stretch {
-    generation: u64,
-    start: i64,
-    /// Inclusive.
-    end: i64,
-    offset: i64,
-    misses: usize,
-}
-
 /// What is solved for one target.
 #[derive(Debug)]
-pub(super) struct Target {
+struct Target {
     clock: Clock,
-    pub(super) routes: Routes,
-    pub(super) with_excluded: Option<Routes>,
-    stretches: Vec<Stretch>,
-    mappings: FxHashMap<DomainIx, Mapping>,
-    mappings_generation: u64,
-    steps: usize,
+    routes: Routes,
+    with_excluded: Option<Routes>,
 }
+
+/// The targets that were asked for last.
+#[derive(Debug, Default)]
+pub(super) struct Targets {
+    targets: Vec<Target>,
+    /// The one that was asked for first, once there is no room.
+    oldest: usize,
+}
+
+impl Targets {
+    fn find(&self, clock: Clock) -> Option<usize> {
+        self.targets.iter().position(|target| target.clock == clock)
+    }
+
+    fn add(&mut self, clock: Clock, domain: DomainIx) -> usize {
+        let target = Target {
+            clock,
+            routes: Routes::new(domain, false),
+            with_excluded: None,
+        };
+        if self.targets.len() < TARGETS {
+            self.targets.push(target);
+            return self.targets.len() - 1;
+        }
+        let index = self.oldest;
+        self.targets[index] = target;
+        self.oldest = (index + 1) % TARGETS;
+        index
+    }
+
+    pub fn set_added(&mut self, topology: &Topology, set: SetIx) {
+        for target in &mut self.targets {
+            target.routes.add_set(topology, set);
+            if let Some(routes) = &mut target.with_excluded {
+                routes.add_set(topology, set);
+            }
+        }
+    }
+
+    pub fn exclude(&mut self, domain: DomainIx) {
+        for target in &mut self.targets {
+            target.routes.exclude(domain);
+        }
+    }
+}
+
+/// From how many misses on a mapping may be composed.
+const MISSES: u32 = 64;
 
 impl ClockGraph {
     /// Converts a value, in nanoseconds, from one clock to another (rules V1–V6).
@@ -67,90 +95,127 @@ impl ClockGraph {
     /// Why it cannot be (rule V7).
     #[inline]
     pub fn convert(&mut self, from: Clock, value: i64, to: Clock) -> Result<i64, Unresolved> {
+        if let Some(slot) = self.recent.find(Key::new(from, to))
+            && slot.covers(value, self.snapshots)
+        {
+            return value.checked_add(slot.offset).ok_or(Unresolved::Overflow);
+        }
         if from == to {
             return Ok(value);
         }
-        let (source, target) = self.endpoints(from, to)?;
-        if let Some(stretch) = self.targets[target].stretches.get(source as usize)
-            && stretch.generation == self.generation
-            && stretch.start <= value
-            && value <= stretch.end
-        {
-            return value
-                .checked_add(stretch.offset)
-                .ok_or(Unresolved::Overflow);
+        match self.convert_anew(from, value, to) {
+            (value, None) => Ok(value),
+            (_, Some(reason)) => Err(reason),
         }
-        self.convert_anew(source, value, target)
     }
 
     fn endpoints(&mut self, from: Clock, to: Clock) -> Result<(DomainIx, usize), Unresolved> {
         if from.lacks_sequence() || to.lacks_sequence() {
             return Err(Unresolved::NoSequenceId);
         }
-        let source = *self.index.get(&from).ok_or(Unresolved::UnknownClock)?;
-        if let Some(target) = self.targets.iter().position(|target| target.clock == to) {
+        let source = self.store.find_clock(from);
+        let source = source.ok_or(Unresolved::UnknownClock)?;
+        if let Some(target) = self.targets.find(to) {
             return Ok((source, target));
         }
-        let target = *self.index.get(&to).ok_or(Unresolved::NoTarget)?;
-        if self.targets.len() == TARGETS {
-            self.targets.remove(0);
-        }
-        self.targets.push(Target {
-            clock: to,
-            routes: Routes::new(target, false),
-            with_excluded: None,
-            stretches: Vec::new(),
-            mappings: FxHashMap::default(),
-            mappings_generation: 0,
-            steps: 0,
-        });
-        Ok((source, self.targets.len() - 1))
+        let domain = self.store.find_clock(to).ok_or(Unresolved::NoTarget)?;
+        Ok((source, self.targets.add(to, domain)))
     }
 
+    /// A pair comes back in registers; for a `Result`, the loop around
+    /// `convert` would keep every result in memory (0.3 ns more).
     #[cold]
-    fn convert_anew(
+    #[inline(never)]
+    fn convert_anew(&mut self, from: Clock, value: i64, to: Clock) -> (i64, Option<Unresolved>) {
+        match self.convert_along_path(from, value, to) {
+            Ok(value) => (value, None),
+            Err(reason) => (0, Some(reason)),
+        }
+    }
+
+    fn convert_along_path(
+        &mut self,
+        from: Clock,
+        value: i64,
+        to: Clock,
+    ) -> Result<i64, Unresolved> {
+        let key = Key::new(from, to);
+        let generation = self.snapshots;
+        let mut misses = 1;
+        if let Some(slot) = self.recent.find_mut(key) {
+            if slot.generation == generation {
+                misses = slot.misses.saturating_add(1);
+            } else if slot.rows > 0
+                && slot.generation >= self.topology_changed
+                && slot.rows as usize == self.store.set(slot.set).rows.len()
+            {
+                // The snapshots since then do not matter to it.
+                slot.generation = generation;
+                slot.misses = 0;
+                if slot.covers(value, generation) {
+                    return value.checked_add(slot.offset).ok_or(Unresolved::Overflow);
+                }
+            }
+            if misses > MISSES
+                && let Some(around) = self.kept.find(generation, key, value)
+            {
+                slot.start = around.start;
+                slot.span = around.end.wrapping_sub(around.start) as u64;
+                slot.offset = around.offset;
+                return value.checked_add(around.offset).ok_or(Unresolved::Overflow);
+            }
+        }
+        let (source, target) = self.endpoints(from, to)?;
+        // At 128, 256 and so on, since to see whether it pays costs something.
+        if misses > MISSES && misses.is_power_of_two() {
+            self.compose(source, target, key, misses)?;
+        }
+        let mut slot = Slot {
+            key,
+            generation,
+            misses,
+            ..Slot::default()
+        };
+        let mut bounds = Bounds::default();
+        let (mut total, mut hops, mut last) = (0i128, 0, None);
+        self.walk(source, value, target, |set, stretch, before, after| {
+            bounds.narrow(stretch.start, stretch.end, before);
+            total = after;
+            hops += 1;
+            last = set;
+        })?;
+        if let (1, Some(set)) = (hops, last) {
+            slot.set = set;
+            slot.rows = self.store.set(set).rows.len() as u32;
+        }
+        let step = bounds.step(i64::try_from(total).ok());
+        slot.offset = step.offset.ok_or(Unresolved::Overflow)?;
+        slot.start = step.start.unwrap_or(i64::MIN);
+        let end = step.end.map_or(i64::MAX, |end| end.saturating_sub(1));
+        slot.span = end.wrapping_sub(slot.start) as u64;
+        self.recent.put(slot);
+        value.checked_add(slot.offset).ok_or(Unresolved::Overflow)
+    }
+
+    /// Composes the mapping of a clock that has missed its stretch so often that
+    /// it pays.
+    ///
+    /// To compose it costs about as much as a third of as many conversions hop by
+    /// hop as there are snapshots; so it has paid when it is not needed any more.
+    fn compose(
         &mut self,
         source: DomainIx,
-        value: i64,
         target: usize,
-    ) -> Result<i64, Unresolved> {
-        let domains = self.domains.len();
-        let generation = self.generation;
-        let stretches = &mut self.targets[target].stretches;
-        stretches.resize(domains.max(stretches.len()), Stretch::default());
-        let stretch = &mut stretches[source as usize];
-        if stretch.generation != generation {
-            stretch.misses = 0;
+        key: Key,
+        misses: u32,
+    ) -> Result<(), Unresolved> {
+        let path = self.prepared_path(source, target)?;
+        let mapping = Mapping::new(&self.store, &self.hops, &path)?;
+        let pays = misses as usize > mapping.snapshots() / 4;
+        if pays && !self.kept.has_tried(self.snapshots, key) {
+            self.kept.keep(self.snapshots, key, &mapping);
         }
-        stretch.misses += 1;
-        let misses = stretch.misses;
-
-        let step = if misses > self.misses_before_mapping() {
-            self.mapping_of(source, target)?.at(value)
-        } else {
-            let mut bounds = Bounds::default();
-            let mut total = 0i128;
-            self.walk(source, value, target, |stretch, before, after| {
-                bounds.narrow(stretch.start, stretch.end, before);
-                total = after;
-            })?;
-            bounds.step(i64::try_from(total).ok())
-        };
-        let offset = step.offset.ok_or(Unresolved::Overflow)?;
-        self.targets[target].stretches[source as usize] = Stretch {
-            generation,
-            start: step.start.unwrap_or(i64::MIN),
-            end: step.end.map_or(i64::MAX, |end| end.saturating_sub(1)),
-            offset,
-            misses,
-        };
-        value.checked_add(offset).ok_or(Unresolved::Overflow)
-    }
-
-    /// Composing a mapping costs about what a search costs, a step; so it has
-    /// paid when it is not needed any more.
-    fn misses_before_mapping(&self) -> usize {
-        64 + self.snapshots as usize / 8
+        Ok(())
     }
 
     /// Goes from clock to clock towards the target, and tells for each hop the
@@ -160,16 +225,32 @@ impl ClockGraph {
         source: DomainIx,
         value: i64,
         target: usize,
-        mut each: impl FnMut(hop::Stretch, i128, i128),
+        mut each: impl FnMut(Option<SetIx>, Stretch, i128, i128),
     ) -> Result<(), Unresolved> {
+        self.reach(source, target)?;
         let mut total = 0i128;
-        for (from, to) in self.path_of(source, target)? {
-            let table = self.hop(from, to);
+        let mut at = source;
+        while let Some(next) = self.targets.targets[target].routes.next(at) {
+            let leg = match self.hops.leg(&self.store, at, next) {
+                Some(leg) => leg,
+                None => {
+                    self.hops.prepare(&mut self.store, at, next);
+                    let leg = self.hops.leg(&self.store, at, next);
+                    leg.ok_or(Unresolved::NoPath)?
+                }
+            };
             let value = clamp(i128::from(value) + total);
-            let stretch = self.hops[table].nearest(value).ok_or(Unresolved::NoPath)?;
-            let after = total + stretch.pair.offset();
-            each(stretch, total, after);
+            let only_set = leg.only_set();
+            let hint = only_set.map_or(0, |set| self.store.set(set).hint);
+            let stretch = leg.nearest(&self.store, value, hint as usize);
+            let stretch = stretch.ok_or(Unresolved::NoPath)?;
+            if let Some(set) = only_set {
+                self.store.set_mut(set).hint = stretch.hint as u32;
+            }
+            let after = total + stretch.offset();
+            each(only_set, stretch, total, after);
             total = after;
+            at = next;
         }
         Ok(())
     }
@@ -181,7 +262,7 @@ impl ClockGraph {
         target: usize,
     ) -> Result<Vec<(DomainIx, DomainIx)>, Unresolved> {
         self.reach(source, target)?;
-        let routes = &self.targets[target].routes;
+        let routes = &self.targets.targets[target].routes;
         let mut path = Vec::new();
         let mut at = source;
         while let Some(next) = routes.next(at) {
@@ -191,22 +272,35 @@ impl ClockGraph {
         Ok(path)
     }
 
+    /// The same, ready to be searched.
+    fn prepared_path(
+        &mut self,
+        source: DomainIx,
+        target: usize,
+    ) -> Result<Vec<(DomainIx, DomainIx)>, Unresolved> {
+        let path = self.path_of(source, target)?;
+        for &(from, to) in &path {
+            self.hops.prepare(&mut self.store, from, to);
+        }
+        Ok(path)
+    }
+
     /// Whether there is a path, or why not (rule V7).
     fn reach(&mut self, source: DomainIx, target: usize) -> Result<(), Unresolved> {
-        let ix = self.index.get(&self.targets[target].clock).copied();
-        let (topology, target) = (&self.topology, &mut self.targets[target]);
+        let topology = &self.store.topology;
+        let target = &mut self.targets.targets[target];
         target.routes.refresh(topology);
-        if target.routes.distance(source).is_some() {
+        if target.routes.reaches(source) {
             return Ok(());
         }
-        let ix = ix.ok_or(Unresolved::NoTarget)?;
+        let domain = target.routes.target();
         let routes = target
             .with_excluded
-            .get_or_insert_with(|| Routes::new(ix, true));
+            .get_or_insert_with(|| Routes::new(domain, true));
         routes.refresh(topology);
-        Err(match routes.distance(source) {
-            Some(_) => Unresolved::NonMonotonic,
-            None => Unresolved::NoPath,
+        Err(match routes.reaches(source) {
+            true => Unresolved::NonMonotonic,
+            false => Unresolved::NoPath,
         })
     }
 
@@ -226,7 +320,9 @@ impl ClockGraph {
         }
         let (source, target) = self.endpoints(from, to)?;
         let hops = self.path_of(source, target)?;
-        let clocks = hops.iter().map(|&(_, to)| self.domains[to as usize].clock);
+        let clocks = hops
+            .iter()
+            .map(|&(_, to)| self.domains()[to as usize].clock);
         Ok(std::iter::once(from).chain(clocks).collect())
     }
 
@@ -242,22 +338,21 @@ impl ClockGraph {
             return Ok(Vec::new());
         }
         let (source, target) = self.endpoints(from, to)?;
-        let mut hops = Vec::new();
-        let mut clocks = path.windows(2);
-        self.walk(source, value, target, |stretch, before, after| {
-            if let Some(&[from, to]) = clocks.next() {
-                hops.push(Hop {
-                    from,
-                    to,
-                    snapshot: SnapshotId(stretch.pair.snapshot),
-                    from_value: stretch.pair.from,
-                    to_value: stretch.pair.to,
-                    value_in: i128::from(value) + before,
-                    value_out: i128::from(value) + after,
-                });
-            }
+        let mut stretches = Vec::new();
+        self.walk(source, value, target, |_, stretch, before, after| {
+            stretches.push((stretch, before, after));
         })?;
-        Ok(hops)
+        let hops = path.windows(2).zip(stretches);
+        let hops = hops.map(|(clocks, (stretch, before, after))| Hop {
+            from: clocks[0],
+            to: clocks[1],
+            snapshot: SnapshotId(hop::snapshot_of(&self.store, stretch.row)),
+            from_value: stretch.from,
+            to_value: stretch.to,
+            value_in: i128::from(value) + before,
+            value_out: i128::from(value) + after,
+        });
+        Ok(hops.collect())
     }
 
     /// The whole mapping of one clock onto another, as a step function of
@@ -266,76 +361,12 @@ impl ClockGraph {
     /// # Errors
     ///
     /// Why there is no path (rule V7).
-    pub fn mapping(&mut self, from: Clock, to: Clock) -> Result<Mapping, Unresolved> {
-        if from == to {
-            return Ok(Mapping::flat(StepFunction::identity()));
+    pub fn mapping(&mut self, from: Clock, to: Clock) -> Result<Mapping<'_>, Unresolved> {
+        let mut path = Vec::new();
+        if from != to {
+            let (source, target) = self.endpoints(from, to)?;
+            path = self.prepared_path(source, target)?;
         }
-        let (source, target) = self.endpoints(from, to)?;
-        self.mapping_of(source, target).cloned()
-    }
-
-    fn mapping_of(&mut self, source: DomainIx, target: usize) -> Result<&Mapping, Unresolved> {
-        let solved = &mut self.targets[target];
-        if solved.mappings_generation != self.generation {
-            solved.mappings_generation = self.generation;
-            solved.mappings.clear();
-            solved.steps = 0;
-        }
-        if !solved.mappings.contains_key(&source) {
-            let path = self.path_of(source, target)?;
-            let mut rest: Option<Mapping> = None;
-            for (from, to) in path.into_iter().rev() {
-                let mapping = match self.targets[target].mappings.get(&from) {
-                    Some(mapping) => mapping.clone(),
-                    None => self.solve(from, to, rest, target),
-                };
-                rest = Some(mapping);
-            }
-            let mapping = rest.unwrap_or_else(|| Mapping::flat(StepFunction::identity()));
-            self.targets[target].mappings.insert(source, mapping);
-        }
-        self.targets[target]
-            .mappings
-            .get(&source)
-            .ok_or(Unresolved::NoPath)
-    }
-
-    /// The mapping of a clock whose next one is solved already.
-    fn solve(
-        &mut self,
-        from: DomainIx,
-        to: DomainIx,
-        rest: Option<Mapping>,
-        target: usize,
-    ) -> Mapping {
-        let first = self.hop_steps(from, to);
-        let target = &mut self.targets[target];
-        let mapping = match rest {
-            None => Mapping::flat(first),
-            Some(rest) => {
-                let room = FLAT_STEPS.saturating_sub(target.steps);
-                match rest.as_flat().and_then(|rest| first.then(rest, room)) {
-                    Some(steps) => {
-                        target.steps += steps.len();
-                        Mapping::flat(steps)
-                    }
-                    None => rest.after(first),
-                }
-            }
-        };
-        target.mappings.insert(from, mapping.clone());
-        mapping
-    }
-
-    fn hop_steps(&mut self, from: DomainIx, to: DomainIx) -> StepFunction {
-        let hop = self.hop(from, to);
-        let mut steps = StepFunction::empty();
-        for (index, pair) in self.hops[hop].pairs().enumerate() {
-            if index == 0 {
-                steps.push(i64::MIN, pair.offset());
-            }
-            steps.push(pair.from, pair.offset());
-        }
-        steps
+        Mapping::new(&self.store, &self.hops, &path)
     }
 }

@@ -3,6 +3,7 @@
 use super::*;
 use crate::clock::{ClockId, MachineId, SeqId};
 use crate::unresolved::Unresolved;
+use proptest::prelude::*;
 
 const REALTIME: Clock = Clock {
     id: ClockId::REALTIME,
@@ -217,7 +218,7 @@ fn v7_reasons() {
 }
 
 #[test]
-fn mappings_beyond_the_limit_share_what_is_common() {
+fn v_mappings_of_many_clocks_over_a_long_one_equal_their_conversions() {
     let mut graph = ClockGraph::new();
     for i in 0..1000 {
         add_from(
@@ -227,7 +228,7 @@ fn mappings_beyond_the_limit_share_what_is_common() {
         )
         .unwrap();
     }
-    for seq in 1..=2000u32 {
+    for seq in 1..=200u32 {
         let at = i64::from(seq) * 400;
         add_from(
             &mut graph,
@@ -236,20 +237,92 @@ fn mappings_beyond_the_limit_share_what_is_common() {
         )
         .unwrap();
     }
-    let mut flat = 0;
-    for seq in 1..=2000u32 {
+    for seq in 1..=200u32 {
         let clock = scoped(64, seq);
-        let mapping = graph.mapping(clock, BOOTTIME).unwrap();
-        flat += usize::from(mapping.as_flat().is_some());
         for value in [-1, 0, 12_345, 700_000] {
-            assert_eq!(
-                mapping.convert(value),
-                graph.convert(clock, value, BOOTTIME).ok()
-            );
+            let converted = graph.convert(clock, value, BOOTTIME).ok();
+            let mapping = graph.mapping(clock, BOOTTIME).unwrap();
+            assert_eq!(mapping.convert(value), converted);
+            assert_eq!(mapping.steps().count(), 1000);
         }
     }
-    assert!(
-        (1000..2000).contains(&flat),
-        "{flat} of 2000 clocks have their own array"
-    );
+}
+
+/// What a graph that remembers nothing says.
+fn anew(
+    snapshots: &[(Source, Vec<(Clock, i64)>)],
+    from: Clock,
+    value: i64,
+    to: Clock,
+) -> Result<i64, Unresolved> {
+    let mut graph = ClockGraph::new();
+    for (source, readings) in snapshots {
+        add_from(&mut graph, *source, readings).unwrap();
+    }
+    let hops = graph.explain(from, value, to)?;
+    let last = hops.last().map_or(value.into(), |hop| hop.value_out);
+    i64::try_from(last).map_err(|_| Unresolved::Overflow)
+}
+
+proptest! {
+    /// Snapshots of any clocks, some of which go backwards, and between them
+    /// conversions: one, or as many as make a mapping worth composing.
+    #[test]
+    fn d1_what_is_remembered_of_conversions_is_what_the_snapshots_say(
+        steps in prop::collection::vec(
+            (
+                // Most often MONOTONIC and BOOTTIME, or the clock of a sequence.
+                (
+                    0usize..3,
+                    prop_oneof![3 => Just(0b101u32), 3 => Just(0b10_001), 1 => 1u32..64],
+                    prop::collection::vec(prop_oneof![99 => 0i64..400, 1 => -50i64..0], 6),
+                ),
+                (
+                    prop_oneof![3 => Just(0usize), 2 => Just(4), 2 => 0usize..6],
+                    prop_oneof![4 => Just(2usize), 1 => 0usize..6],
+                    prop_oneof![3 => Just(1i64), 1 => Just(500)],
+                    0i64..9000,
+                ),
+            ),
+            1..60,
+        ),
+    ) {
+        let clocks = [
+            MONOTONIC, REALTIME, BOOTTIME, Clock::host(200), scoped(64, 1), scoped(64, 2),
+        ];
+        let mut graph = ClockGraph::new();
+        let mut now = [0i64; 6];
+        let mut snapshots = Vec::new();
+        for ((source, held, forward), (from, to, count, value)) in steps {
+            let mut readings = Vec::new();
+            for (index, clock) in clocks.into_iter().enumerate() {
+                now[index] += forward[index];
+                if held & (1 << index) != 0 {
+                    readings.push((clock, now[index]));
+                }
+            }
+            let source = Source::ALL[source];
+            if add_from(&mut graph, source, &readings).is_ok() {
+                snapshots.push((source, readings));
+            }
+            for index in 0..count {
+                let value = (value + index * 7919) % 9000;
+                let (from, to) = (clocks[from], clocks[to]);
+                let converted = graph.convert(from, value, to);
+                // Of many, some are enough.
+                if index % 71 == 0 {
+                    prop_assert_eq!(converted, anew(&snapshots, from, value, to));
+                }
+                if index == 499 && converted.is_ok() {
+                    let mapping = graph.mapping(from, to).unwrap();
+                    prop_assert_eq!(mapping.convert(value), converted.ok());
+                    let steps: Vec<_> = mapping.steps().collect();
+                    prop_assert!(steps.windows(2).all(|pair| pair[0].offset != pair[1].offset));
+                    prop_assert!(steps.windows(2).all(|pair| pair[0].end == pair[1].start));
+                    let step = steps.iter().rfind(|step| step.start.is_none_or(|s| s <= value));
+                    prop_assert_eq!(mapping.at(value), *step.unwrap());
+                }
+            }
+        }
+    }
 }

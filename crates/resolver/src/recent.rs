@@ -1,0 +1,157 @@
+//! Where the conversions between two clocks were last.
+//!
+//! A table of slots, found by a multiplication, of a cache line each: all that a
+//! conversion on the stretch of values where the last one was needs to read.
+//! Where two pairs of clocks share a slot, the later one has it; the table grows,
+//! within bounds, as long as that happens often.
+//!
+//! The alternative was a hash table from clocks to indices and a stretch for
+//! every clock behind it: 9 ns a conversion instead of 3.5, and 40 bytes more
+//! for each clock. It is better with very many clocks in turn at random, most of
+//! which have no slot here: with 100,000 it takes 16 ns, and going hop by hop as
+//! long as its cache misses, 460 ns. (With 10,000 it is 10 ns against 3.6.)
+
+use crate::clock::Clock;
+use crate::routes::SetIx;
+
+/// How many slots there are at first and at most, as powers of two: 64 KiB and
+/// 1 MiB.
+const FEWEST: u32 = 10;
+const MOST: u32 = 14;
+
+/// A pair of clocks, as few numbers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Key {
+    from: u64,
+    to: u64,
+    machines: u64,
+}
+
+impl Key {
+    #[inline]
+    pub fn new(from: Clock, to: Clock) -> Key {
+        Key {
+            from: u64::from(from.seq.0) << 32 | u64::from(from.id.0),
+            to: u64::from(to.seq.0) << 32 | u64::from(to.id.0),
+            machines: u64::from(to.machine.0) << 32 | u64::from(from.machine.0),
+        }
+    }
+
+    /// Consecutive sequences are spread evenly by the golden ratio.
+    #[inline]
+    fn slot(self, shift: u32) -> usize {
+        let mixed = self.from.rotate_left(32) ^ self.to ^ self.machines.rotate_left(16);
+        (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> shift) as usize
+    }
+
+    /// Without a branch for each of the numbers, of which most conversions need
+    /// all.
+    #[inline]
+    fn is(self, other: Key) -> bool {
+        (self.from ^ other.from) | (self.to ^ other.to) | (self.machines ^ other.machines) == 0
+    }
+}
+
+/// The stretch around the last conversion.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(align(64))]
+pub(crate) struct Slot {
+    pub key: Key,
+    /// How many snapshots there were.
+    pub generation: u32,
+    /// How many conversions in that generation were off the stretch.
+    pub misses: u32,
+    pub start: i64,
+    /// How far the stretch goes on after its start.
+    pub span: u64,
+    pub offset: i64,
+    /// If the path is one hop over one set: that set, and how many rows it had.
+    /// The stretch stays right until the set has more.
+    pub set: SetIx,
+    /// 0 if the path is another one.
+    pub rows: u32,
+}
+
+impl Slot {
+    /// Whether it has an answer for a value.
+    #[inline]
+    pub fn covers(&self, value: i64, generation: u32) -> bool {
+        self.generation == generation && value.wrapping_sub(self.start) as u64 <= self.span
+    }
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Recent {
+    /// Empty before the first conversion.
+    slots: Box<[Slot]>,
+    /// Leaves as many bits of a product as number the slots.
+    shift: u32,
+    /// How often a pair of clocks lost its slot to another, in this table.
+    lost: usize,
+}
+
+impl Recent {
+    #[inline]
+    pub fn find(&self, key: Key) -> Option<&Slot> {
+        let slot = self.slots.get(key.slot(self.shift))?;
+        slot.key.is(key).then_some(slot)
+    }
+
+    pub fn find_mut(&mut self, key: Key) -> Option<&mut Slot> {
+        let slot = self.slots.get_mut(key.slot(self.shift))?;
+        slot.key.is(key).then_some(slot)
+    }
+
+    pub fn put(&mut self, slot: Slot) {
+        if self.slots.is_empty() {
+            self.start(FEWEST);
+        } else if self.lost > self.slots.len() && self.shift > 64 - MOST {
+            self.start(64 - self.shift + 1);
+        }
+        let place = &mut self.slots[slot.key.slot(self.shift)];
+        let lost = !place.key.is(slot.key) && !place.key.is(Key::default());
+        self.lost += usize::from(lost);
+        *place = slot;
+    }
+
+    /// What an empty slot says is right: clock 0 shows what it shows.
+    fn start(&mut self, bits: u32) {
+        self.slots = Box::default(); // before the next one is there
+        self.slots = vec![Slot::default(); 1 << bits].into();
+        self.shift = 64 - bits;
+        self.lost = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::{ClockId, MachineId, SeqId};
+
+    fn slot(seq: u32) -> Slot {
+        let clock = Clock::new(MachineId::HOST, ClockId(64), SeqId(seq));
+        Slot {
+            key: Key::new(clock, Clock::BOOTTIME),
+            offset: seq.into(),
+            ..Slot::default()
+        }
+    }
+
+    #[test]
+    fn a_slot_is_found_by_its_clocks_only_and_the_table_grows_within_bounds() {
+        let mut recent = Recent::default();
+        assert!(recent.find(slot(1).key).is_none());
+        for round in 0..20 {
+            for seq in 1..=10_000 {
+                recent.put(slot(seq));
+                let found = recent.find(slot(seq).key).map(|slot| slot.offset);
+                assert_eq!(found, Some(seq.into()));
+                let other = recent.find(slot(seq + round).key);
+                assert!(other.is_none_or(|slot| slot.offset == i64::from(seq + round)));
+            }
+        }
+        assert_eq!(recent.slots.len(), 1 << MOST);
+        let kept = (1..=10_000).filter(|&seq| recent.find(slot(seq).key).is_some());
+        assert!(kept.count() > 9_000);
+    }
+}

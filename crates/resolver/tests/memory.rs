@@ -1,0 +1,184 @@
+//! How much memory a clock graph takes at its peak, in traces of a shape that
+//! could make it large.
+//!
+//! The import has 64 MB for everything, whatever the trace.
+
+#![allow(clippy::unwrap_used)]
+
+use timebase_resolver::{Clock, ClockGraph, ClockId, MachineId, Reading, SeqId, Source};
+
+#[global_allocator]
+static HEAP: dhat::Alloc = dhat::Alloc;
+
+const SECOND: i64 = 1_000_000_000;
+
+fn monotonic() -> Clock {
+    Clock::host(3)
+}
+
+fn scoped(seq: u32) -> Clock {
+    Clock::new(MachineId::HOST, ClockId(64), SeqId(seq))
+}
+
+fn reading(clock: Clock, value: i64) -> Reading {
+    Reading {
+        clock,
+        value,
+        unit: 1,
+        incremental: false,
+    }
+}
+
+fn add(graph: &mut ClockGraph, source: Source, readings: &[Reading]) {
+    graph
+        .add_snapshot(source, readings, Some(Clock::BOOTTIME))
+        .unwrap();
+}
+
+/// Numbers without a pattern, below `limit`.
+fn noise(index: i64, limit: i64) -> i64 {
+    let mixed = (index as u64 ^ 0x5bd1_e995).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    ((mixed >> 20) % limit as u64) as i64
+}
+
+/// The six builtin clocks, as the tracing service reads them: one after the
+/// other, every 10 s and up to 10 s late, the coarse ones up to 4 ms behind.
+fn service(index: i64) -> [Reading; 6] {
+    const JIFFY: i64 = 4_000_000;
+    let boot = index * 10 * SECOND + noise(index, 10 * SECOND);
+    let real = 1_700_000_000 * SECOND + boot + index * 20_000;
+    [
+        (6, boot),
+        (2, real / JIFFY * JIFFY),
+        (4, boot / JIFFY * JIFFY),
+        (1, real + 100 + noise(index + 1, 200)),
+        (3, boot + 300 + noise(index + 2, 200)),
+        (5, boot - index * 9_000 + 400 + noise(index + 3, 200)),
+    ]
+    .map(|(id, value)| reading(Clock::host(id), value))
+}
+
+/// 1,000,000 service snapshots; each reading placed (rule N6), and events on
+/// MONOTONIC between them.
+fn service_snapshots() {
+    let mut graph = ClockGraph::new();
+    for index in 0..1_000_000 {
+        let readings = service(index);
+        let boot = readings[0].value;
+        add(&mut graph, Source::Service, &readings);
+        for reading in readings {
+            let placed = graph.convert(reading.clock, reading.value, Clock::BOOTTIME);
+            assert_eq!(placed, Ok(boot));
+        }
+        let placed = graph.convert(monotonic(), readings[4].value + 1, Clock::BOOTTIME);
+        assert_eq!(placed, Ok(boot + 1));
+    }
+}
+
+/// 1,000,000 snapshots of the incremental clocks of 8 sequences.
+fn incremental_clocks() {
+    let mut graph = ClockGraph::new();
+    for index in 0..1_000_000 {
+        let seq = 2 + noise(index, 8) as u32;
+        let boot = index * SECOND / 10 + noise(index, SECOND / 10);
+        let own = Reading {
+            incremental: true,
+            ..reading(scoped(seq), boot - 5000 - noise(index, 1000))
+        };
+        let readings = [own, reading(Clock::BOOTTIME, boot)];
+        add(&mut graph, Source::Writer, &readings);
+        let placed = graph.convert(own.clock, own.value + 7, Clock::BOOTTIME);
+        assert_eq!(placed, Ok(boot + 7));
+    }
+}
+
+/// 100,000 sequences, each with one snapshot.
+fn sequences() {
+    let mut graph = ClockGraph::new();
+    for seq in 2..100_002 {
+        let at = i64::from(seq) * 1000;
+        let readings = [reading(scoped(seq), 5), reading(Clock::BOOTTIME, at)];
+        add(&mut graph, Source::Writer, &readings);
+        let placed = graph.convert(scoped(seq), 9, Clock::BOOTTIME);
+        assert_eq!(placed, Ok(at + 4));
+    }
+    for seq in 2..100_002 {
+        let placed = graph.convert(scoped(seq), 6, Clock::BOOTTIME);
+        assert_eq!(placed, Ok(i64::from(seq) * 1000 + 1));
+    }
+}
+
+/// 10,000 clocks over a MONOTONIC of 1,000 snapshots, and the mapping of each.
+fn mappings() {
+    let mut graph = ClockGraph::new();
+    for index in 0..1000 {
+        let at = index * SECOND;
+        let readings = [
+            reading(monotonic(), at),
+            reading(Clock::BOOTTIME, at + index),
+        ];
+        add(&mut graph, Source::Service, &readings);
+    }
+    for seq in 2..10_002 {
+        let readings = [reading(scoped(seq), 0), reading(monotonic(), SECOND)];
+        add(&mut graph, Source::Writer, &readings);
+    }
+    for seq in 2..10_002 {
+        // Out of order; for some so often that a mapping is composed.
+        for event in 0..if seq % 8 == 0 { 1000 } else { 10 } {
+            let index = noise(event, 999);
+            let placed = graph.convert(scoped(seq), index * SECOND, Clock::BOOTTIME);
+            assert_eq!(placed, Ok((index + 1) * SECOND + index + 1));
+        }
+    }
+    for seq in 2..10_002 {
+        let mapping = graph.mapping(scoped(seq), Clock::BOOTTIME).unwrap();
+        assert_eq!(mapping.steps().count(), 1000);
+    }
+}
+
+/// Readings in any order over so many snapshots, of so many clocks, that the
+/// mappings of some are all there is room for.
+fn composed_mappings() {
+    let mut graph = ClockGraph::new();
+    let clocks: Vec<Clock> = (200..220).map(Clock::host).collect();
+    let at = |index| index * 2 * SECOND + noise(index, SECOND);
+    for index in 0..50_000 {
+        let own = |&clock| reading(clock, at(index) - noise(index, 999));
+        let mut readings: Vec<Reading> = clocks.iter().map(own).collect();
+        readings.push(reading(Clock::BOOTTIME, at(index)));
+        add(&mut graph, Source::Service, &readings);
+    }
+    for clock in clocks {
+        for event in 0..20_000 {
+            let index = noise(event, 50_000);
+            let placed = graph.convert(clock, at(index), Clock::BOOTTIME);
+            assert_eq!(placed, Ok(at(index) + noise(index, 999)));
+        }
+    }
+}
+
+fn peak_of(case: fn()) -> usize {
+    let profiler = dhat::Profiler::builder().testing().build();
+    case();
+    let peak = dhat::HeapStats::get().max_bytes;
+    drop(profiler);
+    peak
+}
+
+/// One test, since there is one heap.
+#[test]
+fn peaks_are_bounded() {
+    let cases: [(&str, fn(), usize); 5] = [
+        ("1,000,000 service snapshots", service_snapshots, 25),
+        ("1,000,000 incremental snapshots", incremental_clocks, 16),
+        ("100,000 sequences", sequences, 20),
+        ("mappings of 10,000 clocks", mappings, 10),
+        ("composed mappings of 20 clocks", composed_mappings, 12),
+    ];
+    for (name, case, megabytes) in cases {
+        let peak = peak_of(case);
+        println!("{name}: {:.1} MB", peak as f64 / 1e6);
+        assert!(peak <= megabytes * 1_000_000, "{name}: {peak} bytes");
+    }
+}
