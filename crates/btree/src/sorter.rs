@@ -21,7 +21,7 @@ use crate::record::{LONGEST_VARINT, put_varint, varint};
 
 /// How much is sorted at once. Twice as much is in memory: what is sorted, and
 /// what comes meanwhile.
-const STRETCH: usize = 4 << 20;
+const STRETCH: usize = 2 << 20;
 
 /// How much of all stretches together is in memory while they are merged.
 const MERGED: usize = 8 << 20;
@@ -63,10 +63,19 @@ impl<const K: usize> Sorter<K> {
         }
     }
 
+    /// How many entries are sorted at once.
+    const ENTRIES: usize = STRETCH / size_of::<Entry<K>>();
+
     #[inline]
     pub fn push(&mut self, entry: Entry<K>) -> io::Result<()> {
+        let (len, capacity) = (self.stretch.len(), self.stretch.capacity());
+        if len == capacity {
+            // Twice as much as before, but no more than is used.
+            let more = capacity.max(64).min(Self::ENTRIES - len);
+            self.stretch.reserve_exact(more);
+        }
         self.stretch.push(entry);
-        if self.stretch.len() == STRETCH / size_of::<Entry<K>>() {
+        if self.stretch.len() == Self::ENTRIES {
             self.put_aside()?;
         }
         Ok(())
@@ -274,7 +283,7 @@ fn merge<const K: usize>(
     mut each: impl FnMut(Entry<K>) -> bool,
 ) -> io::Result<()> {
     let Stretches { mut file, places } = stretches;
-    let piece = (MERGED / places.len().max(1)).clamp(4 << 10, 1 << 20);
+    let piece = (MERGED / places.len().max(1)).clamp(1 << 10, 1 << 20);
     let mut sources: Vec<Stretch<K>> = places
         .iter()
         .map(|&(start, end)| Stretch::new(start, end))

@@ -67,13 +67,13 @@ impl Clocks {
         self.trace_time
     }
 
-    /// How many packets use each clock.
-    pub fn uses(&mut self) -> &FxHashMap<Clock, u64> {
-        self.settle_use();
+    /// How many packets use each clock, once the uses are settled.
+    pub fn uses(&self) -> &FxHashMap<Clock, u64> {
         &self.uses
     }
 
-    fn settle_use(&mut self) {
+    /// Counts the last use, when there are no further packets.
+    pub fn settle_uses(&mut self) {
         if let Some(last) = self.last_use.take() {
             *self.uses.entry(last.clock).or_default() += last.packets;
         }
@@ -86,7 +86,7 @@ impl Clocks {
             // Consecutive packets mostly use one clock.
             Some(last) if last.clock == clock => last.packets += 1,
             _ => {
-                self.settle_use();
+                self.settle_uses();
                 self.last_use = Some(ClockUse { clock, packets: 1 });
             }
         }

@@ -7,7 +7,7 @@ use timebase_resolver::{Clock, ClockId, MachineId, SeqId, Step, builtin_name};
 use crate::clocks::Clocks;
 use crate::decoder::Decoder;
 use crate::error::WriteError;
-use crate::writer::{StepRow, Writer};
+use crate::writer::{StepRow, StepWriter};
 
 const FINISH: &str = include_str!("../../../schema/finish.sql");
 
@@ -17,10 +17,12 @@ const INSERT_STEP: &str = "INSERT INTO clock_step (machine_id, clock_id, seq_id,
 /// All clocks, in the order of rule V3: those of snapshots and those that only
 /// packets name.
 fn all_clocks(clocks: &mut Clocks) -> Vec<Clock> {
-    let mut all: Vec<Clock> = clocks.uses().keys().copied().collect();
-    all.extend(clocks.graph.domains().iter().map(|domain| domain.clock));
+    clocks.settle_uses();
+    let graph = &clocks.graph;
+    let mut all: Vec<Clock> = graph.domains().iter().map(|domain| domain.clock).collect();
+    let used = clocks.uses().keys().copied();
+    all.extend(used.filter(|&clock| graph.domain(clock).is_none()));
     all.sort_unstable();
-    all.dedup();
     all
 }
 
@@ -77,7 +79,7 @@ pub(crate) struct FarClocks {
 /// whole. A view that composes the hops in SQL was the alternative; every JOIN
 /// would compose them again.
 pub(crate) fn mappings(
-    writer: &mut Writer,
+    steps: &mut StepWriter,
     clocks: &mut Clocks,
 ) -> Result<Vec<FarClocks>, WriteError> {
     let mut targets = vec![Clock::BOOTTIME];
@@ -86,17 +88,18 @@ pub(crate) fn mappings(
     }
     let mut left = Vec::new();
     for to in targets {
-        let (mut near, mut far) = (Vec::new(), Vec::new());
+        let mut far = Vec::new();
         for from in all_clocks(clocks) {
             match clocks.graph.path(from, to) {
-                Ok(path) if path.len() <= 2 => near.push(from),
+                Ok(path) if path.len() <= 2 => whole_mapping(steps, clocks, from, to)?,
                 Ok(_) => far.push(from),
                 Err(_) => {} // `clock.path` and `packet.unresolved` say it
             }
         }
-        whole_mappings(writer, clocks, &near, to)?;
         if fit(clocks, &far, to) {
-            whole_mappings(writer, clocks, &far, to)?;
+            for from in far {
+                whole_mapping(steps, clocks, from, to)?;
+            }
         } else {
             left.push(FarClocks { from: far, to });
         }
@@ -116,17 +119,15 @@ fn fit(clocks: &mut Clocks, far: &[Clock], to: Clock) -> bool {
     })
 }
 
-fn whole_mappings(
-    writer: &mut Writer,
+fn whole_mapping(
+    steps: &mut StepWriter,
     clocks: &mut Clocks,
-    from: &[Clock],
+    from: Clock,
     to: Clock,
 ) -> Result<(), WriteError> {
-    for &from in from {
-        if let Ok(mapping) = clocks.graph.mapping(from, to) {
-            for row in mapping.steps().filter_map(|step| row_of(from, to, step)) {
-                writer.clock_step(row)?;
-            }
+    if let Ok(mapping) = clocks.graph.mapping(from, to) {
+        for row in mapping.steps().filter_map(|step| row_of(from, to, step)) {
+            steps.push(row)?;
         }
     }
     Ok(())
@@ -200,8 +201,8 @@ pub(crate) fn sequences(conn: &Connection, decoder: &Decoder) -> rusqlite::Resul
             sequence.pid,
             sequence.packets as i64,
             sequence.losses as i64,
-            sequence.times.map(|(first, _)| first),
-            sequence.times.map(|(_, last)| last),
+            sequence.times().map(|(first, _)| first),
+            sequence.times().map(|(_, last)| last),
         ])?;
         count += 1;
     }

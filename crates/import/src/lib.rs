@@ -62,6 +62,7 @@ use rusqlite::Connection;
 use timebase_descriptor::Pool;
 use timebase_resolver::Clock;
 
+use crate::clocks::Clocks;
 use crate::decoder::{Decoder, End, Outlet};
 use crate::destination::Destination;
 use crate::error::WriteError;
@@ -189,7 +190,7 @@ pub fn import(
         decoder.descriptor(&path.to_string_lossy(), None, set);
     }
     let transferred = transfer(&mut input, &roots, &destination, decoder, monitor);
-    let (mut decoder, end, mut writer) = transferred.map_err(|error| match error {
+    let (mut decoder, end, writer) = transferred.map_err(|error| match error {
         Some(error) => destination.write_error(error),
         None => Error::Stopped,
     })?;
@@ -200,10 +201,14 @@ pub fn import(
     if let Some(failure) = input.failure(source) {
         return Err(failure);
     }
-    let far = finish::mappings(&mut writer, &mut decoder.clocks);
-    let far = far.map_err(|error| destination.write_error(error))?;
-    let postponed = writer.finish();
-    let postponed = postponed.map_err(|error| destination.write_error(error))?;
+    let build = |writer: Writer, clocks: &mut Clocks| {
+        let (mut steps, postponed) = writer.finish()?;
+        let far = finish::mappings(&mut steps, clocks)?;
+        steps.finish()?;
+        Ok((postponed, far))
+    };
+    let (postponed, far) = build(writer, &mut decoder.clocks)
+        .map_err(|error: WriteError| destination.write_error(error))?;
     let conn = destination.open()?;
     writer::resume(&conn).map_err(failed)?;
     let indexes = finish::drop_indexes(&conn, &postponed).map_err(failed)?;

@@ -170,10 +170,10 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    const BYTES: usize = 256 << 10;
-    const ROWS: usize = 4096;
-    /// One megabyte.
-    const CELLS: usize = 1 << 16;
+    const BYTES: usize = 128 << 10;
+    const ROWS: usize = 2048;
+    /// Half a megabyte.
+    const CELLS: usize = 1 << 15;
 
     /// Adds a row of an importer's table.
     pub fn row<const N: usize>(&mut self, table: &'static Table, row: [Cell; N]) {
@@ -208,7 +208,7 @@ impl Batch {
     }
 
     /// `None` is beyond 4 GiB, which no batch comes near: it is handed over
-    /// when it has 256 KiB, and a packet, of which one event may be all, has at
+    /// when it has 128 KiB, and a packet, of which one event may be all, has at
     /// most 256 MiB.
     fn keep(&mut self, bytes: &[u8]) -> Option<(u32, u32)> {
         let start = u32::try_from(self.bytes.len()).ok()?;

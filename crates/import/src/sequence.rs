@@ -1,11 +1,13 @@
 //! The state of packet sequences (rules S), and the readings of their
 //! incremental clocks (rule V5).
 
+use std::num::NonZeroU32;
+
 use rustc_hash::FxHashMap;
 use timebase_wire::packet::Header;
 
 /// What is known of one sequence (rule S5).
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Sequence {
     pub machine_id: u32,
     pub id: u32,
@@ -13,16 +15,34 @@ pub(crate) struct Sequence {
     pub pid: Option<i32>,
     pub packets: u64,
     pub losses: u64,
-    /// The smallest and the greatest `ts` of its packets.
-    pub times: Option<(i64, i64)>,
+    /// The smallest and the greatest `ts` of its packets; the other way round
+    /// while there is none.
+    times: (i64, i64),
     valid: bool,
     default_clock: u32,
-    /// The last readings of its incremental clocks, in their own units. Nearly
-    /// always there is one at most.
-    accumulated: Vec<(u32, u64)>,
+    /// The last reading of an incremental clock, in its own unit.
+    accumulated: Option<(NonZeroU32, u64)>,
+    /// Those of further ones, which hardly any sequence has.
+    others: Option<Box<FxHashMap<u32, u64>>>,
 }
 
 impl Sequence {
+    fn new(machine_id: u32, id: u32) -> Self {
+        Sequence {
+            machine_id,
+            id,
+            uid: None,
+            pid: None,
+            packets: 0,
+            losses: 0,
+            times: (i64::MAX, i64::MIN),
+            valid: false,
+            default_clock: 0,
+            accumulated: None,
+            others: None,
+        }
+    }
+
     /// Applies what a packet says of its sequence. `default_clock` is that of
     /// its `trace_packet_defaults`, 0 if they name none.
     fn update(&mut self, header: &Header<'_>, default_clock: Option<u32>) {
@@ -62,26 +82,38 @@ impl Sequence {
     /// does not fit 64 bits is the greatest that does, which nothing on trace time
     /// can be made of either.
     pub fn accumulated(&self, clock: u32) -> Option<u64> {
-        let found = self.accumulated.iter().find(|(id, _)| *id == clock);
-        found.map(|(_, reading)| *reading)
+        match self.accumulated {
+            Some((first, reading)) if first.get() == clock => Some(reading),
+            _ => self.others.as_ref()?.get(&clock).copied(),
+        }
     }
 
     /// Sets the last reading of an incremental clock.
     pub fn set_accumulated(&mut self, clock: u32, reading: u64) {
-        match self.accumulated.iter_mut().find(|(id, _)| *id == clock) {
-            Some((_, last)) => *last = reading,
-            None => {
-                // There may be many sequences, and they have one such clock.
-                self.accumulated.reserve_exact(1);
-                self.accumulated.push((clock, reading));
+        // 0 is no clock (rule N2).
+        let Some(clock) = NonZeroU32::new(clock) else {
+            return;
+        };
+        match &mut self.accumulated {
+            Some((first, last)) if *first == clock => *last = reading,
+            Some(_) => {
+                let others = self.others.get_or_insert_default();
+                others.insert(clock.get(), reading);
             }
+            none => *none = Some((clock, reading)),
         }
     }
 
     /// A packet of the sequence was placed in time.
     pub fn saw(&mut self, ts: i64) {
-        let (first, last) = self.times.unwrap_or((ts, ts));
-        self.times = Some((first.min(ts), last.max(ts)));
+        let (first, last) = self.times;
+        self.times = (first.min(ts), last.max(ts));
+    }
+
+    /// The smallest and the greatest `ts` of its packets.
+    pub fn times(&self) -> Option<(i64, i64)> {
+        let (first, last) = self.times;
+        (first <= last).then_some(self.times)
     }
 }
 
@@ -115,11 +147,7 @@ impl Sequences {
             return SequenceIx(index);
         }
         let index = *self.index.entry(key).or_insert_with(|| {
-            self.all.push(Sequence {
-                machine_id,
-                id,
-                ..Sequence::default()
-            });
+            self.all.push(Sequence::new(machine_id, id));
             // Not more than there are ids of machines and sequences: 2³² would not
             // fit any memory.
             (self.all.len() - 1) as u32

@@ -1,7 +1,7 @@
 //! Rows go into the database, page by page.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 use timebase_btree::{Database, KeyedTableBuilder, Value};
@@ -111,7 +111,7 @@ fn prepare(conn: &Connection) -> rusqlite::Result<()> {
         "PRAGMA locking_mode = EXCLUSIVE;
          PRAGMA journal_mode = OFF;
          PRAGMA synchronous = OFF;
-         PRAGMA cache_size = -4000;",
+         PRAGMA cache_size = -2000;",
     )
 }
 
@@ -123,15 +123,36 @@ pub(crate) struct Writer {
     log: BulkTable,
     /// Those of importers.
     tables: Vec<(&'static Table, BulkTable)>,
-    steps: KeyedTableBuilder<7>,
     steps_root: u32,
+    directory: PathBuf,
     next_packet: i64,
     next_reading: i64,
     next_log: i64,
 }
 
+/// Writes the steps of the clocks' mappings, when all other rows are written and
+/// what they needed is free.
+pub(crate) struct StepWriter {
+    database: Database,
+    root: u32,
+    rows: KeyedTableBuilder<7>,
+}
+
 /// A row of `clock_step`.
 pub(crate) type StepRow = [Option<i64>; 7];
+
+impl StepWriter {
+    /// Adds a row.
+    pub fn push(&mut self, row: StepRow) -> Result<(), WriteError> {
+        Ok(self.rows.push(row)?)
+    }
+
+    /// Ends the work: SQLite can open the database again.
+    pub fn finish(mut self) -> Result<(), WriteError> {
+        self.database.keyed_table(self.root, self.rows)?;
+        Ok(self.database.finish()?)
+    }
+}
 
 impl Writer {
     /// A writer of the database at `path`. What has to be sorted is kept in
@@ -146,8 +167,8 @@ impl Writer {
             tables: payload::tables()
                 .map(|table| Ok((table, begin(table)?)))
                 .collect::<Result<_, WriteError>>()?,
-            steps: KeyedTableBuilder::new(directory),
             steps_root: roots.of("clock_step"),
+            directory: directory.to_owned(),
             database,
             next_packet: 0,
             next_reading: 0,
@@ -171,14 +192,9 @@ impl Writer {
         Ok(())
     }
 
-    /// Adds a step of a clock's mapping.
-    pub fn clock_step(&mut self, row: StepRow) -> Result<(), WriteError> {
-        Ok(self.steps.push(row)?)
-    }
-
     /// Writes what is left, and tells which indexes SQLite has to make, when
     /// what waits has been tried once more.
-    pub fn finish(mut self) -> Result<Vec<&'static str>, WriteError> {
+    pub fn finish(mut self) -> Result<(StepWriter, Vec<&'static str>), WriteError> {
         let mut postponed = Vec::new();
         let importers = self.tables.into_iter().map(|(_, table)| table);
         for table in [self.packets, self.readings, self.log]
@@ -187,9 +203,12 @@ impl Writer {
         {
             postponed.extend(table.finish(&mut self.database)?);
         }
-        self.database.keyed_table(self.steps_root, self.steps)?;
-        self.database.finish()?;
-        Ok(postponed)
+        let steps = StepWriter {
+            database: self.database,
+            root: self.steps_root,
+            rows: KeyedTableBuilder::new(&self.directory),
+        };
+        Ok((steps, postponed))
     }
 
     /// Writes rows of an importer's table.
