@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-use crate::index::{IndexBuilder, KeyedTableBuilder};
+use crate::index::IndexBuilder;
 use crate::page::{Kind, PageSize};
 
 /// Why a table or an index cannot be built.
@@ -31,6 +31,9 @@ pub enum Error {
         /// The one that is out of order.
         rowid: i64,
     },
+    /// Rows must come in the order of their keys.
+    #[error("a row does not come after the one before it")]
+    KeyOrder,
     /// A row has at most about 100 columns, and less than 2 GiB.
     #[error("row {rowid} is too wide")]
     TooWide {
@@ -121,22 +124,7 @@ impl Database {
         root: u32,
         index: IndexBuilder<K>,
     ) -> Result<(), Error> {
-        self.take(root, Kind::IndexLeaf)?;
         index.write(self, root)
-    }
-
-    /// Fills an empty table `WITHOUT ROWID`, whose root is the page `root`.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NotEmpty`] if that page is something else.
-    pub fn keyed_table<const K: usize>(
-        &mut self,
-        root: u32,
-        table: KeyedTableBuilder<K>,
-    ) -> Result<(), Error> {
-        self.take(root, Kind::IndexLeaf)?;
-        table.write(self, root)
     }
 
     /// Ends the work: until then the file is as SQLite left it, but longer.

@@ -1,5 +1,5 @@
-//! Indexes, and tables without rowids: their entries are sorted, and written as
-//! leaves.
+//! Indexes, whose entries are sorted first, and tables without rowids, whose
+//! rows come in order.
 
 use std::io;
 use std::path::Path;
@@ -38,56 +38,65 @@ impl<const K: usize> IndexBuilder<K> {
     }
 
     pub(crate) fn write(self, database: &mut Database, root: u32) -> Result<(), Error> {
-        write(self.0, database, root, true)
+        let mut leaves = IndexLeaves::new(database, root, true)?;
+        self.0.finish(|entry| leaves.push(database, entry))?;
+        leaves.finish(database)
     }
 }
 
-/// Writes the pages of an index.
-fn write<const K: usize>(
-    entries: Sorter<K>,
-    database: &mut Database,
-    root: u32,
-    with_rowid: bool,
-) -> Result<(), Error> {
-    let mut leaves = IndexLeaves::new(database, root, with_rowid);
-    entries.finish(|entry| leaves.push(entry))?;
-    leaves.finish()
+/// A table `WITHOUT ROWID` that is being filled in the order of its key: of `K`
+/// columns of integers and NULLs, at most 8, the first of which are the key, in
+/// the order of their declaration.
+#[derive(Debug)]
+pub struct KeyedTableBuilder<const K: usize> {
+    leaves: IndexLeaves,
+    last: Option<Entry<K>>,
 }
 
-/// The rows of a table `WITHOUT ROWID`, of `K` columns of integers and NULLs, at
-/// most 8, of which the first are the key, in the order of their declaration.
-///
-/// They may come in any order, but no key twice.
-#[derive(Debug)]
-pub struct KeyedTableBuilder<const K: usize>(Sorter<K>);
-
 impl<const K: usize> KeyedTableBuilder<K> {
-    /// Begins a table whose rows are kept in `directory` until they are part of
-    /// the database.
-    pub fn new(directory: &Path) -> Self {
+    /// Begins to fill an empty table, whose root is the page `root`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotEmpty`] if that page is something else.
+    pub fn new(database: &mut Database, root: u32) -> Result<Self, Error> {
         const { assert!(K >= 1 && K <= 8) };
-        KeyedTableBuilder(Sorter::new(directory))
+        Ok(KeyedTableBuilder {
+            leaves: IndexLeaves::new(database, root, false)?,
+            last: None,
+        })
     }
 
     /// Adds a row.
     ///
     /// # Errors
     ///
-    /// If the temporary file cannot be written, which the first rows do not need.
+    /// [`Error::KeyOrder`] if it does not come after the one before, or that the
+    /// database cannot be written.
     #[inline]
-    pub fn push(&mut self, row: [Option<i64>; K]) -> io::Result<()> {
-        self.0.push(Entry::new(row, 0))
+    pub fn push(&mut self, database: &mut Database, row: [Option<i64>; K]) -> Result<(), Error> {
+        let entry = Entry::new(row, 0);
+        if self.last.is_some_and(|last| last >= entry) {
+            return Err(Error::KeyOrder);
+        }
+        self.last = Some(entry);
+        self.leaves.push(database, &entry)
     }
 
-    pub(crate) fn write(self, database: &mut Database, root: u32) -> Result<(), Error> {
-        write(self.0, database, root, false)
+    /// Writes what is left.
+    ///
+    /// # Errors
+    ///
+    /// If the database cannot be written.
+    pub fn finish(self, database: &mut Database) -> Result<(), Error> {
+        self.leaves.finish(database)
     }
 }
 
 /// The leaves of an index, written as they fill. Between two leaves stands an
 /// entry that only their parent has.
-struct IndexLeaves<'d> {
-    database: &'d mut Database,
+#[derive(Debug)]
+struct IndexLeaves {
     root: u32,
     tree: Tree,
     leaf: Page,
@@ -97,25 +106,29 @@ struct IndexLeaves<'d> {
     cell: Cell,
 }
 
-impl<'d> IndexLeaves<'d> {
-    fn new(database: &'d mut Database, root: u32, with_rowid: bool) -> Self {
+impl IndexLeaves {
+    fn new(database: &mut Database, root: u32, with_rowid: bool) -> Result<Self, Error> {
+        database.take(root, Kind::IndexLeaf)?;
         let page_size = database.page_size();
-        IndexLeaves {
-            database,
+        Ok(IndexLeaves {
             root,
             tree: Tree::new(Kind::IndexInterior, page_size),
             leaf: Page::new(Kind::IndexLeaf, page_size),
             with_rowid,
             separator: None,
             cell: Cell::new(),
-        }
+        })
     }
 
     #[inline]
-    fn push<const K: usize>(&mut self, entry: &Entry<K>) -> Result<(), Error> {
+    fn push<const K: usize>(
+        &mut self,
+        database: &mut Database,
+        entry: &Entry<K>,
+    ) -> Result<(), Error> {
         entry.make(&mut self.cell, self.with_rowid);
         if self.separator.is_some() {
-            self.end_leaf()?;
+            self.end_leaf(database)?;
         }
         if !self.leaf.push(self.cell.bytes()) {
             self.separator = Some(self.cell.bytes().to_vec());
@@ -123,27 +136,27 @@ impl<'d> IndexLeaves<'d> {
         Ok(())
     }
 
-    fn end_leaf(&mut self) -> Result<(), Error> {
-        let page = self.database.append(self.leaf.finished(None))?;
+    fn end_leaf(&mut self, database: &mut Database) -> Result<(), Error> {
+        let page = database.append(self.leaf.finished(None))?;
         let separator = self.separator.take().unwrap_or_default();
-        self.tree.add(self.database, page, &separator)?;
+        self.tree.add(database, page, &separator)?;
         self.leaf.clear();
         Ok(())
     }
 
-    fn finish(mut self) -> Result<(), Error> {
+    fn finish(mut self, database: &mut Database) -> Result<(), Error> {
         if let Some(last) = self.separator.take() {
             // Nothing follows it: it becomes a leaf of its own, and the entry
             // before it stands between.
             self.separator = self.leaf.pop();
-            self.end_leaf()?;
+            self.end_leaf(database)?;
             self.leaf.push(&last);
         }
         if self.tree.is_empty() {
-            self.database.set_root(self.root, self.leaf.finished(None));
+            database.set_root(self.root, self.leaf.finished(None));
             return Ok(());
         }
-        self.end_leaf()?;
-        self.tree.finish(self.database, self.root)
+        self.end_leaf(database)?;
+        self.tree.finish(database, self.root)
     }
 }

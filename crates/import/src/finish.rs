@@ -14,7 +14,7 @@ const FINISH: &str = include_str!("../../../schema/finish.sql");
 const INSERT_STEP: &str = "INSERT INTO clock_step (machine_id, clock_id, seq_id, \
      to_clock_id, start_value, end_value, offset) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
 
-/// All clocks, in the order of rule V3: those of snapshots and those that only
+/// All clocks, in the order of the tables: those of snapshots and those that only
 /// packets name.
 fn all_clocks(clocks: &mut Clocks) -> Vec<Clock> {
     clocks.settle_uses();
@@ -22,8 +22,13 @@ fn all_clocks(clocks: &mut Clocks) -> Vec<Clock> {
     let mut all: Vec<Clock> = graph.domains().iter().map(|domain| domain.clock).collect();
     let used = clocks.uses().keys().copied();
     all.extend(used.filter(|&clock| graph.domain(clock).is_none()));
-    all.sort_unstable();
+    all.sort_unstable_by_key(key);
     all
+}
+
+/// What the tables are sorted by.
+fn key(clock: &Clock) -> (MachineId, ClockId, SeqId) {
+    (clock.machine, clock.id, clock.seq)
 }
 
 /// Fills the table `clock`; tells how many there are.
@@ -82,34 +87,44 @@ pub(crate) fn mappings(
     steps: &mut StepWriter,
     clocks: &mut Clocks,
 ) -> Result<Vec<FarClocks>, WriteError> {
-    let mut targets = vec![Clock::BOOTTIME];
-    if clocks.trace_time() != Clock::BOOTTIME {
-        targets.push(clocks.trace_time());
-    }
-    let mut left = Vec::new();
-    for to in targets {
-        let mut far = Vec::new();
-        for from in all_clocks(clocks) {
-            match clocks.graph.path(from, to) {
-                Ok(path) if path.len() <= 2 => whole_mapping(steps, clocks, from, to)?,
-                Ok(_) => far.push(from),
-                Err(_) => {} // `clock.path` and `packet.unresolved` say it
+    let mut targets = vec![Clock::BOOTTIME, clocks.trace_time()];
+    targets.sort_unstable();
+    targets.dedup();
+    let all = all_clocks(clocks);
+    let whole: Vec<bool> = targets.iter().map(|&to| fit(clocks, &all, to)).collect();
+    let mut far: Vec<FarClocks> = targets
+        .iter()
+        .map(|&to| FarClocks {
+            from: Vec::new(),
+            to,
+        })
+        .collect();
+    for &from in &all {
+        for (far, &whole) in far.iter_mut().zip(&whole) {
+            if whole || !is_far(clocks, from, far.to) {
+                whole_mapping(steps, clocks, from, far.to)?;
+            } else {
+                far.from.push(from);
             }
         }
-        if fit(clocks, &far, to) {
-            for from in far {
-                whole_mapping(steps, clocks, from, to)?;
-            }
-        } else {
-            left.push(FarClocks { from: far, to });
-        }
     }
-    Ok(left)
+    far.retain(|far| !far.from.is_empty());
+    Ok(far)
 }
 
-fn fit(clocks: &mut Clocks, far: &[Clock], to: Clock) -> bool {
+/// Whether it is several hops from one clock to another.
+fn is_far(clocks: &mut Clocks, from: Clock, to: Clock) -> bool {
+    let path = clocks.graph.path(from, to);
+    path.is_ok_and(|path| path.len() > 2)
+}
+
+/// Whether the mappings of the clocks of several hops are few enough rows.
+fn fit(clocks: &mut Clocks, all: &[Clock], to: Clock) -> bool {
     let mut room = WHOLE_ROWS;
-    far.iter().all(|&from| {
+    all.iter().all(|&from| {
+        if !is_far(clocks, from, to) {
+            return true;
+        }
         let steps = clocks.graph.mapping(from, to).map_or(0, |mapping| {
             mapping.steps().take(room.saturating_add(1)).count()
         });
@@ -174,7 +189,7 @@ pub(crate) fn used_steps(
         };
         let inside = last
             .is_some_and(|(other, step)| other == clock && step.end.is_none_or(|end| value < end));
-        if inside || from.binary_search(&clock).is_err() {
+        if inside || from.binary_search_by_key(&key(&clock), key).is_err() {
             continue;
         }
         if let Ok(mapping) = clocks.graph.mapping(clock, *to) {

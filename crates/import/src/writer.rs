@@ -1,7 +1,7 @@
 //! Rows go into the database, page by page.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rusqlite::Connection;
 use timebase_btree::{Database, KeyedTableBuilder, Value};
@@ -124,7 +124,6 @@ pub(crate) struct Writer {
     /// Those of importers.
     tables: Vec<(&'static Table, BulkTable)>,
     steps_root: u32,
-    directory: PathBuf,
     next_packet: i64,
     next_reading: i64,
     next_log: i64,
@@ -134,7 +133,6 @@ pub(crate) struct Writer {
 /// what they needed is free.
 pub(crate) struct StepWriter {
     database: Database,
-    root: u32,
     rows: KeyedTableBuilder<7>,
 }
 
@@ -142,14 +140,14 @@ pub(crate) struct StepWriter {
 pub(crate) type StepRow = [Option<i64>; 7];
 
 impl StepWriter {
-    /// Adds a row.
+    /// Adds a row. They come in the order of the table's key.
     pub fn push(&mut self, row: StepRow) -> Result<(), WriteError> {
-        Ok(self.rows.push(row)?)
+        Ok(self.rows.push(&mut self.database, row)?)
     }
 
     /// Ends the work: SQLite can open the database again.
     pub fn finish(mut self) -> Result<(), WriteError> {
-        self.database.keyed_table(self.root, self.rows)?;
+        self.rows.finish(&mut self.database)?;
         Ok(self.database.finish()?)
     }
 }
@@ -168,7 +166,6 @@ impl Writer {
                 .map(|table| Ok((table, begin(table)?)))
                 .collect::<Result<_, WriteError>>()?,
             steps_root: roots.of("clock_step"),
-            directory: directory.to_owned(),
             database,
             next_packet: 0,
             next_reading: 0,
@@ -203,10 +200,10 @@ impl Writer {
         {
             postponed.extend(table.finish(&mut self.database)?);
         }
+        let rows = KeyedTableBuilder::new(&mut self.database, self.steps_root)?;
         let steps = StepWriter {
             database: self.database,
-            root: self.steps_root,
-            rows: KeyedTableBuilder::new(&self.directory),
+            rows,
         };
         Ok((steps, postponed))
     }
