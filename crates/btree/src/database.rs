@@ -42,7 +42,7 @@ pub enum Error {
     },
 }
 
-const BUFFER: usize = 1 << 20;
+const BUFFER: usize = 256 << 10;
 
 /// Which byte of a file SQLite locks; the page that holds it is never used.
 const LOCK_BYTE: u64 = 1 << 30;

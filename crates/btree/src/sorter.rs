@@ -181,7 +181,7 @@ impl Stretches {
         stretches: Receiver<Vec<Entry<K>>>,
         emptied: Sender<Vec<Entry<K>>>,
     ) -> io::Result<Stretches> {
-        let mut file = BufWriter::with_capacity(1 << 20, file);
+        let mut file = BufWriter::with_capacity(256 << 10, file);
         let mut places = Vec::new();
         let mut written = 0;
         let mut bytes = [0; LONGEST];
@@ -283,7 +283,7 @@ fn merge<const K: usize>(
     mut each: impl FnMut(Entry<K>) -> bool,
 ) -> io::Result<()> {
     let Stretches { mut file, places } = stretches;
-    let piece = (MERGED / places.len().max(1)).clamp(1 << 10, 1 << 20);
+    let piece = (MERGED / places.len().max(1)).clamp(1 << 10, 256 << 10);
     let mut sources: Vec<Stretch<K>> = places
         .iter()
         .map(|&(start, end)| Stretch::new(start, end))

@@ -78,7 +78,7 @@ pub use source::{FileKind, Source, file_kind};
 pub use timebase_resolver::sql::{APPLICATION_ID, SCHEMA_VERSION};
 
 /// How many batches may wait between the threads.
-const BATCHES: usize = 4;
+const BATCHES: usize = 2;
 
 /// How to import.
 #[derive(Debug, Clone, PartialEq, Eq)]
