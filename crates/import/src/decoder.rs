@@ -2,7 +2,7 @@
 //! writes the rows.
 
 use std::collections::BTreeMap;
-use std::io::Read;
+use std::io::{self, Read};
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, SyncSender};
 
@@ -57,6 +57,14 @@ pub(crate) struct Outlet<'a> {
     pub full: SyncSender<Batch>,
     pub emptied: Receiver<Batch>,
     pub monitor: &'a Monitor,
+}
+
+/// The packets inside of a compressed packet, of either kind (rule F3).
+pub(crate) fn inflate(kind: PacketType, bytes: &[u8]) -> io::Result<Box<dyn Read + '_>> {
+    Ok(match kind {
+        PacketType::COMPRESSED_PACKETS => Box::new(ZlibDecoder::new(bytes)),
+        _ => Box::new(zstd::stream::read::Decoder::with_buffer(bytes)?),
+    })
 }
 
 /// The state of a trace while it is read.
@@ -182,14 +190,9 @@ impl Decoder {
         outlet: &Outlet<'_>,
     ) -> Result<(), Stop> {
         self.counters.compressed_packets += 1;
-        let damage = match kind {
-            PacketType::COMPRESSED_PACKETS => {
-                self.inflated(ZlibDecoder::new(bytes), carrier.offset, outlet)?
-            }
-            _ => match zstd::stream::read::Decoder::with_buffer(bytes) {
-                Ok(inflated) => self.inflated(inflated, carrier.offset, outlet)?,
-                Err(error) => Some(error.to_string()),
-            },
+        let damage = match inflate(kind, bytes) {
+            Ok(inflated) => self.inflated(inflated, carrier.offset, outlet)?,
+            Err(error) => Some(error.to_string()),
         };
         if let Some(damage) = damage {
             self.counters.compressed_packets_damaged += 1;

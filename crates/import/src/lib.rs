@@ -49,6 +49,7 @@ mod retry;
 mod rows;
 mod sequence;
 mod source;
+mod stages;
 mod stream;
 mod writer;
 
@@ -57,6 +58,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{channel, sync_channel};
 use std::thread;
+use std::time::Instant;
 
 use rusqlite::Connection;
 use timebase_descriptor::Pool;
@@ -67,14 +69,16 @@ use crate::decoder::{Decoder, End, Outlet};
 use crate::destination::Destination;
 use crate::error::WriteError;
 use crate::finish::FarClocks;
-use crate::rows::{LogRow, Severity};
+use crate::rows::{Batch, LogRow, Severity};
 use crate::source::Input;
+use crate::stages::Stopwatch;
 use crate::stream::StreamError;
 use crate::writer::{Roots, Writer};
 
 pub use error::Error;
 pub use payload::Events;
 pub use source::{FileKind, Source, file_kind};
+pub use stages::{Stages, stages};
 pub use timebase_resolver::sql::{APPLICATION_ID, SCHEMA_VERSION};
 
 /// How many batches may wait between the threads.
@@ -169,28 +173,42 @@ pub fn import(
     options: &Options,
     monitor: &Monitor,
 ) -> Result<Summary, Error> {
+    timed_import(
+        source,
+        destination,
+        options,
+        monitor,
+        &mut Stopwatch::default(),
+    )
+}
+
+fn timed_import(
+    source: &Source,
+    destination: &Path,
+    options: &Options,
+    monitor: &Monitor,
+    stopwatch: &mut Stopwatch,
+) -> Result<Summary, Error> {
     let mut input = Input::open(source, monitor).map_err(|error| {
         let cancelled = monitor.cancel.load(Ordering::Relaxed);
         if cancelled { Error::Cancelled } else { error }
     })?;
-    let mut pool = None;
-    let mut descriptors = Vec::new();
-    for path in &options.descriptors {
-        let pool = pool.get_or_insert_with(Pool::perfetto);
-        descriptors.push((path, descriptor::read(path, pool)?));
-    }
+    let decoder = decoder(options)?;
     let destination = Destination::create(destination, options.overwrite)?;
     let conn = destination.open()?;
     let failed = |error: rusqlite::Error| destination.write_error(error);
     let roots = writer::create(&conn).map_err(failed)?;
     conn.close().map_err(|(_, error)| failed(error))?;
 
-    let mut decoder = Decoder::new(options.keep_data, options.keep_events, pool);
-    for (path, set) in &descriptors {
-        decoder.descriptor(&path.to_string_lossy(), None, set);
-    }
-    let transferred = transfer(&mut input, &roots, &destination, decoder, monitor);
-    let (mut decoder, end, writer) = transferred.map_err(|error| match error {
+    let written = write(
+        &mut input,
+        &roots,
+        &destination,
+        decoder,
+        monitor,
+        stopwatch,
+    );
+    let (mut decoder, end, writer) = written.map_err(|error| match error {
         Some(error) => destination.write_error(error),
         None => Error::Stopped,
     })?;
@@ -242,15 +260,49 @@ pub fn import(
     Ok(summary)
 }
 
-/// Decodes on a thread of its own while this one writes. An error of `None` is
-/// a decoder that ended without a word.
-fn transfer(
+/// A decoder that knows the schema that the user names.
+fn decoder(options: &Options) -> Result<Decoder, Error> {
+    let mut pool = None;
+    let mut descriptors = Vec::new();
+    for path in &options.descriptors {
+        let pool = pool.get_or_insert_with(Pool::perfetto);
+        descriptors.push((path, descriptor::read(path, pool)?));
+    }
+    let mut decoder = Decoder::new(options.keep_data, options.keep_events, pool);
+    for (path, set) in &descriptors {
+        decoder.descriptor(&path.to_string_lossy(), None, set);
+    }
+    Ok(decoder)
+}
+
+/// Writes what the decoder makes of the input.
+fn write(
     input: &mut Input<'_>,
     roots: &Roots,
     destination: &Destination,
+    decoder: Decoder,
+    monitor: &Monitor,
+    stopwatch: &mut Stopwatch,
+) -> Result<(Decoder, End, Writer), Option<WriteError>> {
+    let mut writer = Writer::new(destination.file(), roots, destination.directory())?;
+    let (decoder, end) = transfer(input, decoder, monitor, |batch| {
+        let begun = Instant::now();
+        writer.write(batch)?;
+        stopwatch.writing += begun.elapsed();
+        Ok(())
+    })?;
+    stopwatch.last_batch = Some(Instant::now());
+    Ok((decoder, end, writer))
+}
+
+/// Decodes on a thread of its own while this one takes the batches. An error of
+/// `None` is a decoder that ended without a word.
+fn transfer(
+    input: &mut Input<'_>,
     mut decoder: Decoder,
     monitor: &Monitor,
-) -> Result<(Decoder, End, Writer), Option<WriteError>> {
+    mut take: impl FnMut(&Batch) -> Result<(), WriteError>,
+) -> Result<(Decoder, End), Option<WriteError>> {
     let (full_sender, full) = sync_channel(BATCHES);
     let (empty_sender, emptied) = channel();
     let reader = &mut input.reader;
@@ -264,15 +316,13 @@ fn transfer(
             let end = decoder.run(reader, &outlet);
             (decoder, end)
         });
-        let mut writer = Writer::new(destination.file(), roots, destination.directory())?;
         for mut batch in full {
-            writer.write(&batch)?;
+            take(&batch)?;
             batch.clear();
             // A decoder that has ended takes no more batches.
             let _ = empty_sender.send(batch);
         }
-        let (decoder, end) = decoding.join().map_err(|_| None)?;
-        Ok((decoder, end, writer))
+        decoding.join().map_err(|_| None)
     })
 }
 

@@ -6,8 +6,9 @@
 //! rusqlite's `create_scalar_function` was there before. Its `Context` hands out
 //! what a statement keeps as an `Arc` that is cloned, cast and dropped in every
 //! call, and results and errors are large values on their way to SQLite. The
-//! benchmark `sql` compares `to_boottime` with a function that does nothing: with
-//! rusqlite's, and all else as it is now, the ratio was 1.43; with this it is 1.18.
+//! benchmark's section `sql` compares `to_boottime` with a function that does
+//! nothing: with rusqlite's, and all else as it is now, the ratio was 1.43; with
+//! this it is 1.18.
 //!
 //! Asking for integers before all other types, so that there is no jump by table,
 //! was within the spread of the measurement.

@@ -11,7 +11,7 @@
 //! that no statement has the mark of, and that is not of now, goes with the next
 //! load.
 //!
-//! What was tried, with the benchmark `sql`:
+//! What was tried, with the section `sql` of the benchmark:
 //!
 //! * Instead of the [`Mutex`] a lock without poison, or nothing but a note that a
 //!   call is under way: no difference beyond the spread of the measurement.

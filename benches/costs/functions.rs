@@ -1,20 +1,12 @@
-//! What a conversion in SQL costs, against what calling any function costs.
-//!
-//! `cargo bench -p timebase-resolver --bench sql` prints ratios of the time of a
-//! statement over 2,000,000 packets, `SELECT sum(f(…)) FROM packet`, to that of
-//! the same statement with a function that does nothing:
+//! Databases for functions to be called on, and functions that do nothing:
 //!
 //! * `noop_closure`, registered with rusqlite's `create_scalar_function`, reads
 //!   its three arguments as `i64` and returns the third;
 //! * `noop_raw` does the same by SQLite's C interface alone.
 //!
 //! The packets have no `data`, which makes the rows short and the ratios the
-//! highest that they can be. Each statement is run by turns with its yardstick.
-//! The sums of the conversions are checked against what the packets were made of.
+//! highest that they can be.
 
-#![allow(missing_docs)]
-
-use std::error::Error;
 use std::ffi::c_int;
 use std::ops::Range;
 use std::path::Path;
@@ -23,9 +15,10 @@ use std::time::{Duration, Instant};
 use rusqlite::functions::FunctionFlags;
 use rusqlite::{Connection, ffi, params};
 
-pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
+use crate::Result;
 
 pub const PACKETS: i64 = 2_000_000;
+pub const SNAPSHOTS: i64 = 100_000;
 const SEQUENCES: Range<i64> = 2..10; // 1 is the service's
 /// Packets come in chunks of one sequence, as from shared memory.
 const CHUNK: i64 = 50;
@@ -35,85 +28,21 @@ const NANOSECONDS_A_PACKET: i64 = 100_000;
 const START: i64 = 100_000_000_000;
 /// How far MONOTONIC is behind BOOTTIME.
 const SUSPENDED: i64 = 40_000_000_000;
-const RUNS: usize = 15;
 
 const FLAGS: FunctionFlags = FunctionFlags::SQLITE_UTF8
     .union(FunctionFlags::SQLITE_DETERMINISTIC)
     .union(FunctionFlags::SQLITE_INNOCUOUS);
 
-/// What a statement has to be compared with.
-const COMPARED: [(&str, &str); 7] = [
-    (
-        "to_boottime(clock_id, seq_id, clock_ts)",
-        "noop_closure(clock_id, seq_id, clock_ts)",
-    ),
-    (
-        "to_boottime(clock_id, seq_id, clock_ts)",
-        "noop_raw(clock_id, seq_id, clock_ts)",
-    ),
-    (
-        "convert_clock(clock_id, seq_id, clock_ts, 3, 0)",
-        "noop_closure(clock_id, seq_id, clock_ts)",
-    ),
-    (
-        "why_unresolved(clock_id, seq_id, clock_ts) IS NULL",
-        "noop_closure(clock_id, seq_id, clock_ts) IS NULL",
-    ),
-    ("to_boottime(3, 0, ts)", "noop_closure(3, 0, ts)"),
-    ("to_boottime('MONOTONIC', 0, ts)", "noop_closure(3, 0, ts)"),
-    ("to_realtime(ts) IS NULL", "noop_closure(3, 0, ts) IS NULL"),
-];
-
-fn main() -> Result<()> {
-    let dir = std::env::temp_dir().join(format!("timebase-bench-sql-{}", std::process::id()));
-    std::fs::create_dir_all(&dir)?;
-    let result = report(&dir);
-    std::fs::remove_dir_all(&dir)?;
-    result
-}
-
-fn report(dir: &Path) -> Result<()> {
-    let path = dir.join("packets.db");
-    let expected = write_packets(&path, PACKETS)?;
-    let conn = connect(&path)?;
-    check(&conn, expected)?;
-    println!(
-        "{:<52} {:<50} {:>7} {:>15} {:>8} {:>8}",
-        "a sum over 2,000,000 packets of", "÷ that of", "median", "quartiles", "ns/row", "÷ ns/row"
-    );
-    for (subject, yardstick) in COMPARED {
-        let compared = compare(&conn, subject, yardstick, RUNS)?;
-        let [low, median, high] = compared.ratios;
-        let [subject_ns, yardstick_ns] = compared
-            .best
-            .map(|best| best.as_nanos() as f64 / PACKETS as f64);
-        println!(
-            "{subject:<52} {yardstick:<50} {median:>7.3} {:>15} {subject_ns:>8.1} {yardstick_ns:>8.1}",
-            format!("{low:.3} to {high:.3}"),
-        );
-    }
-    let path = dir.join("snapshots.db");
-    write_snapshots(&path, 100_000)?;
-    let (first, rows) = first_call(&path, RUNS)?;
-    println!(
-        "the first call with 100,000 snapshots in clock_snapshot: {:.1} ms; \
-         reading their rows alone: {:.1} ms",
-        first.as_secs_f64() * 1e3,
-        rows.as_secs_f64() * 1e3
-    );
-    Ok(())
-}
-
 /// A new database with timebase's tables.
 fn create(path: &Path) -> Result<Connection> {
     let conn = Connection::open(path)?;
     conn.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")?;
-    conn.execute_batch(include_str!("../../../schema/tables.sql"))?;
+    conn.execute_batch(include_str!("../../schema/tables.sql"))?;
     Ok(conn)
 }
 
 fn finish(conn: &Connection) -> Result<()> {
-    conn.execute_batch(include_str!("../../../schema/finish.sql"))?;
+    conn.execute_batch(include_str!("../../schema/finish.sql"))?;
     Ok(())
 }
 
@@ -301,59 +230,37 @@ fn sum_of(expression: &str) -> String {
     format!("SELECT sum({expression}) FROM packet")
 }
 
-/// Two statements, run by turns.
-pub struct Compared {
-    /// The ratios of their times, turn by turn: quartile, median, quartile.
-    pub ratios: [f64; 3],
-    /// The shortest time of each.
-    pub best: [Duration; 2],
+/// How long a sum of an expression over all packets takes.
+pub fn time_sum(conn: &Connection, expression: &str) -> Result<Duration> {
+    let start = Instant::now();
+    let mut statement = conn.prepare(&sum_of(expression))?;
+    statement.query_row([], |row| row.get::<_, i64>(0))?;
+    Ok(start.elapsed())
 }
 
-/// Compares the sums of two expressions over all packets.
-pub fn compare(conn: &Connection, subject: &str, yardstick: &str, runs: usize) -> Result<Compared> {
-    let expressions = [subject, yardstick];
-    let mut best = [Duration::MAX; 2];
-    let mut ratios = Vec::with_capacity(runs);
-    for _ in 0..runs {
-        let mut times = [0.0; 2];
-        for ((time, best), expression) in times.iter_mut().zip(&mut best).zip(expressions) {
-            let start = Instant::now();
-            let mut statement = conn.prepare(&sum_of(expression))?;
-            statement.query_row([], |row| row.get::<_, i64>(0))?;
-            let taken = start.elapsed();
-            *time = taken.as_secs_f64();
-            *best = taken.min(*best);
-        }
-        ratios.push(times[0] / times[1]);
-    }
-    ratios.sort_by(f64::total_cmp);
-    let ratios = [1, 2, 3].map(|quarter| ratios[(runs - 1) * quarter / 4]);
-    Ok(Compared { ratios, best })
+/// How long the first call on a new connection takes.
+pub fn time_first_call(path: &Path) -> Result<Duration> {
+    let conn = connect(path)?;
+    let start = Instant::now();
+    let call = "SELECT to_boottime('MONOTONIC', 0, 100000000000)";
+    conn.query_row(call, [], |row| row.get::<_, i64>(0))?;
+    Ok(start.elapsed())
 }
 
-/// The shortest time of a new connection's first call, and of reading the rows
-/// of `clock_snapshot` that it reads.
-pub fn first_call(path: &Path, runs: usize) -> Result<(Duration, Duration)> {
-    let mut best = [Duration::MAX; 2];
-    for _ in 0..runs {
-        let conn = connect(path)?;
-        let start = Instant::now();
-        let read = "SELECT snapshot_id, machine_id, clock_id, seq_id, clock_value, \
-             unit_multiplier_ns, is_incremental, source FROM clock_snapshot";
-        let mut statement = conn.prepare(read)?;
-        let mut rows = statement.query([])?;
-        let mut sum = 0i64;
-        while let Some(row) = rows.next()? {
-            for column in 0..8 {
-                sum = sum.wrapping_add(row.get(column)?);
-            }
+/// How long it takes to read the rows that it reads.
+pub fn time_reading(path: &Path) -> Result<Duration> {
+    let conn = connect(path)?;
+    let start = Instant::now();
+    let read = "SELECT snapshot_id, machine_id, clock_id, seq_id, clock_value, \
+         unit_multiplier_ns, is_incremental, source FROM clock_snapshot";
+    let mut statement = conn.prepare(read)?;
+    let mut rows = statement.query([])?;
+    let mut sum = 0i64;
+    while let Some(row) = rows.next()? {
+        for column in 0..8 {
+            sum = sum.wrapping_add(row.get(column)?);
         }
-        std::hint::black_box(sum);
-        best[1] = best[1].min(start.elapsed());
-        let start = Instant::now();
-        let call = "SELECT to_boottime('MONOTONIC', 0, 100000000000)";
-        conn.query_row(call, [], |row| row.get::<_, i64>(0))?;
-        best[0] = best[0].min(start.elapsed());
     }
-    Ok((best[0], best[1]))
+    std::hint::black_box(sum);
+    Ok(start.elapsed())
 }

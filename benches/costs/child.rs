@@ -1,0 +1,77 @@
+//! Imports in a process of their own, whose memory is theirs alone.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use nix::sys::resource::{UsageWho, getrusage};
+use serde_json::{Value, json};
+use timebase_import::{Monitor, Options, Source};
+
+use crate::Result;
+use crate::imports::remove;
+use crate::traces::Trace;
+
+/// What an import cost.
+pub struct Cost {
+    pub time: Duration,
+    /// In bytes.
+    pub peak_memory: u64,
+}
+
+/// Imports a trace in a child.
+pub fn import_in_child(trace: &Trace, database: &Path) -> Result<Cost> {
+    remove(database)?;
+    let output = Command::new(std::env::current_exe()?)
+        .arg("--child")
+        .args([&trace.path, database])
+        .output()?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("the import of {} failed: {said}", trace.path.display()).into());
+    }
+    let told: Value = serde_json::from_slice(&output.stdout)?;
+    let number = |name: &str| {
+        let number = told.get(name).and_then(Value::as_u64);
+        number.ok_or_else(|| format!("the child says no '{name}'"))
+    };
+    if let Some(made) = &trace.made {
+        assert_eq!(number("packets")?, made.packets, "packets");
+    }
+    Ok(Cost {
+        time: Duration::from_nanos(number("ns")?),
+        peak_memory: number("peak_memory")?,
+    })
+}
+
+/// What the child does.
+pub fn import(trace: &Path, database: &Path) -> Result<()> {
+    let source = Source::File(trace.into());
+    let begun = Instant::now();
+    let summary =
+        timebase_import::import(&source, database, &Options::default(), &Monitor::default())?;
+    let cost = json!({
+        "ns": begun.elapsed().as_nanos() as u64,
+        "packets": summary.packets,
+        "peak_memory": peak_memory()?,
+    });
+    println!("{cost}");
+    Ok(())
+}
+
+/// The most memory that this process has had, in bytes.
+fn peak_memory() -> Result<u64> {
+    // Linux's `getrusage` begins with what the parent had.
+    if let Ok(status) = std::fs::read_to_string("/proc/self/status") {
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kilobytes = peak.and_then(|peak| peak.trim().strip_suffix(" kB"));
+        return Ok(kilobytes.ok_or("no VmHWM")?.parse::<u64>()? << 10);
+    }
+    let peak = u64::try_from(getrusage(UsageWho::RUSAGE_SELF)?.max_rss())?;
+    let unit = if cfg!(target_vendor = "apple") {
+        1
+    } else {
+        1 << 10
+    };
+    Ok(peak * unit)
+}

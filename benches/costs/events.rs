@@ -1,0 +1,117 @@
+//! Importing kernel events, against SQLite's inserts of their rows; and asking
+//! for them, against a table that has them as they are shown.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+use rusqlite::types::Value;
+use timebase_import::Options;
+use timebase_synth::{Preset, Settings};
+
+use crate::imports::{discard, import};
+use crate::inserts::{Rows, same_rows};
+use crate::pairs::Pairs;
+use crate::table::{Row, Table, Target, grouped};
+use crate::traces::Trace;
+use crate::{Bench, Result, progress, truth};
+
+pub fn run(bench: &Bench, table: &mut Table) -> Result<()> {
+    let (trace, truths) = match &bench.events {
+        Some(trace) => (Trace::of_file(trace), Vec::new()),
+        None => Trace::generate_with_truth(bench, "events", &settings(bench))?,
+    };
+    let ours = bench.directory().join("events.db");
+    let bare = bench.directory().join("bare.db");
+    let options = Options::default();
+    progress("importing events");
+    import(&trace, &ours, &options)?;
+    truth::check(&ours, &truths)?;
+    drop(truths);
+    let rows = Rows::read(&ours, "ftrace_record")?;
+    if rows.len() == 0 {
+        return Err(format!("{} has no kernel events", trace.path.display()).into());
+    }
+    rows.insert(&bare)?;
+    same_rows(&ours, &bare, "ftrace_record")?;
+    let pairs = Pairs::run(
+        bench.runs(),
+        || discard(&ours, import(&trace, &ours, &options)?),
+        || discard(&bare, rows.insert(&bare)?),
+    )?;
+    table.add(
+        Row::new(format!(
+            "import of {} kernel events",
+            grouped(rows.len() as u64)
+        ))
+        .pairs(&pairs, "bare inserts of the same rows")
+        .count(rows.len() as u64)
+        .target(Target::Ratio(1.25)),
+    );
+    drop(rows);
+    import(&trace, &ours, &options)?;
+    view_against_table(bench, table, &ours)
+}
+
+/// The events of the generator.
+pub fn settings(bench: &Bench) -> Settings {
+    Settings::preset(Preset::Events).records(bench.size(3_000_000, 300_000))
+}
+
+/// What a client asks, of the view and of a table of the same columns.
+fn view_against_table(bench: &Bench, table: &mut Table, database: &Path) -> Result<()> {
+    progress("asking for events");
+    let conn = Connection::open(database)?;
+    conn.execute_batch(
+        "CREATE TABLE plain AS SELECT * FROM ftrace_event;
+         CREATE INDEX plain_ts ON plain (ts);",
+    )?;
+    let window = "ts BETWEEN (SELECT min(ts) + (max(ts) - min(ts)) * 2 / 5 FROM plain) \
+                  AND (SELECT min(ts) + (max(ts) - min(ts)) / 2 FROM plain)";
+    let next_pid = "sum(json_extract(args, '$.next_pid'))";
+    for (what, select) in [
+        (
+            "events by name",
+            "SELECT name, count(*), min(ts) FROM # GROUP BY name".to_owned(),
+        ),
+        (
+            "one argument of all switches",
+            format!("SELECT {next_pid} FROM # WHERE name = 'sched_switch'"),
+        ),
+        (
+            "a tenth of the time",
+            format!("SELECT name, {next_pid} FROM # WHERE {window}"),
+        ),
+        (
+            "all columns of all events",
+            "SELECT sum(length(name) + length(args) + cpu + tid + ts % 7) FROM #".to_owned(),
+        ),
+    ] {
+        let (mut of_view, mut of_plain) = (Vec::new(), Vec::new());
+        let pairs = Pairs::run(
+            bench.runs(),
+            || ask(&conn, &select, "ftrace_event", &mut of_view),
+            || ask(&conn, &select, "plain", &mut of_plain),
+        )?;
+        assert_eq!(of_view, of_plain, "the view says what the table says");
+        table.add(Row::new(format!("query of {what}")).pairs(&pairs, "a plain table"));
+    }
+    Ok(())
+}
+
+/// Runs a query, and adds its rows to `found`.
+fn ask(
+    conn: &Connection,
+    select: &str,
+    from: &str,
+    found: &mut Vec<Vec<Value>>,
+) -> Result<Duration> {
+    let mut statement = conn.prepare(&select.replace('#', from))?;
+    let columns = statement.column_count();
+    let begun = Instant::now();
+    let rows = statement.query_map([], |row| (0..columns).map(|i| row.get(i)).collect())?;
+    let rows = rows.collect::<rusqlite::Result<Vec<_>>>()?;
+    let time = begun.elapsed();
+    found.extend(rows);
+    Ok(time)
+}

@@ -1,0 +1,190 @@
+//! What timebase costs: `cargo bench` measures all of it, and prints one table.
+//!
+//! `docs/benchmarks.md` says what its rows mean. To add a section: a module with
+//! a function that gets a [`Bench`] and adds [`Row`]s to a [`Table`], and its
+//! line in [`SECTIONS`].
+//!
+//! [`Row`]: table::Row
+
+#![allow(missing_docs)]
+
+mod child;
+mod conversions;
+mod events;
+mod functions;
+mod growth;
+mod imports;
+mod inserts;
+mod packets;
+mod pairs;
+mod resolver;
+mod snapshots;
+mod sql;
+mod stages;
+mod table;
+mod traces;
+mod truth;
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Parser;
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use tempfile::TempDir;
+
+use crate::table::Table;
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+/// Rows of the table that belong together.
+struct Section {
+    name: &'static str,
+    about: &'static str,
+    run: fn(&Bench, &mut Table) -> Result<()>,
+}
+
+const SECTIONS: &[Section] = &[
+    Section {
+        name: "packets",
+        about: "Importing packets, against SQLite's inserts of their rows",
+        run: packets::run,
+    },
+    Section {
+        name: "events",
+        about: "Importing kernel events, against SQLite's inserts; asking for them",
+        run: events::run,
+    },
+    Section {
+        name: "stages",
+        about: "Where the time of an import goes",
+        run: stages::run,
+    },
+    Section {
+        name: "sql",
+        about: "A conversion in SQL, against a function that does nothing",
+        run: sql::run,
+    },
+    Section {
+        name: "resolver",
+        about: "A conversion by the clock graph alone",
+        run: resolver::run,
+    },
+    Section {
+        name: "snapshots",
+        about: "Many snapshots among packets, against few",
+        run: snapshots::run,
+    },
+    Section {
+        name: "growth",
+        about: "Memory and time of ever larger imports; takes the longest, and the most disk",
+        run: growth::run,
+    },
+];
+
+/// Measure what timebase costs, and print a table of it
+///
+/// Most rows compare a time with a yardstick that is measured in turns with it, so that they say the
+/// same on a fast machine and on a slow one. The table is Markdown, on standard output; what is being
+/// done is told on standard error. docs/benchmarks.md says what the rows mean.
+#[derive(Debug, Parser)]
+#[command(
+    name = "cargo bench --",
+    bin_name = "cargo bench --",
+    max_term_width = 100
+)]
+struct Arguments {
+    /// Which sections to run; all if none is named
+    #[arg(value_name = "SECTION", value_parser = sections())]
+    sections: Vec<String>,
+    /// A smaller version of everything, in under two minutes
+    #[arg(long)]
+    quick: bool,
+    /// Take the kernel events of 'events' and 'stages' from this trace, not from the generator
+    #[arg(long, value_name = "TRACE")]
+    events: Option<PathBuf>,
+    /// Where traces and databases go while they are needed; by default below cargo's target directory
+    #[arg(long, value_name = "DIR", default_value = env!("CARGO_TARGET_TMPDIR"), hide_default_value = true)]
+    directory: PathBuf,
+    /// Cargo says this to every benchmark.
+    #[arg(long, hide = true)]
+    bench: bool,
+    /// What `child.rs` says to a process of this program: import this, to there.
+    #[arg(long, hide = true, num_args = 2)]
+    child: Option<Vec<PathBuf>>,
+}
+
+fn sections() -> PossibleValuesParser {
+    let sections = SECTIONS.iter();
+    PossibleValuesParser::new(
+        sections.map(|section| PossibleValue::new(section.name).help(section.about)),
+    )
+}
+
+/// What a section is given.
+struct Bench {
+    quick: bool,
+    /// The user's trace of kernel events.
+    events: Option<PathBuf>,
+    directory: TempDir,
+}
+
+impl Bench {
+    fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// The size of something, and its size with `--quick`.
+    fn size<T>(&self, size: T, quick: T) -> T {
+        if self.quick { quick } else { size }
+    }
+
+    /// How many pairs of runs a ratio is the median of.
+    fn runs(&self) -> usize {
+        self.size(9, 5)
+    }
+}
+
+fn main() -> ExitCode {
+    match run(Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: Arguments) -> Result<()> {
+    if let Some([trace, database]) = arguments.child.as_deref() {
+        return child::import(trace, database);
+    }
+    std::fs::create_dir_all(&arguments.directory)?;
+    let directory = tempfile::tempdir_in(&arguments.directory)?;
+    let interrupted = directory.path().to_owned();
+    ctrlc::set_handler(move || {
+        let _ = std::fs::remove_dir_all(&interrupted);
+        std::process::exit(130);
+    })?;
+    let bench = Bench {
+        quick: arguments.quick,
+        events: arguments.events,
+        directory,
+    };
+    let mut table = Table::default();
+    for section in SECTIONS {
+        let named = |name: &String| name == section.name;
+        if arguments.sections.is_empty() || arguments.sections.iter().any(named) {
+            eprintln!("{}", section.name);
+            table.section = section.name;
+            (section.run)(&bench, &mut table)?;
+        }
+    }
+    println!("{table}");
+    Ok(())
+}
+
+/// Tells what is being done.
+fn progress(what: impl std::fmt::Display) {
+    eprintln!("  {what}");
+}

@@ -1,0 +1,205 @@
+//! The table that is printed at the end.
+
+use std::fmt;
+use std::time::Duration;
+
+use comfy_table::presets::ASCII_MARKDOWN;
+
+use crate::pairs::{Pairs, Spread, median};
+
+#[derive(Debug, Default)]
+pub struct Table {
+    /// The section that rows are being added to.
+    pub section: &'static str,
+    rows: Vec<(&'static str, Row)>,
+}
+
+impl Table {
+    pub fn add(&mut self, row: Row) {
+        self.rows.push((self.section, row));
+    }
+}
+
+/// What was measured. A cell that it does not have stays empty.
+#[derive(Debug, Default)]
+pub struct Row {
+    what: String,
+    time: Option<Duration>,
+    /// How many things the time was for.
+    count: Option<u64>,
+    /// In bytes.
+    memory: Option<u64>,
+    yardstick: Option<(&'static str, Duration)>,
+    ratio: Option<Spread>,
+    target: Option<Target>,
+}
+
+/// What a row has to stay under.
+#[derive(Debug, Clone, Copy)]
+pub enum Target {
+    /// Its ratio.
+    Ratio(f64),
+    /// The time of each of what it counts, in nanoseconds.
+    Each(f64),
+    /// Its memory, in bytes.
+    Memory(u64),
+}
+
+impl Row {
+    pub fn new(what: impl Into<String>) -> Row {
+        Row {
+            what: what.into(),
+            ..Row::default()
+        }
+    }
+
+    /// What `pairs` compares, with what the yardstick was.
+    pub fn pairs(self, pairs: &Pairs, yardstick: &'static str) -> Row {
+        Row {
+            time: Some(median(&pairs.ours)),
+            yardstick: Some((yardstick, median(&pairs.yardstick))),
+            ratio: Some(pairs.ratio()),
+            ..self
+        }
+    }
+
+    pub fn time(self, time: Duration) -> Row {
+        Row {
+            time: Some(time),
+            ..self
+        }
+    }
+
+    /// What the time stands against, where the ratio of the two says nothing.
+    pub fn against(self, time: Duration, yardstick: &'static str) -> Row {
+        Row {
+            yardstick: Some((yardstick, time)),
+            ..self
+        }
+    }
+
+    /// The time was for so many things: what one of them takes is told, too.
+    pub fn count(self, count: u64) -> Row {
+        Row {
+            count: Some(count),
+            ..self
+        }
+    }
+
+    pub fn memory(self, bytes: u64) -> Row {
+        Row {
+            memory: Some(bytes),
+            ..self
+        }
+    }
+
+    /// Instead of the ratio that the pairs have.
+    pub fn ratio(self, ratio: Spread) -> Row {
+        Row {
+            ratio: Some(ratio),
+            ..self
+        }
+    }
+
+    pub fn target(self, target: Target) -> Row {
+        Row {
+            target: Some(target),
+            ..self
+        }
+    }
+
+    fn cells(&self, section: &str) -> [String; 8] {
+        let or_empty = Option::unwrap_or_default;
+        let each = self
+            .each()
+            .map(|ns| format!("{ns:.*}", usize::from(ns < 100.0)));
+        let yardstick = self
+            .yardstick
+            .map(|(what, time)| format!("{} {what}", seconds(time)));
+        let ratio = self.ratio.map(|ratio| {
+            let Spread { low, median, high } = ratio;
+            format!("{median:.2} ({low:.2}–{high:.2})")
+        });
+        [
+            section.to_owned(),
+            self.what.clone(),
+            or_empty(self.time.map(seconds)),
+            or_empty(each),
+            or_empty(self.memory.map(megabytes)),
+            or_empty(yardstick),
+            or_empty(ratio),
+            or_empty(self.target.map(|target| self.verdict(target))),
+        ]
+    }
+
+    /// Nanoseconds for each of what it counts.
+    fn each(&self) -> Option<f64> {
+        let (time, count) = self.time.zip(self.count)?;
+        Some(time.as_secs_f64() * 1e9 / count as f64)
+    }
+
+    fn verdict(&self, target: Target) -> String {
+        let (met, limit) = match target {
+            Target::Ratio(limit) => (
+                self.ratio.is_some_and(|ratio| ratio.median <= limit),
+                limit.to_string(),
+            ),
+            Target::Each(limit) => (
+                self.each().is_some_and(|each| each <= limit),
+                format!("{limit} ns"),
+            ),
+            Target::Memory(limit) => (
+                self.memory.is_some_and(|memory| memory <= limit),
+                megabytes(limit),
+            ),
+        };
+        let met = if met { "met" } else { "**missed**" };
+        format!("≤ {limit} {met}")
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut table = comfy_table::Table::new();
+        table.load_style(ASCII_MARKDOWN).set_header([
+            "section",
+            "what",
+            "time",
+            "ns each",
+            "peak memory",
+            "yardstick",
+            "ratio",
+            "target",
+        ]);
+        for (section, row) in &self.rows {
+            table.add_row(row.cells(section));
+        }
+        table.fmt(f)
+    }
+}
+
+/// A number as people read it: 2,000,000.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+fn seconds(time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    match seconds {
+        1.0.. => format!("{seconds:.2} s"),
+        1e-3.. => format!("{:.1} ms", seconds * 1e3),
+        _ => format!("{:.1} µs", seconds * 1e6),
+    }
+}
+
+fn megabytes(bytes: u64) -> String {
+    format!("{:.0} MB", bytes as f64 / 1e6)
+}

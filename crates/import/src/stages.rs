@@ -1,0 +1,150 @@
+//! Where the time of an import goes.
+//!
+//! Decoding and writing overlap, so one import cannot tell. The trace is gone
+//! through four times, each time with one stage more, and a stage is the
+//! difference. To read the clock around every stage of every packet was the
+//! alternative: it takes about as long as the stages of a small packet.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use timebase_wire::packet::{Header, PacketType};
+
+use crate::decoder::inflate;
+use crate::error::Error;
+use crate::source::Input;
+use crate::stream::PacketStream;
+use crate::{Monitor, Options, Source, Summary, decoder, timed_import, transfer};
+
+/// How long the stages of an import take, each by itself.
+#[derive(Debug, Clone)]
+pub struct Stages {
+    /// Bytes are read, hashed, decompressed if the file is compressed as a
+    /// whole, and split into packets.
+    pub reading: Duration,
+    /// Compressed packets are decompressed, and the headers of all are read.
+    pub decoding: Duration,
+    /// All else that the decoding thread does: packets, and the events in them,
+    /// are placed on trace time and made into rows.
+    pub resolving: Duration,
+    /// Rows are made into pages, and pages written.
+    pub writing: Duration,
+    /// What is left when the last row is written: indexes, the rows of what is
+    /// known only then, and the file's way to the disk.
+    pub finishing: Duration,
+    /// The whole import, in which the first three stages and writing overlap.
+    pub import: Duration,
+    /// What it did.
+    pub summary: Summary,
+}
+
+/// What an import notes of its own time.
+#[derive(Default)]
+pub(crate) struct Stopwatch {
+    /// Sum of what the batches of rows took to be written.
+    pub writing: Duration,
+    /// When the last of them was.
+    pub last_batch: Option<Instant>,
+}
+
+/// Measures the stages of the import of a trace file, in about three times as
+/// long as the import takes. The database is made in `directory`, and removed.
+/// What is still on the disk and not in memory costs the first stage more than
+/// it would cost the import.
+///
+/// ```
+/// use timebase_import::{Options, stages};
+///
+/// let trace = "../../tests/data/sdk.pftrace".as_ref();
+/// let dir = tempfile::tempdir()?;
+/// let stages = stages(trace, dir.path(), &Options::default())?;
+/// let each = stages.resolving.as_secs_f64() / stages.summary.packets as f64;
+/// println!("{:.0} ns a packet", each * 1e9);
+/// assert!(stages.writing + stages.finishing < stages.import);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// As those of [`import()`](crate::import).
+pub fn stages(trace: &Path, directory: &Path, options: &Options) -> Result<Stages, Error> {
+    let source = Source::File(trace.into());
+    let read = through(&source, |input, _| {
+        let mut stream = PacketStream::new(&mut input.reader);
+        // Damage ends the import, and so it does this.
+        while let Ok(Some(_)) = stream.next() {}
+        Ok(())
+    })?;
+    let decoded = through(&source, |input, _| {
+        let mut stream = PacketStream::new(&mut input.reader);
+        while let Ok(Some(packet)) = stream.next() {
+            decode(packet.bytes);
+        }
+        Ok(())
+    })?;
+    let resolved = through(&source, |input, monitor| {
+        let thrown_away = transfer(input, decoder(options)?, monitor, |_| Ok(()));
+        thrown_away.map_err(|_| Error::Stopped)?;
+        Ok(())
+    })?;
+
+    let create = |error| Error::Create {
+        path: directory.into(),
+        error,
+    };
+    let directory = tempfile::tempdir_in(directory).map_err(create)?;
+    let database = directory.path().join("stages.db");
+    let mut stopwatch = Stopwatch::default();
+    let monitor = Monitor::default();
+    let begun = Instant::now();
+    let summary = timed_import(&source, &database, options, &monitor, &mut stopwatch)?;
+    Ok(Stages {
+        reading: read,
+        decoding: decoded.saturating_sub(read),
+        resolving: resolved.saturating_sub(decoded),
+        writing: stopwatch.writing,
+        finishing: stopwatch
+            .last_batch
+            .map_or(Duration::ZERO, |last| last.elapsed()),
+        import: begun.elapsed(),
+        summary,
+    })
+}
+
+/// Opens the source, goes through it, and tells how long it took.
+fn through(
+    source: &Source,
+    go: impl FnOnce(&mut Input<'_>, &Monitor) -> Result<(), Error>,
+) -> Result<Duration, Error> {
+    let monitor = Monitor::default();
+    let begun = Instant::now();
+    let mut input = Input::open(source, &monitor)?;
+    go(&mut input, &monitor)?;
+    if let Some(failure) = input.failure(source) {
+        return Err(failure);
+    }
+    input.digest();
+    Ok(begun.elapsed())
+}
+
+/// Reads the header of a packet, or those of the packets in it.
+fn decode(bytes: &[u8]) {
+    use PacketType as P;
+    let Ok(header) = Header::parse(bytes) else {
+        return;
+    };
+    match header.payload {
+        Some((kind @ (P::COMPRESSED_PACKETS | P::ZSTD_COMPRESSED_PACKETS), bytes)) => {
+            let Ok(inflated) = inflate(kind, bytes) else {
+                return;
+            };
+            let mut stream = PacketStream::new(inflated);
+            while let Ok(Some(packet)) = stream.next() {
+                let _ = std::hint::black_box(Header::parse(packet.bytes));
+            }
+        }
+        _ => {
+            std::hint::black_box(header);
+        }
+    }
+}
