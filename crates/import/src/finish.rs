@@ -11,7 +11,8 @@ use crate::writer::{StepRow, StepWriter};
 
 const FINISH: &str = include_str!("../../../schema/finish.sql");
 
-const INSERT_STEP: &str = "INSERT INTO clock_step (machine_id, clock_id, seq_id, \
+/// A step may be found more than once.
+const INSERT_STEP: &str = "INSERT OR IGNORE INTO clock_step (machine_id, clock_id, seq_id, \
      to_clock_id, start_value, end_value, offset) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
 
 /// All clocks, in the order of the tables: those of snapshots and those that only
@@ -163,41 +164,45 @@ fn row_of(from: Clock, to: Clock, step: Step) -> Option<StepRow> {
 }
 
 /// Adds the steps that readings of packets fall in.
+///
+/// Packets are read in file order, in which the readings of a clock stay in one
+/// step for a while. Each step once, sorted by SQLite, was the alternative: it
+/// sorts all packets, which took longer than their import.
 pub(crate) fn used_steps(
     conn: &Connection,
     clocks: &mut Clocks,
     far: &FarClocks,
 ) -> rusqlite::Result<()> {
     let FarClocks { from, to } = far;
+    // The first and the last value of the step where each clock was last.
+    let mut last = vec![(i64::MAX, i64::MIN); from.len()];
     let mut insert = conn.prepare(INSERT_STEP)?;
     let mut select = conn.prepare(
-        "SELECT DISTINCT p.machine_id, p.clock_id, c.seq_id, p.clock_ts, c.unit_multiplier_ns \
-         FROM packet AS p JOIN clock AS c \
-           ON c.machine_id = p.machine_id AND c.clock_id = p.clock_id \
-          AND c.seq_id = CASE WHEN p.clock_id BETWEEN 64 AND 127 THEN p.seq_id ELSE 0 END \
-         WHERE p.clock_ts IS NOT NULL \
-         ORDER BY 1, 2, 3, 4",
+        "SELECT machine_id, clock_id, seq_id, clock_ts FROM packet WHERE clock_ts IS NOT NULL",
     )?;
     let mut rows = select.query([])?;
-    let mut last: Option<(Clock, Step)> = None;
     while let Some(row) = rows.next()? {
         let machine = MachineId(row.get(0)?);
         let clock = Clock::new(machine, ClockId(row.get(1)?), SeqId(row.get(2)?));
-        let (ticks, unit): (i64, i64) = (row.get(3)?, row.get(4)?);
-        let Some(value) = ticks.checked_mul(unit) else {
+        let Ok(index) = from.binary_search_by_key(&key(&clock), key) else {
             continue;
         };
-        let inside = last
-            .is_some_and(|(other, step)| other == clock && step.end.is_none_or(|end| value < end));
-        if inside || from.binary_search_by_key(&key(&clock), key).is_err() {
+        let ticks: i64 = row.get(3)?;
+        let Some(value) = ticks.checked_mul(clocks.unit(clock)) else {
+            continue;
+        };
+        let (start, end) = last[index];
+        if start <= value && value <= end {
             continue;
         }
         if let Ok(mapping) = clocks.graph.mapping(clock, *to) {
             let step = mapping.at(value);
+            let start = step.start.unwrap_or(i64::MIN);
+            let end = step.end.map_or(i64::MAX, |end| end.saturating_sub(1));
+            last[index] = (start, end);
             if let Some(row) = row_of(clock, *to, step) {
                 insert.execute(row)?;
             }
-            last = Some((clock, step));
         }
     }
     Ok(())
