@@ -11,8 +11,10 @@
 //! * **Two threads.** One reads, decodes and converts; the other writes. Rows
 //!   cross in batches that go back when they are written, so that nothing is
 //!   allocated a packet and memory is that of a few batches. One thread for all
-//!   was the alternative: decoding would then be added to the cost of SQLite's
-//!   inserts instead of hiding behind it.
+//!   was the alternative: decoding takes about as long as writing, and would be
+//!   added to it. (What an index has to sort, further threads sort: they are
+//!   those of `timebase-btree`.) Several threads that decode were not tried, as
+//!   two cores have enough to do.
 //! * **Pages, not statements.** Rows come in the order of their tables, so they
 //!   are put together to pages (`bulk.rs`), and SQLite makes only what is known
 //!   at the end. Prepared inserts were the alternative: they took 1.2 s of the
