@@ -110,7 +110,7 @@ impl Database {
     }
 
     /// The size of its pages.
-    pub fn page_size(&self) -> PageSize {
+    pub(crate) fn page_size(&self) -> PageSize {
         self.page_size
     }
 

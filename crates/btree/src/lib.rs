@@ -72,6 +72,5 @@ mod tree;
 
 pub use database::{Database, Error};
 pub use index::{IndexBuilder, KeyedTableBuilder};
-pub use page::PageSize;
 pub use record::Value;
 pub use table::TableBuilder;

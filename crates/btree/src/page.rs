@@ -5,19 +5,9 @@ use crate::record::varint;
 
 /// How many bytes a page of a database has: a power of two from 512 to 65536.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PageSize(u32);
+pub(crate) struct PageSize(u32);
 
 impl PageSize {
-    /// # Errors
-    ///
-    /// [`Error::PageSize`] for a number that is none.
-    ///
-    /// ```
-    /// use timebase_btree::PageSize;
-    /// assert_eq!(PageSize::new(8192)?.get(), 8192);
-    /// assert!(PageSize::new(1000).is_err());
-    /// # Ok::<(), timebase_btree::Error>(())
-    /// ```
     pub fn new(bytes: u32) -> Result<Self, Error> {
         if bytes.is_power_of_two() && (512..=65536).contains(&bytes) {
             Ok(PageSize(bytes))

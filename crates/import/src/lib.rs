@@ -221,6 +221,14 @@ fn timed_import(
     if let Some(failure) = input.failure(source) {
         return Err(failure);
     }
+    // What is refused is refused before the indexes are made.
+    let damage = match end {
+        End::Complete => None,
+        End::Damaged(damage) => Some(damage_row(source, &damage, &decoder, options)?),
+        End::Stopped => return Err(Error::Stopped),
+    };
+    let corrupt = corruption(source, &decoder, options)?;
+
     let build = |writer: Writer, clocks: &mut Clocks| {
         let (mut steps, postponed) = writer.finish()?;
         let far = finish::mappings(&mut steps, clocks)?;
@@ -233,16 +241,11 @@ fn timed_import(
     writer::resume(&conn).map_err(failed)?;
     let indexes = finish::drop_indexes(&conn, &postponed).map_err(failed)?;
     let mut warnings = Vec::new();
-    match end {
-        End::Complete => {}
-        End::Damaged(damage) => {
-            let row = damage_row(source, &damage, &decoder, options)?;
-            warnings.push(format!("{source}: {}", row.message));
-            writer::log(&conn, &row).map_err(failed)?;
-        }
-        End::Stopped => return Err(Error::Stopped),
+    if let Some(row) = damage {
+        writer::log(&conn, &row).map_err(failed)?;
+        warnings.push(format!("{source}: {}", row.message));
     }
-    warnings.extend(corruption(source, &decoder, options)?);
+    warnings.extend(corrupt);
 
     let digest = input.digest();
     let finished = finish(&conn, &mut decoder, &indexes, &far, &cancelled);

@@ -63,8 +63,9 @@ pub const SCHEMA_VERSION: i64 = 2;
 /// Registers all SQL functions on a connection.
 ///
 /// They answer from the table `clock_snapshot` of its main database, which need
-/// not be there yet. It may be any database with such a table, but of those that
-/// timebase made only one of this [`SCHEMA_VERSION`].
+/// not be there yet. It may be any database with a table of the columns that the
+/// example above has, but of those that timebase made only one of this
+/// [`SCHEMA_VERSION`].
 ///
 /// # Errors
 ///
