@@ -37,12 +37,12 @@ const FLAGS: FunctionFlags = FunctionFlags::SQLITE_UTF8
 fn create(path: &Path) -> Result<Connection> {
     let conn = Connection::open(path)?;
     conn.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")?;
-    conn.execute_batch(include_str!("../../schema/tables.sql"))?;
+    conn.execute_batch(timebase_schema::TABLES)?;
     Ok(conn)
 }
 
 fn finish(conn: &Connection) -> Result<()> {
-    conn.execute_batch(include_str!("../../schema/finish.sql"))?;
+    conn.execute_batch(timebase_schema::FINISH)?;
     Ok(())
 }
 

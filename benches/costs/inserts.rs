@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 use rusqlite::types::{Null, ToSqlOutput, ValueRef};
 use rusqlite::{Connection, Statement};
 
+use timebase_schema::TABLES;
+
 use crate::Result;
 use crate::imports::remove;
-
-const TABLES: &str = include_str!("../../schema/tables.sql");
 
 /// What stands for NULL. No reading of a clock comes near it.
 const NULL: i64 = i64::MIN;

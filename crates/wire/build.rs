@@ -9,12 +9,11 @@ use std::{env, fs};
 
 use prost_types::FileDescriptorSet;
 
-const PROTO_DIR: &str = "../../schema/proto";
-
 fn main() -> Result<(), Box<dyn Error>> {
-    println!("cargo::rerun-if-changed={PROTO_DIR}");
     let out_dir = PathBuf::from(env::var("OUT_DIR")?);
-    let descriptors = protox::compile(["trace.proto"], [PROTO_DIR])?;
+    // The compiler reads files.
+    fs::write(out_dir.join("trace.proto"), timebase_schema::TRACE_PROTO)?;
+    let descriptors = protox::compile(["trace.proto"], [&out_dir])?;
     fs::write(out_dir.join("packet_type.rs"), packet_types(&descriptors)?)?;
     prost_build::Config::new()
         .out_dir(out_dir)

@@ -4,6 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use prost::Message as _;
 use prost_types::{DescriptorProto, FileDescriptorSet};
+use timebase_schema::PERFETTO_DESCRIPTOR;
 use timebase_wire::field::Value;
 
 use crate::contents::Values;
@@ -11,9 +12,6 @@ use crate::extend::{self, DescriptorError};
 use crate::json::Writer;
 use crate::schema::{Definition, Field, MessageId, Schema};
 use crate::unreadable::Unreadable;
-
-/// `schema/perfetto.descriptor`, made by `schema/make_descriptor.py`.
-const PERFETTO: &[u8] = include_bytes!("../../../schema/perfetto.descriptor");
 
 /// The message that every packet of a trace is.
 pub const TRACE_PACKET: &str = "perfetto.protos.TracePacket";
@@ -48,7 +46,7 @@ impl Pool {
             let mut pool = Pool::default();
             // A test proves that the embedded file can be used. Were it not
             // so, every field would appear under its number.
-            let _ = pool.extend(PERFETTO);
+            let _ = pool.extend(PERFETTO_DESCRIPTOR);
             pool
         };
         POOL.get_or_init(read).clone()

@@ -3,13 +3,12 @@
 
 use rusqlite::{Connection, params};
 use timebase_resolver::{Clock, ClockId, MachineId, SeqId, Step, builtin_name};
+use timebase_schema::FINISH;
 
 use crate::clocks::Clocks;
 use crate::decoder::Decoder;
 use crate::error::WriteError;
 use crate::writer::{StepRow, StepWriter};
-
-const FINISH: &str = include_str!("../../../schema/finish.sql");
 
 /// A step may be found more than once.
 const INSERT_STEP: &str = "INSERT OR IGNORE INTO clock_step (machine_id, clock_id, seq_id, \

@@ -65,6 +65,7 @@ use std::time::Instant;
 use rusqlite::Connection;
 use timebase_descriptor::Pool;
 use timebase_resolver::Clock;
+use timebase_schema::{APPLICATION_ID, VERSION};
 
 use crate::clocks::Clocks;
 use crate::decoder::{Decoder, End, Outlet};
@@ -81,7 +82,6 @@ pub use error::Error;
 pub use payload::Events;
 pub use source::{FileKind, Source, file_kind};
 pub use stages::{Stages, stages};
-pub use timebase_resolver::sql::{APPLICATION_ID, SCHEMA_VERSION};
 
 /// How many batches may wait between the threads.
 const BATCHES: usize = 2;
@@ -533,11 +533,11 @@ pub fn check_database(conn: &Connection) -> Result<(), Error> {
     let versions = pragma("application_id").and_then(|id| Ok((id, pragma("user_version")?)));
     match versions {
         Err(error) => Err(Error::Unreadable { path, error }),
-        Ok((APPLICATION_ID, SCHEMA_VERSION)) => Ok(()),
+        Ok((APPLICATION_ID, VERSION)) => Ok(()),
         Ok((APPLICATION_ID, found)) => Err(Error::SchemaVersion {
             path,
             found,
-            expected: SCHEMA_VERSION,
+            expected: VERSION,
         }),
         Ok(_) => Err(Error::ForeignDatabase { path }),
     }

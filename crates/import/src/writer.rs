@@ -6,6 +6,7 @@ use std::path::Path;
 use rusqlite::Connection;
 use timebase_btree::{Database, KeyedTableBuilder, Value};
 use timebase_resolver::{ClockId, builtin_name};
+use timebase_schema::TABLES;
 
 use crate::bulk::BulkTable;
 use crate::error::WriteError;
@@ -14,8 +15,6 @@ use crate::rows::{
     Batch, Cell, Index, LogRow, MOST_COLUMNS, On, PacketRow, ReadingRow, RowType, Rows, Table,
     TableRows,
 };
-
-const TABLES: &str = include_str!("../../../schema/tables.sql");
 
 static PACKETS: Table = Table {
     name: "packet",

@@ -55,17 +55,12 @@ use arguments::Arguments;
 use call::Answer;
 use session::{SharedSession, with_loaded};
 
-/// `PRAGMA application_id` of a database that timebase made.
-pub const APPLICATION_ID: i64 = 1_952_605_811;
-/// `PRAGMA user_version` of one with the tables that the functions know.
-pub const SCHEMA_VERSION: i64 = 2;
-
 /// Registers all SQL functions on a connection.
 ///
 /// They answer from the table `clock_snapshot` of its main database, which need
 /// not be there yet. It may be any database with a table of the columns that the
 /// example above has, but of those that timebase made only one of this
-/// [`SCHEMA_VERSION`].
+/// [`timebase_schema::VERSION`].
 ///
 /// # Errors
 ///

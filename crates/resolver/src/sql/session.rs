@@ -29,7 +29,9 @@ use rusqlite::{Connection, Error, OptionalExtension, Result, Row};
 
 use super::call::{Call, Mark};
 use super::perfetto_time::{Readings, UnorderedReadings};
-use super::{APPLICATION_ID, SCHEMA_VERSION, sql_error};
+use super::sql_error;
+use timebase_schema::{APPLICATION_ID, VERSION};
+
 use crate::clock::{Clock, ClockId, MachineId, SeqId};
 use crate::graph::{ClockGraph, Hop, SnapshotId};
 use crate::snapshot::{Reading, Source};
@@ -189,12 +191,12 @@ fn check_schema(function: &str, conn: &Connection) -> Result<()> {
     else {
         return Ok(());
     };
-    if found == SCHEMA_VERSION {
+    if found == VERSION {
         return Ok(());
     }
     Err(sql_error(&format!(
         "{function}(): this database has version {found} of timebase's tables, and this timebase \
-         reads version {SCHEMA_VERSION}: import the trace again"
+         reads version {VERSION}: import the trace again"
     )))
 }
 

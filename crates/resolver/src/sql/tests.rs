@@ -5,10 +5,8 @@ use rusqlite::{Connection, Error};
 
 fn database() -> Connection {
     let conn = Connection::open_in_memory().unwrap();
-    conn.execute_batch(include_str!("../../../../schema/tables.sql"))
-        .unwrap();
-    conn.execute_batch(include_str!("../../../../schema/finish.sql"))
-        .unwrap();
+    conn.execute_batch(timebase_schema::TABLES).unwrap();
+    conn.execute_batch(timebase_schema::FINISH).unwrap();
     conn.execute_batch(
         "INSERT INTO clock_snapshot (snapshot_id, clock_id, seq_id, clock_value, ts) VALUES
            (0, 64, 2, 1000, 5100), (0, 3, 0, 1100, 5100),
@@ -280,9 +278,9 @@ fn a_database_that_timebase_did_not_make_may_have_any_version() {
 #[test]
 fn the_tables_are_of_the_version_that_the_functions_read() {
     let conn = database();
-    let id = super::APPLICATION_ID;
+    let id = timebase_schema::APPLICATION_ID;
     assert_eq!(ask(&conn, "PRAGMA application_id"), Value::Integer(id));
-    let version = super::SCHEMA_VERSION;
+    let version = timebase_schema::VERSION;
     assert_eq!(ask(&conn, "PRAGMA user_version"), Value::Integer(version));
 }
 
@@ -585,8 +583,7 @@ fn threads_that_use_a_connection_one_after_the_other_are_answered() {
 #[test]
 fn n5_snapshots_come_in_order_of_their_numbers_however_the_rows_are_stored() {
     let conn = Connection::open_in_memory().unwrap();
-    conn.execute_batch(include_str!("../../../../schema/tables.sql"))
-        .unwrap();
+    conn.execute_batch(timebase_schema::TABLES).unwrap();
     conn.execute_batch(
         "INSERT INTO clock_snapshot (snapshot_id, clock_id, clock_value, ts) VALUES
            (7, 3, 500, 700), (3, 3, 900, 700), (3, 6, 100, 700), (7, 6, 200, 700);",
