@@ -3,7 +3,7 @@
 --
 -- All times are integers in nanoseconds unless a column says otherwise.
 
-PRAGMA application_id = 1952605811;  -- 'tbas'
+PRAGMA application_id = 1952605811;  -- 'tbfs'
 PRAGMA user_version = 2;
 
 -- One row for every packet of the trace, in file order.

@@ -9,7 +9,7 @@
 //! | `proto/trace.proto` | those few that placing packets in time needs |
 //!
 //! ```
-//! assert_eq!(timebase_schema::APPLICATION_ID.to_be_bytes(), *b"\0\0\0\0tbas");
+//! assert_eq!(timebase_schema::APPLICATION_ID, i64::from(u32::from_be_bytes(*b"tbfs")));
 //! assert!(timebase_schema::TABLES.contains("CREATE TABLE packet ("));
 //! ```
 
