@@ -2,6 +2,8 @@
 
 use std::cmp::Ordering;
 
+use timebase_sort::{Key, LONGEST_NUMBER, put_difference, take_difference};
+
 use crate::record::{Cell, Value};
 
 /// An entry: the indexed columns, and the rowid.
@@ -15,13 +17,6 @@ pub(crate) struct Entry<const K: usize> {
 }
 
 impl<const K: usize> Entry<K> {
-    /// What the first of a stretch is told as a difference from.
-    pub const FIRST: Entry<K> = Entry {
-        key: [0; K],
-        present: 0,
-        rowid: 0,
-    };
-
     #[inline]
     pub fn new(key: [Option<i64>; K], rowid: i64) -> Self {
         let mut present = 0;
@@ -53,6 +48,39 @@ impl<const K: usize> Entry<K> {
         let values = &values[..K + usize::from(with_rowid)];
         let payload = cell.record(values).unwrap_or_default();
         cell.head(payload, None);
+    }
+}
+
+impl<const K: usize> Key for Entry<K> {
+    const FIRST: Self = Entry {
+        key: [0; K],
+        present: 0,
+        rowid: 0,
+    };
+
+    const LONGEST: usize = 1 + (K + 1) * LONGEST_NUMBER;
+
+    #[inline]
+    fn put(&self, after: &Self, bytes: &mut [u8]) -> usize {
+        bytes[0] = self.present;
+        let mut size = 1;
+        for (value, after) in self.key.iter().zip(&after.key) {
+            size += put_difference(*after, *value, &mut bytes[size..]);
+        }
+        size + put_difference(after.rowid, self.rowid, &mut bytes[size..])
+    }
+
+    #[inline]
+    fn take(after: &Self, bytes: &[u8]) -> Option<(Self, usize)> {
+        let mut entry = *after;
+        entry.present = *bytes.first()?;
+        let mut at = 1;
+        for value in entry.key.iter_mut().chain([&mut entry.rowid]) {
+            let (read, size) = take_difference(*value, bytes.get(at..)?)?;
+            *value = read;
+            at += size;
+        }
+        Some((entry, at))
     }
 }
 

@@ -4,11 +4,13 @@
 use std::io;
 use std::path::Path;
 
-use crate::database::{Database, Error};
+use timebase_sort::Sorter;
+
+use crate::database::Database;
 use crate::entry::Entry;
+use crate::error::Error;
 use crate::page::{Kind, Page};
 use crate::record::Cell;
-use crate::sorter::Sorter;
 use crate::tree::Tree;
 
 /// The entries of an index over `K` columns of integers and NULLs, at most 8.
@@ -16,7 +18,7 @@ use crate::tree::Tree;
 /// They may come in any order; those that come nearly sorted cost less. They are
 /// kept in a temporary file without a name; memory does not grow with them.
 #[derive(Debug)]
-pub struct IndexBuilder<const K: usize>(Sorter<K>);
+pub struct IndexBuilder<const K: usize>(Sorter<Entry<K>, ()>);
 
 impl<const K: usize> IndexBuilder<K> {
     /// Begins an index whose entries are kept in `directory` until they are part
@@ -34,12 +36,18 @@ impl<const K: usize> IndexBuilder<K> {
     /// need.
     #[inline]
     pub fn push(&mut self, key: [Option<i64>; K], rowid: i64) -> io::Result<()> {
-        self.0.push(Entry::new(key, rowid))
+        self.0.push(Entry::new(key, rowid), &())
     }
 
-    pub(crate) fn write(self, database: &mut Database, root: u32) -> Result<(), Error> {
+    /// Fills an empty index, whose root is the page `root`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotEmpty`] if that page is something else, or that the temporary
+    /// file cannot be read, or the database written.
+    pub fn write(self, database: &mut Database, root: u32) -> Result<(), Error> {
         let mut leaves = IndexLeaves::new(database, root, true)?;
-        self.0.finish(|entry| leaves.push(database, entry))?;
+        self.0.finish(|entry, ()| leaves.push(database, entry))?;
         leaves.finish(database)
     }
 }

@@ -32,7 +32,7 @@
 //!     index.push([Some(i % 1000)], i)?;
 //! }
 //! table.finish(&mut database)?;
-//! database.index(index_root, index)?;
+//! index.write(&mut database, index_root)?;
 //! database.finish()?;
 //!
 //! let conn = Connection::open(&path)?;
@@ -53,9 +53,12 @@
 //!   or 2.1 s from a virtual table with `INSERT … SELECT`, and 1.2 to 1.9 s more
 //!   for the index on time. An earlier way was to write leaves aside and append
 //!   them when SQLite was done with the other tables; it moved every page twice.
-//! * **An index is sorted outside of memory.** Entries are sorted a stretch at a
-//!   time, written aside as differences, and merged at the end, so that memory
-//!   does not grow with them.
+//! * **An index is sorted outside of memory**, by [`timebase_sort`], so that memory
+//!   does not grow with it. Sorting is on a thread of its own while further entries
+//!   come, and so is merging while its result is written: for the 7.1 million
+//!   kernel events of a 7 s trace that makes an import of 1.6 s one of 1.4 s, on two
+//!   cores. Since stretches that follow each other are one run, that import takes
+//!   0.9 of the processor time that it took before, and 20 MiB instead of 29.
 //! * **No collations.** Rows have values of all kinds, with overflow pages where
 //!   they are large, but keys of an index are NULLs and integers.
 //!
@@ -63,14 +66,15 @@
 
 mod database;
 mod entry;
+mod error;
 mod index;
 mod page;
 mod record;
-mod sorter;
 mod table;
 mod tree;
 
-pub use database::{Database, Error};
+pub use database::Database;
+pub use error::Error;
 pub use index::{IndexBuilder, KeyedTableBuilder};
 pub use record::Value;
 pub use table::TableBuilder;

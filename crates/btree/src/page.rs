@@ -1,6 +1,6 @@
 //! Pages: how many bytes they have, and how cells lie in them.
 
-use crate::database::Error;
+use crate::error::Error;
 use crate::record::varint;
 
 /// How many bytes a page of a database has: a power of two from 512 to 65536.

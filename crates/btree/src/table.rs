@@ -1,6 +1,7 @@
 //! The rows of a table, written as they come.
 
-use crate::database::{Database, Error};
+use crate::database::Database;
+use crate::error::Error;
 use crate::page::{Kind, Page, PageSize};
 use crate::record::{Cell, Value, push_varint};
 use crate::tree::Tree;

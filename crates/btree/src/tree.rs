@@ -1,6 +1,7 @@
 //! The pages above the leaves.
 
-use crate::database::{Database, Error};
+use crate::database::Database;
+use crate::error::Error;
 use crate::page::{Kind, POINTER, Page, PageSize};
 
 /// An interior page that would not be one; SQLite's smallest page has room for

@@ -42,7 +42,7 @@ fn build(dir: &TempDir, page_size: u32, rows: &[Row]) -> Connection {
         index.push([a, b], id).unwrap();
     }
     table.finish(&mut database).unwrap();
-    database.index(index_root, index).unwrap();
+    index.write(&mut database, index_root).unwrap();
     database.finish().unwrap();
     let conn = Connection::open(&path).unwrap();
     conn.execute_batch("PRAGMA synchronous = OFF").unwrap();
@@ -395,7 +395,7 @@ fn the_page_of_the_lock_byte_is_left_out() {
         index.push([Some(id), None], id).unwrap();
     }
     table.finish(&mut database).unwrap();
-    database.index(index_root, index).unwrap();
+    index.write(&mut database, index_root).unwrap();
     database.finish().unwrap();
 
     let conn = Connection::open(&path).unwrap();

@@ -86,8 +86,8 @@ impl BulkTable {
                 continue;
             }
             match index.entries {
-                Entries::One(entries) => database.index(index.root, entries)?,
-                Entries::Two(entries) => database.index(index.root, entries)?,
+                Entries::One(entries) => entries.write(database, index.root)?,
+                Entries::Two(entries) => entries.write(database, index.root)?,
             }
         }
         Ok(postponed)
