@@ -41,17 +41,6 @@ SELECT machine_id,
        offset
 FROM clock_step;
 
--- The time that the packets of the trace and the events inside them cover.
-CREATE VIEW trace_bounds AS
-SELECT min(start_ts) AS start_ts, max(end_ts) AS end_ts
-FROM (
-  SELECT (SELECT min(ts) FROM packet) AS start_ts, (SELECT max(ts) FROM packet) AS end_ts
-  UNION ALL
-  SELECT (SELECT min(ts) FROM ftrace_record), (SELECT max(ts) FROM ftrace_record)
-  UNION ALL
-  SELECT (SELECT min(ts) FROM android_logs), (SELECT max(ts) FROM android_logs)
-);
-
 -- Rule D5: the packets that a later snapshot places elsewhere. resync_ts is NULL
 -- where they cannot be placed any more (a clock went backwards later, rule N5).
 CREATE VIEW packet_resync AS

@@ -1,6 +1,10 @@
 -- The database that `timebase import` makes: its tables. What is made when all
 -- rows are in, is in finish.sql.
 --
+-- `Events:` above a table says that a row is an event, what an import calls
+-- such rows in its summary, and where they are shown; or of which events the
+-- table is a part.
+--
 -- All times are integers in nanoseconds unless a column says otherwise.
 
 PRAGMA application_id = 1952605811;  -- 'tbfs'
@@ -48,6 +52,7 @@ CREATE TABLE clock_snapshot (
 
 -- The kernel's events. A row is numbers only, about 30 bytes; the view
 -- ftrace_event (finish.sql) has them as users want them.
+-- Events: kernel: events in ftrace_event
 CREATE TABLE ftrace_record (
   id        INTEGER PRIMARY KEY,  -- in file order, within a bundle in order of time
   ts        INTEGER,              -- trace time; NULL where unresolved
@@ -66,6 +71,7 @@ CREATE INDEX ftrace_record_ts ON ftrace_record (ts, name_id);
 -- Events that lack what an earlier one would have told: those of the compact
 -- scheduler encoding before the first switch of their CPU. Their ids are of
 -- the same order.
+-- Events: part of ftrace_event
 CREATE TABLE ftrace_partial (
   id        INTEGER PRIMARY KEY,
   ts        INTEGER,
@@ -78,12 +84,14 @@ CREATE TABLE ftrace_partial (
 );
 
 -- What kernel events are called.
+-- Events: part of ftrace_event
 CREATE TABLE ftrace_name (
   id   INTEGER PRIMARY KEY,
   name TEXT NOT NULL UNIQUE
 );
 
 -- Their arguments, equal ones once as far as possible.
+-- Events: part of ftrace_event
 CREATE TABLE ftrace_args (
   id           INTEGER PRIMARY KEY,
   common_flags INTEGER,        -- of the events that have these arguments
@@ -91,6 +99,7 @@ CREATE TABLE ftrace_args (
 );
 
 -- Stretches of kernel events that could not be placed, and why.
+-- Events: part of ftrace_event
 CREATE TABLE ftrace_unresolved (
   first_id   INTEGER PRIMARY KEY,
   last_id    INTEGER NOT NULL,
@@ -101,6 +110,7 @@ CREATE TABLE ftrace_unresolved (
 );
 
 -- One row a line of the Android log (rule I2).
+-- Events: log: lines in android_logs
 CREATE TABLE android_logs (
   id         INTEGER PRIMARY KEY,
   ts         INTEGER,           -- trace time; NULL where unresolved
@@ -190,6 +200,7 @@ CREATE TABLE stats (
   value INTEGER NOT NULL
 ) WITHOUT ROWID;
 
+-- Facts about the trace and its import.
 CREATE TABLE metadata (
   name  TEXT PRIMARY KEY,
   value

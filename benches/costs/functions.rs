@@ -42,7 +42,7 @@ fn create(path: &Path) -> Result<Connection> {
 }
 
 fn finish(conn: &Connection) -> Result<()> {
-    conn.execute_batch(timebase_schema::FINISH)?;
+    conn.execute_batch(&timebase_schema::finish())?;
     Ok(())
 }
 

@@ -12,12 +12,43 @@
 //! assert_eq!(timebase_schema::APPLICATION_ID, i64::from(u32::from_be_bytes(*b"tbfs")));
 //! assert!(timebase_schema::TABLES.contains("CREATE TABLE packet ("));
 //! ```
+//!
+//! # Design
+//!
+//! `tables.sql` is the one place that declares a table: a build script makes
+//! [`Table`]s of it and, for each, a struct with its columns by name, so that a
+//! column that is missing, new or misspelt does not compile. Naming tables and
+//! columns in Rust a second time, with a test that compares, was the alternative;
+//! rows were then written by place, and a new column moved all behind it.
+//!
+//! What follows from a table being one of *events* (it is left out by
+//! `--no-events`, has a line in the summary of an import, counts for
+//! `trace_bounds`) follows from the comment `-- Events:` above it.
+//!
+//! ```
+//! use timebase_schema::{Events, Row, tables::{self, import_log}};
+//!
+//! let row = import_log::Row {
+//!     id: "1",
+//!     severity: "info",
+//!     code: "example",
+//!     packet_id: "",
+//!     offset: "",
+//!     message: "hello",
+//! };
+//! assert_eq!(row.cells(), ["1", "info", "example", "", "", "hello"]);
+//! assert_eq!(import_log::TABLE.columns[2], "code");
+//!
+//! let log = &tables::android_logs::TABLE;
+//! assert!(matches!(log.events, Some(Events::Rows { noun: "lines", .. })));
+//! ```
+
+use std::fmt::Write;
 
 /// The tables and their indexes, as SQL.
 pub const TABLES: &str = include_str!("../tables.sql");
 
-/// What is made when all rows are in: the views, as SQL.
-pub const FINISH: &str = include_str!("../finish.sql");
+const FINISH: &str = include_str!("../finish.sql");
 
 /// All messages of a Perfetto trace: a serialized
 /// `google.protobuf.FileDescriptorSet`.
@@ -55,4 +86,122 @@ const fn pragma(sql: &str, text: &str) -> i64 {
         start += 1;
     }
     0
+}
+
+/// A table, as `tables.sql` declares it.
+#[derive(Debug)]
+pub struct Table {
+    /// Its place in [`tables::ALL`].
+    pub number: usize,
+    /// What it is called.
+    pub name: &'static str,
+    /// What its columns are called, in their order. The first one of a table with
+    /// rowids is the rowid.
+    pub columns: &'static [&'static str],
+    /// Its indexes, without that of its key.
+    pub indexes: &'static [Index],
+    /// Whether its rows are events.
+    pub events: Option<Events>,
+}
+
+/// An index on numbers.
+#[derive(Debug)]
+pub struct Index {
+    /// What it is called.
+    pub name: &'static str,
+    /// The places of the columns that it is on.
+    pub columns: &'static [usize],
+    /// The place of a column, where it has only rows that are not NULL in it.
+    pub only: Option<usize>,
+}
+
+/// What a table of events is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Events {
+    /// A row is an event.
+    Rows {
+        /// The view or table that shows them.
+        name: &'static str,
+        /// What the line in the summary is called.
+        heading: &'static str,
+        /// What the rows are called.
+        noun: &'static str,
+    },
+    /// A row is something that the events of this view or table need.
+    PartOf(&'static str),
+}
+
+/// A row whose columns have names.
+pub trait Row<V> {
+    /// The table that it is a row of.
+    const TABLE: &'static Table;
+    /// Its values, in the order of the columns.
+    type Cells: AsRef<[V]>;
+    /// Its values, in the order of the columns.
+    fn cells(self) -> Self::Cells;
+}
+
+/// The tables of `tables.sql`.
+pub mod tables {
+    include!(concat!(env!("OUT_DIR"), "/tables.rs"));
+}
+
+impl Table {
+    /// Whether a row of it is an event.
+    pub fn has_events(&self) -> bool {
+        matches!(self.events, Some(Events::Rows { .. }))
+    }
+
+    /// The statement that inserts a row, with its values as parameters in the
+    /// order of the columns.
+    ///
+    /// ```
+    /// let insert = timebase_schema::tables::stats::TABLE.insert();
+    /// assert_eq!(insert, "INSERT INTO stats (name, value) VALUES (?1, ?2)");
+    /// ```
+    pub fn insert(&self) -> String {
+        let parameters: Vec<String> = (1..=self.columns.len()).map(|n| format!("?{n}")).collect();
+        format!(
+            "INSERT INTO {} ({}) VALUES ({})",
+            self.name,
+            self.columns.join(", "),
+            parameters.join(", ")
+        )
+    }
+}
+
+/// What is made when all rows are in, as SQL: the views, those of `finish.sql`
+/// and `trace_bounds` of all tables of events.
+///
+/// ```
+/// assert!(timebase_schema::finish().contains("SELECT (SELECT min(ts) FROM android_logs)"));
+/// ```
+pub fn finish() -> String {
+    let mut sql = FINISH.to_owned();
+    sql.push_str(
+        "\n-- The time that the packets of the trace and the events inside them cover.\n\
+         CREATE VIEW trace_bounds AS\n\
+         SELECT min(start_ts) AS start_ts, max(end_ts) AS end_ts\nFROM (\n",
+    );
+    let packets = std::iter::once(&tables::packet::TABLE);
+    let events = tables::ALL
+        .iter()
+        .copied()
+        .filter(|table| table.has_events());
+    let mut columns = " AS start_ts";
+    for table in packets.chain(events) {
+        let name = table.name;
+        if columns.is_empty() {
+            sql.push_str("  UNION ALL\n");
+        }
+        let end = columns.replace("start", "end");
+        // Writing to a String does not fail.
+        let _ = writeln!(
+            sql,
+            "  SELECT (SELECT min(ts) FROM {name}){columns}, (SELECT max(ts) FROM {name}){end}"
+        );
+        columns = "";
+    }
+    sql.push_str(");\n");
+    sql
 }

@@ -3,7 +3,7 @@
 
 use rusqlite::{Connection, params};
 use timebase_resolver::{Clock, ClockId, MachineId, SeqId, Step, builtin_name};
-use timebase_schema::FINISH;
+use timebase_schema::finish as views;
 
 use crate::clocks::Clocks;
 use crate::decoder::Decoder;
@@ -261,5 +261,5 @@ pub(crate) fn indexes_and_views(conn: &Connection, indexes: &[String]) -> rusqli
     for sql in indexes {
         conn.execute_batch(sql)?;
     }
-    conn.execute_batch(FINISH)
+    conn.execute_batch(&views())
 }

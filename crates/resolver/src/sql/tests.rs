@@ -6,7 +6,7 @@ use rusqlite::{Connection, Error};
 fn database() -> Connection {
     let conn = Connection::open_in_memory().unwrap();
     conn.execute_batch(timebase_schema::TABLES).unwrap();
-    conn.execute_batch(timebase_schema::FINISH).unwrap();
+    conn.execute_batch(&timebase_schema::finish()).unwrap();
     conn.execute_batch(
         "INSERT INTO clock_snapshot (snapshot_id, clock_id, seq_id, clock_value, ts) VALUES
            (0, 64, 2, 1000, 5100), (0, 3, 0, 1100, 5100),

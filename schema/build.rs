@@ -1,0 +1,207 @@
+//! Makes Rust of `tables.sql`: a `Table` and a struct of named columns for every
+//! table, so that the SQL is the one place that declares them.
+//!
+//! It reads what `tables.sql` needs, and refuses what it does not understand:
+//! `CREATE TABLE` with a column a line, `CREATE INDEX` on columns, perhaps
+//! `WHERE column IS NOT NULL`, and comments.
+
+use std::error::Error;
+use std::fmt::Write;
+use std::path::Path;
+use std::{env, fs};
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+struct Table {
+    name: String,
+    docs: Vec<String>,
+    events: Option<String>,
+    columns: Vec<(String, String)>,
+    indexes: Vec<Index>,
+}
+
+struct Index {
+    name: String,
+    columns: Vec<String>,
+    only: Option<String>,
+}
+
+fn main() -> Result<()> {
+    println!("cargo::rerun-if-changed=tables.sql");
+    let tables = parse(&fs::read_to_string("tables.sql")?)?;
+    let out = env::var("OUT_DIR")?;
+    fs::write(Path::new(&out).join("tables.rs"), generate(&tables)?)?;
+    Ok(())
+}
+
+fn parse(sql: &str) -> Result<Vec<Table>> {
+    let mut tables: Vec<Table> = Vec::new();
+    let mut comment: Vec<String> = Vec::new();
+    let mut lines = sql.lines();
+    while let Some(line) = lines.next() {
+        if let Some(text) = line.strip_prefix("--") {
+            comment.push(text.trim().to_owned());
+        } else if let Some(rest) = line.strip_prefix("CREATE TABLE ") {
+            let name = rest
+                .strip_suffix(" (")
+                .ok_or("a table begins with `name (`")?;
+            let columns = columns(&mut lines)?;
+            let (events, docs) = comment
+                .drain(..)
+                .partition::<Vec<String>, _>(|text| text.starts_with("Events: "));
+            tables.push(Table {
+                name: name.to_owned(),
+                docs,
+                events: events
+                    .first()
+                    .map(|text| text["Events: ".len()..].to_owned()),
+                columns,
+                indexes: Vec::new(),
+            });
+        } else if let Some(rest) = line.strip_prefix("CREATE INDEX ") {
+            let (table, index) = index(rest)?;
+            let table = tables.iter_mut().find(|other| other.name == table);
+            table
+                .ok_or("an index is of a table above it")?
+                .indexes
+                .push(index);
+        } else if line.is_empty() || line.starts_with("PRAGMA ") {
+            comment.clear();
+        } else {
+            return Err(format!("tables.sql: {line:?} is not understood").into());
+        }
+    }
+    Ok(tables)
+}
+
+/// Names and comments, up to the end of the table.
+fn columns<'a>(lines: &mut impl Iterator<Item = &'a str>) -> Result<Vec<(String, String)>> {
+    let mut columns = Vec::new();
+    for line in lines {
+        if line.starts_with(')') {
+            return Ok(columns);
+        }
+        let (declared, comment) = line.split_once("--").unwrap_or((line, ""));
+        let name = declared
+            .split_whitespace()
+            .next()
+            .ok_or("a line without a column")?;
+        if name.starts_with("PRIMARY") {
+            continue;
+        }
+        let name = name.trim_end_matches(',');
+        columns.push((name.to_owned(), comment.trim().to_owned()));
+    }
+    Err("a table without an end".into())
+}
+
+/// `name ON table (column, column) WHERE column IS NOT NULL;`
+fn index(text: &str) -> Result<(String, Index)> {
+    let parts = || -> Option<(&str, &str, &str, &str)> {
+        let (name, rest) = text.split_once(" ON ")?;
+        let (table, rest) = rest.split_once(" (")?;
+        let (columns, rest) = rest.split_once(')')?;
+        Some((name, table, columns, rest.strip_suffix(';')?))
+    };
+    let (name, table, columns, rest) =
+        parts().ok_or_else(|| format!("tables.sql: the index {text:?} is not understood"))?;
+    let only = match rest {
+        "" => None,
+        _ => {
+            let only = rest
+                .strip_prefix(" WHERE ")
+                .and_then(|r| r.strip_suffix(" IS NOT NULL"));
+            Some(only.ok_or("an index is of all rows, or of those where a column is not NULL")?)
+        }
+    };
+    let index = Index {
+        name: name.to_owned(),
+        columns: columns.split(", ").map(str::to_owned).collect(),
+        only: only.map(str::to_owned),
+    };
+    Ok((table.to_owned(), index))
+}
+
+fn generate(tables: &[Table]) -> Result<String> {
+    let mut code = String::new();
+    for (number, table) in tables.iter().enumerate() {
+        let place = |name: &String| -> Result<usize> {
+            let place = table.columns.iter().position(|(column, _)| column == name);
+            Ok(place.ok_or_else(|| format!("{} has no column {name}", table.name))?)
+        };
+        for line in &table.docs {
+            writeln!(code, "/// {line}")?;
+        }
+        writeln!(code, "pub mod {} {{", table.name)?;
+        writeln!(code, "/// The table, as `tables.sql` declares it.")?;
+        writeln!(code, "pub static TABLE: crate::Table = crate::Table {{")?;
+        writeln!(code, "number: {number}, name: {:?},", table.name)?;
+        let names: Vec<&String> = table.columns.iter().map(|(name, _)| name).collect();
+        writeln!(code, "columns: &{names:?}, events: {},", events(table)?)?;
+        writeln!(code, "indexes: &[")?;
+        for index in &table.indexes {
+            let columns = index
+                .columns
+                .iter()
+                .map(place)
+                .collect::<Result<Vec<_>>>()?;
+            let only = index.only.as_ref().map(place).transpose()?;
+            let name = &index.name;
+            writeln!(
+                code,
+                "crate::Index {{ name: {name:?}, columns: &{columns:?}, only: {only:?} }},"
+            )?;
+        }
+        writeln!(code, "] }};")?;
+
+        writeln!(
+            code,
+            "/// A row of `{}`.\n#[derive(Debug, Clone, Copy)]",
+            table.name
+        )?;
+        writeln!(code, "pub struct Row<V> {{")?;
+        for (name, comment) in &table.columns {
+            let comment = if comment.is_empty() {
+                "As in the trace."
+            } else {
+                comment
+            };
+            writeln!(code, "/// {comment}\npub r#{name}: V,")?;
+        }
+        writeln!(code, "}}\nimpl<V> crate::Row<V> for Row<V> {{")?;
+        writeln!(code, "const TABLE: &'static crate::Table = &TABLE;")?;
+        writeln!(code, "type Cells = [V; {}];", table.columns.len())?;
+        writeln!(code, "#[inline(always)] fn cells(self) -> Self::Cells {{ [")?;
+        for (name, _) in &table.columns {
+            writeln!(code, "self.r#{name},")?;
+        }
+        writeln!(code, "] }}\n}}\n}}")?;
+    }
+    writeln!(code, "/// All tables, in the order of their numbers.")?;
+    writeln!(code, "pub static ALL: &[&crate::Table] = &[")?;
+    for table in tables {
+        writeln!(code, "&{}::TABLE,", table.name)?;
+    }
+    writeln!(code, "];")?;
+    Ok(code)
+}
+
+/// What the comment `Events:` above a table says.
+fn events(table: &Table) -> Result<String> {
+    let Some(text) = &table.events else {
+        return Ok("None".to_owned());
+    };
+    if let Some(of) = text.strip_prefix("part of ") {
+        return Ok(format!("Some(crate::Events::PartOf({of:?}))"));
+    }
+    let parts = || -> Option<(&str, &str, &str)> {
+        let (heading, rest) = text.split_once(": ")?;
+        let (noun, name) = rest.split_once(" in ")?;
+        Some((heading, noun, name))
+    };
+    let (heading, noun, name) =
+        parts().ok_or_else(|| format!("{}: `Events: {text}` is not understood", table.name))?;
+    Ok(format!(
+        "Some(crate::Events::Rows {{ name: {name:?}, heading: {heading:?}, noun: {noun:?} }})"
+    ))
+}
