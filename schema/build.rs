@@ -17,6 +17,8 @@ struct Table {
     docs: Vec<String>,
     events: Option<String>,
     columns: Vec<(String, String)>,
+    /// Whether it has a key besides the rowid.
+    keyed: bool,
     indexes: Vec<Index>,
 }
 
@@ -45,7 +47,7 @@ fn parse(sql: &str) -> Result<Vec<Table>> {
             let name = rest
                 .strip_suffix(" (")
                 .ok_or("a table begins with `name (`")?;
-            let columns = columns(&mut lines)?;
+            let (columns, keyed) = columns(&mut lines)?;
             let (events, docs) = comment
                 .drain(..)
                 .partition::<Vec<String>, _>(|text| text.starts_with("Events: "));
@@ -56,6 +58,7 @@ fn parse(sql: &str) -> Result<Vec<Table>> {
                     .first()
                     .map(|text| text["Events: ".len()..].to_owned()),
                 columns,
+                keyed,
                 indexes: Vec::new(),
             });
         } else if let Some(rest) = line.strip_prefix("CREATE INDEX ") {
@@ -74,12 +77,13 @@ fn parse(sql: &str) -> Result<Vec<Table>> {
     Ok(tables)
 }
 
-/// Names and comments, up to the end of the table.
-fn columns<'a>(lines: &mut impl Iterator<Item = &'a str>) -> Result<Vec<(String, String)>> {
-    let mut columns = Vec::new();
+/// Names and comments, up to the end of the table; and whether it has a key
+/// besides the rowid.
+fn columns<'a>(lines: &mut impl Iterator<Item = &'a str>) -> Result<(Vec<(String, String)>, bool)> {
+    let (mut columns, mut keyed) = (Vec::new(), false);
     for line in lines {
         if line.starts_with(')') {
-            return Ok(columns);
+            return Ok((columns, keyed || line.contains("WITHOUT ROWID")));
         }
         let (declared, comment) = line.split_once("--").unwrap_or((line, ""));
         let name = declared
@@ -89,6 +93,7 @@ fn columns<'a>(lines: &mut impl Iterator<Item = &'a str>) -> Result<Vec<(String,
         if name.starts_with("PRIMARY") {
             continue;
         }
+        keyed |= declared.contains("UNIQUE");
         let name = name.trim_end_matches(',');
         columns.push((name.to_owned(), comment.trim().to_owned()));
     }
@@ -137,7 +142,12 @@ fn generate(tables: &[Table]) -> Result<String> {
         writeln!(code, "pub static TABLE: crate::Table = crate::Table {{")?;
         writeln!(code, "number: {number}, name: {:?},", table.name)?;
         let names: Vec<&String> = table.columns.iter().map(|(name, _)| name).collect();
-        writeln!(code, "columns: &{names:?}, events: {},", events(table)?)?;
+        writeln!(
+            code,
+            "columns: &{names:?}, keyed: {}, events: {},",
+            table.keyed,
+            events(table)?
+        )?;
         writeln!(code, "indexes: &[")?;
         for index in &table.indexes {
             let columns = index

@@ -146,11 +146,8 @@ fn screen(source: &Source, destination: &Path, summary: &Summary, elapsed: Durat
     lines.extend(reasons(&summary.unresolved));
     for events in summary.events.iter().filter(|events| events.rows > 0) {
         let rows = HumanCount(events.rows);
-        lines.push(match events.table {
-            "ftrace_event" => ("kernel", format!("{rows} events, in ftrace_event")),
-            "android_logs" => ("log", format!("{rows} lines, in android_logs")),
-            table => ("events", format!("{rows} in {table}")),
-        });
+        let (noun, table) = (events.noun, events.table);
+        lines.push((events.heading, format!("{rows} {noun}, in {table}")));
         lines.extend(reasons(&events.unresolved));
     }
 
@@ -278,6 +275,8 @@ mod tests {
             unresolved: [("no_path", 1)].into(),
             events: vec![Events {
                 table: "android_logs",
+                heading: "log",
+                noun: "lines",
                 rows: 1234,
                 unresolved: [("non_monotonic", 7)].into(),
             }],

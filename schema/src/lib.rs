@@ -39,6 +39,8 @@
 //! assert_eq!(row.cells(), ["1", "info", "example", "", "", "hello"]);
 //! assert_eq!(import_log::TABLE.columns[2], "code");
 //!
+//! assert!(tables::sequence::TABLE.keyed && !import_log::TABLE.keyed);
+//!
 //! let log = &tables::android_logs::TABLE;
 //! assert!(matches!(log.events, Some(Events::Rows { noun: "lines", .. })));
 //! ```
@@ -98,6 +100,9 @@ pub struct Table {
     /// What its columns are called, in their order. The first one of a table with
     /// rowids is the rowid.
     pub columns: &'static [&'static str],
+    /// Whether it has a key besides the rowid, so that a row's place has to be
+    /// searched for.
+    pub keyed: bool,
     /// Its indexes, without that of its key.
     pub indexes: &'static [Index],
     /// Whether its rows are events.

@@ -803,11 +803,9 @@ pub fn import(trace: &[Packet]) -> Imported {
                     None => Err("unknown_clock"),
                 });
                 if let (Some(clock), Some(timestamp)) = (clock, event.timestamp()) {
+                    converted |= result != Some(Err("no_sequence_id")); // T1
                     match result.unwrap() {
-                        Ok(ts) => {
-                            converted = true; // T1
-                            placed.push((clock, timestamp as i64, ts));
-                        }
+                        Ok(ts) => placed.push((clock, timestamp as i64, ts)),
                         Err("no_sequence_id") => {}
                         Err(_) => retries.push(Retry::Event(event_rows.len(), clock, timestamp)),
                     }
@@ -832,9 +830,9 @@ pub fn import(trace: &[Packet]) -> Imported {
         for timestamp in packet.android_log.iter().flatten() {
             let clock = Clock::new(REALTIME, 0, packet.machine_id);
             let result = timestamp.map(|t| convert(&snapshots, clock, t.into(), trace_time)); // D1
+            converted |= result.is_some(); // T1
             match (*timestamp, result) {
                 (Some(timestamp), Some(Ok(ts))) => {
-                    converted = true; // T1
                     placed.push((clock, timestamp as i64, ts));
                 }
                 (Some(timestamp), _) => {
@@ -889,14 +887,12 @@ pub fn import(trace: &[Packet]) -> Imported {
                 timestamp.into()
             };
             let result = convert(&snapshots, clock, reading, trace_time); // D1
+            converted |= result != Err("no_sequence_id"); // T1
             if result.is_ok() || !chrome {
                 row.clock_id = Some(id.into());
                 row.clock_ts = i64::try_from(reading).ok();
                 match result {
-                    Ok(ts) => {
-                        row.ts = Some(ts);
-                        converted = true;
-                    }
+                    Ok(ts) => row.ts = Some(ts),
                     Err(reason) => {
                         row.unresolved = Some(reason.to_owned());
                         // D2; a reading that does not fit itself never will

@@ -3,29 +3,14 @@
 use std::io;
 use std::path::PathBuf;
 
+use timebase_trace::SourceError;
+
 /// Why there is no database.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs)] // the messages say it
 pub enum Error {
-    #[error("cannot open {source_name}: {error}")]
-    Open {
-        source_name: String,
-        error: io::Error,
-    },
-    #[error("{path} is a directory; name a trace file, or - for standard input", path = path.display())]
-    Directory { path: PathBuf },
-    #[error("reading {source_name} failed after {offset} bytes: {error}")]
-    Read {
-        source_name: String,
-        offset: u64,
-        error: io::Error,
-    },
-    #[error("{source_name} is empty; a trace has at least one packet")]
-    Empty { source_name: String },
-    #[error(
-        "{source_name} is a SQLite database already; ask it with `timebase query` or `timebase shell`"
-    )]
-    IsDatabase { source_name: String },
+    #[error(transparent)]
+    Source(#[from] SourceError),
     #[error(
         "{source_name} is not a Perfetto trace: {why}. Expected is a protobuf trace \
          (.pftrace, .perfetto-trace), as it is or compressed with gzip or zstd"
@@ -54,6 +39,8 @@ pub enum Error {
         path: PathBuf,
         error: Box<dyn std::error::Error + Send + Sync>,
     },
+    #[error("cannot open {path}: {error}", path = path.display())]
+    OpenDescriptor { path: PathBuf, error: io::Error },
     #[error(
         "{path} cannot be used as a descriptor: {why}. Expected is a serialized FileDescriptorSet, \
          as `protoc --include_imports --descriptor_set_out` writes it",
@@ -90,9 +77,6 @@ pub(crate) enum WriteError {
     Sqlite(#[from] rusqlite::Error),
     #[error(transparent)]
     Bulk(#[from] timebase_btree::Error),
-    /// A mistake in `payload.rs`.
-    #[error("no importer names the table {0}")]
-    Unnamed(&'static str),
 }
 
 impl From<io::Error> for WriteError {
@@ -111,7 +95,7 @@ impl WriteError {
             WriteError::Bulk(timebase_btree::Error::Io(error)) => {
                 error.kind() == io::ErrorKind::StorageFull
             }
-            WriteError::Bulk(_) | WriteError::Unnamed(_) => false,
+            WriteError::Bulk(_) => false,
         }
     }
 }

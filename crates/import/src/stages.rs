@@ -1,20 +1,24 @@
 //! Where the time of an import goes.
 //!
 //! Decoding and writing overlap, so one import cannot tell. The trace is gone
-//! through four times, each time with one stage more, and a stage is the
+//! through five times, each time with one stage more, and a stage is the
 //! difference. To read the clock around every stage of every packet was the
 //! alternative: it takes about as long as the stages of a small packet.
 
+use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
-use timebase_wire::packet::{Header, PacketType};
+use timebase_trace::{Input, Monitor, PacketStream, Packets, Source};
 
-use crate::decoder::inflate;
 use crate::error::Error;
-use crate::source::Input;
-use crate::stream::PacketStream;
-use crate::{Monitor, Options, Source, Summary, decoder, timed_import, transfer};
+use crate::import::{self, Stopwatch};
+use crate::options::Options;
+use crate::pipeline;
+use crate::readers::PacketSchema;
+use crate::summary::Summary;
+use crate::trackers::{Busy, Trackers};
 
 /// How long the stages of an import take, each by itself.
 #[derive(Debug, Clone)]
@@ -32,22 +36,20 @@ pub struct Stages {
     /// What is left when the last row is written: indexes, the rows of what is
     /// known only then, and the file's way to the disk.
     pub finishing: Duration,
+    /// The scheduler's events are put in the order of time, and followed, as a
+    /// tracker does. No part of the import.
+    pub ordering: Duration,
+    /// How many events that are.
+    pub ordered: u64,
+    /// For how many nanoseconds they say that CPUs ran a thread.
+    pub busy: i128,
     /// The whole import, in which the first three stages and writing overlap.
     pub import: Duration,
     /// What it did.
     pub summary: Summary,
 }
 
-/// What an import notes of its own time.
-#[derive(Default)]
-pub(crate) struct Stopwatch {
-    /// Sum of what the batches of rows took to be written.
-    pub writing: Duration,
-    /// When the last of them was.
-    pub last_batch: Option<Instant>,
-}
-
-/// Measures the stages of the import of a trace file, in about three times as
+/// Measures the stages of the import of a trace file, in about four times as
 /// long as the import takes. The database is made in `directory`, and removed.
 /// What is still on the disk and not in memory costs the first stage more than
 /// it would cost the import.
@@ -76,17 +78,25 @@ pub fn stages(trace: &Path, directory: &Path, options: &Options) -> Result<Stage
         Ok(())
     })?;
     let decoded = through(&source, |input, _| {
-        let mut stream = PacketStream::new(&mut input.reader);
-        while let Ok(Some(packet)) = stream.next() {
-            decode(packet.bytes);
-        }
+        let mut packets = Packets::new(&mut input.reader);
+        packets.for_each(|found| {
+            std::hint::black_box(found);
+            ControlFlow::Continue(())
+        });
         Ok(())
     })?;
-    let resolved = through(&source, |input, monitor| {
-        let thrown_away = transfer(input, decoder(options)?, monitor, |_| Ok(()));
-        thrown_away.map_err(|_| Error::Stopped)?;
-        Ok(())
-    })?;
+    let thrown_away = |trackers: Trackers| {
+        through(&source, |input, monitor| {
+            let schema = PacketSchema::new(&options.descriptors)?;
+            let frame = import::frame(schema, trackers, options, directory);
+            let read = pipeline::run(input, frame, monitor, |_| Ok(()));
+            read.map(drop).map_err(|_| Error::Stopped)
+        })
+    };
+    let resolved = thrown_away(Trackers::default())?;
+    let (busy, seen) = Busy::new();
+    let ordered = thrown_away(Trackers::of(vec![Box::new(busy)]))?;
+    let seen = *seen.lock().unwrap_or_else(PoisonError::into_inner);
 
     let create = |error| Error::Create {
         path: directory.into(),
@@ -97,11 +107,14 @@ pub fn stages(trace: &Path, directory: &Path, options: &Options) -> Result<Stage
     let mut stopwatch = Stopwatch::default();
     let monitor = Monitor::default();
     let begun = Instant::now();
-    let summary = timed_import(&source, &database, options, &monitor, &mut stopwatch)?;
+    let summary = import::timed(&source, &database, options, &monitor, &mut stopwatch)?;
     Ok(Stages {
         reading: read,
         decoding: decoded.saturating_sub(read),
         resolving: resolved.saturating_sub(decoded),
+        ordering: ordered.saturating_sub(resolved),
+        ordered: seen.events,
+        busy: seen.busy,
         writing: stopwatch.writing,
         finishing: stopwatch
             .last_batch
@@ -118,33 +131,11 @@ fn through(
 ) -> Result<Duration, Error> {
     let monitor = Monitor::default();
     let begun = Instant::now();
-    let mut input = Input::open(source, &monitor)?;
+    let mut input = import::open(source, &monitor)?;
     go(&mut input, &monitor)?;
     if let Some(failure) = input.failure(source) {
-        return Err(failure);
+        return Err(failure.into());
     }
     input.digest();
     Ok(begun.elapsed())
-}
-
-/// Reads the header of a packet, or those of the packets in it.
-fn decode(bytes: &[u8]) {
-    use PacketType as P;
-    let Ok(header) = Header::parse(bytes) else {
-        return;
-    };
-    match header.payload {
-        Some((kind @ (P::COMPRESSED_PACKETS | P::ZSTD_COMPRESSED_PACKETS), bytes)) => {
-            let Ok(inflated) = inflate(kind, bytes) else {
-                return;
-            };
-            let mut stream = PacketStream::new(inflated);
-            while let Ok(Some(packet)) = stream.next() {
-                let _ = std::hint::black_box(Header::parse(packet.bytes));
-            }
-        }
-        _ => {
-            std::hint::black_box(header);
-        }
-    }
 }

@@ -36,7 +36,8 @@ pub enum Unresolved {
 }
 
 impl Unresolved {
-    const ALL: [Unresolved; 8] = [
+    /// All reasons there are.
+    pub const ALL: [Unresolved; 8] = [
         Unresolved::UnknownClock,
         Unresolved::NoPath,
         Unresolved::NonMonotonic,

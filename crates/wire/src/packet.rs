@@ -74,6 +74,9 @@ pub struct Header<'a> {
     pub trusted_pid: Option<i32>,
     /// A serialized `TracePacketDefaults` (rule S1).
     pub trace_packet_defaults: Option<&'a [u8]>,
+    /// A serialized `InternedData`: what later packets of the sequence refer to by
+    /// number.
+    pub interned_data: Option<&'a [u8]>,
     /// The payload: its field, and its bytes if it is a message.
     pub payload: Option<(PacketType, &'a [u8])>,
 }
@@ -109,6 +112,7 @@ impl<'a> Header<'a> {
                 (3, Value::Varint(v)) => header.trusted_uid = Some(v as i32),
                 (79, Value::Varint(v)) => header.trusted_pid = Some(v as i32),
                 (59, Value::Bytes(v)) => header.trace_packet_defaults = Some(v),
+                (12, Value::Bytes(v)) => header.interned_data = Some(v),
                 (12 | 41, _) => {}
                 (number, value) => {
                     let packet_type = PacketType(number);
@@ -181,6 +185,7 @@ mod tests {
         assert!(header.previous_packet_dropped && header.first_packet_on_sequence);
         assert_eq!(header.machine_id, 3);
         assert_eq!(header.payload, Some((PacketType(39), &[8, 1][..])));
+        assert_eq!(header.interned_data, Some(&[1][..]));
         let defaults = TracePacketDefaults::decode(header.trace_packet_defaults.unwrap()).unwrap();
         assert_eq!(defaults.timestamp_clock_id, Some(65));
     }

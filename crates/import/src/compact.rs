@@ -1,0 +1,119 @@
+//! Numbers and bytes, written one behind the other in as few bytes as they need:
+//! for what is put aside and read back within one import.
+
+use std::io;
+
+/// Writes.
+pub(crate) struct Put<'a>(pub &'a mut Vec<u8>);
+
+impl Put<'_> {
+    /// A number that mostly is small.
+    #[inline]
+    pub fn natural(&mut self, mut value: u64) -> &mut Self {
+        while value >= 0x80 {
+            self.0.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        self.0.push(value as u8);
+        self
+    }
+
+    /// A number of either sign that mostly is near zero.
+    #[inline]
+    pub fn integer(&mut self, value: i64) -> &mut Self {
+        self.natural((value << 1 ^ value >> 63) as u64)
+    }
+
+    /// A number, or none.
+    pub fn optional(&mut self, value: Option<i64>) -> &mut Self {
+        match value {
+            None => self.natural(0),
+            Some(value) => self.natural(1).integer(value),
+        }
+    }
+
+    /// All bytes that are left.
+    #[inline]
+    pub fn rest(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(bytes);
+    }
+}
+
+/// Reads back what [`Put`] wrote. What was not written so is an error.
+pub(crate) struct Take<'a>(pub &'a [u8]);
+
+impl<'a> Take<'a> {
+    #[inline]
+    pub fn natural(&mut self) -> io::Result<u64> {
+        let mut value = 0;
+        for shift in (0..64).step_by(7) {
+            let (&byte, rest) = self.0.split_first().ok_or_else(cut)?;
+            self.0 = rest;
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Ok(value);
+            }
+        }
+        Err(cut())
+    }
+
+    #[inline]
+    pub fn integer(&mut self) -> io::Result<i64> {
+        let value = self.natural()?;
+        Ok((value >> 1) as i64 ^ -((value & 1) as i64))
+    }
+
+    /// A number of 32 bits.
+    pub fn small(&mut self) -> io::Result<u32> {
+        u32::try_from(self.natural()?).map_err(|_| cut())
+    }
+
+    pub fn optional(&mut self) -> io::Result<Option<i64>> {
+        match self.natural()? {
+            0 => Ok(None),
+            _ => self.integer().map(Some),
+        }
+    }
+
+    pub fn rest(self) -> &'a [u8] {
+        self.0
+    }
+}
+
+/// What was put aside is not there any more as it was.
+#[cold]
+pub(crate) fn cut() -> io::Error {
+    io::Error::new(
+        io::ErrorKind::InvalidData,
+        "what was put aside in a temporary file cannot be read back",
+    )
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read(natural: u64, integer: i64, optional: Option<i64>, small: u32, bytes: Vec<u8>) {
+            let mut written = Vec::new();
+            let mut put = Put(&mut written);
+            put.natural(natural).integer(integer).optional(optional).natural(small.into());
+            put.rest(&bytes);
+            let mut take = Take(&written);
+            prop_assert_eq!(take.natural().unwrap(), natural);
+            prop_assert_eq!(take.integer().unwrap(), integer);
+            prop_assert_eq!(take.optional().unwrap(), optional);
+            prop_assert_eq!(take.small().unwrap(), small);
+            prop_assert_eq!(take.rest(), &bytes[..]);
+        }
+
+        #[test]
+        fn any_bytes_are_read_without_panic(bytes: Vec<u8>) {
+            let mut take = Take(&bytes);
+            while take.optional().is_ok() {}
+        }
+    }
+}

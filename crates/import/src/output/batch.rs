@@ -1,0 +1,163 @@
+//! Rows on their way from the thread that makes them to the one that writes them.
+
+use std::ops::Range;
+
+use timebase_schema::{Row, Table, tables};
+use timebase_wire::packet::PacketType;
+
+use crate::place::Placement;
+
+/// What kind of packet a row is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RowType {
+    None,
+    Payload(PacketType),
+    /// Its bytes are no packet (rule F7).
+    Corrupt,
+}
+
+/// A row of `packet`, with its bytes in the batch. Packets are most of what
+/// there is, so they cross in a form of their own.
+#[derive(Debug, Clone)]
+pub(crate) struct PacketRow {
+    pub id: i64,
+    pub row_type: RowType,
+    pub timestamp: Option<u64>,
+    pub placement: Placement,
+    pub seq_id: u32,
+    pub machine_id: u32,
+    pub uid: Option<i32>,
+    pub pid: Option<i32>,
+    pub offset: u64,
+    /// How many bytes the packet has.
+    pub size: u64,
+    /// Its bytes in the batch; none if they are not kept.
+    pub data: Range<usize>,
+}
+
+/// One value of a row, with its text or bytes in the batch.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Cell {
+    Null,
+    Integer(i64),
+    Real(f64),
+    Text { start: u32, size: u32 },
+    Blob { start: u32, size: u32 },
+}
+
+impl<T: Into<i64>> From<T> for Cell {
+    fn from(value: T) -> Self {
+        Cell::Integer(value.into())
+    }
+}
+
+impl Cell {
+    /// A timestamp as recorded. SQLite has no integer for one of 2⁶³ or more;
+    /// the nearest number says most.
+    pub fn timestamp(value: u64) -> Self {
+        i64::try_from(value).map_or(Cell::Real(value as f64), Cell::Integer)
+    }
+
+    pub fn or_null<T: Into<i64>>(value: Option<T>) -> Self {
+        value.map_or(Cell::Null, Cell::from)
+    }
+}
+
+/// Rows that are handed over together. Batches go back and forth between the
+/// threads, so that nothing is allocated a row.
+#[derive(Debug)]
+pub(crate) struct Batch {
+    pub bytes: Vec<u8>,
+    pub packets: Vec<PacketRow>,
+    /// The rows of each table by its number, cell after cell.
+    tables: Vec<Vec<Cell>>,
+    cells: usize,
+}
+
+impl Default for Batch {
+    fn default() -> Self {
+        Batch {
+            bytes: Vec::new(),
+            packets: Vec::new(),
+            tables: tables::ALL.iter().map(|_| Vec::new()).collect(),
+            cells: 0,
+        }
+    }
+}
+
+impl Batch {
+    const BYTES: usize = 128 << 10;
+    const ROWS: usize = 2048;
+    /// Half a megabyte.
+    const CELLS: usize = 1 << 15;
+
+    /// Adds a row of any table but `packet`.
+    #[inline]
+    pub fn push<R: Row<Cell>>(&mut self, row: R) {
+        let cells = row.cells();
+        let cells = cells.as_ref();
+        self.cells += cells.len();
+        if let Some(table) = self.tables.get_mut(R::TABLE.number) {
+            table.extend_from_slice(cells);
+        }
+    }
+
+    /// The rows of a table.
+    pub fn rows(&self, table: &Table) -> impl Iterator<Item = &[Cell]> {
+        let cells = self.tables.get(table.number);
+        let cells = cells.map(Vec::as_slice).unwrap_or_default();
+        cells.chunks_exact(table.columns.len())
+    }
+
+    /// Keeps a text for a row of this batch.
+    pub fn text(&mut self, text: &str) -> Cell {
+        match self.keep(text.as_bytes()) {
+            Some((start, size)) => Cell::Text { start, size },
+            None => Cell::Null,
+        }
+    }
+
+    /// Keeps bytes for a row of this batch.
+    pub fn blob(&mut self, bytes: &[u8]) -> Cell {
+        match self.keep(bytes) {
+            Some((start, size)) => Cell::Blob { start, size },
+            None => Cell::Null,
+        }
+    }
+
+    /// `None` is beyond 4 GiB, which no batch comes near: it is handed over
+    /// when it has 128 KiB, and a packet, of which one event may be all, has at
+    /// most 256 MiB.
+    fn keep(&mut self, bytes: &[u8]) -> Option<(u32, u32)> {
+        let start = u32::try_from(self.bytes.len()).ok()?;
+        let size = u32::try_from(bytes.len()).ok()?;
+        self.bytes.extend_from_slice(bytes);
+        Some((start, size))
+    }
+
+    /// The bytes of a cell.
+    pub fn kept(&self, start: u32, size: u32) -> &[u8] {
+        let (start, size) = (start as usize, size as usize);
+        let end = start.saturating_add(size);
+        self.bytes.get(start..end).unwrap_or_default()
+    }
+
+    #[inline]
+    pub fn is_full(&self) -> bool {
+        self.bytes.len() >= Self::BYTES
+            || self.cells >= Self::CELLS
+            || self.packets.len() >= Self::ROWS
+    }
+
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        // One huge packet must not stay in every batch's memory.
+        self.bytes.shrink_to(2 * Self::BYTES);
+        self.packets.clear();
+        self.cells = 0;
+        for cells in &mut self.tables {
+            cells.clear();
+            cells.shrink_to(2 * Self::CELLS);
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! What the import has to say: messages about the trace, counters, facts.
+
+use std::collections::BTreeMap;
+
+use rusqlite::types::Null;
+use rusqlite::{Connection, ToSql};
+use timebase_resolver::Unresolved;
+use timebase_schema::{Row, Table, tables};
+
+use super::batch::Cell;
+use super::rows::Rows;
+
+/// How much a message matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Severity {
+    Info,
+    Warning,
+    Error,
+}
+
+impl Severity {
+    pub fn name(self) -> &'static str {
+        match self {
+            Severity::Info => "info",
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        }
+    }
+}
+
+/// A message about the trace: a row of `import_log`.
+#[derive(Debug, Clone)]
+pub(crate) struct Message {
+    pub severity: Severity,
+    pub code: &'static str,
+    pub packet_id: Option<i64>,
+    /// Where in the decompressed stream.
+    pub offset: Option<u64>,
+    pub text: String,
+}
+
+impl Message {
+    /// Puts it in the log.
+    pub fn push(&self, rows: &mut Rows<'_>) {
+        let severity = rows.text(self.severity.name());
+        let code = rows.text(self.code);
+        let text = rows.text(&self.text);
+        let id = rows.count(&tables::import_log::TABLE) + 1;
+        rows.push(tables::import_log::Row {
+            id: Cell::from(id),
+            severity,
+            code,
+            packet_id: Cell::or_null(self.packet_id),
+            offset: Cell::or_null(self.offset.map(|offset| offset as i64)),
+            message: text,
+        });
+    }
+
+    /// Puts it in the log of a database that SQLite has open.
+    pub fn insert(&self, conn: &Connection) -> rusqlite::Result<()> {
+        let row = tables::import_log::Row::<&dyn ToSql> {
+            id: &Null,
+            severity: &self.severity.name(),
+            code: &self.code,
+            packet_id: &self.packet_id,
+            offset: &self.offset.map(|offset| offset as i64),
+            message: &self.text,
+        };
+        conn.execute(&tables::import_log::TABLE.insert(), &row.cells()[..])?;
+        Ok(())
+    }
+}
+
+/// How many there are of each reason why something could not be placed.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Reasons([u64; Unresolved::ALL.len()]);
+
+impl Reasons {
+    pub fn count(&mut self, reason: Unresolved) {
+        let all = Unresolved::ALL.into_iter().zip(&mut self.0);
+        all.filter(|(other, _)| *other == reason)
+            .for_each(|(_, count)| *count += 1);
+    }
+
+    /// Those that there are, by their names.
+    pub fn by_name(&self) -> BTreeMap<&'static str, u64> {
+        let all = Unresolved::ALL.into_iter().zip(self.0);
+        all.filter(|(_, count)| *count > 0)
+            .map(|(reason, count)| (reason.code(), count))
+            .collect()
+    }
+}
+
+/// Collects it.
+#[derive(Debug)]
+pub(crate) struct Journal {
+    /// Counters for the table `stats`, by their names.
+    counters: BTreeMap<&'static str, u64>,
+    /// Facts for the table `metadata`, by their names.
+    facts: BTreeMap<&'static str, String>,
+    /// Why rows of each table could not be placed, by its number.
+    unplaced: Vec<Reasons>,
+    /// How many rows of each table wait for a snapshot, by its number.
+    waiting: Vec<u64>,
+    pub packets_on_trace_time: u64,
+}
+
+impl Default for Journal {
+    fn default() -> Self {
+        Journal {
+            counters: BTreeMap::new(),
+            facts: BTreeMap::new(),
+            unplaced: vec![Reasons::default(); tables::ALL.len()],
+            waiting: vec![0; tables::ALL.len()],
+            packets_on_trace_time: 0,
+        }
+    }
+}
+
+impl Journal {
+    /// Adds to a counter.
+    pub fn count(&mut self, name: &'static str, more: u64) {
+        *self.counters.entry(name).or_default() += more;
+    }
+
+    /// What a counter has.
+    pub fn counter(&self, name: &str) -> u64 {
+        self.counters.get(name).copied().unwrap_or(0)
+    }
+
+    /// All counters.
+    pub fn counters(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        self.counters.iter().map(|(name, count)| (*name, *count))
+    }
+
+    /// States a fact.
+    pub fn state(&mut self, name: &'static str, fact: String) {
+        self.facts.insert(name, fact);
+    }
+
+    /// A fact that was stated.
+    pub fn fact(&self, name: &str) -> Option<&str> {
+        self.facts.get(name).map(String::as_str)
+    }
+
+    /// A row could not be placed, now or for good.
+    pub fn unplaced(&mut self, table: &Table, reason: Unresolved) {
+        self.unplaced[table.number].count(reason);
+    }
+
+    /// Why rows of a table could not be placed.
+    pub fn reasons(&self, table: &Table) -> &Reasons {
+        &self.unplaced[table.number]
+    }
+
+    /// A row waits for a snapshot.
+    pub fn waits(&mut self, table: &Table) {
+        self.waiting[table.number] += 1;
+    }
+
+    /// How many rows of each table wait, by its number.
+    pub fn waiting(&self) -> &[u64] {
+        &self.waiting
+    }
+}

@@ -1,0 +1,118 @@
+//! Tables whose rows are known when the whole trace is read, and few: clocks,
+//! sequences, counters, facts. SQLite inserts them.
+
+use rusqlite::{Connection, Statement, ToSql};
+use timebase_resolver::{Clock, builtin_name};
+use timebase_schema::{Row, Table, finish, tables};
+
+use crate::place::Place;
+
+/// Inserts rows of a table, by the names of its columns.
+pub(crate) struct Inserts<'c>(Statement<'c>);
+
+impl<'c> Inserts<'c> {
+    pub fn into(conn: &'c Connection, table: &Table) -> rusqlite::Result<Self> {
+        Ok(Inserts(conn.prepare(&table.insert())?))
+    }
+
+    pub fn push<'v, R: Row<&'v dyn ToSql>>(&mut self, row: R) -> rusqlite::Result<()> {
+        self.0.execute(row.cells().as_ref())?;
+        Ok(())
+    }
+}
+
+/// Fills the table `clock`; tells how many there are.
+pub(crate) fn clocks(conn: &Connection, place: &mut Place) -> rusqlite::Result<u64> {
+    let mut inserts = Inserts::into(conn, &tables::clock::TABLE)?;
+    let all = place.all_clocks();
+    for &clock in &all {
+        let packets = place.uses().get(&clock).copied().unwrap_or(0) as i64;
+        let graph = place.graph();
+        let path = graph.path(clock, Clock::BOOTTIME).ok();
+        let names = path.as_ref().map(|path| {
+            let names: Vec<String> = path.iter().map(Clock::to_string).collect();
+            names.join(" → ")
+        });
+        let domain = graph.domain(clock);
+        inserts.push(tables::clock::Row::<&dyn ToSql> {
+            machine_id: &clock.machine.0,
+            clock_id: &clock.id.get(),
+            seq_id: &clock.seq.0,
+            name: &builtin_name(clock.id.get()),
+            scope: &clock.id.scope().name(),
+            unit_multiplier_ns: &domain.map_or(1, |domain| domain.unit),
+            is_incremental: &domain.is_some_and(|domain| domain.incremental),
+            is_monotonic: &domain.is_none_or(|domain| domain.monotonic),
+            snapshots: &domain.map_or(0, |domain| domain.snapshots as i64),
+            first_value: &domain.map(|domain| domain.first_value),
+            last_value: &domain.map(|domain| domain.last_value),
+            packets: &packets,
+            path: &names,
+            hops: &path.map(|path| path.len().saturating_sub(1) as i64),
+        })?;
+    }
+    Ok(all.len() as u64)
+}
+
+/// Fills the table `sequence`; tells how many there are.
+pub(crate) fn sequences(conn: &Connection, place: &Place) -> rusqlite::Result<u64> {
+    let mut inserts = Inserts::into(conn, &tables::sequence::TABLE)?;
+    let mut count = 0;
+    for sequence in place.sequences() {
+        inserts.push(tables::sequence::Row::<&dyn ToSql> {
+            id: &sequence.id,
+            machine_id: &sequence.machine_id,
+            uid: &sequence.uid,
+            pid: &sequence.pid,
+            packets: &(sequence.packets as i64),
+            losses: &(sequence.losses as i64),
+            first_ts: &sequence.times().map(|(first, _)| first),
+            last_ts: &sequence.times().map(|(_, last)| last),
+        })?;
+        count += 1;
+    }
+    Ok(count)
+}
+
+/// Fills the table `stats`.
+pub(crate) fn stats(
+    conn: &Connection,
+    counters: impl IntoIterator<Item = (String, u64)>,
+) -> rusqlite::Result<()> {
+    let mut inserts = Inserts::into(conn, &tables::stats::TABLE)?;
+    for (name, value) in counters {
+        inserts.push(tables::stats::Row::<&dyn ToSql> {
+            name: &name,
+            value: &i64::try_from(value).unwrap_or(i64::MAX),
+        })?;
+    }
+    Ok(())
+}
+
+/// Fills the table `metadata`.
+pub(crate) fn metadata(conn: &Connection, facts: &[(&str, &dyn ToSql)]) -> rusqlite::Result<()> {
+    let mut inserts = Inserts::into(conn, &tables::metadata::TABLE)?;
+    for &(name, value) in facts {
+        inserts.push(tables::metadata::Row::<&dyn ToSql> { name: &name, value })?;
+    }
+    Ok(())
+}
+
+/// Drops indexes that are to be made at the end, and tells how.
+pub(crate) fn drop_indexes(conn: &Connection, names: &[&str]) -> rusqlite::Result<Vec<String>> {
+    let mut statements = Vec::new();
+    for name in names {
+        let sql = "SELECT sql FROM sqlite_schema WHERE name = ?1";
+        statements.push(conn.query_row(sql, [name], |row| row.get(0))?);
+        conn.execute_batch(&format!("DROP INDEX {name}"))?;
+    }
+    Ok(statements)
+}
+
+/// Makes the views, and these indexes.
+pub(crate) fn indexes_and_views(conn: &Connection, indexes: &[String]) -> rusqlite::Result<()> {
+    for sql in indexes {
+        conn.execute_batch(sql)?;
+    }
+    conn.execute_batch(&finish())
+}

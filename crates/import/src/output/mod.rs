@@ -1,0 +1,32 @@
+//! The database in the making: rows on their way, and the tables that they go
+//! into.
+//!
+//! | question | where it is decided |
+//! |---|---|
+//! | where rows go that are being made | `rows.rs`, `batch.rs` |
+//! | how they become pages | `writer.rs`, `table.rs` |
+//! | what is said about the trace | `journal.rs` |
+//! | what becomes of rows that waited for their time | `settled.rs` |
+//! | what is known at the end | `late.rs`, `solved.rs` |
+//! | where the database is meanwhile | `destination.rs` |
+
+mod batch;
+mod destination;
+mod journal;
+mod late;
+mod rows;
+mod settled;
+mod solved;
+mod table;
+mod writer;
+
+pub(crate) use batch::{Batch, Cell, PacketRow, RowType};
+pub(crate) use destination::Destination;
+pub(crate) use journal::{Journal, Message, Severity};
+pub(crate) use late::{
+    Inserts, clocks, drop_indexes, indexes_and_views, metadata, sequences, stats,
+};
+pub(crate) use rows::{Outlet, Rows};
+pub(crate) use settled::{SettledRows, Settler};
+pub(crate) use solved::{mappings, used_steps};
+pub(crate) use writer::{KeyedRow, Writer, create, resume};

@@ -1,0 +1,122 @@
+//! Where rows go that are being made: into batches, which are handed over to be
+//! written as they fill.
+
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, SyncSender};
+
+use timebase_schema::{Row, Table, tables};
+use timebase_trace::Monitor;
+
+use super::batch::{Batch, Cell, PacketRow};
+
+/// Where full batches go, and where they come back from.
+pub(crate) struct Outlet<'a> {
+    pub full: SyncSender<Batch>,
+    pub emptied: Receiver<Batch>,
+    pub monitor: &'a Monitor,
+}
+
+/// Takes rows. That there is nobody left to write them, or that the user wants no
+/// more, does not keep anybody from giving some: they are thrown away, and
+/// [`Rows::stopped`] tells who goes through the trace.
+pub(crate) struct Rows<'a> {
+    batch: Batch,
+    outlet: Outlet<'a>,
+    /// How many rows each table has got.
+    counts: Vec<i64>,
+    stopped: bool,
+}
+
+impl<'a> Rows<'a> {
+    pub fn new(outlet: Outlet<'a>) -> Self {
+        Rows {
+            batch: Batch::default(),
+            outlet,
+            counts: vec![0; tables::ALL.len()],
+            stopped: false,
+        }
+    }
+
+    /// Adds a row of any table but `packet`. Its texts and bytes are those that
+    /// were kept since the last row.
+    #[inline]
+    pub fn push<R: Row<Cell>>(&mut self, row: R) {
+        self.counts[R::TABLE.number] += 1;
+        self.batch.push(row);
+        self.make_room();
+    }
+
+    /// Adds a packet, with its bytes if they are kept.
+    #[inline]
+    pub fn packet(&mut self, row: PacketRow, data: Option<&[u8]>) {
+        let start = self.batch.bytes.len();
+        self.batch.bytes.extend_from_slice(data.unwrap_or_default());
+        self.batch.packets.push(PacketRow {
+            data: start..self.batch.bytes.len(),
+            ..row
+        });
+        self.counts[tables::packet::TABLE.number] += 1;
+        self.make_room();
+    }
+
+    /// Keeps a text for the next row.
+    pub fn text(&mut self, text: &str) -> Cell {
+        self.batch.text(text)
+    }
+
+    /// Keeps a text, if there is one, for the next row.
+    pub fn optional_text(&mut self, text: Option<&str>) -> Cell {
+        text.map_or(Cell::Null, |text| self.batch.text(text))
+    }
+
+    /// Keeps bytes for the next row.
+    pub fn blob(&mut self, bytes: &[u8]) -> Cell {
+        self.batch.blob(bytes)
+    }
+
+    /// How many rows a table has got.
+    #[inline]
+    pub fn count(&self, table: &Table) -> i64 {
+        self.counts[table.number]
+    }
+
+    /// How many rows each table has got, by its number.
+    pub fn counts(self) -> Vec<i64> {
+        self.counts
+    }
+
+    /// Whether nobody wants any more.
+    #[inline]
+    pub fn stopped(&self) -> bool {
+        self.stopped
+    }
+
+    #[inline]
+    fn make_room(&mut self) {
+        if self.batch.is_full() {
+            self.hand_over();
+        }
+    }
+
+    /// Hands over what there is.
+    pub fn hand_over(&mut self) {
+        let Outlet {
+            full,
+            emptied,
+            monitor,
+        } = &self.outlet;
+        let packets = self.count(&tables::packet::TABLE);
+        monitor
+            .packets
+            .store(packets.unsigned_abs(), Ordering::Relaxed);
+        self.stopped |= monitor.cancel.load(Ordering::Relaxed);
+        if !self.stopped {
+            let next = emptied.try_recv().unwrap_or_default();
+            let batch = std::mem::replace(&mut self.batch, next);
+            self.stopped = full.send(batch).is_err();
+        }
+        if self.stopped {
+            self.batch.clear();
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! What waited has its time, or its last reason: the rows of it are changed,
+//! when SQLite has the database again.
+
+use std::io;
+use std::path::Path;
+
+use rusqlite::{Connection, Statement, params};
+use timebase_resolver::Unresolved;
+use timebase_schema::{Table, tables};
+
+use crate::compact::{Put, Take, cut};
+use crate::error::WriteError;
+use crate::place::{
+    EventRow, Settled, SettledEvent, Ticks, TraceTime, put_clock, put_reason, take_clock,
+    take_reason,
+};
+use crate::spool::Spool;
+
+/// Changes the rows of a table of events that has more to change than its
+/// columns `ts` and `unresolved`.
+pub(crate) trait Settler {
+    /// The tables whose rows it changes.
+    fn tables(&self) -> &'static [&'static Table];
+    /// A row of one of them is settled. They come in the order of their ids.
+    fn settle(&mut self, event: &SettledEvent<'_>) -> rusqlite::Result<()>;
+    /// All are.
+    fn end(&mut self) -> rusqlite::Result<()>;
+}
+
+/// Rows that are to be changed.
+pub(crate) struct SettledRows {
+    spool: Spool,
+    record: Vec<u8>,
+}
+
+const READING: u64 = 0;
+const SNAPSHOT: u64 = 1;
+const PACKET: u64 = 2;
+const EVENT: u64 = 3;
+
+impl SettledRows {
+    /// What does not fit memory is put aside in `directory`.
+    pub fn new(directory: &Path) -> Self {
+        SettledRows {
+            spool: Spool::new(directory),
+            record: Vec::new(),
+        }
+    }
+
+    /// Remembers what became of something.
+    pub fn push(&mut self, settled: &Settled<'_>) {
+        self.record.clear();
+        let mut put = Put(&mut self.record);
+        match settled {
+            Settled::Reading { id, ts } => {
+                put.natural(READING).integer(*id).integer(ts.0);
+            }
+            Settled::Snapshot { id, result } => {
+                put.natural(SNAPSHOT).integer(*id);
+                put_result(&mut put, *result);
+            }
+            Settled::Packet {
+                id,
+                clock_ts,
+                result,
+            } => {
+                put.natural(PACKET)
+                    .integer(*id)
+                    .optional(clock_ts.map(|ticks| ticks.0));
+                put_result(&mut put, result.map_err(Some));
+            }
+            Settled::Event(event) => {
+                put.natural(EVENT);
+                event.row.put(&mut put);
+                put.optional(event.ticks.map(|ticks| ticks.0));
+                put_clock(&mut put, event.clock);
+                put_result(&mut put, event.result.map_err(Some));
+            }
+        }
+        self.spool.push(&self.record);
+    }
+
+    /// Changes the rows.
+    pub fn apply(
+        self,
+        conn: &Connection,
+        settlers: &mut [Box<dyn Settler + '_>],
+    ) -> Result<(), WriteError> {
+        let mut updates = Updates::prepare(conn)?;
+        self.spool
+            .drain(|record| updates.apply(conn, settlers, record))?;
+        settlers
+            .iter_mut()
+            .try_for_each(|settler| settler.end())
+            .map_err(WriteError::from)
+    }
+}
+
+/// The statements that change rows.
+struct Updates<'c> {
+    reading: Statement<'c>,
+    snapshot: Statement<'c>,
+    packet: Statement<'c>,
+    /// Of each table of events, by its number.
+    events: Vec<Option<Statement<'c>>>,
+}
+
+impl<'c> Updates<'c> {
+    fn prepare(conn: &'c Connection) -> rusqlite::Result<Self> {
+        Ok(Updates {
+            reading: conn.prepare("UPDATE clock_snapshot SET ts = ?2 WHERE id = ?1")?,
+            snapshot: conn.prepare("UPDATE packet SET ts = ?2, unresolved = ?3 WHERE id = ?1")?,
+            packet: conn.prepare(
+                "UPDATE packet SET ts = ?2, unresolved = ?3, clock_ts = ?4 WHERE id = ?1",
+            )?,
+            events: tables::ALL.iter().map(|_| None).collect(),
+        })
+    }
+
+    fn apply(
+        &mut self,
+        conn: &'c Connection,
+        settlers: &mut [Box<dyn Settler + '_>],
+        record: &[u8],
+    ) -> Result<(), WriteError> {
+        let mut take = Take(record);
+        match take.natural()? {
+            READING => {
+                let (id, ts) = (take.integer()?, take.integer()?);
+                self.reading.execute([id, ts])?;
+            }
+            SNAPSHOT => {
+                let id = take.integer()?;
+                let (ts, reason) = columns(take_result(&mut take)?);
+                self.snapshot.execute(params![id, ts, reason])?;
+            }
+            PACKET => {
+                let (id, clock_ts) = (take.integer()?, take.optional()?);
+                let (ts, reason) = columns(take_result(&mut take)?);
+                self.packet.execute(params![id, ts, reason, clock_ts])?;
+            }
+            _ => {
+                let event = take_event(take)?;
+                let mut settlers = settlers.iter_mut();
+                match settlers.find(|settler| is_of(settler.tables(), event.row.table)) {
+                    Some(settler) => settler.settle(&event)?,
+                    None => self.event(conn, &event)?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn event(&mut self, conn: &'c Connection, event: &SettledEvent<'_>) -> rusqlite::Result<()> {
+        let table = event.row.table;
+        let update = match &mut self.events[table.number] {
+            Some(update) => update,
+            none => {
+                let name = table.name;
+                let sql = format!("UPDATE {name} SET ts = ?2, unresolved = ?3 WHERE id = ?1");
+                none.insert(conn.prepare(&sql)?)
+            }
+        };
+        let (ts, reason) = columns(event.result.map_err(Some));
+        update.execute(params![event.row.id, ts, reason])?;
+        Ok(())
+    }
+}
+
+fn is_of(tables: &[&'static Table], table: &'static Table) -> bool {
+    tables.iter().any(|other| other.number == table.number)
+}
+
+/// A time, or the reason why there is none; neither where nothing is to be said.
+type Outcome = Result<TraceTime, Option<Unresolved>>;
+
+fn columns(result: Outcome) -> (Option<i64>, Option<&'static str>) {
+    match result {
+        Ok(TraceTime(ts)) => (Some(ts), None),
+        Err(reason) => (None, reason.map(Unresolved::code)),
+    }
+}
+
+fn put_result(put: &mut Put<'_>, result: Outcome) {
+    put.optional(result.ok().map(|ts| ts.0));
+    put_reason(put, result.err().flatten());
+}
+
+fn take_result(take: &mut Take<'_>) -> io::Result<Outcome> {
+    let (ts, reason) = (take.optional()?, take_reason(take)?);
+    Ok(ts.map(TraceTime).ok_or(reason))
+}
+
+fn take_event(mut take: Take<'_>) -> io::Result<SettledEvent<'static>> {
+    Ok(SettledEvent {
+        row: EventRow::take(&mut take)?,
+        ticks: take.optional()?.map(Ticks),
+        clock: take_clock(&mut take)?,
+        result: match take_result(&mut take)? {
+            Ok(ts) => Ok(ts),
+            Err(reason) => Err(reason.ok_or_else(cut)?),
+        },
+        event: &[],
+    })
+}

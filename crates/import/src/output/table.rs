@@ -1,0 +1,186 @@
+//! Tables that are built page by page, in ascending order of their rowids. What
+//! that gains is in the crate `timebase-btree`.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use rusqlite::Connection;
+use timebase_btree::{Database, IndexBuilder, TableBuilder, Value};
+use timebase_schema::{Index, Row, Table};
+
+use crate::error::WriteError;
+
+/// The most columns that a table has.
+const MOST_COLUMNS: usize = 16;
+
+/// Where the tables and indexes of an empty database begin.
+pub(crate) struct Roots(HashMap<String, u32>);
+
+impl Roots {
+    /// Those of a database that SQLite has open.
+    pub fn read(conn: &Connection) -> rusqlite::Result<Roots> {
+        let mut statement = conn.prepare("SELECT name, rootpage FROM sqlite_schema")?;
+        let roots = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(Roots(roots.collect::<rusqlite::Result<_>>()?))
+    }
+
+    /// The root page; of what there is not, no page.
+    pub fn of(&self, name: &str) -> u32 {
+        self.0.get(name).copied().unwrap_or_default()
+    }
+}
+
+/// A table that is being filled, with its indexes.
+pub(crate) struct BulkTable {
+    pub declared: &'static Table,
+    table: TableBuilder,
+    indexes: Vec<BulkIndex>,
+    rows: u64,
+}
+
+struct BulkIndex {
+    declared: &'static Index,
+    root: u32,
+    entries: Entries,
+}
+
+enum Entries {
+    One(IndexBuilder<1>),
+    Two(IndexBuilder<2>),
+}
+
+impl BulkTable {
+    /// A table that the database has, and that is empty there. What has to be
+    /// sorted is kept in `directory`.
+    pub fn new(
+        database: &mut Database,
+        roots: &Roots,
+        declared: &'static Table,
+        directory: &Path,
+    ) -> Result<Self, WriteError> {
+        let indexes = declared.indexes.iter().map(|index| BulkIndex {
+            declared: index,
+            root: roots.of(index.name),
+            entries: match index.columns {
+                [_] => Entries::One(IndexBuilder::new(directory)),
+                _ => Entries::Two(IndexBuilder::new(directory)),
+            },
+        });
+        Ok(BulkTable {
+            declared,
+            table: TableBuilder::new(database, roots.of(declared.name))?,
+            indexes: indexes.collect(),
+            rows: 0,
+        })
+    }
+
+    /// Adds a row whose columns have names. Its first column is the rowid, and is
+    /// given apart.
+    #[inline]
+    pub fn push_row<'v, R: Row<Value<'v>>>(
+        &mut self,
+        database: &mut Database,
+        rowid: i64,
+        row: R,
+    ) -> Result<(), WriteError> {
+        self.push(database, rowid, row.cells().as_ref())
+    }
+
+    /// Adds a row. The first of `values`, which is the rowid's column, is NULL.
+    #[inline]
+    fn push(
+        &mut self,
+        database: &mut Database,
+        rowid: i64,
+        values: &[Value<'_>],
+    ) -> Result<(), WriteError> {
+        self.table.push(database, rowid, values)?;
+        self.rows += 1;
+        for index in &mut self.indexes {
+            index.push(rowid, values)?;
+        }
+        Ok(())
+    }
+
+    /// Adds a row of values, the first of which is the rowid.
+    #[inline]
+    pub fn push_values<'v>(
+        &mut self,
+        database: &mut Database,
+        rowid: i64,
+        values: impl Iterator<Item = Value<'v>>,
+    ) -> Result<(), WriteError> {
+        let mut row = [Value::Null; MOST_COLUMNS];
+        // The rowid stands outside of the record.
+        for (place, value) in row.iter_mut().zip(values).skip(1) {
+            *place = value;
+        }
+        let row = row.get(..self.declared.columns.len()).unwrap_or(&row);
+        self.push(database, rowid, row)
+    }
+
+    /// Writes what is left, and tells which indexes are still empty: those of
+    /// tables of which so many rows wait for their time that SQLite makes them
+    /// faster afterwards than it would change them.
+    pub fn finish(
+        self,
+        database: &mut Database,
+        waiting: u64,
+    ) -> Result<Vec<&'static str>, WriteError> {
+        self.table.finish(database)?;
+        let mut postponed = Vec::new();
+        for index in self.indexes {
+            // Changing an entry takes about as long as making eight. An index of a
+            // part of the rows is not on a time.
+            if index.declared.only.is_none() && waiting > self.rows / 8 {
+                postponed.push(index.declared.name);
+                continue;
+            }
+            match index.entries {
+                Entries::One(entries) => entries.write(database, index.root)?,
+                Entries::Two(entries) => entries.write(database, index.root)?,
+            }
+        }
+        Ok(postponed)
+    }
+}
+
+impl BulkIndex {
+    #[inline]
+    fn push(&mut self, rowid: i64, values: &[Value<'_>]) -> Result<(), WriteError> {
+        let number = |column: usize| match values.get(column) {
+            _ if column == 0 => Some(rowid),
+            Some(Value::Integer(value)) => Some(*value),
+            _ => None,
+        };
+        if let Some(column) = self.declared.only
+            && matches!(values.get(column), None | Some(Value::Null))
+        {
+            return Ok(());
+        }
+        match (&mut self.entries, self.declared.columns) {
+            (Entries::One(entries), &[column, ..]) => entries.push([number(column)], rowid)?,
+            (Entries::Two(entries), &[first, second, ..]) => {
+                entries.push([number(first), number(second)], rowid)?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::MOST_COLUMNS;
+    use timebase_schema::tables;
+
+    #[test]
+    fn what_is_declared_can_be_built() {
+        for table in tables::ALL {
+            assert!(table.columns.len() <= MOST_COLUMNS, "{}", table.name);
+            for index in table.indexes {
+                assert!((1..=2).contains(&index.columns.len()), "{}", index.name);
+            }
+        }
+    }
+}

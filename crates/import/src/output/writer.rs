@@ -1,0 +1,241 @@
+//! Rows go into the database, page by page.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::Connection;
+use timebase_btree::{Database, KeyedTableBuilder, Value};
+use timebase_schema::{Row, TABLES, Table, tables};
+
+use super::batch::{Batch, Cell, PacketRow, RowType};
+use super::table::{BulkTable, Roots};
+use crate::error::WriteError;
+use crate::place::{Ticks, TraceTime};
+
+/// Makes the tables of an empty database.
+pub(crate) fn create(conn: &Connection) -> rusqlite::Result<Roots> {
+    conn.execute_batch("PRAGMA page_size = 8192")?;
+    prepare(conn)?;
+    conn.execute_batch(TABLES)?;
+    Roots::read(conn)
+}
+
+/// Begins a transaction in a database that [`create`] made.
+pub(crate) fn resume(conn: &Connection) -> rusqlite::Result<()> {
+    prepare(conn)?;
+    conn.execute_batch("BEGIN")
+}
+
+/// The database is built beside its destination and nobody else sees it, so it
+/// needs neither a journal nor syncs of its own.
+fn prepare(conn: &Connection) -> rusqlite::Result<()> {
+    conn.execute_batch(
+        "PRAGMA locking_mode = EXCLUSIVE;
+         PRAGMA journal_mode = OFF;
+         PRAGMA synchronous = OFF;
+         PRAGMA cache_size = -2000;",
+    )
+}
+
+/// Writes batches of rows, in order, into a database that SQLite has closed.
+pub(crate) struct Writer {
+    database: Database,
+    roots: Roots,
+    /// Where is put aside what has to be sorted.
+    directory: PathBuf,
+    packets: BulkTable,
+    /// Those that have got a row, by their numbers. All others are SQLite's.
+    tables: Vec<Option<BulkTable>>,
+    /// Rows of tables with keys, which are few and SQLite's to insert.
+    keyed: Vec<KeyedRow>,
+}
+
+/// A row that has to be inserted.
+pub(crate) struct KeyedRow {
+    table: &'static Table,
+    values: Vec<rusqlite::types::Value>,
+}
+
+impl KeyedRow {
+    /// Inserts rows, when SQLite has the database again.
+    pub fn insert_all(rows: &[KeyedRow], conn: &Connection) -> rusqlite::Result<()> {
+        for row in rows {
+            let values = rusqlite::params_from_iter(&row.values);
+            conn.execute(&row.table.insert(), values)?;
+        }
+        Ok(())
+    }
+}
+
+/// What is left when all rows are written that come row by row.
+pub(crate) struct Rest {
+    /// Indexes that SQLite has to make, when what waits has got its time.
+    pub postponed: Vec<&'static str>,
+    pub keyed: Vec<KeyedRow>,
+}
+
+/// Writes the steps of the clocks' mappings, when all other rows are written and
+/// what they needed is free.
+pub(crate) struct StepWriter {
+    database: Database,
+    rows: KeyedTableBuilder<7>,
+}
+
+/// A row of `clock_step`.
+pub(crate) type StepRow = tables::clock_step::Row<Option<i64>>;
+
+impl StepWriter {
+    /// Adds a row. They come in the order of the table's key.
+    pub fn push(&mut self, row: StepRow) -> Result<(), WriteError> {
+        let row = Row::<Option<i64>>::cells(row);
+        Ok(self.rows.push(&mut self.database, row)?)
+    }
+
+    /// Ends the work: SQLite can open the database again.
+    pub fn finish(mut self) -> Result<(), WriteError> {
+        self.rows.finish(&mut self.database)?;
+        Ok(self.database.finish()?)
+    }
+}
+
+impl Writer {
+    /// A writer of the database at `path`. What has to be sorted is kept in
+    /// `directory`.
+    pub fn new(path: &Path, roots: Roots, directory: &Path) -> Result<Self, WriteError> {
+        let mut database = Database::open(path)?;
+        let packets = &tables::packet::TABLE;
+        Ok(Writer {
+            packets: BulkTable::new(&mut database, &roots, packets, directory)?,
+            tables: tables::ALL.iter().map(|_| None).collect(),
+            keyed: Vec::new(),
+            database,
+            roots,
+            directory: directory.to_owned(),
+        })
+    }
+
+    /// Writes the rows of a batch.
+    pub fn write(&mut self, batch: &Batch) -> Result<(), WriteError> {
+        for row in &batch.packets {
+            self.packet(row, &batch.bytes)?;
+        }
+        for (declared, place) in tables::ALL.iter().zip(&mut self.tables) {
+            for row in batch.rows(declared) {
+                let values = row.iter().map(|cell| value_of(cell, batch));
+                if declared.keyed {
+                    self.keyed.push(KeyedRow {
+                        table: declared,
+                        values: values.map(owned).collect(),
+                    });
+                    continue;
+                }
+                let table = match &mut *place {
+                    Some(table) => table,
+                    none => none.insert(BulkTable::new(
+                        &mut self.database,
+                        &self.roots,
+                        declared,
+                        &self.directory,
+                    )?),
+                };
+                let rowid = match row.first() {
+                    Some(Cell::Integer(rowid)) => *rowid,
+                    _ => 0,
+                };
+                table.push_values(&mut self.database, rowid, values)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes what is left. `waiting` is how many rows of each table wait for their
+    /// time, by its number.
+    pub fn finish(mut self, waiting: &[u64]) -> Result<(StepWriter, Rest), WriteError> {
+        let mut postponed = Vec::new();
+        for table in [Some(self.packets)]
+            .into_iter()
+            .chain(self.tables)
+            .flatten()
+        {
+            let waiting = waiting.get(table.declared.number).copied().unwrap_or(0);
+            postponed.extend(table.finish(&mut self.database, waiting)?);
+        }
+        let root = self.roots.of(tables::clock_step::TABLE.name);
+        let rows = KeyedTableBuilder::new(&mut self.database, root)?;
+        let steps = StepWriter {
+            database: self.database,
+            rows,
+        };
+        let rest = Rest {
+            postponed,
+            keyed: self.keyed,
+        };
+        Ok((steps, rest))
+    }
+
+    fn packet(&mut self, row: &PacketRow, bytes: &[u8]) -> Result<(), WriteError> {
+        let placement = &row.placement;
+        let unnamed;
+        let row_type = match row.row_type {
+            RowType::None => Value::Null,
+            RowType::Corrupt => Value::Text("corrupt"),
+            RowType::Payload(kind) => match kind.name() {
+                Some(name) => Value::Text(name),
+                None => {
+                    unnamed = kind.0.to_string();
+                    Value::Text(&unnamed)
+                }
+            },
+        };
+        let data = bytes.get(row.data.clone());
+        let values = tables::packet::Row {
+            id: Value::Null,
+            ts: placement.ts.map(|TraceTime(ts)| ts).into(),
+            timestamp: row.timestamp.map_or(Value::Null, timestamp),
+            clock_id: placement.clock_id.map(i64::from).into(),
+            clock_ts: placement.clock_ts.map(|Ticks(ticks)| ticks).into(),
+            seq_id: Value::Integer(row.seq_id.into()),
+            machine_id: Value::Integer(row.machine_id.into()),
+            r#type: row_type,
+            uid: row.uid.map(i64::from).into(),
+            pid: row.pid.map(i64::from).into(),
+            unresolved: placement.unresolved.map(|reason| reason.code()).into(),
+            offset: Value::Integer(row.offset as i64),
+            size: Value::Integer(row.size as i64),
+            data: match data {
+                Some(data) if data.len() as u64 == row.size => Value::Blob(data),
+                _ => Value::Null,
+            },
+        };
+        self.packets.push_row(&mut self.database, row.id, values)
+    }
+}
+
+/// A timestamp as recorded. SQLite has no integer for one of 2⁶³ or more; the
+/// nearest number says most.
+fn timestamp(value: u64) -> Value<'static> {
+    i64::try_from(value).map_or(Value::Real(value as f64), Value::Integer)
+}
+
+fn owned(value: Value<'_>) -> rusqlite::types::Value {
+    use rusqlite::types::Value as Owned;
+    match value {
+        Value::Null => Owned::Null,
+        Value::Integer(value) => Owned::Integer(value),
+        Value::Real(value) => Owned::Real(value),
+        Value::Text(text) => Owned::Text(text.to_owned()),
+        Value::Blob(bytes) => Owned::Blob(bytes.to_vec()),
+    }
+}
+
+fn value_of<'a>(cell: &Cell, batch: &'a Batch) -> Value<'a> {
+    match *cell {
+        Cell::Null => Value::Null,
+        Cell::Integer(value) => Value::Integer(value),
+        Cell::Real(value) => Value::Real(value),
+        Cell::Blob { start, size } => Value::Blob(batch.kept(start, size)),
+        // What was put there was text.
+        Cell::Text { start, size } => {
+            Value::Text(std::str::from_utf8(batch.kept(start, size)).unwrap_or_default())
+        }
+    }
+}

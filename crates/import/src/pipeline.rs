@@ -1,0 +1,68 @@
+//! The two threads of an import: one reads and interprets, the other writes.
+
+use std::io;
+use std::sync::mpsc::{channel, sync_channel};
+use std::thread;
+
+use timebase_trace::{End, Input, Monitor};
+
+use crate::error::WriteError;
+use crate::output::{Batch, Outlet, Rows};
+use crate::readers::Frame;
+
+/// How many batches may wait between the threads.
+const BATCHES: usize = 2;
+
+/// What the reading thread ends with.
+pub(crate) struct Read {
+    pub frame: Frame,
+    pub end: End,
+    /// How many rows each table has got, by its number.
+    pub rows: Vec<i64>,
+}
+
+/// Why a pipeline broke.
+pub(crate) enum Broken {
+    /// What was made could not be written.
+    Write(WriteError),
+    /// The reading thread ended without a word.
+    Read,
+}
+
+impl From<io::Error> for Broken {
+    fn from(error: io::Error) -> Self {
+        Broken::Write(error.into())
+    }
+}
+
+/// Reads on a thread of its own while this one takes the batches of rows.
+pub(crate) fn run(
+    input: &mut Input<'_>,
+    mut frame: Frame,
+    monitor: &Monitor,
+    mut take: impl FnMut(&Batch) -> Result<(), WriteError>,
+) -> Result<Read, Broken> {
+    let (full_sender, full) = sync_channel(BATCHES);
+    let (empty_sender, emptied) = channel();
+    let reader = &mut input.reader;
+    thread::scope(|scope| {
+        let reading = scope.spawn(move || {
+            let mut rows = Rows::new(Outlet {
+                full: full_sender,
+                emptied,
+                monitor,
+            });
+            let end = frame.run(reader, &mut rows);
+            (frame, end, rows.counts())
+        });
+        for mut batch in full {
+            take(&batch).map_err(Broken::Write)?;
+            batch.clear();
+            // One who has ended takes no more batches.
+            let _ = empty_sender.send(batch);
+        }
+        let (frame, end, rows) = reading.join().map_err(|_| Broken::Read)?;
+        let end = end?;
+        Ok(Read { frame, end, rows })
+    })
+}

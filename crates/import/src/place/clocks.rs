@@ -1,0 +1,321 @@
+//! Which clock something was read from, and where that puts it on trace time
+//! (rules C4–C6, S4, V4, V5, T, D1).
+
+use timebase_resolver::{Clock, ClockGraph, ClockId, MachineId, Reading, SeqId, Unresolved};
+use timebase_wire::packet::{Header, PacketType};
+
+use super::sequence::Sequence;
+use super::time::{Ticks, TraceTime};
+
+/// Where a packet stands in time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Placement {
+    pub ts: Option<TraceTime>,
+    /// The clock it was read from.
+    pub clock_id: Option<u32>,
+    /// The absolute reading.
+    pub clock_ts: Option<Ticks>,
+    pub unresolved: Option<Unresolved>,
+    /// Whether it is tried once more when all snapshots are known (rule D2).
+    pub waits: bool,
+}
+
+/// The clock of events that have timestamps of their own (rules I).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum EventClock {
+    Known {
+        clock: Clock,
+        /// Nanoseconds in its unit.
+        unit: i64,
+    },
+    /// Nothing can be placed by it, whatever snapshots come.
+    Unusable {
+        /// `None` if not even which clock it is is known.
+        clock: Option<Clock>,
+        reason: Unresolved,
+    },
+}
+
+impl EventClock {
+    /// The clock, if it is known which.
+    pub fn clock(&self) -> Option<Clock> {
+        match *self {
+            EventClock::Known { clock, .. } => Some(clock),
+            EventClock::Unusable { clock, .. } => clock,
+        }
+    }
+}
+
+/// The clocks of a trace while it is read.
+#[derive(Debug)]
+pub(crate) struct Clocks {
+    pub graph: ClockGraph,
+    /// Rule T1.
+    pub trace_time: Clock,
+    /// Whether a conversion to it was attempted, so that it cannot change.
+    pub settled: bool,
+    /// Rule T2; 0 while there is none.
+    pub default_clock: u32,
+}
+
+impl Clocks {
+    pub fn new() -> Self {
+        Clocks {
+            graph: ClockGraph::new(),
+            trace_time: Clock::BOOTTIME,
+            settled: false,
+            default_clock: 0,
+        }
+    }
+
+    /// Places a packet in time, with the snapshots seen until now (rule D1). Its
+    /// timestamp advances an incremental clock (rule V5), unless it is a
+    /// `clock_snapshot`.
+    #[inline]
+    pub fn place(&mut self, header: &Header<'_>, sequence: &mut Sequence) -> Placement {
+        let lost = header.needs_state() && !sequence.is_valid();
+        let Some(timestamp) = header.timestamp else {
+            return Placement {
+                unresolved: lost.then_some(Unresolved::IncrementalStateLost),
+                ..Placement::default()
+            };
+        };
+        let choice = self.choose(header, sequence);
+        if lost {
+            return Placement {
+                clock_id: choice.clock_id(),
+                unresolved: Some(Unresolved::IncrementalStateLost), // S4
+                ..Placement::default()
+            };
+        }
+        match choice {
+            Choice::TraceTime => self.as_trace_time(timestamp),
+            Choice::Clock(id) => self.read(header, sequence, id, timestamp),
+            Choice::ChromeMonotonic => {
+                let monotonic = ClockId::MONOTONIC.get();
+                let placement = self.read(header, sequence, monotonic, timestamp);
+                match placement.ts {
+                    Some(_) => placement,
+                    None => self.as_trace_time(timestamp),
+                }
+            }
+        }
+    }
+
+    /// Rules C4 and C6.
+    fn choose(&self, header: &Header<'_>, sequence: &Sequence) -> Choice {
+        let own = header.timestamp_clock_id;
+        let named = if own != 0 {
+            own
+        } else {
+            sequence.default_clock()
+        };
+        match header.packet_type() {
+            Some(PacketType::CHROME_EVENTS | PacketType::CHROME_METADATA)
+                if named == 0 || named == ClockId::MONOTONIC.get() =>
+            {
+                Choice::ChromeMonotonic
+            }
+            Some(PacketType::SERVICE_EVENT) if own == 0 => Choice::Clock(ClockId::BOOTTIME.get()),
+            _ if named != 0 => Choice::Clock(named),
+            _ if self.default_clock != 0 => Choice::Clock(self.default_clock),
+            _ => Choice::TraceTime,
+        }
+    }
+
+    /// A timestamp that is taken as trace time, and so as a reading of it.
+    fn as_trace_time(&self, timestamp: u64) -> Placement {
+        let ticks = Ticks::recorded(timestamp);
+        Placement {
+            ts: ticks.map(|ticks| TraceTime(ticks.0)),
+            clock_id: Some(self.trace_time.id.get()),
+            clock_ts: ticks,
+            unresolved: ticks.is_none().then_some(Unresolved::Overflow),
+            waits: false,
+        }
+    }
+
+    /// The absolute reading that a timestamp of a clock means (rule V5).
+    /// `None` is a delta without a base.
+    fn absolute(&self, clock: Clock, sequence: &Sequence, timestamp: u64) -> Option<u64> {
+        match self.graph.domain(clock) {
+            Some(domain) if domain.incremental => sequence
+                .accumulated(clock.id.get())
+                .map(|last| last.saturating_add(timestamp)),
+            _ => Some(timestamp),
+        }
+    }
+
+    /// A reading of a clock.
+    fn read(
+        &mut self,
+        header: &Header<'_>,
+        sequence: &mut Sequence,
+        id: u32,
+        timestamp: u64,
+    ) -> Placement {
+        let clock = clock_of(header, id);
+        let absolute = self.absolute(clock, sequence, timestamp);
+        let (unit, incremental) = match self.graph.domain(clock) {
+            Some(domain) => (domain.unit, domain.incremental),
+            None => (1, false),
+        };
+        let advances = incremental && header.packet_type() != Some(PacketType::CLOCK_SNAPSHOT);
+        if let Some(absolute) = absolute.filter(|_| advances) {
+            sequence.set_accumulated(id, absolute);
+        }
+        let clock_ts = absolute.and_then(Ticks::recorded);
+        let result = if clock.lacks_sequence() {
+            Err(Unresolved::NoSequenceId) // C5
+        } else {
+            self.settled = true; // T1: this is an attempt, however it ends
+            match (absolute, clock_ts) {
+                (None, _) => Err(Unresolved::NoBase),
+                (Some(_), None) => Err(self.overflow(clock)),
+                (Some(_), Some(ticks)) => self.resolve(clock, ticks, unit),
+            }
+        };
+        Placement {
+            ts: result.ok(),
+            clock_id: Some(id),
+            clock_ts,
+            unresolved: result.err(),
+            waits: match result {
+                // A reading that overflows by itself never fits.
+                Err(Unresolved::Overflow) => clock_ts.is_some(),
+                Err(reason) => reason.may_resolve_later(),
+                Ok(_) => false,
+            },
+        }
+    }
+
+    /// The clock and the reading of a `clock_snapshot` packet's own timestamp,
+    /// which does not advance the clock (rule V5).
+    pub fn own_reading(&self, header: &Header<'_>, sequence: &Sequence) -> Placement {
+        let Some(timestamp) = header.timestamp else {
+            return Placement::default();
+        };
+        let Some(id) = self.choose(header, sequence).clock_id() else {
+            return Placement::default();
+        };
+        let absolute = self.absolute(clock_of(header, id), sequence, timestamp);
+        Placement {
+            clock_id: Some(id),
+            clock_ts: absolute.and_then(Ticks::recorded),
+            ..Placement::default()
+        }
+    }
+
+    /// The trace time of a reading (rule V4).
+    #[inline]
+    pub fn resolve(
+        &mut self,
+        clock: Clock,
+        ticks: Ticks,
+        unit: i64,
+    ) -> Result<TraceTime, Unresolved> {
+        match ticks.in_units_of(unit) {
+            Some(value) => {
+                let ts = self.graph.convert(clock, value.0, self.trace_time)?;
+                Ok(TraceTime(ts))
+            }
+            None => Err(self.overflow(clock)),
+        }
+    }
+
+    /// The reason for a reading that does not fit: that there is no way for any
+    /// reading of its clock comes first.
+    #[cold]
+    pub fn overflow(&mut self, clock: Clock) -> Unresolved {
+        let reason = self.graph.why_unresolved(clock, 0, self.trace_time);
+        reason.unwrap_or(Unresolved::Overflow)
+    }
+
+    /// Nanoseconds in a unit of a clock.
+    pub fn unit(&self, clock: Clock) -> i64 {
+        self.graph.domain(clock).map_or(1, |domain| domain.unit)
+    }
+
+    /// The clock of events with timestamps of their own.
+    pub fn event_clock(&self, clock: Option<Clock>) -> EventClock {
+        match clock {
+            None => EventClock::Unusable {
+                clock,
+                reason: Unresolved::UnknownClock,
+            },
+            Some(known) if known.lacks_sequence() => EventClock::Unusable {
+                clock,
+                reason: Unresolved::NoSequenceId,
+            },
+            Some(clock) => EventClock::Known {
+                clock,
+                unit: self.unit(clock),
+            },
+        }
+    }
+
+    /// Places an event that has a timestamp of its own (rules I).
+    #[inline]
+    pub fn place_event(
+        &mut self,
+        clock: &EventClock,
+        timestamp: u64,
+    ) -> Result<TraceTime, Unresolved> {
+        match *clock {
+            EventClock::Known { clock, unit } => {
+                self.settled = true;
+                match Ticks::recorded(timestamp) {
+                    Some(ticks) => self.resolve(clock, ticks, unit),
+                    None => Err(self.overflow(clock)),
+                }
+            }
+            EventClock::Unusable { reason, .. } => Err(reason),
+        }
+    }
+
+    /// Rule N6: the trace time of each reading of a snapshot, and why the first
+    /// has none of its own.
+    pub fn place_readings(
+        &mut self,
+        readings: &[Reading],
+    ) -> (Vec<Option<TraceTime>>, Option<Unresolved>) {
+        let times: Vec<Result<i64, Unresolved>> = readings
+            .iter()
+            .map(|reading| {
+                self.graph
+                    .convert(reading.clock, reading.value, self.trace_time)
+            })
+            .collect();
+        let other = times.iter().find_map(|time| time.ok());
+        let unresolved = times.first().and_then(|time| time.err());
+        let times = times
+            .into_iter()
+            .map(|time| time.ok().or(other).map(TraceTime));
+        (times.collect(), unresolved)
+    }
+}
+
+enum Choice {
+    Clock(u32),
+    ChromeMonotonic,
+    TraceTime,
+}
+
+impl Choice {
+    fn clock_id(&self) -> Option<u32> {
+        match self {
+            Choice::Clock(id) => Some(*id),
+            Choice::ChromeMonotonic => Some(ClockId::MONOTONIC.get()),
+            Choice::TraceTime => None,
+        }
+    }
+}
+
+/// The clock that a number means on this packet (rule C2).
+pub(crate) fn clock_of(header: &Header<'_>, id: u32) -> Clock {
+    Clock::new(
+        MachineId(header.machine_id),
+        ClockId(id),
+        SeqId(header.trusted_packet_sequence_id),
+    )
+}

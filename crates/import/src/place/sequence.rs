@@ -1,0 +1,184 @@
+//! The state of packet sequences (rules S), and the readings of their
+//! incremental clocks (rule V5).
+
+use std::num::NonZeroU32;
+
+use rustc_hash::FxHashMap;
+use timebase_trace::Interval;
+use timebase_wire::packet::Header;
+
+use super::time::TraceTime;
+
+/// What is known of one sequence (rule S5).
+#[derive(Debug)]
+pub(crate) struct Sequence {
+    pub machine_id: u32,
+    pub id: u32,
+    pub uid: Option<i32>,
+    pub pid: Option<i32>,
+    pub packets: u64,
+    pub losses: u64,
+    /// The smallest and the greatest `ts` of its packets; the other way round
+    /// while there is none.
+    times: (i64, i64),
+    valid: bool,
+    /// How often its state was cleared.
+    cleared: u32,
+    default_clock: u32,
+    /// The last reading of an incremental clock, in its own unit.
+    accumulated: Option<(NonZeroU32, u64)>,
+    /// Those of further ones, which hardly any sequence has.
+    others: Option<Box<FxHashMap<u32, u64>>>,
+}
+
+impl Sequence {
+    fn new(machine_id: u32, id: u32) -> Self {
+        Sequence {
+            machine_id,
+            id,
+            uid: None,
+            pid: None,
+            packets: 0,
+            losses: 0,
+            times: (i64::MAX, i64::MIN),
+            valid: false,
+            cleared: 0,
+            default_clock: 0,
+            accumulated: None,
+            others: None,
+        }
+    }
+
+    /// Applies what a packet says of its sequence. `default_clock` is that of
+    /// its `trace_packet_defaults`, 0 if they name none.
+    fn update(&mut self, header: &Header<'_>, default_clock: Option<u32>) {
+        let first = self.packets == 0;
+        self.packets += 1;
+        self.uid = self.uid.or(header.trusted_uid);
+        self.pid = self.pid.or(header.trusted_pid);
+        // A writer's first packet is marked as after a loss; nothing is lost.
+        if header.previous_packet_dropped && !first {
+            self.losses += 1;
+        }
+        if self.id == 0 {
+            return; // packets without a sequence share no state
+        }
+        if header.clears_state() {
+            self.valid = true; // S2
+            self.cleared = self.cleared.wrapping_add(1);
+            self.default_clock = 0;
+        } else if header.previous_packet_dropped {
+            self.valid = false; // S3
+        }
+        if let Some(clock) = default_clock {
+            self.default_clock = clock; // S1
+        }
+    }
+
+    /// Rule S4: whether packets can rely on the state.
+    pub fn is_valid(&self) -> bool {
+        self.valid
+    }
+
+    /// The clock that the sequence's defaults name, 0 for none.
+    pub fn default_clock(&self) -> u32 {
+        self.default_clock
+    }
+
+    /// The last reading of an incremental clock; `None` without a base. One that
+    /// does not fit 64 bits is the greatest that does, which nothing on trace time
+    /// can be made of either.
+    pub fn accumulated(&self, clock: u32) -> Option<u64> {
+        match self.accumulated {
+            Some((first, reading)) if first.get() == clock => Some(reading),
+            _ => self.others.as_ref()?.get(&clock).copied(),
+        }
+    }
+
+    /// Sets the last reading of an incremental clock.
+    pub fn set_accumulated(&mut self, clock: u32, reading: u64) {
+        // 0 is no clock (rule N2).
+        let Some(clock) = NonZeroU32::new(clock) else {
+            return;
+        };
+        match &mut self.accumulated {
+            Some((first, last)) if *first == clock => *last = reading,
+            Some(_) => {
+                let others = self.others.get_or_insert_default();
+                others.insert(clock.get(), reading);
+            }
+            none => *none = Some((clock, reading)),
+        }
+    }
+
+    /// A packet of the sequence was placed in time.
+    pub fn saw(&mut self, TraceTime(ts): TraceTime) {
+        let (first, last) = self.times;
+        self.times = (first.min(ts), last.max(ts));
+    }
+
+    /// The smallest and the greatest `ts` of its packets.
+    pub fn times(&self) -> Option<(i64, i64)> {
+        let (first, last) = self.times;
+        (first <= last).then_some(self.times)
+    }
+}
+
+/// Which sequence, in [`Sequences`].
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SequenceIx(pub u32);
+
+/// All sequences of a trace.
+#[derive(Debug, Default)]
+pub(crate) struct Sequences {
+    all: Vec<Sequence>,
+    index: FxHashMap<(u32, u32), u32>,
+    last: Option<((u32, u32), u32)>,
+}
+
+impl Sequences {
+    /// Applies rules S1–S3 for a packet, and tells its sequence.
+    pub fn update(&mut self, header: &Header<'_>, default_clock: Option<u32>) -> SequenceIx {
+        let sequence = self.find(header.machine_id, header.trusted_packet_sequence_id);
+        self.get(sequence).update(header, default_clock);
+        sequence
+    }
+
+    /// The sequence of an id, which may be new.
+    fn find(&mut self, machine_id: u32, id: u32) -> SequenceIx {
+        let key = (machine_id, id);
+        // Consecutive packets mostly are of one sequence.
+        if let Some((last, index)) = self.last
+            && last == key
+        {
+            return SequenceIx(index);
+        }
+        let index = *self.index.entry(key).or_insert_with(|| {
+            self.all.push(Sequence::new(machine_id, id));
+            // Not more than there are ids of machines and sequences: 2³² would not
+            // fit any memory.
+            (self.all.len() - 1) as u32
+        });
+        self.last = Some((key, index));
+        SequenceIx(index)
+    }
+
+    pub fn get(&mut self, index: SequenceIx) -> &mut Sequence {
+        &mut self.all[index.0 as usize]
+    }
+
+    /// The part of the sequence that its next packet is in.
+    pub fn interval(&self, index: SequenceIx) -> Interval {
+        Interval {
+            sequence: index.0,
+            cleared: self.all[index.0 as usize].cleared,
+        }
+    }
+
+    /// The sequences that packets name, in order of their first packet.
+    pub fn iter(&self) -> impl Iterator<Item = &Sequence> {
+        self.all
+            .iter()
+            .filter(|sequence| sequence.id != 0 && sequence.packets > 0)
+    }
+}

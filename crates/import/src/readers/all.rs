@@ -1,0 +1,110 @@
+//! All readers, by the type of packets that they read.
+
+use rusqlite::Connection;
+use timebase_schema::Events;
+use timebase_trace::Kept;
+use timebase_wire::packet::{Header, PacketType};
+
+use super::android_log::AndroidLog;
+use super::clock_snapshot::Snapshots;
+use super::extension_descriptor::Extensions;
+use super::ftrace::{Ftrace, Stretches};
+use super::reader::{Corrupt, Desk, Packet, Reader};
+use super::trace_uuid::Uuid;
+use crate::output::Settler;
+use crate::place::Snapshot;
+
+/// Declares the readers: what a packet's payload is parsed to, and who reads it.
+macro_rules! readers {
+    ($($name:ident: $reader:ty = $packet_type:ident,)*) => {
+        /// The readers, and so all that they remember.
+        #[derive(Debug, Default)]
+        #[allow(non_snake_case)]
+        pub(crate) struct Readers {
+            $($name: $reader,)*
+        }
+
+        /// A payload that was parsed.
+        pub(crate) enum Parsed<'a> {
+            $($name(<$reader as Reader>::Payload<'a>),)*
+            /// One that nobody reads.
+            Unread,
+        }
+
+        impl<'a> Parsed<'a> {
+            /// Parses the payload of a packet.
+            #[inline]
+            pub fn of(header: &Header<'a>) -> Result<Self, Corrupt> {
+                match header.payload {
+                    $(Some((PacketType::$packet_type, payload)) => {
+                        <$reader as Reader>::parse(payload).map(Parsed::$name)
+                    })*
+                    _ => Ok(Parsed::Unread),
+                }
+            }
+
+            /// What it says that clocks read at one instant.
+            #[inline]
+            pub fn snapshot(&self, header: &Header<'_>) -> Option<Snapshot> {
+                match self {
+                    $(Parsed::$name(payload) => <$reader as Reader>::snapshot(payload, header),)*
+                    Parsed::Unread => None,
+                }
+            }
+        }
+
+        impl Readers {
+            /// The fields of `InternedData` that somebody looks up.
+            pub fn interned() -> Vec<(u32, Kept)> {
+                let mut fields = Vec::new();
+                $(fields.extend_from_slice(<$reader as Reader>::INTERNED);)*
+                fields
+            }
+
+            /// Reads a payload; but without `events` not one of which nothing else is
+            /// made.
+            #[inline]
+            pub fn read(
+                &mut self,
+                parsed: Parsed<'_>,
+                packet: &Packet<'_>,
+                desk: &mut Desk<'_, '_>,
+                events: bool,
+            ) {
+                match parsed {
+                    $(Parsed::$name(payload) => if events || !makes_events_alone::<$reader>() {
+                        self.$name.read(payload, packet, desk);
+                    } else if <$reader as Reader>::converts(&payload, packet.header) {
+                        desk.place.attempted();
+                    })*
+                    Parsed::Unread => {}
+                }
+            }
+
+            /// There are no more packets.
+            pub fn end(&mut self, desk: &mut Desk<'_, '_>) {
+                $(self.$name.end(desk);)*
+            }
+        }
+    };
+}
+
+readers! {
+    Ftrace: Ftrace = FTRACE_EVENTS,
+    ClockSnapshot: Snapshots = CLOCK_SNAPSHOT,
+    AndroidLog: AndroidLog = ANDROID_LOG,
+    ExtensionDescriptor: Extensions = EXTENSION_DESCRIPTOR,
+    TraceUuid: Uuid = TRACE_UUID,
+}
+
+/// Whether all tables that a reader fills are of events.
+fn makes_events_alone<R: Reader>() -> bool {
+    let of_events = |events: &Option<Events>| events.is_some();
+    !R::TABLES.is_empty() && R::TABLES.iter().all(|table| of_events(&table.events))
+}
+
+/// Who changes rows of events whose time came late, and needs more than their
+/// columns `ts` and `unresolved`.
+pub(crate) fn settlers(conn: &Connection) -> rusqlite::Result<Vec<Box<dyn Settler + '_>>> {
+    Ok(vec![Box::new(Stretches::new(conn)?)])
+}

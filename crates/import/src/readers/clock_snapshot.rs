@@ -1,0 +1,25 @@
+//! `clock_snapshot`: readings become rows, and the clock graph grows (rules N).
+
+use prost::Message;
+use timebase_wire::packet::Header;
+use timebase_wire::proto::ClockSnapshot;
+
+use super::reader::{Corrupt, Reader};
+use crate::place::Snapshot;
+
+/// Reads what several clocks read at one instant; the frame does the rest, as for
+/// snapshots from anywhere.
+#[derive(Debug, Default)]
+pub(crate) struct Snapshots;
+
+impl Reader for Snapshots {
+    type Payload<'a> = ClockSnapshot;
+
+    fn parse(payload: &[u8]) -> Result<ClockSnapshot, Corrupt> {
+        Ok(ClockSnapshot::decode(payload)?)
+    }
+
+    fn snapshot(snapshot: &ClockSnapshot, header: &Header<'_>) -> Option<Snapshot> {
+        Some(Snapshot::of_packet(snapshot, header))
+    }
+}

@@ -1,0 +1,425 @@
+//! What happens to every packet, around what its reader makes of it.
+
+use std::io::{self, Read};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use prost::Message as _;
+use timebase_resolver::{ClockId, Unresolved, builtin_name};
+use timebase_schema::tables;
+use timebase_trace::{Counts, End, Found, Packets, RawPacket, Unreadable};
+use timebase_wire::packet::{Header, PacketType};
+use timebase_wire::proto::TracePacketDefaults;
+
+use super::all::{Parsed, Readers};
+use super::packet_schema::PacketSchema;
+use super::reader::{Corrupt, Desk, Packet};
+use crate::output::{Cell, Journal, Message, PacketRow, RowType, Rows, SettledRows, Severity};
+use crate::place::{
+    Accepted, Place, Placement, SequenceIx, Settled, Snapshot, Taken, TraceTime, called,
+};
+use crate::timeline::Timeline;
+use crate::trackers::Trackers;
+
+/// What is kept of a trace.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Keep {
+    /// Whether the packets' bytes are.
+    pub data: bool,
+    /// Whether the events inside of packets are.
+    pub events: bool,
+}
+
+/// The state of a trace while it is read.
+pub(crate) struct Frame {
+    pub place: Place,
+    pub journal: Journal,
+    /// What became of what waited, when the trace is read.
+    pub settled: SettledRows,
+    /// What the stream of packets has counted.
+    pub counts: Counts,
+    readers: Readers,
+    schema: PacketSchema,
+    timeline: Timeline,
+    trackers: Trackers,
+    keep: Keep,
+    directory: PathBuf,
+}
+
+/// Counters of `stats`.
+pub(crate) mod counter {
+    pub const PACKETS_WITHOUT_TIMESTAMP: &str = "packets_without_timestamp";
+    pub const PACKETS_CORRUPT: &str = "packets_corrupt";
+    pub const PAYLOADS_CORRUPT: &str = "payloads_corrupt";
+    pub const SNAPSHOTS_REJECTED: &str = "snapshots_rejected";
+}
+
+impl Frame {
+    /// A trace of which nothing was read. What has no room in memory is put aside in
+    /// `directory`.
+    pub fn new(schema: PacketSchema, trackers: Trackers, keep: Keep, directory: &Path) -> Self {
+        let mut journal = Journal::default();
+        for name in [
+            counter::PACKETS_WITHOUT_TIMESTAMP,
+            counter::PACKETS_CORRUPT,
+            counter::PAYLOADS_CORRUPT,
+            counter::SNAPSHOTS_REJECTED,
+        ] {
+            journal.count(name, 0);
+        }
+        Frame {
+            place: Place::new(&Readers::interned(), directory),
+            journal,
+            settled: SettledRows::new(directory),
+            counts: Counts::default(),
+            readers: Readers::default(),
+            schema,
+            timeline: Timeline::new(trackers.kinds(), directory),
+            trackers,
+            keep,
+            directory: directory.to_owned(),
+        }
+    }
+
+    /// Reads a whole trace: packets in file order; then what waited for a
+    /// snapshot; then events in the order of time.
+    ///
+    /// # Errors
+    ///
+    /// If what was put aside cannot be written or read back.
+    pub fn run(&mut self, input: impl Read, rows: &mut Rows<'_>) -> io::Result<End> {
+        self.schema.begin(rows);
+        let mut packets = Packets::new(input);
+        let end = packets.for_each(|found| {
+            match found {
+                Found::Packet(packet) => self.packet(packet, rows),
+                Found::Unreadable(raw, why) => self.unreadable(raw, &why, rows),
+                Found::Nested { offset } => say_nested(offset, rows),
+            }
+            match rows.stopped() {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
+        });
+        self.counts = packets.counts();
+        if !matches!(end, End::Stopped) {
+            let (readers, mut desk) = self.desk(rows);
+            readers.end(&mut desk);
+            self.settle()?;
+            let nothing = Timeline::new([], &self.directory);
+            let timeline = std::mem::replace(&mut self.timeline, nothing);
+            self.trackers.follow(timeline, rows)?;
+            rows.hand_over();
+        }
+        Ok(match rows.stopped() {
+            true => End::Stopped,
+            false => end,
+        })
+    }
+
+    fn desk<'d, 'o>(&'d mut self, rows: &'d mut Rows<'o>) -> (&'d mut Readers, Desk<'d, 'o>) {
+        let desk = Desk {
+            place: &mut self.place,
+            rows,
+            journal: &mut self.journal,
+            schema: &mut self.schema,
+            timeline: &mut self.timeline,
+        };
+        (&mut self.readers, desk)
+    }
+
+    /// A packet becomes a row, and its reader makes of its payload what is to be
+    /// made.
+    #[inline]
+    fn packet(&mut self, packet: timebase_trace::Packet<'_>, rows: &mut Rows<'_>) {
+        let header = &packet.header;
+        let id = rows.count(&tables::packet::TABLE);
+        let (default_clock, defaults) = defaults(header);
+        let sequence = self.place.enter(header, default_clock);
+        let interned = match header.interned_data {
+            Some(data) => self.place.intern(sequence, data).map_err(Corrupt::from),
+            None => Ok(()),
+        };
+        let parsed = defaults.and(interned).and_then(|()| Parsed::of(header));
+
+        let taken = match &parsed {
+            Ok(parsed) => parsed
+                .snapshot(header)
+                .map(|snapshot| self.snapshot(&snapshot, id, packet.offset, sequence, rows)),
+            Err(_) => None,
+        };
+        let placement = self.place(id, header, sequence, taken);
+        match parsed {
+            Ok(Parsed::Unread) => {}
+            Ok(parsed) => {
+                let packet = Packet {
+                    id,
+                    offset: packet.offset,
+                    header,
+                    interval: self.place.interval(sequence),
+                    placement,
+                };
+                let events = self.keep.events;
+                let (readers, mut desk) = self.desk(rows);
+                readers.read(parsed, &packet, &mut desk, events);
+            }
+            Err(corrupt) => {
+                self.journal.count(counter::PAYLOADS_CORRUPT, 1);
+                let text = format!("the packet's payload cannot be read: {corrupt}");
+                say(rows, "corrupt_payload", id, packet.offset, text);
+            }
+        }
+        self.note(&placement, id, packet.offset, header, rows);
+        rows.packet(
+            PacketRow {
+                id,
+                row_type: header.packet_type().map_or(RowType::None, RowType::Payload),
+                timestamp: header.timestamp,
+                placement,
+                seq_id: header.trusted_packet_sequence_id,
+                machine_id: header.machine_id,
+                uid: header.trusted_uid,
+                pid: header.trusted_pid,
+                offset: packet.offset,
+                size: packet.bytes.len() as u64,
+                data: 0..0,
+            },
+            self.keep.data.then_some(packet.bytes),
+        );
+    }
+
+    /// Places a packet, once.
+    #[inline]
+    fn place(
+        &mut self,
+        id: i64,
+        header: &Header<'_>,
+        sequence: SequenceIx,
+        taken: Option<(Taken, i64)>,
+    ) -> Placement {
+        let is_snapshot = header.packet_type() == Some(PacketType::CLOCK_SNAPSHOT);
+        match taken {
+            Some((taken, first_row)) if is_snapshot => self
+                .place
+                .snapshot_packet(id, header, sequence, &taken, first_row),
+            Some((Taken::Accepted(accepted), first_row)) => {
+                self.place.pair_waits(first_row, &accepted);
+                self.place.packet(id, header, sequence)
+            }
+            _ => self.place.packet(id, header, sequence),
+        }
+    }
+
+    /// A snapshot is taken, and its readings are rows. Tells what became of it, and
+    /// the first of the rows.
+    fn snapshot(
+        &mut self,
+        snapshot: &Snapshot,
+        id: i64,
+        offset: u64,
+        sequence: SequenceIx,
+        rows: &mut Rows<'_>,
+    ) -> (Taken, i64) {
+        let first_row = rows.count(&tables::clock_snapshot::TABLE);
+        let taken = self.place.snapshot(snapshot, sequence);
+        match &taken {
+            Taken::Accepted(accepted) => {
+                readings(accepted, snapshot, id, rows);
+                if let Some(clock) = accepted.ignored_primary {
+                    let message = Message {
+                        severity: Severity::Warning,
+                        code: "primary_clock_ignored",
+                        packet_id: Some(id),
+                        offset: Some(offset),
+                        text: format!(
+                            "primary_trace_clock {clock} is ignored: times were converted to {} \
+                             before it, or it cannot be trace time",
+                            self.place.trace_time()
+                        ),
+                    };
+                    message.push(rows);
+                }
+            }
+            Taken::Rejected(rejected) => {
+                self.journal.count(counter::SNAPSHOTS_REJECTED, 1);
+                let what = called(snapshot.source());
+                let message = Message {
+                    severity: Severity::Warning,
+                    code: rejected.code(),
+                    packet_id: Some(id),
+                    offset: Some(offset),
+                    text: format!("{what} was rejected: {rejected}"),
+                };
+                message.push(rows);
+            }
+            Taken::Known => {}
+        }
+        (taken, first_row)
+    }
+
+    /// Counts how a packet fared.
+    #[inline]
+    fn note(
+        &mut self,
+        placement: &Placement,
+        id: i64,
+        offset: u64,
+        header: &Header<'_>,
+        rows: &mut Rows<'_>,
+    ) {
+        let table = &tables::packet::TABLE;
+        let is_snapshot = header.packet_type() == Some(PacketType::CLOCK_SNAPSHOT);
+        if placement.ts.is_some() {
+            self.journal.packets_on_trace_time += 1;
+            return;
+        }
+        let Some(reason) = placement.unresolved else {
+            if header.timestamp.is_none() {
+                self.journal.count(counter::PACKETS_WITHOUT_TIMESTAMP, 1);
+            }
+            return;
+        };
+        if reason == Unresolved::NoSequenceId && !is_snapshot {
+            let text = format!(
+                "the packet's clock {} is sequence-scoped, and it has no sequence id",
+                placement.clock_id.unwrap_or_default()
+            );
+            say(rows, "no_sequence_id", id, offset, text);
+        }
+        if placement.waits {
+            self.journal.waits(table);
+        } else {
+            self.journal.unplaced(table, reason);
+        }
+    }
+
+    /// Rule F7: bytes that are no packet are kept as they are.
+    fn unreadable(&mut self, raw: RawPacket<'_>, why: &Unreadable, rows: &mut Rows<'_>) {
+        let id = rows.count(&tables::packet::TABLE);
+        self.journal.count(counter::PACKETS_CORRUPT, 1);
+        say(rows, "corrupt_packet", id, raw.offset, why.to_string());
+        rows.packet(
+            PacketRow {
+                id,
+                row_type: RowType::Corrupt,
+                timestamp: None,
+                placement: Placement::default(),
+                seq_id: 0,
+                machine_id: 0,
+                uid: None,
+                pid: None,
+                offset: raw.offset,
+                size: raw.bytes.len() as u64,
+                data: 0..0,
+            },
+            self.keep.data.then_some(raw.bytes),
+        );
+    }
+
+    /// Rule D2, when all snapshots are there.
+    fn settle(&mut self) -> io::Result<()> {
+        let Frame {
+            place,
+            journal,
+            settled: rows,
+            timeline,
+            directory,
+            ..
+        } = self;
+        place.settle(directory, |settled| {
+            let packets = &tables::packet::TABLE;
+            match &settled {
+                Settled::Reading { .. } => {}
+                Settled::Snapshot { result: Ok(_), .. } | Settled::Packet { result: Ok(_), .. } => {
+                    journal.packets_on_trace_time += 1;
+                }
+                Settled::Snapshot {
+                    result: Err(reason),
+                    ..
+                } => {
+                    if let Some(reason) = *reason {
+                        journal.unplaced(packets, reason);
+                    }
+                }
+                Settled::Packet {
+                    result: Err(reason),
+                    ..
+                } => journal.unplaced(packets, *reason),
+                Settled::Event(event) => match event.result {
+                    Ok(ts) if !event.event.is_empty() => timeline.push(ts, event.event),
+                    Ok(TraceTime(_)) => {}
+                    Err(reason) => journal.unplaced(event.row.table, reason),
+                },
+            }
+            rows.push(&settled);
+            Ok(())
+        })
+    }
+}
+
+/// The clock that the packet's `trace_packet_defaults` name, and whether they can
+/// be read.
+#[inline]
+fn defaults(header: &Header<'_>) -> (Option<u32>, Result<(), Corrupt>) {
+    match header
+        .trace_packet_defaults
+        .map(TracePacketDefaults::decode)
+    {
+        None => (None, Ok(())),
+        Some(Ok(defaults)) => (Some(defaults.timestamp_clock_id()), Ok(())),
+        Some(Err(error)) => (None, Err(error.into())),
+    }
+}
+
+/// The rows of a snapshot that was accepted.
+fn readings(accepted: &Accepted, snapshot: &Snapshot, packet: i64, rows: &mut Rows<'_>) {
+    let readings = accepted.readings.iter().zip(&accepted.times);
+    for ((reading, ts), recorded) in readings.zip(snapshot.recorded()) {
+        let clock = reading.clock;
+        let id = rows.count(&tables::clock_snapshot::TABLE);
+        let clock_name = rows.optional_text(clock_name(clock.id));
+        rows.push(tables::clock_snapshot::Row {
+            id: Cell::from(id),
+            ts: Cell::or_null(ts.map(|TraceTime(ts)| ts)),
+            clock_id: Cell::from(clock.id.get()),
+            clock_name,
+            clock_value: Cell::from(reading.value),
+            snapshot_id: Cell::from(accepted.id.0),
+            machine_id: Cell::from(clock.machine.0),
+            packet_id: Cell::from(packet),
+            seq_id: Cell::from(clock.seq.0),
+            timestamp: Cell::from(recorded.0),
+            unit_multiplier_ns: Cell::from(reading.unit),
+            is_incremental: Cell::from(i64::from(reading.incremental)),
+            source: Cell::from(snapshot.source() as u8),
+        });
+    }
+}
+
+/// The name that trace processor gives a clock in `clock_snapshot`: only the
+/// clocks of the kernel's `clock_gettime` have one.
+fn clock_name(id: ClockId) -> Option<&'static str> {
+    builtin_name(id.get()).filter(|_| id <= ClockId::BOOTTIME)
+}
+
+fn say(rows: &mut Rows<'_>, code: &'static str, packet: i64, offset: u64, text: String) {
+    let message = Message {
+        severity: Severity::Error,
+        code,
+        packet_id: Some(packet),
+        offset: Some(offset),
+        text,
+    };
+    message.push(rows);
+}
+
+fn say_nested(offset: u64, rows: &mut Rows<'_>) {
+    let message = Message {
+        severity: Severity::Error,
+        code: "nested_compression",
+        packet_id: None,
+        offset: Some(offset),
+        text: "a compressed packet inside a compressed packet was skipped".into(),
+    };
+    message.push(rows);
+}

@@ -1,0 +1,134 @@
+//! An `FtraceEventBundle`: what one CPU's buffer held when it was read.
+
+use timebase_wire::field::{Fields, Malformed, Value};
+
+use super::compact_sched::{Columns, Comms};
+
+/// The clock that a bundle's timestamps are of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FtraceClock {
+    Boottime,
+    MonotonicRaw,
+    /// GLOBAL or LOCAL: known only by the bundles' pairs.
+    OfSequence,
+    /// The recorder did not know it either, or knew one that is newer than we.
+    Unknown,
+}
+
+/// A bundle, but for its events of the full encoding, which are read one by one.
+#[derive(Debug)]
+pub(crate) struct Bundle<'a> {
+    pub(super) cpu: Option<u32>,
+    pub(super) clock: FtraceClock,
+    /// The readings of its clock and of BOOTTIME that were taken together.
+    pub(super) pair: Option<(u64, u64)>,
+    pub(super) lost_events: bool,
+    /// The scheduler's events of the compact encoding.
+    pub(super) columns: Columns,
+    /// The names that the columns point into.
+    pub(super) comms: Comms<'a>,
+    /// Kinds of events that the bundle describes: the field of `FtraceEvent`, and
+    /// a serialized `DescriptorProto` of its message.
+    pub(super) descriptors: Vec<(u32, &'a [u8])>,
+    message: &'a [u8],
+}
+
+impl<'a> Bundle<'a> {
+    const EVENT: u32 = 2;
+
+    pub fn parse(message: &'a [u8]) -> Result<Self, Malformed> {
+        let mut bundle = Bundle {
+            cpu: None,
+            clock: FtraceClock::Boottime,
+            pair: None,
+            lost_events: false,
+            columns: Columns::default(),
+            comms: Comms::new(),
+            descriptors: Vec::new(),
+            message,
+        };
+        let (mut ftrace_timestamp, mut boot_timestamp) = (None, None);
+        // Several are one, as protobuf has it.
+        let mut compact_sched = Vec::new();
+        let mut fields = Fields::new(message);
+        while let Some((number, value)) = fields.next()? {
+            match (number, value) {
+                (1, Value::Varint(v)) => bundle.cpu = Some(v as u32),
+                (3, Value::Varint(v)) => bundle.lost_events = v != 0,
+                (4, Value::Bytes(v)) => compact_sched.push(v),
+                (5, Value::Varint(v)) => {
+                    bundle.clock = match v {
+                        0 => FtraceClock::Boottime,
+                        2 | 3 => FtraceClock::OfSequence,
+                        4 => FtraceClock::MonotonicRaw,
+                        _ => FtraceClock::Unknown,
+                    };
+                }
+                (6, Value::Varint(v)) => ftrace_timestamp = Some(v),
+                (7, Value::Varint(v)) => boot_timestamp = Some(v),
+                (11, Value::Bytes(v)) => bundle.descriptors.extend(generic_descriptor(v)?),
+                _ => {}
+            }
+        }
+        bundle.pair = ftrace_timestamp.zip(boot_timestamp);
+        bundle.comms = bundle.columns.read(&compact_sched)?;
+        Ok(bundle)
+    }
+
+    /// The `FtraceEvent` messages, in file order.
+    pub fn events(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
+        let mut fields = Fields::new(self.message);
+        std::iter::from_fn(move || {
+            // `parse` has seen that the bundle can be read to its end.
+            while let Ok(Some((number, value))) = fields.next() {
+                if let (Self::EVENT, Value::Bytes(event)) = (number, value) {
+                    return Some(event);
+                }
+            }
+            None
+        })
+    }
+}
+
+/// A `GenericEventDescriptor`: the field of `FtraceEvent`, and a serialized
+/// `DescriptorProto` of its message.
+fn generic_descriptor(message: &[u8]) -> Result<Option<(u32, &[u8])>, Malformed> {
+    let (mut field_id, mut descriptor) = (None, None);
+    let mut fields = Fields::new(message);
+    while let Some((number, value)) = fields.next()? {
+        match (number, value) {
+            (1, Value::Varint(v)) => field_id = u32::try_from(v).ok(),
+            (2, Value::Bytes(v)) => descriptor = Some(v),
+            _ => {}
+        }
+    }
+    Ok(field_id.zip(descriptor))
+}
+
+/// An `FtraceEvent`, with the message of its kind undecoded.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Event<'a> {
+    pub timestamp: Option<u64>,
+    /// The thread that was running, as the kernel numbers threads.
+    pub tid: Option<i32>,
+    pub common_flags: Option<u32>,
+    /// The field that is set, and its message.
+    pub kind: Option<(u32, &'a [u8])>,
+}
+
+impl<'a> Event<'a> {
+    pub fn parse(message: &'a [u8]) -> Result<Self, Malformed> {
+        let mut event = Event::default();
+        let mut fields = Fields::new(message);
+        while let Some((number, value)) = fields.next()? {
+            match (number, value) {
+                (1, Value::Varint(v)) => event.timestamp = Some(v),
+                (2, Value::Varint(v)) => event.tid = Some(v as i32),
+                (5, Value::Varint(v)) => event.common_flags = Some(v as u32),
+                (number, Value::Bytes(v)) => event.kind = event.kind.or(Some((number, v))),
+                _ => {}
+            }
+        }
+        Ok(event)
+    }
+}

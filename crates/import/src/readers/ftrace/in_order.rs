@@ -1,0 +1,85 @@
+//! The events of a bundle, whatever their encoding, in the order of time.
+
+use timebase_wire::field::Malformed;
+
+use super::bundle::Event;
+use super::compact_sched::{Columns, Comms, Switch, Waking};
+
+/// What comes next in a bundle.
+pub(super) enum Next<'a> {
+    Switch(Switch<'a>),
+    Waking(Waking<'a>),
+    Full(&'a [u8], Result<Event<'a>, Malformed>),
+}
+
+/// The events of a bundle in the order of time: at one time switches first,
+/// then wakings, then others, as trace processor has them.
+pub(super) struct InOrder<'a, 'c, I> {
+    columns: &'c Columns,
+    comms: &'c Comms<'a>,
+    switches: usize,
+    switch: Option<Switch<'a>>,
+    wakings: usize,
+    waking: Option<Waking<'a>>,
+    events: I,
+    full: Option<(&'a [u8], Result<Event<'a>, Malformed>)>,
+}
+
+impl<'a, 'c, I: Iterator<Item = &'a [u8]>> InOrder<'a, 'c, I> {
+    pub fn new(columns: &'c Columns, comms: &'c Comms<'a>, events: I) -> Self {
+        let mut in_order = InOrder {
+            columns,
+            comms,
+            switches: 0,
+            switch: columns.switch(0, comms),
+            wakings: 0,
+            waking: columns.waking(0, comms),
+            events,
+            full: None,
+        };
+        in_order.read_full();
+        in_order
+    }
+
+    fn read_full(&mut self) -> Option<Next<'a>> {
+        let next = self.events.next().map(|bytes| (bytes, Event::parse(bytes)));
+        let (bytes, event) = std::mem::replace(&mut self.full, next)?;
+        Some(Next::Full(bytes, event))
+    }
+
+    fn read_switch(&mut self) -> Option<Next<'a>> {
+        self.switches += 1;
+        let next = self.columns.switch(self.switches, self.comms);
+        std::mem::replace(&mut self.switch, next).map(Next::Switch)
+    }
+
+    fn read_waking(&mut self) -> Option<Next<'a>> {
+        self.wakings += 1;
+        let next = self.columns.waking(self.wakings, self.comms);
+        std::mem::replace(&mut self.waking, next).map(Next::Waking)
+    }
+}
+
+impl<'a, I: Iterator<Item = &'a [u8]>> Iterator for InOrder<'a, '_, I> {
+    type Item = Next<'a>;
+
+    fn next(&mut self) -> Option<Next<'a>> {
+        const NEVER: u128 = u128::MAX;
+        let switch = self.switch.map_or(NEVER, |switch| switch.timestamp.into());
+        let waking = self.waking.map_or(NEVER, |waking| waking.timestamp.into());
+        let full = match &self.full {
+            // One without a time comes where it stands.
+            Some((_, event)) => event.map_or(0, |event| event.timestamp.unwrap_or(0).into()),
+            None => NEVER,
+        };
+        if full < switch && full < waking {
+            self.read_full()
+        } else if waking < switch {
+            self.read_waking()
+        } else if switch != NEVER {
+            self.read_switch()
+        } else {
+            None
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! The kinds of events: what they are called, and how their messages look.
+
+use rustc_hash::FxHashMap;
+use timebase_descriptor::{Kind as FieldKind, MessageId};
+
+use crate::readers::packet_schema::PacketSchema;
+
+/// A kind of event.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Kind {
+    /// The number of its name.
+    pub name: i64,
+    pub message: Option<MessageId>,
+}
+
+/// All kinds that were met.
+#[derive(Debug, Default)]
+pub(super) struct Kinds {
+    schema: Option<Schema>,
+    /// How often the schema had been added to when they were met.
+    schema_changes: u64,
+    met: FxHashMap<(u32, u32), Kind>,
+    /// Self-describing kinds, by machine and field of `FtraceEvent`.
+    described: FxHashMap<(u32, u32), MessageId>,
+    names: FxHashMap<String, i64>,
+}
+
+/// What of the schema is used.
+#[derive(Debug, Clone, Copy)]
+struct Schema {
+    event: Option<MessageId>,
+    /// A message of no fields, for kinds that the schema does not know.
+    unknown: Option<MessageId>,
+}
+
+impl Kinds {
+    /// Takes in that a bundle describes a kind.
+    ///
+    /// # Errors
+    ///
+    /// Says what is wrong with the description.
+    pub fn describe(
+        &mut self,
+        machine: u32,
+        (field, descriptor): (u32, &[u8]),
+        schema: &mut PacketSchema,
+    ) -> Result<(), String> {
+        if self.described.contains_key(&(machine, field)) {
+            return Ok(());
+        }
+        match schema.add_message(descriptor) {
+            Ok(message) => {
+                self.described.insert((machine, field), message);
+                Ok(())
+            }
+            Err(error) => Err(format!(
+                "the description of event {field} cannot be used: {error}"
+            )),
+        }
+    }
+
+    /// Forgets how events look if the schema has been added to, and tells whether
+    /// it was.
+    pub fn follow(&mut self, schema: &PacketSchema) -> bool {
+        let changed = self.schema_changes != schema.changes();
+        if changed {
+            self.schema_changes = schema.changes();
+            self.schema = None;
+            self.met.clear();
+        }
+        changed
+    }
+
+    /// The kind of a field of `FtraceEvent`.
+    #[inline]
+    pub fn get(&mut self, machine: u32, number: u32, schema: &mut PacketSchema) -> Kind {
+        match self.met.get(&(machine, number)) {
+            Some(&kind) => kind,
+            None => self.meet(machine, number, schema),
+        }
+    }
+
+    #[cold]
+    fn meet(&mut self, machine: u32, number: u32, schema: &mut PacketSchema) -> Kind {
+        let messages = *self.schema.get_or_insert_with(|| Schema {
+            event: schema.pool().message("perfetto.protos.FtraceEvent"),
+            unknown: schema.add_empty_message(),
+        });
+        let pool = schema.pool();
+        let known = match self.described.get(&(machine, number)) {
+            Some(&message) => Some((pool.message_name(message).to_owned(), message)),
+            None => messages.event.and_then(|event| {
+                let field = pool.field(event, number)?;
+                match field.kind {
+                    FieldKind::Message(message) => Some((field.name.clone(), message)),
+                    _ => None,
+                }
+            }),
+        };
+        let (name, message) = match known {
+            Some((name, message)) => (name, Some(message)),
+            None => (number.to_string(), messages.unknown),
+        };
+        let kind = Kind {
+            name: self.name(&name),
+            message,
+        };
+        self.met.insert((machine, number), kind);
+        kind
+    }
+
+    /// The number of a name.
+    pub fn name(&mut self, name: &str) -> i64 {
+        if let Some(&id) = self.names.get(name) {
+            return id;
+        }
+        let id = self.names.len() as i64;
+        self.names.insert(name.to_owned(), id);
+        id
+    }
+
+    /// All names and their numbers, in the order of the numbers.
+    pub fn names(&self) -> Vec<(&str, i64)> {
+        let mut names: Vec<(&str, i64)> = self
+            .names
+            .iter()
+            .map(|(name, &id)| (name.as_str(), id))
+            .collect();
+        names.sort_unstable_by_key(|&(_, id)| id);
+        names
+    }
+}

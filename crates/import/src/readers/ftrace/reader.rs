@@ -1,0 +1,393 @@
+//! The events of a bundle on their way into rows.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use timebase_resolver::{Clock, ClockId, MachineId, SeqId};
+use timebase_schema::Table;
+use timebase_schema::tables::{ftrace_args, ftrace_name, ftrace_partial, ftrace_record};
+use timebase_wire::packet::Header;
+
+use super::arguments::Arguments;
+use super::bundle::{Bundle, Event, FtraceClock};
+use super::compact_sched::{Switch, Waking};
+use super::generic;
+use super::in_order::{InOrder, Next};
+use super::kinds::Kinds;
+use super::running::Running;
+use super::sched::{SchedSwitch, SchedWaking, field};
+use crate::output::{Cell, Severity};
+use crate::place::{EventClock, EventRow, Snapshot, TraceTime};
+use crate::readers::reader::{Corrupt, Desk, Packet, Reader};
+use crate::timeline::{self, Event as _};
+
+/// The clock of a bundle that only its pairs know (rule I1).
+const SEQUENCE_CLOCK: ClockId = ClockId(64);
+
+/// What is remembered between bundles.
+#[derive(Debug, Default)]
+pub(crate) struct Ftrace {
+    kinds: Kinds,
+    arguments: Arguments,
+    running: Running,
+    /// How many bundles there were.
+    bundles: u64,
+    /// How many events there were.
+    events: i64,
+    /// The event for the timeline.
+    event: Vec<u8>,
+}
+
+impl Reader for Ftrace {
+    type Payload<'a> = Bundle<'a>;
+
+    const TABLES: &'static [&'static Table] = &[
+        &ftrace_record::TABLE,
+        &ftrace_partial::TABLE,
+        &ftrace_args::TABLE,
+        &ftrace_name::TABLE,
+    ];
+
+    fn parse(payload: &[u8]) -> Result<Bundle<'_>, Corrupt> {
+        Ok(Bundle::parse(payload)?)
+    }
+
+    fn snapshot(bundle: &Bundle<'_>, header: &Header<'_>) -> Option<Snapshot> {
+        let clock = clock_of(header, bundle.clock)?;
+        let tells = bundle.clock != FtraceClock::Boottime && !clock.lacks_sequence();
+        let (timestamp, boottime) = bundle.pair.filter(|_| tells)?;
+        Some(Snapshot::pair(clock, timestamp, boottime))
+    }
+
+    fn converts(bundle: &Bundle<'_>, header: &Header<'_>) -> bool {
+        let clock = clock_of(header, bundle.clock);
+        let usable = clock.is_some_and(|clock| !clock.lacks_sequence());
+        let times = |bytes| Event::parse(bytes).is_ok_and(|event| event.timestamp.is_some());
+        let compact = bundle.columns.switches() + bundle.columns.wakings();
+        usable && (compact > 0 || bundle.events().any(times))
+    }
+
+    fn read(&mut self, bundle: Bundle<'_>, packet: &Packet<'_>, desk: &mut Desk<'_, '_>) {
+        let machine = packet.header.machine_id;
+        for &descriptor in &bundle.descriptors {
+            if let Err(text) = self.kinds.describe(machine, descriptor, desk.schema) {
+                desk.say(Severity::Warning, "descriptor_unusable", packet, text);
+            }
+        }
+        if self.kinds.follow(desk.schema) {
+            self.arguments.forget();
+        }
+        self.running.begin(machine, bundle.cpu.unwrap_or(u32::MAX));
+        self.bundles += 1;
+        let clock = clock_of(packet.header, bundle.clock);
+        let mut import = Import {
+            clock: desk.place.event_clock(clock),
+            machine,
+            cpu: bundle.cpu,
+            corrupt: 0,
+            nameless: 0,
+            desk,
+            packet,
+            state: self,
+        };
+        for next in InOrder::new(&bundle.columns, &bundle.comms, bundle.events()) {
+            match next {
+                Next::Switch(switch) => import.switch(&switch),
+                Next::Waking(waking) => import.waking(&waking),
+                Next::Full(bytes, Ok(event)) => import.full(bytes, &event),
+                Next::Full(bytes, Err(_)) => import.corrupt(bytes, &Event::default()),
+            }
+        }
+        import.end(&bundle);
+    }
+
+    fn end(&mut self, desk: &mut Desk<'_, '_>) {
+        for (name, id) in self.kinds.names() {
+            let name = desk.rows.text(name);
+            let id = Cell::from(id);
+            desk.rows.push(ftrace_name::Row { id, name });
+        }
+        let partial = desk.rows.count(&ftrace_partial::TABLE).unsigned_abs();
+        desk.journal.count("ftrace_events_partial", partial);
+    }
+}
+
+/// The clock of a bundle's timestamps; `None` if it is not known.
+fn clock_of(header: &Header<'_>, clock: FtraceClock) -> Option<Clock> {
+    let id = match clock {
+        FtraceClock::Boottime => ClockId::BOOTTIME,
+        FtraceClock::MonotonicRaw => ClockId::MONOTONIC_RAW,
+        FtraceClock::OfSequence => SEQUENCE_CLOCK,
+        FtraceClock::Unknown => return None,
+    };
+    let seq = SeqId(header.trusted_packet_sequence_id);
+    Some(Clock::new(MachineId(header.machine_id), id, seq))
+}
+
+/// A bundle on its way into rows.
+struct Import<'i, 'd, 'o> {
+    desk: &'i mut Desk<'d, 'o>,
+    packet: &'i Packet<'i>,
+    state: &'i mut Ftrace,
+    clock: EventClock,
+    machine: u32,
+    cpu: Option<u32>,
+    corrupt: u64,
+    /// Compact events that name no thread's name of the table.
+    nameless: u64,
+}
+
+/// What of an event is in its row, beside its time.
+struct Known {
+    table: &'static Table,
+    timestamp: Option<u64>,
+    tid: Option<i32>,
+    name: Option<i64>,
+    args: Option<i64>,
+}
+
+impl Import<'_, '_, '_> {
+    /// Where it happens, for the timeline.
+    fn here(&self) -> (u32, u32) {
+        (self.machine, self.cpu.unwrap_or(0))
+    }
+
+    fn switch(&mut self, switch: &Switch<'_>) {
+        self.nameless += u64::from(switch.next_comm.is_none());
+        let here = self.here();
+        let state = &mut *self.state;
+        let prev = state.running.here.as_ref();
+        let message = state
+            .arguments
+            .begin(self.machine, field::SCHED_SWITCH, None);
+        let (table, tid) = match prev {
+            Some(prev) => {
+                switch.write(prev, message);
+                (&ftrace_record::TABLE, Some(prev.pid as i32))
+            }
+            None => {
+                switch.write_partly(message);
+                (&ftrace_partial::TABLE, None)
+            }
+        };
+        state.event.clear();
+        if self.desk.timeline.wants(SchedSwitch::KIND) {
+            let event = SchedSwitch::compact(here, switch, prev);
+            timeline::write(&event, &mut state.event);
+        }
+        self.compact(table, field::SCHED_SWITCH, switch.timestamp, tid);
+        let comm = switch.next_comm.unwrap_or_default();
+        let running = &mut self.state.running;
+        running.switch(switch.next_pid, switch.next_prio, comm);
+    }
+
+    fn waking(&mut self, waking: &Waking<'_>) {
+        self.nameless += u64::from(waking.comm.is_none());
+        let here = self.here();
+        let state = &mut *self.state;
+        let flags = waking.common_flags;
+        let message = state
+            .arguments
+            .begin(self.machine, field::SCHED_WAKING, flags);
+        waking.write(message);
+        let (table, tid) = match &state.running.here {
+            Some(running) => (&ftrace_record::TABLE, Some(running.pid as i32)),
+            None => (&ftrace_partial::TABLE, None),
+        };
+        state.event.clear();
+        if self.desk.timeline.wants(SchedWaking::KIND) {
+            let event = SchedWaking::compact(here, waking);
+            timeline::write(&event, &mut state.event);
+        }
+        self.compact(table, field::SCHED_WAKING, waking.timestamp, tid);
+    }
+
+    /// A compact event, whose message is the arguments'.
+    fn compact(&mut self, table: &'static Table, number: u32, timestamp: u64, tid: Option<i32>) {
+        let (name, args) = self.arguments(number);
+        self.record(&Known {
+            table,
+            timestamp: Some(timestamp),
+            tid,
+            name: Some(name),
+            args,
+        });
+    }
+
+    /// The numbers of the name of a kind, and of the arguments; `None` if these
+    /// cannot be read.
+    fn arguments(&mut self, number: u32) -> (i64, Option<i64>) {
+        let schema = &mut *self.desk.schema;
+        let kind = self.state.kinds.get(self.machine, number, schema);
+        let arguments = &mut self.state.arguments;
+        let args = arguments.number(self.desk.rows, |message, json| {
+            schema.pool().write_json(kind.message?, message, json).ok()
+        });
+        (kind.name, args)
+    }
+
+    /// An event of the full encoding.
+    fn full(&mut self, bytes: &[u8], event: &Event<'_>) {
+        self.state.event.clear();
+        let Some((number, message)) = event.kind else {
+            return self.known(event, None, None);
+        };
+        let arguments = &mut self.state.arguments;
+        arguments
+            .begin(self.machine, number, event.common_flags)
+            .extend_from_slice(message);
+        let (name, args) = if number == field::GENERIC {
+            let Ok((name, args)) = generic::read(message) else {
+                return self.corrupt(bytes, event);
+            };
+            let args = arguments.number(self.desk.rows, |_, json| {
+                json.push_str(&args.to_string());
+                Some(())
+            });
+            (self.state.kinds.name(&name), args)
+        } else {
+            self.arguments(number)
+        };
+        if args.is_none() {
+            return self.corrupt(bytes, event);
+        }
+        self.for_timeline(number, message);
+        self.known(event, Some(name), args);
+        match number {
+            field::SCHED_SWITCH => self.state.running.switch_message(message),
+            field::TASK_RENAME => self.state.running.rename_message(message),
+            _ => {}
+        }
+    }
+
+    /// What an event of the full encoding is for the timeline.
+    fn for_timeline(&mut self, number: u32, message: &[u8]) {
+        let here = self.here();
+        let (wanted, event) = (&*self.desk.timeline, &mut self.state.event);
+        match number {
+            field::SCHED_SWITCH if wanted.wants(SchedSwitch::KIND) => {
+                timeline::write(&SchedSwitch::message(here, message), event);
+            }
+            field::SCHED_WAKING if wanted.wants(SchedWaking::KIND) => {
+                timeline::write(&SchedWaking::message(here, message), event);
+            }
+            _ => {}
+        }
+    }
+
+    /// Rule F7, for one event: it is kept as it is.
+    fn corrupt(&mut self, bytes: &[u8], event: &Event<'_>) {
+        self.corrupt += 1;
+        self.state.event.clear();
+        let name = self.state.kinds.name("corrupt");
+        let arguments = &mut self.state.arguments;
+        arguments
+            .begin(self.machine, 0, event.common_flags)
+            .extend_from_slice(bytes);
+        let args = arguments.number(self.desk.rows, |bytes, json| {
+            json.push_str(r#"{"data":""#);
+            STANDARD.encode_string(bytes, json);
+            json.push_str(r#""}"#);
+            Some(())
+        });
+        self.known(event, Some(name), args);
+    }
+
+    fn known(&mut self, event: &Event<'_>, name: Option<i64>, args: Option<i64>) {
+        self.record(&Known {
+            table: &ftrace_record::TABLE,
+            timestamp: event.timestamp,
+            tid: event.tid,
+            name,
+            args,
+        });
+    }
+
+    /// Places an event, and writes its row.
+    fn record(&mut self, known: &Known) {
+        let row = EventRow {
+            table: known.table,
+            id: self.state.events,
+            mark: self.state.bundles as u8,
+        };
+        self.state.events += 1;
+        let event = &self.state.event;
+        let placed = known
+            .timestamp
+            .map(|timestamp| self.desk.event(row, &self.clock, timestamp, event));
+        let ts = placed.and_then(Result::ok).map(|TraceTime(ts)| ts);
+        let recorded = match (known.timestamp, ts) {
+            (Some(timestamp), Some(ts)) if i64::try_from(timestamp) == Ok(ts) => Cell::Null,
+            (Some(timestamp), _) => Cell::timestamp(timestamp),
+            (None, _) => Cell::Null,
+        };
+        let cells = ftrace_record::Row {
+            id: Cell::from(row.id),
+            ts: Cell::or_null(ts),
+            packet_id: Cell::from(self.packet.id),
+            cpu: Cell::or_null(self.cpu),
+            tid: Cell::or_null(known.tid),
+            name_id: Cell::or_null(known.name),
+            args_id: Cell::or_null(known.args),
+            timestamp: recorded,
+        };
+        if std::ptr::eq(known.table, &ftrace_record::TABLE) {
+            self.desk.rows.push(cells);
+        } else {
+            self.desk.rows.push(as_partial(cells));
+        }
+    }
+
+    /// Says what was wrong with the bundle.
+    fn end(&mut self, bundle: &Bundle<'_>) {
+        let journal = &mut *self.desk.journal;
+        journal.count("ftrace_bundles", 1);
+        if bundle.lost_events {
+            journal.count("ftrace_bundles_after_lost_events", 1);
+        }
+        if self.corrupt > 0 {
+            journal.count("ftrace_events_corrupt", self.corrupt);
+            let text = format!(
+                "{} events of the bundle cannot be read; they are kept as events named 'corrupt'",
+                self.corrupt
+            );
+            self.desk
+                .say(Severity::Error, "corrupt_event", self.packet, text);
+        }
+        let columns = &bundle.columns;
+        let (switches, wakings) = columns.timestamps();
+        let cut = (switches - columns.switches()) + (wakings - columns.wakings());
+        if cut > 0 || self.nameless > 0 {
+            let text = format!(
+                "the compact scheduler events are damaged: {cut} lack values and are left out, {} \
+                 lack the thread's name",
+                self.nameless
+            );
+            self.desk
+                .say(Severity::Error, "compact_sched_damaged", self.packet, text);
+        }
+    }
+}
+
+/// The two tables have the same columns.
+fn as_partial(row: ftrace_record::Row<Cell>) -> ftrace_partial::Row<Cell> {
+    let ftrace_record::Row {
+        id,
+        ts,
+        packet_id,
+        cpu,
+        tid,
+        name_id,
+        args_id,
+        timestamp,
+    } = row;
+    ftrace_partial::Row {
+        id,
+        ts,
+        packet_id,
+        cpu,
+        tid,
+        name_id,
+        args_id,
+        timestamp,
+    }
+}

@@ -1,0 +1,80 @@
+//! Which thread runs on each CPU, as far as the switches that were read tell.
+
+use rustc_hash::FxHashMap;
+use timebase_wire::field::{Fields, Value};
+
+/// A thread as `sched_switch` tells of it. Numbers are varints as they stand on
+/// the wire, with a negative one in 64 bits.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Thread {
+    pub pid: u64,
+    pub prio: u64,
+    pub comm: Vec<u8>,
+}
+
+/// Which thread runs on each CPU of each machine.
+#[derive(Debug, Default)]
+pub(super) struct Running {
+    /// The one on the CPU whose bundle is read.
+    pub here: Option<Thread>,
+    cpu: (u32, u32),
+    others: FxHashMap<(u32, u32), Thread>,
+}
+
+impl Running {
+    /// A bundle of a CPU is read.
+    pub fn begin(&mut self, machine: u32, cpu: u32) {
+        if self.cpu != (machine, cpu) {
+            if let Some(thread) = self.here.take() {
+                self.others.insert(self.cpu, thread);
+            }
+            self.cpu = (machine, cpu);
+            self.here = self.others.remove(&self.cpu);
+        }
+    }
+
+    /// The CPU switches to a thread, by the compact encoding.
+    pub fn switch(&mut self, pid: u64, prio: u64, comm: &[u8]) {
+        let here = self.here.get_or_insert_default();
+        (here.pid, here.prio) = (pid, prio);
+        here.comm.clear();
+        here.comm.extend_from_slice(comm);
+    }
+
+    /// The CPU switches to a thread: a `SchedSwitchFtraceEvent`.
+    pub fn switch_message(&mut self, message: &[u8]) {
+        let mut next = Thread::default();
+        let mut fields = Fields::new(message);
+        while let Ok(Some((number, value))) = fields.next() {
+            match (number, value) {
+                (5, Value::Bytes(comm)) => next.comm = comm.to_vec(),
+                (6, Value::Varint(pid)) => next.pid = pid,
+                (7, Value::Varint(prio)) => next.prio = prio,
+                _ => {}
+            }
+        }
+        self.here = Some(next);
+    }
+
+    /// A thread gets another name, which the next switch will tell of if it is
+    /// running: a `TaskRenameFtraceEvent`.
+    pub fn rename_message(&mut self, message: &[u8]) {
+        let (mut pid, mut new_comm) = (0, None);
+        let mut fields = Fields::new(message);
+        while let Ok(Some((number, value))) = fields.next() {
+            match (number, value) {
+                (1, Value::Varint(v)) => pid = v,
+                (3, Value::Bytes(v)) => new_comm = Some(v),
+                _ => {}
+            }
+        }
+        let Some(new_comm) = new_comm else { return };
+        let (machine, _) = self.cpu;
+        let others = self.others.iter_mut();
+        let others = others.filter(|((other, _), _)| *other == machine);
+        let threads = others.map(|(_, thread)| thread).chain(self.here.as_mut());
+        for thread in threads.filter(|thread| thread.pid == pid) {
+            thread.comm = new_comm.to_vec();
+        }
+    }
+}

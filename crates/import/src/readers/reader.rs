@@ -1,0 +1,151 @@
+//! What a reader is, and what it is given.
+
+use timebase_resolver::Unresolved;
+use timebase_schema::Table;
+use timebase_trace::{Interval, Kept};
+use timebase_wire::field::Malformed;
+use timebase_wire::packet::Header;
+
+use super::packet_schema::PacketSchema;
+use crate::output::{Journal, Message, Rows, Severity};
+use crate::place::{EventClock, EventRow, Place, Placement, Snapshot, TraceTime};
+use crate::timeline::Timeline;
+
+/// Reads the payloads of one type of packets, in file order.
+///
+/// For each of its packets these are called once, in this order:
+///
+/// 1. [`Reader::parse`], which is pure: it looks at nothing but the bytes, and may
+///    fail. Then none of the others is called, and the packet is a row with its own
+///    header.
+/// 2. [`Reader::snapshot`]: what the payload says of clocks. It is in force for
+///    what comes next.
+/// 3. The frame places the packet.
+/// 4. [`Reader::read`], which has effects, rows above all, and cannot fail: what
+///    is odd in the payload is counted, said in the log, or a row of its own. It is
+///    left out if the user wants no events and the reader makes nothing else.
+///
+/// When the trace is read to its end, [`Reader::end`] is called once.
+pub(crate) trait Reader {
+    /// What is parsed. It may borrow from the bytes.
+    type Payload<'a>;
+
+    /// The tables that it fills.
+    const TABLES: &'static [&'static Table] = &[];
+
+    /// The fields of `InternedData` that it, or the tracker of its events, looks up.
+    const INTERNED: &'static [(u32, Kept)] = &[];
+
+    /// Reads the payload.
+    ///
+    /// # Errors
+    ///
+    /// [`Corrupt`] if it is damaged.
+    fn parse(payload: &[u8]) -> Result<Self::Payload<'_>, Corrupt>;
+
+    /// What it says that clocks read at one instant.
+    fn snapshot(_payload: &Self::Payload<'_>, _header: &Header<'_>) -> Option<Snapshot> {
+        None
+    }
+
+    /// Whether [`Reader::read`] attempts to convert a time. Where it is left out, the
+    /// attempt counts as if it was made (rule T1), so that trace time does not depend
+    /// on what the user wants to see.
+    fn converts(_payload: &Self::Payload<'_>, _header: &Header<'_>) -> bool {
+        false
+    }
+
+    /// Makes of it what is to be made.
+    fn read(
+        &mut self,
+        _payload: Self::Payload<'_>,
+        _packet: &Packet<'_>,
+        _desk: &mut Desk<'_, '_>,
+    ) {
+    }
+
+    /// There are no more packets.
+    fn end(&mut self, _desk: &mut Desk<'_, '_>) {}
+}
+
+/// Why a payload cannot be read (rule F7).
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Corrupt {
+    #[error("{0}")]
+    Packet(#[from] Malformed),
+    #[error("{0}")]
+    Message(#[from] prost::DecodeError),
+}
+
+/// The packet whose payload is read.
+#[derive(Debug)]
+pub(crate) struct Packet<'a> {
+    pub id: i64,
+    /// Where its bytes are in the decompressed stream.
+    pub offset: u64,
+    pub header: &'a Header<'a>,
+    /// The part of its sequence that it is in: what its numbers of interned data
+    /// mean.
+    #[expect(dead_code, reason = "no reader looks names up yet")]
+    pub interval: Interval,
+    /// Where it stands in time.
+    #[expect(dead_code, reason = "no reader takes the packet's time yet")]
+    pub placement: Placement,
+}
+
+/// All that reading a payload may have an effect on.
+pub(crate) struct Desk<'a, 'o> {
+    pub place: &'a mut Place,
+    pub rows: &'a mut Rows<'o>,
+    pub journal: &'a mut Journal,
+    pub schema: &'a mut PacketSchema,
+    pub timeline: &'a mut Timeline,
+}
+
+impl Desk<'_, '_> {
+    /// Says something about a packet in the log.
+    pub fn say(
+        &mut self,
+        severity: Severity,
+        code: &'static str,
+        packet: &Packet<'_>,
+        text: String,
+    ) {
+        let message = Message {
+            severity,
+            code,
+            packet_id: Some(packet.id),
+            offset: Some(packet.offset),
+            text,
+        };
+        message.push(self.rows);
+    }
+
+    /// Places an event that has a timestamp of its own, for its row and for the
+    /// timeline, where `event` is what it is there; empty for nothing. One that
+    /// cannot be placed yet waits.
+    #[inline]
+    pub fn event(
+        &mut self,
+        row: EventRow,
+        clock: &EventClock,
+        timestamp: u64,
+        event: &[u8],
+    ) -> Result<TraceTime, Unresolved> {
+        match self.place.event(clock, timestamp) {
+            Ok(ts) => {
+                if !event.is_empty() {
+                    self.timeline.push(ts, event);
+                }
+                Ok(ts)
+            }
+            Err(reason) => {
+                self.place.event_waits(row, clock, timestamp, reason, event);
+                if reason.may_resolve_later() {
+                    self.journal.waits(row.table);
+                }
+                Err(reason)
+            }
+        }
+    }
+}

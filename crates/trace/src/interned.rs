@@ -1,0 +1,204 @@
+//! Interned data: what packets of a sequence refer to by number instead of
+//! repeating it.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use timebase_wire::field::{Fields, Malformed, Value};
+
+/// The part of a sequence between two clearings of its incremental state
+/// (rule S2), in which a number means one thing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Interval {
+    /// The sequence, as the caller counts them.
+    pub sequence: u32,
+    /// How often its state was cleared.
+    pub cleared: u32,
+}
+
+/// For how long entries are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kept {
+    /// While their interval lasts: for who looks them up with the packet that
+    /// refers to them.
+    Interval,
+    /// To the end of the trace: for who looks them up when the events of all
+    /// sequences are in order.
+    Trace,
+}
+
+/// The entries of the fields of `InternedData` that somebody asks for; those of
+/// all others are passed over.
+///
+/// ```
+/// use timebase_trace::{Interned, Interval, Kept};
+///
+/// let mut interned = Interned::new(&[(2, Kept::Interval)]); // event_names
+/// let interval = Interval { sequence: 7, cleared: 1 };
+/// interned.add(interval, b"\x12\x08\x08\x05\x12\x04draw")?; // 5 is "draw"
+///
+/// assert_eq!(interned.get(interval, 2, 5), Some(&b"\x08\x05\x12\x04draw"[..]));
+/// assert_eq!(interned.get(interval, 2, 6), None);
+/// assert_eq!(interned.get(Interval { cleared: 2, ..interval }, 2, 5), None);
+/// # Ok::<(), timebase_wire::field::Malformed>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct Interned {
+    fields: Vec<(u32, Kept)>,
+    /// Of each sequence the interval that goes on, and its entries.
+    current: HashMap<u32, (u32, Entries)>,
+    lasting: HashMap<Interval, Entries>,
+}
+
+/// The serialized entry of each field and number.
+type Entries = HashMap<(u32, u64), Box<[u8]>>;
+
+impl Interned {
+    /// Keeps entries of these fields of `InternedData`.
+    pub fn new(fields: &[(u32, Kept)]) -> Self {
+        Interned {
+            fields: fields.to_vec(),
+            ..Interned::default()
+        }
+    }
+
+    /// Takes in a serialized `InternedData`. Of several entries of a number in
+    /// an interval the first counts; one without a number is passed over.
+    ///
+    /// # Errors
+    ///
+    /// [`Malformed`] if it cannot be read; nothing of it is taken in then.
+    pub fn add(&mut self, interval: Interval, data: &[u8]) -> Result<(), Malformed> {
+        if self.fields.is_empty() {
+            return Ok(());
+        }
+        let mut entries = Vec::new();
+        let mut fields = Fields::new(data);
+        while let Some((number, value)) = fields.next()? {
+            let wanted = self.fields.iter().find(|(field, _)| *field == number);
+            if let (Some(&(_, kept)), Value::Bytes(entry)) = (wanted, value)
+                && let Some(iid) = iid(entry)?
+            {
+                entries.push((kept, (number, iid), entry));
+            }
+        }
+        for (kept, key, entry) in entries {
+            let known = match kept {
+                Kept::Interval => self.in_interval(interval),
+                Kept::Trace => self.lasting.entry(interval).or_default(),
+            };
+            if let Entry::Vacant(place) = known.entry(key) {
+                place.insert(entry.into());
+            }
+        }
+        Ok(())
+    }
+
+    fn in_interval(&mut self, interval: Interval) -> &mut Entries {
+        let (cleared, entries) = self.current.entry(interval.sequence).or_default();
+        if *cleared != interval.cleared {
+            *cleared = interval.cleared;
+            entries.clear();
+        }
+        entries
+    }
+
+    /// The serialized entry of a number. That of a field that is kept while its
+    /// interval lasts is gone with the interval.
+    pub fn get(&self, interval: Interval, field: u32, iid: u64) -> Option<&[u8]> {
+        let current = self.current.get(&interval.sequence);
+        let current = current
+            .filter(|(cleared, _)| *cleared == interval.cleared)
+            .map(|(_, entries)| entries);
+        let lasting = self.lasting.get(&interval);
+        let mut known = current.into_iter().chain(lasting);
+        let entry = known.find_map(|entries| entries.get(&(field, iid)))?;
+        Some(entry)
+    }
+}
+
+/// The number of an entry, which is the first field of every one.
+fn iid(entry: &[u8]) -> Result<Option<u64>, Malformed> {
+    let mut iid = None;
+    let mut fields = Fields::new(entry);
+    while let Some((number, value)) = fields.next()? {
+        if let (1, Value::Varint(value)) = (number, value) {
+            iid = Some(value);
+        }
+    }
+    Ok(iid)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    const NAMES: u32 = 2;
+    const SYMBOLS: u32 = 16;
+
+    fn entry(field: u8, iid: u8, text: &[u8]) -> Vec<u8> {
+        let text = [&[0x12, text.len() as u8], text].concat();
+        let entry = [&[0x08, iid][..], &text].concat();
+        let mut tag = Vec::new();
+        put_varint(u64::from(field) << 3 | 2, &mut tag);
+        [&tag[..], &[entry.len() as u8], &entry].concat()
+    }
+
+    fn put_varint(mut value: u64, out: &mut Vec<u8>) {
+        while value >= 0x80 {
+            out.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        out.push(value as u8);
+    }
+
+    fn at(sequence: u32, cleared: u32) -> Interval {
+        Interval { sequence, cleared }
+    }
+
+    #[test]
+    fn s2_a_number_means_one_thing_in_an_interval() {
+        let mut interned = Interned::new(&[(NAMES, Kept::Interval), (SYMBOLS, Kept::Trace)]);
+        for (interval, text) in [(at(1, 0), b"a"), (at(2, 0), b"b")] {
+            for field in [NAMES, SYMBOLS] {
+                interned
+                    .add(interval, &entry(field as u8, 5, text))
+                    .unwrap();
+                // The first one counts.
+                interned
+                    .add(interval, &entry(field as u8, 5, b"late"))
+                    .unwrap();
+            }
+        }
+        let text = |interned: &Interned, interval, field| {
+            interned.get(interval, field, 5).map(|entry| entry[4])
+        };
+        for field in [NAMES, SYMBOLS] {
+            assert_eq!(text(&interned, at(1, 0), field), Some(b'a'));
+            assert_eq!(text(&interned, at(2, 0), field), Some(b'b'));
+            assert_eq!(text(&interned, at(1, 1), field), None);
+        }
+        for field in [NAMES, SYMBOLS] {
+            interned
+                .add(at(1, 1), &entry(field as u8, 5, b"c"))
+                .unwrap();
+            assert_eq!(text(&interned, at(1, 1), field), Some(b'c'));
+            assert_eq!(text(&interned, at(2, 0), field), Some(b'b'));
+        }
+        assert_eq!(text(&interned, at(1, 0), NAMES), None);
+        assert_eq!(text(&interned, at(1, 0), SYMBOLS), Some(b'a'));
+    }
+
+    #[test]
+    fn what_cannot_be_read_adds_nothing() {
+        let mut interned = Interned::new(&[(NAMES, Kept::Interval)]);
+        let cut = [entry(2, 5, b"a"), vec![0x12, 9]].concat();
+        assert!(interned.add(at(1, 0), &cut).is_err());
+        assert_eq!(interned.get(at(1, 0), NAMES, 5), None);
+        // Nobody asks for this field, and this entry has no number.
+        interned.add(at(1, 0), &entry(3, 5, b"a")).unwrap();
+        interned.add(at(1, 0), &[0x12, 2, 0x12, 0]).unwrap();
+        assert_eq!(interned.get(at(1, 0), 3, 5), None);
+    }
+}

@@ -1,0 +1,54 @@
+//! Reads a Perfetto trace as a stream: files and pipes, compressed or not, to
+//! packets.
+//!
+//! | question | where it is decided |
+//! |---|---|
+//! | what is read, and is it compressed as a whole (rules F4, F5) | `source.rs` |
+//! | where a packet begins and ends (rules F1, F2, F6) | `stream.rs` |
+//! | which packets a compressed packet holds (rule F3) | `packets.rs` |
+//! | what a number of interned data stands for (rule S2) | `interned.rs` |
+//! | who wants to see how far it is, or to end it | `monitor.rs` |
+//!
+//! Nothing is known here of clocks or of what is in a packet behind its header.
+//!
+//! ```
+//! use std::ops::ControlFlow;
+//! use timebase_trace::{End, Found, Input, Monitor, Packets, Source};
+//!
+//! let monitor = Monitor::default();
+//! let trace = Source::File("../../tests/data/system-compressed.pftrace".into());
+//! let mut input = Input::open(&trace, &monitor)?;
+//!
+//! let mut snapshots = 0;
+//! let mut packets = Packets::new(&mut input.reader);
+//! let end = packets.for_each(|found| {
+//!     if let Found::Packet(packet) = found {
+//!         let kind = packet.header.packet_type();
+//!         snapshots += u64::from(kind.and_then(|kind| kind.name()) == Some("clock_snapshot"));
+//!     }
+//!     ControlFlow::Continue(())
+//! });
+//! assert!(matches!(end, End::Complete));
+//! assert!(snapshots > 0);
+//! assert!(packets.counts().compressed > 0);
+//! # Ok::<(), timebase_trace::SourceError>(())
+//! ```
+//!
+//! # Design
+//!
+//! Packets are handed to a function, one after the other, and borrow from the
+//! buffer that they were read into; nothing is allocated a packet. An iterator
+//! was the alternative: it would have to keep the buffer of a compressed packet
+//! and the one it came in apart from what it lends out of both.
+
+mod interned;
+mod monitor;
+mod packets;
+mod source;
+mod stream;
+
+pub use interned::{Interned, Interval, Kept};
+pub use monitor::Monitor;
+pub use packets::{Counts, End, Found, Packet, Packets, Unreadable};
+pub use source::{Digested, FileKind, Input, Source, SourceError, file_kind};
+pub use stream::{Damage, PacketStream, RawPacket};

@@ -1,0 +1,288 @@
+//! The input: a file or standard input, hashed and counted as it is read, and
+//! decompressed if it is compressed as a whole (rules F4, F5).
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::fs::File;
+use std::io::{self, BufReader, Cursor, Read};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use flate2::read::MultiGzDecoder;
+use sha2::{Digest, Sha256};
+
+use crate::monitor::Monitor;
+
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+const SQLITE: &[u8; 16] = b"SQLite format 3\0";
+
+/// Where a trace is read from.
+///
+/// ```
+/// use timebase_trace::Source;
+/// assert!(matches!(Source::from_arg("-".as_ref()), Source::Stdin));
+/// assert_eq!(Source::from_arg("a.pftrace".as_ref()).to_string(), "a.pftrace");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// A file, or anything else that has a path.
+    File(PathBuf),
+    /// Standard input.
+    Stdin,
+}
+
+impl Source {
+    /// The source of a command line argument: `-` is standard input.
+    pub fn from_arg(arg: &OsStr) -> Source {
+        if arg == "-" {
+            Source::Stdin
+        } else {
+            Source::File(arg.into())
+        }
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Source::File(path) => path.display().fmt(f),
+            Source::Stdin => f.write_str("standard input"),
+        }
+    }
+}
+
+/// Why a source cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)] // the messages say it
+pub enum SourceError {
+    #[error("cannot open {source_name}: {error}")]
+    Open {
+        source_name: String,
+        error: io::Error,
+    },
+    #[error("{path} is a directory; name a trace file, or - for standard input", path = path.display())]
+    Directory { path: PathBuf },
+    #[error("reading {source_name} failed after {offset} bytes: {error}")]
+    Read {
+        source_name: String,
+        offset: u64,
+        error: io::Error,
+    },
+    #[error("{source_name} is empty; a trace has at least one packet")]
+    Empty { source_name: String },
+    #[error(
+        "{source_name} is a SQLite database already; ask it with `timebase query` or `timebase shell`"
+    )]
+    IsDatabase { source_name: String },
+}
+
+/// What kind of file a path names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileKind {
+    /// A SQLite database.
+    Database,
+    /// Anything else.
+    Trace,
+}
+
+/// Tells a database from a trace by the first bytes of the file.
+///
+/// # Errors
+///
+/// If the file cannot be read.
+pub fn file_kind(path: &Path) -> io::Result<FileKind> {
+    let mut head = Vec::new();
+    File::open(path)?
+        .take(SQLITE.len() as u64)
+        .read_to_end(&mut head)?;
+    Ok(if head == SQLITE {
+        FileKind::Database
+    } else {
+        FileKind::Trace
+    })
+}
+
+/// What became known of the input while it was read.
+#[derive(Default)]
+struct Seen {
+    size: u64,
+    hash: Sha256,
+    failure: Option<io::Error>,
+}
+
+/// Reads from what may have no bytes for a long time, and gives up when the
+/// import is cancelled.
+struct Cancellable<'a, R> {
+    reader: R,
+    monitor: &'a Monitor,
+}
+
+#[cfg(unix)]
+impl<R: Read + std::os::fd::AsFd> Read for Cancellable<'_, R> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        use nix::poll::{PollFd, PollFlags, poll};
+        loop {
+            if self.monitor.cancel.load(Ordering::Relaxed) {
+                return Err(io::ErrorKind::ConnectionAborted.into());
+            }
+            let mut readable = [PollFd::new(self.reader.as_fd(), PollFlags::POLLIN)];
+            match poll(&mut readable, 100_u8) {
+                Ok(0) | Err(nix::errno::Errno::EINTR) => {}
+                Ok(_) => return self.reader.read(buf),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+#[cfg(not(unix))]
+impl<R: Read> Read for Cancellable<'_, R> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        if self.monitor.cancel.load(Ordering::Relaxed) {
+            return Err(io::ErrorKind::ConnectionAborted.into());
+        }
+        self.reader.read(buf)
+    }
+}
+
+/// Counts, hashes, and remembers a failure, which a decompressor would hide.
+struct Watched<'a, R> {
+    reader: R,
+    seen: Arc<Mutex<Seen>>,
+    monitor: &'a Monitor,
+}
+
+impl<R: Read> Read for Watched<'_, R> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let result = self.reader.read(buf);
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        match result {
+            Ok(size) => {
+                seen.size += size as u64;
+                seen.hash.update(buf.get(..size).unwrap_or_default());
+                self.monitor
+                    .bytes_read
+                    .fetch_add(size as u64, Ordering::Relaxed);
+                Ok(size)
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(error),
+            Err(error) => {
+                let kind = error.kind();
+                seen.failure = Some(error);
+                Err(kind.into())
+            }
+        }
+    }
+}
+
+/// An open source. The crate has an example.
+pub struct Input<'a> {
+    /// Its bytes, decompressed if it is compressed as a whole.
+    pub reader: Box<dyn Read + Send + 'a>,
+    seen: Arc<Mutex<Seen>>,
+}
+
+/// The input, when all of it was read.
+#[derive(Debug)]
+pub struct Digested {
+    /// How many bytes it has.
+    pub size: u64,
+    /// `None` if damaged compression kept the rest from being read.
+    pub sha256: Option<String>,
+}
+
+impl<'a> Input<'a> {
+    /// Opens the source and looks at its first bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`SourceError`] says for the user what was wrong.
+    pub fn open(source: &Source, monitor: &'a Monitor) -> Result<Input<'a>, SourceError> {
+        let unreadable = |error| SourceError::Open {
+            source_name: source.to_string(),
+            error,
+        };
+        let reader: Box<dyn Read + Send + 'a> = match source {
+            Source::Stdin => Box::new(Cancellable {
+                reader: io::stdin(),
+                monitor,
+            }),
+            Source::File(path) => {
+                let file = File::open(path).map_err(unreadable)?;
+                if file.metadata().map_err(unreadable)?.is_dir() {
+                    return Err(SourceError::Directory { path: path.clone() });
+                }
+                Box::new(Cancellable {
+                    reader: file,
+                    monitor,
+                })
+            }
+        };
+        let seen = Arc::new(Mutex::new(Seen::default()));
+        let mut raw = Watched {
+            reader,
+            seen: Arc::clone(&seen),
+            monitor,
+        };
+        let mut head = Vec::new();
+        let first = (&mut raw).take(SQLITE.len() as u64).read_to_end(&mut head);
+        let input = Input {
+            reader: Box::new(io::empty()),
+            seen,
+        };
+        if let Err(error) = first {
+            return Err(input.failure(source).unwrap_or_else(|| unreadable(error)));
+        }
+        if head.is_empty() {
+            return Err(SourceError::Empty {
+                source_name: source.to_string(),
+            });
+        }
+        if head == SQLITE {
+            return Err(SourceError::IsDatabase {
+                source_name: source.to_string(),
+            });
+        }
+        let (gzip, zstd) = (head.starts_with(&GZIP), head.starts_with(&ZSTD));
+        let whole = Cursor::new(head).chain(raw);
+        let reader: Box<dyn Read + Send + 'a> = if gzip {
+            Box::new(MultiGzDecoder::new(BufReader::with_capacity(
+                64 << 10,
+                whole,
+            )))
+        } else if zstd {
+            Box::new(zstd::stream::read::Decoder::new(whole).map_err(unreadable)?)
+        } else {
+            Box::new(whole)
+        };
+        Ok(Input { reader, ..input })
+    }
+
+    /// The failure to read the source itself, if there was one.
+    pub fn failure(&self, source: &Source) -> Option<SourceError> {
+        let error = self.seen().failure.take()?;
+        Some(SourceError::Read {
+            source_name: source.to_string(),
+            offset: self.seen().size,
+            error,
+        })
+    }
+
+    /// Reads what is left behind the last packet, so that size and hash are
+    /// those of the whole input.
+    pub fn digest(mut self) -> Digested {
+        let rest = io::copy(&mut self.reader, &mut io::sink());
+        let seen = self.seen();
+        let hash = rest.is_ok().then(|| seen.hash.clone().finalize());
+        Digested {
+            size: seen.size,
+            sha256: hash.map(|hash| hash.iter().map(|byte| format!("{byte:02x}")).collect()),
+        }
+    }
+
+    fn seen(&self) -> std::sync::MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
