@@ -4,72 +4,13 @@
 //! tests/data/make_fixtures.py makes the fixtures; tests/data/synthetic.py
 //! describes the small traces.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use rusqlite::Connection;
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
-fn data(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/data")
-        .join(name)
-}
-
-/// A trace, imported. The database is gone with it.
-struct Imported {
-    conn: Connection,
-    _directory: TempDir,
-}
+use crate::support::{Imported, expected, fixture};
 
 impl Imported {
-    fn new(trace: &str, args: &[&str]) -> Imported {
-        let directory = tempfile::tempdir().unwrap();
-        let out = directory.path().join("out.db");
-        let output = Command::new(env!("CARGO_BIN_EXE_timebase"))
-            .arg("import")
-            .arg(data(trace))
-            .arg("-o")
-            .arg(&out)
-            .args(args)
-            .output()
-            .unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{trace}: {said}");
-        Imported {
-            conn: Connection::open(out).unwrap(),
-            _directory: directory,
-        }
-    }
-
-    fn count(&self, sql: &str) -> i64 {
-        self.conn.query_row(sql, [], |row| row.get(0)).unwrap()
-    }
-
-    /// The rows as tuples of text; NULL is `[NULL]`, as trace processor writes it.
-    fn rows(&self, sql: &str) -> Vec<Vec<String>> {
-        use rusqlite::types::Value::{Integer, Null, Text};
-        let mut statement = self.conn.prepare(sql).unwrap();
-        let columns = statement.column_count();
-        let rows = statement.query_map([], |row| {
-            let values = (0..columns).map(|i| {
-                Ok(match row.get(i)? {
-                    Null => "[NULL]".to_owned(),
-                    Integer(value) => value.to_string(),
-                    Text(value) => value,
-                    other => format!("{other:?}"),
-                })
-            });
-            values.collect()
-        });
-        rows.unwrap().map(Result::unwrap).collect()
-    }
-
     /// Of each row a text, a time and a reason.
     fn placed(&self, sql: &str) -> Vec<(String, Option<i64>, Option<String>)> {
         let mut statement = self.conn.prepare(sql).unwrap();
@@ -92,15 +33,6 @@ fn at(text: &str, ts: i64) -> (String, Option<i64>, Option<String>) {
 /// `text` is nowhere, and why.
 fn nowhere(text: &str, reason: &str) -> (String, Option<i64>, Option<String>) {
     (text.to_owned(), None, Some(reason.to_owned()))
-}
-
-/// The rows of one of trace processor's tables.
-fn expected(name: &str) -> Vec<Vec<String>> {
-    let mut reader = csv::Reader::from_path(data("expected").join(name)).unwrap();
-    let rows = reader
-        .records()
-        .map(|row| row.unwrap().iter().map(String::from).collect());
-    rows.collect()
 }
 
 // Real traces
@@ -187,15 +119,6 @@ fn recorded_events(name: &str, trace: &Imported, clock: u32) -> (Vec<Event>, Vec
         }
     }
     (whole, partial)
-}
-
-/// The lines of a compressed file of JSON.
-fn fixture(name: &str) -> Vec<Value> {
-    let bytes = zstd::decode_all(&fs::read(data(name)).unwrap()[..]).unwrap();
-    let text = String::from_utf8(bytes).unwrap();
-    text.lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect()
 }
 
 fn imported_events(trace: &Imported, sql: &str) -> Vec<Event> {

@@ -1,143 +1,22 @@
 //! Imports of real traces, whole, cut, damaged and compressed, through the
 //! real program, and what the database holds then.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
 use flate2::Compression;
 use flate2::write::{GzEncoder, ZlibEncoder};
 use rusqlite::Connection;
-use tempfile::TempDir;
 
-fn data(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/data")
-        .join(name)
-}
-
-fn program(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_timebase"))
-        .args(args)
-        .output()
-        .unwrap()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-/// A directory that must hold nothing but what a test expects.
-struct Place(TempDir);
-
-impl Place {
-    fn new() -> Place {
-        Place(tempfile::tempdir().unwrap())
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    fn write(&self, name: &str, bytes: &[u8]) -> PathBuf {
-        fs::write(self.path(name), bytes).unwrap();
-        self.path(name)
-    }
-
-    fn files(&self) -> Vec<String> {
-        let entries = fs::read_dir(self.0.path()).unwrap();
-        let mut names: Vec<_> = entries
-            .map(|e| e.unwrap().file_name().into_string().unwrap())
-            .collect();
-        names.sort();
-        names
-    }
-
-    /// Imports to `out.db`; the import must succeed.
-    fn import(&self, trace: &Path, args: &[&str]) -> (Connection, String) {
-        let out = self.path("out.db");
-        let mut all = vec!["import", trace.to_str().unwrap(), "--force", "-o"];
-        all.push(out.to_str().unwrap());
-        all.extend(args);
-        let output = program(&all);
-        assert!(output.status.success(), "{}", stderr(&output));
-        (Connection::open(out).unwrap(), stderr(&output))
-    }
-
-    /// An import that must fail, and leave no trace of it.
-    fn refuse(&self, trace: &Path, args: &[&str]) -> String {
-        let before = self.files();
-        let out = self.path("new.db");
-        let mut all = vec![
-            "import",
-            trace.to_str().unwrap(),
-            "-o",
-            out.to_str().unwrap(),
-        ];
-        all.extend(args);
-        let output = program(&all);
-        assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
-        assert_eq!(
-            self.files(),
-            before,
-            "a failed import leaves nothing behind"
-        );
-        stderr(&output)
-    }
-}
-
-fn count(conn: &Connection, sql: &str) -> i64 {
-    conn.query_row(sql, [], |row| row.get(0)).unwrap()
-}
-
-fn rows(conn: &Connection, sql: &str) -> Vec<String> {
-    let mut statement = conn.prepare(sql).unwrap();
-    let columns = statement.column_count();
-    let rows = statement.query_map([], |row| {
-        let values = (0..columns).map(|i| row.get_ref(i).map(|value| format!("{value:?}")));
-        Ok(values.collect::<Result<Vec<_>, _>>()?.join(" "))
-    });
-    rows.unwrap().map(Result::unwrap).collect()
-}
+use crate::support::{PROGRAM, Place, Said, count, data, expected, rows, run};
 
 /// Everything of a packet but where it stands in the file.
 const PACKETS: &str = "SELECT id, ts, timestamp, clock_id, clock_ts, seq_id, machine_id, type, uid, \
                        pid, unresolved, size, data FROM packet ORDER BY id";
 
-/// The rows of one of trace processor's tables, without its `id`.
-fn expected(name: &str) -> Vec<Vec<String>> {
-    let mut reader = csv::Reader::from_path(data("expected").join(name)).unwrap();
-    let rows = reader
-        .records()
-        .map(|row| row.unwrap().iter().map(String::from).collect());
-    rows.collect()
-}
-
-fn snapshots(conn: &Connection) -> Vec<Vec<String>> {
-    let mut statement = conn
-        .prepare(
-            "SELECT ts, clock_id, ifnull(clock_name, '[NULL]'), clock_value, snapshot_id, machine_id \
-             FROM clock_snapshot ORDER BY id",
-        )
-        .unwrap();
-    let rows = statement.query_map([], |row| {
-        (0..6)
-            .map(|i| row.get(i).map(|v: rusqlite::types::Value| text(&v)))
-            .collect()
-    });
-    rows.unwrap().map(Result::unwrap).collect()
-}
-
-fn text(value: &rusqlite::types::Value) -> String {
-    match value {
-        rusqlite::types::Value::Integer(value) => value.to_string(),
-        rusqlite::types::Value::Text(value) => value.clone(),
-        other => format!("{other:?}"),
-    }
-}
+const SNAPSHOTS: &str = "SELECT ts, clock_id, clock_name, clock_value, snapshot_id, machine_id \
+     FROM clock_snapshot ORDER BY id";
 
 #[test]
 fn n6_clock_snapshot_equals_trace_processors() {
@@ -149,7 +28,7 @@ fn n6_clock_snapshot_equals_trace_processors() {
             .map(|row| row[1..].to_vec())
             .collect();
         assert!(theirs.len() > 20);
-        assert_eq!(snapshots(&conn), theirs, "{name}");
+        assert_eq!(rows(&conn, SNAPSHOTS), theirs, "{name}");
     }
 }
 
@@ -281,7 +160,7 @@ fn f2_f4_compressed_piped_and_concatenated_traces_are_one_trace() {
     }
 
     let out = place.path("piped.db");
-    let mut piped = Command::new(env!("CARGO_BIN_EXE_timebase"))
+    let mut piped = Command::new(PROGRAM)
         .args(["import", "-", "-o", out.to_str().unwrap()])
         .stdin(Stdio::piped())
         .stderr(Stdio::null())
@@ -478,7 +357,11 @@ fn bad_input_is_told_and_leaves_nothing() {
     assert!(place.refuse(&line, &[]).contains("is not a Perfetto trace"));
     let empty = place.write("empty.pftrace", b"");
     assert!(place.refuse(&empty, &[]).contains("empty.pftrace is empty"));
-    assert!(place.refuse(place.0.path(), &[]).contains("is a directory"));
+    assert!(
+        place
+            .refuse(&place.path(""), &[])
+            .contains("is a directory")
+    );
     assert!(
         place
             .refuse(&place.path("missing.pftrace"), &[])
@@ -500,17 +383,17 @@ fn bad_input_is_told_and_leaves_nothing() {
         said.contains("is a SQLite database already") && said.contains("timebase query"),
         "{said}"
     );
-    let nowhere = program(&[
+    let nowhere = run(&[
         "import",
         data("dst.pftrace").to_str().unwrap(),
         "-o",
         "missing-dir/x.db",
     ]);
-    assert_eq!(nowhere.status.code(), Some(1));
+    assert_eq!(nowhere.code, Some(1));
     assert!(
-        stderr(&nowhere).contains("cannot create missing-dir/x.db"),
+        nowhere.stderr.contains("cannot create missing-dir/x.db"),
         "{}",
-        stderr(&nowhere)
+        nowhere.stderr
     );
 }
 
@@ -527,34 +410,38 @@ fn a_destination_that_exists_is_not_harmed() {
             old.to_str().unwrap(),
         ];
         all.extend(args);
-        program(&all)
+        run(&all)
     };
-    assert!(stderr(&import(&[])).contains("--force"));
-    assert!(stderr(&import(&["--force"])).contains("is no SQLite database, so it is not replaced"));
+    assert!(import(&[]).stderr.contains("--force"));
+    assert!(
+        import(&["--force"])
+            .stderr
+            .contains("is no SQLite database, so it is not replaced")
+    );
     assert_eq!(fs::read(&old).unwrap(), b"not a database");
 
     fs::remove_file(&old).unwrap();
-    assert!(import(&[]).status.success());
+    assert_eq!(import(&[]).code, Some(0));
     let before = fs::read(&old).unwrap();
-    assert_eq!(import(&[]).status.code(), Some(1));
+    assert_eq!(import(&[]).code, Some(1));
     let bad = place.write("bad.txt", b"no trace");
-    let failed = program(&[
+    let failed = run(&[
         "import",
         bad.to_str().unwrap(),
         "--force",
         "-o",
         old.to_str().unwrap(),
     ]);
-    assert_eq!(failed.status.code(), Some(1));
+    assert_eq!(failed.code, Some(1));
     assert_eq!(
         fs::read(&old).unwrap(),
         before,
         "a failed import keeps the older database"
     );
     place.write("old.db-wal", b"unfinished business");
-    assert!(stderr(&import(&["--force"])).contains("old.db-wal exists"));
+    assert!(import(&["--force"]).stderr.contains("old.db-wal exists"));
     fs::remove_file(place.path("old.db-wal")).unwrap();
-    assert!(import(&["--force"]).status.success());
+    assert_eq!(import(&["--force"]).code, Some(0));
     assert_eq!(place.files(), ["bad.txt", "old.db"]);
 }
 
@@ -598,7 +485,7 @@ fn what_a_killed_import_left_is_removed_by_the_next() {
 #[cfg(unix)]
 fn start_hanging_import(place: &Place) -> std::process::Child {
     let before = place.files().len();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_timebase"))
+    let mut child = Command::new(PROGRAM)
         .args(["import", "-", "-o", place.path("out.db").to_str().unwrap()])
         .stdin(Stdio::piped())
         .stderr(Stdio::null())
@@ -618,16 +505,13 @@ fn a_file_that_cannot_grow_is_told_and_leaves_nothing() {
     let place = Place::new();
     let script = format!(
         "trap '' XFSZ; ulimit -f 64; exec '{}' import '{}' -o '{}'",
-        env!("CARGO_BIN_EXE_timebase"),
+        PROGRAM,
         data("system.pftrace").display(),
         place.path("out.db").display()
     );
     let output = Command::new("sh").args(["-c", &script]).output().unwrap();
-    assert_eq!(output.status.code(), Some(1));
-    assert!(
-        stderr(&output).contains("out.db failed"),
-        "{}",
-        stderr(&output)
-    );
+    let output = Said::from(output);
+    assert_eq!(output.code, Some(1));
+    assert!(output.stderr.contains("out.db failed"), "{}", output.stderr);
     assert_eq!(place.files(), Vec::<String>::new());
 }

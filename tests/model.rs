@@ -1,18 +1,12 @@
 //! Imports random traces and compares what is in the database, and what the SQL functions say
 //! about it, with a naive model of the rules.
-#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-#[path = "model/database.rs"]
 mod database;
-#[path = "support/encode.rs"]
-mod encode;
-#[path = "model/generate.rs"]
 mod generate;
-#[path = "model/naive.rs"]
 mod naive;
 
+use crate::support::encode::{Bundle, ClockSnapshot, FtraceEvent, Packet, Reading};
 use database::Database;
-use encode::{Bundle, ClockSnapshot, FtraceEvent, Packet, Reading};
 use generate::{CLOCKS, Case};
 use naive::{BOOTTIME, Clock, Imported, MONOTONIC, REALTIME, Reason};
 use proptest::prelude::*;

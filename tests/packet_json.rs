@@ -3,75 +3,21 @@
 //! tests/data/make_fixtures.py makes the fixtures, with Perfetto's own Python
 //! package.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
-fn data(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/data")
-        .join(name)
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-/// A trace, imported. The database is gone with it.
-struct Imported {
-    database: PathBuf,
-    _directory: TempDir,
-}
+use crate::support::{Imported, Place, Said, data, fixture, import, run};
 
 impl Imported {
-    fn new(trace: &str) -> Imported {
-        let (output, imported) = Imported::attempt(trace, &[]);
-        assert!(output.status.success(), "{trace}: {}", stderr(&output));
-        imported
-    }
-
-    fn with_descriptor(trace: &str, descriptor: &Path) -> (Output, Imported) {
-        Imported::attempt(trace, &["--descriptor", descriptor.to_str().unwrap()])
-    }
-
-    fn attempt(trace: &str, args: &[&str]) -> (Output, Imported) {
-        let directory = tempfile::tempdir().unwrap();
-        let database = directory.path().join("out.db");
-        let output = Command::new(env!("CARGO_BIN_EXE_timebase"))
-            .arg("import")
-            .arg(data(trace))
-            .arg("-o")
-            .arg(&database)
-            .args(args)
-            .output()
-            .unwrap();
-        let imported = Imported {
-            database,
-            _directory: directory,
-        };
-        (output, imported)
-    }
-
-    fn query(&self, sql: &str) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_timebase"))
-            .arg("query")
-            .arg(&self.database)
-            .args([sql, "--format", "jsonl"])
-            .output()
-            .unwrap()
+    fn query(&self, sql: &str) -> Said {
+        run(&["query", self.path(), sql, "--format", "jsonl"])
     }
 
     /// The first column of each row.
     fn values(&self, sql: &str) -> Vec<Value> {
-        let output = self.query(sql);
-        assert_eq!(output.status.code(), Some(0), "{sql}: {}", stderr(&output));
-        let text = String::from_utf8(output.stdout).unwrap();
-        let rows = text
+        let said = self.query(sql);
+        assert_eq!(said.code, Some(0), "{sql}: {}", said.stderr);
+        let rows = said
+            .stdout
             .lines()
             .map(|line| serde_json::from_str::<Value>(line).unwrap());
         rows.map(|row| row.as_object().unwrap().values().next().unwrap().clone())
@@ -99,25 +45,15 @@ impl Imported {
 
     /// What a query that must fail says.
     fn refused(&self, sql: &str) -> String {
-        let output = self.query(sql);
-        let said = stderr(&output);
-        assert_eq!(output.status.code(), Some(1), "{sql}: {said}");
-        said
+        let said = self.query(sql);
+        assert_eq!(said.code, Some(1), "{sql}: {}", said.stderr);
+        said.stderr
     }
 }
 
 /// JSON that is text in a column.
 fn parsed(text: &Value) -> Value {
     serde_json::from_str(text.as_str().unwrap()).unwrap()
-}
-
-/// The packets of a trace, as Perfetto's Python package reads them.
-fn fixture(name: &str) -> Vec<Value> {
-    let bytes = fs::read(data(&format!("json/{name}.jsonl.zst"))).unwrap();
-    let text = String::from_utf8(zstd::decode_all(&bytes[..]).unwrap()).unwrap();
-    text.lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect()
 }
 
 /// Where two values differ, and how. Numbers are compared as numbers: 1.0 is 1.
@@ -167,8 +103,8 @@ fn packet_json_of_every_packet_is_what_perfettos_python_package_reads() {
         "system",
         "system-compressed",
     ] {
-        let theirs = fixture(name);
-        let ours = Imported::new(&format!("{name}.pftrace")).packets();
+        let theirs = fixture(&format!("json/{name}.jsonl.zst"));
+        let ours = Imported::new(&format!("{name}.pftrace"), &[]).packets();
         assert_eq!(ours.len(), theirs.len(), "{name}");
         for (id, (ours, theirs)) in ours.iter().zip(&theirs).enumerate() {
             let different = difference("", ours, theirs);
@@ -179,8 +115,8 @@ fn packet_json_of_every_packet_is_what_perfettos_python_package_reads() {
 
 #[test]
 fn packet_field_gives_one_value() {
-    let trace = Imported::new("system.pftrace");
-    let theirs = fixture("system");
+    let trace = Imported::new("system.pftrace", &[]);
+    let theirs = fixture("json/system.jsonl.zst");
     for (id, path, expected) in [
         // scalars
         (0, "trusted_packet_sequence_id", json!(1)),
@@ -229,8 +165,8 @@ fn packet_field_gives_one_value() {
 
 #[test]
 fn packet_field_gives_messages_and_lists_as_json() {
-    let trace = Imported::new("system.pftrace");
-    let theirs = fixture("system");
+    let trace = Imported::new("system.pftrace", &[]);
+    let theirs = fixture("json/system.jsonl.zst");
     for (id, path, pointer) in [
         (0, "clock_snapshot", "/clock_snapshot"),
         (0, "clock_snapshot.clocks", "/clock_snapshot/clocks"),
@@ -259,12 +195,12 @@ fn packet_field_gives_messages_and_lists_as_json() {
 
 #[test]
 fn packet_field_selects_packets() {
-    let trace = Imported::new("sdk.pftrace");
+    let trace = Imported::new("sdk.pftrace", &[]);
     let begins = trace.value(
         "SELECT count(*) AS n FROM packet \
          WHERE packet_field(data, 'track_event.type') = 'TYPE_SLICE_BEGIN'",
     );
-    let theirs = fixture("sdk");
+    let theirs = fixture("json/sdk.jsonl.zst");
     let expected = theirs
         .iter()
         .filter(|packet| packet["track_event"]["type"] == "TYPE_SLICE_BEGIN")
@@ -275,7 +211,7 @@ fn packet_field_selects_packets() {
 
 #[test]
 fn a_path_that_the_schema_does_not_have_is_an_error_that_names_it() {
-    let trace = Imported::new("nearest.pftrace");
+    let trace = Imported::new("nearest.pftrace", &[]);
     for (path, named) in [
         ("clokc_snapshot", "clokc_snapshot"),
         ("clock_snapshot.clokcs", "clokcs"),
@@ -299,7 +235,7 @@ fn a_path_that_the_schema_does_not_have_is_an_error_that_names_it() {
 
 #[test]
 fn wrong_arguments_are_errors_that_name_the_function() {
-    let trace = Imported::new("nearest.pftrace");
+    let trace = Imported::new("nearest.pftrace", &[]);
     for call in ["packet_json()", "packet_json(1)", "packet_json(data, 1)"] {
         let said = trace.refused(&format!("SELECT {call} FROM packet"));
         assert!(said.contains("packet_json"), "{call}: {said}");
@@ -317,7 +253,7 @@ fn wrong_arguments_are_errors_that_name_the_function() {
 #[test]
 fn without_data_there_is_nothing_to_say() {
     // As after import --no-data
-    let trace = Imported::new("nearest.pftrace");
+    let trace = Imported::new("nearest.pftrace", &[]);
     assert_eq!(trace.value("SELECT packet_json(NULL) AS j"), Value::Null);
     let field = "SELECT packet_field(NULL, 'timestamp') AS f";
     assert_eq!(trace.value(field), Value::Null);
@@ -325,7 +261,7 @@ fn without_data_there_is_nothing_to_say() {
 
 #[test]
 fn no_bytes_end_the_process() {
-    let trace = Imported::new("nearest.pftrace");
+    let trace = Imported::new("nearest.pftrace", &[]);
     // A group, a length beyond the end, a varint that does not end, field 0,
     // and messages in messages.
     let absurd = [
@@ -342,13 +278,9 @@ fn no_bytes_end_the_process() {
             "packet_field(x'BYTES', 'ftrace_events.cpu')",
         ] {
             let sql = format!("SELECT {}", call.replace("BYTES", bytes));
-            let output = trace.query(&sql);
+            let said = trace.query(&sql);
             // A value or an SQL error, but neither a panic (101) nor a signal.
-            assert!(
-                matches!(output.status.code(), Some(0 | 1)),
-                "{sql}: {}",
-                stderr(&output)
-            );
+            assert!(matches!(said.code, Some(0 | 1)), "{sql}: {}", said.stderr);
         }
     }
 }
@@ -388,27 +320,26 @@ fn assert_extended(trace: &Imported) {
 
 #[test]
 fn a_trace_can_carry_an_extension_of_the_schema() {
-    assert_extended(&Imported::new("extension.pftrace"));
+    assert_extended(&Imported::new("extension.pftrace", &[]));
 }
 
 #[test]
 fn a_trace_can_carry_an_extension_of_the_schema_compressed() {
-    assert_extended(&Imported::new("extension-gzip.pftrace"));
+    assert_extended(&Imported::new("extension-gzip.pftrace", &[]));
 }
 
 #[test]
 fn import_takes_an_extension_of_the_schema_from_a_file() {
-    let (output, trace) = Imported::with_descriptor(
+    let descriptor = data("extension.descriptor");
+    assert_extended(&Imported::new(
         "extension-undescribed.pftrace",
-        &data("extension.descriptor"),
-    );
-    assert!(output.status.success(), "{}", stderr(&output));
-    assert_extended(&trace);
+        &["--descriptor", descriptor.to_str().unwrap()],
+    ));
 }
 
 #[test]
 fn f7_a_field_unknown_to_the_schema_has_its_number_for_a_name() {
-    let trace = Imported::new("extension-undescribed.pftrace");
+    let trace = Imported::new("extension-undescribed.pftrace", &[]);
     let packets = trace.packets();
     let event = &packets.last().unwrap()["track_event"];
     assert_eq!(event["9901"], json!(1_234_567_890_123_i64), "{event}");
@@ -418,19 +349,15 @@ fn f7_a_field_unknown_to_the_schema_has_its_number_for_a_name() {
 
 #[test]
 fn a_file_that_is_no_descriptor_is_refused_by_name() {
-    let directory = tempfile::tempdir().unwrap();
-    let file = directory.path().join("notes.txt");
-    fs::write(&file, "These are notes, not a descriptor.").unwrap();
-    for (file, name) in [
-        (file, "notes.txt"),
-        (
-            directory.path().join("missing.descriptor"),
-            "missing.descriptor",
-        ),
-    ] {
-        let (output, trace) = Imported::with_descriptor("extension-undescribed.pftrace", &file);
-        assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
-        assert!(stderr(&output).contains(name), "{}", stderr(&output));
-        assert!(!trace.database.exists());
+    let place = Place::new();
+    place.write("notes.txt", b"These are notes, not a descriptor.");
+    for name in ["notes.txt", "missing.descriptor"] {
+        let (trace, database) = (data("extension-undescribed.pftrace"), place.path("out.db"));
+        let descriptor = place.path(name);
+        let args = ["--descriptor", descriptor.to_str().unwrap()];
+        let said = import(&trace, &database, &args);
+        assert_eq!(said.code, Some(1), "{}", said.stderr);
+        assert!(said.stderr.contains(name), "{}", said.stderr);
+        assert!(!database.exists());
     }
 }

@@ -1,49 +1,12 @@
 //! The program as its users run it: arguments, output, exit codes.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Stdio};
+
+use crate::support::{answer, run, run_with_input};
 
 const NEAREST: &str = "tests/data/nearest.pftrace";
 const MULTIHOP: &str = "tests/data/multihop.pftrace";
 const DST: &str = "tests/data/dst.pftrace";
-
-struct Said {
-    code: Option<i32>,
-    stdout: String,
-    stderr: String,
-}
-
-fn run_with_input(args: &[&str], input: &str) -> Said {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_timebase"))
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .args(args)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    // A program that does not read its input is not wrong.
-    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
-    let output = child.wait_with_output().unwrap();
-    Said {
-        code: output.status.code(),
-        stdout: String::from_utf8(output.stdout).unwrap(),
-        stderr: String::from_utf8(output.stderr).unwrap(),
-    }
-}
-
-fn run(args: &[&str]) -> Said {
-    run_with_input(args, "")
-}
-
-fn answer(args: &[&str]) -> String {
-    let said = run(args);
-    assert_eq!(said.code, Some(0), "{}", said.stderr);
-    said.stdout
-}
 
 fn csv(trace: &str, sql: &str) -> String {
     answer(&["query", trace, sql, "--format", "csv"])

@@ -1,11 +1,10 @@
 //! The README's examples, run as they stand: what it shows is what comes out.
 
-#![cfg(unix)] // they are lines for a shell
-#![allow(clippy::unwrap_used)]
-
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
+
+use crate::support::{PROGRAM, repository, trimmed};
 
 /// A line after `$`, and what is printed below it.
 #[derive(Debug, Default)]
@@ -43,19 +42,13 @@ fn is_open(command: &str) -> bool {
     command.replace("\\\"", "").matches('"').count() % 2 == 1
 }
 
-/// Without blanks at the ends of lines and around it all.
-fn trimmed(text: &str) -> String {
-    let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
-    lines.join("\n").trim_matches('\n').to_owned()
-}
-
 #[test]
 fn every_example_prints_what_the_readme_shows() {
-    let repository = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let repository = repository();
     let readme = std::fs::read_to_string(repository.join("README.md")).unwrap();
     let place = tempfile::tempdir().unwrap();
     symlink(repository.join("tests"), place.path().join("tests")).unwrap();
-    let program = Path::new(env!("CARGO_BIN_EXE_timebase"));
+    let program = Path::new(PROGRAM);
     let path = format!(
         "{}:{}",
         program.parent().unwrap().display(),

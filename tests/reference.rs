@@ -1,27 +1,18 @@
 //! docs/reference.md and docs/plain-sql.md: their examples, run as they stand,
 //! and whether the reference names all there is.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 
 use rusqlite::fallible_iterator::FallibleIterator;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Statement};
-use tempfile::TempDir;
 use timebase_resolver::Unresolved;
 
-#[path = "support/encode.rs"]
-#[allow(dead_code)]
-mod encode;
-
-use encode::{ClockSnapshot, Packet, Reading};
-
-const PROGRAM: &str = env!("CARGO_BIN_EXE_timebase");
+use crate::support::encode::{self, ClockSnapshot, Packet, Reading};
+use crate::support::{Place, Said, import, repository, run, trimmed};
 
 /// Rule V7.
 const REASONS: [&str; 8] = [
@@ -34,10 +25,6 @@ const REASONS: [&str; 8] = [
     "no_sequence_id",
     "no_base",
 ];
-
-fn repository() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
 
 fn page(name: &str) -> String {
     let text = fs::read_to_string(repository().join("docs").join(name)).unwrap();
@@ -93,37 +80,27 @@ fn examples(page: &str) -> Vec<Example> {
     examples
 }
 
-/// Without blanks at the ends of lines and empty lines around it all.
-fn trimmed(text: &str) -> String {
-    let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
-    lines.join("\n").trim_matches('\n').to_owned()
-}
-
 /// Databases of traces, each imported once.
 struct Databases {
-    place: TempDir,
+    place: Place,
     made: BTreeMap<PathBuf, PathBuf>,
 }
 
 impl Databases {
     fn new() -> Self {
         Databases {
-            place: tempfile::tempdir().unwrap(),
+            place: Place::new(),
             made: BTreeMap::new(),
         }
     }
 
     fn of(&mut self, trace: &Path) -> PathBuf {
-        let place = self.place.path();
+        let place = &self.place;
         let database = self.made.entry(trace.to_owned()).or_insert_with(|| {
             let name = trace.file_name().unwrap();
-            let database = place.join(name).with_extension("db");
-            let imported = Command::new(PROGRAM)
-                .args(["import".as_ref(), trace.as_os_str(), "-o".as_ref()])
-                .arg(&database)
-                .output()
-                .unwrap();
-            assert!(imported.status.success(), "{imported:?}");
+            let database = place.path(name).with_extension("db");
+            let said = import(trace, &database, &[]);
+            assert_eq!(said.code, Some(0), "{}", said.stderr);
             database
         });
         database.clone()
@@ -131,24 +108,22 @@ impl Databases {
 
     /// A copy, for statements that change it.
     fn copy_of(&mut self, trace: &Path) -> PathBuf {
-        let copy = self.place.path().join("copy.db");
+        let copy = self.place.path("copy.db");
         fs::copy(self.of(trace), &copy).unwrap();
         copy
     }
 }
 
-fn query(database: &Path, arguments: &[&str]) -> Output {
-    let mut command = Command::new(PROGRAM);
-    command.arg("query").arg(database).args(arguments);
-    command.output().unwrap()
+fn query(database: &Path, arguments: &[&str]) -> Said {
+    let database = database.to_str().unwrap();
+    run(&[&["query", database], arguments].concat())
 }
 
 /// The rows of a query of one database, as CSV has them, without the header.
 fn csv(database: &Path, sql: &str) -> Vec<String> {
     let output = query(database, &[sql, "--format", "csv"]);
-    assert!(output.status.success(), "{sql}\n{output:?}");
-    let text = String::from_utf8(output.stdout).unwrap();
-    text.lines().skip(1).map(str::to_owned).collect()
+    assert_eq!(output.code, Some(0), "{sql}\n{}", output.stderr);
+    output.stdout.lines().skip(1).map(str::to_owned).collect()
 }
 
 fn traces() -> Vec<PathBuf> {
@@ -169,8 +144,7 @@ fn every_example_of_the_reference_prints_what_is_shown() {
     assert!(examples.len() > 40);
     for example in examples {
         let output = query(&databases.copy_of(&example.trace), &[&example.sql]);
-        let printed = [output.stdout, output.stderr].concat();
-        let printed = String::from_utf8(printed).unwrap();
+        let printed = output.stdout + &output.stderr;
         assert_eq!(
             trimmed(&printed),
             trimmed(&example.output),
@@ -179,7 +153,7 @@ fn every_example_of_the_reference_prints_what_is_shown() {
             example.sql
         );
         let is_error = example.output.starts_with("timebase: error: ");
-        assert_eq!(!output.status.success(), is_error, "{}", example.sql);
+        assert_eq!(output.code != Some(0), is_error, "{}", example.sql);
     }
 }
 
@@ -578,8 +552,7 @@ fn plain_sql_says_what_the_functions_say() {
         example.unwrap().sql.clone()
     });
     let mut databases = Databases::new();
-    let large = databases.place.path().join("large.pftrace");
-    fs::write(&large, large_trace()).unwrap();
+    let large = databases.place.write("large.pftrace", &large_trace());
     let mut compared = [0; 2];
     for trace in traces().into_iter().chain([large]) {
         let database = databases.of(&trace);

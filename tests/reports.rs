@@ -1,13 +1,11 @@
 //! Reports as their users run them: scripts of several statements, and the three
 //! that come with the program.
 
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
 use std::collections::BTreeMap;
-use std::process::Command;
 
-use rusqlite::Connection;
 use serde_json::Value;
+
+use crate::support::{Imported, Said, answer, repository, run, run_with_input};
 
 const SYSTEM: &str = "tests/data/system-compressed.pftrace";
 const SDK: &str = "tests/data/sdk.pftrace";
@@ -16,31 +14,6 @@ const LOGS_DST: &str = "tests/data/logs-dst.pftrace";
 const LATE_FRAME: &str = "tests/data/late-frame.pftrace";
 const MULTIHOP: &str = "tests/data/multihop.pftrace";
 const ALL: [&str; 6] = [SYSTEM, SDK, DST, LOGS_DST, LATE_FRAME, MULTIHOP];
-
-struct Said {
-    code: Option<i32>,
-    stdout: String,
-    stderr: String,
-}
-
-fn run(args: &[&str]) -> Said {
-    let output = Command::new(env!("CARGO_BIN_EXE_timebase"))
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .args(args)
-        .output()
-        .unwrap();
-    Said {
-        code: output.status.code(),
-        stdout: String::from_utf8(output.stdout).unwrap(),
-        stderr: String::from_utf8(output.stderr).unwrap(),
-    }
-}
-
-fn answer(args: &[&str]) -> String {
-    let said = run(args);
-    assert_eq!(said.code, Some(0), "{args:?}\n{}", said.stderr);
-    said.stdout
-}
 
 /// Runs a script from a file, with further arguments.
 fn script(sql: &str, args: &[&str]) -> Said {
@@ -71,16 +44,8 @@ fn report(source: &str, name: &str, args: &[&str]) -> BTreeMap<String, Vec<Value
 }
 
 /// A trace as a database, to be asked without the program.
-fn imported(trace: &str) -> (tempfile::TempDir, String, Connection) {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("t.db").to_str().unwrap().to_owned();
-    answer(&["import", trace, "-o", &path]);
-    let connection = Connection::open(&path).unwrap();
-    (dir, path, connection)
-}
-
-fn number(connection: &Connection, sql: &str) -> i64 {
-    connection.query_row(sql, [], |row| row.get(0)).unwrap()
+fn imported(trace: &str) -> Imported {
+    Imported::of(&repository().join(trace), &[])
 }
 
 /// Whether a rounded value is this many nanoseconds.
@@ -225,20 +190,9 @@ fn an_error_names_the_file_and_the_statement() {
 
 #[test]
 fn the_shell_says_where_parameters_are_given() {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_timebase"))
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .args(["shell", MULTIHOP])
-        .stdin(std::process::Stdio::piped())
-        .stdout(std::process::Stdio::piped())
-        .stderr(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut input = child.stdin.take().unwrap();
-    std::io::Write::write_all(&mut input, b"SELECT :n;\n").unwrap();
-    drop(input);
-    let output = child.wait_with_output().unwrap();
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(1));
+    let said = run_with_input(&["shell", MULTIHOP], "SELECT :n;\n");
+    assert_eq!(said.code, Some(1));
+    let said = said.stderr;
     assert!(
         said.contains(":n has no value") && said.contains("--param n=VALUE"),
         "{said}"
@@ -257,13 +211,13 @@ fn an_unknown_report_lists_those_that_are() {
 #[test]
 fn every_report_runs_on_every_trace_in_every_format() {
     for trace in ALL {
-        let (_dir, path, _) = imported(trace);
+        let db = imported(trace);
         for name in ["clock-health", "unplaced", "time-spent"] {
-            assert!(!report(&path, name, &[]).is_empty());
+            assert!(!report(db.path(), name, &[]).is_empty());
             for format in ["table", "csv", "jsonl"] {
-                answer(&["query", &path, "--report", name, "--format", format]);
+                answer(&["query", db.path(), "--report", name, "--format", format]);
             }
-            let markdown = answer(&["query", &path, "--report", name, "--format", "markdown"]);
+            let markdown = answer(&["query", db.path(), "--report", name, "--format", "markdown"]);
             assert_is_well_formed(&markdown);
         }
     }
@@ -333,8 +287,8 @@ fn clock_health_has_the_offsets_of_the_snapshots() {
 #[test]
 fn unplaced_counts_what_the_import_counted() {
     for trace in ALL {
-        let (_dir, path, connection) = imported(trace);
-        let results = report(&path, "unplaced", &[]);
+        let db = imported(trace);
+        let results = report(db.path(), "unplaced", &[]);
         let tables = [
             ("packet", "packets"),
             ("kernel event", "ftrace_event"),
@@ -344,7 +298,7 @@ fn unplaced_counts_what_the_import_counted() {
             let sql = format!(
                 "SELECT coalesce(sum(value), 0) FROM stats WHERE name LIKE '{stat}_unresolved_%'"
             );
-            let counted = number(&connection, &sql);
+            let counted = db.count(&sql);
             let listed: i64 = results["What could not be placed"]
                 .iter()
                 .filter(|row| row["what"] == what)
@@ -370,18 +324,18 @@ fn unplaced_counts_what_the_import_counted() {
 #[test]
 fn time_spent_adds_up_on_every_cpu() {
     for trace in [SYSTEM, LATE_FRAME] {
-        let (_dir, path, connection) = imported(trace);
-        let results = report(&path, "time-spent", &["--param", "top=1000000"]);
+        let db = imported(trace);
+        let results = report(db.path(), "time-spent", &["--param", "top=1000000"]);
         let mut busy = 0.0;
         for row in &results["CPUs"] {
             let of_cpu = format!(
                 "FROM ftrace_event WHERE name = 'sched_switch' AND cpu = {}",
                 row["cpu"]
             );
-            let span = number(&connection, &format!("SELECT max(ts) - min(ts) {of_cpu}"));
+            let span = db.count(&format!("SELECT max(ts) - min(ts) {of_cpu}"));
             assert!(is_near(&row["seen_ms"], span, 1e6), "{trace} {row}");
             // The last switch opens no run.
-            let switches = number(&connection, &format!("SELECT count(*) - 1 {of_cpu}"));
+            let switches = db.count(&format!("SELECT count(*) - 1 {of_cpu}"));
             assert_eq!(row["switches"], switches, "{trace}");
             busy += row["busy_ms"].as_f64().unwrap();
         }
@@ -401,7 +355,7 @@ fn time_spent_adds_up_on_every_cpu() {
                     "SELECT count(*) FROM ftrace_event WHERE name = '{}' AND ts IS NOT NULL",
                     row["name"].as_str().unwrap()
                 );
-                assert_eq!(row["events"], number(&connection, &sql), "{trace} {row}");
+                assert_eq!(row["events"], db.count(&sql), "{trace} {row}");
             }
         }
     }
@@ -410,8 +364,9 @@ fn time_spent_adds_up_on_every_cpu() {
 /// Runs and waits again, in a loop over the events instead of in SQL.
 #[test]
 fn time_spent_is_what_a_loop_over_the_events_finds() {
-    let (_dir, path, connection) = imported(SYSTEM);
-    let mut statement = connection
+    let db = imported(SYSTEM);
+    let mut statement = db
+        .conn
         .prepare(
             "SELECT ts, cpu, name, args ->> 'prev_pid', coalesce(args ->> 'next_pid', args ->> 'pid')
              FROM ftrace_event WHERE name IN ('sched_switch', 'sched_waking') AND ts IS NOT NULL
@@ -438,7 +393,7 @@ fn time_spent_is_what_a_loop_over_the_events_finds() {
             waits.entry(tid).or_default().push(ts - since);
         }
     }
-    let results = report(&path, "time-spent", &["--param", "top=1000000"]);
+    let results = report(db.path(), "time-spent", &["--param", "top=1000000"]);
     for row in &results["Threads"] {
         let tid = row["tid"].as_i64().unwrap();
         assert!(is_near(&row["running_ms"], spent[&tid], 1e6), "{row}");
@@ -466,15 +421,13 @@ fn time_spent_knows_which_thread_of_the_late_frame_waited() {
 
 #[test]
 fn a_stretch_of_time_is_cut_out_and_parts_add_up() {
-    let (_dir, path, connection) = imported(SYSTEM);
-    let middle = number(
-        &connection,
-        "SELECT (start_ts + end_ts) / 2 FROM trace_bounds",
-    )
-    .to_string();
+    let db = imported(SYSTEM);
+    let middle = db
+        .count("SELECT (start_ts + end_ts) / 2 FROM trace_bounds")
+        .to_string();
     let (from, to) = (format!("from={middle}"), format!("to={middle}"));
     let busy = |args: &[&str]| -> (f64, i64) {
-        let results = report(&path, "time-spent", args);
+        let results = report(db.path(), "time-spent", args);
         let rows = results["CPUs"].iter();
         rows.fold((0.0, 0), |(busy, switches), row| {
             let ms = row["busy_ms"].as_f64().unwrap();

@@ -1,13 +1,7 @@
 //! Traces of a shape that must not become large in memory or on disk.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-#[path = "support/encode.rs"]
-mod encode;
-
-use encode::{ClockSnapshot, Packet, Reading, trace};
-use rusqlite::Connection;
-use timebase_import::{Monitor, Options, Source, import};
+use crate::support::Imported;
+use crate::support::encode::{self, ClockSnapshot, Packet, Reading, trace};
 
 fn snapshot(seq: u32, clocks: &[(u32, u64)]) -> Packet {
     let clocks = clocks.iter().map(|&(id, timestamp)| Reading {
@@ -52,7 +46,7 @@ fn many_clocks_over_monotonic(sequences: u32, steps: u64) -> Vec<u8> {
     trace(&packets)
 }
 
-/// The JOIN of the README.
+/// The JOIN of docs/plain-sql.md, checked against the functions.
 const JOIN: &str = "SELECT count(*) FROM packet AS p
     JOIN clock AS c
       ON c.machine_id = p.machine_id AND c.clock_id = p.clock_id
@@ -65,58 +59,38 @@ const JOIN: &str = "SELECT count(*) FROM packet AS p
     WHERE p.ts = p.clock_ts * c.unit_multiplier_ns + m.offset
       AND p.ts = to_boottime(p.clock_id, p.seq_id, p.clock_ts)";
 
-fn imported(trace: &[u8]) -> (Connection, tempfile::TempDir) {
-    let dir = tempfile::tempdir().unwrap();
-    let (path, out) = (dir.path().join("t.pftrace"), dir.path().join("t.db"));
-    std::fs::write(&path, trace).unwrap();
-    import(
-        &Source::File(path),
-        &out,
-        &Options::default(),
-        &Monitor::default(),
-    )
-    .unwrap();
-    let conn = Connection::open(out).unwrap();
-    timebase_resolver::sql::register(&conn).unwrap();
-    (conn, dir)
-}
-
-fn count(conn: &Connection, sql: &str) -> i64 {
-    conn.query_row(sql, [], |row| row.get(0)).unwrap()
+fn imported(trace: &[u8]) -> Imported {
+    let imported = Imported::of_bytes(trace, &[]);
+    timebase_resolver::sql::register(&imported.conn).unwrap();
+    imported
 }
 
 #[test]
 fn clock_mapping_is_whole_while_it_is_small() {
-    let (conn, _dir) = imported(&many_clocks_over_monotonic(20, 100));
-    assert_eq!(count(&conn, JOIN), 20 * 4);
+    let db = imported(&many_clocks_over_monotonic(20, 100));
+    assert_eq!(db.count(JOIN), 20 * 4);
     let rows = "SELECT min(n) FROM (SELECT count(*) AS n FROM clock_mapping WHERE clock_id = 64 GROUP BY seq_id)";
-    assert_eq!(count(&conn, rows), 100);
-    assert_eq!(count(&conn, "SELECT count(*) FROM import_log"), 0);
+    assert_eq!(db.count(rows), 100);
+    assert_eq!(db.count("SELECT count(*) FROM import_log"), 0);
 }
 
 #[test]
 fn clock_mapping_of_very_many_clocks_is_bounded_by_what_packets_use() {
-    let (conn, _dir) = imported(&many_clocks_over_monotonic(3000, 1000));
+    let db = imported(&many_clocks_over_monotonic(3000, 1000));
     assert_eq!(
-        count(&conn, JOIN),
+        db.count(JOIN),
         3000 * 4,
         "every packet is placed by the JOIN all the same"
     );
-    let rows = count(
-        &conn,
-        "SELECT count(*) FROM clock_mapping WHERE clock_id = 64",
-    );
+    let rows = db.count("SELECT count(*) FROM clock_mapping WHERE clock_id = 64");
     assert_eq!(rows, 3000 * 3, "two of the four readings share a step");
     assert_eq!(
-        count(
-            &conn,
-            "SELECT count(*) FROM clock_mapping WHERE clock_id = 3"
-        ),
+        db.count("SELECT count(*) FROM clock_mapping WHERE clock_id = 3"),
         1000
     );
     let said = "SELECT count(*) FROM import_log WHERE code = 'clock_mapping_bounded'";
-    assert_eq!(count(&conn, said), 1);
+    assert_eq!(db.count(said), 1);
     // A reading that no packet has is answered by the function alone.
     let other = "SELECT to_boottime(64, 5, 500500)";
-    assert_eq!(count(&conn, other), 2 * (1_000_000 + 500_000) + 500);
+    assert_eq!(db.count(other), 2 * (1_000_000 + 500_000) + 500);
 }

@@ -1,33 +1,17 @@
 //! Connections in several threads, each with the SQL functions: they convert the
 //! same readings to the same results, and see what a writer adds.
 
-#![allow(clippy::unwrap_used)]
-
-use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::Barrier;
 use std::thread;
 use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
-use tempfile::TempDir;
+
+use crate::support::Imported;
 
 const THREADS: usize = 8;
 
-/// A database made by the program.
-fn import(place: &TempDir, trace: &str) -> PathBuf {
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
-    let path = place.path().join(trace).with_extension("db");
-    let output = Command::new(env!("CARGO_BIN_EXE_timebase"))
-        .args(["import".as_ref(), data.join(trace).as_os_str()])
-        .args(["-o".as_ref(), path.as_os_str()])
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{output:?}");
-    path
-}
-
-fn connect(path: &Path) -> Connection {
+fn connect(path: &str) -> Connection {
     // As the program has it: a connection stays in its thread.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let conn = Connection::open_with_flags(path, flags).unwrap();
@@ -65,16 +49,16 @@ const BY_JOIN: &str = "SELECT p.id, p.clock_ts * c.unit_multiplier_ns + m.offset
 
 #[test]
 fn eight_connections_convert_every_packet_alike() {
-    let place = tempfile::tempdir().unwrap();
     for trace in ["sdk.pftrace", "system-compressed.pftrace"] {
-        let path = import(&place, trace);
-        let expected = converted(&connect(&path), BY_JOIN);
+        let db = Imported::new(trace, &[]);
+        let path = db.path();
+        let expected = converted(&connect(path), BY_JOIN);
         assert!(expected.iter().any(|(_, boottime)| boottime.is_some()));
         let start = Barrier::new(THREADS);
         thread::scope(|scope| {
             for _ in 0..THREADS {
                 scope.spawn(|| {
-                    let conn = connect(&path);
+                    let conn = connect(path);
                     start.wait();
                     for _again in 0..3 {
                         assert_eq!(converted(&conn, BY_FUNCTION), expected);
@@ -106,14 +90,14 @@ fn add(writer: &Connection, n: i64) {
 
 #[test]
 fn a_snapshot_that_is_added_is_seen_by_the_next_statement_of_each_connection() {
-    let place = tempfile::tempdir().unwrap();
-    let path = import(&place, "sdk.pftrace");
-    let writer = connect(&path);
+    let db = Imported::new("sdk.pftrace", &[]);
+    let path = db.path();
+    let writer = connect(path);
     let (before, after) = (Barrier::new(THREADS + 1), Barrier::new(THREADS + 1));
     thread::scope(|scope| {
         for _ in 0..THREADS {
             scope.spawn(|| {
-                let conn = connect(&path);
+                let conn = connect(path);
                 for n in 1..=20 {
                     before.wait();
                     let expected = (1 << 61) + n;
@@ -133,16 +117,16 @@ fn a_snapshot_that_is_added_is_seen_by_the_next_statement_of_each_connection() {
 /// What is seen goes forward only, and is one graph for a whole statement.
 #[test]
 fn readers_and_a_writer_do_not_wait_for_each_other() {
-    let place = tempfile::tempdir().unwrap();
-    let path = import(&place, "sdk.pftrace");
-    let writer = connect(&path);
+    let db = Imported::new("sdk.pftrace", &[]);
+    let path = db.path();
+    let writer = connect(path);
     writer.pragma_update(None, "journal_mode", "wal").unwrap();
     let expected = converted(&writer, BY_JOIN);
     let start = Barrier::new(THREADS + 1);
     thread::scope(|scope| {
         for _ in 0..THREADS {
             scope.spawn(|| {
-                let conn = connect(&path);
+                let conn = connect(path);
                 start.wait();
                 let mut last = 0;
                 while last < 50 {

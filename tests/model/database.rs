@@ -1,7 +1,7 @@
 //! The product: a trace imported to a database, and the questions asked of it.
 
-use crate::encode::{self, Packet};
-use crate::naive::{Clock, EventRow, LogRow, PacketRow, SnapshotRow};
+use super::naive::{Clock, EventRow, LogRow, PacketRow, SnapshotRow};
+use crate::support::encode::{self, Packet};
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row, params};
 use tempfile::TempDir;

@@ -1,7 +1,7 @@
 //! Random traces: few clocks, small numbers, so that ties, backward steps and choices between
 //! near snapshots are frequent; and now and then a number that does not fit.
 
-use crate::encode::{
+use crate::support::encode::{
     Bundle, ClockSnapshot, CompactSwitch, CompactWaking, CpuIdle, FtraceEvent, Packet, Reading,
     SchedSwitch, TaskRename,
 };

@@ -2,7 +2,7 @@
 //! It shares no code with the product, keeps next to no state, and works
 //! everything out from scratch for every packet.
 
-use crate::encode::{
+use crate::support::encode::{
     Bundle, CompactSwitch, CompactWaking, FtraceEvent, INCREMENTAL_STATE_CLEARED,
     NEEDS_INCREMENTAL_STATE, Packet,
 };

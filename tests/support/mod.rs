@@ -1,0 +1,221 @@
+//! What the tests share: the program, places for its files, imported traces and
+//! their rows, and what others found in the same traces.
+
+pub mod encode;
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use rusqlite::Connection;
+use rusqlite::types::Value;
+use tempfile::TempDir;
+
+pub const PROGRAM: &str = env!("CARGO_BIN_EXE_timebase");
+
+pub fn repository() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// A file of tests/data.
+pub fn data(name: &str) -> PathBuf {
+    repository().join("tests/data").join(name)
+}
+
+/// How a run of the program ended, and what it said.
+#[derive(Debug)]
+pub struct Said {
+    /// `None` if it was killed.
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl From<Output> for Said {
+    fn from(output: Output) -> Said {
+        Said {
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+/// Runs the program in the repository.
+pub fn run(args: &[&str]) -> Said {
+    run_with_input(args, "")
+}
+
+pub fn run_with_input(args: &[&str], input: &str) -> Said {
+    let mut child = Command::new(PROGRAM)
+        .current_dir(repository())
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // A program that does not read its input is not wrong.
+    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+    child.wait_with_output().unwrap().into()
+}
+
+/// What the program writes when all is well.
+pub fn answer(args: &[&str]) -> String {
+    let said = run(args);
+    assert_eq!(said.code, Some(0), "{args:?}\n{}", said.stderr);
+    said.stdout
+}
+
+/// A directory that must hold nothing but what a test expects.
+pub struct Place(TempDir);
+
+impl Place {
+    pub fn new() -> Place {
+        Place(tempfile::tempdir().unwrap())
+    }
+
+    pub fn path(&self, name: impl AsRef<Path>) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    pub fn write(&self, name: &str, bytes: &[u8]) -> PathBuf {
+        fs::write(self.path(name), bytes).unwrap();
+        self.path(name)
+    }
+
+    pub fn files(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.0.path()).unwrap();
+        let mut names: Vec<_> = entries
+            .map(|e| e.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    /// Imports to `out.db`; the import must succeed.
+    pub fn import(&self, trace: &Path, args: &[&str]) -> (Connection, String) {
+        let out = self.path("out.db");
+        let said = import(trace, &out, &[&["--force"], args].concat());
+        assert_eq!(said.code, Some(0), "{}", said.stderr);
+        (Connection::open(out).unwrap(), said.stderr)
+    }
+
+    /// An import that must fail, and leave no trace of it.
+    pub fn refuse(&self, trace: &Path, args: &[&str]) -> String {
+        let before = self.files();
+        let said = import(trace, &self.path("new.db"), args);
+        assert_eq!(said.code, Some(1), "{}", said.stderr);
+        assert_eq!(
+            self.files(),
+            before,
+            "a failed import leaves nothing behind"
+        );
+        said.stderr
+    }
+}
+
+pub fn import(trace: &Path, database: &Path, args: &[&str]) -> Said {
+    let paths: [&OsStr; 4] = [
+        "import".as_ref(),
+        trace.as_ref(),
+        "-o".as_ref(),
+        database.as_ref(),
+    ];
+    let mut command = Command::new(PROGRAM);
+    command.current_dir(repository()).args(paths).args(args);
+    command.output().unwrap().into()
+}
+
+/// A trace as a database. It is gone when this is.
+pub struct Imported {
+    pub conn: Connection,
+    path: PathBuf,
+    _place: Place,
+}
+
+impl Imported {
+    /// A trace of tests/data.
+    pub fn new(trace: &str, args: &[&str]) -> Imported {
+        Imported::of(&data(trace), args)
+    }
+
+    pub fn of(trace: &Path, args: &[&str]) -> Imported {
+        let place = Place::new();
+        let path = place.path("out.db");
+        let said = import(trace, &path, args);
+        assert_eq!(said.code, Some(0), "{}: {}", trace.display(), said.stderr);
+        Imported {
+            conn: Connection::open(&path).unwrap(),
+            path,
+            _place: place,
+        }
+    }
+
+    pub fn of_bytes(trace: &[u8], args: &[&str]) -> Imported {
+        let place = Place::new();
+        Imported::of(&place.write("trace", trace), args)
+    }
+
+    pub fn path(&self) -> &str {
+        self.path.to_str().unwrap()
+    }
+
+    pub fn count(&self, sql: &str) -> i64 {
+        count(&self.conn, sql)
+    }
+
+    pub fn rows(&self, sql: &str) -> Vec<Vec<String>> {
+        rows(&self.conn, sql)
+    }
+}
+
+/// The one integer of a query.
+pub fn count(conn: &Connection, sql: &str) -> i64 {
+    conn.query_row(sql, [], |row| row.get(0)).unwrap()
+}
+
+/// The rows of a query as text; NULL is `[NULL]`, as trace processor writes it.
+pub fn rows(conn: &Connection, sql: &str) -> Vec<Vec<String>> {
+    let mut statement = conn.prepare(sql).unwrap();
+    let columns = statement.column_count();
+    let rows = statement.query_map([], |row| {
+        (0..columns).map(|i| row.get(i).map(text)).collect()
+    });
+    rows.unwrap().map(Result::unwrap).collect()
+}
+
+fn text(value: Value) -> String {
+    match value {
+        Value::Null => "[NULL]".to_owned(),
+        Value::Integer(value) => value.to_string(),
+        Value::Text(value) => value,
+        other => format!("{other:?}"),
+    }
+}
+
+/// The rows of one of trace processor's tables.
+pub fn expected(name: &str) -> Vec<Vec<String>> {
+    let mut reader = csv::Reader::from_path(data("expected").join(name)).unwrap();
+    let rows = reader
+        .records()
+        .map(|row| row.unwrap().iter().map(String::from).collect());
+    rows.collect()
+}
+
+/// The lines of a compressed file of JSON: what Perfetto's Python package reads.
+pub fn fixture(name: &str) -> Vec<serde_json::Value> {
+    let bytes = zstd::decode_all(&fs::read(data(name)).unwrap()[..]).unwrap();
+    let text = String::from_utf8(bytes).unwrap();
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+/// Without blanks at the ends of lines and empty lines around it all.
+pub fn trimmed(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+    lines.join("\n").trim_matches('\n').to_owned()
+}
