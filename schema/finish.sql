@@ -1,7 +1,7 @@
 -- What is added to the database when all rows are in: views.
 
--- One row a kernel event (rule I1). The joins are outer ones so that a query
--- that does not ask for names or arguments does not look them up.
+-- One row a kernel event. The joins are outer ones so that a query that does
+-- not ask for names or arguments does not look them up.
 CREATE VIEW ftrace_event AS
 SELECT e.id, e.ts, e.packet_id, e.cpu, e.tid, n.name, a.args,
        CASE WHEN e.ts IS NULL THEN (
@@ -41,8 +41,9 @@ SELECT machine_id,
        offset
 FROM clock_step;
 
--- Rule D5: the packets that a later snapshot places elsewhere. resync_ts is NULL
--- where they cannot be placed any more (a clock went backwards later, rule N5).
+-- The packets that a later snapshot places elsewhere than those that were seen
+-- when they were read. resync_ts is NULL where they cannot be placed any more,
+-- because a clock went backwards later.
 CREATE VIEW packet_resync AS
 SELECT id, ts, resync_ts, resync_ts - ts AS difference, timestamp, clock_id, clock_ts, seq_id,
        machine_id, type

@@ -15,14 +15,14 @@ CREATE TABLE packet (
   id         INTEGER PRIMARY KEY,  -- 0, 1, 2 ... in file order
   ts         INTEGER,              -- trace time; NULL without a timestamp or where unresolved
   timestamp  INTEGER,              -- the packet's own field, as recorded
-  clock_id   INTEGER,              -- the clock it was read from (rule C4)
-  clock_ts   INTEGER,              -- the absolute reading, in the clock's own unit (rule V5)
+  clock_id   INTEGER,              -- the clock it was read from: its own, its sequence's default or the trace's
+  clock_ts   INTEGER,              -- the absolute reading, in the clock's own unit: deltas are summed up
   seq_id     INTEGER NOT NULL,     -- trusted_packet_sequence_id, 0 if none
   machine_id INTEGER NOT NULL,     -- 0 is the host
   type       TEXT,                 -- name of the payload field
   uid        INTEGER,
   pid        INTEGER,
-  unresolved TEXT,                 -- NULL, or the reason (rule V7)
+  unresolved TEXT,                 -- why ts is NULL although there is a timestamp: no_path, ...
   offset     INTEGER NOT NULL,     -- of its bytes in the decompressed trace stream
   size       INTEGER NOT NULL,     -- how many bytes it has
   data       BLOB                  -- its bytes: a serialized TracePacket
@@ -33,21 +33,21 @@ CREATE INDEX packet_ts ON packet (ts);
 -- Finds what could not be placed, in file order.
 CREATE INDEX packet_unresolved ON packet (id) WHERE unresolved IS NOT NULL;
 
--- One row a reading of an accepted snapshot (rule N6).
+-- One row a reading of a snapshot. Those of a rejected snapshot are not here; import_log tells of it.
 CREATE TABLE clock_snapshot (
   id                 INTEGER PRIMARY KEY,
   ts                 INTEGER,           -- trace time of the reading
   clock_id           INTEGER NOT NULL,
   clock_name         TEXT,              -- as in Perfetto's trace processor
-  clock_value        INTEGER NOT NULL,  -- in nanoseconds: timestamp x unit (rule N3)
+  clock_value        INTEGER NOT NULL,  -- in nanoseconds: timestamp x unit_multiplier_ns
   snapshot_id        INTEGER NOT NULL,  -- which readings were taken together
   machine_id         INTEGER NOT NULL DEFAULT 0,
   packet_id          INTEGER,           -- the packet that carried it
-  seq_id             INTEGER NOT NULL DEFAULT 0,  -- 0 unless sequence-scoped (rule C2)
+  seq_id             INTEGER NOT NULL DEFAULT 0,  -- 0 but for the clocks 64 to 127, which each sequence has its own of
   timestamp          INTEGER,           -- as recorded, in the clock's own unit
   unit_multiplier_ns INTEGER NOT NULL DEFAULT 1,
   is_incremental     INTEGER NOT NULL DEFAULT 0,
-  source             INTEGER NOT NULL DEFAULT 0   -- rule V2: 0 the service, 1 other writers, 2 pairs of rule I1
+  source             INTEGER NOT NULL DEFAULT 0   -- who took it: 0 the tracing service, 1 another writer, 2 a bundle of kernel events
 );
 
 -- The kernel's events. A row is numbers only, about 30 bytes; the view
@@ -103,13 +103,13 @@ CREATE TABLE ftrace_args (
 CREATE TABLE ftrace_unresolved (
   first_id   INTEGER PRIMARY KEY,
   last_id    INTEGER NOT NULL,
-  reason     TEXT NOT NULL,   -- rule V7
+  reason     TEXT NOT NULL,   -- why: no_path, ...
   machine_id INTEGER,         -- the clock that they were read from
   clock_id   INTEGER,
   seq_id     INTEGER
 );
 
--- One row a line of the Android log (rule I2).
+-- One row a line of the Android log.
 -- Events: log: lines in android_logs
 CREATE TABLE android_logs (
   id         INTEGER PRIMARY KEY,
@@ -124,7 +124,7 @@ CREATE TABLE android_logs (
   msg        TEXT,              -- of a line of the binary log: its arguments as Perfetto prints them
   args       TEXT,              -- of a line of the binary log: its arguments, a JSON object
   timestamp  INTEGER,           -- REALTIME, as recorded
-  unresolved TEXT               -- NULL, or the reason (rule V7)
+  unresolved TEXT               -- why ts is NULL although there is a timestamp: no_path, ...
 );
 
 CREATE INDEX android_logs_ts ON android_logs (ts);
@@ -144,10 +144,10 @@ CREATE TABLE clock (
   clock_id           INTEGER NOT NULL,
   seq_id             INTEGER NOT NULL,
   name               TEXT,              -- of a builtin clock
-  scope              TEXT NOT NULL,     -- builtin, sequence or global (rule C2)
+  scope              TEXT NOT NULL,     -- builtin (up to 63), sequence (64 to 127) or global
   unit_multiplier_ns INTEGER NOT NULL,
   is_incremental     INTEGER NOT NULL,
-  is_monotonic       INTEGER NOT NULL,  -- 0: never a source of conversions (rule N5)
+  is_monotonic       INTEGER NOT NULL,  -- 0: it went backwards, so nothing is converted from it
   snapshots          INTEGER NOT NULL,  -- how many snapshots hold it
   first_value        INTEGER,           -- its first reading, in nanoseconds
   last_value         INTEGER,
