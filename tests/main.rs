@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod clocks;
 mod events;
 mod import;
 mod model;
@@ -12,6 +13,7 @@ mod program;
 mod readme;
 mod reference;
 mod reports;
+mod rules;
 mod scale;
 mod support;
 mod threads;
