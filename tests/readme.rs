@@ -1,10 +1,11 @@
-//! The README's examples, run as they stand: what it shows is what comes out.
+//! The examples of the README and of the tour, run as they stand: what they show
+//! is what comes out.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::{PROGRAM, repository, trimmed};
+use crate::support::{PROGRAM, Said, repository, trimmed};
 
 /// A line after `$`, and what is printed below it.
 #[derive(Debug, Default)]
@@ -14,10 +15,10 @@ struct Example {
 }
 
 /// An example is indented. Its command goes on until its quotes are closed.
-fn examples(readme: &str) -> Vec<Example> {
+fn examples(page: &str) -> Vec<Example> {
     let mut examples: Vec<Example> = Vec::new();
     let mut in_example = false;
-    for line in readme.lines() {
+    for line in page.lines() {
         let text = line.strip_prefix("    ");
         in_example &= text.is_some() || line.is_empty();
         if let Some(command) = text.and_then(|text| text.strip_prefix("$ ")) {
@@ -42,41 +43,41 @@ fn is_open(command: &str) -> bool {
     command.replace("\\\"", "").matches('"').count() % 2 == 1
 }
 
-#[test]
-fn every_example_prints_what_the_readme_shows() {
+/// Runs the examples of a page, of which at least so many show what they print.
+fn assert_prints_what_is_shown(page: &str, at_least: usize) {
     let repository = repository();
-    let readme = std::fs::read_to_string(repository.join("README.md")).unwrap();
+    let page = std::fs::read_to_string(repository.join(page)).unwrap();
     let place = tempfile::tempdir().unwrap();
     symlink(repository.join("tests"), place.path().join("tests")).unwrap();
-    let program = Path::new(PROGRAM);
     let path = format!(
         "{}:{}",
-        program.parent().unwrap().display(),
+        Path::new(PROGRAM).parent().unwrap().display(),
         std::env::var("PATH").unwrap()
     );
-    let run = |command: &str| {
-        let output = Command::new("sh")
-            .args(["-c", command])
+    let examples = examples(&page);
+    let shown = examples.iter().filter(|example| !example.output.is_empty());
+    assert!(shown.count() >= at_least, "{examples:#?}");
+    for Example { command, output } in examples {
+        let ran = Command::new("sh")
+            .args(["-c", &command])
             .current_dir(place.path())
             .env("PATH", &path)
             .output();
-        output.unwrap()
-    };
-    // The README makes this one with `cargo run`.
-    let made = run("timebase import tests/data/sdk.pftrace -o sdk.db");
-    assert!(made.status.success(), "{made:?}");
-
-    let examples = examples(&readme);
-    let shown = examples.iter().filter(|example| !example.output.is_empty());
-    assert!(shown.count() >= 7, "{examples:#?}");
-    for Example { command, output } in examples {
-        let ran = run(&command);
-        let said = String::from_utf8_lossy(&ran.stderr);
-        assert!(!said.contains("error"), "{command}\n{said}");
+        let said = Said::from(ran.unwrap());
+        assert!(!said.stderr.contains("error"), "{command}\n{}", said.stderr);
         let output = trimmed(&output.join("\n"));
         if !output.is_empty() {
-            let printed = String::from_utf8(ran.stdout).unwrap();
-            assert_eq!(trimmed(&printed), output, "{command}");
+            assert_eq!(trimmed(&said.stdout), output, "{command}");
         }
     }
+}
+
+#[test]
+fn every_example_prints_what_the_readme_shows() {
+    assert_prints_what_is_shown("README.md", 4);
+}
+
+#[test]
+fn every_example_prints_what_the_tour_shows() {
+    assert_prints_what_is_shown("docs/tour.md", 4);
 }

@@ -1,5 +1,5 @@
 //! docs/reference.md and docs/plain-sql.md: their examples, run as they stand,
-//! and whether the reference names all there is.
+//! and whether the reference names all there is. The links of all pages.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -409,25 +409,47 @@ fn every_counter_and_fact_has_its_place_in_the_reference() {
     }
 }
 
-#[test]
-fn every_link_of_the_pages_leads_somewhere() {
-    for name in ["reference.md", "plain-sql.md"] {
-        let text = page(name);
-        for link in text
-            .split("](")
-            .skip(1)
-            .filter_map(|rest| rest.split(')').next())
-        {
-            let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
-            let target = page(if file.is_empty() { name } else { file });
-            let anchors = sections(&target).into_keys();
-            let mut anchors = anchors.map(|title| title.to_lowercase().replace(' ', "-"));
-            assert!(
-                anchor.is_empty() || anchors.any(|title| title == anchor),
-                "{name}: {link}"
-            );
+/// All pages for people, by their paths from the root of the repository.
+fn pages() -> Vec<PathBuf> {
+    let mut pages = Vec::new();
+    for directory in ["", "docs", "docs/rules"] {
+        for entry in fs::read_dir(repository().join(directory)).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_some_and(|extension| extension == "md") {
+                pages.push(path);
+            }
         }
     }
+    assert!(pages.len() >= 10, "{pages:?}");
+    pages
+}
+
+#[test]
+fn every_link_of_the_pages_leads_somewhere() {
+    let mut broken = Vec::new();
+    for path in pages() {
+        let text = fs::read_to_string(&path).unwrap();
+        let links = text.split("](").skip(1);
+        let links = links.filter_map(|rest| rest.split(')').next());
+        for link in links.filter(|link| !link.starts_with("https:")) {
+            let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
+            let target = match file {
+                "" => path.clone(),
+                _ => path.with_file_name(file),
+            };
+            if !target.exists() || !(anchor.is_empty() || has_anchor(&target, anchor)) {
+                broken.push(format!("{}: {link}", path.display()));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "{broken:#?}");
+}
+
+fn has_anchor(page: &Path, anchor: &str) -> bool {
+    let sections = sections(&fs::read_to_string(page).unwrap());
+    sections
+        .into_keys()
+        .any(|title| title.to_lowercase().replace(' ', "-") == anchor)
 }
 
 /// What `sqlite3 -header -column` prints.
