@@ -12,7 +12,7 @@ use rusqlite::{Connection, Statement};
 use timebase_resolver::Unresolved;
 
 use crate::support::encode::{self, ClockSnapshot, Packet, Reading};
-use crate::support::{Place, Said, import, repository, run, trimmed};
+use crate::support::{Place, Said, files, import, repository, run, trimmed};
 
 /// Rule V7.
 const REASONS: [&str; 8] = [
@@ -320,21 +320,12 @@ fn every_reason_has_its_place_in_the_reference() {
     }
 }
 
-/// The first string literal after each of these beginnings in the sources of
-/// the import: what it can write, whether or not a trace here makes it.
+/// The first string literal after each of these beginnings in the sources:
+/// what an import can write, whether or not a trace here makes it.
 fn literals_after(beginnings: &[&str]) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    let mut places = vec![
-        repository().join("crates/import/src"),
-        repository().join("crates/resolver/src/snapshot.rs"),
-    ];
-    while let Some(place) = places.pop() {
-        if place.is_dir() {
-            let entries = fs::read_dir(place).unwrap();
-            places.extend(entries.map(|entry| entry.unwrap().path()));
-            continue;
-        }
-        let source = fs::read_to_string(place).unwrap();
+    for path in files("crates", &["rs"]) {
+        let source = fs::read_to_string(path).unwrap();
         for beginning in beginnings {
             for (_, rest) in source
                 .match_indices(beginning)

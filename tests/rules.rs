@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::support::{answer, repository};
+use crate::support::{answer, files, repository};
 
 /// The rules by their names, each with the page that has it.
 fn rules() -> BTreeMap<String, PathBuf> {
@@ -22,29 +22,6 @@ fn rules() -> BTreeMap<String, PathBuf> {
         }
     }
     rules
-}
-
-/// The files below a directory that have one of these extensions.
-fn files(directory: &str, extensions: &[&str]) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    let mut places = vec![repository().join(directory)];
-    while let Some(place) = places.pop() {
-        for entry in fs::read_dir(place).unwrap() {
-            let path = entry.unwrap().path();
-            let name = path.file_name().unwrap().to_str().unwrap();
-            let extension = path.extension().and_then(|extension| extension.to_str());
-            if path.is_dir() {
-                if !name.starts_with(['.', '_']) && name != "target" {
-                    places.push(path);
-                }
-            } else if extension.is_some_and(|extension| extensions.contains(&extension)) {
-                found.push(path);
-            }
-        }
-    }
-    found.sort();
-    assert!(!found.is_empty(), "{directory}");
-    found
 }
 
 fn read(path: &Path) -> String {

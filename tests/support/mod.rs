@@ -24,6 +24,29 @@ pub fn data(name: &str) -> PathBuf {
     repository().join("tests/data").join(name)
 }
 
+/// The files below a directory that have one of these extensions.
+pub fn files(directory: &str, extensions: &[&str]) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut places = vec![repository().join(directory)];
+    while let Some(place) = places.pop() {
+        for entry in fs::read_dir(place).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_str().unwrap();
+            let extension = path.extension().and_then(|extension| extension.to_str());
+            if path.is_dir() {
+                if !name.starts_with(['.', '_']) && name != "target" {
+                    places.push(path);
+                }
+            } else if extension.is_some_and(|extension| extensions.contains(&extension)) {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    assert!(!found.is_empty(), "{directory}");
+    found
+}
+
 /// How a run of the program ended, and what it said.
 #[derive(Debug)]
 pub struct Said {
