@@ -405,6 +405,22 @@ fn t1_the_primary_clock_of_a_snapshot_is_trace_time_if_it_comes_before_any_conve
 }
 
 #[test]
+fn t1_an_attempt_to_convert_settles_trace_time_and_what_is_no_conversion_does_not() {
+    let primary = with_primary(snapshot(&[(BOOTTIME, 100), (REALTIME, 50)]), 1);
+    let after = |packet| trace_time(&imported(&[packet, primary.clone()]));
+    assert_eq!(after(event_on(MONOTONIC, 5)), 6, "an attempt that failed");
+    assert_eq!(after(event(5)), 1, "taken as trace time");
+    assert_eq!(
+        after(snapshot(&[(MONOTONIC, 1)])),
+        1,
+        "a snapshot that has no place"
+    );
+    let log = imported(&[event_on(MONOTONIC, 5), primary]);
+    let log = log.rows("SELECT packet_id, code FROM import_log");
+    assert_eq!(log, [["1", "primary_clock_ignored"]]);
+}
+
+#[test]
 fn t2_without_a_default_clock_a_timestamp_is_taken_as_trace_time() {
     let packets = [
         event(5), // nothing is known
@@ -531,6 +547,40 @@ fn i3_a_payload_without_a_time_of_its_own_has_that_of_its_packet() {
             ["777", "1777"]
         ]
     );
+}
+
+#[test]
+fn f7_a_packet_with_a_damaged_payload_keeps_its_header_and_leaves_nothing_else() {
+    // ftrace_events, clock_snapshot and android_log, each with a field that ends too early
+    let packets = [1, 6, 39].map(|field| Packet {
+        uid: Some(10),
+        pid: Some(20),
+        payload: Some((field, vec![0x0a, 0xff])),
+        ..event_on(MONOTONIC, 5)
+    });
+    let good = snapshot(&[(BOOTTIME, 100), (MONOTONIC, 1)]);
+    let bytes = encode::trace(&[&[good][..], &packets].concat());
+    for args in [&[][..], &["--no-events"]] {
+        let trace = Imported::of_bytes(&bytes, args);
+        let columns = "ts, clock_id, clock_ts, seq_id, uid, pid, unresolved";
+        let packets = format!("SELECT type, {columns} FROM packet WHERE id > 0 ORDER BY id");
+        let header = ["104", "3", "5", "2", "10", "20", "[NULL]"];
+        let expected = ["ftrace_events", "clock_snapshot", "android_log"];
+        let expected = expected.map(|name| [&[name][..], &header].concat());
+        assert_eq!(trace.rows(&packets), expected, "{args:?}");
+        let log = "SELECT packet_id, code FROM import_log ORDER BY packet_id";
+        let code = "corrupt_payload";
+        assert_eq!(trace.rows(log), [["1", code], ["2", code], ["3", code]]);
+        for (table, rows) in [
+            ("clock_snapshot", 2),
+            ("ftrace_event", 0),
+            ("ftrace_event_partial", 0),
+            ("android_logs", 0),
+        ] {
+            let count = trace.count(&format!("SELECT count(*) FROM {table}"));
+            assert_eq!(count, rows, "{table}, {args:?}");
+        }
+    }
 }
 
 /// Feeds a trace to an import of standard input, and looks at its memory in between.
