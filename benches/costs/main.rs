@@ -22,6 +22,7 @@ mod snapshots;
 mod sql;
 mod stages;
 mod table;
+mod timeline;
 mod traces;
 mod truth;
 
@@ -59,6 +60,11 @@ const SECTIONS: &[Section] = &[
         name: "stages",
         about: "Where the time of an import goes",
         run: stages::run,
+    },
+    Section {
+        name: "timeline",
+        about: "The scheduler's events in the order of time, against the order of the file",
+        run: timeline::run,
     },
     Section {
         name: "sql",
@@ -100,7 +106,7 @@ struct Arguments {
     /// A smaller version of everything, in under two minutes
     #[arg(long)]
     quick: bool,
-    /// Take the kernel events of 'events' and 'stages' from this trace, not from the generator
+    /// Take the kernel events of 'events', 'stages' and 'timeline' from this trace, not from the generator
     #[arg(long, value_name = "TRACE")]
     events: Option<PathBuf>,
     /// Where traces and databases go while they are needed; by default below cargo's target directory
@@ -112,6 +118,9 @@ struct Arguments {
     /// What `child.rs` says to a process of this program: import this, to there.
     #[arg(long, hide = true, num_args = 2)]
     child: Option<Vec<PathBuf>>,
+    /// The same: order the events of this, with room there.
+    #[arg(long, hide = true, num_args = 2)]
+    child_order: Option<Vec<PathBuf>>,
 }
 
 fn sections() -> PossibleValuesParser {
@@ -158,6 +167,9 @@ fn main() -> ExitCode {
 fn run(arguments: Arguments) -> Result<()> {
     if let Some([trace, database]) = arguments.child.as_deref() {
         return child::import(trace, database);
+    }
+    if let Some([trace, directory]) = arguments.child_order.as_deref() {
+        return child::order(trace, directory);
     }
     std::fs::create_dir_all(&arguments.directory)?;
     let directory = tempfile::tempdir_in(&arguments.directory)?;

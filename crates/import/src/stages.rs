@@ -1,13 +1,12 @@
 //! Where the time of an import goes.
 //!
 //! Decoding and writing overlap, so one import cannot tell. The trace is gone
-//! through five times, each time with one stage more, and a stage is the
+//! through four times, each time with one stage more, and a stage is the
 //! difference. To read the clock around every stage of every packet was the
 //! alternative: it takes about as long as the stages of a small packet.
 
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
 use timebase_trace::{Input, Monitor, PacketStream, Packets, Source};
@@ -18,7 +17,7 @@ use crate::options::Options;
 use crate::pipeline;
 use crate::readers::PacketSchema;
 use crate::summary::Summary;
-use crate::trackers::{Busy, Trackers};
+use crate::trackers::Trackers;
 
 /// How long the stages of an import take, each by itself.
 #[derive(Debug, Clone)]
@@ -36,20 +35,13 @@ pub struct Stages {
     /// What is left when the last row is written: indexes, the rows of what is
     /// known only then, and the file's way to the disk.
     pub finishing: Duration,
-    /// The scheduler's events are put in the order of time, and followed, as a
-    /// tracker does. No part of the import.
-    pub ordering: Duration,
-    /// How many events that are.
-    pub ordered: u64,
-    /// For how many nanoseconds they say that CPUs ran a thread.
-    pub busy: i128,
     /// The whole import, in which the first three stages and writing overlap.
     pub import: Duration,
     /// What it did.
     pub summary: Summary,
 }
 
-/// Measures the stages of the import of a trace file, in about four times as
+/// Measures the stages of the import of a trace file, in about three times as
 /// long as the import takes. The database is made in `directory`, and removed.
 /// What is still on the disk and not in memory costs the first stage more than
 /// it would cost the import.
@@ -85,18 +77,7 @@ pub fn stages(trace: &Path, directory: &Path, options: &Options) -> Result<Stage
         });
         Ok(())
     })?;
-    let thrown_away = |trackers: Trackers| {
-        through(&source, |input, monitor| {
-            let schema = PacketSchema::new(&options.descriptors)?;
-            let frame = import::frame(schema, trackers, options, directory);
-            let read = pipeline::run(input, frame, monitor, |_| Ok(()));
-            read.map(drop).map_err(|_| Error::Stopped)
-        })
-    };
-    let resolved = thrown_away(Trackers::default())?;
-    let (busy, seen) = Busy::new();
-    let ordered = thrown_away(Trackers::of(vec![Box::new(busy)]))?;
-    let seen = *seen.lock().unwrap_or_else(PoisonError::into_inner);
+    let resolved = thrown_away(&source, Trackers::default(), directory, options)?;
 
     let create = |error| Error::Create {
         path: directory.into(),
@@ -112,15 +93,28 @@ pub fn stages(trace: &Path, directory: &Path, options: &Options) -> Result<Stage
         reading: read,
         decoding: decoded.saturating_sub(read),
         resolving: resolved.saturating_sub(decoded),
-        ordering: ordered.saturating_sub(resolved),
-        ordered: seen.events,
-        busy: seen.busy,
         writing: stopwatch.writing,
         finishing: stopwatch
             .last_batch
             .map_or(Duration::ZERO, |last| last.elapsed()),
         import: begun.elapsed(),
         summary,
+    })
+}
+
+/// Goes through the source as an import does, but for its rows, which are thrown
+/// away.
+pub(crate) fn thrown_away(
+    source: &Source,
+    trackers: Trackers,
+    directory: &Path,
+    options: &Options,
+) -> Result<Duration, Error> {
+    through(source, |input, monitor| {
+        let schema = PacketSchema::new(&options.descriptors)?;
+        let frame = import::frame(schema, trackers, options, directory);
+        let read = pipeline::run(input, frame, monitor, |_| Ok(()));
+        read.map(drop).map_err(|_| Error::Stopped)
     })
 }
 

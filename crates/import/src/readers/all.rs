@@ -25,6 +25,7 @@ macro_rules! readers {
         }
 
         /// A payload that was parsed.
+        #[expect(clippy::large_enum_variant, reason = "there is one at a time")]
         pub(crate) enum Parsed<'a> {
             $($name(<$reader as Reader>::Payload<'a>),)*
             /// One that nobody reads.

@@ -1,6 +1,6 @@
 //! How long CPUs were busy: the least that can be asked of all CPUs' events in
-//! the order of time. It makes no rows; [`stages`](crate::stages) measures with it
-//! what the order costs.
+//! the order of time. It makes no rows; [`ordering`](crate::ordering()) measures with
+//! it what the order costs.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
