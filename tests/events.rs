@@ -690,7 +690,6 @@ fn the_order_of_time_tells_how_long_cpus_were_busy() {
         ("system.pftrace", 6_000),
         ("system-compressed.pftrace", 46_000),
         ("late-frame.pftrace", 20),
-        ("ftrace-machines.pftrace", 1),
     ] {
         let directory = tempfile::tempdir().unwrap();
         let ordering =

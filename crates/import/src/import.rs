@@ -10,11 +10,12 @@ use timebase_schema::{self as schema, tables};
 use timebase_trace::{Damage, Digested, End, Input, Monitor, Source};
 
 use crate::error::{Error, WriteError};
+use crate::frame::{Frame, Keep, counter};
 use crate::options::Options;
 use crate::output::{self, Destination, KeyedRow, Message, SettledRows, Severity, Writer};
 use crate::pipeline::{self, Broken, Read};
 use crate::place::Place;
-use crate::readers::{self, Frame, Keep, PacketSchema, counter};
+use crate::readers::{self, PacketSchema};
 use crate::summary::{Events, Summary};
 use crate::trackers::Trackers;
 

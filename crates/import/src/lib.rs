@@ -1,14 +1,16 @@
 //! Imports a Perfetto trace into a SQLite database.
 //!
-//! Data flows one way: bytes (`source.rs`, `stream.rs`) become packets
-//! (`decoder.rs`), packets become rows (`rows.rs`), and rows go into the
-//! database (`writer.rs`). What a packet's clock is, and where that puts it on
-//! trace time, is decided in `clocks.rs`; what is special about a payload, in
-//! its importer under `payload/`.
+//! Data flows one way. Packets come out of the trace (`timebase-trace`) in file
+//! order; each is placed in time (`place`), and the reader of its payload
+//! (`readers`) makes rows of it, and events for the timeline (`timeline`). When the
+//! trace is read, trackers (`trackers`) get the events in the order of time. Rows go
+//! to the database (`output`). `frame.rs` has what happens to every packet,
+//! `pipeline.rs` the threads, `import.rs` the whole from beginning to end;
+//! `ARCHITECTURE.md`, at the root of the repository, what each may know of the others.
 //!
 //! # Design
 //!
-//! * **Two threads.** One reads, decodes and converts; the other writes. Rows
+//! * **Two threads.** One reads and interprets; the other writes. Rows
 //!   cross in batches that go back when they are written, so that nothing is
 //!   allocated a packet and memory is that of a few batches. One thread for all
 //!   was the alternative: decoding takes about as long as writing, and would be
@@ -16,16 +18,19 @@
 //!   those of `timebase-btree`.) Several threads that decode were not tried, as
 //!   two cores have enough to do.
 //! * **Pages, not statements.** Rows come in the order of their tables, so they
-//!   are put together to pages (`bulk.rs`), and SQLite makes only what is known
+//!   are put together to pages (`output/table.rs`), and SQLite makes only what is known
 //!   at the end. Prepared inserts were the alternative: they took 1.2 s of the
 //!   1.5 s for 2,000,000 packets of 30 bytes.
 //! * **Plain tables, no journal.** The database is built
 //!   beside its destination under another name and moved there when it is
-//!   complete (`destination.rs`). A journal would double what is written, to
+//!   complete (`output/destination.rs`). A journal would double what is written, to
 //!   protect a file that nobody has seen.
-//! * **Read once.** What cannot be placed yet is written as it is and tried
-//!   again at the end from the database (`retry.rs`), so that memory does not
-//!   grow with what is unresolved.
+//! * **Read once.** What cannot be placed yet is written as it is; what is needed to
+//!   try again is put aside (`place/waiting.rs`), so that memory does not grow with
+//!   what is unresolved.
+//! * **No effect before all is read that can fail.** A payload is parsed, which may
+//!   fail and changes nothing; then it is read, which has effects and does not fail.
+//!   Importers that did both at once left half of a damaged payload behind.
 //!
 //! ```
 //! use std::path::{Path, PathBuf};
@@ -41,6 +46,7 @@
 
 mod compact;
 mod error;
+mod frame;
 mod identity;
 mod import;
 mod options;

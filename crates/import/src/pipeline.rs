@@ -7,8 +7,8 @@ use std::thread;
 use timebase_trace::{End, Input, Monitor};
 
 use crate::error::WriteError;
+use crate::frame::Frame;
 use crate::output::{Batch, Outlet, Rows};
-use crate::readers::Frame;
 
 /// How many batches may wait between the threads.
 const BATCHES: usize = 2;

@@ -11,8 +11,7 @@ use super::tracker::Tracker;
 use crate::compact::Take;
 use crate::output::Rows;
 use crate::place::TraceTime;
-use crate::readers::{SchedSwitch, SchedWaking};
-use crate::timeline::{Event, EventKind};
+use crate::timeline::{Event, EventKind, SchedSwitch, SchedWaking};
 
 /// What was seen.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]

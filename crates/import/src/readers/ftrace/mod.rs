@@ -38,5 +38,4 @@ mod sched;
 mod unresolved;
 
 pub(crate) use reader::Ftrace;
-pub(crate) use sched::{SchedSwitch, SchedWaking};
 pub(crate) use unresolved::Stretches;

@@ -14,11 +14,11 @@ use super::generic;
 use super::in_order::{InOrder, Next};
 use super::kinds::Kinds;
 use super::running::Running;
-use super::sched::{SchedSwitch, SchedWaking, field};
+use super::sched::{self, field};
 use crate::output::{Cell, Severity};
 use crate::place::{EventClock, EventRow, Snapshot, TraceTime};
 use crate::readers::reader::{Corrupt, Desk, Packet, Reader};
-use crate::timeline::{self, Event as _};
+use crate::timeline::{self, Event as _, SchedSwitch, SchedWaking};
 
 /// The clock of a bundle that only its pairs know (rule I1).
 const SEQUENCE_CLOCK: ClockId = ClockId(64);
@@ -171,7 +171,7 @@ impl Import<'_, '_, '_> {
         };
         state.event.clear();
         if self.desk.timeline.wants(SchedSwitch::KIND) {
-            let event = SchedSwitch::compact(here, switch, prev);
+            let event = sched::compact_switch(here, switch, prev);
             timeline::write(&event, &mut state.event);
         }
         self.compact(table, field::SCHED_SWITCH, switch.timestamp, tid);
@@ -195,7 +195,7 @@ impl Import<'_, '_, '_> {
         };
         state.event.clear();
         if self.desk.timeline.wants(SchedWaking::KIND) {
-            let event = SchedWaking::compact(here, waking);
+            let event = sched::compact_waking(here, waking);
             timeline::write(&event, &mut state.event);
         }
         self.compact(table, field::SCHED_WAKING, waking.timestamp, tid);
@@ -265,10 +265,10 @@ impl Import<'_, '_, '_> {
         let (wanted, event) = (&*self.desk.timeline, &mut self.state.event);
         match number {
             field::SCHED_SWITCH if wanted.wants(SchedSwitch::KIND) => {
-                timeline::write(&SchedSwitch::message(here, message), event);
+                timeline::write(&sched::switch(here, message), event);
             }
             field::SCHED_WAKING if wanted.wants(SchedWaking::KIND) => {
-                timeline::write(&SchedWaking::message(here, message), event);
+                timeline::write(&sched::waking(here, message), event);
             }
             _ => {}
         }

@@ -11,13 +11,11 @@ use timebase_trace::{Counts, End, Found, Packets, RawPacket, Unreadable};
 use timebase_wire::packet::{Header, PacketType};
 use timebase_wire::proto::TracePacketDefaults;
 
-use super::all::{Parsed, Readers};
-use super::packet_schema::PacketSchema;
-use super::reader::{Corrupt, Desk, Packet};
 use crate::output::{Cell, Journal, Message, PacketRow, RowType, Rows, SettledRows, Severity};
 use crate::place::{
     Accepted, Place, Placement, SequenceIx, Settled, Snapshot, Taken, TraceTime, called,
 };
+use crate::readers::{Corrupt, Desk, Packet, PacketSchema, Parsed, Readers};
 use crate::timeline::Timeline;
 use crate::trackers::Trackers;
 

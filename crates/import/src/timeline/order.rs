@@ -1,21 +1,4 @@
-//! The timeline: events of all CPUs and sequences in one order, that of time and,
-//! within one time, of the file.
-//!
-//! # Design
-//!
-//! A reader meets events in file order and gives those that a tracker subscribes
-//! to a compact form, of some ten to thirty bytes. They are sorted outside of
-//! memory (`timebase-sort`) while the trace is read, and go to the trackers when
-//! it is, because until then an earlier event may come: a ring buffer that was
-//! read late, or an event that waited for a snapshot. Those get their place in the
-//! order when they have a time, behind others of their time.
-//!
-//! To sort within a window, and drop what comes later than that, was the
-//! alternative; trace processor does so with streaming sessions, and its tables
-//! then depend on how the trace was flushed. What nobody subscribes to is not made
-//! at all: packets, kernel events and log lines become rows in file order.
-//!
-//! `docs/benchmarks.md` has what this costs.
+//! The order of events.
 
 use std::io;
 use std::path::Path;
@@ -23,37 +6,9 @@ use std::path::Path;
 use rustc_hash::FxHashSet;
 use timebase_sort::Sorter;
 
-use crate::compact::{Put, Take};
+use super::event::{self, EventKind};
+use crate::compact::Take;
 use crate::place::TraceTime;
-
-/// What kind of event it is: a field of `TracePacket` or of `FtraceEvent`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct EventKind(u32);
-
-impl EventKind {
-    /// An event of the kernel, by its field of `FtraceEvent`.
-    pub const fn ftrace(field: u32) -> EventKind {
-        EventKind(field << 1 | 1)
-    }
-}
-
-/// An event in its compact form.
-pub(crate) trait Event<'a>: Sized {
-    const KIND: EventKind;
-    fn put(&self, put: &mut Put<'_>);
-    /// # Errors
-    ///
-    /// If the bytes are none that `put` wrote.
-    fn take(take: Take<'a>) -> io::Result<Self>;
-}
-
-/// The compact form of an event, with its kind.
-pub(crate) fn write<'a, E: Event<'a>>(event: &E, record: &mut Vec<u8>) {
-    record.clear();
-    let mut put = Put(record);
-    put.natural(E::KIND.0.into());
-    event.put(&mut put);
-}
 
 /// Takes events in file order, and gives them in the order of time.
 pub(crate) struct Timeline {
@@ -82,7 +37,7 @@ impl Timeline {
         !self.wanted.is_empty() && self.wanted.contains(&kind)
     }
 
-    /// Adds an event that [`write`] wrote. If it cannot be put aside,
+    /// Adds an event that [`write`](event::write) wrote. If it cannot be put aside,
     /// [`Timeline::drain`] says so.
     #[inline]
     pub fn push(&mut self, TraceTime(ts): TraceTime, event: &[u8]) {
@@ -100,10 +55,9 @@ impl Timeline {
         if let Some(error) = self.failure {
             return Err(error);
         }
-        self.events.finish(|&(ts, _), event| {
-            let mut take = Take(event);
-            let kind = EventKind(take.small()?);
-            each(TraceTime(ts), kind, take)
+        self.events.finish(|&(ts, _), record| {
+            let (kind, event) = event::read(record)?;
+            each(TraceTime(ts), kind, event)
         })
     }
 }
@@ -112,6 +66,8 @@ impl Timeline {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::compact::Put;
+    use crate::timeline::event::{Event, write};
     use proptest::prelude::*;
 
     const KIND: EventKind = EventKind::ftrace(1);
