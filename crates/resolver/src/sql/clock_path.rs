@@ -12,9 +12,10 @@ use rusqlite::vtab::{
 };
 use rusqlite::{Connection, Error, Result, ffi};
 
-use super::arguments::Arguments;
-use super::session::{SharedSession, lock};
-use super::sql_error;
+use timebase_sqlfn::{Arguments, Session};
+
+use super::arguments::ClockArguments;
+use super::snapshots::Snapshots;
 use crate::clock::Clock;
 use crate::graph::Hop;
 
@@ -42,7 +43,7 @@ const ARGUMENTS: usize = 6;
 /// `clock_id`, `seq_id` and `ts` must be given.
 const NEEDED: c_int = 0b111;
 
-pub(super) fn register(conn: &Connection, session: &SharedSession) -> Result<()> {
+pub(super) fn register(conn: &Connection, session: &Session<Snapshots>) -> Result<()> {
     const MODULE: Module<'_, ClockPath> = Module::eponymous_only_module();
     conn.create_module(c"clock_path", &MODULE, Some(session.clone()))
 }
@@ -52,18 +53,18 @@ struct ClockPath {
     /// SQLite's part; it must come first.
     base: ffi::sqlite3_vtab,
     db: *mut ffi::sqlite3,
-    session: SharedSession,
+    session: Session<Snapshots>,
 }
 
 // SAFETY: the struct is `repr(C)` and begins with `sqlite3_vtab`, as SQLite
 // wants it.
 unsafe impl<'vtab> VTab<'vtab> for ClockPath {
-    type Aux = SharedSession;
+    type Aux = Session<Snapshots>;
     type Cursor = Cursor<'vtab>;
 
     fn connect(
         db: &mut VTabConnection,
-        session: Option<&SharedSession>,
+        session: Option<&Session<Snapshots>>,
         _module_name: &[u8],
         _database_name: &[u8],
         _table_name: &[u8],
@@ -141,7 +142,7 @@ struct Cursor<'vtab> {
     /// SQLite's part; it must come first.
     base: ffi::sqlite3_vtab_cursor,
     db: *mut ffi::sqlite3,
-    session: SharedSession,
+    session: Session<Snapshots>,
     arguments: Vec<Option<Value>>,
     hops: Vec<(Hop, Option<i64>)>,
     at: usize,
@@ -156,7 +157,7 @@ impl Cursor<'_> {
             .iter()
             .map(|value| value.as_ref().map(ValueRef::from))
             .collect();
-        let arguments = Arguments::of_table(NAME, &values);
+        let arguments = Arguments::new(NAME, &values[..]);
         let from = arguments.reading(5)?;
         let to = match (arguments.has(3), arguments.has(4)) {
             (false, _) => Some(Clock::BOOTTIME),
@@ -170,12 +171,12 @@ impl Cursor<'_> {
         };
         // SAFETY: the connection is open while one of its statements runs.
         let conn = unsafe { Connection::from_handle(self.db) }?;
-        let mut session = lock(NAME, &self.session)?;
-        let loaded = session.now(NAME, &conn)?;
-        let hops = loaded.explain(from, ticks, to).into_iter();
-        Ok(hops
-            .map(|hop| (hop, loaded.snapshot_id(hop.snapshot)))
-            .collect())
+        let hops = self.session.now(NAME, &conn, |snapshots| {
+            let hops = snapshots.explain(from, ticks, to).into_iter();
+            hops.map(|hop| (hop, snapshots.snapshot_id(hop.snapshot)))
+                .collect()
+        })?;
+        Ok(hops)
     }
 
     fn set_column(&self, ctx: &mut Context, column: c_int) -> Result<()> {
@@ -245,7 +246,7 @@ fn arguments(given: c_int, args: &Filters<'_>) -> Result<Vec<Option<Value>>> {
             Some(Err(_)) => {
                 let number = position + 1;
                 let message = format!("{NAME}(): argument {number} ({name}) must be UTF-8");
-                return Err(sql_error(&message));
+                return Err(timebase_sqlfn::Error::new(message).into());
             }
         });
         next += usize::from(is_given);

@@ -25,35 +25,27 @@
 //!
 //! # Design
 //!
-//! The graph is read from `clock_snapshot` when a statement first calls one of
-//! the functions, and kept with the connection. Each statement looks once at
-//! `clock_snapshot_version` in `metadata`, which triggers renew with every
-//! change. So rows that are added, rolled back or come from another connection
-//! are seen by the next statement, and a statement sees one graph from beginning
-//! to end, whatever is written while it runs. Looking in every call was the
-//! alternative; a statement of a million calls would pay for it a million times.
+//! The functions are written against `timebase-sqlfn`, so that they answer
+//! SQLite and callers that have only values by the same code. `clock_path` is a
+//! table, which only SQLite can ask.
 //!
 //! | question | where it is decided |
 //! |---|---|
-//! | how SQLite calls a function | `call.rs` |
-//! | which graph a statement sees | `session.rs` |
-//! | what a wrong argument is told | `arguments.rs` |
+//! | what a function does | `conversions.rs`, `perfetto_time.rs`, `clock_path.rs` |
+//! | what is made of `clock_snapshot` | `snapshots.rs`, `trace_time.rs` |
+//! | what a wrong clock is told | `arguments.rs` |
 
 mod arguments;
-mod call;
 mod clock_path;
+mod conversions;
 mod perfetto_time;
-mod session;
+mod snapshots;
+mod trace_time;
 
-use std::ops::RangeInclusive;
+use rusqlite::Connection;
+use timebase_sqlfn::{Functions, Session};
 
-use rusqlite::{Connection, Error, Result};
-
-use crate::clock::{Clock, ClockId, builtin_name};
-use crate::unresolved::Unresolved;
-use arguments::Arguments;
-use call::Answer;
-use session::{SharedSession, with_loaded};
+use snapshots::Snapshots;
 
 /// Registers all SQL functions on a connection.
 ///
@@ -65,72 +57,37 @@ use session::{SharedSession, with_loaded};
 /// # Errors
 ///
 /// If SQLite refuses a function.
-pub fn register(conn: &Connection) -> Result<()> {
-    let session = SharedSession::default();
-    conversion(conn, &session, "to_boottime", 3..=4, Result::ok)?;
-    conversion(conn, &session, "convert_clock", 5..=6, Result::ok)?;
-    conversion(conn, &session, "why_unresolved", 3..=6, |result| {
-        result.err().map(Unresolved::code)
-    })?;
-    pure(conn, "clock_id", |arguments| {
-        Ok(arguments
-            .text(0, "name")?
-            .map(|name| i64::from(ClockId::from_name(name).get())))
-    })?;
-    pure(conn, "clock_name", |arguments| {
-        Ok(arguments
-            .clock_id(0, "id")?
-            .and_then(|id| builtin_name(id.get())))
-    })?;
-    perfetto_time::register(conn, &session)?;
+pub fn register(conn: &Connection) -> rusqlite::Result<()> {
+    let session = Session::default();
+    add_functions(&mut &*conn, &session)?;
     clock_path::register(conn, &session)
 }
 
-/// A function of one argument that needs no graph.
-fn pure<T: Into<Answer> + 'static>(
-    conn: &Connection,
-    name: &'static str,
-    function: fn(&Arguments<'_, '_>) -> Result<Option<T>>,
-) -> Result<()> {
-    call::register(conn, name, 1, move |call| {
-        Ok(function(&Arguments::new(name, call))?.into())
-    })
+/// Adds all SQL functions but `clock_path`, which is a table, to a connection or
+/// a list of functions.
+///
+/// ```
+/// use timebase_sqlfn::plain::List;
+///
+/// let mut list = List::default();
+/// timebase_resolver::sql::add(&mut list)?;
+/// assert_eq!(list.get(0).unwrap().name(), "to_boottime");
+/// # Ok::<(), timebase_sqlfn::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// If SQLite refuses a function.
+pub fn add(to: &mut impl Functions) -> timebase_sqlfn::Result<()> {
+    add_functions(to, &Session::default())
 }
 
-/// A function of `(clock_id, seq_id, ts)`, perhaps `(to_clock_id, to_seq_id)`,
-/// and perhaps a machine. It is NULL if any of them is.
-fn conversion<T: Into<Answer>>(
-    conn: &Connection,
-    session: &SharedSession,
-    name: &'static str,
-    arguments: RangeInclusive<i32>,
-    answer: impl Fn(std::result::Result<i64, Unresolved>) -> Option<T> + Copy + Send + 'static,
-) -> Result<()> {
-    for count in arguments {
-        let session = session.clone();
-        call::register(conn, name, count, move |call| {
-            let arguments = Arguments::new(name, call);
-            let (from, to) = if count < 5 {
-                (arguments.reading(3)?, Some(Clock::BOOTTIME))
-            } else {
-                let to = arguments.clock(3, ["to_clock_id", "to_seq_id"], 5)?;
-                (arguments.reading(5)?, to)
-            };
-            let (Some((from, ticks)), Some(to)) = (from, to) else {
-                return Ok(Answer::Null);
-            };
-            with_loaded(name, call, &session, |loaded| {
-                answer(loaded.convert(from, ticks, to)).into()
-            })
-        })?;
-    }
-    Ok(())
-}
-
-/// An error as SQL has it. SQLite's messages end at a zero byte, and rusqlite, in
-/// `clock_path`, drops one that has any.
-fn sql_error(message: &str) -> Error {
-    Error::UserFunctionError(message.replace('\0', "\\0").into())
+fn add_functions(
+    to: &mut impl Functions,
+    session: &Session<Snapshots>,
+) -> timebase_sqlfn::Result<()> {
+    conversions::add(to, session)?;
+    perfetto_time::add(to, session)
 }
 
 #[cfg(test)]

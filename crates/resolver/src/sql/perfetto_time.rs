@@ -1,139 +1,55 @@
 //! From trace time to other clocks, with the results of the functions of these
 //! names in Perfetto's SQL (rules K).
 
-use jiff::Timestamp;
-use rusqlite::{Connection, Result};
+use timebase_sqlfn::{Answer, Arguments, Call, Function, Functions, Result, Session};
 
-use super::arguments::Arguments;
-use super::call::{self, Answer};
-use super::session::{SharedSession, with_loaded};
-use crate::clock::{Clock, ClockId, MachineId};
+use super::snapshots::Snapshots;
+use super::trace_time::{Readings, as_utc};
 
-/// The host's readings of the two clocks, as (ts, value) in order of ts.
-#[derive(Debug, Default)]
-pub(super) struct Readings {
-    realtime: Vec<(i64, i64)>,
-    monotonic: Vec<(i64, i64)>,
-}
-
-/// The same while they are collected, as (ts, id, value).
-#[derive(Default)]
-pub(super) struct UnorderedReadings {
-    realtime: Vec<(i64, i64, i64)>,
-    monotonic: Vec<(i64, i64, i64)>,
-}
-
-impl UnorderedReadings {
-    /// The readings of a clock; `None` if rules K do not look at it.
-    #[inline]
-    pub fn of(&mut self, clock: Clock) -> Option<&mut Vec<(i64, i64, i64)>> {
-        if clock.machine != MachineId::HOST {
-            return None;
-        }
-        match clock.id {
-            ClockId::REALTIME => Some(&mut self.realtime),
-            ClockId::MONOTONIC => Some(&mut self.monotonic),
-            _ => None,
-        }
-    }
-}
-
-impl From<UnorderedReadings> for Readings {
-    fn from(readings: UnorderedReadings) -> Readings {
-        Readings {
-            realtime: ordered(readings.realtime),
-            monotonic: ordered(readings.monotonic),
-        }
-    }
-}
-
-fn ordered(mut readings: Vec<(i64, i64, i64)>) -> Vec<(i64, i64)> {
-    readings.sort_unstable();
-    readings.dedup_by_key(|(ts, ..)| *ts); // of several with the same ts the first
-    readings.iter().map(|&(ts, _, value)| (ts, value)).collect()
-}
-
-/// Rule K1. `None` if the clock was never read, or the result does not fit.
-fn at(readings: &[(i64, i64)], ts: i64) -> Option<i64> {
-    let after = readings.partition_point(|&(at, _)| at <= ts);
-    let Some(&(before_ts, before)) = after.checked_sub(1).and_then(|i| readings.get(i)) else {
-        return readings.first().map(|&(_, value)| value);
-    };
-    let since = i128::from(before) + i128::from(ts) - i128::from(before_ts);
-    let value = match readings.get(after) {
-        // Between two readings time is not seen going back.
-        Some(&(_, next)) if ts > before_ts => since.min(next.into()),
-        _ => since,
-    };
-    i64::try_from(value).ok()
-}
-
-/// Rule K2.
-fn as_utc(realtime: i64) -> String {
-    let (seconds, nanoseconds) = (
-        realtime.div_euclid(1_000_000_000),
-        realtime.rem_euclid(1_000_000_000),
-    );
-    // Every 64-bit number of nanoseconds is in the years 1677 to 2262.
-    let time = Timestamp::from_second(seconds).unwrap_or(Timestamp::UNIX_EPOCH);
-    format!("{}.{nanoseconds:09}", time.strftime("%Y-%m-%dT%H:%M:%S"))
-}
-
-pub(super) fn register(conn: &Connection, session: &SharedSession) -> Result<()> {
-    function(conn, session, "to_realtime", |readings, ts| {
-        at(&readings.realtime, ts)
+pub(super) fn add(to: &mut impl Functions, session: &Session<Snapshots>) -> Result<()> {
+    add_of_trace_time(to, session, "to_realtime", |readings, ts| {
+        readings.realtime(ts).into()
     })?;
-    function(conn, session, "to_monotonic", |readings, ts| {
-        at(&readings.monotonic, ts)
+    add_of_trace_time(to, session, "to_monotonic", |readings, ts| {
+        readings.monotonic(ts).into()
     })?;
-    function(conn, session, "abs_time_str", |readings, ts| {
-        at(&readings.realtime, ts).map(as_utc)
+    add_of_trace_time(to, session, "abs_time_str", |readings, ts| {
+        readings.realtime(ts).map(as_utc).into()
     })
 }
 
-fn function<T: Into<Answer> + 'static>(
-    conn: &Connection,
-    session: &SharedSession,
+fn add_of_trace_time<A>(
+    to: &mut impl Functions,
+    session: &Session<Snapshots>,
     name: &'static str,
-    result: fn(&Readings, i64) -> Option<T>,
-) -> Result<()> {
-    let session = session.clone();
-    call::register(conn, name, 1, move |call| {
-        let Some(ts) = Arguments::new(name, call).integer(0, "ts")? else {
-            return Ok(Answer::Null);
-        };
-        with_loaded(name, call, &session, |loaded| {
-            result(loaded.readings(), ts).into()
-        })
-    })
+    answer: A,
+) -> Result<()>
+where
+    A: Fn(&Readings, i64) -> Answer + Send + Sync + 'static,
+{
+    let function = OfTraceTime {
+        name,
+        session: session.clone(),
+        answer,
+    };
+    to.add(name, 1, function)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::{as_utc, at};
+/// A function of a trace time, NULL if that is.
+struct OfTraceTime<A> {
+    name: &'static str,
+    session: Session<Snapshots>,
+    answer: A,
+}
 
-    #[test]
-    fn k1_before_at_between_and_after() {
-        let readings = [(10, 100), (20, 105), (30, 200)];
-        assert_eq!(at(&readings, 5), Some(100));
-        assert_eq!(at(&readings, 10), Some(100));
-        assert_eq!(at(&readings, 14), Some(104));
-        assert_eq!(at(&readings, 19), Some(105)); // not 109, so that 20 is not before it
-        assert_eq!(at(&readings, 20), Some(105));
-        assert_eq!(at(&readings, 29), Some(114));
-        assert_eq!(at(&readings, 33), Some(203));
-        assert_eq!(at(&[], 33), None);
-        assert_eq!(at(&readings, i64::MAX), None);
-    }
-
-    #[test]
-    fn k2_utc_to_the_nanosecond() {
-        assert_eq!(
-            as_utc(1_652_903_999_999_999_995),
-            "2022-05-18T19:59:59.999999995"
-        );
-        assert_eq!(as_utc(-1), "1969-12-31T23:59:59.999999999");
-        assert_eq!(as_utc(i64::MIN), "1677-09-21T00:12:43.145224192");
-        assert_eq!(as_utc(i64::MAX), "2262-04-11T23:47:16.854775807");
+impl<A: Fn(&Readings, i64) -> Answer + Send + Sync + 'static> Function for OfTraceTime<A> {
+    #[inline]
+    fn call<C: Call>(&self, call: &C) -> Result<Answer> {
+        match Arguments::new(self.name, call).integer(0, "ts")? {
+            None => Ok(Answer::Null),
+            Some(ts) => self.session.with(self.name, call, |snapshots| {
+                (self.answer)(snapshots.readings(), ts)
+            }),
+        }
     }
 }

@@ -285,21 +285,6 @@ fn the_tables_are_of_the_version_that_the_functions_read() {
 }
 
 #[test]
-fn a_call_after_one_that_panicked_begins_anew() {
-    let session = super::session::SharedSession::default();
-    let panicked = std::thread::scope(|scope| {
-        let thread = scope.spawn(|| {
-            let _held = super::session::lock("test", &session).unwrap();
-            panic!("on purpose");
-        });
-        thread.join()
-    });
-    assert!(panicked.is_err());
-    drop(super::session::lock("test", &session).unwrap());
-    assert!(!session.is_poisoned());
-}
-
-#[test]
 fn a_snapshot_added_by_hand_that_cannot_be_one_is_told() {
     let conn = database();
     conn.execute_batch("INSERT INTO clock_snapshot (snapshot_id, clock_id, clock_value) VALUES (9, 3, 1), (9, 3, 2)")
@@ -418,28 +403,6 @@ fn statements_that_run_by_turns_see_one_graph_each_from_beginning_to_end() {
 }
 
 #[test]
-fn a_graph_that_no_statement_sees_any_more_goes() {
-    let conn = database();
-    let session = super::session::SharedSession::default();
-    super::conversion(&conn, &session, "to_boottime", 3..=3, Result::ok).unwrap();
-    let graphs = || session.lock().unwrap().graphs.len();
-    let mut statement = conn
-        .prepare("SELECT to_boottime(3, 0, 2001) FROM clock_snapshot")
-        .unwrap();
-    let mut rows = statement.query([]).unwrap();
-    for count in 1..=3 {
-        rows.next().unwrap();
-        conn.execute_batch("UPDATE clock_snapshot SET ts = ts + 1")
-            .unwrap();
-        ask(&conn, "SELECT to_boottime(3, 0, 2001)");
-        assert_eq!(graphs(), 2, "{count}");
-    }
-    drop(rows);
-    ask(&conn, "SELECT to_boottime(3, 0, 2001)");
-    assert_eq!(graphs(), 1);
-}
-
-#[test]
 fn k1_readings_of_a_change_that_is_rolled_back_are_not_kept() {
     let conn = database();
     let mut statement = conn
@@ -492,28 +455,6 @@ fn a_call_by_the_planner_is_answered() {
 }
 
 #[test]
-fn what_another_function_keeps_in_a_statement_is_not_taken_for_a_mark() {
-    let conn = database();
-    let flags = rusqlite::functions::FunctionFlags::SQLITE_UTF8;
-    conn.create_scalar_function("other", 0, flags, |ctx| {
-        ctx.set_aux(super::call::STATEMENT, String::from("not a mark"))?;
-        Ok(1)
-    })
-    .unwrap();
-    let sql = format!("{NUMBERS} SELECT sum(other() + to_boottime(3, 0, 2001) + other()) FROM n");
-    assert_eq!(ask(&conn, &sql), Value::Integer(9 * 6003));
-    // Nor the other way round.
-    conn.create_scalar_function("kept", 1, flags, |ctx| {
-        let kept = ctx.get_aux::<String>(super::call::STATEMENT);
-        Ok(kept.err().map(|error| error.to_string()))
-    })
-    .unwrap();
-    let sql = "SELECT kept(to_boottime(3, 0, 2001))";
-    let message = Error::GetAuxWrongType.to_string();
-    assert_eq!(ask(&conn, sql), Value::Text(message));
-}
-
-#[test]
 fn an_interrupted_load_is_begun_anew() {
     let conn = database();
     conn.execute_batch(
@@ -534,15 +475,6 @@ fn an_interrupted_load_is_begun_anew() {
     let sql = "SELECT to_boottime(3, 0, 2001)";
     let message = refusal(&conn, sql);
     assert!(message.contains("interrupted"), "{message}");
-    assert_eq!(ask(&conn, sql), Value::Integer(6001));
-}
-
-#[test]
-fn a_panic_in_a_function_is_an_error() {
-    let conn = database();
-    super::call::register(&conn, "panics", 1, |_| panic!("on purpose")).unwrap();
-    assert_eq!(refusal(&conn, "SELECT panics(1)"), "unwinding panic");
-    let sql = "SELECT to_boottime(3, 0, 2001)";
     assert_eq!(ask(&conn, sql), Value::Integer(6001));
 }
 

@@ -1,0 +1,239 @@
+//! The clock graph of a connection, made of its `clock_snapshot`.
+//!
+//! # Design
+//!
+//! Each statement looks once at `clock_snapshot_version` in `metadata`, which
+//! triggers renew with every change. So rows that are added, rolled back or come
+//! from another connection are seen by the next statement.
+//!
+//! What was tried, with the section `sql` of the benchmark:
+//!
+//! * The readings of rules K loaded when a function first needs them: they could
+//!   be of a later version than the graph that they are kept with.
+//! * Rows of `clock_snapshot` always sorted: the first call took 135 ms with
+//!   100,000 snapshots, of 300,000 readings, and takes 92 ms; to read the rows and
+//!   do nothing with them takes 67 ms.
+
+use std::fmt;
+use std::ops::ControlFlow;
+
+use timebase_schema::{APPLICATION_ID, VERSION};
+use timebase_sqlfn::{Database, Error, Result, Row, Table};
+
+use super::trace_time::{Readings, UnorderedReadings};
+use crate::clock::{Clock, ClockId, MachineId, SeqId};
+use crate::graph::{ClockGraph, Hop, SnapshotId};
+use crate::snapshot::{Reading, Source};
+use crate::unresolved::Unresolved;
+
+const READINGS: &str = "SELECT snapshot_id, machine_id, clock_id, seq_id, clock_value, \
+     unit_multiplier_ns, is_incremental, source, ts, id FROM main.clock_snapshot";
+
+/// What is made of a version of `clock_snapshot`.
+#[derive(Debug)]
+pub(super) struct Snapshots {
+    graph: ClockGraph,
+    /// The `snapshot_id` of each of the graph's snapshots.
+    ids: Vec<i64>,
+    readings: Readings,
+    /// The clock that was converted last and its unit. Packets come in runs of one
+    /// clock, which need not look it up.
+    unit: (Clock, i64),
+}
+
+impl Table for Snapshots {
+    const NAME: &'static str = "clock_snapshot";
+
+    type Version = i64;
+
+    fn version<D: Database + ?Sized>(database: &D) -> Option<i64> {
+        let sql = "SELECT value FROM main.metadata WHERE name = 'clock_snapshot_version'";
+        integer(database, sql).ok().flatten()
+    }
+
+    fn load<D: Database + ?Sized>(function: &str, database: &D) -> Result<Self> {
+        check_schema(function, database)?;
+        load(database).map_err(|error| explain(function, &error))
+    }
+}
+
+impl Snapshots {
+    /// Converts a reading in the clock's own unit (rule V4) to nanoseconds of
+    /// another clock.
+    #[inline]
+    pub fn convert(&mut self, from: Clock, ticks: i64, to: Clock) -> Result<i64, Unresolved> {
+        if self.unit.0 != from {
+            self.unit = (from, unit(&self.graph, from));
+        }
+        match ticks.checked_mul(self.unit.1) {
+            Some(value) => self.graph.convert(from, value, to),
+            None => Err(self
+                .graph
+                .why_unresolved(from, 0, to)
+                .unwrap_or(Unresolved::Overflow)),
+        }
+    }
+
+    /// The hops of a conversion; none if there is no path.
+    pub fn explain(&mut self, from: Clock, ticks: i64, to: Clock) -> Vec<Hop> {
+        let value = ticks.checked_mul(unit(&self.graph, from));
+        value
+            .and_then(|value| self.graph.explain(from, value, to).ok())
+            .unwrap_or_default()
+    }
+
+    /// The `snapshot_id` of a snapshot that a hop used.
+    pub fn snapshot_id(&self, snapshot: SnapshotId) -> Option<i64> {
+        self.ids.get(snapshot.0 as usize).copied()
+    }
+
+    /// The readings that rules K look at.
+    pub fn readings(&self) -> &Readings {
+        &self.readings
+    }
+}
+
+/// Nanoseconds in a unit of a clock.
+fn unit(graph: &ClockGraph, clock: Clock) -> i64 {
+    graph.domain(clock).map_or(1, |domain| domain.unit)
+}
+
+/// The integer that a query has for its result; `None` if it has none.
+fn integer<D: Database + ?Sized>(database: &D, sql: &str) -> Result<Option<i64>> {
+    let mut value = None;
+    database.query(sql, |row| {
+        value = Some(row.integer(0, "value")?);
+        Ok(ControlFlow::Break(()))
+    })?;
+    Ok(value)
+}
+
+/// Refuses a database that timebase made with other tables. Any other one is
+/// looked at for what it has, and so is one that does not tell what it is,
+/// because its user may not ask.
+fn check_schema<D: Database + ?Sized>(function: &str, database: &D) -> Result<()> {
+    let Ok(Some(APPLICATION_ID)) = integer(database, "PRAGMA main.application_id") else {
+        return Ok(());
+    };
+    match integer(database, "PRAGMA main.user_version") {
+        Ok(Some(found)) if found != VERSION => Err(Error::new(format_args!(
+            "{function}(): this database has version {found} of timebase's tables, and this \
+             timebase reads version {VERSION}: import the trace again"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+fn explain(function: &str, error: &Error) -> Error {
+    let message = error.message();
+    if message.starts_with("no such") {
+        return Error::new(format_args!(
+            "{function}(): this is not a timebase database ({message}); make one with `timebase import`"
+        ));
+    }
+    Error::new(format_args!(
+        "{function}(): clock_snapshot cannot be used: {message}"
+    ))
+}
+
+/// The rows as an import leaves them; and, if those are not snapshot by snapshot,
+/// sorted: SQLite sorts what is in order already as if it were not.
+const ORDERS: [&str; 2] = ["id", "snapshot_id, id"];
+
+fn load<D: Database + ?Sized>(database: &D) -> Result<Snapshots> {
+    let [stored, sorted] = ORDERS;
+    let rows = match Rows::read(database, stored)? {
+        rows if rows.are_in_order => rows,
+        _ => Rows::read(database, sorted)?,
+    };
+    Ok(Snapshots {
+        unit: (Clock::BOOTTIME, unit(&rows.graph, Clock::BOOTTIME)),
+        graph: rows.graph,
+        ids: rows.ids,
+        readings: rows.of_rules_k.into(),
+    })
+}
+
+/// What is made of the rows, while they come.
+struct Rows {
+    graph: ClockGraph,
+    ids: Vec<i64>,
+    of_rules_k: UnorderedReadings,
+    /// Whether each row's snapshot is that of the row before, or comes after it.
+    are_in_order: bool,
+    /// The snapshot that the last row is of, and its readings so far.
+    current: Option<(i64, Source)>,
+    together: Vec<Reading>,
+}
+
+impl Rows {
+    /// Stops at a row that is not in order.
+    fn read<D: Database + ?Sized>(database: &D, order: &str) -> Result<Rows> {
+        let mut rows = Rows {
+            graph: ClockGraph::new(),
+            ids: Vec::new(),
+            of_rules_k: UnorderedReadings::default(),
+            are_in_order: true,
+            current: None,
+            together: Vec::new(),
+        };
+        let sql = format!("{READINGS} ORDER BY {order}");
+        database.query(&sql, |row| rows.add(row))?;
+        rows.finish_snapshot()?;
+        Ok(rows)
+    }
+
+    fn add(&mut self, row: &Row<'_>) -> Result<ControlFlow<()>> {
+        let snapshot = row.integer(0, "snapshot_id")?;
+        if let Some((last, _)) = self.current
+            && last != snapshot
+        {
+            if snapshot < last {
+                self.are_in_order = false;
+                return Ok(ControlFlow::Break(()));
+            }
+            self.finish_snapshot()?;
+        }
+        let number = row.integer(7, "source")?;
+        let source = Source::from_number(number).ok_or_else(|| {
+            unusable(snapshot, format_args!("source {number} is none of 0, 1, 2"))
+        })?;
+        self.current = Some((snapshot, source));
+        let reading = reading(row).map_err(|error| unusable(snapshot, format_args!("{error}")))?;
+        if let Some(of_clock) = self.of_rules_k.of(reading.clock)
+            && let Some(ts) = row.optional_integer(8, "ts")?
+        {
+            of_clock.push((ts, row.integer(9, "id")?, reading.value));
+        }
+        self.together.push(reading);
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// Every snapshot in the table has passed rule N2 when it was imported, with
+    /// the trace time of then; what is added by hand is checked here.
+    fn finish_snapshot(&mut self) -> Result<()> {
+        if let Some((snapshot, source)) = self.current {
+            match self.graph.add_snapshot(source, &self.together, None) {
+                Ok(_) => self.ids.push(snapshot),
+                Err(rejected) => return Err(unusable(snapshot, format_args!("{rejected}"))),
+            }
+            self.together.clear();
+        }
+        Ok(())
+    }
+}
+
+fn unusable(snapshot: i64, why: fmt::Arguments<'_>) -> Error {
+    Error::new(format_args!("snapshot {snapshot}: {why}"))
+}
+
+fn reading(row: &Row<'_>) -> Result<Reading> {
+    let machine = MachineId(row.number(1, "machine_id")?);
+    let id = ClockId(row.number(2, "clock_id")?);
+    Ok(Reading {
+        clock: Clock::new(machine, id, SeqId(row.number(3, "seq_id")?)),
+        value: row.integer(4, "clock_value")?,
+        unit: row.integer(5, "unit_multiplier_ns")?.max(1),
+        incremental: row.integer(6, "is_incremental")? != 0,
+    })
+}
