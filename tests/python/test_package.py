@@ -3,6 +3,7 @@
 import gc
 import gzip
 import io
+import itertools
 import os
 import random
 import sqlite3
@@ -141,21 +142,191 @@ def test_row_factories_are_the_users(connect, database):
         assert row["boottime"] == 7703
 
 
+def test_packets_are_read(connect, tmp_path):
+    packet = "x'40d0085a024801'"
+    with closing(connect(MULTIHOP)) as trace:
+        assert ask(trace, f"SELECT packet_json({packet})") == '{"timestamp":1104,"track_event":{"type":"TYPE_SLICE_BEGIN"}}'
+        assert ask(trace, f"SELECT packet_field({packet}, 'track_event.type')") == "TYPE_SLICE_BEGIN"
+        assert ask(trace, f"SELECT packet_field({packet}, 'timestamp')") == 1104
+        assert ask(trace, f"SELECT packet_field({packet}, 'trusted_uid')") is None
+        assert ask(trace, "SELECT packet_field(x'920303de00ad', 'compressed_packets')") == b"\xde\0\xad"
+        assert ask(trace, "SELECT packet_field(x'', 'timestamp'), packet_json(NULL)") is None
+        assert ask(trace, "SELECT packet_json(x'')") == "{}"
+    extended = timebase.import_trace(
+        DATA / "extension-undescribed.pftrace", tmp_path / "extended.db", descriptors=[DATA / "extension.descriptor"]
+    )
+    with closing(connect(extended)) as trace:
+        everything = "SELECT group_concat(packet_json(data)) FROM packet"
+        known = ask(trace, everything)
+        trace.execute("DELETE FROM descriptor")
+        assert ask(trace, everything) != known
+        trace.rollback()
+        assert ask(trace, everything) == known
+
+
 def test_what_is_missing_without_the_extension_says_so(database):
     with closing(timebase.connect(database, functions="python")) as trace:
-        for call in ("packet_json(data)", "packet_field(data, 'track_event.type')"):
-            assert "needs the extension, which is not loaded" in refusal(trace, f"SELECT {call} FROM packet")
-        assert refusal(trace, "SELECT * FROM clock_path(64, 2, 3503)") == "no such table: clock_path"
+        message = refusal(trace, "SELECT * FROM clock_path(64, 2, 3503)")
+        assert message.startswith("no such table: clock_path: it needs the extension, which is not loaded")
 
 
-# Functions in Python, held against the extension
+def test_the_version_is_told(connect, database):
+    with closing(connect(database)) as trace:
+        assert ask(trace, "SELECT timebase_version() GLOB '*.*.*'") == 1
+
+
+# Statements
+
+ADD = "INSERT INTO clock_snapshot (snapshot_id, clock_id, clock_value) VALUES (9, 3, 5000), (9, 6, 20000)"
+NUMBERS = "WITH RECURSIVE n (n) AS (VALUES (0) UNION ALL SELECT n + 1 FROM n LIMIT 9)"
+
+
+def test_statements_that_run_by_turns_see_one_graph_each(connect, database):
+    with closing(connect(database, isolation_level=None)) as trace:
+        # The second asks the functions for the first time when it is at row 2.
+        first = trace.execute(f"{NUMBERS} SELECT to_boottime(3, 0, 5001) FROM n")
+        second = trace.execute(f"{NUMBERS} SELECT CASE WHEN n >= 2 THEN to_boottime(3, 0, 5001) END FROM n")
+        before = first.fetchone()[0]
+        trace.execute(ADD)
+        assert ask(trace, "SELECT to_boottime(3, 0, 5001)") == 20001 != before
+        assert second.fetchmany(3) == [(None,), (None,), (20001,)]
+        assert first.fetchmany(2) == [(before,)] * 2
+        trace.execute("UPDATE clock_snapshot SET clock_value = clock_value + 7 WHERE snapshot_id = 9 AND clock_id = 6")
+        assert ask(trace, "SELECT to_boottime(3, 0, 5001)") == 20008
+        assert {*second} == {(20001,)} and {*first} == {(before,)}
+
+
+def test_a_cursor_of_another_class_sees_every_change(connect, database):
+    with closing(connect(database, isolation_level=None)) as trace:
+        ask(trace, "SELECT to_boottime(3, 0, 5001)")
+        cursor = trace.cursor(sqlite3.Cursor)
+        trace.execute(ADD)
+        assert cursor.execute("SELECT to_boottime(3, 0, 5001)").fetchone() == (20001,)
+
+
+def test_a_cursor_may_begin_anew_while_it_runs(connect, database):
+    with closing(connect(database)) as trace:
+        cursor = trace.cursor()
+
+        def again():
+            cursor.execute("SELECT to_boottime(64, 2, 3503)")
+            gc.collect()
+            return 0
+
+        trace.create_function("again", 0, again)
+        # Whether sqlite3 lets it depends on the version of Python; it must do no harm.
+        sql = f"{NUMBERS} SELECT to_boottime(64, 2, 3503) + again() + to_boottime(64, 2, 3503) FROM n"
+        try:
+            assert {*cursor.execute(sql)} <= {(7703,), (2 * 7703,)}
+        except sqlite3.Error:
+            pass
+        assert ask(trace, "SELECT to_boottime(64, 2, 3503)") == 7703
+
+
+def test_a_table_that_needs_the_clocks_is_told(connect, database):
+    with closing(connect(database, isolation_level=None)) as trace:
+        trace.execute("ALTER TABLE clock_snapshot RENAME TO stored")
+        trace.execute("CREATE VIEW clock_snapshot AS SELECT * FROM stored WHERE to_realtime(ts) IS NULL")
+        for _again in range(2):
+            for call in ("to_boottime(64, 2, 3503)", "to_realtime(1)"):
+                assert refusal(trace, f"SELECT {call}").endswith("clock_snapshot cannot be made of what is read from it")
+        trace.execute("DROP VIEW clock_snapshot")
+        trace.execute("ALTER TABLE stored RENAME TO clock_snapshot")
+        assert ask(trace, "SELECT to_boottime(64, 2, 3503)") == 7703
+
+
+@pytest.mark.parametrize(
+    "change, expected",
+    [
+        ("SET clock_value = 'la' || char(0) || 'te'", r"clock_value must be an integer, not the text 'la\0te'"),
+        ("SET clock_value = 1.5", "clock_value must be an integer, not the real number 1.5"),
+        ("SET clock_id = x'00'", "clock_id must be an integer, not a blob"),
+        ("SET machine_id = -1", "machine_id must be between 0 and 4294967295, not -1"),
+        ("SET source = 7", "source 7 is none of 0, 1, 2"),
+    ],
+)
+def test_snapshots_that_cannot_be_are_told(connect, database, change, expected):
+    with closing(connect(database)) as trace:
+        trace.execute(f"UPDATE clock_snapshot {change} WHERE snapshot_id = 1")
+        message = refusal(trace, "SELECT to_boottime(3, 0, 1)")
+        assert message == f"to_boottime(): clock_snapshot cannot be used: snapshot 1: {expected}"
+        trace.rollback()
+        assert ask(trace, "SELECT to_boottime(64, 2, 3503)") == 7703
+
+
+def test_snapshots_may_come_in_any_order_and_without_a_time(connect, database):
+    with closing(connect(database)) as trace:
+        trace.execute("UPDATE clock_snapshot SET id = -id, ts = NULL")
+        assert ask(trace, "SELECT to_boottime(64, 2, 3503)") == 7703
+        assert ask(trace, "SELECT to_monotonic(7703)") is None
+
+
+def test_a_load_that_is_interrupted_is_begun_anew(connect, database):
+    with closing(connect(database, isolation_level=None)) as trace:
+        trace.execute("ALTER TABLE clock_snapshot RENAME TO stored")
+        trace.execute("CREATE VIEW clock_snapshot AS SELECT * FROM stored WHERE interrupt_once() ORDER BY id")
+        left = [True]
+
+        def interrupt_once():
+            if left:
+                left.pop()
+                trace.interrupt()
+            return 1
+
+        trace.create_function("interrupt_once", 0, interrupt_once)
+        assert "interrupted" in refusal(trace, "SELECT to_boottime(64, 2, 3503)")
+        assert ask(trace, "SELECT to_boottime(64, 2, 3503)") == 7703
+
+
+def test_threads_use_a_connection_one_after_the_other(connect, database):
+    with closing(connect(database, check_same_thread=False)) as trace:
+        answers, one_at_a_time = [], threading.Lock()
+
+        def use():
+            for _ in range(50):
+                with one_at_a_time:
+                    row = trace.execute("SELECT to_boottime(64, 2, 3503), packet_json(x'40d008'), why_unresolved(9, 0, 1)").fetchone()
+                answers.append(row)
+
+        threads = [threading.Thread(target=use) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert answers == [(7703, '{"timestamp":1104}', "unknown_clock")] * 200
+
+
+def test_connections_of_many_threads_keep_apart(connect, database):
+    answers = []
+
+    def use():
+        for _ in range(20):
+            with closing(connect(database)) as trace:
+                answers.append(ask(trace, f"{NUMBERS} SELECT sum(to_boottime(64, 2, 3503 + n)) FROM n"))
+
+    threads = [threading.Thread(target=use) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert answers == [9 * 7703 + 36] * 80
+
+
+# Functions that Python registers, held against the extension
+
+
+def outcome(connection, sql):
+    try:
+        return connection.execute(sql).fetchall()
+    except sqlite3.OperationalError as error:
+        return str(error)
 
 
 def same_answers(database, calls):
     with closing(timebase.connect(database, functions="extension")) as extension:
         with closing(timebase.connect(database, functions="python")) as python:
             for sql in calls:
-                assert python.execute(sql).fetchall() == extension.execute(sql).fetchall(), sql
+                assert outcome(python, sql) == outcome(extension, sql), sql
 
 
 def conversions(database, seed):
@@ -186,8 +357,42 @@ def conversions(database, seed):
 @pytest.mark.parametrize("trace", TRACES, ids=lambda trace: trace.stem)
 def test_functions_in_python_say_what_the_extension_says(trace, tmp_path):
     database = timebase.import_trace(trace, tmp_path / "trace.db")
-    everything = "SELECT id, to_boottime(clock_id, seq_id, clock_ts, machine_id), why_unresolved(clock_id, seq_id, clock_ts) FROM packet"
-    same_answers(database, [everything, *conversions(database, 1)])
+    clocks = "SELECT id, to_boottime(clock_id, seq_id, clock_ts, machine_id), why_unresolved(clock_id, seq_id, clock_ts) FROM packet"
+    packets = "SELECT packet_json(data), packet_field(data, 'timestamp'), packet_field(data, 'clock_snapshot') FROM packet"
+    same_answers(database, [clocks, packets, *conversions(database, 1)])
+
+
+VALUES = [
+    "NULL", "0", "-1", "3", "64", "4294967295", "4294967296", "9223372036854775807", "-9223372036854775808", "1e308", "-0.0",
+    "9e999", "''", "'MONOTONIC'", "'x' || char(0) || 'ä€😀'", "x''", "x'00ff00'", "x'40d008'", "zeroblob(100000)",
+    "printf('%.*c', 100000, '[')", "'track_event.' || char(0)", "'timestamp'",
+]  # fmt: skip
+COUNTS = {
+    "to_boottime": 4, "convert_clock": 6, "why_unresolved": 6, "clock_id": 1, "clock_name": 1, "packet_json": 1,
+    "packet_field": 2, "to_realtime": 1, "to_monotonic": 1, "abs_time_str": 1, "timebase_version": 0,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("function", COUNTS)
+def test_any_arguments_have_the_same_answer_or_error(function, database):
+    with closing(timebase.connect(database, functions="extension")) as extension:
+        with closing(timebase.connect(database, functions="python")) as python:
+            for count in range(COUNTS[function] + 2):
+                # Every combination of up to two; of more, one of each kind in each place of sound ones.
+                sound = ["64", "2", "3503", "3", "0", "0", "0"][:count]
+                calls = itertools.product(VALUES, repeat=count)
+                if count > 2:
+                    calls = ([*sound[:at], value, *sound[at + 1 :]] for at in range(count) for value in VALUES)
+                for arguments in calls:
+                    sql = f"SELECT {function}({', '.join(arguments)})"
+                    assert outcome(python, sql) == outcome(extension, sql), sql
+
+
+def test_a_text_that_is_none_is_an_error(database):
+    with closing(timebase.connect(database, functions="python")) as trace:
+        # Python's sqlite3 itself refuses it, before the function is called.
+        assert refusal(trace, "SELECT clock_id(CAST(x'4dff' AS TEXT))") == "user-defined function raised exception"
+        assert ask(trace, "SELECT clock_id('TSC')") == 9
 
 
 @pytest.mark.parametrize("seed", range(25))
@@ -221,13 +426,25 @@ def test_auto_takes_the_extension_where_it_can(database):
         assert ask(trace, "SELECT timebase_version()")
 
 
-def test_auto_falls_back_on_python_and_packet_json_says_why(database, monkeypatch, tmp_path):
+@pytest.mark.parametrize("functions", ["auto", "extension", "python"])
+def test_without_the_library_it_is_told_what_to_do(database, monkeypatch, tmp_path, functions):
     monkeypatch.setenv("TIMEBASE_EXTENSION", str(tmp_path / "none.so"))
-    with closing(timebase.connect(database)) as trace:
-        assert trace.functions == "python"
-        assert f"the extension is not at {tmp_path / 'none.so'}" in refusal(trace, "SELECT packet_json(data) FROM packet")
-    with pytest.raises(timebase.ExtensionError, match="install the wheel again"):
-        timebase.connect(database, functions="extension")
+    with pytest.raises(timebase.ExtensionError, match="the extension is not at .*none.so; install the wheel again, or name it"):
+        timebase.connect(database, functions=functions)
+
+
+@pytest.mark.parametrize("functions", ["auto", "python"])
+def test_a_library_that_cannot_be_loaded_is_told(database, monkeypatch, tmp_path, functions):
+    library = tmp_path / "libtimebase.so"
+    library.write_bytes(b"no library")
+    monkeypatch.setenv("TIMEBASE_EXTENSION", str(library))
+    with pytest.raises(timebase.ExtensionError, match="libtimebase.so cannot be loaded: .*; install a wheel for this machine"):
+        timebase.connect(database, functions=functions)
+    import _ctypes
+
+    monkeypatch.setenv("TIMEBASE_EXTENSION", _ctypes.__file__)
+    with pytest.raises(timebase.ExtensionError, match="another version of timebase than this package; install the wheel again"):
+        timebase.connect(database, functions=functions)
 
 
 @pytest.mark.parametrize("python_can_load", [True, False])

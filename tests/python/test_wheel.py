@@ -105,9 +105,9 @@ def test_every_function_is_there(installed, in_repository):
 def test_without_the_extension(installed, in_repository):
     script = (
         "import timebase; t = timebase.connect('tests/data/multihop.pftrace', functions='python');"
-        "print(t.functions, *t.execute('SELECT to_boottime(64, 2, 3503), why_unresolved(1, 0, 1)').fetchone())"
+        "print(t.functions, *t.execute(\"SELECT to_boottime(64, 2, 3503), why_unresolved(1, 0, 1), packet_json(x'')\").fetchone())"
     )
-    assert run([installed / "python", "-c", script], in_repository) == "python 7703 unknown_clock\n"
+    assert run([installed / "python", "-c", script], in_repository) == "python 7703 unknown_clock {}\n"
 
 
 @pytest.mark.parametrize("how", ["target", "prefix"])

@@ -24,11 +24,6 @@ impl Loaded {
         let is_new = connections().insert(address);
         is_new.then(|| Loaded(address))
     }
-
-    /// The version of timebase.
-    pub fn version(&self) -> &'static str {
-        env!("CARGO_PKG_VERSION")
-    }
 }
 
 impl Drop for Loaded {

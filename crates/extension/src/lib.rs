@@ -10,7 +10,8 @@
 //! ```
 //!
 //! It works with SQLite 3.40 and later. `timebase_version()` tells which version
-//! is loaded; all other functions are those of the program, by the same code.
+//! is loaded; all other functions are those of the program, by the same code. The
+//! module [`plain`] has them for where no SQLite can load the library.
 //!
 //! # Design
 //!
@@ -27,11 +28,12 @@
 
 mod connections;
 mod host;
+pub mod plain;
+mod version;
 
 use std::ffi::{c_char, c_int};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use rusqlite::functions::FunctionFlags;
 use rusqlite::{Connection, Result, ffi};
 
 use connections::Loaded;
@@ -120,13 +122,9 @@ fn register(conn: Connection) -> Result<bool> {
     };
     timebase_resolver::sql::register(&conn)?;
     timebase_descriptor::sql::register(&conn)?;
-    conn.create_scalar_function("timebase_version", 0, FLAGS, move |_| Ok(loaded.version()))?;
+    version::add(&mut &conn, Some(loaded))?;
     Ok(true)
 }
-
-const FLAGS: FunctionFlags = FunctionFlags::SQLITE_UTF8
-    .union(FunctionFlags::SQLITE_DETERMINISTIC)
-    .union(FunctionFlags::SQLITE_INNOCUOUS);
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::undocumented_unsafe_blocks)]

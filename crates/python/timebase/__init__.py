@@ -17,8 +17,8 @@ Where the functions come from
 The wheel has the program and the loadable extension in it. The connection
 loads the extension the usual way where Python's sqlite3 can; where Python was
 built without that, SQLite itself still loads it (`sqlite3_auto_extension`); and
-where SQLite was built without it too, the functions of clocks are Python
-functions, with the same results. `Connection.functions` tells which it is, and
+where SQLite was built without it too, Python registers functions that call the
+extension's library. `Connection.functions` tells which it is, and
 ``docs/python.md`` what is missing in the last case.
 """
 

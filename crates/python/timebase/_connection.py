@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Callable, Optional, TypeVar, Union
 
 from . import _extension
-from ._functions import Functions
+from ._functions import Functions, Statement, load
 from ._program import Trace, import_trace
 
 T = TypeVar("T")
@@ -23,7 +23,7 @@ _DATABASE = b"SQLite format 3\0"
 class Connection(sqlite3.Connection):
     """What `connect` returns: an ``sqlite3.Connection`` with the functions on it."""
 
-    #: Where the functions come from: "extension", or "python" if it could not be loaded.
+    #: How the functions got here: by the "extension", or by "python" if it could not be loaded.
     functions: str = "extension"
 
     _close_database: Optional[Callable[[], Any]] = None
@@ -36,7 +36,7 @@ class Connection(sqlite3.Connection):
 
 
 class _PythonConnection(Connection):
-    """A connection whose functions are Python's."""
+    """A connection whose functions are registered from Python."""
 
     functions = "python"
     _python: Optional[Functions] = None
@@ -57,49 +57,65 @@ class _PythonConnection(Connection):
 
 
 class _Cursor(sqlite3.Cursor):
-    """Tells the functions where a statement begins, and the user why one failed."""
+    """Tells the functions which statement runs, and the user why one failed.
 
-    def _told(self, function: Callable[..., T], *arguments: Any) -> T:
+    What runs at once, as a script does, counts as one statement.
+    """
+
+    _statement: Optional[Statement] = None
+
+    def _step(self, function: Callable[..., T], *arguments: Any) -> T:
         functions: Optional[Functions] = getattr(self.connection, "_python", None)
         if functions is None:
             return function(*arguments)
-        functions.failure = None
+        here = functions.here
+        # A name of its own: the statement must not end while it runs.
+        statement, outer = self._statement, here.statement
+        here.statement = statement and statement.handle
+        here.failure = here.raised = None
         try:
             return function(*arguments)
-        except sqlite3.OperationalError:
-            # sqlite3 says "user-defined function raised exception" and no more.
-            if functions.failure is None:
-                raise
-            raise sqlite3.OperationalError(functions.failure) from None
+        except sqlite3.OperationalError as error:
+            if here.raised is not None:
+                raise here.raised from None
+            if here.failure is not None:
+                # sqlite3 says "user-defined function raised exception" and no more.
+                raise sqlite3.OperationalError(here.failure) from None
+            if str(error) == "no such table: clock_path":
+                raise sqlite3.OperationalError(
+                    f"{error}: it needs the extension, which is not loaded; `timebase explain` shows the same"
+                ) from None
+            raise
+        finally:
+            here.statement = outer
 
     def _begin(self) -> None:
         functions: Optional[Functions] = getattr(self.connection, "_python", None)
-        if functions is not None:
-            functions.checked = False
+        self._statement = functions and functions.begin()
 
     def execute(self, *arguments: Any) -> Any:
         self._begin()
-        return self._told(super().execute, *arguments)
+        return self._step(super().execute, *arguments)
 
     def executemany(self, *arguments: Any) -> Any:
         self._begin()
-        return self._told(super().executemany, *arguments)
+        return self._step(super().executemany, *arguments)
 
     def executescript(self, *arguments: Any) -> Any:
         self._begin()
-        return self._told(super().executescript, *arguments)
+        return self._step(super().executescript, *arguments)
 
     def __next__(self) -> Any:
-        return self._told(super().__next__)
+        return self._step(super().__next__)
 
     def fetchone(self) -> Any:
-        return self._told(super().fetchone)
+        return self._step(super().fetchone)
 
     def fetchmany(self, *arguments: Any, **named: Any) -> Any:
-        return self._told(lambda: super(_Cursor, self).fetchmany(*arguments, **named))
+        return self._step(lambda: super(_Cursor, self).fetchmany(*arguments, **named))
 
     def fetchall(self) -> Any:
-        return self._told(super().fetchall)
+        return self._step(super().fetchall)
 
 
 def connect(
@@ -114,13 +130,14 @@ def connect(
     database, which is removed when the connection is closed, collected or the
     process ends. All other `arguments` are those of ``sqlite3.connect``.
 
-    `functions` tells where the functions come from: "extension" for the loadable
-    extension, or else `ExtensionError`; "python" for Python functions, which need
-    no extension and lack `packet_json`, `packet_field` and `clock_path`; "auto" for
-    the first that works. The connection's attribute of this name tells which it
-    was.
+    `functions` tells how the functions get into the connection: "extension" for
+    the loadable extension; "python" for functions that Python registers, which call
+    the same library, need no SQLite that loads extensions, and lack `clock_path`;
+    "auto" for the first that works. The connection's attribute of this name tells
+    which it was.
 
-    Raises FileNotFoundError for a path where nothing is, `ImportFailed` for a trace
+    Raises `ExtensionError` if none of what was asked for works,
+    FileNotFoundError for a path where nothing is, `ImportFailed` for a trace
     that cannot be imported, and sqlite3.Error as sqlite3 does. A database that is
     not timebase's can be opened; the functions of clocks then say that it is none.
 
@@ -165,14 +182,17 @@ def _is_database(given: Any, uri: bool) -> bool:
 
 
 def _open(database: Union[str, "os.PathLike[str]", Any], functions: str, arguments: "dict[str, Any]") -> Connection:
-    why = "functions='python' was asked for"
     if functions != "python":
         try:
             return _extension.connect(Connection, database, **arguments)
-        except _extension.ExtensionError as error:
+        except _extension.ExtensionError:
             if functions == "extension":
                 raise
-            why = str(error)
+    library = load(_extension.extension_path())
     connection = sqlite3.connect(database, factory=_PythonConnection, **arguments)
-    connection._python = Functions(connection, why)
+    try:
+        connection._python = Functions(connection, library)
+    except BaseException:
+        connection.close()
+        raise
     return connection

@@ -1,280 +1,268 @@
-"""The SQL functions in Python, for where the extension cannot be loaded.
+"""The SQL functions where no SQLite can load the extension: its library's own C
+functions, called by ctypes and registered with sqlite3.
 
-They have the arguments, the results and the messages of the extension's. What
-sqlite3 cannot do from Python is missing: `clock_path`, which is a table. So are
-`packet_json` and `packet_field`, which need Perfetto's schema; they are there to
-say so.
+They are those of the extension, by the same code (`crates/extension/src/plain.rs`,
+which says how values are handed over), and read the rows that they need through
+the connection. What sqlite3 cannot register from Python is missing: `clock_path`,
+which is a table.
+
+The library is called with Python's lock held (`PyDLL`). A conversion takes less
+time than giving the lock away and getting it back, for which another thread that
+computes lets one wait for 5 ms.
 """
 
 from __future__ import annotations
 
+import ctypes
+import functools
+import os
 import sqlite3
+import struct
+import threading
 import weakref
-from bisect import bisect_right
-from datetime import datetime, timedelta
-from decimal import Decimal
-from typing import Any, Callable, List, Optional, Sequence, Tuple, Union
+from array import array
+from itertools import chain
+from pathlib import Path
+from typing import Any, Callable, Iterable, List, NamedTuple, Optional, Tuple, Union
 
-from ._clocks import BOOTTIME, BUILTIN, BUILTIN_NAME, GREATEST, LEAST, Clock, ClockGraph, Reading, Unresolved, Unusable
-from ._clocks import clock_id as number_of
+from ._extension import ExtensionError
 
 Value = Union[None, int, float, str, bytes]
 
-_SNAPSHOTS = """
-    SELECT snapshot_id, machine_id, clock_id, seq_id, clock_value,
-           unit_multiplier_ns, is_incremental, source
-    FROM main.clock_snapshot ORDER BY snapshot_id, id"""
-_READINGS = """
-    SELECT ts, clock_value FROM main.clock_snapshot
-    WHERE machine_id = 0 AND clock_id = ? AND ts IS NOT NULL ORDER BY ts, id DESC"""
-_VERSION = "SELECT value FROM main.metadata WHERE name = 'clock_snapshot_version'"
+_NULL, _INTEGER, _REAL, _TEXT, _BLOB, _JSON, _FAILED = 0, 1, 2, 3, 4, 5, -1
+
+_KINDS = {type(None): _NULL, int: _INTEGER, float: _REAL, str: _TEXT, bytes: _BLOB}
+
+#: How many rows are handed over at once.
+_ROWS = 4096
 
 
-class Refusal(Exception):
-    """An SQL error: the message, without the name of the function."""
+class _Output(ctypes.Structure):
+    _fields_ = [
+        ("number", ctypes.c_int64),
+        ("real", ctypes.c_double),
+        ("bytes", ctypes.c_void_p),
+        ("size", ctypes.c_size_t),
+    ]
 
 
-class Arguments:
-    """The arguments of one call, checked."""
+# void read(void *sink, const char *sql, size_t size)
+_READ = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
 
-    def __init__(self, values: Sequence[Value]) -> None:
-        self._values = values
+_HANDLE, _SIZE, _BYTES = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p
+_OUTPUT = ctypes.POINTER(_Output)
+_VALUES = (_BYTES, _BYTES, _BYTES, _SIZE)  # kinds, numbers, texts and their size
 
-    def __len__(self) -> int:
-        return len(self._values)
+# What each C function returns and takes.
+_SIGNATURES = {
+    "session_begin": (_HANDLE, _READ),
+    "session_end": (None, _HANDLE),
+    "function": (ctypes.c_int32, _HANDLE, _SIZE, _OUTPUT),
+    "statement_begin": (_HANDLE,),
+    "statement_end": (None, _HANDLE),
+    "call": (ctypes.c_int32, _HANDLE, _HANDLE, _SIZE, *_VALUES, _OUTPUT),
+    "rows": (ctypes.c_int32, _HANDLE, _SIZE, _SIZE, *_VALUES),
+    "fail": (None, _HANDLE, _BYTES, _SIZE),
+    "free": (None, ctypes.c_void_p, _SIZE),
+}
 
-    def _wrong(self, index: int, name: str, expected: str) -> Refusal:
-        value = self._values[index]
-        if value is None:
-            got = "NULL"
-        elif isinstance(value, float):
-            digits = format(Decimal(repr(value)), "f")
-            got = "the real number " + (digits[:-2] if digits.endswith(".0") else digits)
-        elif isinstance(value, str):
-            got = f"the text '{value}'"
+
+class Library(NamedTuple):
+    """The C functions, without the `timebase_` that their names begin with."""
+
+    session_begin: Callable[..., Any]
+    session_end: Callable[..., Any]
+    function: Callable[..., Any]
+    statement_begin: Callable[..., Any]
+    statement_end: Callable[..., Any]
+    call: Callable[..., Any]
+    rows: Callable[..., Any]
+    fail: Callable[..., Any]
+    free: Callable[..., Any]
+
+
+@functools.lru_cache(maxsize=None)
+def load(path: Path) -> Library:
+    """The library at a path, or `ExtensionError`."""
+    try:
+        library = ctypes.PyDLL(os.fspath(path))
+    except OSError as error:
+        raise ExtensionError(f"{path} cannot be loaded: {error}; install a wheel for this machine") from error
+    functions = {}
+    for name, (returned, *taken) in _SIGNATURES.items():
+        try:
+            function = getattr(library, f"timebase_{name}")
+        except AttributeError:
+            raise ExtensionError(
+                f"{path} is of another version of timebase than this package; install the wheel again"
+            ) from None
+        function.restype, function.argtypes = returned, taken
+        functions[name] = function
+    return Library(**functions)
+
+
+class _Failed(Exception):
+    """A function has no answer; sqlite3 makes an error of it."""
+
+
+def _handed_over(values: Iterable[Any]) -> Tuple[bytes, bytes, bytes, int]:
+    """Values as the library takes them: their kinds, numbers and texts, and the size of the texts."""
+    kinds: List[int] = []
+    numbers: List[int] = []
+    texts: List[bytes] = []
+    for value in values:
+        kind = _KINDS.get(type(value))
+        kinds.append(kind)
+        if kind == _INTEGER:
+            numbers.append(value)
+        elif kind == _BLOB:
+            texts.append(value)
+            numbers.append(len(value))
+        elif kind == _TEXT:
+            # What is no text the library refuses, with the argument's name.
+            text = value.encode("utf-8", "surrogatepass")
+            texts.append(text)
+            numbers.append(len(text))
+        elif kind == _NULL:
+            numbers.append(0)
+        elif kind == _REAL:
+            numbers += struct.unpack("q", struct.pack("d", value))
         else:
-            got = "a blob" if isinstance(value, bytes) else str(value)
-        return Refusal(f"argument {index + 1} ({name}) must be {expected}, not {got}")
+            raise _Failed(f"a value has the type {type(value).__name__}, which SQLite does not have")
+    text = b"".join(texts)
+    return bytes(kinds), array("q", numbers).tobytes(), text, len(text)
 
-    def integer(self, index: int, name: str) -> Optional[int]:
-        value = self._values[index]
-        if value is None or isinstance(value, int):
-            return value
-        raise self._wrong(index, name, "an integer")
 
-    def text(self, index: int, name: str) -> Optional[str]:
-        value = self._values[index]
-        if value is None or isinstance(value, str):
-            return value
-        raise self._wrong(index, name, "a text")
+class _Here(threading.local):
+    """What a thread is doing with a connection."""
 
-    def clock_id(self, index: int, name: str) -> Optional[int]:
-        value = self._values[index]
-        if isinstance(value, str):
-            return number_of(value)
-        if isinstance(value, int) and not 1 <= value <= 0xFFFFFFFF:
-            raise self._wrong(index, name, "a clock number (1 to 4294967295) or name")
-        if value is None or isinstance(value, int):
-            return value
-        raise self._wrong(index, name, "a clock number or name")
+    #: The statement that runs; without one, each call is a statement of its own.
+    statement: Optional[int] = None
+    #: Why the last call failed. Python's sqlite3 does not hand it on.
+    failure: Optional[str] = None
+    #: What ended a call that was not to be an error of SQL, such as KeyboardInterrupt.
+    raised: Optional[BaseException] = None
 
-    def _number(self, index: int, name: str) -> Optional[int]:
-        value = self.integer(index, name)
-        if value is not None and not 0 <= value <= 0xFFFFFFFF:
-            raise self._wrong(index, name, "between 0 and 4294967295")
-        return value
+    def __init__(self) -> None:
+        self.output = _Output()
+        self.reference = ctypes.byref(self.output)
 
-    def clock(self, index: int, names: Tuple[str, str], machine: int) -> Optional[Clock]:
-        """A clock at `index` and its sequence behind it; None if any is NULL."""
-        id = self.clock_id(index, names[0])
-        seq = self._number(index + 1, names[1])
-        host = self._number(machine, "machine_id") if machine < len(self._values) else 0
-        if id is None or seq is None or host is None:
-            return None
-        return Clock.of(host, id, seq)
 
-    def reading(self, machine: int) -> Optional[Tuple[Clock, int]]:
-        """The reading of ``(clock_id, seq_id, ts)``; None if any is NULL."""
-        clock = self.clock(0, ("clock_id", "seq_id"), machine)
-        ticks = self.integer(2, "ts")
-        return None if clock is None or ticks is None else (clock, ticks)
+class Statement:
+    """What one statement sees of the database, from its beginning to its end."""
+
+    __slots__ = ("handle", "_end")
+
+    def __init__(self, library: Library) -> None:
+        self._end = library.statement_end
+        self.handle: int = library.statement_begin()
+
+    def __del__(self) -> None:
+        self._end(self.handle)
 
 
 class Functions:
-    """The functions of one connection, and what they know of its database."""
+    """The functions of one connection."""
 
-    #: Why the last call failed. Python's sqlite3 does not hand it on.
-    failure: Optional[str] = None
-    #: Whether the running statement has looked for changes of `clock_snapshot`.
-    checked = False
-
-    def __init__(self, connection: sqlite3.Connection, why_no_extension: str) -> None:
+    def __init__(self, connection: sqlite3.Connection, library: Library) -> None:
+        self.here = _Here()
+        self._library = library
         # The connection owns the functions, in a way that Python's collector of
         # cycles cannot see.
         self._connection = weakref.ref(connection)
-        self._graph: Optional[ClockGraph] = None
-        self._readings: "dict[int, List[Tuple[int, int]]]" = {}
-        self._version: Any = None
-        self._loading = False
-        for count in (3, 4):
-            self._register("to_boottime", count, self._to_boottime)
-        for count in (5, 6):
-            self._register("convert_clock", count, self._convert_clock)
-        for count in (3, 4, 5, 6):
-            self._register("why_unresolved", count, self._why_unresolved)
-        self._register("clock_id", 1, _clock_id)
-        self._register("clock_name", 1, _clock_name)
-        self._register("to_realtime", 1, lambda arguments: self._from_trace_time(arguments, "REALTIME"))
-        self._register("to_monotonic", 1, lambda arguments: self._from_trace_time(arguments, "MONOTONIC"))
-        self._register("abs_time_str", 1, self._abs_time_str)
+        this = weakref.ref(self)
 
-        def missing(arguments: Arguments) -> Value:
-            raise Refusal(
-                "needs the extension, which is not loaded: "
-                f"{why_no_extension}. `timebase query` has this function, and so has a Python whose "
-                "sqlite3 can load extensions"
-            )
+        def read(sink: int, sql: int, size: int) -> None:
+            functions = this()
+            if functions is not None:
+                functions._read(sink, ctypes.string_at(sql, size).decode())
 
-        self._register("packet_json", 1, missing)
-        self._register("packet_field", 2, missing)
+        self._reader = _READ(read)
+        self._session: Optional[int] = library.session_begin(self._reader)
+        if self._session is None:
+            raise ExtensionError("the library does not give its functions")
+        number, output = 0, self.here.output
+        while library.function(self._session, number, self.here.reference) == _TEXT:
+            count = output.number
+            name = str(self._value(_TEXT, output))
+            connection.create_function(name, count, self._callable(number, count), deterministic=True)
+            number += 1
 
-    def _register(self, name: str, count: int, function: Callable[[Arguments], Value]) -> None:
+    def __del__(self) -> None:
+        # Those that are registered own this, so there is no call any more.
+        if self._session is not None:
+            self._library.session_end(self._session)
+
+    def begin(self) -> Statement:
+        """A statement that begins now."""
+        return Statement(self._library)
+
+    def _callable(self, number: int, count: int) -> Callable[..., Value]:
+        here, session, call = self.here, self._session, self._library.call
+        as_integers = struct.Struct(f"{count}q").pack
+
         def called(*values: Value) -> Value:
             try:
-                return function(Arguments(values))
-            except (Refusal, Unusable) as error:
-                what = f"clock_snapshot cannot be used: {error}" if isinstance(error, Unusable) else str(error)
-                separator = " " if what.startswith("needs") else ": "
-                self.failure = f"{name}(){separator}{what}"
+                try:
+                    kind = call(session, here.statement, number, None, as_integers(*values), None, 0, here.reference)
+                except struct.error:
+                    kind = call(session, here.statement, number, *_handed_over(values), here.reference)
+                if kind == _INTEGER:
+                    return here.output.number
+                if kind == _NULL:
+                    return None
+                return self._value(kind, here.output)
+            except _Failed as failed:
+                here.failure = str(failed)
                 raise
 
-        connection = self._connection()
-        if connection is not None:
-            connection.create_function(name, count, called, deterministic=True)
+        return called
 
-    # Conversions
-
-    def _to_boottime(self, arguments: Arguments) -> Value:
-        return self._answer(arguments.reading(3), BOOTTIME)[0]
-
-    def _convert_clock(self, arguments: Arguments) -> Value:
-        return self._converted(arguments)[0]
-
-    def _why_unresolved(self, arguments: Arguments) -> Value:
-        if len(arguments) < 5:
-            return self._answer(arguments.reading(3), BOOTTIME)[1]
-        return self._converted(arguments)[1]
-
-    def _converted(self, arguments: Arguments) -> Tuple[Optional[int], Optional[str]]:
-        target = arguments.clock(3, ("to_clock_id", "to_seq_id"), 5)
-        return self._answer(arguments.reading(5), target)
-
-    def _answer(
-        self, reading: Optional[Tuple[Clock, int]], target: Optional[Clock]
-    ) -> Tuple[Optional[int], Optional[str]]:
-        """The result, or why there is none; neither if an argument is NULL."""
-        if reading is None or target is None:
-            return None, None
-        try:
-            return self._up_to_date().convert(reading[0], reading[1], target), None
-        except Unresolved as reason:
-            return None, str(reason)
-
-    # Rules K
-
-    def _from_trace_time(self, arguments: Arguments, clock: str) -> Optional[int]:
-        ts = arguments.integer(0, "ts")
-        if ts is None:
+    def _value(self, kind: int, output: _Output) -> Value:
+        if kind == _INTEGER:
+            return output.number
+        if kind == _NULL:
             return None
-        self._up_to_date()
-        number = BUILTIN[clock]
-        if number not in self._readings:
-            # Of several with the same ts the first: it comes last here.
-            self._readings[number] = sorted(dict(self._select(_READINGS, (number,))).items())
-        return _at(self._readings[number], ts)
-
-    def _abs_time_str(self, arguments: Arguments) -> Optional[str]:
-        realtime = self._from_trace_time(arguments, "REALTIME")
-        return None if realtime is None else _as_utc(realtime)
-
-    # What is read of the database
-
-    def _up_to_date(self) -> ClockGraph:
-        """The graph; looks once a statement whether it has changed."""
-        if self._loading:
-            raise Refusal("clock_snapshot cannot be made of what is read from it")
-        if self.checked and self._graph is not None:
-            return self._graph
+        if kind == _REAL:
+            return output.real
+        start, size = output.bytes, output.size
         try:
-            version = self._select(_VERSION)
-        except sqlite3.Error:
-            version = []
-        if self._graph is None or not version or version != self._version:
-            self._graph = None
-            self._readings.clear()
-            self._loading = True
-            try:
-                self._graph = ClockGraph(map(_reading, self._select(_SNAPSHOTS)))
-            except sqlite3.Error as error:
-                if str(error).startswith("no such"):
-                    raise Refusal(
-                        f"this is not a timebase database ({error}); make one with `timebase import`"
-                    ) from None
-                raise Refusal(f"clock_snapshot cannot be used: {error}") from None
-            finally:
-                self._loading = False
-        self._version = version
-        self.checked = True
-        return self._graph
+            value = ctypes.string_at(start, size)
+        finally:
+            self._library.free(start, size)
+        if kind == _BLOB:
+            return value
+        text = value.decode()
+        if kind == _FAILED:
+            raise _Failed(text)
+        return text
 
-    def _select(self, sql: str, parameters: Tuple[int, ...] = ()) -> List[Any]:
-        connection = self._connection()
-        if connection is None:
-            raise Refusal("the connection is closed")
-        cursor = sqlite3.Cursor(connection)
-        cursor.row_factory = None  # the user's, which may make anything of a row
-        return cursor.execute(sql, parameters).fetchall()
-
-
-def _reading(row: Sequence[Any]) -> Reading:
-    if not all(isinstance(value, int) for value in row):
-        raise Unusable(f"snapshot {row[0]}: a column is not an integer")
-    snapshot, machine, clock, seq, value, unit, incremental, source = row
-    return Reading(snapshot, Clock.of(machine, clock, seq), value, max(unit, 1), incremental != 0, source)
+    def _read(self, sink: int, sql: str) -> None:
+        """Hands over the rows of a query, or why there are none. Nothing may be raised here."""
+        here = self.here
+        here.failure = None
+        try:
+            connection = self._connection()
+            if connection is None:
+                raise _Failed("the connection is closed")
+            cursor = sqlite3.Cursor(connection)
+            cursor.row_factory = None  # the user's, which may make anything of a row
+            cursor.execute(sql)
+            columns = len(cursor.description)
+            rows = cursor.fetchmany(_ROWS)
+            while rows and self._library.rows(sink, len(rows), columns, *_rows_handed_over(rows)):
+                rows = cursor.fetchmany(_ROWS)
+            cursor.close()
+        except BaseException as error:
+            if not isinstance(error, Exception):
+                here.raised = error
+            # Of a view that calls a function, sqlite3 knows only that it failed.
+            message = (here.failure or str(error)).encode("utf-8", "replace")
+            self._library.fail(sink, message, len(message))
 
 
-def _clock_id(arguments: Arguments) -> Optional[int]:
-    name = arguments.text(0, "name")
-    return None if name is None else number_of(name)
-
-
-def _clock_name(arguments: Arguments) -> Optional[str]:
-    id = arguments.clock_id(0, "id")
-    return None if id is None else BUILTIN_NAME.get(id)
-
-
-def _at(readings: List[Tuple[int, int]], ts: int) -> Optional[int]:
-    """Rule K1.
-
-    >>> readings = [(10, 100), (20, 105), (30, 200)]
-    >>> [_at(readings, ts) for ts in (5, 10, 14, 19, 20, 33)]
-    [100, 100, 104, 105, 105, 203]
-    """
-    after = bisect_right(readings, (ts, GREATEST))
-    if after == 0:
-        return readings[0][1] if readings else None
-    before_ts, before = readings[after - 1]
-    value = before + ts - before_ts
-    if after < len(readings) and ts > before_ts:
-        value = min(value, readings[after][1])  # between two readings time is not seen going back
-    return value if LEAST <= value <= GREATEST else None
-
-
-def _as_utc(realtime: int) -> str:
-    """Rule K2.
-
-    >>> _as_utc(1652903999999999995)
-    '2022-05-18T19:59:59.999999995'
-    """
-    seconds, nanoseconds = divmod(realtime, 1_000_000_000)
-    return f"{(datetime(1970, 1, 1) + timedelta(seconds=seconds)).isoformat()}.{nanoseconds:09}"
+def _rows_handed_over(rows: List[Tuple[Value, ...]]) -> Tuple[Optional[bytes], bytes, bytes, int]:
+    try:
+        return None, array("q", chain.from_iterable(rows)).tobytes(), b"", 0
+    except TypeError:
+        return _handed_over(chain.from_iterable(rows))

@@ -1,0 +1,279 @@
+//! The C functions as a caller uses them, who has a table of snapshots at hand.
+
+use std::ffi::c_void;
+use std::ptr;
+
+use super::*;
+
+/// 64@2 1000 = MONOTONIC 1100; MONOTONIC 1200 = BOOTTIME 5200.
+const SNAPSHOTS: [[i64; 10]; 4] = [
+    [0, 0, 64, 2, 1000, 1, 0, 0, 5100, 1],
+    [0, 0, 3, 0, 1100, 1, 0, 0, 5100, 2],
+    [1, 0, 3, 0, 1200, 1, 0, 0, 5200, 3],
+    [1, 0, 6, 0, 5200, 1, 0, 0, 5200, 4],
+];
+
+unsafe fn query<'a>(sql: *const u8, size: usize) -> &'a str {
+    std::str::from_utf8(unsafe { slice::from_raw_parts(sql, size) }).unwrap()
+}
+
+unsafe extern "C" fn snapshots(sink: *mut c_void, sql: *const u8, size: usize) {
+    unsafe {
+        if query(sql, size).contains("FROM main.clock_snapshot") {
+            for rows in SNAPSHOTS.chunks(3) {
+                let numbers = rows.as_flattened().as_ptr();
+                let more =
+                    timebase_rows(sink, rows.len(), 10, ptr::null(), numbers, ptr::null(), 0);
+                assert_eq!(more, 1);
+            }
+        } else {
+            let message = "no such table: any";
+            timebase_fail(sink, message.as_ptr(), message.len());
+        }
+    }
+}
+
+unsafe extern "C" fn nothing(sink: *mut c_void, _: *const u8, _: usize) {
+    let message = b"no such \0 table \xff";
+    unsafe { timebase_fail(sink, message.as_ptr(), message.len()) };
+}
+
+/// A row of two texts, the second of which is longer than all texts.
+unsafe extern "C" fn too_much(sink: *mut c_void, _: *const u8, _: usize) {
+    let kinds = [TEXT as u8; 2];
+    let more = unsafe {
+        timebase_rows(
+            sink,
+            1,
+            2,
+            kinds.as_ptr(),
+            [1, 9].as_ptr(),
+            b"abc".as_ptr(),
+            3,
+        )
+    };
+    assert_eq!(more, 0);
+}
+
+struct Functions(*mut Session);
+
+impl Drop for Functions {
+    fn drop(&mut self) {
+        unsafe { timebase_session_end(self.0) }
+    }
+}
+
+/// An answer, with its kind.
+#[derive(Debug, PartialEq)]
+enum Given {
+    Number(i32, i64),
+    Bytes(i32, Vec<u8>),
+}
+
+fn given(kind: i32, output: &Output) -> Given {
+    match kind {
+        NULL => Given::Number(kind, 0),
+        INTEGER => Given::Number(kind, output.number),
+        REAL => Given::Number(kind, output.real.to_bits().cast_signed()),
+        kind => {
+            let bytes = unsafe { slice::from_raw_parts(output.bytes, output.size) }.to_vec();
+            unsafe { timebase_free(output.bytes, output.size) };
+            Given::Bytes(kind, bytes)
+        }
+    }
+}
+
+fn output() -> Output {
+    Output {
+        number: 0,
+        real: 0.0,
+        bytes: ptr::null_mut(),
+        size: 0,
+    }
+}
+
+fn text(text: &str) -> Given {
+    Given::Bytes(TEXT, text.into())
+}
+
+fn failed(text: &str) -> Given {
+    Given::Bytes(FAILED, text.into())
+}
+
+impl Functions {
+    fn new(read: Read) -> Functions {
+        Functions(unsafe { timebase_session_begin(read) })
+    }
+
+    fn number(&self, name: &str, count: usize) -> usize {
+        (0..)
+            .find(|number| {
+                let mut output = output();
+                let kind = unsafe { timebase_function(self.0, *number, &raw mut output) };
+                assert_eq!(kind, TEXT, "{name}");
+                let arguments = output.number;
+                given(kind, &output) == text(name) && arguments == count as i64
+            })
+            .unwrap()
+    }
+
+    /// Calls with arguments that are not aligned, as Python's bytes may be.
+    fn call(&self, name: &str, arguments: &[ValueRef<'_>]) -> Given {
+        let (mut kinds, mut numbers, mut texts) = (vec![], vec![0u8], vec![]);
+        for argument in arguments {
+            let (kind, number) = match argument {
+                ValueRef::Null => (NULL, 0),
+                ValueRef::Integer(value) => (INTEGER, *value),
+                ValueRef::Real(value) => (REAL, value.to_bits().cast_signed()),
+                ValueRef::Text(bytes) => (TEXT, bytes.len() as i64),
+                ValueRef::Blob(bytes) => (BLOB, bytes.len() as i64),
+            };
+            kinds.push(kind as u8);
+            numbers.extend(number.to_ne_bytes());
+            if let ValueRef::Text(bytes) | ValueRef::Blob(bytes) = argument {
+                texts.extend(*bytes);
+            }
+        }
+        let mut output = output();
+        let statement = timebase_statement_begin();
+        let kind = unsafe {
+            let kind = timebase_call(
+                self.0,
+                statement,
+                self.number(name, arguments.len()),
+                kinds.as_ptr(),
+                numbers.as_ptr().add(1).cast(),
+                texts.as_ptr(),
+                texts.len(),
+                &raw mut output,
+            );
+            timebase_statement_end(statement);
+            kind
+        };
+        given(kind, &output)
+    }
+}
+
+use ValueRef::{Blob, Integer, Null, Real, Text};
+
+#[test]
+fn every_kind_of_answer_is_given() {
+    let functions = Functions::new(snapshots);
+    let call = |name, arguments: &[ValueRef<'_>]| functions.call(name, arguments);
+    let reading = [Integer(64), Integer(2), Integer(1003)];
+    assert_eq!(call("to_boottime", &reading), Given::Number(INTEGER, 5103));
+    let named = [Text(b"MONOTONIC"), Integer(0), Integer(1203)];
+    assert_eq!(call("to_boottime", &named), Given::Number(INTEGER, 5203));
+    let null = [Integer(64), Null, Integer(1003)];
+    assert_eq!(call("to_boottime", &null), Given::Number(NULL, 0));
+    let unknown = [Integer(64), Integer(3), Integer(1003)];
+    assert_eq!(call("why_unresolved", &unknown), text("unknown_clock"));
+    let packet = b"\x40\xd0\x08\x5a\x02\x48\x01";
+    assert_eq!(
+        call("packet_json", &[Blob(packet)]),
+        Given::Bytes(
+            JSON,
+            br#"{"timestamp":1104,"track_event":{"type":"TYPE_SLICE_BEGIN"}}"#.into()
+        )
+    );
+    let compressed = [Blob(b"\x92\x03\x02\xde\xad"), Text(b"compressed_packets")];
+    assert_eq!(
+        call("packet_field", &compressed),
+        Given::Bytes(BLOB, vec![0xde, 0xad])
+    );
+    assert_eq!(
+        call("timebase_version", &[]),
+        text(env!("CARGO_PKG_VERSION"))
+    );
+}
+
+#[test]
+fn without_kinds_all_are_integers_and_without_a_statement_each_call_is_one() {
+    let functions = Functions::new(snapshots);
+    let function = functions.number("to_boottime", 3);
+    let (numbers, mut output) = ([64i64, 2, 1003], output());
+    for _again in 0..2 {
+        let kind = unsafe {
+            let numbers = numbers.as_ptr();
+            let (none, output) = (ptr::null(), &raw mut output);
+            timebase_call(
+                functions.0,
+                ptr::null(),
+                function,
+                none,
+                numbers,
+                none,
+                0,
+                output,
+            )
+        };
+        assert_eq!(given(kind, &output), Given::Number(INTEGER, 5103));
+    }
+}
+
+#[test]
+fn what_goes_wrong_is_told() {
+    let functions = Functions::new(snapshots);
+    let call = |name, arguments: &[ValueRef<'_>]| functions.call(name, arguments);
+    assert_eq!(
+        call("to_boottime", &[Integer(3), Integer(0), Real(1.5)]),
+        failed("to_boottime(): argument 3 (ts) must be an integer, not the real number 1.5")
+    );
+    assert_eq!(
+        call("clock_id", &[Text(b"\0\xff")]),
+        failed("clock_id(): argument 1 (name) must be UTF-8, not the text '\\0\u{fffd}'")
+    );
+    assert_eq!(
+        call("packet_json", &[Blob(b"\xff")]),
+        failed(
+            "packet_json(): argument 1 (data) cannot be read: the message ends inside a field that starts at byte 0"
+        )
+    );
+    let functions = Functions::new(nothing);
+    assert_eq!(
+        functions.call("to_realtime", &[Integer(1)]),
+        failed(
+            "to_realtime(): this is not a timebase database (no such \\0 table \u{fffd}); make one with `timebase import`"
+        )
+    );
+    let functions = Functions::new(too_much);
+    assert_eq!(
+        functions.call("to_realtime", &[Integer(1)]),
+        failed(
+            "to_realtime(): clock_snapshot cannot be used: the rows are not as they were announced"
+        )
+    );
+}
+
+#[test]
+fn what_no_caller_should_do_is_told_too() {
+    let functions = Functions::new(snapshots);
+    let mut output = output();
+    let none = ptr::null();
+    let mut call = |function, kinds: &[i32], numbers: &[i64]| unsafe {
+        let kinds: Vec<u8> = kinds.iter().map(|kind| *kind as u8).collect();
+        let (kinds, numbers) = (kinds.as_ptr(), numbers.as_ptr());
+        let kind = timebase_call(
+            functions.0,
+            ptr::null(),
+            function,
+            kinds,
+            numbers,
+            none,
+            0,
+            &raw mut output,
+        );
+        given(kind, &output)
+    };
+    assert_eq!(call(999, &[], &[]), failed("there is no such function"));
+    let function = functions.number("clock_name", 1);
+    let wrong = failed("wrong number of arguments to function clock_name()");
+    for (kind, number) in [(9, 0), (TEXT, 1), (BLOB, -1), (TEXT, i64::MAX)] {
+        assert_eq!(call(function, &[kind], &[number]), wrong, "{kind} {number}");
+    }
+    assert_eq!(
+        call(function, &[TEXT], &[0]),
+        Given::Number(NULL, 0),
+        "an empty name is that of no builtin clock"
+    );
+}

@@ -1,0 +1,23 @@
+//! `timebase_version()`.
+
+use timebase_sqlfn::{Answer, Call, Function, Functions, Result};
+
+use crate::connections::Loaded;
+
+/// Answers which version of timebase this is.
+struct Version {
+    /// The connection that has the functions, until it closes; `None` where no
+    /// SQLite has loaded the library.
+    _loaded: Option<Loaded>,
+}
+
+impl Function for Version {
+    fn call<C: Call>(&self, _: &C) -> Result<Answer> {
+        Ok(env!("CARGO_PKG_VERSION").into())
+    }
+}
+
+/// Adds it to a connection, which is then told to have the functions, or to a list.
+pub fn add(to: &mut impl Functions, loaded: Option<Loaded>) -> Result<()> {
+    to.add("timebase_version", 0, Version { _loaded: loaded })
+}
