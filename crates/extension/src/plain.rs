@@ -15,8 +15,9 @@
 //!
 //! Most values are integers, so the common call is one array of numbers, which
 //! Python makes with one `struct.pack`; rows come by thousands. An array of tagged
-//! unions was the alternative: there Python would fill in each field of each value,
-//! at 0.1 µs a field.
+//! unions was the alternative: there Python would make the array, for 0.3 µs, and
+//! fill in each field of each value, for 0.1 µs and more. Of the 1.1 µs that a
+//! conversion takes from Python as it is, most is ctypes' and sqlite3's.
 //!
 //! No function is called here that needs SQLite's table of functions, which the
 //! library has only when SQLite has loaded it.

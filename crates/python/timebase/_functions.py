@@ -6,9 +6,8 @@ which says how values are handed over), and read the rows that they need through
 the connection. What sqlite3 cannot register from Python is missing: `clock_path`,
 which is a table.
 
-The library is called with Python's lock held (`PyDLL`). A conversion takes less
-time than giving the lock away and getting it back, for which another thread that
-computes lets one wait for 5 ms.
+The library is called with Python's lock held (`PyDLL`): to give it away and take it
+back would add 0.08 µs to a conversion, which itself takes less.
 """
 
 from __future__ import annotations

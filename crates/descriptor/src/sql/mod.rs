@@ -27,7 +27,9 @@
 //! alternative, but that takes longer than most statements do.
 //!
 //! The paths that were parsed last are kept with the schema that they were parsed
-//! for, and found by their text.
+//! for, and found by their text. As SQLite's auxiliary data of the argument, which
+//! was there before, they were no faster: `packet_field(data, 'track_event.type')`
+//! took 0.70 µs a packet and takes 0.65 µs.
 
 mod schema;
 
