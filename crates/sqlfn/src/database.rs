@@ -8,6 +8,20 @@ use crate::error::{Error, Result};
 use crate::value::{ValueRef, Values, told};
 
 /// A row of a query: columns by their position, and by their name for errors.
+///
+/// ```
+/// use timebase_sqlfn::{Row, ValueRef};
+///
+/// let values = [ValueRef::Integer(3), ValueRef::Null];
+/// let row = Row::new(&values);
+/// assert_eq!(row.number(0, "clock_id")?, 3);
+/// assert_eq!(row.optional_integer(1, "ts")?, None);
+/// assert_eq!(
+///     row.integer(1, "ts").unwrap_err().to_string(),
+///     "ts must be an integer, not NULL"
+/// );
+/// # Ok::<(), timebase_sqlfn::Error>(())
+/// ```
 #[derive(Clone, Copy)]
 pub struct Row<'r>(Columns<'r>);
 
