@@ -38,6 +38,15 @@ mod tests {
     use crate::script::Script;
 
     #[test]
+    fn what_is_unplaced_is_told_of_every_table_of_events() {
+        let tables = timebase_schema::tables::ALL.iter();
+        for table in tables.filter(|table| table.has_events()) {
+            let counted = format!("count(*) FROM {})", table.name);
+            assert!(Report::Unplaced.sql().contains(&counted), "{}", table.name);
+        }
+    }
+
+    #[test]
     fn they_run_without_parameters_and_every_default_is_described_and_used() {
         for report in Report::value_variants() {
             let script = Script::parse(report.sql());

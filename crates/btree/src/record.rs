@@ -221,6 +221,16 @@ impl Cell {
         Some(at - FRONT)
     }
 
+    /// Takes a record as another cell has written it.
+    pub fn take(&mut self, record: &[u8]) {
+        self.start = FRONT;
+        self.end = FRONT + record.len();
+        if self.buffer.len() < self.end {
+            self.buffer.resize(self.end, 0);
+        }
+        self.buffer[FRONT..self.end].copy_from_slice(record);
+    }
+
     /// The record.
     pub fn payload(&self) -> &[u8] {
         &self.buffer[FRONT..self.end]

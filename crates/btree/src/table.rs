@@ -54,13 +54,34 @@ impl TableBuilder {
         rowid: i64,
         values: &[Value<'_>],
     ) -> Result<(), Error> {
+        match self.cell.record(values) {
+            Some(payload) if payload < LONGEST => self.push_cell(database, rowid, payload),
+            _ => Err(Error::TooWide { rowid }),
+        }
+    }
+
+    /// Adds a row whose record is written already.
+    pub(crate) fn push_record(
+        &mut self,
+        database: &mut Database,
+        rowid: i64,
+        record: &[u8],
+    ) -> Result<(), Error> {
+        self.cell.take(record);
+        self.push_cell(database, rowid, record.len())
+    }
+
+    /// Adds the row whose record of so many bytes is in the cell.
+    #[inline]
+    fn push_cell(
+        &mut self,
+        database: &mut Database,
+        rowid: i64,
+        payload: usize,
+    ) -> Result<(), Error> {
         if self.last_rowid.is_some_and(|last| last >= rowid) {
             return Err(Error::Order { rowid });
         }
-        let payload = match self.cell.record(values) {
-            Some(payload) if payload < LONGEST => payload,
-            _ => return Err(Error::TooWide { rowid }),
-        };
         self.cell.head(payload, Some(rowid));
         if payload > self.room.whole {
             let local = self.room.local(payload);
@@ -106,7 +127,7 @@ impl TableBuilder {
 }
 
 /// SQLite reads no row of so many bytes.
-const LONGEST: usize = 1 << 31;
+pub(crate) const LONGEST: usize = 1 << 31;
 
 /// How much of a row is in its leaf, by the file format.
 #[derive(Debug)]

@@ -9,7 +9,9 @@ use proptest::prelude::*;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, params};
 use tempfile::TempDir;
-use timebase_btree::{Database, Error, IndexBuilder, KeyedTableBuilder, TableBuilder, Value};
+use timebase_btree::{
+    Database, Error, IndexBuilder, KeyedTableBuilder, LateTableBuilder, TableBuilder, Value,
+};
 
 const SCHEMA: &str = "CREATE TABLE before (x); INSERT INTO before VALUES (randomblob(30000));
      CREATE TABLE t (id INTEGER PRIMARY KEY, a, b);
@@ -417,5 +419,62 @@ fn the_page_of_the_lock_byte_is_left_out() {
     assert!(
         !verdict.contains(&format!("Page {LOCK_PAGE}:")),
         "{verdict}"
+    );
+}
+
+#[test]
+fn rows_may_come_in_any_order_where_the_table_is_late() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("t.db");
+    let (root, _) = empty(&path, 1024);
+    // 7919 has no factor in common with the number of rows, so each comes once; every
+    // hundredth has overflow pages.
+    const ROWS: i64 = 100_000;
+    let text = |id: i64| {
+        "x".repeat(if id % 100 == 0 {
+            5000
+        } else {
+            (id % 50) as usize
+        })
+    };
+    let mut table = LateTableBuilder::new(dir.path());
+    for i in 0..ROWS {
+        let id = i * 7919 % ROWS;
+        let (a, b) = (Value::Integer(-id), text(id));
+        table.push(id, &[Value::Null, a, Value::Text(&b)]).unwrap();
+    }
+    let mut database = Database::open(&path).unwrap();
+    table.write(&mut database, root).unwrap();
+    database.finish().unwrap();
+    let conn = Connection::open(&path).unwrap();
+    conn.execute_batch("REINDEX").unwrap();
+    let verdict: String = conn
+        .query_row("PRAGMA integrity_check", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(verdict, "ok");
+    let mut statement = conn.prepare("SELECT id, a, b FROM t ORDER BY id").unwrap();
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)));
+    let rows: Vec<(i64, i64, String)> = rows.unwrap().map(Result::unwrap).collect();
+    assert_eq!(rows.len() as i64, ROWS);
+    for (expected, (id, a, b)) in (0..).zip(rows) {
+        assert_eq!((id, a), (expected, -expected));
+        assert_eq!(b, text(expected));
+    }
+}
+
+#[test]
+fn a_rowid_that_comes_twice_is_an_error_where_the_table_is_late() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("t.db");
+    let (root, _) = empty(&path, 1024);
+    let mut table = LateTableBuilder::new(dir.path());
+    for id in [7, 3, 7] {
+        table.push(id, &[Value::Null; 3]).unwrap();
+    }
+    let mut database = Database::open(&path).unwrap();
+    let written = table.write(&mut database, root);
+    assert!(
+        matches!(written, Err(Error::Order { rowid: 7 })),
+        "{written:?}"
     );
 }
