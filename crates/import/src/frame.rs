@@ -32,8 +32,6 @@ pub(crate) struct Keep {
 pub(crate) struct Frame {
     pub place: Place,
     pub journal: Journal,
-    /// What became of what waited, when the trace is read.
-    pub settled: SettledRows,
     /// What the stream of packets has counted.
     pub counts: Counts,
     readers: Readers,
@@ -68,7 +66,6 @@ impl Frame {
         Frame {
             place: Place::new(&Readers::interned(), directory),
             journal,
-            settled: SettledRows::new(directory),
             counts: Counts::default(),
             readers: Readers::default(),
             schema,
@@ -80,12 +77,13 @@ impl Frame {
     }
 
     /// Reads a whole trace: packets in file order; then what waited for a
-    /// snapshot; then events in the order of time.
+    /// snapshot; then events in the order of time. Tells how the trace ended, and what
+    /// is to be changed of rows that waited.
     ///
     /// # Errors
     ///
     /// If what was put aside cannot be written or read back.
-    pub fn run(&mut self, input: impl Read, rows: &mut Rows<'_>) -> io::Result<End> {
+    pub fn run(&mut self, input: impl Read, rows: &mut Rows<'_>) -> io::Result<(End, SettledRows)> {
         self.schema.begin(rows);
         let mut packets = Packets::new(input);
         let end = packets.for_each(|found| {
@@ -100,19 +98,21 @@ impl Frame {
             }
         });
         self.counts = packets.counts();
+        let mut settled = SettledRows::new(&self.directory);
         if !matches!(end, End::Stopped) {
+            self.settle(&mut settled, rows)?;
             let (readers, mut desk) = self.desk(rows);
             readers.end(&mut desk);
-            self.settle()?;
             let nothing = Timeline::new([], &self.directory);
             let timeline = std::mem::replace(&mut self.timeline, nothing);
             self.trackers.follow(timeline, rows)?;
             rows.hand_over();
         }
-        Ok(match rows.stopped() {
+        let end = match rows.stopped() {
             true => End::Stopped,
             false => end,
-        })
+        };
+        Ok((end, settled))
     }
 
     fn desk<'d, 'o>(&'d mut self, rows: &'d mut Rows<'o>) -> (&'d mut Readers, Desk<'d, 'o>) {
@@ -129,7 +129,7 @@ impl Frame {
     /// A packet becomes a row, and its reader makes of its payload what is to be
     /// made.
     #[inline]
-    fn packet(&mut self, packet: timebase_trace::Packet<'_>, rows: &mut Rows<'_>) {
+    fn packet(&mut self, packet: &timebase_trace::Packet<'_>, rows: &mut Rows<'_>) {
         let header = &packet.header;
         let id = rows.count(&tables::packet::TABLE);
         let (default_clock, defaults) = defaults(header);
@@ -315,12 +315,12 @@ impl Frame {
     }
 
     /// Rule D2, when all snapshots are there.
-    fn settle(&mut self) -> io::Result<()> {
+    fn settle(&mut self, changed: &mut SettledRows, rows: &mut Rows<'_>) -> io::Result<()> {
         let Frame {
             place,
             journal,
-            settled: rows,
             timeline,
+            readers,
             directory,
             ..
         } = self;
@@ -343,13 +343,16 @@ impl Frame {
                     result: Err(reason),
                     ..
                 } => journal.unplaced(packets, *reason),
-                Settled::Event(event) => match event.result {
-                    Ok(ts) if !event.event.is_empty() => timeline.push(ts, event.event),
-                    Ok(TraceTime(_)) => {}
-                    Err(reason) => journal.unplaced(event.row.table, reason),
-                },
+                Settled::Event(event) => {
+                    match event.result {
+                        Ok(ts) if !event.event.is_empty() => timeline.push(ts, event.event),
+                        Ok(TraceTime(_)) => {}
+                        Err(reason) => journal.unplaced(event.row.table, reason),
+                    }
+                    readers.settled(event, rows);
+                }
             }
-            rows.push(&settled);
+            changed.push(&settled);
             Ok(())
         })
     }

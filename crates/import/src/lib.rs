@@ -45,6 +45,7 @@
 //! ```
 
 mod compact;
+mod describe;
 mod error;
 mod frame;
 mod identity;
@@ -60,6 +61,7 @@ mod stages;
 mod summary;
 mod timeline;
 mod trackers;
+mod verdict;
 
 pub use error::Error;
 pub use identity::check_database;

@@ -8,7 +8,7 @@ use timebase_trace::{End, Input, Monitor};
 
 use crate::error::WriteError;
 use crate::frame::Frame;
-use crate::output::{Batch, Outlet, Rows};
+use crate::output::{Batch, Outlet, Rows, SettledRows};
 
 /// How many batches may wait between the threads.
 const BATCHES: usize = 2;
@@ -17,6 +17,8 @@ const BATCHES: usize = 2;
 pub(crate) struct Read {
     pub frame: Frame,
     pub end: End,
+    /// What is to be changed of rows that waited.
+    pub settled: SettledRows,
     /// How many rows each table has got, by its number.
     pub rows: Vec<i64>,
 }
@@ -52,8 +54,8 @@ pub(crate) fn run(
                 emptied,
                 monitor,
             });
-            let end = frame.run(reader, &mut rows);
-            (frame, end, rows.counts())
+            let run = frame.run(reader, &mut rows);
+            (frame, run, rows.counts())
         });
         for mut batch in full {
             take(&batch).map_err(Broken::Write)?;
@@ -61,8 +63,13 @@ pub(crate) fn run(
             // One who has ended takes no more batches.
             let _ = empty_sender.send(batch);
         }
-        let (frame, end, rows) = reading.join().map_err(|_| Broken::Read)?;
-        let end = end?;
-        Ok(Read { frame, end, rows })
+        let (frame, run, rows) = reading.join().map_err(|_| Broken::Read)?;
+        let (end, settled) = run?;
+        Ok(Read {
+            frame,
+            end,
+            settled,
+            rows,
+        })
     })
 }

@@ -1,34 +1,55 @@
 //! Records that are put aside and come back in the order they were put: in memory
 //! while they are few, else in a temporary file without a name.
 
-use std::io;
-use std::path::Path;
+use std::fs::File;
+use std::io::{self, BufReader, ErrorKind, Read, Seek, Write};
+use std::path::{Path, PathBuf};
 
-use timebase_sort::Sorter;
+/// How much is in memory.
+const BUFFER: usize = 256 << 10;
+
+/// How many bytes say how long a record is.
+const LENGTH: usize = size_of::<u32>();
 
 /// Records put aside. Writing does not fail where the records come from: the
 /// first error is kept, and told when they are asked for.
 pub(crate) struct Spool {
-    /// Numbered as they come, so there is nothing to sort.
-    records: Sorter<i64>,
-    next: i64,
+    directory: PathBuf,
+    /// Those that are not in the file yet, each with its length before it.
+    buffer: Vec<u8>,
+    file: Option<File>,
     failure: Option<io::Error>,
 }
 
 impl Spool {
     pub fn new(directory: &Path) -> Self {
         Spool {
-            records: Sorter::new(directory),
-            next: 0,
+            directory: directory.to_owned(),
+            buffer: Vec::new(),
+            file: None,
             failure: None,
         }
     }
 
     pub fn push(&mut self, record: &[u8]) {
         if self.failure.is_none() {
-            self.failure = self.records.push(self.next, record).err();
-            self.next += 1;
+            self.failure = self.write(record).err();
         }
+    }
+
+    fn write(&mut self, record: &[u8]) -> io::Result<()> {
+        let length = u32::try_from(record.len()).map_err(|_| ErrorKind::FileTooLarge)?;
+        self.buffer.extend_from_slice(&length.to_le_bytes());
+        self.buffer.extend_from_slice(record);
+        if self.buffer.len() >= BUFFER {
+            let file = match &mut self.file {
+                Some(file) => file,
+                none => none.insert(tempfile::tempfile_in(&self.directory)?),
+            };
+            file.write_all(&self.buffer)?;
+            self.buffer.clear();
+        }
+        Ok(())
     }
 
     /// Gives all records.
@@ -39,6 +60,65 @@ impl Spool {
         if let Some(error) = self.failure {
             return Err(error.into());
         }
-        self.records.finish(|_, record| each(record))
+        let file: Box<dyn Read> = match self.file {
+            Some(mut file) => {
+                file.rewind()?;
+                Box::new(file)
+            }
+            None => Box::new(io::empty()),
+        };
+        let mut records = BufReader::with_capacity(BUFFER, file.chain(&self.buffer[..]));
+        let mut record = Vec::new();
+        let mut length = [0; LENGTH];
+        loop {
+            match records.read_exact(&mut length) {
+                Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(()),
+                read => read?,
+            }
+            record.resize(u32::from_le_bytes(length) as usize, 0);
+            records.read_exact(&mut record)?;
+            each(&record)?;
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    /// As many records as are asked for, of some bytes each.
+    fn records(count: usize) -> impl Iterator<Item = Vec<u8>> {
+        (0..count).map(|i| vec![i as u8; i % 300])
+    }
+
+    #[test]
+    fn records_come_back_in_their_order_from_memory_and_from_a_file() {
+        let directory = tempfile::tempdir().unwrap();
+        for count in [0, 1, 100, 20_000] {
+            let mut spool = Spool::new(directory.path());
+            for record in records(count) {
+                spool.push(&record);
+            }
+            assert_eq!(spool.file.is_some(), count == 20_000);
+            let mut expected = records(count);
+            spool
+                .drain(|record| {
+                    assert_eq!(Some(record), expected.next().as_deref());
+                    io::Result::Ok(())
+                })
+                .unwrap();
+            assert_eq!(expected.next(), None);
+        }
+    }
+
+    #[test]
+    fn a_directory_that_is_not_there_is_told_at_the_end() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut spool = Spool::new(&directory.path().join("gone"));
+        for record in records(20_000) {
+            spool.push(&record);
+        }
+        assert!(spool.drain(|_| io::Result::Ok(())).is_err());
     }
 }

@@ -50,7 +50,7 @@ impl fmt::Display for Unreadable {
 #[derive(Debug)]
 pub enum Found<'a> {
     /// A packet.
-    Packet(Packet<'a>),
+    Packet(&'a Packet<'a>),
     /// Bytes that should be a packet, or compressed ones, and why they are not.
     Unreadable(RawPacket<'a>, Unreadable),
     /// A compressed packet inside of the one at this offset, which is not allowed
@@ -164,7 +164,7 @@ fn expand(
                 None => ControlFlow::Continue(()),
             }
         }
-        _ => each(Found::Packet(Packet {
+        _ => each(Found::Packet(&Packet {
             offset,
             bytes,
             header,

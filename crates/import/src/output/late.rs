@@ -8,14 +8,14 @@ use timebase_schema::{Row, Table, finish, tables};
 use crate::place::Place;
 
 /// Inserts rows of a table, by the names of its columns.
-pub(crate) struct Inserts<'c>(Statement<'c>);
+struct Inserts<'c>(Statement<'c>);
 
 impl<'c> Inserts<'c> {
-    pub fn into(conn: &'c Connection, table: &Table) -> rusqlite::Result<Self> {
+    fn into(conn: &'c Connection, table: &Table) -> rusqlite::Result<Self> {
         Ok(Inserts(conn.prepare(&table.insert())?))
     }
 
-    pub fn push<'v, R: Row<&'v dyn ToSql>>(&mut self, row: R) -> rusqlite::Result<()> {
+    fn push<'v, R: Row<&'v dyn ToSql>>(&mut self, row: R) -> rusqlite::Result<()> {
         self.0.execute(row.cells().as_ref())?;
         Ok(())
     }

@@ -23,10 +23,8 @@ mod writer;
 pub(crate) use batch::{Batch, Cell, PacketRow, RowType};
 pub(crate) use destination::Destination;
 pub(crate) use journal::{Journal, Message, Severity};
-pub(crate) use late::{
-    Inserts, clocks, drop_indexes, indexes_and_views, metadata, sequences, stats,
-};
+pub(crate) use late::{clocks, drop_indexes, indexes_and_views, metadata, sequences, stats};
 pub(crate) use rows::{Outlet, Rows};
-pub(crate) use settled::{SettledRows, Settler};
+pub(crate) use settled::SettledRows;
 pub(crate) use solved::{mappings, used_steps};
 pub(crate) use writer::{KeyedRow, Writer, create, resume};

@@ -48,13 +48,11 @@ impl<'a> Rows<'a> {
 
     /// Adds a packet, with its bytes if they are kept.
     #[inline]
-    pub fn packet(&mut self, row: PacketRow, data: Option<&[u8]>) {
+    pub fn packet(&mut self, mut row: PacketRow, data: Option<&[u8]>) {
         let start = self.batch.bytes.len();
         self.batch.bytes.extend_from_slice(data.unwrap_or_default());
-        self.batch.packets.push(PacketRow {
-            data: start..self.batch.bytes.len(),
-            ..row
-        });
+        row.data = start..self.batch.bytes.len();
+        self.batch.packets.push(row);
         self.counts[tables::packet::TABLE.number] += 1;
         self.make_room();
     }

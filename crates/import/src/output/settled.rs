@@ -6,26 +6,12 @@ use std::path::Path;
 
 use rusqlite::{Connection, Statement, params};
 use timebase_resolver::Unresolved;
-use timebase_schema::{Table, tables};
+use timebase_schema::tables;
 
-use crate::compact::{Put, Take, cut};
+use crate::compact::{Put, Take};
 use crate::error::WriteError;
-use crate::place::{
-    EventRow, Settled, SettledEvent, Ticks, TraceTime, put_clock, put_reason, take_clock,
-    take_reason,
-};
+use crate::place::{EventRow, Settled, TraceTime, put_reason, take_reason};
 use crate::spool::Spool;
-
-/// Changes the rows of a table of events that has more to change than its
-/// columns `ts` and `unresolved`.
-pub(crate) trait Settler {
-    /// The tables whose rows it changes.
-    fn tables(&self) -> &'static [&'static Table];
-    /// A row of one of them is settled. They come in the order of their ids.
-    fn settle(&mut self, event: &SettledEvent<'_>) -> rusqlite::Result<()>;
-    /// All are.
-    fn end(&mut self) -> rusqlite::Result<()>;
-}
 
 /// Rows that are to be changed.
 pub(crate) struct SettledRows {
@@ -73,7 +59,6 @@ impl SettledRows {
                 put.natural(EVENT);
                 event.row.put(&mut put);
                 put.optional(event.ticks.map(|ticks| ticks.0));
-                put_clock(&mut put, event.clock);
                 put_result(&mut put, event.result.map_err(Some));
             }
         }
@@ -81,18 +66,9 @@ impl SettledRows {
     }
 
     /// Changes the rows.
-    pub fn apply(
-        self,
-        conn: &Connection,
-        settlers: &mut [Box<dyn Settler + '_>],
-    ) -> Result<(), WriteError> {
+    pub fn apply(self, conn: &Connection) -> Result<(), WriteError> {
         let mut updates = Updates::prepare(conn)?;
-        self.spool
-            .drain(|record| updates.apply(conn, settlers, record))?;
-        settlers
-            .iter_mut()
-            .try_for_each(|settler| settler.end())
-            .map_err(WriteError::from)
+        self.spool.drain(|record| updates.apply(conn, record))
     }
 }
 
@@ -117,12 +93,7 @@ impl<'c> Updates<'c> {
         })
     }
 
-    fn apply(
-        &mut self,
-        conn: &'c Connection,
-        settlers: &mut [Box<dyn Settler + '_>],
-        record: &[u8],
-    ) -> Result<(), WriteError> {
+    fn apply(&mut self, conn: &'c Connection, record: &[u8]) -> Result<(), WriteError> {
         let mut take = Take(record);
         match take.natural()? {
             READING => {
@@ -140,35 +111,46 @@ impl<'c> Updates<'c> {
                 self.packet.execute(params![id, ts, reason, clock_ts])?;
             }
             _ => {
-                let event = take_event(take)?;
-                let mut settlers = settlers.iter_mut();
-                match settlers.find(|settler| is_of(settler.tables(), event.row.table)) {
-                    Some(settler) => settler.settle(&event)?,
-                    None => self.event(conn, &event)?,
-                }
+                let row = EventRow::take(&mut take)?;
+                let ticks = take.optional()?;
+                self.event(conn, &row, ticks, take_result(&mut take)?)?;
             }
         }
         Ok(())
     }
 
-    fn event(&mut self, conn: &'c Connection, event: &SettledEvent<'_>) -> rusqlite::Result<()> {
-        let table = event.row.table;
+    /// A table of events has a column for the reason why there is no time; or it has
+    /// the recorded timestamp only where that is not the time.
+    fn event(
+        &mut self,
+        conn: &'c Connection,
+        row: &EventRow,
+        ticks: Option<i64>,
+        result: Outcome,
+    ) -> rusqlite::Result<()> {
+        let EventRow { table, id, .. } = row;
+        let has_reason = table.columns.contains(&"unresolved");
         let update = match &mut self.events[table.number] {
             Some(update) => update,
             none => {
+                let column = if has_reason {
+                    "unresolved"
+                } else {
+                    "timestamp"
+                };
                 let name = table.name;
-                let sql = format!("UPDATE {name} SET ts = ?2, unresolved = ?3 WHERE id = ?1");
+                let sql = format!("UPDATE {name} SET ts = ?2, {column} = ?3 WHERE id = ?1");
                 none.insert(conn.prepare(&sql)?)
             }
         };
-        let (ts, reason) = columns(event.result.map_err(Some));
-        update.execute(params![event.row.id, ts, reason])?;
+        let (ts, reason) = columns(result);
+        if has_reason {
+            update.execute(params![id, ts, reason])?;
+        } else if ts.is_some() {
+            update.execute(params![id, ts, ticks.filter(|_| ticks != ts)])?;
+        }
         Ok(())
     }
-}
-
-fn is_of(tables: &[&'static Table], table: &'static Table) -> bool {
-    tables.iter().any(|other| other.number == table.number)
 }
 
 /// A time, or the reason why there is none; neither where nothing is to be said.
@@ -189,17 +171,4 @@ fn put_result(put: &mut Put<'_>, result: Outcome) {
 fn take_result(take: &mut Take<'_>) -> io::Result<Outcome> {
     let (ts, reason) = (take.optional()?, take_reason(take)?);
     Ok(ts.map(TraceTime).ok_or(reason))
-}
-
-fn take_event(mut take: Take<'_>) -> io::Result<SettledEvent<'static>> {
-    Ok(SettledEvent {
-        row: EventRow::take(&mut take)?,
-        ticks: take.optional()?.map(Ticks),
-        clock: take_clock(&mut take)?,
-        result: match take_result(&mut take)? {
-            Ok(ts) => Ok(ts),
-            Err(reason) => Err(reason.ok_or_else(cut)?),
-        },
-        event: &[],
-    })
 }

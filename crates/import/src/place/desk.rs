@@ -74,6 +74,13 @@ impl Place {
         Ok(())
     }
 
+    /// What a number means in an interval of a sequence: the serialized entry, of a
+    /// field that a reader has named.
+    #[expect(dead_code, reason = "no reader looks names up yet")]
+    pub fn interned(&self, interval: Interval, field: u32, iid: u64) -> Option<&[u8]> {
+        self.interned.get(interval, field, iid)
+    }
+
     /// The part of a sequence that its last packet is in.
     pub fn interval(&self, sequence: SequenceIx) -> Interval {
         self.sequences.interval(sequence)

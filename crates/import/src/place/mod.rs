@@ -22,7 +22,7 @@ mod time;
 mod uses;
 mod waiting;
 
-pub(crate) use aside::{EventRow, put_clock, put_reason, take_clock, take_reason};
+pub(crate) use aside::{EventRow, put_reason, take_reason};
 pub(crate) use clocks::{EventClock, Placement};
 pub(crate) use desk::{Place, Taken, called, table_order};
 pub(crate) use sequence::SequenceIx;

@@ -1,6 +1,5 @@
 //! All readers, by the type of packets that they read.
 
-use rusqlite::Connection;
 use timebase_schema::Events;
 use timebase_trace::Kept;
 use timebase_wire::packet::{Header, PacketType};
@@ -8,11 +7,11 @@ use timebase_wire::packet::{Header, PacketType};
 use super::android_log::AndroidLog;
 use super::clock_snapshot::Snapshots;
 use super::extension_descriptor::Extensions;
-use super::ftrace::{Ftrace, Stretches};
+use super::ftrace::Ftrace;
 use super::reader::{Corrupt, Desk, Packet, Reader};
 use super::trace_uuid::Uuid;
-use crate::output::Settler;
-use crate::place::Snapshot;
+use crate::output::Rows;
+use crate::place::{SettledEvent, Snapshot};
 
 /// Declares the readers: what a packet's payload is parsed to, and who reads it.
 macro_rules! readers {
@@ -82,7 +81,15 @@ macro_rules! readers {
                 }
             }
 
-            /// There are no more packets.
+            /// Tells the reader of an event's table what became of the event.
+            pub fn settled(&mut self, event: &SettledEvent<'_>, rows: &mut Rows<'_>) {
+                let number = event.row.table.number;
+                $(if <$reader as Reader>::TABLES.iter().any(|table| table.number == number) {
+                    self.$name.settled(event, rows);
+                })*
+            }
+
+            /// There are no more packets, and nothing waits any more.
             pub fn end(&mut self, desk: &mut Desk<'_, '_>) {
                 $(self.$name.end(desk);)*
             }
@@ -102,10 +109,4 @@ readers! {
 fn makes_events_alone<R: Reader>() -> bool {
     let of_events = |events: &Option<Events>| events.is_some();
     !R::TABLES.is_empty() && R::TABLES.iter().all(|table| of_events(&table.events))
-}
-
-/// Who changes rows of events whose time came late, and needs more than their
-/// columns `ts` and `unresolved`.
-pub(crate) fn settlers(conn: &Connection) -> rusqlite::Result<Vec<Box<dyn Settler + '_>>> {
-    Ok(vec![Box::new(Stretches::new(conn)?)])
 }

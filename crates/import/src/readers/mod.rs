@@ -12,6 +12,6 @@ mod packet_schema;
 mod reader;
 mod trace_uuid;
 
-pub(crate) use all::{Parsed, Readers, settlers};
+pub(crate) use all::{Parsed, Readers};
 pub(crate) use packet_schema::PacketSchema;
 pub(crate) use reader::{Corrupt, Desk, Packet};

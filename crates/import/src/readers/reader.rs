@@ -8,7 +8,7 @@ use timebase_wire::packet::Header;
 
 use super::packet_schema::PacketSchema;
 use crate::output::{Journal, Message, Rows, Severity};
-use crate::place::{EventClock, EventRow, Place, Placement, Snapshot, TraceTime};
+use crate::place::{EventClock, EventRow, Place, Placement, SettledEvent, Snapshot, TraceTime};
 use crate::timeline::Timeline;
 
 /// Reads the payloads of one type of packets, in file order.
@@ -25,7 +25,9 @@ use crate::timeline::Timeline;
 ///    is odd in the payload is counted, said in the log, or a row of its own. It is
 ///    left out if the user wants no events and the reader makes nothing else.
 ///
-/// When the trace is read to its end, [`Reader::end`] is called once.
+/// When the trace is read to its end, [`Reader::settled`] is called for each of its
+/// events that could not be placed when it was read, in file order, and then
+/// [`Reader::end`], once.
 pub(crate) trait Reader {
     /// What is parsed. It may borrow from the bytes.
     type Payload<'a>;
@@ -64,7 +66,11 @@ pub(crate) trait Reader {
     ) {
     }
 
-    /// There are no more packets.
+    /// An event of one of its tables has its time, or its last reason. Its columns
+    /// `ts`, and `unresolved` or `timestamp`, are changed without the reader.
+    fn settled(&mut self, _event: &SettledEvent<'_>, _rows: &mut Rows<'_>) {}
+
+    /// There are no more packets, and nothing waits any more.
     fn end(&mut self, _desk: &mut Desk<'_, '_>) {}
 }
 

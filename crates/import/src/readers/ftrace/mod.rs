@@ -38,4 +38,3 @@ mod sched;
 mod unresolved;
 
 pub(crate) use reader::Ftrace;
-pub(crate) use unresolved::Stretches;

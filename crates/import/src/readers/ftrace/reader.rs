@@ -4,7 +4,9 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use timebase_resolver::{Clock, ClockId, MachineId, SeqId};
 use timebase_schema::Table;
-use timebase_schema::tables::{ftrace_args, ftrace_name, ftrace_partial, ftrace_record};
+use timebase_schema::tables::{
+    ftrace_args, ftrace_name, ftrace_partial, ftrace_record, ftrace_unresolved,
+};
 use timebase_wire::packet::Header;
 
 use super::arguments::Arguments;
@@ -15,8 +17,9 @@ use super::in_order::{InOrder, Next};
 use super::kinds::Kinds;
 use super::running::Running;
 use super::sched::{self, field};
-use crate::output::{Cell, Severity};
-use crate::place::{EventClock, EventRow, Snapshot, TraceTime};
+use super::unresolved::Stretches;
+use crate::output::{Cell, Rows, Severity};
+use crate::place::{EventClock, EventRow, SettledEvent, Snapshot, TraceTime};
 use crate::readers::reader::{Corrupt, Desk, Packet, Reader};
 use crate::timeline::{self, Event as _, SchedSwitch, SchedWaking};
 
@@ -29,6 +32,7 @@ pub(crate) struct Ftrace {
     kinds: Kinds,
     arguments: Arguments,
     running: Running,
+    stretches: Stretches,
     /// How many bundles there were.
     bundles: u64,
     /// How many events there were.
@@ -45,6 +49,7 @@ impl Reader for Ftrace {
         &ftrace_partial::TABLE,
         &ftrace_args::TABLE,
         &ftrace_name::TABLE,
+        &ftrace_unresolved::TABLE,
     ];
 
     fn parse(payload: &[u8]) -> Result<Bundle<'_>, Corrupt> {
@@ -100,7 +105,12 @@ impl Reader for Ftrace {
         import.end(&bundle);
     }
 
+    fn settled(&mut self, event: &SettledEvent<'_>, rows: &mut Rows<'_>) {
+        self.stretches.settled(event, rows);
+    }
+
     fn end(&mut self, desk: &mut Desk<'_, '_>) {
+        self.stretches.end(desk.rows);
         for (name, id) in self.kinds.names() {
             let name = desk.rows.text(name);
             let id = Cell::from(id);

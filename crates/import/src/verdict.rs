@@ -1,0 +1,111 @@
+//! What it means that a trace is damaged: it is refused, or imported as far as it
+//! can be read and the user told.
+
+use timebase_schema::{Table, tables};
+use timebase_trace::{Damage, Source};
+
+use crate::error::Error;
+use crate::frame::{Frame, counter};
+use crate::output::{Message, Severity};
+
+/// A trace that was read, however it ended.
+pub(crate) struct ReadTrace<'a> {
+    pub source: &'a Source,
+    /// How many rows each table has got, by its number.
+    pub rows: Vec<i64>,
+    pub strict: bool,
+}
+
+impl ReadTrace<'_> {
+    /// How many rows a table has got.
+    pub fn count(&self, table: &Table) -> u64 {
+        self.rows[table.number].unsigned_abs()
+    }
+
+    /// How many packets there are.
+    pub fn packets(&self) -> u64 {
+        self.count(&tables::packet::TABLE)
+    }
+
+    /// How many packets cannot be read, and how many have a payload that cannot.
+    fn corrupt(&self, frame: &Frame) -> (u64, u64) {
+        let counter = |name| frame.journal.counter(name);
+        (
+            counter(counter::PACKETS_CORRUPT),
+            counter(counter::PAYLOADS_CORRUPT),
+        )
+    }
+
+    /// What damage means: an error if it is all there is or the user is strict,
+    /// otherwise a message.
+    pub fn damage(&self, damage: &Damage, frame: &Frame) -> Result<Message, Error> {
+        let source_name = self.source.to_string();
+        let why = damage.to_string();
+        let plausible = matches!(
+            damage,
+            Damage::Cut {
+                plausible: true,
+                ..
+            }
+        );
+        let (packets, payloads) = self.corrupt(frame);
+        if self.packets() == packets + payloads && !plausible {
+            return Err(Error::NotATrace { source_name, why });
+        }
+        if self.strict {
+            return Err(Error::Damaged { source_name, why });
+        }
+        let (severity, code, offset) = match *damage {
+            Damage::Cut { offset, .. } | Damage::CutBetween { offset } => {
+                (Severity::Warning, "cut", offset)
+            }
+            Damage::NoPacket { offset }
+            | Damage::TooLarge { offset, .. }
+            | Damage::Compression { offset, .. } => (Severity::Error, "damaged", offset),
+        };
+        Ok(Message {
+            severity,
+            code,
+            packet_id: None,
+            offset: Some(offset),
+            text: format!(
+                "{damage}; the {} packets before it are imported",
+                self.packets()
+            ),
+        })
+    }
+
+    /// Packets and payloads that could not be read: an error if there are no others
+    /// or the user is strict, otherwise warnings.
+    pub fn corruption(&self, frame: &Frame) -> Result<Vec<String>, Error> {
+        let (packets, payloads) = self.corrupt(frame);
+        let all = self.packets();
+        let mut what = Vec::new();
+        if packets > 0 {
+            what.push((
+                format!("{packets} of {all} packets cannot be read"),
+                "they are rows of type 'corrupt', and import_log says why",
+            ));
+        }
+        if payloads > 0 {
+            what.push((
+                format!("the payloads of {payloads} of {all} packets cannot be read"),
+                "the packets are rows without what their payloads hold, and import_log says why",
+            ));
+        }
+        let Some((why, _)) = what.first() else {
+            return Ok(Vec::new());
+        };
+        let (source_name, why) = (self.source.to_string(), why.clone());
+        if packets + payloads == all {
+            return Err(Error::NotATrace { source_name, why });
+        }
+        if self.strict {
+            return Err(Error::Damaged { source_name, why });
+        }
+        let warnings = what
+            .iter()
+            .map(|(why, then)| format!("{source_name}: {why}; {then}"));
+        Ok(warnings.collect())
+    }
+}
