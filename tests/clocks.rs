@@ -420,6 +420,45 @@ fn t1_an_attempt_to_convert_settles_trace_time_and_what_is_no_conversion_does_no
     assert_eq!(log, [["1", "primary_clock_ignored"]]);
 }
 
+/// An event of a bundle and a line of the log on clocks that nothing is known of: an
+/// attempt, also where the rows are not wanted.
+#[test]
+fn t1_trace_time_is_the_same_with_and_without_events() {
+    let event = encode::FtraceEvent {
+        timestamp: Some(5),
+        ..encode::FtraceEvent::default()
+    };
+    let bundle = Packet {
+        seq: 2,
+        ftrace_events: Some(encode::Bundle {
+            clock: Some(4), // MONO_RAW
+            events: vec![event],
+            ..encode::Bundle::default()
+        }),
+        ..Packet::default()
+    };
+    let line = Packet {
+        seq: 2,
+        android_log: Some(vec![Some(5)]),
+        ..Packet::default()
+    };
+    let empty = Packet {
+        android_log: Some(vec![None]),
+        ..line.clone()
+    };
+    let primary = with_primary(snapshot(&[(BOOTTIME, 100), (REALTIME, 50)]), 1);
+    for (packet, expected) in [(bundle, 6), (line, 6), (empty, 1)] {
+        let bytes = encode::trace(&[packet, primary.clone()]);
+        for args in [&[][..], &["--no-events"]] {
+            assert_eq!(
+                trace_time(&Imported::of_bytes(&bytes, args)),
+                expected,
+                "{args:?}"
+            );
+        }
+    }
+}
+
 #[test]
 fn t2_without_a_default_clock_a_timestamp_is_taken_as_trace_time() {
     let packets = [
@@ -580,6 +619,42 @@ fn f7_a_packet_with_a_damaged_payload_keeps_its_header_and_leaves_nothing_else()
             let count = trace.count(&format!("SELECT count(*) FROM {table}"));
             assert_eq!(count, rows, "{table}, {args:?}");
         }
+    }
+}
+
+/// A bundle with a good pair of clocks and a good event, and damage behind them.
+#[test]
+fn f7_of_a_payload_that_is_damaged_half_way_nothing_is_left() {
+    let bundle = encode::Bundle {
+        clock: Some(2), // GLOBAL
+        ftrace_timestamp: Some(10),
+        boot_timestamp: Some(110),
+        events: vec![encode::FtraceEvent {
+            timestamp: Some(12),
+            ..encode::FtraceEvent::default()
+        }],
+        ..encode::Bundle::default()
+    };
+    let whole = Packet {
+        seq: 3,
+        ftrace_events: Some(bundle.clone()),
+        ..Packet::default()
+    };
+    let damaged = Packet {
+        seq: 3,
+        payload: Some((
+            1,
+            [encode::bundle_bytes(&bundle), vec![0x5a, 0xff]].concat(),
+        )),
+        ..Packet::default()
+    };
+    for (packet, rows) in [(whole, ["2", "1", "0"]), (damaged, ["0", "0", "1"])] {
+        let good = event(5);
+        let bytes = encode::trace(&[packet, good]);
+        let trace = Imported::of_bytes(&bytes, &[]);
+        let counts = "SELECT (SELECT count(*) FROM clock_snapshot),
+            (SELECT count(*) FROM ftrace_event), (SELECT count(*) FROM import_log)";
+        assert_eq!(trace.rows(counts), [rows]);
     }
 }
 

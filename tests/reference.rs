@@ -350,7 +350,9 @@ fn every_code_of_the_log_has_its_place_in_the_reference() {
     codes.extend(literals_after(&[
         "Severity::Warning, ",
         "Severity::Error, ",
-        "say(rows, ",
+        "let code = ",
+        "let (code, offset) = ",
+        "let (code, text) = ",
     ]));
     codes.extend(
         literals_after(&["{ .. } => ", "Rejected::TooMany => "])

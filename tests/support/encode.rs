@@ -177,7 +177,7 @@ fn snapshot_bytes(snapshot: &ClockSnapshot) -> Vec<u8> {
     out
 }
 
-fn bundle_bytes(bundle: &Bundle) -> Vec<u8> {
+pub fn bundle_bytes(bundle: &Bundle) -> Vec<u8> {
     let mut out = Vec::new();
     if let Some(cpu) = bundle.cpu {
         number(&mut out, 1, cpu.into());

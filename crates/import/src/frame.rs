@@ -90,7 +90,11 @@ impl Frame {
             match found {
                 Found::Packet(packet) => self.packet(packet, rows),
                 Found::Unreadable(raw, why) => self.unreadable(raw, &why, rows),
-                Found::Nested { offset } => say_nested(offset, rows),
+                Found::Nested { offset } => {
+                    let code = "nested_compression";
+                    let text = "a compressed packet inside a compressed packet was skipped";
+                    say(rows, Severity::Error, code, None, offset, text.into());
+                }
             }
             match rows.stopped() {
                 true => ControlFlow::Break(()),
@@ -164,7 +168,8 @@ impl Frame {
             Err(corrupt) => {
                 self.journal.count(counter::PAYLOADS_CORRUPT, 1);
                 let text = format!("the packet's payload cannot be read: {corrupt}");
-                say(rows, "corrupt_payload", id, packet.offset, text);
+                let (code, offset) = ("corrupt_payload", packet.offset);
+                say(rows, Severity::Error, code, Some(id), offset, text);
             }
         }
         self.note(&placement, id, packet.offset, header, rows);
@@ -224,31 +229,20 @@ impl Frame {
             Taken::Accepted(accepted) => {
                 readings(accepted, snapshot, id, rows);
                 if let Some(clock) = accepted.ignored_primary {
-                    let message = Message {
-                        severity: Severity::Warning,
-                        code: "primary_clock_ignored",
-                        packet_id: Some(id),
-                        offset: Some(offset),
-                        text: format!(
-                            "primary_trace_clock {clock} is ignored: times were converted to {} \
-                             before it, or it cannot be trace time",
-                            self.place.trace_time()
-                        ),
-                    };
-                    message.push(rows);
+                    let text = format!(
+                        "primary_trace_clock {clock} is ignored: times were converted to {} before \
+                         it, or it cannot be trace time",
+                        self.place.trace_time()
+                    );
+                    let code = "primary_clock_ignored";
+                    say(rows, Severity::Warning, code, Some(id), offset, text);
                 }
             }
             Taken::Rejected(rejected) => {
                 self.journal.count(counter::SNAPSHOTS_REJECTED, 1);
                 let what = called(snapshot.source());
-                let message = Message {
-                    severity: Severity::Warning,
-                    code: rejected.code(),
-                    packet_id: Some(id),
-                    offset: Some(offset),
-                    text: format!("{what} was rejected: {rejected}"),
-                };
-                message.push(rows);
+                let (code, text) = (rejected.code(), format!("{what} was rejected: {rejected}"));
+                say(rows, Severity::Warning, code, Some(id), offset, text);
             }
             Taken::Known => {}
         }
@@ -282,7 +276,8 @@ impl Frame {
                 "the packet's clock {} is sequence-scoped, and it has no sequence id",
                 placement.clock_id.unwrap_or_default()
             );
-            say(rows, "no_sequence_id", id, offset, text);
+            let code = "no_sequence_id";
+            say(rows, Severity::Error, code, Some(id), offset, text);
         }
         if placement.waits {
             self.journal.waits(table);
@@ -295,7 +290,8 @@ impl Frame {
     fn unreadable(&mut self, raw: RawPacket<'_>, why: &Unreadable, rows: &mut Rows<'_>) {
         let id = rows.count(&tables::packet::TABLE);
         self.journal.count(counter::PACKETS_CORRUPT, 1);
-        say(rows, "corrupt_packet", id, raw.offset, why.to_string());
+        let (code, text) = ("corrupt_packet", why.to_string());
+        say(rows, Severity::Error, code, Some(id), raw.offset, text);
         rows.packet(
             PacketRow {
                 id,
@@ -403,24 +399,21 @@ fn clock_name(id: ClockId) -> Option<&'static str> {
     builtin_name(id.get()).filter(|_| id <= ClockId::BOOTTIME)
 }
 
-fn say(rows: &mut Rows<'_>, code: &'static str, packet: i64, offset: u64, text: String) {
+/// Says something about the trace in the log.
+fn say(
+    rows: &mut Rows<'_>,
+    severity: Severity,
+    code: &'static str,
+    packet_id: Option<i64>,
+    offset: u64,
+    text: String,
+) {
     let message = Message {
-        severity: Severity::Error,
+        severity,
         code,
-        packet_id: Some(packet),
+        packet_id,
         offset: Some(offset),
         text,
-    };
-    message.push(rows);
-}
-
-fn say_nested(offset: u64, rows: &mut Rows<'_>) {
-    let message = Message {
-        severity: Severity::Error,
-        code: "nested_compression",
-        packet_id: None,
-        offset: Some(offset),
-        text: "a compressed packet inside a compressed packet was skipped".into(),
     };
     message.push(rows);
 }
