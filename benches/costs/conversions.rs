@@ -6,7 +6,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use timebase_resolver::{Clock, ClockGraph, ClockId, MachineId, Reading, SeqId, Source};
+use timebase_resolver::{Clock, ClockGraph, ClockId, ClockNs, MachineId, Reading, SeqId, Source};
 
 /// MONOTONIC of the host.
 pub fn monotonic() -> Clock {
@@ -89,8 +89,8 @@ impl Case {
     pub fn convert_all(&mut self) -> i64 {
         let mut sum = 0i64;
         for &(clock, value) in &self.inputs {
-            let converted = self.graph.convert(clock, value, Clock::BOOTTIME);
-            sum = sum.wrapping_add(converted.unwrap());
+            let converted = self.graph.convert(clock, ClockNs(value), Clock::BOOTTIME);
+            sum = sum.wrapping_add(converted.unwrap().0);
         }
         sum
     }
@@ -279,8 +279,8 @@ impl Interleaved {
         for (snapshot, inputs) in self.snapshots.iter().zip(self.inputs.chunks(PER_SNAPSHOT)) {
             add(&mut graph, Source::Writer, snapshot);
             for &(clock, value) in inputs {
-                let converted = graph.convert(clock, value, Clock::BOOTTIME);
-                sum = sum.wrapping_add(converted.unwrap());
+                let converted = graph.convert(clock, ClockNs(value), Clock::BOOTTIME);
+                sum = sum.wrapping_add(converted.unwrap().0);
             }
         }
         sum

@@ -1,6 +1,6 @@
 """Small traces, each made for one question; make_fixtures.py writes them.
 
-What a test expects of one stands in the test, worked out by hand from SPEC.md,
+What a test expects of one stands in the test, worked out by hand from docs/rules,
 not here.
 """
 

@@ -46,7 +46,7 @@ type SameClocks = [Option<SetIx>; Source::ALL.len()];
 /// The example of rule V7's first line:
 ///
 /// ```
-/// use timebase_resolver::{Clock, ClockGraph, Reading, Source};
+/// use timebase_resolver::{Clock, ClockGraph, ClockNs, Reading, Source};
 ///
 /// let (monotonic, boottime) = (Clock::host(3), Clock::BOOTTIME);
 /// let mut graph = ClockGraph::new();
@@ -57,13 +57,12 @@ type SameClocks = [Option<SetIx>; Source::ALL.len()];
 ///     ];
 ///     graph.add_snapshot(Source::Service, &readings, Some(boottime))?;
 /// }
-/// assert_eq!(graph.convert(monotonic, 1104, boottime), Ok(2104));
-/// assert_eq!(graph.convert(monotonic, 1999, boottime), Ok(2999));
-/// assert_eq!(graph.convert(monotonic, 2000, boottime), Ok(3500));
-/// assert_eq!(graph.convert(monotonic, 900, boottime), Ok(1900));
+/// for (from, to) in [(1104, 2104), (1999, 2999), (2000, 3500), (900, 1900)] {
+///     assert_eq!(graph.convert(monotonic, ClockNs(from), boottime), Ok(ClockNs(to)));
+/// }
 ///
 /// // Which snapshot was it?
-/// let hops = graph.explain(monotonic, 1104, boottime).unwrap();
+/// let hops = graph.explain(monotonic, ClockNs(1104), boottime).unwrap();
 /// assert_eq!((hops[0].from_value, hops[0].to_value), (1100, 2100));
 ///
 /// // The whole mapping: two steps, since four of the snapshots agree.

@@ -342,6 +342,7 @@ mod tests {
     use crate::clock::Clock;
     use crate::graph::ClockGraph;
     use crate::snapshot::Reading;
+    use crate::time::ClockNs;
     use proptest::prelude::*;
 
     /// The sources of a trace: those of bundles, and better ones or not.
@@ -395,13 +396,13 @@ mod tests {
                 pairs.push((source, from, to));
                 // Some before, some after the hop is used for the first time.
                 for &(_, at) in ats.iter().filter(|at| at.0 == index) {
-                    let converted = graph.convert(Clock::host(200), at, Clock::host(201));
-                    prop_assert_eq!(converted, Ok(naive(&pairs, at)));
+                    let converted = graph.convert(Clock::host(200), ClockNs(at), Clock::host(201));
+                    prop_assert_eq!(converted, Ok(ClockNs(naive(&pairs, at))));
                 }
             }
             for (_, at) in ats {
-                let converted = graph.convert(Clock::host(200), at, Clock::host(201));
-                prop_assert_eq!(converted, Ok(naive(&pairs, at)));
+                let converted = graph.convert(Clock::host(200), ClockNs(at), Clock::host(201));
+                prop_assert_eq!(converted, Ok(ClockNs(naive(&pairs, at))));
                 let mapping = graph.mapping(Clock::host(200), Clock::host(201)).unwrap();
                 prop_assert_eq!(mapping.convert(at), Some(naive(&pairs, at)));
             }

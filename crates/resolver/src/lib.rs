@@ -7,6 +7,7 @@
 //! | question | where it is decided |
 //! |---|---|
 //! | which clock is it (rules C) | `clock.rs` |
+//! | what is a reading, and what a time | `time.rs` |
 //! | is a snapshot accepted (rules N) | `snapshot.rs`, `graph.rs` |
 //! | how snapshots are kept | `store.rs`, `rows.rs` |
 //! | which path (rule V3) | `routes.rs` |
@@ -32,6 +33,7 @@ mod snapshot;
 pub mod sql;
 mod store;
 mod tight;
+mod time;
 mod unresolved;
 
 pub use clock::{Clock, ClockId, MachineId, Scope, SeqId, builtin_name};
@@ -39,4 +41,5 @@ pub use domain::Domain;
 pub use graph::{ClockGraph, Hop, SnapshotId};
 pub use mapping::{Mapping, Step};
 pub use snapshot::{Reading, Rejected, Source};
+pub use time::{ClockNs, Ticks};
 pub use unresolved::Unresolved;

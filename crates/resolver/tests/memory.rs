@@ -5,7 +5,9 @@
 
 #![allow(clippy::unwrap_used)]
 
-use timebase_resolver::{Clock, ClockGraph, ClockId, MachineId, Reading, SeqId, Source};
+use timebase_resolver::{
+    Clock, ClockGraph, ClockId, ClockNs, MachineId, Reading, SeqId, Source, Unresolved,
+};
 
 #[global_allocator]
 static HEAP: dhat::Alloc = dhat::Alloc;
@@ -58,6 +60,11 @@ fn service(index: i64) -> [Reading; 6] {
     .map(|(id, value)| reading(Clock::host(id), value))
 }
 
+fn to_boottime(graph: &mut ClockGraph, clock: Clock, value: i64) -> Result<i64, Unresolved> {
+    let converted = graph.convert(clock, ClockNs(value), Clock::BOOTTIME);
+    converted.map(|ClockNs(value)| value)
+}
+
 /// 1,000,000 service snapshots; each reading placed (rule N6), and events on
 /// MONOTONIC between them.
 fn service_snapshots() {
@@ -67,10 +74,10 @@ fn service_snapshots() {
         let boot = readings[0].value;
         add(&mut graph, Source::Service, &readings);
         for reading in readings {
-            let placed = graph.convert(reading.clock, reading.value, Clock::BOOTTIME);
+            let placed = to_boottime(&mut graph, reading.clock, reading.value);
             assert_eq!(placed, Ok(boot));
         }
-        let placed = graph.convert(monotonic(), readings[4].value + 1, Clock::BOOTTIME);
+        let placed = to_boottime(&mut graph, monotonic(), readings[4].value + 1);
         assert_eq!(placed, Ok(boot + 1));
     }
 }
@@ -87,7 +94,7 @@ fn incremental_clocks() {
         };
         let readings = [own, reading(Clock::BOOTTIME, boot)];
         add(&mut graph, Source::Writer, &readings);
-        let placed = graph.convert(own.clock, own.value + 7, Clock::BOOTTIME);
+        let placed = to_boottime(&mut graph, own.clock, own.value + 7);
         assert_eq!(placed, Ok(boot + 7));
     }
 }
@@ -99,11 +106,11 @@ fn sequences() {
         let at = i64::from(seq) * 1000;
         let readings = [reading(scoped(seq), 5), reading(Clock::BOOTTIME, at)];
         add(&mut graph, Source::Writer, &readings);
-        let placed = graph.convert(scoped(seq), 9, Clock::BOOTTIME);
+        let placed = to_boottime(&mut graph, scoped(seq), 9);
         assert_eq!(placed, Ok(at + 4));
     }
     for seq in 2..100_002 {
-        let placed = graph.convert(scoped(seq), 6, Clock::BOOTTIME);
+        let placed = to_boottime(&mut graph, scoped(seq), 6);
         assert_eq!(placed, Ok(i64::from(seq) * 1000 + 1));
     }
 }
@@ -127,7 +134,7 @@ fn mappings() {
         // Out of order; for some so often that a mapping is composed.
         for event in 0..if seq % 8 == 0 { 1000 } else { 10 } {
             let index = noise(event, 999);
-            let placed = graph.convert(scoped(seq), index * SECOND, Clock::BOOTTIME);
+            let placed = to_boottime(&mut graph, scoped(seq), index * SECOND);
             assert_eq!(placed, Ok((index + 1) * SECOND + index + 1));
         }
     }
@@ -152,7 +159,7 @@ fn composed_mappings() {
     for clock in clocks {
         for event in 0..20_000 {
             let index = noise(event, 50_000);
-            let placed = graph.convert(clock, at(index), Clock::BOOTTIME);
+            let placed = to_boottime(&mut graph, clock, at(index));
             assert_eq!(placed, Ok(at(index) + noise(index, 999)));
         }
     }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use timebase_schema::{Row, Table, tables};
+use timebase_schema::{Table, tables};
 use timebase_wire::packet::PacketType;
 
 use crate::place::Placement;
@@ -93,11 +93,9 @@ impl Batch {
 
     /// Adds a row of any table but `packet`.
     #[inline]
-    pub fn push<R: Row<Cell>>(&mut self, row: R) {
-        let cells = row.cells();
-        let cells = cells.as_ref();
+    pub fn push(&mut self, table: &Table, cells: &[Cell]) {
         self.cells += cells.len();
-        if let Some(table) = self.tables.get_mut(R::TABLE.number) {
+        if let Some(table) = self.tables.get_mut(table.number) {
             table.extend_from_slice(cells);
         }
     }

@@ -41,8 +41,15 @@ impl<'a> Rows<'a> {
     /// were kept since the last row.
     #[inline]
     pub fn push<R: Row<Cell>>(&mut self, row: R) {
-        self.counts[R::TABLE.number] += 1;
-        self.batch.push(row);
+        self.push_like(R::TABLE, row);
+    }
+
+    /// Adds a row to a table that has the columns of another one.
+    #[inline]
+    pub fn push_like<R: Row<Cell>>(&mut self, table: &'static Table, row: R) {
+        debug_assert_eq!(table.columns, R::TABLE.columns);
+        self.counts[table.number] += 1;
+        self.batch.push(table, row.cells().as_ref());
         self.make_room();
     }
 

@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 use timebase_btree::{Database, KeyedTableBuilder, Value};
+use timebase_resolver::Ticks;
 use timebase_schema::{Row, TABLES, Table, tables};
 
 use super::batch::{Batch, Cell, PacketRow, RowType};
 use super::table::{BulkTable, Roots};
 use crate::error::WriteError;
-use crate::place::{Ticks, TraceTime};
+use crate::place::TraceTime;
 
 /// Makes the tables of an empty database.
 pub(crate) fn create(conn: &Connection) -> rusqlite::Result<Roots> {

@@ -1,11 +1,13 @@
 //! Which clock something was read from, and where that puts it on trace time
 //! (rules C4–C6, S4, V4, V5, T, D1).
 
-use timebase_resolver::{Clock, ClockGraph, ClockId, MachineId, Reading, SeqId, Unresolved};
+use timebase_resolver::{
+    Clock, ClockGraph, ClockId, ClockNs, MachineId, Reading, SeqId, Ticks, Unresolved,
+};
 use timebase_wire::packet::{Header, PacketType};
 
 use super::sequence::Sequence;
-use super::time::{Ticks, TraceTime};
+use super::time::TraceTime;
 
 /// Where a packet stands in time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -214,21 +216,14 @@ impl Clocks {
         ticks: Ticks,
         unit: i64,
     ) -> Result<TraceTime, Unresolved> {
-        match ticks.in_units_of(unit) {
-            Some(value) => {
-                let ts = self.graph.convert(clock, value.0, self.trace_time)?;
-                Ok(TraceTime(ts))
-            }
-            None => Err(self.overflow(clock)),
-        }
+        let trace_time = self.trace_time;
+        let ts = self.graph.convert_ticks(clock, ticks, unit, trace_time)?;
+        Ok(TraceTime::reads(ts))
     }
 
-    /// The reason for a reading that does not fit: that there is no way for any
-    /// reading of its clock comes first.
-    #[cold]
+    /// The reason for a reading that does not fit.
     pub fn overflow(&mut self, clock: Clock) -> Unresolved {
-        let reason = self.graph.why_unresolved(clock, 0, self.trace_time);
-        reason.unwrap_or(Unresolved::Overflow)
+        self.graph.overflow(clock, self.trace_time)
     }
 
     /// Nanoseconds in a unit of a clock.
@@ -279,18 +274,18 @@ impl Clocks {
         &mut self,
         readings: &[Reading],
     ) -> (Vec<Option<TraceTime>>, Option<Unresolved>) {
-        let times: Vec<Result<i64, Unresolved>> = readings
+        let times: Vec<Result<ClockNs, Unresolved>> = readings
             .iter()
             .map(|reading| {
-                self.graph
-                    .convert(reading.clock, reading.value, self.trace_time)
+                let value = ClockNs(reading.value);
+                self.graph.convert(reading.clock, value, self.trace_time)
             })
             .collect();
         let other = times.iter().find_map(|time| time.ok());
         let unresolved = times.first().and_then(|time| time.err());
         let times = times
             .into_iter()
-            .map(|time| time.ok().or(other).map(TraceTime));
+            .map(|time| time.ok().or(other).map(TraceTime::reads));
         (times.collect(), unresolved)
     }
 }

@@ -27,5 +27,5 @@ pub(crate) use clocks::{EventClock, Placement};
 pub(crate) use desk::{Place, Taken, called, table_order};
 pub(crate) use sequence::SequenceIx;
 pub(crate) use snapshot::{Accepted, Snapshot};
-pub(crate) use time::{Ticks, TraceTime};
+pub(crate) use time::TraceTime;
 pub(crate) use waiting::{Settled, SettledEvent};

@@ -2,14 +2,14 @@
 
 use rustc_hash::FxHashMap;
 use timebase_resolver::{
-    Clock, ClockId, MachineId, Reading, Rejected, SeqId, SnapshotId, Source, Unresolved,
+    Clock, ClockId, MachineId, Reading, Rejected, SeqId, SnapshotId, Source, Ticks, Unresolved,
 };
 use timebase_wire::packet::Header;
 use timebase_wire::proto::ClockSnapshot;
 
 use super::clocks::{Clocks, clock_of};
 use super::sequence::Sequence;
-use super::time::{Ticks, TraceTime};
+use super::time::TraceTime;
 
 /// The sequence that the tracing service itself writes to (rule V2).
 const SERVICE_SEQUENCE: u32 = 1;

@@ -12,12 +12,12 @@
 use std::io;
 use std::path::Path;
 
-use timebase_resolver::{Clock, Reading, Unresolved};
+use timebase_resolver::{Clock, Reading, Ticks, Unresolved};
 
 use super::aside::{EventRow, put_clock, put_reason, take_clock, take_reason};
 use super::clocks::Clocks;
 use super::sequence::{SequenceIx, Sequences};
-use super::time::{Ticks, TraceTime};
+use super::time::TraceTime;
 use crate::compact::{Put, Take, cut};
 use crate::spool::Spool;
 

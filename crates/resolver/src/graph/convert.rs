@@ -6,6 +6,7 @@ use crate::hop::{self, Stretch};
 use crate::mapping::{Bounds, Mapping, clamp};
 use crate::recent::{Key, Slot};
 use crate::routes::{DomainIx, Routes, SetIx, Topology};
+use crate::time::{ClockNs, Ticks};
 use crate::unresolved::Unresolved;
 
 /// How many targets keep their paths.
@@ -94,19 +95,52 @@ impl ClockGraph {
     ///
     /// Why it cannot be (rule V7).
     #[inline]
-    pub fn convert(&mut self, from: Clock, value: i64, to: Clock) -> Result<i64, Unresolved> {
+    pub fn convert(
+        &mut self,
+        from: Clock,
+        ClockNs(value): ClockNs,
+        to: Clock,
+    ) -> Result<ClockNs, Unresolved> {
         if let Some(slot) = self.recent.find(Key::new(from, to))
             && slot.covers(value, self.snapshots)
         {
-            return value.checked_add(slot.offset).ok_or(Unresolved::Overflow);
+            let result = value.checked_add(slot.offset);
+            return result.map(ClockNs).ok_or(Unresolved::Overflow);
         }
         if from == to {
-            return Ok(value);
+            return Ok(ClockNs(value));
         }
         match self.convert_anew(from, value, to) {
-            (value, None) => Ok(value),
+            (value, None) => Ok(ClockNs(value)),
             (_, Some(reason)) => Err(reason),
         }
+    }
+
+    /// Converts a reading in units of so many nanoseconds (rule V4).
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be (rule V7). That there is no way for any reading of its clock
+    /// comes before that this one does not fit.
+    #[inline]
+    pub fn convert_ticks(
+        &mut self,
+        from: Clock,
+        ticks: Ticks,
+        unit: i64,
+        to: Clock,
+    ) -> Result<ClockNs, Unresolved> {
+        match ticks.in_units_of(unit) {
+            Some(value) => self.convert(from, value, to),
+            None => Err(self.overflow(from, to)),
+        }
+    }
+
+    /// Why a reading that does not fit 64 bits cannot be converted.
+    #[cold]
+    pub fn overflow(&mut self, from: Clock, to: Clock) -> Unresolved {
+        let any = self.convert(from, ClockNs(0), to);
+        any.err().unwrap_or(Unresolved::Overflow)
     }
 
     fn endpoints(&mut self, from: Clock, to: Clock) -> Result<(DomainIx, usize), Unresolved> {
@@ -304,11 +338,6 @@ impl ClockGraph {
         })
     }
 
-    /// Why a value cannot be converted; `None` if it can.
-    pub fn why_unresolved(&mut self, from: Clock, value: i64, to: Clock) -> Option<Unresolved> {
-        self.convert(from, value, to).err()
-    }
-
     /// The clocks that a conversion passes, from the first to the last (rule V3).
     ///
     /// # Errors
@@ -332,7 +361,12 @@ impl ClockGraph {
     /// # Errors
     ///
     /// Why there is no path (rule V7).
-    pub fn explain(&mut self, from: Clock, value: i64, to: Clock) -> Result<Vec<Hop>, Unresolved> {
+    pub fn explain(
+        &mut self,
+        from: Clock,
+        ClockNs(value): ClockNs,
+        to: Clock,
+    ) -> Result<Vec<Hop>, Unresolved> {
         let path = self.path(from, to)?;
         if from == to {
             return Ok(Vec::new());

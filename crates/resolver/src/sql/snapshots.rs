@@ -24,6 +24,7 @@ use super::trace_time::{Readings, UnorderedReadings};
 use crate::clock::{Clock, ClockId, MachineId, SeqId};
 use crate::graph::{ClockGraph, Hop, SnapshotId};
 use crate::snapshot::{Reading, Source};
+use crate::time::{ClockNs, Ticks};
 use crate::unresolved::Unresolved;
 
 const READINGS: &str = "SELECT snapshot_id, machine_id, clock_id, seq_id, clock_value, \
@@ -65,18 +66,14 @@ impl Snapshots {
         if self.unit.0 != from {
             self.unit = (from, unit(&self.graph, from));
         }
-        match ticks.checked_mul(self.unit.1) {
-            Some(value) => self.graph.convert(from, value, to),
-            None => Err(self
-                .graph
-                .why_unresolved(from, 0, to)
-                .unwrap_or(Unresolved::Overflow)),
-        }
+        let (_, unit) = self.unit;
+        let ClockNs(value) = self.graph.convert_ticks(from, Ticks(ticks), unit, to)?;
+        Ok(value)
     }
 
     /// The hops of a conversion; none if there is no path.
     pub fn explain(&mut self, from: Clock, ticks: i64, to: Clock) -> Vec<Hop> {
-        let value = ticks.checked_mul(unit(&self.graph, from));
+        let value = Ticks(ticks).in_units_of(unit(&self.graph, from));
         value
             .and_then(|value| self.graph.explain(from, value, to).ok())
             .unwrap_or_default()

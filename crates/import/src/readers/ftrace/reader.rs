@@ -340,11 +340,7 @@ impl Import<'_, '_, '_> {
             args_id: Cell::or_null(known.args),
             timestamp: recorded,
         };
-        if std::ptr::eq(known.table, &ftrace_record::TABLE) {
-            self.desk.rows.push(cells);
-        } else {
-            self.desk.rows.push(as_partial(cells));
-        }
+        self.desk.rows.push_like(known.table, cells);
     }
 
     /// Says what was wrong with the bundle.
@@ -375,29 +371,5 @@ impl Import<'_, '_, '_> {
             self.desk
                 .say(Severity::Error, "compact_sched_damaged", self.packet, text);
         }
-    }
-}
-
-/// The two tables have the same columns.
-fn as_partial(row: ftrace_record::Row<Cell>) -> ftrace_partial::Row<Cell> {
-    let ftrace_record::Row {
-        id,
-        ts,
-        packet_id,
-        cpu,
-        tid,
-        name_id,
-        args_id,
-        timestamp,
-    } = row;
-    ftrace_partial::Row {
-        id,
-        ts,
-        packet_id,
-        cpu,
-        tid,
-        name_id,
-        args_id,
-        timestamp,
     }
 }
