@@ -65,7 +65,7 @@ pub(crate) fn sequences(conn: &Connection, place: &Place) -> rusqlite::Result<u6
             uid: &sequence.uid,
             pid: &sequence.pid,
             packets: &(sequence.packets as i64),
-            losses: &(sequence.losses as i64),
+            losses: &sequence.losses,
             first_ts: &sequence.times().map(|(first, _)| first),
             last_ts: &sequence.times().map(|(_, last)| last),
         })?;

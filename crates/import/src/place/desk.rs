@@ -123,8 +123,8 @@ impl Place {
         placement
     }
 
-    /// Places a `clock_snapshot` packet where its snapshot is (rule D3). `first_row` is the first row of
-    /// the snapshot in `clock_snapshot`.
+    /// Places a `clock_snapshot` packet where its snapshot is (rule D3). `first_row`
+    /// is the first row of the snapshot in `clock_snapshot`.
     pub fn snapshot_packet(
         &mut self,
         id: i64,

@@ -17,7 +17,7 @@ pub(crate) struct Sequence {
     pub uid: Option<i32>,
     pub pid: Option<i32>,
     pub packets: u64,
-    pub losses: u64,
+    pub losses: u32,
     /// The smallest and the greatest `ts` of its packets; the other way round
     /// while there is none.
     times: (i64, i64),
@@ -58,7 +58,7 @@ impl Sequence {
         self.pid = self.pid.or(header.trusted_pid);
         // A writer's first packet is marked as after a loss; nothing is lost.
         if header.previous_packet_dropped && !first {
-            self.losses += 1;
+            self.losses = self.losses.saturating_add(1);
         }
         if self.id == 0 {
             return; // packets without a sequence share no state
