@@ -16,6 +16,7 @@ struct Table {
     name: String,
     docs: Vec<String>,
     events: Option<String>,
+    order: Option<String>,
     columns: Vec<(String, String)>,
     /// Whether it has a key besides the rowid.
     keyed: bool,
@@ -48,15 +49,16 @@ fn parse(sql: &str) -> Result<Vec<Table>> {
                 .strip_suffix(" (")
                 .ok_or("a table begins with `name (`")?;
             let (columns, keyed) = columns(&mut lines)?;
-            let (events, docs) = comment
-                .drain(..)
-                .partition::<Vec<String>, _>(|text| text.starts_with("Events: "));
+            let mut said = |what: &str| {
+                let at = comment.iter().position(|text| text.starts_with(what))?;
+                Some(comment.remove(at)[what.len()..].to_owned())
+            };
+            let (events, order) = (said("Events: "), said("Order: "));
             tables.push(Table {
                 name: name.to_owned(),
-                docs,
-                events: events
-                    .first()
-                    .map(|text| text["Events: ".len()..].to_owned()),
+                docs: std::mem::take(&mut comment),
+                events,
+                order,
                 columns,
                 keyed,
                 indexes: Vec::new(),
@@ -144,9 +146,10 @@ fn generate(tables: &[Table]) -> Result<String> {
         let names: Vec<&String> = table.columns.iter().map(|(name, _)| name).collect();
         writeln!(
             code,
-            "columns: &{names:?}, keyed: {}, events: {},",
+            "columns: &{names:?}, keyed: {}, events: {}, order: crate::Order::{},",
             table.keyed,
-            events(table)?
+            events(table)?,
+            order(table)?
         )?;
         writeln!(code, "indexes: &[")?;
         for index in &table.indexes {
@@ -194,6 +197,19 @@ fn generate(tables: &[Table]) -> Result<String> {
     }
     writeln!(code, "];")?;
     Ok(code)
+}
+
+/// What the comment `Order:` above a table says.
+fn order(table: &Table) -> Result<&'static str> {
+    match (table.order.as_deref(), table.keyed) {
+        (None, false) => Ok("Rowid"),
+        (None, true) => Ok("None"),
+        (Some("key"), true) => Ok("Key"),
+        (Some("any"), false) => Ok("Any"),
+        (Some(order), _) => {
+            Err(format!("{}: `Order: {order}` is not understood", table.name).into())
+        }
+    }
 }
 
 /// What the comment `Events:` above a table says.

@@ -10,10 +10,22 @@ SELECT e.id, e.ts, e.packet_id, e.cpu, e.tid, n.name, a.args,
            AND e.id <= u.last_id
        ) END AS unresolved,
        coalesce(e.timestamp, e.ts) AS timestamp,
-       a.common_flags
+       a.common_flags,
+       (SELECT t.utid FROM thread_emitting AS t
+        WHERE t.machine_id = (SELECT m.id FROM packet AS p JOIN machine AS m ON m.raw_id = p.machine_id
+                              WHERE p.id = e.packet_id)
+          AND t.tid = e.tid & 4294967295 AND t.ts <= e.ts
+        ORDER BY t.ts DESC LIMIT 1) AS utid,
+       (SELECT 4096 * m.id + e.cpu FROM packet AS p JOIN machine AS m ON m.raw_id = p.machine_id
+        WHERE p.id = e.packet_id) AS ucpu,
+       e.args_id AS arg_set_id
 FROM ftrace_record AS e
 LEFT JOIN ftrace_name AS n ON n.id = e.name_id
 LEFT JOIN ftrace_args AS a ON a.id = e.args_id;
+
+-- The same, as trace processor has it.
+CREATE VIEW raw AS
+SELECT id, ts, name, utid, arg_set_id, common_flags, ucpu, cpu FROM ftrace_event;
 
 -- Kernel events that lack some of their arguments, and the thread: trace
 -- processor drops them.
@@ -29,6 +41,169 @@ SELECT e.id, e.ts, e.packet_id, e.cpu, e.tid, n.name, a.args,
 FROM ftrace_partial AS e
 LEFT JOIN ftrace_name AS n ON n.id = e.name_id
 LEFT JOIN ftrace_args AS a ON a.id = e.args_id;
+
+-- Lines of the Android log, with their threads.
+CREATE VIEW android_logs AS
+SELECT id, ts, packet_id, pid, tid, uid, log_id, prio, tag, msg, args, timestamp, unresolved,
+       (SELECT utid FROM android_log_thread AS t WHERE t.id = l.id) AS utid
+FROM android_log_record AS l;
+
+CREATE VIEW process AS
+SELECT id, id AS upid, pid, name, start_ts, end_ts, parent_upid, uid,
+       uid % 100000 AS android_appid, uid / 100000 AS android_user_id, cmdline, arg_set_id, machine_id
+FROM process_record;
+
+CREATE VIEW thread AS
+SELECT id, id AS utid, tid, name, start_ts, end_ts, upid, is_main_thread, is_idle, machine_id, arg_set_id
+FROM thread_record;
+
+CREATE VIEW cpu AS
+SELECT id, id AS ucpu, cpu, cluster_id, processor, machine_id, capacity, arg_set_id
+FROM cpu_record;
+
+CREATE VIEW gpu AS
+SELECT id, id AS ugpu, gpu, name, vendor, model, architecture, uuid, pci_bdf, machine_id, arg_set_id
+FROM gpu_record;
+
+-- What CPUs ran: from one switch to the next.
+CREATE VIEW sched_slice AS
+SELECT id, ts, dur, ucpu & 4095 AS cpu, utid,
+       (SELECT value FROM string WHERE string.id = s.end_state) AS end_state, priority, ucpu
+FROM sched_record AS s;
+
+CREATE VIEW sched AS
+SELECT id, ts, dur, ucpu & 4095 AS cpu, utid,
+       (SELECT value FROM string WHERE string.id = s.end_state) AS end_state, priority, ucpu,
+       ts + dur AS ts_end
+FROM sched_record AS s;
+
+-- What threads did. A slice of sched is up to three rows: it runs; it is off the CPU;
+-- it was woken. An id is four times that of the slice, and which of them it is;
+-- so waker_id / 4 is what the waker ran, in sched. The last part keeps
+-- SQLite from taking the view apart in a join, where it would search each part anew.
+CREATE VIEW thread_state AS
+SELECT 4 * id AS id, ts, dur, ucpu & 4095 AS cpu, utid, 'Running' AS state,
+       NULL AS io_wait, NULL AS blocked_function, NULL AS waker_utid, NULL AS waker_id, NULL AS irq_context,
+       ucpu
+FROM sched_record
+WHERE is_state
+UNION ALL
+SELECT 4 * id + 1, ts + dur, after, NULL, utid,
+       (SELECT value FROM string WHERE string.id = s.end_state), NULL, NULL, NULL, NULL, NULL, NULL
+FROM sched_record AS s
+WHERE after IS NOT NULL
+UNION ALL
+SELECT 4 * id + 2, ts + dur + after, runnable, NULL, utid, 'R',
+       NULL, NULL, waker_utid, 4 * (id - waker_slice), irq_context, NULL
+FROM sched_record
+WHERE runnable IS NOT NULL
+UNION ALL
+SELECT id, ts, dur, ucpu & 4095, utid, (SELECT value FROM string WHERE string.id = s.state),
+       io_wait, (SELECT value FROM string WHERE string.id = s.blocked_function), waker_utid, waker_id,
+       irq_context, ucpu
+FROM thread_state_record AS s;
+
+CREATE VIEW track AS
+SELECT id, name, type, parent_id, machine_id, dimension_arg_set_id, source_arg_set_id, track_group_id
+FROM track_record;
+
+CREATE VIEW thread_track AS
+SELECT id, name, type, parent_id, source_arg_set_id, machine_id, utid, dimension_arg_set_id, track_group_id
+FROM track_record
+WHERE utid IS NOT NULL AND NOT is_counter;
+
+CREATE VIEW process_track AS
+SELECT id, name, type, parent_id, source_arg_set_id, machine_id, upid, dimension_arg_set_id, track_group_id
+FROM track_record
+WHERE upid IS NOT NULL AND NOT is_counter;
+
+CREATE VIEW cpu_track AS
+SELECT id, name, type, parent_id, source_arg_set_id, machine_id, ucpu & 4095 AS cpu, ucpu,
+       dimension_arg_set_id, track_group_id
+FROM track_record
+WHERE ucpu IS NOT NULL AND NOT is_counter;
+
+CREATE VIEW counter_track AS
+SELECT id, name, parent_id, type, dimension_arg_set_id, source_arg_set_id, machine_id, unit, description
+FROM track_record
+WHERE is_counter;
+
+CREATE VIEW cpu_counter_track AS
+SELECT id, name, type, parent_id, source_arg_set_id, machine_id, unit, description, ucpu & 4095 AS cpu, ucpu
+FROM track_record
+WHERE ucpu IS NOT NULL AND is_counter;
+
+CREATE VIEW process_counter_track AS
+SELECT id, name, type, parent_id, source_arg_set_id, machine_id, unit, description, upid
+FROM track_record
+WHERE upid IS NOT NULL AND is_counter;
+
+CREATE VIEW thread_counter_track AS
+SELECT id, name, type, parent_id, source_arg_set_id, machine_id, unit, description, utid
+FROM track_record
+WHERE utid IS NOT NULL AND is_counter;
+
+CREATE VIEW gpu_counter_track AS
+SELECT id, name, type, parent_id, source_arg_set_id, machine_id, unit, description, ugpu,
+       (SELECT gpu FROM gpu_record WHERE gpu_record.id = ugpu) AS gpu_id
+FROM track_record
+WHERE ugpu IS NOT NULL AND is_counter;
+
+-- What threads, CPUs and GPUs did, from when to when.
+CREATE VIEW slice AS
+SELECT id, ts, dur, track_id,
+       (SELECT value FROM string WHERE string.id = s.category) AS category,
+       (SELECT value FROM string WHERE string.id = s.name) AS name,
+       depth, parent_id, arg_set_id, id AS slice_id,
+       (SELECT value FROM string WHERE string.id = s.category) AS cat
+FROM slice_record AS s;
+
+CREATE VIEW slices AS SELECT * FROM slice;
+
+CREATE VIEW instant AS
+SELECT ts, track_id, name, arg_set_id FROM slice WHERE dur = 0;
+
+CREATE VIEW gpu_slice AS
+SELECT s.id, s.ts, s.dur, s.track_id,
+       (SELECT value FROM string WHERE string.id = s.category) AS category,
+       (SELECT value FROM string WHERE string.id = s.name) AS name,
+       s.depth, s.parent_id, s.arg_set_id, s.id AS slice_id,
+       (SELECT value FROM string WHERE string.id = s.category) AS cat,
+       g.context_id, g.render_target, NULL AS render_target_name, g.render_pass, NULL AS render_pass_name,
+       g.command_buffer, NULL AS command_buffer_name, NULL AS frame_id, g.submission_id, g.hw_queue_id, g.upid,
+       g.render_subpasses, g.render_stage_category
+FROM gpu_slice_record AS g JOIN slice_record AS s ON s.id = g.id;
+
+CREATE VIEW counter AS
+SELECT id, ts, track_id, value, arg_set_id FROM counter_record;
+
+CREATE VIEW counters AS
+SELECT c.id, c.ts, c.track_id, c.value, c.arg_set_id, t.name, t.unit
+FROM counter_record AS c JOIN track_record AS t ON t.id = c.track_id;
+
+-- Arguments of everything: those of slices, tracks, processes and values, and of kernel events.
+CREATE VIEW args AS
+SELECT a.id, a.arg_set_id, f.value AS flat_key, k.value AS key,
+       CASE WHEN t.value IN ('int', 'uint', 'bool') THEN a.value END AS int_value,
+       CASE WHEN t.value = 'string' THEN (SELECT value FROM string WHERE string.id = a.value) END AS string_value,
+       NULL AS real_value, t.value AS value_type,
+       CASE t.value WHEN 'string' THEN (SELECT value FROM string WHERE string.id = a.value)
+                    WHEN 'bool' THEN iif(a.value, 'true', 'false')
+                    WHEN 'uint' THEN printf('%llu', a.value)
+                    ELSE CAST(a.value AS TEXT) END AS display_value
+FROM args_record AS a
+JOIN string AS f ON f.id = a.flat_key
+JOIN string AS k ON k.id = a.key
+JOIN string AS t ON t.id = a.value_type
+UNION ALL
+SELECT 4294967296 * (a.id + 1) + j.id, a.id, j.key, j.key,
+       CASE WHEN j.type IN ('integer', 'true', 'false') THEN j.value END,
+       CASE WHEN j.type IN ('text', 'array', 'object') THEN j.value END,
+       CASE WHEN j.type = 'real' THEN j.value END,
+       CASE j.type WHEN 'integer' THEN 'int' WHEN 'text' THEN 'string' WHEN 'true' THEN 'bool'
+                   WHEN 'false' THEN 'bool' WHEN 'array' THEN 'json' WHEN 'object' THEN 'json' ELSE j.type END,
+       CASE j.type WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' ELSE CAST(j.value AS TEXT) END
+FROM ftrace_args AS a, json_each(a.args) AS j;
 
 -- The clock graph, solved: clock_step with NULL where a step has no start.
 CREATE VIEW clock_mapping AS

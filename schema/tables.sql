@@ -3,12 +3,13 @@
 --
 -- `Events:` above a table says that a row is an event, what an import calls
 -- such rows in its summary, and where they are shown; or of which events the
--- table is a part.
+-- table is a part. `Order:` says in which order rows of a table come that is
+-- not that of its rowids: `key`, of one without rowids, or `any`.
 --
 -- All times are integers in nanoseconds unless a column says otherwise.
 
 PRAGMA application_id = 1952605811;  -- 'tbfs'
-PRAGMA user_version = 2;
+PRAGMA user_version = 3;
 
 -- One row for every packet of the trace, in file order.
 CREATE TABLE packet (
@@ -93,7 +94,7 @@ CREATE TABLE ftrace_name (
 -- Their arguments, equal ones once as far as possible.
 -- Events: part of ftrace_event
 CREATE TABLE ftrace_args (
-  id           INTEGER PRIMARY KEY,
+  id           INTEGER PRIMARY KEY,  -- odd; the sets of args_record have even numbers
   common_flags INTEGER,        -- of the events that have these arguments
   args         TEXT NOT NULL   -- a JSON object
 );
@@ -111,7 +112,7 @@ CREATE TABLE ftrace_unresolved (
 
 -- One row a line of the Android log.
 -- Events: log: lines in android_logs
-CREATE TABLE android_logs (
+CREATE TABLE android_log_record (
   id         INTEGER PRIMARY KEY,
   ts         INTEGER,           -- trace time; NULL where unresolved
   packet_id  INTEGER NOT NULL,
@@ -127,7 +128,257 @@ CREATE TABLE android_logs (
   unresolved TEXT               -- why ts is NULL although there is a timestamp: no_path, ...
 );
 
-CREATE INDEX android_logs_ts ON android_logs (ts);
+CREATE INDEX android_log_record_ts ON android_log_record (ts);
+
+-- The thread of each of them that has a time.
+-- Events: part of android_logs
+-- Order: any
+CREATE TABLE android_log_thread (
+  id   INTEGER PRIMARY KEY,
+  utid INTEGER NOT NULL
+);
+
+-- Texts that rows of other tables have by their numbers.
+-- Events: part of slice
+CREATE TABLE string (
+  id    INTEGER PRIMARY KEY,
+  value TEXT NOT NULL
+);
+
+-- The machines whose packets are in the trace.
+-- Events: part of thread
+CREATE TABLE machine (
+  id                          INTEGER PRIMARY KEY,  -- 0 is the host, the others as first seen
+  raw_id                      INTEGER,              -- machine_id of its packets
+  name                        TEXT,
+  sysname                     TEXT,                 -- this and the next three by uname
+  release                     TEXT,
+  version                     TEXT,
+  arch                        TEXT,
+  num_cpus                    INTEGER,
+  android_build_fingerprint   TEXT,
+  android_device_manufacturer TEXT,
+  android_sdk_version         INTEGER,
+  system_ram_bytes            INTEGER,
+  system_ram_gb               INTEGER
+);
+
+-- Processes: those that anything of the trace names.
+-- Events: part of thread
+CREATE TABLE process_record (
+  id          INTEGER PRIMARY KEY,  -- the upid
+  pid         INTEGER NOT NULL,
+  name        TEXT,
+  start_ts    INTEGER,
+  end_ts      INTEGER,
+  parent_upid INTEGER,
+  uid         INTEGER,
+  cmdline     TEXT,
+  arg_set_id  INTEGER,
+  machine_id  INTEGER NOT NULL
+);
+
+-- Threads. A tid that is used again is a new row.
+-- Events: part of thread
+CREATE TABLE thread_record (
+  id             INTEGER PRIMARY KEY,  -- the utid
+  tid            INTEGER NOT NULL,
+  name           TEXT,
+  start_ts       INTEGER,
+  end_ts         INTEGER,
+  upid           INTEGER,
+  is_main_thread INTEGER,              -- NULL while the process is not known
+  is_idle        INTEGER NOT NULL,     -- 1 for the thread that an idle CPU runs
+  machine_id     INTEGER NOT NULL,
+  arg_set_id     INTEGER
+);
+
+-- Which thread a tid was, from when on: finds that of a kernel event.
+-- Events: part of ftrace_event
+CREATE TABLE thread_emitting (
+  machine_id INTEGER NOT NULL,
+  tid        INTEGER NOT NULL,
+  ts         INTEGER NOT NULL,
+  utid       INTEGER NOT NULL,
+  PRIMARY KEY (machine_id, tid, ts)
+) WITHOUT ROWID;
+
+-- CPUs.
+-- Events: part of sched
+CREATE TABLE cpu_record (
+  id         INTEGER PRIMARY KEY,  -- the ucpu: 4096 * machine_id + cpu
+  cpu        INTEGER NOT NULL,
+  cluster_id INTEGER NOT NULL,
+  processor  TEXT,
+  machine_id INTEGER NOT NULL,
+  capacity   INTEGER,
+  arg_set_id INTEGER
+);
+
+-- The frequencies that CPUs can have, in kHz.
+-- Events: part of sched
+CREATE TABLE cpu_available_frequencies (
+  id   INTEGER PRIMARY KEY,
+  cpu  INTEGER NOT NULL,
+  freq INTEGER NOT NULL,
+  ucpu INTEGER NOT NULL
+);
+
+-- What CPUs ran, in the order of time: from one switch to the next. A row is also up to three of thread_state, as what a
+-- thread does next is known when it runs again: it runs; it is off the CPU for the time `after`; it is
+-- runnable for the time `runnable`, because somebody woke it. What does not go
+-- into that, and what lasts long, is in thread_state_record.
+-- Events: scheduling: slices in sched
+-- Order: key
+CREATE TABLE sched_record (
+  ts          INTEGER NOT NULL,
+  id          INTEGER NOT NULL,  -- 0, 1, 2 ...
+  dur         INTEGER NOT NULL,  -- -1 where it is not known
+  ucpu        INTEGER NOT NULL,
+  utid        INTEGER NOT NULL,
+  priority    INTEGER NOT NULL,
+  end_state   INTEGER,           -- in string
+  is_state    INTEGER NOT NULL,  -- 1 if it is a row of thread_state
+  after       INTEGER,           -- how long end_state lasted; -1 to the end of the trace
+  runnable    INTEGER,           -- how long it was runnable then; -1 to the end of the trace
+  waker_utid  INTEGER,           -- who woke it
+  waker_slice INTEGER,           -- how many slices before this one the waker's began
+  irq_context INTEGER,           -- whether in an interrupt; NULL where that is not known
+  PRIMARY KEY (ts, id)
+) WITHOUT ROWID;
+
+CREATE INDEX sched_record_utid ON sched_record (utid, ts);
+
+-- Rows of thread_state that no row of sched_record tells.
+-- Events: thread states: rows in thread_state
+-- Order: any
+CREATE TABLE thread_state_record (
+  id               INTEGER PRIMARY KEY,
+  ts               INTEGER NOT NULL,
+  dur              INTEGER NOT NULL,
+  ucpu             INTEGER,
+  utid             INTEGER NOT NULL,
+  state            INTEGER,           -- in string
+  io_wait          INTEGER,
+  blocked_function INTEGER,           -- in string
+  waker_utid       INTEGER,
+  waker_id         INTEGER,
+  irq_context      INTEGER
+);
+
+CREATE INDEX thread_state_record_utid ON thread_state_record (utid, ts);
+
+-- Wakeups of threads that were runnable or running.
+-- Events: part of thread_state
+CREATE TABLE spurious_sched_wakeup (
+  id              INTEGER PRIMARY KEY,
+  ts              INTEGER NOT NULL,
+  thread_state_id INTEGER NOT NULL,  -- what it was doing
+  irq_context     INTEGER,
+  utid            INTEGER NOT NULL,
+  waker_utid      INTEGER NOT NULL
+);
+
+-- Tracks: what slices or values are on.
+-- Events: part of slice
+CREATE TABLE track_record (
+  id                   INTEGER PRIMARY KEY,
+  name                 TEXT,
+  type                 TEXT NOT NULL,
+  is_counter           INTEGER NOT NULL,  -- 1 if it has values, 0 if it has slices
+  parent_id            INTEGER,
+  machine_id           INTEGER NOT NULL,
+  dimension_arg_set_id INTEGER,
+  source_arg_set_id    INTEGER,
+  track_group_id       INTEGER,           -- one number for the lanes of a set
+  utid                 INTEGER,           -- whose it is: at most one of these four
+  upid                 INTEGER,
+  ucpu                 INTEGER,
+  ugpu                 INTEGER,
+  unit                 TEXT,
+  description          TEXT
+);
+
+-- What threads, CPUs and GPUs did, from when to when.
+-- Events: slices: slices in slice
+-- Order: any
+CREATE TABLE slice_record (
+  id         INTEGER PRIMARY KEY,
+  ts         INTEGER NOT NULL,
+  dur        INTEGER NOT NULL,  -- 0 for an instant, -1 for one that did not end
+  track_id   INTEGER NOT NULL,
+  category   INTEGER,           -- in string
+  name       INTEGER,           -- in string
+  depth      INTEGER NOT NULL,
+  parent_id  INTEGER,
+  arg_set_id INTEGER
+);
+
+CREATE INDEX slice_record_ts ON slice_record (ts);
+CREATE INDEX slice_record_track ON slice_record (track_id, ts);
+
+-- What slices of GPUs have besides.
+-- Events: part of slice
+CREATE TABLE gpu_slice_record (
+  id                    INTEGER PRIMARY KEY,  -- the slice
+  context_id            INTEGER,
+  render_target         INTEGER,
+  render_pass           INTEGER,
+  command_buffer        INTEGER,
+  submission_id         INTEGER,
+  hw_queue_id           INTEGER,
+  upid                  INTEGER,
+  render_subpasses      TEXT,
+  render_stage_category INTEGER
+);
+
+-- Values over time.
+-- Events: counters: values in counter
+-- Order: any
+CREATE TABLE counter_record (
+  id         INTEGER PRIMARY KEY,
+  ts         INTEGER NOT NULL,
+  track_id   INTEGER NOT NULL,
+  value      REAL,
+  arg_set_id INTEGER
+);
+
+CREATE INDEX counter_record_track ON counter_record (track_id, ts);
+
+-- GPUs.
+-- Events: part of counter
+CREATE TABLE gpu_record (
+  id           INTEGER PRIMARY KEY,  -- the ugpu
+  gpu          INTEGER NOT NULL,
+  name         TEXT,
+  vendor       TEXT,
+  model        TEXT,
+  architecture TEXT,
+  uuid         TEXT,
+  pci_bdf      TEXT,
+  machine_id   INTEGER NOT NULL,
+  arg_set_id   INTEGER
+);
+
+-- Arguments: rows of a set are together, and sets that are equal mostly are one.
+-- Events: part of slice
+CREATE TABLE args_record (
+  id         INTEGER PRIMARY KEY,
+  arg_set_id INTEGER NOT NULL,
+  flat_key   INTEGER NOT NULL,  -- this and the next in string
+  key        INTEGER NOT NULL,
+  value_type INTEGER NOT NULL,  -- in string
+  value                         -- a number; of a text that in string
+);
+
+CREATE INDEX args_record_set ON args_record (arg_set_id);
+
+-- From when to when the events of tables are that have no index that would tell.
+CREATE TABLE event_span (
+  name     TEXT PRIMARY KEY,
+  start_ts INTEGER NOT NULL,
+  end_ts   INTEGER NOT NULL
+) WITHOUT ROWID;
 
 -- What extends the schema of packets: serialized FileDescriptorSets, of the
 -- trace's own or named at the import.

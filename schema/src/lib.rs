@@ -41,7 +41,7 @@
 //!
 //! assert!(tables::sequence::TABLE.keyed && !import_log::TABLE.keyed);
 //!
-//! let log = &tables::android_logs::TABLE;
+//! let log = &tables::android_log_record::TABLE;
 //! assert!(matches!(log.events, Some(Events::Rows { noun: "lines", .. })));
 //! ```
 
@@ -107,6 +107,22 @@ pub struct Table {
     pub indexes: &'static [Index],
     /// Whether its rows are events.
     pub events: Option<Events>,
+    /// In which order its rows are made.
+    pub order: Order,
+}
+
+/// In which order the rows of a table are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// In that of their rowids.
+    Rowid,
+    /// In that of their key, of which the first two columns are: a table without
+    /// rowids.
+    Key,
+    /// In any, though they have rowids.
+    Any,
+    /// In any: a row's place is searched for by its key.
+    None,
 }
 
 /// An index on numbers.
@@ -152,6 +168,13 @@ pub mod tables {
 }
 
 impl Table {
+    /// Whether a row of it is an event without a duration, which an index finds by its
+    /// time. From when to when others are is in `event_span`.
+    fn is_instants(&self) -> bool {
+        let by_time = |index: &Index| index.columns.first() == Some(&1);
+        self.has_events() && !self.columns.contains(&"dur") && self.indexes.iter().any(by_time)
+    }
+
     /// Whether a row of it is an event.
     pub fn has_events(&self) -> bool {
         matches!(self.events, Some(Events::Rows { .. }))
@@ -179,7 +202,7 @@ impl Table {
 /// and `trace_bounds` of all tables of events.
 ///
 /// ```
-/// assert!(timebase_schema::finish().contains("SELECT (SELECT min(ts) FROM android_logs)"));
+/// assert!(timebase_schema::finish().contains("SELECT (SELECT min(ts) FROM android_log_record)"));
 /// ```
 pub fn finish() -> String {
     let mut sql = FINISH.to_owned();
@@ -188,25 +211,15 @@ pub fn finish() -> String {
          CREATE VIEW trace_bounds AS\n\
          SELECT min(start_ts) AS start_ts, max(end_ts) AS end_ts\nFROM (\n",
     );
-    let packets = std::iter::once(&tables::packet::TABLE);
-    let events = tables::ALL
-        .iter()
-        .copied()
-        .filter(|table| table.has_events());
-    let mut columns = " AS start_ts";
-    for table in packets.chain(events) {
+    let events = tables::ALL.iter().filter(|table| table.is_instants());
+    for table in events {
         let name = table.name;
-        if columns.is_empty() {
-            sql.push_str("  UNION ALL\n");
-        }
-        let end = columns.replace("start", "end");
         // Writing to a String does not fail.
         let _ = writeln!(
             sql,
-            "  SELECT (SELECT min(ts) FROM {name}){columns}, (SELECT max(ts) FROM {name}){end}"
+            "  SELECT (SELECT min(ts) FROM {name}) AS start_ts, (SELECT max(ts) FROM {name}) AS end_ts\n  UNION ALL"
         );
-        columns = "";
     }
-    sql.push_str(");\n");
+    sql.push_str("  SELECT start_ts, end_ts FROM event_span\n);\n");
     sql
 }

@@ -10,7 +10,7 @@ use crate::database::Database;
 use crate::entry::Entry;
 use crate::error::Error;
 use crate::page::{Kind, Page};
-use crate::record::Cell;
+use crate::record::{Cell, Value, trimmed};
 use crate::tree::Tree;
 
 /// The entries of an index over `K` columns of integers and NULLs, at most 8.
@@ -101,6 +101,98 @@ impl<const K: usize> KeyedTableBuilder<K> {
     }
 }
 
+/// A table `WITHOUT ROWID` that is being filled in the order of its key: two integers,
+/// which are its first columns. The others have any values, as far as a row has no
+/// overflow.
+///
+/// ```
+/// use rusqlite::Connection;
+/// use timebase_btree::{ClusteredTableBuilder, Database, Value};
+///
+/// let dir = tempfile::tempdir()?;
+/// let path = dir.path().join("clustered.db");
+/// let conn = Connection::open(&path)?;
+/// conn.execute_batch("CREATE TABLE t (ts, id, a, b, PRIMARY KEY (ts, id)) WITHOUT ROWID")?;
+/// let sql = "SELECT rootpage FROM sqlite_schema WHERE name = 't'";
+/// let root = conn.query_row(sql, [], |row| row.get(0))?;
+/// conn.close().map_err(|(_, error)| error)?;
+///
+/// let mut database = Database::open(&path)?;
+/// let mut table = ClusteredTableBuilder::new(&mut database, root)?;
+/// for id in 0..1000 {
+///     let values = [Value::Integer(id / 2), Value::Integer(id), Value::Integer(7), Value::Null];
+///     assert!(table.push(&mut database, &values)?);
+/// }
+/// // One that comes late is the caller's to insert.
+/// assert!(!table.push(&mut database, &[Value::Integer(3), Value::Integer(-1)])?);
+/// table.finish(&mut database)?;
+/// database.finish()?;
+///
+/// let conn = Connection::open(&path)?;
+/// let sql = "SELECT group_concat(id) FROM t WHERE ts = 41 AND b IS NULL";
+/// let ids: String = conn.query_row(sql, [], |row| row.get(0))?;
+/// assert_eq!(ids, "82,83");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct ClusteredTableBuilder {
+    leaves: IndexLeaves,
+    /// A payload of so many bytes has no overflow.
+    whole: usize,
+    last: Option<(i64, i64)>,
+}
+
+impl ClusteredTableBuilder {
+    /// Begins to fill an empty table, whose root is the page `root`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotEmpty`] if that page is something else.
+    pub fn new(database: &mut Database, root: u32) -> Result<Self, Error> {
+        let usable = database.page_size().get();
+        Ok(ClusteredTableBuilder {
+            whole: (usable - 12) * 64 / 255 - 23,
+            leaves: IndexLeaves::new(database, root, false)?,
+            last: None,
+        })
+    }
+
+    /// Adds a row; tells whether it could, which it cannot if the
+    /// row does not come after the one before.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooWide`] for a row without a key or with overflow, or that the database
+    /// cannot be written.
+    #[inline]
+    pub fn push(&mut self, database: &mut Database, row: &[Value<'_>]) -> Result<bool, Error> {
+        let &[Value::Integer(first), Value::Integer(second), ..] = row else {
+            return Err(Error::TooWide { rowid: 0 });
+        };
+        if self.last.is_some_and(|last| last >= (first, second)) {
+            return Ok(false);
+        }
+        self.last = Some((first, second));
+        match self.leaves.cell.record(trimmed(row)) {
+            Some(payload) if payload <= self.whole => {
+                self.leaves.cell.head(payload, None);
+                self.leaves.push_cell(database)?;
+                Ok(true)
+            }
+            _ => Err(Error::TooWide { rowid: second }),
+        }
+    }
+
+    /// Writes what is left.
+    ///
+    /// # Errors
+    ///
+    /// If the database cannot be written.
+    pub fn finish(self, database: &mut Database) -> Result<(), Error> {
+        self.leaves.finish(database)
+    }
+}
+
 /// The leaves of an index, written as they fill. Between two leaves stands an
 /// entry that only their parent has.
 #[derive(Debug)]
@@ -135,6 +227,12 @@ impl IndexLeaves {
         entry: &Entry<K>,
     ) -> Result<(), Error> {
         entry.make(&mut self.cell, self.with_rowid);
+        self.push_cell(database)
+    }
+
+    /// Adds the entry that is in the cell.
+    #[inline]
+    fn push_cell(&mut self, database: &mut Database) -> Result<(), Error> {
         if self.separator.is_some() {
             self.end_leaf(database)?;
         }

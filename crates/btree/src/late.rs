@@ -6,7 +6,7 @@ use timebase_sort::Sorter;
 
 use crate::database::Database;
 use crate::error::Error;
-use crate::record::{Cell, Value};
+use crate::record::{Cell, Value, trimmed};
 use crate::table::{LONGEST, TableBuilder};
 
 /// The rows of a table, in any order: a slice, say, that has its number when it
@@ -62,7 +62,7 @@ impl LateTableBuilder {
     /// [`Error::TooWide`] for a row that SQLite could not read, or that the temporary
     /// file cannot be written.
     pub fn push(&mut self, rowid: i64, values: &[Value<'_>]) -> Result<(), Error> {
-        match self.cell.record(values) {
+        match self.cell.record(trimmed(values)) {
             Some(size) if size < LONGEST => {
                 self.records.push(rowid, self.cell.payload())?;
                 self.cell.shrink();

@@ -76,7 +76,7 @@ mod tree;
 
 pub use database::Database;
 pub use error::Error;
-pub use index::{IndexBuilder, KeyedTableBuilder};
+pub use index::{ClusteredTableBuilder, IndexBuilder, KeyedTableBuilder};
 pub use late::LateTableBuilder;
 pub use record::Value;
 pub use table::TableBuilder;

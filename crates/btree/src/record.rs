@@ -1,9 +1,10 @@
 //! The record format: what a row is in a cell.
 
 /// A value of a row.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub enum Value<'a> {
     /// SQL's NULL; also what the column of a rowid's alias has.
+    #[default]
     Null,
     /// A signed integer of 64 bits.
     Integer(i64),
@@ -31,6 +32,14 @@ impl<'a, T: Into<Value<'a>>> From<Option<T>> for Value<'a> {
     fn from(value: Option<T>) -> Self {
         value.map_or(Value::Null, T::into)
     }
+}
+
+/// A row without the NULLs at its end: SQLite takes what a record lacks for the
+/// column's default, which is NULL.
+#[inline]
+pub(crate) fn trimmed<'r, 'v>(values: &'r [Value<'v>]) -> &'r [Value<'v>] {
+    let last = values.iter().rposition(|value| *value != Value::Null);
+    &values[..last.map_or(values.len().min(1), |last| last + 1)]
 }
 
 /// Writes a number at the start of `bytes` as SQLite's varint, seven bits a byte,

@@ -3,7 +3,7 @@
 use crate::database::Database;
 use crate::error::Error;
 use crate::page::{Kind, Page, PageSize};
-use crate::record::{Cell, Value, push_varint};
+use crate::record::{Cell, Value, push_varint, trimmed};
 use crate::tree::Tree;
 
 /// A table that is being filled, in the order of its rowids. Its pages go to the
@@ -40,7 +40,8 @@ impl TableBuilder {
     }
 
     /// Adds a row. `values` are those of all columns, in the order of the
-    /// table's declaration; the column of the rowid's alias is [`Value::Null`].
+    /// table's declaration; the column of the rowid's alias is [`Value::Null`]. NULLs at the
+    /// end are not stored, so the table declares no DEFAULT for a column that is NULL.
     ///
     /// # Errors
     ///
@@ -54,7 +55,7 @@ impl TableBuilder {
         rowid: i64,
         values: &[Value<'_>],
     ) -> Result<(), Error> {
-        match self.cell.record(values) {
+        match self.cell.record(trimmed(values)) {
             Some(payload) if payload < LONGEST => self.push_cell(database, rowid, payload),
             _ => Err(Error::TooWide { rowid }),
         }

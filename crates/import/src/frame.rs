@@ -11,13 +11,14 @@ use timebase_trace::{Counts, End, Found, Packets, RawPacket, Unreadable};
 use timebase_wire::packet::{Header, PacketType};
 use timebase_wire::proto::TracePacketDefaults;
 
+use crate::facts::Facts;
 use crate::output::{Cell, Journal, Message, PacketRow, RowType, Rows, SettledRows, Severity};
 use crate::place::{
     Accepted, Place, Placement, SequenceIx, Settled, Snapshot, Taken, TraceTime, called,
 };
-use crate::readers::{Corrupt, Desk, Packet, PacketSchema, Parsed, Readers};
+use crate::readers::{Corrupt, Desk, Latest, Packet, PacketSchema, Parsed, Readers};
 use crate::timeline::Timeline;
-use crate::trackers::Trackers;
+use crate::trackers;
 
 /// What is kept of a trace.
 #[derive(Debug, Clone, Copy)]
@@ -37,7 +38,10 @@ pub(crate) struct Frame {
     readers: Readers,
     schema: PacketSchema,
     timeline: Timeline,
-    trackers: Trackers,
+    facts: Facts,
+    latest: Latest,
+    /// The event that is being made.
+    event: Vec<u8>,
     keep: Keep,
     directory: PathBuf,
 }
@@ -53,7 +57,7 @@ pub(crate) mod counter {
 impl Frame {
     /// A trace of which nothing was read. What has no room in memory is put aside in
     /// `directory`.
-    pub fn new(schema: PacketSchema, trackers: Trackers, keep: Keep, directory: &Path) -> Self {
+    pub fn new(schema: PacketSchema, keep: Keep, directory: &Path) -> Self {
         let mut journal = Journal::default();
         for name in [
             counter::PACKETS_WITHOUT_TIMESTAMP,
@@ -69,8 +73,10 @@ impl Frame {
             counts: Counts::default(),
             readers: Readers::default(),
             schema,
-            timeline: Timeline::new(trackers.kinds(), directory),
-            trackers,
+            timeline: Timeline::new(keep.events, directory),
+            facts: Facts::default(),
+            latest: Latest::default(),
+            event: Vec::new(),
             keep,
             directory: directory.to_owned(),
         }
@@ -107,9 +113,12 @@ impl Frame {
             self.settle(&mut settled, rows)?;
             let (readers, mut desk) = self.desk(rows);
             readers.end(&mut desk);
-            let nothing = Timeline::new([], &self.directory);
-            let timeline = std::mem::replace(&mut self.timeline, nothing);
-            self.trackers.follow(timeline, rows)?;
+            if self.timeline.is_wanted() {
+                let nothing = Timeline::new(false, &self.directory);
+                let timeline = std::mem::replace(&mut self.timeline, nothing);
+                let facts = std::mem::take(&mut self.facts);
+                trackers::follow(timeline, facts, self.place.take_interned(), rows)?;
+            }
             rows.hand_over();
         }
         let end = match rows.stopped() {
@@ -126,6 +135,9 @@ impl Frame {
             journal: &mut self.journal,
             schema: &mut self.schema,
             timeline: &mut self.timeline,
+            facts: &mut self.facts,
+            latest: &mut self.latest,
+            event: &mut self.event,
         };
         (&mut self.readers, desk)
     }
@@ -151,6 +163,7 @@ impl Frame {
             Err(_) => None,
         };
         let placement = self.place(id, header, sequence, taken);
+        let machine = self.machine(header);
         match parsed {
             Ok(Parsed::Unread) => {}
             Ok(parsed) => {
@@ -160,6 +173,8 @@ impl Frame {
                     header,
                     interval: self.place.interval(sequence),
                     placement,
+                    machine,
+                    valid: self.place.is_valid(sequence),
                 };
                 let events = self.keep.events;
                 let (readers, mut desk) = self.desk(rows);
@@ -171,6 +186,11 @@ impl Frame {
                 let (code, offset) = ("corrupt_payload", packet.offset);
                 say(rows, Severity::Error, code, Some(id), offset, text);
             }
+        }
+        if let Some(ts) = placement.ts
+            && counts_as_event(header.packet_type())
+        {
+            self.latest.packet(machine, ts);
         }
         self.note(&placement, id, packet.offset, header, rows);
         rows.packet(
@@ -189,6 +209,15 @@ impl Frame {
             },
             self.keep.data.then_some(packet.bytes),
         );
+    }
+
+    /// Rule H1; and what a packet means for those without a time (rule O2).
+    #[inline]
+    fn machine(&mut self, header: &Header<'_>) -> u32 {
+        match header.packet_type() {
+            Some(PacketType::SYNCHRONIZATION_MARKER) => 0,
+            _ => self.facts.machines.see(header.machine_id),
+        }
     }
 
     /// Places a packet, once.
@@ -339,6 +368,13 @@ impl Frame {
                     result: Err(reason),
                     ..
                 } => journal.unplaced(packets, *reason),
+                // What a packet is for the timeline; its row waits by itself.
+                Settled::Event(event) if event.row.table.number == packets.number => {
+                    if let Ok(ts) = event.result {
+                        timeline.push(ts, event.event);
+                    }
+                    return Ok(());
+                }
                 Settled::Event(event) => {
                     match event.result {
                         Ok(ts) if !event.event.is_empty() => timeline.push(ts, event.event),
@@ -352,6 +388,19 @@ impl Frame {
             Ok(())
         })
     }
+}
+
+/// Whether a packet is an event at its own time (rules O1, O2).
+fn counts_as_event(packet_type: Option<PacketType>) -> bool {
+    !matches!(
+        packet_type,
+        Some(
+            PacketType::CLOCK_SNAPSHOT
+                | PacketType::SERVICE_EVENT
+                | PacketType::FTRACE_EVENTS
+                | PacketType::ANDROID_LOG
+        )
+    )
 }
 
 /// The clock that the packet's `trace_packet_defaults` name, and whether they can

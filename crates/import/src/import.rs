@@ -15,7 +15,6 @@ use crate::output::{self, Destination, KeyedRow, Message, SettledRows, Severity,
 use crate::pipeline::{self, Broken, Read};
 use crate::readers::PacketSchema;
 use crate::summary::Summary;
-use crate::trackers::Trackers;
 use crate::verdict::ReadTrace;
 
 /// What an import notes of its own time.
@@ -60,12 +59,7 @@ pub(crate) fn timed(
     let failed = |error: WriteError| destination.write_error(error);
     let mut writer = writer(&destination)?;
 
-    let frame = frame(
-        schema,
-        Trackers::default(),
-        options,
-        destination.directory(),
-    );
+    let frame = frame(schema, options, destination.directory());
     let read = pipeline::run(&mut input, frame, monitor, |batch| {
         let begun = Instant::now();
         writer.write(batch)?;
@@ -138,17 +132,12 @@ pub(crate) fn open<'a>(source: &Source, monitor: &'a Monitor) -> Result<Input<'a
 }
 
 /// A trace of which nothing was read.
-pub(crate) fn frame(
-    schema: PacketSchema,
-    trackers: Trackers,
-    options: &Options,
-    directory: &Path,
-) -> Frame {
+pub(crate) fn frame(schema: PacketSchema, options: &Options, directory: &Path) -> Frame {
     let keep = Keep {
         data: options.keep_data,
         events: options.keep_events,
     };
-    Frame::new(schema, trackers, keep, directory)
+    Frame::new(schema, keep, directory)
 }
 
 /// A writer of an empty database with its tables.

@@ -17,7 +17,6 @@ use crate::options::Options;
 use crate::pipeline;
 use crate::readers::PacketSchema;
 use crate::summary::Summary;
-use crate::trackers::Trackers;
 
 /// How long the stages of an import take, each by itself.
 #[derive(Debug, Clone)]
@@ -77,7 +76,7 @@ pub fn stages(trace: &Path, directory: &Path, options: &Options) -> Result<Stage
         });
         Ok(())
     })?;
-    let resolved = thrown_away(&source, Trackers::default(), directory, options)?;
+    let resolved = thrown_away(&source, directory, options)?;
 
     let create = |error| Error::Create {
         path: directory.into(),
@@ -106,13 +105,12 @@ pub fn stages(trace: &Path, directory: &Path, options: &Options) -> Result<Stage
 /// away.
 pub(crate) fn thrown_away(
     source: &Source,
-    trackers: Trackers,
     directory: &Path,
     options: &Options,
 ) -> Result<Duration, Error> {
     through(source, |input, monitor| {
         let schema = PacketSchema::new(&options.descriptors)?;
-        let frame = import::frame(schema, trackers, options, directory);
+        let frame = import::frame(schema, options, directory);
         let read = pipeline::run(input, frame, monitor, |_| Ok(()));
         read.map(drop).map_err(|_| Error::Stopped)
     })

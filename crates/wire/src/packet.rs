@@ -32,6 +32,40 @@ impl PacketType {
     pub const TRACE_UUID: PacketType = PacketType(89);
     /// `zstd_compressed_packets`: a zstd stream (rule F3)
     pub const ZSTD_COMPRESSED_PACKETS: PacketType = PacketType(133);
+    /// `process_tree`
+    pub const PROCESS_TREE: PacketType = PacketType(2);
+    /// `sys_stats`
+    pub const SYS_STATS: PacketType = PacketType(7);
+    /// `process_stats`
+    pub const PROCESS_STATS: PacketType = PacketType(9);
+    /// `ftrace_stats`
+    pub const FTRACE_STATS: PacketType = PacketType(34);
+    /// `synchronization_marker`
+    pub const SYNCHRONIZATION_MARKER: PacketType = PacketType(36);
+    /// `battery`
+    pub const BATTERY: PacketType = PacketType(38);
+    /// `power_rails`
+    pub const POWER_RAILS: PacketType = PacketType(40);
+    /// `process_descriptor`
+    pub const PROCESS_DESCRIPTOR: PacketType = PacketType(43);
+    /// `thread_descriptor`
+    pub const THREAD_DESCRIPTOR: PacketType = PacketType(44);
+    /// `system_info`
+    pub const SYSTEM_INFO: PacketType = PacketType(45);
+    /// `gpu_counter_event`
+    pub const GPU_COUNTER_EVENT: PacketType = PacketType(52);
+    /// `gpu_render_stage_event`
+    pub const GPU_RENDER_STAGE_EVENT: PacketType = PacketType(53);
+    /// `track_descriptor`
+    pub const TRACK_DESCRIPTOR: PacketType = PacketType(60);
+    /// `cpu_info`
+    pub const CPU_INFO: PacketType = PacketType(67);
+    /// `initial_display_state`
+    pub const INITIAL_DISPLAY_STATE: PacketType = PacketType(70);
+    /// `gpu_mem_total_event`
+    pub const GPU_MEM_TOTAL_EVENT: PacketType = PacketType(71);
+    /// `android_system_property`
+    pub const ANDROID_SYSTEM_PROPERTY: PacketType = PacketType(86);
 
     /// Perfetto's name of the payload field; `None` for one that is newer than
     /// our schema.

@@ -58,6 +58,20 @@ impl Cell {
         i64::try_from(value).map_or(Cell::Real(value as f64), Cell::Integer)
     }
 
+    /// A number of a column of type REAL, where SQLite keeps whole ones as integers.
+    /// It has none that is no number.
+    pub fn number(value: f64) -> Self {
+        const WHOLE: f64 = (1i64 << 47) as f64;
+        let is_whole = value.fract() == 0.0 && value.abs() < WHOLE;
+        if value.is_nan() {
+            Cell::Null
+        } else if is_whole && value.to_bits() != (-0.0f64).to_bits() {
+            Cell::Integer(value as i64)
+        } else {
+            Cell::Real(value)
+        }
+    }
+
     pub fn or_null<T: Into<i64>>(value: Option<T>) -> Self {
         value.map_or(Cell::Null, Cell::from)
     }

@@ -1,12 +1,14 @@
-//! Tables that are built page by page, in ascending order of their rowids. What
-//! that gains is in the crate `timebase-btree`.
+//! Tables that are built page by page. What that gains is in the crate
+//! `timebase-btree`.
 
 use std::collections::HashMap;
 use std::path::Path;
 
 use rusqlite::Connection;
-use timebase_btree::{Database, IndexBuilder, TableBuilder, Value};
-use timebase_schema::{Index, Row, Table};
+use timebase_btree::{
+    ClusteredTableBuilder, Database, IndexBuilder, LateTableBuilder, TableBuilder, Value,
+};
+use timebase_schema::{Index, Order, Row, Table};
 
 use crate::error::WriteError;
 
@@ -33,9 +35,17 @@ impl Roots {
 /// A table that is being filled, with its indexes.
 pub(crate) struct BulkTable {
     pub declared: &'static Table,
-    table: TableBuilder,
+    table: Builder,
+    root: u32,
     indexes: Vec<BulkIndex>,
     rows: u64,
+}
+
+/// Rows, by the order in which they come.
+enum Builder {
+    Rowid(TableBuilder),
+    Key(ClusteredTableBuilder),
+    Any(LateTableBuilder),
 }
 
 struct BulkIndex {
@@ -66,9 +76,15 @@ impl BulkTable {
                 _ => Entries::Two(IndexBuilder::new(directory)),
             },
         });
+        let root = roots.of(declared.name);
         Ok(BulkTable {
             declared,
-            table: TableBuilder::new(database, roots.of(declared.name))?,
+            table: match declared.order {
+                Order::Rowid | Order::None => Builder::Rowid(TableBuilder::new(database, root)?),
+                Order::Key => Builder::Key(ClusteredTableBuilder::new(database, root)?),
+                Order::Any => Builder::Any(LateTableBuilder::new(directory)),
+            },
+            root,
             indexes: indexes.collect(),
             rows: 0,
         })
@@ -82,41 +98,59 @@ impl BulkTable {
         database: &mut Database,
         rowid: i64,
         row: R,
-    ) -> Result<(), WriteError> {
+    ) -> Result<bool, WriteError> {
         self.push(database, rowid, row.cells().as_ref())
     }
 
-    /// Adds a row. The first of `values`, which is the rowid's column, is NULL.
+    /// Adds a row. The first of `values` is NULL where it is the rowid's column. Tells
+    /// whether it could: a row that comes late to a table with a key has to be inserted.
     #[inline]
     fn push(
         &mut self,
         database: &mut Database,
         rowid: i64,
         values: &[Value<'_>],
-    ) -> Result<(), WriteError> {
-        self.table.push(database, rowid, values)?;
+    ) -> Result<bool, WriteError> {
+        match &mut self.table {
+            Builder::Rowid(table) => table.push(database, rowid, values)?,
+            Builder::Any(table) => table.push(rowid, values)?,
+            Builder::Key(table) => {
+                if !table.push(database, values)? {
+                    return Ok(false);
+                }
+            }
+        }
         self.rows += 1;
         for index in &mut self.indexes {
             index.push(rowid, values)?;
         }
-        Ok(())
+        Ok(true)
     }
 
-    /// Adds a row of values, the first of which is the rowid.
+    /// Adds a row of values, the first of which, or of a table with a key the second, is
+    /// the number of the row. Tells whether it could.
     #[inline]
     pub fn push_values<'v>(
         &mut self,
         database: &mut Database,
-        rowid: i64,
         values: impl Iterator<Item = Value<'v>>,
-    ) -> Result<(), WriteError> {
+    ) -> Result<bool, WriteError> {
         let mut row = [Value::Null; MOST_COLUMNS];
-        // The rowid stands outside of the record.
-        for (place, value) in row.iter_mut().zip(values).skip(1) {
+        for (place, value) in row.iter_mut().zip(values) {
             *place = value;
         }
-        let row = row.get(..self.declared.columns.len()).unwrap_or(&row);
-        self.push(database, rowid, row)
+        let row = row.get_mut(..self.declared.columns.len());
+        let row = row.unwrap_or_default();
+        let number = match self.declared.order {
+            Order::Key => row.get(1).copied(),
+            // The rowid stands outside of the record.
+            _ => row.first_mut().map(std::mem::take),
+        };
+        let number = match number {
+            Some(Value::Integer(number)) => number,
+            _ => 0,
+        };
+        self.push(database, number, row)
     }
 
     /// Writes what is left, and tells which indexes are still empty: those of
@@ -127,7 +161,11 @@ impl BulkTable {
         database: &mut Database,
         waiting: u64,
     ) -> Result<Vec<&'static str>, WriteError> {
-        self.table.finish(database)?;
+        match self.table {
+            Builder::Rowid(table) => table.finish(database)?,
+            Builder::Key(table) => table.finish(database)?,
+            Builder::Any(table) => table.write(database, self.root)?,
+        }
         let mut postponed = Vec::new();
         for index in self.indexes {
             // Changing an entry takes about as long as making eight. An index of a
@@ -149,8 +187,9 @@ impl BulkIndex {
     #[inline]
     fn push(&mut self, rowid: i64, values: &[Value<'_>]) -> Result<(), WriteError> {
         let number = |column: usize| match values.get(column) {
-            _ if column == 0 => Some(rowid),
             Some(Value::Integer(value)) => Some(*value),
+            // That of the rowid.
+            _ if column == 0 => Some(rowid),
             _ => None,
         };
         if let Some(column) = self.declared.only

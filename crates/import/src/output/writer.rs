@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 use timebase_btree::{Database, KeyedTableBuilder, Value};
 use timebase_resolver::Ticks;
-use timebase_schema::{Row, TABLES, Table, tables};
+use timebase_schema::{Order, Row, TABLES, Table, tables};
 
 use super::batch::{Batch, Cell, PacketRow, RowType};
 use super::table::{BulkTable, Roots};
@@ -46,7 +46,8 @@ pub(crate) struct Writer {
     packets: BulkTable,
     /// Those that have got a row, by their numbers. All others are SQLite's.
     tables: Vec<Option<BulkTable>>,
-    /// Rows of tables with keys, which are few and SQLite's to insert.
+    /// Rows of tables with keys that do not come in their order, which are few and
+    /// SQLite's to insert.
     keyed: Vec<KeyedRow>,
 }
 
@@ -122,27 +123,25 @@ impl Writer {
         for (declared, place) in tables::ALL.iter().zip(&mut self.tables) {
             for row in batch.rows(declared) {
                 let values = row.iter().map(|cell| value_of(cell, batch));
-                if declared.keyed {
+                let mut is_written = false;
+                if declared.order != Order::None {
+                    let table = match &mut *place {
+                        Some(table) => table,
+                        none => none.insert(BulkTable::new(
+                            &mut self.database,
+                            &self.roots,
+                            declared,
+                            &self.directory,
+                        )?),
+                    };
+                    is_written = table.push_values(&mut self.database, values.clone())?;
+                }
+                if !is_written {
                     self.keyed.push(KeyedRow {
                         table: declared,
                         values: values.map(owned).collect(),
                     });
-                    continue;
                 }
-                let table = match &mut *place {
-                    Some(table) => table,
-                    none => none.insert(BulkTable::new(
-                        &mut self.database,
-                        &self.roots,
-                        declared,
-                        &self.directory,
-                    )?),
-                };
-                let rowid = match row.first() {
-                    Some(Cell::Integer(rowid)) => *rowid,
-                    _ => 0,
-                };
-                table.push_values(&mut self.database, rowid, values)?;
             }
         }
         Ok(())
@@ -207,7 +206,9 @@ impl Writer {
                 _ => Value::Null,
             },
         };
-        self.packets.push_row(&mut self.database, row.id, values)
+        self.packets
+            .push_row(&mut self.database, row.id, values)
+            .map(drop)
     }
 }
 

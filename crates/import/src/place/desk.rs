@@ -7,6 +7,7 @@ use std::path::Path;
 use timebase_resolver::{
     Clock, ClockGraph, ClockId, MachineId, Rejected, SeqId, Source, Unresolved,
 };
+use timebase_schema::tables;
 use timebase_trace::{Interned, Interval, Kept};
 use timebase_wire::field::Malformed;
 use timebase_wire::packet::Header;
@@ -74,11 +75,14 @@ impl Place {
         Ok(())
     }
 
-    /// What a number means in an interval of a sequence: the serialized entry, of a
-    /// field that a reader has named.
-    #[expect(dead_code, reason = "no reader looks names up yet")]
-    pub fn interned(&self, interval: Interval, field: u32, iid: u64) -> Option<&[u8]> {
-        self.interned.get(interval, field, iid)
+    /// What numbers mean in the intervals of sequences, when all packets are read.
+    pub fn take_interned(&mut self) -> Interned {
+        std::mem::take(&mut self.interned)
+    }
+
+    /// Whether the state of a sequence can be trusted (rule S3).
+    pub fn is_valid(&mut self, sequence: SequenceIx) -> bool {
+        self.sequences.get(sequence).is_valid()
     }
 
     /// The part of a sequence that its last packet is in.
@@ -206,6 +210,30 @@ impl Place {
     ) {
         self.waiting
             .event(row, clock.clock(), timestamp, reason, event);
+    }
+
+    /// What a packet is for the timeline waits together with the packet.
+    #[cold]
+    pub fn packet_event_waits(
+        &mut self,
+        id: i64,
+        header: &Header<'_>,
+        placement: &Placement,
+        event: &[u8],
+    ) {
+        if placement.waits
+            && let (Some(clock_id), Some(clock_ts), Some(reason)) =
+                (placement.clock_id, placement.clock_ts, placement.unresolved)
+        {
+            let row = EventRow {
+                table: &tables::packet::TABLE,
+                id,
+                mark: 0,
+            };
+            let clock = Some(clock_of(header, clock_id));
+            let reading = clock_ts.0.unsigned_abs();
+            self.waiting.event(row, clock, reading, reason, event);
+        }
     }
 
     /// Tries everything that waits once more, when all snapshots are there

@@ -8,6 +8,8 @@ use super::android_log::AndroidLog;
 use super::clock_snapshot::Snapshots;
 use super::extension_descriptor::Extensions;
 use super::ftrace::Ftrace;
+use super::observed::Observed;
+use super::once::Once;
 use super::reader::{Corrupt, Desk, Packet, Reader};
 use super::trace_uuid::Uuid;
 use crate::output::Rows;
@@ -103,6 +105,21 @@ readers! {
     AndroidLog: AndroidLog = ANDROID_LOG,
     ExtensionDescriptor: Extensions = EXTENSION_DESCRIPTOR,
     TraceUuid: Uuid = TRACE_UUID,
+    SystemInfo: Once<45> = SYSTEM_INFO,
+    CpuInfo: Once<67> = CPU_INFO,
+    ServiceEvent: Once<69> = SERVICE_EVENT,
+    FtraceStats: Once<34> = FTRACE_STATS,
+    ProcessTree: Observed<2> = PROCESS_TREE,
+    SysStats: Observed<7> = SYS_STATS,
+    ProcessStats: Observed<9> = PROCESS_STATS,
+    Battery: Observed<38> = BATTERY,
+    ProcessDescriptor: Observed<43> = PROCESS_DESCRIPTOR,
+    ThreadDescriptor: Observed<44> = THREAD_DESCRIPTOR,
+    GpuRenderStageEvent: Observed<53> = GPU_RENDER_STAGE_EVENT,
+    TrackDescriptor: Observed<60> = TRACK_DESCRIPTOR,
+    InitialDisplayState: Observed<70> = INITIAL_DISPLAY_STATE,
+    GpuMemTotalEvent: Observed<71> = GPU_MEM_TOTAL_EVENT,
+    AndroidSystemProperty: Observed<86> = ANDROID_SYSTEM_PROPERTY,
 }
 
 /// Whether all tables that a reader fills are of events.

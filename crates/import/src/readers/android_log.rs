@@ -6,7 +6,7 @@ use std::fmt::Write;
 use prost::Message;
 use serde_json::Value;
 use timebase_resolver::{Clock, ClockId, MachineId, SeqId, Unresolved};
-use timebase_schema::{Table, tables::android_logs};
+use timebase_schema::{Table, tables::android_log_record};
 use timebase_wire::packet::Header;
 use timebase_wire::proto::AndroidLogPacket;
 use timebase_wire::proto::android_log_packet::LogEvent;
@@ -16,6 +16,7 @@ use timebase_wire::proto::android_log_packet::log_event::arg;
 use super::reader::{Corrupt, Desk, Packet, Reader};
 use crate::output::Cell;
 use crate::place::{EventClock, EventRow, TraceTime};
+use crate::timeline::{self, LogLine};
 
 /// What Perfetto takes a line for that has no priority.
 const PRIO_INFO: i32 = 4;
@@ -27,7 +28,7 @@ pub(crate) struct AndroidLog;
 impl Reader for AndroidLog {
     type Payload<'a> = AndroidLogPacket;
 
-    const TABLES: &'static [&'static Table] = &[&android_logs::TABLE];
+    const TABLES: &'static [&'static Table] = &[&android_log_record::TABLE];
 
     fn parse(payload: &[u8]) -> Result<AndroidLogPacket, Corrupt> {
         Ok(AndroidLogPacket::decode(payload)?)
@@ -49,13 +50,23 @@ impl Reader for AndroidLog {
 
 fn line(event: &LogEvent, packet: &Packet<'_>, clock: &EventClock, desk: &mut Desk<'_, '_>) {
     let row = EventRow {
-        table: &android_logs::TABLE,
-        id: desk.rows.count(&android_logs::TABLE),
+        table: &android_log_record::TABLE,
+        id: desk.rows.count(&android_log_record::TABLE),
         mark: 0,
     };
+    let mut followed = Vec::new();
+    if desk.timeline.is_wanted() {
+        let line = LogLine {
+            machine: packet.machine,
+            pid: event.pid.unwrap_or(0) as u32,
+            tid: event.tid.unwrap_or(0) as u32,
+            row: row.id,
+        };
+        timeline::Event::LogLine(line).write(&mut followed);
+    }
     let placed = event
         .timestamp
-        .map(|timestamp| desk.event(row, clock, timestamp, &[]));
+        .map(|timestamp| desk.event(row, clock, timestamp, &followed));
     let ts = placed.and_then(Result::ok).map(|TraceTime(ts)| ts);
     let reason = placed.and_then(Result::err).map(Unresolved::code);
     let message = match &event.message {
@@ -65,7 +76,7 @@ fn line(event: &LogEvent, packet: &Packet<'_>, clock: &EventClock, desk: &mut De
     let tag = event.tag.as_deref().map(String::from_utf8_lossy);
     let args = args_as_json(&event.args);
     let rows = &mut *desk.rows;
-    let cells = android_logs::Row {
+    let cells = android_log_record::Row {
         id: Cell::from(row.id),
         ts: Cell::or_null(ts),
         packet_id: Cell::from(packet.id),

@@ -8,10 +8,12 @@ mod android_log;
 mod clock_snapshot;
 mod extension_descriptor;
 mod ftrace;
+mod observed;
+mod once;
 mod packet_schema;
 mod reader;
 mod trace_uuid;
 
 pub(crate) use all::{Parsed, Readers};
 pub(crate) use packet_schema::PacketSchema;
-pub(crate) use reader::{Corrupt, Desk, Packet};
+pub(crate) use reader::{Corrupt, Desk, Latest, Packet};

@@ -1,5 +1,6 @@
 //! What a reader is, and what it is given.
 
+use rustc_hash::FxHashMap;
 use timebase_resolver::Unresolved;
 use timebase_schema::Table;
 use timebase_trace::{Interval, Kept};
@@ -7,9 +8,10 @@ use timebase_wire::field::Malformed;
 use timebase_wire::packet::Header;
 
 use super::packet_schema::PacketSchema;
+use crate::facts::Facts;
 use crate::output::{Journal, Message, Rows, Severity};
 use crate::place::{EventClock, EventRow, Place, Placement, SettledEvent, Snapshot, TraceTime};
-use crate::timeline::Timeline;
+use crate::timeline::{Event, Timeline};
 
 /// Reads the payloads of one type of packets, in file order.
 ///
@@ -92,11 +94,13 @@ pub(crate) struct Packet<'a> {
     pub header: &'a Header<'a>,
     /// The part of its sequence that it is in: what its numbers of interned data
     /// mean.
-    #[expect(dead_code, reason = "no reader looks names up yet")]
     pub interval: Interval,
     /// Where it stands in time.
-    #[expect(dead_code, reason = "no reader takes the packet's time yet")]
     pub placement: Placement,
+    /// Its machine's row.
+    pub machine: u32,
+    /// Whether the state of its sequence can be trusted (rule S3).
+    pub valid: bool,
 }
 
 /// All that reading a payload may have an effect on.
@@ -106,6 +110,38 @@ pub(crate) struct Desk<'a, 'o> {
     pub journal: &'a mut Journal,
     pub schema: &'a mut PacketSchema,
     pub timeline: &'a mut Timeline,
+    pub facts: &'a mut Facts,
+    pub latest: &'a mut Latest,
+    /// The event that is being made.
+    pub event: &'a mut Vec<u8>,
+}
+
+/// The greatest times seen until now (rule O2).
+#[derive(Debug, Default)]
+pub(crate) struct Latest {
+    events: i64,
+    /// By machine.
+    packets: FxHashMap<u32, i64>,
+}
+
+impl Latest {
+    /// An event of any machine has its time.
+    #[inline]
+    pub fn event(&mut self, TraceTime(ts): TraceTime) {
+        self.events = self.events.max(ts);
+    }
+
+    /// A packet of a machine has its time.
+    pub fn packet(&mut self, machine: u32, TraceTime(ts): TraceTime) {
+        let latest = self.packets.entry(machine).or_default();
+        *latest = (*latest).max(ts);
+    }
+
+    /// Where a packet of a machine stands that has no time of its own.
+    fn of(&self, machine: u32) -> TraceTime {
+        let packets = self.packets.get(&machine).copied().unwrap_or_default();
+        TraceTime(self.events.max(packets))
+    }
 }
 
 impl Desk<'_, '_> {
@@ -140,6 +176,7 @@ impl Desk<'_, '_> {
     ) -> Result<TraceTime, Unresolved> {
         match self.place.event(clock, timestamp) {
             Ok(ts) => {
+                self.latest.event(ts);
                 if !event.is_empty() {
                     self.timeline.push(ts, event);
                 }
@@ -151,6 +188,28 @@ impl Desk<'_, '_> {
                     self.journal.waits(row.table);
                 }
                 Err(reason)
+            }
+        }
+    }
+
+    /// Gives what a packet is to the timeline: at its time; where it has no timestamp,
+    /// at the greatest time until then (rule O2); where it waits for a snapshot,
+    /// when it has one.
+    pub fn packet(&mut self, packet: &Packet<'_>, event: &Event<'_>) {
+        if !self.timeline.is_wanted() {
+            return;
+        }
+        event.write(self.event);
+        let placement = &packet.placement;
+        match (placement.ts, packet.header.timestamp) {
+            (Some(ts), _) => self.timeline.push(ts, self.event),
+            (None, None) => {
+                let latest = self.latest.of(packet.machine);
+                self.timeline.push(latest, self.event);
+            }
+            (None, Some(_)) => {
+                self.place
+                    .packet_event_waits(packet.id, packet.header, placement, self.event);
             }
         }
     }

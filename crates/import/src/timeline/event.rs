@@ -2,39 +2,364 @@
 
 use std::io;
 
-use crate::compact::{Put, Take};
+use timebase_trace::Interval;
 
-/// What kind of event it is: a field of `TracePacket` or of `FtraceEvent`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct EventKind(u32);
+use crate::compact::{Put, Take, cut};
 
-impl EventKind {
-    /// An event of the kernel, by its field of `FtraceEvent`.
-    pub const fn ftrace(field: u32) -> EventKind {
-        EventKind(field << 1 | 1)
+/// The number of a text in [`Names`](crate::facts::Names). A text that is absent is
+/// none, and not the empty one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Name(pub u32);
+
+/// What happens at one time. Machines are rows of `machine`; pids and tids are
+/// as they stand in the trace, taken as uint32.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Event<'a> {
+    Switch(Switch),
+    Waking(Waking),
+    Ftrace(Ftrace<'a>),
+    LogLine(LogLine),
+    Packet(Packet<'a>),
+}
+
+/// A CPU switches from one thread to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Switch {
+    pub machine: u32,
+    pub cpu: u32,
+    /// What is running until then, which the compact encoding does not say.
+    pub prev: Option<Prev>,
+    pub prev_state: u64,
+    pub next_pid: u32,
+    pub next_prio: i32,
+    pub next_comm: Option<Name>,
+}
+
+/// Who is running until a switch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Prev {
+    pub pid: u32,
+    pub comm: Option<Name>,
+}
+
+/// A thread wakes another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Waking {
+    pub machine: u32,
+    pub cpu: u32,
+    pub waker: Waker,
+    pub pid: u32,
+    pub comm: Option<Name>,
+}
+
+/// Who wakes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Waker {
+    Tid(u32),
+    /// What the CPU runs, in an interrupt or not: by the compact encoding.
+    Running {
+        in_interrupt: bool,
+    },
+}
+
+/// Any other event of the kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Ftrace<'a> {
+    pub machine: u32,
+    pub cpu: u32,
+    /// The thread that was running.
+    pub tid: u32,
+    /// What numbers of interned data mean.
+    pub interval: Interval,
+    /// The field of `FtraceEvent` that it is, and its message; empty where nobody
+    /// reads it.
+    pub field: u32,
+    pub message: &'a [u8],
+}
+
+/// A line of the Android log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LogLine {
+    pub machine: u32,
+    pub pid: u32,
+    pub tid: u32,
+    /// Its row in `android_logs`.
+    pub row: i64,
+}
+
+/// The payload of a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Packet<'a> {
+    pub machine: u32,
+    /// The field of `TracePacket` that it is.
+    pub field: u32,
+    /// What numbers of interned data mean.
+    pub interval: Interval,
+    /// Whether the state of its sequence can be trusted (rule S3).
+    pub valid: bool,
+    pub payload: &'a [u8],
+}
+
+const SWITCH: u64 = 0;
+const COMPACT_SWITCH: u64 = 1;
+const WAKING: u64 = 2;
+const COMPACT_WAKING: u64 = 3;
+const FTRACE: u64 = 4;
+const LOG_LINE: u64 = 5;
+const PACKET: u64 = 6;
+
+impl<'a> Event<'a> {
+    /// Writes it in place of what is in `record`.
+    #[inline]
+    pub fn write(&self, record: &mut Vec<u8>) {
+        record.clear();
+        let mut put = Put(record);
+        match self {
+            Event::Switch(event) => event.put(&mut put),
+            Event::Waking(event) => event.put(&mut put),
+            Event::Ftrace(event) => {
+                put.natural(FTRACE)
+                    .natural(event.machine.into())
+                    .natural(event.cpu.into())
+                    .natural(event.tid.into())
+                    .natural(event.field.into());
+                if !event.message.is_empty() {
+                    put_interval(&mut put, event.interval);
+                    put.rest(event.message);
+                }
+            }
+            Event::LogLine(line) => {
+                put.natural(LOG_LINE)
+                    .natural(line.machine.into())
+                    .natural(line.pid.into())
+                    .natural(line.tid.into())
+                    .integer(line.row);
+            }
+            Event::Packet(packet) => {
+                put.natural(PACKET)
+                    .natural(packet.machine.into())
+                    .natural(packet.field.into())
+                    .natural(packet.valid.into());
+                put_interval(&mut put, packet.interval);
+                put.rest(packet.payload);
+            }
+        }
+    }
+
+    /// Reads back what [`Event::write`] wrote.
+    ///
+    /// # Errors
+    ///
+    /// If it is something else: the temporary file is damaged.
+    #[inline]
+    pub fn read(record: &'a [u8]) -> io::Result<Self> {
+        let mut take = Take(record);
+        let event = match take.natural()? {
+            kind @ (SWITCH | COMPACT_SWITCH) => Event::Switch(Switch::take(kind, take)?),
+            kind @ (WAKING | COMPACT_WAKING) => Event::Waking(Waking::take(kind, take)?),
+            FTRACE => {
+                let mut event = Ftrace {
+                    machine: take.small()?,
+                    cpu: take.small()?,
+                    tid: take.small()?,
+                    field: take.small()?,
+                    interval: Interval::default(),
+                    message: &[],
+                };
+                if !take.0.is_empty() {
+                    event.interval = take_interval(&mut take)?;
+                    event.message = take.rest();
+                }
+                Event::Ftrace(event)
+            }
+            LOG_LINE => Event::LogLine(LogLine {
+                machine: take.small()?,
+                pid: take.small()?,
+                tid: take.small()?,
+                row: take.integer()?,
+            }),
+            PACKET => Event::Packet(Packet {
+                machine: take.small()?,
+                field: take.small()?,
+                valid: take.natural()? != 0,
+                interval: take_interval(&mut take)?,
+                payload: take.rest(),
+            }),
+            _ => return Err(cut()),
+        };
+        Ok(event)
     }
 }
 
-/// An event in its compact form.
-pub(crate) trait Event<'a>: Sized {
-    const KIND: EventKind;
-    fn put(&self, put: &mut Put<'_>);
-    /// # Errors
-    ///
-    /// If the bytes are none that `put` wrote.
-    fn take(take: Take<'a>) -> io::Result<Self>;
+impl Switch {
+    fn put(&self, put: &mut Put<'_>) {
+        put.natural(self.prev.map_or(COMPACT_SWITCH, |_| SWITCH))
+            .natural(self.machine.into())
+            .natural(self.cpu.into())
+            .natural(self.prev_state)
+            .natural(self.next_pid.into())
+            .integer(self.next_prio.into())
+            .natural(number(self.next_comm));
+        if let Some(prev) = self.prev {
+            put.natural(prev.pid.into()).natural(number(prev.comm));
+        }
+    }
+
+    fn take(kind: u64, mut take: Take<'_>) -> io::Result<Self> {
+        Ok(Switch {
+            machine: take.small()?,
+            cpu: take.small()?,
+            prev_state: take.natural()?,
+            next_pid: take.small()?,
+            next_prio: take.integer()? as i32,
+            next_comm: name(&mut take)?,
+            prev: match kind {
+                SWITCH => Some(Prev {
+                    pid: take.small()?,
+                    comm: name(&mut take)?,
+                }),
+                _ => None,
+            },
+        })
+    }
 }
 
-/// The compact form of an event, with its kind.
-pub(crate) fn write<'a, E: Event<'a>>(event: &E, record: &mut Vec<u8>) {
-    record.clear();
-    let mut put = Put(record);
-    put.natural(E::KIND.0.into());
-    event.put(&mut put);
+impl Waking {
+    fn put(&self, put: &mut Put<'_>) {
+        let (kind, waker) = match self.waker {
+            Waker::Tid(tid) => (WAKING, tid),
+            Waker::Running { in_interrupt } => (COMPACT_WAKING, in_interrupt.into()),
+        };
+        put.natural(kind)
+            .natural(self.machine.into())
+            .natural(self.cpu.into())
+            .natural(waker.into())
+            .natural(self.pid.into())
+            .natural(number(self.comm));
+    }
+
+    fn take(kind: u64, mut take: Take<'_>) -> io::Result<Self> {
+        Ok(Waking {
+            machine: take.small()?,
+            cpu: take.small()?,
+            waker: match (kind, take.small()?) {
+                (WAKING, tid) => Waker::Tid(tid),
+                (_, flag) => Waker::Running {
+                    in_interrupt: flag != 0,
+                },
+            },
+            pid: take.small()?,
+            comm: name(&mut take)?,
+        })
+    }
 }
 
-/// Reads the kind of an event that [`write`] wrote; the rest is for [`Event::take`].
-pub(super) fn read<'a>(record: &'a [u8]) -> io::Result<(EventKind, Take<'a>)> {
-    let mut take = Take(record);
-    Ok((EventKind(take.small()?), take))
+/// No name is 0.
+fn number(name: Option<Name>) -> u64 {
+    name.map_or(0, |Name(number)| u64::from(number) + 1)
+}
+
+fn name(take: &mut Take<'_>) -> io::Result<Option<Name>> {
+    let number = take.natural()?.checked_sub(1);
+    match number.map(u32::try_from) {
+        None => Ok(None),
+        Some(Ok(number)) => Ok(Some(Name(number))),
+        Some(Err(_)) => Err(cut()),
+    }
+}
+
+fn put_interval(put: &mut Put<'_>, interval: Interval) {
+    put.natural(interval.sequence.into())
+        .natural(interval.cleared.into());
+}
+
+fn take_interval(take: &mut Take<'_>) -> io::Result<Interval> {
+    Ok(Interval {
+        sequence: take.small()?,
+        cleared: take.small()?,
+    })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let interval = Interval {
+            sequence: 3,
+            cleared: 400,
+        };
+        let switch = Switch {
+            machine: 1,
+            cpu: 700,
+            prev: Some(Prev {
+                pid: u32::MAX,
+                comm: None,
+            }),
+            prev_state: u64::MAX,
+            next_pid: 7,
+            next_prio: -1,
+            next_comm: Some(Name(0)),
+        };
+        let waking = Waking {
+            machine: 0,
+            cpu: 1,
+            waker: Waker::Tid(0),
+            pid: 5,
+            comm: Some(Name(u32::MAX)),
+        };
+        let ftrace = Ftrace {
+            machine: 2,
+            cpu: 3,
+            tid: 4,
+            interval: Interval::default(),
+            field: 5,
+            message: &[],
+        };
+        let line = LogLine {
+            machine: 1,
+            pid: 2,
+            tid: 3,
+            row: 4,
+        };
+        let packet = Packet {
+            machine: 1,
+            field: 2,
+            interval,
+            valid: true,
+            payload: b"",
+        };
+        for event in [
+            Event::Switch(switch),
+            Event::Switch(Switch {
+                prev: None,
+                ..switch
+            }),
+            Event::Waking(waking),
+            Event::Waking(Waking {
+                waker: Waker::Running { in_interrupt: true },
+                ..waking
+            }),
+            Event::Ftrace(ftrace),
+            Event::Ftrace(Ftrace {
+                interval,
+                message: b"message",
+                ..ftrace
+            }),
+            Event::LogLine(line),
+            Event::Packet(packet),
+            Event::Packet(Packet {
+                payload: b"payload",
+                valid: false,
+                ..packet
+            }),
+        ] {
+            let mut record = Vec::new();
+            event.write(&mut record);
+            assert_eq!(Event::read(&record).unwrap(), event);
+        }
+        assert!(Event::read(&[]).is_err() && Event::read(&[7]).is_err());
+    }
 }

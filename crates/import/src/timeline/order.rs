@@ -3,16 +3,15 @@
 use std::io;
 use std::path::Path;
 
-use rustc_hash::FxHashSet;
 use timebase_sort::Sorter;
 
-use super::event::{self, EventKind};
-use crate::compact::Take;
+use super::event::Event;
 use crate::place::TraceTime;
 
 /// Takes events in file order, and gives them in the order of time.
 pub(crate) struct Timeline {
-    wanted: FxHashSet<EventKind>,
+    /// Whether anybody wants them.
+    is_wanted: bool,
     events: Sorter<(i64, u64)>,
     /// How many there are, which is where the next one stands in the file.
     next: u64,
@@ -20,28 +19,29 @@ pub(crate) struct Timeline {
 }
 
 impl Timeline {
-    /// A timeline of the kinds that somebody wants. What does not fit memory is put
-    /// aside in `directory`.
-    pub fn new(wanted: impl IntoIterator<Item = EventKind>, directory: &Path) -> Self {
+    /// A timeline without events. What does not fit memory is put aside in
+    /// `directory`.
+    pub fn new(is_wanted: bool, directory: &Path) -> Self {
         Timeline {
-            wanted: wanted.into_iter().collect(),
+            is_wanted,
             events: Sorter::new(directory),
             next: 0,
             failure: None,
         }
     }
 
-    /// Whether events of a kind are to be made.
+    /// Whether events are to be made.
     #[inline]
-    pub fn wants(&self, kind: EventKind) -> bool {
-        !self.wanted.is_empty() && self.wanted.contains(&kind)
+    pub fn is_wanted(&self) -> bool {
+        self.is_wanted
     }
 
-    /// Adds an event that [`write`](event::write) wrote. If it cannot be put aside,
-    /// [`Timeline::drain`] says so.
+    /// Adds an event that [`Event::write`] wrote; but none before time 0, which is in
+    /// no table but its own (rule O1). If it cannot be put aside, [`Timeline::drain`]
+    /// says so.
     #[inline]
     pub fn push(&mut self, TraceTime(ts): TraceTime, event: &[u8]) {
-        if self.failure.is_none() {
+        if ts >= 0 && self.failure.is_none() {
             self.failure = self.events.push((ts, self.next), event).err();
             self.next += 1;
         }
@@ -50,62 +50,52 @@ impl Timeline {
     /// Gives all events, in order.
     pub fn drain(
         self,
-        mut each: impl FnMut(TraceTime, EventKind, Take<'_>) -> io::Result<()>,
+        mut each: impl FnMut(TraceTime, Event<'_>) -> io::Result<()>,
     ) -> io::Result<()> {
         if let Some(error) = self.failure {
             return Err(error);
         }
-        self.events.finish(|&(ts, _), record| {
-            let (kind, event) = event::read(record)?;
-            each(TraceTime(ts), kind, event)
-        })
+        self.events
+            .finish(|&(ts, _), record| each(TraceTime(ts), Event::read(record)?))
     }
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use super::super::event::LogLine;
     use super::*;
-    use crate::compact::Put;
-    use crate::timeline::event::{Event, write};
     use proptest::prelude::*;
 
-    const KIND: EventKind = EventKind::ftrace(1);
-
-    #[derive(Debug, PartialEq)]
-    struct Note(u64);
-
-    impl Event<'_> for Note {
-        const KIND: EventKind = KIND;
-
-        fn put(&self, put: &mut Put<'_>) {
-            put.natural(self.0);
-        }
-
-        fn take(mut take: Take<'_>) -> io::Result<Self> {
-            take.natural().map(Note)
-        }
+    fn line(row: i64) -> Event<'static> {
+        Event::LogLine(LogLine {
+            machine: 0,
+            pid: 1,
+            tid: 2,
+            row,
+        })
     }
 
     proptest! {
         #[test]
-        fn events_come_in_the_order_of_time_and_then_of_the_file(
-            times in prop::collection::vec(-20i64..20, 0..200)
+        fn o1_o3_events_come_in_the_order_of_time_and_then_of_the_file(
+            times in prop::collection::vec(-2i64..20, 0..200)
         ) {
             let directory = tempfile::tempdir().unwrap();
-            let mut timeline = Timeline::new([KIND], directory.path());
+            let mut timeline = Timeline::new(true, directory.path());
             let mut event = Vec::new();
             for (number, &ts) in (0..).zip(&times) {
-                write(&Note(number), &mut event);
+                line(number).write(&mut event);
                 timeline.push(TraceTime(ts), &event);
             }
-            let mut expected: Vec<(i64, u64)> = times.iter().copied().zip(0..).collect();
+            let mut expected: Vec<(i64, i64)> = times.iter().copied().zip(0..).collect();
+            expected.retain(|&(ts, _)| ts >= 0);
             expected.sort();
             let mut found = Vec::new();
             timeline
-                .drain(|TraceTime(ts), kind, event| {
-                    assert_eq!(kind, KIND);
-                    found.push((ts, Note::take(event)?.0));
+                .drain(|TraceTime(ts), event| {
+                    let Event::LogLine(line) = event else { panic!("{event:?}") };
+                    found.push((ts, line.row));
                     Ok(())
                 })
                 .unwrap();
@@ -114,23 +104,14 @@ mod tests {
     }
 
     #[test]
-    fn only_what_somebody_wants_is_made() {
-        let directory = tempfile::tempdir().unwrap();
-        let timeline = Timeline::new([KIND], directory.path());
-        assert!(timeline.wants(KIND));
-        assert!(!timeline.wants(EventKind::ftrace(2)));
-        assert!(!Timeline::new([], directory.path()).wants(KIND));
-    }
-
-    #[test]
     fn a_directory_that_is_not_there_is_told_at_the_end() {
         let directory = tempfile::tempdir().unwrap();
-        let mut timeline = Timeline::new([KIND], &directory.path().join("gone"));
+        let mut timeline = Timeline::new(true, &directory.path().join("gone"));
         let mut event = Vec::new();
-        write(&Note(7), &mut event);
+        line(7).write(&mut event);
         for ts in 0..200_000 {
             timeline.push(TraceTime(ts), &event);
         }
-        assert!(timeline.drain(|_, _, _| Ok(())).is_err());
+        assert!(timeline.drain(|_, _| Ok(())).is_err());
     }
 }

@@ -2,74 +2,157 @@
 
 use std::io;
 
-use crate::compact::Take;
+use timebase_trace::Interned;
+
+use super::processes::Processes;
+use super::sched::Sched;
+use crate::facts::Facts;
 use crate::output::Rows;
 use crate::place::TraceTime;
-use crate::timeline::{EventKind, Timeline};
+use crate::timeline::{Event, Ftrace, LogLine, Packet, Switch, Timeline, Waking};
+use crate::world::{Utid, World, ucpu};
 
 /// Makes rows of events in the order of time.
 ///
-/// When the whole trace is read, [`Tracker::event`] is called with each event of
-/// the kinds that it subscribes to, in the order of time and, within one time, of
-/// the file; of several trackers that want an event, in the order in which they are
-/// in [`Trackers`]. Then [`Tracker::end`] is called, once. Rows of a table are to be
-/// pushed in the order of their ids.
-pub(crate) trait Tracker: Send {
-    /// The kinds of events that it wants.
-    fn kinds(&self) -> &'static [EventKind];
+/// When the whole trace is read, each event is given, in the order of time and,
+/// within one time, of the file, to all trackers, in the order in which they are in
+/// [`Trackers`]. Then [`Tracker::end`] is called, once.
+pub(crate) trait Tracker {
+    /// A CPU switches. Before `O6` allows it `is_begun` is false.
+    fn switch(&mut self, _ts: i64, _switch: &Switch, _is_begun: bool, _at: &mut At<'_, '_>) {}
 
-    /// An event.
-    ///
-    /// # Errors
-    ///
-    /// If the event cannot be read back, which says that a temporary file is
-    /// damaged. What a trace says, however odd, is no error.
-    fn event(
-        &mut self,
-        ts: TraceTime,
-        kind: EventKind,
-        event: Take<'_>,
-        rows: &mut Rows<'_>,
-    ) -> io::Result<()>;
+    /// A thread wakes another one.
+    fn waking(&mut self, _ts: i64, _waking: &Waking, _is_begun: bool, _at: &mut At<'_, '_>) {}
+
+    /// Any other event of the kernel, of the thread `emitter`.
+    fn ftrace(&mut self, _ts: i64, _event: &Ftrace<'_>, _emitter: Utid, _at: &mut At<'_, '_>) {}
+
+    /// A packet.
+    fn packet(&mut self, _ts: i64, _packet: &Packet<'_>, _at: &mut At<'_, '_>) {}
+
+    /// A line of the log.
+    fn log_line(&mut self, _line: &LogLine, _at: &mut At<'_, '_>) {}
 
     /// There are no more events: what is still open will never be closed.
-    fn end(&mut self, rows: &mut Rows<'_>);
+    fn end(&mut self, _at: &mut At<'_, '_>) {}
 }
 
-/// All trackers of an import.
+/// All that an event may have an effect on.
+pub(crate) struct At<'a, 'o> {
+    pub world: &'a mut World,
+    pub rows: &'a mut Rows<'o>,
+}
+
+/// Gives all events of a trace to all trackers.
+///
+/// # Errors
+///
+/// If the events cannot be read back.
+pub(crate) fn follow(
+    timeline: Timeline,
+    facts: Facts,
+    interned: Interned,
+    rows: &mut Rows<'_>,
+) -> io::Result<()> {
+    let mut world = World::new(facts, interned, rows);
+    let mut trackers = Trackers::default();
+    timeline.drain(|TraceTime(ts), event| {
+        let mut at = At {
+            world: &mut world,
+            rows,
+        };
+        trackers.event(ts, &event, &mut at);
+        Ok(())
+    })?;
+    let mut at = At {
+        world: &mut world,
+        rows,
+    };
+    trackers.end(&mut at);
+    world.end(rows);
+    Ok(())
+}
+
+/// The trackers. Processes come first: a thread that an event makes is there for
+/// the others.
 #[derive(Default)]
-pub(crate) struct Trackers {
-    all: Vec<Box<dyn Tracker>>,
+struct Trackers {
+    processes: Processes,
+    sched: Sched,
 }
 
 impl Trackers {
-    pub fn of(all: Vec<Box<dyn Tracker>>) -> Self {
-        Trackers { all }
+    fn all(&mut self) -> [&mut dyn Tracker; 2] {
+        [&mut self.processes, &mut self.sched]
     }
 
-    /// The kinds of events that somebody wants.
-    pub fn kinds(&self) -> Vec<EventKind> {
-        let kinds = self.all.iter().flat_map(|tracker| tracker.kinds());
-        kinds.copied().collect()
-    }
-
-    /// Gives every event to those that want it.
-    ///
-    /// # Errors
-    ///
-    /// If the events cannot be read back.
-    pub fn follow(&mut self, timeline: Timeline, rows: &mut Rows<'_>) -> io::Result<()> {
-        timeline.drain(|ts, kind, event| {
-            for tracker in &mut self.all {
-                if tracker.kinds().contains(&kind) {
-                    tracker.event(ts, kind, Take(event.0), rows)?;
+    #[inline]
+    fn event(&mut self, ts: i64, event: &Event<'_>, at: &mut At<'_, '_>) {
+        let machine = match event {
+            Event::Switch(Switch { machine, .. })
+            | Event::Waking(Waking { machine, .. })
+            | Event::Ftrace(Ftrace { machine, .. }) => Some(*machine),
+            Event::Packet(_) | Event::LogLine(_) => None,
+        };
+        if machine.is_some_and(|machine| is_before(ts, machine, at)) {
+            return;
+        }
+        match event {
+            Event::Switch(switch) => {
+                self.sched
+                    .switch(ts, switch, is_begun(ts, switch.machine, at), at);
+            }
+            Event::Waking(waking) => {
+                self.sched
+                    .waking(ts, waking, is_begun(ts, waking.machine, at), at);
+            }
+            Event::Ftrace(event) => {
+                let tid = i64::from(event.tid);
+                let emitter = at.world.threads.emitter(ts, event.machine, tid);
+                if let Some(ucpu) = ucpu(event.machine, event.cpu) {
+                    at.world.cpus.see(ucpu);
+                }
+                if !event.message.is_empty() && is_begun(ts, event.machine, at) {
+                    for tracker in self.all() {
+                        tracker.ftrace(ts, event, emitter, at);
+                    }
                 }
             }
-            Ok(())
-        })?;
-        for tracker in &mut self.all {
-            tracker.end(rows);
+            Event::Packet(packet) => {
+                for tracker in self.all() {
+                    tracker.packet(ts, packet, at);
+                }
+            }
+            Event::LogLine(line) => {
+                for tracker in self.all() {
+                    tracker.log_line(line, at);
+                }
+            }
         }
-        Ok(())
     }
+
+    fn end(&mut self, at: &mut At<'_, '_>) {
+        for tracker in self.all() {
+            tracker.end(at);
+        }
+    }
+}
+
+/// Rule O5: whether an event of the kernel is older than the recording.
+#[inline]
+fn is_before(ts: i64, machine: u32, at: &At<'_, '_>) -> bool {
+    let machine = at.world.facts.machines.get(machine);
+    let started = machine.filter(|machine| !machine.preserves_buffer);
+    started
+        .and_then(|machine| machine.tracing_started)
+        .is_some_and(|started| ts.unsigned_abs() < started)
+}
+
+/// Rule O6: whether all ring buffers of the machine have begun.
+#[inline]
+fn is_begun(ts: i64, machine: u32, at: &At<'_, '_>) -> bool {
+    let machine = at.world.facts.machines.get(machine);
+    machine
+        .and_then(|machine| machine.buffers_begin)
+        .is_none_or(|TraceTime(begin)| ts >= begin)
 }

@@ -8,25 +8,19 @@
 //! message's bytes, so that one that was seen is neither decoded nor written
 //! again.
 //!
-//! What was seen is remembered in two generations of a bounded size: where the
-//! younger is full, the older is forgotten. A set that comes again after that
-//! is stored again, which costs a row and changes no answer. So memory does not
-//! grow with a trace whose arguments never repeat.
+//! What was seen is remembered in bounded memory (`seen.rs`).
 //!
 //! The alternative, a column for every argument, is smaller where no two events
 //! are alike and larger where they are; and the JSON would have to be made in
 //! SQL whenever it is read.
 
-use rustc_hash::FxHashMap;
 use timebase_schema::tables::ftrace_args;
 
 use crate::output::{Cell, Rows};
+use crate::seen::Seen;
 
 /// How many bytes a generation may take.
 const GENERATION: usize = 6 << 20;
-
-/// What an entry takes beside its key, about.
-const ENTRY: usize = 48;
 
 /// What precedes the message in the key of a set of arguments: its machine and
 /// kind, which say what the message means, and `common_flags` of the event,
@@ -34,7 +28,7 @@ const ENTRY: usize = 48;
 const KEY_HEAD: usize = 13;
 
 /// The sets of arguments, with the one that is looked at now.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Arguments {
     seen: Seen,
     key: Vec<u8>,
@@ -42,10 +36,21 @@ pub(super) struct Arguments {
     json: String,
 }
 
+impl Default for Arguments {
+    fn default() -> Self {
+        Arguments {
+            seen: Seen::new(GENERATION),
+            key: Vec::new(),
+            flags: None,
+            json: String::new(),
+        }
+    }
+}
+
 impl Arguments {
     /// Forgets what was seen: messages may look otherwise now.
     pub fn forget(&mut self) {
-        self.seen = Seen::default();
+        self.seen = Seen::new(GENERATION);
     }
 
     /// Begins with the arguments of an event: its message is to be appended.
@@ -74,7 +79,8 @@ impl Arguments {
         }
         self.json.clear();
         write(self.key.get(KEY_HEAD..)?, &mut self.json)?;
-        let id = rows.count(&ftrace_args::TABLE);
+        // Sets of other arguments have the even numbers.
+        let id = rows.count(&ftrace_args::TABLE).saturating_mul(2) + 1;
         self.seen.insert(&self.key, id);
         let args = rows.text(&self.json);
         rows.push(ftrace_args::Row {
@@ -83,65 +89,5 @@ impl Arguments {
             args,
         });
         Some(id)
-    }
-}
-
-/// Which sets of arguments were seen.
-#[derive(Debug, Default)]
-struct Seen {
-    young: FxHashMap<Box<[u8]>, i64>,
-    old: FxHashMap<Box<[u8]>, i64>,
-    /// How many bytes the young generation takes.
-    bytes: usize,
-}
-
-impl Seen {
-    /// The number of a set that was seen.
-    fn get(&mut self, key: &[u8]) -> Option<i64> {
-        if let Some(&id) = self.young.get(key) {
-            return Some(id);
-        }
-        let (key, id) = self.old.remove_entry(key)?;
-        self.remember(key, id);
-        Some(id)
-    }
-
-    /// Remembers a set.
-    fn insert(&mut self, key: &[u8], id: i64) {
-        self.remember(key.into(), id);
-    }
-
-    fn remember(&mut self, key: Box<[u8]>, id: i64) {
-        let size = key.len() + ENTRY;
-        if self.bytes + size > GENERATION {
-            self.old = std::mem::take(&mut self.young);
-            self.bytes = 0;
-        }
-        if size <= GENERATION {
-            self.bytes += size;
-            self.young.insert(key, id);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_used_stays_and_memory_is_bounded() {
-        let mut seen = Seen::default();
-        seen.insert(b"often", 0);
-        for i in 0..1_000_000i64 {
-            seen.insert(&i.to_le_bytes(), i + 1);
-            if i % 1000 == 0 {
-                assert_eq!(seen.get(b"often"), Some(0));
-            }
-        }
-        let entries = seen.young.len() + seen.old.len();
-        assert!(entries < 2 * GENERATION / ENTRY, "{entries} entries");
-        assert_eq!(seen.get(&0i64.to_le_bytes()), None);
-        seen.insert(&vec![0; 2 * GENERATION], 7);
-        assert_eq!(seen.get(&vec![0; 2 * GENERATION]), None);
     }
 }

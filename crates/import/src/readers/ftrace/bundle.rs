@@ -23,6 +23,9 @@ pub(crate) struct Bundle<'a> {
     /// The readings of its clock and of BOOTTIME that were taken together.
     pub(super) pair: Option<(u64, u64)>,
     pub(super) lost_events: bool,
+    /// When its buffer began, as far as it tells (rule O6): the end of the bundle
+    /// before, or the event read last.
+    pub(super) begins: Option<u64>,
     /// The scheduler's events of the compact encoding.
     pub(super) columns: Columns,
     /// The names that the columns point into.
@@ -42,12 +45,14 @@ impl<'a> Bundle<'a> {
             clock: FtraceClock::Boottime,
             pair: None,
             lost_events: false,
+            begins: None,
             columns: Columns::default(),
             comms: Comms::new(),
             descriptors: Vec::new(),
             message,
         };
         let (mut ftrace_timestamp, mut boot_timestamp) = (None, None);
+        let (mut last_read, mut previous_end) = (None, None);
         // Several are one, as protobuf has it.
         let mut compact_sched = Vec::new();
         let mut fields = Fields::new(message);
@@ -66,10 +71,13 @@ impl<'a> Bundle<'a> {
                 }
                 (6, Value::Varint(v)) => ftrace_timestamp = Some(v),
                 (7, Value::Varint(v)) => boot_timestamp = Some(v),
+                (9, Value::Varint(v)) => last_read = Some(v),
+                (10, Value::Varint(v)) => previous_end = Some(v),
                 (11, Value::Bytes(v)) => bundle.descriptors.extend(generic_descriptor(v)?),
                 _ => {}
             }
         }
+        bundle.begins = previous_end.or(last_read);
         bundle.pair = ftrace_timestamp.zip(boot_timestamp);
         bundle.comms = bundle.columns.read(&compact_sched)?;
         Ok(bundle)

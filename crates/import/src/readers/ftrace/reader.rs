@@ -21,10 +21,14 @@ use super::unresolved::Stretches;
 use crate::output::{Cell, Rows, Severity};
 use crate::place::{EventClock, EventRow, SettledEvent, Snapshot, TraceTime};
 use crate::readers::reader::{Corrupt, Desk, Packet, Reader};
-use crate::timeline::{self, Event as _, SchedSwitch, SchedWaking};
+use crate::timeline;
+use crate::trackers;
 
 /// The clock of a bundle that only its pairs know (rule I1).
 const SEQUENCE_CLOCK: ClockId = ClockId(64);
+
+/// Bundles of so many CPUs are followed.
+const CPUS: u32 = 1024;
 
 /// What is remembered between bundles.
 #[derive(Debug, Default)]
@@ -68,7 +72,7 @@ impl Reader for Ftrace {
         let usable = clock.is_some_and(|clock| !clock.lacks_sequence());
         let times = |bytes| Event::parse(bytes).is_ok_and(|event| event.timestamp.is_some());
         let compact = bundle.columns.switches() + bundle.columns.wakings();
-        usable && (compact > 0 || bundle.events().any(times))
+        usable && (compact > 0 || bundle.begins.is_some() || bundle.events().any(times))
     }
 
     fn read(&mut self, bundle: Bundle<'_>, packet: &Packet<'_>, desk: &mut Desk<'_, '_>) {
@@ -84,10 +88,13 @@ impl Reader for Ftrace {
         self.running.begin(machine, bundle.cpu.unwrap_or(u32::MAX));
         self.bundles += 1;
         let clock = clock_of(packet.header, bundle.clock);
+        let clock = desk.place.event_clock(clock);
+        let here = here(&bundle, packet, &clock, desk);
         let mut import = Import {
-            clock: desk.place.event_clock(clock),
+            clock,
             machine,
             cpu: bundle.cpu,
+            here,
             corrupt: 0,
             nameless: 0,
             desk,
@@ -133,6 +140,37 @@ fn clock_of(header: &Header<'_>, clock: FtraceClock) -> Option<Clock> {
     Some(Clock::new(MachineId(header.machine_id), id, seq))
 }
 
+/// The machine and the CPU of a bundle's events on the timeline; none if they are not
+/// followed.
+fn here(
+    bundle: &Bundle<'_>,
+    packet: &Packet<'_>,
+    clock: &EventClock,
+    desk: &mut Desk<'_, '_>,
+) -> Option<(u32, u32)> {
+    if !desk.timeline.is_wanted() {
+        return None;
+    }
+    let Some(cpu) = bundle.cpu.filter(|&cpu| cpu < CPUS) else {
+        desk.journal.count("ftrace_bundles_without_cpu", 1);
+        let text = match bundle.cpu {
+            Some(cpu) => format!("CPU {cpu} of the bundle is beyond {}", CPUS - 1),
+            None => "the bundle does not say which CPU it is of".to_owned(),
+        };
+        let text = format!("{text}; its events are in ftrace_event only");
+        desk.say(Severity::Warning, "bundle_without_cpu", packet, text);
+        return None;
+    };
+    let begins = bundle.begins.map(|begins| desk.place.event(clock, begins));
+    if let Some(machine) = desk.facts.machines.get_mut(packet.machine)
+        && machine.is_first_bundle(cpu)
+        && let Some(Ok(begins)) = begins
+    {
+        machine.buffers_begin = machine.buffers_begin.max(Some(begins)); // O6
+    }
+    Some((packet.machine, cpu))
+}
+
 /// A bundle on its way into rows.
 struct Import<'i, 'd, 'o> {
     desk: &'i mut Desk<'d, 'o>,
@@ -141,6 +179,8 @@ struct Import<'i, 'd, 'o> {
     clock: EventClock,
     machine: u32,
     cpu: Option<u32>,
+    /// Where its events are on the timeline.
+    here: Option<(u32, u32)>,
     corrupt: u64,
     /// Compact events that name no thread's name of the table.
     nameless: u64,
@@ -156,14 +196,8 @@ struct Known {
 }
 
 impl Import<'_, '_, '_> {
-    /// Where it happens, for the timeline.
-    fn here(&self) -> (u32, u32) {
-        (self.machine, self.cpu.unwrap_or(0))
-    }
-
     fn switch(&mut self, switch: &Switch<'_>) {
         self.nameless += u64::from(switch.next_comm.is_none());
-        let here = self.here();
         let state = &mut *self.state;
         let prev = state.running.here.as_ref();
         let message = state
@@ -180,9 +214,10 @@ impl Import<'_, '_, '_> {
             }
         };
         state.event.clear();
-        if self.desk.timeline.wants(SchedSwitch::KIND) {
-            let event = sched::compact_switch(here, switch, prev);
-            timeline::write(&event, &mut state.event);
+        if let Some(here) = self.here {
+            let names = &mut self.desk.facts.names;
+            let event = sched::compact_switch(here, switch, names);
+            timeline::Event::Switch(event).write(&mut state.event);
         }
         self.compact(table, field::SCHED_SWITCH, switch.timestamp, tid);
         let comm = switch.next_comm.unwrap_or_default();
@@ -192,7 +227,6 @@ impl Import<'_, '_, '_> {
 
     fn waking(&mut self, waking: &Waking<'_>) {
         self.nameless += u64::from(waking.comm.is_none());
-        let here = self.here();
         let state = &mut *self.state;
         let flags = waking.common_flags;
         let message = state
@@ -204,9 +238,9 @@ impl Import<'_, '_, '_> {
             None => (&ftrace_partial::TABLE, None),
         };
         state.event.clear();
-        if self.desk.timeline.wants(SchedWaking::KIND) {
+        if let Some(here) = self.here {
             let event = sched::compact_waking(here, waking);
-            timeline::write(&event, &mut state.event);
+            timeline::Event::Waking(event).write(&mut state.event);
         }
         self.compact(table, field::SCHED_WAKING, waking.timestamp, tid);
     }
@@ -239,6 +273,7 @@ impl Import<'_, '_, '_> {
     fn full(&mut self, bytes: &[u8], event: &Event<'_>) {
         self.state.event.clear();
         let Some((number, message)) = event.kind else {
+            self.for_timeline(0, &[], event.tid);
             return self.known(event, None, None);
         };
         let arguments = &mut self.state.arguments;
@@ -260,7 +295,7 @@ impl Import<'_, '_, '_> {
         if args.is_none() {
             return self.corrupt(bytes, event);
         }
-        self.for_timeline(number, message);
+        self.for_timeline(number, message, event.tid);
         self.known(event, Some(name), args);
         match number {
             field::SCHED_SWITCH => self.state.running.switch_message(message),
@@ -269,19 +304,33 @@ impl Import<'_, '_, '_> {
         }
     }
 
-    /// What an event of the full encoding is for the timeline.
-    fn for_timeline(&mut self, number: u32, message: &[u8]) {
-        let here = self.here();
-        let (wanted, event) = (&*self.desk.timeline, &mut self.state.event);
-        match number {
-            field::SCHED_SWITCH if wanted.wants(SchedSwitch::KIND) => {
-                timeline::write(&sched::switch(here, message), event);
+    /// What an event of the full encoding is for the timeline; nothing without its
+    /// thread (rule P6).
+    fn for_timeline(&mut self, number: u32, message: &[u8], tid: Option<i32>) {
+        let (Some(here), Some(tid)) = (self.here, tid) else {
+            return;
+        };
+        let names = &mut self.desk.facts.names;
+        let tid = tid as u32;
+        let event = match number {
+            field::SCHED_SWITCH => timeline::Event::Switch(sched::switch(here, message, names)),
+            field::SCHED_WAKING => {
+                timeline::Event::Waking(sched::waking(here, tid, message, names))
             }
-            field::SCHED_WAKING if wanted.wants(SchedWaking::KIND) => {
-                timeline::write(&sched::waking(here, message), event);
+            _ => {
+                let (machine, cpu) = here;
+                let is_read = trackers::reads_ftrace(number);
+                timeline::Event::Ftrace(timeline::Ftrace {
+                    machine,
+                    cpu,
+                    tid,
+                    interval: self.packet.interval,
+                    field: number,
+                    message: if is_read { message } else { &[] },
+                })
             }
-            _ => {}
-        }
+        };
+        event.write(&mut self.state.event);
     }
 
     /// Rule F7, for one event: it is kept as it is.

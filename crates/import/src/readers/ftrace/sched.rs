@@ -1,10 +1,9 @@
 //! The scheduler's events for the timeline, whatever their encoding in the trace.
 
-use timebase_wire::field::{Fields, Value};
-
-use super::compact_sched::{Switch, Waking};
-use super::running::Thread;
-use crate::timeline::{SchedSwitch, SchedWaking};
+use super::compact_sched;
+use crate::facts::Names;
+use crate::message::Message;
+use crate::timeline::{Prev, Switch, Waker, Waking};
 
 /// Fields of `FtraceEvent` that mean something here.
 pub(super) mod field {
@@ -14,79 +13,84 @@ pub(super) mod field {
     pub const GENERIC: u32 = 327;
 }
 
-/// A switch of the compact encoding; `prev` was running until then.
-pub(super) fn compact_switch<'a>(
+/// Common flags of an event in an interrupt.
+const IN_INTERRUPT: u32 = 0x18;
+
+/// A switch of the compact encoding.
+pub(super) fn compact_switch(
     (machine, cpu): (u32, u32),
-    switch: &Switch<'a>,
-    prev: Option<&Thread>,
-) -> SchedSwitch<'a> {
-    SchedSwitch {
+    switch: &compact_sched::Switch<'_>,
+    names: &mut Names,
+) -> Switch {
+    Switch {
         machine,
         cpu,
-        prev_pid: prev.map_or(0, |prev| prev.pid as u32),
+        prev: None,
         prev_state: switch.prev_state,
         next_pid: switch.next_pid as u32,
         next_prio: switch.next_prio as i32,
-        next_comm: switch.next_comm.unwrap_or_default(),
+        next_comm: switch.next_comm.map(|comm| names.number(comm)),
     }
 }
 
 /// A `SchedSwitchFtraceEvent`.
-pub(super) fn switch((machine, cpu): (u32, u32), message: &[u8]) -> SchedSwitch<'_> {
-    let mut switch = SchedSwitch {
+pub(super) fn switch((machine, cpu): (u32, u32), message: &[u8], names: &mut Names) -> Switch {
+    let mut prev = Prev { pid: 0, comm: None };
+    let mut switch = Switch {
         machine,
         cpu,
-        prev_pid: 0,
+        prev: None,
         prev_state: 0,
         next_pid: 0,
         next_prio: 0,
-        next_comm: &[],
+        next_comm: None,
     };
-    let mut fields = Fields::new(message);
-    while let Ok(Some((number, value))) = fields.next() {
+    use timebase_wire::field::Value::{Bytes, Varint};
+    for (number, value) in Message(message).fields() {
         match (number, value) {
-            (2, Value::Varint(v)) => switch.prev_pid = v as u32,
-            (4, Value::Varint(v)) => switch.prev_state = v,
-            (5, Value::Bytes(v)) => switch.next_comm = v,
-            (6, Value::Varint(v)) => switch.next_pid = v as u32,
-            (7, Value::Varint(v)) => switch.next_prio = v as i32,
+            (1, Bytes(v)) => prev.comm = Some(names.number(v)),
+            (2, Varint(v)) => prev.pid = v as u32,
+            (4, Varint(v)) => switch.prev_state = v,
+            (5, Bytes(v)) => switch.next_comm = Some(names.number(v)),
+            (6, Varint(v)) => switch.next_pid = v as u32,
+            (7, Varint(v)) => switch.next_prio = v as i32,
             _ => {}
         }
     }
+    switch.prev = Some(prev);
     switch
 }
 
 /// A waking of the compact encoding.
-pub(super) fn compact_waking<'a>(
+pub(super) fn compact_waking(
     (machine, cpu): (u32, u32),
-    waking: &Waking<'a>,
-) -> SchedWaking<'a> {
-    SchedWaking {
+    waking: &compact_sched::Waking<'_>,
+) -> Waking {
+    let flags = waking.common_flags.unwrap_or(0);
+    Waking {
         machine,
         cpu,
+        waker: Waker::Running {
+            in_interrupt: flags & IN_INTERRUPT != 0,
+        },
         pid: waking.pid as u32,
-        prio: waking.prio as i32,
-        comm: waking.comm.unwrap_or_default(),
+        comm: None,
     }
 }
 
-/// A `SchedWakingFtraceEvent`.
-pub(super) fn waking((machine, cpu): (u32, u32), message: &[u8]) -> SchedWaking<'_> {
-    let mut waking = SchedWaking {
+/// A `SchedWakingFtraceEvent` of a thread.
+pub(super) fn waking(
+    (machine, cpu): (u32, u32),
+    tid: u32,
+    message: &[u8],
+    names: &mut Names,
+) -> Waking {
+    let message = Message(message);
+    Waking {
         machine,
         cpu,
-        pid: 0,
-        prio: 0,
-        comm: &[],
-    };
-    let mut fields = Fields::new(message);
-    while let Ok(Some((number, value))) = fields.next() {
-        match (number, value) {
-            (1, Value::Bytes(v)) => waking.comm = v,
-            (2, Value::Varint(v)) => waking.pid = v as u32,
-            (3, Value::Varint(v)) => waking.prio = v as i32,
-            _ => {}
-        }
+        waker: Waker::Tid(tid),
+        pid: message.small(2).unwrap_or(0),
+        comm: message.bytes(1).map(|comm| names.number(comm)),
     }
-    waking
 }

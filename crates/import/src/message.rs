@@ -1,0 +1,77 @@
+//! Fields of a protobuf message by their numbers, for messages of a few fields.
+
+use timebase_wire::field::{Fields, Value, varint};
+
+/// A message that can be read to its end; of one that cannot, what stands before
+/// the damage.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Message<'a>(pub &'a [u8]);
+
+impl<'a> Message<'a> {
+    /// All fields, in the order in which they stand there.
+    pub fn fields(self) -> impl Iterator<Item = (u32, Value<'a>)> {
+        let mut fields = Fields::new(self.0);
+        std::iter::from_fn(move || fields.next().ok().flatten())
+    }
+
+    /// A number: the last one of its field.
+    pub fn number(self, field: u32) -> Option<u64> {
+        let numbers = self.fields().filter_map(|(number, value)| match value {
+            Value::Varint(value) if number == field => Some(value),
+            _ => None,
+        });
+        numbers.last()
+    }
+
+    /// All numbers of a field, packed or not.
+    pub fn numbers(self, field: u32) -> impl Iterator<Item = u64> {
+        let values = self.fields().filter(move |(number, _)| *number == field);
+        values.flat_map(|(_, value)| {
+            let (one, mut packed) = match value {
+                Value::Varint(value) => (Some(value), &[][..]),
+                Value::Bytes(bytes) => (None, bytes),
+                Value::Fixed32(_) | Value::Fixed64(_) => (None, &[][..]),
+            };
+            let rest = std::iter::from_fn(move || {
+                let (value, size) = varint(packed).ok().flatten()?;
+                packed = packed.get(size..)?;
+                Some(value)
+            });
+            one.into_iter().chain(rest)
+        })
+    }
+
+    /// A number of 32 bits.
+    pub fn small(self, field: u32) -> Option<u32> {
+        self.number(field).map(|value| value as u32)
+    }
+
+    /// Whether a flag is set.
+    pub fn flag(self, field: u32) -> bool {
+        self.number(field).is_some_and(|value| value != 0)
+    }
+
+    /// All values of a field of bytes: texts, messages.
+    pub fn each(self, field: u32) -> impl Iterator<Item = &'a [u8]> {
+        self.fields()
+            .filter_map(move |(number, value)| match value {
+                Value::Bytes(bytes) if number == field => Some(bytes),
+                _ => None,
+            })
+    }
+
+    /// The last bytes of a field.
+    pub fn bytes(self, field: u32) -> Option<&'a [u8]> {
+        self.each(field).last()
+    }
+
+    /// A text.
+    pub fn text(self, field: u32) -> Option<std::borrow::Cow<'a, str>> {
+        self.bytes(field).map(String::from_utf8_lossy)
+    }
+
+    /// The messages of a field.
+    pub fn messages(self, field: u32) -> impl Iterator<Item = Message<'a>> {
+        self.each(field).map(Message)
+    }
+}

@@ -1,0 +1,70 @@
+//! Packets that trackers read, as they stand in the trace: they are rare beside
+//! kernel events, so their bytes are their compact form.
+
+use timebase_schema::{Table, tables};
+use timebase_wire::field::Fields;
+use timebase_wire::packet::PacketType;
+
+use super::reader::{Corrupt, Desk, Packet, Reader};
+use crate::facts::{Descriptor, Facts};
+use crate::message::Message;
+use crate::timeline::{self, Event};
+use crate::trackers::describes;
+
+/// The payload of a packet whose tracker reads it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Payload<'a>(Message<'a>);
+
+/// Gives packets of a type to the timeline.
+#[derive(Debug, Default)]
+pub(crate) struct Observed<const TYPE: u32>;
+
+impl<const TYPE: u32> Reader for Observed<TYPE> {
+    type Payload<'a> = Payload<'a>;
+
+    const TABLES: &'static [&'static Table] = &[&tables::thread_record::TABLE];
+
+    fn parse(payload: &[u8]) -> Result<Payload<'_>, Corrupt> {
+        well_formed(payload)?;
+        Ok(Payload(Message(payload)))
+    }
+
+    fn read(&mut self, payload: Payload<'_>, packet: &Packet<'_>, desk: &mut Desk<'_, '_>) {
+        let machine = packet.machine;
+        said_once(TYPE, machine, payload.0, desk.facts);
+        desk.packet(
+            packet,
+            &Event::Packet(timeline::Packet {
+                machine,
+                field: TYPE,
+                interval: packet.interval,
+                valid: packet.valid,
+                payload: payload.0.0,
+            }),
+        );
+    }
+}
+
+/// A message that can be read to its end.
+pub(super) fn well_formed(message: &[u8]) -> Result<(), Corrupt> {
+    let mut fields = Fields::new(message);
+    while fields.next()?.is_some() {}
+    Ok(())
+}
+
+/// What counts for the whole trace, wherever it stands (rules O4, U1).
+fn said_once(packet_type: u32, machine: u32, message: Message<'_>, facts: &mut Facts) {
+    if packet_type == PacketType::TRACK_DESCRIPTOR.0
+        && let Some((uuid, descriptor)) = describes(machine, message)
+        && !descriptor.is_ignored(uuid)
+    {
+        facts.descriptors.entry(uuid).or_insert(descriptor);
+    }
+}
+
+impl Descriptor {
+    /// Rule U2, of the uuid 0.
+    pub fn is_ignored(&self, uuid: u64) -> bool {
+        uuid == 0 && self.parent.is_some()
+    }
+}

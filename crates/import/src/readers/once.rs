@@ -1,0 +1,80 @@
+//! Packets that are said once and count for the whole trace, wherever they stand
+//! (rule O4).
+
+use timebase_schema::{Table, tables};
+use timebase_wire::packet::PacketType;
+
+use super::observed::well_formed;
+use super::reader::{Corrupt, Desk, Packet, Reader};
+use crate::facts::{CpuInfo, Machine, SystemInfo};
+use crate::message::Message;
+
+/// `FtraceStats` of this phase tell how the recording began.
+const START_OF_TRACE: u64 = 1;
+
+/// Reads what a type of packets says of its machine.
+#[derive(Debug, Default)]
+pub(crate) struct Once<const TYPE: u32>;
+
+impl<const TYPE: u32> Reader for Once<TYPE> {
+    type Payload<'a> = Message<'a>;
+
+    const TABLES: &'static [&'static Table] = &[&tables::thread_record::TABLE];
+
+    fn parse(payload: &[u8]) -> Result<Message<'_>, Corrupt> {
+        well_formed(payload)?;
+        Ok(Message(payload))
+    }
+
+    fn read(&mut self, message: Message<'_>, packet: &Packet<'_>, desk: &mut Desk<'_, '_>) {
+        let Some(machine) = desk.facts.machines.get_mut(packet.machine) else {
+            return;
+        };
+        match PacketType(TYPE) {
+            PacketType::SYSTEM_INFO => machine.system = system_info(message),
+            PacketType::CPU_INFO => machine.cpus.extend(message.messages(1).map(cpu)),
+            PacketType::SERVICE_EVENT => service_event(message, packet, machine),
+            PacketType::FTRACE_STATS => {
+                machine.preserves_buffer |=
+                    message.number(1) == Some(START_OF_TRACE) && message.flag(8);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn system_info(message: Message<'_>) -> SystemInfo {
+    let utsname = Message(message.bytes(1).unwrap_or_default());
+    let text = |message: Message<'_>, field| message.text(field).map(String::from);
+    SystemInfo {
+        sysname: text(utsname, 1),
+        version: text(utsname, 2),
+        release: text(utsname, 3),
+        machine: text(utsname, 4),
+        num_cpus: message.small(8),
+        page_size: message.small(6),
+        android_build_fingerprint: text(message, 2),
+        android_device_manufacturer: text(message, 14),
+        android_sdk_version: message.number(5).map(|version| version as i64),
+        system_ram_bytes: message.number(16).map(|bytes| bytes as i64),
+    }
+}
+
+fn cpu(message: Message<'_>) -> CpuInfo {
+    CpuInfo {
+        processor: message.text(1).map(String::from),
+        capacity: message.small(3),
+        frequencies: message
+            .numbers(2)
+            .map(|frequency| frequency as u32)
+            .collect(),
+    }
+}
+
+/// Rule O5: the last one counts, by its timestamp as recorded.
+fn service_event(message: Message<'_>, packet: &Packet<'_>, machine: &mut Machine) {
+    const TRACING_STARTED: u32 = 2;
+    if message.number(TRACING_STARTED).is_some() {
+        machine.tracing_started = packet.header.timestamp;
+    }
+}

@@ -1,0 +1,143 @@
+//! What a switch's `prev_state` means (rule Q4).
+
+use rustc_hash::FxHashMap;
+
+use crate::output::Rows;
+use crate::world::World;
+
+/// A state that a thread leaves a CPU in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct EndState {
+    /// Its name's number; `None` where the kernel's number means nothing.
+    pub name: Option<i64>,
+    /// Whether it is `R`.
+    pub is_runnable: bool,
+}
+
+/// The states that were met.
+#[derive(Debug, Default)]
+pub(super) struct EndStates {
+    met: FxHashMap<(u32, u16), EndState>,
+}
+
+impl EndStates {
+    /// The state, by the version of the machine's kernel.
+    #[inline]
+    pub fn of(
+        &mut self,
+        machine: u32,
+        prev_state: u64,
+        world: &mut World,
+        rows: &mut Rows<'_>,
+    ) -> EndState {
+        let bits = prev_state as u16;
+        if let Some(&state) = self.met.get(&(machine, bits)) {
+            return state;
+        }
+        let system = world.facts.machines.get(machine).map(|known| &known.system);
+        let version = system.and_then(|system| {
+            let is_linux = system.sysname.as_deref() == Some("Linux");
+            version(system.release.as_deref().filter(|_| is_linux)?)
+        });
+        let text = text(bits, version.unwrap_or((4, 4)));
+        let state = EndState {
+            is_runnable: text.as_deref() == Some("R"),
+            name: text.map(|text| world.strings.number(&text, rows)),
+        };
+        self.met.insert((machine, bits), state);
+        state
+    }
+}
+
+/// `major.minor` of a release, behind which nothing or a dot stands.
+fn version(release: &str) -> Option<(u32, u32)> {
+    let mut parts = release.split('.');
+    let number = |part: Option<&str>| part?.parse::<u32>().ok();
+    Some((number(parts.next())?, number(parts.next())?))
+}
+
+/// The name of the state of a kernel of this version.
+fn text(bits: u16, version: (u32, u32)) -> Option<String> {
+    const COMMON: [(u16, char); 6] = [
+        (1, 'S'),
+        (2, 'D'),
+        (4, 'T'),
+        (8, 't'),
+        (0x10, 'X'),
+        (0x20, 'Z'),
+    ];
+    const NEW: [(u16, char); 2] = [(0x40, 'P'), (0x80, 'I')];
+    const OLD: [(u16, char); 5] = [
+        (0x200, 'P'),
+        (0x40, 'x'),
+        (0x80, 'K'),
+        (0x100, 'W'),
+        (0x400, 'N'),
+    ];
+    const UNKNOWN: u16 = 0xfe00;
+    const IDLE: u16 = 2 | 0x400;
+    const MOST: usize = 3;
+
+    let is_new = version >= (4, 14);
+    let preempted = match version {
+        _ if is_new => 0x100,
+        _ if version >= (4, 8) => 0x1000,
+        _ => 0x800,
+    };
+    if is_new && bits & UNKNOWN != 0 {
+        return None;
+    }
+    let letters: &[(u16, char)] = if is_new { &NEW } else { &OLD };
+    let all = COMMON
+        .iter()
+        .chain(letters)
+        .fold(0, |all, (bit, _)| all | bit);
+    if !is_new && bits & all == IDLE {
+        return Some("I".to_owned());
+    }
+    let set = COMMON.iter().chain(letters);
+    let set = set.filter(|(bit, _)| bits & bit != 0);
+    let text: String = set.map(|&(_, letter)| letter).take(MOST).collect();
+    if !text.is_empty() {
+        return Some(text);
+    }
+    let runnable = if bits & preempted != 0 { "R+" } else { "R" };
+    Some(runnable.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn q4_letters_depend_on_the_kernel() {
+        let of = |bits, version| text(bits, version).unwrap_or_default();
+        for (version, preempted) in [((4, 4), 0x800), ((4, 9), 0x1000), ((6, 1), 0x100)] {
+            assert_eq!(of(0, version), "R");
+            assert_eq!(of(preempted, version), "R+");
+            assert_eq!(of(preempted | 1, version), "S");
+            assert_eq!(of(0x3f, version), "SDT");
+        }
+        assert_eq!(
+            (of(0x40, (5, 0)), of(0x80, (5, 0))),
+            ("P".into(), "I".into())
+        );
+        assert_eq!(text(0x201, (5, 0)), None);
+        assert_eq!(
+            (of(0x402, (4, 4)), of(0x200, (4, 4))),
+            ("I".into(), "P".into())
+        );
+        assert_eq!(
+            (of(0x400, (4, 4)), of(0x40, (4, 4))),
+            ("N".into(), "x".into())
+        );
+    }
+
+    #[test]
+    fn q4_a_version_ends_or_goes_on_with_a_dot() {
+        assert_eq!(version("6.1.0-13-amd64"), Some((6, 1)));
+        assert_eq!(version("4.14"), Some((4, 14)));
+        assert_eq!(version("6.1-rc1"), None);
+        assert_eq!(version("six"), None);
+    }
+}

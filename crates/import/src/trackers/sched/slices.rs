@@ -1,0 +1,169 @@
+//! Slices of `sched` until they are rows.
+
+use std::collections::VecDeque;
+
+use rustc_hash::FxHashMap;
+use timebase_schema::tables::sched_record;
+
+use crate::output::{Cell, Rows};
+use crate::world::Utid;
+
+/// So many slices wait for what comes after them.
+const RING: usize = 1 << 14;
+
+/// A row of `sched`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct SliceId(pub i64);
+
+/// A slice, with what the thread did after it as far as that is known.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Slice {
+    pub ts: i64,
+    pub dur: i64,
+    pub ucpu: u32,
+    pub utid: Utid,
+    pub priority: i32,
+    pub end_state: Option<i64>,
+    /// Whether it is the row of `thread_state` for as long as the thread ran.
+    pub is_state: bool,
+    /// Whether that row is open, which keeps the slice in memory.
+    pub runs: bool,
+    /// Whether nothing will close it: what ran was lost (rule Q5).
+    pub is_lost: bool,
+    pub after: Option<i64>,
+    pub runnable: Option<Woken>,
+}
+
+/// That a thread was woken, and then was runnable.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Woken {
+    pub dur: i64,
+    pub waker: Utid,
+    pub waker_slice: Option<SliceId>,
+    pub irq_context: Option<bool>,
+}
+
+impl Slice {
+    pub fn new(ts: i64, ucpu: u32, utid: Utid, priority: i32, is_state: bool) -> Self {
+        Slice {
+            ts,
+            dur: -1,
+            ucpu,
+            utid,
+            priority,
+            end_state: None,
+            is_state,
+            runs: is_state,
+            is_lost: false,
+            after: None,
+            runnable: None,
+        }
+    }
+
+    /// Whether it can be a row, though what comes after it may not be known.
+    fn is_complete(&self) -> bool {
+        (self.dur >= 0 || self.is_lost) && !self.runs
+    }
+}
+
+/// The slices that are no rows yet.
+#[derive(Debug, Default)]
+pub(super) struct Slices {
+    ring: VecDeque<Slice>,
+    /// The first one of the ring.
+    first: i64,
+    /// Those that are still open though they would have had to leave the ring: of
+    /// each CPU one, and what was lost.
+    long: FxHashMap<SliceId, Slice>,
+    /// From when to when slices are.
+    pub span: Option<(i64, i64)>,
+}
+
+impl Slices {
+    /// A slice begins.
+    pub fn open(&mut self, slice: Slice, rows: &mut Rows<'_>) -> SliceId {
+        if self.ring.len() >= RING {
+            self.leave(rows);
+        }
+        let (start, _) = self.span.unwrap_or((slice.ts, slice.ts));
+        self.span = Some((start, slice.ts));
+        let id = self.first.saturating_add(self.ring.len() as i64);
+        self.ring.push_back(slice);
+        SliceId(id)
+    }
+
+    /// The oldest one leaves the ring.
+    fn leave(&mut self, rows: &mut Rows<'_>) {
+        let id = SliceId(self.first);
+        if let Some(slice) = self.ring.pop_front() {
+            self.first += 1;
+            if slice.is_complete() {
+                push(id, &slice, rows);
+            } else {
+                self.long.insert(id, slice);
+            }
+        }
+    }
+
+    /// A slice that is no row yet.
+    #[inline]
+    pub fn get(&mut self, id: SliceId) -> Option<&mut Slice> {
+        let place = id.0.checked_sub(self.first)?;
+        match usize::try_from(place) {
+            Ok(place) => self.ring.get_mut(place),
+            Err(_) => self.long.get_mut(&id),
+        }
+    }
+
+    /// A slice ends.
+    pub fn close(&mut self, ts: i64, id: SliceId, end_state: Option<i64>, rows: &mut Rows<'_>) {
+        if let Some(slice) = self.get(id) {
+            slice.dur = ts.saturating_sub(slice.ts);
+            slice.end_state = end_state;
+            self.settle(id, rows);
+        }
+    }
+
+    /// Something of a slice has become known: one that is out of the ring may be a row
+    /// now.
+    pub fn settle(&mut self, id: SliceId, rows: &mut Rows<'_>) {
+        if id.0 < self.first
+            && let Some(slice) = self.long.get(&id)
+            && slice.is_complete()
+        {
+            push(id, slice, rows);
+            self.long.remove(&id);
+        }
+    }
+
+    /// All of them become rows.
+    pub fn end(&mut self, rows: &mut Rows<'_>) {
+        for (id, slice) in (self.first..).zip(std::mem::take(&mut self.ring)) {
+            push(SliceId(id), &slice, rows);
+        }
+        for (id, slice) in std::mem::take(&mut self.long) {
+            push(id, &slice, rows);
+        }
+    }
+}
+
+fn push(SliceId(id): SliceId, slice: &Slice, rows: &mut Rows<'_>) {
+    let woken = slice.runnable;
+    let waker_slice = woken.and_then(|woken| woken.waker_slice);
+    let irq_context = woken.and_then(|woken| woken.irq_context);
+    rows.push(sched_record::Row {
+        ts: Cell::from(slice.ts),
+        id: Cell::from(id),
+        dur: Cell::from(slice.dur),
+        ucpu: Cell::from(slice.ucpu),
+        utid: Cell::from(slice.utid.0),
+        priority: Cell::from(slice.priority),
+        end_state: Cell::or_null(slice.end_state),
+        is_state: Cell::from(i64::from(slice.is_state)),
+        after: Cell::or_null(slice.after),
+        runnable: Cell::or_null(woken.map(|woken| woken.dur)),
+        waker_utid: Cell::or_null(woken.map(|woken| woken.waker.0)),
+        waker_slice: Cell::or_null(waker_slice.map(|SliceId(waker)| id.saturating_sub(waker))),
+        irq_context: Cell::or_null(irq_context.map(i64::from)),
+    });
+}

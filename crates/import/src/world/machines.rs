@@ -1,0 +1,122 @@
+//! Machines and their CPUs (rules H1 to H3).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use timebase_schema::tables::{cpu_available_frequencies, cpu_record, machine};
+
+use crate::facts::{CpuInfo, Machine, Machines};
+use crate::output::{Cell, Rows};
+
+/// How many CPUs a machine can have.
+const CPUS: u32 = 4096;
+
+/// The row of a CPU of a machine (rule H2).
+pub(crate) fn ucpu(machine: u32, cpu: u32) -> Option<u32> {
+    let first = machine.checked_mul(CPUS)?;
+    (cpu < CPUS).then(|| first.saturating_add(cpu))
+}
+
+/// The CPUs that something was said of.
+#[derive(Debug, Default)]
+pub(crate) struct Cpus {
+    seen: BTreeSet<u32>,
+    last: Option<u32>,
+}
+
+impl Cpus {
+    /// Something is said of a CPU.
+    #[inline]
+    pub fn see(&mut self, ucpu: u32) {
+        if self.last != Some(ucpu) {
+            self.last = Some(ucpu);
+            self.seen.insert(ucpu);
+        }
+    }
+
+    /// All of them become rows, with what `cpu_info` tells.
+    pub(super) fn end(&mut self, machines: &Machines, rows: &mut Rows<'_>) {
+        let mut known: BTreeMap<u32, (&CpuInfo, i64)> = BTreeMap::new();
+        for (id, machine) in (0..).zip(machines.iter()) {
+            for (cpu, (info, cluster)) in (0..).zip(machine.cpus.iter().zip(clusters(machine))) {
+                if let Some(ucpu) = ucpu(id, cpu) {
+                    self.seen.insert(ucpu);
+                    known.insert(ucpu, (info, cluster));
+                }
+            }
+        }
+        for &ucpu in &self.seen {
+            let (info, cluster) = known.get(&ucpu).copied().unzip();
+            let processor = info.and_then(|info| info.processor.as_deref());
+            let processor = rows.optional_text(processor.filter(|name| !name.is_empty()));
+            rows.push(cpu_record::Row {
+                id: Cell::from(ucpu),
+                cpu: Cell::from(ucpu % CPUS),
+                cluster_id: Cell::from(cluster.unwrap_or(0)),
+                processor,
+                machine_id: Cell::from(ucpu / CPUS),
+                capacity: Cell::or_null(info.and_then(|info| info.capacity)),
+                arg_set_id: Cell::Null,
+            });
+            for &freq in info.into_iter().flat_map(|info| &info.frequencies) {
+                let id = rows.count(&cpu_available_frequencies::TABLE);
+                rows.push(cpu_available_frequencies::Row {
+                    id: Cell::from(id),
+                    cpu: Cell::from(ucpu % CPUS),
+                    freq: Cell::from(freq),
+                    ucpu: Cell::from(ucpu),
+                });
+            }
+        }
+    }
+}
+
+/// The cluster of each CPU of a machine (rule H3): by capacity, or by frequency.
+fn clusters(machine: &Machine) -> Vec<i64> {
+    let ranks = |of: &dyn Fn(&CpuInfo) -> Option<u32>| -> Option<Vec<i64>> {
+        let values: Vec<u32> = machine.cpus.iter().map(of).collect::<Option<_>>()?;
+        let different: BTreeSet<u32> = values.iter().copied().collect();
+        let rank = |value: &u32| different.iter().take_while(|other| *other < value).count() as i64;
+        Some(values.iter().map(rank).collect())
+    };
+    ranks(&|cpu| cpu.capacity)
+        .or_else(|| ranks(&|cpu| cpu.frequencies.iter().max().copied()))
+        .unwrap_or_else(|| vec![0; machine.cpus.len()])
+}
+
+/// The machines become rows (rule H1).
+pub(super) fn rows(machines: &Machines, rows: &mut Rows<'_>) {
+    for (id, known) in (0i64..).zip(machines.iter()) {
+        let system = &known.system;
+        let ram = system.system_ram_bytes;
+        let [sysname, release, version, arch] = [
+            &system.sysname,
+            &system.release,
+            &system.version,
+            &system.machine,
+        ]
+        .map(|text| rows.optional_text(text.as_deref()));
+        let fingerprint = rows.optional_text(system.android_build_fingerprint.as_deref());
+        let manufacturer = rows.optional_text(system.android_device_manufacturer.as_deref());
+        rows.push(machine::Row {
+            id: Cell::from(id),
+            raw_id: Cell::from(known.raw_id),
+            name: Cell::Null,
+            sysname,
+            release,
+            version,
+            arch,
+            num_cpus: Cell::or_null(system.num_cpus),
+            android_build_fingerprint: fingerprint,
+            android_device_manufacturer: manufacturer,
+            android_sdk_version: Cell::or_null(system.android_sdk_version),
+            system_ram_bytes: Cell::or_null(ram),
+            system_ram_gb: Cell::or_null(ram.map(gigabytes)),
+        });
+    }
+}
+
+/// Rounded to whole ones of 10⁹.
+fn gigabytes(bytes: i64) -> i64 {
+    const GIGA: i64 = 1_000_000_000;
+    bytes.saturating_add(GIGA / 2).div_euclid(GIGA)
+}

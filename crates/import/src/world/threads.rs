@@ -1,0 +1,494 @@
+//! Which thread a tid is, and which process a pid (rules P1 to P13).
+
+use rustc_hash::FxHashMap;
+use timebase_schema::tables::{process_record, thread_emitting, thread_record};
+
+use crate::facts::Names;
+use crate::output::{Cell, Rows};
+use crate::timeline::Name;
+
+/// A row of `thread`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Utid(pub u32);
+
+/// A row of `process`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Upid(pub u32);
+
+/// How much a name is worth: it replaces one that is worth the same or less (rules
+/// P12 and P13).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Rank {
+    None,
+    /// What the kernel calls a thread.
+    Kernel,
+    /// Of a thread what the process tree calls it, of a process what a descriptor or
+    /// a legacy event does.
+    Second,
+    /// Of a thread what a descriptor calls it, of a process what the process tree, a
+    /// fork or a rename does.
+    Fourth,
+    /// That of the idle thread.
+    Idle,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Text {
+    None,
+    Known(Name),
+    Own(Box<str>),
+}
+
+/// A thread, as far as it is known.
+#[derive(Debug)]
+struct Thread {
+    tid: i64,
+    machine: u32,
+    upid: Option<Upid>,
+    name: Text,
+    rank: Rank,
+    /// Never found again (rule P5), if its process does not say so already.
+    is_dead: bool,
+    is_main: bool,
+    start: Option<i64>,
+    end: Option<i64>,
+}
+
+#[derive(Debug)]
+struct Process {
+    pid: i64,
+    machine: u32,
+    name: Text,
+    rank: Rank,
+    /// Whether it is that of its pid (rule P2).
+    is_current: bool,
+    start: Option<i64>,
+    end: Option<i64>,
+    parent: Option<Upid>,
+    uid: Option<i64>,
+    cmdline: Option<Box<str>>,
+    arg_set_id: Option<i64>,
+}
+
+/// What waits until a thread is bound (rule P8).
+#[derive(Debug, Default)]
+struct Unbound {
+    /// Threads that share its process.
+    sharing: Vec<Utid>,
+    /// Processes whose parent is its process.
+    children: Vec<Upid>,
+}
+
+/// All threads and processes.
+#[derive(Debug)]
+pub(crate) struct Threads {
+    threads: Vec<Thread>,
+    processes: Vec<Process>,
+    /// Threads of a tid that may live, the newest last.
+    by_tid: FxHashMap<(u32, i64), Vec<Utid>>,
+    /// The current process of a pid.
+    by_pid: FxHashMap<(u32, i64), Upid>,
+    unbound: FxHashMap<Utid, Unbound>,
+    /// Which thread a tid was in the kernel events, from when on.
+    emitting: FxHashMap<(u32, i64), Utid>,
+    emitted: Vec<(u32, i64, i64, Utid)>,
+}
+
+impl Threads {
+    /// Those that so many machines start with (rule P3).
+    pub fn new(machines: u32) -> Self {
+        let mut threads = Threads {
+            threads: Vec::new(),
+            processes: Vec::new(),
+            by_tid: FxHashMap::default(),
+            by_pid: FxHashMap::default(),
+            unbound: FxHashMap::default(),
+            emitting: FxHashMap::default(),
+            emitted: Vec::new(),
+        };
+        for machine in 0..machines {
+            let upid = threads.process(machine, 0);
+            let utid = threads.main_thread(upid);
+            if let Some(thread) = utid.and_then(|utid| threads.threads.get_mut(utid.0 as usize)) {
+                thread.name = Text::Own("swapper".into());
+                thread.rank = Rank::Idle;
+            }
+        }
+        threads
+    }
+
+    fn main_thread(&self, upid: Upid) -> Option<Utid> {
+        let process = self.processes.get(upid.0 as usize)?;
+        self.live(process.machine, process.pid)
+    }
+
+    fn get(&self, utid: Utid) -> Option<&Thread> {
+        self.threads.get(utid.0 as usize)
+    }
+
+    fn get_process(&self, upid: Upid) -> Option<&Process> {
+        self.processes.get(upid.0 as usize)
+    }
+
+    /// Rule P5.
+    #[inline]
+    pub fn is_live(&self, utid: Utid) -> bool {
+        self.get(utid).is_some_and(|thread| {
+            let process = thread.upid.and_then(|upid| self.get_process(upid));
+            !thread.is_dead && process.is_none_or(|process| process.is_current)
+        })
+    }
+
+    /// Whether it is what idle CPUs run.
+    pub fn is_idle(&self, utid: Utid) -> bool {
+        self.get(utid)
+            .is_some_and(|thread| thread.rank == Rank::Idle)
+    }
+
+    /// The process of a thread, once it is known.
+    pub fn process_of(&self, utid: Utid) -> Option<Upid> {
+        self.get(utid)?.upid
+    }
+
+    /// The newest live thread of a tid.
+    #[inline]
+    pub fn live(&self, machine: u32, tid: i64) -> Option<Utid> {
+        let candidates = self.by_tid.get(&(machine, tid))?;
+        let mut newest = candidates.iter().rev().copied();
+        newest.find(|&utid| self.is_live(utid))
+    }
+
+    /// `thread(tid)` of rule P6: the newest live one, or a new one.
+    #[inline]
+    pub fn thread(&mut self, machine: u32, tid: i64) -> Utid {
+        match self.live(machine, tid) {
+            Some(utid) => utid,
+            None => self.new_thread(machine, tid, None),
+        }
+    }
+
+    /// The thread that a kernel event is of (rule P6), which is what its `utid` is.
+    #[inline]
+    pub fn emitter(&mut self, ts: i64, machine: u32, tid: i64) -> Utid {
+        let utid = self.thread(machine, tid);
+        self.emits(ts, machine, tid, utid);
+        utid
+    }
+
+    /// A thread is the one that a kernel event of its tid is of.
+    #[inline]
+    pub fn emits(&mut self, ts: i64, machine: u32, tid: i64, utid: Utid) {
+        let before = self.emitting.insert((machine, tid), utid);
+        if before != Some(utid) {
+            self.emitted.push((machine, tid, ts, utid));
+        }
+    }
+
+    /// The same, of a thread that is known already.
+    #[inline]
+    pub fn emits_running(&mut self, ts: i64, utid: Utid) {
+        if let Some(&Thread { machine, tid, .. }) = self.get(utid) {
+            self.emits(ts, machine, tid, utid);
+        }
+    }
+
+    fn new_thread(&mut self, machine: u32, tid: i64, start: Option<i64>) -> Utid {
+        let utid = Utid(self.threads.len() as u32);
+        self.threads.push(Thread {
+            tid,
+            machine,
+            upid: None,
+            name: Text::None,
+            rank: Rank::None,
+            is_dead: false,
+            is_main: false,
+            start,
+            end: None,
+        });
+        let mut candidates = self.by_tid.remove(&(machine, tid)).unwrap_or_default();
+        candidates.retain(|&utid| self.is_live(utid));
+        candidates.push(utid);
+        self.by_tid.insert((machine, tid), candidates);
+        utid
+    }
+
+    /// A tid was used again (rule P16): a new thread of it.
+    pub fn reuse(&mut self, machine: u32, tid: i64) {
+        self.new_thread(machine, tid, None);
+    }
+
+    /// `process(pid)` of rule P7: the current one, or a new one with its main thread.
+    pub fn process(&mut self, machine: u32, pid: i64) -> Upid {
+        if let Some(&upid) = self.by_pid.get(&(machine, pid)) {
+            return upid;
+        }
+        let upid = self.new_process(machine, pid, None);
+        self.bind(machine, pid, pid);
+        upid
+    }
+
+    fn new_process(&mut self, machine: u32, pid: i64, start: Option<i64>) -> Upid {
+        let upid = Upid(self.processes.len() as u32);
+        self.processes.push(Process {
+            pid,
+            machine,
+            name: Text::None,
+            rank: Rank::None,
+            is_current: true,
+            start,
+            end: None,
+            parent: None,
+            uid: None,
+            cmdline: None,
+            arg_set_id: None,
+        });
+        self.by_pid.insert((machine, pid), upid);
+        upid
+    }
+
+    /// `bind(tid, pid)` of rule P7: the thread of the tid that is of the process.
+    pub fn bind(&mut self, machine: u32, tid: i64, pid: i64) -> Utid {
+        let upid = self.process(machine, pid);
+        let candidates = self.by_tid.get(&(machine, tid));
+        let mut newest = candidates.into_iter().flatten().rev().copied();
+        let found = newest.find(|&utid| {
+            let of = self.process_of(utid);
+            self.is_live(utid) && (of.is_none() || of == Some(upid))
+        });
+        let utid = match found {
+            Some(utid) => utid,
+            None => self.new_thread(machine, tid, None),
+        };
+        if self.process_of(utid).is_none() {
+            self.bind_to(utid, upid);
+        }
+        utid
+    }
+
+    /// Rule P8.
+    fn bind_to(&mut self, utid: Utid, upid: Upid) {
+        let pid = self.get_process(upid).map(|process| process.pid);
+        let mut threads = vec![utid];
+        while let Some(utid) = threads.pop() {
+            let Some(thread) = self.threads.get_mut(utid.0 as usize) else {
+                continue;
+            };
+            if thread.upid.is_some() {
+                continue;
+            }
+            thread.upid = Some(upid);
+            thread.is_main = pid == Some(thread.tid);
+            let Some(unbound) = self.unbound.remove(&utid) else {
+                continue;
+            };
+            threads.extend(unbound.sharing);
+            for child in unbound.children {
+                self.set_parent(child, upid);
+            }
+        }
+    }
+
+    /// `fork(ts, pid, name)` of rule P9. A fork that a descriptor tells of has neither
+    /// time nor name.
+    pub fn fork(
+        &mut self,
+        ts: Option<i64>,
+        machine: u32,
+        pid: i64,
+        name: Option<Name>,
+    ) -> (Upid, Utid) {
+        if let Some(upid) = self.by_pid.remove(&(machine, pid))
+            && let Some(process) = self.processes.get_mut(upid.0 as usize)
+        {
+            process.is_current = false;
+        }
+        for utid in self.by_tid.remove(&(machine, pid)).unwrap_or_default() {
+            if let Some(thread) = self.threads.get_mut(utid.0 as usize) {
+                thread.is_dead = true;
+            }
+        }
+        let utid = self.new_thread(machine, pid, ts);
+        let upid = self.new_process(machine, pid, ts);
+        self.bind_to(utid, upid);
+        if let Some(name) = name {
+            self.name_thread(utid, name);
+            self.name_process(upid, Rank::Fourth, name);
+        }
+        (upid, utid)
+    }
+
+    /// A process's parent is that of a thread, now or when that is known (rule P10).
+    pub fn child_of(&mut self, child: Upid, thread: Utid) {
+        match self.process_of(thread) {
+            Some(parent) => self.set_parent(child, parent),
+            None => self.unbound.entry(thread).or_default().children.push(child),
+        }
+    }
+
+    /// A process gets its parent, if it has none.
+    pub fn set_parent(&mut self, child: Upid, parent: Upid) {
+        if let Some(process) = self.processes.get_mut(child.0 as usize) {
+            process.parent.get_or_insert(parent);
+        }
+    }
+
+    /// A new thread that shares the process of another one, now or when that of
+    /// either is known (rule P10).
+    pub fn clone_of(&mut self, ts: i64, machine: u32, tid: i64, maker: Utid) -> Utid {
+        let utid = self.new_thread(machine, tid, Some(ts));
+        match self.process_of(maker) {
+            Some(upid) => self.bind_to(utid, upid),
+            None => {
+                self.unbound.entry(maker).or_default().sharing.push(utid);
+                self.unbound.entry(utid).or_default().sharing.push(maker);
+            }
+        }
+        utid
+    }
+
+    /// A thread ends, and its process if it is the main one (rule P11).
+    pub fn ends(&mut self, ts: i64, utid: Utid) {
+        let Some(thread) = self.threads.get_mut(utid.0 as usize) else {
+            return;
+        };
+        thread.is_dead = true;
+        thread.end = Some(ts);
+        let (machine, tid) = (thread.machine, thread.tid);
+        if let Some(upid) = thread.upid
+            && let Some(process) = self.processes.get_mut(upid.0 as usize)
+            && process.pid == tid
+        {
+            process.end = Some(ts);
+            process.is_current = false;
+            self.by_pid.remove(&(machine, tid));
+        }
+    }
+
+    /// The kernel names a thread (rule P12).
+    #[inline]
+    pub fn name_thread(&mut self, utid: Utid, name: Name) {
+        if let Some(thread) = self.threads.get_mut(utid.0 as usize)
+            && thread.rank <= Rank::Kernel
+        {
+            thread.name = Text::Known(name);
+            thread.rank = Rank::Kernel;
+        }
+    }
+
+    /// Somebody else does.
+    pub fn call_thread(&mut self, utid: Utid, rank: Rank, name: &str) {
+        if let Some(thread) = self.threads.get_mut(utid.0 as usize)
+            && thread.rank <= rank
+        {
+            thread.name = Text::Own(name.into());
+            thread.rank = rank;
+        }
+    }
+
+    /// A process is named as a thread is (rule P13).
+    pub fn name_process(&mut self, upid: Upid, rank: Rank, name: Name) {
+        self.set_process_name(upid, rank, Text::Known(name));
+    }
+
+    /// A process is named.
+    pub fn call_process(&mut self, upid: Upid, rank: Rank, name: &str) {
+        self.set_process_name(upid, rank, Text::Own(name.into()));
+    }
+
+    fn set_process_name(&mut self, upid: Upid, rank: Rank, name: Text) {
+        if let Some(process) = self.processes.get_mut(upid.0 as usize)
+            && process.rank <= rank
+        {
+            process.name = name;
+            process.rank = rank;
+        }
+    }
+
+    /// The process that a thread is the main one of.
+    pub fn main_of(&self, utid: Utid) -> Option<Upid> {
+        let thread = self.get(utid)?;
+        thread.upid.filter(|_| thread.is_main)
+    }
+
+    /// When a process began, if nothing has told it before.
+    pub fn starts(&mut self, upid: Upid, ts: i64) {
+        if let Some(process) = self.processes.get_mut(upid.0 as usize) {
+            process.start.get_or_insert(ts);
+        }
+    }
+
+    /// Who runs a process, and how it was called (rule P14): the latest of it.
+    pub fn runs_as(&mut self, upid: Upid, uid: Option<i64>, cmdline: Option<&str>) {
+        if let Some(process) = self.processes.get_mut(upid.0 as usize) {
+            process.uid = uid.or(process.uid);
+            if let Some(cmdline) = cmdline {
+                process.cmdline = Some(cmdline.into());
+            }
+        }
+    }
+
+    /// What more is said of a process.
+    pub fn set_process_args(&mut self, upid: Upid, arg_set_id: Option<i64>) {
+        if let Some(process) = self.processes.get_mut(upid.0 as usize) {
+            process.arg_set_id = arg_set_id;
+        }
+    }
+
+    /// All of them become rows.
+    pub(super) fn end(&mut self, names: &Names, rows: &mut Rows<'_>) {
+        let text = |text: &Text, rows: &mut Rows<'_>| match text {
+            Text::None => Cell::Null,
+            Text::Known(name) => rows.text(names.text(*name)),
+            Text::Own(name) => rows.text(name),
+        };
+        for (id, process) in (0i64..).zip(&self.processes) {
+            let name = text(&process.name, rows);
+            let cmdline = rows.optional_text(process.cmdline.as_deref());
+            rows.push(process_record::Row {
+                id: Cell::from(id),
+                pid: Cell::from(process.pid),
+                name,
+                start_ts: Cell::or_null(process.start),
+                end_ts: Cell::or_null(process.end),
+                parent_upid: Cell::or_null(process.parent.map(|upid| upid.0)),
+                uid: Cell::or_null(process.uid),
+                cmdline,
+                arg_set_id: Cell::or_null(process.arg_set_id),
+                machine_id: Cell::from(process.machine),
+            });
+        }
+        for (id, thread) in (0i64..).zip(&self.threads) {
+            let name = text(&thread.name, rows);
+            let is_main = thread.upid.map(|_| i64::from(thread.is_main));
+            rows.push(thread_record::Row {
+                id: Cell::from(id),
+                tid: Cell::from(thread.tid),
+                name,
+                start_ts: Cell::or_null(thread.start),
+                end_ts: Cell::or_null(thread.end),
+                upid: Cell::or_null(thread.upid.map(|upid| upid.0)),
+                is_main_thread: Cell::or_null(is_main),
+                is_idle: Cell::from(i64::from(thread.rank == Rank::Idle)),
+                machine_id: Cell::from(thread.machine),
+                arg_set_id: Cell::Null,
+            });
+        }
+        // Of several at one time the last one counts.
+        self.emitted
+            .sort_by_key(|&(machine, tid, ts, _)| (machine, tid, ts));
+        let mut emitted = self.emitted.iter().peekable();
+        while let Some(&(machine, tid, ts, utid)) = emitted.next() {
+            let is_last = emitted
+                .peek()
+                .is_none_or(|next| (next.0, next.1, next.2) != (machine, tid, ts));
+            if is_last {
+                rows.push(thread_emitting::Row {
+                    machine_id: Cell::from(machine),
+                    tid: Cell::from(tid),
+                    ts: Cell::from(ts),
+                    utid: Cell::from(utid.0),
+                });
+            }
+        }
+    }
+}

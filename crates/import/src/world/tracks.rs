@@ -1,0 +1,158 @@
+//! Tracks: what slices or values are on.
+
+use rustc_hash::FxHashMap;
+use timebase_schema::tables::track_record;
+
+use super::args::{Arg, ArgSets, ArgValue};
+use super::machines::Cpus;
+use super::strings::Strings;
+use super::threads::{Upid, Utid};
+use crate::output::{Cell, Rows};
+
+/// A row of `track`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct TrackId(pub i64);
+
+/// Whose a track is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Owner {
+    None,
+    Thread(Utid),
+    Process(Upid),
+    /// By its ucpu.
+    Cpu(u32),
+    /// By its ugpu.
+    Gpu(u32),
+}
+
+/// What a track is.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct NewTrack {
+    pub machine: u32,
+    pub track_type: &'static str,
+    pub name: Option<Box<str>>,
+    pub is_counter: bool,
+    pub owner: Owner,
+    pub unit: Option<Box<str>>,
+    pub description: Option<Box<str>>,
+    /// One number for all lanes of a set.
+    pub group: Option<i64>,
+}
+
+impl NewTrack {
+    /// A track for slices.
+    pub fn slices(
+        machine: u32,
+        track_type: &'static str,
+        name: Option<&str>,
+        owner: Owner,
+    ) -> Self {
+        NewTrack {
+            machine,
+            track_type,
+            name: name.map(Into::into),
+            is_counter: false,
+            owner,
+            unit: None,
+            description: None,
+            group: None,
+        }
+    }
+
+    /// A track for values.
+    pub fn counter(machine: u32, track_type: &'static str, name: &str, owner: Owner) -> Self {
+        NewTrack {
+            is_counter: true,
+            ..NewTrack::slices(machine, track_type, Some(name), owner)
+        }
+    }
+
+    /// The same, whose values have a unit.
+    pub fn with_unit(mut self, unit: &str) -> Self {
+        self.unit = Some(unit.into());
+        self
+    }
+}
+
+/// All tracks.
+#[derive(Debug, Default)]
+pub(crate) struct Tracks {
+    all: Vec<NewTrack>,
+    known: FxHashMap<NewTrack, TrackId>,
+}
+
+impl Tracks {
+    /// The one track that is all this (rule M1).
+    pub fn get(&mut self, track: NewTrack) -> TrackId {
+        if let Some(&id) = self.known.get(&track) {
+            return id;
+        }
+        let id = self.add(track.clone());
+        self.known.insert(track, id);
+        id
+    }
+
+    /// A new track, though there may be another one that is all this: a lane.
+    pub fn add(&mut self, track: NewTrack) -> TrackId {
+        let id = TrackId(self.all.len() as i64);
+        self.all.push(track);
+        id
+    }
+
+    /// A track gets another name.
+    pub fn rename(&mut self, id: TrackId, name: &str) {
+        if let Some(track) = self.all.get_mut(id.0 as usize) {
+            track.name = Some(name.into());
+        }
+    }
+
+    /// All of them become rows.
+    pub(super) fn end(
+        &mut self,
+        cpus: &mut Cpus,
+        strings: &mut Strings,
+        args: &mut ArgSets,
+        rows: &mut Rows<'_>,
+    ) {
+        for (id, track) in (0i64..).zip(std::mem::take(&mut self.all)) {
+            let (mut utid, mut upid, mut ucpu, mut ugpu) = (None, None, None, None);
+            let mut dimensions = Vec::new();
+            let mut dimension = |key, number: u32| {
+                dimensions.push(Arg::new(key, ArgValue::Int(number.into())));
+                Some(i64::from(number))
+            };
+            match track.owner {
+                Owner::None => {}
+                Owner::Thread(Utid(id)) => utid = dimension("utid", id),
+                Owner::Process(Upid(id)) => upid = dimension("upid", id),
+                Owner::Cpu(id) => {
+                    cpus.see(id);
+                    ucpu = dimension("cpu", id);
+                }
+                Owner::Gpu(id) => ugpu = dimension("ugpu", id),
+            }
+            let dimensions = args.number(&dimensions, strings, rows);
+            let name = rows.optional_text(track.name.as_deref());
+            let track_type = rows.text(track.track_type);
+            let unit = rows.optional_text(track.unit.as_deref());
+            let description = rows.optional_text(track.description.as_deref());
+            rows.push(track_record::Row {
+                id: Cell::from(id),
+                name,
+                r#type: track_type,
+                is_counter: Cell::from(i64::from(track.is_counter)),
+                parent_id: Cell::Null,
+                machine_id: Cell::from(track.machine),
+                dimension_arg_set_id: Cell::or_null(dimensions),
+                source_arg_set_id: Cell::Null,
+                track_group_id: Cell::or_null(track.group),
+                utid: Cell::or_null(utid),
+                upid: Cell::or_null(upid),
+                ucpu: Cell::or_null(ucpu),
+                ugpu: Cell::or_null(ugpu),
+                unit,
+                description,
+            });
+        }
+    }
+}
