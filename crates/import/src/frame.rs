@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use prost::Message as _;
+use rustc_hash::FxHashSet;
 use timebase_resolver::{ClockId, Unresolved, builtin_name};
 use timebase_schema::tables;
 use timebase_trace::{Counts, End, Found, Packets, RawPacket, Unreadable};
@@ -40,6 +41,8 @@ pub(crate) struct Frame {
     timeline: Timeline,
     facts: Facts,
     latest: Latest,
+    /// Machines whose way to trace time is settled (rule X26).
+    bridged: FxHashSet<u32>,
     /// The event that is being made.
     event: Vec<u8>,
     keep: Keep,
@@ -76,6 +79,7 @@ impl Frame {
             timeline: Timeline::new(keep.events, directory),
             facts: Facts::default(),
             latest: Latest::default(),
+            bridged: FxHashSet::default(),
             event: Vec::new(),
             keep,
             directory: directory.to_owned(),
@@ -162,6 +166,13 @@ impl Frame {
                 .map(|snapshot| self.snapshot(&snapshot, id, packet.offset, sequence, rows)),
             Err(_) => None,
         };
+        if let Ok(parsed) = &parsed
+            && (header.timestamp.is_some() || parsed.converts(header))
+            && self.bridged.insert(header.machine_id)
+            && let Some(assumed) = self.place.bridge(header.machine_id)
+        {
+            self.snapshot(&assumed, id, packet.offset, sequence, rows);
+        }
         let placement = self.place(id, header, sequence, taken);
         let machine = self.machine(header);
         match parsed {

@@ -12,10 +12,17 @@ pub enum Source {
     Writer = 1,
     /// A pair of rule I1, from an ftrace bundle.
     Bundle = 2,
+    /// Nobody: that the clocks of two machines read the same is assumed (rule X26).
+    Assumed = 3,
 }
 
 impl Source {
-    pub(crate) const ALL: [Source; 3] = [Source::Service, Source::Writer, Source::Bundle];
+    pub(crate) const ALL: [Source; 4] = [
+        Source::Service,
+        Source::Writer,
+        Source::Bundle,
+        Source::Assumed,
+    ];
 
     /// The source from its number in `clock_snapshot.source`.
     pub fn from_number(number: i64) -> Option<Source> {
@@ -23,6 +30,7 @@ impl Source {
             0 => Some(Source::Service),
             1 => Some(Source::Writer),
             2 => Some(Source::Bundle),
+            3 => Some(Source::Assumed),
             _ => None,
         }
     }

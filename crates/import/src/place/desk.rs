@@ -105,6 +105,12 @@ impl Place {
         }
     }
 
+    /// What is to be assumed of a machine whose first time is converted now
+    /// (rule X26).
+    pub fn bridge(&mut self, machine: u32) -> Option<Snapshot> {
+        snapshot::bridge(&mut self.clocks, MachineId(machine))
+    }
+
     /// Places a packet, with the snapshots seen until now (rule D1). It is to be
     /// called once with each packet whose place is not that of its snapshot, as it
     /// advances incremental clocks.
@@ -289,5 +295,6 @@ pub(crate) fn called(source: Source) -> &'static str {
     match source {
         Source::Service | Source::Writer => "the clock snapshot",
         Source::Bundle => "the bundle's pair of clocks",
+        Source::Assumed => "what is assumed of the machine's clocks",
     }
 }

@@ -71,6 +71,23 @@ impl Snapshot {
         }
     }
 
+    /// That a clock of a machine reads what another one reads is assumed
+    /// (rule X26).
+    fn assumed(clock: Clock, other: Clock) -> Snapshot {
+        let recorded = |clock| Recorded {
+            clock,
+            timestamp: 0,
+            unit: 1,
+            incremental: false,
+        };
+        Snapshot {
+            source: Source::Assumed,
+            machine: clock.machine,
+            readings: vec![recorded(clock), recorded(other)],
+            primary: 0,
+        }
+    }
+
     /// Who took it.
     pub fn source(&self) -> Source {
         self.source
@@ -173,6 +190,7 @@ pub(crate) fn add(
     if let Some(primary) = primary {
         clocks.default_clock = primary.id.get();
     } else if clocks.default_clock == 0
+        && snapshot.source != Source::Assumed
         && readings
             .iter()
             .any(|reading| reading.clock == Clock::BOOTTIME)
@@ -197,6 +215,25 @@ pub(crate) fn add(
         ignored_primary: Some(snapshot.primary)
             .filter(|&named| named != 0 && host && primary != Some(trace_time)),
     })
+}
+
+/// Rule X26: what is to be assumed so that the clocks of a machine reach trace time;
+/// nothing if they do, or if nothing can be.
+pub(crate) fn bridge(clocks: &mut Clocks, machine: MachineId) -> Option<Snapshot> {
+    let trace_time = clocks.trace_time;
+    let of = |machine, id| Clock::new(machine, id, SeqId(0));
+    let boottime = of(machine, ClockId::BOOTTIME);
+    let mut reaches = |from, to| from == to || clocks.graph.path(from, to).is_ok();
+    if machine == trace_time.machine || reaches(boottime, trace_time) {
+        return None;
+    }
+    let realtime = of(machine, ClockId::REALTIME);
+    let other = of(trace_time.machine, ClockId::REALTIME);
+    if reaches(boottime, realtime) && reaches(other, trace_time) {
+        return Some(Snapshot::assumed(realtime, other));
+    }
+    let is_boottime = trace_time.id == ClockId::BOOTTIME;
+    is_boottime.then(|| Snapshot::assumed(boottime, trace_time))
 }
 
 /// The clock that a snapshot names as primary, if it can be one for a trace.

@@ -55,6 +55,17 @@ macro_rules! readers {
             }
         }
 
+        impl Parsed<'_> {
+            /// Whether reading it attempts to convert a time.
+            #[inline]
+            pub fn converts(&self, header: &Header<'_>) -> bool {
+                match self {
+                    $(Parsed::$name(payload) => <$reader as Reader>::converts(payload, header),)*
+                    Parsed::Unread => false,
+                }
+            }
+        }
+
         impl Readers {
             /// The fields of `InternedData` that somebody looks up.
             pub fn interned() -> Vec<(u32, Kept)> {

@@ -9,6 +9,7 @@ mod sched;
 mod tracker;
 
 pub(crate) use processes::describes;
+pub(crate) use sched::KERNEL_SYMBOLS;
 pub(crate) use tracker::follow;
 
 /// Whether a tracker reads an event of the kernel, by its field of `FtraceEvent`.

@@ -7,6 +7,7 @@ use timebase_schema::Table;
 use timebase_schema::tables::{
     ftrace_args, ftrace_name, ftrace_partial, ftrace_record, ftrace_unresolved,
 };
+use timebase_trace::Kept;
 use timebase_wire::packet::Header;
 
 use super::arguments::Arguments;
@@ -22,7 +23,7 @@ use crate::output::{Cell, Rows, Severity};
 use crate::place::{EventClock, EventRow, SettledEvent, Snapshot, TraceTime};
 use crate::readers::reader::{Corrupt, Desk, Packet, Reader};
 use crate::timeline;
-use crate::trackers;
+use crate::trackers::{self, KERNEL_SYMBOLS};
 
 /// The clock of a bundle that only its pairs know (rule I1).
 const SEQUENCE_CLOCK: ClockId = ClockId(64);
@@ -55,6 +56,8 @@ impl Reader for Ftrace {
         &ftrace_name::TABLE,
         &ftrace_unresolved::TABLE,
     ];
+
+    const INTERNED: &'static [(u32, Kept)] = &[(KERNEL_SYMBOLS, Kept::Trace)];
 
     fn parse(payload: &[u8]) -> Result<Bundle<'_>, Corrupt> {
         Ok(Bundle::parse(payload)?)
