@@ -89,10 +89,44 @@ fn c1_s5_a_clock_and_a_sequences_state_are_those_of_a_machine() {
             ..event_on(MONOTONIC, 5)
         },
     ];
-    // The guest's sequence 2 has no default, and its clocks are in no snapshot.
+    // The guest's sequence 2 has no default, and its clocks are in no snapshot; that its
+    // BOOTTIME is the host's is assumed.
+    assert_eq!(placed(&packets), ["3 104", "6 5", "3 unknown_clock"]);
+}
+
+#[test]
+fn x26_what_nobody_relates_to_the_host_is_assumed_to_read_the_same() {
+    let of = |machine_id, packet: Packet| Packet {
+        machine_id,
+        ..packet
+    };
+    let host = snapshot(&[(BOOTTIME, 100), (REALTIME, 1000)]);
+    // (e) BOOTTIME, though the guest's REALTIME is far off.
+    let alone = of(7, snapshot(&[(MONOTONIC, 1), (BOOTTIME, 3)]));
     assert_eq!(
-        placed(&packets),
-        ["3 104", "6 unknown_clock", "3 unknown_clock"]
+        placed(&[host.clone(), alone, of(7, event_on(MONOTONIC, 5))]),
+        ["3 7"]
+    );
+    // (d) REALTIME, where both tell it.
+    let both = of(7, snapshot(&[(BOOTTIME, 3), (REALTIME, 1005)]));
+    assert_eq!(
+        placed(&[host.clone(), both, of(7, event(4)), of(8, event(4))]),
+        ["6 106", "6 4"]
+    );
+    // What was assumed is in clock_snapshot, as of nobody.
+    let bytes = encode::trace(&[host, of(8, event(4))]);
+    let trace = Imported::of_bytes(&bytes, &[]);
+    let assumed = "SELECT machine_id, clock_id, timestamp, packet_id FROM clock_snapshot
+        WHERE source = 3 ORDER BY machine_id";
+    assert_eq!(
+        trace.rows(assumed),
+        [["0", "6", "0", "1"], ["8", "6", "0", "1"]]
+    );
+    // With another trace time nothing is.
+    let monotonic = with_primary(snapshot(&[(MONOTONIC, 1)]), 3);
+    assert_eq!(
+        placed(&[monotonic, event(5), of(7, event(4))]),
+        ["3 5", "3 unknown_clock"]
     );
 }
 
@@ -486,18 +520,26 @@ fn i1_t2_a_pair_of_the_host_is_a_snapshot_that_holds_boottime() {
         }),
         ..Packet::default()
     };
-    // A packet of another machine tells: its BOOTTIME is unknown, while a
-    // timestamp without a clock is trace time.
+    // A packet of another machine tells: its BOOTTIME is 10 ns behind, by way of REALTIME, while
+    // a timestamp without a clock is trace time.
+    let host = Packet {
+        seq: 3,
+        ..snapshot(&[(REALTIME, 1000), (64, 10)])
+    };
+    let guest = Packet {
+        machine_id: 7,
+        ..snapshot(&[(BOOTTIME, 100), (REALTIME, 1000)])
+    };
     let packet = Packet {
         machine_id: 7,
-        ..event(5)
+        ..event(105)
     };
-    assert_eq!(placed(std::slice::from_ref(&packet)), ["6 5"]);
-    assert_eq!(
-        placed(&[bundle(0), packet.clone()]),
-        ["- -", "6 unknown_clock"]
-    );
-    assert_eq!(placed(&[bundle(8), packet]), ["- -", "6 5"]);
+    let place = |machine| {
+        let packets = [host.clone(), guest.clone(), bundle(machine), packet.clone()];
+        placed(&packets).last().cloned()
+    };
+    assert_eq!(place(0).as_deref(), Some("6 115"));
+    assert_eq!(place(8).as_deref(), Some("6 105"));
 }
 
 #[test]
@@ -626,6 +668,7 @@ fn f7_a_packet_with_a_damaged_payload_keeps_its_header_and_leaves_nothing_else()
 #[test]
 fn f7_of_a_payload_that_is_damaged_half_way_nothing_is_left() {
     let bundle = encode::Bundle {
+        cpu: Some(0),
         clock: Some(2), // GLOBAL
         ftrace_timestamp: Some(10),
         boot_timestamp: Some(110),

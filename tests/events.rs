@@ -7,7 +7,6 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use timebase_import::Options;
 
 use crate::support::{Imported, data, expected, fixture};
 
@@ -679,40 +678,4 @@ fn i2_a_line_of_the_binary_log_has_its_values_by_name() {
     // BOOT + 404 s, by the third snapshot
     let times = "SELECT DISTINCT ts FROM android_logs WHERE log_id = 2";
     assert_eq!(trace.rows(times), [[(404 * S - 3000).to_string()]]);
-}
-
-/// The scheduler's events of all CPUs in the order of time, as trackers get them,
-/// against the same question to the database, which has them in the order of the
-/// file.
-#[test]
-fn the_order_of_time_tells_how_long_cpus_were_busy() {
-    for (trace, events) in [
-        ("system.pftrace", 6_000),
-        ("system-compressed.pftrace", 46_000),
-        ("late-frame.pftrace", 20),
-    ] {
-        let directory = tempfile::tempdir().unwrap();
-        let ordering =
-            timebase_import::ordering(&data(trace), directory.path(), &Options::default());
-        let ordering = ordering.unwrap();
-        let imported = Imported::new(trace, &[]);
-        let of = |select: &str| {
-            format!(
-                "{select} FROM (SELECT e.*, p.machine_id FROM
-                   (SELECT * FROM ftrace_event UNION ALL SELECT * FROM ftrace_event_partial) AS e
-                   JOIN packet AS p ON p.id = e.packet_id)
-                 WHERE ts IS NOT NULL AND name IN"
-            )
-        };
-        let count = of("SELECT count(*)") + " ('sched_switch', 'sched_waking')";
-        assert_eq!(imported.count(&count), ordering.events as i64, "{trace}");
-        assert!(ordering.events >= events, "{trace}: {}", ordering.events);
-        let switches = of("SELECT ts, args ->> 'next_pid' AS pid,
-            lead(ts) OVER (PARTITION BY machine_id, cpu ORDER BY ts, id) AS next_ts")
-            + " ('sched_switch')";
-        let busy = imported.count(&format!(
-            "SELECT coalesce(sum(next_ts - ts), 0) FROM ({switches}) WHERE pid <> 0"
-        ));
-        assert_eq!(i128::from(busy), ordering.busy, "{trace}");
-    }
 }

@@ -207,9 +207,10 @@ impl Table {
 pub fn finish() -> String {
     let mut sql = FINISH.to_owned();
     sql.push_str(
-        "\n-- The time that the packets of the trace and the events inside them cover.\n\
+        "\n-- The time that events cover, or packets where there are no events.\n\
          CREATE VIEW trace_bounds AS\n\
-         SELECT min(start_ts) AS start_ts, max(end_ts) AS end_ts\nFROM (\n",
+         SELECT coalesce(min(start_ts), (SELECT min(ts) FROM packet)) AS start_ts,\n\
+         \x20      coalesce(max(end_ts), (SELECT max(ts) FROM packet)) AS end_ts\nFROM (\n",
     );
     let events = tables::ALL.iter().filter(|table| table.is_instants());
     for table in events {

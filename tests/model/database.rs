@@ -58,7 +58,9 @@ impl Database {
              (SELECT name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL ORDER BY name)";
         assert_eq!(
             check(indexes),
-            "android_logs_ts ftrace_record_ts packet_ts packet_unresolved"
+            "android_log_record_ts args_record_set counter_record_track ftrace_record_ts packet_ts \
+             packet_unresolved sched_record_utid slice_record_track slice_record_ts \
+             thread_state_record_utid"
         );
         timebase_resolver::sql::register(&connection).unwrap();
         Database {

@@ -329,7 +329,11 @@ fn sequence_state(packets: &[Packet]) -> (bool, u32) {
 
 /// T2: the trace's default clock.
 fn default_clock(snapshots: &[Snapshot]) -> Option<u32> {
-    let held = clocks(snapshots).contains(&Clock::host(BOOTTIME));
+    // What is assumed (X26) says nothing.
+    let taken = snapshots.iter().filter(|s| s.source != 3);
+    let held = taken
+        .flat_map(Snapshot::clocks)
+        .any(|c| c == Clock::host(BOOTTIME));
     snapshots
         .iter()
         .rev()
@@ -404,6 +408,51 @@ fn pair(packet: &Packet, bundle: &Bundle, added: &[(u32, i64)]) -> Option<Snapsh
     Some(Snapshot {
         readings: [(clock, ftrace), (boottime, boot)].map(reading).to_vec(),
         source: 2,
+        primary: None,
+    })
+}
+
+/// X26: whether a time of the packet is converted.
+fn converts(packet: &Packet) -> bool {
+    let events = packet.ftrace_events.iter().any(|bundle| {
+        let lacks = |clock: Clock| is_sequence_scoped(clock.id) && clock.seq == 0;
+        let usable = bundle_clock(packet, bundle).is_some_and(|clock| !lacks(clock));
+        usable
+            && in_order(bundle)
+                .iter()
+                .any(|event| event.timestamp().is_some())
+    });
+    let mut lines = packet.android_log.iter().flatten();
+    packet.timestamp.is_some() || events || lines.any(Option::is_some)
+}
+
+/// X26: what is assumed of a machine whose clocks do not reach trace time.
+fn bridge(snapshots: &[Snapshot], machine: u32, trace_time: Clock) -> Option<Snapshot> {
+    let reaches = |from, to| from == to || path(snapshots, from, to, true).is_some();
+    let boottime = Clock::new(BOOTTIME, 0, machine);
+    if machine == trace_time.machine || reaches(boottime, trace_time) {
+        return None;
+    }
+    let (realtime, other) = (
+        Clock::new(REALTIME, 0, machine),
+        Clock::new(REALTIME, 0, trace_time.machine),
+    );
+    let same = if reaches(boottime, realtime) && reaches(other, trace_time) {
+        [realtime, other]
+    } else if trace_time.id == BOOTTIME {
+        [boottime, trace_time]
+    } else {
+        return None;
+    };
+    let reading = |clock| Reading {
+        clock,
+        ticks: 0,
+        unit: unit(snapshots, clock) as u64,
+        incremental: false,
+    };
+    Some(Snapshot {
+        readings: same.map(reading).to_vec(),
+        source: 3,
         primary: None,
     })
 }
@@ -695,6 +744,8 @@ pub fn import(trace: &[Packet]) -> Imported {
     // T1
     let mut trace_time = Clock::host(BOOTTIME);
     let mut converted = false;
+    // X26: the machines whose way to it is settled
+    let mut bridged = BTreeSet::new();
 
     for (index, packet) in packets.iter().enumerate() {
         let (valid, sequence_default) = sequence_state(&packets[..=index]);
@@ -794,6 +845,19 @@ pub fn import(trace: &[Packet]) -> Imported {
                     Err(_) => retries.push(Retry::Pair(snapshot)),
                 }
             }
+        }
+        if converts(packet) && bridged.insert(packet.machine_id) {
+            if let Some(assumed) = bridge(&snapshots, packet.machine_id, trace_time) {
+                reading_rows.extend(snapshot_rows(&assumed, snapshots.len(), row.id));
+                snapshots.push(assumed);
+                let snapshot = snapshots.len() - 1;
+                match place(&mut reading_rows, &snapshots, snapshot, trace_time) {
+                    Ok(_) => converted = true, // T1
+                    Err(_) => retries.push(Retry::Pair(snapshot)),
+                }
+            }
+        }
+        if let Some(bundle) = &packet.ftrace_events {
             let clock = bundle_clock(packet, bundle);
             for event in in_order(bundle) {
                 let prev = running(&history, packet.machine_id, bundle.cpu);

@@ -166,8 +166,10 @@ impl Frame {
                 .map(|snapshot| self.snapshot(&snapshot, id, packet.offset, sequence, rows)),
             Err(_) => None,
         };
-        if let Ok(parsed) = &parsed
-            && (header.timestamp.is_some() || parsed.converts(header))
+        let is_snapshot = header.packet_type() == Some(PacketType::CLOCK_SNAPSHOT);
+        let is_converted = header.timestamp.is_some() && !is_snapshot
+            || parsed.as_ref().is_ok_and(|parsed| parsed.converts(header));
+        if is_converted
             && self.bridged.insert(header.machine_id)
             && let Some(assumed) = self.place.bridge(header.machine_id)
         {

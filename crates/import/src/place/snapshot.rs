@@ -73,11 +73,11 @@ impl Snapshot {
 
     /// That a clock of a machine reads what another one reads is assumed
     /// (rule X26).
-    fn assumed(clock: Clock, other: Clock) -> Snapshot {
+    fn assumed(clock: Clock, other: Clock, clocks: &Clocks) -> Snapshot {
         let recorded = |clock| Recorded {
             clock,
             timestamp: 0,
-            unit: 1,
+            unit: clocks.unit(clock).unsigned_abs(),
             incremental: false,
         };
         Snapshot {
@@ -230,10 +230,10 @@ pub(crate) fn bridge(clocks: &mut Clocks, machine: MachineId) -> Option<Snapshot
     let realtime = of(machine, ClockId::REALTIME);
     let other = of(trace_time.machine, ClockId::REALTIME);
     if reaches(boottime, realtime) && reaches(other, trace_time) {
-        return Some(Snapshot::assumed(realtime, other));
+        return Some(Snapshot::assumed(realtime, other, clocks));
     }
     let is_boottime = trace_time.id == ClockId::BOOTTIME;
-    is_boottime.then(|| Snapshot::assumed(boottime, trace_time))
+    is_boottime.then(|| Snapshot::assumed(boottime, trace_time, clocks))
 }
 
 /// The clock that a snapshot names as primary, if it can be one for a trace.
