@@ -228,7 +228,7 @@ FROM (
            SELECT s.offset
            FROM clock_step AS s
            WHERE s.machine_id = c.machine_id AND s.clock_id = c.clock_id AND s.seq_id = c.seq_id
-             AND s.to_clock_id = (SELECT value FROM metadata WHERE name = 'trace_time_clock_id')
+             AND s.to_clock_id = (SELECT value FROM fact WHERE name = 'trace_time_clock_id')
              AND s.start_value <= p.clock_ts * c.unit_multiplier_ns
            ORDER BY s.start_value DESC
            LIMIT 1
@@ -241,16 +241,26 @@ FROM (
 )
 WHERE resync_ts IS NOT ts;
 
+-- What is known about the trace and its import, in trace processor's columns and
+-- as one value.
+CREATE VIEW metadata AS
+SELECT name,
+       'single' AS key_type,
+       CASE typeof(value) WHEN 'integer' THEN value END AS int_value,
+       CASE typeof(value) WHEN 'text' THEN value END AS str_value,
+       value
+FROM fact;
+
 -- The SQL functions answer from clock_snapshot. They see by this number that
 -- it has changed. It is random, so that a change after a rollback cannot be
 -- taken for the one that was rolled back.
-INSERT INTO metadata (name, value) VALUES ('clock_snapshot_version', random());
+INSERT INTO fact (name, value) VALUES ('clock_snapshot_version', random());
 CREATE TRIGGER clock_snapshot_inserted AFTER INSERT ON clock_snapshot BEGIN
-  UPDATE metadata SET value = random() WHERE name = 'clock_snapshot_version';
+  UPDATE fact SET value = random() WHERE name = 'clock_snapshot_version';
 END;
 CREATE TRIGGER clock_snapshot_updated AFTER UPDATE ON clock_snapshot BEGIN
-  UPDATE metadata SET value = random() WHERE name = 'clock_snapshot_version';
+  UPDATE fact SET value = random() WHERE name = 'clock_snapshot_version';
 END;
 CREATE TRIGGER clock_snapshot_deleted AFTER DELETE ON clock_snapshot BEGIN
-  UPDATE metadata SET value = random() WHERE name = 'clock_snapshot_version';
+  UPDATE fact SET value = random() WHERE name = 'clock_snapshot_version';
 END;

@@ -447,12 +447,18 @@ CREATE TABLE import_log (
 
 -- Every counter of the import.
 CREATE TABLE stats (
-  name  TEXT PRIMARY KEY,
-  value INTEGER NOT NULL
-) WITHOUT ROWID;
+  id       INTEGER PRIMARY KEY,  -- in the order of names
+  name     TEXT NOT NULL,
+  key      INTEGER NOT NULL,     -- a number for the name, in this database
+  idx      INTEGER,              -- which of several things was counted; NULL where there is but one
+  severity TEXT NOT NULL,        -- of a value above 0: info, data_loss or error
+  source   TEXT NOT NULL,        -- who noticed: the recorder (trace) or the import (analysis)
+  value    INTEGER NOT NULL
+);
 
--- Facts about the trace and its import.
-CREATE TABLE metadata (
+-- Facts about the trace and its import. The view metadata (finish.sql) has them
+-- with the columns of trace processor.
+CREATE TABLE fact (
   name  TEXT PRIMARY KEY,
   value
 ) WITHOUT ROWID;

@@ -9,6 +9,7 @@ use flate2::Compression;
 use flate2::write::{GzEncoder, ZlibEncoder};
 use rusqlite::Connection;
 
+use crate::support::encode::{self, NEEDS_INCREMENTAL_STATE, Packet};
 use crate::support::{PROGRAM, Place, Said, count, data, expected, rows, run};
 
 /// Everything of a packet but where it stands in the file.
@@ -341,6 +342,69 @@ fn the_database_says_what_it_is() {
             "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'"
         ),
         1
+    );
+}
+
+/// What is asked of a trace first, in the words of trace processor.
+#[test]
+fn stats_and_metadata_answer_queries_for_trace_processor() {
+    let place = Place::new();
+    let (conn, _) = place.import(&data("sdk.pftrace"), &[]);
+    let wrong = "SELECT name, severity, source, value FROM stats \
+                 WHERE severity IN ('error', 'data_loss') AND value > 0";
+    assert!(rows(&conn, wrong).is_empty());
+    let size = fs::metadata(data("sdk.pftrace")).unwrap().len();
+    assert_eq!(
+        rows(
+            &conn,
+            "SELECT name, key_type, int_value, str_value FROM metadata \
+             WHERE name IN ('trace_size_bytes', 'trace_type', 'trace_uuid') ORDER BY name"
+        ),
+        [
+            ["trace_size_bytes", "single", &size.to_string(), "[NULL]"],
+            ["trace_type", "single", "[NULL]", "proto"],
+            [
+                "trace_uuid",
+                "single",
+                "[NULL]",
+                "73d01a2b-e286-7eda-5105-27e8d768f183"
+            ],
+        ]
+    );
+
+    let lost = Packet {
+        seq: 1,
+        timestamp: Some(7),
+        flags: NEEDS_INCREMENTAL_STATE,
+        ..Packet::default()
+    };
+    let corrupt = Packet {
+        payload: Some((6, vec![0xff])),
+        ..Packet::default()
+    };
+    let trace = place.write("wrong.pftrace", &encode::trace(&[lost, corrupt]));
+    let (conn, _) = place.import(&trace, &[]);
+    assert_eq!(
+        rows(&conn, wrong),
+        [
+            ["packets_unresolved_incremental_state_lost", "data_loss"],
+            ["payloads_corrupt", "error"],
+        ]
+        .map(|[name, severity]| [name, severity, "analysis", "1"])
+    );
+}
+
+#[test]
+fn a_counter_has_a_row_and_a_number_of_its_own() {
+    let place = Place::new();
+    let (conn, _) = place.import(&data("ftrace-clocks.pftrace"), &[]);
+    let counters = count(&conn, "SELECT count(*) FROM stats WHERE idx IS NULL");
+    let in_order = "SELECT count(*) FROM (SELECT id, key, row_number() OVER (ORDER BY name) - 1 AS n FROM stats) \
+                    WHERE id = n AND key = n";
+    assert_eq!(count(&conn, in_order), counters);
+    assert_eq!(
+        count(&conn, "SELECT count(DISTINCT name) FROM stats"),
+        counters
     );
 }
 

@@ -310,6 +310,21 @@ fn named(section: &str) -> BTreeSet<String> {
         .collect()
 }
 
+/// The counters of a section, each with what its row says of severity and source.
+fn meanings(section: &str) -> BTreeMap<String, String> {
+    let rows = section.lines().filter_map(|line| line.strip_prefix("| `"));
+    let cells = rows.map(|row| row.split(" | ").collect::<Vec<_>>());
+    cells
+        .filter_map(|cells| match cells[..] {
+            [name, severity, source, _] => Some((
+                name.trim_end_matches('`').to_owned(),
+                format!("{severity} | {source}"),
+            )),
+            _ => None,
+        })
+        .collect()
+}
+
 #[test]
 fn every_reason_has_its_place_in_the_reference() {
     let sections = sections(&page("reference.md"));
@@ -377,16 +392,28 @@ fn every_counter_and_fact_has_its_place_in_the_reference() {
         Some(begin) => REASONS.map(|reason| format!("{begin}{reason}")).to_vec(),
         None => vec![name.clone()],
     };
-    let stats: BTreeSet<String> = named(&sections["stats"])
+    let stats: BTreeMap<String, String> = meanings(&sections["stats"])
         .iter()
-        .flat_map(with_reasons)
+        .flat_map(|(name, told)| {
+            let named = with_reasons(name).into_iter();
+            named.map(|name| match name.ends_with("_incremental_state_lost") {
+                true => (name, told.replace("error", "data_loss")),
+                false => (name, told.clone()),
+            })
+        })
         .collect();
     let metadata = named(&sections["metadata"]);
     let mut databases = Databases::new();
     for trace in traces() {
         let database = databases.of(&trace);
-        for name in csv(&database, "SELECT name FROM stats") {
-            assert!(stats.contains(&name), "the counter {name} is missing");
+        for row in csv(
+            &database,
+            "SELECT name, severity || ' | ' || source FROM stats",
+        ) {
+            let (name, meaning) = row.split_once(',').unwrap();
+            let told = stats.get(name);
+            let told = told.unwrap_or_else(|| panic!("the counter {name} is missing"));
+            assert_eq!(told, meaning, "{name}");
         }
         for name in csv(&database, "SELECT name FROM metadata") {
             assert!(metadata.contains(&name), "metadata {name} is missing");
@@ -398,8 +425,16 @@ fn every_counter_and_fact_has_its_place_in_the_reference() {
             );
         }
     }
-    for name in literals_after(&["journal.count("]) {
-        assert!(stats.contains(&name), "the counter {name} is missing");
+    for (constructor, severity) in [
+        ("Counter::info(", "info"),
+        ("Counter::data_loss(", "data_loss"),
+        ("Counter::error(", "error"),
+    ] {
+        for name in literals_after(&[constructor]) {
+            let told = stats.get(&name);
+            let told = told.unwrap_or_else(|| panic!("the counter {name} is missing"));
+            assert!(told.starts_with(severity), "{name}: {told}");
+        }
     }
 }
 

@@ -184,8 +184,8 @@ impl Table {
     /// order of the columns.
     ///
     /// ```
-    /// let insert = timebase_schema::tables::stats::TABLE.insert();
-    /// assert_eq!(insert, "INSERT INTO stats (name, value) VALUES (?1, ?2)");
+    /// let insert = timebase_schema::tables::fact::TABLE.insert();
+    /// assert_eq!(insert, "INSERT INTO fact (name, value) VALUES (?1, ?2)");
     /// ```
     pub fn insert(&self) -> String {
         let parameters: Vec<String> = (1..=self.columns.len()).map(|n| format!("?{n}")).collect();

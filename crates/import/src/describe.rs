@@ -1,12 +1,13 @@
 //! What the import tells of itself: the summary, and the tables `stats` and
-//! `metadata`.
+//! `fact`.
 
 use rusqlite::{Connection, ToSql};
+use timebase_resolver::Unresolved;
 use timebase_schema::{self as schema, tables};
 use timebase_trace::Digested;
 
 use crate::frame::{Frame, counter};
-use crate::output;
+use crate::output::{self, Counter, Meaning};
 use crate::summary::{Events, Summary};
 use crate::verdict::ReadTrace;
 
@@ -55,7 +56,7 @@ pub(crate) fn summarize(
     })
 }
 
-/// Fills `stats` and `metadata`.
+/// Fills `stats` and `fact`.
 pub(crate) fn describe(
     conn: &Connection,
     digest: &Digested,
@@ -64,41 +65,59 @@ pub(crate) fn describe(
     summary: &Summary,
 ) -> rusqlite::Result<()> {
     let counts = &frame.counts;
-    let mut stats: Vec<(String, u64)> = [
-        ("packets", summary.packets),
-        ("packets_on_trace_time", summary.on_trace_time),
-        ("compressed_packets", counts.compressed),
-        ("compressed_packets_damaged", counts.compressed_damaged),
-        ("compressed_packets_nested", counts.nested),
-        ("snapshots", summary.snapshots),
-        ("clocks", summary.clocks),
-        ("sequences", summary.sequences),
-        ("trace_bytes", counts.bytes),
-    ]
-    .into_iter()
-    .chain(frame.journal.counters())
-    .map(|(name, count)| (name.to_owned(), count))
-    .collect();
+    let counters = [
+        (Counter::info("packets"), summary.packets),
+        (
+            Counter::info("packets_on_trace_time"),
+            summary.on_trace_time,
+        ),
+        (Counter::info("compressed_packets"), counts.compressed),
+        (
+            Counter::error("compressed_packets_damaged"),
+            counts.compressed_damaged,
+        ),
+        (Counter::error("compressed_packets_nested"), counts.nested),
+        (Counter::info("snapshots"), summary.snapshots),
+        (Counter::info("clocks"), summary.clocks),
+        (Counter::info("sequences"), summary.sequences),
+        (Counter::info("trace_bytes"), counts.bytes),
+    ];
+    let counters = counters.into_iter().chain(frame.journal.counters());
+    let mut stats: Vec<(String, Meaning, u64)> = counters
+        .map(|(counter, count)| (counter.name.to_owned(), counter.meaning, count))
+        .collect();
     let packets = ("packets", None, &summary.unresolved);
     let events = summary.events.iter();
     let events = events.map(|events| (events.table, Some(events.rows), &events.unresolved));
     for (name, rows, unresolved) in [packets].into_iter().chain(events) {
-        stats.extend(rows.map(|rows| (name.to_owned(), rows)));
-        for (reason, count) in unresolved {
-            stats.push((format!("{name}_unresolved_{reason}"), *count));
+        stats.extend(rows.map(|rows| (name.to_owned(), Meaning::INFO, rows)));
+        for (&reason, count) in unresolved {
+            let name = format!("{name}_unresolved_{reason}");
+            stats.push((name, meaning_of(reason), *count));
         }
     }
     output::stats(conn, stats)?;
 
     let trace_time = frame.place.trace_time().id.get();
-    let facts: [(&str, &dyn ToSql); 7] = [
+    let size = digest.size as i64;
+    let facts: [(&str, &dyn ToSql); 9] = [
         ("trace_time_clock_id", &trace_time),
         ("trace_uuid", &frame.journal.fact("trace_uuid")),
+        ("trace_type", &"proto"),
+        ("trace_size_bytes", &size),
         ("tool", &"timebase"),
         ("tool_version", &env!("CARGO_PKG_VERSION")),
         ("source", &trace.source.to_string()),
-        ("source_size", &(digest.size as i64)),
+        ("source_size", &size),
         ("source_sha256", &digest.sha256),
     ];
-    output::metadata(conn, &facts)
+    output::facts(conn, &facts)
+}
+
+/// What it means that something could not be placed, for this reason.
+fn meaning_of(reason: &str) -> Meaning {
+    match Unresolved::from_code(reason) {
+        Some(Unresolved::IncrementalStateLost) => Meaning::DATA_LOSS,
+        _ => Meaning::ERROR,
+    }
 }

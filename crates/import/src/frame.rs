@@ -51,10 +51,12 @@ pub(crate) struct Frame {
 
 /// Counters of `stats`.
 pub(crate) mod counter {
-    pub const PACKETS_WITHOUT_TIMESTAMP: &str = "packets_without_timestamp";
-    pub const PACKETS_CORRUPT: &str = "packets_corrupt";
-    pub const PAYLOADS_CORRUPT: &str = "payloads_corrupt";
-    pub const SNAPSHOTS_REJECTED: &str = "snapshots_rejected";
+    use crate::output::Counter;
+
+    pub const PACKETS_WITHOUT_TIMESTAMP: Counter = Counter::info("packets_without_timestamp");
+    pub const PACKETS_CORRUPT: Counter = Counter::error("packets_corrupt");
+    pub const PAYLOADS_CORRUPT: Counter = Counter::error("payloads_corrupt");
+    pub const SNAPSHOTS_REJECTED: Counter = Counter::error("snapshots_rejected");
 }
 
 impl Frame {
@@ -62,13 +64,13 @@ impl Frame {
     /// `directory`.
     pub fn new(schema: PacketSchema, keep: Keep, directory: &Path) -> Self {
         let mut journal = Journal::default();
-        for name in [
+        for counter in [
             counter::PACKETS_WITHOUT_TIMESTAMP,
             counter::PACKETS_CORRUPT,
             counter::PAYLOADS_CORRUPT,
             counter::SNAPSHOTS_REJECTED,
         ] {
-            journal.count(name, 0);
+            journal.count(counter, 0);
         }
         Frame {
             place: Place::new(&Readers::interned(), directory),

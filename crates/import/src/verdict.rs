@@ -29,7 +29,7 @@ impl ReadTrace<'_> {
 
     /// How many packets cannot be read, and how many have a payload that cannot.
     fn corrupt(&self, frame: &Frame) -> (u64, u64) {
-        let counter = |name| frame.journal.counter(name);
+        let counter = |counter| frame.journal.counter(counter);
         (
             counter(counter::PACKETS_CORRUPT),
             counter(counter::PAYLOADS_CORRUPT),

@@ -8,6 +8,7 @@ use timebase_resolver::Unresolved;
 use timebase_schema::{Row, Table, tables};
 
 use super::batch::Cell;
+use super::counter::Counter;
 use super::rows::Rows;
 
 /// How much a message matters.
@@ -95,8 +96,8 @@ impl Reasons {
 #[derive(Debug)]
 pub(crate) struct Journal {
     /// Counters for the table `stats`, by their names.
-    counters: BTreeMap<&'static str, u64>,
-    /// Facts for the table `metadata`, by their names.
+    counters: BTreeMap<&'static str, (Counter, u64)>,
+    /// Facts for the table `fact`, by their names.
     facts: BTreeMap<&'static str, String>,
     /// Why rows of each table could not be placed, by its number.
     unplaced: Vec<Reasons>,
@@ -119,18 +120,21 @@ impl Default for Journal {
 
 impl Journal {
     /// Adds to a counter.
-    pub fn count(&mut self, name: &'static str, more: u64) {
-        *self.counters.entry(name).or_default() += more;
+    pub fn count(&mut self, counter: Counter, more: u64) {
+        let (_, value) = self.counters.entry(counter.name).or_insert((counter, 0));
+        *value += more;
     }
 
     /// What a counter has.
-    pub fn counter(&self, name: &str) -> u64 {
-        self.counters.get(name).copied().unwrap_or(0)
+    pub fn counter(&self, counter: Counter) -> u64 {
+        self.counters
+            .get(counter.name)
+            .map_or(0, |(_, value)| *value)
     }
 
     /// All counters.
-    pub fn counters(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        self.counters.iter().map(|(name, count)| (*name, *count))
+    pub fn counters(&self) -> impl Iterator<Item = (Counter, u64)> {
+        self.counters.values().copied()
     }
 
     /// States a fact.

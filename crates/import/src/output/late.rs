@@ -1,10 +1,12 @@
 //! Tables whose rows are known when the whole trace is read, and few: clocks,
 //! sequences, counters, facts. SQLite inserts them.
 
+use rusqlite::types::Null;
 use rusqlite::{Connection, Statement, ToSql};
 use timebase_resolver::{Clock, builtin_name};
 use timebase_schema::{Row, Table, finish, tables};
 
+use super::counter::Meaning;
 use crate::place::Place;
 
 /// Inserts rows of a table, by the names of its columns.
@@ -74,26 +76,33 @@ pub(crate) fn sequences(conn: &Connection, place: &Place) -> rusqlite::Result<u6
     Ok(count)
 }
 
-/// Fills the table `stats`.
+/// Fills the table `stats` with counters of the whole trace.
 pub(crate) fn stats(
     conn: &Connection,
-    counters: impl IntoIterator<Item = (String, u64)>,
+    mut counters: Vec<(String, Meaning, u64)>,
 ) -> rusqlite::Result<()> {
+    counters.sort_by(|(one, ..), (other, ..)| one.cmp(other));
     let mut inserts = Inserts::into(conn, &tables::stats::TABLE)?;
-    for (name, value) in counters {
+    for (number, (name, meaning, value)) in counters.iter().enumerate() {
+        let number = number as i64;
         inserts.push(tables::stats::Row::<&dyn ToSql> {
-            name: &name,
-            value: &i64::try_from(value).unwrap_or(i64::MAX),
+            id: &number,
+            name,
+            key: &number,
+            idx: &Null,
+            severity: &meaning.severity,
+            source: &meaning.source,
+            value: &i64::try_from(*value).unwrap_or(i64::MAX),
         })?;
     }
     Ok(())
 }
 
-/// Fills the table `metadata`.
-pub(crate) fn metadata(conn: &Connection, facts: &[(&str, &dyn ToSql)]) -> rusqlite::Result<()> {
-    let mut inserts = Inserts::into(conn, &tables::metadata::TABLE)?;
+/// Fills the table `fact`.
+pub(crate) fn facts(conn: &Connection, facts: &[(&str, &dyn ToSql)]) -> rusqlite::Result<()> {
+    let mut inserts = Inserts::into(conn, &tables::fact::TABLE)?;
     for &(name, value) in facts {
-        inserts.push(tables::metadata::Row::<&dyn ToSql> { name: &name, value })?;
+        inserts.push(tables::fact::Row::<&dyn ToSql> { name: &name, value })?;
     }
     Ok(())
 }

@@ -5,12 +5,13 @@
 //! |---|---|
 //! | where rows go that are being made | `rows.rs`, `batch.rs` |
 //! | how they become pages | `writer.rs`, `table.rs` |
-//! | what is said about the trace | `journal.rs` |
+//! | what is said about the trace | `journal.rs`, `counter.rs` |
 //! | what becomes of rows that waited for their time | `settled.rs` |
 //! | what is known at the end | `late.rs`, `solved.rs` |
 //! | where the database is meanwhile | `destination.rs` |
 
 mod batch;
+mod counter;
 mod destination;
 mod journal;
 mod late;
@@ -21,9 +22,10 @@ mod table;
 mod writer;
 
 pub(crate) use batch::{Batch, Cell, PacketRow, RowType};
+pub(crate) use counter::{Counter, Meaning};
 pub(crate) use destination::Destination;
 pub(crate) use journal::{Journal, Message, Severity};
-pub(crate) use late::{clocks, drop_indexes, indexes_and_views, metadata, sequences, stats};
+pub(crate) use late::{clocks, drop_indexes, facts, indexes_and_views, sequences, stats};
 pub(crate) use rows::{Outlet, Rows};
 pub(crate) use settled::SettledRows;
 pub(crate) use solved::{mappings, used_steps};

@@ -1,4 +1,4 @@
-//! `trace_uuid`: the trace's own name, for the table `metadata`.
+//! `trace_uuid`: the trace's own name, for the view `metadata`.
 
 use prost::Message;
 use timebase_wire::proto::TraceUuid;

@@ -19,7 +19,7 @@ use super::kinds::Kinds;
 use super::running::Running;
 use super::sched::{self, field};
 use super::unresolved::Stretches;
-use crate::output::{Cell, Rows, Severity};
+use crate::output::{Cell, Counter, Rows, Severity};
 use crate::place::{EventClock, EventRow, SettledEvent, Snapshot, TraceTime};
 use crate::readers::reader::{Corrupt, Desk, Packet, Reader};
 use crate::timeline;
@@ -127,7 +127,8 @@ impl Reader for Ftrace {
             desk.rows.push(ftrace_name::Row { id, name });
         }
         let partial = desk.rows.count(&ftrace_partial::TABLE).unsigned_abs();
-        desk.journal.count("ftrace_events_partial", partial);
+        desk.journal
+            .count(Counter::info("ftrace_events_partial"), partial);
     }
 }
 
@@ -398,12 +399,13 @@ impl Import<'_, '_, '_> {
     /// Says what was wrong with the bundle.
     fn end(&mut self, bundle: &Bundle<'_>) {
         let journal = &mut *self.desk.journal;
-        journal.count("ftrace_bundles", 1);
+        journal.count(Counter::info("ftrace_bundles"), 1);
         if bundle.lost_events {
-            journal.count("ftrace_bundles_after_lost_events", 1);
+            let lost = Counter::data_loss("ftrace_bundles_after_lost_events");
+            journal.count(lost.recorded(), 1);
         }
         if self.corrupt > 0 {
-            journal.count("ftrace_events_corrupt", self.corrupt);
+            journal.count(Counter::error("ftrace_events_corrupt"), self.corrupt);
             let text = format!(
                 "{} events of the bundle cannot be read; they are kept as events named 'corrupt'",
                 self.corrupt

@@ -1,0 +1,74 @@
+//! Counters of the table `stats`, and what it means that one is not 0.
+
+/// A counter, by its name.
+///
+/// Who counts something says what that means in the words of trace processor, so
+/// that its queries for what went wrong find ours, too.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Counter {
+    pub name: &'static str,
+    pub meaning: Meaning,
+}
+
+/// What a counter above 0 means.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Meaning {
+    /// `info`, `data_loss` or `error`.
+    pub severity: &'static str,
+    /// Who noticed: the recorder, `trace`, or the import, `analysis`.
+    pub source: &'static str,
+}
+
+impl Meaning {
+    /// Nothing is wrong.
+    pub const INFO: Meaning = Meaning::noticed_here("info");
+    /// Nobody did anything wrong, and yet something is missing.
+    pub const DATA_LOSS: Meaning = Meaning::noticed_here("data_loss");
+    /// Something is not as it has to be.
+    pub const ERROR: Meaning = Meaning::noticed_here("error");
+
+    const fn noticed_here(severity: &'static str) -> Meaning {
+        Meaning {
+            severity,
+            source: "analysis",
+        }
+    }
+}
+
+impl Counter {
+    /// Of what is no fault.
+    pub const fn info(name: &'static str) -> Counter {
+        Counter {
+            name,
+            meaning: Meaning::INFO,
+        }
+    }
+
+    /// Of what is missing although nobody did anything wrong.
+    pub const fn data_loss(name: &'static str) -> Counter {
+        Counter {
+            name,
+            meaning: Meaning::DATA_LOSS,
+        }
+    }
+
+    /// Of what is not as it has to be.
+    pub const fn error(name: &'static str) -> Counter {
+        Counter {
+            name,
+            meaning: Meaning::ERROR,
+        }
+    }
+
+    /// Of what the recorder noticed, and tells.
+    pub const fn recorded(self) -> Counter {
+        let Counter { name, meaning } = self;
+        Counter {
+            name,
+            meaning: Meaning {
+                source: "trace",
+                ..meaning
+            },
+        }
+    }
+}
