@@ -51,10 +51,19 @@ pub const JSON: i32 = 5;
 /// There is no answer, but a text that says why.
 pub const FAILED: i32 = -1;
 
-/// Reads the rows of a query of `size` bytes for a function that is being called:
-/// hands them to `timebase_rows` until that says that they are enough, or the reason
-/// why there are none to `timebase_fail`.
-pub type Read = unsafe extern "C" fn(sink: *mut c_void, sql: *const u8, size: usize);
+/// Reads the rows of a query of `size` bytes, which has `count` values for its
+/// parameters, for a function that is being called: hands them to `timebase_rows` until
+/// that says that they are enough, or the reason why there are none to
+/// `timebase_fail`.
+pub type Read = unsafe extern "C" fn(
+    sink: *mut c_void,
+    sql: *const u8,
+    size: usize,
+    count: usize,
+    kinds: *const u8,
+    numbers: *const i64,
+    texts: *const u8,
+);
 
 /// What the functions of one connection share.
 pub struct Session {
@@ -177,6 +186,40 @@ unsafe fn array<'a, T>(start: *const T, count: usize) -> &'a [T] {
     }
 }
 
+/// Values to hand over.
+#[derive(Default)]
+struct Given {
+    kinds: Vec<u8>,
+    numbers: Vec<i64>,
+    texts: Vec<u8>,
+}
+
+impl From<&[ValueRef<'_>]> for Given {
+    fn from(values: &[ValueRef<'_>]) -> Given {
+        let mut given = Given::default();
+        for value in values {
+            let (kind, number) = match *value {
+                ValueRef::Null => (NULL, 0),
+                ValueRef::Integer(value) => (INTEGER, value),
+                ValueRef::Real(value) => (REAL, value.to_bits().cast_signed()),
+                ValueRef::Text(bytes) => (TEXT, given.bytes(bytes)),
+                ValueRef::Blob(bytes) => (BLOB, given.bytes(bytes)),
+            };
+            given.kinds.push(kind as u8);
+            given.numbers.push(number);
+        }
+        given
+    }
+}
+
+impl Given {
+    /// Adds a text or blob; tells its size.
+    fn bytes(&mut self, bytes: &[u8]) -> i64 {
+        self.texts.extend(bytes);
+        bytes.len() as i64
+    }
+}
+
 /// More than any function has.
 const MOST_ARGUMENTS: usize = 8;
 
@@ -214,12 +257,24 @@ impl Rows for Reader {
     fn read(
         &self,
         sql: &str,
+        parameters: &[ValueRef<'_>],
         each: &mut dyn FnMut(&[ValueRef<'_>]) -> ControlFlow<()>,
     ) -> Result<()> {
         let mut sink = Sink { each, failed: None };
+        let given = Given::from(parameters);
         // SAFETY: the caller hands the sink to `timebase_rows` and `timebase_fail`
         // only, before it returns.
-        unsafe { (self.0)((&raw mut sink).cast(), sql.as_ptr(), sql.len()) }
+        unsafe {
+            (self.0)(
+                (&raw mut sink).cast(),
+                sql.as_ptr(),
+                sql.len(),
+                parameters.len(),
+                given.kinds.as_ptr(),
+                given.numbers.as_ptr(),
+                given.texts.as_ptr(),
+            );
+        }
         sink.failed.map_or(Ok(()), Err)
     }
 }
@@ -243,34 +298,34 @@ impl Sink<'_> {
     }
 }
 
-/// Begins a session: all functions of timebase, for one connection. Null if that
+/// Opens a session: all functions of timebase, for one connection. Null if that
 /// is not possible.
 ///
 /// # Safety
 ///
 /// `read` may be called whenever a function of the session is, on its thread.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn timebase_session_begin(read: Read) -> *mut Session {
-    let begun = catch_unwind(|| {
+pub unsafe extern "C" fn timebase_session_open(read: Read) -> *mut Session {
+    let opened = catch_unwind(|| {
         let mut functions = List::default();
         timebase_resolver::sql::add(&mut functions)?;
         timebase_descriptor::sql::add(&mut functions)?;
         version::add(&mut functions, None)?;
         Ok::<_, Error>(Box::new(Session { functions, read }))
     });
-    match begun {
+    match opened {
         Ok(Ok(session)) => Box::into_raw(session),
         _ => ptr::null_mut(),
     }
 }
 
-/// Ends a session.
+/// Closes a session.
 ///
 /// # Safety
 ///
-/// `session` is one that was begun, and is not used any more.
+/// `session` is one that was opened, and is not used any more.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn timebase_session_end(session: *mut Session) {
+pub unsafe extern "C" fn timebase_session_close(session: *mut Session) {
     // SAFETY: as of this function.
     let session = unsafe { Box::from_raw(session) };
     let _ = catch_unwind(AssertUnwindSafe(|| drop(session)));
@@ -281,7 +336,7 @@ pub unsafe extern "C" fn timebase_session_end(session: *mut Session) {
 ///
 /// # Safety
 ///
-/// `session` is one that was begun, and `output` a place to write to.
+/// `session` is one that was opened, and `output` a place to write to.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn timebase_function(
     session: *const Session,
@@ -324,7 +379,7 @@ pub unsafe extern "C" fn timebase_statement_end(statement: *mut Statement) {
 ///
 /// # Safety
 ///
-/// `session` is one that was begun; `statement` is null, for a call that is a
+/// `session` is one that was opened; `statement` is null, for a call that is a
 /// statement of its own, or one that was begun. `kinds` is null or has, like
 /// `numbers`, as many elements as the function has arguments, `texts` has `size`
 /// bytes; nobody changes them while the call lasts. `output` is a place to write to.

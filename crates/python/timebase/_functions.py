@@ -45,8 +45,9 @@ class _Output(ctypes.Structure):
     ]
 
 
-# void read(void *sink, const char *sql, size_t size)
-_READ = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
+# void read(void *sink, const char *sql, size_t size, size_t count, and of as many
+# parameters: const uint8_t *kinds, const int64_t *numbers, const char *texts)
+_READ = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 2, *[ctypes.c_size_t] * 2, *[ctypes.c_void_p] * 3)
 
 _HANDLE, _SIZE, _BYTES = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p
 _OUTPUT = ctypes.POINTER(_Output)
@@ -54,8 +55,8 @@ _VALUES = (_BYTES, _BYTES, _BYTES, _SIZE)  # kinds, numbers, texts and their siz
 
 # What each C function returns and takes.
 _SIGNATURES = {
-    "session_begin": (_HANDLE, _READ),
-    "session_end": (None, _HANDLE),
+    "session_open": (_HANDLE, _READ),
+    "session_close": (None, _HANDLE),
     "function": (ctypes.c_int32, _HANDLE, _SIZE, _OUTPUT),
     "statement_begin": (_HANDLE,),
     "statement_end": (None, _HANDLE),
@@ -69,8 +70,8 @@ _SIGNATURES = {
 class Library(NamedTuple):
     """The C functions, without the `timebase_` that their names begin with."""
 
-    session_begin: Callable[..., Any]
-    session_end: Callable[..., Any]
+    session_open: Callable[..., Any]
+    session_close: Callable[..., Any]
     function: Callable[..., Any]
     statement_begin: Callable[..., Any]
     statement_end: Callable[..., Any]
@@ -132,6 +133,24 @@ def _handed_over(values: Iterable[Any]) -> Tuple[bytes, bytes, bytes, int]:
     return bytes(kinds), array("q", numbers).tobytes(), text, len(text)
 
 
+def _taken(count: int, kinds: int, numbers: int, texts: int) -> List[Value]:
+    """Values that the library hands over."""
+    values: List[Value] = []
+    integers = struct.unpack(f"{count}q", ctypes.string_at(numbers, 8 * count))
+    for kind, number in zip(ctypes.string_at(kinds, count), integers):
+        if kind == _INTEGER:
+            values.append(number)
+        elif kind == _NULL:
+            values.append(None)
+        elif kind == _REAL:
+            values += struct.unpack("d", struct.pack("q", number))
+        else:
+            value = ctypes.string_at(texts, number)
+            texts += number
+            values.append(value if kind == _BLOB else value.decode())
+    return values
+
+
 class _Here(threading.local):
     """What a thread is doing with a connection."""
 
@@ -171,13 +190,13 @@ class Functions:
         self._connection = weakref.ref(connection)
         this = weakref.ref(self)
 
-        def read(sink: int, sql: int, size: int) -> None:
+        def read(sink: int, sql: int, size: int, *parameters: int) -> None:
             functions = this()
             if functions is not None:
-                functions._read(sink, ctypes.string_at(sql, size).decode())
+                functions._read(sink, ctypes.string_at(sql, size).decode(), parameters)
 
         self._reader = _READ(read)
-        self._session: Optional[int] = library.session_begin(self._reader)
+        self._session: Optional[int] = library.session_open(self._reader)
         if self._session is None:
             raise ExtensionError("the library does not give its functions")
         number, output = 0, self.here.output
@@ -190,7 +209,7 @@ class Functions:
     def __del__(self) -> None:
         # Those that are registered own this, so there is no call any more.
         if self._session is not None:
-            self._library.session_end(self._session)
+            self._library.session_close(self._session)
 
     def begin(self) -> Statement:
         """A statement that begins now."""
@@ -236,7 +255,7 @@ class Functions:
             raise _Failed(text)
         return text
 
-    def _read(self, sink: int, sql: str) -> None:
+    def _read(self, sink: int, sql: str, parameters: Tuple[int, ...]) -> None:
         """Hands over the rows of a query, or why there are none. Nothing may be raised here."""
         here = self.here
         here.failure = None
@@ -246,7 +265,7 @@ class Functions:
                 raise _Failed("the connection is closed")
             cursor = sqlite3.Cursor(connection)
             cursor.row_factory = None  # the user's, which may make anything of a row
-            cursor.execute(sql)
+            cursor.execute(sql, _taken(*parameters))
             columns = len(cursor.description)
             rows = cursor.fetchmany(_ROWS)
             while rows and self._library.rows(sink, len(rows), columns, *_rows_handed_over(rows)):

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::value::ValueRef;
+
 /// A value of SQL that a function has made.
 ///
 /// ```
@@ -32,6 +34,20 @@ impl<T: Into<Answer>> From<Option<T>> for Answer {
     #[inline]
     fn from(answer: Option<T>) -> Answer {
         answer.map_or(Answer::Null, T::into)
+    }
+}
+
+/// A value that was read. What is no UTF-8 in a text is replaced.
+impl From<ValueRef<'_>> for Answer {
+    #[inline]
+    fn from(value: ValueRef<'_>) -> Answer {
+        match value {
+            ValueRef::Null => Answer::Null,
+            ValueRef::Integer(value) => Answer::Integer(value),
+            ValueRef::Real(value) => Answer::Real(value),
+            ValueRef::Text(text) => String::from_utf8_lossy(text).into_owned().into(),
+            ValueRef::Blob(bytes) => Answer::Blob(bytes.to_vec()),
+        }
     }
 }
 

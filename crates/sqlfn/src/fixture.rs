@@ -4,7 +4,9 @@ use std::ops::ControlFlow;
 
 use rusqlite::Connection;
 
-use crate::{Answer, Arguments, Call, Database, Error, Function, Result, Session, Table};
+use crate::{
+    Answer, Arguments, Call, Database, Error, Function, Lookup, Result, Session, Table, ValueRef,
+};
 
 /// The sum of `numbers`, whose version is in `numbers_version`.
 pub struct Sum(pub i64);
@@ -48,6 +50,17 @@ impl Function for PlusSum {
     }
 }
 
+/// `nth(rowid)`: one of the numbers.
+pub struct Nth(pub Lookup);
+
+impl Function for Nth {
+    fn call<C: Call>(&self, call: &C) -> Result<Answer> {
+        let rowid = Arguments::new("nth", call).integer(0, "rowid")?;
+        let rowid = rowid.map_or(ValueRef::Null, ValueRef::Integer);
+        self.0.value("nth", call, &[rowid])
+    }
+}
+
 /// Answers its argument.
 pub struct Same;
 
@@ -55,7 +68,6 @@ impl Function for Same {
     const JSON: bool = true;
 
     fn call<C: Call>(&self, call: &C) -> Result<Answer> {
-        use crate::ValueRef;
         let arguments = Arguments::new("same", call);
         Ok(match arguments.get(0) {
             None | Some(ValueRef::Null) => Answer::Null,

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use crate::answer::Answer;
 use crate::database::Database;
 use crate::error::Result;
-use crate::value::Values;
+use crate::lookup::Prepared;
+use crate::value::{ValueRef, Values};
 
 /// A function of SQL. Its answer may depend on its arguments and, within one
 /// statement, on one version of its tables (see [`Session`](crate::Session)).
@@ -43,6 +44,19 @@ pub trait Call: Values {
     ///
     /// If it cannot be had, and those of `function`.
     fn with_database<T>(&self, function: impl FnOnce(&Self::Database) -> Result<T>) -> Result<T>;
+
+    /// Asks for one value, as a [`Lookup`](crate::Lookup) does: what the first row of
+    /// a query has in its first column; NULL if there is no row.
+    ///
+    /// # Errors
+    ///
+    /// What SQLite says.
+    fn look_up(
+        &self,
+        sql: &'static str,
+        prepared: &mut Prepared,
+        parameters: &[ValueRef<'_>],
+    ) -> Result<Answer>;
 }
 
 /// Where functions are added: a connection, or a list for
@@ -57,15 +71,15 @@ pub trait Functions {
     fn add(&mut self, name: &'static str, count: u8, function: impl Function) -> Result<()>;
 }
 
-/// What a statement keeps a mark under.
+/// What a statement keeps something under.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Key(pub(crate) c_int);
 
 impl Key {
-    /// The key for a table: negative, as SQLite has it for auxiliary data that
-    /// belongs to the statement and no argument, and hardly anybody else's.
-    pub const fn of(table: &str) -> Key {
-        let bytes = table.as_bytes();
+    /// The key for a table or a query: negative, as SQLite has it for auxiliary data
+    /// that belongs to the statement and no argument, and hardly anybody else's.
+    pub const fn of(name: &str) -> Key {
+        let bytes = name.as_bytes();
         let (mut hash, mut at) = (0x811c_9dc5u32, 0);
         while at < bytes.len() {
             hash = (hash ^ bytes[at] as u32).wrapping_mul(0x0100_0193);
@@ -75,21 +89,31 @@ impl Key {
     }
 }
 
-/// What marks a statement, by its address.
+/// What marks a statement, by its address, and may bear what goes with the statement.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Mark {
     /// rusqlite takes whatever a statement keeps for one of these, and its
     /// `Context::get_aux`, which is safe, may be called with our key: it shall find
     /// that this is not what its caller keeps.
-    _of_another_type: Arc<dyn Any + Send + Sync>,
+    borne: Arc<dyn Any + Send + Sync>,
 }
 
 impl Mark {
     pub(crate) fn new() -> Arc<Mark> {
         struct Marked;
+        Mark::bearing(Marked)
+    }
+
+    /// A mark with which something goes when the statement ends.
+    pub(crate) fn bearing(borne: impl Any + Send + Sync) -> Arc<Mark> {
         Arc::new(Mark {
-            _of_another_type: Arc::new(Marked),
+            borne: Arc::new(borne),
         })
+    }
+
+    /// What it bears, if it is of this type.
+    pub(crate) fn borne<T: Any>(&self) -> Option<&T> {
+        self.borne.downcast_ref()
     }
 }

@@ -36,6 +36,7 @@
 //! | how SQLite calls one | `sqlite.rs` |
 //! | how one is called with plain values | `plain.rs` |
 //! | which version of a table a statement sees | `session.rs` |
+//! | how one row of many is asked for in every call | `lookup.rs` |
 //! | what a wrong argument is told | `arguments.rs` |
 //! | what is read from a table | `database.rs` |
 //! | how an error looks in SQL | `error.rs` |
@@ -61,6 +62,7 @@ mod error;
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod fixture;
 mod function;
+mod lookup;
 pub mod plain;
 mod session;
 mod sqlite;
@@ -71,5 +73,6 @@ pub use arguments::Arguments;
 pub use database::{Database, Row};
 pub use error::{Error, Result};
 pub use function::{Call, Function, Functions, Key, Mark};
+pub use lookup::{Lookup, Prepared};
 pub use session::{Session, Table};
 pub use value::{ValueRef, Values};

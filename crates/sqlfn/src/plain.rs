@@ -19,7 +19,12 @@
 //! struct Empty;
 //!
 //! impl Rows for Empty {
-//!     fn read(&self, _: &str, _: &mut dyn FnMut(&[ValueRef<'_>]) -> ControlFlow<()>) -> Result<()> {
+//!     fn read(
+//!         &self,
+//!         _: &str,
+//!         _: &[ValueRef<'_>],
+//!         _: &mut dyn FnMut(&[ValueRef<'_>]) -> ControlFlow<()>,
+//!     ) -> Result<()> {
 //!         Ok(())
 //!     }
 //! }
@@ -54,12 +59,13 @@ use crate::answer::Answer;
 use crate::database::{Database, Row};
 use crate::error::{Error, Result};
 use crate::function::{Call, Function, Functions, Key, Mark};
+use crate::lookup::Prepared;
 use crate::value::{ValueRef, Values};
 
 /// The database of the caller.
 pub trait Rows {
-    /// Calls `each` with the rows of a query, until it breaks off or there is no
-    /// more.
+    /// Calls `each` with the rows of a query that has these values for its
+    /// parameters, until it breaks off or there is no more.
     ///
     /// # Errors
     ///
@@ -67,6 +73,7 @@ pub trait Rows {
     fn read(
         &self,
         sql: &str,
+        parameters: &[ValueRef<'_>],
         each: &mut dyn FnMut(&[ValueRef<'_>]) -> ControlFlow<()>,
     ) -> Result<()>;
 }
@@ -78,7 +85,7 @@ impl Database for dyn Rows + '_ {
         mut each: impl FnMut(&Row<'_>) -> Result<ControlFlow<()>>,
     ) -> Result<()> {
         let mut outcome = Ok(());
-        self.read(sql, &mut |values| match each(&Row::new(values)) {
+        self.read(sql, &[], &mut |values| match each(&Row::new(values)) {
             Ok(flow) => flow,
             Err(error) => {
                 outcome = Err(error);
@@ -134,6 +141,21 @@ impl<'a> Call for PlainCall<'a> {
 
     fn with_database<T>(&self, function: impl FnOnce(&Self::Database) -> Result<T>) -> Result<T> {
         function(self.rows)
+    }
+
+    /// The caller knows the query by its text, if it keeps what it prepares.
+    fn look_up(
+        &self,
+        sql: &'static str,
+        _: &mut Prepared,
+        parameters: &[ValueRef<'_>],
+    ) -> Result<Answer> {
+        let mut answer = Answer::Null;
+        self.rows.read(sql, parameters, &mut |row| {
+            answer = row.first().copied().map(Answer::from).into();
+            ControlFlow::Break(())
+        })?;
+        Ok(answer)
     }
 }
 

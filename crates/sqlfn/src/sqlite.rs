@@ -1,5 +1,6 @@
 //! Functions by SQLite's C interface, so that a call costs what its function
-//! costs. What is unsafe about a call is in this file.
+//! costs. What is unsafe about a call is in this file, and about what it asks in
+//! `sqlite/query.rs`.
 //!
 //! # Design
 //!
@@ -16,7 +17,7 @@
 //! Asking for integers before all other types, so that there is no jump by table,
 //! was within the spread of the measurement.
 
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ffi::{CString, c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::slice;
 use std::sync::Arc;
@@ -27,7 +28,12 @@ use rusqlite::{Connection, ffi};
 use crate::answer::Answer;
 use crate::error::{Error, Result};
 use crate::function::{Call, Function, Functions, Key, Mark};
+use crate::lookup::Prepared;
 use crate::value::{ValueRef, Values};
+
+mod query;
+
+use query::Query;
 
 /// What the answer of a function depends on is its arguments and, within one
 /// statement, the one version of a table that the statement sees.
@@ -91,6 +97,30 @@ impl Call for SqliteCall<'_> {
         // a reference can leave neither the closure nor the thread.
         let conn = unsafe { Connection::from_handle(ffi::sqlite3_context_db_handle(self.ctx)) }?;
         function(&conn)
+    }
+
+    #[inline]
+    fn look_up(
+        &self,
+        sql: &'static str,
+        prepared: &mut Prepared,
+        parameters: &[ValueRef<'_>],
+    ) -> Result<Answer> {
+        let key = Key::of(sql);
+        let mark = match prepared.of(self.mark(key)) {
+            Some(mark) => mark,
+            None => {
+                // SAFETY: `ctx` is of this call.
+                let query = unsafe { Query::prepare(self.ctx, sql) }?;
+                let mark = prepared.keep(Mark::bearing(query));
+                self.set_mark(key, Arc::clone(&mark));
+                mark
+            }
+        };
+        match mark.borne::<Query>() {
+            Some(query) => query.first(parameters),
+            None => Err(Error::new("the query is not prepared")),
+        }
     }
 }
 
@@ -189,9 +219,8 @@ fn register<F: Function>(conn: &Connection, name: &str, count: u8, function: F) 
     if code == ffi::SQLITE_OK {
         return Ok(());
     }
-    // SAFETY: the message is SQLite's until the next call, and copied before.
-    let message = unsafe { CStr::from_ptr(ffi::sqlite3_errmsg(conn.handle())) };
-    Err(Error::new(message.to_string_lossy()))
+    // SAFETY: the connection is open.
+    Err(unsafe { query::failure(conn.handle()) })
 }
 
 /// # Safety

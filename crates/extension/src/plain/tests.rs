@@ -17,7 +17,16 @@ unsafe fn query<'a>(sql: *const u8, size: usize) -> &'a str {
     std::str::from_utf8(unsafe { slice::from_raw_parts(sql, size) }).unwrap()
 }
 
-unsafe extern "C" fn snapshots(sink: *mut c_void, sql: *const u8, size: usize) {
+unsafe extern "C" fn snapshots(
+    sink: *mut c_void,
+    sql: *const u8,
+    size: usize,
+    count: usize,
+    _: *const u8,
+    _: *const i64,
+    _: *const u8,
+) {
+    assert_eq!(count, 0);
     unsafe {
         if query(sql, size).contains("FROM main.clock_snapshot") {
             for rows in SNAPSHOTS.chunks(3) {
@@ -33,13 +42,29 @@ unsafe extern "C" fn snapshots(sink: *mut c_void, sql: *const u8, size: usize) {
     }
 }
 
-unsafe extern "C" fn nothing(sink: *mut c_void, _: *const u8, _: usize) {
+unsafe extern "C" fn nothing(
+    sink: *mut c_void,
+    _: *const u8,
+    _: usize,
+    _: usize,
+    _: *const u8,
+    _: *const i64,
+    _: *const u8,
+) {
     let message = b"no such \0 table \xff";
     unsafe { timebase_fail(sink, message.as_ptr(), message.len()) };
 }
 
 /// A row of two texts, the second of which is longer than all texts.
-unsafe extern "C" fn too_much(sink: *mut c_void, _: *const u8, _: usize) {
+unsafe extern "C" fn too_much(
+    sink: *mut c_void,
+    _: *const u8,
+    _: usize,
+    _: usize,
+    _: *const u8,
+    _: *const i64,
+    _: *const u8,
+) {
     let kinds = [TEXT as u8; 2];
     let more = unsafe {
         timebase_rows(
@@ -59,26 +84,26 @@ struct Functions(*mut Session);
 
 impl Drop for Functions {
     fn drop(&mut self) {
-        unsafe { timebase_session_end(self.0) }
+        unsafe { timebase_session_close(self.0) }
     }
 }
 
 /// An answer, with its kind.
 #[derive(Debug, PartialEq)]
-enum Given {
+enum Got {
     Number(i32, i64),
     Bytes(i32, Vec<u8>),
 }
 
-fn given(kind: i32, output: &Output) -> Given {
+fn given(kind: i32, output: &Output) -> Got {
     match kind {
-        NULL => Given::Number(kind, 0),
-        INTEGER => Given::Number(kind, output.number),
-        REAL => Given::Number(kind, output.real.to_bits().cast_signed()),
+        NULL => Got::Number(kind, 0),
+        INTEGER => Got::Number(kind, output.number),
+        REAL => Got::Number(kind, output.real.to_bits().cast_signed()),
         kind => {
             let bytes = unsafe { slice::from_raw_parts(output.bytes, output.size) }.to_vec();
             unsafe { timebase_free(output.bytes, output.size) };
-            Given::Bytes(kind, bytes)
+            Got::Bytes(kind, bytes)
         }
     }
 }
@@ -92,17 +117,17 @@ fn output() -> Output {
     }
 }
 
-fn text(text: &str) -> Given {
-    Given::Bytes(TEXT, text.into())
+fn text(text: &str) -> Got {
+    Got::Bytes(TEXT, text.into())
 }
 
-fn failed(text: &str) -> Given {
-    Given::Bytes(FAILED, text.into())
+fn failed(text: &str) -> Got {
+    Got::Bytes(FAILED, text.into())
 }
 
 impl Functions {
     fn new(read: Read) -> Functions {
-        Functions(unsafe { timebase_session_begin(read) })
+        Functions(unsafe { timebase_session_open(read) })
     }
 
     fn number(&self, name: &str, count: usize) -> usize {
@@ -118,7 +143,7 @@ impl Functions {
     }
 
     /// Calls with arguments that are not aligned, as Python's bytes may be.
-    fn call(&self, name: &str, arguments: &[ValueRef<'_>]) -> Given {
+    fn call(&self, name: &str, arguments: &[ValueRef<'_>]) -> Got {
         let (mut kinds, mut numbers, mut texts) = (vec![], vec![0u8], vec![]);
         for argument in arguments {
             let (kind, number) = match argument {
@@ -161,17 +186,17 @@ fn every_kind_of_answer_is_given() {
     let functions = Functions::new(snapshots);
     let call = |name, arguments: &[ValueRef<'_>]| functions.call(name, arguments);
     let reading = [Integer(64), Integer(2), Integer(1003)];
-    assert_eq!(call("to_boottime", &reading), Given::Number(INTEGER, 5103));
+    assert_eq!(call("to_boottime", &reading), Got::Number(INTEGER, 5103));
     let named = [Text(b"MONOTONIC"), Integer(0), Integer(1203)];
-    assert_eq!(call("to_boottime", &named), Given::Number(INTEGER, 5203));
+    assert_eq!(call("to_boottime", &named), Got::Number(INTEGER, 5203));
     let null = [Integer(64), Null, Integer(1003)];
-    assert_eq!(call("to_boottime", &null), Given::Number(NULL, 0));
+    assert_eq!(call("to_boottime", &null), Got::Number(NULL, 0));
     let unknown = [Integer(64), Integer(3), Integer(1003)];
     assert_eq!(call("why_unresolved", &unknown), text("unknown_clock"));
     let packet = b"\x40\xd0\x08\x5a\x02\x48\x01";
     assert_eq!(
         call("packet_json", &[Blob(packet)]),
-        Given::Bytes(
+        Got::Bytes(
             JSON,
             br#"{"timestamp":1104,"track_event":{"type":"TYPE_SLICE_BEGIN"}}"#.into()
         )
@@ -179,7 +204,7 @@ fn every_kind_of_answer_is_given() {
     let compressed = [Blob(b"\x92\x03\x02\xde\xad"), Text(b"compressed_packets")];
     assert_eq!(
         call("packet_field", &compressed),
-        Given::Bytes(BLOB, vec![0xde, 0xad])
+        Got::Bytes(BLOB, vec![0xde, 0xad])
     );
     assert_eq!(
         call("timebase_version", &[]),
@@ -207,7 +232,7 @@ fn without_kinds_all_are_integers_and_without_a_statement_each_call_is_one() {
                 output,
             )
         };
-        assert_eq!(given(kind, &output), Given::Number(INTEGER, 5103));
+        assert_eq!(given(kind, &output), Got::Number(INTEGER, 5103));
     }
 }
 
@@ -273,7 +298,7 @@ fn what_no_caller_should_do_is_told_too() {
     }
     assert_eq!(
         call(function, &[TEXT], &[0]),
-        Given::Number(NULL, 0),
+        Got::Number(NULL, 0),
         "an empty name is that of no builtin clock"
     );
 }

@@ -3,9 +3,12 @@
 use std::cell::RefCell;
 use std::ops::ControlFlow;
 
+use rusqlite::params_from_iter;
+use rusqlite::types::ToSqlOutput;
+
 use super::{List, Rows, Statement};
-use crate::fixture::{Panics, PlusSum, Same, database};
-use crate::{Answer, Database, Error, Functions, Result, Session, ValueRef, Values};
+use crate::fixture::{Nth, Panics, PlusSum, Same, database};
+use crate::{Answer, Error, Functions, Lookup, Result, Session, ValueRef};
 
 /// A connection whose rows are read as a caller reads them, and which notes the
 /// queries.
@@ -18,12 +21,19 @@ impl Rows for Caller {
     fn read(
         &self,
         sql: &str,
+        parameters: &[ValueRef<'_>],
         each: &mut dyn FnMut(&[ValueRef<'_>]) -> ControlFlow<()>,
     ) -> Result<()> {
         self.asked.borrow_mut().push(sql.into());
-        self.conn.query(sql, |row| {
-            Ok(each(&[row.value(0).unwrap_or(ValueRef::Null)]))
-        })
+        let mut statement = self.conn.prepare(sql)?;
+        let parameters = parameters.iter().copied().map(ToSqlOutput::Borrowed);
+        let mut rows = statement.query(params_from_iter(parameters))?;
+        while let Some(row) = rows.next()? {
+            if each(&[row.get_ref(0)?]).is_break() {
+                break;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -33,6 +43,8 @@ fn caller() -> (Caller, List) {
         .unwrap();
     list.add("same", 1, Same).unwrap();
     list.add("panics", 0, Panics).unwrap();
+    let nth = Lookup::new("SELECT number FROM numbers WHERE rowid = ?1");
+    list.add("nth", 1, Nth(nth)).unwrap();
     let caller = Caller {
         conn: database(),
         asked: RefCell::default(),
@@ -78,6 +90,23 @@ fn a_call_without_a_statement_is_one_of_its_own() {
 }
 
 #[test]
+fn a_row_is_looked_up_as_it_is_now() {
+    let (caller, list) = caller();
+    let statement = Statement::default();
+    let nth = |rowid| {
+        let function = list.get(3).unwrap();
+        function.call(&[ValueRef::Integer(rowid)], Some(&statement), &caller)
+    };
+    assert_eq!(nth(2), Ok(Answer::Integer(2)));
+    assert_eq!(nth(3), Ok(Answer::Null));
+    let add = "INSERT INTO numbers VALUES ('three')";
+    caller.conn.execute_batch(add).unwrap();
+    assert_eq!(nth(3), Ok(Answer::Text("three".into())));
+    caller.conn.execute_batch("DROP TABLE numbers").unwrap();
+    assert_eq!(nth(2).unwrap_err().to_string(), "no such table: numbers");
+}
+
+#[test]
 fn what_goes_wrong_is_told() {
     let (caller, list) = caller();
     let statement = Statement::default();
@@ -118,6 +147,7 @@ fn a_database_that_calls_while_it_is_read_is_told() {
         fn read(
             &self,
             _: &str,
+            _: &[ValueRef<'_>],
             _: &mut dyn FnMut(&[ValueRef<'_>]) -> ControlFlow<()>,
         ) -> Result<()> {
             let function = self.0.get(0).ok_or(Error::new("no function"))?;
