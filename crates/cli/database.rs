@@ -37,6 +37,7 @@ pub fn open(given: &Path, access: Access, signals: &Signals) -> anyhow::Result<C
     timebase_import::check_database(&connection)?;
     timebase_resolver::sql::register(&connection)
         .and_then(|()| timebase_descriptor::sql::register(&connection))
+        .and_then(|()| timebase_args::register(&connection))
         .with_context(|| format!("cannot use {}", given.display()))?;
     Ok(connection)
 }

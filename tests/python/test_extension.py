@@ -17,6 +17,7 @@ import sys
 
 import pytest
 
+from conftest import ARGS
 from test_conversions import DATA, given, run
 
 # How each driver connects, and what it raises. `conn.execute(sql)` and
@@ -94,6 +95,7 @@ def imported(tmp_path_factory):
         path = place / f"{trace}.db"
         if not path.exists():
             run([given("TIMEBASE_PROGRAM"), "import", DATA / f"{trace}.pftrace", "-o", path])
+            changed(path, ARGS)
         return path
 
     return database
@@ -141,6 +143,9 @@ CALLS = [
     "(SELECT json_group_array(packet_field(data, 'clock_snapshot.clocks[0].timestamp')) FROM packet)",
     "json_object('packet', packet_json(x'40d0085a024801'))",
     "packet_field(x'40d0085a024801', 'track_event.type')",
+    "(SELECT json_group_array(extract_arg(arg_set_id, key)) FROM args)",
+    "extract_arg(3, 'debug.list')",
+    "extract_arg(NULL, 'debug.count')",
     "to_realtime(7703)",
     "to_monotonic(7703)",
     "abs_time_str(7703)",
@@ -193,6 +198,8 @@ WRONG = [
     ("SELECT packet_json(x'ff')", "packet_json(): argument 1 (data) cannot be read"),
     ("SELECT packet_field(x'', 'no.such')", "packet_field(): argument 2 (path) is no path"),
     ("SELECT packet_field(x'', 'no' || char(0) || 'such')", "packet_field(): argument 2 (path) is no path"),
+    ("SELECT extract_arg('3', 'debug.count')", "extract_arg(): argument 1 (arg_set_id) must be an integer"),
+    ("SELECT extract_arg(3, 5)", "extract_arg(): argument 2 (key) must be a text"),
     ("SELECT packet_field(5, 'track_event')", "packet_field(): argument 1 (data) must be a blob"),
 ]
 
@@ -215,7 +222,7 @@ VALUES = ["NULL", "0", "-1", "3", "64", "4294967295", "4294967296", "92233720368
           "CAST(x'ff' AS TEXT)", "x''", "x'40d008'", "zeroblob(100000)", "randomblob(1000)",
           "printf('%.*c', 100000, '[')", "'track_event.' || char(0)"]
 CALLS = {"to_boottime": 4, "convert_clock": 6, "why_unresolved": 6, "clock_id": 1, "clock_name": 1,
-         "packet_json": 1, "packet_field": 2, "to_realtime": 1, "to_monotonic": 1, "abs_time_str": 1}
+         "packet_json": 1, "packet_field": 2, "extract_arg": 2, "to_realtime": 1, "to_monotonic": 1, "abs_time_str": 1}
 conn = load(GIVEN[0])
 answers = refusals = 0
 unnamed = []
@@ -267,6 +274,30 @@ def test_a_database_of_another_version_is_told_with_what_to_do(python, multihop,
     for message in python(REFUSALS, multihop, json.dumps(READ_SNAPSHOTS)):
         assert f"this database has version {version} of timebase's tables" in message
         assert message.endswith("this timebase reads version 3: import the trace again")
+
+
+def test_a_database_without_arguments_is_told(python, tmp_path):
+    empty = changed(tmp_path / "empty.db", "CREATE TABLE t (x)")
+    (message,) = python(REFUSALS, empty, json.dumps(["SELECT extract_arg(3, 'debug.count')"]))
+    assert "extract_arg(): this database has no arguments (no such table: main.args)" in message
+
+
+def test_arguments_are_looked_up_for_any_statement(python, multihop):
+    script = """
+conn = load(GIVEN[0])
+sql = "SELECT extract_arg(arg_set_id, key) FROM args WHERE key LIKE 'debug.%' ORDER BY id"
+first, second = conn.execute(sql), conn.execute(sql)
+got = [next(first)[0], next(second)[0], next(first)[0]]
+conn.execute("CREATE VIEW counted AS SELECT arg_set_id, extract_arg(arg_set_id, 'debug.count') AS count FROM args GROUP BY 1")
+got += [count for _, count in conn.execute("SELECT * FROM counted")]
+conn.execute("UPDATE args SET int_value = extract_arg(arg_set_id, 'debug.count') + 1 WHERE key = 'debug.count'")
+got += [count for _, count in conn.execute("SELECT * FROM counted")]
+got += [row[0] for row in second]
+del first, second
+conn.close()
+print(json.dumps(got))
+"""
+    assert python(script, multihop) == [-3, -3, 1, -3, 4, -2, 5, 1, 2**63 - 1, -0.5, '{"a":1}', 10, 11, 5]
 
 
 def test_a_database_without_clocks_is_told(python, tmp_path):

@@ -14,7 +14,7 @@ from contextlib import closing
 
 import pytest
 import timebase
-from conftest import DATA
+from conftest import ARGS, DATA
 from timebase import _extension
 
 TRACES = sorted(DATA.glob("*.pftrace"))
@@ -162,6 +162,29 @@ def test_packets_are_read(connect, tmp_path):
         assert ask(trace, everything) != known
         trace.rollback()
         assert ask(trace, everything) == known
+
+
+def test_arguments_are_looked_up(connect, database):
+    with closing(connect(database)) as trace:
+        missing = "extract_arg(): this database has no arguments (no such table: main.args); make one with `timebase import`"
+        assert refusal(trace, "SELECT extract_arg(3, 'debug.count')") == missing
+        trace.executescript(ARGS)
+        every = trace.execute("SELECT extract_arg(arg_set_id, key) FROM args ORDER BY id").fetchall()
+        text = "ä\0€"
+        assert [value for (value,) in every] == [-3, 1, 2**63 - 1, text, "", -0.5, None, '{"a":1}', 10, 11, 4, 5, 6]
+        assert ask(trace, "SELECT extract_arg(?, ?)", 64, "x\0ä€😀") == 5
+        assert ask(trace, "SELECT extract_arg(?, ?)", 64, "debug.done") is None
+        assert ask(trace, "SELECT extract_arg(NULL, 'debug.count')") is None
+        wrong = "extract_arg(): argument 1 (arg_set_id) must be an integer, not the text '3'"
+        assert refusal(trace, "SELECT extract_arg('3', 'debug.count')") == wrong
+        trace.execute("UPDATE args SET int_value = 7 WHERE key = 'debug.count'")
+        assert ask(trace, "SELECT extract_arg(3, 'debug.count')") == 7
+        trace.rollback()
+        assert ask(trace, "SELECT extract_arg(3, 'debug.count')") == -3
+        trace.execute("ALTER TABLE args RENAME TO arg")
+        trace.execute("CREATE VIEW args AS SELECT * FROM arg WHERE extract_arg(arg_set_id, key) > 0")
+        itself = "extract_arg(): the tables that it reads cannot be made of what it answers"
+        assert refusal(trace, "SELECT extract_arg(3, 'debug.count')") == itself
 
 
 def test_what_is_missing_without_the_extension_says_so(database):
@@ -369,12 +392,14 @@ VALUES = [
 ]  # fmt: skip
 COUNTS = {
     "to_boottime": 4, "convert_clock": 6, "why_unresolved": 6, "clock_id": 1, "clock_name": 1, "packet_json": 1,
-    "packet_field": 2, "to_realtime": 1, "to_monotonic": 1, "abs_time_str": 1, "timebase_version": 0,
+    "packet_field": 2, "extract_arg": 2, "to_realtime": 1, "to_monotonic": 1, "abs_time_str": 1, "timebase_version": 0,
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("function", COUNTS)
 def test_any_arguments_have_the_same_answer_or_error(function, database):
+    with closing(sqlite3.connect(database)) as plain:
+        plain.executescript(ARGS)
     with closing(timebase.connect(database, functions="extension")) as extension:
         with closing(timebase.connect(database, functions="python")) as python:
             for count in range(COUNTS[function] + 2):

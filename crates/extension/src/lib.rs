@@ -122,6 +122,7 @@ fn register(conn: Connection) -> Result<bool> {
     };
     timebase_resolver::sql::register(&conn)?;
     timebase_descriptor::sql::register(&conn)?;
+    timebase_args::register(&conn)?;
     version::add(&mut &conn, Some(loaded))?;
     Ok(true)
 }

@@ -55,6 +55,33 @@ unsafe extern "C" fn nothing(
     unsafe { timebase_fail(sink, message.as_ptr(), message.len()) };
 }
 
+/// A row that is the parameters.
+unsafe extern "C" fn same(
+    sink: *mut c_void,
+    sql: *const u8,
+    size: usize,
+    count: usize,
+    kinds: *const u8,
+    numbers: *const i64,
+    texts: *const u8,
+) {
+    unsafe {
+        assert!(query(sql, size).contains("FROM main.args WHERE arg_set_id = ?1 AND key = ?2"));
+        assert_eq!(
+            slice::from_raw_parts(kinds, count),
+            [INTEGER as u8, TEXT as u8]
+        );
+        let (set, key) = (*numbers, *numbers.add(1));
+        let (kinds, numbers) = match set {
+            0 => (&[TEXT as u8], [key]),
+            _ => (&[INTEGER as u8], [set + key]),
+        };
+        let (kinds, numbers) = (kinds.as_ptr(), numbers.as_ptr());
+        let more = timebase_rows(sink, 1, 1, kinds, numbers, texts, key as usize);
+        assert_eq!(more, 0);
+    }
+}
+
 /// A row of two texts, the second of which is longer than all texts.
 unsafe extern "C" fn too_much(
     sink: *mut c_void,
@@ -209,6 +236,20 @@ fn every_kind_of_answer_is_given() {
     assert_eq!(
         call("timebase_version", &[]),
         text(env!("CARGO_PKG_VERSION"))
+    );
+}
+
+#[test]
+fn a_query_has_the_values_of_its_parameters() {
+    let functions = Functions::new(same);
+    let key = Text("debug.ä\0".as_bytes());
+    let call = |set| functions.call("extract_arg", &[Integer(set), key]);
+    assert_eq!(call(0), text("debug.ä\0"));
+    assert_eq!(call(1 << 40), Got::Number(INTEGER, (1 << 40) + 9));
+    let functions = Functions::new(nothing);
+    assert_eq!(
+        functions.call("extract_arg", &[Integer(0), key]),
+        failed("extract_arg(): args cannot be used: no such \\0 table \u{fffd}")
     );
 }
 
