@@ -156,7 +156,8 @@ fn here(
         return None;
     }
     let Some(cpu) = bundle.cpu.filter(|&cpu| cpu < CPUS) else {
-        desk.journal.count("ftrace_bundles_without_cpu", 1);
+        desk.journal
+            .count(Counter::error("ftrace_bundles_without_cpu"), 1);
         let text = match bundle.cpu {
             Some(cpu) => format!("CPU {cpu} of the bundle is beyond {}", CPUS - 1),
             None => "the bundle does not say which CPU it is of".to_owned(),
