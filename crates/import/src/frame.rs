@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use prost::Message as _;
 use rustc_hash::FxHashSet;
 use timebase_resolver::{ClockId, Unresolved, builtin_name};
-use timebase_schema::tables;
+use timebase_schema::{Table, tables};
 use timebase_trace::{Counts, End, Found, Packets, RawPacket, Unreadable};
 use timebase_wire::packet::{Header, PacketType};
 use timebase_wire::proto::TracePacketDefaults;
@@ -48,6 +48,14 @@ pub(crate) struct Frame {
     keep: Keep,
     directory: PathBuf,
 }
+
+/// Tables of many rows that readers fill, and nobody after them.
+const MADE_WHILE_READING: [&Table; 4] = [
+    &tables::packet::TABLE,
+    &tables::ftrace_record::TABLE,
+    &tables::ftrace_partial::TABLE,
+    &tables::android_log_record::TABLE,
+];
 
 /// Counters of `stats`.
 pub(crate) mod counter {
@@ -119,6 +127,7 @@ impl Frame {
             self.settle(&mut settled, rows)?;
             let (readers, mut desk) = self.desk(rows);
             readers.end(&mut desk);
+            rows.complete(&MADE_WHILE_READING, self.journal.waiting());
             if self.timeline.is_wanted() {
                 let nothing = Timeline::new(false, &self.directory);
                 let timeline = std::mem::replace(&mut self.timeline, nothing);

@@ -86,6 +86,16 @@ pub(crate) struct Batch {
     /// The rows of each table by its number, cell after cell.
     tables: Vec<Vec<Cell>>,
     cells: usize,
+    /// Tables that get no more rows after these.
+    pub complete: Vec<Complete>,
+}
+
+/// A table that gets no more rows.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Complete {
+    pub table: &'static Table,
+    /// How many of its rows wait for their time.
+    pub waiting: u64,
 }
 
 impl Default for Batch {
@@ -95,6 +105,7 @@ impl Default for Batch {
             packets: Vec::new(),
             tables: tables::ALL.iter().map(|_| Vec::new()).collect(),
             cells: 0,
+            complete: Vec::new(),
         }
     }
 }
@@ -167,6 +178,7 @@ impl Batch {
         self.bytes.shrink_to(2 * Self::BYTES);
         self.packets.clear();
         self.cells = 0;
+        self.complete.clear();
         for cells in &mut self.tables {
             cells.clear();
             cells.shrink_to(2 * Self::CELLS);

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, SyncSender};
 use timebase_schema::{Row, Table, tables};
 use timebase_trace::Monitor;
 
-use super::batch::{Batch, Cell, PacketRow};
+use super::batch::{Batch, Cell, Complete, PacketRow};
 
 /// Where full batches go, and where they come back from.
 pub(crate) struct Outlet<'a> {
@@ -77,6 +77,18 @@ impl<'a> Rows<'a> {
     /// Keeps bytes for the next row.
     pub fn blob(&mut self, bytes: &[u8]) -> Cell {
         self.batch.blob(bytes)
+    }
+
+    /// Tables get no more rows, so that their indexes can be written while others still
+    /// get some. `waiting` tells how many rows of each wait for their time, by its
+    /// number.
+    pub fn complete(&mut self, tables: &[&'static Table], waiting: &[u64]) {
+        let complete = tables.iter().map(|&table| Complete {
+            table,
+            waiting: waiting.get(table.number).copied().unwrap_or(0),
+        });
+        self.batch.complete.extend(complete);
+        self.hand_over();
     }
 
     /// How many rows a table has got.

@@ -43,9 +43,10 @@ pub(crate) struct Writer {
     roots: Roots,
     /// Where is put aside what has to be sorted.
     directory: PathBuf,
-    packets: BulkTable,
-    /// Those that have got a row, by their numbers. All others are SQLite's.
+    /// Those that have got a row and get more, by their numbers.
     tables: Vec<Option<BulkTable>>,
+    /// Indexes that SQLite has to make.
+    postponed: Vec<&'static str>,
     /// Rows of tables with keys that do not come in their order, which are few and
     /// SQLite's to insert.
     keyed: Vec<KeyedRow>,
@@ -103,11 +104,10 @@ impl Writer {
     /// A writer of the database at `path`. What has to be sorted is kept in
     /// `directory`.
     pub fn new(path: &Path, roots: Roots, directory: &Path) -> Result<Self, WriteError> {
-        let mut database = Database::open(path)?;
-        let packets = &tables::packet::TABLE;
+        let database = Database::open(path)?;
         Ok(Writer {
-            packets: BulkTable::new(&mut database, &roots, packets, directory)?,
             tables: tables::ALL.iter().map(|_| None).collect(),
+            postponed: Vec::new(),
             keyed: Vec::new(),
             database,
             roots,
@@ -120,21 +120,13 @@ impl Writer {
         for row in &batch.packets {
             self.packet(row, &batch.bytes)?;
         }
-        for (declared, place) in tables::ALL.iter().zip(&mut self.tables) {
+        for declared in tables::ALL {
             for row in batch.rows(declared) {
                 let values = row.iter().map(|cell| value_of(cell, batch));
                 let mut is_written = false;
                 if declared.order != Order::None {
-                    let table = match &mut *place {
-                        Some(table) => table,
-                        none => none.insert(BulkTable::new(
-                            &mut self.database,
-                            &self.roots,
-                            declared,
-                            &self.directory,
-                        )?),
-                    };
-                    is_written = table.push_values(&mut self.database, values.clone())?;
+                    let (table, database) = self.table(declared)?;
+                    is_written = table.push_values(database, values.clone())?;
                 }
                 if !is_written {
                     self.keyed.push(KeyedRow {
@@ -144,20 +136,47 @@ impl Writer {
                 }
             }
         }
+        for complete in &batch.complete {
+            self.complete(complete.table, complete.waiting)?;
+        }
+        Ok(())
+    }
+
+    /// A table that is being filled, and the database that it is in.
+    #[inline]
+    fn table(
+        &mut self,
+        declared: &'static Table,
+    ) -> Result<(&mut BulkTable, &mut Database), WriteError> {
+        let database = &mut self.database;
+        let place = &mut self.tables[declared.number];
+        let table = match place {
+            Some(table) => table,
+            none => none.insert(BulkTable::new(
+                database,
+                &self.roots,
+                declared,
+                &self.directory,
+            )?),
+        };
+        Ok((table, database))
+    }
+
+    /// Writes what is left of a table, so many rows of which wait for their time.
+    fn complete(&mut self, declared: &Table, waiting: u64) -> Result<(), WriteError> {
+        if let Some(table) = self.tables[declared.number].take() {
+            let postponed = table.finish(&mut self.database, waiting)?;
+            self.postponed.extend(postponed);
+        }
         Ok(())
     }
 
     /// Writes what is left. `waiting` is how many rows of each table wait for their
     /// time, by its number.
     pub fn finish(mut self, waiting: &[u64]) -> Result<(StepWriter, Rest), WriteError> {
-        let mut postponed = Vec::new();
-        for table in [Some(self.packets)]
-            .into_iter()
-            .chain(self.tables)
-            .flatten()
-        {
-            let waiting = waiting.get(table.declared.number).copied().unwrap_or(0);
-            postponed.extend(table.finish(&mut self.database, waiting)?);
+        for declared in tables::ALL {
+            let waiting = waiting.get(declared.number).copied().unwrap_or(0);
+            self.complete(declared, waiting)?;
         }
         let root = self.roots.of(tables::clock_step::TABLE.name);
         let rows = KeyedTableBuilder::new(&mut self.database, root)?;
@@ -166,7 +185,7 @@ impl Writer {
             rows,
         };
         let rest = Rest {
-            postponed,
+            postponed: self.postponed,
             keyed: self.keyed,
         };
         Ok((steps, rest))
@@ -206,9 +225,8 @@ impl Writer {
                 _ => Value::Null,
             },
         };
-        self.packets
-            .push_row(&mut self.database, row.id, values)
-            .map(drop)
+        let (packets, database) = self.table(&tables::packet::TABLE)?;
+        packets.push_row(database, row.id, values).map(drop)
     }
 }
 
