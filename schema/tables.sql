@@ -139,7 +139,7 @@ CREATE TABLE android_log_thread (
 );
 
 -- Texts that rows of other tables have by their numbers.
--- Events: part of slice
+-- Events: part of thread
 CREATE TABLE string (
   id    INTEGER PRIMARY KEY,
   value TEXT NOT NULL
@@ -204,7 +204,7 @@ CREATE TABLE thread_emitting (
 ) WITHOUT ROWID;
 
 -- CPUs.
--- Events: part of sched
+-- Events: part of thread
 CREATE TABLE cpu_record (
   id         INTEGER PRIMARY KEY,  -- the ucpu: 4096 * machine_id + cpu
   cpu        INTEGER NOT NULL,
@@ -216,7 +216,7 @@ CREATE TABLE cpu_record (
 );
 
 -- The frequencies that CPUs can have, in kHz.
--- Events: part of sched
+-- Events: part of thread
 CREATE TABLE cpu_available_frequencies (
   id   INTEGER PRIMARY KEY,
   cpu  INTEGER NOT NULL,
@@ -280,7 +280,7 @@ CREATE TABLE spurious_sched_wakeup (
 );
 
 -- Tracks: what slices or values are on.
--- Events: part of slice
+-- Events: part of thread
 CREATE TABLE track_record (
   id                   INTEGER PRIMARY KEY,
   name                 TEXT,
@@ -346,7 +346,7 @@ CREATE TABLE counter_record (
 CREATE INDEX counter_record_track ON counter_record (track_id, ts);
 
 -- GPUs.
--- Events: part of counter
+-- Events: part of thread
 CREATE TABLE gpu_record (
   id           INTEGER PRIMARY KEY,  -- the ugpu
   gpu          INTEGER NOT NULL,
@@ -361,7 +361,7 @@ CREATE TABLE gpu_record (
 );
 
 -- Arguments: rows of a set are together, and sets that are equal mostly are one.
--- Events: part of slice
+-- Events: part of thread
 CREATE TABLE args_record (
   id         INTEGER PRIMARY KEY,
   arg_set_id INTEGER NOT NULL,

@@ -187,6 +187,35 @@ fn i1_compact_events_before_the_first_switch_of_a_cpu_are_partial() {
 }
 
 #[test]
+fn tables_keeps_what_it_names_as_it_is_without_it() {
+    let whole = Imported::new("system.pftrace", &[]);
+    let some = Imported::new("system.pftrace", &["--tables", "sched,android_logs"]);
+    for table in [
+        "process",
+        "thread",
+        "sched",
+        "thread_state",
+        "machine",
+        "cpu",
+    ] {
+        let rows = format!("SELECT * FROM {table} ORDER BY 1, 2, 3");
+        assert!(!some.rows(&rows).is_empty(), "{table}");
+        assert_eq!(some.rows(&rows), whole.rows(&rows), "{table}");
+    }
+    for table in ["ftrace_event", "ftrace_args", "counter", "slice"] {
+        assert_eq!(
+            some.count(&format!("SELECT count(*) FROM {table}")),
+            0,
+            "{table}"
+        );
+    }
+    let raw = Imported::new("system.pftrace", &["--tables", "ftrace_event"]);
+    assert_eq!(raw.count("SELECT count(*) FROM thread"), 0);
+    let events = "SELECT id, ts, name, args FROM ftrace_event";
+    assert_eq!(raw.rows(events), whole.rows(events));
+}
+
+#[test]
 fn no_events_leaves_out_the_events_and_nothing_else() {
     let packets = "SELECT id, ts, type, offset, size, hex(data) FROM packet ORDER BY id";
     for (name, table) in [

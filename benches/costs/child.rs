@@ -22,7 +22,7 @@ pub struct Cost {
 /// Imports a trace in a child.
 pub fn import_in_child(trace: &Trace, database: &Path) -> Result<Cost> {
     remove(database)?;
-    let told = child("--child", trace, database)?;
+    let told = child(trace, database)?;
     let number = |name| number(&told, name);
     if let Some(made) = &trace.made {
         assert_eq!(number("packets")?, made.packets, "packets");
@@ -33,31 +33,10 @@ pub fn import_in_child(trace: &Trace, database: &Path) -> Result<Cost> {
     })
 }
 
-/// What it cost to have events in the order of time.
-pub struct Order {
-    pub events: u64,
-    pub ordered: Duration,
-    pub unordered: Duration,
-    /// In bytes.
-    pub peak_memory: u64,
-}
-
-/// Orders the events of a trace in a child.
-pub fn order_in_child(trace: &Trace, directory: &Path) -> Result<Order> {
-    let told = child("--child-order", trace, directory)?;
-    let number = |name| number(&told, name);
-    Ok(Order {
-        events: number("events")?,
-        ordered: Duration::from_nanos(number("ordered_ns")?),
-        unordered: Duration::from_nanos(number("unordered_ns")?),
-        peak_memory: number("peak_memory")?,
-    })
-}
-
 /// What a child says.
-fn child(argument: &str, trace: &Trace, path: &Path) -> Result<Value> {
+fn child(trace: &Trace, path: &Path) -> Result<Value> {
     let output = Command::new(std::env::current_exe()?)
-        .arg(argument)
+        .arg("--child")
         .args([&trace.path, path])
         .output()?;
     if !output.status.success() {
@@ -70,19 +49,6 @@ fn child(argument: &str, trace: &Trace, path: &Path) -> Result<Value> {
 fn number(told: &Value, name: &str) -> Result<u64> {
     let number = told.get(name).and_then(Value::as_u64);
     number.ok_or_else(|| format!("the child says no '{name}'").into())
-}
-
-/// What the child does that orders events.
-pub fn order(trace: &Path, directory: &Path) -> Result<()> {
-    let ordering = timebase_import::ordering(trace, directory, &Options::default())?;
-    let cost = json!({
-        "events": ordering.events,
-        "ordered_ns": ordering.ordered.as_nanos() as u64,
-        "unordered_ns": ordering.unordered.as_nanos() as u64,
-        "peak_memory": peak_memory()?,
-    });
-    println!("{cost}");
-    Ok(())
 }
 
 /// What the child does that imports.

@@ -1,5 +1,5 @@
-//! Importing kernel events, against SQLite's inserts of their rows; and asking
-//! for them, against a table that has them as they are shown.
+//! Importing kernel events and all that is made of them, against SQLite's inserts of
+//! the same rows; and asking for them, against a table that has them as they are shown.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -9,12 +9,24 @@ use rusqlite::types::Value;
 use timebase_import::Options;
 use timebase_synth::{Preset, Settings};
 
+use crate::child::import_in_child;
 use crate::imports::{discard, import};
 use crate::inserts::{Rows, same_rows};
 use crate::pairs::Pairs;
 use crate::table::{Row, Table, Target, grouped};
 use crate::traces::Trace;
 use crate::{Bench, Result, progress, truth};
+
+/// The tables of many rows.
+const TABLES: [&str; 7] = [
+    "ftrace_record",
+    "ftrace_args",
+    "packet",
+    "sched_record",
+    "thread_state_record",
+    "slice_record",
+    "counter_record",
+];
 
 pub fn run(bench: &Bench, table: &mut Table) -> Result<()> {
     let (trace, truths) = match &bench.events {
@@ -28,27 +40,35 @@ pub fn run(bench: &Bench, table: &mut Table) -> Result<()> {
     import(&trace, &ours, &options)?;
     truth::check(&ours, &truths)?;
     drop(truths);
-    let rows = Rows::read(&ours, "ftrace_record")?;
-    if rows.len() == 0 {
+    let rows = TABLES.map(|name| Rows::read(&ours, name));
+    let rows = rows.into_iter().collect::<Result<Vec<_>>>()?;
+    let events = rows.first().map_or(0, Rows::len) as u64;
+    let all: u64 = rows.iter().map(|rows| rows.len() as u64).sum();
+    if events == 0 {
         return Err(format!("{} has no kernel events", trace.path.display()).into());
     }
-    rows.insert(&bare)?;
-    same_rows(&ours, &bare, "ftrace_record")?;
+    Rows::insert_all(&rows, &bare)?;
+    for name in TABLES {
+        same_rows(&ours, &bare, name)?;
+    }
     let pairs = Pairs::run(
         bench.runs(),
         || discard(&ours, import(&trace, &ours, &options)?),
-        || discard(&bare, rows.insert(&bare)?),
+        || discard(&bare, Rows::insert_all(&rows, &bare)?),
     )?;
+    drop(rows);
+    let cost = import_in_child(&trace, &ours)?;
     table.add(
         Row::new(format!(
-            "import of {} kernel events",
-            grouped(rows.len() as u64)
+            "import of {} kernel events, {} rows",
+            grouped(events),
+            grouped(all)
         ))
         .pairs(&pairs, "bare inserts of the same rows")
-        .count(rows.len() as u64)
+        .count(events)
+        .memory(cost.peak_memory)
         .target(Target::Ratio(1.25)),
     );
-    drop(rows);
     import(&trace, &ours, &options)?;
     view_against_table(bench, table, &ours)
 }
@@ -100,7 +120,7 @@ fn view_against_table(bench: &Bench, table: &mut Table, database: &Path) -> Resu
 }
 
 /// Runs a query, and adds its rows to `found`.
-fn ask(
+pub fn ask(
     conn: &Connection,
     select: &str,
     from: &str,

@@ -32,12 +32,13 @@ pub struct Rows {
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Column {
     Integer,
+    Real,
     Text,
     Blob,
 }
 
 impl Rows {
-    /// Reads all rows of a table.
+    /// Reads all rows of a table, in the order of their ids.
     pub fn read(database: &Path, table: &'static str) -> Result<Rows> {
         let conn = Connection::open(database)?;
         let mut columns = Vec::new();
@@ -46,6 +47,7 @@ impl Rows {
             columns.push(match column?.as_str() {
                 "TEXT" => Column::Text,
                 "BLOB" => Column::Blob,
+                "REAL" => Column::Real,
                 _ => Column::Integer,
             });
         }
@@ -75,6 +77,7 @@ impl Rows {
         Ok(match (self.columns[index], value) {
             (_, ValueRef::Null) => NULL,
             (Column::Integer, ValueRef::Integer(value)) if value != NULL => value,
+            (Column::Real, ValueRef::Real(value)) => (value + 0.0).to_bits() as i64,
             (Column::Text, ValueRef::Text(text)) => {
                 let known = self.texts.iter().position(|known| known.as_bytes() == text);
                 known.unwrap_or_else(|| {
@@ -94,6 +97,11 @@ impl Rows {
 
     /// Inserts them into a new database, and tells how long that took.
     pub fn insert(&self, database: &Path) -> Result<Duration> {
+        Rows::insert_all(std::slice::from_ref(self), database)
+    }
+
+    /// Inserts rows of several tables into a new database, and tells how long that took.
+    pub fn insert_all(all: &[Rows], database: &Path) -> Result<Duration> {
         remove(database)?;
         let conn = Connection::open(database)?;
         conn.execute_batch(
@@ -103,25 +111,34 @@ impl Rows {
              PRAGMA synchronous = OFF;",
         )?;
         conn.execute_batch(TABLES)?;
-        drop_indexes(&conn, self.table)?;
-        let places = vec!["?"; self.columns.len()].join(", ");
-        let insert = format!("INSERT INTO {} VALUES ({places})", self.table);
-
+        for rows in all {
+            drop_indexes(&conn, rows.table)?;
+        }
         let begun = Instant::now();
         conn.execute_batch("BEGIN")?;
+        for rows in all {
+            rows.insert_into(&conn)?;
+        }
+        conn.execute_batch("COMMIT")?;
+        let time = begun.elapsed();
+        for rows in all {
+            let count = format!("SELECT count(*) FROM {}", rows.table);
+            let count: i64 = conn.query_row(&count, [], |row| row.get(0))?;
+            assert_eq!(count, rows.len() as i64, "rows that were inserted");
+        }
+        Ok(time)
+    }
+
+    fn insert_into(&self, conn: &Connection) -> Result<()> {
+        let places = vec!["?"; self.columns.len()].join(", ");
+        let insert = format!("INSERT INTO {} VALUES ({places})", self.table);
         let mut insert = conn.prepare(&insert)?;
         let mut blobs = self.blobs.as_slice();
         for row in self.numbers.chunks_exact(self.columns.len()) {
             self.bind(&mut insert, row, &mut blobs)?;
             insert.raw_execute()?;
         }
-        conn.execute_batch("COMMIT")?;
-        let time = begun.elapsed();
-
-        let count = format!("SELECT count(*) FROM {}", self.table);
-        let count: i64 = conn.query_row(&count, [], |row| row.get(0))?;
-        assert_eq!(count, self.len() as i64, "rows that were inserted");
-        Ok(time)
+        Ok(())
     }
 
     #[inline]
@@ -133,6 +150,7 @@ impl Rows {
             }
             let value = match column {
                 Column::Integer => ValueRef::Integer(number),
+                Column::Real => ValueRef::Real(f64::from_bits(number as u64)),
                 Column::Text => ValueRef::Text(self.texts[number as usize].as_bytes()),
                 Column::Blob => {
                     let (blob, rest) = blobs.split_at(number as usize);

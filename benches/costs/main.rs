@@ -17,12 +17,13 @@ mod imports;
 mod inserts;
 mod packets;
 mod pairs;
+mod queries;
 mod resolver;
 mod snapshots;
 mod sql;
 mod stages;
+mod system;
 mod table;
-mod timeline;
 mod traces;
 mod truth;
 
@@ -53,7 +54,7 @@ const SECTIONS: &[Section] = &[
     },
     Section {
         name: "events",
-        about: "Importing kernel events, against SQLite's inserts; asking for them",
+        about: "Importing kernel events and what is made of them, against SQLite's inserts; asking for them",
         run: events::run,
     },
     Section {
@@ -62,9 +63,9 @@ const SECTIONS: &[Section] = &[
         run: stages::run,
     },
     Section {
-        name: "timeline",
-        about: "The scheduler's events in the order of time, against the order of the file",
-        run: timeline::run,
+        name: "queries",
+        about: "What people ask of scheduling, slices and counters, against plain tables",
+        run: queries::run,
     },
     Section {
         name: "sql",
@@ -106,7 +107,7 @@ struct Arguments {
     /// A smaller version of everything, in under two minutes
     #[arg(long)]
     quick: bool,
-    /// Take the kernel events of 'events', 'stages' and 'timeline' from this trace, not from the generator
+    /// Take the kernel events of 'events', 'stages' and 'queries' from this trace, not from the generator
     #[arg(long, value_name = "TRACE")]
     events: Option<PathBuf>,
     /// Where traces and databases go while they are needed; by default below cargo's target directory
@@ -118,9 +119,6 @@ struct Arguments {
     /// What `child.rs` says to a process of this program: import this, to there.
     #[arg(long, hide = true, num_args = 2)]
     child: Option<Vec<PathBuf>>,
-    /// The same: order the events of this, with room there.
-    #[arg(long, hide = true, num_args = 2)]
-    child_order: Option<Vec<PathBuf>>,
 }
 
 fn sections() -> PossibleValuesParser {
@@ -167,9 +165,6 @@ fn main() -> ExitCode {
 fn run(arguments: Arguments) -> Result<()> {
     if let Some([trace, database]) = arguments.child.as_deref() {
         return child::import(trace, database);
-    }
-    if let Some([trace, directory]) = arguments.child_order.as_deref() {
-        return child::order(trace, directory);
     }
     std::fs::create_dir_all(&arguments.directory)?;
     let directory = tempfile::tempdir_in(&arguments.directory)?;

@@ -12,8 +12,10 @@ use crate::{Bench, Result, progress};
 /// A trace file. A generated one is removed when it is no longer needed.
 pub struct Trace {
     pub path: PathBuf,
-    /// What is in it, of a generated one.
+    /// What is in it, of one that the generator made.
     pub made: Option<Summary>,
+    /// Whether it is the user's.
+    is_kept: bool,
 }
 
 impl Trace {
@@ -42,6 +44,16 @@ impl Trace {
         Trace {
             path: path.into(),
             made: None,
+            is_kept: true,
+        }
+    }
+
+    /// One that the benchmark itself has written.
+    pub fn of_bench(path: PathBuf) -> Trace {
+        Trace {
+            path,
+            made: None,
+            is_kept: false,
         }
     }
 
@@ -49,6 +61,7 @@ impl Trace {
         Trace {
             path,
             made: Some(made),
+            is_kept: false,
         }
     }
 
@@ -80,13 +93,14 @@ impl Trace {
 
 impl Drop for Trace {
     fn drop(&mut self) {
-        if self.made.is_some() {
+        if !self.is_kept {
             let _ = std::fs::remove_file(&self.path);
         }
     }
 }
 
-fn create(bench: &Bench, name: &str) -> Result<(PathBuf, File)> {
+/// Begins a trace file.
+pub fn create(bench: &Bench, name: &str) -> Result<(PathBuf, File)> {
     progress(format_args!("generating the trace '{name}'"));
     let path = bench.directory().join(format!("{name}.pftrace"));
     let file = File::create(&path)?;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use rusqlite::{Connection, OpenFlags};
-use timebase_import::{FileKind, Options, Source};
+use timebase_import::{FileKind, Options, Source, Subject};
 
 use crate::signals::Signals;
 use crate::{import, messages};
@@ -64,9 +64,13 @@ fn kind(given: &Path) -> anyhow::Result<FileKind> {
 
 fn import_temporarily(given: &Path, access: Access, signals: &Signals) -> anyhow::Result<PathBuf> {
     let path = signals.temporary_directory()?.join("trace.db");
+    let subjects = match access {
+        Access::Read => Vec::new(),
+        Access::Write => Subject::ALL.to_vec(),
+    };
     let options = Options {
         keep_data: access == Access::Write,
-        keep_events: access == Access::Write,
+        subjects,
         ..Options::default()
     };
     let source = Source::from_arg(given.as_os_str());

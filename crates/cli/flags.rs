@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, Parser, Subcommand, error::ErrorKind};
 use clap_complete::Shell;
+use timebase_import::Subject;
 use timebase_resolver::ClockId;
 
 use crate::output::Format;
@@ -113,9 +114,20 @@ pub struct ImportArguments {
     /// table packet is NULL.
     #[arg(long)]
     pub no_data: bool,
-    /// Leave out the events inside of packets: ftrace_event and android_logs stay empty
+    /// Leave out the events inside of packets: all tables of events stay empty
     #[arg(long)]
     pub no_events: bool,
+    /// Which of the events inside of packets to keep; packets and clocks are always there
+    ///
+    /// Names of tables, with a comma between: ftrace_event, android_logs, thread (with process), sched (with
+    /// thread_state), slice, counter. Processes and threads come with each of the last three.
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        conflicts_with = "no_events"
+    )]
+    pub tables: Option<Vec<Subject>>,
     /// Extend the schema of packets by a file, for events, packet_json and packet_field
     ///
     /// The file is a serialized FileDescriptorSet, as 'protoc --include_imports
@@ -126,6 +138,17 @@ pub struct ImportArguments {
     /// Fail where the trace is damaged, instead of importing what can be read
     #[arg(long)]
     pub strict: bool,
+}
+
+impl ImportArguments {
+    /// What of the events inside of packets is kept.
+    pub fn subjects(&self) -> Vec<Subject> {
+        match &self.tables {
+            _ if self.no_events => Vec::new(),
+            None => Subject::ALL.to_vec(),
+            Some(subjects) => subjects.clone(),
+        }
+    }
 }
 
 #[derive(Debug, Args)]

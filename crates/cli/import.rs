@@ -24,7 +24,7 @@ pub fn run(arguments: &ImportArguments, signals: &Signals) -> anyhow::Result<()>
     let destination = destination(arguments);
     let options = Options {
         keep_data: !arguments.no_data,
-        keep_events: !arguments.no_events,
+        subjects: arguments.subjects(),
         descriptors: arguments.descriptor.clone(),
         strict: arguments.strict,
         overwrite: arguments.force,

@@ -22,7 +22,8 @@ pub(crate) fn summarize(
     let bounds = "SELECT start_ts, end_ts FROM trace_bounds";
     let (start_ts, end_ts) = conn.query_row(bounds, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let journal = &frame.journal;
-    let events = tables::ALL.iter().filter_map(|table| match table.events? {
+    let wanted = tables::ALL.iter().filter(|table| frame.wanted().has(table));
+    let events = wanted.filter_map(|table| match table.events? {
         schema::Events::Rows {
             name,
             heading,

@@ -18,16 +18,17 @@ use crate::place::{
     Accepted, Place, Placement, SequenceIx, Settled, Snapshot, Taken, TraceTime, called,
 };
 use crate::readers::{Corrupt, Desk, Latest, Packet, PacketSchema, Parsed, Readers};
+use crate::subjects::Wanted;
 use crate::timeline::Timeline;
 use crate::trackers;
 
 /// What is kept of a trace.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Keep {
     /// Whether the packets' bytes are.
     pub data: bool,
-    /// Whether the events inside of packets are.
-    pub events: bool,
+    /// Of the events inside of packets.
+    pub events: Wanted,
 }
 
 /// The state of a trace while it is read.
@@ -86,7 +87,7 @@ impl Frame {
             counts: Counts::default(),
             readers: Readers::default(),
             schema,
-            timeline: Timeline::new(keep.events, directory),
+            timeline: Timeline::new(keep.events.follows(), directory),
             facts: Facts::default(),
             latest: Latest::default(),
             bridged: FxHashSet::default(),
@@ -143,6 +144,11 @@ impl Frame {
         Ok((end, settled))
     }
 
+    /// Which tables get rows.
+    pub fn wanted(&self) -> &Wanted {
+        &self.keep.events
+    }
+
     fn desk<'d, 'o>(&'d mut self, rows: &'d mut Rows<'o>) -> (&'d mut Readers, Desk<'d, 'o>) {
         let desk = Desk {
             place: &mut self.place,
@@ -153,6 +159,7 @@ impl Frame {
             facts: &mut self.facts,
             latest: &mut self.latest,
             event: &mut self.event,
+            wanted: &self.keep.events,
         };
         (&mut self.readers, desk)
     }
@@ -200,9 +207,8 @@ impl Frame {
                     machine,
                     valid: self.place.is_valid(sequence),
                 };
-                let events = self.keep.events;
                 let (readers, mut desk) = self.desk(rows);
-                readers.read(parsed, &packet, &mut desk, events);
+                readers.read(parsed, &packet, &mut desk);
             }
             Err(corrupt) => {
                 self.journal.count(counter::PAYLOADS_CORRUPT, 1);

@@ -14,6 +14,7 @@ use crate::options::Options;
 use crate::output::{self, Destination, KeyedRow, Message, SettledRows, Severity, Writer};
 use crate::pipeline::{self, Broken, Read};
 use crate::readers::PacketSchema;
+use crate::subjects::Wanted;
 use crate::summary::Summary;
 use crate::verdict::ReadTrace;
 
@@ -135,7 +136,7 @@ pub(crate) fn open<'a>(source: &Source, monitor: &'a Monitor) -> Result<Input<'a
 pub(crate) fn frame(schema: PacketSchema, options: &Options, directory: &Path) -> Frame {
     let keep = Keep {
         data: options.keep_data,
-        events: options.keep_events,
+        events: Wanted::of(&options.subjects),
     };
     Frame::new(schema, keep, directory)
 }

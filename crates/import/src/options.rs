@@ -2,13 +2,15 @@
 
 use std::path::PathBuf;
 
+use crate::subjects::Subject;
+
 /// How to import.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
     /// Whether the packets' bytes are stored.
     pub keep_data: bool,
-    /// Whether the events inside of packets become rows.
-    pub keep_events: bool,
+    /// Which of the events inside of packets become rows.
+    pub subjects: Vec<Subject>,
     /// Files that extend the schema of packets, each a serialized
     /// `FileDescriptorSet`.
     pub descriptors: Vec<PathBuf>,
@@ -22,7 +24,7 @@ impl Default for Options {
     fn default() -> Self {
         Options {
             keep_data: true,
-            keep_events: true,
+            subjects: Subject::ALL.to_vec(),
             descriptors: Vec::new(),
             strict: false,
             overwrite: false,

@@ -49,11 +49,12 @@ pub(crate) fn run(
     let reader = &mut input.reader;
     thread::scope(|scope| {
         let reading = scope.spawn(move || {
-            let mut rows = Rows::new(Outlet {
+            let outlet = Outlet {
                 full: full_sender,
                 emptied,
                 monitor,
-            });
+            };
+            let mut rows = Rows::new(outlet, frame.wanted().clone());
             let run = frame.run(reader, &mut rows);
             (frame, run, rows.counts())
         });

@@ -7,6 +7,8 @@ use std::sync::mpsc::{Receiver, SyncSender};
 use timebase_schema::{Row, Table, tables};
 use timebase_trace::Monitor;
 
+use crate::subjects::Wanted;
+
 use super::batch::{Batch, Cell, Complete, PacketRow};
 
 /// Where full batches go, and where they come back from.
@@ -24,20 +26,22 @@ pub(crate) struct Rows<'a> {
     outlet: Outlet<'a>,
     /// How many rows each table has got.
     counts: Vec<i64>,
+    wanted: Wanted,
     stopped: bool,
 }
 
 impl<'a> Rows<'a> {
-    pub fn new(outlet: Outlet<'a>) -> Self {
+    pub fn new(outlet: Outlet<'a>, wanted: Wanted) -> Self {
         Rows {
             batch: Batch::default(),
             outlet,
             counts: vec![0; tables::ALL.len()],
+            wanted,
             stopped: false,
         }
     }
 
-    /// Adds a row of any table but `packet`. Its texts and bytes are those that
+    /// Adds a row of any table but `packet`, if the table is wanted. Its texts and bytes are those that
     /// were kept since the last row.
     #[inline]
     pub fn push<R: Row<Cell>>(&mut self, row: R) {
@@ -49,7 +53,9 @@ impl<'a> Rows<'a> {
     pub fn push_like<R: Row<Cell>>(&mut self, table: &'static Table, row: R) {
         debug_assert_eq!(table.columns, R::TABLE.columns);
         self.counts[table.number] += 1;
-        self.batch.push(table, row.cells().as_ref());
+        if self.wanted.has(table) {
+            self.batch.push(table, row.cells().as_ref());
+        }
         self.make_room();
     }
 
@@ -89,6 +95,11 @@ impl<'a> Rows<'a> {
         });
         self.batch.complete.extend(complete);
         self.hand_over();
+    }
+
+    /// Whether a table gets rows.
+    pub fn wants(&self, table: &Table) -> bool {
+        self.wanted.has(table)
     }
 
     /// How many rows a table has got.

@@ -1,6 +1,5 @@
 //! All readers, by the type of packets that they read.
 
-use timebase_schema::Events;
 use timebase_trace::Kept;
 use timebase_wire::packet::{Header, PacketType};
 
@@ -14,6 +13,7 @@ use super::reader::{Corrupt, Desk, Packet, Reader};
 use super::trace_uuid::Uuid;
 use crate::output::Rows;
 use crate::place::{SettledEvent, Snapshot};
+use crate::subjects::Wanted;
 
 /// Declares the readers: what a packet's payload is parsed to, and who reads it.
 macro_rules! readers {
@@ -74,18 +74,16 @@ macro_rules! readers {
                 fields
             }
 
-            /// Reads a payload; but without `events` not one of which nothing else is
-            /// made.
+            /// Reads a payload; but not one of which nothing that is wanted is made.
             #[inline]
             pub fn read(
                 &mut self,
                 parsed: Parsed<'_>,
                 packet: &Packet<'_>,
                 desk: &mut Desk<'_, '_>,
-                events: bool,
             ) {
                 match parsed {
-                    $(Parsed::$name(payload) => if events || !makes_events_alone::<$reader>() {
+                    $(Parsed::$name(payload) => if is_wanted::<$reader>(desk.wanted) {
                         self.$name.read(payload, packet, desk);
                     } else if <$reader as Reader>::converts(&payload, packet.header) {
                         desk.place.attempted();
@@ -133,8 +131,7 @@ readers! {
     AndroidSystemProperty: Observed<86> = ANDROID_SYSTEM_PROPERTY,
 }
 
-/// Whether all tables that a reader fills are of events.
-fn makes_events_alone<R: Reader>() -> bool {
-    let of_events = |events: &Option<Events>| events.is_some();
-    !R::TABLES.is_empty() && R::TABLES.iter().all(|table| of_events(&table.events))
+/// Whether a reader makes anything that is wanted: rows, or events to be followed.
+fn is_wanted<R: Reader>(wanted: &Wanted) -> bool {
+    R::TABLES.is_empty() || wanted.follows() || R::TABLES.iter().any(|table| wanted.has(table))
 }

@@ -11,6 +11,7 @@ use super::packet_schema::PacketSchema;
 use crate::facts::Facts;
 use crate::output::{Journal, Message, Rows, Severity};
 use crate::place::{EventClock, EventRow, Place, Placement, SettledEvent, Snapshot, TraceTime};
+use crate::subjects::Wanted;
 use crate::timeline::{Event, Timeline};
 
 /// Reads the payloads of one type of packets, in file order.
@@ -114,6 +115,8 @@ pub(crate) struct Desk<'a, 'o> {
     pub latest: &'a mut Latest,
     /// The event that is being made.
     pub event: &'a mut Vec<u8>,
+    /// Which tables get rows.
+    pub wanted: &'a Wanted,
 }
 
 /// The greatest times seen until now (rule O2).

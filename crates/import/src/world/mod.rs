@@ -29,7 +29,7 @@ mod tracks;
 
 use std::collections::BTreeMap;
 
-use timebase_schema::tables;
+use timebase_schema::{Table, tables};
 use timebase_trace::Interned;
 
 pub(crate) use args::{Arg, ArgSets, ArgValue};
@@ -51,8 +51,8 @@ pub(crate) struct World {
     pub tracks: Tracks,
     pub strings: Strings,
     pub args: ArgSets,
-    /// From when to when the rows of tables are, by what shows them.
-    spans: BTreeMap<&'static str, (i64, i64)>,
+    /// From when to when the rows of tables are, by their numbers.
+    spans: BTreeMap<usize, (i64, i64)>,
 }
 
 impl World {
@@ -81,7 +81,7 @@ impl World {
         arg_set_id: Option<i64>,
         rows: &mut Rows<'_>,
     ) {
-        self.spans("counter", ts, 0);
+        self.spans(&tables::counter_record::TABLE, ts, 0);
         let id = rows.count(&tables::counter_record::TABLE);
         rows.push(tables::counter_record::Row {
             id: Cell::from(id),
@@ -94,9 +94,9 @@ impl World {
 
     /// A row of a table is at a time, and lasts so long; −1 without an end.
     #[inline]
-    pub fn spans(&mut self, table: &'static str, ts: i64, dur: i64) {
+    pub fn spans(&mut self, table: &Table, ts: i64, dur: i64) {
         let end = ts.saturating_add(dur.max(0));
-        let (first, last) = self.spans.entry(table).or_insert((ts, end));
+        let (first, last) = self.spans.entry(table.number).or_insert((ts, end));
         *first = (*first).min(ts);
         *last = (*last).max(end);
     }
@@ -117,7 +117,11 @@ impl World {
         tracks.end(cpus, strings, args, rows);
         cpus.end(&facts.machines, rows);
         threads.end(&facts.names, rows);
-        for (name, (start, end)) in spans {
+        let wanted = tables::ALL.iter().filter(|table| rows.wants(table));
+        let known: Vec<_> = wanted
+            .filter_map(|table| Some((table.name, spans.get(&table.number)?)))
+            .collect();
+        for (name, (start, end)) in known {
             let name = rows.text(name);
             rows.push(tables::event_span::Row {
                 name,

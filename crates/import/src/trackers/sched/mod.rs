@@ -27,6 +27,7 @@ mod slices;
 mod states;
 
 use rustc_hash::FxHashMap;
+use timebase_schema::tables::{sched_record, thread_state_record};
 
 use self::end_state::EndStates;
 use self::slices::{Slice, SliceId, Slices};
@@ -164,8 +165,8 @@ impl Tracker for Sched {
         self.states.end(&mut self.slices, at.rows);
         self.slices.end(at.rows);
         for (table, span) in [
-            ("sched", self.slices.span),
-            ("thread_state", self.states.span),
+            (&sched_record::TABLE, self.slices.span),
+            (&thread_state_record::TABLE, self.states.span),
         ] {
             if let Some((start, end)) = span {
                 at.world.spans(table, start, end.saturating_sub(start));

@@ -1,0 +1,130 @@
+//! What of a trace's events becomes rows.
+
+use std::fmt;
+use std::str::FromStr;
+
+use timebase_schema::{Events, Table, tables};
+
+/// A subject that events are about, called as the table or view that shows them.
+///
+/// ```
+/// use timebase_import::Subject;
+/// assert_eq!("sched".parse(), Ok(Subject::Scheduling));
+/// let error = "scheds".parse::<Subject>().unwrap_err();
+/// assert_eq!(error.to_string(), "there is no 'scheds' to choose: they are ftrace_event, \
+///     android_logs, thread, sched, slice, counter");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Subject {
+    /// `ftrace_event`: the kernel's events as they are.
+    KernelEvents,
+    /// `android_logs`: lines of the log.
+    Logs,
+    /// `thread`: processes and threads; also where any of the next is chosen.
+    Threads,
+    /// `sched`: what CPUs ran, and `thread_state`.
+    Scheduling,
+    /// `slice`: what programs, interrupts and GPUs did.
+    Slices,
+    /// `counter`: values over time.
+    Counters,
+}
+
+impl Subject {
+    /// All of them.
+    pub const ALL: [Subject; 6] = [
+        Subject::KernelEvents,
+        Subject::Logs,
+        Subject::Threads,
+        Subject::Scheduling,
+        Subject::Slices,
+        Subject::Counters,
+    ];
+
+    /// The table or view that shows it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Subject::KernelEvents => "ftrace_event",
+            Subject::Logs => "android_logs",
+            Subject::Threads => "thread",
+            Subject::Scheduling => "sched",
+            Subject::Slices => "slice",
+            Subject::Counters => "counter",
+        }
+    }
+
+    /// Whether events have to be followed in the order of time for it.
+    fn is_followed(self) -> bool {
+        !matches!(self, Subject::KernelEvents | Subject::Logs)
+    }
+
+    /// The subject of what a table or view shows.
+    fn of(name: &str) -> Subject {
+        let mut all = Subject::ALL.into_iter();
+        match name {
+            "thread_state" => Subject::Scheduling,
+            _ => all
+                .find(|subject| subject.name() == name)
+                .unwrap_or(Subject::Threads),
+        }
+    }
+}
+
+/// A name that is none of a [`Subject`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownSubject(String);
+
+impl fmt::Display for UnknownSubject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = Subject::ALL.map(Subject::name).join(", ");
+        write!(f, "there is no '{}' to choose: they are {names}", self.0)
+    }
+}
+
+impl std::error::Error for UnknownSubject {}
+
+impl FromStr for Subject {
+    type Err = UnknownSubject;
+
+    fn from_str(name: &str) -> Result<Self, UnknownSubject> {
+        let mut all = Subject::ALL.into_iter();
+        let found = all.find(|subject| subject.name() == name);
+        found.ok_or_else(|| UnknownSubject(name.to_owned()))
+    }
+}
+
+/// Which tables get rows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    tables: Vec<bool>,
+    follows: bool,
+}
+
+impl Wanted {
+    /// The tables of these subjects, and those that are of none.
+    pub fn of(subjects: &[Subject]) -> Self {
+        let follows = subjects.iter().any(|subject| subject.is_followed());
+        let is_wanted = |table: &&Table| match table.events {
+            None => true,
+            Some(Events::Rows { name, .. } | Events::PartOf(name)) => match Subject::of(name) {
+                Subject::Threads => follows,
+                subject => subjects.contains(&subject),
+            },
+        };
+        Wanted {
+            tables: tables::ALL.iter().map(is_wanted).collect(),
+            follows,
+        }
+    }
+
+    /// Whether events are to be followed in the order of time.
+    pub fn follows(&self) -> bool {
+        self.follows
+    }
+
+    /// Whether a table gets rows.
+    #[inline]
+    pub fn has(&self, table: &Table) -> bool {
+        self.tables.get(table.number).copied().unwrap_or(true)
+    }
+}
