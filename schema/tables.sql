@@ -291,7 +291,7 @@ CREATE TABLE track_record (
   dimension_arg_set_id INTEGER,
   source_arg_set_id    INTEGER,
   track_group_id       INTEGER,           -- one number for the lanes of a set
-  utid                 INTEGER,           -- whose it is: at most one of these four
+  utid                 INTEGER,           -- whose it is: at most one of these four, or a process on a GPU
   upid                 INTEGER,
   ucpu                 INTEGER,
   ugpu                 INTEGER,

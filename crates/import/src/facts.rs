@@ -1,7 +1,10 @@
 //! What a trace says once, wherever in it that stands (rule O4): collected while
 //! packets are read, and known when events are followed in the order of time.
 
+use std::collections::hash_map::Entry;
+
 use rustc_hash::FxHashMap;
+use timebase_trace::Interval;
 
 use crate::place::TraceTime;
 use crate::timeline::Name;
@@ -13,6 +16,8 @@ pub(crate) struct Facts {
     pub machines: Machines,
     /// What is said first of the uuids of tracks (rule U1).
     pub descriptors: FxHashMap<u64, Descriptor>,
+    pub rails: Rails,
+    pub gpu_counters: GpuCounters,
 }
 
 /// Whom a track is of, by what is said first of its uuid in the file (rules U1, U2).
@@ -71,6 +76,154 @@ impl Names {
     }
 }
 
+/// The power rails that are described (rule M10).
+#[derive(Debug, Default)]
+pub(crate) struct Rails {
+    all: Vec<Rail>,
+    known: FxHashMap<Rail, usize>,
+    indexes: FxHashMap<RailIndex, usize>,
+}
+
+/// A power rail.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Rail {
+    pub machine: u32,
+    pub session: u64,
+    pub name: Box<str>,
+}
+
+/// What samples call a rail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct RailIndex {
+    pub machine: u32,
+    pub session: u64,
+    pub index: u32,
+}
+
+impl Rails {
+    /// Samples call a rail so from the beginning of the trace on, unless a later
+    /// descriptor says otherwise.
+    pub fn describe(&mut self, index: RailIndex, name: &str) {
+        let rail = Rail {
+            machine: index.machine,
+            session: index.session,
+            name: name.into(),
+        };
+        let number = match self.known.get(&rail) {
+            Some(&number) => number,
+            None => {
+                self.known.insert(rail.clone(), self.all.len());
+                self.all.push(rail);
+                self.all.len() - 1
+            }
+        };
+        self.indexes.insert(index, number);
+    }
+
+    /// Which of all rails is called so.
+    pub fn number(&self, index: RailIndex) -> Option<usize> {
+        self.indexes.get(&index).copied()
+    }
+
+    /// All of them, in file order.
+    pub fn iter(&self) -> impl Iterator<Item = &Rail> {
+        self.all.iter()
+    }
+}
+
+/// The counters of GPUs that are described (rule M11).
+#[derive(Debug, Default)]
+pub(crate) struct GpuCounters {
+    all: Vec<GpuCounter>,
+    /// Those whose numbers are their machine's.
+    own: FxHashMap<(u32, u32), usize>,
+    /// What a number of interned data stands for.
+    interned: FxHashMap<(Interval, u64), usize>,
+    descriptors: Vec<Described>,
+    /// Equal descriptors are one, as each interval brings them anew.
+    known: FxHashMap<(u32, Box<[u8]>), usize>,
+}
+
+/// Counters by the numbers that they have in a descriptor.
+pub(crate) type Described = FxHashMap<u32, usize>;
+
+/// A counter of a GPU.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct GpuCounter {
+    pub machine: u32,
+    pub gpu: u32,
+    pub name: Box<str>,
+    pub unit: Option<Box<str>>,
+    pub description: Option<Box<str>>,
+    /// Whether a sample is for the time behind it.
+    pub is_forwards: bool,
+}
+
+impl GpuCounters {
+    /// A counter whose number is its machine's: the first one of a number counts.
+    pub fn describe(&mut self, number: u32, counter: GpuCounter) {
+        if let Entry::Vacant(own) = self.own.entry((counter.machine, number)) {
+            own.insert(self.all.len());
+            self.all.push(counter);
+        }
+    }
+
+    /// Whether it is known what a number of interned data stands for.
+    pub fn knows(&self, interval: Interval, iid: u64) -> bool {
+        self.interned.contains_key(&(interval, iid))
+    }
+
+    /// A number of interned data stands for a descriptor, of which `counters` are
+    /// those with their numbers; the first one of a number counts.
+    pub fn intern<I: Iterator<Item = (u32, GpuCounter)>>(
+        &mut self,
+        interval: Interval,
+        iid: u64,
+        machine: u32,
+        descriptor: &[u8],
+        counters: impl FnOnce() -> I,
+    ) {
+        let key = (machine, descriptor.into());
+        let descriptor = match self.known.get(&key) {
+            Some(&descriptor) => descriptor,
+            None => {
+                let mut described = Described::default();
+                for (number, counter) in counters() {
+                    described.entry(number).or_insert_with(|| {
+                        self.all.push(counter);
+                        self.all.len() - 1
+                    });
+                }
+                self.known.insert(key, self.descriptors.len());
+                self.descriptors.push(described);
+                self.descriptors.len() - 1
+            }
+        };
+        self.interned.insert((interval, iid), descriptor);
+    }
+
+    /// Which of all counters has a number of the machine's.
+    pub fn own(&self, machine: u32, number: u32) -> Option<usize> {
+        self.own.get(&(machine, number)).copied()
+    }
+
+    /// What a number of interned data stands for.
+    pub fn interned(&self, interval: Interval, iid: u64) -> Option<&Described> {
+        self.descriptors.get(*self.interned.get(&(interval, iid))?)
+    }
+
+    /// Whether samples of a counter are for the time behind them.
+    pub fn is_forwards(&self, counter: usize) -> bool {
+        let counter = self.all.get(counter);
+        counter.is_some_and(|counter| counter.is_forwards)
+    }
+
+    /// All of them, in file order.
+    pub fn iter(&self) -> impl Iterator<Item = &GpuCounter> {
+        self.all.iter()
+    }
+}
+
 /// The machines, in the order of the table: the host first, the others as they are
 /// first seen (rule H1).
 #[derive(Debug, Default)]
@@ -99,11 +252,14 @@ pub(crate) struct Machine {
 /// A `SystemInfo`, as far as somebody reads it.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct SystemInfo {
+    /// What the machine is called.
+    pub name: Option<String>,
     pub sysname: Option<String>,
     pub release: Option<String>,
     pub version: Option<String>,
     pub machine: Option<String>,
     pub num_cpus: Option<u32>,
+    /// 0 is none, too.
     pub page_size: Option<u32>,
     pub android_build_fingerprint: Option<String>,
     pub android_device_manufacturer: Option<String>,
@@ -117,6 +273,16 @@ pub(crate) struct CpuInfo {
     pub processor: Option<String>,
     pub capacity: Option<u32>,
     pub frequencies: Vec<u32>,
+}
+
+/// Of who does not say how large its pages are.
+const PAGE_SIZE: u32 = 4096;
+
+impl SystemInfo {
+    /// How many bytes a page has (rule M7).
+    pub fn page_size(&self) -> u32 {
+        self.page_size.filter(|&size| size > 0).unwrap_or(PAGE_SIZE)
+    }
 }
 
 impl Machine {

@@ -133,7 +133,8 @@ impl Frame {
                 let nothing = Timeline::new(false, &self.directory);
                 let timeline = std::mem::replace(&mut self.timeline, nothing);
                 let facts = std::mem::take(&mut self.facts);
-                trackers::follow(timeline, facts, self.place.take_interned(), rows)?;
+                let interned = self.place.take_interned();
+                trackers::follow(timeline, facts, interned, &self.directory, rows)?;
             }
             rows.hand_over();
         }

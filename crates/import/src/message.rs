@@ -51,6 +51,16 @@ impl<'a> Message<'a> {
         self.number(field).is_some_and(|value| value != 0)
     }
 
+    /// A number with a fraction: the last one of its field.
+    pub fn float(self, field: u32) -> Option<f64> {
+        let numbers = self.fields().filter_map(|(number, value)| match value {
+            Value::Fixed32(bits) if number == field => Some(f32::from_bits(bits).into()),
+            Value::Fixed64(bits) if number == field => Some(f64::from_bits(bits)),
+            _ => None,
+        });
+        numbers.last()
+    }
+
     /// All values of a field of bytes: texts, messages.
     pub fn each(self, field: u32) -> impl Iterator<Item = &'a [u8]> {
         self.fields()

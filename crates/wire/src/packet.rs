@@ -66,6 +66,8 @@ impl PacketType {
     pub const GPU_MEM_TOTAL_EVENT: PacketType = PacketType(71);
     /// `android_system_property`
     pub const ANDROID_SYSTEM_PROPERTY: PacketType = PacketType(86);
+    /// `gpu_info`
+    pub const GPU_INFO: PacketType = PacketType(128);
 
     /// Perfetto's name of the payload field; `None` for one that is newer than
     /// our schema.

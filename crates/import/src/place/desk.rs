@@ -75,6 +75,11 @@ impl Place {
         Ok(())
     }
 
+    /// What a number means in an interval of a sequence, as far as it was read.
+    pub fn interned(&self, interval: Interval, field: u32, iid: u64) -> Option<&[u8]> {
+        self.interned.get(interval, field, iid)
+    }
+
     /// What numbers mean in the intervals of sequences, when all packets are read.
     pub fn take_interned(&mut self) -> Interned {
         std::mem::take(&mut self.interned)

@@ -7,8 +7,10 @@ use super::android_log::AndroidLog;
 use super::clock_snapshot::Snapshots;
 use super::extension_descriptor::Extensions;
 use super::ftrace::Ftrace;
+use super::gpu_counter_event::GpuCounterEvents;
 use super::observed::Observed;
 use super::once::Once;
+use super::power_rails::PowerRails;
 use super::reader::{Corrupt, Desk, Packet, Reader};
 use super::trace_uuid::Uuid;
 use crate::output::Rows;
@@ -122,13 +124,16 @@ readers! {
     SysStats: Observed<7> = SYS_STATS,
     ProcessStats: Observed<9> = PROCESS_STATS,
     Battery: Observed<38> = BATTERY,
+    PowerRails: PowerRails = POWER_RAILS,
     ProcessDescriptor: Observed<43> = PROCESS_DESCRIPTOR,
     ThreadDescriptor: Observed<44> = THREAD_DESCRIPTOR,
+    GpuCounterEvent: GpuCounterEvents = GPU_COUNTER_EVENT,
     GpuRenderStageEvent: Observed<53> = GPU_RENDER_STAGE_EVENT,
     TrackDescriptor: Observed<60> = TRACK_DESCRIPTOR,
     InitialDisplayState: Observed<70> = INITIAL_DISPLAY_STATE,
     GpuMemTotalEvent: Observed<71> = GPU_MEM_TOTAL_EVENT,
     AndroidSystemProperty: Observed<86> = ANDROID_SYSTEM_PROPERTY,
+    GpuInfo: Observed<128> = GPU_INFO,
 }
 
 /// Whether a reader makes anything that is wanted: rows, or events to be followed.

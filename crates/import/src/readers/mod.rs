@@ -8,9 +8,11 @@ mod android_log;
 mod clock_snapshot;
 mod extension_descriptor;
 mod ftrace;
+mod gpu_counter_event;
 mod observed;
 mod once;
 mod packet_schema;
+mod power_rails;
 mod reader;
 mod trace_uuid;
 

@@ -47,6 +47,7 @@ fn system_info(message: Message<'_>) -> SystemInfo {
     let utsname = Message(message.bytes(1).unwrap_or_default());
     let text = |message: Message<'_>, field| message.text(field).map(String::from);
     SystemInfo {
+        name: text(message, 17),
         sysname: text(utsname, 1),
         version: text(utsname, 2),
         release: text(utsname, 3),

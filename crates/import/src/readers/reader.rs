@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 use timebase_resolver::Unresolved;
-use timebase_schema::Table;
+use timebase_schema::{Table, tables};
 use timebase_trace::{Interval, Kept};
 use timebase_wire::field::Malformed;
 use timebase_wire::packet::Header;
@@ -104,6 +104,14 @@ pub(crate) struct Packet<'a> {
     pub valid: bool,
 }
 
+impl Packet<'_> {
+    /// Rule S4: whether it refers to a state that was lost, and so is a row and
+    /// nothing else.
+    pub fn is_lost(&self) -> bool {
+        self.placement.unresolved == Some(Unresolved::IncrementalStateLost)
+    }
+}
+
 /// All that reading a payload may have an effect on.
 pub(crate) struct Desk<'a, 'o> {
     pub place: &'a mut Place,
@@ -191,6 +199,33 @@ impl Desk<'_, '_> {
                     self.journal.waits(row.table);
                 }
                 Err(reason)
+            }
+        }
+    }
+
+    /// Gives a part of a packet to the timeline that has a timestamp of its own, and no
+    /// row.
+    pub fn part(
+        &mut self,
+        packet: &Packet<'_>,
+        clock: &EventClock,
+        timestamp: u64,
+        event: &Event<'_>,
+    ) {
+        event.write(self.event);
+        match self.place.event(clock, timestamp) {
+            Ok(ts) => {
+                self.latest.event(ts);
+                self.timeline.push(ts, self.event);
+            }
+            Err(reason) => {
+                let row = EventRow {
+                    table: &tables::packet::TABLE,
+                    id: packet.id,
+                    mark: 0,
+                };
+                self.place
+                    .event_waits(row, clock, timestamp, reason, self.event);
             }
         }
     }

@@ -20,6 +20,7 @@ pub(crate) enum Event<'a> {
     Ftrace(Ftrace<'a>),
     LogLine(LogLine),
     Packet(Packet<'a>),
+    Energy(Energy),
 }
 
 /// A CPU switches from one thread to another.
@@ -100,6 +101,17 @@ pub(crate) struct Packet<'a> {
     pub payload: &'a [u8],
 }
 
+/// What has gone through a power rail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Energy {
+    pub machine: u32,
+    /// Numbers of rails are a session's.
+    pub session: u64,
+    pub index: u32,
+    /// In microwatt seconds.
+    pub energy: u64,
+}
+
 const SWITCH: u64 = 0;
 const COMPACT_SWITCH: u64 = 1;
 const WAKING: u64 = 2;
@@ -107,6 +119,7 @@ const COMPACT_WAKING: u64 = 3;
 const FTRACE: u64 = 4;
 const LOG_LINE: u64 = 5;
 const PACKET: u64 = 6;
+const ENERGY: u64 = 7;
 
 impl<'a> Event<'a> {
     /// Writes it in place of what is in `record`.
@@ -142,6 +155,13 @@ impl<'a> Event<'a> {
                     .natural(packet.valid.into());
                 put_interval(&mut put, packet.interval);
                 put.rest(packet.payload);
+            }
+            Event::Energy(energy) => {
+                put.natural(ENERGY)
+                    .natural(energy.machine.into())
+                    .natural(energy.session)
+                    .natural(energy.index.into())
+                    .natural(energy.energy);
             }
         }
     }
@@ -184,6 +204,12 @@ impl<'a> Event<'a> {
                 valid: take.natural()? != 0,
                 interval: take_interval(&mut take)?,
                 payload: take.rest(),
+            }),
+            ENERGY => Event::Energy(Energy {
+                machine: take.small()?,
+                session: take.natural()?,
+                index: take.small()?,
+                energy: take.natural()?,
             }),
             _ => return Err(cut()),
         };
@@ -331,7 +357,14 @@ mod tests {
             valid: true,
             payload: b"",
         };
+        let energy = Energy {
+            machine: 1,
+            session: u64::MAX,
+            index: 2,
+            energy: 3,
+        };
         for event in [
+            Event::Energy(energy),
             Event::Switch(switch),
             Event::Switch(Switch {
                 prev: None,
@@ -360,6 +393,6 @@ mod tests {
             event.write(&mut record);
             assert_eq!(Event::read(&record).unwrap(), event);
         }
-        assert!(Event::read(&[]).is_err() && Event::read(&[7]).is_err());
+        assert!(Event::read(&[]).is_err() && Event::read(&[99]).is_err());
     }
 }

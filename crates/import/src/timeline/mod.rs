@@ -20,5 +20,5 @@
 mod event;
 mod order;
 
-pub(crate) use event::{Event, Ftrace, LogLine, Name, Packet, Prev, Switch, Waker, Waking};
+pub(crate) use event::{Energy, Event, Ftrace, LogLine, Name, Packet, Prev, Switch, Waker, Waking};
 pub(crate) use order::Timeline;

@@ -4,6 +4,7 @@
 //! them share (`world`), and makes rows. The trait [`Tracker`](tracker::Tracker)
 //! says in which order it is called; `ARCHITECTURE.md`, how one is added.
 
+mod counters;
 mod processes;
 mod sched;
 mod tracker;
@@ -19,8 +20,28 @@ pub(crate) fn reads_ftrace(field: u32) -> bool {
 
 /// The kernel's events that trackers read, beside switches and wakings.
 const READ: &[u32] = &[
+    11,  // cpu_frequency
+    12,  // cpu_frequency_limits
+    13,  // cpu_idle
+    14,  // clock_enable
+    15,  // clock_disable
+    16,  // clock_set_rate
     18,  // sched_blocked_reason
     235, // task_newtask
     236, // task_rename
     240, // sched_process_free
+    313, // rss_stat
+    314, // ion_heap_shrink
+    315, // ion_heap_grow
+    326, // oom_score_adj_update
+    328, // mm_event_record
+    332, // gpu_frequency
+    335, // ion_stat
+    340, // gpu_mem_total
+    341, // thermal_temperature
+    342, // cdev_update
+    351, // dma_heap_stat
+    359, // rss_stat_throttled
+    509, // kgsl_gpu_frequency
+    579, // dmabuf_rss_stat
 ];

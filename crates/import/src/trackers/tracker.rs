@@ -1,23 +1,28 @@
 //! What a tracker is, and who gets which event.
 
 use std::io;
+use std::path::Path;
 
 use timebase_trace::Interned;
 
+use super::counters::Counters;
 use super::processes::Processes;
 use super::sched::Sched;
 use crate::facts::Facts;
 use crate::output::Rows;
 use crate::place::TraceTime;
-use crate::timeline::{Event, Ftrace, LogLine, Packet, Switch, Timeline, Waking};
+use crate::timeline::{Energy, Event, Ftrace, LogLine, Packet, Switch, Timeline, Waking};
 use crate::world::{Utid, World, ucpu};
 
 /// Makes rows of events in the order of time.
 ///
-/// When the whole trace is read, each event is given, in the order of time and,
+/// When the whole trace is read, [`Tracker::begin`] is called. Then each event is given, in the order of time and,
 /// within one time, of the file, to all trackers, in the order in which they are in
 /// [`Trackers`]. Then [`Tracker::end`] is called, once.
 pub(crate) trait Tracker {
+    /// All that is said once is known, and no event yet.
+    fn begin(&mut self, _at: &mut At<'_, '_>) {}
+
     /// A CPU switches. Before `O6` allows it `is_begun` is false.
     fn switch(&mut self, _ts: i64, _switch: &Switch, _is_begun: bool, _at: &mut At<'_, '_>) {}
 
@@ -33,6 +38,9 @@ pub(crate) trait Tracker {
     /// A line of the log.
     fn log_line(&mut self, _line: &LogLine, _at: &mut At<'_, '_>) {}
 
+    /// What has gone through a power rail.
+    fn energy(&mut self, _ts: i64, _energy: &Energy, _at: &mut At<'_, '_>) {}
+
     /// There are no more events: what is still open will never be closed.
     fn end(&mut self, _at: &mut At<'_, '_>) {}
 }
@@ -43,19 +51,26 @@ pub(crate) struct At<'a, 'o> {
     pub rows: &'a mut Rows<'o>,
 }
 
-/// Gives all events of a trace to all trackers.
+/// Gives all events of a trace to all trackers. What does not fit memory is put aside
+/// in `directory`.
 ///
 /// # Errors
 ///
-/// If the events cannot be read back.
+/// If what was put aside cannot be written or read back.
 pub(crate) fn follow(
     timeline: Timeline,
     facts: Facts,
     interned: Interned,
+    directory: &Path,
     rows: &mut Rows<'_>,
 ) -> io::Result<()> {
-    let mut world = World::new(facts, interned, rows);
+    let mut world = World::new(facts, interned, directory, rows);
     let mut trackers = Trackers::default();
+    let mut at = At {
+        world: &mut world,
+        rows,
+    };
+    trackers.begin(&mut at);
     timeline.drain(|TraceTime(ts), event| {
         let mut at = At {
             world: &mut world,
@@ -69,8 +84,7 @@ pub(crate) fn follow(
         rows,
     };
     trackers.end(&mut at);
-    world.end(rows);
-    Ok(())
+    world.end(rows)
 }
 
 /// The trackers. Processes come first: a thread that an event makes is there for
@@ -79,11 +93,18 @@ pub(crate) fn follow(
 struct Trackers {
     processes: Processes,
     sched: Sched,
+    counters: Counters,
 }
 
 impl Trackers {
-    fn all(&mut self) -> [&mut dyn Tracker; 2] {
-        [&mut self.processes, &mut self.sched]
+    fn all(&mut self) -> [&mut dyn Tracker; 3] {
+        [&mut self.processes, &mut self.sched, &mut self.counters]
+    }
+
+    fn begin(&mut self, at: &mut At<'_, '_>) {
+        for tracker in self.all() {
+            tracker.begin(at);
+        }
     }
 
     #[inline]
@@ -92,7 +113,7 @@ impl Trackers {
             Event::Switch(Switch { machine, .. })
             | Event::Waking(Waking { machine, .. })
             | Event::Ftrace(Ftrace { machine, .. }) => Some(*machine),
-            Event::Packet(_) | Event::LogLine(_) => None,
+            Event::Packet(_) | Event::LogLine(_) | Event::Energy(_) => None,
         };
         if machine.is_some_and(|machine| is_before(ts, machine, at)) {
             return;
@@ -126,6 +147,11 @@ impl Trackers {
             Event::LogLine(line) => {
                 for tracker in self.all() {
                     tracker.log_line(line, at);
+                }
+            }
+            Event::Energy(energy) => {
+                for tracker in self.all() {
+                    tracker.energy(ts, energy, at);
                 }
             }
         }

@@ -8,7 +8,7 @@ use crate::facts::{CpuInfo, Machine, Machines};
 use crate::output::{Cell, Rows};
 
 /// How many CPUs a machine can have.
-const CPUS: u32 = 4096;
+pub(crate) const CPUS: u32 = 4096;
 
 /// The row of a CPU of a machine (rule H2).
 pub(crate) fn ucpu(machine: u32, cpu: u32) -> Option<u32> {
@@ -88,7 +88,8 @@ pub(super) fn rows(machines: &Machines, rows: &mut Rows<'_>) {
     for (id, known) in (0i64..).zip(machines.iter()) {
         let system = &known.system;
         let ram = system.system_ram_bytes;
-        let [sysname, release, version, arch] = [
+        let [name, sysname, release, version, arch] = [
+            &system.name,
             &system.sysname,
             &system.release,
             &system.version,
@@ -100,7 +101,7 @@ pub(super) fn rows(machines: &Machines, rows: &mut Rows<'_>) {
         rows.push(machine::Row {
             id: Cell::from(id),
             raw_id: Cell::from(known.raw_id),
-            name: Cell::Null,
+            name,
             sysname,
             release,
             version,

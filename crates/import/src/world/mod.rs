@@ -19,24 +19,33 @@
 //! | which tracks there are | `tracks.rs` |
 //! | texts by their numbers | `strings.rs` |
 //! | sets of arguments (rule H6) | `args.rs` |
+//! | values of counters (rules M1, M4) | `values.rs` |
 //! | machines and CPUs (rules H1 to H3) | `machines.rs` |
+//! | GPUs (rule H4) | `gpus.rs` |
 
 mod args;
+mod gpus;
 mod machines;
 pub(crate) mod strings;
 mod threads;
 mod tracks;
+mod values;
 
 use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
 
 use timebase_schema::{Table, tables};
 use timebase_trace::Interned;
 
 pub(crate) use args::{Arg, ArgSets, ArgValue};
-pub(crate) use machines::{Cpus, ucpu};
+pub(crate) use gpus::{GpuInfo, Gpus};
+pub(crate) use machines::{CPUS, Cpus, ucpu};
 pub(crate) use strings::Strings;
 pub(crate) use threads::{Rank, Threads, Upid, Utid};
 pub(crate) use tracks::{NewTrack, Owner, TrackId, Tracks};
+use values::Values;
+pub(crate) use values::{Sample, ThreadCounter};
 
 use crate::facts::Facts;
 use crate::output::{Cell, Rows};
@@ -48,48 +57,38 @@ pub(crate) struct World {
     pub interned: Interned,
     pub threads: Threads,
     pub cpus: Cpus,
+    pub gpus: Gpus,
     pub tracks: Tracks,
     pub strings: Strings,
     pub args: ArgSets,
+    values: Values,
     /// From when to when the rows of tables are, by their numbers.
     spans: BTreeMap<usize, (i64, i64)>,
 }
 
 impl World {
-    pub fn new(mut facts: Facts, interned: Interned, rows: &mut Rows<'_>) -> Self {
+    /// What does not fit memory is put aside in `directory`.
+    pub fn new(
+        mut facts: Facts,
+        interned: Interned,
+        directory: &Path,
+        rows: &mut Rows<'_>,
+    ) -> Self {
         if facts.machines.iter().next().is_none() {
             facts.machines.see(0);
         }
         World {
             threads: Threads::new(facts.machines.iter().count() as u32),
             cpus: Cpus::default(),
+            gpus: Gpus::default(),
             tracks: Tracks::default(),
             strings: Strings::new(rows),
             args: ArgSets::default(),
+            values: Values::new(directory),
             spans: BTreeMap::new(),
             facts,
             interned,
         }
-    }
-
-    /// A value of a counter is a row.
-    pub fn value(
-        &mut self,
-        ts: i64,
-        track: TrackId,
-        value: f64,
-        arg_set_id: Option<i64>,
-        rows: &mut Rows<'_>,
-    ) {
-        self.spans(&tables::counter_record::TABLE, ts, 0);
-        let id = rows.count(&tables::counter_record::TABLE);
-        rows.push(tables::counter_record::Row {
-            id: Cell::from(id),
-            ts: Cell::from(ts),
-            track_id: Cell::from(track.0),
-            value: Cell::number(value),
-            arg_set_id: Cell::or_null(arg_set_id),
-        });
     }
 
     /// A row of a table is at a time, and lasts so long; −1 without an end.
@@ -102,20 +101,28 @@ impl World {
     }
 
     /// What lasts to the end becomes rows.
-    pub fn end(&mut self, rows: &mut Rows<'_>) {
+    ///
+    /// # Errors
+    ///
+    /// If what was put aside cannot be written or read back.
+    pub fn end(self, rows: &mut Rows<'_>) -> io::Result<()> {
         let World {
             facts,
-            threads,
-            cpus,
-            tracks,
-            strings,
-            args,
+            mut threads,
+            mut cpus,
+            gpus,
+            mut tracks,
+            mut strings,
+            mut args,
+            values,
             spans,
-            ..
+            interned: _,
         } = self;
         machines::rows(&facts.machines, rows);
-        tracks.end(cpus, strings, args, rows);
+        values.end(&threads, &mut tracks, rows)?;
+        tracks.end(&mut cpus, &gpus, &mut strings, &mut args, rows);
         cpus.end(&facts.machines, rows);
+        gpus.end(rows);
         threads.end(&facts.names, rows);
         let wanted = tables::ALL.iter().filter(|table| rows.wants(table));
         let known: Vec<_> = wanted
@@ -125,9 +132,10 @@ impl World {
             let name = rows.text(name);
             rows.push(tables::event_span::Row {
                 name,
-                start_ts: Cell::from(*start),
-                end_ts: Cell::from(*end),
+                start_ts: Cell::from(start),
+                end_ts: Cell::from(end),
             });
         }
+        Ok(())
     }
 }

@@ -4,7 +4,8 @@ use rustc_hash::FxHashMap;
 use timebase_schema::tables::track_record;
 
 use super::args::{Arg, ArgSets, ArgValue};
-use super::machines::Cpus;
+use super::gpus::Gpus;
+use super::machines::{CPUS, Cpus};
 use super::strings::Strings;
 use super::threads::{Upid, Utid};
 use crate::output::{Cell, Rows};
@@ -23,6 +24,8 @@ pub(crate) enum Owner {
     Cpu(u32),
     /// By its ugpu.
     Gpu(u32),
+    /// A process on a GPU.
+    ProcessOnGpu(Upid, u32),
 }
 
 /// What a track is.
@@ -110,6 +113,7 @@ impl Tracks {
     pub(super) fn end(
         &mut self,
         cpus: &mut Cpus,
+        gpus: &Gpus,
         strings: &mut Strings,
         args: &mut ArgSets,
         rows: &mut Rows<'_>,
@@ -119,17 +123,33 @@ impl Tracks {
             let mut dimensions = Vec::new();
             let mut dimension = |key, number: u32| {
                 dimensions.push(Arg::new(key, ArgValue::Int(number.into())));
-                Some(i64::from(number))
             };
             match track.owner {
                 Owner::None => {}
-                Owner::Thread(Utid(id)) => utid = dimension("utid", id),
-                Owner::Process(Upid(id)) => upid = dimension("upid", id),
+                Owner::Thread(Utid(id)) => {
+                    utid = Some(id);
+                    dimension("utid", id);
+                }
+                Owner::Process(Upid(id)) => {
+                    upid = Some(id);
+                    dimension("upid", id);
+                }
                 Owner::Cpu(id) => {
                     cpus.see(id);
-                    ucpu = dimension("cpu", id);
+                    ucpu = Some(id);
+                    dimension("cpu", id % CPUS);
                 }
-                Owner::Gpu(id) => ugpu = dimension("ugpu", id),
+                Owner::Gpu(id) => {
+                    ugpu = Some(id);
+                    dimension("ugpu", id);
+                    dimension("gpu", gpus.gpu(id).unwrap_or_default());
+                }
+                Owner::ProcessOnGpu(Upid(process), id) => {
+                    (upid, ugpu) = (Some(process), Some(id));
+                    dimension("ugpu", id);
+                    dimension("gpu", gpus.gpu(id).unwrap_or_default());
+                    dimension("upid", process);
+                }
             }
             let dimensions = args.number(&dimensions, strings, rows);
             let name = rows.optional_text(track.name.as_deref());

@@ -1,0 +1,225 @@
+//! `gpu_counter_event`: samples of the counters of GPUs, and what the counters are
+//! (rule M11).
+//!
+//! # Design
+//!
+//! What counters are is collected here, in file order, as it counts for samples of
+//! any time (rule O4); samples go to the timeline as they are. To look numbers of
+//! interned data up when the samples are followed was the alternative; but what
+//! nobody refers to once it is known stands for nothing, and only file order tells.
+
+use timebase_schema::{Table, tables};
+use timebase_trace::Kept;
+use timebase_wire::packet::PacketType;
+
+use super::observed::well_formed;
+use super::reader::{Corrupt, Desk, Packet, Reader};
+use crate::facts::GpuCounter;
+use crate::message::Message;
+use crate::timeline::{self, Event};
+
+/// The field of `InternedData` with descriptors.
+const DESCRIPTORS: u32 = 47;
+
+/// `VALUE_DIRECTION_FORWARDS_LOOKING`
+const FORWARDS: u64 = 2;
+
+/// Reads samples of counters of GPUs.
+#[derive(Debug, Default)]
+pub(crate) struct GpuCounterEvents;
+
+impl Reader for GpuCounterEvents {
+    type Payload<'a> = Message<'a>;
+
+    const TABLES: &'static [&'static Table] = &[&tables::counter_record::TABLE];
+
+    const INTERNED: &'static [(u32, Kept)] = &[(DESCRIPTORS, Kept::Interval)];
+
+    fn parse(payload: &[u8]) -> Result<Message<'_>, Corrupt> {
+        well_formed(payload)?;
+        Ok(Message(payload))
+    }
+
+    fn read(&mut self, message: Message<'_>, packet: &Packet<'_>, desk: &mut Desk<'_, '_>) {
+        if packet.is_lost() {
+            return;
+        }
+        match message.number(4) {
+            Some(iid) => declare(iid, packet, desk),
+            None => describe(message, packet, desk),
+        }
+        let has_samples = message.messages(2).next().is_some();
+        if has_samples && packet.header.timestamp.is_some() {
+            desk.packet(
+                packet,
+                &Event::Packet(timeline::Packet {
+                    machine: packet.machine,
+                    field: PacketType::GPU_COUNTER_EVENT.0,
+                    interval: packet.interval,
+                    valid: packet.valid,
+                    payload: message.0,
+                }),
+            );
+        }
+    }
+}
+
+/// Counters whose numbers are their machine's.
+fn describe(message: Message<'_>, packet: &Packet<'_>, desk: &mut Desk<'_, '_>) {
+    let gpu = message.small(3).unwrap_or(0);
+    let descriptor = Message(message.bytes(1).unwrap_or_default());
+    for (number, counter) in counters(descriptor, packet.machine, gpu) {
+        desk.facts.gpu_counters.describe(number, counter);
+    }
+}
+
+/// The counters that a number of interned data stands for, if it is known now and
+/// was not before.
+fn declare(iid: u64, packet: &Packet<'_>, desk: &mut Desk<'_, '_>) {
+    let (machine, interval) = (packet.machine, packet.interval);
+    let known = &mut desk.facts.gpu_counters;
+    if known.knows(interval, iid) {
+        return;
+    }
+    let Some(entry) = desk.place.interned(interval, DESCRIPTORS, iid) else {
+        return;
+    };
+    let interned = Message(entry);
+    if let Some(descriptor) = interned.bytes(2) {
+        let gpu = interned.small(3).unwrap_or(0);
+        known.intern(interval, iid, machine, entry, || {
+            counters(Message(descriptor), machine, gpu)
+        });
+    }
+}
+
+/// The counters of a `GpuCounterDescriptor` that have a number and a name.
+fn counters(
+    descriptor: Message<'_>,
+    machine: u32,
+    gpu: u32,
+) -> impl Iterator<Item = (u32, GpuCounter)> {
+    descriptor.messages(1).filter_map(move |spec| {
+        let counter = GpuCounter {
+            machine,
+            gpu,
+            name: spec.text(2)?.into(),
+            unit: unit(spec).map(Into::into),
+            description: spec.text(3).map(Into::into),
+            is_forwards: spec.number(11) == Some(FORWARDS),
+        };
+        Some((spec.small(1)?, counter))
+    })
+}
+
+/// What a `GpuCounterSpec` measures in; `None` without units.
+fn unit(spec: Message<'_>) -> Option<String> {
+    let mut numerators = spec.numbers(7).map(unit_name).peekable();
+    let mut denominators = spec.numbers(8).map(unit_name).peekable();
+    numerators.peek().or(denominators.peek())?;
+    let mut unit = String::new();
+    for name in numerators {
+        if !unit.is_empty() {
+            unit.push(':');
+        }
+        unit.push_str(name);
+    }
+    let mut separator = '/';
+    for name in denominators.filter(|name| !name.is_empty()) {
+        unit.push(separator);
+        unit.push_str(name);
+        separator = ':';
+    }
+    Some(unit)
+}
+
+/// The list U of rule M11.
+const UNITS: &[&str] = &[
+    "",
+    "bit",
+    "Kb",
+    "Mb",
+    "Gb",
+    "Tb",
+    "Pb",
+    "B",
+    "KB",
+    "MB",
+    "GB",
+    "TB",
+    "PB",
+    "Hz",
+    "KHz",
+    "MHz",
+    "GHz",
+    "THz",
+    "PHz",
+    "ns",
+    "us",
+    "ms",
+    "s",
+    "min",
+    "h",
+    "Vertex",
+    "Pixel",
+    "Triangle",
+    "mW",
+    "W",
+    "kW",
+    "J",
+    "V",
+    "A",
+    "C",
+    "F",
+    "K",
+    "%",
+    "Primitive",
+    "Fragment",
+    "Instruction",
+];
+
+/// What a `MeasureUnit` is called.
+fn unit_name(unit: u64) -> &'static str {
+    let name = usize::try_from(unit).ok().and_then(|unit| UNITS.get(unit));
+    name.copied().unwrap_or("Unknown")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn m11_units_are_joined() {
+        let unit = |spec: &[u8]| unit(Message(spec));
+        assert_eq!(unit(&[]), None);
+        assert_eq!(unit(&[0x38, 0]).as_deref(), Some(""));
+        assert_eq!(unit(&[0x38, 37]).as_deref(), Some("%"));
+        assert_eq!(unit(&[0x38, 7, 0x40, 22]).as_deref(), Some("B/s"));
+        // Packed, of two each; a denominator of no name is skipped.
+        let many = unit(&[0x3a, 2, 25, 40, 0x42, 3, 22, 0, 99]);
+        assert_eq!(many.as_deref(), Some("Vertex:Instruction/s:Unknown"));
+        assert_eq!(unit(&[0x40, 0]).as_deref(), Some(""));
+        assert_eq!(unit(&[0x40, 22]).as_deref(), Some("/s"));
+    }
+
+    #[test]
+    fn m11_a_counter_has_a_number_and_a_name() {
+        let spec = |bytes: &[u8]| [&[0x0a, bytes.len() as u8], bytes].concat();
+        let descriptor = [
+            spec(&[0x12, 1, b'a']),
+            spec(&[0x08, 1]),
+            spec(&[0x08, 2, 0x12, 1, b'b', 0x1a, 0, 0x58, 2]),
+        ]
+        .concat();
+        let found: Vec<_> = counters(Message(&descriptor), 3, 4).collect();
+        let counter = GpuCounter {
+            machine: 3,
+            gpu: 4,
+            name: "b".into(),
+            unit: None,
+            description: Some("".into()),
+            is_forwards: true,
+        };
+        assert_eq!(found, [(2, counter)]);
+    }
+}

@@ -1,0 +1,81 @@
+//! `power_rails`: what has gone through power rails, sample by sample, and what the
+//! rails are called (rule M10).
+//!
+//! # Design
+//!
+//! A sample has a time of its own (rule O1), so each is an event of the timeline, of
+//! a few bytes. The packet as one event was the alternative; but then its samples
+//! would stand where the packet does, which is later by what the recorder held back.
+
+use timebase_resolver::{Clock, ClockId, MachineId, SeqId};
+use timebase_schema::{Table, tables};
+use timebase_wire::packet::Header;
+
+use super::observed::well_formed;
+use super::reader::{Corrupt, Desk, Packet, Reader};
+use crate::facts::RailIndex;
+use crate::message::Message;
+use crate::timeline::{Energy, Event};
+
+/// Descriptors of greater indexes are passed over.
+const GREATEST_INDEX: u32 = 256;
+
+/// How many nanoseconds a unit of `timestamp_ms` has.
+const MILLI: u64 = 1_000_000;
+
+/// Reads samples of power rails.
+#[derive(Debug, Default)]
+pub(crate) struct PowerRails;
+
+impl Reader for PowerRails {
+    type Payload<'a> = Message<'a>;
+
+    const TABLES: &'static [&'static Table] = &[&tables::counter_record::TABLE];
+
+    fn parse(payload: &[u8]) -> Result<Message<'_>, Corrupt> {
+        well_formed(payload)?;
+        Ok(Message(payload))
+    }
+
+    fn converts(message: &Message<'_>, _header: &Header<'_>) -> bool {
+        message.messages(2).any(|sample| sample.number(2).is_some())
+    }
+
+    fn read(&mut self, message: Message<'_>, packet: &Packet<'_>, desk: &mut Desk<'_, '_>) {
+        if packet.is_lost() {
+            return;
+        }
+        let machine = packet.machine;
+        let session = message.number(3).unwrap_or(0);
+        for descriptor in message.messages(1) {
+            let index = descriptor.small(1).unwrap_or(0);
+            if index <= GREATEST_INDEX {
+                let index = RailIndex {
+                    machine,
+                    session,
+                    index,
+                };
+                let name = descriptor.text(2).unwrap_or_default();
+                desk.facts.rails.describe(index, &name);
+            }
+        }
+        let boottime = Clock::new(
+            MachineId(packet.header.machine_id),
+            ClockId::BOOTTIME,
+            SeqId(0),
+        );
+        let clock = desk.place.event_clock(Some(boottime));
+        for sample in message.messages(2) {
+            let event = Event::Energy(Energy {
+                machine,
+                session,
+                index: sample.small(1).unwrap_or(0),
+                energy: sample.number(3).unwrap_or(0),
+            });
+            match sample.number(2) {
+                Some(time) => desk.part(packet, &clock, time.saturating_mul(MILLI), &event),
+                None => desk.packet(packet, &event),
+            }
+        }
+    }
+}

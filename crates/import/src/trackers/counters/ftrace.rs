@@ -1,0 +1,196 @@
+//! Counters of kernel events (rule M2): frequencies, idle states, clocks,
+//! temperatures, memory of drivers.
+
+use super::series::{Kind, Source, Which};
+use crate::message::Message;
+use crate::world::{Arg, ArgValue, Owner, Utid};
+
+/// Fields of `FtraceEvent`.
+mod field {
+    pub const CPU_FREQUENCY: u32 = 11;
+    pub const CPU_FREQUENCY_LIMITS: u32 = 12;
+    pub const CPU_IDLE: u32 = 13;
+    pub const CLOCK_ENABLE: u32 = 14;
+    pub const CLOCK_DISABLE: u32 = 15;
+    pub const CLOCK_SET_RATE: u32 = 16;
+    pub const ION_HEAP_SHRINK: u32 = 314;
+    pub const ION_HEAP_GROW: u32 = 315;
+    pub const GPU_FREQUENCY: u32 = 332;
+    pub const ION_STAT: u32 = 335;
+    pub const THERMAL_TEMPERATURE: u32 = 341;
+    pub const CDEV_UPDATE: u32 = 342;
+    pub const DMA_HEAP_STAT: u32 = 351;
+    pub const KGSL_GPU_FREQUENCY: u32 = 509;
+}
+
+pub(super) const CPU_FREQUENCY: Kind = Kind::new("cpu_frequency");
+pub(super) const CLOCK_FREQUENCY: Kind = Kind::new("clock_frequency");
+pub(super) const GPU_FREQUENCY: Kind = Kind::with_unit("gpu_frequency", "kHz");
+const CPU_IDLE: Kind = Kind::new("cpu_idle");
+const MAX_LIMIT: Kind = Kind::new("cpu_max_frequency_limit");
+const MIN_LIMIT: Kind = Kind::new("cpu_min_frequency_limit");
+const CLOCK_STATE: Kind = Kind::new("clock_state");
+const TEMPERATURE: Kind = Kind::new("thermal_temperature");
+const COOLING: Kind = Kind::new("cooling_device_counter");
+const ION: Kind = Kind::new("ion");
+const ION_CHANGE: Kind = Kind::new("ion_change");
+const DMA_HEAP: Kind = Kind::new("android_dma_heap");
+const DMA_HEAP_CHANGE: Kind = Kind::new("android_dma_heap_change");
+
+/// The values of an event.
+pub(super) fn event(
+    field: u32,
+    message: Message<'_>,
+    emitter: Utid,
+    source: &mut Source<'_, '_, '_>,
+) {
+    match field {
+        field::CPU_FREQUENCY => of_cpu(&CPU_FREQUENCY, "cpufreq", message, source),
+        field::CPU_IDLE => of_cpu(&CPU_IDLE, "cpuidle", message, source),
+        field::CPU_FREQUENCY_LIMITS => limits(message, source),
+        field::CLOCK_SET_RATE => {
+            let name = message.bytes(1).unwrap_or_default();
+            clock_frequency(name, message.number(2), source);
+        }
+        field::CLOCK_ENABLE | field::CLOCK_DISABLE => {
+            let (name, state) = (message.bytes(1), message.number(2));
+            named(
+                &CLOCK_STATE,
+                name,
+                "State",
+                state.unwrap_or(0) as f64,
+                source,
+            );
+        }
+        field::GPU_FREQUENCY => {
+            let state = number(message, 2);
+            gpu_frequency(message.small(1), state, source);
+        }
+        field::KGSL_GPU_FREQUENCY => {
+            let frequency = number(message, 1) * 1000.0;
+            gpu_frequency(message.small(2), frequency, source);
+        }
+        field::THERMAL_TEMPERATURE => {
+            let temperature = f64::from(message.small(2).unwrap_or(0) as i32);
+            named(
+                &TEMPERATURE,
+                message.bytes(4),
+                "Temperature",
+                temperature,
+                source,
+            );
+        }
+        field::CDEV_UPDATE => {
+            let target = message.number(1).unwrap_or(0) as f64;
+            named(&COOLING, message.bytes(2), "Cooling Device", target, source);
+        }
+        field::ION_STAT => {
+            let change = message.number(2).unwrap_or(0) as i64 as f64;
+            let total = message.number(3).unwrap_or(0) as f64;
+            ion(b"", total, change, emitter, source);
+        }
+        field::ION_HEAP_GROW | field::ION_HEAP_SHRINK => {
+            let size = i128::from(message.number(2).unwrap_or(0));
+            let change = match field {
+                field::ION_HEAP_GROW => size,
+                _ => -size,
+            };
+            let before = i128::from(message.number(3).unwrap_or(0) as i64);
+            let heap = message.bytes(1).unwrap_or(b"unknown");
+            ion(
+                heap,
+                (before + change) as f64,
+                change as f64,
+                emitter,
+                source,
+            );
+        }
+        field::DMA_HEAP_STAT => dma_heap(message, emitter, source),
+        _ => {}
+    }
+}
+
+/// A number of 32 bits.
+fn number(message: Message<'_>, field: u32) -> f64 {
+    message.small(field).unwrap_or(0).into()
+}
+
+/// The state of the CPU that the event names.
+fn of_cpu(kind: &Kind, name: &str, message: Message<'_>, source: &mut Source<'_, '_, '_>) {
+    if let Some(cpu) = source.cpu(message.small(2).unwrap_or(0)) {
+        let state = number(message, 1);
+        source.put(kind, cpu, Which::Only, format_args!("{name}"), state);
+    }
+}
+
+fn limits(message: Message<'_>, source: &mut Source<'_, '_, '_>) {
+    let number_of_cpu = message.small(3).unwrap_or(0);
+    let Some(cpu) = source.cpu(number_of_cpu) else {
+        return;
+    };
+    for (kind, field, which) in [(&MAX_LIMIT, 2, "Max"), (&MIN_LIMIT, 1, "Min")] {
+        let name = format_args!("Cpu {number_of_cpu} {which} Freq Limit");
+        source.put(kind, cpu, Which::Only, name, number(message, field));
+    }
+}
+
+/// How fast a clock is, which `sys_stats` says as well.
+pub(super) fn clock_frequency(name: &[u8], value: Option<u64>, source: &mut Source<'_, '_, '_>) {
+    let value = value.unwrap_or(0) as f64;
+    named(&CLOCK_FREQUENCY, Some(name), "Frequency", value, source);
+}
+
+/// A value of what the event gives a name to.
+fn named(
+    kind: &Kind,
+    name: Option<&[u8]>,
+    what: &str,
+    value: f64,
+    source: &mut Source<'_, '_, '_>,
+) {
+    let which = name.unwrap_or_default();
+    let name = String::from_utf8_lossy(which);
+    source.put_global(
+        kind,
+        Which::Text(which),
+        format_args!("{name} {what}"),
+        value,
+    );
+}
+
+/// How fast a GPU is, which `sys_stats` says as well.
+pub(super) fn gpu_frequency(gpu: Option<u32>, khz: f64, source: &mut Source<'_, '_, '_>) {
+    let gpu = source.gpu(gpu.unwrap_or(0));
+    source.put(
+        &GPU_FREQUENCY,
+        gpu,
+        Which::Only,
+        format_args!("gpufreq"),
+        khz,
+    );
+}
+
+/// What a heap of the ION allocator has, and how much more or less than before.
+fn ion(heap: &[u8], total: f64, change: f64, emitter: Utid, source: &mut Source<'_, '_, '_>) {
+    let which = Which::Text(heap);
+    let heap_name = String::from_utf8_lossy(heap);
+    let dot = if heap.is_empty() { "" } else { "." };
+    source.put_global(&ION, which, format_args!("mem.ion{dot}{heap_name}"), total);
+    let name = format_args!("mem.ion_change{dot}{heap_name}");
+    source.put(&ION_CHANGE, Owner::Thread(emitter), which, name, change);
+}
+
+fn dma_heap(message: Message<'_>, emitter: Utid, source: &mut Source<'_, '_, '_>) {
+    let total = message.number(3).unwrap_or(0) as f64;
+    source.put_global(&DMA_HEAP, Which::Only, format_args!("mem.dma_heap"), total);
+    let change = message.number(2).unwrap_or(0) as i64 as f64;
+    let inode = ArgValue::Uint(message.number(1).unwrap_or(0));
+    source.put_with(
+        &DMA_HEAP_CHANGE,
+        Owner::Thread(emitter),
+        Which::Only,
+        format_args!("mem.dma_heap_change"),
+        change,
+        &[Arg::new("inode", inode)],
+    );
+}

@@ -1,0 +1,162 @@
+//! Counters and memory of GPUs, and what they are (rules M11, M12, H4).
+
+use rustc_hash::FxHashMap;
+
+use super::series::{Kind, Source, Which};
+use crate::message::Message;
+use crate::timeline::Packet;
+use crate::trackers::tracker::At;
+use crate::world::{Arg, ArgValue, GpuInfo, NewTrack, Owner, Sample, TrackId};
+
+const MEMORY: Kind = Kind::with_unit("gpu_memory", "bytes");
+const PROCESS_MEMORY: Kind = Kind::with_unit("process_gpu_memory", "bytes");
+
+/// The field of `FtraceEvent`.
+const GPU_MEM_TOTAL: u32 = 340;
+
+/// The tracks of counters that are described, and what waits on them.
+#[derive(Debug, Default)]
+pub(super) struct GpuCounters {
+    /// By which of all counters it is.
+    tracks: Vec<TrackId>,
+    /// The last sample of a track whose value the next one tells.
+    pending: FxHashMap<TrackId, Sample>,
+}
+
+impl GpuCounters {
+    /// A track for each name on each GPU.
+    pub fn begin(&mut self, at: &mut At<'_, '_>) {
+        let mut known = FxHashMap::default();
+        let world = &mut *at.world;
+        for counter in world.facts.gpu_counters.iter() {
+            let ugpu = world.gpus.ugpu(counter.machine, counter.gpu);
+            let track = *known.entry((ugpu, &counter.name)).or_insert_with(|| {
+                let owner = Owner::Gpu(ugpu);
+                world.tracks.add(NewTrack {
+                    unit: counter.unit.clone(),
+                    description: counter.description.clone(),
+                    ..NewTrack::counter(counter.machine, "gpu_counter", &counter.name, owner)
+                })
+            });
+            self.tracks.push(track);
+        }
+    }
+
+    /// The samples of a `GpuCounterEvent`.
+    pub fn samples(
+        &mut self,
+        ts: i64,
+        packet: &Packet<'_>,
+        message: Message<'_>,
+        at: &mut At<'_, '_>,
+    ) {
+        let iid = message.number(4);
+        for sample in message.messages(2) {
+            let integer = sample.number(2).map(|value| value as i64 as f64);
+            let (Some(number), Some(value)) = (sample.small(1), integer.or(sample.float(3))) else {
+                continue;
+            };
+            let described = &at.world.facts.gpu_counters;
+            let counter = match iid {
+                None => described.own(packet.machine, number),
+                Some(iid) => described
+                    .interned(packet.interval, iid)
+                    .and_then(|counters| counters.get(&number).copied()),
+            };
+            let Some(counter) = counter else {
+                continue;
+            };
+            let is_forwards = described.is_forwards(counter);
+            if let Some(&track) = self.tracks.get(counter) {
+                self.sample(ts, track, value, is_forwards, at);
+            }
+        }
+    }
+
+    /// A value for the time that begins with it; or for the time until then, which
+    /// began with the sample before.
+    fn sample(
+        &mut self,
+        ts: i64,
+        track: TrackId,
+        value: f64,
+        is_forwards: bool,
+        at: &mut At<'_, '_>,
+    ) {
+        if is_forwards {
+            at.world.value(ts, track, value, None, at.rows);
+            return;
+        }
+        let sample = at.world.sample(ts);
+        if let Some(before) = self.pending.insert(track, sample) {
+            before.complete(track, value, None, at.rows);
+        }
+    }
+
+    /// Nobody tells the values of the last samples.
+    pub fn end(&mut self, at: &mut At<'_, '_>) {
+        for (track, sample) in self.pending.drain() {
+            sample.complete(track, 0.0, None, at.rows);
+        }
+    }
+}
+
+/// Memory of a GPU, as the kernel tells it. Of a process that has ended it says
+/// nothing.
+pub(super) fn memory_of_event(field: u32, message: Message<'_>, source: &mut Source<'_, '_, '_>) {
+    if field == GPU_MEM_TOTAL {
+        let pid = message.small(2).unwrap_or(0);
+        let threads = &source.at.world.threads;
+        if pid == 0 || threads.live(source.machine, pid.into()).is_some() {
+            memory(message, source);
+        }
+    }
+}
+
+/// Memory of a GPU: all of it, or that of a process.
+pub(super) fn memory(message: Message<'_>, source: &mut Source<'_, '_, '_>) {
+    let machine = source.machine;
+    let gpu = message.small(1).unwrap_or(0);
+    let pid = message.small(2).unwrap_or(0);
+    let size = message.number(3).unwrap_or(0) as f64;
+    let world = &mut *source.at.world;
+    let ugpu = world.gpus.ugpu(machine, gpu);
+    let (kind, owner) = if pid == 0 {
+        (MEMORY, Owner::Gpu(ugpu))
+    } else {
+        world.threads.bind(machine, pid.into(), pid.into());
+        let upid = world.threads.process(machine, pid.into());
+        (PROCESS_MEMORY, Owner::ProcessOnGpu(upid, ugpu))
+    };
+    source.put(&kind, owner, Which::Only, format_args!("GPU Memory"), size);
+}
+
+/// What a `GpuInfo` says of GPUs, which count from 0.
+pub(super) fn info(machine: u32, message: Message<'_>, at: &mut At<'_, '_>) {
+    for (number, gpu) in (0..).zip(message.messages(1)) {
+        let ugpu = at.world.gpus.ugpu(machine, number);
+        let text = |field| {
+            let text = gpu.text(field).filter(|text| !text.is_empty());
+            text.map(String::from)
+        };
+        let more: Vec<_> = gpu
+            .messages(6)
+            .filter_map(|more| more.text(1).zip(more.text(2)))
+            .collect();
+        let more: Vec<_> = more
+            .iter()
+            .map(|(key, value)| Arg::new(key, ArgValue::Text(value)))
+            .collect();
+        let uuid = gpu.bytes(5).filter(|uuid| !uuid.is_empty());
+        let info = GpuInfo {
+            name: text(1),
+            vendor: text(2),
+            model: text(3),
+            architecture: text(4),
+            uuid: uuid.map(|uuid| uuid.iter().map(|byte| format!("{byte:02x}")).collect()),
+            pci_bdf: text(7),
+            arg_set_id: at.world.args.number(&more, &mut at.world.strings, at.rows),
+        };
+        at.world.gpus.describe(ugpu, info);
+    }
+}

@@ -1,0 +1,162 @@
+//! Memory of processes, as kernel events tell it of threads (rules M4, M5).
+
+use rustc_hash::FxHashMap;
+
+use super::series::Source;
+use crate::message::Message;
+use crate::world::{ThreadCounter, Threads, Utid};
+
+/// Fields of `FtraceEvent`.
+mod field {
+    pub const RSS_STAT: u32 = 313;
+    pub const OOM_SCORE_ADJ_UPDATE: u32 = 326;
+    pub const MM_EVENT_RECORD: u32 = 328;
+    pub const RSS_STAT_THROTTLED: u32 = 359;
+    pub const DMABUF_RSS_STAT: u32 = 579;
+}
+
+const fn memory(name: &'static str) -> ThreadCounter {
+    ThreadCounter {
+        of_process: "process_memory",
+        of_thread: "process_memory_thread_fallback",
+        name,
+    }
+}
+
+const fn mm_event(name: &'static str) -> ThreadCounter {
+    ThreadCounter {
+        of_process: "mm_event",
+        of_thread: "mm_event_thread_fallback",
+        name,
+    }
+}
+
+/// By the member that `rss_stat` names.
+static RSS: [ThreadCounter; 5] = [
+    memory("mem.rss.file"),
+    memory("mem.rss.anon"),
+    memory("mem.swap"),
+    memory("mem.rss.shmem"),
+    memory("mem.unreclaimable"),
+];
+
+static UNKNOWN: ThreadCounter = memory("mem.unknown");
+
+static DMABUF: ThreadCounter = memory("mem.dmabuf_rss");
+
+static OOM_SCORE_ADJ: ThreadCounter = ThreadCounter {
+    of_process: "oom_score_adj",
+    of_thread: "oom_score_adj_thread_fallback",
+    name: "oom_score_adj",
+};
+
+/// How many, the longest, the average latency of an event of memory.
+macro_rules! mm_events {
+    ($($name:literal)*) => {
+        [$([
+            mm_event(concat!("mem.mm.", $name, ".count")),
+            mm_event(concat!("mem.mm.", $name, ".max_lat")),
+            mm_event(concat!("mem.mm.", $name, ".avg_lat")),
+        ],)*]
+    };
+}
+
+/// By the type that `mm_event_record` names.
+static MM_EVENTS: [[ThreadCounter; 3]; 7] = mm_events! {
+    "min_flt" "maj_flt" "read_io" "compaction" "reclaim" "swp_flt" "kern_alloc"
+};
+
+/// Whose an address space is, by its number.
+#[derive(Debug, Default)]
+pub(super) struct MemoryOwners(FxHashMap<(u32, u32), Utid>);
+
+impl MemoryOwners {
+    /// The values of an event.
+    pub fn event(
+        &mut self,
+        field: u32,
+        message: Message<'_>,
+        emitter: Utid,
+        source: &mut Source<'_, '_, '_>,
+    ) {
+        match field {
+            field::RSS_STAT => {
+                let (curr, space) = (message.small(3), message.small(4));
+                let space = space.zip(curr.map(|curr| curr != 0));
+                let (member, size) = (message.small(1), message.number(2));
+                self.rss(member, size, space, emitter, source);
+            }
+            field::RSS_STAT_THROTTLED => {
+                let space = message.small(3).unwrap_or(0);
+                let (member, size) = (message.small(2), message.number(4));
+                let space = Some((space, message.flag(1)));
+                self.rss(member, size, space, emitter, source);
+            }
+            field::DMABUF_RSS_STAT => {
+                let rss = message.number(1).unwrap_or(0) as f64;
+                source.put_of_thread(emitter, &DMABUF, rss);
+            }
+            field::OOM_SCORE_ADJ_UPDATE => {
+                let adj = message.small(2).unwrap_or(0) as i16;
+                let pid = message.small(3).unwrap_or(0).into();
+                let utid = source.at.world.threads.thread(source.machine, pid);
+                source.put_of_thread(utid, &OOM_SCORE_ADJ, adj.into());
+            }
+            field::MM_EVENT_RECORD => {
+                let kind = message.small(4).unwrap_or(0) as usize;
+                let counters = MM_EVENTS.get(kind).into_iter().flatten();
+                for (counter, field) in counters.zip([2, 3, 1]) {
+                    let value = message.small(field).unwrap_or(0);
+                    source.put_of_thread(emitter, counter, value.into());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A size; of the address space with a number, the emitter's own one or not.
+    fn rss(
+        &mut self,
+        member: Option<u32>,
+        size: Option<u64>,
+        space: Option<(u32, bool)>,
+        emitter: Utid,
+        source: &mut Source<'_, '_, '_>,
+    ) {
+        let size = size.unwrap_or(0) as i64;
+        if size < 0 {
+            return;
+        }
+        let owner = match space {
+            None => Some(emitter),
+            Some((space, is_own)) => {
+                let space = (source.machine, space);
+                self.owner(space, is_own, emitter, &source.at.world.threads)
+            }
+        };
+        if let Some(owner) = owner {
+            let counter = RSS.get(member.unwrap_or(0) as usize).unwrap_or(&UNKNOWN);
+            source.put_of_thread(owner, counter, size as f64);
+        }
+    }
+
+    /// Whose an address space is.
+    fn owner(
+        &mut self,
+        space: (u32, u32),
+        is_own: bool,
+        emitter: Utid,
+        threads: &Threads,
+    ) -> Option<Utid> {
+        if is_own {
+            self.0.insert(space, emitter);
+            return Some(emitter);
+        }
+        let owner = *self.0.get(&space)?;
+        if threads.is_live(owner) {
+            return Some(owner);
+        }
+        self.0.remove(&space);
+        None
+    }
+}

@@ -1,0 +1,128 @@
+//! Counters: which value of which event is on which track (rules M1 to M13).
+//!
+//! # Design
+//!
+//! A file a source. Each takes its messages apart and puts values on series, which
+//! `series.rs` turns into tracks: it remembers them by a few bytes, as some sources
+//! have a hundred fixed tracks four times a second, and others a million values on
+//! one. A table of all counters, from fields to tracks, was the alternative to code;
+//! but half of them are sums, differences or depend on what came before.
+//!
+//! | rules | file |
+//! |---|---|
+//! | M2 | `ftrace.rs` |
+//! | M5 | `memory.rs` |
+//! | M6 | `process_stats.rs` |
+//! | M7, M8 | `sys_stats.rs` |
+//! | M9, M10 | `power.rs` |
+//! | M11, M12, and GPUs (H4) | `gpu.rs` |
+//! | M13 | `properties.rs` |
+
+mod ftrace;
+mod gpu;
+mod memory;
+mod power;
+mod process_stats;
+mod properties;
+mod series;
+mod sys_stats;
+
+use gpu::GpuCounters;
+use memory::MemoryOwners;
+use power::PowerRails;
+use series::{Known, Source};
+use sys_stats::Disks;
+
+use super::tracker::{At, Tracker};
+use crate::message::Message;
+use crate::output::{Message as LogMessage, Severity};
+use crate::timeline::{Energy, Ftrace, Packet};
+use crate::world::{CPUS, Utid};
+
+/// What is remembered of counters.
+#[derive(Debug, Default)]
+pub(crate) struct Counters {
+    known: Known,
+    owners: MemoryOwners,
+    disks: Disks,
+    rails: PowerRails,
+    gpu: GpuCounters,
+}
+
+impl Tracker for Counters {
+    fn begin(&mut self, at: &mut At<'_, '_>) {
+        self.rails.begin(at);
+        self.gpu.begin(at);
+    }
+
+    fn ftrace(&mut self, ts: i64, event: &Ftrace<'_>, emitter: Utid, at: &mut At<'_, '_>) {
+        let (machine, message) = (event.machine, Message(event.message));
+        let mut source = Source {
+            known: &mut self.known,
+            at,
+            ts,
+            machine,
+        };
+        ftrace::event(event.field, message, emitter, &mut source);
+        gpu::memory_of_event(event.field, message, &mut source);
+        self.owners
+            .event(event.field, message, emitter, &mut source);
+    }
+
+    fn packet(&mut self, ts: i64, packet: &Packet<'_>, at: &mut At<'_, '_>) {
+        let message = Message(packet.payload);
+        let mut source = Source {
+            known: &mut self.known,
+            at,
+            ts,
+            machine: packet.machine,
+        };
+        match packet.field {
+            packet::SYS_STATS => sys_stats::packet(message, &mut self.disks, &mut source),
+            packet::PROCESS_STATS => process_stats::packet(message, &mut source),
+            packet::BATTERY => power::battery(message, &mut source),
+            packet::GPU_COUNTER_EVENT => self.gpu.samples(ts, packet, message, at),
+            packet::INITIAL_DISPLAY_STATE => properties::display_state(message, &mut source),
+            packet::GPU_MEM_TOTAL_EVENT => gpu::memory(message, &mut source),
+            packet::ANDROID_SYSTEM_PROPERTY => properties::packet(message, &mut source),
+            packet::GPU_INFO => gpu::info(packet.machine, message, at),
+            _ => {}
+        }
+    }
+
+    fn energy(&mut self, ts: i64, energy: &Energy, at: &mut At<'_, '_>) {
+        self.rails.sample(ts, energy, at);
+    }
+
+    fn end(&mut self, at: &mut At<'_, '_>) {
+        self.gpu.end(at);
+        if self.known.beyond_cpus > 0 {
+            let text = format!(
+                "{} values of counters are of CPUs beyond {}; they are left out",
+                self.known.beyond_cpus,
+                CPUS - 1
+            );
+            let code = "counter_cpu_out_of_range";
+            let message = LogMessage {
+                severity: Severity::Warning,
+                code,
+                packet_id: None,
+                offset: None,
+                text,
+            };
+            message.push(at.rows);
+        }
+    }
+}
+
+/// Fields of `TracePacket`.
+mod packet {
+    pub const SYS_STATS: u32 = 7;
+    pub const PROCESS_STATS: u32 = 9;
+    pub const BATTERY: u32 = 38;
+    pub const GPU_COUNTER_EVENT: u32 = 52;
+    pub const INITIAL_DISPLAY_STATE: u32 = 70;
+    pub const GPU_MEM_TOTAL_EVENT: u32 = 71;
+    pub const ANDROID_SYSTEM_PROPERTY: u32 = 86;
+    pub const GPU_INFO: u32 = 128;
+}

@@ -1,0 +1,163 @@
+//! Batteries and power rails (rules M9, M10).
+
+use super::series::{Kind, Source, Which};
+use crate::facts::{Rail, RailIndex};
+use crate::message::Message;
+use crate::timeline::Energy;
+use crate::trackers::tracker::At;
+use crate::world::{NewTrack, Owner, TrackId};
+
+const BATTERY: Kind = Kind::new("battery_counter");
+
+/// The values of a `BatteryCounters`.
+pub(super) fn battery(message: Message<'_>, source: &mut Source<'_, '_, '_>) {
+    let of = message.bytes(5).unwrap_or_default();
+    let name = String::from_utf8_lossy(of);
+    let dot = if of.is_empty() { "" } else { "." };
+    let signed = |field| message.number(field).map(|value| value as i64);
+    let (current, voltage) = (signed(3), signed(7));
+    let charge = signed(1).map(i128::from);
+    let values = [
+        (
+            "charge_uah",
+            charge
+                .or_else(|| by_energy(signed(6)?, voltage?))
+                .map(|charge| charge as f64),
+        ),
+        ("capacity_pct", message.float(2)),
+        ("current_ua", current.map(|current| current as f64)),
+        ("current.avg_ua", signed(4).map(|current| current as f64)),
+        ("voltage_uv", voltage.map(|voltage| voltage as f64)),
+        ("power_mw", current.zip(voltage).map(power)),
+    ];
+    for (number, (what, value)) in (0..).zip(values) {
+        if let Some(value) = value {
+            let name = format_args!("batt.{name}{dot}{what}");
+            source.put_global(&BATTERY, Which::Texts(of, b"", number), name, value);
+        }
+    }
+}
+
+/// The charge in µAh, by the energy in µWh and the voltage in µV.
+fn by_energy(energy: i64, voltage: i64) -> Option<i128> {
+    (voltage > 0).then(|| i128::from(energy) * 1_000_000 / i128::from(voltage))
+}
+
+/// The power in mW, of the current in µA and the voltage in µV. It has no sign,
+/// whether the battery is charged or not.
+fn power((current, voltage): (i64, i64)) -> f64 {
+    (i128::from(current) * i128::from(voltage) / 1_000_000_000).abs() as f64
+}
+
+/// The tracks of power rails.
+#[derive(Debug, Default)]
+pub(super) struct PowerRails(Vec<TrackId>);
+
+impl PowerRails {
+    /// A track for each rail that is described.
+    pub fn begin(&mut self, at: &mut At<'_, '_>) {
+        let (facts, tracks) = (&at.world.facts, &mut at.world.tracks);
+        self.0.extend(facts.rails.iter().map(|rail| {
+            let name = rail_name(rail);
+            // Rails of one name are several tracks.
+            tracks.add(NewTrack::counter(
+                rail.machine,
+                "power_rails",
+                &name,
+                Owner::None,
+            ))
+        }));
+    }
+
+    /// What has gone through a rail; of one that is never described, nothing.
+    pub fn sample(&self, ts: i64, energy: &Energy, at: &mut At<'_, '_>) {
+        let index = RailIndex {
+            machine: energy.machine,
+            session: energy.session,
+            index: energy.index,
+        };
+        let rail = at.world.facts.rails.number(index);
+        if let Some(&track) = rail.and_then(|rail| self.0.get(rail)) {
+            at.world
+                .value(ts, track, energy.energy as f64, None, at.rows);
+        }
+    }
+}
+
+/// The list R of rule M10: how names end, and what that is.
+const NICE: &[(&str, &str)] = &[
+    ("M_VDD_CPUCL0", "cpu.little"),
+    ("M_VDD_CPUCL0_M", "cpu.little.mem"),
+    ("M_VDD_CPUCL1", "cpu.mid"),
+    ("M_VDD_CPUCL1_M", "cpu.mid.mem"),
+    ("M_VDD_CPUCL2", "cpu.big"),
+    ("M_VDD_INT", "system.fabric"),
+    ("M_VDD_TPU", "tpu"),
+    ("VSYS_PWR_DISP", "display"),
+    ("VSYS_PWR_DISPLAY", "display"),
+    ("M_DISP", "ldo.main.a.display"),
+    ("VSYS_PWR_MODEM", "modem"),
+    ("M_VDD_MIF", "memory.interface"),
+    ("VSYS_PWR_WLAN_BT", "wifi.bt"),
+    ("VSYS_PWR_MMWAVE", "mmwave"),
+    ("S_VDD_AOC_RET", "aoc.memory"),
+    ("S_VDD_AOC", "aoc.logic"),
+    ("S_VDDQ_MEM", "ddr.a"),
+    ("S_VDD2L", "ddr.b"),
+    ("S_VDD2L_MEM", "ddr.b"),
+    ("S_VDD2H_MEM", "ddr.c"),
+    ("S_VDD_G3D", "gpu"),
+    ("S_VDD_G3D_L2", "gpu.l2"),
+    ("S_GNSS_CORE", "gps"),
+    ("VSYS_PWR_RFFE", "radio.frontend"),
+    ("VSYS_PWR_CAMERA", "camera"),
+    ("S_VDD_CAM", "multimedia"),
+    ("S_UDFPS", "udfps"),
+    ("S_PLL_MIPI_UFS", "ufs"),
+    ("M_LLDO1", "ldo.main.a"),
+    ("M_LLDO2", "ldo.main.b"),
+    ("S_LLDO1", "ldo.sub"),
+];
+
+fn rail_name(rail: &Rail) -> String {
+    let name = &*rail.name;
+    match NICE.iter().find(|(end, _)| name.ends_with(end)) {
+        Some((_, nice)) => format!("power.rails.{nice}"),
+        None => format!("power.{name}_uws"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn m9_quotients_are_truncated_and_do_not_overflow() {
+        assert_eq!(by_energy(11, 4_000_000), Some(2));
+        assert_eq!(by_energy(-11, 4_000_000), Some(-2));
+        assert_eq!(by_energy(11, 0), None);
+        assert_eq!(
+            by_energy(i64::MAX, 1),
+            Some(i128::from(i64::MAX) * 1_000_000)
+        );
+        assert_eq!(power((-412_000, 4_100_000)), 1689.0);
+        assert_eq!(power((i64::MIN, i64::MIN)), 2f64.powi(126) / 1e9);
+    }
+
+    #[test]
+    fn m10_rails_have_nice_names_by_how_they_end() {
+        let name = |name: &str| {
+            rail_name(&Rail {
+                machine: 0,
+                session: 0,
+                name: name.into(),
+            })
+        };
+        assert_eq!(name("S2S_VDD_G3D"), "power.rails.gpu");
+        assert_eq!(name("S2S_VDD_G3D_L2"), "power.rails.gpu.l2");
+        assert_eq!(name("S9S_VDD_AOC_RET"), "power.rails.aoc.memory");
+        assert_eq!(name("PPVAR_VSYS_PWR_DISP"), "power.rails.display");
+        assert_eq!(name("VSYS_PWR_MODEM_2"), "power.VSYS_PWR_MODEM_2_uws");
+        assert_eq!(name(""), "power._uws");
+    }
+}

@@ -1,0 +1,78 @@
+//! Statistics of processes (rule M6). Who is bound by them is in `processes.rs`, which
+//! comes first.
+
+use timebase_wire::field::Value;
+
+use super::series::{Kind, Source, Which};
+use crate::message::Message;
+
+const MEMORY: Kind = Kind::new("process_memory");
+const SMAPS: Kind = Kind::new("smaps");
+const CHROME: Kind = Kind::new("chrome_process_stats");
+const OOM_SCORE_ADJ: Kind = Kind::new("oom_score_adj");
+const RUNTIME: Kind = Kind::new("proc_stat_runtime");
+
+const OOM_SCORE_ADJ_FIELD: u32 = 10;
+
+/// How many bytes the unit of a size has.
+const KILO: f64 = 1024.0;
+
+/// The counters of a `ProcessStats`.
+pub(super) fn packet(message: Message<'_>, source: &mut Source<'_, '_, '_>) {
+    for counter in [chrome, counter] {
+        for process in message.messages(1) {
+            let pid = process.small(1).unwrap_or(0);
+            for (field, value) in process.fields() {
+                if let (Some((kind, name, scale)), Value::Varint(value)) = (counter(field), value) {
+                    let owner = source.process(pid);
+                    let value = match field {
+                        OOM_SCORE_ADJ_FIELD => value as i64 as f64,
+                        _ => value as f64 * scale,
+                    };
+                    source.put(
+                        &kind,
+                        owner,
+                        Which::Number(field),
+                        format_args!("{name}"),
+                        value,
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// What comes first, of all processes (rule P15).
+fn chrome(field: u32) -> Option<(Kind, &'static str, f64)> {
+    let name = match field {
+        13 => "chrome.private_footprint_kb",
+        14 => "chrome.peak_resident_set_kb",
+        _ => return None,
+    };
+    Some((CHROME, name, KILO))
+}
+
+/// Any other field of a `Process`.
+fn counter(field: u32) -> Option<(Kind, &'static str, f64)> {
+    Some(match field {
+        2 => (MEMORY, "mem.virt", KILO),
+        3 => (MEMORY, "mem.rss", KILO),
+        4 => (MEMORY, "mem.rss.anon", KILO),
+        5 => (MEMORY, "mem.rss.file", KILO),
+        6 => (MEMORY, "mem.rss.shmem", KILO),
+        7 => (MEMORY, "mem.swap", KILO),
+        8 => (MEMORY, "mem.locked", KILO),
+        9 => (MEMORY, "mem.rss.watermark", KILO),
+        24 => (MEMORY, "mem.dmabuf_rss", KILO),
+        OOM_SCORE_ADJ_FIELD => (OOM_SCORE_ADJ, "oom_score_adj", 1.0),
+        16 => (SMAPS, "mem.smaps.rss", KILO),
+        17 => (SMAPS, "mem.smaps.pss", KILO),
+        18 => (SMAPS, "mem.smaps.pss.anon", KILO),
+        19 => (SMAPS, "mem.smaps.pss.file", KILO),
+        20 => (SMAPS, "mem.smaps.pss.smem", KILO),
+        23 => (SMAPS, "mem.smaps.swap.pss", KILO),
+        21 => (RUNTIME, "runtime.user_ns", 1.0),
+        22 => (RUNTIME, "runtime.kernel_ns", 1.0),
+        _ => return None,
+    })
+}

@@ -1,0 +1,70 @@
+//! Properties of Android that are counters (rule M13).
+
+use super::series::{Kind, Source, Which};
+use crate::message::Message;
+
+const SCREEN_STATE: Kind = Kind::new("screen_state");
+const BATTERY_STATS: Kind = Kind::new("battery_stats");
+const PROPERTY: Kind = Kind::new("sysprop_counter");
+
+/// What the names of properties begin with.
+const PREFIX: &str = "debug.tracing.";
+
+/// The values of an `AndroidSystemProperty`.
+pub(super) fn packet(message: Message<'_>, source: &mut Source<'_, '_, '_>) {
+    for property in message.messages(1) {
+        let name = property.text(1).unwrap_or_default();
+        let value = property.bytes(2).unwrap_or_default();
+        let (Some(name), Some(value)) = (name.strip_prefix(PREFIX), integer(value)) else {
+            continue;
+        };
+        let (kind, name) = match name {
+            "screen_state" => (&SCREEN_STATE, "ScreenState"),
+            "mcc" | "mnc" | "desktop_mode_visible_tasks" => (&PROPERTY, name),
+            "battery_status" => (&PROPERTY, "BatteryStatus"),
+            "plug_type" => (&PROPERTY, "PlugType"),
+            _ if name.starts_with("battery_stats.") => (&BATTERY_STATS, name),
+            _ => continue,
+        };
+        let which = Which::Text(name.as_bytes());
+        source.put_global(kind, which, format_args!("{name}"), value.into());
+    }
+}
+
+/// The value of an `InitialDisplayState`.
+pub(super) fn display_state(message: Message<'_>, source: &mut Source<'_, '_, '_>) {
+    let name = "ScreenState";
+    let state = f64::from(message.small(1).unwrap_or(0) as i32);
+    let which = Which::Text(name.as_bytes());
+    source.put_global(&SCREEN_STATE, which, format_args!("{name}"), state);
+}
+
+/// A text that is a number, of 32 bits as in trace processor: white space, a sign or
+/// none, digits.
+fn integer(text: &[u8]) -> Option<i32> {
+    let text = std::str::from_utf8(text).ok()?;
+    let is_space = |c| matches!(c, ' ' | '\t' | '\n' | '\x0b' | '\x0c' | '\r');
+    text.trim_start_matches(is_space).parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn m13_a_value_is_an_integer_or_nothing() {
+        for (text, value) in [
+            ("1", Some(1)),
+            (" \t+7", Some(7)),
+            ("-3", Some(-3)),
+            ("", None),
+            ("1 ", None),
+            ("1.5", None),
+            ("-", None),
+            ("on", None),
+            ("2147483648", None),
+        ] {
+            assert_eq!(integer(text.as_bytes()), value, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,367 @@
+//! Statistics of the system, a hundred values several times a second (rules M7, M8).
+
+use rustc_hash::FxHashMap;
+use timebase_wire::field::Value;
+
+use super::ftrace::{CPU_FREQUENCY, clock_frequency, gpu_frequency};
+use super::series::{Kind, Source, Which};
+use crate::message::Message;
+
+const MEMINFO: Kind = Kind::with_unit("meminfo", "bytes");
+const VMSTAT: Kind = Kind::new("vmstat");
+const CPUSTAT: Kind = Kind::new("cpustat");
+const IRQ: Kind = Kind::new("num_irq");
+const SOFTIRQ: Kind = Kind::new("num_softirq");
+const FORKS: Kind = Kind::new("num_forks");
+const IRQ_TOTAL: Kind = Kind::new("num_irq_total");
+const SOFTIRQ_TOTAL: Kind = Kind::new("num_softirq_total");
+const BUDDYINFO: Kind = Kind::new("buddyinfo");
+const PSI: Kind = Kind::new("psi");
+const THERMAL_ZONE: Kind = Kind::with_unit("thermal_temperature_sys", "C");
+const IDLE_STATE: Kind = Kind::with_unit("cpu_idle_state", "us");
+const SLABINFO: Kind = Kind::with_unit("slabinfo", "bytes");
+
+/// The values of a `SysStats`, in the order of rule M7.
+pub(super) fn packet(message: Message<'_>, disks: &mut Disks, source: &mut Source<'_, '_, '_>) {
+    memory(message, source);
+    for clock in message.messages(10) {
+        let name = clock.bytes(1).unwrap_or_default();
+        clock_frequency(name, clock.number(2), source);
+    }
+    for (number, khz) in (0..).zip(message.numbers(11)) {
+        if let Some(cpu) = source.cpu(number) {
+            let name = format_args!("cpufreq");
+            source.put(&CPU_FREQUENCY, cpu, Which::Only, name, khz as f64);
+        }
+    }
+    for value in message.messages(2) {
+        if let Some(name) = name_of(value, VMSTAT_NAMES) {
+            named(&VMSTAT, name, number(value, 2), source);
+        }
+    }
+    times(message, source);
+    for (field, kind) in [(6, &IRQ), (8, &SOFTIRQ)] {
+        for interrupt in message.messages(field) {
+            let id = interrupt.small(1).unwrap_or(0);
+            let name = format_args!("{} (id: {id})", kind.track_type());
+            source.put_global(kind, Which::Number(id), name, number(interrupt, 2));
+        }
+    }
+    for (field, kind) in [(4, &FORKS), (5, &IRQ_TOTAL), (7, &SOFTIRQ_TOTAL)] {
+        if let Some(value) = message.number(field) {
+            named(kind, kind.track_type(), value as f64, source);
+        }
+    }
+    let machine = source.at.world.facts.machines.get(source.machine);
+    let page_size = machine.map_or(0, |machine| machine.system.page_size());
+    buddies(message, page_size, source);
+    for disk in message.messages(13) {
+        disks.sample(disk, source);
+    }
+    for pressure in message.messages(14) {
+        if let Some(name) = name_of(pressure, RESOURCES) {
+            let which = Which::Text(name.as_bytes());
+            source.put_global(&PSI, which, format_args!("psi.{name}"), number(pressure, 2));
+        }
+    }
+    for zone in message.messages(15) {
+        let which = zone.bytes(3).unwrap_or_default();
+        let name = String::from_utf8_lossy(which);
+        let which = Which::Text(which);
+        source.put_global(
+            &THERMAL_ZONE,
+            which,
+            format_args!("{name}"),
+            number(zone, 2),
+        );
+    }
+    for cpu in message.messages(16) {
+        idle_states(cpu, source);
+    }
+    for mhz in message.numbers(17) {
+        gpu_frequency(Some(0), mhz as f64 * 1000.0, source);
+    }
+    for slab in message.messages(18) {
+        let which = slab.bytes(1).unwrap_or_default();
+        let name = String::from_utf8_lossy(which);
+        let pages = number(slab, 2) * number(slab, 3);
+        let size = pages * f64::from(page_size);
+        source.put_global(
+            &SLABINFO,
+            Which::Text(which),
+            format_args!("mem.slab.{name}"),
+            size,
+        );
+    }
+}
+
+/// A number, 0 where it is absent.
+fn number(message: Message<'_>, field: u32) -> f64 {
+    message.number(field).unwrap_or(0) as f64
+}
+
+/// A value whose name is all that tells it from others of its kind.
+fn named(kind: &Kind, name: &str, value: f64, source: &mut Source<'_, '_, '_>) {
+    let which = Which::Text(name.as_bytes());
+    source.put_global(kind, which, format_args!("{name}"), value);
+}
+
+/// What a key, the first field, is called; `None` if it has no name.
+fn name_of(message: Message<'_>, names: &'static [&'static str]) -> Option<&'static str> {
+    let key = usize::try_from(message.number(1).unwrap_or(0)).ok()?;
+    names.get(key).copied()
+}
+
+fn memory(message: Message<'_>, source: &mut Source<'_, '_, '_>) {
+    for value in message.messages(1) {
+        if let Some(name) = name_of(value, MEMINFO_NAMES) {
+            named(&MEMINFO, name, number(value, 2) * 1024.0, source);
+        }
+    }
+}
+
+/// What CPUs spent their time on.
+fn times(message: Message<'_>, source: &mut Source<'_, '_, '_>) {
+    const TIMES: [&str; 8] = [
+        "user_ns",
+        "user_nice_ns",
+        "system_mode_ns",
+        "idle_ns",
+        "io_wait_ns",
+        "irq_ns",
+        "softirq_ns",
+        "steal_ns",
+    ];
+    for times in message.messages(3) {
+        let Some(cpu) = times.small(1).and_then(|cpu| source.cpu(cpu)) else {
+            continue;
+        };
+        for (field, name) in (2..).zip(TIMES) {
+            let value = number(times, field);
+            let name = format_args!("cpu.times.{name}");
+            source.put(&CPUSTAT, cpu, Which::Number(field), name, value);
+        }
+    }
+}
+
+/// How many free blocks of memory there are, by their sizes.
+fn buddies(message: Message<'_>, page_size: u32, source: &mut Source<'_, '_, '_>) {
+    for info in message.messages(12) {
+        let node_and_zone = [1, 2].map(|field| info.bytes(field).unwrap_or_default());
+        let [node, zone] = node_and_zone.map(String::from_utf8_lossy);
+        for (order, blocks) in (0u32..).zip(info.numbers(3)) {
+            let name = format_args!(
+                "mem.buddyinfo[{node}][{zone}][{} kB]",
+                kilobytes(order, page_size)
+            );
+            let [node, zone] = node_and_zone;
+            let which = Which::Texts(node, zone, order);
+            source.put_global(&BUDDYINFO, which, name, blocks as f64);
+        }
+    }
+}
+
+/// The size of 2^order pages.
+fn kilobytes(order: u32, page_size: u32) -> u128 {
+    let size = u128::from(page_size);
+    // No machine has blocks of 2⁹⁶ pages.
+    (size << order.min(96)) / 1024
+}
+
+/// How long a CPU was in each of its idle states.
+fn idle_states(message: Message<'_>, source: &mut Source<'_, '_, '_>) {
+    let cpu_number = message.small(1).unwrap_or(0);
+    for state in message.messages(2) {
+        let Some(cpu) = source.cpu(cpu_number) else {
+            continue;
+        };
+        let which = state.bytes(1).unwrap_or_default();
+        let name = String::from_utf8_lossy(which);
+        let name = format_args!("cpuidle{cpu_number}.{name}");
+        source.put(&IDLE_STATE, cpu, Which::Text(which), name, number(state, 2));
+    }
+}
+
+/// What disks have done until their last sample (rule M8).
+#[derive(Debug, Default)]
+pub(super) struct Disks(FxHashMap<(u32, Box<[u8]>), Disk>);
+
+/// The fields of a `DiskStat` from the second one on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Disk([u64; 8]);
+
+const DISKSTAT: [(Kind, &str); 8] = {
+    const fn kind(unit: &'static str) -> Kind {
+        Kind::with_unit("diskstat", unit)
+    }
+    [
+        (kind("MB"), "read_amount"),
+        (kind("MB/s"), "read_throughput"),
+        (kind("MB"), "write_amount"),
+        (kind("MB/s"), "write_throughput"),
+        (kind("MB"), "discard_amount"),
+        (kind("MB/s"), "discard_throughput"),
+        (kind("count"), "flush_amount"),
+        (kind("ms"), "flush_time"),
+    ]
+};
+
+impl Disks {
+    /// What a disk has done since its sample before.
+    fn sample(&mut self, message: Message<'_>, source: &mut Source<'_, '_, '_>) {
+        let device = message.bytes(1).unwrap_or_default();
+        let mut disk = Disk::default();
+        for (field, value) in message.fields() {
+            let slot = field.checked_sub(2).map(|slot| slot as usize);
+            if let (Some(slot), Value::Varint(value)) = (slot, value)
+                && let Some(known) = disk.0.get_mut(slot)
+            {
+                *known = value;
+            }
+        }
+        let Some(before) = self.0.insert((source.machine, device.into()), disk) else {
+            return;
+        };
+        let name = String::from_utf8_lossy(device);
+        for (number, ((kind, what), value)) in (0..).zip(DISKSTAT.iter().zip(disk.since(&before))) {
+            let which = Which::Texts(device, b"", number);
+            source.put_global(kind, which, format_args!("diskstat.[{name}].{what}"), value);
+        }
+    }
+}
+
+impl Disk {
+    /// The differences to the sample before, in the order of [`DISKSTAT`].
+    fn since(&self, before: &Disk) -> [f64; 8] {
+        const SECTORS: f64 = 2048.0;
+        let mut differences = [0.0; 8];
+        for (difference, (now, before)) in differences.iter_mut().zip(self.0.iter().zip(before.0)) {
+            *difference = (i128::from(*now) - i128::from(before)) as f64;
+        }
+        let [
+            read,
+            read_ms,
+            write,
+            write_ms,
+            discard,
+            discard_ms,
+            flushes,
+            flush_ms,
+        ] = differences;
+        let [read, write, discard] = [read, write, discard].map(|sectors| sectors / SECTORS);
+        let throughput = |amount: f64, ms: f64| match ms == 0.0 {
+            true => 0.0,
+            false => amount * 1000.0 / ms,
+        };
+        [
+            read,
+            throughput(read, read_ms),
+            write,
+            throughput(write, write_ms),
+            discard,
+            throughput(discard, discard_ms),
+            flushes,
+            flush_ms,
+        ]
+    }
+}
+
+/// What somebody waited for, by `PsiResource`.
+const RESOURCES: &[&str] = &[
+    "resource.unspecified",
+    "cpu.some",
+    "cpu.full",
+    "io.some",
+    "io.full",
+    "mem.some",
+    "mem.full",
+];
+
+/// The list I of rule M7, by `MeminfoCounters`.
+#[rustfmt::skip]
+const MEMINFO_NAMES: &[&str] = &[
+    "MemUnspecified", "MemTotal", "MemFree", "MemAvailable", "Buffers", "Cached", "SwapCached",
+    "Active", "Inactive", "Active(anon)", "Inactive(anon)", "Active(file)", "Inactive(file)",
+    "Unevictable", "Mlocked", "SwapTotal", "SwapFree", "Dirty", "Writeback", "AnonPages", "Mapped",
+    "Shmem", "Slab", "SReclaimable", "SUnreclaim", "KernelStack", "PageTables", "CommitLimit",
+    "Committed_AS", "VmallocTotal", "VmallocUsed", "VmallocChunk", "CmaTotal", "CmaFree", "Gpu",
+    "Zram", "Misc", "ION_heap", "ION_heap_pool",
+];
+
+/// By `VmstatCounters`.
+#[rustfmt::skip]
+const VMSTAT_NAMES: &[&str] = &[
+    "VmstatUnspecified", "nr_free_pages", "nr_alloc_batch", "nr_inactive_anon", "nr_active_anon",
+    "nr_inactive_file", "nr_active_file", "nr_unevictable", "nr_mlock", "nr_anon_pages",
+    "nr_mapped", "nr_file_pages", "nr_dirty", "nr_writeback", "nr_slab_reclaimable",
+    "nr_slab_unreclaimable", "nr_page_table_pages", "nr_kernel_stack", "nr_overhead", "nr_unstable",
+    "nr_bounce", "nr_vmscan_write", "nr_vmscan_immediate_reclaim", "nr_writeback_temp",
+    "nr_isolated_anon", "nr_isolated_file", "nr_shmem", "nr_dirtied", "nr_written",
+    "nr_pages_scanned", "workingset_refault", "workingset_activate", "workingset_nodereclaim",
+    "nr_anon_transparent_hugepages", "nr_free_cma", "nr_swapcache", "nr_dirty_threshold",
+    "nr_dirty_background_threshold", "pgpgin", "pgpgout", "pgpgoutclean", "pswpin", "pswpout",
+    "pgalloc_dma", "pgalloc_normal", "pgalloc_movable", "pgfree", "pgactivate", "pgdeactivate",
+    "pgfault", "pgmajfault", "pgrefill_dma", "pgrefill_normal", "pgrefill_movable",
+    "pgsteal_kswapd_dma", "pgsteal_kswapd_normal", "pgsteal_kswapd_movable", "pgsteal_direct_dma",
+    "pgsteal_direct_normal", "pgsteal_direct_movable", "pgscan_kswapd_dma", "pgscan_kswapd_normal",
+    "pgscan_kswapd_movable", "pgscan_direct_dma", "pgscan_direct_normal", "pgscan_direct_movable",
+    "pgscan_direct_throttle", "pginodesteal", "slabs_scanned", "kswapd_inodesteal",
+    "kswapd_low_wmark_hit_quickly", "kswapd_high_wmark_hit_quickly", "pageoutrun", "allocstall",
+    "pgrotated", "drop_pagecache", "drop_slab", "pgmigrate_success", "pgmigrate_fail",
+    "compact_migrate_scanned", "compact_free_scanned", "compact_isolated", "compact_stall",
+    "compact_fail", "compact_success", "compact_daemon_wake", "unevictable_pgs_culled",
+    "unevictable_pgs_scanned", "unevictable_pgs_rescued", "unevictable_pgs_mlocked",
+    "unevictable_pgs_munlocked", "unevictable_pgs_cleared", "unevictable_pgs_stranded",
+    "nr_zspages", "nr_ion_heap", "nr_gpu_heap", "allocstall_dma", "allocstall_movable",
+    "allocstall_normal", "compact_daemon_free_scanned", "compact_daemon_migrate_scanned",
+    "nr_fastrpc", "nr_indirectly_reclaimable", "nr_ion_heap_pool", "nr_kernel_misc_reclaimable",
+    "nr_shadow_call_stack_bytes", "nr_shmem_hugepages", "nr_shmem_pmdmapped",
+    "nr_unreclaimable_pages", "nr_zone_active_anon", "nr_zone_active_file", "nr_zone_inactive_anon",
+    "nr_zone_inactive_file", "nr_zone_unevictable", "nr_zone_write_pending", "oom_kill",
+    "pglazyfree", "pglazyfreed", "pgrefill", "pgscan_direct", "pgscan_kswapd", "pgskip_dma",
+    "pgskip_movable", "pgskip_normal", "pgsteal_direct", "pgsteal_kswapd", "swap_ra", "swap_ra_hit",
+    "workingset_restore", "allocstall_device", "allocstall_dma32", "balloon_deflate",
+    "balloon_inflate", "balloon_migrate", "cma_alloc_fail", "cma_alloc_success",
+    "nr_file_hugepages", "nr_file_pmdmapped", "nr_foll_pin_acquired", "nr_foll_pin_released",
+    "nr_sec_page_table_pages", "nr_shadow_call_stack", "nr_swapcached", "nr_throttled_written",
+    "pgalloc_device", "pgalloc_dma32", "pgdemote_direct", "pgdemote_kswapd", "pgreuse",
+    "pgscan_anon", "pgscan_file", "pgskip_device", "pgskip_dma32", "pgsteal_anon", "pgsteal_file",
+    "thp_collapse_alloc", "thp_collapse_alloc_failed", "thp_deferred_split_page", "thp_fault_alloc",
+    "thp_fault_fallback", "thp_fault_fallback_charge", "thp_file_alloc", "thp_file_fallback",
+    "thp_file_fallback_charge", "thp_file_mapped", "thp_migration_fail", "thp_migration_split",
+    "thp_migration_success", "thp_scan_exceed_none_pte", "thp_scan_exceed_share_pte",
+    "thp_scan_exceed_swap_pte", "thp_split_page", "thp_split_page_failed", "thp_split_pmd",
+    "thp_swpout", "thp_swpout_fallback", "thp_zero_page_alloc", "thp_zero_page_alloc_failed",
+    "vma_lock_abort", "vma_lock_miss", "vma_lock_retry", "vma_lock_success",
+    "workingset_activate_anon", "workingset_activate_file", "workingset_nodes",
+    "workingset_refault_anon", "workingset_refault_file", "workingset_restore_anon",
+    "workingset_restore_file",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn m7_blocks_have_sizes_that_do_not_overflow() {
+        assert_eq!(kilobytes(0, 4096), 4);
+        assert_eq!(kilobytes(10, 4096), 4096);
+        assert_eq!(kilobytes(0, 512), 0);
+        assert_eq!(
+            kilobytes(u32::MAX, u32::MAX),
+            (u128::from(u32::MAX) << 96) / 1024
+        );
+    }
+
+    #[test]
+    fn m8_differences_to_the_sample_before() {
+        let before = Disk([4096, 10, 2048, 5, 0, 0, 7, 100]);
+        let now = Disk([8192, 14, 0, 5, 1024, 0, 9, 50]);
+        assert_eq!(
+            now.since(&before),
+            [2.0, 500.0, -1.0, 0.0, 0.5, 0.0, 2.0, -50.0]
+        );
+        let most = Disk([u64::MAX; 8]);
+        assert_eq!(most.since(&Disk::default())[6], u64::MAX as f64);
+    }
+}

@@ -1,0 +1,215 @@
+//! Values of counters (rules M1, M4): which id a value has, and what of it is known
+//! only later.
+//!
+//! # Design
+//!
+//! A value has its id when its event comes, so that ids are in the order of events;
+//! its row may be complete later, as rows of `counter_record` come in any order. Of a
+//! value that belongs to the process of a thread which is not bound yet the track is
+//! not known before the end of the trace: it is put aside outside of memory, as there
+//! may be as many of them as of kernel events. Those of bound threads are rows at
+//! once, because a thread is bound for good (rule P4). To put all of them aside was
+//! simpler, and costs a temporary file in every trace.
+
+use std::io;
+use std::path::Path;
+
+use rustc_hash::FxHashMap;
+use timebase_schema::tables::counter_record;
+
+use super::World;
+use super::threads::{Threads, Upid, Utid};
+use super::tracks::{NewTrack, Owner, TrackId, Tracks};
+use crate::compact::{Put, Take, cut};
+use crate::output::{Cell, Rows};
+use crate::spool::Spool;
+
+/// A counter of the process of a thread; of the thread itself if that has none.
+#[derive(Debug)]
+pub(crate) struct ThreadCounter {
+    /// The types of its tracks.
+    pub of_process: &'static str,
+    pub of_thread: &'static str,
+    pub name: &'static str,
+}
+
+/// A value that has its time, and so its id.
+#[derive(Debug)]
+pub(crate) struct Sample {
+    id: i64,
+    ts: i64,
+}
+
+impl Sample {
+    /// It is known what was measured: it is a row.
+    pub fn complete(
+        self,
+        track: TrackId,
+        value: f64,
+        arg_set_id: Option<i64>,
+        rows: &mut Rows<'_>,
+    ) {
+        rows.push(counter_record::Row {
+            id: Cell::from(self.id),
+            ts: Cell::from(self.ts),
+            track_id: Cell::from(track.0),
+            value: Cell::number(value),
+            arg_set_id: Cell::or_null(arg_set_id),
+        });
+    }
+}
+
+/// Tracks of processes, by where their [`ThreadCounter`] is in memory.
+#[derive(Default)]
+struct ProcessTracks(FxHashMap<(Upid, usize), TrackId>);
+
+impl ProcessTracks {
+    fn get(
+        &mut self,
+        machine: u32,
+        upid: Upid,
+        counter: &'static ThreadCounter,
+        tracks: &mut Tracks,
+    ) -> TrackId {
+        let key = (upid, std::ptr::from_ref(counter).addr());
+        *self.0.entry(key).or_insert_with(|| {
+            let (of, owner) = (counter.of_process, Owner::Process(upid));
+            tracks.get(NewTrack::counter(machine, of, counter.name, owner))
+        })
+    }
+}
+
+/// What all values have in common.
+pub(super) struct Values {
+    /// The id of the next one.
+    next: i64,
+    of_processes: ProcessTracks,
+    /// Those whose thread is not bound.
+    waiting: Spool,
+    /// What they are, by the numbers that they have there.
+    counters: Vec<&'static ThreadCounter>,
+    record: Vec<u8>,
+}
+
+impl Values {
+    /// What does not fit memory is put aside in `directory`.
+    pub fn new(directory: &Path) -> Self {
+        Values {
+            next: 0,
+            of_processes: ProcessTracks::default(),
+            waiting: Spool::new(directory),
+            counters: Vec::new(),
+            record: Vec::new(),
+        }
+    }
+
+    fn waits(
+        &mut self,
+        sample: &Sample,
+        machine: u32,
+        utid: Utid,
+        counter: &'static ThreadCounter,
+        value: f64,
+    ) {
+        let known = self.counters.iter();
+        let mut same = known
+            .zip(0..)
+            .filter(|(known, _)| std::ptr::eq(**known, counter));
+        let number = match same.next() {
+            Some((_, number)) => number,
+            None => {
+                self.counters.push(counter);
+                self.counters.len() as u64 - 1
+            }
+        };
+        self.record.clear();
+        Put(&mut self.record)
+            .integer(sample.id)
+            .integer(sample.ts)
+            .natural(machine.into())
+            .natural(utid.0.into())
+            .natural(number)
+            .natural(value.to_bits());
+        self.waiting.push(&self.record);
+    }
+
+    /// What waits becomes rows, as no thread will be bound any more (rule M4).
+    pub fn end(
+        self,
+        threads: &Threads,
+        tracks: &mut Tracks,
+        rows: &mut Rows<'_>,
+    ) -> io::Result<()> {
+        let Values {
+            mut of_processes,
+            waiting,
+            counters,
+            ..
+        } = self;
+        waiting.drain(|record| {
+            let mut take = Take(record);
+            let sample = Sample {
+                id: take.integer()?,
+                ts: take.integer()?,
+            };
+            let (machine, utid) = (take.small()?, Utid(take.small()?));
+            let number = usize::try_from(take.natural()?).map_err(|_| cut())?;
+            let counter = *counters.get(number).ok_or_else(cut)?;
+            let value = f64::from_bits(take.natural()?);
+            let track = match threads.process_of(utid) {
+                Some(upid) => of_processes.get(machine, upid, counter, tracks),
+                None => {
+                    let owner = Owner::Thread(utid);
+                    let (of, name) = (counter.of_thread, counter.name);
+                    tracks.get(NewTrack::counter(machine, of, name, owner))
+                }
+            };
+            sample.complete(track, value, None, rows);
+            Ok(())
+        })
+    }
+}
+
+impl World {
+    /// A value of a counter is a row.
+    pub fn value(
+        &mut self,
+        ts: i64,
+        track: TrackId,
+        value: f64,
+        arg_set_id: Option<i64>,
+        rows: &mut Rows<'_>,
+    ) {
+        self.sample(ts).complete(track, value, arg_set_id, rows);
+    }
+
+    /// A value comes of which it will be known later what it is.
+    pub fn sample(&mut self, ts: i64) -> Sample {
+        self.spans(&counter_record::TABLE, ts, 0);
+        let id = self.values.next;
+        self.values.next += 1;
+        Sample { id, ts }
+    }
+
+    /// A value of a counter that belongs to the process of a thread (rule M4).
+    pub fn value_of_thread(
+        &mut self,
+        ts: i64,
+        machine: u32,
+        utid: Utid,
+        counter: &'static ThreadCounter,
+        value: f64,
+        rows: &mut Rows<'_>,
+    ) {
+        let sample = self.sample(ts);
+        let values = &mut self.values;
+        match self.threads.process_of(utid) {
+            Some(upid) => {
+                let tracks = &mut self.tracks;
+                let track = values.of_processes.get(machine, upid, counter, tracks);
+                sample.complete(track, value, None, rows);
+            }
+            None => values.waits(&sample, machine, utid, counter, value),
+        }
+    }
+}
