@@ -26,6 +26,9 @@ mod process_stats;
 mod properties;
 mod series;
 mod sys_stats;
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;
 
 use gpu::GpuCounters;
 use memory::MemoryOwners;

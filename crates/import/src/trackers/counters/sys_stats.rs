@@ -339,8 +339,29 @@ const VMSTAT_NAMES: &[&str] = &[
 ];
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn m7_names_of_vmstat_are_those_of_the_schema() {
+        let pool = timebase_descriptor::Pool::perfetto();
+        let value = pool.message("perfetto.protos.SysStats.VmstatValue");
+        let name = |key: usize| {
+            let mut message = vec![0x08];
+            prost::encoding::encode_varint(key as u64, &mut message);
+            let mut json = String::new();
+            pool.write_json(value.unwrap(), &message, &mut json)
+                .unwrap();
+            json
+        };
+        for (key, known) in VMSTAT_NAMES.iter().enumerate().skip(1) {
+            let known = known.to_uppercase();
+            assert_eq!(name(key), format!(r#"{{"key":"VMSTAT_{known}"}}"#));
+        }
+        let beyond = VMSTAT_NAMES.len();
+        assert_eq!(name(beyond), format!(r#"{{"key":{beyond}}}"#));
+    }
 
     #[test]
     fn m7_blocks_have_sizes_that_do_not_overflow() {

@@ -1,0 +1,420 @@
+//! What becomes of events, as a line a value: its id, time, track and value.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc::{channel, sync_channel};
+
+use timebase_schema::{Table, tables};
+use timebase_trace::{Interned, Interval, Monitor};
+
+use crate::facts::{Facts, GpuCounter, RailIndex};
+use crate::output::{Batch, Cell, Outlet, Rows};
+use crate::place::TraceTime;
+use crate::timeline::{Energy, Event, Ftrace, Packet, Timeline};
+
+/// A field of a message.
+enum Field<'a> {
+    Number(u64),
+    Double(f64),
+    Bytes(&'a [u8]),
+}
+
+use Field::{Bytes, Double, Number};
+
+fn message(fields: &[(u32, Field<'_>)]) -> Vec<u8> {
+    let mut message = Vec::new();
+    for (number, field) in fields {
+        let (wire_type, value) = match field {
+            Number(value) => (0, *value),
+            Double(_) => (1, 0),
+            Bytes(bytes) => (2, bytes.len() as u64),
+        };
+        prost::encoding::encode_varint(u64::from(*number) << 3 | wire_type, &mut message);
+        match field {
+            Double(value) => message.extend_from_slice(&value.to_le_bytes()),
+            Number(_) | Bytes(_) => prost::encoding::encode_varint(value, &mut message),
+        }
+        if let Bytes(bytes) = field {
+            message.extend_from_slice(bytes);
+        }
+    }
+    message
+}
+
+fn ftrace(tid: u32, field: u32, message: &[u8]) -> Event<'_> {
+    Event::Ftrace(Ftrace {
+        machine: 0,
+        cpu: 0,
+        tid,
+        interval: Interval::default(),
+        field,
+        message,
+    })
+}
+
+fn packet(field: u32, payload: &[u8]) -> Event<'_> {
+    Event::Packet(Packet {
+        machine: 0,
+        field,
+        interval: Interval::default(),
+        valid: true,
+        payload,
+    })
+}
+
+/// Rows of a table, as texts.
+fn rows(batches: &[Batch], table: &'static Table) -> Vec<Vec<String>> {
+    let cell = |batch: &Batch, cell: &Cell| match *cell {
+        Cell::Null => "-".to_owned(),
+        Cell::Integer(value) => value.to_string(),
+        Cell::Real(value) => value.to_string(),
+        Cell::Text { start, size } | Cell::Blob { start, size } => {
+            String::from_utf8_lossy(batch.kept(start, size)).into_owned()
+        }
+    };
+    let of = |batch| {
+        let rows = Batch::rows(batch, table);
+        rows.map(move |row| row.iter().map(|value| cell(batch, value)).collect())
+    };
+    batches.iter().flat_map(of).collect()
+}
+
+/// Follows events.
+fn follow(facts: Facts, events: &[(i64, Event<'_>)]) -> Vec<Batch> {
+    let directory = tempfile::tempdir().unwrap();
+    let mut timeline = Timeline::new(true, directory.path());
+    let mut record = Vec::new();
+    for (ts, event) in events {
+        event.write(&mut record);
+        timeline.push(TraceTime(*ts), &record);
+    }
+    let (full, batches) = sync_channel(100);
+    let (_sender, emptied) = channel();
+    let monitor = Monitor::default();
+    let mut rows = Rows::new(Outlet {
+        full,
+        emptied,
+        monitor: &monitor,
+    });
+    let interned = Interned::default();
+    crate::trackers::follow(timeline, facts, interned, directory.path(), &mut rows).unwrap();
+    rows.hand_over();
+    drop(rows);
+    batches.into_iter().collect()
+}
+
+/// Values by their ids: `id ts type/name owner value`.
+fn values(facts: Facts, events: &[(i64, Event<'_>)]) -> Vec<String> {
+    let batches = follow(facts, events);
+    let tracks: BTreeMap<_, _> = rows(&batches, &tables::track_record::TABLE)
+        .into_iter()
+        .map(|track| {
+            let owner = ["utid", "upid", "ucpu", "ugpu"].iter().zip(&track[9..13]);
+            let owner = owner.filter(|(_, id)| *id != "-");
+            let owner: Vec<_> = owner.map(|(key, id)| format!("{key}{id} ")).collect();
+            let said = format!("{}/{} {}", track[2], track[1], owner.concat());
+            (track[0].clone(), said)
+        })
+        .collect();
+    let values: BTreeMap<i64, String> = rows(&batches, &tables::counter_record::TABLE)
+        .into_iter()
+        .map(|row| {
+            let id = row[0].parse().unwrap();
+            (id, format!("{id} {} {}{}", row[1], tracks[&row[2]], row[3]))
+        })
+        .collect();
+    values.into_values().collect()
+}
+
+fn rss_stat(member: u64, size: i64, space: Option<(u64, bool)>) -> Vec<u8> {
+    let mut fields = vec![(1, Number(member)), (2, Number(size as u64))];
+    if let Some((space, is_own)) = space {
+        fields.extend([(3, Number(is_own.into())), (4, Number(space))]);
+    }
+    message(&fields)
+}
+
+/// Process 1 has the thread 11 (upid 1; utids 1 and 2 or as they are met).
+fn binding() -> Vec<u8> {
+    let thread = message(&[(1, Number(11))]);
+    let process = message(&[(1, Number(1)), (11, Bytes(&thread))]);
+    message(&[(1, Bytes(&process))])
+}
+
+#[test]
+fn m4_values_belong_to_the_process_that_the_thread_is_bound_to_in_the_end() {
+    let (rss, binding) = (rss_stat(1, 4096, None), binding());
+    let found = values(
+        Facts::default(),
+        &[
+            (1, ftrace(11, 313, &rss)),
+            (2, ftrace(12, 313, &rss)),
+            (3, packet(9, &binding)),
+            (4, ftrace(11, 313, &rss)),
+        ],
+    );
+    assert_eq!(
+        found,
+        [
+            "0 1 process_memory/mem.rss.anon upid1 4096",
+            "1 2 process_memory_thread_fallback/mem.rss.anon utid2 4096",
+            "2 4 process_memory/mem.rss.anon upid1 4096",
+        ]
+    );
+}
+
+#[test]
+fn m4_m6_both_have_one_track() {
+    let (rss, binding) = (rss_stat(1, 4096, None), binding());
+    let process = message(&[(1, Number(1)), (4, Number(2))]);
+    let stats = message(&[(1, Bytes(&process))]);
+    let events = [
+        (1, ftrace(11, 313, &rss)),
+        (2, packet(9, &binding)),
+        (3, packet(9, &stats)),
+    ];
+    let batches = follow(Facts::default(), &events);
+    assert_eq!(rows(&batches, &tables::track_record::TABLE).len(), 1);
+    assert_eq!(rows(&batches, &tables::counter_record::TABLE).len(), 2);
+}
+
+#[test]
+fn m5_an_address_space_is_its_owners() {
+    let own = rss_stat(0, 1, Some((7, true)));
+    let foreign = rss_stat(0, 2, Some((7, false)));
+    let unknown = rss_stat(0, 3, Some((8, false)));
+    let negative = rss_stat(0, -4, Some((8, true)));
+    let member = rss_stat(9, 5, None);
+    let free = message(&[(2, Number(11))]);
+    let track = "process_memory_thread_fallback/mem.rss.file utid1";
+    let found = values(
+        Facts::default(),
+        &[
+            (1, ftrace(11, 313, &own)),
+            (2, ftrace(12, 313, &foreign)),
+            (3, ftrace(12, 313, &unknown)),
+            (4, ftrace(12, 313, &negative)),
+            (5, ftrace(12, 313, &unknown)),
+            (6, ftrace(12, 240, &free)),
+            (7, ftrace(12, 313, &foreign)),
+            (8, ftrace(12, 313, &member)),
+        ],
+    );
+    assert_eq!(
+        found,
+        [
+            format!("0 1 {track} 1"),
+            format!("1 2 {track} 2"),
+            "2 8 process_memory_thread_fallback/mem.unknown utid2 5".to_owned(),
+        ]
+    );
+}
+
+#[test]
+fn m2_a_counter_of_a_cpu_that_no_machine_has_is_left_out_and_logged() {
+    let frequency = |cpu| message(&[(1, Number(1000)), (2, Number(cpu))]);
+    let (last, beyond) = (frequency(4095), frequency(4096));
+    let events = [(1, ftrace(1, 11, &last)), (2, ftrace(1, 11, &beyond))];
+    assert_eq!(
+        values(Facts::default(), &events),
+        ["0 1 cpu_frequency/cpufreq ucpu4095 1000"]
+    );
+    let log = rows(
+        &follow(Facts::default(), &events),
+        &tables::import_log::TABLE,
+    );
+    assert_eq!(log[0][2], "counter_cpu_out_of_range");
+    assert_eq!(
+        log[0][5],
+        "1 values of counters are of CPUs beyond 4095; they are left out"
+    );
+}
+
+#[test]
+fn m2_h6_a_change_of_a_heap_has_its_inode() {
+    let change = message(&[
+        (1, Number(u64::MAX)),
+        (2, Number(-8i64 as u64)),
+        (3, Number(64)),
+    ]);
+    let events = [(1, ftrace(5, 351, &change))];
+    assert_eq!(
+        values(Facts::default(), &events),
+        [
+            "0 1 android_dma_heap/mem.dma_heap 64",
+            "1 1 android_dma_heap_change/mem.dma_heap_change utid1 -8",
+        ]
+    );
+    let batches = follow(Facts::default(), &events);
+    let changes = rows(&batches, &tables::counter_record::TABLE);
+    let args = rows(&batches, &tables::args_record::TABLE);
+    let strings = rows(&batches, &tables::string::TABLE);
+    let text = |id: &String| strings.iter().find(|row| row[0] == *id).unwrap()[1].clone();
+    let inode = args.iter().find(|arg| arg[1] == changes[1][4]).unwrap();
+    assert_eq!(
+        (text(&inode[3]), text(&inode[4]), inode[5].as_str()),
+        ("inode".into(), "uint".into(), "-1")
+    );
+}
+
+#[test]
+fn m2_a_heap_without_a_name_is_unknown_and_one_of_an_empty_name_is_all() {
+    let size = (2, Number(10));
+    let total = (3, Number(100));
+    let nameless = message(&[size, total]);
+    let (size, total) = ((2, Number(10)), (3, Number(100)));
+    let empty = message(&[(1, Bytes(b"")), size, total]);
+    let events = [(1, ftrace(5, 315, &nameless)), (2, ftrace(5, 314, &empty))];
+    assert_eq!(
+        values(Facts::default(), &events),
+        [
+            "0 1 ion/mem.ion.unknown 110",
+            "1 1 ion_change/mem.ion_change.unknown utid1 10",
+            "2 2 ion/mem.ion 90",
+            "3 2 ion_change/mem.ion_change utid1 -10",
+        ]
+    );
+}
+
+#[test]
+fn m7_what_has_no_name_is_left_out_alone() {
+    let psi = |resource, total| message(&[(1, Number(resource)), (2, Number(total))]);
+    let (unknown, known) = (psi(7, 1), psi(6, 2));
+    let zone = message(&[(1, Bytes(b"zone")), (2, Number(45)), (3, Bytes(b"skin"))]);
+    let buddy = message(&[(1, Bytes(b"0")), (2, Bytes(b"DMA")), (3, Bytes(&[1, 2]))]);
+    let stats = message(&[
+        (14, Bytes(&unknown)),
+        (15, Bytes(&zone)),
+        (14, Bytes(&known)),
+        (17, Number(300)),
+        (12, Bytes(&buddy)),
+    ]);
+    assert_eq!(
+        values(Facts::default(), &[(1, packet(7, &stats))]),
+        [
+            "0 1 buddyinfo/mem.buddyinfo[0][DMA][4 kB] 1",
+            "1 1 buddyinfo/mem.buddyinfo[0][DMA][8 kB] 2",
+            "2 1 psi/psi.mem.full 2",
+            "3 1 thermal_temperature_sys/skin 45",
+            "4 1 gpu_frequency/gpufreq ugpu0 300000",
+        ]
+    );
+}
+
+#[test]
+fn m10_a_rail_may_be_described_later_and_rails_of_one_name_are_two() {
+    let mut facts = Facts::default();
+    let index = |session, index| RailIndex {
+        machine: 0,
+        session,
+        index,
+    };
+    facts.rails.describe(index(5, 0), "S1_GONE");
+    facts.rails.describe(index(5, 0), "S2M_VDD_INT");
+    facts.rails.describe(index(6, 0), "S5M_VDD_INT");
+    let energy = |session, index| {
+        Event::Energy(Energy {
+            machine: 0,
+            session,
+            index,
+            energy: u64::MAX,
+        })
+    };
+    let events = [(1, energy(5, 0)), (2, energy(6, 0)), (3, energy(6, 1))];
+    let name = "power_rails/power.rails.system.fabric";
+    let most = u64::MAX as f64;
+    assert_eq!(
+        values(facts, &events),
+        [format!("0 1 {name} {most}"), format!("1 2 {name} {most}")]
+    );
+}
+
+#[test]
+fn m11_a_sample_is_for_the_time_before_it() {
+    let counter = |name: &str, is_forwards| GpuCounter {
+        machine: 0,
+        gpu: 3,
+        name: name.into(),
+        unit: None,
+        description: None,
+        is_forwards,
+    };
+    let mut facts = Facts::default();
+    facts.gpu_counters.describe(1, counter("busy", false));
+    facts.gpu_counters.describe(1, counter("late", false));
+    facts.gpu_counters.describe(2, counter("load", true));
+    let interned = [(1, counter("busy", false))];
+    let described = || interned.into_iter();
+    facts
+        .gpu_counters
+        .intern(Interval::default(), 9, 0, b"", described);
+    let one = message(&[(1, Number(1)), (2, Number(-5i64 as u64))]);
+    let two = message(&[(1, Number(2)), (3, Double(1.5))]);
+    let none = message(&[(1, Number(7)), (2, Number(1))]);
+    let sample = message(&[(2, Bytes(&one)), (2, Bytes(&two)), (2, Bytes(&none))]);
+    let by_iid = message(&[(4, Number(9)), (2, Bytes(&one)), (2, Bytes(&two))]);
+    let unknown = message(&[(4, Number(8)), (2, Bytes(&one))]);
+    let found = values(
+        facts,
+        &[
+            (1, packet(52, &sample)),
+            (2, packet(52, &by_iid)),
+            (3, packet(52, &unknown)),
+            (4, packet(52, &sample)),
+        ],
+    );
+    assert_eq!(
+        found,
+        [
+            "0 1 gpu_counter/busy ugpu0 -5",
+            "1 1 gpu_counter/load ugpu0 1.5",
+            "2 2 gpu_counter/busy ugpu0 -5",
+            "3 4 gpu_counter/busy ugpu0 0",
+            "4 4 gpu_counter/load ugpu0 1.5",
+        ]
+    );
+}
+
+#[test]
+fn m12_memory_of_a_gpu_is_of_processes_that_live() {
+    let memory = |pid, size| message(&[(1, Number(2)), (2, Number(pid)), (3, Number(size))]);
+    let (all, gone, own) = (memory(0, 9), memory(40, 8), memory(41, 7));
+    let found = values(
+        Facts::default(),
+        &[
+            (1, ftrace(5, 340, &all)),
+            (2, ftrace(5, 340, &gone)),
+            (3, packet(71, &own)),
+            (4, ftrace(5, 340, &own)),
+        ],
+    );
+    assert_eq!(
+        found,
+        [
+            "0 1 gpu_memory/GPU Memory ugpu0 9",
+            "1 3 process_gpu_memory/GPU Memory upid1 ugpu0 7",
+            "2 4 process_gpu_memory/GPU Memory upid1 ugpu0 7",
+        ]
+    );
+}
+
+#[test]
+fn h4_gpu_info_says_what_gpus_are() {
+    let more = message(&[(1, Bytes(b"driver")), (2, Bytes(b"7"))]);
+    let gpu = message(&[
+        (1, Bytes(b"Fast")),
+        (2, Bytes(b"")),
+        (5, Bytes(&[0xab, 1])),
+        (6, Bytes(&more)),
+        (7, Bytes(b"00:02.0")),
+    ]);
+    let info = message(&[(1, Bytes(&gpu)), (1, Bytes(&[]))]);
+    let found = follow(Facts::default(), &[(1, packet(128, &info))]);
+    let gpus = rows(&found, &tables::gpu_record::TABLE);
+    assert_eq!(
+        gpus,
+        [
+            ["0", "0", "Fast", "-", "-", "-", "ab01", "00:02.0", "0", "0"],
+            ["1", "1", "-", "-", "-", "-", "-", "-", "0", "-"],
+        ]
+    );
+}
