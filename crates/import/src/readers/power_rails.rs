@@ -43,6 +43,10 @@ impl Reader for PowerRails {
 
     fn read(&mut self, message: Message<'_>, packet: &Packet<'_>, desk: &mut Desk<'_, '_>) {
         if packet.is_lost() {
+            // As where the user wants no events, and nobody asks whether it is lost.
+            if Self::converts(&message, packet.header) {
+                desk.place.attempted();
+            }
             return;
         }
         let machine = packet.machine;

@@ -132,8 +132,8 @@ impl World {
             let name = rows.text(name);
             rows.push(tables::event_span::Row {
                 name,
-                start_ts: Cell::from(start),
-                end_ts: Cell::from(end),
+                start_ts: Cell::from(*start),
+                end_ts: Cell::from(*end),
             });
         }
         Ok(())
