@@ -2,6 +2,7 @@
 //! kernel events, so their bytes are their compact form.
 
 use timebase_schema::{Table, tables};
+use timebase_trace::Kept;
 use timebase_wire::field::Fields;
 use timebase_wire::packet::PacketType;
 
@@ -9,7 +10,7 @@ use super::reader::{Corrupt, Desk, Packet, Reader};
 use crate::facts::{Descriptor, Facts};
 use crate::message::Message;
 use crate::timeline::{self, Event};
-use crate::trackers::describes;
+use crate::trackers::{GPU_INTERNED, describes};
 
 /// The payload of a packet whose tracker reads it.
 #[derive(Debug, Clone, Copy)]
@@ -23,6 +24,8 @@ impl<const TYPE: u32> Reader for Observed<TYPE> {
     type Payload<'a> = Payload<'a>;
 
     const TABLES: &'static [&'static Table] = &[&tables::thread_record::TABLE];
+
+    const INTERNED: &'static [(u32, Kept)] = interned(TYPE);
 
     fn parse(payload: &[u8]) -> Result<Payload<'_>, Corrupt> {
         well_formed(payload)?;
@@ -42,6 +45,15 @@ impl<const TYPE: u32> Reader for Observed<TYPE> {
                 payload: payload.0.0,
             }),
         );
+    }
+}
+
+/// The fields of `InternedData` that the trackers of a type look up.
+const fn interned(packet_type: u32) -> &'static [(u32, Kept)] {
+    if packet_type == PacketType::GPU_RENDER_STAGE_EVENT.0 {
+        GPU_INTERNED
+    } else {
+        &[]
     }
 }
 

@@ -5,9 +5,15 @@ use std::path::Path;
 
 use timebase_trace::Interned;
 
+use super::atrace::Atrace;
+use super::buffers::Buffers;
 use super::counters::Counters;
+use super::gpu_slices::GpuSlices;
+use super::interrupts::Interrupts;
 use super::processes::Processes;
+use super::reads_ftrace;
 use super::sched::Sched;
+use super::signals::Signals;
 use crate::facts::Facts;
 use crate::output::Rows;
 use crate::place::TraceTime;
@@ -93,12 +99,26 @@ pub(crate) fn follow(
 struct Trackers {
     processes: Processes,
     sched: Sched,
+    atrace: Atrace,
+    interrupts: Interrupts,
+    signals: Signals,
+    buffers: Buffers,
+    gpu_slices: GpuSlices,
     counters: Counters,
 }
 
 impl Trackers {
-    fn all(&mut self) -> [&mut dyn Tracker; 3] {
-        [&mut self.processes, &mut self.sched, &mut self.counters]
+    fn all(&mut self) -> [&mut dyn Tracker; 8] {
+        [
+            &mut self.processes,
+            &mut self.sched,
+            &mut self.atrace,
+            &mut self.interrupts,
+            &mut self.signals,
+            &mut self.buffers,
+            &mut self.gpu_slices,
+            &mut self.counters,
+        ]
     }
 
     fn begin(&mut self, at: &mut At<'_, '_>) {
@@ -133,7 +153,8 @@ impl Trackers {
                 if let Some(ucpu) = ucpu(event.machine, event.cpu) {
                     at.world.cpus.see(ucpu);
                 }
-                if !event.message.is_empty() && is_begun(ts, event.machine, at) {
+                let is_read = !event.message.is_empty() || reads_ftrace(event.field);
+                if is_read && is_begun(ts, event.machine, at) {
                     for tracker in self.all() {
                         tracker.ftrace(ts, event, emitter, at);
                     }

@@ -17,6 +17,8 @@
 //! |---|---|
 //! | which thread is a tid, which process a pid (rules P) | `threads.rs` |
 //! | which tracks there are | `tracks.rs` |
+//! | which of several lanes a slice is on (rules B6, GP3) | `lanes.rs` |
+//! | what lies on what (rules B4, B5, E9 to E13) | `slices.rs` |
 //! | texts by their numbers | `strings.rs` |
 //! | sets of arguments (rule H6) | `args.rs` |
 //! | values of counters (rules M1, M4) | `values.rs` |
@@ -25,7 +27,9 @@
 
 mod args;
 mod gpus;
+mod lanes;
 mod machines;
+mod slices;
 pub(crate) mod strings;
 mod threads;
 mod tracks;
@@ -40,7 +44,9 @@ use timebase_trace::Interned;
 
 pub(crate) use args::{Arg, ArgSets, ArgValue};
 pub(crate) use gpus::{GpuInfo, Gpus};
+pub(crate) use lanes::{Lanes, SetId};
 pub(crate) use machines::{CPUS, Cpus, ucpu};
+pub(crate) use slices::{NewSlice, Slices};
 pub(crate) use strings::Strings;
 pub(crate) use threads::{Rank, Threads, Upid, Utid};
 pub(crate) use tracks::{NewTrack, Owner, TrackId, Tracks};
@@ -59,6 +65,8 @@ pub(crate) struct World {
     pub cpus: Cpus,
     pub gpus: Gpus,
     pub tracks: Tracks,
+    pub lanes: Lanes,
+    slices: Slices,
     pub strings: Strings,
     pub args: ArgSets,
     values: Values,
@@ -82,6 +90,8 @@ impl World {
             cpus: Cpus::default(),
             gpus: Gpus::default(),
             tracks: Tracks::default(),
+            lanes: Lanes::default(),
+            slices: Slices::default(),
             strings: Strings::new(rows),
             args: ArgSets::default(),
             values: Values::new(directory),
@@ -105,7 +115,8 @@ impl World {
     /// # Errors
     ///
     /// If what was put aside cannot be written or read back.
-    pub fn end(self, rows: &mut Rows<'_>) -> io::Result<()> {
+    pub fn end(mut self, rows: &mut Rows<'_>) -> io::Result<()> {
+        self.end_slices(rows);
         let World {
             facts,
             mut threads,
@@ -116,7 +127,7 @@ impl World {
             mut args,
             values,
             spans,
-            interned: _,
+            ..
         } = self;
         machines::rows(&facts.machines, rows);
         values.end(&threads, &mut tracks, rows)?;

@@ -82,6 +82,8 @@ impl NewTrack {
 pub(crate) struct Tracks {
     all: Vec<NewTrack>,
     known: FxHashMap<NewTrack, TrackId>,
+    /// Those for what threads do.
+    threads: FxHashMap<Utid, TrackId>,
 }
 
 impl Tracks {
@@ -92,6 +94,18 @@ impl Tracks {
         }
         let id = self.add(track.clone());
         self.known.insert(track, id);
+        id
+    }
+
+    /// The one track for what a thread does (rules B3, U5).
+    #[inline]
+    pub fn of_thread(&mut self, machine: u32, utid: Utid) -> TrackId {
+        if let Some(&id) = self.threads.get(&utid) {
+            return id;
+        }
+        let owner = Owner::Thread(utid);
+        let id = self.get(NewTrack::slices(machine, "thread_execution", None, owner));
+        self.threads.insert(utid, id);
         id
     }
 

@@ -1,0 +1,390 @@
+//! What a mark says: by its text (rules B1, B2), or by the fields of an event of
+//! another vendor (rule B8).
+
+use std::borrow::Cow;
+
+use crate::message::Message;
+
+/// The name of a slice whose text has none.
+const NO_NAME: &str = "[empty slice name]";
+
+/// A mark of atrace, which speaks of a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Mark<'a> {
+    /// 0 where it is not said.
+    pub tgid: u32,
+    pub what: What<'a>,
+}
+
+/// What happens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum What<'a> {
+    /// A slice of the thread.
+    Begin {
+        name: Option<&'a str>,
+    },
+    End,
+    /// Something that may overlap others of its name.
+    AsyncBegin {
+        name: &'a str,
+        cookie: i64,
+    },
+    AsyncEnd {
+        name: &'a str,
+        cookie: i64,
+    },
+    Value {
+        name: &'a str,
+        value: i64,
+    },
+    /// An instant of the thread.
+    Instant {
+        name: Option<&'a str>,
+    },
+    /// An instant on a track of the process.
+    TrackInstant {
+        track: &'a str,
+        name: &'a str,
+    },
+    /// What may overlap others of its track.
+    TrackBegin {
+        track: &'a str,
+        name: &'a str,
+        cookie: i64,
+    },
+    TrackEnd {
+        track: &'a str,
+        cookie: i64,
+    },
+}
+
+/// The text of a mark: what is not UTF-8 is left out (rule B1).
+pub(super) fn text(bytes: &[u8]) -> Cow<'_, str> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => Cow::Owned(bytes.utf8_chunks().map(|chunk| chunk.valid()).collect()),
+    }
+}
+
+impl<'a> Mark<'a> {
+    /// Reads a text; `None` if it is no mark.
+    pub fn parse(text: &'a str) -> Option<Self> {
+        let mut fields = Fields(text.trim_end_matches(['\n', '\0']));
+        let phase = *fields.next().as_bytes().first()?;
+        let tgid = tgid(fields.next());
+        let what = match phase {
+            b'B' => What::Begin {
+                name: Some(if fields.0.is_empty() {
+                    NO_NAME
+                } else {
+                    fields.0
+                }),
+            },
+            b'E' => {
+                return Some(Mark {
+                    tgid: tgid.unwrap_or(0),
+                    what: What::End,
+                });
+            }
+            b'S' => What::AsyncBegin {
+                name: fields.name()?,
+                cookie: number(fields.next())?,
+            },
+            b'F' => What::AsyncEnd {
+                name: fields.name()?,
+                cookie: number(fields.next())?,
+            },
+            b'C' => What::Value {
+                name: fields.name()?,
+                value: number(fields.next())?,
+            },
+            b'I' => What::Instant {
+                name: Some(fields.name()?),
+            },
+            b'N' => What::TrackInstant {
+                track: fields.name()?,
+                name: fields.name()?,
+            },
+            b'G' => What::TrackBegin {
+                track: fields.name()?,
+                name: fields.name()?,
+                cookie: number(fields.next())?,
+            },
+            b'H' => {
+                let track = fields.name()?;
+                let (third, fourth) = (fields.next(), fields.next());
+                let cookie = if fourth.is_empty() { third } else { fourth };
+                What::TrackEnd {
+                    track,
+                    cookie: number(cookie)?,
+                }
+            }
+            _ => return None,
+        };
+        Some(Mark { tgid: tgid?, what })
+    }
+
+    /// Of the fields of an event; `None` if its type means nothing.
+    fn of(phase: u8, tgid: u32, name: Option<&'a str>, value: i64) -> Option<Self> {
+        let what = match phase {
+            b'B' => What::Begin { name },
+            b'E' => What::End,
+            b'I' => What::Instant { name },
+            b'C' => What::Value {
+                name: name.unwrap_or_default(),
+                value,
+            },
+            _ => return None,
+        };
+        Some(Mark { tgid, what })
+    }
+}
+
+/// What is left of a text, whose fields end at a bar or a NUL.
+struct Fields<'a>(&'a str);
+
+impl<'a> Fields<'a> {
+    fn next(&mut self) -> &'a str {
+        let ends = |byte: &u8| matches!(byte, b'|' | 0);
+        let end = self.0.as_bytes().iter().position(ends);
+        let (field, rest) = match end {
+            Some(end) => (self.0.get(..end), self.0.get(end + 1..)),
+            None => (Some(self.0), None),
+        };
+        self.0 = rest.unwrap_or_default();
+        field.unwrap_or_default()
+    }
+
+    /// A field that must not be empty.
+    fn name(&mut self) -> Option<&'a str> {
+        Some(self.next()).filter(|name| !name.is_empty())
+    }
+}
+
+/// Sign and digits of a number (rule B2): whether it is negative, and how great it
+/// is, if that fits.
+fn digits(text: &str) -> Option<(bool, Option<u64>)> {
+    let text = text.trim_start_matches([' ', '\t', '\n', '\x0b', '\x0c', '\r']);
+    let (negative, digits) = match text.as_bytes() {
+        [b'-', digits @ ..] => (true, digits),
+        [b'+', digits @ ..] => (false, digits),
+        digits => (false, digits),
+    };
+    if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    let value = digits.iter().try_fold(0u64, |value, digit| {
+        value.checked_mul(10)?.checked_add(u64::from(digit - b'0'))
+    });
+    Some((negative, value))
+}
+
+/// A value or a cookie.
+pub(super) fn number(text: &str) -> Option<i64> {
+    let value = match digits(text)? {
+        (false, value) => value.and_then(|value| i64::try_from(value).ok()),
+        (true, value) => value
+            .and_then(|value| 0i64.checked_sub_unsigned(value))
+            .or(Some(i64::MIN)),
+    };
+    Some(value.unwrap_or(i64::MAX))
+}
+
+/// A tgid, or a pid.
+pub(super) fn tgid(text: &str) -> Option<u32> {
+    let value = match digits(text)? {
+        (_, None) => u64::MAX,
+        (true, Some(value)) => value.wrapping_neg(),
+        (false, Some(value)) => value,
+    };
+    Some(value as u32)
+}
+
+/// Fields of `FtraceEvent`.
+pub(super) mod event {
+    pub const PRINT: u32 = 3;
+    pub const TRACING_MARK_WRITE: u32 = 80;
+    pub const ZERO: u32 = 331;
+    pub const SDE: u32 = 333;
+    pub const DPU: u32 = 348;
+    pub const G2D: u32 = 349;
+    pub const MALI: u32 = 350;
+    pub const LWIS: u32 = 467;
+    pub const SAMSUNG: u32 = 484;
+}
+
+/// An event of the kernel or of another vendor that is a mark, as it stands there.
+pub(super) struct Fielded<'a> {
+    phase: u8,
+    tgid: u32,
+    name: Option<Cow<'a, str>>,
+    value: i64,
+}
+
+impl<'a> Fielded<'a> {
+    /// Reads the fields of an event; `None` if it is no mark (rule B8).
+    pub fn read(field: u32, message: Message<'a>) -> Option<Self> {
+        let character = |number: u64| u8::try_from(number).ok();
+        let begins = |flag: u64| if flag != 0 { b'B' } else { b'E' };
+        let (phase, tgid, name, value) = match field {
+            event::ZERO => {
+                let flag = message.number(1).unwrap_or(0);
+                let phase = [(1, b'B'), (2, b'E'), (4, b'C')];
+                let phase = phase.into_iter().find(|(bit, _)| flag & bit != 0)?.1;
+                (phase, 3, 2, 4)
+            }
+            event::TRACING_MARK_WRITE => (begins(message.number(3)?), 1, 2, 0),
+            event::SDE => {
+                let (named, flag) = (message.number(3), message.number(5));
+                let phase = match (named, flag) {
+                    (None, None) => return None,
+                    (None | Some(0), flag) => begins(flag.unwrap_or(0)),
+                    (Some(named), _) => character(named)?,
+                };
+                (phase, 1, 2, 4)
+            }
+            event::SAMSUNG => {
+                let phase = match message.number(4)? {
+                    0 => b'E',
+                    named => character(named)?,
+                };
+                (phase, 1, 2, 5)
+            }
+            event::DPU | event::G2D => (character(message.number(5)?)?, 1, 4, 6),
+            event::MALI => (character(message.number(3)?)?, 2, 1, 4),
+            event::LWIS => (character(message.number(2)?)?, 3, 4, 5),
+            _ => return None,
+        };
+        // Whom the display's driver names is not whose thread it is.
+        let is_known = field != event::DPU || phase == b'C';
+        Some(Fielded {
+            phase,
+            tgid: message.small(tgid).filter(|_| is_known).unwrap_or(0),
+            name: message.text(name),
+            value: message.number(value).unwrap_or(0) as i64,
+        })
+    }
+
+    /// The mark that it is.
+    pub fn mark(&self) -> Option<Mark<'_>> {
+        Mark::of(self.phase, self.tgid, self.name.as_deref(), self.value)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn what(text: &str) -> Option<What<'_>> {
+        Mark::parse(text).map(|mark| mark.what)
+    }
+
+    #[test]
+    fn b1_phases_have_fields() {
+        let name = |name| Some(What::Begin { name: Some(name) });
+        assert_eq!(what("B|1|a|b\n\0\n"), name("a|b"));
+        assert_eq!(what("B|1|a\0b"), name("a\0b"));
+        assert_eq!(what("B|1|"), name(NO_NAME));
+        assert_eq!(what("B|1"), name(NO_NAME));
+        assert_eq!(what("E"), Some(What::End));
+        assert_eq!(Mark::parse("E|77").unwrap().tgid, 77);
+        assert_eq!(Mark::parse("E|x").unwrap().tgid, 0);
+        let (name, cookie) = ("n", -7);
+        assert_eq!(what("S|1|n|-7|x"), Some(What::AsyncBegin { name, cookie }));
+        assert_eq!(what("F|1|n|-7"), Some(What::AsyncEnd { name, cookie }));
+        assert_eq!(what("C|1|n|-7|Blob"), Some(What::Value { name, value: -7 }));
+        assert_eq!(what("I|1|n|x"), Some(What::Instant { name: Some("n") }));
+        let track = "t";
+        assert_eq!(what("N|1|t|n"), Some(What::TrackInstant { track, name }));
+        let begin = What::TrackBegin {
+            track,
+            name,
+            cookie,
+        };
+        assert_eq!(what("G|1|t|n|-7"), Some(begin));
+        for end in ["H|1|t|-7", "H|1|t|n|-7", "H|1|t|-7|", "H\x001\0t\0-7"] {
+            assert_eq!(what(end), Some(What::TrackEnd { track, cookie }));
+        }
+    }
+
+    #[test]
+    fn b1_what_is_no_mark_is_nothing() {
+        for text in [
+            "",
+            "\n",
+            "|1|a",
+            "X|1|a",
+            "b|1|a",
+            "B",
+            "B|",
+            "B|x|a",
+            "S|1|n",
+            "S|1||3",
+            "S||n|3",
+            "F|1|n|x",
+            "C|1|n|",
+            "C|1|n|1.5",
+            "I|1|",
+            "I|1",
+            "N|1|t",
+            "N|1||n",
+            "G|1|t|n",
+            "G|1|t||3",
+            "H|1|t",
+            "H|1|t|3|n",
+            "H|1||3",
+        ] {
+            assert_eq!(what(text), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn b1_what_is_not_utf8_is_left_out() {
+        assert_eq!(text(b"B|1|a\xffb\xe2\x82"), "B|1|ab");
+        assert_eq!(text("B|1|ä€".as_bytes()), "B|1|ä€");
+    }
+
+    #[test]
+    fn b2_numbers_saturate() {
+        assert_eq!(number(" \t+12"), Some(12));
+        assert_eq!(number("-9223372036854775808"), Some(i64::MIN));
+        assert_eq!(number("-99999999999999999999"), Some(i64::MIN));
+        assert_eq!(number("9223372036854775808"), Some(i64::MAX));
+        assert_eq!(number("99999999999999999999"), Some(i64::MAX));
+        for text in ["", " ", "-", "+-1", "1 ", "0x1", "१"] {
+            assert_eq!(number(text), None, "{text:?}");
+        }
+        assert_eq!(tgid("-1"), Some(u32::MAX));
+        assert_eq!(tgid("4294967297"), Some(1));
+        assert_eq!(tgid("99999999999999999999"), Some(u32::MAX));
+        assert_eq!(tgid("-99999999999999999999"), Some(u32::MAX));
+    }
+
+    #[test]
+    fn b8_vendors_have_types_of_their_own() {
+        let phase = |field, bytes: &[u8]| {
+            Fielded::read(field, Message(bytes)).map(|read| (char::from(read.phase), read.tgid))
+        };
+        // Field n as a varint is the byte 8 n.
+        assert_eq!(phase(event::ZERO, &[8, 6, 24, 5]), Some(('E', 5)));
+        assert_eq!(phase(event::ZERO, &[8, 8]), None);
+        assert_eq!(
+            phase(event::TRACING_MARK_WRITE, &[8, 5, 24, 0]),
+            Some(('E', 5))
+        );
+        assert_eq!(phase(event::TRACING_MARK_WRITE, &[8, 5]), None);
+        assert_eq!(phase(event::SDE, &[24, 0, 40, 1]), Some(('B', 0)));
+        assert_eq!(phase(event::SDE, &[24, 67, 40, 1]), Some(('C', 0)));
+        assert_eq!(phase(event::SDE, &[8, 5]), None);
+        assert_eq!(phase(event::SAMSUNG, &[8, 5, 24, 1, 32, 0]), Some(('E', 5)));
+        assert_eq!(phase(event::SAMSUNG, &[8, 5, 24, 1]), None);
+        assert_eq!(phase(event::DPU, &[8, 5, 40, 66]), Some(('B', 0)));
+        assert_eq!(phase(event::DPU, &[8, 5, 40, 67]), Some(('C', 5)));
+        assert_eq!(phase(event::G2D, &[8, 5, 40, 66]), Some(('B', 5)));
+        assert_eq!(phase(event::MALI, &[16, 5, 24, 73]), Some(('I', 5)));
+        assert_eq!(phase(event::LWIS, &[16, 69, 24, 5]), Some(('E', 5)));
+        let nothing = Fielded::read(event::G2D, Message(&[8, 5, 40, 83])).unwrap();
+        assert_eq!(nothing.mark(), None);
+    }
+}

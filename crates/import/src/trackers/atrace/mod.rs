@@ -1,0 +1,322 @@
+//! What processes, drivers and the kernel mark: slices, instants and values of
+//! atrace (rules B1 to B8, M3), and the state of a device (of rule M13).
+//!
+//! # Design
+//!
+//! A mark is parsed to borrowed values (`mark.rs`) and has its effect at once, on the
+//! stacks and lanes that the world has for all trackers: the events of an SDK lie on
+//! the same track of a thread. Texts are parsed in the order of time and not by the
+//! reader: that a mark is parsed twice is cheaper than another compact form of it,
+//! which would have to hold its texts as well.
+//!
+//! Tracks of values are remembered here by process and name, so that a mark does not
+//! make and throw away what a track is found by.
+
+mod mark;
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;
+
+use rustc_hash::FxHashMap;
+
+use self::mark::{Fielded, Mark, What, event};
+use super::tracker::{At, Tracker};
+use crate::message::Message;
+use crate::timeline::{Ftrace, Packet};
+use crate::world::{Arg, ArgValue, NewSlice, NewTrack, Owner, SetId, TrackId, Upid, Utid};
+
+/// A track that is not of a process, whoever marks it (rule B7).
+const DEVICE_STATE: &str = "DeviceStateChanged";
+
+/// The field of `TracePacket`.
+const SYSTEM_PROPERTIES: u32 = 86;
+
+/// The name of an instant when a process is killed for want of memory (rule B7).
+const KILLED: &str = "mem.lmk";
+
+/// Follows marks.
+#[derive(Debug, Default)]
+pub(crate) struct Atrace {
+    /// Tracks of values, by process and name.
+    values: FxHashMap<Box<[u8]>, TrackId>,
+    /// The key that is looked up.
+    key: Vec<u8>,
+}
+
+impl Tracker for Atrace {
+    fn ftrace(&mut self, ts: i64, event: &Ftrace<'_>, emitter: Utid, at: &mut At<'_, '_>) {
+        let message = Message(event.message);
+        let by = By {
+            ts,
+            machine: event.machine,
+            tid: event.tid.into(),
+            emitter,
+        };
+        match event.field {
+            event::PRINT => {
+                let text = mark::text(message.bytes(2).unwrap_or_default());
+                if let Some(mark) = Mark::parse(&text) {
+                    self.mark(by, mark, at);
+                }
+            }
+            field => {
+                let read = Fielded::read(field, message);
+                if let Some(mark) = read.as_ref().and_then(Fielded::mark) {
+                    self.mark(by, mark, at);
+                }
+            }
+        }
+    }
+
+    /// Rule M13, of a property that is no number.
+    fn packet(&mut self, ts: i64, packet: &Packet<'_>, at: &mut At<'_, '_>) {
+        if packet.field != SYSTEM_PROPERTIES {
+            return;
+        }
+        for property in Message(packet.payload).messages(1) {
+            if property.bytes(1) == Some(b"debug.tracing.device_state") {
+                device_state(ts, packet.machine, property.text(2).as_deref(), at);
+            }
+        }
+    }
+}
+
+/// When a mark was made, and by whom.
+#[derive(Debug, Clone, Copy)]
+struct By {
+    ts: i64,
+    machine: u32,
+    tid: i64,
+    emitter: Utid,
+}
+
+impl By {
+    /// The track of the thread that marks, as one of the process that it names
+    /// (rule B3).
+    fn thread_track(&self, tgid: u32, at: &mut At<'_, '_>) -> TrackId {
+        let threads = &mut at.world.threads;
+        let utid = match tgid {
+            0 => self.emitter,
+            _ => threads.bind(self.machine, self.tid, tgid.into()),
+        };
+        at.world.tracks.of_thread(self.machine, utid)
+    }
+
+    /// The thread that marks, as an argument. Behind whatever makes processes: they
+    /// may have made it anew.
+    fn thread(&self, key: &'static str, at: &mut At<'_, '_>) -> Arg<'static> {
+        let Utid(utid) = at.world.threads.thread(self.machine, self.tid);
+        Arg::new(key, ArgValue::Uint(utid.into()))
+    }
+
+    /// The lanes of a process.
+    fn lanes(
+        &self,
+        track_type: &'static str,
+        name: &str,
+        Upid(upid): Upid,
+        at: &mut At<'_, '_>,
+    ) -> SetId {
+        at.world.lanes.set(track_type, &[upid.into()], name, || {
+            let owner = Owner::Process(Upid(upid));
+            NewTrack::slices(self.machine, track_type, Some(name), owner)
+        })
+    }
+
+    /// A process was killed.
+    fn killed(&self, upid: Upid, at: &mut At<'_, '_>) {
+        let track = NewTrack::slices(
+            self.machine,
+            "android_lmk",
+            Some("LMK"),
+            Owner::Process(upid),
+        );
+        let track = at.world.tracks.get(track);
+        instant(self.ts, track, Some(KILLED), &[], at);
+    }
+}
+
+/// What begins or is at a time.
+fn slice(ts: i64, track: TrackId, name: Option<&str>, at: &mut At<'_, '_>) -> NewSlice {
+    let name = name.map(|name| at.world.strings.number(name, at.rows));
+    NewSlice {
+        ts,
+        track,
+        category: None,
+        name,
+    }
+}
+
+fn instant(
+    ts: i64,
+    track: TrackId,
+    name: Option<&str>,
+    args: &[Arg<'static>],
+    at: &mut At<'_, '_>,
+) {
+    let slice = slice(ts, track, name, at);
+    at.world.add_slice(slice, 0, args, at.rows);
+}
+
+/// What a device is in from now on, folded or not (rule B7).
+fn device_state(ts: i64, machine: u32, name: Option<&str>, at: &mut At<'_, '_>) {
+    let track = NewTrack::slices(
+        machine,
+        "android_device_state",
+        Some(DEVICE_STATE),
+        Owner::None,
+    );
+    let track = at.world.tracks.get(track);
+    instant(ts, track, name, &[], at);
+}
+
+impl Atrace {
+    fn mark(&mut self, by: By, mark: Mark<'_>, at: &mut At<'_, '_>) {
+        const ASYNC: &str = "atrace_async_slice";
+        const ON_TRACK: &str = "atrace_async_slice_for_track";
+        let (ts, tgid) = (by.ts, mark.tgid);
+        let process = |at: &mut At<'_, '_>| at.world.threads.process(by.machine, tgid.into());
+        match mark.what {
+            What::Begin { name } => {
+                let track = by.thread_track(tgid, at);
+                let slice = slice(ts, track, name, at);
+                at.world.begin_slice(slice, &[], at.rows);
+                if let Some(name) = name {
+                    kill_notice(by, name, at);
+                }
+            }
+            What::End => {
+                let track = by.thread_track(tgid, at);
+                at.world.end_slice(ts, track, None, &[], at.rows);
+            }
+            What::Instant { name } => {
+                let track = by.thread_track(tgid, at);
+                instant(ts, track, name, &[], at);
+            }
+            What::AsyncBegin { name, cookie } => {
+                let upid = process(at);
+                let set = by.lanes(ASYNC, name, upid, at);
+                let tracks = &mut at.world.tracks;
+                if let Some(track) = at.world.lanes.begin_alone(set, ts, cookie, tracks) {
+                    let slice = slice(ts, track, Some(name), at);
+                    let cookie = Arg::new("cookie", ArgValue::Int(cookie));
+                    at.world.begin_slice(slice, &[cookie], at.rows);
+                }
+            }
+            What::AsyncEnd { name, cookie } => {
+                let upid = process(at);
+                let set = by.lanes(ASYNC, name, upid, at);
+                let tracks = &mut at.world.tracks;
+                if let Some((track, begins)) = at.world.lanes.end(set, cookie, tracks) {
+                    let args = [
+                        ("legacy_unnestable_begin_count", begins.count),
+                        ("legacy_unnestable_last_begin_ts", begins.last_ts),
+                    ];
+                    let args = args.map(|(key, value)| Arg::new(key, ArgValue::Int(value)));
+                    at.world.end_slice(ts, track, None, &args, at.rows);
+                }
+            }
+            What::TrackInstant { track, name } if track == DEVICE_STATE => {
+                device_state(ts, by.machine, Some(name), at);
+            }
+            What::TrackInstant { track, name } => {
+                let upid = process(at);
+                let set = by.lanes(ON_TRACK, track, upid, at);
+                if let Some(track) = at.world.lanes.add(set, ts, 0, &mut at.world.tracks) {
+                    let thread = by.thread("utid", at);
+                    instant(ts, track, Some(name), &[thread], at);
+                }
+            }
+            What::TrackBegin {
+                track,
+                name,
+                cookie,
+            } => {
+                let upid = process(at);
+                let set = by.lanes(ON_TRACK, track, upid, at);
+                if let Some(track) = at.world.lanes.begin(set, cookie, &mut at.world.tracks) {
+                    let thread = by.thread("utid", at);
+                    let slice = slice(ts, track, Some(name), at);
+                    at.world.begin_slice(slice, &[thread], at.rows);
+                }
+            }
+            What::TrackEnd { track, cookie } => {
+                let upid = process(at);
+                let set = by.lanes(ON_TRACK, track, upid, at);
+                if let Some((track, _)) = at.world.lanes.end(set, cookie, &mut at.world.tracks) {
+                    let thread = by.thread("end_utid", at);
+                    at.world.end_slice(ts, track, None, &[thread], at.rows);
+                }
+            }
+            What::Value { name, value } => self.value(by, tgid, name, value, at),
+        }
+    }
+
+    /// A value (rules M3, B7).
+    fn value(&mut self, by: By, tgid: u32, name: &str, value: i64, at: &mut At<'_, '_>) {
+        let machine = by.machine;
+        let number = value as f64;
+        let track_type = match name {
+            "ScreenState" => Some("screen_state"),
+            _ if name.starts_with("battery_stats.") => Some("battery_stats"),
+            _ => None,
+        };
+        if let Some(track_type) = track_type {
+            let track = NewTrack::counter(machine, track_type, name, Owner::None);
+            let track = at.world.tracks.get(track);
+            at.world.value(by.ts, track, number, None, at.rows);
+            return;
+        }
+        if name == "kill_one_process" && value as u32 != 0 {
+            let killed = i64::from(value as u32);
+            let upid = at.world.threads.process(machine, killed);
+            by.killed(upid, at);
+        }
+        let upid = at.world.threads.process(machine, tgid.into());
+        let track = self.value_track(machine, upid, name, at);
+        let thread = by.thread("utid", at);
+        let args = at
+            .world
+            .args
+            .number(&[thread], &mut at.world.strings, at.rows);
+        at.world.value(by.ts, track, number, args, at.rows);
+    }
+
+    fn value_track(
+        &mut self,
+        machine: u32,
+        upid: Upid,
+        name: &str,
+        at: &mut At<'_, '_>,
+    ) -> TrackId {
+        self.key.clear();
+        self.key.extend_from_slice(&upid.0.to_le_bytes());
+        self.key.extend_from_slice(name.as_bytes());
+        if let Some(&track) = self.values.get(self.key.as_slice()) {
+            return track;
+        }
+        let track = NewTrack::counter(machine, "atrace_counter", name, Owner::Process(upid));
+        let track = at.world.tracks.get(track);
+        self.values.insert(self.key.as_slice().into(), track);
+        track
+    }
+}
+
+/// A slice may tell that a process was killed for want of memory (rule B7).
+fn kill_notice(by: By, name: &str, at: &mut At<'_, '_>) {
+    let Some(notice) = name.strip_prefix("lmk,") else {
+        return;
+    };
+    let mut fields = notice.split(',').filter(|field| !field.is_empty());
+    let (pid, _reason, adj) = (fields.next(), fields.next(), fields.next());
+    let Some((pid, adj)) = pid.and_then(mark::tgid).zip(adj.and_then(mark::number)) else {
+        return;
+    };
+    let upid = at.world.threads.process(by.machine, pid.into());
+    let owner = Owner::Process(upid);
+    let track = NewTrack::counter(by.machine, "oom_score_adj", "oom_score_adj", owner);
+    let track = at.world.tracks.get(track);
+    at.world
+        .value(by.ts, track, f64::from(adj as i32), None, at.rows);
+    by.killed(upid, at);
+}

@@ -1,0 +1,390 @@
+//! What GPUs did: slices of render stages (rules GP).
+//!
+//! # Design
+//!
+//! What a packet names by interned data is looked up when its event is followed, in
+//! what the frame kept of its sequence; so an entry that comes later in the trace is
+//! found, too (GP1). What specifications of the old style say holds from their
+//! packet on, in the order of time, and is remembered here by machine.
+
+use rustc_hash::FxHashMap;
+use timebase_schema::tables::gpu_slice_record;
+use timebase_trace::Kept;
+
+use super::tracker::{At, Tracker};
+use crate::message::Message;
+use crate::output::Cell;
+use crate::timeline::Packet;
+use crate::world::{NewSlice, NewTrack, Owner, SetId, TrackId};
+
+/// The field of `TracePacket`.
+const RENDER_STAGE_EVENT: u32 = 53;
+
+const TYPE: &str = "gpu_render_stage";
+
+/// Fields of `InternedData`.
+mod interned {
+    pub const EVENT_NAMES: u32 = 2;
+    pub const GRAPHICS_CONTEXTS: u32 = 23;
+    pub const GPU_SPECIFICATIONS: u32 = 24;
+}
+
+/// The fields of `InternedData` that are looked up.
+pub(crate) const GPU_INTERNED: &[(u32, Kept)] = &[
+    (interned::EVENT_NAMES, Kept::Trace),
+    (interned::GRAPHICS_CONTEXTS, Kept::Trace),
+    (interned::GPU_SPECIFICATIONS, Kept::Trace),
+];
+
+/// Follows render stages.
+#[derive(Debug, Default)]
+pub(crate) struct GpuSlices {
+    machines: FxHashMap<u32, Specified>,
+}
+
+/// What specifications of the old style have said on a machine (rule GP2).
+#[derive(Debug, Default)]
+struct Specified {
+    queues: FxHashMap<u32, Queue>,
+    /// The names of stages, as numbers of `Strings`.
+    stages: Vec<i64>,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    name: Option<Box<str>>,
+    /// Whether there are slices on it from when it had no name.
+    was_unknown: bool,
+}
+
+/// Which lanes a slice is on (rule GP3).
+#[derive(Debug, Clone, Copy)]
+enum Lanes {
+    Unknown = 0,
+    ById = 1,
+    ByIid = 2,
+}
+
+impl Tracker for GpuSlices {
+    fn packet(&mut self, ts: i64, packet: &Packet<'_>, at: &mut At<'_, '_>) {
+        if packet.field != RENDER_STAGE_EVENT {
+            return;
+        }
+        let event = Event {
+            ts,
+            packet,
+            message: Message(packet.payload),
+        };
+        let specified = self.machines.entry(packet.machine).or_default();
+        let specifications = event.message.bytes(7).map(Message);
+        if let Some(specifications) = specifications {
+            event.specify(specifications, specified, at);
+        }
+        if event.message.number(1).is_some() {
+            event.slice(specifications, specified, at);
+        }
+    }
+}
+
+/// A `GpuRenderStageEvent`.
+struct Event<'a> {
+    ts: i64,
+    packet: &'a Packet<'a>,
+    message: Message<'a>,
+}
+
+impl<'a> Event<'a> {
+    fn gpu(&self) -> u32 {
+        self.message.small(11).unwrap_or(0)
+    }
+
+    /// An entry of interned data.
+    fn interned<'w>(&self, field: u32, iid: u64, at: &'w At<'_, '_>) -> Option<Message<'w>> {
+        let entry = at.world.interned.get(self.packet.interval, field, iid);
+        entry.map(Message)
+    }
+
+    /// The lanes of a queue.
+    fn lanes(&self, lanes: Lanes, queue: u64, name: &str, at: &mut At<'_, '_>) -> SetId {
+        let machine = self.packet.machine;
+        let numbers = [machine.into(), self.gpu().into(), lanes as u64, queue];
+        let owner = Owner::Gpu(at.world.gpus.ugpu(machine, self.gpu()));
+        at.world.lanes.set(TYPE, &numbers, name, || {
+            NewTrack::slices(machine, TYPE, Some(name), owner)
+        })
+    }
+
+    /// Rule GP2.
+    fn specify(&self, specifications: Message<'_>, specified: &mut Specified, at: &mut At<'_, '_>) {
+        for (id, queue) in (0..).zip(specifications.messages(2)) {
+            let Some(name) = queue.text(1) else { continue };
+            let queue = specified.queues.entry(id).or_default();
+            if std::mem::take(&mut queue.was_unknown) {
+                let set = self.lanes(Lanes::Unknown, id.into(), &unknown(id), at);
+                if let Some(track) = at.world.lanes.first(set) {
+                    at.world.tracks.rename(track, &name);
+                }
+            }
+            queue.name = Some(name.into());
+        }
+        for name in specifications.messages(3).filter_map(|stage| stage.text(1)) {
+            let name = at.world.strings.number(&name, at.rows);
+            specified.stages.push(name);
+        }
+    }
+
+    /// The lane of the slice (rule GP3), and the number of its queue; nothing where
+    /// the queue is not known.
+    fn lane(
+        &self,
+        dur: i64,
+        specified: &mut Specified,
+        at: &mut At<'_, '_>,
+    ) -> Option<(TrackId, u64)> {
+        let (set, number) = match self.message.number(13) {
+            Some(iid) => {
+                let queue = self.interned(interned::GPU_SPECIFICATIONS, iid, at)?;
+                let name = queue.text(2).map(String::from).unwrap_or_default();
+                (self.lanes(Lanes::ByIid, iid, &name, at), iid)
+            }
+            None => {
+                let id = self.message.small(3).unwrap_or(0);
+                let queue = specified.queues.entry(id).or_default();
+                let set = match &queue.name {
+                    Some(name) => self.lanes(Lanes::ById, id.into(), name, at),
+                    None => {
+                        queue.was_unknown = true;
+                        self.lanes(Lanes::Unknown, id.into(), &unknown(id), at)
+                    }
+                };
+                (set, id.into())
+            }
+        };
+        let lane = at.world.lanes.add(set, self.ts, dur, &mut at.world.tracks);
+        Some((lane?, number))
+    }
+
+    /// Rule GP4.
+    fn name(&self, specified: &Specified, at: &mut At<'_, '_>) -> Option<i64> {
+        let entry = match (self.message.number(20), self.message.number(14)) {
+            (Some(iid), _) => Some((interned::EVENT_NAMES, iid)),
+            (None, _) if self.message.bytes(17).is_some() => None,
+            (None, stage) => stage.map(|iid| (interned::GPU_SPECIFICATIONS, iid)),
+        };
+        if let Some((field, iid)) = entry {
+            let entry = at.world.interned.get(self.packet.interval, field, iid)?;
+            let name = Message(entry).text(2)?;
+            return Some(at.world.strings.number(&name, at.rows));
+        }
+        if let Some(name) = self.message.text(17) {
+            return Some(at.world.strings.number(&name, at.rows));
+        }
+        let stage = i64::from(self.message.small(4).unwrap_or(0) as i32) as u64;
+        let known = usize::try_from(stage).ok();
+        if let Some(&name) = known.and_then(|stage| specified.stages.get(stage)) {
+            return Some(name);
+        }
+        let name = format!("render stage({stage})");
+        Some(at.world.strings.number(&name, at.rows))
+    }
+
+    /// The pid of its process (rule GP5).
+    fn pid(&self, specifications: Option<Message<'_>>, at: &At<'_, '_>) -> u32 {
+        let context = self.message.number(5);
+        let context = context.and_then(|iid| self.interned(interned::GRAPHICS_CONTEXTS, iid, at));
+        let specified = specifications.and_then(|said| said.bytes(1).map(Message));
+        context
+            .or(specified)
+            .and_then(|said| said.small(2))
+            .unwrap_or(0)
+    }
+
+    /// Rules GP1 and GP5.
+    fn slice(
+        &self,
+        specifications: Option<Message<'_>>,
+        specified: &mut Specified,
+        at: &mut At<'_, '_>,
+    ) {
+        let message = self.message;
+        let dur = message.number(2).unwrap_or(0);
+        let dur = i64::try_from(dur).unwrap_or(i64::MAX);
+        let Some((track, queue)) = self.lane(dur, specified, at) else {
+            return;
+        };
+        let slice = NewSlice {
+            ts: self.ts,
+            track,
+            category: None,
+            name: self.name(specified, at),
+        };
+        let Some(slice) = at.world.add_slice(slice, dur, &[], at.rows) else {
+            return;
+        };
+        let pid = self.pid(specifications, at);
+        let upid = at.world.threads.process(self.packet.machine, pid.into());
+        let stage = message.number(14);
+        let stage = stage.and_then(|iid| self.interned(interned::GPU_SPECIFICATIONS, iid, at));
+        let category = stage.map(|stage| stage.small(4).unwrap_or(0) as i32);
+        let subpasses = self.subpasses();
+        let subpasses = at.rows.optional_text(subpasses.as_deref());
+        let handle = |field| Cell::from(message.number(field).unwrap_or(0) as i64);
+        at.rows.push(gpu_slice_record::Row {
+            id: Cell::from(slice.0),
+            context_id: handle(5),
+            render_target: handle(8),
+            render_pass: handle(9),
+            command_buffer: handle(12),
+            submission_id: Cell::from(message.small(10).unwrap_or(0)),
+            hw_queue_id: Cell::from(queue as i64),
+            upid: Cell::from(upid.0),
+            render_subpasses: subpasses,
+            render_stage_category: Cell::or_null(category),
+        });
+    }
+
+    /// The numbers of the bits that are set, 64 a word.
+    fn subpasses(&self) -> Option<String> {
+        const FIELD: u32 = 15;
+        const BITS: u64 = 64;
+        let mut fields = self.message.fields();
+        fields.find(|(field, _)| *field == FIELD)?;
+        let words = (0u64..).zip(self.message.numbers(FIELD));
+        let set = words.flat_map(|(place, word)| {
+            (0..BITS)
+                .filter(move |bit| word >> bit & 1 == 1)
+                .map(move |bit| (place * BITS + bit).to_string())
+        });
+        Some(set.collect::<Vec<_>>().join(","))
+    }
+}
+
+/// What a queue is called before its name is known.
+fn unknown(id: u32) -> String {
+    format!("Unknown GPU Queue {id}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Bytes, Field, Made, Number, Trace, message};
+    use super::*;
+    use crate::facts::Facts;
+
+    fn stage(trace: Trace, ts: i64, fields: &[(u32, Field<'_>)]) -> Trace {
+        trace.packet(ts, RENDER_STAGE_EVENT, &message(fields))
+    }
+
+    /// The rows of `gpu_slice_record` behind their ids.
+    fn said(made: &Made) -> Vec<String> {
+        let rows = made.rows(&gpu_slice_record::TABLE);
+        rows.iter().map(|row| row[1..].join(" ")).collect()
+    }
+
+    #[test]
+    fn gp1_gp3_gp4_gp5_queues_and_names_are_interned() {
+        let trace = Trace::default()
+            .interned(
+                interned::GPU_SPECIFICATIONS,
+                &[(1, Number(1)), (2, Bytes(b"queue"))],
+            )
+            .interned(
+                interned::GPU_SPECIFICATIONS,
+                &[(1, Number(2)), (2, Bytes(b"stage")), (4, Number(1))],
+            )
+            .interned(
+                interned::EVENT_NAMES,
+                &[(1, Number(3)), (2, Bytes(b"name"))],
+            )
+            .interned(
+                interned::GRAPHICS_CONTEXTS,
+                &[(1, Number(4)), (2, Number(70))],
+            );
+        let (event, queue) = ((1, Number(0)), (13, Number(1)));
+        let trace = stage(trace, 1, &[event, queue, (2, Number(10)), (14, Number(2))]);
+        let more = [
+            (1, Number(0)),
+            (13, Number(1)),
+            (2, Number(u64::MAX)),
+            (20, Number(3)),
+            (14, Number(2)),
+            (5, Number(4)),
+            (8, Number(u64::MAX)),
+            (9, Number(6)),
+            (12, Number(7)),
+            (10, Number(8)),
+            (15, Number(5)),
+            (15, Number(1 << 63)),
+        ];
+        let trace = stage(trace, 2, &more);
+        // No slices: no event_id, an unknown queue.
+        let trace = stage(trace, 3, &[(13, Number(1))]);
+        let trace = stage(trace, 4, &[(1, Number(0)), (13, Number(9))]);
+        // An unknown name is none.
+        let unknown = [
+            (1, Number(0)),
+            (13, Number(1)),
+            (20, Number(9)),
+            (17, Bytes(b"x")),
+        ];
+        let made = stage(trace, 11, &unknown).follow(Facts::default());
+        assert_eq!(
+            made.slices(),
+            [
+                "1+10 0 stage, gpu_render_stage/queue#0",
+                "2+9223372036854775807 0 name, gpu_render_stage/queue#1",
+                "11+0 0 -, gpu_render_stage/queue#0",
+            ]
+        );
+        assert_eq!(
+            said(&made),
+            [
+                "0 0 0 0 0 1 0 - 1",
+                "4 -1 6 7 8 1 1 0,2,127 1",
+                "0 0 0 0 0 1 0 - -"
+            ]
+        );
+    }
+
+    #[test]
+    fn gp2_gp3_a_name_that_comes_later_renames_the_first_lane() {
+        let named = |name| message(&[(1, Bytes(name))]);
+        let context = message(&[(1, Number(1)), (2, Number(80))]);
+        let (unnamed, queue, first, second) =
+            (message(&[]), named(b"q"), named(b"s0"), named(b"s1"));
+        let specifications = message(&[
+            (1, Bytes(&context)),
+            (2, Bytes(&unnamed)),
+            (2, Bytes(&queue)),
+            (3, Bytes(&first)),
+            (3, Bytes(&unnamed)),
+            (3, Bytes(&second)),
+        ]);
+        let on = |queue| [(1, Number(0)), (2, Number(5)), (3, Number(queue))];
+        let trace = stage(Trace::default(), 1, &on(1));
+        let trace = stage(trace, 2, &on(1));
+        let trace = stage(trace, 3, &on(0));
+        let last = [
+            (1, Number(0)),
+            (3, Number(1)),
+            (4, Number(1)),
+            (5, Number(9)),
+            (7, Bytes(&specifications)),
+        ];
+        let trace = stage(trace, 9, &last);
+        // A second name renames nothing.
+        let trace = stage(trace, 10, &[(7, Bytes(&message(&[(2, Bytes(&queue))])))]);
+        let below_zero = [(1, Number(0)), (3, Number(1)), (4, Number(u64::MAX))];
+        let made = stage(trace, 11, &below_zero).follow(Facts::default());
+        assert_eq!(
+            made.slices(),
+            [
+                "1+5 0 render stage(0), gpu_render_stage/q#0",
+                "2+5 0 render stage(0), gpu_render_stage/Unknown GPU Queue 1#1",
+                "3+5 0 render stage(0), gpu_render_stage/q#2",
+                "9+0 0 s1, gpu_render_stage/q#3",
+                "11+0 0 render stage(18446744073709551615), gpu_render_stage/q#3",
+            ]
+        );
+        assert_eq!(said(&made)[3], "9 0 0 0 0 1 1 - -");
+    }
+}

@@ -1,0 +1,74 @@
+//! Signals, and who is killed for want of memory: instants of threads (rule B10).
+
+use super::tracker::{At, Tracker};
+use crate::message::Message;
+use crate::timeline::Ftrace;
+use crate::world::{Arg, ArgValue, NewSlice, Utid};
+
+/// Fields of `FtraceEvent`.
+mod event {
+    pub const SIGNAL_DELIVER: u32 = 324;
+    pub const SIGNAL_GENERATE: u32 = 325;
+    pub const MARK_VICTIM: u32 = 334;
+}
+
+/// Follows signals.
+#[derive(Debug, Default)]
+pub(crate) struct Signals;
+
+impl Tracker for Signals {
+    fn ftrace(&mut self, ts: i64, event: &Ftrace<'_>, emitter: Utid, at: &mut At<'_, '_>) {
+        let message = Message(event.message);
+        let (pid, name, signal) = match event.field {
+            event::SIGNAL_GENERATE => (message.small(4), "signal_generate", Some(6)),
+            event::SIGNAL_DELIVER => (None, "signal_deliver", Some(3)),
+            event::MARK_VICTIM => (message.small(1), "mem.oom_kill", None),
+            _ => return,
+        };
+        let machine = event.machine;
+        let utid = match event.field {
+            event::SIGNAL_DELIVER => emitter,
+            _ => at.world.threads.thread(machine, pid.unwrap_or(0).into()),
+        };
+        let signal = signal.map(|field| {
+            let signal = message.small(field).unwrap_or(0) as i32;
+            Arg::new("signal.sig", ArgValue::Int(signal.into()))
+        });
+        let slice = NewSlice {
+            ts,
+            track: at.world.tracks.of_thread(machine, utid),
+            category: None,
+            name: Some(at.world.strings.number(name, at.rows)),
+        };
+        at.world.add_slice(slice, 0, signal.as_slice(), at.rows);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Number, Trace};
+    use super::*;
+
+    #[test]
+    fn b10_signals_are_instants_of_threads() {
+        let trace = Trace::default()
+            .print(1, 5, "B|5|a")
+            .ftrace(
+                2,
+                5,
+                event::SIGNAL_GENERATE,
+                &[(4, Number(6)), (6, Number(9))],
+            )
+            .ftrace(3, 6, event::SIGNAL_DELIVER, &[(3, Number(u64::MAX))])
+            .ftrace(4, 6, event::MARK_VICTIM, &[(1, Number(5))]);
+        assert_eq!(
+            trace.slices(),
+            [
+                "1+-1 0 a, thread_execution/-#0 utid1",
+                "2+0 0 signal_generate, thread_execution/-#1 utid2 signal.sig=9",
+                "3+0 0 signal_deliver, thread_execution/-#1 utid2 signal.sig=-1",
+                "4+0 1 mem.oom_kill, thread_execution/-#0 utid1",
+            ]
+        );
+    }
+}

@@ -1,0 +1,210 @@
+//! Events for tests of trackers, and the rows that are made of them, as texts.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc::{channel, sync_channel};
+
+use timebase_schema::{Table, tables};
+use timebase_trace::{Interned, Interval, Monitor};
+
+use crate::facts::Facts;
+use crate::output::{Batch, Cell, Outlet, Rows};
+use crate::place::TraceTime;
+use crate::timeline::{Event, Ftrace, Packet, Timeline};
+
+/// A field of a message.
+pub(crate) enum Field<'a> {
+    Number(u64),
+    Bytes(&'a [u8]),
+}
+
+pub(crate) use Field::{Bytes, Number};
+
+pub(crate) fn message(fields: &[(u32, Field<'_>)]) -> Vec<u8> {
+    let mut message = Vec::new();
+    for (number, field) in fields {
+        let (wire_type, value, bytes) = match *field {
+            Number(value) => (0, value, &[][..]),
+            Bytes(bytes) => (2, bytes.len() as u64, bytes),
+        };
+        prost::encoding::encode_varint(u64::from(*number) << 3 | wire_type, &mut message);
+        prost::encoding::encode_varint(value, &mut message);
+        message.extend_from_slice(bytes);
+    }
+    message
+}
+
+/// A trace: events by their times.
+#[derive(Default)]
+pub(crate) struct Trace {
+    events: Vec<(i64, Vec<u8>)>,
+    interned: Vec<u8>,
+}
+
+impl Trace {
+    /// An event of CPU 3.
+    pub fn ftrace(mut self, ts: i64, tid: u32, field: u32, fields: &[(u32, Field<'_>)]) -> Self {
+        let event = Event::Ftrace(Ftrace {
+            machine: 0,
+            cpu: 3,
+            tid,
+            interval: Interval::default(),
+            field,
+            message: &message(fields),
+        });
+        self.push(ts, &event);
+        self
+    }
+
+    /// A mark of atrace.
+    pub fn print(self, ts: i64, tid: u32, text: &str) -> Self {
+        self.ftrace(ts, tid, 3, &[(2, Bytes(text.as_bytes()))])
+    }
+
+    pub fn packet(mut self, ts: i64, field: u32, payload: &[u8]) -> Self {
+        let event = Event::Packet(Packet {
+            machine: 0,
+            field,
+            interval: Interval::default(),
+            valid: true,
+            payload,
+        });
+        self.push(ts, &event);
+        self
+    }
+
+    /// An entry of a field of `InternedData`.
+    pub fn interned(mut self, field: u32, entry: &[(u32, Field<'_>)]) -> Self {
+        let entry = message(entry);
+        self.interned.extend(message(&[(field, Bytes(&entry))]));
+        self
+    }
+
+    fn push(&mut self, ts: i64, event: &Event<'_>) {
+        let mut record = Vec::new();
+        event.write(&mut record);
+        self.events.push((ts, record));
+    }
+
+    /// Follows the events.
+    pub fn follow(self, facts: Facts) -> Made {
+        let directory = tempfile::tempdir().unwrap();
+        let mut timeline = Timeline::new(true, directory.path());
+        for (ts, event) in &self.events {
+            timeline.push(TraceTime(*ts), event);
+        }
+        let mut interned = Interned::new(super::GPU_INTERNED);
+        interned.add(Interval::default(), &self.interned).unwrap();
+        Made::by(|rows| super::follow(timeline, facts, interned, rows).unwrap())
+    }
+
+    /// The slices that it makes, in the order of their ids.
+    pub fn slices(self) -> Vec<String> {
+        self.follow(Facts::default()).slices()
+    }
+}
+
+/// Rows, as texts.
+pub(crate) struct Made(Vec<Batch>);
+
+impl Made {
+    /// Those that somebody makes, who does not make more than a few thousand.
+    pub fn by(make: impl FnOnce(&mut Rows<'_>)) -> Self {
+        let (full, batches) = sync_channel(1000);
+        let (_sender, emptied) = channel();
+        let monitor = Monitor::default();
+        let mut rows = Rows::new(Outlet {
+            full,
+            emptied,
+            monitor: &monitor,
+        });
+        make(&mut rows);
+        rows.hand_over();
+        drop(rows);
+        Made(batches.into_iter().collect())
+    }
+
+    pub fn rows(&self, table: &'static Table) -> Vec<Vec<String>> {
+        let cell = |batch: &Batch, cell: &Cell| match *cell {
+            Cell::Null => "-".to_owned(),
+            Cell::Integer(value) => value.to_string(),
+            Cell::Real(value) => value.to_string(),
+            Cell::Text { start, size } | Cell::Blob { start, size } => {
+                String::from_utf8_lossy(batch.kept(start, size)).into_owned()
+            }
+        };
+        let of = |batch| {
+            let rows = Batch::rows(batch, table);
+            rows.map(move |row| row.iter().map(|value| cell(batch, value)).collect())
+        };
+        self.0.iter().flat_map(of).collect()
+    }
+
+    /// Rows of a table by their first column.
+    fn by_id(&self, table: &'static Table) -> BTreeMap<i64, Vec<String>> {
+        let rows = self.rows(table).into_iter();
+        rows.map(|row| (row[0].parse().unwrap(), row)).collect()
+    }
+
+    fn strings(&self) -> BTreeMap<String, String> {
+        let rows = self.rows(&tables::string::TABLE).into_iter();
+        let strings = rows.map(|row| (row[0].clone(), row[1].clone()));
+        strings.chain([("-".into(), "-".into())]).collect()
+    }
+
+    /// Sets of arguments: ` key=value` of each.
+    fn args(&self) -> BTreeMap<String, String> {
+        let strings = self.strings();
+        let mut sets = BTreeMap::new();
+        for row in self.by_id(&tables::args_record::TABLE).values() {
+            let value = match strings[&row[4]].as_str() {
+                "string" => &strings[&row[5]],
+                _ => &row[5],
+            };
+            let set: &mut String = sets.entry(row[1].clone()).or_default();
+            *set += &format!(" {}={value}", strings[&row[3]]);
+        }
+        sets.insert("-".into(), String::new());
+        sets
+    }
+
+    /// `type/name#id owner` of each track.
+    pub fn tracks(&self) -> BTreeMap<String, String> {
+        let rows = self.by_id(&tables::track_record::TABLE).into_values();
+        let track = |row: Vec<String>| {
+            let owner = ["utid", "upid", "ucpu", "ugpu"].iter().zip(&row[9..13]);
+            let owner = owner.filter(|(_, id)| *id != "-");
+            let owner: Vec<_> = owner.map(|(key, id)| format!(" {key}{id}")).collect();
+            let said = format!("{}/{}#{}{}", row[2], row[1], row[0], owner.concat());
+            (row[0].clone(), said)
+        };
+        rows.map(track).collect()
+    }
+
+    /// `ts+dur depth name, track key=value`, and before that the category, if there
+    /// is one.
+    pub fn slices(&self) -> Vec<String> {
+        let (strings, args, tracks) = (self.strings(), self.args(), self.tracks());
+        let rows = self.by_id(&tables::slice_record::TABLE).into_values();
+        let slice = |row: Vec<String>| {
+            let category = match strings[&row[4]].as_str() {
+                "-" => String::new(),
+                category => format!("{category}: "),
+            };
+            let (name, track) = (&strings[&row[5]], &tracks[&row[3]]);
+            let (ts, dur, depth, args) = (&row[1], &row[2], &row[6], &args[&row[8]]);
+            format!("{category}{ts}+{dur} {depth} {name}, {track}{args}")
+        };
+        rows.map(slice).collect()
+    }
+
+    /// `ts value, track key=value` of each value.
+    pub fn values(&self) -> Vec<String> {
+        let (args, tracks) = (self.args(), self.tracks());
+        let rows = self.by_id(&tables::counter_record::TABLE).into_values();
+        let value = |row: Vec<String>| {
+            let (track, args) = (&tracks[&row[2]], &args[&row[4]]);
+            format!("{} {}, {track}{args}", row[1], row[3])
+        };
+        rows.map(value).collect()
+    }
+}
