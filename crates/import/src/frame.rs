@@ -421,16 +421,11 @@ impl Frame {
     }
 }
 
-/// Whether a packet is an event at its own time (rules O1, O2).
+/// Whether a packet's time counts for those without one (rule O2).
 fn counts_as_event(packet_type: Option<PacketType>) -> bool {
     !matches!(
         packet_type,
-        Some(
-            PacketType::CLOCK_SNAPSHOT
-                | PacketType::SERVICE_EVENT
-                | PacketType::FTRACE_EVENTS
-                | PacketType::ANDROID_LOG
-        )
+        Some(PacketType::CLOCK_SNAPSHOT | PacketType::SERVICE_EVENT)
     )
 }
 

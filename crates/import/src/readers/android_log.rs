@@ -55,7 +55,7 @@ fn line(event: &LogEvent, packet: &Packet<'_>, clock: &EventClock, desk: &mut De
         mark: 0,
     };
     let mut followed = Vec::new();
-    if desk.timeline.is_wanted() {
+    if desk.timeline.is_wanted() && !packet.is_lost() {
         let line = LogLine {
             machine: packet.machine,
             pid: event.pid.unwrap_or(0) as u32,

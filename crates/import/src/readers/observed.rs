@@ -33,6 +33,9 @@ impl<const TYPE: u32> Reader for Observed<TYPE> {
     }
 
     fn read(&mut self, payload: Payload<'_>, packet: &Packet<'_>, desk: &mut Desk<'_, '_>) {
+        if packet.is_lost() {
+            return;
+        }
         let machine = packet.machine;
         said_once(TYPE, machine, payload.0, desk.facts);
         desk.packet(

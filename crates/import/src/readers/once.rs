@@ -30,6 +30,9 @@ impl<const TYPE: u32> Reader for Once<TYPE> {
         let Some(machine) = desk.facts.machines.get_mut(packet.machine) else {
             return;
         };
+        if packet.is_lost() {
+            return;
+        }
         match PacketType(TYPE) {
             PacketType::SYSTEM_INFO => machine.system = system_info(message),
             PacketType::CPU_INFO => machine.cpus.extend(message.messages(1).map(cpu)),

@@ -187,8 +187,8 @@ impl Desk<'_, '_> {
     ) -> Result<TraceTime, Unresolved> {
         match self.place.event(clock, timestamp) {
             Ok(ts) => {
-                self.latest.event(ts);
                 if !event.is_empty() {
+                    self.latest.event(ts);
                     self.timeline.push(ts, event);
                 }
                 Ok(ts)
@@ -234,7 +234,7 @@ impl Desk<'_, '_> {
     /// at the greatest time until then (rule O2); where it waits for a snapshot,
     /// when it has one.
     pub fn packet(&mut self, packet: &Packet<'_>, event: &Event<'_>) {
-        if !self.timeline.is_wanted() {
+        if !self.timeline.is_wanted() || packet.is_lost() {
             return;
         }
         event.write(self.event);

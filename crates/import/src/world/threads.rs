@@ -283,7 +283,9 @@ impl Threads {
             };
             threads.extend(unbound.sharing);
             for child in unbound.children {
-                self.set_parent(child, upid);
+                if let Some(child) = self.processes.get_mut(child.0 as usize) {
+                    child.parent = Some(upid);
+                }
             }
         }
     }

@@ -152,7 +152,7 @@ fn here(
     clock: &EventClock,
     desk: &mut Desk<'_, '_>,
 ) -> Option<(u32, u32)> {
-    if !desk.timeline.is_wanted() {
+    if !desk.timeline.is_wanted() || packet.is_lost() {
         return None;
     }
     let Some(cpu) = bundle.cpu.filter(|&cpu| cpu < CPUS) else {
