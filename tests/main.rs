@@ -6,6 +6,7 @@
 mod clocks;
 mod events;
 mod import;
+mod kernel_tables;
 mod model;
 mod packet_json;
 mod program;

@@ -2,6 +2,7 @@
 //! their rows, and what others found in the same traces.
 
 pub mod encode;
+pub mod statements;
 
 use std::ffi::OsStr;
 use std::fs;
@@ -200,7 +201,7 @@ pub fn count(conn: &Connection, sql: &str) -> i64 {
     conn.query_row(sql, [], |row| row.get(0)).unwrap()
 }
 
-/// The rows of a query as text; NULL is `[NULL]`, as trace processor writes it.
+/// The rows of a query as text.
 pub fn rows(conn: &Connection, sql: &str) -> Vec<Vec<String>> {
     let mut statement = conn.prepare(sql).unwrap();
     let columns = statement.column_count();
@@ -210,7 +211,8 @@ pub fn rows(conn: &Connection, sql: &str) -> Vec<Vec<String>> {
     rows.unwrap().map(Result::unwrap).collect()
 }
 
-fn text(value: Value) -> String {
+/// A value as trace processor writes it.
+pub fn text(value: Value) -> String {
     match value {
         Value::Null => "[NULL]".to_owned(),
         Value::Integer(value) => value.to_string(),
@@ -221,17 +223,29 @@ fn text(value: Value) -> String {
 
 /// The rows of one of trace processor's tables.
 pub fn expected(name: &str) -> Vec<Vec<String>> {
-    let mut reader = csv::Reader::from_path(data("expected").join(name)).unwrap();
+    csv_rows(&fs::read(data("expected").join(name)).unwrap())
+}
+
+/// The same of a compressed file.
+pub fn expected_compressed(name: &str) -> Vec<Vec<String>> {
+    csv_rows(&decompressed(&format!("expected/{name}")))
+}
+
+fn csv_rows(text: &[u8]) -> Vec<Vec<String>> {
+    let mut reader = csv::Reader::from_reader(text);
     let rows = reader
         .records()
         .map(|row| row.unwrap().iter().map(String::from).collect());
     rows.collect()
 }
 
+fn decompressed(name: &str) -> Vec<u8> {
+    zstd::decode_all(&fs::read(data(name)).unwrap()[..]).unwrap()
+}
+
 /// The lines of a compressed file of JSON: what Perfetto's Python package reads.
 pub fn fixture(name: &str) -> Vec<serde_json::Value> {
-    let bytes = zstd::decode_all(&fs::read(data(name)).unwrap()[..]).unwrap();
-    let text = String::from_utf8(bytes).unwrap();
+    let text = String::from_utf8(decompressed(name)).unwrap();
     text.lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect()

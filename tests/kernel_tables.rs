@@ -1,0 +1,109 @@
+//! The tables of processes, threads, scheduling, slices of atrace and the GPU, and counters,
+//! through the real program: random traces whose rows are known, and recorded traces with what
+//! Perfetto's trace processor says of them.
+
+use std::collections::BTreeMap;
+
+use rusqlite::types::Value;
+
+use crate::support::statements::{Row, answer, difference, differences, recorded, statements};
+use crate::support::{Imported, expected_compressed, text};
+
+/// The random traces of tests/data/threads.
+fn generated() -> impl Iterator<Item = String> {
+    (1..=40).map(|number| format!("{number:02}"))
+}
+
+const STATEMENTS: &str = "threads/queries-threads.sql";
+
+#[test]
+fn generated_traces_give_the_rows_that_are_known() {
+    // For each statement the traces that it answers wrongly, and how for the first of them.
+    let mut wrong: BTreeMap<String, (Vec<String>, String)> = BTreeMap::new();
+    for trace in generated() {
+        let database = Imported::new(&format!("threads/{trace}.pftrace"), &[]);
+        let expected = recorded(&format!("threads/{trace}.jsonl.zst"));
+        for (name, why) in differences(&database.conn, STATEMENTS, &expected) {
+            let (traces, _) = wrong.entry(name).or_insert((Vec::new(), why));
+            traces.push(trace.clone());
+        }
+    }
+    let told = wrong.iter().map(|(name, (traces, why))| {
+        let all = traces.join(" ");
+        format!(
+            "\n{name}, {} of 40: {all}\n  the first: {why}",
+            traces.len()
+        )
+    });
+    assert!(wrong.is_empty(), "{}", told.collect::<String>());
+}
+
+/// Rows as a CSV has them, which knows nothing but text.
+fn texts(rows: Vec<Vec<String>>) -> Vec<Row> {
+    let as_row = |row: Vec<String>| row.into_iter().map(Value::Text).collect();
+    rows.into_iter().map(as_row).collect()
+}
+
+fn as_printed(rows: Vec<Row>) -> Vec<Row> {
+    texts(
+        rows.into_iter()
+            .map(|row| row.into_iter().map(text).collect())
+            .collect(),
+    )
+}
+
+/// The statements whose answers were recorded for a trace.
+fn as_trace_processor_says(trace: &str, answers: &[&str]) {
+    let database = Imported::new(&format!("{trace}.pftrace"), &[]);
+    let statements: BTreeMap<_, _> = statements("expected/queries.sql").into_iter().collect();
+    let mut wrong = String::new();
+    for name in answers {
+        let expected = expected_compressed(&format!("{trace}.{name}.csv.zst"));
+        assert!(!expected.is_empty(), "{trace}.{name}");
+        let why = match answer(&database.conn, &statements[*name]) {
+            Ok(rows) => difference(&as_printed(rows), &texts(expected)),
+            Err(error) => Some(error),
+        };
+        wrong += &why.map_or(String::new(), |why| format!("\n{trace}, {name}: {why}"));
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+const SYSTEM: [&str; 6] = [
+    "process",
+    "thread",
+    "sched_summary",
+    "sched_head",
+    "thread_state_summary",
+    "thread_state_head",
+];
+
+const DESKTOP: [&str; 7] = [
+    "cpu",
+    "machine",
+    "spurious",
+    "counter_summary",
+    "counter",
+    "slice",
+    "slice_summary",
+];
+
+#[test]
+fn system_is_as_trace_processor_says() {
+    as_trace_processor_says("system", &SYSTEM);
+}
+
+#[test]
+fn system_compressed_is_as_trace_processor_says() {
+    as_trace_processor_says("system-compressed", &SYSTEM);
+}
+
+#[test]
+fn desktop_is_as_trace_processor_says() {
+    as_trace_processor_says("desktop", &[&SYSTEM[..], &DESKTOP].concat());
+}
+
+#[test]
+fn desktop_compact_is_as_trace_processor_says() {
+    as_trace_processor_says("desktop-compact", &[&SYSTEM[..], &DESKTOP].concat());
+}

@@ -1,0 +1,125 @@
+//! Statements of a file of SQL, the rows they give, and how rows differ.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use rusqlite::Connection;
+use rusqlite::types::Value;
+use serde_json::Value as Json;
+
+use super::data;
+
+pub type Row = Vec<Value>;
+
+/// Rows by the name of the statement that gives them.
+pub type Answers = BTreeMap<String, Vec<Row>>;
+
+/// The statements of a file of tests/data by their names: each is below a line `-- name` or
+/// `-- name: what it is`, and an empty line is between them.
+pub fn statements(file: &str) -> Vec<(String, String)> {
+    let text = fs::read_to_string(data(file)).unwrap();
+    let statements: Vec<_> = text.split("\n\n").filter_map(statement).collect();
+    assert!(!statements.is_empty(), "{file}");
+    statements
+}
+
+fn statement(paragraph: &str) -> Option<(String, String)> {
+    let (comment, sql) = paragraph.strip_prefix("-- ")?.split_once('\n')?;
+    let name = comment.split(':').next()?;
+    (!sql.starts_with("--")).then(|| (name.to_owned(), sql.to_owned()))
+}
+
+/// The rows of a statement, or why there are none.
+pub fn answer(conn: &Connection, sql: &str) -> Result<Vec<Row>, String> {
+    let read = || {
+        let mut statement = conn.prepare(sql)?;
+        let columns = statement.column_count();
+        let rows = statement.query_map([], |row| (0..columns).map(|i| row.get(i)).collect())?;
+        rows.collect::<rusqlite::Result<_>>()
+    };
+    read().map_err(|error| error.to_string())
+}
+
+/// What the lines `{"table": …, "row": […]}` of a compressed file say. A statement without rows
+/// is not in it.
+pub fn recorded(file: &str) -> Answers {
+    let mut answers = Answers::new();
+    for line in super::fixture(file) {
+        let row = line["row"].as_array().unwrap();
+        let table = line["table"].as_str().unwrap().to_owned();
+        let row = row.iter().map(value).collect();
+        answers.entry(table).or_default().push(row);
+    }
+    answers
+}
+
+fn value(json: &Json) -> Value {
+    match json {
+        Json::Null => Value::Null,
+        Json::String(text) => Value::Text(text.clone()),
+        Json::Number(number) => match number.as_i64() {
+            Some(integer) => Value::Integer(integer),
+            None => Value::Real(number.as_f64().unwrap()),
+        },
+        other => panic!("no value of SQL: {other}"),
+    }
+}
+
+/// How many lines of a difference are told.
+const TOLD: usize = 12;
+
+/// What is in one of two multisets of rows and not in the other. Values are compared by type and
+/// value.
+pub fn difference(found: &[Row], expected: &[Row]) -> Option<String> {
+    let mut counts: BTreeMap<String, i64> = BTreeMap::new();
+    for row in found {
+        *counts.entry(line(row)).or_default() += 1;
+    }
+    for row in expected {
+        *counts.entry(line(row)).or_default() -= 1;
+    }
+    counts.retain(|_, count| *count != 0);
+    let differing = counts.iter().take(TOLD).map(|(row, count)| {
+        let sign = if *count > 0 {
+            "not expected"
+        } else {
+            "missing"
+        };
+        format!("\n    {sign} {}×: {row}", count.abs())
+    });
+    let told: String = differing.collect();
+    let more = counts.len().saturating_sub(TOLD);
+    (!counts.is_empty()).then(|| format!("{told}\n    and {more} more"))
+}
+
+/// A row as text that is the same for equal rows only.
+fn line(row: &Row) -> String {
+    let values = row.iter().map(|value| match value {
+        Value::Null => "NULL".to_owned(),
+        Value::Integer(integer) => integer.to_string(),
+        // Of the two zeros there is one.
+        Value::Real(real) => format!("{:?}", real + 0.0),
+        Value::Text(text) => format!("{text:?}"),
+        Value::Blob(bytes) => format!("x{bytes:02x?}"),
+    });
+    values.collect::<Vec<_>>().join(" | ")
+}
+
+/// How the answers of a database differ from those expected, statement by statement; empty if
+/// they do not.
+pub fn differences(conn: &Connection, file: &str, expected: &Answers) -> Answered {
+    let unanswered = Vec::new();
+    let statements = statements(file).into_iter();
+    let differing = statements.filter_map(|(name, sql)| {
+        let expected = expected.get(&name).unwrap_or(&unanswered);
+        let why = match answer(conn, &sql) {
+            Ok(rows) => difference(&rows, expected)?,
+            Err(error) => error,
+        };
+        Some((name, why))
+    });
+    differing.collect()
+}
+
+/// Why the answer to a statement is not the one expected, by the statement's name.
+pub type Answered = BTreeMap<String, String>;
