@@ -3,11 +3,13 @@
 //! Perfetto's trace processor says of them.
 
 use std::collections::BTreeMap;
+use std::fs;
 
 use rusqlite::types::Value;
 
+use crate::model::threads;
 use crate::support::statements::{Row, answer, difference, differences, recorded, statements};
-use crate::support::{Imported, expected_compressed, text};
+use crate::support::{Imported, data, expected_compressed, text};
 
 /// The random traces of tests/data/threads.
 fn generated() -> impl Iterator<Item = String> {
@@ -36,6 +38,23 @@ fn generated_traces_give_the_rows_that_are_known() {
         )
     });
     assert!(wrong.is_empty(), "{}", told.collect::<String>());
+}
+
+#[test]
+fn the_model_gives_the_rows_that_are_known_too() {
+    let mut wrong = String::new();
+    for trace in generated() {
+        let bytes = fs::read(data(&format!("threads/{trace}.pftrace"))).unwrap();
+        let found = threads::answers(&bytes);
+        let expected = recorded(&format!("threads/{trace}.jsonl.zst"));
+        for (name, rows) in found {
+            let expected = expected.get(&name).map_or(&[][..], Vec::as_slice);
+            if let Some(why) = difference(&rows, expected) {
+                wrong += &format!("\n{trace}, {name}: {why}");
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
 }
 
 /// Rows as a CSV has them, which knows nothing but text.

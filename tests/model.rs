@@ -4,6 +4,7 @@
 mod database;
 mod generate;
 mod naive;
+pub mod threads;
 
 use crate::support::encode::{Bundle, ClockSnapshot, FtraceEvent, Packet, Reading};
 use database::Database;

@@ -1,0 +1,159 @@
+//! GP: stages of rendering on GPUs.
+
+use super::machines::Machine;
+use super::slices::{Of, Track};
+use super::wire::Message;
+use super::world::World;
+use std::collections::BTreeMap;
+
+/// What `gpu_slice` has beside the columns of `slice`.
+#[derive(Debug)]
+pub struct Stage {
+    /// The row of `slice`.
+    pub slice: usize,
+    pub context: i64,
+    pub render_target: i64,
+    pub render_pass: i64,
+    pub command_buffer: i64,
+    pub submission: i64,
+    pub queue: i64,
+    pub process: usize,
+    pub subpasses: Option<String>,
+    pub category: Option<i64>,
+}
+
+#[derive(Debug, Default)]
+pub struct Stages {
+    pub all: Vec<Stage>,
+    /// GP2: names of queues and of stages, by machine and number.
+    queues: BTreeMap<(Machine, i64), String>,
+    stages: BTreeMap<Machine, Vec<String>>,
+    /// GP3: the first lane of each queue that is known by its number, and what it was renamed to.
+    firsts: Vec<(Machine, i64, Track, Option<String>)>,
+}
+
+impl Stages {
+    /// The name of a track.
+    pub fn name_of(&self, track: &Track) -> Option<String> {
+        let first = self.firsts.iter().find(|(.., first, _)| first == track);
+        let renamed = first.and_then(|(.., renamed)| renamed.clone());
+        renamed.or_else(|| track.name.clone())
+    }
+
+    /// GP2, GP3: what a packet says of queues and stages.
+    fn specify(&mut self, machine: Machine, gpu: i64, specifications: &Message) {
+        for (number, queue) in (0..).zip(specifications.messages(2)) {
+            let Some(name) = queue.text(1) else {
+                continue;
+            };
+            for (m, queue, first, renamed) in &mut self.firsts {
+                if (*m, *queue, first.of) == (machine, number, Of::Gpu(machine, gpu)) {
+                    *renamed = Some(name.clone());
+                }
+            }
+            self.queues.insert((machine, number), name);
+        }
+        let names = specifications.messages(3);
+        let names = names.iter().filter_map(|stage| stage.text(1));
+        self.stages.entry(machine).or_default().extend(names);
+    }
+}
+
+impl World<'_> {
+    pub fn render_stage(
+        &mut self,
+        machine: Machine,
+        (time, packet): (i64, usize),
+        event: &Message,
+    ) {
+        let gpu = i64::from(event.unsigned(11) as i32);
+        let specifications = event.message(7).unwrap_or_default();
+        self.stages.specify(machine, gpu, &specifications);
+        // GP1
+        if !event.has(1) {
+            return;
+        }
+        let specification = |iid| self.packets.interned(packet, 24, iid);
+        // GP3
+        let (by_iid, queue, name) = if let Some(iid) = event.number(13) {
+            let Some(specification) = specification(iid) else {
+                return;
+            };
+            (true, iid.cast_signed(), specification.text(2))
+        } else {
+            let number = i64::from(event.unsigned(3) as i32);
+            let known = self.stages.queues.get(&(machine, number)).cloned();
+            let name = known.unwrap_or_else(|| format!("Unknown GPU Queue {number}"));
+            (false, number, Some(name))
+        };
+        let set = Track {
+            kind: "gpu_render_stage",
+            name,
+            of: Of::Gpu(machine, gpu),
+            lane: (0, false),
+            queue: Some((by_iid, queue)),
+        };
+        let of_stage = event.number(14).map(specification);
+        let name = self.stage_name(machine, packet, event, of_stage.as_ref());
+        let category = of_stage.flatten().map(|stage| stage.signed(4));
+        // GP5
+        let context = event.signed(5);
+        let interned = self.packets.interned(packet, 23, event.unsigned(5));
+        let inline = specifications.message(1);
+        let pid = interned.or(inline).map(|context| context.id(2));
+        let process = pid.map_or(0, |pid| self.processes.process(machine, pid));
+        let duration = event.signed(2);
+        let before = self.slices.all.len();
+        let lane = self
+            .slices
+            .complete_on_lane(time, duration, &set, name.as_deref());
+        let is_first = |(m, number, first, _): &(Machine, i64, Track, Option<String>)| {
+            (*m, *number, first.of) == (machine, queue, set.of)
+        };
+        if !by_iid && !self.stages.firsts.iter().any(is_first) {
+            self.stages.firsts.push((machine, queue, lane, None));
+        }
+        self.stages.all.push(Stage {
+            slice: before,
+            context,
+            render_target: event.signed(8),
+            render_pass: event.signed(9),
+            command_buffer: event.signed(12),
+            submission: event.id(10),
+            queue,
+            process,
+            subpasses: event.has(15).then(|| bits(&event.numbers(15))),
+            category,
+        });
+    }
+
+    /// GP4
+    fn stage_name(
+        &self,
+        machine: Machine,
+        packet: usize,
+        event: &Message,
+        of_stage: Option<&Option<Message>>,
+    ) -> Option<String> {
+        if let Some(iid) = event.number(20) {
+            return self.packets.interned(packet, 2, iid)?.text(2);
+        }
+        if let Some(name) = event.text(17) {
+            return Some(name);
+        }
+        if let Some(stage) = of_stage {
+            return stage.as_ref()?.text(2);
+        }
+        let number = i64::from(event.unsigned(4) as i32);
+        let names = self.stages.stages.get(&machine);
+        let known = names.and_then(|names| names.get(usize::try_from(number).ok()?));
+        Some(known.cloned().unwrap_or(format!("render stage({number})")))
+    }
+}
+
+/// GP5: the numbers of the bits that are set.
+fn bits(words: &[u64]) -> String {
+    let set = (0..words.len() * 64).filter(|bit| words[bit / 64] >> (bit % 64) & 1 != 0);
+    let numbers: Vec<String> = set.map(|bit| bit.to_string()).collect();
+    numbers.join(",")
+}

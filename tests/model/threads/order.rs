@@ -1,0 +1,264 @@
+//! O: which events there are, and in which order.
+
+use super::packets::{Packets, Read};
+use super::wire::Message;
+use std::collections::BTreeMap;
+
+/// Something that happened on a machine at a time.
+#[derive(Clone, Debug)]
+pub struct Event {
+    pub time: i64,
+    /// D2: it has been placed only when all of the trace was known.
+    late: bool,
+    /// Its packet, by place in the file.
+    pub packet: usize,
+    /// Its place in its packet.
+    place: usize,
+    /// The machine's `raw_id`.
+    pub machine: u32,
+    pub what: What,
+}
+
+#[derive(Clone, Debug)]
+pub enum What {
+    Ftrace(Ftrace),
+    /// A switch of the compact encoding.
+    Switch {
+        cpu: u32,
+        prev_state: i64,
+        next_pid: i64,
+        next_prio: i32,
+        comm: Option<String>,
+        /// O6
+        partial: bool,
+    },
+    /// A waking of the compact encoding.
+    Waking {
+        cpu: u32,
+        pid: i64,
+        irq_context: i64,
+        /// O6
+        partial: bool,
+    },
+    /// A line of `android_log`.
+    Line {
+        pid: i64,
+        tid: i64,
+    },
+    /// An `energy_data` of `power_rails`.
+    Energy {
+        session: u64,
+        data: Message,
+    },
+    /// Any other packet: the number of its payload's field.
+    Packet(u32, Message),
+}
+
+/// An event of the full encoding.
+#[derive(Clone, Debug)]
+pub struct Ftrace {
+    pub cpu: u32,
+    /// The thread that was running; 0 if nothing says so.
+    pub emitter: Option<i64>,
+    /// The field of `FtraceEvent` that is set.
+    pub kind: u32,
+    pub fields: Message,
+    /// O6: the buffers of other cpus do not reach back so far.
+    pub partial: bool,
+}
+
+/// The most that a cpu can be called.
+const CPUS: u32 = 1024;
+
+/// O1 to O6: the events of a trace in their order.
+pub fn events(packets: &Packets) -> Vec<Event> {
+    let mut events = Vec::new();
+    // O2: the greatest time of any event, and of the packets of each machine.
+    let mut of_events: Option<i64> = None;
+    let mut of_packets: BTreeMap<u32, i64> = BTreeMap::new();
+    for (index, packet) in packets.all.iter().enumerate() {
+        if packet.distrusted {
+            continue;
+        }
+        let own = packets.time_of_packet(index);
+        let stands_at = of_events
+            .max(of_packets.get(&packet.machine).copied())
+            .unwrap_or(0);
+        let time = if packet.timestamp.is_none() {
+            Some((stands_at, false))
+        } else {
+            own
+        };
+        let mut found = Vec::new();
+        let mut push = |time: Option<(i64, bool)>, what| {
+            if let Some((time, late)) = time.filter(|(time, _)| *time >= 0) {
+                found.push(Event {
+                    time,
+                    late,
+                    packet: index,
+                    place: found.len(),
+                    machine: packet.machine,
+                    what,
+                });
+            }
+        };
+        match &packet.payload {
+            Some((Read::FTRACE, bundle)) => {
+                for (timestamp, what) in of_bundle(bundle) {
+                    push(packets.time_of_bundle(index, timestamp), what);
+                }
+            }
+            Some((Read::ANDROID_LOG, log)) => {
+                for line in log.messages(1) {
+                    let (pid, tid) = (line.id(2), line.id(3));
+                    let time = line.number(5).and_then(|t| packets.time_of_line(index, t));
+                    push(time, What::Line { pid, tid });
+                }
+            }
+            Some((Read::POWER_RAILS, rails)) => {
+                for data in rails.messages(2) {
+                    let at = match data.number(2) {
+                        Some(ms) => packets.time_of_boottime(index, u128::from(ms) * 1_000_000),
+                        None => time,
+                    };
+                    let session = rails.unsigned(3);
+                    push(at, What::Energy { session, data });
+                }
+            }
+            Some((Read::CLOCK_SNAPSHOT | Read::SERVICE_EVENT, _)) => {}
+            // O2: without a timestamp, its samples have no time.
+            Some((Read::GPU_COUNTERS, _)) if packet.timestamp.is_none() => {}
+            Some((field, payload)) => push(time, What::Packet(*field, payload.clone())),
+            None => push(time, What::Packet(0, Message::default())),
+        }
+        let seen = found.iter().filter(|event| !event.late);
+        of_events = of_events.max(seen.map(|event| event.time).max());
+        let counts = !matches!(
+            packet.payload,
+            Some((Read::CLOCK_SNAPSHOT | Read::SERVICE_EVENT, _))
+        );
+        if let Some((time, false)) = own.filter(|(time, _)| counts && *time >= 0) {
+            let latest = of_packets.entry(packet.machine).or_insert(time);
+            *latest = time.max(*latest);
+        }
+        events.append(&mut found);
+    }
+    events.retain(|event| !is_before_the_start(packets, event));
+    mark_partial(packets, &mut events);
+    // O3
+    events.sort_by_key(|event| (event.time, event.late, event.packet, event.place));
+    events
+}
+
+/// The events of a bundle with their timestamps: compact switches, compact wakings, plain ones.
+fn of_bundle(bundle: &Message) -> Vec<(u64, What)> {
+    let cpu = bundle.id(1) as u32;
+    if cpu >= CPUS {
+        return Vec::new();
+    }
+    let mut events = Vec::new();
+    let compact = bundle.message(4).unwrap_or_default();
+    let names = compact.texts(5);
+    let times = |field| {
+        let deltas = compact.numbers(field).into_iter();
+        deltas.scan(0_u64, |time, delta| {
+            *time = time.wrapping_add(delta);
+            Some(*time)
+        })
+    };
+    let [states, pids, prios, comms] = [2, 3, 4, 6].map(|field| compact.numbers(field));
+    for (n, time) in times(1).enumerate() {
+        let (Some(state), Some(pid), Some(prio), Some(comm)) =
+            (states.get(n), pids.get(n), prios.get(n), comms.get(n))
+        else {
+            continue;
+        };
+        let switch = What::Switch {
+            cpu,
+            prev_state: state.cast_signed(),
+            next_pid: i64::from(*pid as u32),
+            next_prio: *prio as i32,
+            comm: names.get(*comm as usize).cloned(),
+            partial: false,
+        };
+        events.push((time, switch));
+    }
+    let [pids, flags] = [8, 12].map(|field| compact.numbers(field));
+    for (time, (n, pid)) in times(7).zip(pids.iter().enumerate()) {
+        let flags = flags.get(n).copied().unwrap_or(0);
+        let waking = What::Waking {
+            cpu,
+            pid: i64::from(*pid as u32),
+            irq_context: i64::from(flags & 0x18 != 0),
+            partial: false,
+        };
+        events.push((time, waking));
+    }
+    for event in bundle.messages(2) {
+        let (Some(time), Some(kind)) = (event.number(1), kind(&event)) else {
+            continue;
+        };
+        let ftrace = Ftrace {
+            cpu,
+            emitter: event.number(2).map(|_| event.id(2)),
+            kind,
+            fields: event.message(kind).unwrap_or_default(),
+            partial: false,
+        };
+        events.push((time, What::Ftrace(ftrace)));
+    }
+    events
+}
+
+/// The field of an event that says what it is.
+fn kind(event: &Message) -> Option<u32> {
+    event.fields().find(|field| event.bytes(*field).is_some())
+}
+
+impl What {
+    fn is_ftrace(&self) -> bool {
+        matches!(
+            self,
+            What::Ftrace(_) | What::Switch { .. } | What::Waking { .. }
+        )
+    }
+}
+
+/// O5
+fn is_before_the_start(packets: &Packets, event: &Event) -> bool {
+    let of_machine = |field| packets.trusted(field).filter(|p| p.0 == event.machine);
+    let started = of_machine(Read::SERVICE_EVENT)
+        .filter(|(.., service)| service.unsigned(2) != 0)
+        .filter_map(|(_, timestamp, _)| timestamp)
+        .last();
+    let preserved = of_machine(Read::FTRACE_STATS)
+        .any(|(.., stats)| stats.unsigned(1) == 1 && stats.unsigned(8) != 0);
+    event.what.is_ftrace()
+        && !preserved
+        && started.is_some_and(|started| i128::from(event.time) < i128::from(started))
+}
+
+/// O6: what is before the time from which on all cpus' buffers are there.
+fn mark_partial(packets: &Packets, events: &mut [Event]) {
+    let mut firsts: BTreeMap<(u32, u32), Option<i64>> = BTreeMap::new();
+    for (index, packet) in packets.all.iter().enumerate() {
+        if let (false, Some((Read::FTRACE, bundle))) = (packet.distrusted, &packet.payload) {
+            let begin = bundle.number(10).or(bundle.number(9));
+            let begin = begin.and_then(|begin| packets.time_of_bundle(index, begin));
+            let cpu = (packet.machine, bundle.id(1) as u32);
+            firsts.entry(cpu).or_insert(begin.map(|(time, _)| time));
+        }
+    }
+    for event in events {
+        let machine = event.machine;
+        let of_machine = firsts.iter().filter(|((m, _), _)| *m == machine);
+        let begin = of_machine.filter_map(|(_, begin)| *begin).max();
+        let is_partial = begin.is_some_and(|begin| event.time < begin);
+        match &mut event.what {
+            What::Ftrace(Ftrace { partial, .. })
+            | What::Switch { partial, .. }
+            | What::Waking { partial, .. } => *partial = is_partial,
+            _ => {}
+        }
+    }
+}

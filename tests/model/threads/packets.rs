@@ -1,0 +1,246 @@
+//! The packets of a trace, and where their readings are in time. What clocks mean is the business
+//! of the naive model of clocks, which is asked for it.
+
+use super::wire::Message;
+use crate::model::naive::{self, BOOTTIME, Clock, Imported, MONOTONIC_RAW, OF_SEQUENCE, REALTIME};
+use crate::support::encode::{self, Bundle, ClockSnapshot, FtraceEvent, Reading};
+use std::collections::BTreeMap;
+
+/// A packet with what its header says.
+#[derive(Debug)]
+pub struct Read {
+    /// The machine's `raw_id`.
+    pub machine: u32,
+    pub sequence: u32,
+    pub timestamp: Option<u64>,
+    /// S4
+    pub distrusted: bool,
+    /// S3
+    pub valid: bool,
+    /// How many S2 its sequence had: between two of them numbers stand for the same.
+    pub interval: usize,
+    pub interned: Message,
+    /// The number of the payload's field and the payload, if it can be read.
+    pub payload: Option<(u32, Message)>,
+    /// It is a synchronization_marker.
+    pub marker: bool,
+}
+
+impl Read {
+    pub const FTRACE: u32 = 1;
+    pub const CLOCK_SNAPSHOT: u32 = 6;
+    pub const FTRACE_STATS: u32 = 34;
+    pub const ANDROID_LOG: u32 = 39;
+    pub const POWER_RAILS: u32 = 40;
+    pub const GPU_COUNTERS: u32 = 52;
+    pub const SERVICE_EVENT: u32 = 69;
+}
+
+/// Fields of `TracePacket` that are no payload.
+const HEADER: [u32; 12] = [3, 8, 10, 12, 13, 41, 42, 58, 59, 79, 87, 98];
+
+pub struct Packets {
+    pub all: Vec<Read>,
+    clocks: Imported,
+}
+
+impl Packets {
+    pub fn read(trace: &[u8]) -> Packets {
+        let messages = Message::parse(trace).unwrap_or_default().messages(1);
+        let messages: Vec<Message> = messages
+            .into_iter()
+            .filter(|message| message.fields().next().is_some())
+            .collect();
+        let headers: Vec<encode::Packet> = messages.iter().map(header).collect();
+        let clocks = naive::import(&headers);
+        let mut states: BTreeMap<(u32, u32), (bool, usize)> = BTreeMap::new();
+        let mut all = Vec::new();
+        for (message, header) in messages.iter().zip(&headers) {
+            let cleared = header.flags & 1 != 0 || header.incremental_state_cleared;
+            let state = states.entry((header.machine_id, header.seq)).or_default();
+            if header.seq == 0 {
+                *state = (false, 0);
+            } else if cleared {
+                *state = (true, state.1 + 1); // S2
+            } else if header.previous_packet_dropped != 0 {
+                state.0 = false; // S3
+            }
+            all.push(Read {
+                machine: header.machine_id,
+                sequence: header.seq,
+                timestamp: header.timestamp,
+                distrusted: header.flags & 2 != 0 && !state.0,
+                valid: state.0,
+                interval: state.1,
+                interned: message.message(12).unwrap_or_default(),
+                payload: payload(message),
+                marker: message.has(36),
+            });
+        }
+        Packets { all, clocks }
+    }
+
+    /// The packets with this payload that S4 does not distrust: machine, timestamp, payload.
+    pub fn trusted(&self, field: u32) -> impl Iterator<Item = (u32, Option<u64>, &Message)> {
+        let trusted = self.all.iter().filter(|packet| !packet.distrusted);
+        trusted.filter_map(move |packet| match &packet.payload {
+            Some((number, payload)) if *number == field => {
+                Some((packet.machine, packet.timestamp, payload))
+            }
+            _ => None,
+        })
+    }
+
+    /// The first entry with an iid of a field of interned data, as a packet finds it (W4).
+    pub fn interned(&self, packet: usize, field: u32, iid: u64) -> Option<Message> {
+        let of = &self.all[packet];
+        let sequence = |p: &&Read| {
+            (p.machine, p.sequence, p.interval) == (of.machine, of.sequence, of.interval)
+        };
+        let adding = self.all.iter().filter(|p| p.valid && !p.distrusted);
+        adding
+            .filter(sequence)
+            .flat_map(|p| p.interned.messages(field))
+            .find(|entry| entry.unsigned(1) == iid)
+    }
+
+    /// A packet's own time, and whether only D2 gives it.
+    pub fn time_of_packet(&self, index: usize) -> Option<(i64, bool)> {
+        let row = &self.clocks.packets[index];
+        if self.clocks.taken.contains(&row.id) {
+            return row.ts.map(|ts| (ts, false));
+        }
+        if row.unresolved.as_deref() == Some("no_base") {
+            return None;
+        }
+        let read = &self.all[index];
+        let clock = Clock::new(row.clock_id? as u32, read.sequence, read.machine);
+        self.place(index, clock, row.clock_ts?.into())
+    }
+
+    /// The time of a timestamp of a bundle (I1).
+    pub fn time_of_bundle(&self, index: usize, timestamp: u64) -> Option<(i64, bool)> {
+        let read = &self.all[index];
+        let (_, bundle) = read.payload.as_ref()?;
+        let id = match bundle.unsigned(5) {
+            0 => BOOTTIME,
+            2 | 3 => OF_SEQUENCE,
+            4 => MONOTONIC_RAW,
+            _ => return None,
+        };
+        let clock = Clock::new(id, read.sequence, read.machine);
+        self.place(index, clock, timestamp.into())
+    }
+
+    /// The time of a line of `android_log` (I2).
+    pub fn time_of_line(&self, index: usize, timestamp: u64) -> Option<(i64, bool)> {
+        let clock = Clock::new(REALTIME, 0, self.all[index].machine);
+        self.place(index, clock, timestamp.into())
+    }
+
+    /// The time of a reading of the machine's BOOTTIME.
+    pub fn time_of_boottime(&self, index: usize, nanoseconds: u128) -> Option<(i64, bool)> {
+        let clock = Clock::new(BOOTTIME, 0, self.all[index].machine);
+        self.place(index, clock, i128::try_from(nanoseconds).ok()?)
+    }
+
+    /// D1, D2: with the snapshots seen until a packet, else with all.
+    fn place(&self, index: usize, clock: Clock, ticks: i128) -> Option<(i64, bool)> {
+        let seen = self.clocks.readings.iter();
+        let seen = seen.filter(|reading| reading.packet_id <= index as i64);
+        let seen = seen.map(|r| r.snapshot_id as usize + 1).max().unwrap_or(0);
+        let first = self.convert(seen, clock, ticks).map(|time| (time, false));
+        let all = self.clocks.snapshots.len();
+        first.or_else(|| Some((self.convert(all, clock, ticks)?, true)))
+    }
+
+    /// A reading by the first snapshots of the trace. What no snapshot relates to trace time is
+    /// placed by the machine's BOOTTIME, as if all machines had been started at once (H1).
+    fn convert(&self, snapshots: usize, clock: Clock, ticks: i128) -> Option<i64> {
+        let snapshots = &self.clocks.snapshots[..snapshots];
+        let trace_time = self.clocks.trace_time;
+        let boottime = Clock::new(BOOTTIME, 0, clock.machine);
+        let converted = naive::convert(snapshots, clock, ticks, trace_time);
+        let bridged = clock.machine != 0 && trace_time == Clock::new(BOOTTIME, 0, 0);
+        match converted {
+            Err(_) if bridged => naive::convert(snapshots, clock, ticks, boottime).ok(),
+            converted => converted.ok(),
+        }
+    }
+}
+
+/// What the model of clocks has to know of a packet.
+fn header(message: &Message) -> encode::Packet {
+    let payload = payload(message);
+    let of = |field| payload.as_ref().filter(|(number, _)| *number == field);
+    let other = payload.as_ref().map(|(field, _)| (*field, Vec::new()));
+    let known = [Read::FTRACE, Read::CLOCK_SNAPSHOT, Read::ANDROID_LOG];
+    encode::Packet {
+        timestamp: message.number(8),
+        timestamp_clock_id: message.number(58).map(|id| id as u32),
+        seq: message.unsigned(10) as u32,
+        flags: message.unsigned(13) as u32,
+        incremental_state_cleared: message.unsigned(41) != 0,
+        previous_packet_dropped: message.unsigned(42) as u32,
+        defaults: message
+            .message(59)
+            .map(|defaults| defaults.unsigned(58) as u32),
+        machine_id: message.unsigned(98) as u32,
+        // So that no packet looks like an empty one.
+        uid: Some(0),
+        payload: other.filter(|(field, _)| !known.contains(field)),
+        clock_snapshot: of(Read::CLOCK_SNAPSHOT).map(|(_, snapshot)| clock_snapshot(snapshot)),
+        ftrace_events: of(Read::FTRACE).map(|(_, bundle)| pair(bundle)),
+        android_log: of(Read::ANDROID_LOG).map(|(_, log)| {
+            let lines = log.messages(1).into_iter();
+            lines.map(|line| line.number(5)).collect()
+        }),
+        ..encode::Packet::default()
+    }
+}
+
+fn payload(message: &Message) -> Option<(u32, Message)> {
+    let field = message.fields().find(|field| !HEADER.contains(field))?;
+    Some((field, message.message(field)?))
+}
+
+fn clock_snapshot(message: &Message) -> ClockSnapshot {
+    let reading = |clock: Message| Reading {
+        id: clock.unsigned(1) as u32,
+        timestamp: clock.unsigned(2),
+        incremental: clock.unsigned(3) != 0,
+        unit: clock.unsigned(4),
+    };
+    ClockSnapshot {
+        clocks: message.messages(1).into_iter().map(reading).collect(),
+        primary: message.number(2).map(|id| id as i32),
+    }
+}
+
+/// Of a bundle its clock, and its times.
+fn pair(bundle: &Message) -> Bundle {
+    let event = |event: Message| FtraceEvent {
+        timestamp: event.number(1),
+        ..FtraceEvent::default()
+    };
+    // When they are matters to T1 only in that they are.
+    let compact = bundle.message(4).unwrap_or_default();
+    let has_compact = compact.has(1) || compact.has(7);
+    let compact = has_compact.then(|| FtraceEvent {
+        timestamp: Some(0),
+        ..FtraceEvent::default()
+    });
+    Bundle {
+        cpu: bundle.number(1).map(|cpu| cpu as u32),
+        clock: bundle.number(5).map(|clock| clock as i32),
+        ftrace_timestamp: bundle.number(6).map(u64::cast_signed),
+        boot_timestamp: bundle.number(7).map(u64::cast_signed),
+        events: bundle
+            .messages(2)
+            .into_iter()
+            .map(event)
+            .chain(compact)
+            .collect(),
+        ..Bundle::default()
+    }
+}

@@ -1,0 +1,136 @@
+//! A protobuf message as the list of its fields, and nothing more clever.
+
+/// The fields of a message in the order in which they stand there.
+#[derive(Clone, Debug, Default)]
+pub struct Message(Vec<(u32, Field)>);
+
+#[derive(Clone, Debug)]
+enum Field {
+    /// A varint, or the bits of a fixed32 or fixed64.
+    Number(u64),
+    Bytes(Vec<u8>),
+}
+
+fn varint(bytes: &mut &[u8]) -> Option<u64> {
+    let mut value = 0;
+    for shift in (0..70).step_by(7) {
+        let (first, rest) = bytes.split_first()?;
+        *bytes = rest;
+        value |= u64::from(first & 0x7f).checked_shl(shift).unwrap_or(0);
+        if *first < 0x80 {
+            return Some(value);
+        }
+    }
+    None
+}
+
+fn take<'a>(bytes: &mut &'a [u8], length: u64) -> Option<&'a [u8]> {
+    let (taken, rest) = bytes.split_at_checked(usize::try_from(length).ok()?)?;
+    *bytes = rest;
+    Some(taken)
+}
+
+impl Message {
+    /// `None` if the bytes are no message.
+    pub fn parse(mut bytes: &[u8]) -> Option<Message> {
+        let mut fields = Vec::new();
+        while !bytes.is_empty() {
+            let tag = varint(&mut bytes)?;
+            let field = match tag & 7 {
+                0 => Field::Number(varint(&mut bytes)?),
+                1 => Field::Number(u64::from_le_bytes(take(&mut bytes, 8)?.try_into().ok()?)),
+                2 => {
+                    let length = varint(&mut bytes)?;
+                    Field::Bytes(take(&mut bytes, length)?.to_vec())
+                }
+                5 => {
+                    let bits = u32::from_le_bytes(take(&mut bytes, 4)?.try_into().ok()?);
+                    Field::Number(bits.into())
+                }
+                _ => return None,
+            };
+            fields.push((u32::try_from(tag >> 3).ok().filter(|n| *n > 0)?, field));
+        }
+        Some(Message(fields))
+    }
+
+    /// The numbers of the fields, in the order in which they stand there.
+    pub fn fields(&self) -> impl Iterator<Item = u32> {
+        self.0.iter().map(|(number, _)| *number)
+    }
+
+    pub fn has(&self, field: u32) -> bool {
+        self.fields().any(|number| number == field)
+    }
+
+    /// Of a number that is said twice, the last.
+    pub fn number(&self, field: u32) -> Option<u64> {
+        self.0.iter().rev().find_map(|(number, value)| match value {
+            Field::Number(value) if *number == field => Some(*value),
+            _ => None,
+        })
+    }
+
+    /// An unsigned number, 0 if it is not there.
+    pub fn unsigned(&self, field: u32) -> u64 {
+        self.number(field).unwrap_or(0)
+    }
+
+    /// A signed number of 64 bits, 0 if it is not there.
+    pub fn signed(&self, field: u32) -> i64 {
+        self.unsigned(field).cast_signed()
+    }
+
+    /// A number of 32 bits without a sign, such as a pid; 0 if it is not there.
+    pub fn id(&self, field: u32) -> i64 {
+        i64::from(self.unsigned(field) as u32)
+    }
+
+    pub fn bytes(&self, field: u32) -> Option<&[u8]> {
+        self.all_bytes(field).last()
+    }
+
+    fn all_bytes(&self, field: u32) -> impl DoubleEndedIterator<Item = &[u8]> {
+        self.0
+            .iter()
+            .filter_map(move |(number, value)| match value {
+                Field::Bytes(bytes) if *number == field => Some(bytes.as_slice()),
+                _ => None,
+            })
+    }
+
+    pub fn text(&self, field: u32) -> Option<String> {
+        self.bytes(field).map(text)
+    }
+
+    pub fn texts(&self, field: u32) -> Vec<String> {
+        self.all_bytes(field).map(text).collect()
+    }
+
+    pub fn message(&self, field: u32) -> Option<Message> {
+        self.bytes(field).and_then(Message::parse)
+    }
+
+    pub fn messages(&self, field: u32) -> Vec<Message> {
+        self.all_bytes(field).filter_map(Message::parse).collect()
+    }
+
+    /// A repeated number, packed or not.
+    pub fn numbers(&self, field: u32) -> Vec<u64> {
+        let mut numbers = Vec::new();
+        for (_, value) in self.0.iter().filter(|(number, _)| *number == field) {
+            match value {
+                Field::Number(value) => numbers.push(*value),
+                Field::Bytes(packed) => {
+                    let mut packed = packed.as_slice();
+                    numbers.extend(std::iter::from_fn(|| varint(&mut packed)));
+                }
+            }
+        }
+        numbers
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}

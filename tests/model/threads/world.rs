@@ -1,0 +1,173 @@
+//! All that is known of a trace up to an event, and what each event does to it.
+
+use super::counters::{At, Counters};
+use super::descriptors::{self, Descriptors};
+use super::gpu::Stages;
+use super::kernel::{Context, Owners};
+use super::machines::{self, Machine, MachineFacts};
+use super::order::{Event, What};
+use super::packets::Packets;
+use super::process_tree;
+use super::processes::Processes;
+use super::scheduling::{Scheduling, Switch};
+use super::slices::Slices;
+use super::stats;
+use super::wire::Message;
+use std::collections::BTreeSet;
+
+pub struct World<'a> {
+    pub packets: &'a Packets,
+    pub machines: Vec<MachineFacts>,
+    pub processes: Processes,
+    pub scheduling: Scheduling,
+    pub slices: Slices,
+    pub counters: Counters,
+    pub stages: Stages,
+    /// H2
+    pub cpus: BTreeSet<(Machine, u32)>,
+    pub owners: Owners,
+    descriptors: Descriptors,
+    /// M8: the samples of disks.
+    pub disks: Vec<(Machine, String, Message)>,
+    pub vmstat_names: Vec<(u64, String)>,
+}
+
+/// The most cpus of a machine.
+pub const CPUS: i64 = 4096;
+
+impl<'a> World<'a> {
+    pub fn new(packets: &'a Packets) -> World<'a> {
+        let machines = machines::machines(packets);
+        let mut processes = Processes::default();
+        let mut cpus = BTreeSet::new();
+        for (machine, facts) in machines.iter().enumerate() {
+            processes.start_machine(machine);
+            cpus.extend((0..).take(facts.cpus.len()).map(|cpu| (machine, cpu)));
+        }
+        World {
+            packets,
+            machines,
+            processes,
+            scheduling: Scheduling::default(),
+            slices: Slices::default(),
+            counters: Counters::default(),
+            stages: Stages::default(),
+            cpus,
+            owners: Owners::new(),
+            descriptors: Descriptors::default(),
+            disks: Vec::new(),
+            vmstat_names: stats::vmstat_names(),
+        }
+    }
+
+    /// H2: a cpu of an event or a track, unless its number is none of a cpu.
+    pub fn cpu(&mut self, machine: Machine, cpu: i64) -> bool {
+        let is_cpu = cpu < CPUS;
+        if is_cpu {
+            self.cpus.insert((machine, cpu as u32));
+        }
+        is_cpu
+    }
+
+    pub fn at(&mut self, time: i64) -> At<'_> {
+        At {
+            counters: &mut self.counters,
+            time,
+        }
+    }
+
+    pub fn event(&mut self, event: &Event) {
+        let raw_id = event.machine;
+        let machine = self.machines.iter().position(|m| m.raw_id == raw_id);
+        let machine = machine.unwrap_or(0);
+        let time = event.time;
+        match &event.what {
+            What::Ftrace(ftrace) => self.ftrace(&Context {
+                machine,
+                time,
+                packet: event.packet,
+                event: ftrace,
+            }),
+            What::Switch {
+                cpu,
+                prev_state,
+                next_pid,
+                next_prio,
+                comm,
+                partial,
+            } => {
+                let cpu = (machine, *cpu);
+                if self.scheduling.has_switched(cpu) {
+                    self.cpus.insert(cpu);
+                }
+                let switch = Switch {
+                    cpu,
+                    time,
+                    prev_state: *prev_state,
+                    kernel: self.machines[machine].kernel(),
+                    next_pid: *next_pid,
+                    next_prio: i64::from(*next_prio),
+                    next_comm: comm.as_deref(),
+                };
+                self.scheduling
+                    .compact_switch(&mut self.processes, &switch, *partial);
+            }
+            What::Waking {
+                cpu,
+                pid,
+                irq_context,
+                partial,
+            } => {
+                let cpu = (machine, *cpu);
+                if self.scheduling.has_switched(cpu) && !partial {
+                    self.cpus.insert(cpu);
+                    let at = (cpu, time);
+                    self.scheduling
+                        .compact_waking(&mut self.processes, at, *pid, *irq_context);
+                }
+            }
+            What::Line { pid, tid } => {
+                self.processes.bind(machine, *tid, *pid);
+            }
+            What::Energy { session, data } => {
+                self.energy((machine, raw_id), (time, *session), data);
+            }
+            What::Packet(field, payload) => {
+                self.packet((machine, raw_id), (time, event.packet), *field, payload);
+            }
+        }
+    }
+
+    fn packet(&mut self, of: (Machine, u32), at: (i64, usize), field: u32, payload: &Message) {
+        let ((machine, _), (time, packet)) = (of, at);
+        match field {
+            2 => {
+                let packets = self.packets;
+                let start_of = |boottime: u64| {
+                    let time = packets.time_of_boottime(packet, boottime.into())?;
+                    Some(time.0)
+                };
+                process_tree::process_tree(&mut self.processes, machine, payload, start_of);
+            }
+            7 => self.sys_stats(machine, time, payload),
+            9 => self.process_stats(machine, time, payload),
+            38 => self.battery(machine, time, payload),
+            descriptors::PROCESS => {
+                Descriptors::process(&mut self.processes, machine, payload);
+            }
+            descriptors::THREAD if self.packets.all[packet].valid => {
+                Descriptors::thread(&mut self.processes, machine, payload);
+            }
+            52 => self.gpu_counters(of, at, payload),
+            53 => self.render_stage(machine, at, payload),
+            descriptors::TRACK => {
+                self.descriptors
+                    .track(&mut self.processes, self.packets, of, payload);
+            }
+            70 => self.display_state(machine, time, payload),
+            71 => self.gpu_memory(machine, time, payload),
+            86 => self.properties(machine, time, payload),
+            _ => {}
+        }
+    }
+}
