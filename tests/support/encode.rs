@@ -108,6 +108,67 @@ pub struct CompactWaking {
     pub comm: String,
 }
 
+/// Any message, field by field.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Message(pub Vec<u8>);
+
+impl Message {
+    pub fn new() -> Message {
+        Message::default()
+    }
+
+    pub fn number(mut self, field: u32, value: u64) -> Message {
+        number(&mut self.0, field, value);
+        self
+    }
+
+    /// A number of any signed type.
+    pub fn signed(self, field: u32, value: i64) -> Message {
+        self.number(field, value.cast_unsigned())
+    }
+
+    pub fn text(self, field: u32, value: &str) -> Message {
+        self.bytes(field, value.as_bytes())
+    }
+
+    pub fn message(self, field: u32, value: Message) -> Message {
+        self.bytes(field, &value.0)
+    }
+
+    pub fn bytes(mut self, field: u32, value: &[u8]) -> Message {
+        bytes(&mut self.0, field, value);
+        self
+    }
+
+    pub fn packed(self, field: u32, values: &[u64]) -> Message {
+        let mut packed = Vec::new();
+        for value in values {
+            varint(&mut packed, *value);
+        }
+        self.bytes(field, &packed)
+    }
+
+    pub fn double(mut self, field: u32, value: f64) -> Message {
+        varint(&mut self.0, u64::from(field) << 3 | 1);
+        self.0.extend(value.to_le_bytes());
+        self
+    }
+
+    pub fn float(mut self, field: u32, value: f32) -> Message {
+        varint(&mut self.0, u64::from(field) << 3 | 5);
+        self.0.extend(value.to_le_bytes());
+        self
+    }
+}
+
+/// The bytes of a `Trace` of these packets.
+pub fn trace_of(packets: &[Message]) -> Vec<u8> {
+    let packets = packets.iter().cloned();
+    packets
+        .fold(Message::new(), |trace, packet| trace.message(1, packet))
+        .0
+}
+
 /// Values of `Packet::flags`.
 pub const INCREMENTAL_STATE_CLEARED: u32 = 1;
 pub const NEEDS_INCREMENTAL_STATE: u32 = 2;

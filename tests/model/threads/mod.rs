@@ -5,6 +5,7 @@
 mod answers;
 mod counters;
 mod descriptors;
+mod generate;
 mod gpu;
 mod kernel;
 mod machines;
@@ -13,6 +14,7 @@ mod packets;
 mod prints;
 mod process_tree;
 mod processes;
+mod random;
 mod samples;
 mod scheduling;
 mod slices;
