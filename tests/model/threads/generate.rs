@@ -57,6 +57,8 @@ struct Generator {
     guests: u64,
     /// Of a hundred bundles, how many are of the compact encoding.
     compact: u64,
+    /// A trace has but one of them.
+    has_cpu_info: bool,
 }
 
 /// The packets of a random trace.
@@ -78,6 +80,7 @@ pub fn trace(seed: u64) -> Vec<Message> {
         packets: Vec::new(),
         guests,
         compact,
+        has_cpu_info: false,
     };
     generator.host();
     for _ in 0..count {
@@ -182,7 +185,7 @@ impl Generator {
             62..67 => (7, self.sys_stats()),
             67..70 => (39, self.android_log()),
             70..73 => (45, self.system_info()),
-            73..75 => (67, self.cpu_info()),
+            73..75 if !self.has_cpu_info => (67, self.cpu_info()),
             75..79 => (60, self.track_descriptor()),
             79 => (44, self.thread_descriptor()),
             80 => (43, self.process_descriptor()),
@@ -200,6 +203,7 @@ impl Generator {
             }
             _ => (900, Message::new()),
         };
+        self.has_cpu_info |= field == 67;
         let mut packet = self.header(field);
         if !self.random.one_in(3) {
             packet = packet.message(12, self.interned());

@@ -67,8 +67,8 @@ pub struct Ftrace {
     pub partial: bool,
 }
 
-/// The most that a cpu can be called.
-const CPUS: u32 = 1024;
+/// The cpus of a machine that bundles can be of.
+const CPUS: i64 = 1024;
 
 /// O1 to O6: the events of a trace in their order.
 pub fn events(packets: &Packets) -> Vec<Event> {
@@ -150,12 +150,17 @@ pub fn events(packets: &Packets) -> Vec<Event> {
     events
 }
 
+/// Whether a bundle is left out: it is of no cpu, or of a clock that nobody knows.
+fn is_left_out(bundle: &Message) -> bool {
+    bundle.id(1) >= CPUS || !matches!(bundle.unsigned(5), 0 | 2..=4)
+}
+
 /// The events of a bundle with their timestamps: compact switches, compact wakings, plain ones.
 fn of_bundle(bundle: &Message) -> Vec<(u64, What)> {
-    let cpu = bundle.id(1) as u32;
-    if cpu >= CPUS {
+    if is_left_out(bundle) {
         return Vec::new();
     }
+    let cpu = bundle.id(1) as u32;
     let mut events = Vec::new();
     let compact = bundle.message(4).unwrap_or_default();
     let names = compact.texts(5);
@@ -242,7 +247,10 @@ fn is_before_the_start(packets: &Packets, event: &Event) -> bool {
 fn mark_partial(packets: &Packets, events: &mut [Event]) {
     let mut firsts: BTreeMap<(u32, u32), Option<i64>> = BTreeMap::new();
     for (index, packet) in packets.all.iter().enumerate() {
-        if let (false, Some((Read::FTRACE, bundle))) = (packet.distrusted, &packet.payload) {
+        let Some((Read::FTRACE, bundle)) = &packet.payload else {
+            continue;
+        };
+        if !packet.distrusted && !is_left_out(bundle) {
             let begin = bundle.number(10).or(bundle.number(9));
             let begin = begin.and_then(|begin| packets.time_of_bundle(index, begin));
             let cpu = (packet.machine, bundle.id(1) as u32);

@@ -94,10 +94,10 @@ pub fn state(prev_state: i64, kernel: (u32, u32)) -> Option<String> {
     ];
     const NEW: [(i64, char); 2] = [(0x40, 'P'), (0x80, 'I')];
     const OLD: [(i64, char); 5] = [
+        (0x200, 'P'),
         (0x40, 'x'),
         (0x80, 'K'),
         (0x100, 'W'),
-        (0x200, 'P'),
         (0x400, 'N'),
     ];
     const UNINTERRUPTIBLE_NO_LOAD: i64 = 0x402;
