@@ -6,6 +6,7 @@
 mod clocks;
 mod events;
 mod import;
+mod kernel_rules;
 mod kernel_tables;
 mod model;
 mod packet_json;
@@ -18,3 +19,4 @@ mod rules;
 mod scale;
 mod support;
 mod threads;
+mod track_rules;
