@@ -154,18 +154,10 @@ impl Packets {
         first.or_else(|| Some((self.convert(all, clock, ticks)?, true)))
     }
 
-    /// A reading by the first snapshots of the trace. What no snapshot relates to trace time is
-    /// placed by the machine's BOOTTIME, as if all machines had been started at once (H1).
+    /// A reading by the first snapshots of the trace.
     fn convert(&self, snapshots: usize, clock: Clock, ticks: i128) -> Option<i64> {
         let snapshots = &self.clocks.snapshots[..snapshots];
-        let trace_time = self.clocks.trace_time;
-        let boottime = Clock::new(BOOTTIME, 0, clock.machine);
-        let converted = naive::convert(snapshots, clock, ticks, trace_time);
-        let bridged = clock.machine != 0 && trace_time == Clock::new(BOOTTIME, 0, 0);
-        match converted {
-            Err(_) if bridged => naive::convert(snapshots, clock, ticks, boottime).ok(),
-            converted => converted.ok(),
-        }
+        naive::convert(snapshots, clock, ticks, self.clocks.trace_time).ok()
     }
 }
 
