@@ -219,13 +219,12 @@ impl Generator {
         let mut packet = Message::new();
         let sequence = self.random.any(&[2, 3, 5]);
         packet = packet.number(10, sequence);
-        if !self.random.one_in(6) {
-            // A service event says when the recording began.
-            let back = match field {
-                69 => self.random.below(40),
-                _ => 0,
-            };
+        if field == 69 {
+            // It says when the recording began.
+            let back = self.random.below(40);
             packet = packet.number(8, self.time() - back);
+        } else if !self.random.one_in(6) {
+            packet = packet.number(8, self.time());
         }
         let guest = self.random.below(100) < self.guests;
         if guest {
@@ -243,7 +242,7 @@ impl Generator {
 
     fn interned(&mut self) -> Message {
         let mut interned = Message::new();
-        let iid = |generator: &mut Self| generator.random.below(4);
+        let iid = |generator: &mut Self| 1 + generator.random.below(3);
         for (field, value) in [(26, 2), (2, 2), (24, 2)] {
             if self.random.one_in(2) {
                 let mut entry = Message::new().number(1, iid(self));
@@ -368,14 +367,15 @@ impl Generator {
         if !self.random.one_in(40) {
             event = event.number(1, self.reading());
         }
+        let emitter = self.pid();
         if !self.random.one_in(40) {
-            event = event.number(2, self.pid());
+            event = event.number(2, emitter);
         }
-        let (kind, fields) = self.kernel_event();
+        let (kind, fields) = self.kernel_event(emitter);
         event.message(kind, fields)
     }
 
-    fn kernel_event(&mut self) -> (u32, Message) {
+    fn kernel_event(&mut self, emitter: u64) -> (u32, Message) {
         let new = Message::new();
         match self.random.below(44) {
             0..11 => {
@@ -400,7 +400,9 @@ impl Generator {
             }
             17..20 => {
                 let flags = self.random.any(&[0, 0x10000, 0x10f00, u64::MAX]);
-                let task = new.number(1, self.pid());
+                // Nobody makes itself.
+                let pid = self.pid();
+                let task = new.number(1, if pid == emitter { 50 } else { pid });
                 (235, task.text(2, self.name()).number(3, flags))
             }
             20 => (236, new.number(1, self.pid()).text(3, self.name())),

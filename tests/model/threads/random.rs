@@ -43,7 +43,7 @@ fn smaller(packets: &[Message], wrong_before: &Answered) -> Option<(Vec<Message>
 /// PROPTEST_CASES asks for more of them.
 fn cases() -> u64 {
     let asked = env::var("PROPTEST_CASES").ok();
-    asked.and_then(|cases| cases.parse().ok()).unwrap_or(256)
+    asked.and_then(|cases| cases.parse().ok()).unwrap_or(128)
 }
 
 #[test]
