@@ -218,10 +218,8 @@ impl Frame {
                 say(rows, Severity::Error, code, Some(id), offset, text);
             }
         }
-        if let Some(ts) = placement.ts
-            && counts_as_event(header.packet_type())
-        {
-            self.latest.packet(machine, ts);
+        if let Some(ts) = placement.ts {
+            self.seen(header.packet_type(), machine, ts);
         }
         self.note(&placement, id, packet.offset, header, rows);
         rows.packet(
@@ -248,6 +246,19 @@ impl Frame {
         match header.packet_type() {
             Some(PacketType::SYNCHRONIZATION_MARKER) => 0,
             _ => self.facts.machines.see(header.machine_id),
+        }
+    }
+
+    /// A packet's time counts for those that have none (rule O2): as an event of all
+    /// machines, or as a packet of its own where the events are inside of it.
+    #[inline]
+    fn seen(&mut self, packet_type: Option<PacketType>, machine: u32, ts: TraceTime) {
+        match packet_type {
+            Some(PacketType::CLOCK_SNAPSHOT | PacketType::SERVICE_EVENT) => {}
+            Some(PacketType::FTRACE_EVENTS | PacketType::ANDROID_LOG | PacketType::POWER_RAILS) => {
+                self.latest.packet(machine, ts);
+            }
+            _ => self.latest.event(ts),
         }
     }
 
@@ -419,14 +430,6 @@ impl Frame {
             Ok(())
         })
     }
-}
-
-/// Whether a packet's time counts for those without one (rule O2).
-fn counts_as_event(packet_type: Option<PacketType>) -> bool {
-    !matches!(
-        packet_type,
-        Some(PacketType::CLOCK_SNAPSHOT | PacketType::SERVICE_EVENT)
-    )
 }
 
 /// The clock that the packet's `trace_packet_defaults` name, and whether they can

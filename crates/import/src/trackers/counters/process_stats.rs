@@ -1,8 +1,6 @@
 //! Statistics of processes (rule M6). Who is bound by them is in `processes.rs`, which
 //! comes first.
 
-use timebase_wire::field::Value;
-
 use super::series::{Kind, Source, Which};
 use crate::message::Message;
 
@@ -14,6 +12,9 @@ const RUNTIME: Kind = Kind::new("proc_stat_runtime");
 
 const OOM_SCORE_ADJ_FIELD: u32 = 10;
 
+/// The last field of a `Process` that is a counter.
+const LAST_FIELD: u32 = 24;
+
 /// How many bytes the unit of a size has.
 const KILO: f64 = 1024.0;
 
@@ -22,8 +23,11 @@ pub(super) fn packet(message: Message<'_>, source: &mut Source<'_, '_, '_>) {
     for counter in [chrome, counter] {
         for process in message.messages(1) {
             let pid = process.small(1).unwrap_or(0);
-            for (field, value) in process.fields() {
-                if let (Some((kind, name, scale)), Value::Varint(value)) = (counter(field), value) {
+            // Of a number that is said twice the last one counts.
+            for field in 1..=LAST_FIELD {
+                if let Some((kind, name, scale)) = counter(field)
+                    && let Some(value) = process.number(field)
+                {
                     let owner = source.process(pid);
                     let value = match field {
                         OOM_SCORE_ADJ_FIELD => value as i64 as f64,
