@@ -75,8 +75,8 @@ mod tests {
             trace.slices(),
             [
                 "1+3 0 1 kB, android_ion_allocations/mem.ion_buffer#0",
-                "2+-1 0 4 kB, android_dma_allocations/mem.dma_buffer#1",
-                "3+-1 0 0 kB, android_ion_allocations/mem.ion_buffer#2",
+                "2+-1 0 4 kB, android_dma_allocations/mem.dma_buffer#3",
+                "3+-1 0 0 kB, android_ion_allocations/mem.ion_buffer#6",
             ]
         );
     }

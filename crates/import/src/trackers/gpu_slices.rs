@@ -330,9 +330,9 @@ mod tests {
         assert_eq!(
             made.slices(),
             [
-                "1+10 0 stage, gpu_render_stage/queue#0",
-                "2+9223372036854775807 0 name, gpu_render_stage/queue#1",
-                "11+0 0 -, gpu_render_stage/queue#0",
+                "1+10 0 stage, gpu_render_stage/queue#0 ugpu0",
+                "2+9223372036854775807 0 name, gpu_render_stage/queue#1 ugpu0",
+                "11+0 0 -, gpu_render_stage/queue#0 ugpu0",
             ]
         );
         assert_eq!(
@@ -378,11 +378,11 @@ mod tests {
         assert_eq!(
             made.slices(),
             [
-                "1+5 0 render stage(0), gpu_render_stage/q#0",
-                "2+5 0 render stage(0), gpu_render_stage/Unknown GPU Queue 1#1",
-                "3+5 0 render stage(0), gpu_render_stage/q#2",
-                "9+0 0 s1, gpu_render_stage/q#3",
-                "11+0 0 render stage(18446744073709551615), gpu_render_stage/q#3",
+                "1+5 0 render stage(0), gpu_render_stage/q#0 ugpu0",
+                "2+5 0 render stage(0), gpu_render_stage/Unknown GPU Queue 1#1 ugpu0",
+                "3+5 0 render stage(0), gpu_render_stage/q#2 ugpu0",
+                "9+0 0 s1, gpu_render_stage/q#3 ugpu0",
+                "11+0 0 render stage(18446744073709551615), gpu_render_stage/q#3 ugpu0",
             ]
         );
         assert_eq!(said(&made)[3], "9 0 0 0 0 1 1 - -");

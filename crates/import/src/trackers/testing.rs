@@ -9,26 +9,34 @@ use timebase_trace::{Interned, Interval, Monitor};
 use crate::facts::Facts;
 use crate::output::{Batch, Cell, Outlet, Rows};
 use crate::place::TraceTime;
+use crate::subjects::{Subject, Wanted};
 use crate::timeline::{Event, Ftrace, Packet, Timeline};
 
 /// A field of a message.
 pub(crate) enum Field<'a> {
     Number(u64),
+    Double(f64),
     Bytes(&'a [u8]),
 }
 
-pub(crate) use Field::{Bytes, Number};
+pub(crate) use Field::{Bytes, Double, Number};
 
 pub(crate) fn message(fields: &[(u32, Field<'_>)]) -> Vec<u8> {
     let mut message = Vec::new();
     for (number, field) in fields {
-        let (wire_type, value, bytes) = match *field {
-            Number(value) => (0, value, &[][..]),
-            Bytes(bytes) => (2, bytes.len() as u64, bytes),
+        let (wire_type, value) = match field {
+            Number(value) => (0, *value),
+            Double(_) => (1, 0),
+            Bytes(bytes) => (2, bytes.len() as u64),
         };
         prost::encoding::encode_varint(u64::from(*number) << 3 | wire_type, &mut message);
-        prost::encoding::encode_varint(value, &mut message);
-        message.extend_from_slice(bytes);
+        match field {
+            Double(value) => message.extend_from_slice(&value.to_le_bytes()),
+            Number(_) | Bytes(_) => prost::encoding::encode_varint(value, &mut message),
+        }
+        if let Bytes(bytes) = field {
+            message.extend_from_slice(bytes);
+        }
     }
     message
 }
@@ -79,7 +87,7 @@ impl Trace {
         self
     }
 
-    fn push(&mut self, ts: i64, event: &Event<'_>) {
+    pub fn push(&mut self, ts: i64, event: &Event<'_>) {
         let mut record = Vec::new();
         event.write(&mut record);
         self.events.push((ts, record));
@@ -94,7 +102,9 @@ impl Trace {
         }
         let mut interned = Interned::new(super::GPU_INTERNED);
         interned.add(Interval::default(), &self.interned).unwrap();
-        Made::by(|rows| super::follow(timeline, facts, interned, rows).unwrap())
+        Made::by(|rows| {
+            super::follow(timeline, facts, interned, directory.path(), rows).unwrap();
+        })
     }
 
     /// The slices that it makes, in the order of their ids.
@@ -112,11 +122,12 @@ impl Made {
         let (full, batches) = sync_channel(1000);
         let (_sender, emptied) = channel();
         let monitor = Monitor::default();
-        let mut rows = Rows::new(Outlet {
+        let outlet = Outlet {
             full,
             emptied,
             monitor: &monitor,
-        });
+        };
+        let mut rows = Rows::new(outlet, Wanted::of(&Subject::ALL));
         make(&mut rows);
         rows.hand_over();
         drop(rows);

@@ -367,6 +367,7 @@ impl Slices {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use timebase_trace::Interned;
 
@@ -380,11 +381,13 @@ mod tests {
     /// The slices that calls make on one track: their categories are numbers of texts.
     fn slices(make: impl FnOnce(&mut World, &mut Rows<'_>)) -> Vec<String> {
         let made = Made::by(|rows| {
-            let mut world = World::new(Facts::default(), Interned::default(), rows);
+            let directory = tempfile::tempdir().unwrap();
+            let (facts, interned) = (Facts::default(), Interned::default());
+            let mut world = World::new(facts, interned, directory.path(), rows);
             let track = NewTrack::slices(0, "t", None, Owner::None);
             assert_eq!(world.tracks.get(track), TRACK);
             make(&mut world, rows);
-            world.end(rows);
+            world.end(rows).unwrap();
         });
         let slices = made.slices().into_iter();
         slices.map(|slice| slice.replace(", t/-#0", "")).collect()

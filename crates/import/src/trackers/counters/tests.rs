@@ -1,44 +1,13 @@
 //! What becomes of events, as a line a value: its id, time, track and value.
 
 use std::collections::BTreeMap;
-use std::sync::mpsc::{channel, sync_channel};
 
-use timebase_schema::{Table, tables};
-use timebase_trace::{Interned, Interval, Monitor};
+use timebase_schema::tables;
+use timebase_trace::Interval;
 
 use crate::facts::{Facts, GpuCounter, RailIndex};
-use crate::output::{Batch, Cell, Outlet, Rows};
-use crate::place::TraceTime;
-use crate::timeline::{Energy, Event, Ftrace, Packet, Timeline};
-
-/// A field of a message.
-enum Field<'a> {
-    Number(u64),
-    Double(f64),
-    Bytes(&'a [u8]),
-}
-
-use Field::{Bytes, Double, Number};
-
-fn message(fields: &[(u32, Field<'_>)]) -> Vec<u8> {
-    let mut message = Vec::new();
-    for (number, field) in fields {
-        let (wire_type, value) = match field {
-            Number(value) => (0, *value),
-            Double(_) => (1, 0),
-            Bytes(bytes) => (2, bytes.len() as u64),
-        };
-        prost::encoding::encode_varint(u64::from(*number) << 3 | wire_type, &mut message);
-        match field {
-            Double(value) => message.extend_from_slice(&value.to_le_bytes()),
-            Number(_) | Bytes(_) => prost::encoding::encode_varint(value, &mut message),
-        }
-        if let Bytes(bytes) = field {
-            message.extend_from_slice(bytes);
-        }
-    }
-    message
-}
+use crate::timeline::{Energy, Event, Ftrace, Packet};
+use crate::trackers::testing::{Bytes, Double, Made, Number, Trace, message};
 
 fn ftrace(tid: u32, field: u32, message: &[u8]) -> Event<'_> {
     Event::Ftrace(Ftrace {
@@ -61,51 +30,20 @@ fn packet(field: u32, payload: &[u8]) -> Event<'_> {
     })
 }
 
-/// Rows of a table, as texts.
-fn rows(batches: &[Batch], table: &'static Table) -> Vec<Vec<String>> {
-    let cell = |batch: &Batch, cell: &Cell| match *cell {
-        Cell::Null => "-".to_owned(),
-        Cell::Integer(value) => value.to_string(),
-        Cell::Real(value) => value.to_string(),
-        Cell::Text { start, size } | Cell::Blob { start, size } => {
-            String::from_utf8_lossy(batch.kept(start, size)).into_owned()
-        }
-    };
-    let of = |batch| {
-        let rows = Batch::rows(batch, table);
-        rows.map(move |row| row.iter().map(|value| cell(batch, value)).collect())
-    };
-    batches.iter().flat_map(of).collect()
-}
-
 /// Follows events.
-fn follow(facts: Facts, events: &[(i64, Event<'_>)]) -> Vec<Batch> {
-    let directory = tempfile::tempdir().unwrap();
-    let mut timeline = Timeline::new(true, directory.path());
-    let mut record = Vec::new();
+fn follow(facts: Facts, events: &[(i64, Event<'_>)]) -> Made {
+    let mut trace = Trace::default();
     for (ts, event) in events {
-        event.write(&mut record);
-        timeline.push(TraceTime(*ts), &record);
+        trace.push(*ts, event);
     }
-    let (full, batches) = sync_channel(100);
-    let (_sender, emptied) = channel();
-    let monitor = Monitor::default();
-    let mut rows = Rows::new(Outlet {
-        full,
-        emptied,
-        monitor: &monitor,
-    });
-    let interned = Interned::default();
-    crate::trackers::follow(timeline, facts, interned, directory.path(), &mut rows).unwrap();
-    rows.hand_over();
-    drop(rows);
-    batches.into_iter().collect()
+    trace.follow(facts)
 }
 
 /// Values by their ids: `id ts type/name owner value`.
 fn values(facts: Facts, events: &[(i64, Event<'_>)]) -> Vec<String> {
-    let batches = follow(facts, events);
-    let tracks: BTreeMap<_, _> = rows(&batches, &tables::track_record::TABLE)
+    let made = follow(facts, events);
+    let tracks: BTreeMap<_, _> = made
+        .rows(&tables::track_record::TABLE)
         .into_iter()
         .map(|track| {
             let owner = ["utid", "upid", "ucpu", "ugpu"].iter().zip(&track[9..13]);
@@ -115,7 +53,8 @@ fn values(facts: Facts, events: &[(i64, Event<'_>)]) -> Vec<String> {
             (track[0].clone(), said)
         })
         .collect();
-    let values: BTreeMap<i64, String> = rows(&batches, &tables::counter_record::TABLE)
+    let values: BTreeMap<i64, String> = made
+        .rows(&tables::counter_record::TABLE)
         .into_iter()
         .map(|row| {
             let id = row[0].parse().unwrap();
@@ -172,9 +111,9 @@ fn m4_m6_both_have_one_track() {
         (2, packet(9, &binding)),
         (3, packet(9, &stats)),
     ];
-    let batches = follow(Facts::default(), &events);
-    assert_eq!(rows(&batches, &tables::track_record::TABLE).len(), 1);
-    assert_eq!(rows(&batches, &tables::counter_record::TABLE).len(), 2);
+    let made = follow(Facts::default(), &events);
+    assert_eq!(made.rows(&tables::track_record::TABLE).len(), 1);
+    assert_eq!(made.rows(&tables::counter_record::TABLE).len(), 2);
 }
 
 #[test]
@@ -218,10 +157,7 @@ fn m2_a_counter_of_a_cpu_that_no_machine_has_is_left_out_and_logged() {
         values(Facts::default(), &events),
         ["0 1 cpu_frequency/cpufreq ucpu4095 1000"]
     );
-    let log = rows(
-        &follow(Facts::default(), &events),
-        &tables::import_log::TABLE,
-    );
+    let log = follow(Facts::default(), &events).rows(&tables::import_log::TABLE);
     assert_eq!(log[0][2], "counter_cpu_out_of_range");
     assert_eq!(
         log[0][5],
@@ -244,10 +180,10 @@ fn m2_h6_a_change_of_a_heap_has_its_inode() {
             "1 1 android_dma_heap_change/mem.dma_heap_change utid1 -8",
         ]
     );
-    let batches = follow(Facts::default(), &events);
-    let changes = rows(&batches, &tables::counter_record::TABLE);
-    let args = rows(&batches, &tables::args_record::TABLE);
-    let strings = rows(&batches, &tables::string::TABLE);
+    let made = follow(Facts::default(), &events);
+    let changes = made.rows(&tables::counter_record::TABLE);
+    let args = made.rows(&tables::args_record::TABLE);
+    let strings = made.rows(&tables::string::TABLE);
     let text = |id: &String| strings.iter().find(|row| row[0] == *id).unwrap()[1].clone();
     let inode = args.iter().find(|arg| arg[1] == changes[1][4]).unwrap();
     assert_eq!(
@@ -409,7 +345,7 @@ fn h4_gpu_info_says_what_gpus_are() {
     ]);
     let info = message(&[(1, Bytes(&gpu)), (1, Bytes(&[]))]);
     let found = follow(Facts::default(), &[(1, packet(128, &info))]);
-    let gpus = rows(&found, &tables::gpu_record::TABLE);
+    let gpus = found.rows(&tables::gpu_record::TABLE);
     assert_eq!(
         gpus,
         [
