@@ -4,6 +4,7 @@
 use std::collections::hash_map::Entry;
 
 use rustc_hash::FxHashMap;
+use timebase_resolver::Clock;
 use timebase_trace::Interval;
 
 use crate::place::TraceTime;
@@ -247,6 +248,8 @@ pub(crate) struct Machine {
     first_bundles: FxHashMap<u32, ()>,
     /// Until then not all buffers have begun (rule O6).
     pub buffers_begin: Option<TraceTime>,
+    /// When others did, by clocks that could not be converted yet.
+    pub unplaced_begins: Vec<(Clock, u64)>,
 }
 
 /// A `SystemInfo`, as far as somebody reads it.
@@ -286,6 +289,11 @@ impl SystemInfo {
 }
 
 impl Machine {
+    /// A buffer begins.
+    pub fn begins(&mut self, ts: TraceTime) {
+        self.buffers_begin = self.buffers_begin.max(Some(ts));
+    }
+
     /// A bundle of a CPU is read; tells whether it is the first one.
     pub fn is_first_bundle(&mut self, cpu: u32) -> bool {
         self.first_bundles.insert(cpu, ()).is_none()
@@ -320,6 +328,11 @@ impl Machines {
     /// A machine, by its row.
     pub fn get_mut(&mut self, id: u32) -> Option<&mut Machine> {
         self.all.get_mut(id as usize)
+    }
+
+    /// All of them, in the order of their rows.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Machine> {
+        self.all.iter_mut()
     }
 
     /// All of them, in the order of their rows.

@@ -130,6 +130,7 @@ impl Frame {
             readers.end(&mut desk);
             rows.complete(&MADE_WHILE_READING, self.journal.waiting());
             if self.timeline.is_wanted() {
+                self.settle_begins();
                 let nothing = Timeline::new(false, &self.directory);
                 let timeline = std::mem::replace(&mut self.timeline, nothing);
                 let facts = std::mem::take(&mut self.facts);
@@ -196,6 +197,7 @@ impl Frame {
         }
         let placement = self.place(id, header, sequence, taken);
         let machine = self.machine(header);
+        let is_read = parsed.is_ok();
         match parsed {
             Ok(Parsed::Unread) => {}
             Ok(parsed) => {
@@ -207,6 +209,7 @@ impl Frame {
                     placement,
                     machine,
                     valid: self.place.is_valid(sequence),
+                    latest: self.latest.of(machine),
                 };
                 let (readers, mut desk) = self.desk(rows);
                 readers.read(parsed, &packet, &mut desk);
@@ -219,7 +222,8 @@ impl Frame {
             }
         }
         if let Some(ts) = placement.ts {
-            self.seen(header.packet_type(), machine, ts);
+            let read = header.packet_type().filter(|_| is_read);
+            self.seen(read, machine, ts);
         }
         self.note(&placement, id, packet.offset, header, rows);
         rows.packet(
@@ -250,7 +254,8 @@ impl Frame {
     }
 
     /// A packet's time counts for those that have none (rule O2): as an event of all
-    /// machines, or as a packet of its own where the events are inside of it.
+    /// machines, or as a packet of its own where the events are inside of it and could be
+    /// read.
     #[inline]
     fn seen(&mut self, packet_type: Option<PacketType>, machine: u32, ts: TraceTime) {
         match packet_type {
@@ -379,6 +384,18 @@ impl Frame {
             },
             self.keep.data.then_some(raw.bytes),
         );
+    }
+
+    /// Rule D2, of when ring buffers began.
+    fn settle_begins(&mut self) {
+        for machine in self.facts.machines.iter_mut() {
+            for (clock, begins) in std::mem::take(&mut machine.unplaced_begins) {
+                let clock = self.place.event_clock(Some(clock));
+                if let Ok(ts) = self.place.event(&clock, begins) {
+                    machine.begins(ts);
+                }
+            }
+        }
     }
 
     /// Rule D2, when all snapshots are there.

@@ -102,6 +102,8 @@ pub(crate) struct Packet<'a> {
     pub machine: u32,
     /// Whether the state of its sequence can be trusted (rule S3).
     pub valid: bool,
+    /// The greatest time before it, where it stands if it has none (rule O2).
+    pub latest: TraceTime,
 }
 
 impl Packet<'_> {
@@ -149,7 +151,7 @@ impl Latest {
     }
 
     /// Where a packet of a machine stands that has no time of its own.
-    fn of(&self, machine: u32) -> TraceTime {
+    pub fn of(&self, machine: u32) -> TraceTime {
         let packets = self.packets.get(&machine).copied().unwrap_or_default();
         TraceTime(self.events.max(packets))
     }
@@ -242,8 +244,7 @@ impl Desk<'_, '_> {
         match (placement.ts, packet.header.timestamp) {
             (Some(ts), _) => self.timeline.push(ts, self.event),
             (None, None) => {
-                let latest = self.latest.of(packet.machine);
-                self.timeline.push(latest, self.event);
+                self.timeline.push(packet.latest, self.event);
             }
             (None, Some(_)) => {
                 self.place

@@ -45,24 +45,18 @@ pub(crate) struct GpuSlices {
 /// What specifications of the old style have said on a machine (rule GP2).
 #[derive(Debug, Default)]
 struct Specified {
-    queues: FxHashMap<u32, Queue>,
+    queues: FxHashMap<u32, Box<str>>,
+    /// The first lane of a queue of a GPU, of those that are known by their numbers.
+    first: FxHashMap<(u32, u32), TrackId>,
     /// The names of stages, as numbers of `Strings`.
     stages: Vec<i64>,
-}
-
-#[derive(Debug, Default)]
-struct Queue {
-    name: Option<Box<str>>,
-    /// Whether there are slices on it from when it had no name.
-    was_unknown: bool,
 }
 
 /// Which lanes a slice is on (rule GP3).
 #[derive(Debug, Clone, Copy)]
 enum Lanes {
-    Unknown = 0,
-    ById = 1,
-    ByIid = 2,
+    ById = 0,
+    ByIid = 1,
 }
 
 impl Tracker for GpuSlices {
@@ -118,14 +112,10 @@ impl<'a> Event<'a> {
     fn specify(&self, specifications: Message<'_>, specified: &mut Specified, at: &mut At<'_, '_>) {
         for (id, queue) in (0..).zip(specifications.messages(2)) {
             let Some(name) = queue.text(1) else { continue };
-            let queue = specified.queues.entry(id).or_default();
-            if std::mem::take(&mut queue.was_unknown) {
-                let set = self.lanes(Lanes::Unknown, id.into(), &unknown(id), at);
-                if let Some(track) = at.world.lanes.first(set) {
-                    at.world.tracks.rename(track, &name);
-                }
+            if let Some(&track) = specified.first.get(&(self.gpu(), id)) {
+                at.world.tracks.rename(track, &name);
             }
-            queue.name = Some(name.into());
+            specified.queues.insert(id, name.into());
         }
         for name in specifications.messages(3).filter_map(|stage| stage.text(1)) {
             let name = at.world.strings.number(&name, at.rows);
@@ -141,27 +131,32 @@ impl<'a> Event<'a> {
         specified: &mut Specified,
         at: &mut At<'_, '_>,
     ) -> Option<(TrackId, u64)> {
-        let (set, number) = match self.message.number(13) {
+        let (set, id, number) = match self.message.number(13) {
             Some(iid) => {
                 let queue = self.interned(interned::GPU_SPECIFICATIONS, iid, at)?;
                 let name = queue.text(2).map(String::from).unwrap_or_default();
-                (self.lanes(Lanes::ByIid, iid, &name, at), iid)
+                (self.lanes(Lanes::ByIid, iid, &name, at), None, iid)
             }
             None => {
                 let id = self.message.small(3).unwrap_or(0);
-                let queue = specified.queues.entry(id).or_default();
-                let set = match &queue.name {
+                let set = match specified.queues.get(&id) {
                     Some(name) => self.lanes(Lanes::ById, id.into(), name, at),
                     None => {
-                        queue.was_unknown = true;
-                        self.lanes(Lanes::Unknown, id.into(), &unknown(id), at)
+                        let name = format!("Unknown GPU Queue {id}");
+                        self.lanes(Lanes::ById, id.into(), &name, at)
                     }
                 };
-                (set, id.into())
+                (set, Some(id), id.into())
             }
         };
-        let lane = at.world.lanes.add(set, self.ts, dur, &mut at.world.tracks);
-        Some((lane?, number))
+        let lane = at
+            .world
+            .lanes
+            .add(set, self.ts, dur, &mut at.world.tracks)?;
+        if let Some(id) = id {
+            specified.first.entry((self.gpu(), id)).or_insert(lane);
+        }
+        Some((lane, number))
     }
 
     /// Rule GP4.
@@ -257,11 +252,6 @@ impl<'a> Event<'a> {
         });
         Some(set.collect::<Vec<_>>().join(","))
     }
-}
-
-/// What a queue is called before its name is known.
-fn unknown(id: u32) -> String {
-    format!("Unknown GPU Queue {id}")
 }
 
 #[cfg(test)]

@@ -216,11 +216,6 @@ impl Lanes {
         lanes.busy.push(Reverse((ts.saturating_add(dur), place)));
         lanes.tracks.get(place as usize).copied()
     }
-
-    /// The first lane for slices whose duration is known.
-    pub fn first(&self, SetId(set): SetId) -> Option<TrackId> {
-        self.sets.get(set)?.by_time.tracks.first().copied()
-    }
 }
 
 #[cfg(test)]

@@ -169,9 +169,12 @@ fn here(
     let begins = bundle.begins.map(|begins| desk.place.event(clock, begins));
     if let Some(machine) = desk.facts.machines.get_mut(packet.machine)
         && machine.is_first_bundle(cpu)
-        && let Some(Ok(begins)) = begins
     {
-        machine.buffers_begin = machine.buffers_begin.max(Some(begins)); // O6
+        match (begins, clock.clock().zip(bundle.begins)) {
+            (Some(Ok(begins)), _) => machine.begins(begins),
+            (_, Some(unplaced)) => machine.unplaced_begins.push(unplaced), // D2
+            _ => {}
+        }
     }
     Some((packet.machine, cpu))
 }

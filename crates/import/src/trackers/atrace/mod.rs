@@ -267,11 +267,6 @@ impl Atrace {
             at.world.value(by.ts, track, number, None, at.rows);
             return;
         }
-        if name == "kill_one_process" && value as u32 != 0 {
-            let killed = i64::from(value as u32);
-            let upid = at.world.threads.process(machine, killed);
-            by.killed(upid, at);
-        }
         let upid = at.world.threads.process(machine, tgid.into());
         let track = self.value_track(machine, upid, name, at);
         let thread = by.thread("utid", at);
@@ -280,6 +275,11 @@ impl Atrace {
             .args
             .number(&[thread], &mut at.world.strings, at.rows);
         at.world.value(by.ts, track, number, args, at.rows);
+        if name == "kill_one_process" && value != 0 {
+            let killed = i64::from(value as u32);
+            let upid = at.world.threads.process(machine, killed);
+            by.killed(upid, at);
+        }
     }
 
     fn value_track(

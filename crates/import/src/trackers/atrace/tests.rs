@@ -120,7 +120,7 @@ fn b7_some_marks_are_special() {
         made.slices(),
         [
             format!("1+0 0 CLOSED, {device}"),
-            "2+0 0 mem.lmk, android_lmk/LMK#1 upid1".to_owned(),
+            "2+0 0 mem.lmk, android_lmk/LMK#2 upid2".to_owned(),
             "4+-1 0 lmk,40,2,-800,x, thread_execution/-#3 utid1".to_owned(),
             "4+0 0 mem.lmk, android_lmk/LMK#5 upid3".to_owned(),
             "5+-1 1 lmk,40,2, thread_execution/-#3 utid1".to_owned(),
@@ -130,8 +130,8 @@ fn b7_some_marks_are_special() {
     assert_eq!(
         made.values(),
         [
-            "2 30, atrace_counter/kill_one_process#2 upid2 utid=1",
-            "3 0, atrace_counter/kill_one_process#2 upid2 utid=1",
+            "2 30, atrace_counter/kill_one_process#1 upid1 utid=1",
+            "3 0, atrace_counter/kill_one_process#1 upid1 utid=1",
             "4 -800, oom_score_adj/oom_score_adj#4 upid3",
         ]
     );
