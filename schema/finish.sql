@@ -103,6 +103,51 @@ SELECT id, ts, dur, ucpu & 4095, utid, (SELECT value FROM string WHERE string.id
        irq_context, ucpu
 FROM thread_state_record AS s;
 
+-- What CPUs ran, with the names of what ran. In this and the next view names are
+-- looked up row by row, so that what is not asked for costs nothing; to look for
+-- a name, ask for its utid: utid IN (SELECT utid FROM thread WHERE name = ...).
+CREATE VIEW sched_with_thread_process AS
+SELECT id, ts, dur, ucpu & 4095 AS cpu, utid,
+       (SELECT t.tid FROM thread_record AS t WHERE t.id = s.utid) AS tid,
+       (SELECT t.name FROM thread_record AS t WHERE t.id = s.utid) AS thread_name,
+       (SELECT t.upid FROM thread_record AS t WHERE t.id = s.utid) AS upid,
+       (SELECT p.pid FROM thread_record AS t JOIN process_record AS p ON p.id = t.upid WHERE t.id = s.utid) AS pid,
+       (SELECT p.name FROM thread_record AS t JOIN process_record AS p ON p.id = t.upid
+        WHERE t.id = s.utid) AS process_name,
+       (SELECT value FROM string WHERE string.id = s.end_state) AS end_state, priority, ucpu
+FROM sched_record AS s;
+
+-- What threads did, with their names and those of who woke them.
+CREATE VIEW thread_state_with_thread_process AS
+SELECT id, ts, dur, cpu, utid,
+       (SELECT t.tid FROM thread_record AS t WHERE t.id = s.utid) AS tid,
+       (SELECT t.name FROM thread_record AS t WHERE t.id = s.utid) AS thread_name,
+       (SELECT t.upid FROM thread_record AS t WHERE t.id = s.utid) AS upid,
+       (SELECT p.pid FROM thread_record AS t JOIN process_record AS p ON p.id = t.upid WHERE t.id = s.utid) AS pid,
+       (SELECT p.name FROM thread_record AS t JOIN process_record AS p ON p.id = t.upid
+        WHERE t.id = s.utid) AS process_name,
+       state, io_wait, blocked_function, waker_utid,
+       (SELECT t.tid FROM thread_record AS t WHERE t.id = s.waker_utid) AS waker_tid,
+       (SELECT t.name FROM thread_record AS t WHERE t.id = s.waker_utid) AS waker_name,
+       waker_id, irq_context, ucpu
+FROM thread_state AS s;
+
+-- For how long each thread ran, without idle CPUs; what ran at the end of the
+-- trace, or when events were lost, is not counted: its end is not known.
+CREATE VIEW cpu_time_by_thread AS
+SELECT t.id AS utid, t.tid, t.name AS thread_name, t.upid, p.pid, p.name AS process_name,
+       s.cpu_time, s.slices
+FROM (SELECT utid, sum(max(dur, 0)) AS cpu_time, count(*) AS slices FROM sched_record GROUP BY utid) AS s
+JOIN thread_record AS t ON t.id = s.utid
+LEFT JOIN process_record AS p ON p.id = t.upid
+WHERE NOT t.is_idle;
+
+-- The same by process. Threads whose process is not known are together in the row without upid.
+CREATE VIEW cpu_time_by_process AS
+SELECT upid, pid, process_name, sum(cpu_time) AS cpu_time, count(*) AS threads, sum(slices) AS slices
+FROM cpu_time_by_thread
+GROUP BY upid;
+
 CREATE VIEW track AS
 SELECT id, name, type, parent_id, machine_id, dimension_arg_set_id, source_arg_set_id, track_group_id
 FROM track_record;
@@ -122,6 +167,13 @@ SELECT id, name, type, parent_id, source_arg_set_id, machine_id, ucpu & 4095 AS 
        dimension_arg_set_id, track_group_id
 FROM track_record
 WHERE ucpu IS NOT NULL AND NOT is_counter;
+
+-- Tracks of GPUs, as trace processor has them besides.
+CREATE VIEW gpu_track AS
+SELECT id, name, type, parent_id, source_arg_set_id, dimension_arg_set_id, machine_id, type AS scope, description,
+       NULL AS context_id
+FROM track_record
+WHERE type = 'gpu_render_stage';
 
 CREATE VIEW counter_track AS
 SELECT id, name, parent_id, type, dimension_arg_set_id, source_arg_set_id, machine_id, unit, description
@@ -162,6 +214,40 @@ CREATE VIEW slices AS SELECT * FROM slice;
 
 CREATE VIEW instant AS
 SELECT ts, track_id, name, arg_set_id FROM slice WHERE dur = 0;
+
+-- Slices on tracks of threads, with the names of these and of their processes.
+CREATE VIEW thread_slice AS
+SELECT s.id, s.ts, s.dur,
+       (SELECT value FROM string WHERE string.id = s.category) AS category,
+       (SELECT value FROM string WHERE string.id = s.name) AS name,
+       s.track_id, k.name AS track_name, t.name AS thread_name, k.utid, t.tid, t.is_main_thread,
+       p.name AS process_name, t.upid, p.pid, s.depth, s.parent_id, s.arg_set_id
+FROM slice_record AS s
+JOIN track_record AS k ON k.id = s.track_id AND k.utid IS NOT NULL
+JOIN thread_record AS t ON t.id = k.utid
+LEFT JOIN process_record AS p ON p.id = t.upid;
+
+-- Slices on tracks of processes.
+CREATE VIEW process_slice AS
+SELECT s.id, s.ts, s.dur,
+       (SELECT value FROM string WHERE string.id = s.category) AS category,
+       (SELECT value FROM string WHERE string.id = s.name) AS name,
+       s.track_id, k.name AS track_name, p.name AS process_name, k.upid, p.pid, s.depth, s.parent_id, s.arg_set_id
+FROM slice_record AS s
+JOIN track_record AS k ON k.id = s.track_id AND k.upid IS NOT NULL
+JOIN process_record AS p ON p.id = k.upid;
+
+-- Slices on tracks of threads or processes.
+CREATE VIEW thread_or_process_slice AS
+SELECT s.id, s.ts, s.dur,
+       (SELECT value FROM string WHERE string.id = s.category) AS category,
+       (SELECT value FROM string WHERE string.id = s.name) AS name,
+       s.track_id, k.name AS track_name, t.name AS thread_name, k.utid, t.tid,
+       p.name AS process_name, p.id AS upid, p.pid, s.depth, s.parent_id, s.arg_set_id
+FROM slice_record AS s
+JOIN track_record AS k ON k.id = s.track_id AND (k.utid IS NOT NULL OR k.upid IS NOT NULL)
+LEFT JOIN thread_record AS t ON t.id = k.utid
+LEFT JOIN process_record AS p ON p.id = coalesce(k.upid, t.upid);
 
 CREATE VIEW gpu_slice AS
 SELECT s.id, s.ts, s.dur, s.track_id,
