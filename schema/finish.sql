@@ -65,14 +65,15 @@ CREATE VIEW gpu AS
 SELECT id, id AS ugpu, gpu, name, vendor, model, architecture, uuid, pci_bdf, machine_id, arg_set_id
 FROM gpu_record;
 
--- What CPUs ran: from one switch to the next.
+-- What CPUs ran: from one switch to the next. As in trace processor, cpu is the
+-- ucpu here and below, which tells the CPUs of several machines apart.
 CREATE VIEW sched_slice AS
-SELECT id, ts, dur, ucpu & 4095 AS cpu, utid,
+SELECT id, ts, dur, ucpu AS cpu, utid,
        (SELECT value FROM string WHERE string.id = s.end_state) AS end_state, priority, ucpu
 FROM sched_record AS s;
 
 CREATE VIEW sched AS
-SELECT id, ts, dur, ucpu & 4095 AS cpu, utid,
+SELECT id, ts, dur, ucpu AS cpu, utid,
        (SELECT value FROM string WHERE string.id = s.end_state) AS end_state, priority, ucpu,
        ts + dur AS ts_end
 FROM sched_record AS s;
@@ -82,7 +83,7 @@ FROM sched_record AS s;
 -- so waker_id / 4 is what the waker ran, in sched. The last part keeps
 -- SQLite from taking the view apart in a join, where it would search each part anew.
 CREATE VIEW thread_state AS
-SELECT 4 * id AS id, ts, dur, ucpu & 4095 AS cpu, utid, 'Running' AS state,
+SELECT 4 * id AS id, ts, dur, ucpu AS cpu, utid, 'Running' AS state,
        NULL AS io_wait, NULL AS blocked_function, NULL AS waker_utid, NULL AS waker_id, NULL AS irq_context,
        ucpu
 FROM sched_record
@@ -98,7 +99,7 @@ SELECT 4 * id + 2, ts + dur + after, runnable, NULL, utid, 'R',
 FROM sched_record
 WHERE runnable IS NOT NULL
 UNION ALL
-SELECT id, ts, dur, ucpu & 4095, utid, (SELECT value FROM string WHERE string.id = s.state),
+SELECT id, ts, dur, ucpu, utid, (SELECT value FROM string WHERE string.id = s.state),
        io_wait, (SELECT value FROM string WHERE string.id = s.blocked_function), waker_utid, waker_id,
        irq_context, ucpu
 FROM thread_state_record AS s;
@@ -107,7 +108,7 @@ FROM thread_state_record AS s;
 -- looked up row by row, so that what is not asked for costs nothing; to look for
 -- a name, ask for its utid: utid IN (SELECT utid FROM thread WHERE name = ...).
 CREATE VIEW sched_with_thread_process AS
-SELECT id, ts, dur, ucpu & 4095 AS cpu, utid,
+SELECT id, ts, dur, ucpu AS cpu, utid,
        (SELECT t.tid FROM thread_record AS t WHERE t.id = s.utid) AS tid,
        (SELECT t.name FROM thread_record AS t WHERE t.id = s.utid) AS thread_name,
        (SELECT t.upid FROM thread_record AS t WHERE t.id = s.utid) AS upid,
