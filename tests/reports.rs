@@ -1,4 +1,4 @@
-//! Reports as their users run them: scripts of several statements, and the three
+//! Reports as their users run them: scripts of several statements, and those
 //! that come with the program.
 
 use std::collections::BTreeMap;
@@ -13,6 +13,13 @@ const DST: &str = "tests/data/dst.pftrace";
 const LOGS_DST: &str = "tests/data/logs-dst.pftrace";
 const LATE_FRAME: &str = "tests/data/late-frame.pftrace";
 const MULTIHOP: &str = "tests/data/multihop.pftrace";
+const REPORTS: [&str; 5] = [
+    "clock-health",
+    "unplaced",
+    "time-spent",
+    "sched-latency",
+    "counters",
+];
 const ALL: [&str; 6] = [SYSTEM, SDK, DST, LOGS_DST, LATE_FRAME, MULTIHOP];
 
 /// Runs a script from a file, with further arguments.
@@ -203,7 +210,7 @@ fn the_shell_says_where_parameters_are_given() {
 fn an_unknown_report_lists_those_that_are() {
     let said = run(&["query", MULTIHOP, "--report", "clocks"]);
     assert_eq!(said.code, Some(2));
-    for name in ["clock-health", "unplaced", "time-spent"] {
+    for name in REPORTS {
         assert!(said.stderr.contains(name), "{}", said.stderr);
     }
 }
@@ -212,7 +219,7 @@ fn an_unknown_report_lists_those_that_are() {
 fn every_report_runs_on_every_trace_in_every_format() {
     for trace in ALL {
         let db = imported(trace);
-        for name in ["clock-health", "unplaced", "time-spent"] {
+        for name in REPORTS {
             assert!(!report(db.path(), name, &[]).is_empty());
             for format in ["table", "csv", "jsonl"] {
                 answer(&["query", db.path(), "--report", name, "--format", format]);
@@ -246,7 +253,7 @@ fn a_database_without_packets_data_or_events_has_reports_too() {
     for flag in ["--no-data", "--no-events"] {
         let path = dir.path().join(flag).to_str().unwrap().to_owned();
         answer(&["import", SYSTEM, "-o", &path, flag]);
-        for name in ["clock-health", "unplaced", "time-spent"] {
+        for name in REPORTS {
             report(&path, name, &[]);
         }
     }
@@ -334,8 +341,7 @@ fn time_spent_adds_up_on_every_cpu() {
             );
             let span = db.count(&format!("SELECT max(ts) - min(ts) {of_cpu}"));
             assert!(is_near(&row["seen_ms"], span, 1e6), "{trace} {row}");
-            // The last switch opens no run.
-            let switches = db.count(&format!("SELECT count(*) - 1 {of_cpu}"));
+            let switches = db.count(&format!("SELECT count(*) {of_cpu}"));
             assert_eq!(row["switches"], switches, "{trace}");
             busy += row["busy_ms"].as_f64().unwrap();
         }
@@ -361,62 +367,202 @@ fn time_spent_adds_up_on_every_cpu() {
     }
 }
 
-/// Runs and waits again, in a loop over the events instead of in SQL.
-#[test]
-fn time_spent_is_what_a_loop_over_the_events_finds() {
-    let db = imported(SYSTEM);
+/// What threads did, found in a loop over the events instead of in SQL.
+#[derive(Default)]
+struct Followed {
+    /// How long each ran.
+    ran: BTreeMap<i64, i64>,
+    /// How long it waited, each time that it was woken.
+    woken: BTreeMap<i64, Vec<i64>>,
+    /// The same, each time that it was preempted.
+    preempted: BTreeMap<i64, Vec<i64>>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Doing {
+    Running,
+    Woken,
+    Preempted,
+    Sleeping,
+}
+
+/// Threads by their tids, but for those whose tid was used twice.
+fn follow(db: &Imported) -> Followed {
     let mut statement = db
         .conn
         .prepare(
-            "SELECT ts, cpu, name, args ->> 'prev_pid', coalesce(args ->> 'next_pid', args ->> 'pid')
-             FROM ftrace_event WHERE name IN ('sched_switch', 'sched_waking') AND ts IS NOT NULL
+            "SELECT ts, cpu, name, args ->> 'prev_pid', coalesce(args ->> 'next_pid', args ->> 'pid'),
+                    args ->> 'prev_state'
+             FROM ftrace_event WHERE name IN ('sched_switch', 'sched_waking', 'task_newtask') AND ts IS NOT NULL
              ORDER BY ts, id",
         )
         .unwrap();
     let mut rows = statement.query([]).unwrap();
     let mut running: BTreeMap<i64, (i64, i64)> = BTreeMap::new(); // cpu: thread, since
-    let mut woken: BTreeMap<i64, i64> = BTreeMap::new();
-    let (mut spent, mut waits) = (BTreeMap::new(), BTreeMap::<i64, Vec<i64>>::new());
+    let mut doing: BTreeMap<i64, (Doing, i64)> = BTreeMap::new();
+    let mut followed = Followed::default();
     while let Some(row) = rows.next().unwrap() {
         let (ts, cpu): (i64, i64) = (row.get(0).unwrap(), row.get(1).unwrap());
         let tid: i64 = row.get(4).unwrap();
-        if row.get::<_, String>(2).unwrap() == "sched_waking" {
-            if running.values().all(|(runs, _)| *runs != tid) {
-                woken.insert(tid, ts);
+        let state = doing.get(&tid).map(|(state, _)| *state);
+        if row.get::<_, String>(2).unwrap() != "sched_switch" {
+            if matches!(state, Some(Doing::Woken | Doing::Running)) {
+                continue;
+            }
+            if let Some((Doing::Preempted, since)) = doing.insert(tid, (Doing::Woken, ts)) {
+                followed.preempted.entry(tid).or_default().push(ts - since);
             }
             continue;
         }
-        if let Some((before, since)) = running.insert(cpu, (tid, ts)) {
-            *spent.entry(before).or_insert(0) += ts - since;
+        let before: i64 = row.get(3).unwrap();
+        if let Some((known, since)) = running.insert(cpu, (tid, ts)) {
+            assert_eq!(known, before);
+            *followed.ran.entry(before).or_insert(0) += ts - since;
         }
-        if let Some(since) = woken.remove(&tid) {
-            waits.entry(tid).or_default().push(ts - since);
+        let left = match row.get::<_, i64>(5).unwrap() {
+            // Of a kernel from 4.14 on.
+            0x100 => Doing::Preempted,
+            0 => Doing::Woken,
+            _ => Doing::Sleeping,
+        };
+        // A thread that gave up its CPU was not woken, but waits likewise.
+        let left_by_itself = left == Doing::Woken;
+        doing.insert(before, (left, if left_by_itself { -ts } else { ts }));
+        match doing.insert(tid, (Doing::Running, ts)) {
+            Some((Doing::Woken, since)) if since > 0 => {
+                followed.woken.entry(tid).or_default().push(ts - since);
+            }
+            Some((Doing::Preempted | Doing::Woken, since)) => {
+                let since = since.abs();
+                followed.preempted.entry(tid).or_default().push(ts - since);
+            }
+            _ => {}
         }
     }
-    let results = report(db.path(), "time-spent", &["--param", "top=1000000"]);
-    for row in &results["Threads"] {
-        let tid = row["tid"].as_i64().unwrap();
-        assert!(is_near(&row["running_ms"], spent[&tid], 1e6), "{row}");
+    let twice = "SELECT tid FROM thread GROUP BY tid HAVING count(*) > 1 UNION SELECT 0";
+    let mut twice = db.conn.prepare(twice).unwrap();
+    for tid in twice.query_map([], |row| row.get(0)).unwrap() {
+        let tid: i64 = tid.unwrap();
+        followed.ran.remove(&tid);
+        followed.woken.remove(&tid);
+        followed.preempted.remove(&tid);
     }
-    assert_eq!(results["Wake-up latency"].len(), waits.len());
-    for row in &results["Wake-up latency"] {
-        let of_thread = waits.get_mut(&row["tid"].as_i64().unwrap()).unwrap();
-        of_thread.sort_unstable();
-        let percentile = |q: usize| of_thread[(q * of_thread.len()).div_ceil(100) - 1];
-        assert_eq!(row["wakeups"], of_thread.len(), "{row}");
-        assert!(is_near(&row["p50_us"], percentile(50), 1e3), "{row}");
-        assert!(is_near(&row["p95_us"], percentile(95), 1e3), "{row}");
-        assert!(is_near(&row["max_us"], percentile(100), 1e3), "{row}");
-    }
+    followed
 }
 
 #[test]
-fn time_spent_knows_which_thread_of_the_late_frame_waited() {
-    // The README's tour finds the same 9080 us by another query.
-    let results = report(LATE_FRAME, "time-spent", &[]);
-    let mut waits = results["Wake-up latency"].iter();
+fn time_spent_is_what_a_loop_over_the_events_finds() {
+    let db = imported(SYSTEM);
+    let followed = follow(&db);
+    let results = report(db.path(), "time-spent", &["--param", "top=1000000"]);
+    let mut found = 0;
+    for row in &results["Threads"] {
+        let tid = row["tid"].as_i64().unwrap();
+        if let Some(&ran) = followed.ran.get(&tid) {
+            assert!(is_near(&row["running_ms"], ran, 1e6), "{row}");
+            let waits = [&followed.woken, &followed.preempted].map(|waits| waits.get(&tid));
+            let waited: i64 = waits.into_iter().flatten().flatten().sum();
+            assert!(is_near(&row["waited_ms"], waited, 1e6), "{row} {waited}");
+            found += 1;
+        }
+    }
+    assert!(found > 50 && found == followed.ran.len(), "{found}");
+}
+
+#[test]
+fn sched_latency_is_what_a_loop_over_the_events_finds() {
+    let db = imported(SYSTEM);
+    let followed = follow(&db);
+    let results = report(db.path(), "sched-latency", &["--param", "top=1000"]);
+    for (title, count, mut waits) in [
+        ("Wake-ups", "wakeups", followed.woken),
+        ("Preempted", "times", followed.preempted),
+    ] {
+        let mut found = 0;
+        for row in &results[title] {
+            let Some(of_thread) = waits.get_mut(&row["tid"].as_i64().unwrap()) else {
+                continue;
+            };
+            found += 1;
+            of_thread.sort_unstable();
+            let percentile = |q: usize| of_thread[(q * of_thread.len()).div_ceil(100) - 1];
+            assert_eq!(row[count], of_thread.len(), "{title} {row}");
+            for (column, q) in [
+                ("p50_us", 50),
+                ("p95_us", 95),
+                ("p99_us", 99),
+                ("max_us", 100),
+            ] {
+                assert!(is_near(&row[column], percentile(q), 1e3), "{title} {row}");
+            }
+            assert!(
+                is_near(&row["waited_ms"], of_thread.iter().sum(), 1e6),
+                "{title} {row}"
+            );
+        }
+        assert!(found > 20 && found == waits.len(), "{title}: {found}");
+    }
+    let sum = |title: &str, column: &str| -> i64 {
+        let rows = results[title].iter();
+        rows.map(|row| row[column].as_i64().unwrap()).sum()
+    };
+    assert_eq!(
+        sum("How long they waited", "wakeups"),
+        sum("Wake-ups", "wakeups")
+    );
+    assert_eq!(
+        sum("How long they waited", "preempted"),
+        sum("Preempted", "times")
+    );
+    assert_eq!(results["Longest waits"].len(), 1000);
+}
+
+#[test]
+fn sched_latency_knows_who_ran_instead() {
+    let db = imported(SYSTEM);
+    let results = report(db.path(), "sched-latency", &["--param", "top=50"]);
+    assert_eq!(results["Longest waits"].len(), 50);
+    for row in &results["Longest waits"] {
+        // What has most of the CPU in that time, of all slices that overlap it.
+        let since = row["since"].as_i64().unwrap();
+        let until = format!("({since} + {})", 1e3 * row["waited_us"].as_f64().unwrap());
+        let sql = format!(
+            "SELECT CAST(max(ns) / 100 AS INTEGER) FROM (
+               SELECT sum(min(ts_end, {until}) - max(ts, {since})) AS ns FROM sched
+               WHERE ucpu = {} AND ts < {until} AND ts_end > {since} AND dur > 0 GROUP BY utid)",
+            row["cpu"]
+        );
+        let instead = row["instead_us"].as_f64().unwrap_or_default();
+        assert!(
+            (db.count(&sql) as f64 / 10.0 - instead).abs() < 0.3,
+            "{row}"
+        );
+    }
+    let longest = &results["Longest waits"][0];
+    let thread = longest["thread"].as_str().unwrap();
+    let of_thread = report(
+        db.path(),
+        "sched-latency",
+        &["--param", &format!("thread={thread}")],
+    );
+    assert_eq!(&of_thread["Longest waits"][0], longest);
+    assert!(
+        of_thread["Wake-ups"]
+            .iter()
+            .all(|row| row["thread"] == thread)
+    );
+}
+
+#[test]
+fn sched_latency_knows_which_thread_of_the_late_frame_waited() {
+    let results = report(LATE_FRAME, "sched-latency", &[]);
+    let mut waits = results["Wake-ups"].iter();
     let row = waits.find(|row| row["thread"] == "RenderThread").unwrap();
     assert_eq!(row["max_us"], 9080.0);
+    let longest = &results["Longest waits"][0];
+    assert_eq!(longest["thread"], "RenderThread");
+    assert_eq!(longest["woken_by"], "example.app");
+    assert_eq!(longest["ran_instead"], "HeapTaskDaemon");
 }
 
 #[test]
@@ -468,7 +614,7 @@ fn the_documentation_shows_what_comes_out() {
             printed.drain(..=found.unwrap_or_default());
         }
     }
-    assert_eq!(examples, 3);
+    assert_eq!(examples, 4);
     let sql = docs
         .split("```")
         .nth(1)

@@ -10,8 +10,12 @@ pub enum Report {
     ClockHealth,
     /// What could not be placed in time, why, and what can be done
     Unplaced,
-    /// Where the time went: events by name, CPUs, processes, threads, wake-ups
+    /// Where the time went: events by name, CPUs, processes, threads
     TimeSpent,
+    /// How long threads waited for a CPU, and who ran instead
+    SchedLatency,
+    /// Memory, CPU frequency and all other counters over the trace
+    Counters,
 }
 
 impl Report {
@@ -27,6 +31,8 @@ impl Report {
             Report::ClockHealth => include_str!("reports/clock-health.sql"),
             Report::Unplaced => include_str!("reports/unplaced.sql"),
             Report::TimeSpent => include_str!("reports/time-spent.sql"),
+            Report::SchedLatency => include_str!("reports/sched-latency.sql"),
+            Report::Counters => include_str!("reports/counters.sql"),
         }
     }
 }

@@ -1,0 +1,167 @@
+-- Scheduling latency: how long threads that could run waited for a CPU.
+--
+--   timebase query TRACE-or-DB --report sched-latency --param top=5
+--
+-- param top = 20 : how many rows each list has
+-- param from = NULL : trace time in ns from which on waits end; NULL is the trace's start
+-- param to = NULL : trace time in ns before which they end; NULL is the trace's end
+-- param thread = NULL : only waits of threads of this name; NULL is all of them
+--
+-- A thread waits from being woken until it runs (a wake-up), and from being taken off the
+-- CPU although it could go on until it runs again, or is woken for it (preempted). These
+-- are the rows of thread_state that are R or R+. A wait that had not ended at the
+-- end of the trace, or whose end was lost, is not counted.
+
+CREATE TEMP TABLE stretch AS
+SELECT coalesce(:from, start_ts) AS start_ts, coalesce(:to, end_ts + 1) AS end_ts
+FROM trace_bounds;
+
+-- They are most quickly taken from where they are stored.
+CREATE TEMP VIEW runnable AS
+SELECT 4 * id + 2 AS id, ts + dur + after AS ts, runnable AS dur, utid, waker_utid, 1 AS is_woken, irq_context
+FROM sched_record
+WHERE runnable IS NOT NULL
+UNION ALL
+SELECT 4 * id + 1, ts + dur, after, utid, NULL, 0, NULL
+FROM sched_record
+WHERE after IS NOT NULL AND end_state IN (SELECT id FROM string WHERE value IN ('R', 'R+'))
+UNION ALL
+SELECT id, ts, dur, utid, waker_utid, waker_utid IS NOT NULL, irq_context
+FROM thread_state_record
+WHERE state IN (SELECT id FROM string WHERE value IN ('R', 'R+'));
+
+-- Those of the stretch, in this order, so that a percentile is a row and needs no
+-- search.
+CREATE TEMP TABLE wait (id INTEGER PRIMARY KEY, utid INTEGER, is_woken INTEGER, ns INTEGER);
+INSERT INTO wait (utid, is_woken, ns)
+SELECT r.utid, r.is_woken, r.dur
+FROM runnable AS r CROSS JOIN stretch AS s
+WHERE r.dur >= 0 AND r.ts + r.dur >= s.start_ts AND r.ts + r.dur < s.end_ts
+  AND (:thread IS NULL OR r.utid IN (SELECT id FROM thread_record WHERE name = :thread))
+ORDER BY r.utid, r.is_woken, r.dur;
+
+CREATE TEMP TABLE of_thread AS
+SELECT utid, is_woken, min(id) AS first_id, count(*) AS waits, max(ns) AS longest, total(ns) AS waited
+FROM wait
+GROUP BY utid, is_woken;
+
+-- # Wake-ups
+-- From being woken to running, in microseconds. A percentile is one of the waits
+-- (nearest rank).
+SELECT t.tid,
+       t.name AS thread,
+       p.name AS process,
+       w.waits AS wakeups,
+       round((SELECT ns FROM wait WHERE id = first_id + (50 * waits + 99) / 100 - 1) / 1e3, 1) AS p50_us,
+       round((SELECT ns FROM wait WHERE id = first_id + (95 * waits + 99) / 100 - 1) / 1e3, 1) AS p95_us,
+       round((SELECT ns FROM wait WHERE id = first_id + (99 * waits + 99) / 100 - 1) / 1e3, 1) AS p99_us,
+       round(longest / 1e3, 1) AS max_us,
+       round(waited / 1e6, 3) AS waited_ms
+FROM of_thread AS w
+JOIN thread_record AS t ON t.id = w.utid
+LEFT JOIN process_record AS p ON p.id = t.upid
+WHERE is_woken
+ORDER BY waited DESC, w.utid
+LIMIT :top;
+
+-- # Preempted
+-- From being taken off the CPU to running again.
+SELECT t.tid,
+       t.name AS thread,
+       p.name AS process,
+       w.waits AS times,
+       round((SELECT ns FROM wait WHERE id = first_id + (50 * waits + 99) / 100 - 1) / 1e3, 1) AS p50_us,
+       round((SELECT ns FROM wait WHERE id = first_id + (95 * waits + 99) / 100 - 1) / 1e3, 1) AS p95_us,
+       round((SELECT ns FROM wait WHERE id = first_id + (99 * waits + 99) / 100 - 1) / 1e3, 1) AS p99_us,
+       round(longest / 1e3, 1) AS max_us,
+       round(waited / 1e6, 3) AS waited_ms
+FROM of_thread AS w
+JOIN thread_record AS t ON t.id = w.utid
+LEFT JOIN process_record AS p ON p.id = t.upid
+WHERE NOT is_woken
+ORDER BY waited DESC, w.utid
+LIMIT :top;
+
+-- # How long they waited
+-- All waits, by their length.
+WITH bound (label, at_least, below) AS (
+  VALUES ('under 10 us', 0, 10000),
+         ('10 to 100 us', 10000, 100000),
+         ('100 us to 1 ms', 100000, 1000000),
+         ('1 to 10 ms', 1000000, 10000000),
+         ('10 to 100 ms', 10000000, 100000000),
+         ('100 ms or more', 100000000, 9223372036854775807)
+), counted AS (
+  -- One pass over the waits; a join with the bounds would be six.
+  SELECT CASE WHEN ns < 10000 THEN 0 WHEN ns < 100000 THEN 10000 WHEN ns < 1000000 THEN 100000
+              WHEN ns < 10000000 THEN 1000000 WHEN ns < 100000000 THEN 10000000 ELSE 100000000 END AS at_least,
+         sum(is_woken) AS wakeups, sum(NOT is_woken) AS preempted, total(ns) AS ns
+  FROM wait
+  GROUP BY 1
+)
+SELECT label AS wait, coalesce(wakeups, 0) AS wakeups, coalesce(preempted, 0) AS preempted,
+       round(coalesce(ns, 0) / 1e6, 3) AS waited_ms
+FROM bound LEFT JOIN counted USING (at_least)
+ORDER BY at_least;
+
+-- The worst cases, with the slice that ended each. That is found by the index of
+-- sched_record.
+CREATE TEMP TABLE worst AS
+SELECT row_number() OVER (ORDER BY dur DESC, id) AS nr, id, ts, dur, utid, waker_utid, is_woken, irq_context,
+       (SELECT ucpu FROM sched_record AS n WHERE n.utid = r.utid AND n.ts >= r.ts + r.dur ORDER BY n.ts LIMIT 1) AS ucpu
+FROM (
+  SELECT r.*
+  FROM runnable AS r CROSS JOIN stretch AS s
+  WHERE r.dur >= 0 AND r.ts + r.dur >= s.start_ts AND r.ts + r.dur < s.end_ts
+    AND (:thread IS NULL OR r.utid IN (SELECT id FROM thread_record WHERE name = :thread))
+  ORDER BY r.dur DESC, r.id
+  LIMIT :top
+) AS r;
+
+-- What ran on that CPU meanwhile: from the slice that was running when the wait began.
+CREATE TEMP TABLE instead AS
+SELECT w.nr, s.utid, sum(min(s.ts + s.dur, w.ts + w.dur) - max(s.ts, w.ts)) AS ns, count(*) AS slices
+FROM worst AS w
+CROSS JOIN sched_record AS s
+  ON s.ts >= coalesce((SELECT b.ts FROM sched_record AS b WHERE b.ucpu = w.ucpu AND b.ts <= w.ts
+                       ORDER BY b.ts DESC LIMIT 1), w.ts)
+ AND s.ts < w.ts + w.dur AND s.ucpu = w.ucpu AND s.dur > 0 AND s.ts + s.dur > w.ts
+GROUP BY w.nr, s.utid;
+
+-- # Longest waits
+-- woken_by is NULL of threads that were preempted; (interrupt) is what woke it while that
+-- thread ran. ran_instead is the thread that had most of the CPU, on which it ran
+-- then, in that time; it is NULL where that is not known.
+SELECT w.nr,
+       t.tid,
+       t.name AS thread,
+       w.ts AS since,
+       round(w.dur / 1e3, 1) AS waited_us,
+       iif(w.is_woken,
+           (SELECT coalesce(name, tid) FROM thread_record WHERE id = w.waker_utid)
+             || iif(w.irq_context, ' (interrupt)', ''), NULL) AS woken_by,
+       w.ucpu & 4095 AS cpu,
+       coalesce(i.name, CAST(i.tid AS TEXT)) AS ran_instead,
+       round(x.ns / 1e3, 1) AS instead_us,
+       (SELECT nullif(count(*), 0) - 1 FROM instead AS o WHERE o.nr = w.nr) AS others
+FROM worst AS w
+JOIN thread_record AS t ON t.id = w.utid
+LEFT JOIN instead AS x
+  ON x.nr = w.nr AND x.utid = (SELECT utid FROM instead AS o WHERE o.nr = w.nr ORDER BY ns DESC, utid LIMIT 1)
+LEFT JOIN thread_record AS i ON i.id = x.utid
+ORDER BY w.nr;
+
+-- # Who ran instead
+-- Of the longest waits together: which threads had the CPUs that these then ran on.
+SELECT t.tid,
+       t.name AS thread,
+       p.name AS process,
+       round(total(i.ns) / 1e6, 3) AS instead_ms,
+       count(*) AS waits,
+       sum(i.slices) AS slices
+FROM instead AS i
+JOIN thread_record AS t ON t.id = i.utid
+LEFT JOIN process_record AS p ON p.id = t.upid
+GROUP BY i.utid
+ORDER BY total(i.ns) DESC, i.utid
+LIMIT :top;
