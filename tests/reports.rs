@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::support::{Imported, Said, answer, repository, run, run_with_input};
 
 const SYSTEM: &str = "tests/data/system-compressed.pftrace";
+const PLAIN_SYSTEM: &str = "tests/data/system.pftrace";
 const SDK: &str = "tests/data/sdk.pftrace";
 const DST: &str = "tests/data/dst.pftrace";
 const LOGS_DST: &str = "tests/data/logs-dst.pftrace";
@@ -565,6 +566,74 @@ fn sched_latency_knows_which_thread_of_the_late_frame_waited() {
     assert_eq!(longest["ran_instead"], "HeapTaskDaemon");
 }
 
+/// What the report says of a counter, found by going through its values.
+#[test]
+fn counters_are_what_a_loop_over_the_values_finds() {
+    let db = imported(PLAIN_SYSTEM);
+    let results = report(db.path(), "counters", &["--param", "top=1000000"]);
+    let end = db.count("SELECT end_ts + 1 FROM trace_bounds");
+    let values = |name: &str, of: &str| -> Vec<(i64, f64)> {
+        let sql = format!(
+            "SELECT c.ts, c.value FROM counter AS c JOIN counter_track AS t ON t.id = c.track_id
+             LEFT JOIN process_counter_track AS p ON p.id = t.id LEFT JOIN process USING (upid)
+             WHERE t.name = '{name}' AND coalesce(process.name || ' ' || pid, '') = '{of}' ORDER BY c.ts"
+        );
+        let mut statement = db.conn.prepare(&sql).unwrap();
+        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)));
+        rows.unwrap().map(Result::unwrap).collect()
+    };
+    for (title, row) in [
+        ("Memory of the system", &results["Memory of the system"][0]),
+        ("Memory of processes", &results["Memory of processes"][0]),
+    ] {
+        let of = row["process"].as_str().unwrap_or_default();
+        let values = values(row["counter"].as_str().unwrap(), of);
+        let only = |(_, value): &(i64, f64)| value / 1_048_576.0;
+        let mut area = 0.0;
+        for (at, (ts, value)) in values.iter().enumerate() {
+            let until = values.get(at + 1).map_or(end, |(ts, _)| *ts);
+            area += value * (until - ts) as f64;
+        }
+        let average = area / (end - values[0].0) as f64 / 1_048_576.0;
+        let least = values.iter().map(only).fold(f64::MAX, f64::min);
+        let most = values.iter().map(only).fold(0.0, f64::max);
+        for (column, expected) in [
+            ("values", values.len() as f64),
+            ("first_mib", only(&values[0])),
+            ("min_mib", least),
+            ("avg_mib", average),
+            ("max_mib", most),
+            ("last_mib", only(values.last().unwrap())),
+        ] {
+            let shown = row[column].as_f64().unwrap();
+            assert!(
+                (shown - expected).abs() <= 0.006,
+                "{title} {column} {row} {expected}"
+            );
+        }
+    }
+    // All values are of one list or another, and a state of a CPU lasts until the next.
+    let kinds = results["Kinds of counters"].iter();
+    let counted: i64 = kinds.map(|row| row["values"].as_i64().unwrap()).sum();
+    assert_eq!(counted, db.count("SELECT count(*) FROM counter"));
+    let idle = &results["CPU idle states"];
+    let ms: f64 = idle.iter().map(|row| row["ms"].as_f64().unwrap()).sum();
+    let first = "SELECT min(ts) FROM counter JOIN counter_track AS t ON t.id = track_id WHERE type = 'cpu_idle'";
+    assert!(
+        (ms - (end - db.count(first)) as f64 / 1e6).abs() < 0.01,
+        "{ms}"
+    );
+}
+
+#[test]
+fn counters_says_so_where_a_trace_has_none() {
+    let results = report(SDK, "counters", &[]);
+    let kinds = &results["Kinds of counters"];
+    assert_eq!(kinds.len(), 1);
+    assert_eq!(kinds[0]["type"], "no counters in this trace");
+    assert!(results["Memory of processes"].is_empty());
+}
+
 #[test]
 fn a_stretch_of_time_is_cut_out_and_parts_add_up() {
     let db = imported(SYSTEM);
@@ -614,7 +683,7 @@ fn the_documentation_shows_what_comes_out() {
             printed.drain(..=found.unwrap_or_default());
         }
     }
-    assert_eq!(examples, 4);
+    assert_eq!(examples, 5);
     let sql = docs
         .split("```")
         .nth(1)
