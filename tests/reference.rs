@@ -1,5 +1,6 @@
-//! docs/reference.md and docs/plain-sql.md: their examples, run as they stand,
-//! and whether the reference names all there is. The links of all pages.
+//! docs/reference.md and docs/plain-sql.md, and the page for those who come from
+//! trace processor: their examples, run as they stand, and whether the reference
+//! names all there is. The links of all pages.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -139,9 +140,18 @@ fn traces() -> Vec<PathBuf> {
 
 #[test]
 fn every_example_of_the_reference_prints_what_is_shown() {
+    assert_prints_what_is_shown("reference.md", 100);
+}
+
+#[test]
+fn every_example_of_the_page_for_users_of_trace_processor_prints_what_is_shown() {
+    assert_prints_what_is_shown("coming-from-trace-processor.md", 8);
+}
+
+fn assert_prints_what_is_shown(name: &str, at_least: usize) {
     let mut databases = Databases::new();
-    let examples = examples(&page("reference.md"));
-    assert!(examples.len() > 40);
+    let examples = examples(&page(name));
+    assert!(examples.len() >= at_least, "{}", examples.len());
     for example in examples {
         let output = query(&databases.copy_of(&example.trace), &[&example.sql]);
         let printed = output.stdout + &output.stderr;
