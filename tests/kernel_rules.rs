@@ -426,7 +426,7 @@ fn thread_track(time: u64, uuid: u64, tid: i64, pid: i64, name: &str) -> Message
 }
 
 #[test]
-fn p16_a_second_uuid_means_that_the_number_was_used_again() {
+fn p16_u3_j3_j4_a_second_uuid_means_that_the_number_was_used_again() {
     let process = |time, uuid, name| {
         let process = new().number(1, 5).text(6, name).number(7, time);
         packet(
@@ -451,6 +451,90 @@ fn p16_a_second_uuid_means_that_the_number_was_used_again() {
         &trace,
         "SELECT tid, name, upid FROM thread WHERE tid > 0 ORDER BY utid",
         &["5 - 1", "6 one 1", "6 two 1", "5 - 2"],
+    );
+}
+
+/// A descriptor of an uuid with a parent, of a process if there is a pid.
+fn below(time: u64, uuid: u64, parent: u64, pid: Option<u64>) -> Message {
+    let mut descriptor = new().number(1, uuid).number(5, parent);
+    if let Some(pid) = pid {
+        let process = new().number(1, pid).text(6, "below");
+        descriptor = descriptor.message(3, process);
+    }
+    packet(time, TRACK_DESCRIPTOR, descriptor)
+}
+
+const NAMED: &str = "SELECT t.tid, t.name, p.pid FROM thread AS t JOIN process AS p USING (upid) \
+     WHERE t.utid > 0 ORDER BY t.utid";
+
+#[test]
+fn u1_j5_what_the_file_says_first_of_an_uuid_counts_and_every_name_is_read() {
+    // The second one comes first in time: uuid 1 is thread 6 all the same.
+    let trace = imported(&[
+        thread_track(20, 1, 6, 5, "one"),
+        thread_track(10, 1, 7, 5, "two"),
+        thread_track(30, 1, 7, 5, ""),
+    ]);
+    gives(&trace, NAMED, &["5 - 5", "6 one 5", "7 two 5"]);
+}
+
+#[test]
+fn u2_descriptors_that_are_ignored() {
+    let thread = new().signed(1, 5).signed(2, 6).text(5, "no uuid");
+    let no_uuid = packet(10, TRACK_DESCRIPTOR, new().message(4, thread));
+    let no_tid = new()
+        .number(1, 1)
+        .message(4, new().signed(1, 15).text(5, "no tid"));
+    let no_pid = new().number(1, 2).message(3, new().text(6, "no pid"));
+    let ordering = new()
+        .number(1, 3)
+        .number(11, 4)
+        .message(3, new().number(1, 25));
+    let trace = imported(&[
+        no_uuid,
+        packet(11, TRACK_DESCRIPTOR, no_tid),
+        packet(12, TRACK_DESCRIPTOR, no_pid),
+        packet(13, TRACK_DESCRIPTOR, ordering),
+        // Of uuid 0 with a parent the name is read.
+        below(14, 0, 1, Some(35)),
+    ]);
+    let processes = "SELECT pid, name FROM process WHERE upid > 0";
+    gives(&trace, processes, &["35 below"]);
+}
+
+#[test]
+fn u4_an_uuid_whose_parents_are_not_known_has_no_track() {
+    let mut packets = vec![
+        // A parent without descriptor, and a loop.
+        below(10, 1, 99, Some(5)),
+        below(11, 2, 3, Some(6)),
+        below(11, 3, 2, None),
+        // 98 parents are as many as there may be.
+        below(12, 1000, 0, None),
+    ];
+    packets.extend((1..=99).map(|n| below(12, 1000 + n, 999 + n, Some(100 + n))));
+    let trace = imported(&packets);
+    let greatest = "SELECT min(pid), max(pid), count(*) FROM process WHERE upid > 0";
+    gives(&trace, greatest, &["101 198 98"]);
+}
+
+#[test]
+fn j2_j7_numbers_of_threads_in_descriptors_are_signed_and_sandboxed_ones_are_their_process_s() {
+    let process = new().number(1, 4_294_967_289).text(6, "unsigned");
+    let sandboxed = new()
+        .number(1, 2)
+        .message(4, new().signed(1, 5).signed(2, 6).text(5, "inside"))
+        .message(7, new().number(3, 1));
+    let trace = imported(&[
+        thread_track(10, 1, -7, -7, "signed"),
+        packet(20, TRACK_DESCRIPTOR, new().number(1, 3).message(3, process)),
+        packet(30, TRACK_DESCRIPTOR, sandboxed),
+    ]);
+    let found = format!("{} inside 5", (5_i64 << 32) + 6);
+    gives(
+        &trace,
+        NAMED,
+        &["-7 signed -7", "4294967289 - 4294967289", "5 - 5", &found],
     );
 }
 

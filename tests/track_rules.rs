@@ -118,6 +118,17 @@ fn b1_b2_b3_marks_of_all_forms() {
 }
 
 #[test]
+fn u5_a_thread_has_one_track_for_all_that_it_does() {
+    let trace = imported(&[prints(5, &["B|5|a", "E|5", "I|5|i"])]);
+    gives(
+        &trace,
+        "SELECT type, name, source_arg_set_id, (SELECT count(*) FROM slice WHERE track_id = t.id)
+         FROM thread_track AS t",
+        &["thread_execution - - 2"],
+    );
+}
+
+#[test]
 fn b2_numbers_saturate() {
     let trace = imported(&[prints(
         5,
