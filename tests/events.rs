@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::support::{Imported, data, expected, fixture};
+use crate::support::{Imported, expected, fixture};
 
 impl Imported {
     /// Of each row a text, a time and a reason.

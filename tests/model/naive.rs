@@ -832,29 +832,29 @@ pub fn import(trace: &[Packet]) -> Imported {
         }
 
         // I1
-        if let Some(bundle) = &packet.ftrace_events {
-            if let Some(new) = pair(packet, bundle, &pairs)
-                && rejections(&snapshots, &new, trace_time).is_empty()
-            {
-                pairs.push((packet.machine_id, new.readings[0].ticks as i64));
-                reading_rows.extend(snapshot_rows(&new, snapshots.len(), row.id));
-                snapshots.push(new);
-                let snapshot = snapshots.len() - 1;
-                match place(&mut reading_rows, &snapshots, snapshot, trace_time) {
-                    Ok(_) => converted = true, // T1
-                    Err(_) => retries.push(Retry::Pair(snapshot)),
-                }
+        if let Some(bundle) = &packet.ftrace_events
+            && let Some(new) = pair(packet, bundle, &pairs)
+            && rejections(&snapshots, &new, trace_time).is_empty()
+        {
+            pairs.push((packet.machine_id, new.readings[0].ticks as i64));
+            reading_rows.extend(snapshot_rows(&new, snapshots.len(), row.id));
+            snapshots.push(new);
+            let snapshot = snapshots.len() - 1;
+            match place(&mut reading_rows, &snapshots, snapshot, trace_time) {
+                Ok(_) => converted = true, // T1
+                Err(_) => retries.push(Retry::Pair(snapshot)),
             }
         }
-        if converts(packet) && bridged.insert(packet.machine_id) {
-            if let Some(assumed) = bridge(&snapshots, packet.machine_id, trace_time) {
-                reading_rows.extend(snapshot_rows(&assumed, snapshots.len(), row.id));
-                snapshots.push(assumed);
-                let snapshot = snapshots.len() - 1;
-                match place(&mut reading_rows, &snapshots, snapshot, trace_time) {
-                    Ok(_) => converted = true, // T1
-                    Err(_) => retries.push(Retry::Pair(snapshot)),
-                }
+        if converts(packet)
+            && bridged.insert(packet.machine_id)
+            && let Some(assumed) = bridge(&snapshots, packet.machine_id, trace_time)
+        {
+            reading_rows.extend(snapshot_rows(&assumed, snapshots.len(), row.id));
+            snapshots.push(assumed);
+            let snapshot = snapshots.len() - 1;
+            match place(&mut reading_rows, &snapshots, snapshot, trace_time) {
+                Ok(_) => converted = true, // T1
+                Err(_) => retries.push(Retry::Pair(snapshot)),
             }
         }
         if let Some(bundle) = &packet.ftrace_events {

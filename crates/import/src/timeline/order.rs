@@ -94,8 +94,9 @@ mod tests {
             let mut found = Vec::new();
             timeline
                 .drain(|TraceTime(ts), event| {
-                    let Event::LogLine(line) = event else { panic!("{event:?}") };
-                    found.push((ts, line.row));
+                    if let Event::LogLine(line) = event {
+                        found.push((ts, line.row));
+                    }
                     Ok(())
                 })
                 .unwrap();

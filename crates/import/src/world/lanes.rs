@@ -274,7 +274,6 @@ mod tests {
         assert_eq!(add(10, 5), 1);
         // Cookies have lanes of their own.
         assert_eq!(lanes.begin(x, 1, &mut tracks), Some(TrackId(3)));
-        assert_eq!(lanes.first(x), Some(TrackId(0)));
     }
 
     #[test]
