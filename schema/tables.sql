@@ -164,7 +164,7 @@ CREATE TABLE machine (
 );
 
 -- Processes: those that anything of the trace names.
--- Events: part of thread
+-- Events: processes: processes in process
 CREATE TABLE process_record (
   id          INTEGER PRIMARY KEY,  -- the upid
   pid         INTEGER NOT NULL,
@@ -179,7 +179,7 @@ CREATE TABLE process_record (
 );
 
 -- Threads. A tid that is used again is a new row.
--- Events: part of thread
+-- Events: threads: threads in thread
 CREATE TABLE thread_record (
   id             INTEGER PRIMARY KEY,  -- the utid
   tid            INTEGER NOT NULL,
@@ -250,7 +250,7 @@ CREATE TABLE sched_record (
 CREATE INDEX sched_record_utid ON sched_record (utid, ts);
 
 -- Rows of thread_state that no row of sched_record tells.
--- Events: thread states: rows in thread_state
+-- Events: part of sched
 -- Order: any
 CREATE TABLE thread_state_record (
   id               INTEGER PRIMARY KEY,
@@ -269,7 +269,7 @@ CREATE TABLE thread_state_record (
 CREATE INDEX thread_state_record_utid ON thread_state_record (utid, ts);
 
 -- Wakeups of threads that were runnable or running.
--- Events: part of thread_state
+-- Events: part of sched
 CREATE TABLE spurious_sched_wakeup (
   id              INTEGER PRIMARY KEY,
   ts              INTEGER NOT NULL,

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::bail;
 use indicatif::{HumanBytes, HumanCount};
-use timebase_import::{FileKind, Monitor, Options, Source, Summary};
+use timebase_import::{Events, FileKind, Monitor, Options, Source, Summary};
 use timebase_resolver::Unresolved;
 
 use crate::flags::{ImportArguments, wrong_usage};
@@ -144,7 +144,7 @@ fn screen(source: &Source, destination: &Path, summary: &Summary, elapsed: Durat
     lines.push(("trace time", share));
 
     lines.extend(reasons(&summary.unresolved));
-    for events in summary.events.iter().filter(|events| events.rows > 0) {
+    for events in summary.events.iter().filter(|events| is_told(events)) {
         let rows = HumanCount(events.rows);
         let (noun, table) = (events.noun, events.table);
         lines.push((events.heading, format!("{rows} {noun}, in {table}")));
@@ -184,6 +184,15 @@ fn screen(source: &Source, destination: &Path, summary: &Summary, elapsed: Durat
         quoted(&destination.to_string_lossy())
     );
     screen
+}
+
+/// Whether there is anything to say of a table. What idle CPUs run is a process and a
+/// thread of every trace.
+fn is_told(events: &Events) -> bool {
+    match events.table {
+        "process" | "thread" => events.rows > 1,
+        _ => events.rows > 0,
+    }
 }
 
 /// A line for every reason why something has no place in time.

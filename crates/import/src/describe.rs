@@ -101,17 +101,19 @@ pub(crate) fn describe(
 
     let trace_time = frame.place.trace_time().id.get();
     let size = digest.size as i64;
-    let facts: [(&str, &dyn ToSql); 9] = [
+    let source = trace.source.to_string();
+    let mut facts: Vec<(&str, &dyn ToSql)> = vec![
         ("trace_time_clock_id", &trace_time),
-        ("trace_uuid", &frame.journal.fact("trace_uuid")),
         ("trace_type", &"proto"),
         ("trace_size_bytes", &size),
         ("tool", &"timebase"),
         ("tool_version", &env!("CARGO_PKG_VERSION")),
-        ("source", &trace.source.to_string()),
+        ("source", &source),
         ("source_size", &size),
         ("source_sha256", &digest.sha256),
     ];
+    let stated = frame.journal.facts();
+    facts.extend(stated.map(|(name, fact)| (name, fact as &dyn ToSql)));
     output::facts(conn, &facts)
 }
 

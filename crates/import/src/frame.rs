@@ -13,7 +13,9 @@ use timebase_wire::packet::{Header, PacketType};
 use timebase_wire::proto::TracePacketDefaults;
 
 use crate::facts::Facts;
-use crate::output::{Cell, Journal, Message, PacketRow, RowType, Rows, SettledRows, Severity};
+use crate::output::{
+    Cell, Fact, Journal, Message, PacketRow, RowType, Rows, SettledRows, Severity,
+};
 use crate::place::{
     Accepted, Place, Placement, SequenceIx, Settled, Snapshot, Taken, TraceTime, called,
 };
@@ -73,6 +75,8 @@ impl Frame {
     /// `directory`.
     pub fn new(schema: PacketSchema, keep: Keep, directory: &Path) -> Self {
         let mut journal = Journal::default();
+        // Where the trace does not tell, the fact is that it does not.
+        journal.state("trace_uuid", Fact::Null);
         for counter in [
             counter::PACKETS_WITHOUT_TIMESTAMP,
             counter::PACKETS_CORRUPT,

@@ -61,12 +61,8 @@ impl Subject {
     /// The subject of what a table or view shows.
     fn of(name: &str) -> Subject {
         let mut all = Subject::ALL.into_iter();
-        match name {
-            "thread_state" => Subject::Scheduling,
-            _ => all
-                .find(|subject| subject.name() == name)
-                .unwrap_or(Subject::Threads),
-        }
+        all.find(|subject| subject.name() == name)
+            .unwrap_or(Subject::Threads)
     }
 }
 

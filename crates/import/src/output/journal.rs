@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use rusqlite::types::Null;
+pub(crate) use rusqlite::types::Value as Fact;
 use rusqlite::{Connection, ToSql};
 use timebase_resolver::Unresolved;
 use timebase_schema::{Row, Table, tables};
@@ -98,7 +99,7 @@ pub(crate) struct Journal {
     /// Counters for the table `stats`, by their names.
     counters: BTreeMap<&'static str, (Counter, u64)>,
     /// Facts for the table `fact`, by their names.
-    facts: BTreeMap<&'static str, String>,
+    facts: BTreeMap<&'static str, Fact>,
     /// Why rows of each table could not be placed, by its number.
     unplaced: Vec<Reasons>,
     /// How many rows of each table wait for a snapshot, by its number.
@@ -138,13 +139,13 @@ impl Journal {
     }
 
     /// States a fact.
-    pub fn state(&mut self, name: &'static str, fact: String) {
-        self.facts.insert(name, fact);
+    pub fn state(&mut self, name: &'static str, fact: impl Into<Fact>) {
+        self.facts.insert(name, fact.into());
     }
 
-    /// A fact that was stated.
-    pub fn fact(&self, name: &str) -> Option<&str> {
-        self.facts.get(name).map(String::as_str)
+    /// The facts that were stated.
+    pub fn facts(&self) -> impl Iterator<Item = (&'static str, &Fact)> {
+        self.facts.iter().map(|(name, fact)| (*name, fact))
     }
 
     /// A row could not be placed, now or for good.

@@ -24,7 +24,7 @@ mod writer;
 pub(crate) use batch::{Batch, Cell, PacketRow, RowType};
 pub(crate) use counter::{Counter, Meaning};
 pub(crate) use destination::Destination;
-pub(crate) use journal::{Journal, Message, Severity};
+pub(crate) use journal::{Fact, Journal, Message, Severity};
 pub(crate) use late::{clocks, drop_indexes, facts, indexes_and_views, sequences, stats};
 pub(crate) use rows::{Outlet, Rows};
 pub(crate) use settled::SettledRows;

@@ -8,9 +8,13 @@ use super::observed::well_formed;
 use super::reader::{Corrupt, Desk, Packet, Reader};
 use crate::facts::{CpuInfo, Machine, SystemInfo};
 use crate::message::Message;
+use crate::output::Journal;
 
 /// `FtraceStats` of this phase tell how the recording began.
 const START_OF_TRACE: u64 = 1;
+
+/// The row of the host in `machine`.
+const HOST: u32 = 0;
 
 /// Reads what a type of packets says of its machine.
 #[derive(Debug, Default)]
@@ -34,7 +38,12 @@ impl<const TYPE: u32> Reader for Once<TYPE> {
             return;
         }
         match PacketType(TYPE) {
-            PacketType::SYSTEM_INFO => machine.system = system_info(message),
+            PacketType::SYSTEM_INFO => {
+                machine.system = system_info(message);
+                if packet.machine == HOST {
+                    state(&machine.system, desk.journal);
+                }
+            }
             PacketType::CPU_INFO => machine.cpus.extend(message.messages(1).map(cpu)),
             PacketType::SERVICE_EVENT => service_event(message, packet, machine),
             PacketType::FTRACE_STATS => {
@@ -43,6 +52,31 @@ impl<const TYPE: u32> Reader for Once<TYPE> {
             }
             _ => {}
         }
+    }
+}
+
+/// What trace processor calls facts of the trace: those of its host.
+fn state(system: &SystemInfo, journal: &mut Journal) {
+    for (name, text) in [
+        ("system_name", &system.sysname),
+        ("system_release", &system.release),
+        ("system_version", &system.version),
+        ("system_machine", &system.machine),
+        (
+            "android_build_fingerprint",
+            &system.android_build_fingerprint,
+        ),
+        (
+            "android_device_manufacturer",
+            &system.android_device_manufacturer,
+        ),
+    ] {
+        if let Some(text) = text {
+            journal.state(name, text.clone());
+        }
+    }
+    if let Some(version) = system.android_sdk_version {
+        journal.state("android_sdk_version", version);
     }
 }
 
