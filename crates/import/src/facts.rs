@@ -15,8 +15,8 @@ use crate::timeline::Name;
 pub(crate) struct Facts {
     pub names: Names,
     pub machines: Machines,
-    /// What is said first of the uuids of tracks (rule U1).
-    pub descriptors: FxHashMap<u64, Descriptor>,
+    /// What is said first of the uuids of tracks of each machine (rule U1).
+    pub descriptors: FxHashMap<(u32, u64), Descriptor>,
     pub rails: Rails,
     pub gpu_counters: GpuCounters,
 }
@@ -32,7 +32,6 @@ pub(crate) enum Said {
 /// What is said first of an uuid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Descriptor {
-    pub machine: u32,
     pub said: Said,
     pub parent: Option<u64>,
 }

@@ -70,9 +70,10 @@ pub(super) fn well_formed(message: &[u8]) -> Result<(), Corrupt> {
 /// What counts for the whole trace, wherever it stands (rules O4, U1).
 fn said_once(packet_type: u32, machine: u32, message: Message<'_>, facts: &mut Facts) {
     if packet_type == PacketType::TRACK_DESCRIPTOR.0
-        && let Some((uuid, descriptor)) = describes(machine, message)
+        && let Some((uuid, descriptor)) = describes(message)
         && !descriptor.is_ignored(uuid)
     {
+        let uuid = (machine, uuid);
         facts.descriptors.entry(uuid).or_insert(descriptor);
     }
 }

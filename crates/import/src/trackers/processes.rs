@@ -41,7 +41,7 @@ pub(crate) struct Processes {
     /// (rule P16).
     threads: FxHashSet<Utid>,
     processes: FxHashSet<Upid>,
-    met: FxHashSet<u64>,
+    met: FxHashSet<(u32, u64)>,
 }
 
 impl Tracker for Processes {
@@ -256,7 +256,7 @@ fn thread_ids(message: Message<'_>, is_sandboxed: bool) -> (i64, i64) {
 }
 
 /// What a `TrackDescriptor` says; `None` where it is ignored (rule U2).
-pub(crate) fn describes(machine: u32, message: Message<'_>) -> Option<(u64, Descriptor)> {
+pub(crate) fn describes(message: Message<'_>) -> Option<(u64, Descriptor)> {
     const ORDERINGS: u64 = 3;
     let uuid = message.number(1)?;
     if message.number(11).is_some_and(|order| order > ORDERINGS) {
@@ -273,12 +273,7 @@ pub(crate) fn describes(machine: u32, message: Message<'_>) -> Option<(u64, Desc
         Said::Nobody
     };
     let parent = message.number(5).filter(|&parent| parent != 0);
-    let descriptor = Descriptor {
-        machine,
-        said,
-        parent,
-    };
-    Some((uuid, descriptor))
+    Some((uuid, Descriptor { said, parent }))
 }
 
 fn is_sandboxed(message: Message<'_>) -> bool {
@@ -290,10 +285,10 @@ fn is_sandboxed(message: Message<'_>) -> bool {
 impl Processes {
     /// Rule P16.
     fn track_descriptor(&mut self, machine: u32, message: Message<'_>, at: &mut At<'_, '_>) {
-        let Some((uuid, descriptor)) = describes(machine, message) else {
+        let Some((uuid, descriptor)) = describes(message) else {
             return;
         };
-        if !descriptor.is_ignored(uuid) && !self.meet(uuid, at) {
+        if !descriptor.is_ignored(uuid) && !self.meet(machine, uuid, at) {
             return;
         }
         if let Some(thread) = message.bytes(4) {
@@ -304,11 +299,11 @@ impl Processes {
     }
 
     /// An uuid is met, its parents first; tells whether it has a track (rule U4).
-    fn meet(&mut self, uuid: u64, at: &mut At<'_, '_>) -> bool {
+    fn meet(&mut self, machine: u32, uuid: u64, at: &mut At<'_, '_>) -> bool {
         let mut chain = vec![uuid];
         let mut next = uuid;
         loop {
-            let Some(descriptor) = at.world.facts.descriptors.get(&next) else {
+            let Some(descriptor) = at.world.facts.descriptors.get(&(machine, next)) else {
                 return false;
             };
             match descriptor.parent {
@@ -321,17 +316,18 @@ impl Processes {
             }
         }
         for &uuid in chain.iter().rev() {
-            self.settle(uuid, at);
+            self.settle(machine, uuid, at);
         }
         true
     }
 
     /// Settles what an uuid stands for, once.
-    fn settle(&mut self, uuid: u64, at: &mut At<'_, '_>) {
-        if !self.met.insert(uuid) {
+    fn settle(&mut self, machine: u32, uuid: u64, at: &mut At<'_, '_>) {
+        if !self.met.insert((machine, uuid)) {
             return;
         }
-        let Some(&Descriptor { machine, said, .. }) = at.world.facts.descriptors.get(&uuid) else {
+        let descriptor = at.world.facts.descriptors.get(&(machine, uuid));
+        let Some(&Descriptor { said, .. }) = descriptor else {
             return;
         };
         let threads = &mut at.world.threads;

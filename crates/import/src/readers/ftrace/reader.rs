@@ -152,7 +152,9 @@ fn here(
     clock: &EventClock,
     desk: &mut Desk<'_, '_>,
 ) -> Option<(u32, u32)> {
-    if !desk.timeline.is_wanted() || packet.is_lost() {
+    // Nothing in a bundle of an unknown clock will ever have a time.
+    let is_unknown = bundle.clock == FtraceClock::Unknown;
+    if !desk.timeline.is_wanted() || packet.is_lost() || is_unknown {
         return None;
     }
     let Some(cpu) = bundle.cpu.filter(|&cpu| cpu < CPUS) else {
