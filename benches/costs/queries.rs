@@ -42,10 +42,11 @@ const SCHEDULING: [(&str, &str); 2] = [
         "WITH wait AS (
            SELECT ts, dur, utid FROM #thread_state WHERE state IN ('R', 'R+')
            ORDER BY dur DESC, ts, utid LIMIT 10)
-         SELECT w.ts, w.dur, t.name, s.cpu, o.name, s.dur
+         SELECT w.ts, w.dur, t.name, o.name, count(*), sum(s.dur)
          FROM wait AS w JOIN #thread AS t USING (utid)
          JOIN #sched AS s ON s.ts BETWEEN w.ts AND w.ts + w.dur
-         JOIN #thread AS o ON o.utid = s.utid ORDER BY 1, 4, s.ts",
+         JOIN #thread AS o ON o.utid = s.utid
+         GROUP BY w.ts, w.utid, o.utid ORDER BY 1, 2, 6 DESC, 4",
     ),
 ];
 
