@@ -15,7 +15,7 @@ use super::tracker::{At, Tracker};
 use crate::message::Message;
 use crate::output::Cell;
 use crate::timeline::Packet;
-use crate::world::{NewSlice, NewTrack, Owner, SetId, TrackId};
+use crate::world::{NewSlice, NewTrack, Owner, SetId, TrackId, Upid};
 
 /// The field of `TracePacket`.
 const RENDER_STAGE_EVENT: u32 = 53;
@@ -183,15 +183,18 @@ impl<'a> Event<'a> {
         Some(at.world.strings.number(&name, at.rows))
     }
 
-    /// The pid of its process (rule GP5).
-    fn pid(&self, specifications: Option<Message<'_>>, at: &At<'_, '_>) -> u32 {
+    /// Its process, the first one if no context names one (rule GP5).
+    fn process(&self, specifications: Option<Message<'_>>, at: &mut At<'_, '_>) -> Upid {
         let context = self.message.number(5);
         let context = context.and_then(|iid| self.interned(interned::GRAPHICS_CONTEXTS, iid, at));
         let specified = specifications.and_then(|said| said.bytes(1).map(Message));
-        context
-            .or(specified)
-            .and_then(|said| said.small(2))
-            .unwrap_or(0)
+        match context.or(specified) {
+            None => Upid(0),
+            Some(said) => {
+                let pid = said.small(2).unwrap_or(0).into();
+                at.world.threads.process(self.packet.machine, pid)
+            }
+        }
     }
 
     /// Rules GP1 and GP5.
@@ -207,6 +210,7 @@ impl<'a> Event<'a> {
         let Some((track, queue)) = self.lane(dur, specified, at) else {
             return;
         };
+        let upid = self.process(specifications, at);
         let slice = NewSlice {
             ts: self.ts,
             track,
@@ -216,8 +220,6 @@ impl<'a> Event<'a> {
         let Some(slice) = at.world.add_slice(slice, dur, &[], at.rows) else {
             return;
         };
-        let pid = self.pid(specifications, at);
-        let upid = at.world.threads.process(self.packet.machine, pid.into());
         let stage = message.number(14);
         let stage = stage.and_then(|iid| self.interned(interned::GPU_SPECIFICATIONS, iid, at));
         let category = stage.map(|stage| stage.small(4).unwrap_or(0) as i32);
