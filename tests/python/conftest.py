@@ -37,8 +37,9 @@ sys.path.insert(0, str(PACKAGE))
 os.environ["PYTHONPATH"] = str(PACKAGE)
 
 
-# Arguments of events, of every type, in two sets.
+# Arguments of every type, in two sets, in the place of those of an import.
 ARGS = """
+DROP VIEW IF EXISTS args;
 CREATE TABLE args (
   id INTEGER PRIMARY KEY, arg_set_id INTEGER, flat_key TEXT, key TEXT, int_value INTEGER, string_value TEXT,
   real_value REAL, value_type TEXT, display_value TEXT);

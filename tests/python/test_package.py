@@ -166,6 +166,8 @@ def test_packets_are_read(connect, tmp_path):
 
 def test_arguments_are_looked_up(connect, database):
     with closing(connect(database)) as trace:
+        assert ask(trace, "SELECT extract_arg(3, 'debug.count')") is None
+        trace.execute("DROP VIEW args")
         missing = "extract_arg(): this database has no arguments (no such table: main.args); make one with `timebase import`"
         assert refusal(trace, "SELECT extract_arg(3, 'debug.count')") == missing
         trace.executescript(ARGS)
