@@ -667,6 +667,40 @@ def test_what_is_left_out(tmp_path):
         assert ask(plain, "SELECT count(*) FROM descriptor") == 1
 
 
+TABLES = ["ftrace_event", "thread", "sched", "thread_state", "slice", "counter"]
+
+
+@pytest.mark.parametrize(
+    "named, filled",
+    [
+        (None, TABLES),
+        ([], []),
+        (["ftrace_event"], ["ftrace_event"]),
+        (["thread"], ["thread"]),
+        (("sched",), ["thread", "sched", "thread_state"]),
+        (iter(["slice", "counter"]), ["thread", "slice", "counter"]),
+    ],
+)
+def test_only_the_tables_that_are_named_have_rows(named, filled, tmp_path):
+    database = timebase.import_trace(DATA / "system.pftrace", tmp_path / "a.db", tables=named)
+    with closing(sqlite3.connect(database)) as plain:
+        assert [table for table in TABLES if ask(plain, f"SELECT EXISTS (SELECT * FROM {table})")] == filled
+        assert ask(plain, "SELECT count(*) FROM packet") > 0
+
+
+def test_tables_that_cannot_be_chosen_are_told(tmp_path):
+    def imported(**arguments):
+        return timebase.import_trace(DATA / "system.pftrace", tmp_path / "a.db", **arguments)
+
+    with pytest.raises(timebase.ImportFailed, match="there is no 'scheds' to choose: they are .*, counter$"):
+        imported(tables=["counter", "scheds"])
+    with pytest.raises(TypeError, match="tables must be a list of names, such as .'sched'., not a str"):
+        imported(tables="sched")
+    with pytest.raises(ValueError, match="tables and events=False cannot both be given"):
+        imported(tables=["sched"], events=False)
+    assert list(tmp_path.iterdir()) == []
+
+
 # pandas
 
 

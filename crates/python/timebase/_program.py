@@ -72,6 +72,7 @@ def import_trace(
     force: bool = False,
     data: bool = True,
     events: bool = True,
+    tables: Optional[Iterable[str]] = None,
     strict: bool = False,
     descriptors: Iterable[Union[str, "os.PathLike[str]"]] = (),
 ) -> Path:
@@ -83,13 +84,16 @@ def import_trace(
     complete, or not at all.
 
     `force` replaces a database that exists. ``data=False`` leaves out the packets'
-    bytes, and ``events=False`` the kernel events and log lines. `strict` fails
-    where the trace is damaged, instead of importing what can be read and
-    warning with `TraceWarning`. `descriptors` are files that extend the schema
-    of packets, each a serialized ``FileDescriptorSet``.
+    bytes, and ``events=False`` the events inside of packets. `tables` keeps those
+    that it names: "ftrace_event", "android_logs", "thread" (with process), "sched"
+    (with thread_state), "slice", "counter". Processes and threads come with the
+    last three. `strict` fails where the trace is damaged, instead of
+    importing what can be read and warning with `TraceWarning`. `descriptors`
+    are files that extend the schema of packets, each a serialized
+    ``FileDescriptorSet``.
 
-    Raises `ImportFailed`, with the program's message, and TypeError for a file
-    object without a `db`.
+    Raises `ImportFailed`, with the program's message, TypeError for a file
+    object without a `db`, and ValueError for `tables` with ``events=False``.
 
     >>> import timebase
     >>> timebase.import_trace("tests/data/sdk.pftrace", "sdk.db")
@@ -102,6 +106,11 @@ def import_trace(
     >>> import io
     >>> timebase.import_trace(io.BytesIO(packed), "sdk.db", force=True)
     PosixPath('sdk.db')
+    >>> db = timebase.import_trace("tests/data/system.pftrace", "sched.db", tables=["sched", "counter"])
+    >>> trace = timebase.connect(db)
+    >>> trace.execute("SELECT (SELECT count(*) FROM sched), (SELECT count(*) FROM slice)").fetchone()
+    (3815, 0)
+    >>> trace.close()
     """
     stream: Optional[BinaryIO] = None
     if isinstance(trace, (str, os.PathLike)):
@@ -116,6 +125,11 @@ def import_trace(
         stream, source = trace, "-"
     else:
         raise TypeError(f"trace must be a path or a file object, not {type(trace).__name__}")
+    if isinstance(tables, str):
+        raise TypeError(f"tables must be a list of names, such as [{tables!r}], not a str")
+    chosen = None if tables is None else list(tables)
+    if chosen is not None and not events:
+        raise ValueError("tables and events=False cannot both be given")
     if db is None:
         raise TypeError("db is needed where the trace is a file object: the path of the database")
 
@@ -124,8 +138,10 @@ def import_trace(
         arguments.append("--force")
     if not data:
         arguments.append("--no-data")
-    if not events:
+    if not events or chosen == []:
         arguments.append("--no-events")
+    elif chosen is not None:
+        arguments.append("--tables=" + ",".join(chosen))
     if strict:
         arguments.append("--strict")
     arguments += ["--descriptor=" + os.fspath(file) for file in descriptors]
@@ -145,7 +161,7 @@ def _beside(trace: Path) -> Path:
 
 def _why(said: str) -> str:
     """The program's message, without what only makes sense in a terminal."""
-    lines = [line for line in said.splitlines() if line.strip()]
+    lines = [line for line in said.splitlines() if line.strip() and line != "For more information, try '--help'."]
     for start, line in enumerate(lines):
         for prefix in ("timebase: error: ", "error: "):
             if line.startswith(prefix):
