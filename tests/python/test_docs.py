@@ -1,5 +1,9 @@
-"""docs/python.md: SQL cells with JupySQL, and SQLAlchemy. (Its first example is in test_wheel.py.)"""
+"""docs/python.md: examples that show what they print, SQL cells with JupySQL, and SQLAlchemy.
 
+Its first example is run with the wheel, too: test_wheel.py.
+"""
+
+import os
 import re
 import shutil
 import subprocess
@@ -12,6 +16,7 @@ from conftest import DATA, PACKAGE, REPOSITORY
 
 PAGE = (REPOSITORY / "docs" / "python.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```python\n(.*?)^```$", PAGE, re.S | re.M)
+EXAMPLES = re.findall(r"^```python\n((?:(?!```).*\n)*)```\n\n```text\n((?:(?!```).*\n)*)```$", PAGE, re.M)
 
 
 def run(cells, directory):
@@ -28,6 +33,19 @@ def run(cells, directory):
 
 def blocks(word):
     return [block for block in BLOCKS if word in block]
+
+
+@pytest.mark.parametrize("example, expected", EXAMPLES, ids=range(len(EXAMPLES)))
+def test_it_prints_what_is_shown(example, expected, in_repository):
+    environment = {**os.environ, "MPLBACKEND": "Agg"}
+    done = subprocess.run([sys.executable, "-c", example], env=environment, capture_output=True, text=True)
+    assert (done.stdout, done.returncode) == (expected, 0), done.stderr
+    for picture in re.findall(r"savefig\(\"(.*?)\"\)", example):
+        assert (in_repository / picture).read_bytes().startswith(b"\x89PNG")
+
+
+def test_all_examples_are_found():
+    assert len(EXAMPLES) == PAGE.count("```text\n") == 4
 
 
 def test_sql_cells(in_repository):
