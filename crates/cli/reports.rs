@@ -42,13 +42,22 @@ mod tests {
     use super::*;
     use crate::parameters::Parameters;
     use crate::script::Script;
+    use timebase_schema::Events;
 
     #[test]
     fn what_is_unplaced_is_told_of_every_table_of_events() {
         let tables = timebase_schema::tables::ALL.iter();
-        for table in tables.filter(|table| table.has_events()) {
-            let counted = format!("count(*) FROM {})", table.name);
-            assert!(Report::Unplaced.sql().contains(&counted), "{}", table.name);
+        // The others are made of events that have their time.
+        let recorded = tables.filter(|table| table.columns.contains(&"timestamp"));
+        for table in recorded {
+            let Some(Events::Rows { name, .. }) = table.events else {
+                continue;
+            };
+            let is_counted = |name| {
+                let counted = format!("count(*) FROM {name})");
+                Report::Unplaced.sql().contains(&counted)
+            };
+            assert!(is_counted(table.name) || is_counted(name), "{name}");
         }
     }
 

@@ -322,7 +322,7 @@ fn what_cannot_be_extended_is_refused() {
     table.push(&mut database, 5, &[Value::Null]).unwrap();
     let again = table.push(&mut database, 5, &[Value::Null]);
     assert!(matches!(again, Err(Error::Order { rowid: 5 })));
-    let wide = table.push(&mut database, 6, &[Value::Null; 127]);
+    let wide = table.push(&mut database, 6, &[Value::Integer(7); 127]);
     assert!(matches!(wide, Err(Error::TooWide { rowid: 6 })));
     for root in [0, 1, index_root, table_root, 10_000] {
         let refused = TableBuilder::new(&mut database, root);
