@@ -3,7 +3,7 @@
 
 use std::collections::hash_map::Entry;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use timebase_resolver::Clock;
 use timebase_trace::Interval;
 
@@ -230,6 +230,8 @@ impl GpuCounters {
 pub(crate) struct Machines {
     ids: FxHashMap<u32, u32>,
     all: Vec<Machine>,
+    /// What the last packet called its machine, and the row.
+    last: Option<(u32, u32)>,
 }
 
 /// What is said of a machine.
@@ -243,8 +245,10 @@ pub(crate) struct Machine {
     /// Ftrace events before this are left out (rule O5), unless they were preserved.
     pub tracing_started: Option<u64>,
     pub preserves_buffer: bool,
-    /// Of each CPU whether its first bundle was there.
-    first_bundles: FxHashMap<u32, ()>,
+    /// Whether its way to trace time is settled (rule X26).
+    pub is_bridged: bool,
+    /// CPUs whose first bundle was there.
+    first_bundles: FxHashSet<u32>,
     /// Until then not all buffers have begun (rule O6).
     pub buffers_begin: Option<TraceTime>,
     /// When others did, by clocks that could not be converted yet.
@@ -295,18 +299,26 @@ impl Machine {
 
     /// A bundle of a CPU is read; tells whether it is the first one.
     pub fn is_first_bundle(&mut self, cpu: u32) -> bool {
-        self.first_bundles.insert(cpu, ()).is_none()
+        self.first_bundles.insert(cpu)
     }
 }
 
 impl Machines {
     /// The row of the machine that packets call so. The first one is 0, be it the
     /// host or, where there is no host, another.
+    #[inline]
     pub fn see(&mut self, raw_id: u32) -> u32 {
-        match self.ids.get(&raw_id) {
+        if let Some((last, id)) = self.last
+            && last == raw_id
+        {
+            return id;
+        }
+        let id = match self.ids.get(&raw_id) {
             Some(&id) => id,
             None => self.add(raw_id),
-        }
+        };
+        self.last = Some((raw_id, id));
+        id
     }
 
     fn add(&mut self, raw_id: u32) -> u32 {

@@ -5,7 +5,6 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use prost::Message as _;
-use rustc_hash::FxHashSet;
 use timebase_resolver::{ClockId, Unresolved, builtin_name};
 use timebase_schema::{Table, tables};
 use timebase_trace::{Counts, End, Found, Packets, RawPacket, Unreadable};
@@ -44,8 +43,6 @@ pub(crate) struct Frame {
     timeline: Timeline,
     facts: Facts,
     latest: Latest,
-    /// Machines whose way to trace time is settled (rule X26).
-    bridged: FxHashSet<u32>,
     /// The event that is being made.
     event: Vec<u8>,
     keep: Keep,
@@ -94,7 +91,6 @@ impl Frame {
             timeline: Timeline::new(keep.events.follows(), directory),
             facts: Facts::default(),
             latest: Latest::default(),
-            bridged: FxHashSet::default(),
             event: Vec::new(),
             keep,
             directory: directory.to_owned(),
@@ -190,17 +186,13 @@ impl Frame {
                 .map(|snapshot| self.snapshot(&snapshot, id, packet.offset, sequence, rows)),
             Err(_) => None,
         };
-        let is_snapshot = header.packet_type() == Some(PacketType::CLOCK_SNAPSHOT);
-        let is_converted = header.timestamp.is_some() && !is_snapshot
-            || parsed.as_ref().is_ok_and(|parsed| parsed.converts(header));
-        if is_converted
-            && self.bridged.insert(header.machine_id)
+        let machine = self.machine(header);
+        if self.needs_bridge(header, &parsed, machine)
             && let Some(assumed) = self.place.bridge(header.machine_id)
         {
             self.snapshot(&assumed, id, packet.offset, sequence, rows);
         }
         let placement = self.place(id, header, sequence, taken);
-        let machine = self.machine(header);
         let is_read = parsed.is_ok();
         match parsed {
             Ok(Parsed::Unread) => {}
@@ -248,13 +240,32 @@ impl Frame {
         );
     }
 
-    /// Rule H1; and what a packet means for those without a time (rule O2).
+    /// The row of a packet's machine (rule H1).
     #[inline]
     fn machine(&mut self, header: &Header<'_>) -> u32 {
         match header.packet_type() {
             Some(PacketType::SYNCHRONIZATION_MARKER) => 0,
             _ => self.facts.machines.see(header.machine_id),
         }
+    }
+
+    /// Rule X26: whether a packet is the first of its machine of which a time is
+    /// converted.
+    #[inline]
+    fn needs_bridge(
+        &mut self,
+        header: &Header<'_>,
+        parsed: &Result<Parsed<'_>, Corrupt>,
+        machine: u32,
+    ) -> bool {
+        let known = self.facts.machines.get_mut(machine);
+        let Some(machine) = known.filter(|machine| !machine.is_bridged) else {
+            return false;
+        };
+        let is_snapshot = header.packet_type() == Some(PacketType::CLOCK_SNAPSHOT);
+        machine.is_bridged = header.timestamp.is_some() && !is_snapshot
+            || parsed.as_ref().is_ok_and(|parsed| parsed.converts(header));
+        machine.is_bridged
     }
 
     /// A packet's time counts for those that have none (rule O2): as an event of all

@@ -1,13 +1,11 @@
 //! What a function is, what calls it, and where it is added.
 
-use std::any::Any;
-use std::ffi::c_int;
 use std::sync::Arc;
 
 use crate::answer::Answer;
 use crate::database::Database;
 use crate::error::Result;
-use crate::lookup::Prepared;
+use crate::mark::{Key, Mark, Prepared};
 use crate::value::{ValueRef, Values};
 
 /// A function of SQL. Its answer may depend on its arguments and, within one
@@ -69,51 +67,4 @@ pub trait Functions {
     ///
     /// If SQLite refuses it.
     fn add(&mut self, name: &'static str, count: u8, function: impl Function) -> Result<()>;
-}
-
-/// What a statement keeps something under.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Key(pub(crate) c_int);
-
-impl Key {
-    /// The key for a table or a query: negative, as SQLite has it for auxiliary data
-    /// that belongs to the statement and no argument, and hardly anybody else's.
-    pub const fn of(name: &str) -> Key {
-        let bytes = name.as_bytes();
-        let (mut hash, mut at) = (0x811c_9dc5u32, 0);
-        while at < bytes.len() {
-            hash = (hash ^ bytes[at] as u32).wrapping_mul(0x0100_0193);
-            at += 1;
-        }
-        Key((hash | 0x8000_0000) as c_int)
-    }
-}
-
-/// What marks a statement, by its address, and may bear what goes with the statement.
-#[derive(Debug)]
-#[repr(C)]
-pub struct Mark {
-    /// rusqlite takes whatever a statement keeps for one of these, and its
-    /// `Context::get_aux`, which is safe, may be called with our key: it shall find
-    /// that this is not what its caller keeps.
-    borne: Arc<dyn Any + Send + Sync>,
-}
-
-impl Mark {
-    pub(crate) fn new() -> Arc<Mark> {
-        struct Marked;
-        Mark::bearing(Marked)
-    }
-
-    /// A mark with which something goes when the statement ends.
-    pub(crate) fn bearing(borne: impl Any + Send + Sync) -> Arc<Mark> {
-        Arc::new(Mark {
-            borne: Arc::new(borne),
-        })
-    }
-
-    /// What it bears, if it is of this type.
-    pub(crate) fn borne<T: Any>(&self) -> Option<&T> {
-        self.borne.downcast_ref()
-    }
 }

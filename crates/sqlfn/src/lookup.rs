@@ -16,11 +16,12 @@
 //! subquery of the statement takes 0.7 µs.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, TryLockError, Weak};
+use std::sync::{Mutex, TryLockError};
 
 use crate::answer::Answer;
 use crate::error::{Error, Result};
-use crate::function::{Call, Mark};
+use crate::function::Call;
+use crate::mark::Prepared;
 use crate::value::ValueRef;
 
 /// A query for one value, which a function asks again and again with other
@@ -54,10 +55,6 @@ pub struct Lookup {
     sql: &'static str,
     prepared: Mutex<Prepared>,
 }
-
-/// Where what SQLite has prepared is found again: marks of the statements that call.
-#[derive(Default)]
-pub struct Prepared(Vec<Weak<Mark>>);
 
 impl Lookup {
     /// A query with the parameters `?1`, `?2` …, whose answer is what its first row
@@ -102,22 +99,6 @@ fn depends_on_itself(function: &str) -> Error {
 impl fmt::Debug for Lookup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Lookup").field(&self.sql).finish()
-    }
-}
-
-impl Prepared {
-    /// The mark at an address, if that is one that a statement has.
-    #[inline]
-    pub(crate) fn of(&self, address: *const Mark) -> Option<Arc<Mark>> {
-        let mark = self.0.iter().find(|mark| mark.as_ptr() == address)?;
-        mark.upgrade()
-    }
-
-    /// Finds the mark again, for as long as a statement has it.
-    pub(crate) fn keep(&mut self, mark: Arc<Mark>) -> Arc<Mark> {
-        self.0.retain(|mark| mark.strong_count() > 0);
-        self.0.push(Arc::downgrade(&mark));
-        mark
     }
 }
 

@@ -58,8 +58,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::answer::Answer;
 use crate::database::{Database, Row};
 use crate::error::{Error, Result};
-use crate::function::{Call, Function, Functions, Key, Mark};
-use crate::lookup::Prepared;
+use crate::function::{Call, Function, Functions};
+use crate::mark::{Key, Mark, Prepared};
 use crate::value::{ValueRef, Values};
 
 /// The database of the caller.

@@ -26,7 +26,8 @@ use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
 use crate::database::Database;
 use crate::error::{Error, Result};
-use crate::function::{Call, Key, Mark};
+use crate::function::Call;
+use crate::mark::{Key, Mark};
 
 /// What is made of a table of the database.
 pub trait Table: Sized + Send + 'static {

@@ -27,8 +27,8 @@ use rusqlite::{Connection, ffi};
 
 use crate::answer::Answer;
 use crate::error::{Error, Result};
-use crate::function::{Call, Function, Functions, Key, Mark};
-use crate::lookup::Prepared;
+use crate::function::{Call, Function, Functions};
+use crate::mark::{Key, Mark, Prepared};
 use crate::value::{ValueRef, Values};
 
 mod query;

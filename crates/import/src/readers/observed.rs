@@ -12,32 +12,28 @@ use crate::message::Message;
 use crate::timeline::{self, Event};
 use crate::trackers::{GPU_INTERNED, describes};
 
-/// The payload of a packet whose tracker reads it.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Payload<'a>(Message<'a>);
-
 /// Gives packets of a type to the timeline.
 #[derive(Debug, Default)]
 pub(crate) struct Observed<const TYPE: u32>;
 
 impl<const TYPE: u32> Reader for Observed<TYPE> {
-    type Payload<'a> = Payload<'a>;
+    type Payload<'a> = Message<'a>;
 
     const TABLES: &'static [&'static Table] = &[&tables::thread_record::TABLE];
 
     const INTERNED: &'static [(u32, Kept)] = interned(TYPE);
 
-    fn parse(payload: &[u8]) -> Result<Payload<'_>, Corrupt> {
+    fn parse(payload: &[u8]) -> Result<Message<'_>, Corrupt> {
         well_formed(payload)?;
-        Ok(Payload(Message(payload)))
+        Ok(Message(payload))
     }
 
-    fn read(&mut self, payload: Payload<'_>, packet: &Packet<'_>, desk: &mut Desk<'_, '_>) {
+    fn read(&mut self, message: Message<'_>, packet: &Packet<'_>, desk: &mut Desk<'_, '_>) {
         if packet.is_lost() {
             return;
         }
         let machine = packet.machine;
-        said_once(TYPE, machine, payload.0, desk.facts);
+        said_once(TYPE, machine, message, desk.facts);
         desk.packet(
             packet,
             &Event::Packet(timeline::Packet {
@@ -45,7 +41,7 @@ impl<const TYPE: u32> Reader for Observed<TYPE> {
                 field: TYPE,
                 interval: packet.interval,
                 valid: packet.valid,
-                payload: payload.0.0,
+                payload: message.0,
             }),
         );
     }

@@ -113,6 +113,7 @@ fn cpu(message: Message<'_>) -> CpuInfo {
 fn service_event(message: Message<'_>, packet: &Packet<'_>, machine: &mut Machine) {
     const TRACING_STARTED: u32 = 2;
     if message.number(TRACING_STARTED).is_some() {
-        machine.tracing_started = packet.header.timestamp;
+        let started = packet.header.timestamp;
+        machine.tracing_started = started.or(machine.tracing_started);
     }
 }

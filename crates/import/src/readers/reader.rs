@@ -1,6 +1,5 @@
 //! What a reader is, and what it is given.
 
-use rustc_hash::FxHashMap;
 use timebase_resolver::Unresolved;
 use timebase_schema::{Table, tables};
 use timebase_trace::{Interval, Kept};
@@ -133,8 +132,8 @@ pub(crate) struct Desk<'a, 'o> {
 #[derive(Debug, Default)]
 pub(crate) struct Latest {
     events: i64,
-    /// By machine.
-    packets: FxHashMap<u32, i64>,
+    /// By the rows of machines.
+    packets: Vec<i64>,
 }
 
 impl Latest {
@@ -146,14 +145,18 @@ impl Latest {
 
     /// A packet of a machine has its time.
     pub fn packet(&mut self, machine: u32, TraceTime(ts): TraceTime) {
-        let latest = self.packets.entry(machine).or_default();
+        let machine = machine as usize;
+        if self.packets.len() <= machine {
+            self.packets.resize(machine + 1, 0);
+        }
+        let latest = &mut self.packets[machine];
         *latest = (*latest).max(ts);
     }
 
     /// Where a packet of a machine stands that has no time of its own.
     pub fn of(&self, machine: u32) -> TraceTime {
-        let packets = self.packets.get(&machine).copied().unwrap_or_default();
-        TraceTime(self.events.max(packets))
+        let packets = self.packets.get(machine as usize).copied();
+        TraceTime(self.events.max(packets.unwrap_or_default()))
     }
 }
 

@@ -6,7 +6,7 @@ use rusqlite::types::Value;
 
 use super::Session;
 use crate::fixture::{Panics, PlusSum, Sum, database};
-use crate::function::Key;
+use crate::mark::Key;
 use crate::{Functions, Result, Table};
 
 const FLAGS: FunctionFlags = FunctionFlags::SQLITE_UTF8;

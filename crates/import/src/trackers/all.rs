@@ -1,0 +1,217 @@
+//! All trackers, and who gets which event.
+
+use std::io;
+use std::path::Path;
+
+use timebase_trace::Interned;
+
+use super::atrace::Atrace;
+use super::buffers::Buffers;
+use super::counters::Counters;
+use super::gpu_slices::GpuSlices;
+use super::interrupts::Interrupts;
+use super::processes::Processes;
+use super::sched::Sched;
+use super::signals::Signals;
+use super::tracker::{At, Tracker};
+use crate::facts::Facts;
+use crate::output::Rows;
+use crate::place::TraceTime;
+use crate::timeline::{Event, Ftrace, Switch, Timeline, Waking};
+use crate::world::{World, ucpu};
+
+/// Gives all events of a trace to all trackers. What does not fit memory is put aside
+/// in `directory`.
+///
+/// # Errors
+///
+/// If what was put aside cannot be written or read back.
+pub(crate) fn follow(
+    timeline: Timeline,
+    facts: Facts,
+    interned: Interned,
+    directory: &Path,
+    rows: &mut Rows<'_>,
+) -> io::Result<()> {
+    let mut world = World::new(facts, interned, directory, rows);
+    let mut trackers = Trackers::default();
+    let mut at = At {
+        world: &mut world,
+        rows,
+    };
+    trackers.begin(&mut at);
+    timeline.drain(|TraceTime(ts), event| {
+        let mut at = At {
+            world: &mut world,
+            rows,
+        };
+        trackers.event(ts, &event, &mut at);
+        Ok(())
+    })?;
+    let mut at = At {
+        world: &mut world,
+        rows,
+    };
+    trackers.end(&mut at);
+    world.end(rows)
+}
+
+/// The trackers. Processes come first: a thread that an event makes is there for
+/// the others.
+#[derive(Default)]
+struct Trackers {
+    processes: Processes,
+    sched: Sched,
+    atrace: Atrace,
+    interrupts: Interrupts,
+    signals: Signals,
+    buffers: Buffers,
+    gpu_slices: GpuSlices,
+    counters: Counters,
+}
+
+impl Trackers {
+    fn all(&mut self) -> [&mut dyn Tracker; 8] {
+        [
+            &mut self.processes,
+            &mut self.sched,
+            &mut self.atrace,
+            &mut self.interrupts,
+            &mut self.signals,
+            &mut self.buffers,
+            &mut self.gpu_slices,
+            &mut self.counters,
+        ]
+    }
+
+    fn begin(&mut self, at: &mut At<'_, '_>) {
+        for tracker in self.all() {
+            tracker.begin(at);
+        }
+    }
+
+    #[inline]
+    fn event(&mut self, ts: i64, event: &Event<'_>, at: &mut At<'_, '_>) {
+        let machine = match event {
+            Event::Switch(Switch { machine, .. })
+            | Event::Waking(Waking { machine, .. })
+            | Event::Ftrace(Ftrace { machine, .. }) => Some(*machine),
+            Event::Packet(_) | Event::LogLine(_) | Event::Energy(_) => None,
+        };
+        if machine.is_some_and(|machine| is_before(ts, machine, at)) {
+            return;
+        }
+        match event {
+            Event::Switch(switch) => {
+                self.sched
+                    .switch(ts, switch, is_begun(ts, switch.machine, at), at);
+            }
+            Event::Waking(waking) => {
+                self.sched
+                    .waking(ts, waking, is_begun(ts, waking.machine, at), at);
+            }
+            Event::Ftrace(event) => {
+                let tid = i64::from(event.tid);
+                let emitter = at.world.threads.emitter(ts, event.machine, tid);
+                if let Some(ucpu) = ucpu(event.machine, event.cpu) {
+                    at.world.cpus.see(ucpu);
+                }
+                let is_read = !event.message.is_empty() || reads_ftrace(event.field);
+                if is_read && is_begun(ts, event.machine, at) {
+                    for tracker in self.all() {
+                        tracker.ftrace(ts, event, emitter, at);
+                    }
+                }
+            }
+            Event::Packet(packet) => {
+                for tracker in self.all() {
+                    tracker.packet(ts, packet, at);
+                }
+            }
+            Event::LogLine(line) => {
+                for tracker in self.all() {
+                    tracker.log_line(line, at);
+                }
+            }
+            Event::Energy(energy) => {
+                for tracker in self.all() {
+                    tracker.energy(ts, energy, at);
+                }
+            }
+        }
+    }
+
+    fn end(&mut self, at: &mut At<'_, '_>) {
+        for tracker in self.all() {
+            tracker.end(at);
+        }
+    }
+}
+
+/// Rule O5: whether an event of the kernel is older than the recording.
+#[inline]
+fn is_before(ts: i64, machine: u32, at: &At<'_, '_>) -> bool {
+    let machine = at.world.facts.machines.get(machine);
+    let started = machine.filter(|machine| !machine.preserves_buffer);
+    started
+        .and_then(|machine| machine.tracing_started)
+        .is_some_and(|started| ts.unsigned_abs() < started)
+}
+
+/// Rule O6: whether all ring buffers of the machine have begun.
+#[inline]
+fn is_begun(ts: i64, machine: u32, at: &At<'_, '_>) -> bool {
+    let machine = at.world.facts.machines.get(machine);
+    machine
+        .and_then(|machine| machine.buffers_begin)
+        .is_none_or(|TraceTime(begin)| ts >= begin)
+}
+
+/// Whether a tracker reads an event of the kernel, by its field of `FtraceEvent`.
+pub(crate) fn reads_ftrace(field: u32) -> bool {
+    READ.binary_search(&field).is_ok()
+}
+
+/// The kernel's events that trackers read, beside switches and wakings.
+const READ: &[u32] = &[
+    3,   // print
+    11,  // cpu_frequency
+    12,  // cpu_frequency_limits
+    13,  // cpu_idle
+    14,  // clock_enable
+    15,  // clock_disable
+    16,  // clock_set_rate
+    18,  // sched_blocked_reason
+    24,  // softirq_entry
+    25,  // softirq_exit
+    36,  // irq_handler_entry
+    37,  // irq_handler_exit
+    80,  // tracing_mark_write
+    235, // task_newtask
+    236, // task_rename
+    240, // sched_process_free
+    313, // rss_stat
+    314, // ion_heap_shrink
+    315, // ion_heap_grow
+    324, // signal_deliver
+    325, // signal_generate
+    326, // oom_score_adj_update
+    328, // mm_event_record
+    331, // zero
+    332, // gpu_frequency
+    333, // sde_tracing_mark_write
+    334, // mark_victim
+    335, // ion_stat
+    340, // gpu_mem_total
+    341, // thermal_temperature
+    342, // cdev_update
+    348, // dpu_tracing_mark_write
+    349, // g2d_tracing_mark_write
+    350, // mali_tracing_mark_write
+    351, // dma_heap_stat
+    359, // rss_stat_throttled
+    467, // lwis_tracing_mark_write
+    484, // samsung_tracing_mark_write
+    509, // kgsl_gpu_frequency
+    579, // dmabuf_rss_stat
+];
