@@ -207,8 +207,10 @@ CREATE VIEW slice AS
 SELECT id, ts, dur, track_id,
        (SELECT value FROM string WHERE string.id = s.category) AS category,
        (SELECT value FROM string WHERE string.id = s.name) AS name,
-       depth, parent_id, arg_set_id, id AS slice_id,
-       (SELECT value FROM string WHERE string.id = s.category) AS cat
+       depth, parent_id, arg_set_id, thread_ts, thread_dur, thread_instruction_count,
+       thread_instruction_delta, id AS slice_id,
+       (SELECT value FROM string WHERE string.id = s.category) AS cat,
+       (SELECT a.args FROM arg_set AS a WHERE a.id = s.arg_set_id) AS args, packet_id
 FROM slice_record AS s;
 
 CREATE VIEW slices AS SELECT * FROM slice;
@@ -222,7 +224,8 @@ SELECT s.id, s.ts, s.dur,
        (SELECT value FROM string WHERE string.id = s.category) AS category,
        (SELECT value FROM string WHERE string.id = s.name) AS name,
        s.track_id, k.name AS track_name, t.name AS thread_name, k.utid, t.tid, t.is_main_thread,
-       p.name AS process_name, t.upid, p.pid, s.depth, s.parent_id, s.arg_set_id
+       p.name AS process_name, t.upid, p.pid, s.depth, s.parent_id, s.arg_set_id,
+       (SELECT a.args FROM arg_set AS a WHERE a.id = s.arg_set_id) AS args
 FROM slice_record AS s
 JOIN track_record AS k ON k.id = s.track_id AND k.utid IS NOT NULL
 JOIN thread_record AS t ON t.id = k.utid
@@ -233,7 +236,8 @@ CREATE VIEW process_slice AS
 SELECT s.id, s.ts, s.dur,
        (SELECT value FROM string WHERE string.id = s.category) AS category,
        (SELECT value FROM string WHERE string.id = s.name) AS name,
-       s.track_id, k.name AS track_name, p.name AS process_name, k.upid, p.pid, s.depth, s.parent_id, s.arg_set_id
+       s.track_id, k.name AS track_name, p.name AS process_name, k.upid, p.pid, s.depth, s.parent_id, s.arg_set_id,
+       (SELECT a.args FROM arg_set AS a WHERE a.id = s.arg_set_id) AS args
 FROM slice_record AS s
 JOIN track_record AS k ON k.id = s.track_id AND k.upid IS NOT NULL
 JOIN process_record AS p ON p.id = k.upid;
@@ -244,11 +248,106 @@ SELECT s.id, s.ts, s.dur,
        (SELECT value FROM string WHERE string.id = s.category) AS category,
        (SELECT value FROM string WHERE string.id = s.name) AS name,
        s.track_id, k.name AS track_name, t.name AS thread_name, k.utid, t.tid,
-       p.name AS process_name, p.id AS upid, p.pid, s.depth, s.parent_id, s.arg_set_id
+       p.name AS process_name, p.id AS upid, p.pid, s.depth, s.parent_id, s.arg_set_id,
+       (SELECT a.args FROM arg_set AS a WHERE a.id = s.arg_set_id) AS args
 FROM slice_record AS s
 JOIN track_record AS k ON k.id = s.track_id AND (k.utid IS NOT NULL OR k.upid IS NOT NULL)
 LEFT JOIN thread_record AS t ON t.id = k.utid
 LEFT JOIN process_record AS p ON p.id = coalesce(k.upid, t.upid);
+
+-- The slices that a slice lies in: those of slice_id = 7 are found by their keys. This and the
+-- next view are made for the slices that are asked for, so name these before, or join with them
+-- on the left: on the right of a LEFT JOIN they are made for all slices.
+CREATE VIEW slice_ancestor AS
+SELECT s.id AS slice_id, a.id, a.ts, a.dur, a.track_id,
+       (SELECT value FROM string WHERE string.id = a.category) AS category,
+       (SELECT value FROM string WHERE string.id = a.name) AS name,
+       a.depth, a.parent_id, a.arg_set_id,
+       (SELECT g.args FROM arg_set AS g WHERE g.id = a.arg_set_id) AS args
+FROM slice_record AS s
+CROSS JOIN slice_record AS a
+  ON a.id IN (
+    WITH RECURSIVE up (id) AS (
+      SELECT s.parent_id
+      UNION ALL
+      SELECT p.parent_id FROM up JOIN slice_record AS p ON p.id = up.id
+    )
+    SELECT id FROM up WHERE id IS NOT NULL
+  );
+
+-- The slices that lie in a slice: of what is on its track before it ends, those from which
+-- parents lead to it. Parents have lesser ids, so that ends where it is passed.
+CREATE VIEW slice_descendant AS
+SELECT s.id AS slice_id, d.id, d.ts, d.dur, d.track_id,
+       (SELECT value FROM string WHERE string.id = d.category) AS category,
+       (SELECT value FROM string WHERE string.id = d.name) AS name,
+       d.depth, d.parent_id, d.arg_set_id,
+       (SELECT g.args FROM arg_set AS g WHERE g.id = d.arg_set_id) AS args
+FROM slice_record AS s
+CROSS JOIN slice_record AS d
+  ON d.track_id = s.track_id
+ AND d.ts BETWEEN s.ts AND iif(s.dur < 0, 9223372036854775807, s.ts + s.dur)
+ AND d.depth > s.depth
+ AND s.id IN (
+    WITH RECURSIVE up (id) AS (
+      SELECT d.parent_id
+      UNION ALL
+      SELECT p.parent_id FROM up JOIN slice_record AS p ON p.id = up.id WHERE up.id > s.id
+    )
+    SELECT id FROM up
+  );
+
+-- How long a slice went on without one in it: its time less that of its children, as far as they
+-- are within it. NULL of a slice that did not end. All sums are made in one pass over the slices,
+-- also where one slice is asked for: by parent there is no index.
+CREATE VIEW slice_self_dur AS
+SELECT s.id, iif(s.dur < 0, NULL, s.dur - coalesce(c.dur, 0)) AS self_dur, s.ts, s.dur, s.track_id,
+       (SELECT value FROM string WHERE string.id = s.category) AS category,
+       (SELECT value FROM string WHERE string.id = s.name) AS name,
+       s.depth, s.parent_id
+FROM slice_record AS s
+LEFT JOIN (
+  SELECT c.parent_id, sum(max(0, min(iif(c.dur < 0, p.dur, c.dur), p.ts + p.dur - c.ts))) AS dur
+  FROM slice_record AS c CROSS JOIN slice_record AS p ON p.id = c.parent_id
+  GROUP BY c.parent_id
+) AS c ON c.parent_id = s.id;
+
+-- Flows with the slices at both ends. The delay is from the end of the first to the begin of the
+-- second: less than 0 if the first was still going on, NULL if it did not end. All is looked up
+-- row by row, so that what is not asked for costs nothing.
+CREATE VIEW flow_with_slices AS
+SELECT id, trace_id, arg_set_id,
+       (SELECT b.ts - (a.ts + a.dur) FROM slice_record AS a JOIN slice_record AS b ON b.id = f.slice_in
+        WHERE a.id = f.slice_out AND a.dur >= 0) AS delay,
+       slice_out,
+       (SELECT s.ts FROM slice_record AS s WHERE s.id = f.slice_out) AS ts_out,
+       (SELECT s.dur FROM slice_record AS s WHERE s.id = f.slice_out) AS dur_out,
+       (SELECT (SELECT value FROM string WHERE string.id = s.name) FROM slice_record AS s WHERE s.id = f.slice_out) AS name_out,
+       (SELECT s.track_id FROM slice_record AS s WHERE s.id = f.slice_out) AS track_id_out,
+       (SELECT k.utid FROM slice_record AS s JOIN track_record AS k ON k.id = s.track_id
+        WHERE s.id = f.slice_out) AS utid_out,
+       (SELECT t.name FROM slice_record AS s JOIN track_record AS k ON k.id = s.track_id
+        JOIN thread_record AS t ON t.id = k.utid WHERE s.id = f.slice_out) AS thread_name_out,
+       (SELECT coalesce(k.upid, t.upid) FROM slice_record AS s JOIN track_record AS k ON k.id = s.track_id
+        LEFT JOIN thread_record AS t ON t.id = k.utid WHERE s.id = f.slice_out) AS upid_out,
+       (SELECT p.name FROM slice_record AS s JOIN track_record AS k ON k.id = s.track_id
+        LEFT JOIN thread_record AS t ON t.id = k.utid JOIN process_record AS p ON p.id = coalesce(k.upid, t.upid)
+        WHERE s.id = f.slice_out) AS process_name_out,
+       slice_in,
+       (SELECT s.ts FROM slice_record AS s WHERE s.id = f.slice_in) AS ts_in,
+       (SELECT s.dur FROM slice_record AS s WHERE s.id = f.slice_in) AS dur_in,
+       (SELECT (SELECT value FROM string WHERE string.id = s.name) FROM slice_record AS s WHERE s.id = f.slice_in) AS name_in,
+       (SELECT s.track_id FROM slice_record AS s WHERE s.id = f.slice_in) AS track_id_in,
+       (SELECT k.utid FROM slice_record AS s JOIN track_record AS k ON k.id = s.track_id
+        WHERE s.id = f.slice_in) AS utid_in,
+       (SELECT t.name FROM slice_record AS s JOIN track_record AS k ON k.id = s.track_id
+        JOIN thread_record AS t ON t.id = k.utid WHERE s.id = f.slice_in) AS thread_name_in,
+       (SELECT coalesce(k.upid, t.upid) FROM slice_record AS s JOIN track_record AS k ON k.id = s.track_id
+        LEFT JOIN thread_record AS t ON t.id = k.utid WHERE s.id = f.slice_in) AS upid_in,
+       (SELECT p.name FROM slice_record AS s JOIN track_record AS k ON k.id = s.track_id
+        LEFT JOIN thread_record AS t ON t.id = k.utid JOIN process_record AS p ON p.id = coalesce(k.upid, t.upid)
+        WHERE s.id = f.slice_in) AS process_name_in
+FROM flow AS f;
 
 CREATE VIEW gpu_slice AS
 SELECT s.id, s.ts, s.dur, s.track_id,
@@ -268,22 +367,37 @@ CREATE VIEW counters AS
 SELECT c.id, c.ts, c.track_id, c.value, c.arg_set_id, t.name, t.unit
 FROM counter_record AS c JOIN track_record AS t ON t.id = c.track_id;
 
--- Arguments of everything: those of slices, tracks, processes and values, and of kernel events.
+-- Arguments of everything: those of slices, tracks, processes and values, and of kernel events. Integers of 2^63 and more
+-- are real numbers where SQLite reads JSON, so their 64 bits are put together from the digits, if a path can have the key.
+-- The plus signs make columns of both parts alike, for only then SQLite looks up sets by their numbers in a join.
 CREATE VIEW args AS
-SELECT a.id, a.arg_set_id, f.value AS flat_key, k.value AS key,
-       CASE WHEN t.value IN ('int', 'uint', 'bool') THEN a.value END AS int_value,
-       CASE WHEN t.value = 'string' THEN (SELECT value FROM string WHERE string.id = a.value) END AS string_value,
-       NULL AS real_value, t.value AS value_type,
-       CASE t.value WHEN 'string' THEN (SELECT value FROM string WHERE string.id = a.value)
-                    WHEN 'bool' THEN iif(a.value, 'true', 'false')
-                    WHEN 'uint' THEN printf('%llu', a.value)
-                    ELSE CAST(a.value AS TEXT) END AS display_value
-FROM args_record AS a
-JOIN string AS f ON f.id = a.flat_key
-JOIN string AS k ON k.id = a.key
-JOIN string AS t ON t.id = a.value_type
+SELECT 4294967296 * (arg_set_id + 1) + place AS id, arg_set_id, +flat_key AS flat_key, +key AS key,
+       CASE WHEN json_type IN ('integer', 'true', 'false') THEN bits END AS int_value,
+       CASE json_type WHEN 'text' THEN bits END AS string_value,
+       CASE json_type WHEN 'real' THEN bits END AS real_value,
+       +value_type AS value_type,
+       CASE value_type WHEN 'bool' THEN json_type
+                       WHEN 'uint' THEN printf('%llu', bits)
+                       WHEN 'pointer' THEN printf('0x%llx', bits)
+                       ELSE CAST(bits AS TEXT) END AS display_value
+FROM (
+  SELECT s.id AS arg_set_id, j.id AS place, j.key, j.type AS json_type,
+         iif(t.flat_keys IS NULL, j.key,
+             coalesce((SELECT x.value FROM json_each(t.flat_keys) AS x WHERE x.key = j.key), j.key)) AS flat_key,
+         coalesce(iif(t.types IS NULL, NULL, (SELECT x.value FROM json_each(t.types) AS x WHERE x.key = j.key)),
+                  CASE j.type WHEN 'integer' THEN 'int' WHEN 'text' THEN 'string'
+                              WHEN 'true' THEN 'bool' WHEN 'false' THEN 'bool' ELSE j.type END) AS value_type,
+         CASE WHEN j.type = 'integer' AND typeof(j.value) = 'real'
+                   AND j.key <> '' AND json_quote(j.key) = '"' || j.key || '"'
+              THEN (SELECT 10 * (substr(digits, 1, length(digits) - 1) - 1844674407370955160) + substr(digits, -1) - 16
+                    FROM (SELECT s.args -> j.fullkey AS digits))
+              ELSE j.value END AS bits
+  FROM arg_set AS s
+  LEFT JOIN arg_type AS t ON t.id = s.type_id,
+  json_each(s.args) AS j
+)
 UNION ALL
-SELECT 4294967296 * (a.id + 1) + j.id, a.id, j.key, j.key,
+SELECT 4294967296 * (a.id + 1) + j.id, a.id, +j.key, +j.key,
        CASE WHEN j.type IN ('integer', 'true', 'false') THEN j.value END,
        CASE WHEN j.type IN ('text', 'array', 'object') THEN j.value END,
        CASE WHEN j.type = 'real' THEN j.value END,

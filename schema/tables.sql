@@ -9,7 +9,7 @@
 -- All times are integers in nanoseconds unless a column says otherwise.
 
 PRAGMA application_id = 1952605811;  -- 'tbfs'
-PRAGMA user_version = 3;
+PRAGMA user_version = 4;
 
 -- One row for every packet of the trace, in file order.
 CREATE TABLE packet (
@@ -94,7 +94,7 @@ CREATE TABLE ftrace_name (
 -- Their arguments, equal ones once as far as possible.
 -- Events: part of ftrace_event
 CREATE TABLE ftrace_args (
-  id           INTEGER PRIMARY KEY,  -- odd; the sets of args_record have even numbers
+  id           INTEGER PRIMARY KEY,  -- odd; the sets of arg_set have even numbers
   common_flags INTEGER,        -- of the events that have these arguments
   args         TEXT NOT NULL   -- a JSON object
 );
@@ -311,11 +311,29 @@ CREATE TABLE slice_record (
   name       INTEGER,           -- in string
   depth      INTEGER NOT NULL,
   parent_id  INTEGER,
-  arg_set_id INTEGER
+  arg_set_id INTEGER,
+  packet_id  INTEGER,           -- the packet that began it, of a track event
+  thread_ts  INTEGER,           -- CPU time of the thread when it began
+  thread_dur INTEGER,           -- CPU time used in it
+  thread_instruction_count INTEGER,  -- the same of instructions
+  thread_instruction_delta INTEGER
 );
 
 CREATE INDEX slice_record_ts ON slice_record (ts);
 CREATE INDEX slice_record_track ON slice_record (track_id, ts);
+
+-- Links from slice to slice.
+-- Events: part of slice
+CREATE TABLE flow (
+  id         INTEGER PRIMARY KEY,
+  slice_out  INTEGER NOT NULL,
+  slice_in   INTEGER NOT NULL,
+  trace_id   INTEGER NOT NULL,  -- what the program calls the flow
+  arg_set_id INTEGER
+);
+
+CREATE INDEX flow_out ON flow (slice_out);
+CREATE INDEX flow_in ON flow (slice_in);
 
 -- What slices of GPUs have besides.
 -- Events: part of slice
@@ -360,18 +378,21 @@ CREATE TABLE gpu_record (
   arg_set_id   INTEGER
 );
 
--- Arguments: rows of a set are together, and sets that are equal mostly are one.
+-- Sets of arguments; those that are equal mostly are one.
 -- Events: part of thread
-CREATE TABLE args_record (
-  id         INTEGER PRIMARY KEY,
-  arg_set_id INTEGER NOT NULL,
-  flat_key   INTEGER NOT NULL,  -- this and the next in string
-  key        INTEGER NOT NULL,
-  value_type INTEGER NOT NULL,  -- in string
-  value                         -- a number; of a text that in string
+CREATE TABLE arg_set (
+  id      INTEGER PRIMARY KEY,  -- even; the sets of ftrace_args have odd numbers
+  args    TEXT NOT NULL,        -- a JSON object
+  type_id INTEGER               -- in arg_type; NULL where JSON says it all
 );
 
-CREATE INDEX args_record_set ON args_record (arg_set_id);
+-- What JSON cannot say of arguments.
+-- Events: part of thread
+CREATE TABLE arg_type (
+  id        INTEGER PRIMARY KEY,
+  types     TEXT,  -- a JSON object: the value_type of keys where it is not that of the value
+  flat_keys TEXT   -- a JSON object: the flat_key of keys where it is another
+);
 
 -- From when to when the events of tables are that have no index that would tell.
 CREATE TABLE event_span (

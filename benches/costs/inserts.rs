@@ -1,6 +1,7 @@
 //! The yardstick of imports: the same rows, from memory, by bare prepared
 //! inserts.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -23,8 +24,9 @@ pub struct Rows {
     /// A number a value: the integer, the place of the text, the size of the
     /// blob.
     numbers: Vec<i64>,
-    /// The different texts; there are few.
+    /// The different texts, and their places there.
     texts: Vec<String>,
+    known_texts: HashMap<String, i64>,
     /// The blobs, one behind the other.
     blobs: Vec<u8>,
 }
@@ -56,6 +58,7 @@ impl Rows {
             columns,
             numbers: Vec::new(),
             texts: Vec::new(),
+            known_texts: HashMap::new(),
             blobs: Vec::new(),
         };
         let mut select = conn.prepare(&format!("SELECT * FROM {table} ORDER BY id"))?;
@@ -66,6 +69,7 @@ impl Rows {
                 rows.numbers.push(number);
             }
         }
+        rows.known_texts = HashMap::new();
         Ok(rows)
     }
 
@@ -79,11 +83,16 @@ impl Rows {
             (Column::Integer, ValueRef::Integer(value)) if value != NULL => value,
             (Column::Real, ValueRef::Real(value)) => (value + 0.0).to_bits() as i64,
             (Column::Text, ValueRef::Text(text)) => {
-                let known = self.texts.iter().position(|known| known.as_bytes() == text);
-                known.unwrap_or_else(|| {
-                    self.texts.push(String::from_utf8_lossy(text).into_owned());
-                    self.texts.len() - 1
-                }) as i64
+                let text = String::from_utf8_lossy(text);
+                match self.known_texts.get(&*text) {
+                    Some(&place) => place,
+                    None => {
+                        let place = self.texts.len() as i64;
+                        self.known_texts.insert(text.to_string(), place);
+                        self.texts.push(text.into_owned());
+                        place
+                    }
+                }
             }
             (Column::Blob, ValueRef::Blob(bytes)) => {
                 self.blobs.extend_from_slice(bytes);

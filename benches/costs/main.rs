@@ -19,6 +19,7 @@ mod packets;
 mod pairs;
 mod queries;
 mod resolver;
+mod slices;
 mod snapshots;
 mod sql;
 mod stages;
@@ -56,6 +57,11 @@ const SECTIONS: &[Section] = &[
         name: "events",
         about: "Importing kernel events and what is made of them, against SQLite's inserts; asking for them",
         run: events::run,
+    },
+    Section {
+        name: "slices",
+        about: "Importing track events, against SQLite's inserts; asking for slices and their arguments",
+        run: slices::run,
     },
     Section {
         name: "stages",

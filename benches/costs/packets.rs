@@ -1,4 +1,5 @@
-//! Importing packets, against SQLite's inserts of their rows.
+//! Importing packets, and not what is inside of them, against SQLite's inserts of their
+//! rows.
 
 use timebase_import::Options;
 use timebase_synth::{Preset, Settings};
@@ -20,6 +21,7 @@ pub fn run(bench: &Bench, table: &mut Table) -> Result<()> {
         progress(format_args!("importing packets{what}"));
         let options = Options {
             keep_data,
+            subjects: Vec::new(),
             ..Options::default()
         };
         import(&trace, &ours, &options)?;

@@ -38,6 +38,7 @@ pub fn open(given: &Path, access: Access, signals: &Signals) -> anyhow::Result<C
     timebase_resolver::sql::register(&connection)
         .and_then(|()| timebase_descriptor::sql::register(&connection))
         .and_then(|()| timebase_args::register(&connection))
+        .and_then(|()| timebase_slices::register(&connection))
         .with_context(|| format!("cannot use {}", given.display()))?;
     Ok(connection)
 }

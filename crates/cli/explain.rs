@@ -3,8 +3,9 @@
 use std::io::Write;
 use std::iter;
 
+use anyhow::Context;
 use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
-use timebase_resolver::{Clock, ClockId, MachineId, SeqId, Unresolved, builtin_name};
+use timebase_resolver::{Clock, ClockId, MachineId, Scope, SeqId, Unresolved, builtin_name};
 
 use crate::database::{self, Access};
 use crate::flags::{ClockArgument, ExplainArguments};
@@ -35,12 +36,30 @@ fn explain(
     arguments: &ExplainArguments,
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
-    let conversion = Conversion::new(arguments);
-    let (from, to, ts) = (conversion.from, conversion.to, arguments.ts);
-    for argument in iter::once(&arguments.clock).chain(&arguments.to) {
+    let packet = match arguments.slice {
+        Some(slice) => Some(packet_of(slice, database, out)?),
+        None => arguments.packet,
+    };
+    let reading = match (packet, &arguments.clock, arguments.ts) {
+        (None, Some(clock), Some(ts)) => Some(Reading {
+            clock: clock.clone(),
+            seq: arguments.seq,
+            machine: arguments.machine,
+            ts,
+        }),
+        (Some(packet), ..) => recorded(packet, database, out)?,
+        (None, ..) => None,
+    };
+    let Some(reading) = reading else {
+        return Ok(());
+    };
+    let conversion = Conversion::new(&reading, arguments);
+    let (from, to, ts) = (conversion.from, conversion.to, reading.ts);
+    for argument in iter::once(&reading.clock).chain(&arguments.to) {
         write_number(argument, out)?;
     }
-    let value = write_unit(database, from, ts, out)?;
+    let is_sum = packet.is_some();
+    let value = write_unit(database, from, ts, is_sum, out)?;
     write_hops(&conversion.hops(database)?, value, out)?;
     match conversion.result(database)? {
         Ok(value) => writeln!(out, "{from} {ts} is {to} {value} ns")?,
@@ -54,6 +73,117 @@ fn explain(
     Ok(())
 }
 
+/// What a clock read.
+struct Reading {
+    clock: ClockArgument,
+    seq: u32,
+    machine: u32,
+    ts: i64,
+}
+
+/// The packet that began a slice; says which slice that is.
+fn packet_of(slice: i64, database: &Connection, out: &mut dyn Write) -> anyhow::Result<i64> {
+    let found = database.query_row(
+        "SELECT s.name, s.ts, s.packet_id, p.ts, k.type
+         FROM slice AS s JOIN track AS k ON k.id = s.track_id LEFT JOIN packet AS p ON p.id = s.packet_id
+         WHERE s.id = ?1",
+        [slice],
+        |row| {
+            let name: Option<String> = row.get(0)?;
+            let (ts, packet, recorded): (i64, Option<i64>, Option<i64>) =
+                (row.get(1)?, row.get(2)?, row.get(3)?);
+            Ok((name, ts, packet, recorded, row.get::<_, String>(4)?))
+        },
+    );
+    let (name, ts, packet, recorded, track) = found.optional()?.with_context(|| {
+        format!("there is no slice {slice}; SELECT id, name, ts FROM slice shows them")
+    })?;
+    let name = name.map_or_else(|| "without a name".into(), |name| format!("'{name}'"));
+    let packet = packet.with_context(|| {
+        format!(
+            "slice {slice} {name}, of a track of type {track}, is made of kernel events or a packet \
+             of several, and was not begun by a packet of its own"
+        )
+    })?;
+    writeln!(
+        out,
+        "slice {slice} {name} begins at {ts} by packet {packet}"
+    )?;
+    if recorded != Some(ts) {
+        writeln!(
+            out,
+            "the event has a time of its own, in microseconds of MONOTONIC; its packet's is:"
+        )?;
+    }
+    Ok(packet)
+}
+
+/// What a packet was recorded with; nothing if it has no timestamp, which is said.
+fn recorded(
+    packet: i64,
+    database: &Connection,
+    out: &mut dyn Write,
+) -> anyhow::Result<Option<Reading>> {
+    type Row = (
+        Option<i64>,
+        Option<u32>,
+        Option<i64>,
+        u32,
+        u32,
+        Option<String>,
+    );
+    let found: Option<Row> = database
+        .query_row(
+            "SELECT timestamp, clock_id, clock_ts, seq_id, machine_id, unresolved FROM packet WHERE id = ?1",
+            [packet],
+            |row| {
+                Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?))
+            },
+        )
+        .optional()?;
+    let (timestamp, clock, ts, seq, machine, unresolved) = found.with_context(|| {
+        format!("there is no packet {packet}; SELECT count(*) FROM packet tells how many there are")
+    })?;
+    let Some(timestamp) = timestamp else {
+        writeln!(out, "packet {packet} has no timestamp")?;
+        return Ok(None);
+    };
+    let (Some(id), Some(ts)) = (clock, ts) else {
+        let reason = unresolved.unwrap_or_default();
+        writeln!(
+            out,
+            "packet {packet} with timestamp {timestamp} is unresolved: {reason}"
+        )?;
+        if let Some(words) = Unresolved::from_code(&reason) {
+            writeln!(out, "{words}")?;
+        }
+        return Ok(None);
+    };
+    let seq = match ClockId(id).scope() {
+        Scope::Sequence => seq,
+        Scope::Builtin | Scope::Global => 0,
+    };
+    let argument = ClockArgument {
+        id,
+        text: id.to_string(),
+    };
+    let from = clock_of(&argument, seq, machine);
+    let sum = match timestamp == ts {
+        true => String::new(),
+        false => format!(", which sums up to {ts}"),
+    };
+    writeln!(
+        out,
+        "packet {packet} has timestamp {timestamp} of {from}{sum}"
+    )?;
+    Ok(Some(Reading {
+        clock: argument,
+        seq,
+        machine,
+        ts,
+    }))
+}
+
 /// The question as the SQL functions take it.
 struct Conversion {
     from: Clock,
@@ -65,14 +195,10 @@ struct Conversion {
 }
 
 impl Conversion {
-    fn new(arguments: &ExplainArguments) -> Conversion {
-        let from = clock(&arguments.clock, arguments.seq, arguments.machine);
-        let reading = [
-            arguments.clock.id.into(),
-            arguments.seq.into(),
-            arguments.ts,
-        ];
-        let machine = arguments.machine.into();
+    fn new(read: &Reading, arguments: &ExplainArguments) -> Conversion {
+        let from = clock_of(&read.clock, read.seq, read.machine);
+        let reading = [read.clock.id.into(), read.seq.into(), read.ts];
+        let machine = read.machine.into();
         match &arguments.to {
             None => Conversion {
                 from,
@@ -84,7 +210,7 @@ impl Conversion {
             },
             Some(to) => Conversion {
                 from,
-                to: clock(to, arguments.to_seq, arguments.machine),
+                to: clock_of(to, arguments.to_seq, read.machine),
                 hops: "clock_path(?1, ?2, ?3, ?4, ?5, ?6)",
                 result: "SELECT convert_clock(?1, ?2, ?3, ?4, ?5, ?6)",
                 reason: "SELECT why_unresolved(?1, ?2, ?3, ?4, ?5, ?6)",
@@ -127,7 +253,7 @@ impl Conversion {
     }
 }
 
-fn clock(argument: &ClockArgument, seq: u32, machine: u32) -> Clock {
+fn clock_of(argument: &ClockArgument, seq: u32, machine: u32) -> Clock {
     Clock::new(MachineId(machine), ClockId(argument.id), SeqId(seq))
 }
 
@@ -148,11 +274,12 @@ fn write_number(argument: &ClockArgument, out: &mut dyn Write) -> anyhow::Result
 }
 
 /// Says what has to be known of the clock to make nanoseconds of its reading;
-/// returns them.
+/// returns them. Whether the reading is a sum of deltas may be known already.
 fn write_unit(
     database: &Connection,
     clock: Clock,
     ts: i64,
+    is_sum: bool,
     out: &mut dyn Write,
 ) -> anyhow::Result<i128> {
     let (unit, is_incremental) = database
@@ -164,7 +291,7 @@ fn write_unit(
         )
         .optional()?
         .unwrap_or((1, false));
-    if is_incremental {
+    if is_incremental && !is_sum {
         writeln!(
             out,
             "{clock} is incremental; {ts} is taken for the sum, not for the delta of a packet"

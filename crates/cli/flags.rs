@@ -233,12 +233,18 @@ pub struct ExplainArguments {
     /// A trace, or the database that 'import' made of one; '-' is a trace on standard input
     #[arg(value_name = "TRACE-or-DB")]
     pub source: PathBuf,
+    /// The slice whose begin is to be explained: its id
+    #[arg(long, value_name = "ID", conflicts_with_all = ["packet", "clock", "ts", "seq", "machine"])]
+    pub slice: Option<i64>,
+    /// The packet whose time is to be explained: its id
+    #[arg(long, value_name = "ID", conflicts_with_all = ["clock", "ts", "seq", "machine"])]
+    pub packet: Option<i64>,
     /// The clock that was read: a number or a name
-    #[arg(long, value_parser = parse_clock)]
-    pub clock: ClockArgument,
+    #[arg(long, value_parser = parse_clock, required_unless_present_any = ["slice", "packet"])]
+    pub clock: Option<ClockArgument>,
     /// The reading, in the clock's own unit
-    #[arg(long, allow_negative_numbers = true)]
-    pub ts: i64,
+    #[arg(long, allow_negative_numbers = true, required_unless_present_any = ["slice", "packet"])]
+    pub ts: Option<i64>,
     /// The sequence of the clock; clocks 64 to 127 need one
     #[arg(long, default_value_t = 0, value_name = "N")]
     pub seq: u32,

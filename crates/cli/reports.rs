@@ -14,6 +14,10 @@ pub enum Report {
     TimeSpent,
     /// How long threads waited for a CPU, and who ran instead
     SchedLatency,
+    /// How long slices took, by name, and the slowest ones
+    Slices,
+    /// What led to a slice, and what it led to
+    Flows,
     /// Memory, CPU frequency and all other counters over the trace
     Counters,
 }
@@ -32,6 +36,8 @@ impl Report {
             Report::Unplaced => include_str!("reports/unplaced.sql"),
             Report::TimeSpent => include_str!("reports/time-spent.sql"),
             Report::SchedLatency => include_str!("reports/sched-latency.sql"),
+            Report::Slices => include_str!("reports/slices.sql"),
+            Report::Flows => include_str!("reports/flows.sql"),
             Report::Counters => include_str!("reports/counters.sql"),
         }
     }

@@ -30,11 +30,29 @@
 //! A trace has millions of arguments, so they are looked up one by one, by a query that
 //! a statement prepares once ([`Lookup`]). Loading them, as the clock graph is loaded,
 //! was the alternative; it would take longer than most statements do.
+//!
+//! In a database that timebase made, a set is a row with a JSON object, so its number
+//! finds the row and a path the argument: the view `args`, which makes a row of each
+//! argument in the set, is not asked. Paths of SQLite's have no way to write a key with a
+//! quotation mark, a backslash or a control character, before SQLite 3.45; such keys
+//! are looked up by the view, and so is everything in other databases.
 
 use rusqlite::Connection;
 use timebase_sqlfn::{
     Answer, Arguments, Call, Error, Function, Functions, Lookup, Result, ValueRef,
 };
+
+/// By the path of a key. The sets of kernel events have odd numbers, all others even
+/// ones. An integer of 2^63 or more is a real number where SQLite reads JSON: of that, the
+/// same 64 bits are put together from the digits.
+const STORED: &str = "SELECT CASE WHEN typeof(value) = 'real' AND json_type(args, path) = 'integer' \
+       THEN (SELECT 10 * (substr(digits, 1, length(digits) - 1) - 1844674407370955160) + substr(digits, -1) - 16 \
+             FROM (SELECT args -> path AS digits)) \
+       ELSE value END \
+     FROM (SELECT args, path, args ->> path AS value \
+           FROM (SELECT args, '$.\"' || ?2 || '\"' AS path FROM main.arg_set WHERE id = ?1)) \
+     UNION ALL \
+     SELECT args ->> ('$.\"' || ?2 || '\"') FROM main.ftrace_args WHERE id = ?1";
 
 /// In a set, a key is there once; should it not be, the first one counts.
 const VALUE: &str = "SELECT CASE value_type WHEN 'string' THEN string_value WHEN 'json' THEN string_value \
@@ -68,10 +86,29 @@ pub fn register(conn: &Connection) -> rusqlite::Result<()> {
 ///
 /// If SQLite refuses the function.
 pub fn add(to: &mut impl Functions) -> Result<()> {
-    to.add("extract_arg", 2, ExtractArg(Lookup::new(VALUE)))
+    to.add("extract_arg", 2, ExtractArg::new())
 }
 
-struct ExtractArg(Lookup);
+struct ExtractArg {
+    by_path: Lookup,
+    by_key: Lookup,
+}
+
+impl ExtractArg {
+    fn new() -> Self {
+        ExtractArg {
+            by_path: Lookup::new(STORED).or(VALUE),
+            by_key: Lookup::new(VALUE),
+        }
+    }
+}
+
+/// Whether a path can have the key.
+#[inline]
+fn fits_path(key: &str) -> bool {
+    let is_plain = |byte| byte >= b' ' && byte != b'"' && byte != b'\\';
+    !key.is_empty() && key.bytes().all(is_plain)
+}
 
 impl Function for ExtractArg {
     #[inline]
@@ -83,7 +120,11 @@ impl Function for ExtractArg {
             return Ok(Answer::Null);
         };
         let parameters = [ValueRef::Integer(set), ValueRef::Text(key.as_bytes())];
-        let value = self.0.value("extract_arg", call, &parameters);
+        let lookup = match fits_path(key) {
+            true => &self.by_path,
+            false => &self.by_key,
+        };
+        let value = lookup.value("extract_arg", call, &parameters);
         value.map_err(|error| explain(&error))
     }
 }

@@ -213,6 +213,63 @@ fn arguments_are_found_by_their_set() {
     );
 }
 
+/// A database as timebase makes them.
+fn stored() -> Connection {
+    let conn = connect();
+    conn.execute_batch(timebase_schema::TABLES).unwrap();
+    conn.execute_batch(
+        r#"INSERT INTO arg_type VALUES (0, '{"debug.size":"uint","q\"":"uint"}', '{"debug.list[1].x":"debug.list.x"}');
+           INSERT INTO arg_set VALUES
+             (0, '{"debug.count":-3,"debug.size":18446744073709551615,"q\"":5,"debug.list[1].x":"a","t":true}', 0),
+             (2, '{"debug.count":4,"":6,"it''s ä":0.5,"none":null,"inf":9e999,"line\nfeed":7}', NULL);
+           INSERT INTO ftrace_args (id, args) VALUES (1, '{"pid":5,"list":[1, 2]}');"#,
+    )
+    .unwrap();
+    conn.execute_batch(&timebase_schema::finish()).unwrap();
+    conn
+}
+
+#[test]
+fn a_set_of_a_database_of_timebase_is_not_taken_apart() {
+    let conn = stored();
+    for (call, value) in [
+        ("0, 'debug.count'", Value::Integer(-3)),
+        ("0, 'debug.size'", Value::Integer(-1)),
+        ("0, 'debug.list[1].x'", text("a")),
+        ("0, 't'", Value::Integer(1)),
+        ("2, 'debug.count'", Value::Integer(4)),
+        ("2, 'it''s ä'", Value::Real(0.5)),
+        ("2, 'none'", Value::Null),
+        ("2, 'inf'", Value::Real(f64::INFINITY)),
+        ("1, 'pid'", Value::Integer(5)),
+        ("1, 'list'", text("[1,2]")),
+        // What no path can say.
+        ("0, 'q\"'", Value::Integer(5)),
+        ("2, ''", Value::Integer(6)),
+        ("2, 'line' || char(10) || 'feed'", Value::Integer(7)),
+        ("0, 'debug'", Value::Null),
+        ("0, 'debug.list'", Value::Null),
+        ("0, '$'", Value::Null),
+        ("0, 'debug.count' || char(0)", Value::Null),
+        ("4, 'debug.count'", Value::Null),
+    ] {
+        let sql = format!("SELECT extract_arg({call})");
+        assert_eq!(ask(&conn, &sql), value, "{call}");
+    }
+    let differ = "SELECT count(*) FROM args WHERE extract_arg(arg_set_id, key) IS NOT
+                    coalesce(int_value, string_value, real_value)";
+    assert_eq!(ask(&conn, differ), Value::Integer(0));
+    let explained = format!("EXPLAIN QUERY PLAN {}", super::STORED);
+    let mut plan = conn.prepare(&explained).unwrap();
+    let steps = plan.query_map(params![1, "x"], |row| row.get(3)).unwrap();
+    let steps: Vec<String> = steps.map(Result::unwrap).collect();
+    for table in ["arg_set", "ftrace_args"] {
+        let search = format!("{table} USING INTEGER PRIMARY KEY (rowid=?)");
+        let finds = |step: &String| step.starts_with("SEARCH") && step.ends_with(&search);
+        assert!(steps.iter().any(finds), "{steps:#?}");
+    }
+}
+
 proptest! {
     #[test]
     fn no_arguments_do_harm(set in any::<i64>(), key in ".{0,12}") {

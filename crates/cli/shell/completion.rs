@@ -95,7 +95,9 @@ fn names(connection: &Connection) -> rusqlite::Result<Vec<String>> {
              UNION SELECT c.name FROM sqlite_schema AS s, pragma_table_xinfo(s.name) AS c
                     WHERE s.type IN ('table', 'view')
              UNION SELECT name FROM pragma_function_list
-             UNION SELECT name FROM pragma_module_list WHERE name = 'clock_path'",
+             UNION SELECT name FROM pragma_module_list
+                    WHERE name IN ('clock_path', 'ancestor_slice', 'descendant_slice', 'following_flow',
+                                   'preceding_flow', 'directly_connected_flow')",
         )?
         .query_map([], |row| row.get(0))?
         .collect()

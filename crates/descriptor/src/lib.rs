@@ -56,6 +56,7 @@ mod unreadable;
 pub use extend::DescriptorError;
 pub use path::{FieldValue, Path, PathError};
 pub use pool::{Pool, TRACE_PACKET};
+pub use scalar::{Scalar, Scalars};
 pub use schema::{EnumId, Field, Kind, MessageId};
 pub use unreadable::{Reason, Unreadable};
 

@@ -10,7 +10,7 @@ use timebase_wire::field::Value;
 use crate::contents::Values;
 use crate::extend::{self, DescriptorError};
 use crate::json::Writer;
-use crate::schema::{Definition, Field, MessageId, Schema};
+use crate::schema::{Definition, EnumId, Field, MessageId, Schema};
 use crate::unreadable::Unreadable;
 
 /// The message that every packet of a trace is.
@@ -149,6 +149,23 @@ impl Pool {
                 .find(|field| field.extension.as_deref() == Some(full)),
             None => fields.iter().find(|field| field.step() == name),
         }
+    }
+
+    /// What a number of an enum is called.
+    ///
+    /// ```
+    /// use timebase_descriptor::{Kind, Pool};
+    ///
+    /// let pool = Pool::perfetto();
+    /// let event = pool.message("perfetto.protos.TrackEvent").unwrap();
+    /// let Kind::Enum(types) = pool.field_by_name(event, "type").unwrap().kind else {
+    ///     unreachable!()
+    /// };
+    /// assert_eq!(pool.enum_name(types, 1), Some("TYPE_SLICE_BEGIN"));
+    /// assert_eq!(pool.enum_name(types, 100), None);
+    /// ```
+    pub fn enum_name(&self, id: EnumId, number: i32) -> Option<&str> {
+        self.schema.enum_name(id, number)
     }
 
     /// Appends a message to `out`, as a JSON object.

@@ -2,23 +2,67 @@
 
 use timebase_wire::field::{Value, WireType, varint};
 
-use crate::schema::{EnumId, Kind, MessageId};
+use crate::schema::{EnumId, Field, Kind, MessageId};
 use crate::unreadable::Reason;
 
-/// One value, as its type has it.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Scalar<'a> {
+/// One value of a field, as the field's type has it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Scalar<'a> {
+    /// Of the types whose numbers have a sign.
     Signed(i64),
+    /// Of those whose numbers have none.
     Unsigned(u64),
+    /// Any number but 0 is true.
     Bool(bool),
+    /// Of 32 bits.
     Float(f32),
+    /// Of 64 bits.
     Double(f64),
     /// Hopefully UTF-8.
     Text(&'a [u8]),
+    /// Bytes that mean something to others.
     Bytes(&'a [u8]),
+    /// A number, for which the enum may have a name.
     Enum(EnumId, i32),
-    /// Read from its pieces, which may be several.
+    /// A message, or a piece of one: the type. The bytes are those of the value.
     Message(MessageId),
+}
+
+/// The values that one value of the wire format is: the elements of a packed list, or
+/// the value itself.
+#[derive(Debug, Clone)]
+pub struct Scalars<'a> {
+    kind: Kind,
+    one: Option<Value<'a>>,
+    packed: Option<Packed<'a>>,
+}
+
+impl<'a> Scalars<'a> {
+    pub(crate) fn new(field: &Field, value: Value<'a>) -> Self {
+        let packed = match value {
+            Value::Bytes(list) if field.is_packed(value) => Some(Packed::new(list, field.kind)),
+            _ => None,
+        };
+        Scalars {
+            kind: field.kind,
+            one: packed.is_none().then_some(value),
+            packed,
+        }
+    }
+}
+
+/// Ends before an element that cannot be read.
+impl<'a> Iterator for Scalars<'a> {
+    type Item = Scalar<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Scalar<'a>> {
+        let value = match &mut self.packed {
+            Some(packed) => packed.next().ok().flatten()?,
+            None => self.one.take()?,
+        };
+        scalar(self.kind, value)
+    }
 }
 
 /// Interprets a value; `None` if the type is not laid out that way.

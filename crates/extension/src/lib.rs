@@ -123,6 +123,7 @@ fn register(conn: Connection) -> Result<bool> {
     timebase_resolver::sql::register(&conn)?;
     timebase_descriptor::sql::register(&conn)?;
     timebase_args::register(&conn)?;
+    timebase_slices::register(&conn)?;
     version::add(&mut &conn, Some(loaded))?;
     Ok(true)
 }

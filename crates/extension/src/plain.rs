@@ -311,6 +311,7 @@ pub unsafe extern "C" fn timebase_session_open(read: Read) -> *mut Session {
         timebase_resolver::sql::add(&mut functions)?;
         timebase_descriptor::sql::add(&mut functions)?;
         timebase_args::add(&mut functions)?;
+        timebase_slices::add(&mut functions)?;
         version::add(&mut functions, None)?;
         Ok::<_, Error>(Box::new(Session { functions, read }))
     });

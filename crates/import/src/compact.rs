@@ -32,6 +32,13 @@ impl Put<'_> {
         }
     }
 
+    /// Bytes, with others behind them.
+    #[inline]
+    pub fn bytes(&mut self, bytes: &[u8]) -> &mut Self {
+        self.natural(bytes.len() as u64).rest(bytes);
+        self
+    }
+
     /// All bytes that are left.
     #[inline]
     pub fn rest(&mut self, bytes: &[u8]) {
@@ -75,6 +82,14 @@ impl<'a> Take<'a> {
         }
     }
 
+    #[inline]
+    pub fn bytes(&mut self) -> io::Result<&'a [u8]> {
+        let size = usize::try_from(self.natural()?).map_err(|_| cut())?;
+        let (bytes, rest) = self.0.split_at_checked(size).ok_or_else(cut)?;
+        self.0 = rest;
+        Ok(bytes)
+    }
+
     pub fn rest(self) -> &'a [u8] {
         self.0
     }
@@ -97,23 +112,24 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(natural: u64, integer: i64, optional: Option<i64>, small: u32, bytes: Vec<u8>) {
+        fn what_is_written_is_read(natural: u64, integer: i64, optional: Option<i64>, small: u32, some: Vec<u8>, bytes: Vec<u8>) {
             let mut written = Vec::new();
             let mut put = Put(&mut written);
-            put.natural(natural).integer(integer).optional(optional).natural(small.into());
+            put.natural(natural).integer(integer).optional(optional).natural(small.into()).bytes(&some);
             put.rest(&bytes);
             let mut take = Take(&written);
             prop_assert_eq!(take.natural().unwrap(), natural);
             prop_assert_eq!(take.integer().unwrap(), integer);
             prop_assert_eq!(take.optional().unwrap(), optional);
             prop_assert_eq!(take.small().unwrap(), small);
+            prop_assert_eq!(take.bytes().unwrap(), &some[..]);
             prop_assert_eq!(take.rest(), &bytes[..]);
         }
 
         #[test]
         fn any_bytes_are_read_without_panic(bytes: Vec<u8>) {
             let mut take = Take(&bytes);
-            while take.optional().is_ok() {}
+            while take.optional().is_ok() && take.bytes().is_ok() {}
         }
     }
 }

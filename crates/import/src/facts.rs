@@ -1,52 +1,59 @@
 //! What a trace says once, wherever in it that stands (rule O4): collected while
 //! packets are read, and known when events are followed in the order of time.
 
+mod descriptors;
+
 use std::collections::hash_map::Entry;
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use timebase_descriptor::Pool;
 use timebase_resolver::Clock;
 use timebase_trace::Interval;
 
+pub(crate) use self::descriptors::{
+    CounterSaid, Descriptor, INSTRUCTIONS, Merging, Said, THREAD_TIME, Uuids, Writer, is_sandboxed,
+    process_of, thread_ids, thread_of,
+};
 use crate::place::TraceTime;
-use crate::timeline::Name;
+use crate::timeline::{Label, Name, OwnLabel};
 
 /// What is said once.
 #[derive(Debug, Default)]
 pub(crate) struct Facts {
     pub names: Names,
     pub machines: Machines,
-    /// What is said first of the uuids of tracks of each machine (rule U1).
-    pub descriptors: FxHashMap<(u32, u64), Descriptor>,
+    /// What is said first of the uuids of tracks (rule U1).
+    pub uuids: Uuids,
+    /// Sequences of which the first packet is in the trace (rule U9).
+    pub first_packets: FxHashSet<u32>,
     pub rails: Rails,
     pub gpu_counters: GpuCounters,
+    /// The schema with all that the trace adds to it, if anybody needs it.
+    pub schema: Option<Pool>,
 }
 
-/// Whom a track is of, by what is said first of its uuid in the file (rules U1, U2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Said {
-    Thread { pid: i64, tid: i64 },
-    Process { pid: i64 },
-    Nobody,
-}
-
-/// What is said first of an uuid.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Descriptor {
-    pub said: Said,
-    pub parent: Option<u64>,
-}
-
-/// Texts that events have by their numbers: names of threads.
+/// Texts that events have by their numbers: names of threads, and of whatever else
+/// is called something as long as there is room.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     numbers: FxHashMap<Box<[u8]>, Name>,
     texts: Vec<Box<str>>,
+    /// What the texts take.
+    bytes: usize,
+    /// How many there were when there was no room any more.
+    full: Option<u32>,
     /// The last one that was asked for.
     last: Option<(Box<[u8]>, Name)>,
 }
 
+/// What an entry of [`Names`] takes beside its text, about.
+const ENTRY: usize = 80;
+
+/// So many bytes names may take that can do without a number.
+const ROOM: usize = 8 << 20;
+
 impl Names {
-    /// The number of a text.
+    /// The number of a text, which always has one.
     #[inline]
     pub fn number(&mut self, text: &[u8]) -> Name {
         match &self.last {
@@ -58,15 +65,53 @@ impl Names {
     fn look_up(&mut self, text: &[u8]) -> Name {
         let name = match self.numbers.get(text) {
             Some(&name) => name,
-            None => {
-                let name = Name(self.texts.len() as u32);
-                self.texts.push(String::from_utf8_lossy(text).into());
-                self.numbers.insert(text.into(), name);
-                name
-            }
+            None => self.add(text),
         };
         self.last = Some((text.into(), name));
         name
+    }
+
+    fn add(&mut self, text: &[u8]) -> Name {
+        let name = Name(self.texts.len() as u32);
+        self.texts.push(String::from_utf8_lossy(text).into());
+        self.numbers.insert(text.into(), name);
+        self.bytes += 2 * text.len() + ENTRY;
+        name
+    }
+
+    /// The number of a text, if it has one or there is room for it. A text that gets
+    /// none when it is first asked for never gets one: so two texts are the same if
+    /// their numbers are, or if they have none and are equal.
+    #[inline]
+    pub fn known(&mut self, text: &str) -> Option<Name> {
+        let known = self.numbers.get(text.as_bytes()).copied();
+        match (known, self.full) {
+            (Some(name), None) => Some(name),
+            (Some(name), Some(full)) => Some(name).filter(|name| name.0 < full),
+            (None, None) if self.bytes < ROOM => Some(self.add(text.as_bytes())),
+            (None, full) => {
+                self.full = full.or(Some(self.texts.len() as u32));
+                None
+            }
+        }
+    }
+
+    /// What something is called that has this text.
+    #[inline]
+    pub fn label<'a>(&mut self, text: &'a str) -> Label<'a> {
+        match self.known(text) {
+            Some(name) => Label::Known(name),
+            None => Label::Own(text),
+        }
+    }
+
+    /// What something is called.
+    pub fn text_of<'a>(&'a self, label: &'a OwnLabel) -> Option<&'a str> {
+        match label {
+            OwnLabel::None => None,
+            OwnLabel::Known(name) => Some(self.text(*name)),
+            OwnLabel::Own(text) => Some(text),
+        }
     }
 
     /// The text of a number.

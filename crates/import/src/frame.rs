@@ -13,12 +13,12 @@ use timebase_wire::proto::TracePacketDefaults;
 
 use crate::facts::Facts;
 use crate::output::{
-    Cell, Fact, Journal, Message, PacketRow, RowType, Rows, SettledRows, Severity,
+    Cell, Fact, Faults, Journal, Message, PacketRow, RowType, Rows, SettledRows, Severity,
 };
 use crate::place::{
     Accepted, Place, Placement, SequenceIx, Settled, Snapshot, Taken, TraceTime, called,
 };
-use crate::readers::{Corrupt, Desk, Latest, Packet, PacketSchema, Parsed, Readers};
+use crate::readers::{Corrupt, Desk, Latest, Packet, PacketSchema, Parsed, Part, Readers, Writers};
 use crate::subjects::Wanted;
 use crate::timeline::Timeline;
 use crate::trackers;
@@ -43,6 +43,8 @@ pub(crate) struct Frame {
     timeline: Timeline,
     facts: Facts,
     latest: Latest,
+    writers: Writers,
+    faults: Faults,
     /// The event that is being made.
     event: Vec<u8>,
     keep: Keep,
@@ -59,12 +61,20 @@ const MADE_WHILE_READING: [&Table; 4] = [
 
 /// Counters of `stats`.
 pub(crate) mod counter {
-    use crate::output::Counter;
+    use crate::output::{Counter, Fault};
 
     pub const PACKETS_WITHOUT_TIMESTAMP: Counter = Counter::info("packets_without_timestamp");
     pub const PACKETS_CORRUPT: Counter = Counter::error("packets_corrupt");
     pub const PAYLOADS_CORRUPT: Counter = Counter::error("payloads_corrupt");
     pub const SNAPSHOTS_REJECTED: Counter = Counter::error("snapshots_rejected");
+    pub const INTERNED_SKIPPED: Fault = Fault::new(
+        Counter::data_loss("interned_data_skipped_incremental_state_invalid"),
+        "interned data is left out that comes when the state of its sequence is lost",
+    );
+    pub const INTERNED_NAMELESS: Fault = Fault::new(
+        Counter::error("interned_data_tokenizer_errors"),
+        "a number of interned data, or an entry of it, stands for nothing",
+    );
 }
 
 impl Frame {
@@ -91,6 +101,8 @@ impl Frame {
             timeline: Timeline::new(keep.events.follows(), directory),
             facts: Facts::default(),
             latest: Latest::default(),
+            writers: Writers::new(directory),
+            faults: Faults::default(),
             event: Vec::new(),
             keep,
             directory: directory.to_owned(),
@@ -125,6 +137,8 @@ impl Frame {
         self.counts = packets.counts();
         let mut settled = SettledRows::new(&self.directory);
         if !matches!(end, End::Stopped) {
+            self.writers
+                .release(&self.facts.uuids, &mut self.timeline, &mut self.faults)?;
             self.settle(&mut settled, rows)?;
             let (readers, mut desk) = self.desk(rows);
             readers.end(&mut desk);
@@ -133,10 +147,13 @@ impl Frame {
                 self.settle_begins();
                 let nothing = Timeline::new(false, &self.directory);
                 let timeline = std::mem::replace(&mut self.timeline, nothing);
-                let facts = std::mem::take(&mut self.facts);
+                let mut facts = std::mem::take(&mut self.facts);
+                facts.schema = self.schema.known();
                 let interned = self.place.take_interned();
-                trackers::follow(timeline, facts, interned, &self.directory, rows)?;
+                let faults = trackers::follow(timeline, facts, interned, &self.directory, rows)?;
+                self.faults.join(faults);
             }
+            std::mem::take(&mut self.faults).tell(&mut self.journal, rows);
             rows.hand_over();
         }
         let end = match rows.stopped() {
@@ -160,6 +177,8 @@ impl Frame {
             timeline: &mut self.timeline,
             facts: &mut self.facts,
             latest: &mut self.latest,
+            writers: &mut self.writers,
+            faults: &mut self.faults,
             event: &mut self.event,
             wanted: &self.keep.events,
         };
@@ -175,9 +194,10 @@ impl Frame {
         let (default_clock, defaults) = defaults(header);
         let sequence = self.place.enter(header, default_clock);
         let interned = match header.interned_data {
-            Some(data) => self.place.intern(sequence, data).map_err(Corrupt::from),
+            Some(data) => self.intern(id, sequence, data),
             None => Ok(()),
         };
+        self.shares(header, sequence);
         let parsed = defaults.and(interned).and_then(|()| Parsed::of(header));
 
         let taken = match &parsed {
@@ -205,6 +225,7 @@ impl Frame {
                     placement,
                     machine,
                     valid: self.place.is_valid(sequence),
+                    lost: self.place.lost(sequence),
                     latest: self.latest.of(machine),
                 };
                 let (readers, mut desk) = self.desk(rows);
@@ -238,6 +259,37 @@ impl Frame {
             },
             self.keep.data.then_some(packet.bytes),
         );
+    }
+
+    /// Takes in what the packet gives numbers to, unless the sequence's state cannot be
+    /// trusted (rule E2).
+    fn intern(&mut self, id: i64, sequence: SequenceIx, data: &[u8]) -> Result<(), Corrupt> {
+        if !self.place.is_valid(sequence) {
+            self.faults.add(counter::INTERNED_SKIPPED, id);
+            return Ok(());
+        }
+        let nameless = self.place.intern(sequence, data)?;
+        self.faults
+            .add_many(counter::INTERNED_NAMELESS, id, nameless);
+        Ok(())
+    }
+
+    /// What a packet says for the track events of its sequence (rules E3, U9).
+    #[inline]
+    fn shares(&mut self, header: &Header<'_>, sequence: SequenceIx) {
+        if header.trusted_packet_sequence_id == 0 {
+            return;
+        }
+        if let Some(defaults) = header.trace_packet_defaults {
+            let part = Part {
+                interval: self.place.interval(sequence),
+                lost: self.place.lost(sequence),
+            };
+            self.writers.defaults(part, defaults);
+        }
+        if header.first_packet_on_sequence {
+            self.facts.first_packets.insert(sequence.0);
+        }
     }
 
     /// The row of a packet's machine (rule H1).
@@ -421,6 +473,9 @@ impl Frame {
             timeline,
             readers,
             directory,
+            writers,
+            faults,
+            facts,
             ..
         } = self;
         place.settle(directory, |settled| {
@@ -445,7 +500,7 @@ impl Frame {
                 // What a packet is for the timeline; its row waits by itself.
                 Settled::Event(event) if event.row.table.number == packets.number => {
                     if let Ok(ts) = event.result {
-                        timeline.push(ts, event.event);
+                        writers.settled(event.event, ts, &facts.uuids, timeline, faults)?;
                     }
                     return Ok(());
                 }

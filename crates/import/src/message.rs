@@ -1,10 +1,22 @@
 //! Fields of a protobuf message by their numbers, for messages of a few fields.
 
+use std::borrow::Cow;
+
 use timebase_wire::field::{Fields, Value, varint};
+
+/// A text, in which what is no UTF-8 is replaced. That there is nothing to replace is
+/// seen many bytes at a time, which `from_utf8_lossy` does not do.
+#[inline]
+pub(crate) fn text(bytes: &[u8]) -> Cow<'_, str> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => String::from_utf8_lossy(bytes),
+    }
+}
 
 /// A message that can be read to its end; of one that cannot, what stands before
 /// the damage.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Message<'a>(pub &'a [u8]);
 
 impl<'a> Message<'a> {
@@ -61,6 +73,22 @@ impl<'a> Message<'a> {
         numbers.last()
     }
 
+    /// All numbers of a field that have 64 bits each, packed or not.
+    pub fn fixed(self, field: u32) -> impl Iterator<Item = u64> {
+        const SIZE: usize = 8;
+        let values = self.fields().filter(move |(number, _)| *number == field);
+        values.flat_map(|(_, value)| {
+            let (one, packed) = match value {
+                Value::Fixed64(value) => (Some(value), &[][..]),
+                Value::Bytes(bytes) => (None, bytes),
+                Value::Varint(_) | Value::Fixed32(_) => (None, &[][..]),
+            };
+            let words = packed.chunks_exact(SIZE);
+            let packed = words.filter_map(|word| Some(u64::from_le_bytes(word.try_into().ok()?)));
+            one.into_iter().chain(packed)
+        })
+    }
+
     /// All values of a field of bytes: texts, messages.
     pub fn each(self, field: u32) -> impl Iterator<Item = &'a [u8]> {
         self.fields()
@@ -76,8 +104,8 @@ impl<'a> Message<'a> {
     }
 
     /// A text.
-    pub fn text(self, field: u32) -> Option<std::borrow::Cow<'a, str>> {
-        self.bytes(field).map(String::from_utf8_lossy)
+    pub fn text(self, field: u32) -> Option<Cow<'a, str>> {
+        self.bytes(field).map(text)
     }
 
     /// The messages of a field.

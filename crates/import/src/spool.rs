@@ -31,6 +31,12 @@ impl Spool {
         }
     }
 
+    /// Those that were put aside until now; there are none after that.
+    pub fn replace(&mut self) -> Spool {
+        let directory = self.directory.clone();
+        std::mem::replace(self, Spool::new(&directory))
+    }
+
     pub fn push(&mut self, record: &[u8]) {
         if self.failure.is_none() {
             self.failure = self.write(record).err();

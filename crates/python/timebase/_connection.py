@@ -16,6 +16,16 @@ from ._program import Trace, import_trace
 
 T = TypeVar("T")
 
+#: Functions that are tables, and what does for them where they are missing.
+_TABLE_FUNCTIONS = {
+    "clock_path": "`timebase explain` shows",
+    "ancestor_slice": "the view slice_ancestor has",
+    "descendant_slice": "the view slice_descendant has",
+    "following_flow": "`timebase query` has",
+    "preceding_flow": "`timebase query` has",
+    "directly_connected_flow": "`timebase query` has",
+}
+
 #: How a file begins that SQLite can open.
 _DATABASE = b"SQLite format 3\0"
 
@@ -81,9 +91,10 @@ class _Cursor(sqlite3.Cursor):
             if here.failure is not None:
                 # sqlite3 says "user-defined function raised exception" and no more.
                 raise sqlite3.OperationalError(here.failure) from None
-            if str(error) == "no such table: clock_path":
+            function = str(error).partition("no such table: ")[2]
+            if function in _TABLE_FUNCTIONS:
                 raise sqlite3.OperationalError(
-                    f"{error}: it needs the extension, which is not loaded; `timebase explain` shows the same"
+                    f"{error}: it needs the extension, which is not loaded; {_TABLE_FUNCTIONS[function]} the same"
                 ) from None
             raise
         finally:
@@ -132,9 +143,9 @@ def connect(
 
     `functions` tells how the functions get into the connection: "extension" for
     the loadable extension; "python" for functions that Python registers, which call
-    the same library, need no SQLite that loads extensions, and lack `clock_path`;
-    "auto" for the first that works. The connection's attribute of this name tells
-    which it was.
+    the same library, need no SQLite that loads extensions, and lack those that are
+    tables, such as `clock_path`; "auto" for the first that works. The connection's
+    attribute of this name tells which it was.
 
     Raises `ExtensionError` if none of what was asked for works,
     FileNotFoundError for a path where nothing is, `ImportFailed` for a trace

@@ -3,8 +3,8 @@ functions, called by ctypes and registered with sqlite3.
 
 They are those of the extension, by the same code (`crates/extension/src/plain.rs`,
 which says how values are handed over), and read the rows that they need through
-the connection. What sqlite3 cannot register from Python is missing: `clock_path`,
-which is a table.
+the connection. What sqlite3 cannot register from Python is missing: functions that are
+tables, such as `clock_path`.
 
 The library is called with Python's lock held (`PyDLL`): to give it away and take it
 back would add 0.08 µs to a conversion, which itself takes less.

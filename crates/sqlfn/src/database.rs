@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use rusqlite::Connection;
 
 use crate::error::{Error, Result};
+use crate::sqlite::query::Stepped;
 use crate::value::{ValueRef, Values, told};
 
 /// A row of a query: columns by their position, and by their name for errors.
@@ -28,6 +29,7 @@ pub struct Row<'r>(Columns<'r>);
 #[derive(Clone, Copy)]
 enum Columns<'r> {
     Sqlite(&'r rusqlite::Row<'r>),
+    Stepped(Stepped<'r>),
     Values(&'r [ValueRef<'r>]),
 }
 
@@ -35,6 +37,10 @@ impl<'r> Row<'r> {
     /// A row of values that are at hand.
     pub fn new(values: &'r [ValueRef<'r>]) -> Row<'r> {
         Row(Columns::Values(values))
+    }
+
+    pub(crate) fn stepped(row: Stepped<'r>) -> Row<'r> {
+        Row(Columns::Stepped(row))
     }
 
     /// An integer.
@@ -98,6 +104,7 @@ impl Values for Row<'_> {
     fn value(&self, index: usize) -> Option<ValueRef<'_>> {
         match &self.0 {
             Columns::Sqlite(row) => row.get_ref(index).ok(),
+            Columns::Stepped(row) => row.value(index),
             Columns::Values(values) => values.value(index),
         }
     }

@@ -44,14 +44,15 @@ pub trait Call: Values {
     fn with_database<T>(&self, function: impl FnOnce(&Self::Database) -> Result<T>) -> Result<T>;
 
     /// Asks for one value, as a [`Lookup`](crate::Lookup) does: what the first row of
-    /// a query has in its first column; NULL if there is no row.
+    /// a query has in its first column; NULL if there is no row. The query is the
+    /// first one that the database has the tables for.
     ///
     /// # Errors
     ///
     /// What SQLite says.
     fn look_up(
         &self,
-        sql: &'static str,
+        queries: &[&'static str],
         prepared: &mut Prepared,
         parameters: &[ValueRef<'_>],
     ) -> Result<Answer>;

@@ -37,6 +37,7 @@
 //! | how one is called with plain values | `plain.rs` |
 //! | which version of a table a statement sees | `session.rs` |
 //! | how one row of many is asked for in every call | `lookup.rs` |
+//! | what a table-valued function asks, and what becomes of its panics | `virtual_table.rs` |
 //! | what a wrong argument is told | `arguments.rs` |
 //! | what is read from a table | `database.rs` |
 //! | how an error looks in SQL | `error.rs` |
@@ -68,6 +69,7 @@ pub mod plain;
 mod session;
 mod sqlite;
 mod value;
+mod virtual_table;
 
 pub use answer::Answer;
 pub use arguments::Arguments;
@@ -78,3 +80,4 @@ pub use lookup::Lookup;
 pub use mark::{Key, Mark, Prepared};
 pub use session::{Session, Table};
 pub use value::{ValueRef, Values};
+pub use virtual_table::{Queries, caught};

@@ -52,7 +52,8 @@ use crate::value::ValueRef;
 /// # Ok::<(), rusqlite::Error>(())
 /// ```
 pub struct Lookup {
-    sql: &'static str,
+    /// In the order in which they are tried.
+    queries: Vec<&'static str>,
     prepared: Mutex<Prepared>,
 }
 
@@ -61,9 +62,24 @@ impl Lookup {
     /// has in its first column; or NULL, if there is no row.
     pub fn new(sql: &'static str) -> Lookup {
         Lookup {
-            sql,
+            queries: vec![sql],
             prepared: Mutex::default(),
         }
+    }
+
+    /// The same with another query, of the same parameters, for databases that have not
+    /// what the ones before read.
+    ///
+    /// ```
+    /// use timebase_sqlfn::Lookup;
+    ///
+    /// let quick = Lookup::new("SELECT name FROM by_id WHERE id = ?1");
+    /// let lookup = quick.or("SELECT name FROM all_names WHERE id = ?1");
+    /// ```
+    #[must_use]
+    pub fn or(mut self, sql: &'static str) -> Lookup {
+        self.queries.push(sql);
+        self
     }
 
     /// Asks, for a function of this name.
@@ -85,7 +101,7 @@ impl Lookup {
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => return Err(depends_on_itself(function)),
         };
-        call.look_up(self.sql, &mut prepared, parameters)
+        call.look_up(&self.queries, &mut prepared, parameters)
     }
 }
 
@@ -98,7 +114,7 @@ fn depends_on_itself(function: &str) -> Error {
 
 impl fmt::Debug for Lookup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Lookup").field(&self.sql).finish()
+        f.debug_tuple("Lookup").field(&self.queries).finish()
     }
 }
 

@@ -146,16 +146,22 @@ impl<'a> Call for PlainCall<'a> {
     /// The caller knows the query by its text, if it keeps what it prepares.
     fn look_up(
         &self,
-        sql: &'static str,
+        queries: &[&'static str],
         _: &mut Prepared,
         parameters: &[ValueRef<'_>],
     ) -> Result<Answer> {
         let mut answer = Answer::Null;
-        self.rows.read(sql, parameters, &mut |row| {
-            answer = row.first().copied().map(Answer::from).into();
-            ControlFlow::Break(())
-        })?;
-        Ok(answer)
+        let mut read = Ok(());
+        for sql in queries {
+            read = self.rows.read(sql, parameters, &mut |row| {
+                answer = row.first().copied().map(Answer::from).into();
+                ControlFlow::Break(())
+            });
+            if read.is_ok() {
+                break;
+            }
+        }
+        read.map(|()| answer)
     }
 }
 

@@ -31,7 +31,7 @@ use crate::function::{Call, Function, Functions};
 use crate::mark::{Key, Mark, Prepared};
 use crate::value::{ValueRef, Values};
 
-mod query;
+pub(crate) mod query;
 
 use query::Query;
 
@@ -102,16 +102,15 @@ impl Call for SqliteCall<'_> {
     #[inline]
     fn look_up(
         &self,
-        sql: &'static str,
+        queries: &[&'static str],
         prepared: &mut Prepared,
         parameters: &[ValueRef<'_>],
     ) -> Result<Answer> {
-        let key = Key::of(sql);
+        let key = Key::of(queries.first().copied().unwrap_or_default());
         let mark = match prepared.of(self.mark(key)) {
             Some(mark) => mark,
             None => {
-                // SAFETY: `ctx` is of this call.
-                let query = unsafe { Query::prepare(self.ctx, sql) }?;
+                let query = self.prepare(queries)?;
                 let mark = prepared.keep(Mark::bearing(query));
                 self.set_mark(key, Arc::clone(&mark));
                 mark
@@ -125,6 +124,20 @@ impl Call for SqliteCall<'_> {
 }
 
 impl SqliteCall<'_> {
+    /// The first query that can be prepared; the error is that of the last.
+    #[cold]
+    fn prepare(&self, queries: &[&'static str]) -> Result<Query> {
+        let mut failure = Error::new("there is no query");
+        for sql in queries {
+            // SAFETY: `ctx` is of this call.
+            match unsafe { Query::prepare(self.ctx, sql) } {
+                Ok(query) => return Ok(query),
+                Err(error) => failure = error,
+            }
+        }
+        Err(failure)
+    }
+
     #[inline]
     fn give(&self, answer: Answer) {
         // SAFETY: `ctx` is of this call; SQLite copies texts and blobs.

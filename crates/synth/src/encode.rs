@@ -23,6 +23,11 @@ pub(crate) fn time(out: &mut Vec<u8>, field: u32, value: i64) {
 }
 
 #[inline]
+pub(crate) fn double(out: &mut Vec<u8>, field: u32, value: f64) {
+    varint(out, u64::from(field) << 3 | 1);
+    out.extend_from_slice(&value.to_le_bytes());
+}
+
 pub(crate) fn bytes(out: &mut Vec<u8>, field: u32, value: &[u8]) {
     varint(out, u64::from(field) << 3 | 2);
     varint(out, value.len() as u64);

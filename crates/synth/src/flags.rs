@@ -125,6 +125,9 @@ struct Sdk {
     /// A unit of the sequences' clocks, in nanoseconds [default: 1]
     #[arg(long, value_name = "NS")]
     sequence_unit: Option<u32>,
+    /// How many debug annotations each begin of a slice has, up to 100 [default: 0]
+    #[arg(long, value_name = "N")]
+    annotations: Option<u32>,
     /// Which clock is read together with the sequences' own [default: boottime]
     #[arg(long, value_enum, value_name = "CLOCK")]
     sequence_reference: Option<ReferenceName>,
@@ -280,6 +283,7 @@ impl Sdk {
             self.sequence_snapshot_every,
         );
         set(&mut settings.sequence_unit_ns, self.sequence_unit);
+        set(&mut settings.annotations, self.annotations);
         let reference = self.sequence_reference.map(Reference::from);
         set(&mut settings.sequence_reference, reference);
         set(&mut settings.absolute_every, self.absolute_every);

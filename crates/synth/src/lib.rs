@@ -59,6 +59,7 @@
 //! | `sequences` | sequences of SDK packets, with clocks 64 and 65 of their own |
 //! | `sequence_snapshot_every` | packets between snapshots of a sequence |
 //! | `sequence_unit_ns` | unit of clocks 64 and 65 |
+//! | `annotations` | debug annotations of each begin of a slice |
 //! | `sequence_reference` | the clock that is read with them |
 //! | `absolute_every` | which SDK packets are on clock 65 |
 //! | `loss_every` | before which SDK packets data was lost (rule S4) |

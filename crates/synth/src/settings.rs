@@ -33,6 +33,8 @@ pub struct Settings {
     pub sequence_snapshot_every: u32,
     /// SDK packets: nanoseconds in a unit of clocks 64 and 65, up to 10⁶.
     pub sequence_unit_ns: u32,
+    /// SDK packets: debug annotations of each begin of a slice, up to 100.
+    pub annotations: u32,
     /// SDK packets: which clock the snapshots of a sequence hold beside its own.
     pub sequence_reference: Reference,
     /// SDK packets: one of so many has an absolute timestamp, on clock 65; 0 is
@@ -208,6 +210,7 @@ impl Default for Settings {
             sequences: 8,
             sequence_snapshot_every: 25_000,
             sequence_unit_ns: 1,
+            annotations: 0,
             sequence_reference: Reference::Boottime,
             absolute_every: 0,
             loss_every: 0,
@@ -348,6 +351,7 @@ impl Settings {
                 "from 1 to 10^6",
                 unit.contains(&self.sequence_unit_ns),
             ),
+            ("annotations", "100 at most", self.annotations <= 100),
             (
                 "service_snapshots",
                 "at least 1",

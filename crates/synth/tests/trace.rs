@@ -58,13 +58,13 @@ fn the_bytes_are_those_of_earlier_versions() {
 }
 
 const GOLDEN: [&str; 7] = [
-    "Packets 0f2860798a18a908",
+    "Packets b3d5b5a9feb7c804",
     "Events 5ed1ab163c96e2e8",
     "Logs 4470f21ff01d610c",
     "Hops e520848a7607c945",
-    "Snapshots 065d3fc3d92fdfa7",
-    "Sequences 94358f5351f4a2fb",
-    "Mixed 09b8e764b5348234",
+    "Snapshots 9df66da2c14fe16c",
+    "Sequences 174e57d77abaf647",
+    "Mixed 3b56e9c9ae65c4f1",
 ];
 
 #[test]

@@ -45,13 +45,32 @@ pub enum Kept {
 #[derive(Debug, Default)]
 pub struct Interned {
     fields: Vec<(u32, Kept)>,
-    /// Of each sequence the interval that goes on, and its entries.
-    current: HashMap<u32, (u32, Entries)>,
+    /// Of each sequence the interval that goes on.
+    current: HashMap<u32, Current>,
     lasting: HashMap<Interval, Entries>,
+    /// How many serialized `InternedData` were taken in.
+    added: u64,
+}
+
+/// An interval that goes on.
+#[derive(Debug, Default)]
+struct Current {
+    cleared: u32,
+    entries: Entries,
+    /// Whether its entries are kept when it is over.
+    lasts: bool,
 }
 
 /// The serialized entry of each field and number.
-type Entries = HashMap<(u32, u64), Box<[u8]>>;
+type Entries = HashMap<(u32, u64), Known>;
+
+/// An entry.
+#[derive(Debug)]
+struct Known {
+    /// How many serialized `InternedData` had been taken in before.
+    since: u64,
+    entry: Box<[u8]>,
+}
 
 impl Interned {
     /// Keeps entries of these fields of `InternedData`.
@@ -63,23 +82,27 @@ impl Interned {
     }
 
     /// Takes in a serialized `InternedData`. Of several entries of a number in
-    /// an interval the first counts; one without a number is passed over.
+    /// an interval the first counts; those without a number are passed over: it tells how
+    /// many.
     ///
     /// # Errors
     ///
     /// [`Malformed`] if it cannot be read; nothing of it is taken in then.
-    pub fn add(&mut self, interval: Interval, data: &[u8]) -> Result<(), Malformed> {
+    pub fn add(&mut self, interval: Interval, data: &[u8]) -> Result<u32, Malformed> {
         if self.fields.is_empty() {
-            return Ok(());
+            return Ok(0);
         }
-        let mut entries = Vec::new();
+        let since = self.added;
+        self.added += 1;
+        let (mut entries, mut nameless) = (Vec::new(), 0);
         let mut fields = Fields::new(data);
         while let Some((number, value)) = fields.next()? {
             let wanted = self.fields.iter().find(|(field, _)| *field == number);
-            if let (Some(&(_, kept)), Value::Bytes(entry)) = (wanted, value)
-                && let Some(iid) = iid(entry)?
-            {
-                entries.push((kept, (number, iid), entry));
+            if let (Some(&(_, kept)), Value::Bytes(entry)) = (wanted, value) {
+                match iid(entry)? {
+                    Some(iid) => entries.push((kept, (number, iid), entry)),
+                    None => nameless += 1,
+                }
             }
         }
         for (kept, key, entry) in entries {
@@ -88,32 +111,76 @@ impl Interned {
                 Kept::Trace => self.lasting.entry(interval).or_default(),
             };
             if let Entry::Vacant(place) = known.entry(key) {
-                place.insert(entry.into());
+                let entry = entry.into();
+                place.insert(Known { since, entry });
             }
         }
-        Ok(())
+        Ok(nameless)
     }
 
     fn in_interval(&mut self, interval: Interval) -> &mut Entries {
-        let (cleared, entries) = self.current.entry(interval.sequence).or_default();
-        if *cleared != interval.cleared {
-            *cleared = interval.cleared;
-            entries.clear();
+        let Interval { sequence, cleared } = interval;
+        let current = self.current.entry(sequence).or_default();
+        if current.cleared != cleared {
+            if current.lasts {
+                let over = Interval {
+                    sequence,
+                    cleared: current.cleared,
+                };
+                let entries = std::mem::take(&mut current.entries);
+                self.lasting.entry(over).or_default().extend(entries);
+            }
+            current.entries.clear();
+            current.cleared = cleared;
+            current.lasts = false;
         }
-        entries
+        &mut current.entries
+    }
+
+    /// Keeps all entries of an interval to the end of the trace, those that it will get,
+    /// too. Tells what is to be asked of [`Interned::get_until`] for what there is now.
+    ///
+    /// ```
+    /// use timebase_trace::{Interned, Interval, Kept};
+    ///
+    /// let mut interned = Interned::new(&[(2, Kept::Interval)]);
+    /// let interval = Interval { sequence: 7, cleared: 1 };
+    /// interned.add(interval, b"\x12\x08\x08\x05\x12\x04draw")?;
+    /// let now = interned.keep(interval);
+    /// interned.add(interval, b"\x12\x08\x08\x06\x12\x04swap")?;
+    /// interned.add(Interval { cleared: 2, ..interval }, b"")?;
+    ///
+    /// assert!(interned.get_until(interval, 2, 5, now).is_some());
+    /// assert!(interned.get(interval, 2, 6).is_some());
+    /// assert_eq!(interned.get_until(interval, 2, 6, now), None);
+    /// # Ok::<(), timebase_wire::field::Malformed>(())
+    /// ```
+    pub fn keep(&mut self, interval: Interval) -> u64 {
+        self.in_interval(interval);
+        if let Some(current) = self.current.get_mut(&interval.sequence) {
+            current.lasts = true;
+        }
+        self.added
     }
 
     /// The serialized entry of a number. That of a field that is kept while its
-    /// interval lasts is gone with the interval.
+    /// interval lasts is gone with the interval, unless this was kept.
     pub fn get(&self, interval: Interval, field: u32, iid: u64) -> Option<&[u8]> {
+        self.get_until(interval, field, iid, u64::MAX)
+    }
+
+    /// The serialized entry that a number had at some time (see [`Interned::keep`]).
+    pub fn get_until(&self, interval: Interval, field: u32, iid: u64, until: u64) -> Option<&[u8]> {
         let current = self.current.get(&interval.sequence);
-        let current = current
-            .filter(|(cleared, _)| *cleared == interval.cleared)
-            .map(|(_, entries)| entries);
-        let lasting = self.lasting.get(&interval);
+        let current = current.filter(|current| current.cleared == interval.cleared);
+        let current = current.map(|current| &current.entries);
+        let lasting = match self.lasting.is_empty() {
+            true => None,
+            false => self.lasting.get(&interval),
+        };
         let mut known = current.into_iter().chain(lasting);
-        let entry = known.find_map(|entries| entries.get(&(field, iid)))?;
-        Some(entry)
+        let known = known.find_map(|entries| entries.get(&(field, iid)))?;
+        (known.since < until).then_some(&known.entry)
     }
 }
 

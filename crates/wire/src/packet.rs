@@ -46,6 +46,8 @@ impl PacketType {
     pub const BATTERY: PacketType = PacketType(38);
     /// `power_rails`
     pub const POWER_RAILS: PacketType = PacketType(40);
+    /// `track_event`
+    pub const TRACK_EVENT: PacketType = PacketType(11);
     /// `process_descriptor`
     pub const PROCESS_DESCRIPTOR: PacketType = PacketType(43);
     /// `thread_descriptor`

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | where rows go that are being made | `rows.rs`, `batch.rs` |
 //! | how they become pages | `writer.rs`, `table.rs` |
-//! | what is said about the trace | `journal.rs`, `counter.rs` |
+//! | what is said about the trace | `journal.rs`, `faults.rs`, `counter.rs` |
 //! | what becomes of rows that waited for their time | `settled.rs` |
 //! | what is known at the end | `late.rs`, `solved.rs` |
 //! | where the database is meanwhile | `destination.rs` |
@@ -13,6 +13,7 @@
 mod batch;
 mod counter;
 mod destination;
+mod faults;
 mod journal;
 mod late;
 mod rows;
@@ -24,6 +25,7 @@ mod writer;
 pub(crate) use batch::{Batch, Cell, PacketRow, RowType};
 pub(crate) use counter::{Counter, Meaning};
 pub(crate) use destination::Destination;
+pub(crate) use faults::{Fault, Faults, PARSER_ERROR};
 pub(crate) use journal::{Fact, Journal, Message, Severity};
 pub(crate) use late::{clocks, drop_indexes, facts, indexes_and_views, sequences, stats};
 pub(crate) use rows::{Outlet, Rows};

@@ -61,23 +61,25 @@ impl Place {
         self.sequences.update(header, default_clock)
     }
 
-    /// Takes in what the packet gives numbers to, unless the sequence's state
-    /// cannot be trusted.
+    /// Takes in what the packet gives numbers to; tells how many entries have no number.
     ///
     /// # Errors
     ///
     /// [`Malformed`] if it cannot be read; nothing is taken in then.
-    pub fn intern(&mut self, sequence: SequenceIx, data: &[u8]) -> Result<(), Malformed> {
-        if self.sequences.get(sequence).is_valid() {
-            let interval = self.sequences.interval(sequence);
-            self.interned.add(interval, data)?;
-        }
-        Ok(())
+    pub fn intern(&mut self, sequence: SequenceIx, data: &[u8]) -> Result<u32, Malformed> {
+        let interval = self.sequences.interval(sequence);
+        self.interned.add(interval, data)
     }
 
     /// What a number means in an interval of a sequence, as far as it was read.
     pub fn interned(&self, interval: Interval, field: u32, iid: u64) -> Option<&[u8]> {
         self.interned.get(interval, field, iid)
+    }
+
+    /// Keeps what numbers mean in an interval to the end of the trace; tells by which
+    /// number that is found which they mean now.
+    pub fn keep_interned(&mut self, interval: Interval) -> u64 {
+        self.interned.keep(interval)
     }
 
     /// What numbers mean in the intervals of sequences, when all packets are read.
@@ -88,6 +90,11 @@ impl Place {
     /// Whether the state of a sequence can be trusted (rule S3).
     pub fn is_valid(&mut self, sequence: SequenceIx) -> bool {
         self.sequences.get(sequence).is_valid()
+    }
+
+    /// How often the state of a sequence was lost.
+    pub fn lost(&mut self, sequence: SequenceIx) -> u32 {
+        self.sequences.get(sequence).lost()
     }
 
     /// The part of a sequence that its last packet is in.

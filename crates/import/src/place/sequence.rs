@@ -22,8 +22,9 @@ pub(crate) struct Sequence {
     /// while there is none.
     times: (i64, i64),
     valid: bool,
-    /// How often its state was cleared.
+    /// How often its state was cleared, and lost.
     cleared: u32,
+    lost: u32,
     default_clock: u32,
     /// The last reading of an incremental clock, in its own unit.
     accumulated: Option<(NonZeroU32, u64)>,
@@ -43,6 +44,7 @@ impl Sequence {
             times: (i64::MAX, i64::MIN),
             valid: false,
             cleared: 0,
+            lost: 0,
             default_clock: 0,
             accumulated: None,
             others: None,
@@ -69,6 +71,7 @@ impl Sequence {
             self.default_clock = 0;
         } else if header.previous_packet_dropped {
             self.valid = false; // S3
+            self.lost = self.lost.wrapping_add(1);
         }
         if let Some(clock) = default_clock {
             self.default_clock = clock; // S1
@@ -78,6 +81,11 @@ impl Sequence {
     /// Rule S4: whether packets can rely on the state.
     pub fn is_valid(&self) -> bool {
         self.valid
+    }
+
+    /// How often the state was lost (rule S3).
+    pub fn lost(&self) -> u32 {
+        self.lost
     }
 
     /// The clock that the sequence's defaults name, 0 for none.

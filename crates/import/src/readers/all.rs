@@ -5,6 +5,7 @@ use timebase_wire::packet::{Header, PacketType};
 
 use super::android_log::AndroidLog;
 use super::clock_snapshot::Snapshots;
+use super::descriptors::{ThreadDescriptors, TrackDescriptors};
 use super::extension_descriptor::Extensions;
 use super::ftrace::Ftrace;
 use super::gpu_counter_event::GpuCounterEvents;
@@ -13,6 +14,7 @@ use super::once::Once;
 use super::power_rails::PowerRails;
 use super::reader::{Corrupt, Desk, Packet, Reader};
 use super::trace_uuid::Uuid;
+use super::track_event::TrackEvents;
 use crate::output::Rows;
 use crate::place::{SettledEvent, Snapshot};
 use crate::subjects::Wanted;
@@ -28,7 +30,6 @@ macro_rules! readers {
         }
 
         /// A payload that was parsed.
-        #[expect(clippy::large_enum_variant, reason = "there is one at a time")]
         pub(crate) enum Parsed<'a> {
             $($name(<$reader as Reader>::Payload<'a>),)*
             /// One that nobody reads.
@@ -126,10 +127,11 @@ readers! {
     Battery: Observed<38> = BATTERY,
     PowerRails: PowerRails = POWER_RAILS,
     ProcessDescriptor: Observed<43> = PROCESS_DESCRIPTOR,
-    ThreadDescriptor: Observed<44> = THREAD_DESCRIPTOR,
+    TrackEvent: TrackEvents = TRACK_EVENT,
+    ThreadDescriptor: ThreadDescriptors = THREAD_DESCRIPTOR,
     GpuCounterEvent: GpuCounterEvents = GPU_COUNTER_EVENT,
     GpuRenderStageEvent: Observed<53> = GPU_RENDER_STAGE_EVENT,
-    TrackDescriptor: Observed<60> = TRACK_DESCRIPTOR,
+    TrackDescriptor: TrackDescriptors = TRACK_DESCRIPTOR,
     InitialDisplayState: Observed<70> = INITIAL_DISPLAY_STATE,
     GpuMemTotalEvent: Observed<71> = GPU_MEM_TOTAL_EVENT,
     AndroidSystemProperty: Observed<86> = ANDROID_SYSTEM_PROPERTY,

@@ -53,6 +53,7 @@ impl Reader for GpuCounterEvents {
             desk.packet(
                 packet,
                 &Event::Packet(timeline::Packet {
+                    id: packet.id,
                     machine: packet.machine,
                     field: PacketType::GPU_COUNTER_EVENT.0,
                     interval: packet.interval,

@@ -6,6 +6,7 @@
 mod all;
 mod android_log;
 mod clock_snapshot;
+mod descriptors;
 mod extension_descriptor;
 mod ftrace;
 mod gpu_counter_event;
@@ -15,7 +16,10 @@ mod packet_schema;
 mod power_rails;
 mod reader;
 mod trace_uuid;
+mod track_event;
 
 pub(crate) use all::{Parsed, Readers};
 pub(crate) use packet_schema::PacketSchema;
 pub(crate) use reader::{Corrupt, Desk, Latest, Packet};
+pub(crate) use track_event::part::Part;
+pub(crate) use track_event::writers::Writers;

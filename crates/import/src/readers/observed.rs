@@ -7,10 +7,9 @@ use timebase_wire::field::Fields;
 use timebase_wire::packet::PacketType;
 
 use super::reader::{Corrupt, Desk, Packet, Reader};
-use crate::facts::{Descriptor, Facts};
 use crate::message::Message;
 use crate::timeline::{self, Event};
-use crate::trackers::{GPU_INTERNED, describes};
+use crate::trackers::GPU_INTERNED;
 
 /// Gives packets of a type to the timeline.
 #[derive(Debug, Default)]
@@ -32,19 +31,29 @@ impl<const TYPE: u32> Reader for Observed<TYPE> {
         if packet.is_lost() {
             return;
         }
-        let machine = packet.machine;
-        said_once(TYPE, machine, message, desk.facts);
-        desk.packet(
-            packet,
-            &Event::Packet(timeline::Packet {
-                machine,
-                field: TYPE,
-                interval: packet.interval,
-                valid: packet.valid,
-                payload: message.0,
-            }),
-        );
+        if TYPE == PacketType::GPU_RENDER_STAGE_EVENT.0 {
+            desk.place.keep_interned(packet.interval);
+        }
+        observe(PacketType(TYPE), message, packet, desk);
     }
+}
+
+/// Gives a packet of a type to the timeline.
+pub(super) fn observe(
+    packet_type: PacketType,
+    message: Message<'_>,
+    packet: &Packet<'_>,
+    desk: &mut Desk<'_, '_>,
+) {
+    let event = Event::Packet(timeline::Packet {
+        id: packet.id,
+        machine: packet.machine,
+        field: packet_type.0,
+        interval: packet.interval,
+        valid: packet.valid,
+        payload: message.0,
+    });
+    desk.packet(packet, &event);
 }
 
 /// The fields of `InternedData` that the trackers of a type look up.
@@ -61,22 +70,4 @@ pub(super) fn well_formed(message: &[u8]) -> Result<(), Corrupt> {
     let mut fields = Fields::new(message);
     while fields.next()?.is_some() {}
     Ok(())
-}
-
-/// What counts for the whole trace, wherever it stands (rules O4, U1).
-fn said_once(packet_type: u32, machine: u32, message: Message<'_>, facts: &mut Facts) {
-    if packet_type == PacketType::TRACK_DESCRIPTOR.0
-        && let Some((uuid, descriptor)) = describes(message)
-        && !descriptor.is_ignored(uuid)
-    {
-        let uuid = (machine, uuid);
-        facts.descriptors.entry(uuid).or_insert(descriptor);
-    }
-}
-
-impl Descriptor {
-    /// Rule U2, of the uuid 0.
-    pub fn is_ignored(&self, uuid: u64) -> bool {
-        uuid == 0 && self.parent.is_some()
-    }
 }

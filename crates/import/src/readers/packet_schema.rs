@@ -58,6 +58,11 @@ impl PacketSchema {
         self.pool.get_or_insert_with(Pool::perfetto)
     }
 
+    /// The messages that are known by then, if anybody has asked for one.
+    pub fn known(&self) -> Option<Pool> {
+        self.pool.clone()
+    }
+
     /// How often something was added: what was made of the schema before may look
     /// otherwise now.
     pub fn changes(&self) -> u64 {

@@ -7,8 +7,10 @@ use timebase_wire::field::Malformed;
 use timebase_wire::packet::Header;
 
 use super::packet_schema::PacketSchema;
+use super::track_event::part::Part;
+use super::track_event::writers::Writers;
 use crate::facts::Facts;
-use crate::output::{Journal, Message, Rows, Severity};
+use crate::output::{Faults, Journal, Message, Rows, Severity};
 use crate::place::{EventClock, EventRow, Place, Placement, SettledEvent, Snapshot, TraceTime};
 use crate::subjects::Wanted;
 use crate::timeline::{Event, Timeline};
@@ -101,11 +103,21 @@ pub(crate) struct Packet<'a> {
     pub machine: u32,
     /// Whether the state of its sequence can be trusted (rule S3).
     pub valid: bool,
+    /// How often that was lost before.
+    pub lost: u32,
     /// The greatest time before it, where it stands if it has none (rule O2).
     pub latest: TraceTime,
 }
 
 impl Packet<'_> {
+    /// The part of its sequence that it is in, up to a loss.
+    pub fn part(&self) -> Part {
+        Part {
+            interval: self.interval,
+            lost: self.lost,
+        }
+    }
+
     /// Rule S4: whether it refers to a state that was lost, and so is a row and
     /// nothing else.
     pub fn is_lost(&self) -> bool {
@@ -122,6 +134,9 @@ pub(crate) struct Desk<'a, 'o> {
     pub timeline: &'a mut Timeline,
     pub facts: &'a mut Facts,
     pub latest: &'a mut Latest,
+    /// What track events of a sequence share.
+    pub writers: &'a mut Writers,
+    pub faults: &'a mut Faults,
     /// The event that is being made.
     pub event: &'a mut Vec<u8>,
     /// Which tables get rows.

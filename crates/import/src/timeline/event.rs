@@ -4,12 +4,9 @@ use std::io;
 
 use timebase_trace::Interval;
 
+use super::label::Name;
+use super::track_event::{TRACK, TrackRecord};
 use crate::compact::{Put, Take, cut};
-
-/// The number of a text in [`Names`](crate::facts::Names). A text that is absent is
-/// none, and not the empty one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Name(pub u32);
 
 /// What happens at one time. Machines are rows of `machine`; pids and tids are
 /// as they stand in the trace, taken as uint32.
@@ -21,6 +18,7 @@ pub(crate) enum Event<'a> {
     LogLine(LogLine),
     Packet(Packet<'a>),
     Energy(Energy),
+    Track(TrackRecord<'a>),
 }
 
 /// A CPU switches from one thread to another.
@@ -91,6 +89,8 @@ pub(crate) struct LogLine {
 /// The payload of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Packet<'a> {
+    /// The packet's row.
+    pub id: i64,
     pub machine: u32,
     /// The field of `TracePacket` that it is.
     pub field: u32,
@@ -150,6 +150,7 @@ impl<'a> Event<'a> {
             }
             Event::Packet(packet) => {
                 put.natural(PACKET)
+                    .integer(packet.id)
                     .natural(packet.machine.into())
                     .natural(packet.field.into())
                     .natural(packet.valid.into());
@@ -163,6 +164,7 @@ impl<'a> Event<'a> {
                     .natural(energy.index.into())
                     .natural(energy.energy);
             }
+            Event::Track(record) => put.natural(TRACK).rest(record.0),
         }
     }
 
@@ -199,6 +201,7 @@ impl<'a> Event<'a> {
                 row: take.integer()?,
             }),
             PACKET => Event::Packet(Packet {
+                id: take.integer()?,
                 machine: take.small()?,
                 field: take.small()?,
                 valid: take.natural()? != 0,
@@ -211,6 +214,7 @@ impl<'a> Event<'a> {
                 index: take.small()?,
                 energy: take.natural()?,
             }),
+            TRACK => Event::Track(TrackRecord(take.rest())),
             _ => return Err(cut()),
         };
         Ok(event)
@@ -351,6 +355,7 @@ mod tests {
             row: 4,
         };
         let packet = Packet {
+            id: 7,
             machine: 1,
             field: 2,
             interval,

@@ -14,11 +14,17 @@
 //! alternative; trace processor does so with streaming sessions, and its tables
 //! then depend on how the trace was flushed.
 //!
-//! `docs/benchmarks.md` has what this costs. What an event is, is in `event.rs`; in
+//! `docs/benchmarks.md` has what this costs. What an event is, is in `event.rs` and `track_event.rs`; in
 //! which order they come, in `order.rs`.
 
 mod event;
+mod label;
 mod order;
+mod track_event;
 
-pub(crate) use event::{Energy, Event, Ftrace, LogLine, Name, Packet, Prev, Switch, Waker, Waking};
+pub(crate) use event::{Energy, Event, Ftrace, LogLine, Packet, Prev, Switch, Waker, Waking};
+pub(crate) use label::{Label, Name, OwnLabel};
 pub(crate) use order::Timeline;
+pub(crate) use track_event::{
+    Arguments, Does, FlowStep, Flows, TrackEvent, Uuid, Values, WriterThread,
+};

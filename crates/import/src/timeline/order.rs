@@ -41,9 +41,23 @@ impl Timeline {
     /// says so.
     #[inline]
     pub fn push(&mut self, TraceTime(ts): TraceTime, event: &[u8]) {
+        if ts >= 0 {
+            let place = self.reserve();
+            self.push_at(TraceTime(ts), place, event);
+        }
+    }
+
+    /// Keeps a place in the file for an event that [`Timeline::push_at`] will add.
+    pub fn reserve(&mut self) -> u64 {
+        self.next += 1;
+        self.next - 1
+    }
+
+    /// Adds an event at a place that was kept for it.
+    #[inline]
+    pub fn push_at(&mut self, TraceTime(ts): TraceTime, place: u64, event: &[u8]) {
         if ts >= 0 && self.failure.is_none() {
-            self.failure = self.events.push((ts, self.next), event).err();
-            self.next += 1;
+            self.failure = self.events.push((ts, place), event).err();
         }
     }
 

@@ -13,15 +13,16 @@ use super::interrupts::Interrupts;
 use super::processes::Processes;
 use super::sched::Sched;
 use super::signals::Signals;
+use super::track_events::TrackEvents;
 use super::tracker::{At, Tracker};
 use crate::facts::Facts;
-use crate::output::Rows;
+use crate::output::{Faults, Rows};
 use crate::place::TraceTime;
 use crate::timeline::{Event, Ftrace, Switch, Timeline, Waking};
 use crate::world::{World, ucpu};
 
-/// Gives all events of a trace to all trackers. What does not fit memory is put aside
-/// in `directory`.
+/// Gives all events of a trace to all trackers, and tells what of it does not go
+/// together. What does not fit memory is put aside in `directory`.
 ///
 /// # Errors
 ///
@@ -32,7 +33,7 @@ pub(crate) fn follow(
     interned: Interned,
     directory: &Path,
     rows: &mut Rows<'_>,
-) -> io::Result<()> {
+) -> io::Result<Faults> {
     let mut world = World::new(facts, interned, directory, rows);
     let mut trackers = Trackers::default();
     let mut at = At {
@@ -45,8 +46,7 @@ pub(crate) fn follow(
             world: &mut world,
             rows,
         };
-        trackers.event(ts, &event, &mut at);
-        Ok(())
+        trackers.event(ts, &event, &mut at)
     })?;
     let mut at = At {
         world: &mut world,
@@ -68,6 +68,7 @@ struct Trackers {
     buffers: Buffers,
     gpu_slices: GpuSlices,
     counters: Counters,
+    track_events: TrackEvents,
 }
 
 impl Trackers {
@@ -91,15 +92,15 @@ impl Trackers {
     }
 
     #[inline]
-    fn event(&mut self, ts: i64, event: &Event<'_>, at: &mut At<'_, '_>) {
+    fn event(&mut self, ts: i64, event: &Event<'_>, at: &mut At<'_, '_>) -> io::Result<()> {
         let machine = match event {
             Event::Switch(Switch { machine, .. })
             | Event::Waking(Waking { machine, .. })
             | Event::Ftrace(Ftrace { machine, .. }) => Some(*machine),
-            Event::Packet(_) | Event::LogLine(_) | Event::Energy(_) => None,
+            Event::Packet(_) | Event::LogLine(_) | Event::Energy(_) | Event::Track(_) => None,
         };
         if machine.is_some_and(|machine| is_before(ts, machine, at)) {
-            return;
+            return Ok(());
         }
         match event {
             Event::Switch(switch) => {
@@ -128,6 +129,7 @@ impl Trackers {
                     tracker.packet(ts, packet, at);
                 }
             }
+            Event::Track(record) => self.track_events.event(ts, &record.read()?, at),
             Event::LogLine(line) => {
                 for tracker in self.all() {
                     tracker.log_line(line, at);
@@ -139,6 +141,7 @@ impl Trackers {
                 }
             }
         }
+        Ok(())
     }
 
     fn end(&mut self, at: &mut At<'_, '_>) {

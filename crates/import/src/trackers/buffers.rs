@@ -3,7 +3,7 @@
 use super::tracker::{At, Tracker};
 use crate::message::Message;
 use crate::timeline::Ftrace;
-use crate::world::{NewSlice, NewTrack, Owner, Utid};
+use crate::world::{EndOfSlice, NewSlice, NewTrack, Owner, Utid};
 
 /// Fields of `FtraceEvent`.
 mod event {
@@ -34,16 +34,11 @@ impl Tracker for Buffers {
         if size > 0 {
             if let Some(track) = lanes.begin(set, cookie, &mut world.tracks) {
                 let name = format!("{} kB", size / 1024);
-                let slice = NewSlice {
-                    ts,
-                    track,
-                    category: None,
-                    name: Some(world.strings.number(&name, at.rows)),
-                };
+                let slice = NewSlice::named(ts, track, world.facts.names.label(&name));
                 world.begin_slice(slice, &[], at.rows);
             }
         } else if let Some((track, _)) = lanes.end(set, cookie, &mut world.tracks) {
-            world.end_slice(ts, track, None, &[], at.rows);
+            world.end_slice(EndOfSlice::any(ts, track), &[], at.rows);
         }
     }
 }

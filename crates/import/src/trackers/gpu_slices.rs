@@ -14,7 +14,7 @@ use timebase_trace::Kept;
 use super::tracker::{At, Tracker};
 use crate::message::Message;
 use crate::output::Cell;
-use crate::timeline::Packet;
+use crate::timeline::{OwnLabel, Packet};
 use crate::world::{NewSlice, NewTrack, Owner, SetId, TrackId, Upid};
 
 /// The field of `TracePacket`.
@@ -29,11 +29,12 @@ mod interned {
     pub const GPU_SPECIFICATIONS: u32 = 24;
 }
 
-/// The fields of `InternedData` that are looked up.
+/// The fields of `InternedData` that are looked up, of intervals that have an event of
+/// these.
 pub(crate) const GPU_INTERNED: &[(u32, Kept)] = &[
-    (interned::EVENT_NAMES, Kept::Trace),
-    (interned::GRAPHICS_CONTEXTS, Kept::Trace),
-    (interned::GPU_SPECIFICATIONS, Kept::Trace),
+    (interned::EVENT_NAMES, Kept::Interval),
+    (interned::GRAPHICS_CONTEXTS, Kept::Interval),
+    (interned::GPU_SPECIFICATIONS, Kept::Interval),
 ];
 
 /// Follows render stages.
@@ -48,8 +49,8 @@ struct Specified {
     queues: FxHashMap<u32, Box<str>>,
     /// The first lane of a queue of a GPU, of those that are known by their numbers.
     first: FxHashMap<(u32, u32), TrackId>,
-    /// The names of stages, as numbers of `Strings`.
-    stages: Vec<i64>,
+    /// The names of stages.
+    stages: Vec<OwnLabel>,
 }
 
 /// Which lanes a slice is on (rule GP3).
@@ -118,8 +119,8 @@ impl<'a> Event<'a> {
             specified.queues.insert(id, name.into());
         }
         for name in specifications.messages(3).filter_map(|stage| stage.text(1)) {
-            let name = at.world.strings.number(&name, at.rows);
-            specified.stages.push(name);
+            let name = at.world.facts.names.label(&name);
+            specified.stages.push(name.into());
         }
     }
 
@@ -160,27 +161,27 @@ impl<'a> Event<'a> {
     }
 
     /// Rule GP4.
-    fn name(&self, specified: &Specified, at: &mut At<'_, '_>) -> Option<i64> {
+    fn name(&self, specified: &Specified, at: &mut At<'_, '_>) -> OwnLabel {
+        let called = |name: &str, at: &mut At<'_, '_>| at.world.facts.names.label(name).into();
         let entry = match (self.message.number(20), self.message.number(14)) {
             (Some(iid), _) => Some((interned::EVENT_NAMES, iid)),
             (None, _) if self.message.bytes(17).is_some() => None,
             (None, stage) => stage.map(|iid| (interned::GPU_SPECIFICATIONS, iid)),
         };
         if let Some((field, iid)) = entry {
-            let entry = at.world.interned.get(self.packet.interval, field, iid)?;
-            let name = Message(entry).text(2)?;
-            return Some(at.world.strings.number(&name, at.rows));
+            let entry = at.world.interned.get(self.packet.interval, field, iid);
+            let name = entry.and_then(|entry| Some(Message(entry).text(2)?.into_owned()));
+            return name.map_or(OwnLabel::None, |name| called(&name, at));
         }
         if let Some(name) = self.message.text(17) {
-            return Some(at.world.strings.number(&name, at.rows));
+            return called(&name, at);
         }
         let stage = i64::from(self.message.small(4).unwrap_or(0) as i32) as u64;
         let known = usize::try_from(stage).ok();
-        if let Some(&name) = known.and_then(|stage| specified.stages.get(stage)) {
-            return Some(name);
+        if let Some(name) = known.and_then(|stage| specified.stages.get(stage)) {
+            return name.clone();
         }
-        let name = format!("render stage({stage})");
-        Some(at.world.strings.number(&name, at.rows))
+        called(&format!("render stage({stage})"), at)
     }
 
     /// Its process, the first one if no context names one (rule GP5).
@@ -211,12 +212,8 @@ impl<'a> Event<'a> {
             return;
         };
         let upid = self.process(specifications, at);
-        let slice = NewSlice {
-            ts: self.ts,
-            track,
-            category: None,
-            name: self.name(specified, at),
-        };
+        let name = self.name(specified, at);
+        let slice = NewSlice::named(self.ts, track, name.label());
         let Some(slice) = at.world.add_slice(slice, dur, &[], at.rows) else {
             return;
         };

@@ -11,9 +11,10 @@ use std::fmt::Write;
 use rustc_hash::FxHashMap;
 
 use super::tracker::{At, Tracker};
+use crate::arguments::{ArgBuf, ArgValue};
 use crate::message::Message;
 use crate::timeline::Ftrace;
-use crate::world::{Arg, ArgValue, NewSlice, NewTrack, Owner, TrackId, Utid, ucpu};
+use crate::world::{EndOfSlice, NewSlice, NewTrack, Owner, TrackId, Utid, ucpu};
 
 /// Fields of `FtraceEvent`.
 mod event {
@@ -37,6 +38,8 @@ const SOFT: [&str; 10] = [
     "RCU",
 ];
 
+const CATEGORY: &str = "irq";
+
 /// What `irq_handler_exit` returns if the interrupt was handled.
 const HANDLED: u64 = 1;
 
@@ -45,10 +48,9 @@ const HANDLED: u64 = 1;
 pub(crate) struct Interrupts {
     /// The tracks of CPUs, by type and ucpu.
     tracks: FxHashMap<(&'static str, u32), TrackId>,
-    /// The number of their category.
-    category: Option<i64>,
-    /// The name that is being made.
+    /// The name and the arguments that are being made.
     name: String,
+    args: ArgBuf,
 }
 
 impl Tracker for Interrupts {
@@ -65,26 +67,25 @@ impl Tracker for Interrupts {
                 self.name.clear();
                 // Nothing keeps a text from being written to a String.
                 let _ = write!(self.name, "IRQ ({name})");
-                let name = at.world.strings.number(&self.name, at.rows);
-                self.begin(ts, event, hard, name, at);
+                let name = std::mem::take(&mut self.name);
+                self.begin(ts, event, hard, &name, at);
+                self.name = name;
             }
             event::IRQ_HANDLER_EXIT => {
                 let ret = match message.number(2) {
                     Some(HANDLED) => "handled",
                     _ => "unhandled",
                 };
-                let arg = Arg::new("ret", ArgValue::Text(ret));
-                self.end(ts, event, hard, arg, at);
+                self.end(ts, event, hard, ("ret", ArgValue::Text(ret)), at);
             }
             event::SOFTIRQ_ENTRY => {
                 if let Some(name) = soft_name {
-                    let name = at.world.strings.number(name, at.rows);
                     self.begin(ts, event, soft, name, at);
                 }
             }
             event::SOFTIRQ_EXIT if soft_name.is_some() => {
-                let arg = Arg::new("vec", ArgValue::Int(vector as i64));
-                self.end(ts, event, soft, arg, at);
+                let vector = ArgValue::Int(vector as i64);
+                self.end(ts, event, soft, ("vec", vector), at);
             }
             _ => {}
         }
@@ -97,15 +98,14 @@ impl Interrupts {
         ts: i64,
         event: &Ftrace<'_>,
         kind: (&'static str, &str),
-        name: i64,
+        name: &str,
         at: &mut At<'_, '_>,
     ) {
         if let Some(track) = self.track(event, kind, at) {
+            let names = &mut at.world.facts.names;
             let slice = NewSlice {
-                ts,
-                track,
-                category: Some(self.category(at)),
-                name: Some(name),
+                category: names.label(CATEGORY),
+                ..NewSlice::named(ts, track, names.label(name))
             };
             at.world.begin_slice(slice, &[], at.rows);
         }
@@ -116,19 +116,18 @@ impl Interrupts {
         ts: i64,
         event: &Ftrace<'_>,
         kind: (&'static str, &str),
-        arg: Arg<'static>,
+        (key, value): (&str, ArgValue<'_>),
         at: &mut At<'_, '_>,
     ) {
         if let Some(track) = self.track(event, kind, at) {
-            let category = Some(self.category(at));
-            at.world.end_slice(ts, track, category, &[arg], at.rows);
+            let names = &mut at.world.facts.names;
+            let args = self.args.only(key, value, names);
+            let end = EndOfSlice {
+                category: names.label(CATEGORY),
+                ..EndOfSlice::any(ts, track)
+            };
+            at.world.end_slice(end, args, at.rows);
         }
-    }
-
-    fn category(&mut self, at: &mut At<'_, '_>) -> i64 {
-        *self
-            .category
-            .get_or_insert_with(|| at.world.strings.number("irq", at.rows))
     }
 
     /// The track of the CPU's interrupts of a kind, which has a type and a name.

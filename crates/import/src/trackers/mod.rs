@@ -17,9 +17,9 @@ mod interrupts;
 mod processes;
 mod sched;
 mod signals;
+mod track_events;
 mod tracker;
 
 pub(crate) use all::{follow, reads_ftrace};
 pub(crate) use gpu_slices::GPU_INTERNED;
-pub(crate) use processes::describes;
 pub(crate) use sched::KERNEL_SYMBOLS;

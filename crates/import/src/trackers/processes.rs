@@ -1,14 +1,14 @@
 //! Who makes, names, binds and ends processes and threads (rules P10 to P17).
 
-use rustc_hash::FxHashSet;
 use timebase_schema::tables::android_log_thread;
 
 use super::tracker::{At, Tracker};
-use crate::facts::{Descriptor, Said};
+use crate::arguments::ArgValue;
+use crate::facts::{Descriptor, is_sandboxed, process_of, thread_ids, thread_of};
 use crate::message::Message;
 use crate::output::Cell;
 use crate::timeline::{Ftrace, LogLine, Packet};
-use crate::world::{Arg, ArgValue, Rank, Upid, Utid};
+use crate::world::{Rank, Utid};
 
 /// Fields of `FtraceEvent`.
 mod event {
@@ -31,18 +31,9 @@ const CLONE_THREAD: u64 = 0x10000;
 /// The pid of the thread whose children are the kernel's threads.
 const KTHREADD: i64 = 2;
 
-/// So many parents a track may have (rule U4).
-const MOST_PARENTS: usize = 98;
-
-/// What is known of descriptors.
+/// Follows processes and threads; all that is known of them is in the world.
 #[derive(Debug, Default)]
-pub(crate) struct Processes {
-    /// Threads and processes that an uuid stands for, and the uuids that were met
-    /// (rule P16).
-    threads: FxHashSet<Utid>,
-    processes: FxHashSet<Upid>,
-    met: FxHashSet<(u32, u64)>,
-}
+pub(crate) struct Processes;
 
 impl Tracker for Processes {
     fn ftrace(&mut self, ts: i64, event: &Ftrace<'_>, _emitter: Utid, at: &mut At<'_, '_>) {
@@ -70,7 +61,7 @@ impl Tracker for Processes {
             packet::THREAD_DESCRIPTOR if packet.valid => {
                 thread_descriptor(machine, message, false, at)
             }
-            packet::TRACK_DESCRIPTOR => self.track_descriptor(machine, message, at),
+            packet::TRACK_DESCRIPTOR => track_descriptor(machine, packet.id, message, at),
             _ => {}
         }
     }
@@ -162,9 +153,10 @@ fn process_tree(machine: u32, message: Message<'_>, at: &mut At<'_, '_>) {
             threads.starts(upid, start);
         }
         if process.number(8).is_some() {
-            let arg = Arg::new("is_kthread", ArgValue::Bool(process.flag(8)));
-            let set = at.world.args.number(&[arg], &mut at.world.strings, at.rows);
-            at.world.threads.set_process_args(upid, set);
+            let is_kthread = ArgValue::Bool(process.flag(8));
+            if let Some(args) = at.world.threads.process_args(upid) {
+                args.push("is_kthread", is_kthread, &mut at.world.facts.names);
+            }
         }
     }
     for thread in message.messages(2) {
@@ -233,121 +225,41 @@ fn process_descriptor(machine: u32, message: Message<'_>, at: &mut At<'_, '_>) {
     if let Some(start) = start.filter(|&start| start > 0) {
         threads.starts(upid, start);
     }
+    // J6
+    let labels = (0..).zip(message.each(8).map(String::from_utf8_lossy));
+    if let Some(args) = threads.process_args(upid) {
+        for (index, label) in labels {
+            let names = &mut at.world.facts.names;
+            args.push_listed("chrome.process_label", index, ArgValue::Text(&label), names);
+        }
+    }
 }
 
 /// What a `ThreadDescriptor` says each time (rules P16, J5).
 fn thread_descriptor(machine: u32, message: Message<'_>, is_sandboxed: bool, at: &mut At<'_, '_>) {
     let threads = &mut at.world.threads;
-    let (pid, tid) = thread_ids(message, is_sandboxed);
+    let (pid, tid, _) = thread_ids(message, is_sandboxed);
     let utid = threads.bind(machine, tid, pid);
     if let Some(name) = message.text(5).filter(|name| !name.is_empty()) {
         threads.call_thread(utid, Rank::Fourth, &name);
     }
 }
 
-/// The pid and the tid of a `ThreadDescriptor`, which are signed (rule J2).
-fn thread_ids(message: Message<'_>, is_sandboxed: bool) -> (i64, i64) {
-    let pid = i64::from(message.small(1).unwrap_or(0) as i32);
-    let tid = message.number(2).unwrap_or(0) as i64;
-    match is_sandboxed {
-        true => (pid, (pid << 32).wrapping_add(tid)), // J7
-        false => (pid, tid),
-    }
-}
-
-/// What a `TrackDescriptor` says; `None` where it is ignored (rule U2).
-pub(crate) fn describes(message: Message<'_>) -> Option<(u64, Descriptor)> {
-    const ORDERINGS: u64 = 3;
-    let uuid = message.number(1)?;
-    if message.number(11).is_some_and(|order| order > ORDERINGS) {
-        return None;
-    }
-    let said = if let Some(thread) = message.bytes(4).map(Message) {
-        thread.number(1).and(thread.number(2))?;
-        let (pid, tid) = thread_ids(thread, is_sandboxed(message));
-        Said::Thread { pid, tid }
-    } else if let Some(process) = message.bytes(3).map(Message) {
-        let pid = process.small(1)?.into();
-        Said::Process { pid }
-    } else {
-        Said::Nobody
+/// Rule P16.
+fn track_descriptor(machine: u32, packet: i64, message: Message<'_>, at: &mut At<'_, '_>) {
+    let Ok((uuid, descriptor)) = Descriptor::read(message) else {
+        return;
     };
-    let parent = message.number(5).filter(|&parent| parent != 0);
-    Some((uuid, Descriptor { said, parent }))
-}
-
-fn is_sandboxed(message: Message<'_>) -> bool {
-    message
-        .bytes(7)
-        .is_some_and(|thread| Message(thread).flag(3))
-}
-
-impl Processes {
-    /// Rule P16.
-    fn track_descriptor(&mut self, machine: u32, message: Message<'_>, at: &mut At<'_, '_>) {
-        let Some((uuid, descriptor)) = describes(message) else {
+    let is_ignored = uuid == 0 && descriptor.parent.is_some();
+    if !is_ignored {
+        let uuid = at.world.facts.uuids.number(machine, uuid);
+        if !at.world.meet(uuid, packet) {
             return;
-        };
-        if !descriptor.is_ignored(uuid) && !self.meet(machine, uuid, at) {
-            return;
-        }
-        if let Some(thread) = message.bytes(4) {
-            thread_descriptor(machine, Message(thread), is_sandboxed(message), at);
-        } else if let Some(process) = message.bytes(3) {
-            process_descriptor(machine, Message(process), at);
         }
     }
-
-    /// An uuid is met, its parents first; tells whether it has a track (rule U4).
-    fn meet(&mut self, machine: u32, uuid: u64, at: &mut At<'_, '_>) -> bool {
-        let mut chain = vec![uuid];
-        let mut next = uuid;
-        loop {
-            let Some(descriptor) = at.world.facts.descriptors.get(&(machine, next)) else {
-                return false;
-            };
-            match descriptor.parent {
-                Some(parent) if chain.len() <= MOST_PARENTS && !chain.contains(&parent) => {
-                    chain.push(parent);
-                    next = parent;
-                }
-                Some(_) => return false,
-                None => break,
-            }
-        }
-        for &uuid in chain.iter().rev() {
-            self.settle(machine, uuid, at);
-        }
-        true
-    }
-
-    /// Settles what an uuid stands for, once.
-    fn settle(&mut self, machine: u32, uuid: u64, at: &mut At<'_, '_>) {
-        if !self.met.insert((machine, uuid)) {
-            return;
-        }
-        let descriptor = at.world.facts.descriptors.get(&(machine, uuid));
-        let Some(&Descriptor { said, .. }) = descriptor else {
-            return;
-        };
-        let threads = &mut at.world.threads;
-        match said {
-            Said::Thread { pid, tid } => {
-                let mut utid = threads.bind(machine, tid, pid);
-                if self.threads.contains(&utid) {
-                    threads.reuse(machine, tid);
-                    utid = threads.bind(machine, tid, pid);
-                }
-                self.threads.insert(utid);
-            }
-            Said::Process { pid } => {
-                let mut upid = threads.process(machine, pid);
-                if self.processes.contains(&upid) {
-                    (upid, _) = threads.fork(None, machine, pid, None);
-                }
-                self.processes.insert(upid);
-            }
-            Said::Nobody => {}
-        }
+    if let Some(thread) = thread_of(message) {
+        thread_descriptor(machine, thread, is_sandboxed(message), at);
+    } else if let Some(process) = process_of(message) {
+        process_descriptor(machine, process, at);
     }
 }

@@ -1,9 +1,10 @@
 //! Signals, and who is killed for want of memory: instants of threads (rule B10).
 
 use super::tracker::{At, Tracker};
+use crate::arguments::{ArgBuf, ArgValue};
 use crate::message::Message;
 use crate::timeline::Ftrace;
-use crate::world::{Arg, ArgValue, NewSlice, Utid};
+use crate::world::{NewSlice, Utid};
 
 /// Fields of `FtraceEvent`.
 mod event {
@@ -14,7 +15,10 @@ mod event {
 
 /// Follows signals.
 #[derive(Debug, Default)]
-pub(crate) struct Signals;
+pub(crate) struct Signals {
+    /// The arguments that are being made.
+    args: ArgBuf,
+}
 
 impl Tracker for Signals {
     fn ftrace(&mut self, ts: i64, event: &Ftrace<'_>, emitter: Utid, at: &mut At<'_, '_>) {
@@ -30,17 +34,16 @@ impl Tracker for Signals {
             event::SIGNAL_DELIVER => emitter,
             _ => at.world.threads.thread(machine, pid.unwrap_or(0).into()),
         };
-        let signal = signal.map(|field| {
+        self.args.clear();
+        if let Some(field) = signal {
             let signal = message.small(field).unwrap_or(0) as i32;
-            Arg::new("signal.sig", ArgValue::Int(signal.into()))
-        });
-        let slice = NewSlice {
-            ts,
-            track: at.world.tracks.of_thread(machine, utid),
-            category: None,
-            name: Some(at.world.strings.number(name, at.rows)),
-        };
-        at.world.add_slice(slice, 0, signal.as_slice(), at.rows);
+            let signal = ArgValue::Int(signal.into());
+            let names = &mut at.world.facts.names;
+            self.args.push("signal.sig", signal, names);
+        }
+        let track = at.world.tracks.of_thread(machine, utid);
+        let slice = NewSlice::named(ts, track, at.world.facts.names.label(name));
+        at.world.add_slice(slice, 0, self.args.as_bytes(), at.rows);
     }
 }
 

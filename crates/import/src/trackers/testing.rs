@@ -70,6 +70,7 @@ impl Trace {
 
     pub fn packet(mut self, ts: i64, field: u32, payload: &[u8]) -> Self {
         let event = Event::Packet(Packet {
+            id: 0,
             machine: 0,
             field,
             interval: Interval::default(),
@@ -162,20 +163,16 @@ impl Made {
         strings.chain([("-".into(), "-".into())]).collect()
     }
 
-    /// Sets of arguments: ` key=value` of each.
+    /// Sets of arguments: ` key=value` of each, whose values have no comma.
     fn args(&self) -> BTreeMap<String, String> {
-        let strings = self.strings();
-        let mut sets = BTreeMap::new();
-        for row in self.by_id(&tables::args_record::TABLE).values() {
-            let value = match strings[&row[4]].as_str() {
-                "string" => &strings[&row[5]],
-                _ => &row[5],
-            };
-            let set: &mut String = sets.entry(row[1].clone()).or_default();
-            *set += &format!(" {}={value}", strings[&row[3]]);
-        }
-        sets.insert("-".into(), String::new());
-        sets
+        let rows = self.rows(&tables::arg_set::TABLE).into_iter();
+        let set = |row: Vec<String>| {
+            let json = row[1].trim_matches(['{', '}']);
+            let args = json.replace('"', "").replace(',', " ").replace(':', "=");
+            (row[0].clone(), format!(" {args}"))
+        };
+        let none = ("-".into(), String::new());
+        rows.map(set).chain([none]).collect()
     }
 
     /// `type/name#id owner` of each track.

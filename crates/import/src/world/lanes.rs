@@ -72,6 +72,21 @@ struct ByTime {
     busy: BinaryHeap<Reverse<(i64, u32)>>,
 }
 
+impl ByCookie {
+    /// A lane of a cookie, without open begins.
+    fn add(&mut self, cookie: i64, track: TrackId) {
+        let place = self.lanes.len() as u32;
+        self.lanes.push(Lane {
+            track,
+            cookie,
+            open: 0,
+            begins: Begins::default(),
+        });
+        self.free.insert(place);
+        self.places.insert(cookie, place);
+    }
+}
+
 impl Lanes {
     /// The lanes of a type and name for which these numbers are the same.
     pub fn set(
@@ -151,6 +166,45 @@ impl Lanes {
         Some((lane.track, lane.begins))
     }
 
+    /// Whether a begin or an end of a cookie needs no new lane.
+    pub fn has_room(&self, SetId(set): SetId, cookie: i64) -> bool {
+        let set = self.sets.get(set);
+        set.is_some_and(|set| {
+            let lanes = &set.by_cookie;
+            lanes.places.contains_key(&cookie) || !lanes.free.is_empty()
+        })
+    }
+
+    /// How many lanes there are.
+    pub fn count(&self, SetId(set): SetId) -> u32 {
+        let set = self.sets.get(set);
+        set.map_or(0, |set| set.by_cookie.lanes.len() as u32)
+    }
+
+    /// The first lane.
+    pub fn first(&self, SetId(set): SetId) -> Option<TrackId> {
+        let first = self.sets.get(set)?.by_cookie.lanes.first();
+        first.map(|lane| lane.track)
+    }
+
+    /// Adds a lane of a cookie, with a name of its own.
+    pub fn add_lane(
+        &mut self,
+        SetId(set): SetId,
+        cookie: i64,
+        name: Option<Box<str>>,
+        tracks: &mut Tracks,
+    ) -> Option<TrackId> {
+        let set = self.sets.get_mut(set)?;
+        let track = NewTrack {
+            name,
+            ..set.track.clone()
+        };
+        let track = tracks.add(track);
+        set.by_cookie.add(cookie, track);
+        Some(track)
+    }
+
     /// The lane with a cookie, else the first without open begins, else a new one.
     fn by_cookie(
         &mut self,
@@ -174,15 +228,8 @@ impl Lanes {
                 place
             }
             None => {
-                let place = lanes.lanes.len() as u32;
-                lanes.lanes.push(Lane {
-                    track: tracks.add(track.clone()),
-                    cookie,
-                    open: 0,
-                    begins: Begins::default(),
-                });
-                lanes.free.insert(place);
-                place
+                lanes.add(cookie, tracks.add(track.clone()));
+                (lanes.lanes.len() - 1) as u32
             }
         };
         lanes.places.insert(cookie, place);

@@ -16,16 +16,19 @@
 //! | question | where it is decided |
 //! |---|---|
 //! | which thread is a tid, which process a pid (rules P) | `threads.rs` |
+//! | whose a uuid of a track is (rules U3, U4) | `uuids.rs` |
 //! | which tracks there are | `tracks.rs` |
 //! | which of several lanes a slice is on (rules B6, GP3) | `lanes.rs` |
 //! | what lies on what (rules B4, B5, E9 to E13) | `slices.rs` |
+//! | flows from slice to slice (rules G) | `flows.rs` |
 //! | texts by their numbers | `strings.rs` |
-//! | sets of arguments (rule H6) | `args.rs` |
+//! | how sets of arguments are kept (rules A2, A3, H6) | `args.rs` |
 //! | values of counters (rules M1, M4) | `values.rs` |
 //! | machines and CPUs (rules H1 to H3) | `machines.rs` |
 //! | GPUs (rule H4) | `gpus.rs` |
 
 mod args;
+mod flows;
 mod gpus;
 mod lanes;
 mod machines;
@@ -33,6 +36,7 @@ mod slices;
 pub(crate) mod strings;
 mod threads;
 mod tracks;
+mod uuids;
 mod values;
 
 use std::collections::BTreeMap;
@@ -42,19 +46,21 @@ use std::path::Path;
 use timebase_schema::{Table, tables};
 use timebase_trace::Interned;
 
-pub(crate) use args::{Arg, ArgSets, ArgValue};
+pub(crate) use args::ArgSets;
+pub(crate) use flows::{FlowEvent, FlowId, Flows, Step};
 pub(crate) use gpus::{GpuInfo, Gpus};
 pub(crate) use lanes::{Lanes, SetId};
 pub(crate) use machines::{CPUS, Cpus, ucpu};
-pub(crate) use slices::{NewSlice, Slices};
+pub(crate) use slices::{EndOfSlice, Made, NewSlice, Slices, Spent};
 pub(crate) use strings::Strings;
 pub(crate) use threads::{Rank, Threads, Upid, Utid};
-pub(crate) use tracks::{NewTrack, Owner, TrackId, Tracks};
+pub(crate) use tracks::{Details, NewTrack, Owner, TrackId, Tracks};
+pub(crate) use uuids::UuidStates;
 use values::Values;
 pub(crate) use values::{Sample, ThreadCounter};
 
-use crate::facts::Facts;
-use crate::output::{Cell, Rows};
+use crate::facts::{Facts, Names};
+use crate::output::{Cell, Faults, Rows};
 
 /// All of it.
 pub(crate) struct World {
@@ -62,6 +68,7 @@ pub(crate) struct World {
     /// What numbers of interned data mean.
     pub interned: Interned,
     pub threads: Threads,
+    pub uuids: UuidStates,
     pub cpus: Cpus,
     pub gpus: Gpus,
     pub tracks: Tracks,
@@ -69,6 +76,9 @@ pub(crate) struct World {
     slices: Slices,
     pub strings: Strings,
     pub args: ArgSets,
+    /// What of the trace does not go together.
+    pub faults: Faults,
+    pub flows: Flows,
     values: Values,
     /// From when to when the rows of tables are, by their numbers.
     spans: BTreeMap<usize, (i64, i64)>,
@@ -87,6 +97,7 @@ impl World {
         }
         World {
             threads: Threads::new(facts.machines.iter().count() as u32),
+            uuids: UuidStates::default(),
             cpus: Cpus::default(),
             gpus: Gpus::default(),
             tracks: Tracks::default(),
@@ -94,11 +105,18 @@ impl World {
             slices: Slices::default(),
             strings: Strings::new(rows),
             args: ArgSets::default(),
+            faults: Faults::default(),
+            flows: Flows::new(directory),
             values: Values::new(directory),
             spans: BTreeMap::new(),
             facts,
             interned,
         }
+    }
+
+    /// The number of a set of arguments; none of an empty one.
+    pub fn arg_set(&mut self, args: &[u8], rows: &mut Rows<'_>) -> Option<i64> {
+        self.args.number(args, &self.facts.names, rows)
     }
 
     /// A row of a table is at a time, and lasts so long; −1 without an end.
@@ -110,31 +128,35 @@ impl World {
         *last = (*last).max(end);
     }
 
-    /// What lasts to the end becomes rows.
+    /// What lasts to the end becomes rows. Tells what of the trace does not go together.
     ///
     /// # Errors
     ///
     /// If what was put aside cannot be written or read back.
-    pub fn end(mut self, rows: &mut Rows<'_>) -> io::Result<()> {
+    pub fn end(mut self, rows: &mut Rows<'_>) -> io::Result<Faults> {
         self.end_slices(rows);
         let World {
-            facts,
+            mut facts,
             mut threads,
             mut cpus,
             gpus,
             mut tracks,
-            mut strings,
             mut args,
             values,
             spans,
+            mut faults,
+            flows,
             ..
         } = self;
+        flows.end(&mut faults, rows)?;
         machines::rows(&facts.machines, rows);
         values.end(&threads, &mut tracks, rows)?;
-        tracks.end(&mut cpus, &gpus, &mut strings, &mut args, rows);
+        let mut set =
+            |set: &[u8], names: &Names, rows: &mut Rows<'_>| args.number(set, names, rows);
+        tracks.end(&mut cpus, &gpus, &mut facts.names, &mut set, rows);
         cpus.end(&facts.machines, rows);
         gpus.end(rows);
-        threads.end(&facts.names, rows);
+        threads.end(&facts.names, &mut set, rows);
         let wanted = tables::ALL.iter().filter(|table| rows.wants(table));
         let known: Vec<_> = wanted
             .filter_map(|table| Some((table.name, spans.get(&table.number)?)))
@@ -147,6 +169,6 @@ impl World {
                 end_ts: Cell::from(*end),
             });
         }
-        Ok(())
+        Ok(faults)
     }
 }

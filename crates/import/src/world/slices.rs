@@ -16,10 +16,13 @@
 use timebase_schema::tables::slice_record;
 
 use super::World;
-use super::args::{Arg, ArgSets};
+use super::args::ArgSets;
 use super::strings::Strings;
 use super::tracks::TrackId;
-use crate::output::{Cell, Rows};
+use crate::arguments::merge;
+use crate::facts::Names;
+use crate::output::{Cell, Faults, Rows};
+use crate::timeline::{Label, OwnLabel};
 
 /// So many slices may lie on each other (rules B4, E10).
 const DEEPEST: u32 = 512;
@@ -30,12 +33,92 @@ pub(crate) struct SliceId(pub i64);
 
 /// A slice that begins.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct NewSlice {
+pub(crate) struct NewSlice<'a> {
     pub ts: i64,
     pub track: TrackId,
-    /// This and the next are numbers of `Strings`.
-    pub category: Option<i64>,
-    pub name: Option<i64>,
+    pub category: Label<'a>,
+    pub name: Label<'a>,
+    /// The packet that begins it, where it is an event of its own.
+    pub packet: Option<i64>,
+    pub time: Spent,
+    pub instructions: Spent,
+}
+
+impl<'a> NewSlice<'a> {
+    /// One that only has a name.
+    pub fn named(ts: i64, track: TrackId, name: Label<'a>) -> Self {
+        NewSlice {
+            ts,
+            track,
+            category: Label::None,
+            name,
+            packet: None,
+            time: Spent::default(),
+            instructions: Spent::default(),
+        }
+    }
+}
+
+/// What a thread had spent when a slice began, and spends in it (rule E14).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Spent {
+    pub before: Option<i64>,
+    pub within: Option<i64>,
+}
+
+/// The end of a slice.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct EndOfSlice<'a> {
+    pub ts: i64,
+    pub track: TrackId,
+    /// Those of the slice that ends, if there are some.
+    pub category: Label<'a>,
+    pub name: Label<'a>,
+    /// What the thread has spent until now.
+    pub time: Option<i64>,
+    pub instructions: Option<i64>,
+    /// Arguments that it gets unless it has some of the same keys.
+    pub defaults: &'a [u8],
+}
+
+impl EndOfSlice<'_> {
+    /// That of whatever is on top.
+    pub fn any(ts: i64, track: TrackId) -> Self {
+        EndOfSlice {
+            ts,
+            track,
+            category: Label::None,
+            name: Label::None,
+            time: None,
+            instructions: None,
+            defaults: &[],
+        }
+    }
+}
+
+/// A slice that there is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Made {
+    pub id: SliceId,
+    pub ts: i64,
+}
+
+/// What becomes of slices that do not fit.
+mod fault {
+    use crate::output::{Counter, Fault};
+
+    pub const TOO_DEEP: Fault = Fault::new(
+        Counter::data_loss("slice_max_depth_exceeded"),
+        "a slice with 512 below it is dropped",
+    );
+    pub const OVERLAPS: Fault = Fault::new(
+        Counter::data_loss("slice_drop_overlapping_complete_event"),
+        "a slice that begins in another one and ends behind it is dropped",
+    );
+    pub const MISPLACED_END: Fault = Fault::new(
+        Counter::data_loss("misplaced_end_event"),
+        "a slice ends before those on it, which end with it",
+    );
 }
 
 /// A slice on a stack.
@@ -45,14 +128,35 @@ struct Slice {
     ts: i64,
     /// `None` while it is open.
     dur: Option<i64>,
-    category: Option<i64>,
-    name: Option<i64>,
-    args: Vec<Arg<'static>>,
+    category: OwnLabel,
+    name: OwnLabel,
+    packet: Option<i64>,
+    time: Spent,
+    instructions: Spent,
+    /// In their compact form.
+    args: Vec<u8>,
     /// The place of the one below.
     below: Option<u32>,
 }
 
 impl Slice {
+    /// Whether an end may be its.
+    fn fits(&self, end: &EndOfSlice<'_>) -> bool {
+        let category = end.category == Label::None || self.category.is(end.category);
+        let is_unnamed = end.name == Label::None || matches!(self.name, OwnLabel::None);
+        category && (is_unnamed || self.name.is(end.name))
+    }
+
+    /// What its thread spent in it, now that it ends (rule E14).
+    fn spent(&mut self, end: &EndOfSlice<'_>) {
+        let within = |spent: Spent, until: Option<i64>| {
+            let (before, until) = spent.before.zip(until)?;
+            Some(until.saturating_sub(before))
+        };
+        self.time.within = within(self.time, end.time).filter(|&time| time != 0);
+        self.instructions.within = within(self.instructions, end.instructions);
+    }
+
     /// When it ended, if it did.
     fn end(&self) -> Option<i64> {
         self.dur.map(|dur| self.ts.saturating_add(dur))
@@ -83,48 +187,76 @@ pub(crate) struct Slices {
 
 /// What a row is made with.
 struct Maker<'a, 'o> {
+    faults: &'a mut Faults,
     sets: &'a mut ArgSets,
+    names: &'a Names,
     strings: &'a mut Strings,
     rows: &'a mut Rows<'o>,
+}
+
+impl Maker<'_, '_> {
+    /// The number of a text among those of `string`.
+    fn text(&mut self, label: &OwnLabel) -> Cell {
+        match label {
+            OwnLabel::None => Cell::Null,
+            OwnLabel::Known(name) => Cell::from(self.strings.of_name(*name, self.names, self.rows)),
+            OwnLabel::Own(text) => Cell::from(self.strings.number(text, self.rows)),
+        }
+    }
 }
 
 impl World {
     /// A slice begins (rule E10); nothing where the stack is too deep.
     pub fn begin_slice(
         &mut self,
-        slice: NewSlice,
-        args: &[Arg<'static>],
+        slice: NewSlice<'_>,
+        args: &[u8],
         rows: &mut Rows<'_>,
     ) -> Option<SliceId> {
         let (slices, mut maker) = self.slices_and_maker(rows);
-        slices.push(slice, None, args, &mut maker)
+        let made = slices.push(slice, None, args, &mut maker);
+        self.made(slice, made)
     }
 
     /// A slice whose duration is known; 0 is that of an instant (rule E12). Nothing
     /// where the stack is too deep, or another one ends within it.
     pub fn add_slice(
         &mut self,
-        slice: NewSlice,
+        slice: NewSlice<'_>,
         dur: i64,
-        args: &[Arg<'static>],
+        args: &[u8],
         rows: &mut Rows<'_>,
     ) -> Option<SliceId> {
         let (slices, mut maker) = self.slices_and_maker(rows);
-        slices.push(slice, Some(dur.max(0)), args, &mut maker)
+        let made = slices.push(slice, Some(dur.max(0)), args, &mut maker);
+        self.made(slice, made)
     }
 
-    /// The topmost open slice of a track ends, of this category if there is one
-    /// (rule B5), and gets more arguments.
+    fn made(&mut self, slice: NewSlice<'_>, made: Option<SliceId>) -> Option<SliceId> {
+        let id = made?;
+        self.flows.made(slice.track, Made { id, ts: slice.ts });
+        Some(id)
+    }
+
+    /// The topmost open slice that fits ends (rules B5, E11), and gets more arguments.
     pub fn end_slice(
         &mut self,
-        ts: i64,
-        track: TrackId,
-        category: Option<i64>,
-        args: &[Arg<'static>],
+        end: EndOfSlice<'_>,
+        args: &[u8],
         rows: &mut Rows<'_>,
-    ) {
+    ) -> Option<Made> {
         let (slices, mut maker) = self.slices_and_maker(rows);
-        slices.close(ts, track, category, args, &mut maker);
+        slices.close(end, args, &mut maker)
+    }
+
+    /// The slice on top of a track, be it over or not (rule G6).
+    pub fn top_slice(&mut self, track: TrackId) -> Option<Made> {
+        let top = self.slices.stack(track).top;
+        let slice = self.slices.get(top?)?;
+        Some(Made {
+            id: SliceId(slice.id),
+            ts: slice.ts,
+        })
     }
 
     /// What is open has no end (rule E13).
@@ -141,7 +273,9 @@ impl World {
         rows: &'a mut Rows<'o>,
     ) -> (&'a mut Slices, Maker<'a, 'o>) {
         let maker = Maker {
+            faults: &mut self.faults,
             sets: &mut self.args,
+            names: &self.facts.names,
             strings: &mut self.strings,
             rows,
         };
@@ -178,16 +312,21 @@ impl Slices {
     /// Puts a slice on its stack. An open one has no duration.
     fn push(
         &mut self,
-        slice: NewSlice,
+        slice: NewSlice<'_>,
         dur: Option<i64>,
-        args: &[Arg<'static>],
+        args: &[u8],
         maker: &mut Maker<'_, '_>,
     ) -> Option<SliceId> {
         let NewSlice { ts, track, .. } = slice;
         self.settle(ts, track, dur == Some(0), maker);
         let stack = *self.stack(track);
         let end = dur.map(|dur| ts.saturating_add(dur));
-        if stack.depth >= DEEPEST || end.is_some_and(|end| self.overlaps(stack, ts, end)) {
+        if stack.depth >= DEEPEST {
+            maker.faults.add(fault::TOO_DEEP, slice.packet);
+            return None;
+        }
+        if end.is_some_and(|end| self.overlaps(stack, ts, end)) {
+            maker.faults.add(fault::OVERLAPS, slice.packet);
             return None;
         }
         let id = self.next;
@@ -198,8 +337,11 @@ impl Slices {
             id,
             ts,
             dur,
-            category: slice.category,
-            name: slice.name,
+            category: slice.category.into(),
+            name: slice.name.into(),
+            packet: slice.packet,
+            time: slice.time,
+            instructions: slice.instructions,
             args: args.to_vec(),
             below: stack.top,
         };
@@ -265,6 +407,8 @@ impl Slices {
             };
             if is_open_above {
                 if end < ts {
+                    let packet = slice.packet;
+                    maker.faults.add(fault::MISPLACED_END, packet);
                     self.cut(track, place, end, maker);
                     is_open_above = false;
                 }
@@ -295,33 +439,41 @@ impl Slices {
         }
     }
 
-    /// Rules B5 and E11. Categories are compared by their numbers, so whoever begins
-    /// and ends slices of one keeps its number.
+    /// Rules B5 and E11.
     fn close(
         &mut self,
-        ts: i64,
-        track: TrackId,
-        category: Option<i64>,
-        args: &[Arg<'static>],
+        end: EndOfSlice<'_>,
+        args: &[u8],
         maker: &mut Maker<'_, '_>,
-    ) {
+    ) -> Option<Made> {
+        let EndOfSlice { ts, track, .. } = end;
         self.settle(ts, track, false, maker);
         let top = self.stack(track).top;
         let mut next = top;
         while let Some(slice) = self.get_mut(next) {
-            let fits = category.is_none() || slice.category == category;
-            if slice.dur.is_none() && fits {
+            if slice.dur.is_none() && slice.fits(&end) {
                 slice.dur = Some(ts.saturating_sub(slice.ts));
-                slice.args.extend_from_slice(args);
+                slice.spent(&end);
+                if !end.defaults.is_empty() {
+                    slice.args.splice(..0, end.defaults.iter().copied());
+                }
+                if !args.is_empty() {
+                    merge(&mut slice.args, args, maker.names);
+                }
+                let made = Made {
+                    id: SliceId(slice.id),
+                    ts: slice.ts,
+                };
                 self.stack(track).closed += 1;
                 self.seen(ts);
                 if next == top {
                     self.pop(track, maker);
                 }
-                break;
+                return Some(made);
             }
             next = slice.below;
         }
+        None
     }
 
     /// The top leaves a stack: it is a row.
@@ -332,20 +484,27 @@ impl Slices {
             return;
         };
         let args = std::mem::take(&mut slice.args);
-        let arg_set_id = maker.sets.number(&args, maker.strings, maker.rows);
+        let arg_set_id = maker.sets.number(&args, maker.names, maker.rows);
         let Some(slice) = self.get(top) else { return };
         let below = slice.below;
         let parent = below.and_then(|below| self.get(below));
+        let category = maker.text(&slice.category);
+        let name = maker.text(&slice.name);
         maker.rows.push(slice_record::Row {
             id: Cell::from(slice.id),
             ts: Cell::from(slice.ts),
             dur: Cell::from(slice.dur.unwrap_or(-1)),
             track_id: Cell::from(track.0),
-            category: Cell::or_null(slice.category),
-            name: Cell::or_null(slice.name),
+            category,
+            name,
             depth: Cell::from(stack.depth.saturating_sub(1)),
             parent_id: Cell::or_null(parent.map(|parent| parent.id)),
             arg_set_id: Cell::or_null(arg_set_id),
+            packet_id: Cell::or_null(slice.packet),
+            thread_ts: Cell::or_null(slice.time.before),
+            thread_dur: Cell::or_null(slice.time.within),
+            thread_instruction_count: Cell::or_null(slice.instructions.before),
+            thread_instruction_delta: Cell::or_null(slice.instructions.within),
         });
         let was_closed = slice.dur.is_some();
         self.free.push(top);
@@ -378,9 +537,19 @@ mod tests {
 
     const TRACK: TrackId = TrackId(0);
 
-    /// The slices that calls make on one track: their categories are numbers of texts.
+    /// The slices that calls make on one track: what they are called are texts.
     fn slices(make: impl FnOnce(&mut World, &mut Rows<'_>)) -> Vec<String> {
-        let made = Made::by(|rows| {
+        let slices = made(make).slices().into_iter();
+        slices.map(|slice| slice.replace(", t/-#0", "")).collect()
+    }
+
+    /// The same, as they are made.
+    fn rows(make: impl FnOnce(&mut World, &mut Rows<'_>)) -> Vec<Vec<String>> {
+        made(make).rows(&slice_record::TABLE)
+    }
+
+    fn made(make: impl FnOnce(&mut World, &mut Rows<'_>)) -> Made {
+        Made::by(|rows| {
             let directory = tempfile::tempdir().unwrap();
             let (facts, interned) = (Facts::default(), Interned::default());
             let mut world = World::new(facts, interned, directory.path(), rows);
@@ -388,31 +557,37 @@ mod tests {
             assert_eq!(world.tracks.get(track), TRACK);
             make(&mut world, rows);
             world.end(rows).unwrap();
-        });
-        let slices = made.slices().into_iter();
-        slices.map(|slice| slice.replace(", t/-#0", "")).collect()
+        })
     }
 
-    fn at(ts: i64, category: Option<i64>) -> NewSlice {
+    fn at(ts: i64, category: Label<'static>) -> NewSlice<'static> {
         NewSlice {
-            ts,
-            track: TRACK,
             category,
-            name: None,
+            ..NewSlice::named(ts, TRACK, Label::None)
         }
     }
 
+    fn end(ts: i64, category: Label<'static>) -> EndOfSlice<'static> {
+        EndOfSlice {
+            category,
+            ..EndOfSlice::any(ts, TRACK)
+        }
+    }
+
+    const NONE: Label<'_> = Label::None;
+    const OUTER: Label<'_> = Label::Own("Running");
+    const INNER: Label<'_> = Label::Own("R");
+
     #[test]
     fn e9_what_is_closed_below_something_open_takes_that_with_it() {
-        let (outer, inner) = (Some(0), Some(1)); // "Running" and "R"
         let made = slices(|world, rows| {
-            world.begin_slice(at(1, outer), &[], rows);
-            world.begin_slice(at(2, inner), &[], rows);
-            world.begin_slice(at(3, inner), &[], rows);
-            world.end_slice(5, TRACK, outer, &[], rows);
+            world.begin_slice(at(1, OUTER), &[], rows);
+            world.begin_slice(at(2, INNER), &[], rows);
+            world.begin_slice(at(3, INNER), &[], rows);
+            world.end_slice(end(5, OUTER), &[], rows);
             // It stays for as long as its time does.
-            world.begin_slice(at(5, None), &[], rows);
-            world.begin_slice(at(6, None), &[], rows);
+            world.begin_slice(at(5, NONE), &[], rows);
+            world.begin_slice(at(6, NONE), &[], rows);
         });
         assert_eq!(
             made,
@@ -429,12 +604,12 @@ mod tests {
     #[test]
     fn e9_what_has_ended_is_no_parent_unless_both_are_instants() {
         let made = slices(|world, rows| {
-            world.add_slice(at(1, None), 4, &[], rows);
-            world.add_slice(at(2, None), 0, &[], rows);
-            world.add_slice(at(2, None), 0, &[], rows);
-            world.add_slice(at(2, None), 3, &[], rows);
-            world.add_slice(at(5, None), 0, &[], rows);
-            world.begin_slice(at(5, None), &[], rows);
+            world.add_slice(at(1, NONE), 4, &[], rows);
+            world.add_slice(at(2, NONE), 0, &[], rows);
+            world.add_slice(at(2, NONE), 0, &[], rows);
+            world.add_slice(at(2, NONE), 3, &[], rows);
+            world.add_slice(at(5, NONE), 0, &[], rows);
+            world.begin_slice(at(5, NONE), &[], rows);
         });
         let expected = [
             "1+4 0 -", "2+0 1 -", "2+0 2 -", "2+3 1 -", "5+0 0 -", "5+-1 0 -",
@@ -445,11 +620,11 @@ mod tests {
     #[test]
     fn e12_what_overlaps_is_dropped() {
         let made = slices(|world, rows| {
-            world.add_slice(at(1, None), 4, &[], rows);
-            assert_eq!(world.add_slice(at(2, None), 4, &[], rows), None);
-            world.add_slice(at(2, None), 3, &[], rows);
-            world.begin_slice(at(3, None), &[], rows);
-            world.add_slice(at(3, None), i64::MAX, &[], rows);
+            world.add_slice(at(1, NONE), 4, &[], rows);
+            assert_eq!(world.add_slice(at(2, NONE), 4, &[], rows), None);
+            world.add_slice(at(2, NONE), 3, &[], rows);
+            world.begin_slice(at(3, NONE), &[], rows);
+            world.add_slice(at(3, NONE), i64::MAX, &[], rows);
         });
         assert_eq!(
             made,
@@ -464,27 +639,77 @@ mod tests {
 
     #[test]
     fn b5_e11_an_end_finds_the_topmost_open_slice_of_its_category() {
-        let (outer, inner) = (Some(0), Some(1));
         let made = slices(|world, rows| {
-            world.end_slice(0, TRACK, None, &[], rows);
-            world.begin_slice(at(1, outer), &[], rows);
-            world.begin_slice(at(2, inner), &[], rows);
-            world.end_slice(3, TRACK, Some(2), &[], rows);
-            world.end_slice(4, TRACK, outer, &[], rows);
-            world.end_slice(4, TRACK, outer, &[], rows);
-            world.end_slice(4, TRACK, None, &[], rows);
+            world.end_slice(end(0, NONE), &[], rows);
+            world.begin_slice(at(1, OUTER), &[], rows);
+            world.begin_slice(at(2, INNER), &[], rows);
+            world.end_slice(end(3, Label::Own("S")), &[], rows);
+            world.end_slice(end(4, OUTER), &[], rows);
+            world.end_slice(end(4, OUTER), &[], rows);
+            world.end_slice(end(4, NONE), &[], rows);
         });
         assert_eq!(made, ["Running: 1+3 0 -", "R: 2+2 1 -"]);
+    }
+
+    #[test]
+    fn e11_an_end_with_a_name_fits_a_slice_without_one() {
+        let named = |ts, name| NewSlice::named(ts, TRACK, Label::Own(name));
+        let end = |ts, name| EndOfSlice {
+            name: Label::Own(name),
+            ..EndOfSlice::any(ts, TRACK)
+        };
+        let made = slices(|world, rows| {
+            world.begin_slice(named(1, "a"), &[], rows);
+            world.begin_slice(at(2, NONE), &[], rows);
+            world.begin_slice(named(3, "b"), &[], rows);
+            let ended = world.end_slice(end(4, "c"), &[], rows);
+            assert_eq!(ended.map(|made| made.ts), Some(2));
+            assert!(world.end_slice(end(4, "c"), &[], rows).is_none());
+            let ended = world.end_slice(end(4, "b"), &[], rows);
+            assert_eq!(ended.map(|made| made.ts), Some(3));
+        });
+        assert_eq!(made, ["1+-1 0 a", "2+2 1 -", "3+1 2 b"]);
+    }
+
+    #[test]
+    fn e14_what_a_thread_spends_in_a_slice() {
+        let begins = |ts, before| NewSlice {
+            time: Spent {
+                before: Some(before),
+                within: None,
+            },
+            instructions: Spent {
+                before: Some(before),
+                within: None,
+            },
+            ..at(ts, NONE)
+        };
+        let ends = |ts, until| EndOfSlice {
+            time: Some(until),
+            instructions: Some(until),
+            ..EndOfSlice::any(ts, TRACK)
+        };
+        let made = rows(|world, rows| {
+            world.begin_slice(begins(1, 10), &[], rows);
+            world.begin_slice(begins(2, 12), &[], rows);
+            world.end_slice(ends(3, 15), &[], rows);
+            world.end_slice(ends(4, 10), &[], rows);
+            world.begin_slice(begins(5, 20), &[], rows);
+            world.end_slice(EndOfSlice::any(6, TRACK), &[], rows);
+        });
+        // The same time is none, the same count is 0; without an end's there is neither.
+        let spent: Vec<_> = made.iter().map(|row| row[10..].join(" ")).collect();
+        assert_eq!(spent, ["12 3 12 3", "10 - 10 0", "20 - 20 -"]);
     }
 
     #[test]
     fn b4_e10_e13_stacks_have_512_slices_and_what_is_open_has_no_end() {
         let made = slices(|world, rows| {
             for ts in 0..512 {
-                assert!(world.begin_slice(at(ts, None), &[], rows).is_some());
+                assert!(world.begin_slice(at(ts, NONE), &[], rows).is_some());
             }
-            assert_eq!(world.begin_slice(at(512, None), &[], rows), None);
-            world.end_slice(513, TRACK, None, &[], rows);
+            assert_eq!(world.begin_slice(at(512, NONE), &[], rows), None);
+            world.end_slice(end(513, NONE), &[], rows);
         });
         assert_eq!(made.len(), 512);
         assert_eq!(

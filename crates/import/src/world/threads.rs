@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 use timebase_schema::tables::{process_record, thread_emitting, thread_record};
 
+use crate::arguments::ArgBuf;
 use crate::facts::Names;
 use crate::output::{Cell, Rows};
 use crate::timeline::Name;
@@ -25,6 +26,8 @@ pub(crate) enum Rank {
     /// Of a thread what the process tree calls it, of a process what a descriptor or
     /// a legacy event does.
     Second,
+    /// What a legacy event calls a thread.
+    Third,
     /// Of a thread what a descriptor calls it, of a process what the process tree, a
     /// fork or a rename does.
     Fourth,
@@ -67,7 +70,8 @@ struct Process {
     parent: Option<Upid>,
     uid: Option<i64>,
     cmdline: Option<Box<str>>,
-    arg_set_id: Option<i64>,
+    /// What more is said of it, in the compact form of arguments.
+    args: ArgBuf,
 }
 
 /// What waits until a thread is bound (rule P8).
@@ -92,6 +96,8 @@ pub(crate) struct Threads {
     /// Which thread a tid was in the kernel events, from when on.
     emitting: FxHashMap<(u32, i64), Utid>,
     emitted: Vec<(u32, i64, i64, Utid)>,
+    /// What more is said of threads.
+    args: FxHashMap<Utid, ArgBuf>,
 }
 
 impl Threads {
@@ -105,6 +111,7 @@ impl Threads {
             unbound: FxHashMap::default(),
             emitting: FxHashMap::default(),
             emitted: Vec::new(),
+            args: FxHashMap::default(),
         };
         for machine in 0..machines {
             let upid = threads.process(machine, 0);
@@ -240,7 +247,7 @@ impl Threads {
             parent: None,
             uid: None,
             cmdline: None,
-            arg_set_id: None,
+            args: ArgBuf::default(),
         });
         self.by_pid.insert((machine, pid), upid);
         upid
@@ -430,20 +437,30 @@ impl Threads {
     }
 
     /// What more is said of a process.
-    pub fn set_process_args(&mut self, upid: Upid, arg_set_id: Option<i64>) {
-        if let Some(process) = self.processes.get_mut(upid.0 as usize) {
-            process.arg_set_id = arg_set_id;
-        }
+    pub fn process_args(&mut self, upid: Upid) -> Option<&mut ArgBuf> {
+        let process = self.processes.get_mut(upid.0 as usize);
+        process.map(|process| &mut process.args)
+    }
+
+    /// What more is said of a thread.
+    pub fn thread_args(&mut self, utid: Utid) -> &mut ArgBuf {
+        self.args.entry(utid).or_default()
     }
 
     /// All of them become rows.
-    pub(super) fn end(&mut self, names: &Names, rows: &mut Rows<'_>) {
+    pub(super) fn end(
+        &mut self,
+        names: &Names,
+        mut set: impl FnMut(&[u8], &Names, &mut Rows<'_>) -> Option<i64>,
+        rows: &mut Rows<'_>,
+    ) {
         let text = |text: &Text, rows: &mut Rows<'_>| match text {
             Text::None => Cell::Null,
             Text::Known(name) => rows.text(names.text(*name)),
             Text::Own(name) => rows.text(name),
         };
         for (id, process) in (0i64..).zip(&self.processes) {
+            let args = set(process.args.as_bytes(), names, rows);
             let name = text(&process.name, rows);
             let cmdline = rows.optional_text(process.cmdline.as_deref());
             rows.push(process_record::Row {
@@ -455,11 +472,13 @@ impl Threads {
                 parent_upid: Cell::or_null(process.parent.map(|upid| upid.0)),
                 uid: Cell::or_null(process.uid),
                 cmdline,
-                arg_set_id: Cell::or_null(process.arg_set_id),
+                arg_set_id: Cell::or_null(args),
                 machine_id: Cell::from(process.machine),
             });
         }
         for (id, thread) in (0i64..).zip(&self.threads) {
+            let args = self.args.get(&Utid(id as u32));
+            let args = args.and_then(|args| set(args.as_bytes(), names, rows));
             let name = text(&thread.name, rows);
             let is_main = thread.upid.map(|_| i64::from(thread.is_main));
             rows.push(thread_record::Row {
@@ -472,7 +491,7 @@ impl Threads {
                 is_main_thread: Cell::or_null(is_main),
                 is_idle: Cell::from(i64::from(thread.rank == Rank::Idle)),
                 machine_id: Cell::from(thread.machine),
-                arg_set_id: Cell::Null,
+                arg_set_id: Cell::or_null(args),
             });
         }
         // Of several at one time the last one counts.

@@ -3,11 +3,11 @@
 use rustc_hash::FxHashMap;
 use timebase_schema::tables::track_record;
 
-use super::args::{Arg, ArgSets, ArgValue};
 use super::gpus::Gpus;
 use super::machines::{CPUS, Cpus};
-use super::strings::Strings;
 use super::threads::{Upid, Utid};
+use crate::arguments::{ArgBuf, ArgValue};
+use crate::facts::Names;
 use crate::output::{Cell, Rows};
 
 /// A row of `track`.
@@ -84,6 +84,17 @@ pub(crate) struct Tracks {
     known: FxHashMap<NewTrack, TrackId>,
     /// Those for what threads do.
     threads: FxHashMap<Utid, TrackId>,
+    details: FxHashMap<TrackId, Details>,
+}
+
+/// What more is said of a track.
+#[derive(Debug, Default)]
+pub(crate) struct Details {
+    pub parent: Option<TrackId>,
+    /// Arguments in their compact form: what makes it the track that it is, beside its
+    /// owner; and where it comes from.
+    pub dimensions: ArgBuf,
+    pub source: ArgBuf,
 }
 
 impl Tracks {
@@ -116,6 +127,11 @@ impl Tracks {
         id
     }
 
+    /// Says more of a track.
+    pub fn describe(&mut self, id: TrackId, details: Details) {
+        self.details.insert(id, details);
+    }
+
     /// A track gets another name.
     pub fn rename(&mut self, id: TrackId, name: &str) {
         if let Some(track) = self.all.get_mut(id.0 as usize) {
@@ -123,20 +139,22 @@ impl Tracks {
         }
     }
 
-    /// All of them become rows.
+    /// All of them become rows. `set` gives the number of a set of arguments.
     pub(super) fn end(
         &mut self,
         cpus: &mut Cpus,
         gpus: &Gpus,
-        strings: &mut Strings,
-        args: &mut ArgSets,
+        names: &mut Names,
+        mut set: impl FnMut(&[u8], &Names, &mut Rows<'_>) -> Option<i64>,
         rows: &mut Rows<'_>,
     ) {
+        let mut dimensions = ArgBuf::default();
         for (id, track) in (0i64..).zip(std::mem::take(&mut self.all)) {
             let (mut utid, mut upid, mut ucpu, mut ugpu) = (None, None, None, None);
-            let mut dimensions = Vec::new();
+            let details = self.details.remove(&TrackId(id)).unwrap_or_default();
+            dimensions.clear();
             let mut dimension = |key, number: u32| {
-                dimensions.push(Arg::new(key, ArgValue::Int(number.into())));
+                dimensions.push(key, ArgValue::Int(number.into()), names);
             };
             match track.owner {
                 Owner::None => {}
@@ -165,7 +183,9 @@ impl Tracks {
                     dimension("upid", process);
                 }
             }
-            let dimensions = args.number(&dimensions, strings, rows);
+            dimensions.append(&details.dimensions);
+            let dimensions = set(dimensions.as_bytes(), names, rows);
+            let source = set(details.source.as_bytes(), names, rows);
             let name = rows.optional_text(track.name.as_deref());
             let track_type = rows.text(track.track_type);
             let unit = rows.optional_text(track.unit.as_deref());
@@ -175,10 +195,10 @@ impl Tracks {
                 name,
                 r#type: track_type,
                 is_counter: Cell::from(i64::from(track.is_counter)),
-                parent_id: Cell::Null,
+                parent_id: Cell::or_null(details.parent.map(|track| track.0)),
                 machine_id: Cell::from(track.machine),
                 dimension_arg_set_id: Cell::or_null(dimensions),
-                source_arg_set_id: Cell::Null,
+                source_arg_set_id: Cell::or_null(source),
                 track_group_id: Cell::or_null(track.group),
                 utid: Cell::or_null(utid),
                 upid: Cell::or_null(upid),

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::ffi::{CStr, c_int};
 use std::marker::PhantomData;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::vtab::{
@@ -12,7 +11,7 @@ use rusqlite::vtab::{
 };
 use rusqlite::{Connection, Error, Result, ffi};
 
-use timebase_sqlfn::{Arguments, Session};
+use timebase_sqlfn::{Arguments, Session, caught};
 
 use super::arguments::ClockArguments;
 use super::snapshots::Snapshots;
@@ -129,12 +128,6 @@ fn plan(info: &mut IndexInfo) -> Result<bool> {
     info.set_estimated_cost(10.0);
     info.set_estimated_rows(3);
     Ok(true)
-}
-
-/// rusqlite catches panics in functions, but not in virtual tables: there they
-/// would end the process.
-fn caught<T>(callback: impl FnOnce() -> Result<T>) -> Result<T> {
-    catch_unwind(AssertUnwindSafe(callback)).unwrap_or(Err(Error::UnwindingPanic))
 }
 
 #[repr(C)]
@@ -259,17 +252,5 @@ fn set_wide(ctx: &mut Context, value: i128) -> Result<()> {
     match i64::try_from(value) {
         Ok(value) => ctx.set_result(value),
         Err(_) => ctx.set_result(value as f64),
-    }
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::panic)]
-mod tests {
-    use super::caught;
-
-    #[test]
-    fn a_panic_is_an_error() {
-        let error = caught(|| -> rusqlite::Result<()> { panic!("on purpose") }).unwrap_err();
-        assert_eq!(error, rusqlite::Error::UnwindingPanic);
     }
 }

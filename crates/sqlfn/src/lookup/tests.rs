@@ -179,3 +179,18 @@ fn what_another_function_keeps_in_a_statement_is_not_taken_for_a_query() {
     let message = rusqlite::Error::GetAuxWrongType.to_string();
     assert_eq!(ask(&conn, "SELECT kept(named(1))"), Value::Text(message));
 }
+
+#[test]
+fn the_first_query_is_asked_that_the_database_has_the_tables_for() {
+    let conn = Connection::open_in_memory().unwrap();
+    let lookup = Lookup::new("SELECT name FROM quick WHERE id = ?1")
+        .or("SELECT name FROM slow WHERE id = ?1");
+    (&conn).add("named", 1, Named(lookup)).unwrap();
+    assert_eq!(refusal(&conn, "SELECT named(1)"), "no such table: slow");
+    conn.execute_batch("CREATE TABLE slow (id, name); INSERT INTO slow VALUES (1, 'slow')")
+        .unwrap();
+    assert_eq!(ask(&conn, "SELECT named(1)"), Value::Text("slow".into()));
+    conn.execute_batch("CREATE TABLE quick (id, name); INSERT INTO quick VALUES (1, 'quick')")
+        .unwrap();
+    assert_eq!(ask(&conn, "SELECT named(1)"), Value::Text("quick".into()));
+}

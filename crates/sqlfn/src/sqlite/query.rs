@@ -1,6 +1,7 @@
-//! A query that SQLite has prepared for a statement, and that goes with it.
+//! A query that SQLite has prepared, for a statement or a virtual table, and that goes
+//! with it.
 
-use std::ffi::{CStr, c_int};
+use std::ffi::{CStr, c_int, c_uint};
 use std::ptr::{self, NonNull};
 
 use rusqlite::ffi;
@@ -8,10 +9,10 @@ use rusqlite::ffi;
 use super::bytes;
 use crate::answer::Answer;
 use crate::error::{Error, Result};
-use crate::value::ValueRef;
+use crate::value::{ValueRef, Values};
 
-/// A prepared query, of the connection that a statement is of.
-pub(super) struct Query(NonNull<ffi::sqlite3_stmt>);
+/// A prepared query, of the connection that a statement or a virtual table is of.
+pub(crate) struct Query(NonNull<ffi::sqlite3_stmt>);
 
 // SAFETY: it is used, and dropped, by calls of its connection and by what SQLite does
 // with it in between. Those are by one thread at a time.
@@ -26,14 +27,30 @@ impl Query {
     ///
     /// `ctx` is of a call that lasts.
     pub unsafe fn prepare(ctx: *mut ffi::sqlite3_context, sql: &str) -> Result<Query> {
+        // SAFETY: as of this function; the connection that calls is open.
+        unsafe { Query::of(ffi::sqlite3_context_db_handle(ctx), sql, 0) }
+    }
+
+    /// Prepares it for many statements.
+    ///
+    /// # Safety
+    ///
+    /// `conn` is open for as long as the query lives.
+    pub unsafe fn keep(conn: *mut ffi::sqlite3, sql: &str) -> Result<Query> {
+        // SAFETY: as of this function.
+        unsafe { Query::of(conn, sql, ffi::SQLITE_PREPARE_PERSISTENT) }
+    }
+
+    /// # Safety
+    ///
+    /// `conn` is open for as long as the query lives.
+    unsafe fn of(conn: *mut ffi::sqlite3, sql: &str, flags: c_uint) -> Result<Query> {
         let mut prepared = ptr::null_mut();
         let size = c_int::try_from(sql.len()).map_err(Error::new)?;
         // SAFETY: as of this function; the text has `size` bytes.
-        let conn = unsafe { ffi::sqlite3_context_db_handle(ctx) };
-        // SAFETY: the connection that calls is open.
         unsafe {
             let (start, rest) = (sql.as_ptr().cast(), ptr::null_mut());
-            ffi::sqlite3_prepare_v3(conn, start, size, 0, &raw mut prepared, rest);
+            ffi::sqlite3_prepare_v3(conn, start, size, flags, &raw mut prepared, rest);
         }
         // SAFETY: as above.
         NonNull::new(prepared)
@@ -44,21 +61,26 @@ impl Query {
     /// What the first row has in its first column; NULL if there is none.
     #[inline]
     pub fn first(&self, parameters: &[ValueRef<'_>]) -> Result<Answer> {
-        let Query(query) = self;
-        let query = query.as_ptr();
-        let _reset = Reset(query);
+        let mut running = self.run(parameters)?;
+        match running.next()? {
+            // The answer is a copy, made before the query ends.
+            Some(row) => Ok(row.value(0).unwrap_or(ValueRef::Null).into()),
+            None => Ok(Answer::Null),
+        }
+    }
+
+    /// Begins the query, which ends when what is returned is dropped.
+    #[inline]
+    pub fn run<'q>(&'q self, parameters: &'q [ValueRef<'q>]) -> Result<Running<'q>> {
+        let running = Running {
+            query: self,
+            parameters,
+        };
         for (place, parameter) in (1..).zip(parameters) {
             // SAFETY: the query is one, and forgets the parameter before that can go.
-            unsafe { bind(query, place, *parameter) }?;
+            unsafe { bind(self.0.as_ptr(), place, *parameter) }?;
         }
-        // SAFETY: the query is one, and its connection calls.
-        match unsafe { ffi::sqlite3_step(query) } {
-            // SAFETY: it has a row.
-            ffi::SQLITE_ROW => Ok(unsafe { column(query) }.into()),
-            ffi::SQLITE_DONE => Ok(Answer::Null),
-            // SAFETY: the query is one.
-            _ => Err(unsafe { failure(ffi::sqlite3_db_handle(query)) }),
-        }
+        Ok(running)
     }
 }
 
@@ -70,16 +92,57 @@ impl Drop for Query {
     }
 }
 
-/// Ends a query, however it went.
-struct Reset(*mut ffi::sqlite3_stmt);
+/// A query that runs. It ends with this, however it went.
+pub(crate) struct Running<'q> {
+    query: &'q Query,
+    parameters: &'q [ValueRef<'q>],
+}
 
-impl Drop for Reset {
-    fn drop(&mut self) {
-        // SAFETY: the query lives longer.
-        unsafe {
-            ffi::sqlite3_reset(self.0);
-            ffi::sqlite3_clear_bindings(self.0);
+impl Running<'_> {
+    /// The next row; `None` if there is no more.
+    #[inline]
+    pub fn next(&mut self) -> Result<Option<Stepped<'_>>> {
+        let query = self.query.0.as_ptr();
+        // SAFETY: the query is one, and its connection calls.
+        match unsafe { ffi::sqlite3_step(query) } {
+            ffi::SQLITE_ROW => Ok(Some(Stepped { query: self.query })),
+            ffi::SQLITE_DONE => Ok(None),
+            // SAFETY: the query is one.
+            _ => Err(unsafe { failure(ffi::sqlite3_db_handle(query)) }),
         }
+    }
+}
+
+/// The query forgets what it would else point to. Not `sqlite3_clear_bindings`: SQLite
+/// then takes it that another value may want another plan, and prepares the query anew
+/// whenever it is run, which takes ten times as long as to find a row.
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        let query = self.query.0.as_ptr();
+        // SAFETY: the query lives longer.
+        unsafe { ffi::sqlite3_reset(query) };
+        for (place, parameter) in (1..).zip(self.parameters) {
+            if matches!(parameter, ValueRef::Text(_) | ValueRef::Blob(_)) {
+                // SAFETY: as above.
+                unsafe { ffi::sqlite3_bind_null(query, place) };
+            }
+        }
+    }
+}
+
+/// The row that a query is at. While it is there, the query cannot go on.
+#[derive(Clone, Copy)]
+pub(crate) struct Stepped<'q> {
+    query: &'q Query,
+}
+
+impl Values for Stepped<'_> {
+    #[inline]
+    fn value(&self, index: usize) -> Option<ValueRef<'_>> {
+        let query = self.query.0.as_ptr();
+        let index = c_int::try_from(index).ok()?;
+        // SAFETY: the query has a row, and stays there.
+        unsafe { (index < ffi::sqlite3_data_count(query)).then(|| column(query, index)) }
     }
 }
 
@@ -113,21 +176,22 @@ unsafe fn bind(query: *mut ffi::sqlite3_stmt, place: c_int, parameter: ValueRef<
 
 /// # Safety
 ///
-/// `query` has a row, and goes on only when the value is not used any more.
-unsafe fn column<'a>(query: *mut ffi::sqlite3_stmt) -> ValueRef<'a> {
+/// `query` has a row with such a column, and goes on only when the value is not used any
+/// more.
+unsafe fn column<'a>(query: *mut ffi::sqlite3_stmt, index: c_int) -> ValueRef<'a> {
     // SAFETY: as of this function. A text is read as text only and a blob as a blob
     // only, so that nothing moves what was given.
     unsafe {
-        match ffi::sqlite3_column_type(query, 0) {
-            ffi::SQLITE_INTEGER => ValueRef::Integer(ffi::sqlite3_column_int64(query, 0)),
-            ffi::SQLITE_FLOAT => ValueRef::Real(ffi::sqlite3_column_double(query, 0)),
+        match ffi::sqlite3_column_type(query, index) {
+            ffi::SQLITE_INTEGER => ValueRef::Integer(ffi::sqlite3_column_int64(query, index)),
+            ffi::SQLITE_FLOAT => ValueRef::Real(ffi::sqlite3_column_double(query, index)),
             ffi::SQLITE_TEXT => {
-                let start = ffi::sqlite3_column_text(query, 0);
-                ValueRef::Text(bytes(start, ffi::sqlite3_column_bytes(query, 0)))
+                let start = ffi::sqlite3_column_text(query, index);
+                ValueRef::Text(bytes(start, ffi::sqlite3_column_bytes(query, index)))
             }
             ffi::SQLITE_BLOB => {
-                let start = ffi::sqlite3_column_blob(query, 0);
-                ValueRef::Blob(bytes(start.cast(), ffi::sqlite3_column_bytes(query, 0)))
+                let start = ffi::sqlite3_column_blob(query, index);
+                ValueRef::Blob(bytes(start.cast(), ffi::sqlite3_column_bytes(query, index)))
             }
             _ => ValueRef::Null,
         }

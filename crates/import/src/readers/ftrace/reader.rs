@@ -47,7 +47,8 @@ pub(crate) struct Ftrace {
 }
 
 impl Reader for Ftrace {
-    type Payload<'a> = Bundle<'a>;
+    // In a box: it is large, and what a packet is parsed to is as large as the largest.
+    type Payload<'a> = Box<Bundle<'a>>;
 
     const TABLES: &'static [&'static Table] = &[
         &ftrace_record::TABLE,
@@ -59,18 +60,18 @@ impl Reader for Ftrace {
 
     const INTERNED: &'static [(u32, Kept)] = &[(KERNEL_SYMBOLS, Kept::Trace)];
 
-    fn parse(payload: &[u8]) -> Result<Bundle<'_>, Corrupt> {
-        Ok(Bundle::parse(payload)?)
+    fn parse(payload: &[u8]) -> Result<Box<Bundle<'_>>, Corrupt> {
+        Ok(Box::new(Bundle::parse(payload)?))
     }
 
-    fn snapshot(bundle: &Bundle<'_>, header: &Header<'_>) -> Option<Snapshot> {
+    fn snapshot(bundle: &Box<Bundle<'_>>, header: &Header<'_>) -> Option<Snapshot> {
         let clock = clock_of(header, bundle.clock)?;
         let tells = bundle.clock != FtraceClock::Boottime && !clock.lacks_sequence();
         let (timestamp, boottime) = bundle.pair.filter(|_| tells)?;
         Some(Snapshot::pair(clock, timestamp, boottime))
     }
 
-    fn converts(bundle: &Bundle<'_>, header: &Header<'_>) -> bool {
+    fn converts(bundle: &Box<Bundle<'_>>, header: &Header<'_>) -> bool {
         let clock = clock_of(header, bundle.clock);
         let usable = clock.is_some_and(|clock| !clock.lacks_sequence());
         let times = |bytes| Event::parse(bytes).is_ok_and(|event| event.timestamp.is_some());
@@ -78,7 +79,7 @@ impl Reader for Ftrace {
         usable && (compact > 0 || bundle.begins.is_some() || bundle.events().any(times))
     }
 
-    fn read(&mut self, bundle: Bundle<'_>, packet: &Packet<'_>, desk: &mut Desk<'_, '_>) {
+    fn read(&mut self, bundle: Box<Bundle<'_>>, packet: &Packet<'_>, desk: &mut Desk<'_, '_>) {
         let machine = packet.header.machine_id;
         for &descriptor in &bundle.descriptors {
             if let Err(text) = self.kinds.describe(machine, descriptor, desk.schema) {

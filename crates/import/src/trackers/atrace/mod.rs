@@ -21,9 +21,10 @@ use rustc_hash::FxHashMap;
 
 use self::mark::{Fielded, Mark, What, event};
 use super::tracker::{At, Tracker};
+use crate::arguments::{ArgBuf, ArgValue};
 use crate::message::Message;
-use crate::timeline::{Ftrace, Packet};
-use crate::world::{Arg, ArgValue, NewSlice, NewTrack, Owner, SetId, TrackId, Upid, Utid};
+use crate::timeline::{Ftrace, Label, Packet};
+use crate::world::{EndOfSlice, NewSlice, NewTrack, Owner, SetId, TrackId, Upid, Utid};
 
 /// A track that is not of a process, whoever marks it (rule B7).
 const DEVICE_STATE: &str = "DeviceStateChanged";
@@ -41,6 +42,8 @@ pub(crate) struct Atrace {
     values: FxHashMap<Box<[u8]>, TrackId>,
     /// The key that is looked up.
     key: Vec<u8>,
+    /// The arguments that are being made.
+    args: ArgBuf,
 }
 
 impl Tracker for Atrace {
@@ -102,11 +105,11 @@ impl By {
         at.world.tracks.of_thread(self.machine, utid)
     }
 
-    /// The thread that marks, as an argument. Behind whatever makes processes: they
+    /// The thread that marks, as the one argument. Behind whatever makes processes: they
     /// may have made it anew.
-    fn thread(&self, key: &'static str, at: &mut At<'_, '_>) -> Arg<'static> {
+    fn thread<'a>(&self, key: &str, args: &'a mut ArgBuf, at: &mut At<'_, '_>) -> &'a [u8] {
         let Utid(utid) = at.world.threads.thread(self.machine, self.tid);
-        Arg::new(key, ArgValue::Uint(utid.into()))
+        args.only(key, ArgValue::Uint(utid.into()), &mut at.world.facts.names)
     }
 
     /// The lanes of a process.
@@ -137,23 +140,13 @@ impl By {
 }
 
 /// What begins or is at a time.
-fn slice(ts: i64, track: TrackId, name: Option<&str>, at: &mut At<'_, '_>) -> NewSlice {
-    let name = name.map(|name| at.world.strings.number(name, at.rows));
-    NewSlice {
-        ts,
-        track,
-        category: None,
-        name,
-    }
+fn slice<'a>(ts: i64, track: TrackId, name: Option<&'a str>, at: &mut At<'_, '_>) -> NewSlice<'a> {
+    let names = &mut at.world.facts.names;
+    let name = name.map_or(Label::None, |name| names.label(name));
+    NewSlice::named(ts, track, name)
 }
 
-fn instant(
-    ts: i64,
-    track: TrackId,
-    name: Option<&str>,
-    args: &[Arg<'static>],
-    at: &mut At<'_, '_>,
-) {
+fn instant(ts: i64, track: TrackId, name: Option<&str>, args: &[u8], at: &mut At<'_, '_>) {
     let slice = slice(ts, track, name, at);
     at.world.add_slice(slice, 0, args, at.rows);
 }
@@ -187,7 +180,7 @@ impl Atrace {
             }
             What::End => {
                 let track = by.thread_track(tgid, at);
-                at.world.end_slice(ts, track, None, &[], at.rows);
+                at.world.end_slice(EndOfSlice::any(ts, track), &[], at.rows);
             }
             What::Instant { name } => {
                 let track = by.thread_track(tgid, at);
@@ -199,8 +192,9 @@ impl Atrace {
                 let tracks = &mut at.world.tracks;
                 if let Some(track) = at.world.lanes.begin_alone(set, ts, cookie, tracks) {
                     let slice = slice(ts, track, Some(name), at);
-                    let cookie = Arg::new("cookie", ArgValue::Int(cookie));
-                    at.world.begin_slice(slice, &[cookie], at.rows);
+                    let names = &mut at.world.facts.names;
+                    let args = self.args.only("cookie", ArgValue::Int(cookie), names);
+                    at.world.begin_slice(slice, args, at.rows);
                 }
             }
             What::AsyncEnd { name, cookie } => {
@@ -212,8 +206,14 @@ impl Atrace {
                         ("legacy_unnestable_begin_count", begins.count),
                         ("legacy_unnestable_last_begin_ts", begins.last_ts),
                     ];
-                    let args = args.map(|(key, value)| Arg::new(key, ArgValue::Int(value)));
-                    at.world.end_slice(ts, track, None, &args, at.rows);
+                    self.args.clear();
+                    for (key, value) in args {
+                        let names = &mut at.world.facts.names;
+                        self.args.push(key, ArgValue::Int(value), names);
+                    }
+                    let args = self.args.as_bytes();
+                    at.world
+                        .end_slice(EndOfSlice::any(ts, track), args, at.rows);
                 }
             }
             What::TrackInstant { track, name } if track == DEVICE_STATE => {
@@ -223,8 +223,8 @@ impl Atrace {
                 let upid = process(at);
                 let set = by.lanes(ON_TRACK, track, upid, at);
                 if let Some(track) = at.world.lanes.add(set, ts, 0, &mut at.world.tracks) {
-                    let thread = by.thread("utid", at);
-                    instant(ts, track, Some(name), &[thread], at);
+                    let thread = by.thread("utid", &mut self.args, at);
+                    instant(ts, track, Some(name), thread, at);
                 }
             }
             What::TrackBegin {
@@ -235,17 +235,18 @@ impl Atrace {
                 let upid = process(at);
                 let set = by.lanes(ON_TRACK, track, upid, at);
                 if let Some(track) = at.world.lanes.begin(set, cookie, &mut at.world.tracks) {
-                    let thread = by.thread("utid", at);
+                    let thread = by.thread("utid", &mut self.args, at);
                     let slice = slice(ts, track, Some(name), at);
-                    at.world.begin_slice(slice, &[thread], at.rows);
+                    at.world.begin_slice(slice, thread, at.rows);
                 }
             }
             What::TrackEnd { track, cookie } => {
                 let upid = process(at);
                 let set = by.lanes(ON_TRACK, track, upid, at);
                 if let Some((track, _)) = at.world.lanes.end(set, cookie, &mut at.world.tracks) {
-                    let thread = by.thread("end_utid", at);
-                    at.world.end_slice(ts, track, None, &[thread], at.rows);
+                    let thread = by.thread("end_utid", &mut self.args, at);
+                    at.world
+                        .end_slice(EndOfSlice::any(ts, track), thread, at.rows);
                 }
             }
             What::Value { name, value } => self.value(by, tgid, name, value, at),
@@ -269,11 +270,8 @@ impl Atrace {
         }
         let upid = at.world.threads.process(machine, tgid.into());
         let track = self.value_track(machine, upid, name, at);
-        let thread = by.thread("utid", at);
-        let args = at
-            .world
-            .args
-            .number(&[thread], &mut at.world.strings, at.rows);
+        let thread = by.thread("utid", &mut self.args, at);
+        let args = at.world.arg_set(thread, at.rows);
         at.world.value(by.ts, track, number, args, at.rows);
         if name == "kill_one_process" && value != 0 {
             let killed = i64::from(value as u32);

@@ -2,8 +2,9 @@
 //! temperatures, memory of drivers.
 
 use super::series::{Kind, Source, Which};
+use crate::arguments::{ArgBuf, ArgValue};
 use crate::message::Message;
-use crate::world::{Arg, ArgValue, Owner, Utid};
+use crate::world::{Owner, Utid};
 
 /// Fields of `FtraceEvent`.
 mod field {
@@ -185,12 +186,14 @@ fn dma_heap(message: Message<'_>, emitter: Utid, source: &mut Source<'_, '_, '_>
     source.put_global(&DMA_HEAP, Which::Only, format_args!("mem.dma_heap"), total);
     let change = message.number(2).unwrap_or(0) as i64 as f64;
     let inode = ArgValue::Uint(message.number(1).unwrap_or(0));
+    let mut args = ArgBuf::default();
+    args.push("inode", inode, &mut source.at.world.facts.names);
     source.put_with(
         &DMA_HEAP_CHANGE,
         Owner::Thread(emitter),
         Which::Only,
         format_args!("mem.dma_heap_change"),
         change,
-        &[Arg::new("inode", inode)],
+        args.as_bytes(),
     );
 }

@@ -3,10 +3,11 @@
 use rustc_hash::FxHashMap;
 
 use super::series::{Kind, Source, Which};
+use crate::arguments::{ArgBuf, ArgValue};
 use crate::message::Message;
 use crate::timeline::Packet;
 use crate::trackers::tracker::At;
-use crate::world::{Arg, ArgValue, GpuInfo, NewTrack, Owner, Sample, TrackId};
+use crate::world::{GpuInfo, NewTrack, Owner, Sample, TrackId};
 
 const MEMORY: Kind = Kind::with_unit("gpu_memory", "bytes");
 const PROCESS_MEMORY: Kind = Kind::with_unit("process_gpu_memory", "bytes");
@@ -139,14 +140,13 @@ pub(super) fn info(machine: u32, message: Message<'_>, at: &mut At<'_, '_>) {
             let text = gpu.text(field).filter(|text| !text.is_empty());
             text.map(String::from)
         };
-        let more: Vec<_> = gpu
-            .messages(6)
-            .filter_map(|more| more.text(1).zip(more.text(2)))
-            .collect();
-        let more: Vec<_> = more
-            .iter()
-            .map(|(key, value)| Arg::new(key, ArgValue::Text(value)))
-            .collect();
+        let mut args = ArgBuf::default();
+        for more in gpu.messages(6) {
+            if let Some((key, value)) = more.text(1).zip(more.text(2)) {
+                let names = &mut at.world.facts.names;
+                args.push(&key, ArgValue::Text(&value), names);
+            }
+        }
         let uuid = gpu.bytes(5).filter(|uuid| !uuid.is_empty());
         let info = GpuInfo {
             name: text(1),
@@ -155,7 +155,7 @@ pub(super) fn info(machine: u32, message: Message<'_>, at: &mut At<'_, '_>) {
             architecture: text(4),
             uuid: uuid.map(|uuid| uuid.iter().map(|byte| format!("{byte:02x}")).collect()),
             pci_bdf: text(7),
-            arg_set_id: at.world.args.number(&more, &mut at.world.strings, at.rows),
+            arg_set_id: at.world.arg_set(args.as_bytes(), at.rows),
         };
         at.world.gpus.describe(ugpu, info);
     }

@@ -13,7 +13,7 @@ use std::fmt;
 use rustc_hash::FxHashMap;
 
 use crate::trackers::tracker::At;
-use crate::world::{Arg, NewTrack, Owner, ThreadCounter, TrackId, Upid, Utid, ucpu};
+use crate::world::{NewTrack, Owner, ThreadCounter, TrackId, Upid, Utid, ucpu};
 
 /// What counters of one kind have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -137,11 +137,11 @@ impl Source<'_, '_, '_> {
         which: Which<'_>,
         name: fmt::Arguments<'_>,
         value: f64,
-        args: &[Arg<'_>],
+        args: &[u8],
     ) {
         let track = self.track(kind, owner, which, name);
         let (world, rows) = (&mut *self.at.world, &mut *self.at.rows);
-        let args = world.args.number(args, &mut world.strings, rows);
+        let args = world.arg_set(args, rows);
         world.value(self.ts, track, value, args, rows);
     }
 

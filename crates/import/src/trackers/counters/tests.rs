@@ -22,6 +22,7 @@ fn ftrace(tid: u32, field: u32, message: &[u8]) -> Event<'_> {
 
 fn packet(field: u32, payload: &[u8]) -> Event<'_> {
     Event::Packet(Packet {
+        id: 0,
         machine: 0,
         field,
         interval: Interval::default(),
@@ -182,14 +183,11 @@ fn m2_h6_a_change_of_a_heap_has_its_inode() {
     );
     let made = follow(Facts::default(), &events);
     let changes = made.rows(&tables::counter_record::TABLE);
-    let args = made.rows(&tables::args_record::TABLE);
-    let strings = made.rows(&tables::string::TABLE);
-    let text = |id: &String| strings.iter().find(|row| row[0] == *id).unwrap()[1].clone();
-    let inode = args.iter().find(|arg| arg[1] == changes[1][4]).unwrap();
-    assert_eq!(
-        (text(&inode[3]), text(&inode[4]), inode[5].as_str()),
-        ("inode".into(), "uint".into(), "-1")
-    );
+    let sets = made.rows(&tables::arg_set::TABLE);
+    let set = sets.iter().find(|set| set[0] == changes[1][4]).unwrap();
+    assert_eq!(set[1..], [r#"{"inode":18446744073709551615}"#, "0"]);
+    let types = made.rows(&tables::arg_type::TABLE);
+    assert_eq!(types, [["0", r#"{"inode":"uint"}"#, "-"]]);
 }
 
 #[test]

@@ -1,0 +1,122 @@
+-- Slices: how long they took, by name, and the slowest ones.
+--
+--   timebase query TRACE-or-DB --report slices --param top=5
+--
+-- param top = 20 : how many names each list has
+-- param worst = 3 : how many slices of each name are shown
+-- param from = NULL : trace time in ns from which on slices begin; NULL is the trace's start
+-- param to = NULL : trace time in ns before which they begin; NULL is the trace's end
+-- param name = NULL : only slices whose names match this pattern (GLOB); NULL is all of them
+-- param process = NULL : only slices of processes of this name; NULL is all of them
+--
+-- Instants are not counted. What did not end has no duration, and a list of its own.
+
+CREATE TEMP TABLE stretch AS
+SELECT coalesce(:from, start_ts) AS start_ts, coalesce(:to, end_ts + 1) AS end_ts
+FROM trace_bounds;
+
+-- The table string may have a text twice; here its first number counts for both. -1 is
+-- no name.
+CREATE TEMP TABLE named (id INTEGER PRIMARY KEY, name INTEGER);
+INSERT INTO named
+SELECT id, min(id) OVER (PARTITION BY value)
+FROM (
+  SELECT coalesce(n.name, -1) AS id, v.value
+  FROM (SELECT DISTINCT name FROM slice_record) AS n LEFT JOIN string AS v ON v.id = n.name
+)
+WHERE :name IS NULL OR value GLOB :name;
+
+-- Whose tracks are.
+CREATE TEMP TABLE place (id INTEGER PRIMARY KEY, tid INTEGER, thread TEXT, process TEXT, track TEXT);
+INSERT INTO place
+SELECT k.id, t.tid, t.name, p.name, k.name
+FROM track_record AS k
+LEFT JOIN thread_record AS t ON t.id = k.utid
+LEFT JOIN process_record AS p ON p.id = coalesce(k.upid, t.upid)
+WHERE NOT k.is_counter AND (:process IS NULL OR p.name = :process);
+
+-- Those of the stretch, in this order, so that a percentile is a row and needs no search.
+CREATE TEMP TABLE shown (nr INTEGER PRIMARY KEY, name INTEGER, ns INTEGER, id INTEGER);
+INSERT INTO shown (name, ns, id)
+SELECT n.name, s.dur, s.id
+FROM slice_record AS s
+CROSS JOIN stretch AS b
+JOIN named AS n ON n.id = coalesce(s.name, -1)
+WHERE s.dur > 0 AND s.ts >= b.start_ts AND s.ts < b.end_ts AND s.track_id IN (SELECT id FROM place)
+ORDER BY n.name, s.dur, s.id DESC;
+
+-- What lies in them, as far as it is within them.
+CREATE TEMP TABLE inside (name INTEGER PRIMARY KEY, ns INTEGER);
+INSERT INTO inside
+SELECT n.name, sum(max(0, min(iif(c.dur < 0, p.dur, c.dur), p.ts + p.dur - c.ts)))
+FROM slice_record AS c
+CROSS JOIN stretch AS b
+CROSS JOIN slice_record AS p ON p.id = c.parent_id
+JOIN named AS n ON n.id = coalesce(p.name, -1)
+WHERE p.dur > 0 AND p.ts >= b.start_ts AND p.ts < b.end_ts AND p.track_id IN (SELECT id FROM place)
+GROUP BY n.name;
+
+CREATE TEMP TABLE of_name AS
+SELECT row_number() OVER (ORDER BY total(ns) DESC, name) AS rank,
+       name, count(*) AS slices, total(ns) AS ns, min(nr) AS first_nr, max(nr) AS last_nr
+FROM shown
+GROUP BY name
+ORDER BY rank
+LIMIT :top;
+
+-- # Slices by name
+-- Those that took most time together. self_ms is what they took without the slices in them. A
+-- percentile is one of the slices (nearest rank); the slowest has the id.
+SELECT iif(f.name < 0, NULL, (SELECT value FROM string WHERE string.id = f.name)) AS name,
+       f.slices,
+       round(f.ns / 1e6, 3) AS total_ms,
+       round((f.ns - coalesce((SELECT ns FROM inside AS i WHERE i.name = f.name), 0)) / 1e6, 3) AS self_ms,
+       round(f.ns / f.slices / 1e3, 1) AS mean_us,
+       round((SELECT ns FROM shown WHERE nr = first_nr + (50 * slices + 99) / 100 - 1) / 1e3, 1) AS p50_us,
+       round((SELECT ns FROM shown WHERE nr = first_nr + (90 * slices + 99) / 100 - 1) / 1e3, 1) AS p90_us,
+       round((SELECT ns FROM shown WHERE nr = first_nr + (99 * slices + 99) / 100 - 1) / 1e3, 1) AS p99_us,
+       round((SELECT ns FROM shown WHERE nr = last_nr) / 1e3, 1) AS max_us,
+       (SELECT id FROM shown WHERE nr = last_nr) AS slowest
+FROM of_name AS f
+UNION ALL
+SELECT 'no slices', 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL WHERE NOT EXISTS (SELECT * FROM shown)
+ORDER BY total_ms DESC, name;
+
+-- # Slowest of each name
+-- Of the names above. times_p50 is how many times as long as the median it took. What is on no
+-- thread's track has the name of its track.
+SELECT iif(f.name < 0, NULL, (SELECT value FROM string WHERE string.id = f.name)) AS name,
+       s.id,
+       s.ts,
+       round(s.dur / 1e3, 1) AS us,
+       round(s.dur * 1.0 / (SELECT ns FROM shown WHERE nr = first_nr + (50 * slices + 99) / 100 - 1), 1) AS times_p50,
+       p.tid,
+       coalesce(p.thread, p.track) AS thread_or_track,
+       p.process
+FROM of_name AS f
+CROSS JOIN shown AS w ON w.nr BETWEEN max(first_nr, last_nr - :worst + 1) AND last_nr
+JOIN slice_record AS s ON s.id = w.id
+JOIN place AS p ON p.id = s.track_id
+ORDER BY f.rank, w.nr DESC;
+
+-- # Not ended
+-- How many there are of a name, and the first of them.
+SELECT iif(u.name < 0, NULL, (SELECT value FROM string WHERE string.id = u.name)) AS name,
+       u.slices,
+       u.id AS first,
+       s.ts,
+       p.tid,
+       coalesce(p.thread, p.track) AS thread_or_track,
+       p.process
+FROM (
+  SELECT n.name, count(*) AS slices, min(s.id) AS id
+  FROM slice_record AS s
+  CROSS JOIN stretch AS b
+  JOIN named AS n ON n.id = coalesce(s.name, -1)
+  WHERE s.dur < 0 AND s.ts >= b.start_ts AND s.ts < b.end_ts AND s.track_id IN (SELECT id FROM place)
+  GROUP BY n.name
+) AS u
+JOIN slice_record AS s ON s.id = u.id
+JOIN place AS p ON p.id = s.track_id
+ORDER BY u.slices DESC, u.id
+LIMIT :top;

@@ -1,0 +1,300 @@
+//! What the arguments of an event are: what the event itself says (rule A8), and the
+//! order in which all count (rule A1).
+
+use std::borrow::Cow;
+
+use timebase_descriptor::Pool;
+use timebase_wire::field::Value;
+
+use super::annotations::Decoder;
+use super::key::{KeyText, Labels};
+use super::messages::Types;
+use super::set::{ArgBuf, ArgValue};
+use crate::facts::Names;
+use crate::message::{self, Message};
+use crate::timeline::Arguments;
+
+/// What numbers of interned data stand for, as of the packet of an event.
+pub(crate) trait Interning {
+    /// The serialized entry of a field of `InternedData`.
+    fn entry(&self, field: u32, iid: u64) -> Option<&[u8]>;
+}
+
+/// Fields of `InternedData`.
+pub(super) mod interned {
+    pub const ANNOTATION_NAMES: u32 = 3;
+    pub const SOURCE_LOCATIONS: u32 = 4;
+    pub const LOG_BODIES: u32 = 20;
+    pub const HISTOGRAM_NAMES: u32 = 25;
+    pub const TYPE_NAMES: u32 = 27;
+    pub const STRING_VALUES: u32 = 29;
+    pub const CORRELATION_IDS: u32 = 43;
+}
+
+/// Fields of `TrackEvent`.
+mod event {
+    pub const DEBUG_ANNOTATIONS: u32 = 4;
+    pub const TASK_EXECUTION: u32 = 5;
+    pub const LOG_MESSAGE: u32 = 21;
+    pub const CHROME_HISTOGRAM_SAMPLE: u32 = 28;
+    pub const SOURCE_LOCATION_IID: u32 = 34;
+    pub const CORRELATION_ID: u32 = 52;
+    pub const CORRELATION_ID_STR: u32 = 53;
+    pub const CORRELATION_ID_STR_IID: u32 = 54;
+
+    /// Whether it is a field that is an argument by no schema: all others are, or the
+    /// schema does not know them (rule A9).
+    pub fn is_of_no_schema(number: u32) -> bool {
+        matches!(
+            number,
+            1..=6 | 8..=12 | 16 | 17 | 20..=23 | 30 | 31 | 36 | 42 | 44..=48 | 52..=57
+        )
+    }
+}
+
+/// What the arguments of an event are, and what was wrong with them. It keeps numbers of
+/// keys and of types, and so is for one [`Names`] and one schema.
+#[derive(Debug, Default)]
+pub(crate) struct EventArgs {
+    /// In the order in which they count (rule A1).
+    pub main: ArgBuf,
+    /// Those of its log message, which it has if it has an owner thread (rule A8). They go
+    /// in front of the others.
+    pub log: ArgBuf,
+    /// How often something was wrong, if the event makes a row.
+    pub errors: u32,
+    /// The same of its log message, if it has an owner thread. Each is a number of interned
+    /// data without an entry, too.
+    pub log_errors: u32,
+    /// Whether it has a log message: without an owner thread that is an error.
+    pub has_log: bool,
+    /// How many fields the schema does not know (rule A9).
+    pub unknown: u32,
+    /// How many numbers of interned data have no entry.
+    pub missing_iids: u32,
+    /// Whether the schema may know more of it when all descriptors of the trace are
+    /// known: then it has to be decoded again.
+    pub needs_schema: bool,
+    /// The key that is being made.
+    pub(super) key: KeyText,
+    pub(super) types: Types,
+    pub(super) labels: Labels,
+}
+
+impl EventArgs {
+    /// What goes through the timeline of them.
+    pub fn made(&self) -> Arguments<'_> {
+        Arguments {
+            main: self.main.as_bytes(),
+            log: self.log.as_bytes(),
+            has_log: self.has_log,
+            errors: self.errors,
+            log_errors: self.log_errors,
+            unknown: self.unknown,
+            undecoded: &[],
+        }
+    }
+
+    fn clear(&mut self) {
+        self.main.clear();
+        self.log.clear();
+        self.key.clear();
+        (self.errors, self.log_errors, self.unknown) = (0, 0, 0);
+        self.missing_iids = 0;
+        (self.has_log, self.needs_schema) = (false, false);
+    }
+}
+
+/// Something that ends what it is found in (rule A4).
+#[derive(Debug)]
+pub(super) struct Fault;
+
+/// The arguments of a `TrackEvent` (rules A4, A8, A9), in place of those that are there.
+pub(crate) fn decode(
+    event: &[u8],
+    interned: &impl Interning,
+    pool: &Pool,
+    names: &mut Names,
+    into: &mut EventArgs,
+) {
+    into.clear();
+    let mut decoder = Decoder::new(event, interned, pool, names, into);
+    let mut said = Said::default();
+    for (number, value) in Message(event).fields() {
+        match (number, value) {
+            (event::DEBUG_ANNOTATIONS, Value::Bytes(annotation)) => {
+                let added = decoder.debug_annotation(annotation);
+                decoder.count(added);
+            }
+            _ => said.take(number, value),
+        }
+    }
+    decoder.event(&said);
+    if said.is_by_schema {
+        decoder.by_schema(event);
+    }
+}
+
+/// What an event says itself.
+#[derive(Debug, Default)]
+struct Said<'a> {
+    source_location_iid: Option<u64>,
+    task_execution: Option<&'a [u8]>,
+    log_message: Option<&'a [u8]>,
+    histogram_sample: Option<&'a [u8]>,
+    correlation_id: Option<u64>,
+    correlation_id_str: Option<&'a [u8]>,
+    correlation_id_str_iid: Option<u64>,
+    /// Whether there are fields that the schema has to tell of.
+    is_by_schema: bool,
+}
+
+impl<'a> Said<'a> {
+    fn take(&mut self, number: u32, value: Value<'a>) {
+        match (number, value) {
+            (event::SOURCE_LOCATION_IID, Value::Varint(iid)) => {
+                self.source_location_iid = Some(iid);
+            }
+            (event::TASK_EXECUTION, Value::Bytes(task)) => self.task_execution = Some(task),
+            (event::LOG_MESSAGE, Value::Bytes(message)) => self.log_message = Some(message),
+            (event::CHROME_HISTOGRAM_SAMPLE, Value::Bytes(sample)) => {
+                self.histogram_sample = Some(sample);
+            }
+            (event::CORRELATION_ID, Value::Varint(id)) => self.correlation_id = Some(id),
+            (event::CORRELATION_ID_STR, Value::Bytes(id)) => self.correlation_id_str = Some(id),
+            (event::CORRELATION_ID_STR_IID, Value::Varint(iid)) => {
+                self.correlation_id_str_iid = Some(iid);
+            }
+            _ => {}
+        }
+        self.is_by_schema |= !event::is_of_no_schema(number);
+    }
+}
+
+/// Rule A8.
+impl<'d, I: Interning> Decoder<'d, I> {
+    fn event(&mut self, said: &Said<'_>) {
+        if let Some(iid) = said.source_location_iid {
+            let added = self.source_location("source", iid);
+            self.count(added);
+        }
+        if let Some(task) = said.task_execution {
+            let iid = Message(task).number(1).unwrap_or(0);
+            let added = self.source_location("task.posted_from", iid);
+            self.count(added);
+        }
+        if let Some(message) = said.log_message {
+            self.args.has_log = true;
+            let added = self.log_message(Message(message));
+            self.args.log_errors += u32::from(added.is_err());
+        }
+        if let Some(sample) = said.histogram_sample {
+            let added = self.histogram_name(Message(sample));
+            self.count(added);
+        }
+        if let Some(id) = said.correlation_id {
+            self.correlation_id(&format!("tp:#{id}"));
+        }
+        if let Some(id) = said.correlation_id_str {
+            self.correlation_id(&message::text(id));
+        }
+        if let Some(iid) = said.correlation_id_str_iid {
+            match self.text_of(interned::CORRELATION_IDS, iid) {
+                Ok(id) => self.correlation_id(&id),
+                Err(fault) => self.count(Err(fault)),
+            }
+        }
+    }
+
+    /// Counts a fault.
+    pub(super) fn count(&mut self, result: Result<(), Fault>) {
+        self.args.errors += u32::from(result.is_err());
+    }
+
+    /// The entry of a number of interned data.
+    pub(super) fn entry(&mut self, field: u32, iid: u64) -> Result<Message<'d>, Fault> {
+        let entry = self.interned.entry(field, iid);
+        self.args.missing_iids += u32::from(entry.is_none());
+        entry.map(Message).ok_or(Fault)
+    }
+
+    /// The text of a number of interned data; empty where there is none.
+    pub(super) fn text_of(&mut self, field: u32, iid: u64) -> Result<Cow<'d, str>, Fault> {
+        Ok(self.entry(field, iid)?.text(2).unwrap_or_default())
+    }
+
+    fn correlation_id(&mut self, id: &str) {
+        let id = ArgValue::Text(id);
+        self.args.main.push("correlation_id", id, self.names);
+    }
+
+    fn source_location(&mut self, prefix: &str, iid: u64) -> Result<(), Fault> {
+        if iid == 0 {
+            return Err(Fault);
+        }
+        let location = self.entry(interned::SOURCE_LOCATIONS, iid)?;
+        let file = location.text(2).unwrap_or_default().replace('\\', "/");
+        let function = location.text(3);
+        let line = ArgValue::Uint(location.small(4).unwrap_or(0).into());
+        let args = &mut self.args.main;
+        let mut push = |name, value| args.push(&format!("{prefix}.{name}"), value, self.names);
+        push("file_name", ArgValue::Text(&file));
+        push("function_name", text_or_none(function.as_deref()));
+        push("line_number", line);
+        Ok(())
+    }
+
+    fn log_message(&mut self, message: Message<'_>) -> Result<(), Fault> {
+        /// What `LogMessage.Priority` has.
+        const PRIORITIES: std::ops::RangeInclusive<u32> = 0..=7;
+        let entry = |field, iid| self.interned.entry(field, iid).map(Message).ok_or(Fault);
+        let log = &mut self.args.log;
+        let mut push = |key: &str, value| log.push(key, value, self.names);
+        let (file, function);
+        let body = entry(interned::LOG_BODIES, message.number(2).unwrap_or(0))?;
+        let body = body.text(2);
+        push(
+            "track_event.log_message.message",
+            text_or_none(body.as_deref()),
+        );
+        if let Some(iid) = message.number(1) {
+            let location = entry(interned::SOURCE_LOCATIONS, iid)?;
+            (file, function) = (location.text(2), location.text(3));
+            let line = ArgValue::Int(location.small(4).unwrap_or(0).into());
+            push(
+                "track_event.log_message.file_name",
+                text_or_none(file.as_deref()),
+            );
+            push(
+                "track_event.log_message.function_name",
+                text_or_none(function.as_deref()),
+            );
+            push("track_event.log_message.line_number", line);
+        }
+        if let Some(priority) = message.small(3) {
+            let known = PRIORITIES.contains(&priority);
+            let priority = if known { priority.into() } else { 0 };
+            push("track_event.priority", ArgValue::Int(priority));
+        }
+        Ok(())
+    }
+
+    /// A name that is there itself is an argument by the schema.
+    fn histogram_name(&mut self, sample: Message<'_>) -> Result<(), Fault> {
+        let Some(iid) = sample.number(4) else {
+            return Ok(());
+        };
+        if sample.bytes(2).is_some() {
+            return Err(Fault);
+        }
+        let name = self.entry(interned::HISTOGRAM_NAMES, iid)?.text(2);
+        let name = text_or_none(name.as_deref());
+        let key = "chrome_histogram_sample.name";
+        self.args.main.push(key, name, self.names);
+        Ok(())
+    }
+}
+
+fn text_or_none(text: Option<&str>) -> ArgValue<'_> {
+    text.map_or(ArgValue::NoText, ArgValue::Text)
+}

@@ -1,0 +1,56 @@
+//! Arguments of events that had to wait for the whole schema.
+
+use timebase_descriptor::Pool;
+use timebase_trace::{Interned, Interval};
+
+use super::decode::{EventArgs, Interning, decode};
+use crate::compact::Take;
+use crate::facts::Names;
+use crate::timeline::{Arguments, TrackEvent};
+
+/// Reads the arguments of events that had to wait for the whole schema.
+#[derive(Debug, Default)]
+pub(crate) struct LateDecoder(EventArgs);
+
+/// What numbers of interned data stood for, when an event was read.
+struct Then<'a> {
+    interned: &'a Interned,
+    interval: Interval,
+    until: u64,
+}
+
+impl Interning for Then<'_> {
+    fn entry(&self, field: u32, iid: u64) -> Option<&[u8]> {
+        self.interned
+            .get_until(self.interval, field, iid, self.until)
+    }
+}
+
+impl LateDecoder {
+    /// Reads the arguments of an event. Also tells how many numbers of interned data
+    /// stand for nothing.
+    pub fn decode<'a>(
+        &'a mut self,
+        event: &TrackEvent<'_>,
+        interned: &Interned,
+        pool: &Pool,
+        names: &mut Names,
+    ) -> (Arguments<'a>, u32) {
+        let mut take = Take(event.arguments.undecoded);
+        let (cleared, until) = (take.small(), take.natural());
+        let (Ok(cleared), Ok(until)) = (cleared, until) else {
+            return (Arguments::default(), 0);
+        };
+        let interval = Interval {
+            sequence: event.sequence,
+            cleared,
+        };
+        let then = Then {
+            interned,
+            interval,
+            until,
+        };
+        decode(take.rest(), &then, pool, names, &mut self.0);
+        (self.0.made(), self.0.missing_iids)
+    }
+}

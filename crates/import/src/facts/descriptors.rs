@@ -1,0 +1,413 @@
+//! What is said of the uuids of tracks (rules U1, U2).
+//!
+//! A uuid has a number, so that what is known of it is found by place and not by
+//! search: nearly every track event names one.
+
+use rustc_hash::FxHashMap;
+
+use crate::message::Message;
+use crate::output::Fault;
+use crate::timeline::{Uuid, WriterThread};
+
+/// Whom a track is of, or what, by the first of these that is there.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Said {
+    Thread { pid: i64, tid: i64 },
+    Process { pid: i64 },
+    Counter(CounterSaid),
+    State,
+    Nobody,
+}
+
+/// What is said of a counter.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct CounterSaid {
+    pub counter_type: u64,
+    pub categories: Vec<Box<str>>,
+    pub unit: u64,
+    pub unit_name: Option<Box<str>>,
+    pub multiplier: i64,
+    pub is_incremental: bool,
+    pub y_axis_share_key: Option<Box<str>>,
+}
+
+/// With what a track shares its lanes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Merging {
+    ByName,
+    Never,
+    ByKey(Option<Box<str>>),
+}
+
+/// A `TrackDescriptor`.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Descriptor {
+    pub said: Said,
+    pub parent: Option<u64>,
+    pub name: Option<Box<str>>,
+    pub merging: Merging,
+    /// Whether a thread's track is one of its own.
+    pub keeps_apart: bool,
+    pub child_ordering: u64,
+    pub rank: Option<i64>,
+    pub description: Option<Box<str>>,
+    /// Whether processes, and threads, are in the order of their ranks: said of uuid 0.
+    pub orders_processes: bool,
+    pub orders_threads: bool,
+}
+
+/// Why a descriptor is ignored (rules U1, U2).
+mod ignored {
+    use crate::output::{Counter, Fault};
+
+    pub const MISSING_UUID: Fault = Fault::new(
+        Counter::error("track_descriptor_missing_uuid"),
+        "a track descriptor without uuid is ignored",
+    );
+    pub const THREAD: Fault = Fault::new(
+        Counter::error("track_descriptor_thread_missing_pid_tid"),
+        "a descriptor of a thread's track without pid or tid is ignored",
+    );
+    pub const PROCESS: Fault = Fault::new(
+        Counter::error("track_descriptor_process_missing_pid"),
+        "a descriptor of a process's track without pid is ignored",
+    );
+    pub const ORDERING: Fault = Fault::new(
+        Counter::error("track_descriptor_invalid_child_ordering"),
+        "a track descriptor with an unknown child_ordering is ignored",
+    );
+    pub const PARENT: Fault = Fault::new(
+        Counter::error("track_descriptor_default_track_with_parent"),
+        "a descriptor of the default track, uuid 0, has a parent, and is ignored",
+    );
+    pub const CONFLICT: Fault = Fault::new(
+        Counter::error("track_descriptor_conflicting_reservation"),
+        "a track descriptor contradicts an earlier one of its uuid, and is ignored",
+    );
+}
+
+/// Fields of `TrackDescriptor`.
+mod field {
+    pub const UUID: u32 = 1;
+    pub const NAME: u32 = 2;
+    pub const PROCESS: u32 = 3;
+    pub const THREAD: u32 = 4;
+    pub const PARENT_UUID: u32 = 5;
+    pub const CHROME_THREAD: u32 = 7;
+    pub const COUNTER: u32 = 8;
+    pub const DISALLOW_MERGING: u32 = 9;
+    pub const STATIC_NAME: u32 = 10;
+    pub const CHILD_ORDERING: u32 = 11;
+    pub const RANK: u32 = 12;
+    pub const ATRACE_NAME: u32 = 13;
+    pub const DESCRIPTION: u32 = 14;
+    pub const MERGE_BEHAVIOR: u32 = 15;
+    pub const MERGE_KEY: u32 = 16;
+    pub const MERGE_KEY_INT: u32 = 17;
+    pub const STATE: u32 = 18;
+    pub const PROCESS_ORDERING: u32 = 19;
+    pub const THREAD_ORDERING: u32 = 20;
+}
+
+/// `CounterDescriptor.type`: what a thread spent.
+pub(crate) const THREAD_TIME: u64 = 1;
+pub(crate) const INSTRUCTIONS: u64 = 2;
+
+/// The pid and the tid of a `ThreadDescriptor`, which are signed (rule J2), and the tid
+/// as it is written (rule J7).
+pub(crate) fn thread_ids(thread: Message<'_>, is_sandboxed: bool) -> (i64, i64, i64) {
+    let pid = i64::from(thread.small(1).unwrap_or(0) as i32);
+    let written = thread.number(2).unwrap_or(0) as i64;
+    let tid = match is_sandboxed {
+        true => (pid << 32).wrapping_add(written),
+        false => written,
+    };
+    (pid, tid, written)
+}
+
+/// Whether the tid of a descriptor's thread is one of a sandbox (rule J7).
+pub(crate) fn is_sandboxed(descriptor: Message<'_>) -> bool {
+    let thread = descriptor.bytes(field::CHROME_THREAD);
+    thread.is_some_and(|thread| Message(thread).flag(3))
+}
+
+/// The `ThreadDescriptor` of a `TrackDescriptor`.
+pub(crate) fn thread_of(descriptor: Message<'_>) -> Option<Message<'_>> {
+    descriptor.bytes(field::THREAD).map(Message)
+}
+
+/// The `ProcessDescriptor` of a `TrackDescriptor`.
+pub(crate) fn process_of(descriptor: Message<'_>) -> Option<Message<'_>> {
+    descriptor.bytes(field::PROCESS).map(Message)
+}
+
+fn text(message: Message<'_>, field: u32) -> Option<Box<str>> {
+    Some(message.text(field)?.into())
+}
+
+impl CounterSaid {
+    fn of(message: Message<'_>) -> CounterSaid {
+        let categories = message.each(2).map(String::from_utf8_lossy);
+        CounterSaid {
+            counter_type: message.number(1).unwrap_or(0),
+            categories: categories.map(Into::into).collect(),
+            unit: message.number(3).unwrap_or(0),
+            unit_name: text(message, 6),
+            multiplier: message.number(4).unwrap_or(0) as i64,
+            is_incremental: message.flag(5),
+            y_axis_share_key: text(message, 7),
+        }
+    }
+
+    /// What a value counts for (rule E16).
+    pub fn scale(&self, value: f64) -> f64 {
+        match self.multiplier {
+            ..=0 => value,
+            multiplier => value * multiplier as f64,
+        }
+    }
+
+    /// What its values are in (rule U10).
+    pub fn unit(&self) -> Option<&str> {
+        match (self.counter_type, self.unit) {
+            (THREAD_TIME, _) => Some("ns"),
+            (INSTRUCTIONS, _) => Some("count"),
+            (_, 1) => Some("ns"),
+            (_, 2) => Some("count"),
+            (_, 3) => Some("bytes"),
+            _ => self.unit_name.as_deref(),
+        }
+    }
+
+    /// Rule U1, of counters.
+    fn agrees(&self, other: &CounterSaid) -> bool {
+        self.categories == other.categories
+            && self.multiplier == other.multiplier
+            && self.is_incremental == other.is_incremental
+            && self.counter_type == other.counter_type
+            && self.y_axis_share_key == other.y_axis_share_key
+    }
+}
+
+impl Descriptor {
+    /// Reads a `TrackDescriptor` with its uuid; of one that is ignored, why (rule U2).
+    pub fn read(message: Message<'_>) -> Result<(u64, Descriptor), Fault> {
+        const ORDERINGS: u64 = 3;
+        const EXPLICIT: u64 = 1;
+        let uuid = message.number(field::UUID).ok_or(ignored::MISSING_UUID)?;
+        let said = said(message)?;
+        let child_ordering = message.number(field::CHILD_ORDERING).unwrap_or(0);
+        if child_ordering > ORDERINGS {
+            return Err(ignored::ORDERING);
+        }
+        let is_explicit = |field| message.number(field) == Some(EXPLICIT);
+        let name = [field::NAME, field::STATIC_NAME, field::ATRACE_NAME];
+        let name = name.into_iter().find_map(|field| text(message, field));
+        let descriptor = Descriptor {
+            name: name.or_else(|| default_name(&said)),
+            said,
+            parent: message.number(field::PARENT_UUID).filter(|&uuid| uuid != 0),
+            merging: merging(message),
+            keeps_apart: message.flag(field::DISALLOW_MERGING),
+            child_ordering,
+            rank: message.number(field::RANK).map(|rank| rank as i32 as i64),
+            description: text(message, field::DESCRIPTION),
+            orders_processes: is_explicit(field::PROCESS_ORDERING),
+            orders_threads: is_explicit(field::THREAD_ORDERING),
+        };
+        Ok((uuid, descriptor))
+    }
+
+    /// What is said of a counter, of a track that is one.
+    pub fn counter(&self) -> Option<&CounterSaid> {
+        match &self.said {
+            Said::Counter(counter) => Some(counter),
+            _ => None,
+        }
+    }
+
+    /// Whether a later descriptor says the same, as far as it matters (rule U1).
+    fn agrees(&self, other: &Descriptor) -> bool {
+        let same = match (&self.said, &other.said) {
+            (Said::Counter(one), Said::Counter(other)) => one.agrees(other),
+            (one, other) => one == other,
+        };
+        same && self.parent == other.parent && self.merging == other.merging
+    }
+}
+
+fn said(message: Message<'_>) -> Result<Said, Fault> {
+    if let Some(thread) = thread_of(message) {
+        let (pid, tid, _) = thread_ids(thread, is_sandboxed(message));
+        return match thread.number(1).and(thread.number(2)) {
+            Some(_) => Ok(Said::Thread { pid, tid }),
+            None => Err(ignored::THREAD),
+        };
+    }
+    if let Some(process) = process_of(message) {
+        let pid = process.small(1).ok_or(ignored::PROCESS)?.into();
+        return Ok(Said::Process { pid });
+    }
+    if let Some(counter) = message.bytes(field::COUNTER) {
+        return Ok(Said::Counter(CounterSaid::of(Message(counter))));
+    }
+    Ok(match message.bytes(field::STATE) {
+        Some(_) => Said::State,
+        None => Said::Nobody,
+    })
+}
+
+/// The name of a counter that has none.
+fn default_name(said: &Said) -> Option<Box<str>> {
+    match said {
+        Said::Counter(counter) => match counter.counter_type {
+            THREAD_TIME => Some("thread_time".into()),
+            INSTRUCTIONS => Some("thread_instruction_count".into()),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn merging(message: Message<'_>) -> Merging {
+    match message.number(field::MERGE_BEHAVIOR) {
+        Some(2) => Merging::Never,
+        Some(3) => {
+            let number = message.number(field::MERGE_KEY_INT);
+            let number = number.map(|key| format!("sibling_merge_key_int:{key}").into());
+            Merging::ByKey(text(message, field::MERGE_KEY).or(number))
+        }
+        _ => Merging::ByName,
+    }
+}
+
+/// The uuids that a trace names, and what is said of them.
+#[derive(Debug, Default)]
+pub(crate) struct Uuids {
+    /// By machine.
+    numbers: FxHashMap<(u32, u64), Uuid>,
+    all: Vec<Known>,
+    last: Option<((u32, u64), Uuid)>,
+    threads: Vec<Writer>,
+    by_thread: FxHashMap<Writer, WriterThread>,
+}
+
+/// A uuid, and what is said of it first.
+#[derive(Debug)]
+struct Known {
+    machine: u32,
+    uuid: u64,
+    descriptor: Option<Box<Descriptor>>,
+}
+
+/// A thread that a writer says it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Writer {
+    pub pid: i64,
+    pub tid: i64,
+    /// The tid as it is written (rule J7).
+    pub written: i64,
+}
+
+impl Writer {
+    /// One that is no thread of a sandbox.
+    pub fn new(pid: i64, tid: i64) -> Writer {
+        Writer {
+            pid,
+            tid,
+            written: tid,
+        }
+    }
+}
+
+impl Uuids {
+    /// The number of a uuid.
+    #[inline]
+    pub fn number(&mut self, machine: u32, uuid: u64) -> Uuid {
+        let key = (machine, uuid);
+        if let Some((last, number)) = self.last
+            && last == key
+        {
+            return number;
+        }
+        let number = *self.numbers.entry(key).or_insert_with(|| {
+            self.all.push(Known {
+                machine,
+                uuid,
+                descriptor: None,
+            });
+            Uuid((self.all.len() - 1) as u32)
+        });
+        self.last = Some((key, number));
+        number
+    }
+
+    /// The number of a uuid that was named.
+    pub fn find(&self, machine: u32, uuid: u64) -> Option<Uuid> {
+        self.numbers.get(&(machine, uuid)).copied()
+    }
+
+    fn get(&self, Uuid(uuid): Uuid) -> Option<&Known> {
+        self.all.get(uuid as usize)
+    }
+
+    /// The uuid itself.
+    pub fn uuid(&self, uuid: Uuid) -> u64 {
+        self.get(uuid).map_or(0, |known| known.uuid)
+    }
+
+    /// The machine whose uuid it is.
+    pub fn machine(&self, uuid: Uuid) -> u32 {
+        self.get(uuid).map_or(0, |known| known.machine)
+    }
+
+    /// What is said of a uuid.
+    #[inline]
+    pub fn descriptor(&self, uuid: Uuid) -> Option<&Descriptor> {
+        self.get(uuid)?.descriptor.as_deref()
+    }
+
+    /// What is said of a counter, of a uuid that is one.
+    pub fn counter(&self, uuid: Uuid) -> Option<&CounterSaid> {
+        self.descriptor(uuid)?.counter()
+    }
+
+    /// Something is said of a uuid; or why it is ignored (rule U1).
+    pub fn describe(
+        &mut self,
+        machine: u32,
+        uuid: u64,
+        descriptor: Descriptor,
+    ) -> Result<(), Fault> {
+        if uuid == 0 && descriptor.parent.is_some() {
+            return Err(ignored::PARENT);
+        }
+        let Uuid(number) = self.number(machine, uuid);
+        let Some(known) = self.all.get_mut(number as usize) else {
+            return Ok(());
+        };
+        match &mut known.descriptor {
+            None => known.descriptor = Some(Box::new(descriptor)),
+            Some(first) if first.agrees(&descriptor) => {
+                if first.name.is_none() || descriptor.merging == Merging::Never {
+                    first.name = descriptor.name.or_else(|| first.name.take());
+                }
+            }
+            Some(_) => return Err(ignored::CONFLICT),
+        }
+        Ok(())
+    }
+
+    /// The number of a thread that a writer says it is.
+    pub fn writer(&mut self, writer: Writer) -> WriterThread {
+        *self.by_thread.entry(writer).or_insert_with(|| {
+            self.threads.push(writer);
+            WriterThread((self.threads.len() - 1) as u32)
+        })
+    }
+
+    /// The thread of a number.
+    pub fn thread(&self, WriterThread(thread): WriterThread) -> Option<Writer> {
+        self.threads.get(thread as usize).copied()
+    }
+}

@@ -1,0 +1,99 @@
+//! Faults of a trace that may come by the million: each kind is counted, and said once
+//! in the log.
+
+use std::collections::BTreeMap;
+
+use super::counter::Counter;
+use super::journal::{Journal, Message, Severity};
+use super::rows::Rows;
+
+/// A kind of fault.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Fault {
+    counter: Counter,
+    said: &'static str,
+}
+
+impl Fault {
+    /// One that is counted so, and said so in the log.
+    pub const fn new(counter: Counter, said: &'static str) -> Fault {
+        Fault { counter, said }
+    }
+}
+
+/// Of a track event that means nothing we know, or whose arguments do.
+pub(crate) const PARSER_ERROR: Fault = Fault::new(
+    Counter::error("track_event_parser_errors"),
+    "a track event, or an argument of one, cannot be understood, and is left out",
+);
+
+/// The faults that were met.
+#[derive(Debug, Default)]
+pub(crate) struct Faults(BTreeMap<&'static str, Met>);
+
+#[derive(Debug)]
+struct Met {
+    fault: Fault,
+    count: u64,
+    /// The first packet that has it, as far as that is known.
+    packet: Option<i64>,
+}
+
+impl Faults {
+    /// A packet has a fault.
+    pub fn add(&mut self, fault: Fault, packet: impl Into<Option<i64>>) {
+        self.add_many(fault, packet, 1);
+    }
+
+    /// A packet has a fault, so many times.
+    pub fn add_many(&mut self, fault: Fault, packet: impl Into<Option<i64>>, count: u32) {
+        if count > 0 {
+            self.met(fault, packet.into(), count.into());
+        }
+    }
+
+    fn met(&mut self, fault: Fault, packet: Option<i64>, count: u64) {
+        let met = self.0.entry(fault.counter.name).or_insert(Met {
+            fault,
+            count: 0,
+            packet,
+        });
+        met.count += count;
+        met.packet = match (met.packet, packet) {
+            (Some(first), Some(packet)) => Some(first.min(packet)),
+            (first, packet) => first.or(packet),
+        };
+    }
+
+    /// Those of both.
+    pub fn join(&mut self, other: Faults) {
+        for Met {
+            fault,
+            count,
+            packet,
+        } in other.0.into_values()
+        {
+            self.met(fault, packet, count);
+        }
+    }
+
+    /// Counts them in `stats`, and says them in the log.
+    pub fn tell(self, journal: &mut Journal, rows: &mut Rows<'_>) {
+        for (code, met) in self.0 {
+            let Fault { counter, said } = met.fault;
+            journal.count(counter, met.count);
+            let first = match met.count {
+                1 => String::new(),
+                count => format!("; so {count} times, and here first"),
+            };
+            let message = Message {
+                severity: Severity::Warning,
+                code,
+                packet_id: met.packet,
+                offset: None,
+                text: format!("{said}{first}"),
+            };
+            message.push(rows);
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Descriptors of tracks and threads: what is said of uuids counts for the whole trace
+//! (rules U1, U2), which thread a writer is for what follows on its sequence (rule
+//! L1); and that they are there is an event.
+
+use timebase_schema::{Table, tables};
+use timebase_wire::packet::PacketType;
+
+use super::observed::{observe, well_formed};
+use super::reader::{Corrupt, Desk, Packet, Reader};
+use crate::facts::{Descriptor, Writer, is_sandboxed, thread_ids, thread_of};
+use crate::message::Message;
+use crate::output::{Counter, Fault};
+
+const MISSING_SEQUENCE: Fault = Fault::new(
+    Counter::error("thread_descriptor_missing_sequence_id"),
+    "a thread descriptor without trusted_packet_sequence_id is ignored",
+);
+const STATE_LOST: Fault = Fault::new(
+    Counter::data_loss("thread_descriptor_skipped_incremental_state_invalid"),
+    "a thread descriptor is ignored that comes when the state of its sequence is lost",
+);
+
+/// Reads `track_descriptor`.
+#[derive(Debug, Default)]
+pub(crate) struct TrackDescriptors;
+
+impl Reader for TrackDescriptors {
+    type Payload<'a> = Message<'a>;
+
+    const TABLES: &'static [&'static Table] = &[&tables::thread_record::TABLE];
+
+    fn parse(payload: &[u8]) -> Result<Message<'_>, Corrupt> {
+        well_formed(payload)?;
+        Ok(Message(payload))
+    }
+
+    fn read(&mut self, message: Message<'_>, packet: &Packet<'_>, desk: &mut Desk<'_, '_>) {
+        if packet.is_lost() {
+            return;
+        }
+        let described = Descriptor::read(message).and_then(|(uuid, descriptor)| {
+            if let Some(thread) = thread_of(message).filter(|_| packet.valid) {
+                is_thread(thread, is_sandboxed(message), packet, desk);
+            }
+            desk.facts.uuids.describe(packet.machine, uuid, descriptor)
+        });
+        if let Err(fault) = described {
+            desk.faults.add(fault, packet.id);
+        }
+        observe(PacketType::TRACK_DESCRIPTOR, message, packet, desk);
+    }
+}
+
+/// Reads `thread_descriptor`.
+#[derive(Debug, Default)]
+pub(crate) struct ThreadDescriptors;
+
+impl Reader for ThreadDescriptors {
+    type Payload<'a> = Message<'a>;
+
+    const TABLES: &'static [&'static Table] = &[&tables::thread_record::TABLE];
+
+    fn parse(payload: &[u8]) -> Result<Message<'_>, Corrupt> {
+        well_formed(payload)?;
+        Ok(Message(payload))
+    }
+
+    fn read(&mut self, message: Message<'_>, packet: &Packet<'_>, desk: &mut Desk<'_, '_>) {
+        if packet.header.trusted_packet_sequence_id == 0 {
+            return desk.faults.add(MISSING_SEQUENCE, packet.id);
+        }
+        if !packet.valid {
+            return desk.faults.add(STATE_LOST, packet.id);
+        }
+        is_thread(message, false, packet, desk);
+        observe(PacketType::THREAD_DESCRIPTOR, message, packet, desk);
+    }
+}
+
+/// A writer says which thread it is.
+fn is_thread(
+    thread: Message<'_>,
+    is_sandboxed: bool,
+    packet: &Packet<'_>,
+    desk: &mut Desk<'_, '_>,
+) {
+    let (pid, tid, written) = thread_ids(thread, is_sandboxed);
+    let writer = Writer { pid, tid, written };
+    let number = desk.facts.uuids.writer(writer);
+    let (state, _) = desk.writers.state(packet.part());
+    state.is_thread((writer, number), thread);
+}

@@ -1,0 +1,73 @@
+//! The arguments of an event: read with the schema as it is known by then; or later, if
+//! there is something in them that it does not know yet.
+//!
+//! A trace may describe extensions behind the events that have them (rule A9). Such an
+//! event goes through the timeline as it is, and what numbers of interned data stand for
+//! is kept for its interval, with the order in which that was said.
+
+use timebase_descriptor::Pool;
+
+use super::event::Parsed;
+use super::part::Part;
+use crate::arguments::{EventArgs, Interning, decode};
+use crate::compact::Put;
+use crate::facts::Names;
+use crate::place::Place;
+use crate::timeline::Arguments;
+
+/// Reads arguments.
+#[derive(Debug, Default)]
+pub(super) struct Decoder {
+    args: EventArgs,
+    undecoded: Vec<u8>,
+}
+
+/// What numbers of interned data stand for, when an event is read.
+struct Now<'a> {
+    place: &'a Place,
+    part: Part,
+}
+
+impl Interning for Now<'_> {
+    fn entry(&self, field: u32, iid: u64) -> Option<&[u8]> {
+        self.place.interned(self.part.interval, field, iid)
+    }
+}
+
+impl Decoder {
+    /// Reads those of an event; tells how many numbers of interned data stand for
+    /// nothing. What has to be read again is as [`LateDecoder`](crate::arguments::LateDecoder)
+    /// wants it.
+    pub fn decode(
+        &mut self,
+        event: &Parsed<'_>,
+        part: Part,
+        place: &mut Place,
+        pool: &Pool,
+        names: &mut Names,
+    ) -> u32 {
+        let bytes = event.message.0;
+        decode(bytes, &Now { place, part }, pool, names, &mut self.args);
+        self.undecoded.clear();
+        if !self.args.needs_schema {
+            return self.args.missing_iids;
+        }
+        let until = place.keep_interned(part.interval);
+        Put(&mut self.undecoded)
+            .natural(part.interval.cleared.into())
+            .natural(until)
+            .rest(bytes);
+        0
+    }
+
+    /// The arguments that were read last.
+    pub fn made(&self) -> Arguments<'_> {
+        if !self.undecoded.is_empty() {
+            return Arguments {
+                undecoded: &self.undecoded,
+                ..Arguments::default()
+            };
+        }
+        self.args.made()
+    }
+}

@@ -1,0 +1,386 @@
+//! Values of counters: which ones an event has (rules E15, E17), and their sums
+//! (rule E16).
+//!
+//! # Design
+//!
+//! Values are summed in the order of the file, and a descriptor that says whether there
+//! is anything to sum may come after them. So an event whose counters are not all
+//! described is held: put aside with its place in the file, as are all events with
+//! values that follow it in its part of the sequence. When the trace is read they are
+//! summed and take their places. To hold all of them was simpler, and would write each
+//! value twice; the descriptor nearly always comes first.
+
+use std::io;
+use std::path::Path;
+
+use rustc_hash::FxHashMap;
+use timebase_trace::Interval;
+
+use super::event::{Parsed, field};
+use super::part::{Defaults, Part};
+use crate::compact::{Put, Take, cut};
+use crate::facts::Uuids;
+use crate::output::{Counter, Fault, Faults};
+use crate::place::TraceTime;
+use crate::spool::Spool;
+use crate::timeline::{Timeline, TrackEvent, Uuid};
+
+/// So many values an event may have beside its own.
+const MOST: usize = 8;
+
+/// Why the values of an event, and so the event, are dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Wrong {
+    MissingUuid,
+    MissingValue,
+    NoCounter,
+    MoreWithoutUuids,
+    Mismatch,
+    TooMany,
+    MoreNoCounter,
+}
+
+impl Wrong {
+    const ALL: [Wrong; 7] = [
+        Wrong::MissingUuid,
+        Wrong::MissingValue,
+        Wrong::NoCounter,
+        Wrong::MoreWithoutUuids,
+        Wrong::Mismatch,
+        Wrong::TooMany,
+        Wrong::MoreNoCounter,
+    ];
+
+    fn fault(self) -> Fault {
+        match self {
+            Wrong::MissingUuid => Fault::new(
+                Counter::error("track_event_counter_missing_track_uuid"),
+                "a counter event that names no track is dropped",
+            ),
+            Wrong::MissingValue => Fault::new(
+                Counter::error("track_event_counter_missing_value"),
+                "a counter event without a value is dropped",
+            ),
+            Wrong::NoCounter => Fault::new(
+                Counter::error("track_event_counter_invalid_track_uuid"),
+                "a counter event on a track that nothing describes as a counter is dropped",
+            ),
+            Wrong::MoreWithoutUuids => Fault::new(
+                Counter::error("track_event_extra_counter_missing_track_uuids"),
+                "a track event with extra counter values and no tracks for them is dropped",
+            ),
+            Wrong::Mismatch => Fault::new(
+                Counter::error("track_event_extra_counter_track_uuid_mismatch"),
+                "a track event with more extra counter values than tracks for them is dropped",
+            ),
+            Wrong::TooMany => Fault::new(
+                Counter::error("track_event_extra_counter_exceeds_max"),
+                "a track event with more than 8 extra counter values is dropped",
+            ),
+            Wrong::MoreNoCounter => Fault::new(
+                Counter::error("track_event_extra_counter_invalid_track"),
+                "a track event with an extra value of what nothing describes as a counter is \
+                 dropped",
+            ),
+        }
+    }
+}
+
+/// The sums of counters in a part of a sequence, and whether events with values are
+/// held there.
+#[derive(Debug, Default)]
+pub(crate) struct Sums {
+    of: FxHashMap<Uuid, f64>,
+    holds: bool,
+}
+
+impl Sums {
+    /// What a value of a counter comes to (rule E16); `None` if it is none of a counter.
+    fn add(&mut self, uuid: Uuid, value: f64, uuids: &Uuids) -> Option<f64> {
+        let counter = uuids.counter(uuid)?;
+        let value = counter.scale(value);
+        if !counter.is_incremental {
+            return Some(value);
+        }
+        let sum = self.of.entry(uuid).or_insert(0.0);
+        *sum += value;
+        Some(*sum)
+    }
+
+    /// What all values of an event come to; or the first fault, behind which
+    /// nothing is summed.
+    fn add_all(&mut self, read: &mut Read, uuids: &Uuids) -> Result<(), Wrong> {
+        if let Some((uuid, value)) = &mut read.own {
+            *value = self.add(*uuid, *value, uuids).ok_or(Wrong::NoCounter)?;
+        }
+        for (uuid, value) in &mut read.more {
+            let sum = self.add(*uuid, *value, uuids);
+            *value = sum.ok_or(Wrong::MoreNoCounter)?;
+        }
+        read.wrong.map_or(Ok(()), Err)
+    }
+}
+
+/// The values of an event as they are recorded, up to the first fault.
+#[derive(Debug, Default)]
+pub(crate) struct Read {
+    pub own: Option<(Uuid, f64)>,
+    pub more: Vec<(Uuid, f64)>,
+    wrong: Option<Wrong>,
+}
+
+impl Read {
+    /// Reads those of an event, in place of what was read before.
+    pub fn again(
+        &mut self,
+        event: &Parsed<'_>,
+        is_counter: bool,
+        machine: u32,
+        defaults: &Defaults,
+        uuids: &mut Uuids,
+    ) {
+        self.clear();
+        if is_counter {
+            let uuid = event.track_uuid.or(defaults.track_uuid);
+            match (uuid, event.counted()) {
+                (None, _) => self.wrong = Some(Wrong::MissingUuid),
+                (Some(_), None) => self.wrong = Some(Wrong::MissingValue),
+                (Some(uuid), Some(value)) => {
+                    self.own = Some((uuids.number(machine, uuid), value));
+                }
+            }
+        }
+        if event.has_more_values && self.wrong.is_none() {
+            let integers = event.message.numbers(field::MORE_VALUES);
+            let integers = integers.map(|value| value as i64 as f64);
+            let doubles = event.message.fixed(field::MORE_DOUBLE_VALUES);
+            let doubles = doubles.map(f64::from_bits);
+            let (uuids_field, default) = (field::MORE_UUIDS, &defaults.more_uuids);
+            self.list(integers, event, uuids_field, default, machine, uuids);
+            let (uuids_field, default) = (field::MORE_DOUBLE_UUIDS, &defaults.more_double_uuids);
+            self.list(doubles, event, uuids_field, default, machine, uuids);
+        }
+    }
+
+    /// None.
+    pub fn clear(&mut self) {
+        self.own = None;
+        self.more.clear();
+        self.wrong = None;
+    }
+
+    /// Pairs values with the uuids of the event, else of the defaults.
+    fn list(
+        &mut self,
+        values: impl Iterator<Item = f64>,
+        event: &Parsed<'_>,
+        uuids_field: u32,
+        defaults: &[u64],
+        machine: u32,
+        uuids: &mut Uuids,
+    ) {
+        let mut own = event.message.numbers(uuids_field).peekable();
+        let mut defaults = defaults.iter().copied();
+        let paired: &mut dyn Iterator<Item = u64> = match own.peek() {
+            Some(_) => &mut own,
+            None => &mut defaults,
+        };
+        let (mut paired, mut values) = (paired.peekable(), values.peekable());
+        if values.peek().is_some() && paired.peek().is_none() {
+            self.wrong = self.wrong.or(Some(Wrong::MoreWithoutUuids));
+        }
+        for value in values {
+            if self.wrong.is_some() {
+                return;
+            }
+            match paired.next() {
+                None | Some(0) => self.wrong = Some(Wrong::Mismatch),
+                Some(_) if self.more.len() >= MOST => self.wrong = Some(Wrong::TooMany),
+                Some(uuid) => self.more.push((uuids.number(machine, uuid), value)),
+            }
+        }
+    }
+
+    /// Whether it is said already what all of them count.
+    fn is_described(&self, uuids: &Uuids) -> bool {
+        let mut all = self.own.iter().chain(&self.more);
+        all.all(|(uuid, _)| uuids.descriptor(*uuid).is_some())
+    }
+}
+
+/// What becomes of the values of an event.
+pub(crate) enum Summed {
+    /// They are what they come to.
+    Yes,
+    /// They are as recorded; it will be known later what they come to.
+    Held,
+    Dropped(Fault),
+}
+
+/// Events with values whose sums are not known yet.
+pub(crate) struct Values {
+    held: Spool,
+    is_holding: bool,
+    /// The sums of parts of sequences in which events are held, before the first of
+    /// them.
+    sums: FxHashMap<Part, Sums>,
+    record: Vec<u8>,
+}
+
+impl Values {
+    pub fn new(directory: &Path) -> Self {
+        Values {
+            held: Spool::new(directory),
+            is_holding: false,
+            sums: FxHashMap::default(),
+            record: Vec::new(),
+        }
+    }
+
+    /// A part of a sequence is over.
+    pub fn keep(&mut self, part: Part, sums: &mut Sums) {
+        let sums = std::mem::take(sums);
+        if sums.holds {
+            self.sums.insert(part, sums);
+        }
+    }
+
+    /// Sums the values of an event; or not now, if it waits for its time, or one of its
+    /// counters is not described yet, or either was so of another one before it.
+    pub fn sum(&self, read: &mut Read, sums: &mut Sums, uuids: &Uuids, waits: bool) -> Summed {
+        if waits || sums.holds || !read.is_described(uuids) {
+            sums.holds = true;
+            return Summed::Held;
+        }
+        match sums.add_all(read, uuids) {
+            Ok(()) => Summed::Yes,
+            Err(wrong) => Summed::Dropped(wrong.fault()),
+        }
+    }
+
+    /// Holds an event that has its place.
+    pub fn hold(
+        &mut self,
+        ts: TraceTime,
+        place: u64,
+        part: Part,
+        read: &Read,
+        event: &TrackEvent<'_>,
+    ) {
+        self.is_holding = true;
+        self.record.clear();
+        let mut put = Put(&mut self.record);
+        put.integer(ts.0).natural(place);
+        write_held(part, read.wrong, event, &mut put);
+        self.held.push(&self.record);
+    }
+
+    /// What an event that waits for the time of its packet is meanwhile; `own` is the
+    /// time that it will have then, if it is another one.
+    pub fn waiting(
+        &self,
+        own: Option<TraceTime>,
+        part: Part,
+        read: &Read,
+        event: &TrackEvent<'_>,
+        out: &mut Vec<u8>,
+    ) {
+        out.clear();
+        let mut put = Put(out);
+        put.natural(HELD).optional(own.map(|TraceTime(ts)| ts));
+        write_held(part, read.wrong, event, &mut put);
+    }
+
+    /// All that is held takes its place, now that all counters are described.
+    pub fn release(
+        &mut self,
+        uuids: &Uuids,
+        timeline: &mut Timeline,
+        faults: &mut Faults,
+    ) -> io::Result<()> {
+        if !self.is_holding {
+            return Ok(());
+        }
+        let held = self.held.replace();
+        let mut out = Vec::new();
+        held.drain(|record| {
+            let mut take = Take(record);
+            let (ts, place) = (TraceTime(take.integer()?), take.natural()?);
+            if self.settle(take, uuids, faults, &mut out)? {
+                timeline.push_at(ts, place, &out);
+            }
+            Ok(())
+        })
+    }
+
+    /// What an event that waited is, when its packet has a time, and when it is itself;
+    /// nothing if it is dropped.
+    pub fn settled(
+        &mut self,
+        record: &[u8],
+        ts: TraceTime,
+        uuids: &Uuids,
+        faults: &mut Faults,
+        out: &mut Vec<u8>,
+    ) -> io::Result<Option<TraceTime>> {
+        let mut take = Take(record);
+        take.natural()?;
+        let own = take.optional()?.map(TraceTime);
+        let is_kept = self.settle(take, uuids, faults, out)?;
+        Ok(is_kept.then_some(own.unwrap_or(ts)))
+    }
+
+    fn settle(
+        &mut self,
+        mut take: Take<'_>,
+        uuids: &Uuids,
+        faults: &mut Faults,
+        out: &mut Vec<u8>,
+    ) -> io::Result<bool> {
+        let part = Part {
+            interval: Interval {
+                sequence: take.small()?,
+                cleared: take.small()?,
+            },
+            lost: take.small()?,
+        };
+        let wrong = match take.natural()? {
+            0 => None,
+            number => Some(*Wrong::ALL.get(number as usize - 1).ok_or_else(cut)?),
+        };
+        let mut event = TrackEvent::take(take)?;
+        let mut read = Read {
+            own: event.uuid.zip(event.value),
+            more: event.more_values.iter().collect(),
+            wrong,
+        };
+        let sums = self.sums.entry(part).or_default();
+        if let Err(wrong) = sums.add_all(&mut read, uuids) {
+            faults.add(wrong.fault(), event.packet);
+            return Ok(false);
+        }
+        event.value = read.own.map(|(_, value)| value);
+        let mut more = Vec::new();
+        event.more_values = crate::timeline::Values::write(&read.more, &mut more);
+        event.write(out);
+        Ok(true)
+    }
+}
+
+/// What a record of the timeline begins with that is an event which waits for its packet's
+/// time: none of those of `Event`.
+const HELD: u64 = 127;
+
+/// Whether what waits for a packet's time is a track event.
+pub(super) fn is_held(record: &[u8]) -> bool {
+    record.first().copied().map(u64::from) == Some(HELD)
+}
+
+fn write_held(part: Part, wrong: Option<Wrong>, event: &TrackEvent<'_>, put: &mut Put<'_>) {
+    put.natural(part.interval.sequence.into())
+        .natural(part.interval.cleared.into())
+        .natural(part.lost.into())
+        .natural(wrong.map_or(0, |wrong| wrong as u64 + 1));
+    event.put(put);
+}

@@ -1,0 +1,160 @@
+//! A `TrackEvent` as it stands on the wire. Members of a oneof may be there together,
+//! and enums may have numbers that nobody knows.
+
+use timebase_wire::field::{Fields, Malformed, Value};
+
+use crate::message::Message;
+
+/// Fields of `TrackEvent`.
+pub(super) mod field {
+    pub const TIMESTAMP_DELTA_US: u32 = 1;
+    pub const THREAD_TIME_DELTA_US: u32 = 2;
+    pub const CATEGORY_IIDS: u32 = 3;
+    pub const DEBUG_ANNOTATIONS: u32 = 4;
+    pub const LEGACY_EVENT: u32 = 6;
+    pub const INSTRUCTIONS_DELTA: u32 = 8;
+    pub const TYPE: u32 = 9;
+    pub const NAME_IID: u32 = 10;
+    pub const TRACK_UUID: u32 = 11;
+    pub const MORE_VALUES: u32 = 12;
+    pub const TIMESTAMP_ABSOLUTE_US: u32 = 16;
+    pub const THREAD_TIME_ABSOLUTE_US: u32 = 17;
+    pub const INSTRUCTIONS_ABSOLUTE: u32 = 20;
+    pub const CATEGORIES: u32 = 22;
+    pub const NAME: u32 = 23;
+    pub const COUNTER_VALUE: u32 = 30;
+    pub const MORE_UUIDS: u32 = 31;
+    pub const FLOW_IDS_OLD: u32 = 36;
+    pub const TERMINATING_FLOW_IDS_OLD: u32 = 42;
+    pub const DOUBLE_COUNTER_VALUE: u32 = 44;
+    pub const MORE_DOUBLE_UUIDS: u32 = 45;
+    pub const MORE_DOUBLE_VALUES: u32 = 46;
+    pub const FLOW_IDS: u32 = 47;
+    pub const TERMINATING_FLOW_IDS: u32 = 48;
+}
+
+/// Fields of `LegacyEvent`.
+pub(crate) mod legacy {
+    pub const NAME_IID: u32 = 1;
+    pub const PHASE: u32 = 2;
+    pub const PID_OVERRIDE: u32 = 18;
+    pub const TID_OVERRIDE: u32 = 19;
+}
+
+/// A `TrackEvent`: what stands there once, and of what may stand there several times
+/// whether it does.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Parsed<'a> {
+    pub message: Message<'a>,
+    pub event_type: Option<u64>,
+    pub track_uuid: Option<u64>,
+    pub name_iid: u64,
+    pub name: Option<&'a [u8]>,
+    /// The last of its categories' numbers, and how many there are.
+    pub category_iid: u64,
+    pub category_iids: u32,
+    pub has_categories: bool,
+    pub time_delta: Option<i64>,
+    pub time_absolute: i64,
+    pub thread_time_delta: Option<i64>,
+    pub thread_time_absolute: Option<i64>,
+    pub instructions_delta: Option<i64>,
+    pub instructions_absolute: Option<i64>,
+    pub value: Option<i64>,
+    pub double_value: Option<f64>,
+    pub has_more_values: bool,
+    pub has_flows: bool,
+    pub has_arguments: bool,
+    pub legacy: Option<Message<'a>>,
+}
+
+impl<'a> Parsed<'a> {
+    /// Reads one.
+    pub fn read(bytes: &'a [u8]) -> Result<Self, Malformed> {
+        let mut event = Parsed {
+            message: Message(bytes),
+            ..Parsed::default()
+        };
+        let mut fields = Fields::new(bytes);
+        while let Some((number, value)) = fields.next()? {
+            match value {
+                Value::Varint(value) => event.number(number, value),
+                value => event.other(number, value),
+            }
+        }
+        Ok(event)
+    }
+
+    #[inline]
+    fn number(&mut self, number: u32, value: u64) {
+        let signed = value as i64;
+        match number {
+            field::TYPE => self.event_type = Some(value),
+            field::TRACK_UUID => self.track_uuid = Some(value),
+            field::NAME_IID => self.name_iid = value,
+            field::CATEGORY_IIDS => {
+                self.category_iid = value;
+                self.category_iids += 1;
+            }
+            field::TIMESTAMP_DELTA_US => self.time_delta = Some(signed),
+            field::TIMESTAMP_ABSOLUTE_US => self.time_absolute = signed,
+            field::THREAD_TIME_DELTA_US => self.thread_time_delta = Some(signed),
+            field::THREAD_TIME_ABSOLUTE_US => self.thread_time_absolute = Some(signed),
+            field::INSTRUCTIONS_DELTA => self.instructions_delta = Some(signed),
+            field::INSTRUCTIONS_ABSOLUTE => self.instructions_absolute = Some(signed),
+            field::COUNTER_VALUE => self.value = Some(signed),
+            field::MORE_VALUES => self.has_more_values = true,
+            field::FLOW_IDS_OLD | field::TERMINATING_FLOW_IDS_OLD => self.has_flows = true,
+            field::MORE_UUIDS | field::MORE_DOUBLE_UUIDS => {}
+            _ => self.has_arguments = true,
+        }
+    }
+
+    fn other(&mut self, number: u32, value: Value<'a>) {
+        match (number, value) {
+            (field::NAME, Value::Bytes(bytes)) => self.name = Some(bytes),
+            (field::LEGACY_EVENT, Value::Bytes(bytes)) => self.legacy = Some(Message(bytes)),
+            (field::CATEGORIES, Value::Bytes(_)) => self.has_categories = true,
+            (field::CATEGORY_IIDS, Value::Bytes(_)) => {
+                for iid in self.message.numbers(field::CATEGORY_IIDS) {
+                    self.category_iid = iid;
+                    self.category_iids = self.category_iids.saturating_add(1);
+                }
+            }
+            (field::DOUBLE_COUNTER_VALUE, Value::Fixed64(bits)) => {
+                self.double_value = Some(f64::from_bits(bits));
+            }
+            (field::MORE_VALUES | field::MORE_DOUBLE_VALUES, _) => self.has_more_values = true,
+            (
+                field::FLOW_IDS
+                | field::TERMINATING_FLOW_IDS
+                | field::FLOW_IDS_OLD
+                | field::TERMINATING_FLOW_IDS_OLD,
+                _,
+            ) => self.has_flows = true,
+            (field::MORE_UUIDS | field::MORE_DOUBLE_UUIDS, _) => {}
+            _ => self.has_arguments = true,
+        }
+    }
+
+    /// The value of a counter.
+    pub fn counted(&self) -> Option<f64> {
+        self.value.map(|value| value as f64).or(self.double_value)
+    }
+
+    /// A field of its legacy event.
+    pub fn of_legacy(&self, field: u32) -> Option<u64> {
+        self.legacy?.number(field)
+    }
+
+    /// The phase of a legacy event.
+    pub fn phase(&self) -> u32 {
+        let phase = self.of_legacy(legacy::PHASE);
+        phase.unwrap_or(0) as u32
+    }
+
+    /// Whether its time is one of its own (rule E4).
+    pub fn has_time(&self) -> bool {
+        self.time_delta.is_some() || self.time_absolute != 0
+    }
+}

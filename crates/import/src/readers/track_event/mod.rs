@@ -1,0 +1,514 @@
+//! Track events, as they stand in the file (rules E1 to E4, E6, E7, E16, L1, L2).
+//!
+//! # Design
+//!
+//! What depends on where in the file an event stands is settled here: its time, what
+//! numbers of interned data stand for, defaults, deltas, sums. What depends on
+//! the order of time is settled by the tracker (`trackers/track_events`): which track
+//! and thread a uuid is, what lies on what. In between an event is a record of some ten
+//! to a hundred bytes in which texts have their numbers and arguments their compact form.
+//! To keep the event as it is, and interned data to the end of the trace, was the
+//! alternative: then what a number stood for at a packet would have to be known in all
+//! versions, and names and arguments would be read once more for each event.
+//!
+//! | question | where it is decided |
+//! |---|---|
+//! | what an event has | `event.rs` |
+//! | what the events of a sequence share | `writers.rs` |
+//! | values of counters, and their sums | `counters.rs` |
+//! | its arguments, and what becomes of those that cannot be read yet | `arguments.rs` |
+
+mod arguments;
+mod counters;
+mod event;
+pub(super) mod part;
+pub(super) mod writers;
+
+use std::borrow::Cow;
+
+use timebase_resolver::{Clock, ClockId, MachineId, SeqId};
+use timebase_schema::{Table, tables};
+use timebase_trace::Kept;
+use timebase_wire::packet::Header;
+
+use self::arguments::Decoder;
+use self::counters::{Read, Summed};
+use self::event::{Parsed, field, legacy};
+use self::writers::State;
+use super::reader::{Corrupt, Desk, Packet, Reader};
+use crate::facts::{Names, Uuids, Writer};
+use crate::message::Message;
+use crate::output::{Counter, Fault, PARSER_ERROR};
+use crate::place::{Place, TraceTime};
+use crate::timeline::{
+    Arguments, Does, FlowStep, Flows, Label, TrackEvent, Uuid, Values, WriterThread,
+};
+
+/// Fields of `InternedData` that events look up (rule E2).
+mod interned {
+    pub const EVENT_CATEGORIES: u32 = 1;
+    pub const EVENT_NAMES: u32 = 2;
+}
+
+/// Why an event is dropped.
+mod dropped {
+    use super::{Counter, Fault};
+
+    pub const MISSING_SEQUENCE: Fault = Fault::new(
+        Counter::error("track_event_missing_sequence_id"),
+        "a track event without trusted_packet_sequence_id is dropped",
+    );
+    pub const STATE_LOST: Fault = Fault::new(
+        Counter::data_loss("packet_skipped_seq_needs_incremental_state_invalid"),
+        "a track event that needs a state which was lost, or never there, is dropped",
+    );
+    pub const MISSING_TIME: Fault = Fault::new(
+        Counter::error("track_event_missing_timestamp"),
+        "a track event without any time is dropped",
+    );
+    pub const INVALID_TIME: Fault = Fault::new(
+        Counter::error("track_event_invalid_timestamp"),
+        "a track event with a time below 0 is dropped",
+    );
+    pub const BEFORE_ZERO: Fault = Fault::new(
+        Counter::error("trace_sorter_negative_timestamp_dropped"),
+        "a track event that comes to stand before time 0 is dropped",
+    );
+    pub const TIME_DELTA: Fault = Fault::new(
+        Counter::error("track_event_skipped_timestamp_delta_without_valid_state"),
+        "a track event with a time relative to nothing is dropped",
+    );
+    pub const THREAD_TIME_DELTA: Fault = Fault::new(
+        Counter::error("track_event_skipped_thread_time_delta_without_valid_state"),
+        "a track event with a thread time relative to nothing is dropped",
+    );
+    pub const INSTRUCTIONS_DELTA: Fault = Fault::new(
+        Counter::error("track_event_skipped_thread_instruction_delta_without_valid_state"),
+        "a track event with a count of instructions relative to nothing is dropped",
+    );
+    pub const INTERNED: Fault = Fault::new(
+        Counter::error("interned_data_tokenizer_errors"),
+        "a number of interned data, or an entry of it, stands for nothing",
+    );
+}
+
+/// `TrackEvent.Type`
+mod event_type {
+    pub const UNSPECIFIED: u64 = 0;
+    pub const SLICE_BEGIN: u64 = 1;
+    pub const SLICE_END: u64 = 2;
+    pub const INSTANT: u64 = 3;
+    pub const COUNTER: u64 = 4;
+    pub const STATE: u64 = 5;
+}
+
+const NS_PER_US: i64 = 1000;
+
+/// Reads track events. What it keeps is room for what it makes.
+#[derive(Debug, Default)]
+pub(crate) struct TrackEvents {
+    values: Read,
+    args: Decoder,
+    more: Vec<u8>,
+    flows: Vec<u8>,
+}
+
+impl Reader for TrackEvents {
+    type Payload<'a> = Parsed<'a>;
+
+    const TABLES: &'static [&'static Table] = &[
+        &tables::slice_record::TABLE,
+        &tables::counter_record::TABLE,
+        &tables::thread_record::TABLE,
+    ];
+
+    const INTERNED: &'static [(u32, Kept)] = &[
+        (interned::EVENT_CATEGORIES, Kept::Interval),
+        (interned::EVENT_NAMES, Kept::Interval),
+        (3, Kept::Interval),  // debug_annotation_names
+        (4, Kept::Interval),  // source_locations
+        (20, Kept::Interval), // log_message_body
+        (25, Kept::Interval), // histogram_names
+        (27, Kept::Interval), // debug_annotation_value_type_names
+        (29, Kept::Interval), // debug_annotation_string_values
+        (43, Kept::Interval), // correlation_id_str
+    ];
+
+    fn parse(payload: &[u8]) -> Result<Parsed<'_>, Corrupt> {
+        Ok(Parsed::read(payload)?)
+    }
+
+    fn converts(event: &Parsed<'_>, _header: &Header<'_>) -> bool {
+        event.has_time()
+    }
+
+    fn read(&mut self, event: Parsed<'_>, packet: &Packet<'_>, desk: &mut Desk<'_, '_>) {
+        if packet.header.trusted_packet_sequence_id == 0 {
+            return desk.faults.add(dropped::MISSING_SEQUENCE, packet.id);
+        }
+        if packet.is_lost() {
+            return desk.faults.add(dropped::STATE_LOST, packet.id);
+        }
+        if let Err(fault) = self.event(&event, packet, desk) {
+            desk.faults.add(fault, packet.id);
+        }
+    }
+}
+
+/// When an event is.
+#[derive(Debug, Clone, Copy)]
+enum Time {
+    At(TraceTime),
+    /// When its packet has a time: then it is that, or its own.
+    Later(Option<TraceTime>),
+    /// Never.
+    Unplaced,
+}
+
+/// Looks up what numbers of interned data stand for.
+struct LookUp<'a> {
+    place: &'a Place,
+    names: &'a mut Names,
+    /// How many stand for nothing.
+    missing: u32,
+}
+
+impl LookUp<'_> {
+    fn knows(&mut self, state: &mut State, field: u32, iid: u64) -> bool {
+        let knows = state.look_up(field, iid, self.place, self.names);
+        self.missing += u32::from(!knows);
+        knows
+    }
+}
+
+/// What an event is called, before it is a [`Label`].
+enum Called<'a> {
+    Nothing,
+    /// By a number of interned data that is known.
+    Interned(u64),
+    Text(Cow<'a, str>),
+}
+
+impl Called<'_> {
+    fn label<'a>(&'a self, field: u32, state: &'a State, names: &mut Names) -> Label<'a> {
+        match self {
+            Called::Nothing => Label::None,
+            Called::Interned(iid) => state.label(field, *iid),
+            Called::Text(text) => names.label(text),
+        }
+    }
+}
+
+impl TrackEvents {
+    /// Gives an event to the timeline; or says why it is dropped.
+    fn event(
+        &mut self,
+        event: &Parsed<'_>,
+        packet: &Packet<'_>,
+        desk: &mut Desk<'_, '_>,
+    ) -> Result<(), Fault> {
+        let part = packet.part();
+        let (state, values) = desk.writers.state(part);
+        let time = time(event, packet, state, desk.place)?;
+        let (thread_time, instructions) = spent(event, state)?;
+        if matches!(time, Time::Unplaced) || !desk.timeline.is_wanted() {
+            return Ok(());
+        }
+        let does = does(event);
+        let (uuids, names) = (&mut desk.facts.uuids, &mut desk.facts.names);
+        let machine = packet.machine;
+        let mut is_summed = true;
+        let has_values = does == Some(Does::Counter) || event.has_more_values;
+        if !has_values {
+            self.values.clear();
+        } else {
+            let is_counter = does == Some(Does::Counter);
+            self.values
+                .again(event, is_counter, machine, &state.defaults, uuids);
+            let waits = matches!(time, Time::Later(_));
+            match values.sum(&mut self.values, &mut state.sums, uuids, waits) {
+                Summed::Yes => {}
+                Summed::Held => is_summed = false,
+                Summed::Dropped(fault) => return Err(fault),
+            }
+        }
+        let does = does.ok_or(PARSER_ERROR)?;
+        let (uuid, thread) = on(event, machine, state, uuids)?;
+
+        let mut look_up = LookUp {
+            place: desk.place,
+            names,
+            missing: 0,
+        };
+        let name = name(event, state, &mut look_up);
+        let category = category(event, state, &mut look_up);
+        let mut missing = look_up.missing;
+        if event.has_arguments {
+            let pool = desk.schema.pool();
+            missing += self.args.decode(event, part, desk.place, pool, names);
+        }
+        desk.faults.add_many(dropped::INTERNED, packet.id, missing);
+
+        let category = category.label(interned::EVENT_CATEGORIES, state, names);
+        let made = TrackEvent {
+            machine,
+            sequence: packet.interval.sequence,
+            packet: packet.id,
+            does,
+            uuid,
+            thread,
+            category,
+            name: name.label(interned::EVENT_NAMES, state, names),
+            thread_time,
+            instructions,
+            value: self
+                .values
+                .own
+                .filter(|_| has_values)
+                .map(|(_, value)| value),
+            more_values: Values::write(&self.values.more, &mut self.more),
+            legacy: event.legacy.map_or(&[], |legacy| legacy.0),
+            note: note(event, does),
+            flows: Flows::write(flows(event), &mut self.flows),
+            arguments: match event.has_arguments {
+                true => self.args.made(),
+                false => Arguments::default(),
+            },
+        };
+        match (is_summed, time) {
+            (true, Time::At(ts)) => {
+                made.write(desk.event);
+                desk.latest.event(ts);
+                desk.timeline.push(ts, desk.event);
+            }
+            (false, Time::At(ts)) => {
+                let place = desk.timeline.reserve();
+                desk.latest.event(ts);
+                values.hold(ts, place, part, &self.values, &made);
+            }
+            (_, Time::Later(own)) => {
+                values.waiting(own, part, &self.values, &made, desk.event);
+                let (header, placement) = (packet.header, &packet.placement);
+                desk.place
+                    .packet_event_waits(packet.id, header, placement, desk.event);
+            }
+            (_, Time::Unplaced) => {}
+        }
+        Ok(())
+    }
+}
+
+/// Rule E4. What is its own it takes from its sequence, whatever becomes of it.
+fn time(
+    event: &Parsed<'_>,
+    packet: &Packet<'_>,
+    state: &mut State,
+    place: &mut Place,
+) -> Result<Time, Fault> {
+    let own = match (event.time_delta, &mut state.references) {
+        (Some(_), None) => return Err(dropped::TIME_DELTA),
+        (Some(delta), Some(references)) => {
+            references.time_us = references.time_us.saturating_add(delta);
+            Some(references.time_us)
+        }
+        (None, _) => Some(event.time_absolute).filter(|&time| time != 0),
+    };
+    let Some(own) = own else {
+        let placement = &packet.placement;
+        return match (placement.ts, packet.header.timestamp) {
+            (Some(ts), _) => on_time(ts),
+            (None, None) => Err(dropped::MISSING_TIME),
+            (None, Some(_)) if placement.waits => Ok(Time::Later(None)),
+            (None, Some(_)) => Ok(Time::Unplaced),
+        };
+    };
+    let ns = own.saturating_mul(NS_PER_US);
+    let reading = u64::try_from(ns).map_err(|_| dropped::INVALID_TIME)?;
+    let is_unplaced = packet.placement.ts.is_none() && packet.header.timestamp.is_some();
+    if is_unplaced && !packet.placement.waits {
+        return Ok(Time::Unplaced);
+    }
+    let monotonic = place.event_clock(Some(Clock {
+        machine: MachineId(packet.header.machine_id),
+        id: ClockId::MONOTONIC,
+        seq: SeqId(0),
+    }));
+    let placed = place.event(&monotonic, reading);
+    let time = on_time(placed.unwrap_or(TraceTime(ns)))?;
+    Ok(match time {
+        Time::At(ts) if is_unplaced => Time::Later(Some(ts)),
+        time => time,
+    })
+}
+
+fn on_time(ts: TraceTime) -> Result<Time, Fault> {
+    match ts {
+        TraceTime(..0) => Err(dropped::BEFORE_ZERO),
+        ts => Ok(Time::At(ts)),
+    }
+}
+
+/// What its thread has spent until then: time in nanoseconds, and instructions
+/// (rule L1).
+fn spent(event: &Parsed<'_>, state: &mut State) -> Result<(Option<i64>, Option<i64>), Fault> {
+    let references = &mut state.references;
+    let time = match (event.thread_time_delta, &mut *references) {
+        (Some(_), None) => return Err(dropped::THREAD_TIME_DELTA),
+        (Some(delta), Some(references)) => {
+            let sum = &mut references.thread_time_us;
+            *sum = sum.saturating_add(delta);
+            Some(*sum)
+        }
+        (None, _) => event.thread_time_absolute,
+    };
+    let instructions = match (event.instructions_delta, references) {
+        (Some(_), None) => return Err(dropped::INSTRUCTIONS_DELTA),
+        (Some(delta), Some(references)) => {
+            let sum = &mut references.instructions;
+            *sum = sum.saturating_add(delta);
+            Some(*sum)
+        }
+        (None, _) => event.instructions_absolute,
+    };
+    Ok((
+        time.map(|time| time.saturating_mul(NS_PER_US)),
+        instructions,
+    ))
+}
+
+/// Rule E7; `None` of an event that has neither type nor phase.
+fn does(event: &Parsed<'_>) -> Option<Does> {
+    let event_type = event.event_type.unwrap_or(event_type::UNSPECIFIED);
+    match (event_type, event.phase()) {
+        (event_type::COUNTER, _) => Some(Does::Counter),
+        (event_type::STATE, _) => Some(Does::State),
+        (event_type::UNSPECIFIED, 0) => None,
+        (event_type::SLICE_BEGIN, 0) => Some(Does::Begin),
+        (event_type::SLICE_END, 0) => Some(Does::End),
+        (event_type::INSTANT, 0) => Some(Does::Instant),
+        (_, 0) => Some(Does::Unknown),
+        (_, phase) => Some(Does::Phase(u8::try_from(phase).unwrap_or(u8::MAX))),
+    }
+}
+
+/// The track that an event names, or none if it is on its thread's; and that thread, or
+/// that of its sequence (rules E8, L2).
+fn on(
+    event: &Parsed<'_>,
+    machine: u32,
+    state: &State,
+    uuids: &mut Uuids,
+) -> Result<(Option<Uuid>, Option<WriterThread>), Fault> {
+    let uuid = event.track_uuid.or(state.defaults.track_uuid).unwrap_or(0);
+    let own = state.thread;
+    if uuid != 0 {
+        let uuid = uuids.number(machine, uuid);
+        return Ok((Some(uuid), own.map(|(_, thread)| thread)));
+    }
+    let pid = event.of_legacy(legacy::PID_OVERRIDE);
+    let tid = event.of_legacy(legacy::TID_OVERRIDE);
+    let lacks = event.track_uuid.is_none() || event.event_type.is_none();
+    let of_sequence = own.filter(|_| tid.is_some() || lacks);
+    let thread = match (pid, tid, of_sequence) {
+        (None, None, Some((writer, thread))) => (writer, Some(thread)),
+        (Some(pid), tid, _) => {
+            let tid = tid.map_or(-1, |tid| tid as i32 as i64);
+            (Writer::new(pid as i32 as i64, tid), None)
+        }
+        (None, Some(tid), Some((writer, _))) => (Writer::new(writer.pid, tid as i32 as i64), None),
+        (None, _, None) => return Ok((Some(uuids.number(machine, 0)), None)),
+    };
+    match thread {
+        (Writer { pid: 0, .. } | Writer { tid: 0, .. }, _) => Err(PARSER_ERROR),
+        (_, Some(thread)) => Ok((None, Some(thread))),
+        (writer, None) => Ok((None, Some(uuids.writer(writer)))),
+    }
+}
+
+/// Rule E6, of names.
+fn name<'a>(event: &Parsed<'a>, state: &mut State, look_up: &mut LookUp<'_>) -> Called<'a> {
+    let iid = match event.name_iid {
+        0 => event.of_legacy(legacy::NAME_IID).unwrap_or(0),
+        iid => iid,
+    };
+    match (iid, event.name) {
+        (0, None) => Called::Nothing,
+        (0, Some(name)) => Called::Text(String::from_utf8_lossy(name)),
+        _ if look_up.knows(state, interned::EVENT_NAMES, iid) => Called::Interned(iid),
+        _ => Called::Nothing,
+    }
+}
+
+/// Rule E6, of categories.
+fn category<'a>(event: &Parsed<'a>, state: &mut State, look_up: &mut LookUp<'_>) -> Called<'a> {
+    const CATEGORIES: u32 = interned::EVENT_CATEGORIES;
+    match (event.category_iids, event.has_categories) {
+        (0, false) => return Called::Nothing,
+        (1, false) => {
+            let iid = event.category_iid;
+            return match look_up.knows(state, CATEGORIES, iid) {
+                true => Called::Interned(iid),
+                false => Called::Text(format!("unknown({iid})").into()),
+            };
+        }
+        _ => {}
+    }
+    let mut joined = String::new();
+    let mut join = |text: &str| {
+        if !joined.is_empty() {
+            joined.push(',');
+        }
+        joined.push_str(text);
+    };
+    for iid in event.message.numbers(field::CATEGORY_IIDS) {
+        if look_up.knows(state, CATEGORIES, iid) {
+            match state.label(CATEGORIES, iid) {
+                Label::None => join(""),
+                Label::Known(name) => join(look_up.names.text(name)),
+                Label::Own(text) => join(text),
+            }
+        }
+    }
+    let mut texts = 0;
+    for text in event.message.each(field::CATEGORIES) {
+        join(&String::from_utf8_lossy(text));
+        texts += 1;
+    }
+    let is_one = event.category_iids == 0 && texts == 1;
+    match joined.is_empty() && !is_one {
+        true => Called::Nothing,
+        false => Called::Text(joined.into()),
+    }
+}
+
+/// Rule L6: what the first annotation says of an event that may name a thread or a
+/// process.
+fn note<'a>(event: &Parsed<'a>, does: Does) -> Option<&'a str> {
+    const STRING_VALUE: u32 = 6;
+    if does != Does::Phase(b'M') {
+        return None;
+    }
+    let first = event.message.messages(field::DEBUG_ANNOTATIONS).next()?;
+    let text = first.bytes(STRING_VALUE).unwrap_or_default();
+    Some(std::str::from_utf8(text).unwrap_or_default())
+}
+
+/// Rule G1, but for `bind_id`.
+fn flows<'a>(event: &Parsed<'a>) -> impl Iterator<Item = (FlowStep, u64)> + use<'a> {
+    let message = match event.has_flows {
+        true => event.message,
+        false => Message::default(),
+    };
+    let ids = move |field, old_field| {
+        let mut ids = message.fixed(field).peekable();
+        let old = match ids.peek() {
+            Some(_) => Message::default(),
+            None => message,
+        };
+        ids.chain(old.numbers(old_field))
+    };
+    let goes = ids(field::FLOW_IDS, field::FLOW_IDS_OLD);
+    let terminates = ids(field::TERMINATING_FLOW_IDS, field::TERMINATING_FLOW_IDS_OLD);
+    let goes = goes.map(|id| (FlowStep::Goes, id));
+    goes.chain(terminates.map(|id| (FlowStep::Terminates, id)))
+}

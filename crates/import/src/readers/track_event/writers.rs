@@ -1,0 +1,182 @@
+//! What the events of a sequence share: their defaults (rule E3), the thread that their
+//! writer says it is and what its times are relative to (rule L1), texts by their
+//! numbers (rule E2), and the sums of counters (rule E16). All of it goes with the file.
+
+use std::collections::hash_map::Entry;
+use std::io;
+use std::path::Path;
+
+use rustc_hash::FxHashMap;
+
+use super::counters::{Sums, Values, is_held};
+use super::event::field;
+use super::part::{Defaults, Part};
+use crate::facts::{Names, Uuids, Writer};
+use crate::message::Message;
+use crate::output::Faults;
+use crate::place::{Place, TraceTime};
+use crate::timeline::{Label, OwnLabel, Timeline, WriterThread};
+
+/// What deltas are added to, as what was added last left it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct References {
+    pub time_us: i64,
+    pub thread_time_us: i64,
+    pub instructions: i64,
+}
+
+/// The state of one sequence.
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    part: Part,
+    pub(super) defaults: Defaults,
+    pub(super) thread: Option<(Writer, WriterThread)>,
+    pub(super) references: Option<References>,
+    labels: FxHashMap<(u32, u64), OwnLabel>,
+    pub(super) sums: Sums,
+}
+
+/// The state of all sequences.
+pub(crate) struct Writers {
+    all: Vec<State>,
+    pub(super) values: Values,
+    record: Vec<u8>,
+}
+
+impl Writers {
+    /// What does not fit memory is put aside in `directory`.
+    pub fn new(directory: &Path) -> Self {
+        Writers {
+            all: Vec::new(),
+            values: Values::new(directory),
+            record: Vec::new(),
+        }
+    }
+
+    /// The state of a sequence, as of a part of it.
+    #[inline]
+    pub fn state(&mut self, part: Part) -> (&mut State, &mut Values) {
+        let place = part.interval.sequence as usize;
+        if self.all.len() <= place {
+            self.all.resize_with(place + 1, State::default);
+        }
+        let state = &mut self.all[place];
+        if state.part != part {
+            state.change(part, &mut self.values);
+        }
+        (state, &mut self.values)
+    }
+
+    /// A packet brings `TracePacketDefaults`.
+    pub fn defaults(&mut self, part: Part, defaults: &[u8]) {
+        const TRACK_EVENT_DEFAULTS: u32 = 11;
+        let (state, _) = self.state(part);
+        let defaults = Message(defaults).bytes(TRACK_EVENT_DEFAULTS);
+        let defaults = Message(defaults.unwrap_or_default());
+        state.defaults = Defaults {
+            track_uuid: defaults.number(field::TRACK_UUID),
+            more_uuids: defaults.numbers(field::MORE_UUIDS).collect(),
+            more_double_uuids: defaults.numbers(field::MORE_DOUBLE_UUIDS).collect(),
+        };
+    }
+
+    /// Events with values that waited for the descriptors of their counters take their
+    /// places: there are no more packets.
+    ///
+    /// # Errors
+    ///
+    /// If what was put aside cannot be written or read back.
+    pub fn release(
+        &mut self,
+        uuids: &Uuids,
+        timeline: &mut Timeline,
+        faults: &mut Faults,
+    ) -> io::Result<()> {
+        for state in &mut self.all {
+            self.values.keep(state.part, &mut state.sums);
+        }
+        self.values.release(uuids, timeline, faults)
+    }
+
+    /// What waited for its packet's time goes to the timeline.
+    ///
+    /// # Errors
+    ///
+    /// If what was put aside cannot be read back.
+    pub fn settled(
+        &mut self,
+        event: &[u8],
+        ts: TraceTime,
+        uuids: &Uuids,
+        timeline: &mut Timeline,
+        faults: &mut Faults,
+    ) -> io::Result<()> {
+        if !is_held(event) {
+            timeline.push(ts, event);
+            return Ok(());
+        }
+        let mut record = std::mem::take(&mut self.record);
+        let settled = self.values.settled(event, ts, uuids, faults, &mut record)?;
+        if let Some(ts) = settled {
+            timeline.push(ts, &record);
+        }
+        self.record = record;
+        Ok(())
+    }
+}
+
+impl State {
+    /// Rules S2 and S3.
+    fn change(&mut self, part: Part, values: &mut Values) {
+        values.keep(self.part, &mut self.sums);
+        self.references = None;
+        if self.part.interval != part.interval {
+            self.defaults = Defaults::default();
+            self.labels.clear();
+        }
+        self.part = part;
+    }
+
+    /// The writer says which thread it is, and what times are relative to; where that
+    /// is not to be trusted, not (rule L1).
+    pub fn is_thread(&mut self, thread: (Writer, WriterThread), descriptor: Message<'_>) {
+        let number = |field| descriptor.number(field).unwrap_or(0) as i64;
+        self.thread = Some(thread);
+        self.references = Some(References {
+            time_us: number(6),
+            thread_time_us: number(7),
+            instructions: number(8),
+        });
+    }
+
+    /// Looks up what a number of a field of interned data stands for, whose entries have
+    /// a text, so that [`State::label`] knows it. Tells whether anybody does.
+    #[inline]
+    pub(super) fn look_up(
+        &mut self,
+        field: u32,
+        iid: u64,
+        place: &Place,
+        names: &mut Names,
+    ) -> bool {
+        const TEXT: u32 = 2;
+        let Entry::Vacant(unknown) = self.labels.entry((field, iid)) else {
+            return true;
+        };
+        let Some(entry) = place.interned(self.part.interval, field, iid) else {
+            return false;
+        };
+        unknown.insert(match Message(entry).text(TEXT) {
+            None => OwnLabel::None,
+            Some(text) => names.label(&text).into(),
+        });
+        true
+    }
+
+    /// What a number stands for that was looked up.
+    #[inline]
+    pub(super) fn label(&self, field: u32, iid: u64) -> Label<'_> {
+        let label = self.labels.get(&(field, iid));
+        label.map_or(Label::None, OwnLabel::label)
+    }
+}

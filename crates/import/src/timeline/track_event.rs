@@ -1,0 +1,444 @@
+//! A track event in its compact form: what its writer said of it, with texts and
+//! arguments as the interned data of its packet had them.
+
+use std::io;
+
+use super::label::{Label, put_label, take_label};
+use crate::compact::{Put, Take, cut};
+
+/// What the record of a track event begins with: none of the kinds of other events.
+pub(super) const TRACK: u64 = 8;
+
+/// The number of a uuid among those of the trace (`facts/descriptors.rs`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Uuid(pub u32);
+
+/// The number of a thread that writers say they are (`facts/descriptors.rs`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct WriterThread(pub u32);
+
+/// What a track event does (rules E7, L3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Does {
+    Begin,
+    End,
+    Instant,
+    Counter,
+    /// That of a legacy event.
+    Phase(u8),
+    /// Nothing that we know: a state.
+    State,
+    /// A type that is newer than we are.
+    Unknown,
+}
+
+/// A track event as it was written: what is read of it is some hundred bytes, which
+/// other events need not carry around.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TrackRecord<'a>(pub(super) &'a [u8]);
+
+impl<'a> TrackRecord<'a> {
+    /// Reads it.
+    ///
+    /// # Errors
+    ///
+    /// If it is something else: the temporary file is damaged.
+    #[inline]
+    pub fn read(self) -> io::Result<TrackEvent<'a>> {
+        TrackEvent::take(Take(self.0))
+    }
+}
+
+/// A track event.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct TrackEvent<'a> {
+    pub machine: u32,
+    /// Which of all sequences it is of.
+    pub sequence: u32,
+    /// The row of its packet.
+    pub packet: i64,
+    pub does: Does,
+    /// The track that it names; none where it is on that of its thread (rule E8).
+    pub uuid: Option<Uuid>,
+    /// Its thread by rule L2; of one that names a track, its sequence's.
+    pub thread: Option<WriterThread>,
+    pub category: Label<'a>,
+    pub name: Label<'a>,
+    /// In nanoseconds (rule L1).
+    pub thread_time: Option<i64>,
+    pub instructions: Option<i64>,
+    /// That of a counter (rule E15), and those of further counters (rule E17).
+    pub value: Option<f64>,
+    pub more_values: Values<'a>,
+    /// Its `LegacyEvent`; empty without one.
+    pub legacy: &'a [u8],
+    /// What its first annotation says, of one that names a thread or a process (rule L6).
+    pub note: Option<&'a str>,
+    pub flows: Flows<'a>,
+    pub arguments: Arguments<'a>,
+}
+
+/// Values of counters that come with an event.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) struct Values<'a>(&'a [u8]);
+
+/// Flows that an event is on (rule G1).
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) struct Flows<'a>(&'a [u8]);
+
+/// Arguments of an event, in their compact form.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) struct Arguments<'a> {
+    pub main: &'a [u8],
+    /// Those that count if the event has an owner thread, and whether there should be
+    /// some (rule A8).
+    pub log: &'a [u8],
+    pub has_log: bool,
+    pub errors: u32,
+    pub log_errors: u32,
+    pub unknown: u32,
+    /// The event itself, where the schema did not know all of it when it was read.
+    pub undecoded: &'a [u8],
+}
+
+impl<'a> Values<'a> {
+    /// Those that [`Values::write`] wrote.
+    pub fn iter(self) -> impl Iterator<Item = (Uuid, f64)> {
+        let mut take = Take(self.0);
+        std::iter::from_fn(move || {
+            let uuid = Uuid(take.small().ok()?);
+            let bits = take.natural().ok()?;
+            Some((uuid, f64::from_bits(bits.swap_bytes())))
+        })
+    }
+
+    /// Writes values one behind the other.
+    pub fn write(values: &[(Uuid, f64)], out: &'a mut Vec<u8>) -> Values<'a> {
+        out.clear();
+        for (Uuid(uuid), value) in values {
+            let bits = value.to_bits().swap_bytes();
+            Put(out).natural((*uuid).into()).natural(bits);
+        }
+        Values(out)
+    }
+
+    pub fn is_empty(self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// What an event does to a flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FlowStep {
+    Goes,
+    Terminates,
+}
+
+impl<'a> Flows<'a> {
+    /// The flows in their order.
+    pub fn iter(self) -> impl Iterator<Item = (FlowStep, u64)> {
+        let mut take = Take(self.0);
+        std::iter::from_fn(move || {
+            let step = match take.natural().ok()? {
+                0 => FlowStep::Goes,
+                _ => FlowStep::Terminates,
+            };
+            Some((step, take.natural().ok()?))
+        })
+    }
+
+    /// Writes flows one behind the other.
+    pub fn write(flows: impl Iterator<Item = (FlowStep, u64)>, out: &'a mut Vec<u8>) -> Flows<'a> {
+        out.clear();
+        for (step, id) in flows {
+            let step = match step {
+                FlowStep::Goes => 0,
+                FlowStep::Terminates => 1,
+            };
+            Put(out).natural(step).natural(id);
+        }
+        Flows(out)
+    }
+}
+
+/// What there is of an event, beside what all have.
+mod has {
+    pub const THREAD: u64 = 1 << 0;
+    pub const CATEGORY: u64 = 1 << 1;
+    pub const NAME: u64 = 1 << 2;
+    pub const ARGS: u64 = 1 << 3;
+    pub const UUID: u64 = 1 << 4;
+    pub const FLOWS: u64 = 1 << 5;
+    pub const VALUE: u64 = 1 << 6;
+    pub const MORE_VALUES: u64 = 1 << 7;
+    pub const THREAD_TIME: u64 = 1 << 8;
+    pub const INSTRUCTIONS: u64 = 1 << 9;
+    pub const LEGACY: u64 = 1 << 10;
+    pub const NOTE: u64 = 1 << 11;
+    pub const LOG: u64 = 1 << 12;
+    pub const FAULTS: u64 = 1 << 13;
+    pub const UNDECODED: u64 = 1 << 14;
+}
+
+impl Does {
+    fn number(self) -> u64 {
+        match self {
+            Does::Begin => 0,
+            Does::End => 1,
+            Does::Instant => 2,
+            Does::Counter => 3,
+            Does::State => 4,
+            Does::Unknown => 5,
+            Does::Phase(phase) => 6 + u64::from(phase),
+        }
+    }
+
+    fn of(number: u64) -> io::Result<Self> {
+        Ok(match number {
+            0 => Does::Begin,
+            1 => Does::End,
+            2 => Does::Instant,
+            3 => Does::Counter,
+            4 => Does::State,
+            5 => Does::Unknown,
+            phase => Does::Phase(u8::try_from(phase - 6).map_err(|_| cut())?),
+        })
+    }
+}
+
+impl<'a> TrackEvent<'a> {
+    fn parts(&self) -> u64 {
+        let arguments = &self.arguments;
+        let faults = arguments.errors | arguments.log_errors | arguments.unknown;
+        let mut parts = 0;
+        for (part, is_there) in [
+            (has::THREAD, self.thread.is_some()),
+            (has::CATEGORY, self.category != Label::None),
+            (has::NAME, self.name != Label::None),
+            (has::ARGS, !arguments.main.is_empty()),
+            (has::UUID, self.uuid.is_some()),
+            (has::FLOWS, !self.flows.0.is_empty()),
+            (has::VALUE, self.value.is_some()),
+            (has::MORE_VALUES, !self.more_values.0.is_empty()),
+            (has::THREAD_TIME, self.thread_time.is_some()),
+            (has::INSTRUCTIONS, self.instructions.is_some()),
+            (has::LEGACY, !self.legacy.is_empty()),
+            (has::NOTE, self.note.is_some()),
+            (has::LOG, arguments.has_log),
+            (has::FAULTS, faults != 0),
+            (has::UNDECODED, !arguments.undecoded.is_empty()),
+        ] {
+            if is_there {
+                parts |= part;
+            }
+        }
+        parts
+    }
+
+    /// Writes it in place of what is in `record`, as an event of the timeline.
+    #[inline]
+    pub fn write(&self, record: &mut Vec<u8>) {
+        record.clear();
+        self.put(Put(record).natural(TRACK));
+    }
+
+    /// Writes it behind what is in `put`.
+    #[inline]
+    pub fn put(&self, put: &mut Put<'_>) {
+        let parts = self.parts();
+        put.natural(parts)
+            .natural(self.does.number())
+            .natural(self.machine.into())
+            .natural(self.sequence.into())
+            .integer(self.packet);
+        if let Some(Uuid(uuid)) = self.uuid {
+            put.natural(uuid.into());
+        }
+        if let Some(WriterThread(thread)) = self.thread {
+            put.natural(thread.into());
+        }
+        if parts & has::CATEGORY != 0 {
+            put_label(put, self.category);
+        }
+        if parts & has::NAME != 0 {
+            put_label(put, self.name);
+        }
+        if parts & !(has::UUID | has::THREAD | has::CATEGORY | has::NAME | has::ARGS) != 0 {
+            self.put_rest(parts, put);
+        }
+        put.rest(self.arguments.main);
+    }
+
+    fn put_rest(&self, parts: u64, put: &mut Put<'_>) {
+        if let Some(time) = self.thread_time {
+            put.integer(time);
+        }
+        if let Some(instructions) = self.instructions {
+            put.integer(instructions);
+        }
+        if let Some(value) = self.value {
+            put.natural(value.to_bits().swap_bytes());
+        }
+        if let Some(note) = self.note {
+            put.bytes(note.as_bytes());
+        }
+        let arguments = &self.arguments;
+        if parts & has::FAULTS != 0 {
+            put.natural(arguments.errors.into())
+                .natural(arguments.log_errors.into())
+                .natural(arguments.unknown.into());
+        }
+        for (part, bytes) in [
+            (has::MORE_VALUES, self.more_values.0),
+            (has::LEGACY, self.legacy),
+            (has::FLOWS, self.flows.0),
+            (has::LOG, arguments.log),
+            (has::UNDECODED, arguments.undecoded),
+        ] {
+            if parts & part != 0 {
+                put.bytes(bytes);
+            }
+        }
+    }
+
+    /// Reads back what [`TrackEvent::put`] wrote.
+    #[inline]
+    pub fn take(mut take: Take<'a>) -> io::Result<Self> {
+        let parts = take.natural()?;
+        let has = |part| parts & part != 0;
+        let mut event = TrackEvent {
+            does: Does::of(take.natural()?)?,
+            machine: take.small()?,
+            sequence: take.small()?,
+            packet: take.integer()?,
+            uuid: None,
+            thread: None,
+            category: Label::None,
+            name: Label::None,
+            thread_time: None,
+            instructions: None,
+            value: None,
+            more_values: Values::default(),
+            legacy: &[],
+            note: None,
+            flows: Flows::default(),
+            arguments: Arguments::default(),
+        };
+        if has(has::UUID) {
+            event.uuid = Some(Uuid(take.small()?));
+        }
+        if has(has::THREAD) {
+            event.thread = Some(WriterThread(take.small()?));
+        }
+        if has(has::CATEGORY) {
+            event.category = take_label(&mut take)?;
+        }
+        if has(has::NAME) {
+            event.name = take_label(&mut take)?;
+        }
+        if has(!(has::UUID | has::THREAD | has::CATEGORY | has::NAME | has::ARGS)) {
+            event.take_rest(parts, &mut take)?;
+        }
+        event.arguments.main = take.rest();
+        Ok(event)
+    }
+
+    fn take_rest(&mut self, parts: u64, take: &mut Take<'a>) -> io::Result<()> {
+        let has = |part| parts & part != 0;
+        if has(has::THREAD_TIME) {
+            self.thread_time = Some(take.integer()?);
+        }
+        if has(has::INSTRUCTIONS) {
+            self.instructions = Some(take.integer()?);
+        }
+        if has(has::VALUE) {
+            self.value = Some(f64::from_bits(take.natural()?.swap_bytes()));
+        }
+        if has(has::NOTE) {
+            self.note = Some(std::str::from_utf8(take.bytes()?).map_err(|_| cut())?);
+        }
+        let arguments = &mut self.arguments;
+        if has(has::FAULTS) {
+            arguments.errors = take.small()?;
+            arguments.log_errors = take.small()?;
+            arguments.unknown = take.small()?;
+        }
+        for (part, bytes) in [
+            (has::MORE_VALUES, &mut self.more_values.0),
+            (has::LEGACY, &mut self.legacy),
+            (has::FLOWS, &mut self.flows.0),
+            (has::LOG, &mut arguments.log),
+            (has::UNDECODED, &mut arguments.undecoded),
+        ] {
+            if has(part) {
+                *bytes = take.bytes()?;
+            }
+        }
+        arguments.has_log = has(has::LOG);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::super::label::Name;
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let plain = TrackEvent {
+            machine: 1,
+            sequence: 2,
+            packet: 3,
+            does: Does::End,
+            uuid: Some(Uuid(4)),
+            thread: None,
+            category: Label::None,
+            name: Label::None,
+            thread_time: None,
+            instructions: None,
+            value: None,
+            more_values: Values::default(),
+            legacy: &[],
+            note: None,
+            flows: Flows::default(),
+            arguments: Arguments::default(),
+        };
+        let (mut values, mut flows) = (Vec::new(), Vec::new());
+        let steps = [(FlowStep::Goes, u64::MAX), (FlowStep::Terminates, 7)];
+        let more = [(Uuid(9), -0.5), (Uuid(u32::MAX), f64::INFINITY)];
+        let full = TrackEvent {
+            does: Does::Phase(b'X'),
+            uuid: None,
+            thread: Some(WriterThread(5)),
+            category: Label::Own("c"),
+            name: Label::Known(Name(6)),
+            thread_time: Some(-1),
+            instructions: Some(i64::MAX),
+            value: Some(2.5),
+            more_values: Values::write(&more, &mut values),
+            legacy: b"legacy",
+            note: Some(""),
+            flows: Flows::write(steps.into_iter(), &mut flows),
+            arguments: Arguments {
+                main: b"main",
+                log: b"",
+                has_log: true,
+                errors: 1,
+                log_errors: 2,
+                unknown: 3,
+                undecoded: b"raw",
+            },
+            ..plain
+        };
+        assert_eq!(full.more_values.iter().collect::<Vec<_>>(), more);
+        assert_eq!(full.flows.iter().collect::<Vec<_>>(), steps);
+        for event in [plain, full] {
+            let mut record = Vec::new();
+            event.put(&mut Put(&mut record));
+            assert_eq!(TrackEvent::take(Take(&record)).unwrap(), event);
+        }
+        assert!(TrackEvent::take(Take(&[0xff])).is_err());
+    }
+}

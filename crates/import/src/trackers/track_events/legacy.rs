@@ -1,0 +1,395 @@
+//! What legacy events do (rules L3 to L7, G6).
+
+use rustc_hash::FxHashMap;
+
+use super::super::tracker::At;
+use super::tracks::{Lane, On};
+use super::{Here, INSTANT, Slice, TrackEvents};
+use crate::arguments::{ArgBuf, ArgValue};
+use crate::facts::Names;
+use crate::message::Message;
+use crate::output::{Counter, Fault, PARSER_ERROR};
+use crate::timeline::{Does, Label, OwnLabel, TrackEvent};
+use crate::world::{Details, FlowEvent, FlowId, NewTrack, Owner, Rank, Step, TrackId, Upid};
+
+/// Fields of `LegacyEvent`.
+mod field {
+    pub const DURATION_US: u32 = 3;
+    pub const THREAD_DURATION_US: u32 = 4;
+    pub const UNSCOPED_ID: u32 = 6;
+    pub const ID_SCOPE: u32 = 7;
+    pub const LOCAL_ID: u32 = 10;
+    pub const GLOBAL_ID: u32 = 11;
+    pub const BIND_TO_ENCLOSING: u32 = 12;
+    pub const INSTANT_SCOPE: u32 = 14;
+    pub const THREAD_INSTRUCTION_DELTA: u32 = 15;
+}
+
+mod fault {
+    use super::{Counter, Fault};
+
+    pub const INVALID_FLOW: Fault = Fault::new(
+        Counter::error("flow_invalid_id"),
+        "a legacy flow event without an id is dropped",
+    );
+    pub const NO_ENCLOSING: Fault = Fault::new(
+        Counter::error("flow_no_enclosing_slice"),
+        "a legacy flow event that no slice encloses is left out",
+    );
+}
+
+/// `LegacyEvent.InstantEventScope`
+const GLOBAL: u64 = 1;
+const PROCESS: u64 = 2;
+
+const NS_PER_US: i64 = 1000;
+
+/// The phase of an event.
+fn phase_of(event: &TrackEvent<'_>) -> Option<u8> {
+    match event.does {
+        Does::Phase(phase) => Some(phase),
+        _ => None,
+    }
+}
+
+/// Whether an event is on a track of legacy async events (rule L5).
+pub(super) fn is_async(event: &TrackEvent<'_>) -> bool {
+    matches!(
+        phase_of(event),
+        Some(b'b' | b'e' | b'n' | b'S' | b'T' | b'p' | b'F')
+    )
+}
+
+/// Whether an event is an instant of no thread (rule L7).
+pub(super) fn is_of_no_thread(event: &TrackEvent<'_>) -> bool {
+    let scope = || Message(event.legacy).number(field::INSTANT_SCOPE);
+    matches!(phase_of(event), Some(b'i' | b'I')) && matches!(scope(), Some(GLOBAL | PROCESS))
+}
+
+/// The id of a legacy async event that all processes share, and that of its process.
+fn ids(event: &TrackEvent<'_>) -> (Option<u64>, Option<u64>) {
+    let legacy = Message(event.legacy);
+    let unscoped = legacy.number(field::UNSCOPED_ID);
+    let global = unscoped.or_else(|| legacy.number(field::GLOBAL_ID));
+    (global, legacy.number(field::LOCAL_ID))
+}
+
+/// What arguments an event has because of its phase (rules A8, L3).
+pub(super) fn legacy_args(
+    event: &TrackEvent<'_>,
+) -> [Option<(&'static str, ArgValue<'static>)>; 2] {
+    if event.legacy.is_empty() {
+        return [None; 2];
+    }
+    let phase = match phase_of(event) {
+        Some(b'R') => Some("R"),
+        Some(b'S') => Some("S"),
+        Some(b'T') => Some("T"),
+        Some(b'p') => Some("p"),
+        _ => None,
+    };
+    let (global, local) = ids(event);
+    let id = global.or(local).filter(|_| is_async(event));
+    [
+        phase.map(|phase| ("legacy_event.phase", ArgValue::Text(phase))),
+        id.map(|id| ("legacy_trace_source_id", ArgValue::Int(id as i64))),
+    ]
+}
+
+/// What legacy events share.
+#[derive(Debug, Default)]
+pub(super) struct Legacy {
+    /// The first name of an id, of a process or of the trace.
+    roots: FxHashMap<(u32, Option<Upid>, u64), OwnLabel>,
+    /// The numbers of flows.
+    flows: FxHashMap<(u64, OwnLabel, OwnLabel), u64>,
+}
+
+/// A track of legacy async events.
+struct AsyncTrack {
+    machine: u32,
+    id: u64,
+    upid: Option<Upid>,
+    /// No text is another one than an empty one.
+    scope: Option<String>,
+    root: Option<String>,
+}
+
+impl TrackEvents {
+    /// Rule L3.
+    pub(super) fn phase(
+        &mut self,
+        phase: u8,
+        here: &Here<'_>,
+        at: &mut At<'_, '_>,
+    ) -> Result<(), Fault> {
+        match phase {
+            b'B' | b'E' | b'X' if here.thread.is_none() => return Err(PARSER_ERROR),
+            b'B' => self.begin(here, at),
+            b'E' => self.end(here, at),
+            b'X' => return self.complete(here, at),
+            b'i' | b'I' => return self.instant(here, at),
+            b'R' => {
+                if let Some(track) = self.track(here, Lane::IsInstant, at) {
+                    self.slice(here, track, INSTANT, at);
+                }
+            }
+            b'b' => return self.asynchronous(Lane::Begins, here, at),
+            b'S' => return self.asynchronous(Lane::Begins, here, at),
+            b'e' => return self.asynchronous(Lane::Ends, here, at),
+            b'F' => return self.asynchronous(Lane::Ends, here, at),
+            b'n' => return self.asynchronous(Lane::IsInstant, here, at),
+            b'T' => return self.asynchronous(Lane::IsInstant, here, at),
+            b'p' => return self.asynchronous(Lane::IsInstant, here, at),
+            b's' => return self.flow(Step::Out, here, at),
+            b't' => return self.flow(Step::InOut, here, at),
+            b'f' => return self.flow(Step::In, here, at),
+            b'M' => return names(here, at),
+            _ if here.thread.is_none() => return Err(PARSER_ERROR),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Rule L4.
+    fn complete(&mut self, here: &Here<'_>, at: &mut At<'_, '_>) -> Result<(), Fault> {
+        let legacy = Message(here.event.legacy);
+        let number = |field| legacy.number(field).unwrap_or(0) as i64;
+        let dur = number(field::DURATION_US).saturating_mul(NS_PER_US);
+        let track = match here.event.uuid {
+            None => self.track(here, Lane::Begins, at),
+            Some(uuid) => match self.tracks.on(uuid, here.needs(), at) {
+                On::Track(track) => Some(track),
+                On::Lanes(_) => None,
+            },
+        };
+        let track = track.filter(|_| dur >= 0).ok_or(PARSER_ERROR)?;
+        let slice = Slice::Complete {
+            dur,
+            time: Some(number(field::THREAD_DURATION_US).saturating_mul(NS_PER_US)),
+            instructions: Some(number(field::THREAD_INSTRUCTION_DELTA)),
+        };
+        self.slice(here, track, slice, at);
+        Ok(())
+    }
+
+    /// Rule L7.
+    fn instant(&mut self, here: &Here<'_>, at: &mut At<'_, '_>) -> Result<(), Fault> {
+        let machine = here.event.machine;
+        let track = match Message(here.event.legacy).number(field::INSTANT_SCOPE) {
+            Some(GLOBAL) => Some(self.others.instants(machine, None, at.world)),
+            Some(PROCESS) => {
+                let upid = here.process.ok_or(PARSER_ERROR)?;
+                Some(self.others.instants(machine, Some(upid), at.world))
+            }
+            _ if here.thread.is_none() => None,
+            _ => self.track(here, Lane::IsInstant, at),
+        };
+        let track = track.ok_or(PARSER_ERROR)?;
+        self.slice(here, track, INSTANT, at);
+        Ok(())
+    }
+
+    /// Rule L5.
+    fn asynchronous(
+        &mut self,
+        lane: Lane,
+        here: &Here<'_>,
+        at: &mut At<'_, '_>,
+    ) -> Result<(), Fault> {
+        let on = self.legacy.async_track(here, at)?;
+        let name = text(here.event.name, at);
+        let track = lane_of(&on, lane, name.as_deref(), at).ok_or(PARSER_ERROR)?;
+        match lane {
+            Lane::Begins => self.slice(here, track, Slice::Begins, at),
+            Lane::Ends => self.end_on(here, track, at),
+            Lane::IsInstant => self.slice(here, track, INSTANT, at),
+        }
+        Ok(())
+    }
+
+    /// Rule G6.
+    fn flow(&mut self, step: Step, here: &Here<'_>, at: &mut At<'_, '_>) -> Result<(), Fault> {
+        let event = here.event;
+        let track = match event.uuid {
+            None => self.track(here, Lane::Begins, at),
+            Some(uuid) => match self.tracks.on(uuid, here.needs(), at) {
+                On::Track(track) => Some(track),
+                On::Lanes(_) => None,
+            },
+        };
+        let track = track.ok_or(PARSER_ERROR)?;
+        let legacy = Message(event.legacy);
+        let Some(id) = legacy.number(field::UNSCOPED_ID) else {
+            at.world.faults.add(fault::INVALID_FLOW, event.packet);
+            return Err(PARSER_ERROR);
+        };
+        let key = (id, event.category.into(), event.name.into());
+        let next = self.legacy.flows.len() as u64;
+        let number = *self.legacy.flows.entry(key).or_insert(next);
+        let flow = FlowEvent {
+            flow: FlowId::Legacy(number),
+            step,
+            packet: event.packet,
+            arg_set_id: self.flow_args(here, at),
+        };
+        if step == Step::In && !legacy.flag(field::BIND_TO_ENCLOSING) {
+            at.world.flows.waits(track, flow);
+            return Ok(());
+        }
+        match at.world.top_slice(track) {
+            Some(slice) => at.world.flows.step(flow, slice),
+            None => at.world.faults.add(fault::NO_ENCLOSING, event.packet),
+        }
+        Ok(())
+    }
+
+    fn flow_args(&mut self, here: &Here<'_>, at: &mut At<'_, '_>) -> Option<i64> {
+        let mut args = ArgBuf::default();
+        let (name, category) = (here.event.name, here.event.category);
+        for (key, label) in [("name", name), ("cat", category)] {
+            if let Some(text) = text(label, at) {
+                let names = &mut at.world.facts.names;
+                args.push(key, ArgValue::Text(&text), names);
+            }
+        }
+        at.world.arg_set(args.as_bytes(), at.rows)
+    }
+}
+
+fn text(label: Label<'_>, at: &At<'_, '_>) -> Option<String> {
+    match label {
+        Label::None => None,
+        Label::Known(name) => Some(at.world.facts.names.text(name).into()),
+        Label::Own(text) => Some(text.into()),
+    }
+}
+
+impl Legacy {
+    /// The track of a legacy async event.
+    fn async_track(&mut self, here: &Here<'_>, at: &mut At<'_, '_>) -> Result<AsyncTrack, Fault> {
+        let event = here.event;
+        let legacy = Message(event.legacy);
+        let (id, upid) = match ids(event) {
+            (Some(id), _) => (id, None),
+            (None, Some(id)) => (id, Some(here.process.ok_or(PARSER_ERROR)?)),
+            (None, None) => return Err(PARSER_ERROR),
+        };
+        let machine = event.machine;
+        let root = self.roots.entry((machine, upid, id));
+        let root = root.or_insert_with(|| event.name.into()).clone();
+        let scope = match event.does {
+            Does::Phase(b'S' | b'T' | b'p' | b'F') => event.name,
+            _ => event.category,
+        };
+        let scope = match legacy.text(field::ID_SCOPE) {
+            None => text(scope, at),
+            Some(within) => {
+                let category = text(event.category, at).unwrap_or_default();
+                Some(format!("{category}:{within}"))
+            }
+        };
+        Ok(AsyncTrack {
+            machine,
+            id,
+            upid,
+            scope,
+            root: text(root.label(), at),
+        })
+    }
+}
+
+/// The lane of a legacy async event, whose name is that of the event that made it.
+fn lane_of(
+    on: &AsyncTrack,
+    lane: Lane,
+    name: Option<&str>,
+    at: &mut At<'_, '_>,
+) -> Option<TrackId> {
+    let (track_type, owner) = match on.upid {
+        Some(upid) => ("legacy_async_process_slice", Owner::Process(upid)),
+        None => ("legacy_async_global_slice", Owner::None),
+    };
+    let (scope, root) = (on.scope.as_deref(), on.root.as_deref());
+    let numbers = [
+        on.machine.into(),
+        on.upid.map_or(0, |Upid(upid)| u64::from(upid) + 1),
+        scope.map_or(0, |scope| scope.len() as u64 + 1),
+        root.is_some().into(),
+    ];
+    let key = [scope.unwrap_or_default(), root.unwrap_or_default()].concat();
+    let set = at.world.lanes.set(track_type, &numbers, &key, || {
+        NewTrack::slices(on.machine, track_type, None, owner)
+    });
+    let cookie = on.id as i64;
+    let world = &mut *at.world;
+    if !world.lanes.has_room(set, cookie) {
+        let number = world.lanes.count(set);
+        let name = name.map(Into::into);
+        let track = world.lanes.add_lane(set, cookie, name, &mut world.tracks)?;
+        let details = on.details(number, &mut world.facts.names);
+        world.tracks.describe(track, details);
+    }
+    let mut track = None;
+    if lane != Lane::Ends {
+        track = world.lanes.begin(set, cookie, &mut world.tracks);
+    }
+    if lane != Lane::Begins {
+        let end = world.lanes.end(set, cookie, &mut world.tracks);
+        track = end.map(|(track, _)| track);
+    }
+    track
+}
+
+impl AsyncTrack {
+    /// Where a lane comes from, and what makes it the one that it is.
+    fn details(&self, number: u32, names: &mut Names) -> Details {
+        let mut details = Details::default();
+        let upid = self.upid.map_or(0, |Upid(upid)| upid);
+        for (key, value) in [
+            ("source", ArgValue::Text("chrome")),
+            (
+                "trace_id_is_process_scoped",
+                ArgValue::Bool(self.upid.is_some()),
+            ),
+            ("upid", ArgValue::Uint(upid.into())),
+            ("source_scope", optional(&self.scope)),
+        ] {
+            details.source.push(key, value, names);
+        }
+        let dimensions = &mut details.dimensions;
+        dimensions.push("scope", optional(&self.scope), names);
+        dimensions.push("name", optional(&self.root), names);
+        dimensions.push("track_compressor_idx", ArgValue::Int(number.into()), names);
+        details
+    }
+}
+
+fn optional(text: &Option<String>) -> ArgValue<'_> {
+    text.as_deref().map_or(ArgValue::NoText, ArgValue::Text)
+}
+
+/// Rule L6.
+fn names(here: &Here<'_>, at: &mut At<'_, '_>) -> Result<(), Fault> {
+    let event = here.event;
+    let name = text(event.name, at).ok_or(PARSER_ERROR)?;
+    let threads = &mut at.world.threads;
+    match name.as_str() {
+        "thread_name" => {
+            let utid = here.thread.ok_or(PARSER_ERROR)?;
+            let note = event.note.ok_or(PARSER_ERROR)?;
+            if !note.is_empty() {
+                threads.call_thread(utid, Rank::Third, note);
+            }
+        }
+        "process_name" => {
+            let upid = here.process.ok_or(PARSER_ERROR)?;
+            let note = event.note.ok_or(PARSER_ERROR)?;
+            if !note.is_empty() {
+                threads.call_process(upid, Rank::Second, note);
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}

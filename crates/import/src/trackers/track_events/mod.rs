@@ -1,0 +1,435 @@
+//! What programs say they did: slices, values and flows of track events (rules E7 to
+//! E18, A11, G1).
+//!
+//! # Design
+//!
+//! Events come as their reader left them: texts have numbers, arguments are in their
+//! compact form. Here they meet the world: a uuid becomes a thread, a process, a track;
+//! slices go to the stacks that atrace uses, too. Threads, uuids and flows are the
+//! world's, as others speak of them; which tracks a uuid has is known here alone.
+//!
+//! | question | where it is decided |
+//! |---|---|
+//! | which track (rules U) | `tracks.rs` |
+//! | what legacy events do (rules L) | `legacy.rs` |
+
+mod legacy;
+mod tracks;
+
+use self::legacy::{Legacy, is_async, is_of_no_thread, legacy_args};
+use self::tracks::{Lane, Needs, On, OtherTracks, UuidTracks};
+use super::tracker::At;
+use crate::arguments::{ArgBuf, ArgValue, LateDecoder};
+use crate::message::Message;
+use crate::output::{Counter, Fault, PARSER_ERROR};
+use crate::timeline::{Arguments, Does, FlowStep, Label, TrackEvent, Uuid};
+use crate::world::{
+    EndOfSlice, FlowEvent, FlowId, Made, NewSlice, Owner, Spent, Step, TrackId, Upid, Utid,
+};
+
+mod fault {
+    use super::{Counter, Fault};
+
+    pub const UNKNOWN: Fault = Fault::new(
+        Counter::error("unknown_extension_fields"),
+        "a field of a track event is in no schema that is known, and left out",
+    );
+    pub const INTERNED: Fault = Fault::new(
+        Counter::error("interned_data_tokenizer_errors"),
+        "a number of interned data, or an entry of it, stands for nothing",
+    );
+    pub const NO_DIRECTION: Fault = Fault::new(
+        Counter::error("flow_without_direction"),
+        "a bind_id without flow_direction is left out",
+    );
+}
+
+/// Follows track events.
+#[derive(Debug, Default)]
+pub(crate) struct TrackEvents {
+    tracks: UuidTracks,
+    others: OtherTracks,
+    legacy: Legacy,
+    late: LateDecoder,
+    /// Arguments that are being put together, and those for what has none of their keys.
+    args: Vec<u8>,
+    default_args: Vec<u8>,
+    more: ArgBuf,
+}
+
+/// An event that has met the world.
+#[derive(Debug, Clone, Copy)]
+struct Here<'a> {
+    ts: i64,
+    event: &'a TrackEvent<'a>,
+    /// The thread that owns its uuid, or is its own (rule E8).
+    thread: Option<Utid>,
+    process: Option<Upid>,
+    /// The thread of its sequence, of one that is on no thread's uuid (rule A11).
+    passes_through: Option<Utid>,
+    /// What its thread has spent.
+    time: Option<i64>,
+    instructions: Option<i64>,
+}
+
+/// What a slice is that an event makes.
+#[derive(Debug, Clone, Copy)]
+enum Slice {
+    Begins,
+    /// With a duration, and what its thread spent in it.
+    Complete {
+        dur: i64,
+        time: Option<i64>,
+        instructions: Option<i64>,
+    },
+}
+
+impl<'a> Here<'a> {
+    /// What its thread has spent, of an event whose slices say so (rule E14).
+    fn spent(&self, slice: Slice) -> (Spent, Spent) {
+        let (time, instructions) = match slice {
+            Slice::Begins => (None, None),
+            Slice::Complete {
+                time, instructions, ..
+            } => (time, instructions),
+        };
+        let spent = |before: Option<i64>, within: Option<i64>| Spent {
+            before,
+            within: before.and(within),
+        };
+        match self.spends() {
+            false => (Spent::default(), Spent::default()),
+            true => (
+                spent(self.time, time),
+                spent(self.instructions, instructions),
+            ),
+        }
+    }
+
+    /// Whether its slice says what a thread spends.
+    fn spends(&self) -> bool {
+        self.thread.is_some() && !is_async(self.event)
+    }
+
+    fn needs(&self) -> Needs<'a> {
+        Needs {
+            name: self.event.name,
+            sequence: self.event.sequence,
+        }
+    }
+}
+
+/// An instant lasts 0, and nothing is spent in it.
+const INSTANT: Slice = Slice::Complete {
+    dur: 0,
+    time: Some(0),
+    instructions: Some(0),
+};
+
+impl TrackEvents {
+    /// An event comes.
+    pub fn event(&mut self, ts: i64, event: &TrackEvent<'_>, at: &mut At<'_, '_>) {
+        if event.arguments.undecoded.is_empty() {
+            return self.decoded(ts, event, at);
+        }
+        let mut late = std::mem::take(&mut self.late);
+        let facts = &mut at.world.facts;
+        if let Some(pool) = &facts.schema {
+            let (names, interned) = (&mut facts.names, &at.world.interned);
+            let (arguments, missing) = late.decode(event, interned, pool, names);
+            let event = TrackEvent {
+                arguments,
+                ..*event
+            };
+            at.world
+                .faults
+                .add_many(fault::INTERNED, event.packet, missing);
+            self.decoded(ts, &event, at);
+        }
+        self.late = late;
+    }
+
+    fn decoded(&mut self, ts: i64, event: &TrackEvent<'_>, at: &mut At<'_, '_>) {
+        let Some(mut here) = Here::of(ts, event, at) else {
+            return;
+        };
+        if !event.more_values.is_empty() {
+            self.more_values(&mut here, at);
+        }
+        self.spent(&here, at);
+        if let Err(fault) = self.does(&here, at) {
+            at.world.faults.add(fault, event.packet);
+        }
+    }
+
+    /// Rule E17.
+    fn more_values(&mut self, here: &mut Here<'_>, at: &mut At<'_, '_>) {
+        for (uuid, value) in here.event.more_values.iter() {
+            if !at.world.meet_event(uuid, here.event.packet) {
+                continue;
+            }
+            self.value(here, uuid, value, None, at);
+            let descriptor = at.world.facts.uuids.descriptor(uuid);
+            match descriptor.and_then(|descriptor| descriptor.name.as_deref()) {
+                Some("thread_time") => here.time = Some(value as i64),
+                Some("thread_instruction_count") => here.instructions = Some(value as i64),
+                _ => {}
+            }
+        }
+    }
+
+    fn value(
+        &mut self,
+        here: &Here<'_>,
+        uuid: Uuid,
+        value: f64,
+        args: Option<i64>,
+        at: &mut At<'_, '_>,
+    ) {
+        let needs = Needs {
+            name: Label::None,
+            sequence: here.event.sequence,
+        };
+        if let On::Track(track) = self.tracks.on(uuid, needs, at) {
+            at.world.value(here.ts, track, value, args, at.rows);
+        }
+    }
+
+    /// Rule E18.
+    fn spent(&mut self, here: &Here<'_>, at: &mut At<'_, '_>) {
+        let Some(utid) = here.thread else { return };
+        let event = here.event;
+        for (is_time, spent) in [(true, event.thread_time), (false, event.instructions)] {
+            if let Some(spent) = spent {
+                let track = self.others.spent(event.machine, utid, is_time, at.world);
+                at.world.value(here.ts, track, spent as f64, None, at.rows);
+            }
+        }
+    }
+
+    /// Rules E7 and L3.
+    fn does(&mut self, here: &Here<'_>, at: &mut At<'_, '_>) -> Result<(), Fault> {
+        match here.event.does {
+            Does::Begin => self.begin(here, at),
+            Does::End => self.end(here, at),
+            Does::Instant => {
+                if let Some(track) = self.track(here, Lane::IsInstant, at) {
+                    self.slice(here, track, INSTANT, at);
+                }
+            }
+            Does::Counter => {
+                if let (Some(uuid), Some(value)) = (here.event.uuid, here.event.value) {
+                    self.put_args(here, at);
+                    self.args.splice(..0, self.default_args.iter().copied());
+                    let args = at.world.arg_set(&self.args, at.rows);
+                    self.value(here, uuid, value, args, at);
+                    self.row_made(here, at);
+                }
+            }
+            Does::State => {}
+            Does::Unknown => return Err(PARSER_ERROR),
+            Does::Phase(phase) => return self.phase(phase, here, at),
+        }
+        Ok(())
+    }
+
+    /// The track of an event's slice (rule E8).
+    fn track(&mut self, here: &Here<'_>, lane: Lane, at: &mut At<'_, '_>) -> Option<TrackId> {
+        match (here.event.uuid, here.thread) {
+            (Some(uuid), _) => self.tracks.of_slice(uuid, lane, here.needs(), at),
+            (None, Some(utid)) => Some(at.world.tracks.of_thread(here.event.machine, utid)),
+            (None, None) => None,
+        }
+    }
+
+    fn begin(&mut self, here: &Here<'_>, at: &mut At<'_, '_>) {
+        if let Some(track) = self.track(here, Lane::Begins, at) {
+            self.slice(here, track, Slice::Begins, at);
+        }
+    }
+
+    fn end(&mut self, here: &Here<'_>, at: &mut At<'_, '_>) {
+        if let Some(track) = self.track(here, Lane::Ends, at) {
+            self.end_on(here, track, at);
+        }
+    }
+
+    /// A slice begins, or is there as a whole.
+    fn slice(&mut self, here: &Here<'_>, track: TrackId, slice: Slice, at: &mut At<'_, '_>) {
+        let event = here.event;
+        let (time, instructions) = here.spent(slice);
+        let new = NewSlice {
+            ts: here.ts,
+            track,
+            category: event.category,
+            name: event.name,
+            packet: Some(event.packet),
+            time,
+            instructions,
+        };
+        self.put_args(here, at);
+        self.args.splice(..0, self.default_args.iter().copied());
+        let made = match slice {
+            Slice::Begins => at.world.begin_slice(new, &self.args, at.rows),
+            Slice::Complete { dur, .. } => at.world.add_slice(new, dur, &self.args, at.rows),
+        };
+        if let Some(id) = made {
+            let ts = here.ts;
+            self.row_made(here, at);
+            flows(here, Made { id, ts }, at);
+        }
+    }
+
+    fn end_on(&mut self, here: &Here<'_>, track: TrackId, at: &mut At<'_, '_>) {
+        let event = here.event;
+        let (time, instructions) = match here.spends() {
+            true => (here.time, here.instructions),
+            false => (None, None),
+        };
+        self.put_args(here, at);
+        let end = EndOfSlice {
+            ts: here.ts,
+            track,
+            category: event.category,
+            name: event.name,
+            time,
+            instructions,
+            defaults: &self.default_args,
+        };
+        if let Some(made) = at.world.end_slice(end, &self.args, at.rows) {
+            self.row_made(here, at);
+            flows(here, made, at);
+        }
+    }
+
+    /// The arguments of an event, in the order in which later ones replace earlier ones;
+    /// and the one that is there only if no other one has its key (rule A11).
+    fn put_args(&mut self, here: &Here<'_>, at: &mut At<'_, '_>) {
+        self.args.clear();
+        self.default_args.clear();
+        let Arguments { main, log, .. } = here.event.arguments;
+        if let Some(Utid(utid)) = here.passes_through {
+            let (key, value) = ("legacy_event.passthrough_utid", ArgValue::Uint(utid.into()));
+            let names = &mut at.world.facts.names;
+            self.default_args
+                .extend_from_slice(self.more.only(key, value, names));
+        }
+        if here.thread.is_some() {
+            self.args.extend_from_slice(log);
+        }
+        self.args.extend_from_slice(main);
+        for (key, value) in legacy_args(here.event).into_iter().flatten() {
+            let names = &mut at.world.facts.names;
+            self.args
+                .extend_from_slice(self.more.only(key, value, names));
+        }
+    }
+
+    /// What was wrong with the arguments of an event counts if it makes a row.
+    fn row_made(&self, here: &Here<'_>, at: &mut At<'_, '_>) {
+        let arguments = &here.event.arguments;
+        let of_log = match (arguments.has_log, here.thread) {
+            (false, _) => 0,
+            (true, Some(_)) => arguments.log_errors,
+            (true, None) => 1,
+        };
+        let faults = &mut at.world.faults;
+        let packet = here.event.packet;
+        faults.add_many(
+            PARSER_ERROR,
+            packet,
+            arguments.errors.saturating_add(of_log),
+        );
+        faults.add_many(fault::UNKNOWN, packet, arguments.unknown);
+    }
+}
+
+impl<'a> Here<'a> {
+    /// An event meets the world: its uuid, its thread. `None` if its uuid has no track.
+    fn of(ts: i64, event: &'a TrackEvent<'a>, at: &mut At<'_, '_>) -> Option<Self> {
+        let world = &mut *at.world;
+        let mut here = Here {
+            ts,
+            event,
+            thread: None,
+            process: None,
+            passes_through: None,
+            time: event.thread_time,
+            instructions: event.instructions,
+        };
+        let writer = event
+            .thread
+            .and_then(|thread| world.facts.uuids.thread(thread));
+        match event.uuid {
+            Some(uuid) => {
+                if !world.meet_event(uuid, event.packet) {
+                    return None;
+                }
+                match world.uuids.owner(uuid) {
+                    Owner::Thread(utid) => {
+                        here.thread = Some(utid);
+                        here.process = world.threads.process_of(utid);
+                    }
+                    Owner::Process(upid) => here.process = Some(upid),
+                    _ => {}
+                }
+                // A11
+                let is_zero = world.facts.uuids.uuid(uuid) == 0;
+                if let Some(writer) = writer.filter(|_| here.thread.is_none() && !is_zero) {
+                    let threads = &mut world.threads;
+                    let utid = threads.bind(event.machine, writer.written, writer.pid);
+                    let is_its = here.process.is_none() || here.process == threads.process_of(utid);
+                    here.passes_through = Some(utid).filter(|_| is_its);
+                }
+            }
+            None => {
+                let writer = writer?;
+                let utid = world.threads.bind(event.machine, writer.tid, writer.pid);
+                here.thread = Some(utid);
+                here.process = world.threads.process_of(utid);
+            }
+        }
+        if is_async(event) {
+            here.passes_through = here.thread;
+        } else if is_of_no_thread(event) {
+            here.passes_through = here.thread.take();
+        }
+        Some(here)
+    }
+}
+
+/// What the slice of an event does to flows (rules G1 and G5).
+fn flows(here: &Here<'_>, made: Made, at: &mut At<'_, '_>) {
+    const BIND_ID: u32 = 8;
+    const DIRECTION: u32 = 13;
+    let event = here.event;
+    if matches!(event.does, Does::Phase(b'T' | b'p')) {
+        return;
+    }
+    let step = |flow: u64, step: Step| FlowEvent {
+        flow: FlowId::Event(flow),
+        step,
+        packet: event.packet,
+        arg_set_id: None,
+    };
+    let legacy = Message(event.legacy);
+    if let Some(id) = legacy.number(BIND_ID) {
+        let direction = match legacy.number(DIRECTION) {
+            Some(1) => Some(Step::In),
+            Some(2) => Some(Step::Out),
+            Some(3) => Some(Step::InOut),
+            _ => None,
+        };
+        match direction {
+            Some(direction) => at.world.flows.step(step(id, direction), made),
+            None => at.world.faults.add(fault::NO_DIRECTION, event.packet),
+        }
+    }
+    for (does, id) in event.flows.iter() {
+        let does = match does {
+            FlowStep::Goes => Step::Goes,
+            FlowStep::Terminates => Step::Terminates,
+        };
+        at.world.flows.step(step(id, does), made);
+    }
+}

@@ -1,0 +1,460 @@
+//! The tracks of uuids (rules U5 to U11).
+
+use rustc_hash::FxHashMap;
+
+use super::super::tracker::At;
+use crate::arguments::{ArgBuf, ArgValue};
+use crate::facts::{CounterSaid, Descriptor, INSTRUCTIONS, Merging, Said, THREAD_TIME};
+use crate::timeline::{Label, OwnLabel, Uuid};
+use crate::world::{Details, NewTrack, Owner, SetId, TrackId, Upid, Utid, World};
+
+/// What a slice does to the lanes of its track.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lane {
+    Begins,
+    Ends,
+    /// Both.
+    IsInstant,
+}
+
+/// What slices or values of a uuid are on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum On {
+    Track(TrackId),
+    Lanes(SetId),
+}
+
+/// The tracks of uuids, by their numbers.
+#[derive(Debug, Default)]
+pub(super) struct UuidTracks {
+    all: Vec<Option<Known>>,
+}
+
+/// A uuid that has tracks.
+#[derive(Debug, Clone)]
+struct Known {
+    on: On,
+    /// What its lanes are called.
+    name: OwnLabel,
+    /// Whether the sequence that first needed it has its first packet in the trace.
+    has_first_packet: bool,
+}
+
+/// Who needs a track.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Needs<'a> {
+    /// What the event is called, unless it is not the event's own track.
+    pub name: Label<'a>,
+    pub sequence: u32,
+}
+
+impl UuidTracks {
+    fn get(&self, uuid: Uuid) -> Option<&Known> {
+        self.all.get(uuid.0 as usize)?.as_ref()
+    }
+
+    /// What slices or values of a uuid are on, that was met.
+    #[inline]
+    pub fn on(&mut self, uuid: Uuid, needs: Needs<'_>, at: &mut At<'_, '_>) -> On {
+        match self.get(uuid) {
+            Some(known) => known.on,
+            None => self.add(uuid, needs, at),
+        }
+    }
+
+    /// The track of a slice of a uuid.
+    #[inline]
+    pub fn of_slice(
+        &mut self,
+        uuid: Uuid,
+        lane: Lane,
+        needs: Needs<'_>,
+        at: &mut At<'_, '_>,
+    ) -> Option<TrackId> {
+        let set = match self.on(uuid, needs, at) {
+            On::Track(track) => return Some(track),
+            On::Lanes(set) => set,
+        };
+        let cookie = i64::from(uuid.0);
+        if !at.world.lanes.has_room(set, cookie) {
+            self.lane(uuid, set, needs.sequence, at);
+        }
+        let (lanes, tracks) = (&mut at.world.lanes, &mut at.world.tracks);
+        let mut track = None;
+        if lane != Lane::Ends {
+            track = lanes.begin(set, cookie, tracks);
+        }
+        if lane != Lane::Begins {
+            track = lanes.end(set, cookie, tracks).map(|(track, _)| track);
+        }
+        track
+    }
+
+    /// A uuid is needed for the first time, and before that those above it.
+    #[cold]
+    fn add(&mut self, uuid: Uuid, needs: Needs<'_>, at: &mut At<'_, '_>) -> On {
+        let sequences = &at.world.facts.first_packets;
+        let has_first_packet = sequences.contains(&needs.sequence);
+        let parent = self.parent(uuid, needs.sequence, at);
+        let world = &mut *at.world;
+        let owner = world.uuids.owner(uuid);
+        let uuids = &world.facts.uuids;
+        let machine = uuids.machine(uuid);
+        let descriptor = uuids.descriptor(uuid).cloned();
+        let name = descriptor.as_ref().and_then(|said| said.name.as_deref());
+        let is_default = descriptor.is_none() && uuids.uuid(uuid) == 0;
+        let name = match (name, is_default) {
+            (Some(name), _) => OwnLabel::from(world.facts.names.label(name)),
+            (None, true) => OwnLabel::from(world.facts.names.label("Default Track")),
+            (None, false) => OwnLabel::None,
+        };
+        let nature = Nature::of(descriptor.as_ref(), owner);
+        let on = match nature {
+            Nature::Threads(utid) => On::Track(world.tracks.of_thread(machine, utid)),
+            Nature::Own { takes_name } => {
+                let name = match (takes_name, &name) {
+                    (true, OwnLabel::None) => OwnLabel::from(needs.name),
+                    _ => name,
+                };
+                let track = own_track(uuid, owner, descriptor.as_ref(), &name, world);
+                let details = Details {
+                    parent,
+                    dimensions: dimensions(uuid, world),
+                    source: source(uuid, descriptor.as_ref(), has_first_packet, world),
+                };
+                world.tracks.describe(track, details);
+                On::Track(track)
+            }
+            Nature::Merges => {
+                let name = match &name {
+                    OwnLabel::None => OwnLabel::from(needs.name),
+                    _ => name,
+                };
+                let on = On::Lanes(lanes(uuid, owner, descriptor.as_ref(), &name, world));
+                self.set(uuid, on, name, has_first_packet);
+                return on;
+            }
+        };
+        self.set(uuid, on, OwnLabel::None, has_first_packet);
+        on
+    }
+
+    fn set(&mut self, uuid: Uuid, on: On, name: OwnLabel, has_first_packet: bool) {
+        let place = uuid.0 as usize;
+        if self.all.len() <= place {
+            self.all.resize(place + 1, None);
+        }
+        self.all[place] = Some(Known {
+            on,
+            name,
+            has_first_packet,
+        });
+    }
+
+    /// The track that a uuid's is below, which is made if it is not there; none where
+    /// either is a thread's or process's own (rule U8).
+    fn parent(&mut self, uuid: Uuid, sequence: u32, at: &mut At<'_, '_>) -> Option<TrackId> {
+        let uuids = &at.world.facts.uuids;
+        let descriptor = uuids.descriptor(uuid)?;
+        let parent = uuids.find(uuids.machine(uuid), descriptor.parent?)?;
+        let is_own = |descriptor: &Descriptor| {
+            matches!(descriptor.said, Said::Thread { .. } | Said::Process { .. })
+        };
+        let above = uuids.descriptor(parent);
+        let is_left_out = is_own(descriptor) || above.is_some_and(is_own);
+        let needs = Needs {
+            name: Label::None,
+            sequence,
+        };
+        let track = match self.on(parent, needs, at) {
+            On::Track(track) => Some(track),
+            On::Lanes(set) => match at.world.lanes.first(set) {
+                None => self.lane(parent, set, sequence, at),
+                first => first,
+            },
+        };
+        track.filter(|_| !is_left_out)
+    }
+
+    /// A lane is made for a uuid (rule U6), after what is above it.
+    fn lane(
+        &mut self,
+        uuid: Uuid,
+        set: SetId,
+        sequence: u32,
+        at: &mut At<'_, '_>,
+    ) -> Option<TrackId> {
+        let parent = self.parent(uuid, sequence, at);
+        let known = self.get(uuid)?;
+        let has_first_packet = known.has_first_packet;
+        let name = known.name.clone();
+        let world = &mut *at.world;
+        let descriptor = world.facts.uuids.descriptor(uuid).cloned();
+        let name = world.facts.names.text_of(&name).map(Into::into);
+        let mut dimensions = ArgBuf::default();
+        let merging = descriptor.as_ref().map(|descriptor| &descriptor.merging);
+        let above = descriptor.as_ref().and_then(|descriptor| descriptor.parent);
+        let names = &mut world.facts.names;
+        let key = match merging {
+            Some(Merging::ByKey(key)) => (1, key.clone()),
+            _ => (0, name.clone()),
+        };
+        let above = ArgValue::Int(above.unwrap_or(0) as i64);
+        dimensions.push("parent_track_uuid", above, names);
+        dimensions.push("merge_key_type", ArgValue::Int(key.0), names);
+        if let Some(key) = &key.1 {
+            dimensions.push("merge_key_value", ArgValue::Text(key), names);
+        }
+        let number = ArgValue::Int(world.lanes.count(set).into());
+        dimensions.push("track_compressor_idx", number, names);
+        let source = source(uuid, descriptor.as_ref(), has_first_packet, world);
+        let cookie = i64::from(uuid.0);
+        let track = world.lanes.add_lane(set, cookie, name, &mut world.tracks)?;
+        let details = Details {
+            parent,
+            dimensions,
+            source,
+        };
+        world.tracks.describe(track, details);
+        Some(track)
+    }
+}
+
+/// What kind of track a uuid has (rule U5).
+enum Nature {
+    /// The one of a thread.
+    Threads(Utid),
+    /// One of its own, named by an event if need be or not.
+    Own { takes_name: bool },
+    /// Lanes.
+    Merges,
+}
+
+impl Nature {
+    fn of(descriptor: Option<&Descriptor>, owner: Owner) -> Nature {
+        let Some(descriptor) = descriptor else {
+            return Nature::Merges;
+        };
+        let never = descriptor.merging == Merging::Never;
+        match (&descriptor.said, owner) {
+            (Said::Thread { .. }, Owner::Thread(utid)) if !descriptor.keeps_apart => {
+                Nature::Threads(utid)
+            }
+            (Said::State, _) => Nature::Own { takes_name: true },
+            (Said::Thread { .. } | Said::Process { .. } | Said::Counter(_), _) => {
+                Nature::Own { takes_name: false }
+            }
+            (Said::Nobody, _) if never => Nature::Own { takes_name: true },
+            (Said::Nobody, _) => Nature::Merges,
+        }
+    }
+}
+
+/// Rule U7.
+fn type_of(
+    owner: Owner,
+    of_thread: &'static str,
+    of_process: &'static str,
+    of_none: &'static str,
+) -> &'static str {
+    match owner {
+        Owner::Thread(_) => of_thread,
+        Owner::Process(_) => of_process,
+        _ => of_none,
+    }
+}
+
+fn own_track(
+    uuid: Uuid,
+    owner: Owner,
+    descriptor: Option<&Descriptor>,
+    name: &OwnLabel,
+    world: &mut World,
+) -> TrackId {
+    let machine = world.facts.uuids.machine(uuid);
+    let name = world.facts.names.text_of(name);
+    let counter = descriptor.and_then(Descriptor::counter);
+    let track = match counter {
+        None => {
+            let track_type = type_of(
+                owner,
+                "thread_track_event",
+                "process_track_event",
+                "global_track_event",
+            );
+            NewTrack::slices(machine, track_type, name, owner)
+        }
+        Some(counter) => {
+            let track_type = type_of(
+                owner,
+                "thread_counter_track_event",
+                "process_counter_track_event",
+                "global_counter_track_event",
+            );
+            NewTrack {
+                is_counter: true,
+                unit: counter.unit().map(Into::into),
+                ..NewTrack::slices(machine, track_type, name, owner)
+            }
+        }
+    };
+    let description = descriptor.and_then(|descriptor| descriptor.description.clone());
+    world.tracks.add(NewTrack {
+        description,
+        ..track
+    })
+}
+
+/// The lanes that a uuid shares (rule U6).
+fn lanes(
+    uuid: Uuid,
+    owner: Owner,
+    descriptor: Option<&Descriptor>,
+    name: &OwnLabel,
+    world: &mut World,
+) -> SetId {
+    let track_type = type_of(
+        owner,
+        "thread_merged_track_event",
+        "process_merged_track_event",
+        "global_merged_track_event",
+    );
+    let machine = world.facts.uuids.machine(uuid);
+    let owned = match owner {
+        Owner::Thread(Utid(id)) | Owner::Process(Upid(id)) => u64::from(id),
+        _ => 0,
+    };
+    let parent = descriptor.and_then(|descriptor| descriptor.parent);
+    let (by_key, key) = match descriptor.map(|descriptor| &descriptor.merging) {
+        Some(Merging::ByKey(key)) => (true, key.as_deref()),
+        _ => (false, world.facts.names.text_of(name)),
+    };
+    let numbers = [
+        machine.into(),
+        owned,
+        parent.unwrap_or(0),
+        by_key.into(),
+        // No text is another one than an empty one.
+        key.is_some().into(),
+    ];
+    world
+        .lanes
+        .set(track_type, &numbers, key.unwrap_or_default(), || {
+            NewTrack::slices(machine, track_type, None, owner)
+        })
+}
+
+/// Rule U10, beside the owner.
+fn dimensions(uuid: Uuid, world: &mut World) -> ArgBuf {
+    let mut dimensions = ArgBuf::default();
+    let number = world.facts.uuids.uuid(uuid) as i64;
+    dimensions.push("track_uuid", ArgValue::Int(number), &mut world.facts.names);
+    dimensions
+}
+
+/// Rule U9.
+fn source(
+    uuid: Uuid,
+    descriptor: Option<&Descriptor>,
+    has_first_packet: bool,
+    world: &mut World,
+) -> ArgBuf {
+    let number = world.facts.uuids.uuid(uuid);
+    let names = &mut world.facts.names;
+    let mut source = ArgBuf::default();
+    let mut push = |key: &str, value: ArgValue<'_>| source.push(key, value, names);
+    let is_own = descriptor.is_some_and(|descriptor| {
+        matches!(descriptor.said, Said::Thread { .. } | Said::Process { .. })
+    });
+    push("source", ArgValue::Text("descriptor"));
+    push("trace_id", ArgValue::Int(number as i64));
+    push("is_root_in_scope", ArgValue::Bool(is_own || number == 0));
+    if has_first_packet && number != 0 {
+        push("has_first_packet_on_sequence", ArgValue::Bool(true));
+    }
+    let Some(descriptor) = descriptor else {
+        return source;
+    };
+    if let Some(counter) = descriptor.counter() {
+        counted(counter, &mut push);
+    }
+    let ordering = match descriptor.child_ordering {
+        1 => Some("lexicographic"),
+        2 => Some("chronological"),
+        3 => Some("explicit"),
+        _ => None,
+    };
+    if let Some(ordering) = ordering {
+        push("child_ordering", ArgValue::Text(ordering));
+    }
+    if let Some(rank) = descriptor.rank {
+        push("sibling_order_rank", ArgValue::Int(rank));
+    }
+    if let Some(description) = &descriptor.description {
+        push("description", ArgValue::Text(description));
+    }
+    source
+}
+
+fn counted(counter: &CounterSaid, push: &mut impl FnMut(&str, ArgValue<'_>)) {
+    if !counter.categories.is_empty() {
+        let categories = counter.categories.join(",");
+        push("category", ArgValue::Text(&categories));
+    }
+    let built_in = match counter.counter_type {
+        THREAD_TIME => Some("thread_time"),
+        INSTRUCTIONS => Some("thread_instruction_count"),
+        _ => None,
+    };
+    if let Some(built_in) = built_in {
+        push("builtin_counter_type", ArgValue::Text(built_in));
+    }
+    if let Some(key) = &counter.y_axis_share_key {
+        push("y_axis_share_key", ArgValue::Text(key));
+    }
+}
+
+/// The tracks of what threads spend, and of instants that are on no uuid's (rules E18,
+/// L7).
+#[derive(Debug, Default)]
+pub(super) struct OtherTracks {
+    spent: FxHashMap<(Utid, bool), TrackId>,
+    instants: FxHashMap<(u32, Option<Upid>), TrackId>,
+}
+
+impl OtherTracks {
+    /// What a thread has spent: time, or instructions.
+    pub fn spent(&mut self, machine: u32, utid: Utid, is_time: bool, world: &mut World) -> TrackId {
+        let (track_type, name) = match is_time {
+            true => ("thread_time", "thread_time"),
+            false => ("thread_instructions", "thread_instruction_count"),
+        };
+        let known = self.spent.entry((utid, is_time));
+        *known.or_insert_with(|| {
+            let owner = Owner::Thread(utid);
+            let track = NewTrack::counter(machine, track_type, name, owner);
+            world.tracks.get(track)
+        })
+    }
+
+    /// Instants of a process, or of the whole trace.
+    pub fn instants(&mut self, machine: u32, upid: Option<Upid>, world: &mut World) -> TrackId {
+        if let Some(&track) = self.instants.get(&(machine, upid)) {
+            return track;
+        }
+        let (track_type, owner) = match upid {
+            Some(upid) => ("chrome_process_instant", Owner::Process(upid)),
+            None => ("legacy_chrome_global_instants", Owner::None),
+        };
+        let track = NewTrack::slices(machine, track_type, None, owner);
+        let track = world.tracks.add(track);
+        let mut details = Details::default();
+        let names = &mut world.facts.names;
+        details
+            .source
+            .push("source", ArgValue::Text("chrome"), names);
+        world.tracks.describe(track, details);
+        self.instants.insert((machine, upid), track);
+        track
+    }
+}

@@ -1,0 +1,222 @@
+//! Flows: from slice to slice (rules G).
+//!
+//! # Design
+//!
+//! What a slice does to a flow is put aside, sorted by flow, and turned into links when
+//! the trace is read: so memory does not grow with flows that nobody terminates. To
+//! remember the current slice of each flow was simpler, and took 40 bytes for
+//! each of them to the end of the trace.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rustc_hash::FxHashMap;
+use timebase_schema::tables::flow;
+use timebase_sort::Sorter;
+
+use super::slices::{Made, SliceId};
+use super::tracks::TrackId;
+use crate::compact::{Put, Take, cut};
+use crate::output::{Cell, Counter, Fault, Faults, Rows};
+
+/// What a slice does to a flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// A link from the current slice, if there is one; becomes current (rule G2).
+    Goes,
+    /// A link from the current slice, if there is one, and none is current (rule G3).
+    Terminates,
+    /// Begins it (rule G5).
+    Out,
+    /// A link; becomes current.
+    InOut,
+    /// A link.
+    In,
+}
+
+impl Step {
+    const ALL: [Step; 5] = [
+        Step::Goes,
+        Step::Terminates,
+        Step::Out,
+        Step::InOut,
+        Step::In,
+    ];
+}
+
+/// Which flow: those of legacy events have numbers of their own (rule G6).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FlowId {
+    Event(u64),
+    Legacy(u64),
+}
+
+impl FlowId {
+    fn key(self) -> (i64, u64) {
+        match self {
+            FlowId::Event(id) => (id as i64, 0),
+            FlowId::Legacy(id) => (id as i64, 1),
+        }
+    }
+}
+
+/// What happens to a flow, beside the slice that it happens in.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FlowEvent {
+    pub flow: FlowId,
+    pub step: Step,
+    pub packet: i64,
+    pub arg_set_id: Option<i64>,
+}
+
+mod fault {
+    use super::{Counter, Fault};
+
+    pub const DUPLICATE: Fault = Fault::new(
+        Counter::info("flow_duplicate_id"),
+        "a flow begins that has begun already, and its second begin is left out",
+    );
+    pub const STEP: Fault = Fault::new(
+        Counter::info("flow_step_without_start"),
+        "a flow goes on that has not begun, which is left out",
+    );
+    pub const END: Fault = Fault::new(
+        Counter::info("flow_end_without_start"),
+        "a flow ends that has not begun, which is left out",
+    );
+}
+
+/// All flows.
+pub(crate) struct Flows {
+    directory: PathBuf,
+    steps: Option<Sorter<(i64, u64)>>,
+    failure: Option<io::Error>,
+    order: u64,
+    /// What waits for the next slice of a track.
+    waiting: FxHashMap<TrackId, Vec<FlowEvent>>,
+    record: Vec<u8>,
+}
+
+/// A slice that a flow comes from.
+#[derive(Debug, Clone, Copy)]
+struct End {
+    slice: i64,
+    ts: i64,
+}
+
+impl Flows {
+    /// What does not fit memory is put aside in `directory`.
+    pub fn new(directory: &Path) -> Self {
+        Flows {
+            directory: directory.to_owned(),
+            steps: None,
+            failure: None,
+            order: 0,
+            waiting: FxHashMap::default(),
+            record: Vec::new(),
+        }
+    }
+
+    /// A slice does something to a flow.
+    pub fn step(&mut self, event: FlowEvent, slice: Made) {
+        let Made {
+            id: SliceId(id),
+            ts,
+        } = slice;
+        self.record.clear();
+        Put(&mut self.record)
+            .natural(event.step as u64)
+            .natural(self.order)
+            .integer(id)
+            .integer(ts)
+            .integer(event.packet)
+            .optional(event.arg_set_id);
+        self.order += 1;
+        let directory = &self.directory;
+        let steps = self.steps.get_or_insert_with(|| Sorter::new(directory));
+        if self.failure.is_none() {
+            self.failure = steps.push(event.flow.key(), &self.record).err();
+        }
+    }
+
+    /// Something happens to a flow in the next slice that is made on a track.
+    pub fn waits(&mut self, track: TrackId, event: FlowEvent) {
+        self.waiting.entry(track).or_default().push(event);
+    }
+
+    /// A slice is made on a track.
+    #[inline]
+    pub(super) fn made(&mut self, track: TrackId, slice: Made) {
+        if !self.waiting.is_empty() {
+            for event in self.waiting.remove(&track).unwrap_or_default() {
+                self.step(event, slice);
+            }
+        }
+    }
+
+    /// Links become rows, in the order in which they were made.
+    pub fn end(self, faults: &mut Faults, rows: &mut Rows<'_>) -> io::Result<()> {
+        if let Some(error) = self.failure {
+            return Err(error);
+        }
+        let Some(steps) = self.steps else {
+            return Ok(());
+        };
+        let mut links: Sorter<(i64, u64)> = Sorter::new(&self.directory);
+        let mut record = Vec::new();
+        let mut last = None;
+        let mut current: Option<End> = None;
+        steps.finish(|&key, step| {
+            if last != Some(key) {
+                (last, current) = (Some(key), None);
+            }
+            let mut take = Take(step);
+            let number = usize::try_from(take.natural()?).map_err(|_| cut())?;
+            let step = *Step::ALL.get(number).ok_or_else(cut)?;
+            let order = take.natural()?;
+            let here = End {
+                slice: take.integer()?,
+                ts: take.integer()?,
+            };
+            let packet = take.integer()?;
+            match (step, current) {
+                (Step::Out, Some(_)) => faults.add(fault::DUPLICATE, packet),
+                (Step::InOut, None) => faults.add(fault::STEP, packet),
+                (Step::In, None) => faults.add(fault::END, packet),
+                (Step::Out | Step::Goes, None) => current = Some(here),
+                (Step::Terminates, None) => {}
+                (step, Some(from)) => {
+                    let (out, into) = match here.ts < from.ts {
+                        true => (here, from),
+                        false => (from, here),
+                    };
+                    record.clear();
+                    Put(&mut record)
+                        .integer(out.slice)
+                        .integer(into.slice)
+                        .integer(key.0)
+                        .optional(take.optional()?);
+                    links.push((order as i64, 0), &record)?;
+                    current = match step {
+                        Step::Terminates => None,
+                        Step::In => Some(from),
+                        Step::Goes | Step::Out | Step::InOut => Some(here),
+                    };
+                }
+            }
+            io::Result::Ok(())
+        })?;
+        links.finish(|_, link| {
+            let mut take = Take(link);
+            let id = rows.count(&flow::TABLE);
+            rows.push(flow::Row {
+                id: Cell::from(id),
+                slice_out: Cell::from(take.integer()?),
+                slice_in: Cell::from(take.integer()?),
+                trace_id: Cell::from(take.integer()?),
+                arg_set_id: Cell::or_null(take.optional()?),
+            });
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,208 @@
+//! Whose the uuids of tracks are (rules U3, U4, J3, J4).
+//!
+//! A uuid is met at the first event or descriptor that names it or one below it, in
+//! the order of time; from then on its owner is what it is.
+
+use rustc_hash::FxHashSet;
+
+use super::World;
+use super::threads::{Upid, Utid};
+use super::tracks::Owner;
+use crate::arguments::ArgValue;
+use crate::facts::Said;
+use crate::output::{Counter, Fault, PARSER_ERROR};
+use crate::timeline::Uuid;
+
+/// So many parents a track may have (rule U4).
+const MOST_PARENTS: u32 = 98;
+
+/// Why a uuid has no track.
+mod fault {
+    use super::{Counter, Fault};
+
+    pub const LOOP: Fault = Fault::new(
+        Counter::error("track_event_track_hierarchy_loop"),
+        "a track is above itself, and has no rows",
+    );
+    pub const TOO_DEEP: Fault = Fault::new(
+        Counter::error("track_event_track_hierarchy_too_deep"),
+        "a track has more than 98 above it, and has no rows",
+    );
+    pub const MISSING: Fault = Fault::new(
+        Counter::error("track_hierarchy_missing_uuid"),
+        "a track is below one that is neither described nor used, and has no rows",
+    );
+}
+
+/// What is known of uuids, by their numbers.
+#[derive(Debug, Default)]
+pub(crate) struct UuidStates {
+    met: Vec<Option<Met>>,
+    /// Threads and processes that a uuid stands for.
+    threads: FxHashSet<Utid>,
+    processes: FxHashSet<Upid>,
+}
+
+/// A uuid that was met.
+#[derive(Debug, Clone, Copy)]
+struct Met {
+    owner: Owner,
+    /// How many are above it.
+    parents: u32,
+}
+
+impl UuidStates {
+    fn get(&self, uuid: Uuid) -> Option<Met> {
+        *self.met.get(uuid.0 as usize)?
+    }
+
+    /// Whose a uuid is that was met.
+    pub fn owner(&self, uuid: Uuid) -> Owner {
+        self.get(uuid).map_or(Owner::None, |met| met.owner)
+    }
+
+    fn set(&mut self, uuid: Uuid, met: Met) {
+        let place = uuid.0 as usize;
+        if self.met.len() <= place {
+            self.met.resize(place + 1, None);
+        }
+        self.met[place] = Some(met);
+    }
+}
+
+impl World {
+    /// The uuid of an event, which need not be described.
+    #[inline]
+    pub fn meet_event(&mut self, uuid: Uuid, packet: i64) -> bool {
+        if self.uuids.get(uuid).is_some() {
+            return true;
+        }
+        if self.facts.uuids.descriptor(uuid).is_none() {
+            let met = Met {
+                owner: Owner::None,
+                parents: 0,
+            };
+            self.uuids.set(uuid, met);
+            return true;
+        }
+        self.meet(uuid, packet)
+    }
+
+    /// A uuid is met, those above it first; tells whether it has a track (rule U4).
+    pub fn meet(&mut self, uuid: Uuid, packet: i64) -> bool {
+        if self.uuids.get(uuid).is_some() {
+            return true;
+        }
+        match self.chain(uuid) {
+            Ok(chain) => {
+                for uuid in chain.into_iter().rev() {
+                    self.settle(uuid);
+                }
+                true
+            }
+            Err(fault) => {
+                self.faults.add(fault, packet);
+                self.faults.add(PARSER_ERROR, packet);
+                false
+            }
+        }
+    }
+
+    /// A uuid and those above it that were not met.
+    fn chain(&self, uuid: Uuid) -> Result<Vec<Uuid>, Fault> {
+        let uuids = &self.facts.uuids;
+        let machine = uuids.machine(uuid);
+        let mut chain = vec![uuid];
+        let mut next = uuid;
+        loop {
+            let descriptor = uuids.descriptor(next).ok_or(fault::MISSING)?;
+            let Some(parent) = descriptor.parent else {
+                return Ok(chain);
+            };
+            let parent = uuids.find(machine, parent).ok_or(fault::MISSING)?;
+            if chain.contains(&parent) {
+                return Err(fault::LOOP);
+            }
+            let above = match self.uuids.get(parent) {
+                Some(met) => met.parents,
+                None => 0,
+            };
+            if chain.len() as u32 + above > MOST_PARENTS {
+                return Err(fault::TOO_DEEP);
+            }
+            if self.uuids.get(parent).is_some() {
+                return Ok(chain);
+            }
+            chain.push(parent);
+            next = parent;
+        }
+    }
+
+    /// Settles whose a uuid is, once.
+    fn settle(&mut self, uuid: Uuid) {
+        let uuids = &self.facts.uuids;
+        let machine = uuids.machine(uuid);
+        let Some(descriptor) = uuids.descriptor(uuid) else {
+            return;
+        };
+        let parent = descriptor
+            .parent
+            .and_then(|parent| uuids.find(machine, parent));
+        let parent = parent.and_then(|parent| self.uuids.get(parent));
+        let owner = match descriptor.said {
+            Said::Thread { pid, tid } => Owner::Thread(self.thread_of_uuid(machine, pid, tid)),
+            Said::Process { pid } => Owner::Process(self.process_of_uuid(machine, pid)),
+            Said::Counter(_) | Said::State | Said::Nobody => {
+                parent.map_or(Owner::None, |parent| parent.owner)
+            }
+        };
+        let parents = parent.map_or(0, |parent| parent.parents + 1);
+        self.uuids.set(uuid, Met { owner, parents });
+        self.hint(uuid, owner);
+    }
+
+    /// Rule J3. The new row is not taken until another uuid meets it.
+    fn thread_of_uuid(&mut self, machine: u32, pid: i64, tid: i64) -> Utid {
+        let utid = self.threads.bind(machine, tid, pid);
+        if self.uuids.threads.insert(utid) {
+            return utid;
+        }
+        self.threads.reuse(machine, tid);
+        self.threads.bind(machine, tid, pid)
+    }
+
+    /// Rule J4, in the same way.
+    fn process_of_uuid(&mut self, machine: u32, pid: i64) -> Upid {
+        let upid = self.threads.process(machine, pid);
+        if self.uuids.processes.insert(upid) {
+            return upid;
+        }
+        self.threads.fork(None, machine, pid, None).0
+    }
+
+    /// Rule J6, of the order in which threads and processes are to be shown.
+    fn hint(&mut self, uuid: Uuid, owner: Owner) {
+        let uuids = &self.facts.uuids;
+        let default = uuids.find(uuids.machine(uuid), 0);
+        let default = default.and_then(|uuid| uuids.descriptor(uuid));
+        let descriptor = uuids.descriptor(uuid);
+        let (Some(default), Some(descriptor)) = (default, descriptor) else {
+            return;
+        };
+        let Some(rank) = descriptor.rank else { return };
+        let names = &mut self.facts.names;
+        let value = ArgValue::Int(rank);
+        match (&descriptor.said, owner) {
+            (Said::Process { .. }, Owner::Process(upid)) if default.orders_processes => {
+                if let Some(args) = self.threads.process_args(upid) {
+                    args.push("process_sort_index_hint", value, names);
+                }
+            }
+            (Said::Thread { .. }, Owner::Thread(utid)) if default.orders_threads => {
+                let args = self.threads.thread_args(utid);
+                args.push("thread_sort_index_hint", value, names);
+            }
+            _ => {}
+        }
+    }
+}
