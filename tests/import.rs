@@ -304,7 +304,7 @@ fn the_database_says_what_it_is() {
     let place = Place::new();
     let (conn, _) = place.import(&data("sdk.pftrace"), &[]);
     assert_eq!(count(&conn, "PRAGMA application_id"), 1_952_605_811);
-    assert_eq!(count(&conn, "PRAGMA user_version"), 3);
+    assert_eq!(count(&conn, "PRAGMA user_version"), 4);
     let fact = |name: &str| -> String {
         let sql = "SELECT CAST(value AS TEXT) FROM metadata WHERE name = ?1";
         conn.query_row(sql, [name], |row| row.get(0)).unwrap()
@@ -320,7 +320,7 @@ fn the_database_says_what_it_is() {
         count(&conn, "SELECT value FROM stats WHERE name = 'packets'"),
         4825
     );
-    let bounds = "SELECT start_ts = (SELECT min(ts) FROM packet) AND end_ts = (SELECT max(ts) FROM packet) FROM trace_bounds";
+    let bounds = "SELECT start_ts = (SELECT min(ts) FROM slice) AND end_ts = (SELECT max(ts + max(dur, 0)) FROM slice) FROM trace_bounds";
     assert_eq!(count(&conn, bounds), 1);
     let sequences = "SELECT count(*) FROM sequence s WHERE packets = (SELECT count(*) FROM packet p WHERE p.seq_id = s.id) \
                      AND first_ts = (SELECT min(ts) FROM packet p WHERE p.seq_id = s.id)";

@@ -5,11 +5,9 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use rusqlite::types::Value;
-
 use crate::model::threads;
-use crate::support::statements::{Row, answer, difference, differences, recorded, statements};
-use crate::support::{Imported, data, expected_compressed, text};
+use crate::support::statements::{as_trace_processor_says, difference, differences, recorded};
+use crate::support::{Imported, data};
 
 /// The random traces of tests/data/threads.
 fn generated() -> impl Iterator<Item = String> {
@@ -45,7 +43,7 @@ fn the_model_gives_the_rows_that_are_known_too() {
     let mut wrong = String::new();
     for trace in generated() {
         let bytes = fs::read(data(&format!("threads/{trace}.pftrace"))).unwrap();
-        let found = threads::answers(&bytes);
+        let found = threads::answers(&threads::tables(&bytes), STATEMENTS);
         let expected = recorded(&format!("threads/{trace}.jsonl.zst"));
         for (name, rows) in found {
             let expected = expected.get(&name).map_or(&[][..], Vec::as_slice);
@@ -57,35 +55,9 @@ fn the_model_gives_the_rows_that_are_known_too() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-/// Rows as a CSV has them, which knows nothing but text.
-fn texts(rows: Vec<Vec<String>>) -> Vec<Row> {
-    let as_row = |row: Vec<String>| row.into_iter().map(Value::Text).collect();
-    rows.into_iter().map(as_row).collect()
-}
-
-fn as_printed(rows: Vec<Row>) -> Vec<Row> {
-    texts(
-        rows.into_iter()
-            .map(|row| row.into_iter().map(text).collect())
-            .collect(),
-    )
-}
-
-/// The statements whose answers were recorded for a trace.
-fn as_trace_processor_says(trace: &str, answers: &[&str]) {
+fn imported_as_trace_processor_says(trace: &str, answers: &[&str]) {
     let database = Imported::new(&format!("{trace}.pftrace"), &[]);
-    let statements: BTreeMap<_, _> = statements("expected/queries.sql").into_iter().collect();
-    let mut wrong = String::new();
-    for name in answers {
-        let expected = expected_compressed(&format!("{trace}.{name}.csv.zst"));
-        assert!(!expected.is_empty(), "{trace}.{name}");
-        let why = match answer(&database.conn, &statements[*name]) {
-            Ok(rows) => difference(&as_printed(rows), &texts(expected)),
-            Err(error) => Some(error),
-        };
-        wrong += &why.map_or(String::new(), |why| format!("\n{trace}, {name}: {why}"));
-    }
-    assert!(wrong.is_empty(), "{wrong}");
+    as_trace_processor_says(&database.conn, trace, answers);
 }
 
 const SYSTEM: [&str; 6] = [
@@ -109,20 +81,20 @@ const DESKTOP: [&str; 7] = [
 
 #[test]
 fn system_is_as_trace_processor_says() {
-    as_trace_processor_says("system", &SYSTEM);
+    imported_as_trace_processor_says("system", &SYSTEM);
 }
 
 #[test]
 fn system_compressed_is_as_trace_processor_says() {
-    as_trace_processor_says("system-compressed", &SYSTEM);
+    imported_as_trace_processor_says("system-compressed", &SYSTEM);
 }
 
 #[test]
 fn desktop_is_as_trace_processor_says() {
-    as_trace_processor_says("desktop", &[&SYSTEM[..], &DESKTOP].concat());
+    imported_as_trace_processor_says("desktop", &[&SYSTEM[..], &DESKTOP].concat());
 }
 
 #[test]
 fn desktop_compact_is_as_trace_processor_says() {
-    as_trace_processor_says("desktop-compact", &[&SYSTEM[..], &DESKTOP].concat());
+    imported_as_trace_processor_says("desktop-compact", &[&SYSTEM[..], &DESKTOP].concat());
 }

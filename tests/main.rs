@@ -3,11 +3,14 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod argument_rules;
 mod clocks;
+mod descriptor_rules;
 mod events;
 mod import;
 mod kernel_rules;
 mod kernel_tables;
+mod legacy_event_rules;
 mod model;
 mod packet_json;
 mod program;
@@ -17,6 +20,9 @@ mod reference;
 mod reports;
 mod rules;
 mod scale;
+mod slice_tables;
+mod slices;
 mod support;
 mod threads;
+mod track_event_rules;
 mod track_rules;

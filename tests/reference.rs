@@ -260,7 +260,7 @@ fn every_function_has_its_place_in_the_reference() {
             }
         }
     }
-    assert!(found.len() >= 11, "{found:?}");
+    assert!(found.len() >= 18, "{found:?}");
 
     for name in &found {
         let section = sections.get(name);
@@ -307,6 +307,24 @@ fn every_function_has_its_place_in_the_reference() {
             without_blocks(&sections["clock_path"]).contains(&format!("`{column}`")),
             "clock_path.{column} is missing"
         );
+    }
+    for (function, table) in [
+        ("ancestor_slice", "slice"),
+        ("descendant_slice", "slice"),
+        ("following_flow", "flow"),
+        ("preceding_flow", "flow"),
+        ("directly_connected_flow", "flow"),
+    ] {
+        let columns = |of: &str| {
+            csv(
+                &database,
+                &format!("SELECT name FROM pragma_table_xinfo('{of}')"),
+            )
+        };
+        let mut expected = columns(table);
+        expected.push("start_id".into());
+        assert_eq!(columns(function), expected, "{function}");
+        assert!(sections[function].contains("`start_id`"), "{function}");
     }
 }
 
@@ -356,7 +374,7 @@ fn literals_after(beginnings: &[&str]) -> BTreeSet<String> {
                 .match_indices(beginning)
                 .map(|(at, _)| source.split_at(at + beginning.len()))
             {
-                let call: String = rest.chars().take(80).take_while(|c| *c != ';').collect();
+                let call: String = rest.chars().take(120).take_while(|c| *c != ';').collect();
                 let literal = call.split('"').nth(1).unwrap_or_default();
                 let is_name = |c: char| c.is_ascii_lowercase() || c == '_';
                 if !literal.is_empty() && literal.chars().all(is_name) {
@@ -378,6 +396,7 @@ fn every_code_of_the_log_has_its_place_in_the_reference() {
         "let code = ",
         "let (code, offset) = ",
         "let (code, text) = ",
+        "Fault::new(",
     ]));
     codes.extend(
         literals_after(&["{ .. } => ", "Rejected::TooMany => "])

@@ -14,14 +14,20 @@ const DST: &str = "tests/data/dst.pftrace";
 const LOGS_DST: &str = "tests/data/logs-dst.pftrace";
 const LATE_FRAME: &str = "tests/data/late-frame.pftrace";
 const MULTIHOP: &str = "tests/data/multihop.pftrace";
-const REPORTS: [&str; 5] = [
+const DESKTOP: &str = "tests/data/desktop.pftrace";
+const APP: &str = "tests/data/app.pftrace";
+const REPORTS: [&str; 7] = [
     "clock-health",
     "unplaced",
     "time-spent",
     "sched-latency",
+    "slices",
+    "flows",
     "counters",
 ];
-const ALL: [&str; 6] = [SYSTEM, SDK, DST, LOGS_DST, LATE_FRAME, MULTIHOP];
+const ALL: [&str; 8] = [
+    SYSTEM, SDK, DST, LOGS_DST, LATE_FRAME, MULTIHOP, DESKTOP, APP,
+];
 
 /// Runs a script from a file, with further arguments.
 fn script(sql: &str, args: &[&str]) -> Said {
@@ -566,6 +572,215 @@ fn sched_latency_knows_which_thread_of_the_late_frame_waited() {
     assert_eq!(longest["ran_instead"], "HeapTaskDaemon");
 }
 
+/// The slices of a trace that are no instants: id, ts, dur, name, and the time that those in
+/// it took.
+fn slices_of(db: &Imported) -> Vec<(i64, i64, i64, String, i64)> {
+    let mut statement = db
+        .conn
+        .prepare(
+            "SELECT s.id, s.ts, s.dur, s.name, s.dur - d.self_dur
+             FROM slice AS s JOIN slice_self_dur AS d USING (id) WHERE s.dur > 0",
+        )
+        .unwrap();
+    let rows = statement.query_map([], |row| {
+        Ok((
+            row.get(0)?,
+            row.get(1)?,
+            row.get(2)?,
+            row.get(3)?,
+            row.get(4)?,
+        ))
+    });
+    rows.unwrap().map(Result::unwrap).collect()
+}
+
+/// The value of which so many in a hundred are not greater.
+fn percentile(sorted: &[i64], percent: usize) -> i64 {
+    sorted[(percent * sorted.len()).div_ceil(100) - 1]
+}
+
+#[test]
+fn slices_are_what_a_loop_over_them_finds() {
+    for trace in [DESKTOP, APP] {
+        let db = imported(trace);
+        let args = ["--param", "top=1000000", "--param", "worst=1"];
+        let results = report(db.path(), "slices", &args);
+        let mut of_name: BTreeMap<String, Vec<(i64, i64, i64)>> = BTreeMap::new();
+        for (id, _, dur, name, inside) in slices_of(&db) {
+            of_name.entry(name).or_default().push((dur, -id, inside));
+        }
+        let shown = &results["Slices by name"];
+        assert_eq!(shown.len(), of_name.len(), "{trace}");
+        let slowest = results["Slowest of each name"].iter();
+        let slowest: BTreeMap<&str, &Value> = slowest
+            .map(|row| (row["name"].as_str().unwrap(), row))
+            .collect();
+        for row in shown {
+            let name = row["name"].as_str().unwrap();
+            let slices = of_name.get_mut(name).unwrap();
+            slices.sort_unstable();
+            let durs: Vec<i64> = slices.iter().map(|slice| slice.0).collect();
+            let total: i64 = durs.iter().sum();
+            let inside: i64 = slices.iter().map(|slice| slice.2).sum();
+            let worst = -slices.last().unwrap().1;
+            assert_eq!(row["slices"], durs.len(), "{trace} {row}");
+            assert!(is_near(&row["total_ms"], total, 1e6), "{trace} {row}");
+            assert!(
+                is_near(&row["self_ms"], total - inside, 1e6),
+                "{trace} {row}"
+            );
+            for (column, percent) in [
+                ("p50_us", 50),
+                ("p90_us", 90),
+                ("p99_us", 99),
+                ("max_us", 100),
+            ] {
+                let expected = percentile(&durs, percent);
+                assert!(
+                    is_near(&row[column], expected, 1e3),
+                    "{trace} {column} {row}"
+                );
+            }
+            assert_eq!(
+                (&row["slowest"], &slowest[name]["id"]),
+                (&worst.into(), &worst.into())
+            );
+        }
+        let open = results["Not ended"].iter();
+        let open: i64 = open.map(|row| row["slices"].as_i64().unwrap()).sum();
+        assert_eq!(open, db.count("SELECT count(*) FROM slice WHERE dur < 0"));
+    }
+}
+
+#[test]
+fn slices_are_chosen_by_name_process_and_time() {
+    let db = imported(APP);
+    let counted = |param: &str| -> i64 {
+        let args = ["--param", "top=1000000", "--param", param];
+        let results = report(db.path(), "slices", &args);
+        let rows = results["Slices by name"].iter();
+        rows.map(|row| row["slices"].as_i64().unwrap()).sum()
+    };
+    let all = counted("worst=1");
+    assert_eq!(all, db.count("SELECT count(*) FROM slice WHERE dur > 0"));
+    let tiles = "SELECT count(*) FROM slice WHERE dur > 0 AND name GLOB 'tile *'";
+    assert_eq!(counted("name=tile *"), db.count(tiles));
+    let of_process = "SELECT count(*) FROM thread_or_process_slice WHERE dur > 0 AND process_name = 'Map Viewer'";
+    assert_eq!(counted("process=Map Viewer"), db.count(of_process));
+    let middle = db.count("SELECT (start_ts + end_ts) / 2 FROM trace_bounds");
+    let (from, to) = (
+        counted(&format!("from={middle}")),
+        counted(&format!("to={middle}")),
+    );
+    assert!(from > 0 && to > 0);
+    assert_eq!(from + to, all);
+    let none = report(db.path(), "slices", &["--param", "name=no such name"]);
+    assert_eq!(none["Slices by name"][0]["name"], "no slices");
+}
+
+#[test]
+fn flows_have_the_delays_of_all_from_one_name_to_another() {
+    let db = imported(APP);
+    let results = report(db.path(), "flows", &["--param", "top=1000000"]);
+    let mut of_names: BTreeMap<(String, String), Vec<i64>> = BTreeMap::new();
+    let mut statement = db
+        .conn
+        .prepare(
+            "SELECT a.name, b.name, b.ts - a.ts - a.dur FROM flow
+             JOIN slice AS a ON a.id = slice_out JOIN slice AS b ON b.id = slice_in WHERE a.dur >= 0",
+        )
+        .unwrap();
+    let mut rows = statement.query([]).unwrap();
+    while let Some(row) = rows.next().unwrap() {
+        let names = (row.get(0).unwrap(), row.get(1).unwrap());
+        of_names.entry(names).or_default().push(row.get(2).unwrap());
+    }
+    let shown = &results["Flows by name"];
+    assert_eq!(shown.len(), of_names.len());
+    for row in shown {
+        let name = |column: &str| row[column].as_str().unwrap().to_owned();
+        let delays = of_names.get_mut(&(name("from"), name("to"))).unwrap();
+        delays.sort_unstable();
+        assert_eq!(row["flows"], delays.len(), "{row}");
+        for (column, percent) in [
+            ("p50_us", 50),
+            ("p90_us", 90),
+            ("p99_us", 99),
+            ("max_us", 100),
+        ] {
+            assert!(
+                is_near(&row[column], percentile(delays, percent), 1e3),
+                "{column} {row}"
+            );
+        }
+    }
+}
+
+/// The ids of the rows of a result.
+fn ids(rows: &[Value], column: &str) -> Vec<i64> {
+    let ids = rows.iter().map(|row| row[column].as_i64().unwrap());
+    ids.collect()
+}
+
+#[test]
+fn flows_tell_what_led_to_a_slice_of_the_map() {
+    let db = imported(APP);
+    // A tile is posted by the main thread, requested, fetched by the network's thread and drawn.
+    let layer = db.count("SELECT min(id) FROM slice WHERE name = 'layer 1'");
+    let results = report(db.path(), "flows", &["--param", &format!("slice={layer}")]);
+    let led = &results["What led to it"];
+    let names: Vec<&str> = led
+        .iter()
+        .map(|row| row["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["post job", "request", "fetch", "layer 1"]);
+    assert_eq!(ids(led, "step"), [-3, -2, -1, 0]);
+    assert!(led[3]["arrived_in"].as_str().unwrap().starts_with("tile "));
+    assert_eq!(led[0]["delay_us"], Value::Null);
+    let threads: Vec<&Value> = led.iter().map(|row| &row["thread_or_track"]).collect();
+    assert_eq!(threads[..3], ["mapviewer", "Requests", "net"]);
+    assert!(results["What it led to"].is_empty());
+
+    let first = &led[0]["id"];
+    let results = report(db.path(), "flows", &["--param", &format!("slice={first}")]);
+    assert_eq!(results["What led to it"].len(), 1);
+    let on = &results["What it led to"];
+    assert_eq!(ids(on, "id")[..2], ids(led, "id")[1..3]);
+    assert_eq!(ids(on, "from_id")[..2], ids(led, "id")[..2]);
+
+    let said = run(&[
+        "query",
+        db.path(),
+        "--report",
+        "flows",
+        "--param",
+        "slice=1000000",
+    ]);
+    assert!(
+        said.stderr
+            .contains("must be the id of a slice, not 1000000"),
+        "{}",
+        said.stderr
+    );
+}
+
+#[test]
+fn a_chain_of_flows_is_no_longer_than_asked() {
+    let db = imported(APP);
+    let led = |top: &str| report(db.path(), "flows", &["--param", top])["What led to it"].len();
+    // Without a slice, the one that a flow took longest to.
+    let (all, two) = (led("top=1000"), led("top=2"));
+    assert!(all > 2, "{all}");
+    assert_eq!(two, 2);
+}
+
+#[test]
+fn flows_says_so_where_a_trace_has_none() {
+    let results = report(DESKTOP, "flows", &[]);
+    assert_eq!(results["Flows by name"][0]["from"], "no flows");
+    assert!(results["What led to it"].is_empty());
+}
+
 /// What the report says of a counter, found by going through its values.
 #[test]
 fn counters_are_what_a_loop_over_the_values_finds() {
@@ -683,7 +898,7 @@ fn the_documentation_shows_what_comes_out() {
             printed.drain(..=found.unwrap_or_default());
         }
     }
-    assert_eq!(examples, 5);
+    assert_eq!(examples, 7);
     let sql = docs
         .split("```")
         .nth(1)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the fixtures of tests/events.rs and tests/packet_json.rs.
+"""Makes the fixtures of tests/events.rs, tests/packet_json.rs and tests/argument_rules.rs.
 
     pip install perfetto==0.59.1 zstandard
     python3 tests/data/make_fixtures.py
@@ -12,6 +12,7 @@ misreading of timebase cannot be in the fixtures, too.
 
     json/<trace>.jsonl.zst     one line a packet, in the order of packet.id
     events/<trace>.jsonl.zst   one line an ftrace event
+    args/<trace>.jsonl.zst     one line a track event with debug annotations
     *.pftrace, *.descriptor    the traces that synthetic.py describes
 """
 
@@ -22,7 +23,7 @@ from pathlib import Path
 import zstandard
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.json_format import MessageToDict
-from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import TracePacket
+from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import TracePacket, TrackEvent
 
 import synthetic
 
@@ -216,6 +217,114 @@ def running_sums(deltas):
         yield total
 
 
+# Debug annotations
+
+
+SLICE_TYPES = {
+    TrackEvent.TYPE_SLICE_BEGIN: "begin",
+    TrackEvent.TYPE_SLICE_END: "end",
+    TrackEvent.TYPE_INSTANT: "instant",
+}
+
+
+class Interned:
+    """What the numbers of a sequence stand for: the first entry of each, since its state was cleared."""
+
+    def __init__(self):
+        self.names = {}
+        self.strings = {}
+
+    def add(self, data):
+        for entry in data.debug_annotation_names:
+            self.names.setdefault(entry.iid, entry.name)
+        for entry in data.debug_annotation_string_values:
+            self.strings.setdefault(entry.iid, entry.str.decode())
+
+
+def annotated(trace):
+    """The arguments that annotations make of each event, as if it were the only one of its slice."""
+    sequences = {}
+    for packet_id, packet in enumerate(packets(trace)):
+        if packet.sequence_flags & TracePacket.SEQ_INCREMENTAL_STATE_CLEARED:
+            sequences.pop(packet.trusted_packet_sequence_id, None)
+        interned = sequences.setdefault(packet.trusted_packet_sequence_id, Interned())
+        interned.add(packet.interned_data)
+        event = packet.track_event
+        if event.type in SLICE_TYPES and event.debug_annotations:
+            arguments = Arguments(interned)
+            for annotation in event.debug_annotations:
+                arguments.annotation("debug", annotation)
+            yield {"packet_id": packet_id, "type": SLICE_TYPES[event.type], "args": arguments.of_event}
+
+
+class Arguments:
+    """Values by keys. Two lists of one key are one list."""
+
+    def __init__(self, interned):
+        self.interned = interned
+        self.of_event = {}
+        self.lengths = {}
+
+    def annotation(self, parent, annotation):
+        has_iid = annotation.WhichOneof("name_field") == "name_iid"
+        name = self.interned.names[annotation.name_iid] if has_iid else annotation.name
+        self.value(f"{parent}.{sanitized(name)}", annotation)
+
+    def value(self, key, annotation):
+        if annotation.dict_entries:
+            for entry in annotation.dict_entries:
+                self.annotation(key, entry)
+            return
+        if annotation.array_values:
+            self.list(key, annotation.array_values, self.value)
+            return
+        match annotation.WhichOneof("value"):
+            case "string_value_iid":
+                self.of_event[key] = self.interned.strings[annotation.string_value_iid]
+            case "legacy_json_value":
+                self.json(key, json.loads(annotation.legacy_json_value))
+            case "nested_value":
+                self.nested(key, annotation.nested_value)
+            case None:
+                pass
+            case field:
+                self.of_event[key] = getattr(annotation, field)
+
+    def list(self, key, entries, add):
+        for entry in entries:
+            before = len(self.of_event)
+            add(f"{key}[{self.lengths.get(key, 0)}]", entry)
+            if len(self.of_event) > before:
+                self.lengths[key] = self.lengths.get(key, 0) + 1
+
+    def json(self, key, value):
+        match value:
+            case dict():
+                for name, entry in value.items():
+                    self.json(f"{key}.{name}", entry)
+            case list():
+                self.list(key, value, self.json)
+            case None:
+                pass
+            case _:
+                self.of_event[key] = value
+
+    def nested(self, key, value):
+        match value.nested_type:
+            case value.DICT:
+                for name, entry in zip(value.dict_keys, value.dict_values, strict=True):
+                    self.nested(f"{key}.{sanitized(name)}", entry)
+            case value.ARRAY:
+                self.list(key, value.array_values, self.nested)
+            case _:
+                for field, said in value.ListFields():
+                    self.of_event[key] = said
+
+
+def sanitized(name):
+    return name.translate(str.maketrans(".[]", "___"))
+
+
 # Files
 
 
@@ -237,6 +346,9 @@ def main():
         write_lines(DATA / f"json/{name}.jsonl.zst", (as_json(packet) for packet in packets(trace)))
         if name.startswith("system"):
             write_lines(DATA / f"events/{name}.jsonl.zst", events(trace))
+    for name in ["app", "sdk"]:
+        trace = (DATA / f"{name}.pftrace").read_bytes()
+        write_lines(DATA / f"args/{name}.jsonl.zst", annotated(trace))
     for name, data in synthetic.files().items():
         write(DATA / name, data)
 

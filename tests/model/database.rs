@@ -58,7 +58,7 @@ impl Database {
              (SELECT name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL ORDER BY name)";
         assert_eq!(
             check(indexes),
-            "android_log_record_ts args_record_set counter_record_track ftrace_record_ts packet_ts \
+            "android_log_record_ts counter_record_track flow_in flow_out ftrace_record_ts packet_ts \
              packet_unresolved sched_record_utid slice_record_track slice_record_ts \
              thread_state_record_utid"
         );

@@ -40,6 +40,7 @@ os.environ["PYTHONPATH"] = str(PACKAGE)
 # Arguments of every type, in two sets, in the place of those of an import.
 ARGS = """
 DROP VIEW IF EXISTS args;
+DROP TABLE IF EXISTS arg_set;
 CREATE TABLE args (
   id INTEGER PRIMARY KEY, arg_set_id INTEGER, flat_key TEXT, key TEXT, int_value INTEGER, string_value TEXT,
   real_value REAL, value_type TEXT, display_value TEXT);

@@ -146,13 +146,19 @@ CALLS = [
     "(SELECT json_group_array(extract_arg(arg_set_id, key)) FROM args)",
     "extract_arg(3, 'debug.list')",
     "extract_arg(NULL, 'debug.count')",
+    "(SELECT json_group_array(json_array(s.id, a.id, a.name)) FROM slice AS s, ancestor_slice(s.id) AS a)",
+    "(SELECT json_group_array(json_array(s.id, d.id, d.depth)) FROM slice AS s, descendant_slice(s.id) AS d)",
+    "(SELECT json_group_array(json_array(s.id, f.id)) FROM slice AS s, following_flow(s.id) AS f)",
+    "(SELECT json_group_array(json_array(s.id, f.id)) FROM slice AS s, preceding_flow(s.id) AS f)",
+    "(SELECT json_group_array(json_array(s.id, f.trace_id)) FROM slice AS s, directly_connected_flow(s.id) AS f)",
+    "(SELECT json_group_array(slice_is_ancestor(parent_id, id)) FROM slice)",
     "to_realtime(7703)",
     "to_monotonic(7703)",
     "abs_time_str(7703)",
 ]
 
 
-@pytest.mark.parametrize("trace", ["multihop", "late-frame"])
+@pytest.mark.parametrize("trace", ["multihop", "late-frame", "desktop", "app"])
 def test_every_function_answers_as_in_the_program(python, imported, trace):
     sql = "SELECT json_array(" + ", ".join(f"quote({call})" for call in CALLS) + ") AS answers"
     database = imported(trace)
@@ -191,6 +197,14 @@ WRONG = [
     ("SELECT * FROM clock_path(3, 0, zeroblob(1000000))", "clock_path(): argument 3 (ts)"),
     ("SELECT * FROM clock_path(CAST(x'ff' AS TEXT), 0, 1)", "clock_path(): argument 1 (clock_id) must be UTF-8"),
     ("SELECT * FROM clock_path(1, 2, 3, 4, 5, 6, 7)", "too many arguments on clock_path()"),
+    ("SELECT * FROM ancestor_slice", "ancestor_slice() needs the argument (start_id)"),
+    ("SELECT * FROM ancestor_slice('a')", "ancestor_slice(): argument 1 (start_id) must be an integer"),
+    ("SELECT * FROM descendant_slice(99)", "descendant_slice(): argument 1 (start_id) must be the id of a slice"),
+    ("SELECT * FROM descendant_slice(1, 2)", "too many arguments on descendant_slice()"),
+    ("SELECT * FROM following_flow('a')", "following_flow(): argument 1 (start_id) must be an integer"),
+    ("SELECT * FROM preceding_flow", "preceding_flow() needs the argument (start_id)"),
+    ("SELECT * FROM directly_connected_flow(99)", "directly_connected_flow(): argument 1 (start_id)"),
+    ("SELECT slice_is_ancestor(1, 'a')", "slice_is_ancestor(): argument 2 (descendant_id)"),
     ("SELECT clock_id(5)", "clock_id(): argument 1 (name) must be a text"),
     ("SELECT clock_name(-5)", "clock_name(): argument 1 (id)"),
     ("SELECT to_realtime('now')", "to_realtime(): argument 1 (ts)"),
@@ -222,12 +236,14 @@ VALUES = ["NULL", "0", "-1", "3", "64", "4294967295", "4294967296", "92233720368
           "CAST(x'ff' AS TEXT)", "x''", "x'40d008'", "zeroblob(100000)", "randomblob(1000)",
           "printf('%.*c', 100000, '[')", "'track_event.' || char(0)"]
 CALLS = {"to_boottime": 4, "convert_clock": 6, "why_unresolved": 6, "clock_id": 1, "clock_name": 1,
-         "packet_json": 1, "packet_field": 2, "extract_arg": 2, "to_realtime": 1, "to_monotonic": 1, "abs_time_str": 1}
+         "packet_json": 1, "packet_field": 2, "extract_arg": 2, "slice_is_ancestor": 2, "to_realtime": 1, "to_monotonic": 1, "abs_time_str": 1}
 conn = load(GIVEN[0])
 answers = refusals = 0
 unnamed = []
-for name, most in [*CALLS.items(), ("clock_path", 6)]:
-    of_table = name == "clock_path"
+TABLES = {"clock_path": 6, "ancestor_slice": 1, "descendant_slice": 1, "following_flow": 1, "preceding_flow": 1,
+          "directly_connected_flow": 1}
+for name, most in [*CALLS.items(), *TABLES.items()]:
+    of_table = name in TABLES
     for count in range(most + 2):
         # Every combination of up to three; of more, one of each kind behind sound ones.
         rows = itertools.product(VALUES, repeat=count) if count <= 3 else (
@@ -268,12 +284,12 @@ READ_SNAPSHOTS = [
 REFUSALS = "conn = load(GIVEN[0]); print(json.dumps([refusal(conn, sql) for sql in json.loads(GIVEN[1])]))"
 
 
-@pytest.mark.parametrize("version, tables", [(1, "ALTER TABLE clock_snapshot DROP COLUMN source;"), (4, "")])
+@pytest.mark.parametrize("version, tables", [(1, "ALTER TABLE clock_snapshot DROP COLUMN source;"), (99, "")])
 def test_a_database_of_another_version_is_told_with_what_to_do(python, multihop, version, tables):
     changed(multihop, f"PRAGMA user_version = {version}; {tables}")
     for message in python(REFUSALS, multihop, json.dumps(READ_SNAPSHOTS)):
         assert f"this database has version {version} of timebase's tables" in message
-        assert message.endswith("this timebase reads version 3: import the trace again")
+        assert message.endswith("this timebase reads version 4: import the trace again")
 
 
 def test_a_database_without_arguments_is_told(python, tmp_path):

@@ -191,8 +191,10 @@ def test_arguments_are_looked_up(connect, database):
 
 def test_what_is_missing_without_the_extension_says_so(database):
     with closing(timebase.connect(database, functions="python")) as trace:
-        message = refusal(trace, "SELECT * FROM clock_path(64, 2, 3503)")
-        assert message.startswith("no such table: clock_path: it needs the extension, which is not loaded")
+        for function, instead in [("clock_path", "timebase explain"), ("ancestor_slice", "slice_ancestor")]:
+            message = refusal(trace, f"SELECT * FROM {function}(1)")
+            assert message.startswith(f"no such table: {function}: it needs the extension, which is not loaded")
+            assert instead in message
 
 
 def test_the_version_is_told(connect, database):

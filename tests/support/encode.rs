@@ -135,6 +135,12 @@ impl Message {
         self.bytes(field, &value.0)
     }
 
+    /// The fields of another message, behind its own.
+    pub fn and(mut self, other: &Message) -> Message {
+        self.0.extend(&other.0);
+        self
+    }
+
     pub fn bytes(mut self, field: u32, value: &[u8]) -> Message {
         bytes(&mut self.0, field, value);
         self
@@ -149,6 +155,12 @@ impl Message {
     }
 
     pub fn double(mut self, field: u32, value: f64) -> Message {
+        varint(&mut self.0, u64::from(field) << 3 | 1);
+        self.0.extend(value.to_le_bytes());
+        self
+    }
+
+    pub fn fixed64(mut self, field: u32, value: u64) -> Message {
         varint(&mut self.0, u64::from(field) << 3 | 1);
         self.0.extend(value.to_le_bytes());
         self

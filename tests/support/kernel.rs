@@ -1,5 +1,6 @@
 //! Small traces of the kernel and the system, made by hand.
 
+use rusqlite::Connection;
 use rusqlite::types::Value;
 
 use super::encode::{Message, trace_of};
@@ -82,13 +83,16 @@ pub fn imported(packets: &[Message]) -> Imported {
 
 /// The rows of a query: a row a line, its values parted by blanks; `-` is NULL.
 pub fn gives(trace: &Imported, sql: &str, expected: &[&str]) {
+    assert_eq!(lines(&trace.conn, sql), expected, "{sql}");
+}
+
+pub fn lines(conn: &Connection, sql: &str) -> Vec<String> {
     let value = |value| match value {
         Value::Null => "-".to_owned(),
         Value::Real(real) => real.to_string(),
         value => text(value),
     };
-    let rows = answer(&trace.conn, sql).unwrap().into_iter();
+    let rows = answer(conn, sql).unwrap().into_iter();
     let line = |row: Row| row.into_iter().map(value).collect::<Vec<_>>().join(" ");
-    let lines: Vec<String> = rows.map(line).collect();
-    assert_eq!(lines, expected, "{sql}");
+    rows.map(line).collect()
 }

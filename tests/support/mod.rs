@@ -2,6 +2,7 @@
 //! their rows, and what others found in the same traces.
 
 pub mod encode;
+pub mod events;
 pub mod kernel;
 pub mod statements;
 

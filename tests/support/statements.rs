@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use rusqlite::types::Value;
 use serde_json::Value as Json;
 
-use super::data;
+use super::{data, expected_compressed, text};
 
 pub type Row = Vec<Value>;
 
@@ -123,3 +123,33 @@ pub fn differences(conn: &Connection, file: &str, expected: &Answers) -> Answere
 
 /// Why the answer to a statement is not the one expected, by the statement's name.
 pub type Answered = BTreeMap<String, String>;
+
+/// Rows as a CSV has them, which knows nothing but text.
+fn texts(rows: Vec<Vec<String>>) -> Vec<Row> {
+    let as_row = |row: Vec<String>| row.into_iter().map(Value::Text).collect();
+    rows.into_iter().map(as_row).collect()
+}
+
+fn as_printed(rows: Vec<Row>) -> Vec<Row> {
+    texts(
+        rows.into_iter()
+            .map(|row| row.into_iter().map(text).collect())
+            .collect(),
+    )
+}
+
+/// The tables of a trace give the answers to these statements that were recorded for it.
+pub fn as_trace_processor_says(conn: &Connection, trace: &str, answers: &[&str]) {
+    let statements: BTreeMap<_, _> = statements("expected/queries.sql").into_iter().collect();
+    let mut wrong = String::new();
+    for name in answers {
+        let expected = expected_compressed(&format!("{trace}.{name}.csv.zst"));
+        assert!(!expected.is_empty(), "{trace}.{name}");
+        let why = match answer(conn, &statements[*name]) {
+            Ok(rows) => difference(&as_printed(rows), &texts(expected)),
+            Err(error) => Some(error),
+        };
+        wrong += &why.map_or(String::new(), |why| format!("\n{trace}, {name}: {why}"));
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}

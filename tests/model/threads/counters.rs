@@ -1,37 +1,57 @@
 //! M1, M4: counters, and whose they are.
 
+use super::args::{Args, Said};
 use super::processes::{Processes, Upid, Utid};
-use super::slices::Of;
+use super::tracks::{Of, Track};
 
 /// A row of `counter` with its track.
 #[derive(Debug)]
 pub struct Counter {
-    pub kind: &'static str,
-    pub name: String,
-    pub unit: Option<String>,
-    pub of: Of,
+    pub track: Track,
     /// M4: it is the process's of its thread, when all is known.
     pub of_process: bool,
     pub time: i64,
     pub value: f64,
+    pub args: Args,
 }
 
 impl Counter {
-    /// M4: its type and what it is of.
-    pub fn owner(&self, processes: &Processes) -> (String, Of) {
-        let kind = self.kind.to_owned();
-        match self.of {
-            Of::Thread(utid) if self.of_process => match processes.threads[utid].process {
-                Some(upid) => (kind, Of::Process(upid)),
-                None => (kind + "_thread_fallback", self.of),
-            },
-            of => (kind, of),
+    /// M4: its track as it is when all is known.
+    pub fn settled(&self, processes: &Processes) -> Track {
+        let mut track = self.track.clone();
+        if let Of::Thread(utid) = self.track.of
+            && self.of_process
+        {
+            match processes.threads[utid].process {
+                Some(upid) => track.of = Of::Process(upid),
+                None => track.kind += "_thread_fallback",
+            }
         }
+        track
+    }
+
+    /// H6
+    pub fn say(&mut self, key: &str, said: Said) {
+        self.args.say(key, said);
     }
 }
 
 #[derive(Debug, Default)]
 pub struct Counters(pub Vec<Counter>);
+
+impl Counters {
+    pub fn push(&mut self, track: Track, time: i64, value: f64) -> &mut Counter {
+        self.0.push(Counter {
+            track,
+            of_process: false,
+            time,
+            value,
+            args: Args::default(),
+        });
+        let last = self.0.len() - 1;
+        &mut self.0[last]
+    }
+}
 
 /// The counters of one moment.
 pub struct At<'a> {
@@ -40,30 +60,21 @@ pub struct At<'a> {
 }
 
 impl At<'_> {
-    pub fn push(&mut self, of: Of, kind: &'static str, name: &str, value: f64) -> &mut Counter {
-        self.counters.0.push(Counter {
-            kind,
-            name: name.to_owned(),
-            unit: None,
-            of,
-            of_process: false,
-            time: self.time,
-            value,
-        });
-        let last = self.counters.0.len() - 1;
-        &mut self.counters.0[last]
+    pub fn push(&mut self, of: Of, kind: &str, name: &str, value: f64) -> &mut Counter {
+        let track = Track::named(kind, name, of);
+        self.counters.push(track, self.time, value)
     }
 
-    pub fn with_unit(&mut self, of: Of, kind: &'static str, name: &str, unit: &str, value: f64) {
-        self.push(of, kind, name, value).unit = Some(unit.to_owned());
+    pub fn with_unit(&mut self, of: Of, kind: &str, name: &str, unit: &str, value: f64) {
+        self.push(of, kind, name, value).track.unit = Some(unit.to_owned());
     }
 
     /// M4
-    pub fn of_thread(&mut self, thread: Utid, kind: &'static str, name: &str, value: f64) {
+    pub fn of_thread(&mut self, thread: Utid, kind: &str, name: &str, value: f64) {
         self.push(Of::Thread(thread), kind, name, value).of_process = true;
     }
 
-    pub fn of_process(&mut self, process: Upid, kind: &'static str, name: &str, value: f64) {
+    pub fn of_process(&mut self, process: Upid, kind: &str, name: &str, value: f64) {
         self.push(Of::Process(process), kind, name, value);
     }
 }

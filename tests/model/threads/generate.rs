@@ -4,7 +4,7 @@
 use crate::support::encode::Message;
 
 /// A sequence of numbers that depends on nothing but where it begins.
-struct Random(u64);
+pub struct Random(pub u64);
 
 impl Random {
     fn next(&mut self) -> u64 {
@@ -15,16 +15,16 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    fn below(&mut self, end: u64) -> u64 {
+    pub fn below(&mut self, end: u64) -> u64 {
         self.next() % end
     }
 
     /// True once in so many times.
-    fn one_in(&mut self, times: u64) -> bool {
+    pub fn one_in(&mut self, times: u64) -> bool {
         self.below(times) == 0
     }
 
-    fn any<T: Clone>(&mut self, of: &[T]) -> T {
+    pub fn any<T: Clone>(&mut self, of: &[T]) -> T {
         let place = self.below(of.len() as u64);
         of[place as usize].clone()
     }

@@ -1,7 +1,7 @@
 //! GP: stages of rendering on GPUs.
 
 use super::machines::Machine;
-use super::slices::{Of, Track};
+use super::tracks::{Of, Track};
 use super::wire::Message;
 use super::world::World;
 use std::collections::BTreeMap;
@@ -87,11 +87,8 @@ impl World<'_> {
             (false, number, Some(name))
         };
         let set = Track {
-            kind: "gpu_render_stage",
-            name,
-            of: Of::Gpu(machine, gpu),
-            lane: (0, false),
             queue: Some((by_iid, queue)),
+            ..Track::new("gpu_render_stage", name.as_deref(), Of::Gpu(machine, gpu))
         };
         let of_stage = event.number(14).map(specification);
         let name = self.stage_name(machine, packet, event, of_stage.as_ref());
@@ -103,18 +100,19 @@ impl World<'_> {
         let pid = interned.or(inline).map(|context| context.id(2));
         let process = pid.map_or(0, |pid| self.processes.process(machine, pid));
         let duration = event.signed(2);
-        let before = self.slices.all.len();
-        let lane = self
-            .slices
-            .complete_on_lane(time, duration, &set, name.as_deref());
+        let name = name.as_deref();
+        let (lane, slice) = self.slices.complete_on_lane(time, duration, &set, name);
         let is_first = |(m, number, first, _): &(Machine, i64, Track, Option<String>)| {
             (*m, *number, first.of) == (machine, queue, set.of)
         };
         if !by_iid && !self.stages.firsts.iter().any(is_first) {
             self.stages.firsts.push((machine, queue, lane, None));
         }
+        let Some(slice) = slice else {
+            return;
+        };
         self.stages.all.push(Stage {
-            slice: before,
+            slice,
             context,
             render_target: event.signed(8),
             render_pass: event.signed(9),

@@ -1,11 +1,12 @@
 //! Events of the full encoding: P10 to P12, W3, W4, W6, B3 and B7 to B10, M2, M3, M5.
 
+use super::args::Said;
 use super::counters::At;
 use super::order::Ftrace;
 use super::prints::{self, Print};
 use super::processes::{Utid, rank};
 use super::scheduling::Switch;
-use super::slices::{Of, Track};
+use super::tracks::{Of, Track};
 use super::world::World;
 use std::collections::BTreeMap;
 
@@ -116,16 +117,16 @@ impl World<'_> {
             // sched_process_free
             240 => self.processes.free(machine, fields.id(2), time),
             // signal_deliver
-            324 => self.signal(time, thread, "signal_deliver"),
+            324 => self.signal(time, thread, "signal_deliver", Some(fields.unsigned(3))),
             // signal_generate
             325 => {
                 let thread = self.processes.thread(machine, fields.id(4));
-                self.signal(time, thread, "signal_generate");
+                self.signal(time, thread, "signal_generate", Some(fields.unsigned(6)));
             }
             // mark_victim
             334 => {
                 let thread = self.processes.thread(machine, fields.id(1));
-                self.signal(time, thread, "mem.oom_kill");
+                self.signal(time, thread, "mem.oom_kill", None);
             }
             80 | 331 | 333 | 348 | 349 | 350 | 467 | 484 => {
                 if let Some(print) = marker(event) {
@@ -137,14 +138,18 @@ impl World<'_> {
     }
 
     /// B10
-    fn signal(&mut self, time: i64, thread: Utid, name: &str) {
-        self.slices.instant(time, &Track::of_thread(thread), name);
+    fn signal(&mut self, time: i64, thread: Utid, name: &str, signal: Option<u64>) {
+        let slice = self.slices.instant(time, &Track::of_thread(thread), name);
+        if let Some(signal) = signal {
+            let signal = Said::Int(i64::from(signal as i32));
+            self.slices.say(slice, "signal.sig", signal);
+        }
     }
 
     /// B9
     fn irq(&mut self, context: &Context<'_>) {
         let cpu = context.event.cpu;
-        let track = Track::new(
+        let track = Track::named(
             "cpu_irq",
             &format!("Irq Cpu {cpu}"),
             Of::Cpu(context.machine, cpu),
@@ -152,10 +157,16 @@ impl World<'_> {
         if context.event.kind == 36 {
             let name = context.event.fields.text(2).unwrap_or_default();
             let name = format!("IRQ ({name})");
-            self.slices
-                .push(context.time, -1, &track, Some(&name), Some("irq"));
+            let track = self.slices.tracks.find(&track);
+            let times = (context.time, -1);
+            self.slices.push(track, times, Some(&name), Some("irq"));
         } else {
-            self.slices.end(context.time, &track);
+            let slice = self.slices.end_any(context.time, &track);
+            let handled = match context.event.fields.unsigned(2) {
+                1 => "handled",
+                _ => "unhandled",
+            };
+            self.slices.say(slice, "ret", Said::text(handled));
         }
     }
 
@@ -174,7 +185,7 @@ impl World<'_> {
             "RCU",
         ];
         let cpu = context.event.cpu;
-        let track = Track::new(
+        let track = Track::named(
             "cpu_softirq",
             &format!("SoftIrq Cpu {cpu}"),
             Of::Cpu(context.machine, cpu),
@@ -183,10 +194,13 @@ impl World<'_> {
             return;
         };
         if context.event.kind == 24 {
-            self.slices
-                .push(context.time, -1, &track, Some(name), Some("irq"));
+            let track = self.slices.tracks.find(&track);
+            let times = (context.time, -1);
+            self.slices.push(track, times, Some(name), Some("irq"));
         } else {
-            self.slices.end(context.time, &track);
+            let slice = self.slices.end_any(context.time, &track);
+            let vector = Said::Int(context.event.fields.id(1));
+            self.slices.say(slice, "vec", vector);
         }
     }
 
@@ -202,7 +216,7 @@ impl World<'_> {
     /// B3: a set of lanes of a process.
     fn set(&mut self, machine: usize, kind: &'static str, name: &str, tgid: i64) -> Track {
         let upid = self.processes.process(machine, tgid);
-        Track::new(kind, name, Of::Process(upid))
+        Track::named(kind, name, Of::Process(upid))
     }
 
     /// B3, B7
@@ -218,7 +232,7 @@ impl World<'_> {
             Print::End(tgid) => {
                 if tgid != 0 || self.processes.newest(machine, emitter).is_some() {
                     let track = self.bound(machine, emitter, tgid);
-                    self.slices.end(time, &track);
+                    self.slices.end_any(time, &track);
                 }
             }
             Print::Instant(tgid, name) => {
@@ -227,30 +241,33 @@ impl World<'_> {
             }
             Print::AsyncBegin(tgid, name, cookie) => {
                 let set = self.set(machine, ASYNC, &name, tgid);
-                self.slices.begin_on_lane(time, &set, &name, cookie, true);
+                self.slices.begin_alone_on_lane(time, &set, &name, cookie);
             }
             Print::AsyncEnd(tgid, name, cookie) => {
                 let set = self.set(machine, ASYNC, &name, tgid);
-                self.slices.end_on_lane(time, &set, cookie);
+                self.slices.end_alone_on_lane(time, &set, cookie);
             }
             Print::TrackInstant(_, track, name) if track == "DeviceStateChanged" => {
-                let set = Track::new("android_device_state", &track, Of::Machine(machine));
+                let set = Track::named("android_device_state", &track, Of::Machine(machine));
                 self.slices.instant_on_lane(time, &set, &name);
             }
             Print::TrackInstant(tgid, track, name) => {
                 let set = self.set(machine, TRACK, &track, tgid);
-                self.processes.thread(machine, emitter);
-                self.slices.instant_on_lane(time, &set, &name);
+                let utid = Said::Uint(self.processes.thread(machine, emitter) as u64);
+                let slice = self.slices.instant_on_lane(time, &set, &name);
+                self.slices.say(slice, "utid", utid);
             }
             Print::TrackBegin(tgid, track, name, cookie) => {
                 let set = self.set(machine, TRACK, &track, tgid);
-                self.processes.thread(machine, emitter);
-                self.slices.begin_on_lane(time, &set, &name, cookie, false);
+                let utid = Said::Uint(self.processes.thread(machine, emitter) as u64);
+                let slice = self.slices.begin_on_lane(time, &set, &name, cookie);
+                self.slices.say(slice, "utid", utid);
             }
             Print::TrackEnd(tgid, track, cookie) => {
                 let set = self.set(machine, TRACK, &track, tgid);
-                self.processes.thread(machine, emitter);
-                self.slices.end_on_lane(time, &set, cookie);
+                let utid = Said::Uint(self.processes.thread(machine, emitter) as u64);
+                let slice = self.slices.end_on_lane(time, &set, cookie);
+                self.slices.say(slice, "end_utid", utid);
             }
             Print::Counter(tgid, name, value) => {
                 self.atrace_counter(machine, time, emitter, tgid, &name, value);
@@ -282,8 +299,9 @@ impl World<'_> {
             return;
         }
         let upid = self.processes.process(machine, tgid);
-        at.of_process(upid, "atrace_counter", name, value as f64);
-        self.processes.thread(machine, emitter);
+        let utid = self.processes.thread(machine, emitter) as u64;
+        at.push(Of::Process(upid), "atrace_counter", name, value as f64)
+            .say("utid", Said::Uint(utid));
         if name == "kill_one_process" && value != 0 {
             self.kill(machine, time, i64::from(value as u32));
         }
@@ -292,7 +310,7 @@ impl World<'_> {
     /// B7: an instant on the track of what was killed.
     fn kill(&mut self, machine: usize, time: i64, pid: i64) {
         let upid = self.processes.process(machine, pid);
-        let track = Track::new("android_lmk", "LMK", Of::Process(upid));
+        let track = Track::named("android_lmk", "LMK", Of::Process(upid));
         self.slices.instant(time, &track, "mem.lmk");
     }
 
@@ -394,10 +412,13 @@ impl World<'_> {
                 let length = fields.signed(2);
                 at.push(all, kind, name, value(3));
                 let name = format!("{name}_change");
-                at.push(Of::Thread(emitter), change, &name, length as f64);
+                let counter = at.push(Of::Thread(emitter), change, &name, length as f64);
+                if event.kind == 351 {
+                    counter.say("inode", Said::Uint(fields.unsigned(1)));
+                }
                 let buffers = match event.kind {
-                    335 => Track::new("android_ion_allocations", "mem.ion_buffer", all),
-                    _ => Track::new("android_dma_allocations", "mem.dma_buffer", all),
+                    335 => Track::named("android_ion_allocations", "mem.ion_buffer", all),
+                    _ => Track::named("android_dma_allocations", "mem.dma_buffer", all),
                 };
                 let cookie = match event.kind {
                     335 => fields.id(1),
@@ -405,8 +426,7 @@ impl World<'_> {
                 };
                 if length > 0 {
                     let name = format!("{} kB", length / 1024);
-                    self.slices
-                        .begin_on_lane(time, &buffers, &name, cookie, false);
+                    self.slices.begin_on_lane(time, &buffers, &name, cookie);
                 } else {
                     self.slices.end_on_lane(time, &buffers, cookie);
                 }

@@ -1,12 +1,16 @@
-//! What the tables of processes, threads, scheduling, slices and counters must hold, written down
-//! from the rules as plainly as can be: all events of a trace, in order, one after the other. A
-//! file for each part of the rules.
+//! What the tables of processes, threads, scheduling, slices, counters and flows must hold, written
+//! down from the rules as plainly as can be: all events of a trace, in order, one after the other.
+//! A file for each part of the rules.
 
-mod answers;
+mod args;
+mod arguments;
 mod counters;
-mod descriptors;
+mod described;
+mod flows;
 mod generate;
+mod generate_events;
 mod gpu;
+mod json;
 mod kernel;
 mod machines;
 mod order;
@@ -17,19 +21,34 @@ mod processes;
 mod random;
 mod samples;
 mod scheduling;
+mod schema;
+mod sequences;
 mod slices;
 mod stats;
+mod tables;
+mod track_events;
+mod tracks;
+mod uuids;
 mod wire;
 mod world;
 
-use crate::support::statements::Answers;
+use crate::support::statements::{Answers, answer, statements};
+use rusqlite::Connection;
 
-/// The rows that the statements of queries-threads.sql give for a trace, which is not compressed.
-pub fn answers(trace: &[u8]) -> Answers {
+/// The tables of a trace, which is not compressed.
+pub fn tables(trace: &[u8]) -> Connection {
     let packets = packets::Packets::read(trace);
     let mut world = world::World::new(&packets);
-    for event in order::events(&packets) {
+    for event in order::events(&packets, &world.track_events) {
         world.event(&event);
     }
-    world.answers()
+    world.tables()
+}
+
+/// The rows that the statements of a file give of tables.
+pub fn answers(tables: &Connection, file: &str) -> Answers {
+    let answers = statements(file).into_iter();
+    answers
+        .map(|(name, sql)| (name, answer(tables, &sql).unwrap()))
+        .collect()
 }

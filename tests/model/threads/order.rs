@@ -1,6 +1,7 @@
 //! O: which events there are, and in which order.
 
 use super::packets::{Packets, Read};
+use super::sequences::Placed;
 use super::wire::Message;
 use std::collections::BTreeMap;
 
@@ -50,6 +51,8 @@ pub enum What {
         session: u64,
         data: Message,
     },
+    /// A track event, which the packet has.
+    Track,
     /// Any other packet: the number of its payload's field.
     Packet(u32, Message),
 }
@@ -71,7 +74,7 @@ pub struct Ftrace {
 const CPUS: i64 = 1024;
 
 /// O1 to O6: the events of a trace in their order.
-pub fn events(packets: &Packets) -> Vec<Event> {
+pub fn events(packets: &Packets, track_events: &BTreeMap<usize, Placed>) -> Vec<Event> {
     let mut events = Vec::new();
     // O2: the greatest time of any event, and of the packets of each machine.
     let mut of_events: Option<i64> = None;
@@ -124,6 +127,10 @@ pub fn events(packets: &Packets) -> Vec<Event> {
                     let session = rails.unsigned(3);
                     push(at, What::Energy { session, data });
                 }
+            }
+            Some((Read::TRACK_EVENT, _)) => {
+                let time = track_events.get(&index).map(|(time, _)| *time);
+                push(time, What::Track);
             }
             Some((Read::CLOCK_SNAPSHOT | Read::SERVICE_EVENT, _)) => {}
             // O2: without a timestamp, its samples have no time.

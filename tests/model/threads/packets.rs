@@ -2,7 +2,9 @@
 //! of the naive model of clocks, which is asked for it.
 
 use super::wire::Message;
-use crate::model::naive::{self, BOOTTIME, Clock, Imported, MONOTONIC_RAW, OF_SEQUENCE, REALTIME};
+use crate::model::naive::{
+    self, BOOTTIME, Clock, Imported, MONOTONIC, MONOTONIC_RAW, OF_SEQUENCE, REALTIME,
+};
 use crate::support::encode::{self, Bundle, ClockSnapshot, FtraceEvent, Reading};
 use std::collections::BTreeMap;
 
@@ -17,6 +19,12 @@ pub struct Read {
     pub distrusted: bool,
     /// S3
     pub valid: bool,
+    /// It is an S2, or an S3.
+    pub cleared: bool,
+    pub lost: bool,
+    /// S1: the `trace_packet_defaults` that it brings.
+    pub defaults: Option<Message>,
+    pub first_on_sequence: bool,
     /// How many S2 its sequence had: between two of them numbers stand for the same.
     pub interval: usize,
     pub interned: Message,
@@ -28,6 +36,7 @@ pub struct Read {
 
 impl Read {
     pub const FTRACE: u32 = 1;
+    pub const TRACK_EVENT: u32 = 11;
     pub const CLOCK_SNAPSHOT: u32 = 6;
     pub const FTRACE_STATS: u32 = 34;
     pub const ANDROID_LOG: u32 = 39;
@@ -58,11 +67,12 @@ impl Packets {
         for (message, header) in messages.iter().zip(&headers) {
             let cleared = header.flags & 1 != 0 || header.incremental_state_cleared;
             let state = states.entry((header.machine_id, header.seq)).or_default();
+            let lost = header.previous_packet_dropped != 0 && !cleared;
             if header.seq == 0 {
                 *state = (false, 0);
             } else if cleared {
                 *state = (true, state.1 + 1); // S2
-            } else if header.previous_packet_dropped != 0 {
+            } else if lost {
                 state.0 = false; // S3
             }
             all.push(Read {
@@ -71,6 +81,10 @@ impl Packets {
                 timestamp: header.timestamp,
                 distrusted: header.flags & 2 != 0 && !state.0,
                 valid: state.0,
+                cleared,
+                lost,
+                defaults: message.message(59),
+                first_on_sequence: message.unsigned(87) != 0,
                 interval: state.1,
                 interned: message.message(12).unwrap_or_default(),
                 payload: payload(message),
@@ -138,6 +152,12 @@ impl Packets {
         self.place(index, clock, timestamp.into())
     }
 
+    /// The time of a reading of the machine's MONOTONIC by the snapshots seen until a packet.
+    pub fn time_of_monotonic(&self, index: usize, nanoseconds: i64) -> Option<i64> {
+        let clock = Clock::new(MONOTONIC, 0, self.all[index].machine);
+        self.convert(self.seen(index), clock, nanoseconds.into())
+    }
+
     /// The time of a reading of the machine's BOOTTIME.
     pub fn time_of_boottime(&self, index: usize, nanoseconds: u128) -> Option<(i64, bool)> {
         let clock = Clock::new(BOOTTIME, 0, self.all[index].machine);
@@ -146,12 +166,17 @@ impl Packets {
 
     /// D1, D2: with the snapshots seen until a packet, else with all.
     fn place(&self, index: usize, clock: Clock, ticks: i128) -> Option<(i64, bool)> {
-        let seen = self.clocks.readings.iter();
-        let seen = seen.filter(|reading| reading.packet_id <= index as i64);
-        let seen = seen.map(|r| r.snapshot_id as usize + 1).max().unwrap_or(0);
-        let first = self.convert(seen, clock, ticks).map(|time| (time, false));
+        let first = self.convert(self.seen(index), clock, ticks);
+        let first = first.map(|time| (time, false));
         let all = self.clocks.snapshots.len();
         first.or_else(|| Some((self.convert(all, clock, ticks)?, true)))
+    }
+
+    /// How many snapshots are seen when a packet is read.
+    fn seen(&self, index: usize) -> usize {
+        let readings = self.clocks.readings.iter();
+        let seen = readings.filter(|reading| reading.packet_id <= index as i64);
+        seen.map(|r| r.snapshot_id as usize + 1).max().unwrap_or(0)
     }
 
     /// A reading by the first snapshots of the trace.

@@ -1,5 +1,6 @@
 //! P14, P15: what process lists say of processes and threads.
 
+use super::args::Said;
 use super::machines::Machine;
 use super::processes::{Processes, rank};
 use super::wire::Message;
@@ -44,6 +45,10 @@ pub fn process_tree(
             argv0 = argv0.split(' ').next().unwrap_or_default();
         }
         row.cmdline = Some(cmdline.clone());
+        if process.has(8) {
+            let is_kthread = process.unsigned(8) != 0;
+            row.args.say("is_kthread", Said::Bool(is_kthread));
+        }
         if process.has(5) {
             row.uid = Some(process.id(5));
         }

@@ -1,5 +1,6 @@
 //! P: processes and threads, what is said of them by whom, and how long a number means one of them.
 
+use super::args::Args;
 use super::machines::Machine;
 
 /// A place in the list of processes.
@@ -21,6 +22,7 @@ pub struct Process {
     child_of: Option<Utid>,
     pub uid: Option<i64>,
     pub cmdline: Option<String>,
+    pub args: Args,
     /// P9: its pid has been taken.
     replaced: bool,
 }
@@ -36,6 +38,7 @@ pub struct Thread {
     pub process: Option<Upid>,
     pub is_main: Option<bool>,
     pub is_idle: bool,
+    pub args: Args,
     /// P9: its tid has been taken.
     replaced: bool,
 }
@@ -44,8 +47,10 @@ pub struct Thread {
 pub mod rank {
     pub const KERNEL: u8 = 1;
     pub const TREE: u8 = 2;
+    pub const LEGACY_THREAD: u8 = 3;
     pub const THREAD_DESCRIPTOR: u8 = 4;
     pub const SWAPPER: u8 = 5;
+    /// Legacy events, too.
     pub const PROCESS_DESCRIPTOR: u8 = 2;
     /// Process lists, forks and renames, of processes.
     pub const PROCESS: u8 = 4;
@@ -81,6 +86,7 @@ impl Processes {
             child_of: None,
             uid: None,
             cmdline: None,
+            args: Args::default(),
             replaced: false,
         });
         self.processes.len() - 1
@@ -97,6 +103,7 @@ impl Processes {
             process: None,
             is_main: None,
             is_idle: false,
+            args: Args::default(),
             replaced: false,
         });
         self.threads.len() - 1

@@ -1,6 +1,6 @@
 //! Random traces: an import gives the rows of the model.
 
-use super::{answers, generate};
+use super::{answers, generate, generate_events, tables};
 use crate::support::encode::{Message, trace_of};
 use crate::support::statements::{Answered, differences};
 use rusqlite::Connection;
@@ -22,7 +22,12 @@ fn wrong(packets: &[Message]) -> Answered {
     )
     .unwrap();
     let connection = Connection::open(database).unwrap();
-    differences(&connection, "threads/queries-threads.sql", &answers(&trace))
+    let model = tables(&trace);
+    let mut wrong = Answered::new();
+    for file in ["threads/queries-threads.sql", "slices/queries-slices.sql"] {
+        wrong.extend(differences(&connection, file, &answers(&model, file)));
+    }
+    wrong
 }
 
 /// The same of a trace with fewer packets, if there is one that differs in one of these answers.
@@ -46,12 +51,14 @@ fn cases() -> u64 {
     asked.and_then(|cases| cases.parse().ok()).unwrap_or(128)
 }
 
-#[test]
-fn any_trace_gives_the_rows_of_the_model() {
+/// Imports of the traces that seeds give are as the model says.
+fn all_agree(trace: fn(u64) -> Vec<Message>) {
     for seed in 0..cases() {
-        let mut packets = generate::trace(seed);
+        let mut packets = trace(seed);
         let mut found = wrong(&packets);
-        while let Some((shorter, wrong)) = smaller(&packets, &found).filter(|_| !found.is_empty()) {
+        while !found.is_empty()
+            && let Some((shorter, wrong)) = smaller(&packets, &found)
+        {
             (packets, found) = (shorter, wrong);
         }
         let trace: String = trace_of(&packets)
@@ -60,4 +67,14 @@ fn any_trace_gives_the_rows_of_the_model() {
             .collect();
         assert!(found.is_empty(), "{found:#?}\nseed {seed}, as hex: {trace}");
     }
+}
+
+#[test]
+fn any_trace_gives_the_rows_of_the_model() {
+    all_agree(generate::trace);
+}
+
+#[test]
+fn any_trace_of_track_events_gives_the_rows_of_the_model() {
+    all_agree(generate_events::trace);
 }

@@ -3,7 +3,7 @@
 use super::machines::Machine;
 use super::packets::Read;
 use super::prints;
-use super::slices::{Of, Track};
+use super::tracks::{Of, Track};
 use super::wire::Message;
 use super::world::World;
 
@@ -167,19 +167,20 @@ impl World<'_> {
             };
             let of = Of::Gpu(machine, counter.gpu);
             let name = counter.spec.text(2).unwrap_or_default();
-            let unit = unit(&counter.spec);
+            let track = Track {
+                unit: unit(&counter.spec),
+                ..Track::named("gpu_counter", &name, of)
+            };
             let is_before = counter.spec.unsigned(11) != FORWARDS_LOOKING;
             if is_before {
                 let rows = self.counters.0.iter_mut();
-                let mut of_track = rows.filter(|row| {
-                    (row.kind, &row.name, row.of) == ("gpu_counter", &name, of) && row.unit == unit
-                });
+                let mut of_track = rows.filter(|row| row.track == track);
                 if let Some(row) = of_track.next_back() {
                     row.value = value;
                 }
             }
             let value = if is_before { 0.0 } else { value };
-            self.at(time).push(of, "gpu_counter", &name, value).unit = unit;
+            self.counters.push(track, time, value);
         }
     }
 
@@ -208,7 +209,7 @@ impl World<'_> {
                 continue;
             };
             if name == "device_state" {
-                let track = Track::new("android_device_state", "DeviceStateChanged", all);
+                let track = Track::named("android_device_state", "DeviceStateChanged", all);
                 self.slices.instant_on_lane(time, &track, &text);
                 continue;
             }

@@ -1,65 +1,26 @@
-//! B4 to B6: stacks of slices, and lanes.
+//! E9 to E13, B4 to B6: stacks of slices, and lanes of the kernel's and atrace's.
 
-use super::machines::Machine;
-use super::processes::{Upid, Utid};
-
-/// What a track is of.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Of {
-    Machine(Machine),
-    Thread(Utid),
-    Process(Upid),
-    Cpu(Machine, u32),
-    Gpu(Machine, i64),
-    ProcessOnGpu(Upid, i64),
-}
-
-/// A track of slices.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Track {
-    pub kind: &'static str,
-    pub name: Option<String>,
-    pub of: Of,
-    /// Of several tracks of one name, which it is: the lane, and whether of instants.
-    pub lane: (usize, bool),
-    /// GP3: the queue of a GPU, whether it is an iid and the number.
-    pub queue: Option<(bool, i64)>,
-}
-
-impl Track {
-    pub fn new(kind: &'static str, name: &str, of: Of) -> Track {
-        Track {
-            kind,
-            name: Some(name.to_owned()),
-            of,
-            lane: (0, false),
-            queue: None,
-        }
-    }
-
-    /// B3
-    pub fn of_thread(utid: Utid) -> Track {
-        Track {
-            kind: "thread_execution",
-            name: None,
-            of: Of::Thread(utid),
-            lane: (0, false),
-            queue: None,
-        }
-    }
-}
+use super::args::{Args, Said};
+use super::tracks::{Track, TrackId, Tracks};
 
 #[derive(Debug)]
 pub struct Slice {
     pub time: i64,
     /// −1 while it is open.
     pub duration: i64,
-    pub track: Track,
+    pub track: TrackId,
     pub name: Option<String>,
-    pub category: Option<&'static str>,
+    pub category: Option<String>,
     pub depth: usize,
-    pub parent: Option<usize>,
+    pub parent: Option<SliceId>,
+    pub args: Args,
+    /// E14: CPU time and instructions at the start, and used.
+    pub thread_time: (Option<i64>, Option<i64>),
+    pub instructions: (Option<i64>, Option<i64>),
 }
+
+/// A place in the list of slices.
+pub type SliceId = usize;
 
 /// A lane of a set: what is between its begins and ends.
 #[derive(Debug)]
@@ -69,89 +30,146 @@ struct Lane {
     cookie: i64,
     /// How many of its begins have no end.
     open: usize,
+    /// H6: how many S there were, and when the last was.
+    begins: (i64, i64),
 }
 
 #[derive(Debug, Default)]
 pub struct Slices {
     pub all: Vec<Slice>,
-    /// The stacks of tracks: slices, the topmost last.
-    stacks: Vec<(Track, Vec<usize>)>,
+    pub tracks: Tracks,
+    /// The stack of each track: slices, the topmost last.
+    stacks: Vec<(TrackId, Vec<SliceId>)>,
     lanes: Vec<Lane>,
 }
 
-/// B4: how deep slices may nest.
+/// E10: how deep slices may nest.
 const DEPTH: usize = 512;
 
 impl Slices {
-    fn stack(&mut self, track: &Track) -> usize {
-        let found = self.stacks.iter().position(|(of, _)| of == track);
-        found.unwrap_or_else(|| {
-            self.stacks.push((track.clone(), Vec::new()));
+    fn stack(&mut self, track: TrackId) -> &mut Vec<SliceId> {
+        let found = self.stacks.iter().position(|(of, _)| *of == track);
+        let place = found.unwrap_or_else(|| {
+            self.stacks.push((track, Vec::new()));
             self.stacks.len() - 1
-        })
+        });
+        &mut self.stacks[place].1
     }
 
-    /// B4: takes what has ended off a stack.
-    fn settle(&mut self, stack: usize, time: i64, for_instant: bool) {
-        while let Some(&top) = self.stacks[stack].1.last() {
-            let slice = &self.all[top];
+    /// The topmost slice of a track, as the last event on it has left it.
+    pub fn top(&mut self, track: TrackId) -> Option<SliceId> {
+        self.stack(track).last().copied()
+    }
+
+    /// E9
+    fn settle(&mut self, track: TrackId, time: i64, is_instant: bool) {
+        let mut below_open = false;
+        for place in (0..self.stack(track).len()).rev() {
+            let id = self.stack(track)[place];
+            let slice = &self.all[id];
             let end = slice.time + slice.duration;
-            let nests = for_instant && slice.duration == 0 && end == time;
-            if slice.duration < 0 || end > time || nests {
-                break;
+            let both_instants = is_instant && slice.duration == 0;
+            if slice.duration < 0 {
+                below_open = true;
+            } else if below_open {
+                if end < time {
+                    let taken = self.stack(track).split_off(place);
+                    for above in &taken[1..] {
+                        let above = &mut self.all[*above];
+                        above.duration = end - above.time;
+                    }
+                    below_open = false;
+                }
+            } else if end < time || end == time && !both_instants {
+                self.stack(track).pop();
             }
-            self.stacks[stack].1.pop();
         }
     }
 
-    /// B4. `duration` −1 is a begin.
+    /// E12: whether something that ends then would not end inside a slice that it begins in.
+    fn overlaps(&mut self, track: TrackId, time: i64, end: i64) -> bool {
+        let stack = self.stack(track).clone();
+        let slices = stack.iter().rev().map(|id| &self.all[*id]);
+        let closed = slices.take_while(|slice| slice.duration >= 0);
+        let mut ends = closed.map(|slice| slice.time + slice.duration);
+        ends.any(|other| time < other && other < end)
+    }
+
+    /// E10, E12: a slice, if it is made. `duration` −1 is a begin.
     pub fn push(
         &mut self,
-        time: i64,
-        duration: i64,
-        track: &Track,
+        track: TrackId,
+        (time, duration): (i64, i64),
         name: Option<&str>,
-        category: Option<&'static str>,
-    ) {
-        let stack = self.stack(track);
-        self.settle(stack, time, duration == 0);
-        let below = &self.stacks[stack].1;
-        if below.len() >= DEPTH {
-            return;
+        category: Option<&str>,
+    ) -> Option<SliceId> {
+        self.settle(track, time, duration == 0);
+        let below = self.stack(track).clone();
+        if below.len() >= DEPTH || self.overlaps(track, time, time.saturating_add(duration)) {
+            return None;
         }
         self.all.push(Slice {
             time,
             duration,
-            track: track.clone(),
+            track,
             name: name.map(str::to_owned),
-            category,
+            category: category.map(str::to_owned),
             depth: below.len(),
             parent: below.last().copied(),
+            args: Args::default(),
+            thread_time: (None, None),
+            instructions: (None, None),
         });
         let slice = self.all.len() - 1;
-        self.stacks[stack].1.push(slice);
+        self.stack(track).push(slice);
+        Some(slice)
     }
 
-    pub fn begin(&mut self, time: i64, track: &Track, name: &str) {
-        self.push(time, -1, track, Some(name), None);
+    /// E11, B5: the slice that is closed, if one is.
+    pub fn end(
+        &mut self,
+        track: TrackId,
+        time: i64,
+        name: Option<&str>,
+        category: Option<&str>,
+    ) -> Option<SliceId> {
+        self.settle(track, time, false);
+        let stack = self.stack(track).clone();
+        let fits = |id: &SliceId| {
+            let slice = &self.all[*id];
+            let (of_slice, kind) = (slice.name.as_deref(), slice.category.as_deref());
+            let is_named = name.is_none() || of_slice.is_none() || name == of_slice;
+            slice.duration < 0 && is_named && (category.is_none() || category == kind)
+        };
+        let place = stack.iter().rposition(fits)?;
+        let slice = &mut self.all[stack[place]];
+        slice.duration = time - slice.time;
+        if place + 1 == stack.len() {
+            self.stack(track).pop();
+        }
+        Some(stack[place])
     }
 
-    pub fn instant(&mut self, time: i64, track: &Track, name: &str) {
-        self.push(time, 0, track, Some(name), None);
+    pub fn begin(&mut self, time: i64, track: &Track, name: &str) -> Option<SliceId> {
+        let track = self.tracks.find(track);
+        self.push(track, (time, -1), Some(name), None)
     }
 
-    /// B5
-    pub fn end(&mut self, time: i64, track: &Track) {
-        let stack = self.stack(track);
-        self.settle(stack, time, false);
-        let slices = &self.stacks[stack].1;
-        let open = slices.iter().rposition(|&s| self.all[s].duration < 0);
-        if let Some(place) = open {
-            let slice = &mut self.all[slices[place]];
-            slice.duration = time - slice.time;
-            if place + 1 == slices.len() {
-                self.stacks[stack].1.pop();
-            }
+    pub fn instant(&mut self, time: i64, track: &Track, name: &str) -> Option<SliceId> {
+        let track = self.tracks.find(track);
+        self.push(track, (time, 0), Some(name), None)
+    }
+
+    /// B5, of what has neither name nor category.
+    pub fn end_any(&mut self, time: i64, track: &Track) -> Option<SliceId> {
+        let track = self.tracks.find(track);
+        self.end(track, time, None, None)
+    }
+
+    /// H6: says something of a slice, if it was made.
+    pub fn say(&mut self, slice: Option<SliceId>, key: &str, said: Said) {
+        if let Some(slice) = slice {
+            self.all[slice].args.say(key, said);
         }
     }
 
@@ -165,6 +183,7 @@ impl Slices {
                 set: set.clone(),
                 cookie,
                 open: 0,
+                begins: (0, 0),
             });
             self.lanes.len() - 1
         });
@@ -179,37 +198,54 @@ impl Slices {
         }
     }
 
-    /// B6. Of S a lane has but one.
+    /// B6
     pub fn begin_on_lane(
         &mut self,
         time: i64,
         set: &Track,
         name: &str,
         cookie: i64,
-        only_one: bool,
-    ) {
+    ) -> Option<SliceId> {
         let lane = self.lane(set, cookie);
-        if only_one && self.lanes[lane].open > 0 {
-            return;
-        }
         self.lanes[lane].open += 1;
-        self.begin(time, &self.track_of(lane), name);
+        self.begin(time, &self.track_of(lane), name)
+    }
+
+    /// B6, H6: S, of which a lane has but one.
+    pub fn begin_alone_on_lane(&mut self, time: i64, set: &Track, name: &str, cookie: i64) {
+        let lane = self.lane(set, cookie);
+        let count = self.lanes[lane].begins.0 + 1;
+        self.lanes[lane].begins = (count, time);
+        if self.lanes[lane].open == 0 {
+            self.lanes[lane].open = 1;
+            let slice = self.begin(time, &self.track_of(lane), name);
+            self.say(slice, "cookie", Said::Int(cookie));
+        }
     }
 
     /// B6
-    pub fn end_on_lane(&mut self, time: i64, set: &Track, cookie: i64) {
+    pub fn end_on_lane(&mut self, time: i64, set: &Track, cookie: i64) -> Option<SliceId> {
         let lane = self.lane(set, cookie);
         self.lanes[lane].open = self.lanes[lane].open.saturating_sub(1);
-        self.end(time, &self.track_of(lane));
+        self.end_any(time, &self.track_of(lane))
+    }
+
+    /// B6, H6: F
+    pub fn end_alone_on_lane(&mut self, time: i64, set: &Track, cookie: i64) {
+        let lane = self.lane(set, cookie);
+        let (count, last) = self.lanes[lane].begins;
+        let slice = self.end_on_lane(time, set, cookie);
+        self.say(slice, "legacy_unnestable_begin_count", Said::Int(count));
+        self.say(slice, "legacy_unnestable_last_begin_ts", Said::Int(last));
     }
 
     /// B6: an instant is over when it begins, so that one lane of instants is enough.
-    pub fn instant_on_lane(&mut self, time: i64, set: &Track, name: &str) {
+    pub fn instant_on_lane(&mut self, time: i64, set: &Track, name: &str) -> Option<SliceId> {
         let lane = Track {
             lane: (0, true),
             ..set.clone()
         };
-        self.instant(time, &lane, name);
+        self.instant(time, &lane, name)
     }
 
     /// GP3: a complete slice, on the first lane of a set whose last slice has ended.
@@ -219,18 +255,19 @@ impl Slices {
         duration: i64,
         set: &Track,
         name: Option<&str>,
-    ) -> Track {
+    ) -> (Track, Option<SliceId>) {
         let of_lane = |lane: usize| Track {
             lane: (lane, false),
             ..set.clone()
         };
-        let is_free = |lane: usize| {
-            let track = of_lane(lane);
-            let mut slices = self.all.iter().filter(|slice| slice.track == track);
+        let mut lanes = 0..;
+        let is_free = |track: &TrackId| {
+            let mut slices = self.all.iter().filter(|slice| slice.track == *track);
             slices.all(|slice| slice.time + slice.duration <= time)
         };
-        let track = of_lane((0..).find(|&lane| is_free(lane)).unwrap_or(0));
-        self.push(time, duration, &track, name, None);
-        track
+        let free = lanes.find(|&lane| is_free(&self.tracks.find(&of_lane(lane))));
+        let track = of_lane(free.unwrap_or(0));
+        let id = self.tracks.find(&track);
+        (track, self.push(id, (time, duration), name, None))
     }
 }

@@ -2,7 +2,7 @@
 
 use super::machines::Machine;
 use super::process_tree;
-use super::slices::Of;
+use super::tracks::Of;
 use super::wire::Message;
 use super::world::World;
 use crate::support::repository;

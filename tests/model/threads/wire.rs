@@ -5,7 +5,7 @@
 pub struct Message(Vec<(u32, Field)>);
 
 #[derive(Clone, Debug)]
-enum Field {
+pub enum Field {
     /// A varint, or the bits of a fixed32 or fixed64.
     Number(u64),
     Bytes(Vec<u8>),
@@ -57,6 +57,11 @@ impl Message {
     /// The numbers of the fields, in the order in which they stand there.
     pub fn fields(&self) -> impl Iterator<Item = u32> {
         self.0.iter().map(|(number, _)| *number)
+    }
+
+    /// The fields with their values, in the order in which they stand there.
+    pub fn values(&self) -> impl Iterator<Item = (u32, &Field)> {
+        self.0.iter().map(|(number, value)| (*number, value))
     }
 
     pub fn has(&self, field: u32) -> bool {
@@ -117,20 +122,49 @@ impl Message {
 
     /// A repeated number, packed or not.
     pub fn numbers(&self, field: u32) -> Vec<u64> {
-        let mut numbers = Vec::new();
-        for (_, value) in self.0.iter().filter(|(number, _)| *number == field) {
-            match value {
-                Field::Number(value) => numbers.push(*value),
-                Field::Bytes(packed) => {
-                    let mut packed = packed.as_slice();
-                    numbers.extend(std::iter::from_fn(|| varint(&mut packed)));
-                }
-            }
-        }
-        numbers
+        self.unpacked(field, Packed::Varints)
+    }
+
+    /// The same of fixed numbers of 64 bits, doubles too.
+    pub fn fixed64s(&self, field: u32) -> Vec<u64> {
+        self.unpacked(field, Packed::Fixed64s)
+    }
+
+    fn unpacked(&self, field: u32, packed: Packed) -> Vec<u64> {
+        let values = self.0.iter().filter(|(number, _)| *number == field);
+        let numbers = values.flat_map(|(_, value)| match value {
+            Field::Number(value) => vec![*value],
+            Field::Bytes(bytes) => packed.read(bytes),
+        });
+        numbers.collect()
     }
 }
 
-fn text(bytes: &[u8]) -> String {
+/// How the numbers of a packed list are written.
+#[derive(Clone, Copy, Debug)]
+pub enum Packed {
+    Varints,
+    Fixed32s,
+    Fixed64s,
+}
+
+impl Packed {
+    pub fn read(self, mut bytes: &[u8]) -> Vec<u64> {
+        let next = || match self {
+            Packed::Varints => varint(&mut bytes),
+            Packed::Fixed32s => {
+                let bits = take(&mut bytes, 4)?.try_into().ok()?;
+                Some(u32::from_le_bytes(bits).into())
+            }
+            Packed::Fixed64s => {
+                let bits = take(&mut bytes, 8)?.try_into().ok()?;
+                Some(u64::from_le_bytes(bits))
+            }
+        };
+        std::iter::from_fn(next).collect()
+    }
+}
+
+pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }

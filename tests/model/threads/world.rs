@@ -1,7 +1,8 @@
 //! All that is known of a trace up to an event, and what each event does to it.
 
 use super::counters::{At, Counters};
-use super::descriptors::{self, Descriptors};
+use super::described::Described;
+use super::flows::Flows;
 use super::gpu::Stages;
 use super::kernel::{Context, Owners};
 use super::machines::{self, Machine, MachineFacts};
@@ -10,10 +11,15 @@ use super::packets::Packets;
 use super::process_tree;
 use super::processes::Processes;
 use super::scheduling::{Scheduling, Switch};
+use super::schema::{self, Schema};
+use super::sequences::{self, Placed};
 use super::slices::Slices;
 use super::stats;
+use super::track_events::Asyncs;
+use super::uuids::{self, Uuids};
 use super::wire::Message;
-use std::collections::BTreeSet;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub struct World<'a> {
     pub packets: &'a Packets,
@@ -26,7 +32,13 @@ pub struct World<'a> {
     /// H2
     pub cpus: BTreeSet<(Machine, u32)>,
     pub owners: Owners,
-    descriptors: Descriptors,
+    /// U1: what all of the file says of uuids.
+    pub described: Described,
+    pub uuids: Uuids,
+    pub track_events: BTreeMap<usize, Placed>,
+    pub schema: Cow<'static, Schema>,
+    pub asyncs: Asyncs,
+    pub flows: Flows,
     /// M8: the samples of disks.
     pub disks: Vec<(Machine, String, Message)>,
     pub vmstat_names: Vec<(u64, String)>,
@@ -44,6 +56,7 @@ impl<'a> World<'a> {
             processes.start_machine(machine);
             cpus.extend((0..).take(facts.cpus.len()).map(|cpu| (machine, cpu)));
         }
+        let described = Described::read(packets);
         World {
             packets,
             machines,
@@ -54,7 +67,12 @@ impl<'a> World<'a> {
             stages: Stages::default(),
             cpus,
             owners: Owners::new(),
-            descriptors: Descriptors::default(),
+            track_events: sequences::track_events(packets, &described),
+            described,
+            uuids: Uuids::default(),
+            schema: schema::schema(packets),
+            asyncs: Asyncs::default(),
+            flows: Flows::default(),
             disks: Vec::new(),
             vmstat_names: stats::vmstat_names(),
         }
@@ -77,6 +95,14 @@ impl<'a> World<'a> {
     }
 
     pub fn event(&mut self, event: &Event) {
+        let slices = self.slices.all.len();
+        self.happens_to(event);
+        for slice in slices..self.slices.all.len() {
+            self.flows.made(&self.slices, slice);
+        }
+    }
+
+    fn happens_to(&mut self, event: &Event) {
         let raw_id = event.machine;
         let machine = self.machines.iter().position(|m| m.raw_id == raw_id);
         let machine = machine.unwrap_or(0);
@@ -132,6 +158,7 @@ impl<'a> World<'a> {
             What::Energy { session, data } => {
                 self.energy((machine, raw_id), (time, *session), data);
             }
+            What::Track => self.track_event((machine, raw_id), time, event.packet),
             What::Packet(field, payload) => {
                 self.packet((machine, raw_id), (time, event.packet), *field, payload);
             }
@@ -152,17 +179,17 @@ impl<'a> World<'a> {
             7 => self.sys_stats(machine, time, payload),
             9 => self.process_stats(machine, time, payload),
             38 => self.battery(machine, time, payload),
-            descriptors::PROCESS => {
-                Descriptors::process(&mut self.processes, machine, payload);
+            Described::PROCESS => {
+                uuids::name_process(&mut self.processes, machine, payload);
             }
-            descriptors::THREAD if self.packets.all[packet].valid => {
-                Descriptors::thread(&mut self.processes, machine, payload);
+            Described::THREAD if self.packets.all[packet].valid => {
+                uuids::name_thread(&mut self.processes, machine, payload, None);
             }
             52 => self.gpu_counters(of, at, payload),
             53 => self.render_stage(machine, at, payload),
-            descriptors::TRACK => {
-                self.descriptors
-                    .track(&mut self.processes, self.packets, of, payload);
+            Described::TRACK => {
+                let (machine, raw_id) = of;
+                self.track_descriptor(machine, raw_id, payload);
             }
             70 => self.display_state(machine, time, payload),
             71 => self.gpu_memory(machine, time, payload),

@@ -1,0 +1,376 @@
+//! The tables that the statements ask, in memory.
+
+use super::args::{Args, Said};
+use super::machines;
+use super::scheduling::{Cpu, Woken};
+use super::tracks::{Of, Track};
+use super::world::{CPUS, World};
+use crate::support::statements::Row;
+use rusqlite::types::Value;
+use rusqlite::{Connection, params_from_iter};
+
+/// Tables with no more columns than somebody asks for, and a view.
+const SCHEMA: &str = "
+CREATE TABLE machine (id, raw_id, sysname, release, arch, num_cpus);
+CREATE TABLE cpu (ucpu, cpu, machine_id, cluster_id, processor, capacity);
+CREATE TABLE process
+    (upid, machine_id, pid, name, parent_upid, start_ts, end_ts, uid, cmdline, arg_set_id);
+CREATE TABLE thread
+    (utid, machine_id, tid, name, upid, start_ts, end_ts, is_main_thread, is_idle, arg_set_id);
+CREATE TABLE sched_slice (ts, dur, ucpu, utid, end_state, priority);
+CREATE TABLE thread_state
+    (id, ts, dur, ucpu, utid, state, io_wait, blocked_function, waker_utid, waker_id, irq_context);
+CREATE TABLE spurious_sched_wakeup (ts, utid, waker_utid, irq_context, thread_state_id);
+CREATE TABLE track (id, name, type, machine_id, parent_id, dimension_arg_set_id, source_arg_set_id);
+CREATE TABLE thread_track (id, utid);
+CREATE TABLE process_track (id, upid);
+CREATE TABLE cpu_track (id, cpu);
+CREATE TABLE counter_track (id, name, type, unit, machine_id);
+CREATE TABLE thread_counter_track (id, utid);
+CREATE TABLE process_counter_track (id, upid);
+CREATE TABLE cpu_counter_track (id, cpu);
+CREATE TABLE gpu_counter_track (id, gpu_id);
+CREATE TABLE slice (id, ts, dur, track_id, name, category, depth, parent_id, arg_set_id,
+    thread_ts, thread_dur, thread_instruction_count, thread_instruction_delta);
+CREATE TABLE gpu_slice_detail (slice_id, context_id, render_target, render_pass, command_buffer,
+    submission_id, hw_queue_id, upid, render_subpasses, render_stage_category);
+CREATE VIEW gpu_slice AS
+    SELECT * FROM slice JOIN gpu_slice_detail ON gpu_slice_detail.slice_id = slice.id;
+CREATE TABLE counter (track_id, ts, value, arg_set_id);
+CREATE TABLE flow (slice_out, slice_in);
+CREATE TABLE args (arg_set_id, key, flat_key, value_type, int_value, string_value, real_value);
+CREATE INDEX args_set ON args (arg_set_id);
+CREATE INDEX slice_id ON slice (id);
+CREATE INDEX track_id ON track (id);
+";
+
+fn integer(value: impl Into<i64>) -> Value {
+    Value::Integer(value.into())
+}
+
+fn number(value: Option<i64>) -> Value {
+    value.map_or(Value::Null, Value::Integer)
+}
+
+fn flag(value: Option<bool>) -> Value {
+    number(value.map(i64::from))
+}
+
+fn text(value: Option<&str>) -> Value {
+    value.map_or(Value::Null, |text| Value::Text(text.to_owned()))
+}
+
+/// A place in one of the model's lists, which is the number of the row.
+fn id(place: usize) -> Value {
+    Value::Integer(place as i64)
+}
+
+fn reference(place: Option<usize>) -> Value {
+    place.map_or(Value::Null, id)
+}
+
+/// H2
+fn ucpu((machine, cpu): Cpu) -> Value {
+    Value::Integer(machine as i64 * CPUS + i64::from(cpu))
+}
+
+/// The database that is being filled.
+struct Tables {
+    conn: Connection,
+    arg_sets: i64,
+}
+
+impl Tables {
+    fn insert(&self, table: &str, row: Row) {
+        let places = vec!["?"; row.len()].join(", ");
+        let sql = format!("INSERT INTO {table} VALUES ({places})");
+        let mut statement = self.conn.prepare(&sql).unwrap();
+        statement.execute(params_from_iter(row)).unwrap();
+    }
+
+    /// A set of arguments, by its number.
+    fn args(&mut self, args: &Args) -> Value {
+        if args.all.is_empty() {
+            return Value::Null;
+        }
+        self.arg_sets += 1;
+        for arg in &args.all {
+            let (kind, value) = typed(&arg.said);
+            let [int, string, real] = value;
+            self.insert(
+                "args",
+                vec![
+                    Value::Integer(self.arg_sets),
+                    text(Some(&arg.key.full)),
+                    text(Some(&arg.key.flat)),
+                    text(Some(kind)),
+                    int,
+                    string,
+                    real,
+                ],
+            );
+        }
+        Value::Integer(self.arg_sets)
+    }
+}
+
+/// A2: the type of a value, and the value as int, string and real.
+fn typed(said: &Said) -> (&'static str, [Value; 3]) {
+    let none = || Value::Null;
+    let int = |value: i64| [Value::Integer(value), none(), none()];
+    match said {
+        Said::Int(value) => ("int", int(*value)),
+        Said::Uint(value) => ("uint", int(value.cast_signed())),
+        Said::Pointer(value) => ("pointer", int(value.cast_signed())),
+        Said::Bool(value) => ("bool", int(i64::from(*value))),
+        Said::String(value) => ("string", [none(), text(value.as_deref()), none()]),
+        Said::Real(value) => ("real", [none(), none(), Value::Real(*value)]),
+        Said::Null => ("null", [none(), none(), none()]),
+    }
+}
+
+impl World<'_> {
+    /// All that is known, as tables of trace processor's.
+    pub fn tables(&mut self) -> Connection {
+        let conn = Connection::open_in_memory().unwrap();
+        conn.execute_batch(SCHEMA).unwrap();
+        conn.execute_batch("BEGIN").unwrap();
+        let mut tables = Tables { conn, arg_sets: 0 };
+        self.machine_rows(&tables);
+        self.thread_rows(&mut tables);
+        self.sched_rows(&tables);
+        self.slice_rows(&mut tables);
+        self.stage_rows(&tables);
+        self.counter_rows(&mut tables);
+        self.track_rows(&mut tables);
+        for (out, into) in &self.flows.links {
+            tables.insert("flow", vec![id(*out), id(*into)]);
+        }
+        tables.conn.execute_batch("COMMIT").unwrap();
+        tables.conn
+    }
+
+    fn machine_rows(&self, tables: &Tables) {
+        for (id, machine) in (0..).zip(&self.machines) {
+            let name = machine.utsname().unwrap_or_default();
+            let cpus = machine.system_info.number(8);
+            let row = vec![
+                Value::Integer(id),
+                integer(machine.raw_id),
+                text(name.text(1).as_deref()),
+                text(name.text(3).as_deref()),
+                text(name.text(4).as_deref()),
+                number(cpus.map(|cpus| i64::from(cpus as u32))),
+            ];
+            tables.insert("machine", row);
+        }
+        for &(machine, number) in &self.cpus {
+            let cpus = &self.machines[machine].cpus;
+            let cpu = cpus.get(number as usize);
+            let processor = cpu.and_then(|cpu| cpu.text(1)).filter(|p| !p.is_empty());
+            let capacity = cpu.and_then(|cpu| cpu.number(3));
+            let row = vec![
+                ucpu((machine, number)),
+                integer(number),
+                id(machine),
+                Value::Integer(machines::cluster(cpus, number as usize)),
+                text(processor.as_deref()),
+                capacity.map_or(Value::Null, |capacity| integer(capacity as u32)),
+            ];
+            tables.insert("cpu", row);
+        }
+    }
+
+    fn thread_rows(&self, tables: &mut Tables) {
+        for (upid, process) in self.processes.processes.iter().enumerate() {
+            let args = tables.args(&process.args);
+            let row = vec![
+                id(upid),
+                id(process.machine),
+                Value::Integer(process.pid),
+                text(process.name.as_deref()),
+                reference(process.parent),
+                number(process.start),
+                number(process.end),
+                number(process.uid),
+                text(process.cmdline.as_deref()),
+                args,
+            ];
+            tables.insert("process", row);
+        }
+        for (utid, thread) in self.processes.threads.iter().enumerate() {
+            let args = tables.args(&thread.args);
+            let row = vec![
+                id(utid),
+                id(thread.machine),
+                Value::Integer(thread.tid),
+                text(thread.name.as_deref()),
+                reference(thread.process),
+                number(thread.start),
+                number(thread.end),
+                flag(thread.is_main),
+                flag(Some(thread.is_idle)),
+                args,
+            ];
+            tables.insert("thread", row);
+        }
+    }
+
+    fn sched_rows(&self, tables: &Tables) {
+        for slice in &self.scheduling.slices {
+            let row = vec![
+                Value::Integer(slice.time),
+                Value::Integer(slice.duration),
+                ucpu(slice.cpu),
+                id(slice.thread),
+                text(slice.end_state.as_deref()),
+                Value::Integer(slice.priority),
+            ];
+            tables.insert("sched_slice", row);
+        }
+        for (place, state) in self.scheduling.states.iter().enumerate() {
+            let woken = state.woken.as_ref();
+            let row = vec![
+                id(place),
+                Value::Integer(state.time),
+                Value::Integer(state.duration),
+                state.cpu.map_or(Value::Null, ucpu),
+                id(state.thread),
+                text(state.state.as_deref()),
+                flag(state.io_wait),
+                text(state.blocked_function.as_deref()),
+                reference(woken.map(|woken: &Woken| woken.waker)),
+                reference(woken.and_then(|woken| woken.waker_state)),
+                number(woken.and_then(|woken| woken.irq_context)),
+            ];
+            tables.insert("thread_state", row);
+        }
+        for spurious in &self.scheduling.spurious {
+            let row = vec![
+                Value::Integer(spurious.time),
+                id(spurious.thread),
+                id(spurious.woken.waker),
+                number(spurious.woken.irq_context),
+                id(spurious.state),
+            ];
+            tables.insert("spurious_sched_wakeup", row);
+        }
+    }
+
+    fn slice_rows(&self, tables: &mut Tables) {
+        for (place, slice) in self.slices.all.iter().enumerate() {
+            let args = tables.args(&slice.args);
+            let row = vec![
+                id(place),
+                Value::Integer(slice.time),
+                Value::Integer(slice.duration),
+                id(slice.track),
+                text(slice.name.as_deref()),
+                text(slice.category.as_deref()),
+                id(slice.depth),
+                reference(slice.parent),
+                args,
+                number(slice.thread_time.0),
+                number(slice.thread_time.1),
+                number(slice.instructions.0),
+                number(slice.instructions.1),
+            ];
+            tables.insert("slice", row);
+        }
+    }
+
+    fn stage_rows(&self, tables: &Tables) {
+        for stage in &self.stages.all {
+            let row = vec![
+                id(stage.slice),
+                Value::Integer(stage.context),
+                Value::Integer(stage.render_target),
+                Value::Integer(stage.render_pass),
+                Value::Integer(stage.command_buffer),
+                Value::Integer(stage.submission),
+                Value::Integer(stage.queue),
+                id(stage.process),
+                text(stage.subpasses.as_deref()),
+                number(stage.category),
+            ];
+            tables.insert("gpu_slice_detail", row);
+        }
+    }
+
+    fn counter_rows(&mut self, tables: &mut Tables) {
+        for counter in &self.counters.0 {
+            let args = tables.args(&counter.args);
+            let track = counter.settled(&self.processes);
+            let track = self.slices.tracks.find(&track);
+            self.slices.tracks.0[track].is_counter = true;
+            let row = vec![
+                id(track),
+                Value::Integer(counter.time),
+                Value::Real(counter.value),
+                args,
+            ];
+            tables.insert("counter", row);
+        }
+    }
+
+    fn machine_of(&self, of: Of) -> usize {
+        match of {
+            Of::Machine(machine) | Of::Cpu(machine, _) | Of::Gpu(machine, _) => machine,
+            Of::Process(upid) | Of::ProcessOnGpu(upid, _) => self.processes.processes[upid].machine,
+            Of::Thread(utid) => self.processes.threads[utid].machine,
+        }
+    }
+
+    fn track_rows(&self, tables: &mut Tables) {
+        for (place, row) in self.slices.tracks.0.iter().enumerate() {
+            let Track { kind, of, unit, .. } = &row.track;
+            let name = self.stages.name_of(&row.track);
+            let dimensions = tables.args(&dimensions(*of));
+            let source = tables.args(&row.source);
+            let (name, machine) = (text(name.as_deref()), id(self.machine_of(*of)));
+            let kind = text(Some(kind));
+            if row.is_counter {
+                let unit = text(unit.as_deref());
+                let row = vec![id(place), name.clone(), kind.clone(), unit, machine.clone()];
+                tables.insert("counter_track", row);
+            }
+            let parent = reference(row.parent);
+            tables.insert(
+                "track",
+                vec![id(place), name, kind, machine, parent, dimensions, source],
+            );
+            owner_row(tables, place, *of, row.is_counter);
+        }
+    }
+}
+
+/// U10: of the dimensions, whose it is.
+fn dimensions(of: Of) -> Args {
+    let mut args = Args::default();
+    match of {
+        Of::Thread(utid) => args.say("utid", Said::Int(utid as i64)),
+        Of::Process(upid) | Of::ProcessOnGpu(upid, _) => {
+            args.say("upid", Said::Int(upid as i64));
+        }
+        Of::Machine(_) | Of::Cpu(..) | Of::Gpu(..) => {}
+    }
+    args
+}
+
+/// The table of the tracks of one thread, process, cpu or GPU.
+fn owner_row(tables: &Tables, place: usize, of: Of, is_counter: bool) {
+    let found = match of {
+        Of::Machine(_) => Vec::new(),
+        Of::Thread(utid) => vec![("thread", id(utid))],
+        Of::Process(upid) => vec![("process", id(upid))],
+        Of::Cpu(_, cpu) => vec![("cpu", integer(cpu))],
+        Of::Gpu(_, gpu) => vec![("gpu", integer(gpu))],
+        Of::ProcessOnGpu(upid, gpu) => vec![("process", id(upid)), ("gpu", integer(gpu))],
+    };
+    for (owner, value) in found {
+        let kind = if is_counter { "counter_track" } else { "track" };
+        if (owner, is_counter) != ("gpu", false) {
+            tables.insert(&format!("{owner}_{kind}"), vec![id(place), value]);
+        }
+    }
+}

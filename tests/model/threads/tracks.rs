@@ -1,0 +1,97 @@
+//! Tracks: what they are of, and what is said of them.
+
+use super::args::Args;
+use super::machines::Machine;
+use super::processes::{Upid, Utid};
+
+/// What a track is of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Of {
+    Machine(Machine),
+    Thread(Utid),
+    Process(Upid),
+    Cpu(Machine, u32),
+    Gpu(Machine, i64),
+    ProcessOnGpu(Upid, i64),
+}
+
+/// A track, by what tells it from others.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Track {
+    pub kind: String,
+    pub name: Option<String>,
+    pub of: Of,
+    /// Of several tracks of one name, which it is: the lane, and whether of instants.
+    pub lane: (usize, bool),
+    /// GP3: the queue of a GPU, whether it is an iid and the number.
+    pub queue: Option<(bool, i64)>,
+    /// The unit of a counter.
+    pub unit: Option<String>,
+    /// Of those that descriptors and their events make, which it is.
+    pub made: Option<usize>,
+}
+
+impl Track {
+    pub fn new(kind: &str, name: Option<&str>, of: Of) -> Track {
+        Track {
+            kind: kind.to_owned(),
+            name: name.map(str::to_owned),
+            of,
+            lane: (0, false),
+            queue: None,
+            unit: None,
+            made: None,
+        }
+    }
+
+    pub fn named(kind: &str, name: &str, of: Of) -> Track {
+        Track::new(kind, Some(name), of)
+    }
+
+    /// B3
+    pub fn of_thread(utid: Utid) -> Track {
+        Track::new("thread_execution", None, Of::Thread(utid))
+    }
+}
+
+/// A place in the list of tracks.
+pub type TrackId = usize;
+
+/// A row of `track`.
+#[derive(Debug)]
+pub struct Row {
+    pub track: Track,
+    pub parent: Option<TrackId>,
+    /// U9
+    pub source: Args,
+    pub is_counter: bool,
+}
+
+#[derive(Debug, Default)]
+pub struct Tracks(pub Vec<Row>);
+
+impl Tracks {
+    /// The row of a track, which is made if there is none.
+    pub fn find(&mut self, track: &Track) -> TrackId {
+        let found = self.0.iter().position(|row| row.track == *track);
+        found.unwrap_or_else(|| {
+            self.push(Row {
+                track: track.clone(),
+                parent: None,
+                source: Args::default(),
+                is_counter: false,
+            })
+        })
+    }
+
+    /// A row for a track that is like no other.
+    pub fn make(&mut self, mut row: Row) -> TrackId {
+        row.track.made = Some(self.0.len());
+        self.push(row)
+    }
+
+    fn push(&mut self, row: Row) -> TrackId {
+        self.0.push(row);
+        self.0.len() - 1
+    }
+}
