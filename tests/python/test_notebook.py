@@ -25,8 +25,14 @@ ANSWERS = {
         r"1 +raster-1/6 +R +vsync +9085 +0 +app-2 +16043 +7532",
         r"compositor +tiles done +118 +24\.0 +264\.0",
     ],
+    "slices": [
+        r"frame +90 +1112\.2 +1097\.2 +15\.9",
+        r"4 +4 +49\.4 +15\.9",
+        r"-1 +fetch +net +29\.7 +741\.4",
+        r"tile 57 +3337517136765 +64 +4 +12416535",
+    ],
 }
-FIGURES = {"clocks": 2, "scheduling": 2}
+FIGURES = {"clocks": 2, "scheduling": 2, "slices": 1}
 
 
 @pytest.fixture(scope="module", params=sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb")))
