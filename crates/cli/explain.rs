@@ -145,7 +145,10 @@ fn recorded(
         format!("there is no packet {packet}; SELECT count(*) FROM packet tells how many there are")
     })?;
     let Some(timestamp) = timestamp else {
-        writeln!(out, "packet {packet} has no timestamp")?;
+        writeln!(
+            out,
+            "packet {packet} has no timestamp: there is nothing to convert"
+        )?;
         return Ok(None);
     };
     let (Some(id), Some(ts)) = (clock, ts) else {

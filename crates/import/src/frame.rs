@@ -13,7 +13,8 @@ use timebase_wire::proto::TracePacketDefaults;
 
 use crate::facts::Facts;
 use crate::output::{
-    Cell, Fact, Faults, Journal, Message, PacketRow, RowType, Rows, SettledRows, Severity,
+    Cell, Fact, Faults, Journal, Message, NOT_INTERNED, PacketRow, RowType, Rows, SettledRows,
+    Severity,
 };
 use crate::place::{
     Accepted, Place, Placement, SequenceIx, Settled, Snapshot, Taken, TraceTime, called,
@@ -70,10 +71,6 @@ pub(crate) mod counter {
     pub const INTERNED_SKIPPED: Fault = Fault::new(
         Counter::data_loss("interned_data_skipped_incremental_state_invalid"),
         "interned data is left out that comes when the state of its sequence is lost",
-    );
-    pub const INTERNED_NAMELESS: Fault = Fault::new(
-        Counter::error("interned_data_tokenizer_errors"),
-        "a number of interned data, or an entry of it, stands for nothing",
     );
 }
 
@@ -269,15 +266,14 @@ impl Frame {
             return Ok(());
         }
         let nameless = self.place.intern(sequence, data)?;
-        self.faults
-            .add_many(counter::INTERNED_NAMELESS, id, nameless);
+        self.faults.add_many(NOT_INTERNED, id, nameless);
         Ok(())
     }
 
     /// What a packet says for the track events of its sequence (rules E3, U9).
     #[inline]
     fn shares(&mut self, header: &Header<'_>, sequence: SequenceIx) {
-        if header.trusted_packet_sequence_id == 0 {
+        if header.trusted_packet_sequence_id == 0 || !self.timeline.is_wanted() {
             return;
         }
         if let Some(defaults) = header.trace_packet_defaults {

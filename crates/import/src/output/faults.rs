@@ -27,6 +27,12 @@ pub(crate) const PARSER_ERROR: Fault = Fault::new(
     "a track event, or an argument of one, cannot be understood, and is left out",
 );
 
+/// Of a number of interned data that nobody has said, or an entry that has none.
+pub(crate) const NOT_INTERNED: Fault = Fault::new(
+    Counter::error("interned_data_tokenizer_errors"),
+    "a number of interned data, or an entry of it, stands for nothing",
+);
+
 /// The faults that were met.
 #[derive(Debug, Default)]
 pub(crate) struct Faults(BTreeMap<&'static str, Met>);

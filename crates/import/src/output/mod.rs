@@ -25,7 +25,7 @@ mod writer;
 pub(crate) use batch::{Batch, Cell, PacketRow, RowType};
 pub(crate) use counter::{Counter, Meaning};
 pub(crate) use destination::Destination;
-pub(crate) use faults::{Fault, Faults, PARSER_ERROR};
+pub(crate) use faults::{Fault, Faults, NOT_INTERNED, PARSER_ERROR};
 pub(crate) use journal::{Fact, Journal, Message, Severity};
 pub(crate) use late::{clocks, drop_indexes, facts, indexes_and_views, sequences, stats};
 pub(crate) use rows::{Outlet, Rows};

@@ -38,7 +38,7 @@ use self::writers::State;
 use super::reader::{Corrupt, Desk, Packet, Reader};
 use crate::facts::{Names, Uuids, Writer};
 use crate::message::Message;
-use crate::output::{Counter, Fault, PARSER_ERROR};
+use crate::output::{Counter, Fault, NOT_INTERNED, PARSER_ERROR};
 use crate::place::{Place, TraceTime};
 use crate::timeline::{
     Arguments, Does, FlowStep, Flows, Label, TrackEvent, Uuid, Values, WriterThread,
@@ -85,10 +85,6 @@ mod dropped {
     pub const INSTRUCTIONS_DELTA: Fault = Fault::new(
         Counter::error("track_event_skipped_thread_instruction_delta_without_valid_state"),
         "a track event with a count of instructions relative to nothing is dropped",
-    );
-    pub const INTERNED: Fault = Fault::new(
-        Counter::error("interned_data_tokenizer_errors"),
-        "a number of interned data, or an entry of it, stands for nothing",
     );
 }
 
@@ -211,7 +207,7 @@ impl TrackEvents {
         let (state, values) = desk.writers.state(part);
         let time = time(event, packet, state, desk.place)?;
         let (thread_time, instructions) = spent(event, state)?;
-        if matches!(time, Time::Unplaced) || !desk.timeline.is_wanted() {
+        if matches!(time, Time::Unplaced) {
             return Ok(());
         }
         let does = does(event);
@@ -247,7 +243,7 @@ impl TrackEvents {
             let pool = desk.schema.pool();
             missing += self.args.decode(event, part, desk.place, pool, names);
         }
-        desk.faults.add_many(dropped::INTERNED, packet.id, missing);
+        desk.faults.add_many(NOT_INTERNED, packet.id, missing);
 
         let category = category.label(interned::EVENT_CATEGORIES, state, names);
         let made = TrackEvent {

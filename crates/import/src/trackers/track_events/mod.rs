@@ -21,7 +21,7 @@ use self::tracks::{Lane, Needs, On, OtherTracks, UuidTracks};
 use super::tracker::At;
 use crate::arguments::{ArgBuf, ArgValue, LateDecoder};
 use crate::message::Message;
-use crate::output::{Counter, Fault, PARSER_ERROR};
+use crate::output::{Counter, Fault, NOT_INTERNED, PARSER_ERROR};
 use crate::timeline::{Arguments, Does, FlowStep, Label, TrackEvent, Uuid};
 use crate::world::{
     EndOfSlice, FlowEvent, FlowId, Made, NewSlice, Owner, Spent, Step, TrackId, Upid, Utid,
@@ -33,10 +33,6 @@ mod fault {
     pub const UNKNOWN: Fault = Fault::new(
         Counter::error("unknown_extension_fields"),
         "a field of a track event is in no schema that is known, and left out",
-    );
-    pub const INTERNED: Fault = Fault::new(
-        Counter::error("interned_data_tokenizer_errors"),
-        "a number of interned data, or an entry of it, stands for nothing",
     );
     pub const NO_DIRECTION: Fault = Fault::new(
         Counter::error("flow_without_direction"),
@@ -143,7 +139,7 @@ impl TrackEvents {
             };
             at.world
                 .faults
-                .add_many(fault::INTERNED, event.packet, missing);
+                .add_many(NOT_INTERNED, event.packet, missing);
             self.decoded(ts, &event, at);
         }
         self.late = late;
@@ -328,13 +324,15 @@ impl TrackEvents {
     /// What was wrong with the arguments of an event counts if it makes a row.
     fn row_made(&self, here: &Here<'_>, at: &mut At<'_, '_>) {
         let arguments = &here.event.arguments;
-        let of_log = match (arguments.has_log, here.thread) {
-            (false, _) => 0,
-            (true, Some(_)) => arguments.log_errors,
-            (true, None) => 1,
+        // What a log message lacks are entries of interned data.
+        let (of_log, not_interned) = match (arguments.has_log, here.thread) {
+            (false, _) => (0, 0),
+            (true, Some(_)) => (arguments.log_errors, arguments.log_errors),
+            (true, None) => (1, 0),
         };
         let faults = &mut at.world.faults;
         let packet = here.event.packet;
+        faults.add_many(NOT_INTERNED, packet, not_interned);
         faults.add_many(
             PARSER_ERROR,
             packet,
