@@ -1,9 +1,13 @@
-//! `timebase clocks`: the clock domains of a trace, for a person.
+//! `timebase clocks`: the clock domains of a trace, for a person. `timebase clock-id`:
+//! the number of a clock, of no trace.
 
 use std::io::Write;
 
+use timebase_resolver::UnknownName;
+
 use crate::database::{self, Access};
-use crate::flags::ClocksArguments;
+use crate::flags::{ClockArgument, ClocksArguments};
+use crate::messages;
 use crate::output::{self, Format};
 use crate::signals::Signals;
 use crate::statements;
@@ -28,9 +32,9 @@ pub fn run(
     signals: &Signals,
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
-    let database = database::open(&arguments.source, Access::Read, signals)?;
-    let is_narrow = arguments.format == Format::Table
-        && output::terminal_width().is_some_and(|width| width < WIDE);
+    let database = database::open(&arguments.source, Access::CLOCKS, signals)?;
+    let terminal = output::terminal_width();
+    let is_narrow = arguments.format == Format::Table && terminal.is_some_and(|width| width < WIDE);
     let selection = if is_narrow {
         NARROW
     } else {
@@ -38,6 +42,21 @@ pub fn run(
     };
     let sql = format!("WITH listed AS ({LISTED}) {selection}");
     signals.during_query(database.get_interrupt_handle(), || {
-        statements::run(&database, &sql, arguments.format, out)
+        statements::run(&database, &sql, arguments.format, terminal, out)
     })
+}
+
+/// Prints the number of a clock. Any name has one, so of one that looks like a slip of
+/// the pen there is a word.
+pub fn id(clock: &ClockArgument, out: &mut dyn Write) -> anyhow::Result<()> {
+    if clock.written.is_hashed()
+        && let Some(near) = UnknownName::of(&clock.text).near()
+    {
+        messages::warnings(&[format!(
+            "{} is not the builtin {near}; this is the number of a clock of your own with this name",
+            clock.text
+        )]);
+    }
+    writeln!(out, "{}", clock.written.id().get())?;
+    Ok(())
 }

@@ -1,46 +1,165 @@
 //! Opens what a command was given: a database, or a trace that is imported
 //! to a temporary one first.
 
+use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::fs;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
-use rusqlite::{Connection, OpenFlags};
+use anyhow::{Context, anyhow, bail, ensure};
+use rusqlite::{Connection, MAIN_DB, OpenFlags, OptionalExtension};
 use timebase_import::{FileKind, Options, Source, Subject};
 
+use crate::changes::Changes;
+use crate::progress::Progress;
 use crate::signals::Signals;
 use crate::{import, messages};
 
-/// What a command wants to do to a database.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Access {
-    /// Read it, and only what is derived from the clocks.
-    Read,
-    /// Run statements of the user, who may make views or tables. On a file that
-    /// cannot be written, those that only read work.
-    Write,
+/// What a command asks of what it was given.
+#[derive(Clone, Copy, Debug)]
+pub struct Access {
+    /// Whether it needs the events inside of packets, and not just clocks and packets.
+    pub to_events: bool,
+    /// Whether it changes the database.
+    pub is_writing: bool,
+    /// Whether nothing may be missing because the trace is damaged.
+    pub is_strict: bool,
 }
 
-/// A connection on which timebase's SQL functions are there.
-pub fn open(given: &Path, access: Access, signals: &Signals) -> anyhow::Result<Connection> {
+impl Access {
+    /// To clocks and packets.
+    pub const CLOCKS: Access = Access {
+        to_events: false,
+        is_writing: false,
+        is_strict: false,
+    };
+
+    /// To all that is in a trace.
+    pub const ALL: Access = Access {
+        to_events: true,
+        ..Access::CLOCKS
+    };
+}
+
+/// A database with timebase's SQL functions.
+pub struct Database {
+    connection: Connection,
+    /// Kept of a database that is open for writing.
+    changes: Option<RefCell<Changes>>,
+}
+
+impl Deref for Database {
+    type Target = Connection;
+
+    fn deref(&self) -> &Connection {
+        &self.connection
+    }
+}
+
+impl From<Connection> for Database {
+    fn from(connection: Connection) -> Database {
+        Database {
+            connection,
+            changes: None,
+        }
+    }
+}
+
+impl Database {
+    /// Runs one statement by `run`, and takes note of what it changes.
+    pub fn during<T>(&self, run: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
+        match &self.changes {
+            Some(changes) => changes.borrow_mut().during(&self.connection, run),
+            None => run(),
+        }
+    }
+
+    /// Says what has been changed since this was said the last time.
+    pub fn tell_changes(&self) {
+        let Some(changes) = &self.changes else {
+            return;
+        };
+        if let Some(told) = changes.borrow_mut().told() {
+            messages::say(told);
+        }
+    }
+
+    /// Says what was changed and will not be kept.
+    pub fn warn_of_pending_changes(&self) {
+        if let Some(changes) = &self.changes
+            && changes.borrow().are_pending()
+        {
+            messages::warning(
+                "a transaction was begun and not ended: nothing that was changed in it is kept",
+            );
+        }
+    }
+}
+
+/// Opens a database, or imports a trace to a temporary one.
+pub fn open(given: &Path, access: Access, signals: &Signals) -> anyhow::Result<Database> {
     let path = match kind(given)? {
         FileKind::Database => given.to_owned(),
+        FileKind::Trace if access.is_writing => bail!(
+            "{} is a trace: what is written to its temporary database would be lost; \
+             make one of it with 'timebase import'",
+            given.display()
+        ),
         FileKind::Trace => import_temporarily(given, access, signals)?,
     };
-    let flags = match access {
-        Access::Read => OpenFlags::SQLITE_OPEN_READ_ONLY,
-        Access::Write => OpenFlags::SQLITE_OPEN_READ_WRITE,
+    let flags = if access.is_writing {
+        OpenFlags::SQLITE_OPEN_READ_WRITE
+    } else {
+        OpenFlags::SQLITE_OPEN_READ_ONLY
     };
-    let connection = Connection::open_with_flags(&path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
-        .with_context(|| format!("cannot open {}", given.display()))?;
+    let mut connection =
+        Connection::open_with_flags(&path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
+            .with_context(|| format!("cannot open {}", given.display()))?;
     timebase_import::check_database(&connection)?;
     timebase_resolver::sql::register(&connection)
         .and_then(|()| timebase_descriptor::sql::register(&connection))
         .and_then(|()| timebase_args::register(&connection))
         .and_then(|()| timebase_slices::register(&connection))
         .with_context(|| format!("cannot use {}", given.display()))?;
-    Ok(connection)
+    if access.is_strict {
+        refuse_damage(&connection, given)?;
+    }
+    let changes = if access.is_writing {
+        ensure!(
+            !connection.is_readonly(MAIN_DB)?,
+            "{} cannot be written: its permissions, or those of its directory, do not allow it",
+            given.display()
+        );
+        Some(RefCell::new(Changes::watch(&mut connection)?))
+    } else {
+        None
+    };
+    Ok(Database {
+        connection,
+        changes,
+    })
+}
+
+/// Refuses a database of a damaged trace, as `import --strict` refuses the trace.
+fn refuse_damage(connection: &Connection, given: &Path) -> anyhow::Result<()> {
+    let damage: Option<String> = connection
+        .query_row(
+            "SELECT message FROM import_log
+              WHERE code IN ('cut', 'damaged', 'corrupt_packet', 'corrupt_payload')
+              ORDER BY id LIMIT 1",
+            [],
+            |row| row.get(0),
+        )
+        .optional()
+        .with_context(|| format!("cannot read import_log of {}", given.display()))?;
+    match damage {
+        Some(damage) => bail!(
+            "{} is of a damaged trace: {damage}. Without --strict, what could be read of it is asked",
+            given.display()
+        ),
+        None => Ok(()),
+    }
 }
 
 fn kind(given: &Path) -> anyhow::Result<FileKind> {
@@ -64,18 +183,59 @@ fn kind(given: &Path) -> anyhow::Result<FileKind> {
 }
 
 fn import_temporarily(given: &Path, access: Access, signals: &Signals) -> anyhow::Result<PathBuf> {
-    let path = signals.temporary_directory()?.join("trace.db");
-    let subjects = match access {
-        Access::Read => Vec::new(),
-        Access::Write => Subject::ALL.to_vec(),
+    let directory = signals.temporary_directory().context(
+        "a trace is imported to a temporary database; the variable TMPDIR names a place for it",
+    )?;
+    let path = directory.join("trace.db");
+    let subjects = if access.to_events {
+        Subject::ALL.to_vec()
+    } else {
+        Vec::new()
     };
     let options = Options {
-        keep_data: access == Access::Write,
+        keep_data: access.to_events,
         subjects,
+        strict: access.is_strict,
         ..Options::default()
     };
     let source = Source::from_arg(given.as_os_str());
-    let (summary, _) = import::monitored(&source, &path, &options, signals)?;
+    let (summary, _) = import::monitored(&source, &path, &options, Progress::Auto, signals)
+        .map_err(|error| unwritable(error, &directory))?;
     messages::warnings(&summary.warnings);
     Ok(path)
+}
+
+/// What to do where the temporary database cannot be written; `-o`, of which the import speaks,
+/// is no option of these commands.
+fn unwritable(error: anyhow::Error, directory: &Path) -> anyhow::Error {
+    let why = match error.downcast_ref() {
+        Some(timebase_import::Error::DiskFull { .. }) => "no space left".to_owned(),
+        Some(timebase_import::Error::Write { error, .. }) => error.to_string(),
+        Some(timebase_import::Error::Create { error, .. }) => error.to_string(),
+        _ => return error,
+    };
+    let place = directory.parent().unwrap_or(directory).display();
+    anyhow!(
+        "the temporary database in {place} cannot be written: {why}. Set the variable TMPDIR to a \
+         directory with more room, or import the trace first: timebase import"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_under_a_temporary_database_names_tmpdir() {
+        let full = timebase_import::Error::DiskFull {
+            path: "/tmp/timebase-x/trace.db".into(),
+        };
+        let said = unwritable(full.into(), Path::new("/tmp/timebase-x")).to_string();
+        assert!(
+            said.starts_with("the temporary database in /tmp cannot be written: no space left.")
+        );
+        assert!(said.contains("TMPDIR") && !said.contains("-o"), "{said}");
+        let other = unwritable(timebase_import::Error::Cancelled.into(), Path::new("/tmp"));
+        assert_eq!(other.to_string(), "interrupted; nothing was changed");
+    }
 }

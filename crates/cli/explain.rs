@@ -1,84 +1,157 @@
 //! `timebase explain`: one conversion, as one would do it by hand.
+//!
+//! | question | where it is decided |
+//! |---|---|
+//! | what was asked for | `explain/question.rs` |
+//! | whether the trace has such a clock, and which else | `explain/chosen.rs` |
+//! | how it is laid out | `explain/hops.rs` |
+
+mod chosen;
+mod hops;
+mod question;
 
 use std::io::Write;
-use std::iter;
 
 use anyhow::Context;
+use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
-use timebase_resolver::{Clock, ClockId, MachineId, Scope, SeqId, Unresolved, builtin_name};
+use timebase_resolver::{Clock, ClockId, MachineId, SeqId, Unresolved, WallTime};
 
 use crate::database::{self, Access};
-use crate::flags::{ClockArgument, ExplainArguments};
+use crate::flags::{self, ClockArgument, ExplainArguments, TsArgument};
+use crate::output;
 use crate::signals::Signals;
+use hops::{Hop, write_folded, write_hops};
+use question::Question;
 
 pub fn run(
     arguments: &ExplainArguments,
     signals: &Signals,
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
-    let database = database::open(&arguments.source, Access::Read, signals)?;
+    let question = Question::of(arguments);
+    let question = question.unwrap_or_else(|message| flags::wrong_usage("explain", &message));
+    // Slices are events, which are left out where only clocks are asked for.
+    let access = match question {
+        Question::Slice(_) => Access::ALL,
+        Question::Packet(_) | Question::Reading { .. } => Access::CLOCKS,
+    };
+    let database = database::open(&arguments.source, access, signals)?;
     signals.during_query(database.get_interrupt_handle(), || {
-        explain(&database, arguments, out)
+        // Whole, or an error.
+        let mut shown = Vec::new();
+        explain(&database, &question, arguments, &mut shown)?;
+        Ok(out.write_all(&shown)?)
     })
 }
 
-/// A hop of the conversion: two clocks, and what they read in a snapshot.
-struct Hop {
-    from: String,
-    to: String,
-    snapshot: i64,
-    from_value: i64,
-    to_value: i64,
+fn is_wall_clock(clock: Clock) -> bool {
+    matches!(clock.id, ClockId::REALTIME | ClockId::REALTIME_COARSE)
 }
 
 fn explain(
     database: &Connection,
+    question: &Question<'_>,
     arguments: &ExplainArguments,
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
-    let packet = match arguments.slice {
-        Some(slice) => Some(packet_of(slice, database, out)?),
-        None => arguments.packet,
+    // A pipe has any width.
+    let width = output::terminal_width().map_or(usize::MAX, usize::from);
+    let reading = match question {
+        Question::Slice(slice) => {
+            let packet = packet_of(*slice, database, out)?;
+            recorded(packet, database, width, out)?
+        }
+        Question::Packet(packet) => recorded(*packet, database, width, out)?,
+        Question::Reading { clock, given, ts } => {
+            if let Some(given) = given {
+                chosen::check(database, ("clock", given), *clock, arguments)?;
+                write_number(given, out)?;
+            }
+            Some(given_reading(database, *clock, ts, width, out)?)
+        }
     };
-    let reading = match (packet, &arguments.clock, arguments.ts) {
-        (None, Some(clock), Some(ts)) => Some(Reading {
-            clock: clock.clone(),
-            seq: arguments.seq,
-            machine: arguments.machine,
-            ts,
-        }),
-        (Some(packet), ..) => recorded(packet, database, out)?,
-        (None, ..) => None,
-    };
-    let Some(reading) = reading else {
+    let Some(Reading { clock: from, ts }) = reading else {
         return Ok(());
     };
-    let conversion = Conversion::new(&reading, arguments);
-    let (from, to, ts) = (conversion.from, conversion.to, reading.ts);
-    for argument in iter::once(&reading.clock).chain(&arguments.to) {
-        write_number(argument, out)?;
-    }
-    let is_sum = packet.is_some();
-    let value = write_unit(database, from, ts, is_sum, out)?;
-    write_hops(&conversion.hops(database)?, value, out)?;
+    let is_given = matches!(question, Question::Reading { .. });
+    let to = match &arguments.to {
+        None => Clock::BOOTTIME,
+        Some(to) => {
+            // One that is written with its machine says it; a packet's is its own.
+            let machine = match is_given {
+                true => MachineId(arguments.machine),
+                false => from.machine,
+            };
+            let clock = to.written.clock_of(machine, SeqId(arguments.to_seq));
+            chosen::check(database, ("to", to), clock, arguments)?;
+            write_number(to, out)?;
+            clock
+        }
+    };
+    let value = write_unit(database, from, ts, !is_given, out)?;
+    let conversion = Conversion::new(from, ts, to);
+    let hops = conversion.hops(database)?;
+    write_hops(&hops, value, width, out)?;
     match conversion.result(database)? {
+        Ok(value) if is_wall_clock(to) => {
+            let shown = WallTime::of_realtime(value);
+            let line = [
+                format!("{from} {ts} is {to} {value} ns,"),
+                format!("{shown} UTC"),
+            ];
+            write_folded(&line, "", width, out)?;
+        }
         Ok(value) => writeln!(out, "{from} {ts} is {to} {value} ns")?,
         Err(reason) => {
             writeln!(out, "{from} {ts} is unresolved: {reason}")?;
-            if let Some(words) = Unresolved::from_code(&reason) {
+            let reason = Unresolved::from_code(&reason);
+            if let Some(words) = reason {
                 writeln!(out, "{words}")?;
+            }
+            if let Question::Reading {
+                ts: TsArgument::Shown(_, text),
+                ..
+            } = question
+                && reason == Some(Unresolved::NonMonotonic)
+                && from.machine == MachineId::HOST
+            {
+                writeln!(
+                    out,
+                    "the last trace time that showed it: SELECT from_abs_time_str('{text}')"
+                )?;
             }
         }
     }
     Ok(())
 }
 
-/// What a clock read.
+/// What a clock read, in its own unit.
 struct Reading {
-    clock: ClockArgument,
-    seq: u32,
-    machine: u32,
+    clock: Clock,
     ts: i64,
+}
+
+/// The reading that was given; says which one is meant by a time of day.
+fn given_reading(
+    database: &Connection,
+    clock: Clock,
+    ts: &TsArgument,
+    width: usize,
+    out: &mut dyn Write,
+) -> anyhow::Result<Reading> {
+    let ts = match ts {
+        TsArgument::Ticks(ts) => *ts,
+        TsArgument::Shown(time, text) => {
+            let ts = time
+                .realtime()
+                .div_euclid(Known::of(database, clock)?.unit.max(1));
+            let line = [format!("{text} is {clock} {ts},"), format!("{time} UTC")];
+            write_folded(&line, "", width, out)?;
+            ts
+        }
+    };
+    Ok(Reading { clock, ts })
 }
 
 /// The packet that began a slice; says which slice that is.
@@ -122,6 +195,7 @@ fn packet_of(slice: i64, database: &Connection, out: &mut dyn Write) -> anyhow::
 fn recorded(
     packet: i64,
     database: &Connection,
+    width: usize,
     out: &mut dyn Write,
 ) -> anyhow::Result<Option<Reading>> {
     type Row = (
@@ -162,76 +236,37 @@ fn recorded(
         }
         return Ok(None);
     };
-    let seq = match ClockId(id).scope() {
-        Scope::Sequence => seq,
-        Scope::Builtin | Scope::Global => 0,
-    };
-    let argument = ClockArgument {
-        id,
-        text: id.to_string(),
-    };
-    let from = clock_of(&argument, seq, machine);
-    let sum = match timestamp == ts {
-        true => String::new(),
-        false => format!(", which sums up to {ts}"),
-    };
-    writeln!(
-        out,
-        "packet {packet} has timestamp {timestamp} of {from}{sum}"
-    )?;
-    Ok(Some(Reading {
-        clock: argument,
-        seq,
-        machine,
-        ts,
-    }))
+    let clock = Clock::new(MachineId(machine), ClockId(id), SeqId(seq));
+    let read = format!("packet {packet} has timestamp {timestamp} of {clock}");
+    if timestamp == ts {
+        writeln!(out, "{read}")?;
+    } else {
+        let line = [format!("{read},"), format!("which sums up to {ts}")];
+        write_folded(&line, "", width, out)?;
+    }
+    Ok(Some(Reading { clock, ts }))
 }
 
-/// The question as the SQL functions take it.
-struct Conversion {
-    from: Clock,
-    to: Clock,
-    hops: &'static str,
-    result: &'static str,
-    reason: &'static str,
-    arguments: Vec<i64>,
-}
+/// The question as the SQL functions take it, which read what clocks are printed as.
+struct Conversion([Value; 5]);
 
 impl Conversion {
-    fn new(read: &Reading, arguments: &ExplainArguments) -> Conversion {
-        let from = clock_of(&read.clock, read.seq, read.machine);
-        let reading = [read.clock.id.into(), read.seq.into(), read.ts];
-        let machine = read.machine.into();
-        match &arguments.to {
-            None => Conversion {
-                from,
-                to: Clock::BOOTTIME,
-                hops: "clock_path(?1, ?2, ?3) WHERE machine_id = ?4",
-                result: "SELECT to_boottime(?1, ?2, ?3, ?4)",
-                reason: "SELECT why_unresolved(?1, ?2, ?3, ?4)",
-                arguments: [&reading[..], &[machine]].concat(),
-            },
-            Some(to) => Conversion {
-                from,
-                to: clock_of(to, arguments.to_seq, read.machine),
-                hops: "clock_path(?1, ?2, ?3, ?4, ?5, ?6)",
-                result: "SELECT convert_clock(?1, ?2, ?3, ?4, ?5, ?6)",
-                reason: "SELECT why_unresolved(?1, ?2, ?3, ?4, ?5, ?6)",
-                arguments: [
-                    &reading[..],
-                    &[to.id.into(), arguments.to_seq.into(), machine],
-                ]
-                .concat(),
-            },
-        }
+    fn new(from: Clock, ts: i64, to: Clock) -> Conversion {
+        let [from, to] = [from, to].map(|clock| match clock.lacks_sequence() {
+            false => Value::Text(clock.to_string()),
+            // Only as a number can it be given without its sequence.
+            true => Value::Integer(clock.id.get().into()),
+        });
+        let none = Value::Integer(0);
+        Conversion([from, none.clone(), Value::Integer(ts), to, none])
     }
 
     fn hops(&self, database: &Connection) -> anyhow::Result<Vec<Hop>> {
-        let mut statement = database.prepare(&format!(
-            "SELECT from_clock, to_clock, snapshot_id, from_value, to_value FROM {} ORDER BY step",
-            self.hops
-        ))?;
-        let hops = statement.query_map(params_from_iter(&self.arguments), |row| {
+        let mut statement = database.prepare(
+            "SELECT from_clock, to_clock, snapshot_id, from_value, to_value
+             FROM clock_path(?1, ?2, ?3, ?4, ?5) ORDER BY step",
+        )?;
+        let hops = statement.query_map(params_from_iter(&self.0), |row| {
             Ok(Hop {
                 from: row.get(0)?,
                 to: row.get(1)?,
@@ -245,39 +280,55 @@ impl Conversion {
 
     /// The reading on the target clock, or the reason why there is none.
     fn result(&self, database: &Connection) -> anyhow::Result<Result<i64, String>> {
-        let given = || params_from_iter(&self.arguments);
-        let value: Option<i64> = database.query_row(self.result, given(), |row| row.get(0))?;
-        match value {
-            Some(value) => Ok(Ok(value)),
-            None => Ok(Err(
-                database.query_row(self.reason, given(), |row| row.get(0))?
-            )),
+        let ask = |function: &str| format!("SELECT {function}(?1, ?2, ?3, ?4, ?5)");
+        let given = || params_from_iter(&self.0);
+        let value: Option<i64> =
+            database.query_row(&ask("convert_clock"), given(), |row| row.get(0))?;
+        if let Some(value) = value {
+            return Ok(Ok(value));
         }
+        let reason = database.query_row(&ask("why_unresolved"), given(), |row| row.get(0))?;
+        Ok(Err(reason))
     }
 }
 
-fn clock_of(argument: &ClockArgument, seq: u32, machine: u32) -> Clock {
-    Clock::new(MachineId(machine), ClockId(argument.id), SeqId(seq))
-}
-
-/// Says which clock a name means, unless everybody knows.
+/// Says which number a name means, unless everybody knows.
 fn write_number(argument: &ClockArgument, out: &mut dyn Write) -> anyhow::Result<()> {
-    let name = &argument.text;
-    let is_number = name.bytes().all(|byte| byte.is_ascii_digit());
-    if is_number || builtin_name(argument.id).is_some() {
-        return Ok(());
+    let ClockArgument { written, text } = argument;
+    if written.is_hashed() {
+        writeln!(out, "{text} is clock {}", written.id().get())?;
     }
-    write!(out, "{name} is clock {}", argument.id)?;
-    let upper = name.to_ascii_uppercase();
-    if builtin_name(ClockId::from_name(&upper).get()).is_some() {
-        write!(out, " (not the builtin {upper})")?;
-    }
-    writeln!(out)?;
     Ok(())
 }
 
-/// Says what has to be known of the clock to make nanoseconds of its reading;
-/// returns them. Whether the reading is a sum of deltas may be known already.
+/// What has to be known of a clock to make nanoseconds of its reading.
+struct Known {
+    unit: i64,
+    is_incremental: bool,
+}
+
+impl Known {
+    fn of(database: &Connection, clock: Clock) -> anyhow::Result<Known> {
+        let known = database.query_row(
+            "SELECT unit_multiplier_ns, is_incremental FROM clock
+              WHERE machine_id = ?1 AND clock_id = ?2 AND seq_id = ?3",
+            params![clock.machine.0, clock.id.0, clock.seq.0],
+            |row| {
+                Ok(Known {
+                    unit: row.get(0)?,
+                    is_incremental: row.get(1)?,
+                })
+            },
+        );
+        Ok(known.optional()?.unwrap_or(Known {
+            unit: 1,
+            is_incremental: false,
+        }))
+    }
+}
+
+/// Says what makes nanoseconds of the reading of a clock; returns them. Whether the
+/// reading is a sum of deltas may be known already.
 fn write_unit(
     database: &Connection,
     clock: Clock,
@@ -285,15 +336,10 @@ fn write_unit(
     is_sum: bool,
     out: &mut dyn Write,
 ) -> anyhow::Result<i128> {
-    let (unit, is_incremental) = database
-        .query_row(
-            "SELECT unit_multiplier_ns, is_incremental FROM clock
-              WHERE machine_id = ?1 AND clock_id = ?2 AND seq_id = ?3",
-            params![clock.machine.0, clock.id.0, clock.seq.0],
-            |row| Ok((row.get::<_, i64>(0)?, row.get(1)?)),
-        )
-        .optional()?
-        .unwrap_or((1, false));
+    let Known {
+        unit,
+        is_incremental,
+    } = Known::of(database, clock)?;
     if is_incremental && !is_sum {
         writeln!(
             out,
@@ -305,73 +351,4 @@ fn write_unit(
         writeln!(out, "{clock} {ts} × {unit} ns = {value} ns")?;
     }
     Ok(value)
-}
-
-/// One line a hop, in columns. Only the final value has to fit 64 bits.
-fn write_hops(hops: &[Hop], mut value: i128, out: &mut dyn Write) -> anyhow::Result<()> {
-    let mut lines = Vec::with_capacity(hops.len());
-    for hop in hops {
-        let Hop {
-            from,
-            to,
-            snapshot,
-            from_value,
-            to_value,
-        } = hop;
-        let result = i128::from(*to_value) + (value - i128::from(*from_value));
-        let subtrahend = in_parentheses_if_negative(*from_value);
-        lines.push((
-            format!("{from} {value} → {to} {result}"),
-            format!(
-                "snapshot {snapshot}: {from} {from_value} = {to} {to_value};  \
-                 {to_value} + ({value} − {subtrahend}) = {result}"
-            ),
-        ));
-        value = result;
-    }
-    let widths = lines.iter().map(|(hop, _)| hop.chars().count());
-    let width = widths.max().unwrap_or_default();
-    for (hop, arithmetic) in lines {
-        writeln!(out, "{hop:width$}   {arithmetic}")?;
-    }
-    Ok(())
-}
-
-fn in_parentheses_if_negative(value: i64) -> String {
-    if value < 0 {
-        format!("({value})")
-    } else {
-        value.to_string()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn hops_are_shown_with_their_arithmetic() {
-        let hop = |from: &str, to: &str, snapshot, from_value, to_value| Hop {
-            from: from.to_owned(),
-            to: to.to_owned(),
-            snapshot,
-            from_value,
-            to_value,
-        };
-        let hops = [
-            hop("64@2", "MONOTONIC", 2, 3000, 3200),
-            hop("MONOTONIC", "BOOTTIME", 1, -1200, 5200),
-        ];
-        let mut out = Vec::new();
-        write_hops(&hops, 3503, &mut out).expect("to memory");
-        assert_eq!(
-            String::from_utf8_lossy(&out),
-            concat!(
-                "64@2 3503 → MONOTONIC 3703        ",
-                "snapshot 2: 64@2 3000 = MONOTONIC 3200;  3200 + (3503 − 3000) = 3703\n",
-                "MONOTONIC 3703 → BOOTTIME 10103   ",
-                "snapshot 1: MONOTONIC -1200 = BOOTTIME 5200;  5200 + (3703 − (-1200)) = 10103\n",
-            )
-        );
-    }
 }

@@ -1,15 +1,19 @@
 //! What can be said on the command line. Help, man page and completions come
 //! from this one definition.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
-use clap::{Args, CommandFactory, Parser, Subcommand, error::ErrorKind};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
-use timebase_import::Subject;
-use timebase_resolver::ClockId;
+use timebase_import::{FileKind, Subject};
+use timebase_resolver::{NotAClock, NotATime, WallTime, WrittenClock};
 
+use crate::messages;
 use crate::output::Format;
 use crate::parameters::{self, Parameter};
+use crate::progress::Progress;
 use crate::reports::Report;
 
 /// Every event of a Perfetto trace on one time base, in a SQLite database
@@ -27,7 +31,7 @@ Examples:
 
 'timebase COMMAND --help' tells more about a command. Results go to standard
 output, all else to standard error. The exit code is 0 if it was done, 1 if it
-failed, 2 if the command line is wrong."
+failed, 2 if the command line is wrong, 130 if it was interrupted."
 )]
 pub struct Cli {
     #[command(subcommand)]
@@ -45,7 +49,8 @@ pub enum Command {
     ///
     /// Several statements are run in order, and their results follow one another. A comment line
     /// '-- # Title' before a statement is its result's title. A trace is imported first, to a
-    /// temporary database.
+    /// temporary database. A database is opened for reading, unless --write is given. If a statement
+    /// fails there is no output, but on a terminal, which shows rows as they come.
     Query(QueryArguments),
     /// Type SQL, see results
     ///
@@ -61,7 +66,7 @@ pub enum Command {
     Explain(ExplainArguments),
     /// Print the number of a clock's name
     ///
-    /// Builtin clocks have fixed numbers. Any other name is hashed the way Perfetto does it:
+    /// Builtin clocks have fixed numbers, and names in any case. Any other name is hashed the way Perfetto does it:
     /// fnv1a_32(name) | 0x80000000.
     #[command(after_help = "\
 Examples:
@@ -69,27 +74,66 @@ Examples:
   timebase clock-id BOOTTIME                   6")]
     ClockId {
         /// A builtin clock, or the fully qualified name of your own
-        #[arg(value_parser = clap::builder::NonEmptyStringValueParser::new())]
-        name: String,
+        name: ClockArgument,
     },
-    /// Print a completion script for a shell
+    /// Print what Datasette can be told of a database
+    ///
+    /// Which tables to hide, what the tables and columns are, and queries to begin with, as JSON.
+    /// With the Python package installed beside Datasette, its plugin tells all of that by itself.
     #[command(after_help = "\
 Examples:
-  source <(timebase completions bash)
-  timebase completions zsh > ~/.zfunc/_timebase
-  timebase completions fish > ~/.config/fish/completions/timebase.fish")]
+  timebase datasette-metadata trace.db > metadata.json
+  datasette trace.db --metadata metadata.json")]
+    DatasetteMetadata {
+        /// The databases, by their files' names; they need not be there
+        #[arg(value_name = "DB", required = true)]
+        databases: Vec<PathBuf>,
+    },
+    /// Tell what a table, a column, an SQL function, a command or a report is
+    ///
+    /// This is the reference of this version, with its examples, and needs no network. In the shell it
+    /// is '.help NAME'.
+    #[command(after_help = "\
+Examples:
+  timebase help                  what there is to read
+  timebase help tables           all tables, by subject
+  timebase help slice            a table, with its columns
+  timebase help to_boottime      a function
+  timebase help sched-latency    a report, with its parameters")]
+    Help {
+        /// What to tell of: a name in any case, or table.column
+        #[arg(value_name = "NAME")]
+        name: Vec<String>,
+    },
+    /// Print a completion script for a shell
+    ///
+    /// The script asks this program what can come next: commands and flags, formats, reports and their
+    /// parameters, tables, and the clocks of the database on the command line.
+    #[command(after_help = "\
+Examples:
+  source <(timebase completions bash)                in ~/.bashrc
+  source <(timebase completions zsh)                 in ~/.zshrc
+  timebase completions fish | source                 in ~/.config/fish/config.fish
+
+To load it when a shell starts, rather than from a file that was written once, keeps it at the
+version of the program.")]
     Completions {
         /// The shell that is to complete
         shell: Shell,
     },
-    /// Print the manual page
+    /// Print the manual page of the program or of a command, or write all of them
     #[command(after_help = "\
 Examples:
   timebase man | man -l -
-  timebase man import > timebase-import.1")]
+  timebase man import | man -l -
+  timebase man --dir ~/.local/share/man/man1    then: man timebase-import")]
     Man {
         /// The command whose page is wanted, instead of the program's
         command: Option<String>,
+        /// Write the pages of the program and of all commands to this directory, which is made if it
+        /// is not there
+        #[arg(long, value_name = "DIR", conflicts_with = "command")]
+        dir: Option<PathBuf>,
     },
 }
 
@@ -106,7 +150,7 @@ pub struct ImportArguments {
     #[arg(short, long, value_name = "OUT.db")]
     pub output: Option<PathBuf>,
     /// Replace the database if it exists
-    #[arg(long)]
+    #[arg(short, long)]
     pub force: bool,
     /// Leave out the bytes of the packets
     ///
@@ -138,6 +182,13 @@ pub struct ImportArguments {
     /// Fail where the trace is damaged, instead of importing what can be read
     #[arg(long)]
     pub strict: bool,
+    /// Whether and how to show how far it is
+    ///
+    /// A line of 'lines' is {"bytes":N,"of":N,"packets":N,"phase":"reading"}: how many bytes of the trace are
+    /// read, of how many (null for a pipe), and how many packets. The phase is 'writing' when all is
+    /// read.
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t = Progress::Auto)]
+    pub progress: Progress,
 }
 
 impl ImportArguments {
@@ -156,7 +207,7 @@ impl ImportArguments {
 Examples:
   timebase query trace.db \"SELECT * FROM clock_snapshot\" --format csv
   timebase query trace.pftrace --report clock-health
-  timebase query trace.db --file report.sql --param top=20 --format markdown
+  timebase query trace.db -f report.sql -p top=20 -o report.md
   echo \"SELECT abs_time_str(start_ts) FROM trace_bounds\" |
     timebase query trace.db -")]
 pub struct QueryArguments {
@@ -167,25 +218,47 @@ pub struct QueryArguments {
     #[arg(required_unless_present_any = ["file", "report"], conflicts_with_all = ["file", "report"])]
     pub sql: Option<String>,
     /// Read the statements from a file
-    #[arg(long, value_name = "FILE", conflicts_with = "report")]
+    #[arg(short, long, value_name = "FILE", conflicts_with = "report")]
     pub file: Option<PathBuf>,
     /// Run a report that comes with the program
-    #[arg(long, value_enum, value_name = "NAME")]
+    #[arg(short, long, value_enum, value_name = "NAME")]
     pub report: Option<Report>,
     /// Give a parameter (:name, @name or $name) of the statements its value
     ///
     /// May be given several times. A value is an integer, a real number, NULL or else text. Text that
     /// looks like one of these goes in single quotes: --param "tag='123'". A line
-    /// '-- param top = 20 : how many rows' at the top of the statements is a default.
-    #[arg(long = "param", value_name = "NAME=VALUE", value_parser = parameters::parse)]
+    /// '-- param top integer = 20 : how many rows' at the top of the statements says what a parameter
+    /// takes (integer, real, text or time), and what it is by default; without '= 20' it is needed.
+    #[arg(short, long = "param", value_name = "NAME=VALUE", value_parser = parameters::parse)]
     pub parameters: Vec<Parameter>,
     /// How to write the result
     ///
     /// Several results, and one with a title, are an array of {title, rows} in json, and lines of
     /// {title, row} in jsonl; one without is just its rows. A title is a heading in table and markdown,
-    /// and a line '# Title' in csv with several results.
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    pub format: Format,
+    /// and a line '# Title' in csv with several results. [default: table, or what the name of --output
+    /// ends with]
+    #[arg(short = 'F', long, value_enum)]
+    format: Option<Format>,
+    /// Write the result to a file, which appears when it is complete
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Let the statements change the database, and say what they changed
+    #[arg(long)]
+    pub write: bool,
+    /// Fail where the trace is damaged, instead of asking what can be read of it
+    #[arg(long)]
+    pub strict: bool,
+    /// Fail if there is not one row in all results
+    #[arg(long)]
+    pub fail_if_empty: bool,
+}
+
+impl QueryArguments {
+    /// How the result is written.
+    pub fn format(&self) -> Format {
+        let of_file = || self.output.as_deref().and_then(Format::of_file);
+        self.format.or_else(of_file).unwrap_or(Format::Table)
+    }
 }
 
 #[derive(Debug, Args)]
@@ -201,8 +274,11 @@ pub struct ShellArguments {
     #[arg(value_name = "TRACE-or-DB")]
     pub source: PathBuf,
     /// How to write results; '.mode' changes it
-    #[arg(long, value_enum, default_value_t = Format::Table)]
+    #[arg(short = 'F', long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
+    /// Let statements change the database, and say what they changed
+    #[arg(long)]
+    pub write: bool,
 }
 
 #[derive(Debug, Args)]
@@ -219,15 +295,15 @@ pub struct ClocksArguments {
     #[arg(value_name = "TRACE-or-DB")]
     pub source: PathBuf,
     /// How to write the list
-    #[arg(long, value_enum, default_value_t = Format::Table)]
+    #[arg(short = 'F', long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  timebase explain trace.db --clock 64 --seq 3 --ts 3503
-  timebase explain trace.db --clock REALTIME --ts 17000000 --to MONOTONIC
+  timebase explain trace.db --clock 64@3 --ts 3503
+  timebase explain trace.db --ts 2026-11-21T16:21:30.5 --to MONOTONIC
   timebase explain trace.db --clock com.example.gpu --ts 12345")]
 pub struct ExplainArguments {
     /// A trace, or the database that 'import' made of one; '-' is a trace on standard input
@@ -239,18 +315,24 @@ pub struct ExplainArguments {
     /// The packet whose time is to be explained: its id
     #[arg(long, value_name = "ID", conflicts_with_all = ["clock", "ts", "seq", "machine"])]
     pub packet: Option<i64>,
-    /// The clock that was read: a number or a name
-    #[arg(long, value_parser = parse_clock, required_unless_present_any = ["slice", "packet"])]
+    /// The clock that was read: a number, number@sequence or a name
+    ///
+    /// As 'timebase clocks' prints it, with ' of machine N' behind it if you like. Builtin names may be in
+    /// any case; any other name must be that of a clock of the trace. If the reading is a time of day, it
+    /// is REALTIME if not given.
+    #[arg(short, long)]
     pub clock: Option<ClockArgument>,
-    /// The reading, in the clock's own unit
-    #[arg(long, allow_negative_numbers = true, required_unless_present_any = ["slice", "packet"])]
-    pub ts: Option<i64>,
-    /// The sequence of the clock; clocks 64 to 127 need one
-    #[arg(long, default_value_t = 0, value_name = "N")]
+    /// The reading, in the clock's own unit; or a time of day
+    ///
+    /// A time of day such as 2026-11-21T16:21:30.5 is UTC, or what an offset or a zone behind it says:
+    /// 2026-11-21T17:21:30.5+01:00, '2026-11-21T17:21:30.5[Europe/Berlin]'.
+    #[arg(short, long, allow_negative_numbers = true, required_unless_present_any = ["slice", "packet"])]
+    pub ts: Option<TsArgument>,
+    /// The sequence of the clock; clocks 64 to 127 need one, here or as number@sequence
+    #[arg(short, long, default_value_t = 0, value_name = "N")]
     pub seq: u32,
-    /// The clock to convert to, of the same machine: a number or a name [default: BOOTTIME of the
-    /// host]
-    #[arg(long, value_parser = parse_clock, value_name = "CLOCK")]
+    /// The clock to convert to, of the same machine: as --clock [default: BOOTTIME of the host]
+    #[arg(long, value_name = "CLOCK")]
     pub to: Option<ClockArgument>,
     /// The sequence of the clock to convert to
     #[arg(long, default_value_t = 0, value_name = "N", requires = "to")]
@@ -260,28 +342,107 @@ pub struct ExplainArguments {
     pub machine: u32,
 }
 
-/// A clock as it was given: by its number or by a name.
+/// A clock as it was given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClockArgument {
-    pub id: u32,
+    pub written: WrittenClock,
     pub text: String,
 }
 
-fn parse_clock(text: &str) -> Result<ClockArgument, String> {
-    let id = if text.is_empty() {
-        return Err("a clock is a number or a name".to_owned());
-    } else if text.bytes().all(|byte| byte.is_ascii_digit()) {
-        text.parse()
-            .ok()
-            .filter(|id| *id > 0)
-            .ok_or_else(|| format!("a clock's number is 1 to {}", u32::MAX))?
-    } else {
-        ClockId::from_name(text).get()
-    };
-    Ok(ClockArgument {
-        id,
-        text: text.to_owned(),
+impl FromStr for ClockArgument {
+    type Err = NotAClock;
+
+    fn from_str(text: &str) -> Result<ClockArgument, NotAClock> {
+        Ok(ClockArgument {
+            written: text.parse()?,
+            text: text.to_owned(),
+        })
+    }
+}
+
+/// What a clock read, as it was given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TsArgument {
+    /// In the clock's own unit.
+    Ticks(i64),
+    /// As a wall clock shows it.
+    Shown(WallTime, String),
+}
+
+impl FromStr for TsArgument {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<TsArgument, String> {
+        let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+        if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            let ticks = text.parse().map(TsArgument::Ticks);
+            return ticks.map_err(|_| "must fit 64 bits".to_owned());
+        }
+        match text.parse() {
+            Ok(time) => Ok(TsArgument::Shown(time, text.to_owned())),
+            Err(wrong @ NotATime::Form) => {
+                Err(format!("must be an integer, or {}", wrong.expected()))
+            }
+            Err(wrong) => Err(wrong.to_string()),
+        }
+    }
+}
+
+/// What was said on the command line; if it is wrong, ends the program.
+pub fn parse() -> Cli {
+    Cli::try_parse().unwrap_or_else(|mut error| {
+        if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand)
+            && let Some(tip) = command_meant(word)
+        {
+            let tips = ContextValue::StyledStrs(vec![tip.into()]);
+            // A command that is only spelt alike would be beside it.
+            error.remove(ContextKind::SuggestedSubcommand);
+            error.insert(ContextKind::Suggested, tips);
+        }
+        messages::usage(&error)
     })
+}
+
+/// The command that somebody may have meant who began with another word.
+fn command_meant(word: &str) -> Option<String> {
+    let path = Path::new(word);
+    if path.is_file() {
+        return Some(match timebase_import::file_kind(path) {
+            Ok(FileKind::Database) => format!(
+                "that is a database: ask it with 'timebase query {word} \"SELECT …\"' or \
+                 'timebase shell {word}'"
+            ),
+            _ => format!(
+                "that is a file: 'timebase import {word}' makes a database of a trace, and \
+                 'timebase shell {word}' asks it at once"
+            ),
+        });
+    }
+    let lower = word.to_ascii_lowercase();
+    let tip = match lower.split_whitespace().next()? {
+        "usage" | "commands" | "options" | "?" => "'timebase --help' lists the commands",
+        "version" => "'timebase --version' prints the version",
+        "convert" | "load" | "open" | "read" | "create" | "parse" => {
+            "'timebase import TRACE' makes a database of a trace"
+        }
+        "sql" | "select" | "with" | "run" | "ask" | "exec" => {
+            "'timebase query TRACE-or-DB \"SELECT …\"' runs SQL"
+        }
+        "repl" | "console" | "sqlite" | "sqlite3" | "interactive" => {
+            "'timebase shell TRACE-or-DB' takes SQL line by line"
+        }
+        "report" | "reports" => "'timebase query TRACE-or-DB --report NAME' runs a report",
+        "info" | "summary" | "stats" | "show" | "tables" | "schema" => {
+            "'timebase shell TRACE-or-DB' shows the tables with '.tables', and their columns with \
+             '.schema NAME'"
+        }
+        _ if word.contains(['.', '/']) => {
+            "a command comes first, then the file: 'timebase import TRACE' makes a database of a \
+             trace"
+        }
+        _ => return None,
+    };
+    Some(tip.to_owned())
 }
 
 /// Ends the program because of a combination of arguments that the definition
@@ -289,11 +450,11 @@ fn parse_clock(text: &str) -> Result<ClockArgument, String> {
 pub fn wrong_usage(command: &str, message: &str) -> ! {
     let mut cli = Cli::command();
     cli.build();
-    match cli.find_subcommand_mut(command) {
+    let error = match cli.find_subcommand_mut(command) {
         Some(command) => command.error(ErrorKind::ArgumentConflict, message),
         None => cli.error(ErrorKind::ArgumentConflict, message),
-    }
-    .exit()
+    };
+    messages::usage(&error)
 }
 
 #[cfg(test)]
@@ -306,16 +467,23 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_is_a_number_or_a_name() {
-        let id = |text| parse_clock(text).map(|clock| clock.id);
-        assert_eq!(id("64"), Ok(64));
-        assert_eq!(id("4294967295"), Ok(u32::MAX));
-        assert_eq!(id("BOOTTIME"), Ok(6));
-        // fnv1a_32("com.example.gpu") has its highest bit set by rule C3.
-        assert!(id("com.example.gpu").is_ok_and(|id| id >= 0x8000_0000));
-        assert!(id("4294967296").is_err());
-        assert!(id("0").is_err());
-        assert!(id("").is_err());
+    fn a_reading_is_an_integer_or_a_time() {
+        let read = |text: &str| text.parse::<TsArgument>();
+        assert_eq!(read("-5"), Ok(TsArgument::Ticks(-5)));
+        let noon = WallTime::of_realtime(1_795_262_400_000_000_000);
+        for text in ["2026-11-21T12:00:00", "2026-11-21T13:00[Europe/Berlin]"] {
+            assert_eq!(read(text), Ok(TsArgument::Shown(noon, text.to_owned())));
+        }
+        for (text, said) in [
+            ("9223372036854775808", "must fit 64 bits"),
+            ("noon", "must be an integer, or a time such as"),
+            ("", "must be an integer, or a time such as"),
+            ("-", "must be an integer, or a time such as"),
+            ("2026-03-29T02:30[Europe/Berlin]", "gap"),
+        ] {
+            let wrong = read(text).expect_err(text);
+            assert!(wrong.contains(said), "{text}: {wrong}");
+        }
     }
 
     #[test]

@@ -1,21 +1,175 @@
 //! What is generated from the definition of the command line.
+//!
+//! # Design
+//!
+//! Completion asks the program at every press of the key: clap_complete's engine,
+//! which is marked unstable and is therefore held at one version. Its older scripts,
+//! which hold all words once and for all, cannot know the clocks of a trace. Only a
+//! database is asked for them; to import a trace would keep the key waiting.
 
+use std::ffi::OsString;
+use std::fs;
 use std::io::Write;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use clap::CommandFactory;
+use clap::{CommandFactory, ValueEnum};
 use clap_complete::Shell;
+use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
+use clap_complete::env::{CompleteEnv, Shells};
 use clap_mangen::Man;
+use rusqlite::{Connection, OpenFlags};
+use timebase_import::{FileKind, Subject};
 
 use crate::flags::Cli;
+use crate::help;
+use crate::reports::Report;
+use crate::script::Script;
+
+/// Set, with the name of a shell for its value, where that asks for completion.
+const ASKED: &str = "TIMEBASE_COMPLETE";
+
+/// Answers a shell that asks what may come next, and ends then.
+pub fn complete() {
+    CompleteEnv::with_factory(command).var(ASKED).complete();
+}
+
+/// The definition, with what completion knows beside it.
+fn command() -> clap::Command {
+    let candidates = |of: fn() -> Vec<CompletionCandidate>| ArgValueCandidates::new(of);
+    Cli::command()
+        .mut_subcommand("explain", |explain| {
+            explain
+                .mut_arg("clock", |clock| clock.add(candidates(clocks)))
+                .mut_arg("to", |to| to.add(candidates(clocks)))
+        })
+        .mut_subcommand("import", |import| {
+            import.mut_arg("tables", |tables| tables.add(candidates(subjects)))
+        })
+        .mut_subcommand("query", |query| {
+            query.mut_arg("parameters", |param| param.add(candidates(parameters)))
+        })
+        .mut_subcommand("help", |help| {
+            help.mut_arg("name", |name| name.add(candidates(names)))
+        })
+        .mut_subcommand("man", |man| {
+            man.mut_arg("command", |name| name.add(candidates(commands)))
+        })
+}
+
+/// The words of the line that is completed.
+fn words() -> Vec<OsString> {
+    let mut arguments = std::env::args_os();
+    // The program's own are before.
+    arguments.by_ref().find(|argument| argument == "--");
+    arguments.collect()
+}
+
+/// The clocks of the database on the command line; where there is none, those that
+/// every trace may have.
+fn clocks() -> Vec<CompletionCandidate> {
+    let words = words();
+    let database = words.iter().map(Path::new).find(|path| {
+        path.is_file()
+            && timebase_import::file_kind(path).is_ok_and(|kind| kind == FileKind::Database)
+    });
+    let clocks = database.and_then(|database| clocks_of(database).ok());
+    clocks.unwrap_or_else(|| {
+        let builtin = (1..64).filter_map(timebase_resolver::builtin_name);
+        builtin.map(CompletionCandidate::new).collect()
+    })
+}
+
+fn clocks_of(database: &Path) -> rusqlite::Result<Vec<CompletionCandidate>> {
+    let connection = Connection::open_with_flags(database, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    connection
+        .prepare(
+            "SELECT coalesce(name, clock_id || iif(seq_id > 0, '@' || seq_id, '')), coalesce(path, 'has no path')
+             FROM clock ORDER BY machine_id, clock_id, seq_id",
+        )?
+        .query_map([], |row| {
+            let (name, path): (String, String) = (row.get(0)?, row.get(1)?);
+            Ok(CompletionCandidate::new(name).help(Some(path.into())))
+        })?
+        .collect()
+}
+
+/// What 'import --tables' can keep.
+fn subjects() -> Vec<CompletionCandidate> {
+    let names = Subject::ALL.into_iter().map(Subject::name);
+    names.map(CompletionCandidate::new).collect()
+}
+
+/// The parameters of the report on the command line, up to their values.
+fn parameters() -> Vec<CompletionCandidate> {
+    let words = words();
+    let mut words = words.iter().filter_map(|word| word.to_str());
+    let named = |word: &str| {
+        let named = word.strip_prefix("--report=");
+        named.is_some() || word == "--report" || word == "-r"
+    };
+    let report = words
+        .find(|word| named(word))
+        .and_then(|word| word.strip_prefix("--report=").or_else(|| words.next()))
+        .and_then(|name| Report::from_str(name, true).ok());
+    let script = report.map(|report| Script::parse(report.sql()));
+    let declared = script.map(|script| script.declared).unwrap_or_default();
+    let parameter = |name: &str, description: &str| {
+        CompletionCandidate::new(format!("{name}=")).help(Some(description.to_owned().into()))
+    };
+    declared
+        .iter()
+        .map(|declared| parameter(declared.name, declared.description))
+        .collect()
+}
+
+/// All that `help` tells of.
+fn names() -> Vec<CompletionCandidate> {
+    let known = help::names_known().into_iter();
+    known
+        .map(|(name, what)| CompletionCandidate::new(name).help(Some(what.into())))
+        .collect()
+}
+
+fn commands() -> Vec<CompletionCandidate> {
+    let cli = Cli::command();
+    let commands = cli
+        .get_subcommands()
+        .filter(|command| !command.is_hide_set());
+    commands
+        .map(|command| {
+            CompletionCandidate::new(command.get_name()).help(command.get_about().cloned())
+        })
+        .collect()
+}
 
 /// Writes the completion script of a shell.
 pub fn completions(shell: Shell, out: &mut dyn Write) -> anyhow::Result<()> {
-    // By way of a buffer, because the generator panics if it cannot write.
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "timebase", &mut script);
-    out.write_all(&script)?;
+    let name = shell.to_string();
+    let shells = Shells::builtins();
+    let adapter = shells
+        .completer(&name)
+        .with_context(|| format!("{name} cannot be completed"))?;
+    adapter.write_registration(ASKED, "timebase", "timebase", &own_path(), &mut *out)?;
+    if shell == Shell::Bash {
+        // Else bash cuts 64@3 into three words.
+        out.write_all(b"COMP_WORDBREAKS=${COMP_WORDBREAKS//@}\n")?;
+    }
     Ok(())
+}
+
+/// What the script calls to ask: the name where that was found by the shell, so that
+/// the script outlives a new version in another place.
+fn own_path() -> String {
+    let called = std::env::args_os()
+        .next()
+        .map(PathBuf::from)
+        .unwrap_or_default();
+    let path = match std::env::current_dir() {
+        Ok(current) if called.components().count() > 1 => current.join(called),
+        _ => called,
+    };
+    path.to_string_lossy().into_owned()
 }
 
 /// Writes the manual page of the program, or of one of its commands.
@@ -29,6 +183,33 @@ pub fn man(command: Option<&str>, out: &mut dyn Write) -> anyhow::Result<()> {
             .with_context(|| format!("there is no command {name}, so it has no manual page"))?
             .clone(),
     };
-    Man::new(page).manual("timebase").render(out)?;
+    out.write_all(page_of(page)?.1.as_bytes())?;
+    Ok(())
+}
+
+/// The name of a manual page's file, and its text.
+fn page_of(command: clap::Command) -> anyhow::Result<(String, String)> {
+    let source = concat!("timebase ", env!("CARGO_PKG_VERSION"));
+    let page = Man::new(command).manual("timebase").source(source);
+    let mut text = Vec::new();
+    page.render(&mut text)?;
+    // What stands behind the flags has one name for all programs.
+    let text = String::from_utf8(text)?
+        .replace(".SH EXTRA\nExamples:\n", ".SH EXAMPLES\n")
+        .replace(".SH EXTRA\n", ".SH NOTES\n");
+    Ok((page.get_filename(), text))
+}
+
+/// Writes the manual pages of the program and of all its commands.
+pub fn man_pages(directory: &Path) -> anyhow::Result<()> {
+    let cannot = || format!("cannot write manual pages to {}", directory.display());
+    fs::create_dir_all(directory).with_context(cannot)?;
+    let mut cli = Cli::command();
+    cli.build();
+    let commands: Vec<clap::Command> = cli.get_subcommands().cloned().collect();
+    for page in std::iter::once(cli).chain(commands) {
+        let (name, text) = page_of(page)?;
+        fs::write(directory.join(name), text).with_context(cannot)?;
+    }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! `timebase import`: a trace in, a database out, a summary at the end.
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fmt::Write;
@@ -16,8 +17,9 @@ use timebase_import::{Events, FileKind, Monitor, Options, Source, Summary};
 use timebase_resolver::Unresolved;
 
 use crate::flags::{ImportArguments, wrong_usage};
+use crate::messages;
+use crate::progress::{self, Progress};
 use crate::signals::Signals;
-use crate::{messages, progress};
 
 pub fn run(arguments: &ImportArguments, signals: &Signals) -> anyhow::Result<()> {
     let source = Source::from_arg(arguments.trace.as_os_str());
@@ -29,17 +31,25 @@ pub fn run(arguments: &ImportArguments, signals: &Signals) -> anyhow::Result<()>
         strict: arguments.strict,
         overwrite: arguments.force,
     };
-    let (summary, elapsed) = monitored(&source, &destination, &options, signals)?;
-    messages::say(screen(&source, &destination, &summary, elapsed));
+    let (summary, elapsed) =
+        monitored(&source, &destination, &options, arguments.progress, signals)?;
+    messages::say(screen(
+        &source,
+        &destination,
+        &summary,
+        options.keep_data,
+        elapsed,
+    ));
     messages::warnings(&summary.warnings);
     Ok(())
 }
 
-/// Imports with a progress bar, and so that Ctrl-C stops it.
+/// Imports and shows how far it is, and so that Ctrl-C stops it.
 pub fn monitored(
     source: &Source,
     destination: &Path,
     options: &Options,
+    progress: Progress,
     signals: &Signals,
 ) -> anyhow::Result<(Summary, Duration)> {
     let size = match source {
@@ -56,7 +66,7 @@ pub fn monitored(
     let monitor = Arc::new(Monitor::default());
     let started = Instant::now();
     let summary = signals.during_import(&monitor, || {
-        progress::shown(&monitor, size, || {
+        progress::shown(progress, &monitor, size, || {
             timebase_import::import(source, destination, options, &monitor)
         })
     })??;
@@ -65,6 +75,13 @@ pub fn monitored(
 
 fn destination(arguments: &ImportArguments) -> PathBuf {
     if let Some(output) = &arguments.output {
+        if output.as_os_str() == OsStr::new("-") {
+            wrong_usage(
+                "import",
+                "the database cannot go to standard output, as it is not written from front to back; \
+                 name a file with -o OUT.db",
+            );
+        }
         if would_replace(output, &arguments.trace) {
             wrong_usage("import", "the database would replace the trace");
         }
@@ -111,7 +128,13 @@ fn default_destination(trace: &Path) -> PathBuf {
 }
 
 /// The summary: one screen, whatever the trace.
-fn screen(source: &Source, destination: &Path, summary: &Summary, elapsed: Duration) -> String {
+fn screen(
+    source: &Source,
+    destination: &Path,
+    summary: &Summary,
+    has_data: bool,
+    elapsed: Duration,
+) -> String {
     let mut lines: Vec<(&str, String)> = Vec::new();
     lines.push((
         "packets",
@@ -151,6 +174,8 @@ fn screen(source: &Source, destination: &Path, summary: &Summary, elapsed: Durat
         lines.extend(reasons(&events.unresolved));
     }
 
+    lines.extend(without_table(summary, has_data));
+
     let mut snapshots = HumanCount(summary.snapshots).to_string();
     if summary.rejected_snapshots > 0 {
         let _ = write!(
@@ -184,6 +209,43 @@ fn screen(source: &Source, destination: &Path, summary: &Summary, elapsed: Durat
         quoted(&destination.to_string_lossy())
     );
     screen
+}
+
+/// Where most packets are only rows of `packet`: which, and how to see what is in them.
+fn without_table(summary: &Summary, has_data: bool) -> Vec<(&'static str, String)> {
+    /// The summary is one screen.
+    const MOST: usize = 4;
+
+    if summary.unread.values().sum::<u64>() <= summary.read {
+        return Vec::new();
+    }
+    let mut types: Vec<(&String, u64)> = summary.unread.iter().map(|(t, n)| (t, *n)).collect();
+    types.sort_by_key(|(_, count)| Reverse(*count));
+    let width = types
+        .first()
+        .map(|(_, count)| HumanCount(*count).to_string().len());
+    let width = width.unwrap_or_default();
+    let rest: u64 = types.iter().skip(MOST).map(|(_, count)| count).sum();
+    let mut heading = "no table";
+    let mut lines = Vec::new();
+    for (name, count) in types.iter().take(MOST) {
+        let count = HumanCount(*count).to_string();
+        lines.push((heading, format!("{count:>width$}  {name}")));
+        heading = "";
+    }
+    if rest > 0 {
+        let count = HumanCount(rest).to_string();
+        lines.push(("", format!("{count:>width$}  of other types")));
+    }
+    let advice = if has_data {
+        "these packets are rows of packet; packet_json(data) and packet_field(data, 'path') read \
+         what is in them"
+    } else {
+        "these packets are rows of packet; what is in them is read of a database that is made \
+         without --no-data"
+    };
+    lines.push(("", advice.to_owned()));
+    lines
 }
 
 /// Whether there is anything to say of a table. What idle CPUs run is a process and a
@@ -282,6 +344,10 @@ mod tests {
             on_trace_time: 999,
             without_timestamp: 300,
             unresolved: [("no_path", 1)].into(),
+            read: 100,
+            unread: [("perf_sample", 1000), ("heap", 9)]
+                .map(|(name, n)| (name.to_owned(), n))
+                .into(),
             events: vec![Events {
                 table: "android_logs",
                 heading: "log",
@@ -303,6 +369,7 @@ mod tests {
             &Source::from_arg("t.pftrace".as_ref()),
             Path::new("t.db"),
             &summary,
+            true,
             Duration::from_millis(1500),
         );
         for expected in [
@@ -311,6 +378,8 @@ mod tests {
             "999 of 1,000 on BOOTTIME: 99.9 % (300 more have no time of their own)",
             "1  no_path: no chain of snapshots",
             "1,234 lines, in android_logs",
+            "no table    1,000  perf_sample\n                  9  heap\n",
+            "packet_json(data)",
             "7  non_monotonic: every path",
             "2 rejected",
             "2.500s, 1000000000 to 3500000000 ns",

@@ -5,34 +5,39 @@
 // A test that panics has failed, as it should.
 #![cfg_attr(test, allow(clippy::expect_used))]
 
+mod changes;
 mod clocks;
 mod database;
+mod datasette;
 mod explain;
 mod flags;
 mod generated;
+mod help;
+mod hints;
 mod import;
 mod messages;
 mod output;
 mod parameters;
 mod progress;
 mod query;
+mod reference;
 mod reports;
 mod script;
 mod shell;
 mod signals;
 mod statements;
 
-use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
 use anyhow::Context;
-use clap::Parser;
-use flags::{Cli, Command};
+use flags::Command;
+use output::Out;
 use signals::Signals;
-use timebase_resolver::ClockId;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    // Before all else, as it may be all that is asked.
+    generated::complete();
+    let cli = flags::parse();
     let signals = match Signals::install() {
         Ok(signals) => signals,
         Err(error) => return failed(&error),
@@ -42,27 +47,36 @@ fn main() -> ExitCode {
     match result {
         Ok(code) => code,
         Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
-        Err(error) => failed(&error),
+        Err(error) => {
+            let code = failed(&error);
+            if signals.came() {
+                signals::INTERRUPTED.into()
+            } else {
+                code
+            }
+        }
     }
 }
 
 fn run(command: &Command, signals: &Signals) -> anyhow::Result<ExitCode> {
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut out = Out::standard();
     let result = match command {
         Command::Import(arguments) => import::run(arguments, signals),
         Command::Query(arguments) => query::run(arguments, signals, &mut out),
-        Command::Shell(arguments) => return shell::run(arguments, signals, &mut out),
+        Command::Shell(arguments) => return shell::run(arguments, signals),
         Command::Clocks(arguments) => clocks::run(arguments, signals, &mut out),
         Command::Explain(arguments) => explain::run(arguments, signals, &mut out),
-        Command::ClockId { name } => {
-            writeln!(out, "{}", ClockId::from_name(name).get()).map_err(Into::into)
-        }
+        Command::ClockId { name } => clocks::id(name, &mut out),
+        Command::Help { name } => help::run(name, &mut out),
+        Command::DatasetteMetadata { databases } => datasette::run(databases, &mut out),
         Command::Completions { shell } => generated::completions(*shell, &mut out),
-        Command::Man { command } => generated::man(command.as_deref(), &mut out),
+        Command::Man { dir: Some(dir), .. } => generated::man_pages(dir),
+        Command::Man { command, .. } => generated::man(command.as_deref(), &mut out),
     };
-    // What was written before an error is a result, too.
-    out.flush().context("cannot write the result")?;
-    result.map(|()| ExitCode::SUCCESS)
+    let written = out.finish(result.is_ok());
+    result?;
+    written.context("cannot write the result")?;
+    Ok(ExitCode::SUCCESS)
 }
 
 fn failed(error: &anyhow::Error) -> ExitCode {

@@ -1,16 +1,21 @@
 //! How the rows of a result are written.
 
 mod csv;
+pub mod file;
 mod json;
 mod markdown;
 mod table;
 mod text;
+mod whole;
 
-use std::io::{self, Write};
+use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 use std::mem;
+use std::path::Path;
 
 use clap::ValueEnum;
 use rusqlite::types::ValueRef;
+
+pub use whole::Whole;
 
 /// A format of results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -24,7 +29,61 @@ pub enum Format {
     /// An object a line, one a row
     Jsonl,
     /// A table to paste into a document
+    #[value(alias = "md")]
     Markdown,
+    /// For a person: a line a value, however narrow the terminal
+    Line,
+}
+
+impl Format {
+    /// The format that a file's name ends with, if it does.
+    pub fn of_file(path: &Path) -> Option<Format> {
+        Format::from_str(path.extension()?.to_str()?, true).ok()
+    }
+}
+
+/// Standard output, as a command sees it.
+pub enum Out {
+    /// A person sees what is written at once.
+    Terminal(BufWriter<Stdout>),
+    /// A program sees it when the command has succeeded.
+    Held(Whole),
+}
+
+impl Out {
+    /// That of this process.
+    pub fn standard() -> Out {
+        if io::stdout().is_terminal() {
+            Out::Terminal(BufWriter::new(io::stdout()))
+        } else {
+            Out::Held(Whole::new())
+        }
+    }
+
+    /// Writes what has been held back, unless the command failed.
+    pub fn finish(self, has_succeeded: bool) -> io::Result<()> {
+        match self {
+            Out::Terminal(mut out) => out.flush(),
+            Out::Held(whole) if has_succeeded => whole.finish(&mut io::stdout().lock()),
+            Out::Held(_) => Ok(()),
+        }
+    }
+}
+
+impl Write for Out {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Out::Terminal(out) => out.write(bytes),
+            Out::Held(whole) => whole.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Out::Terminal(out) => out.flush(),
+            Out::Held(whole) => whole.flush(),
+        }
+    }
 }
 
 /// Takes the rows of one result. All but the table write a row at once, so that
@@ -72,12 +131,18 @@ pub struct Results<'out> {
 }
 
 impl<'out> Results<'out> {
-    /// Results written to `out`, which goes to standard output.
-    pub fn new(format: Format, layout: Layout, out: &'out mut dyn Write) -> Results<'out> {
+    /// Results written to `out`; `terminal` is the width of the terminal that this
+    /// is, if it is one.
+    pub fn new(
+        format: Format,
+        layout: Layout,
+        terminal: Option<u16>,
+        out: &'out mut dyn Write,
+    ) -> Results<'out> {
         Results {
             format,
             layout,
-            terminal: terminal_width(),
+            terminal,
             out,
             is_empty: true,
         }
@@ -105,6 +170,7 @@ impl<'out> Results<'out> {
             }
             Format::Jsonl => Box::new(json::Json::lines(columns, out)?),
             Format::Markdown => Box::new(markdown::Markdown::new(columns, out)),
+            Format::Line => Box::new(table::Table::upright(columns, out)),
         })
     }
 
@@ -112,7 +178,7 @@ impl<'out> Results<'out> {
     fn write_heading(&mut self, title: Option<&str>, is_first: bool) -> io::Result<()> {
         let out = &mut *self.out;
         let is_apart = match self.format {
-            Format::Table | Format::Markdown => true,
+            Format::Table | Format::Markdown | Format::Line => true,
             Format::Csv => title.is_some(),
             Format::Json | Format::Jsonl => false,
         };
@@ -122,10 +188,10 @@ impl<'out> Results<'out> {
         match (self.format, title) {
             (Format::Json, _) => out.write_all(if is_first { b"[\n" } else { b",\n" }),
             // Bold, where that is not some signs more.
-            (Format::Table, Some(title)) if self.terminal.is_some() => {
+            (Format::Table | Format::Line, Some(title)) if self.terminal.is_some() => {
                 writeln!(out, "\x1b[1m{title}\x1b[0m")
             }
-            (Format::Table, Some(title)) => writeln!(out, "{title}"),
+            (Format::Table | Format::Line, Some(title)) => writeln!(out, "{title}"),
             (Format::Csv, Some(title)) => writeln!(out, "# {title}"),
             (Format::Markdown, Some(title)) => writeln!(out, "## {title}\n"),
             (Format::Jsonl, _) | (_, None) => Ok(()),
@@ -168,10 +234,7 @@ mod tests {
     ) -> String {
         let mut out = Vec::new();
         let columns = columns.iter().map(ToString::to_string).collect();
-        let mut results = Results {
-            terminal,
-            ..Results::new(format, Layout::Alone, &mut out)
-        };
+        let mut results = Results::new(format, Layout::Alone, terminal, &mut out);
         let mut sink = results.begin(None, columns).expect("to memory");
         for row in rows {
             sink.row(row).expect("to memory");
@@ -205,10 +268,21 @@ mod tests {
     }
 
     #[test]
+    fn a_line_a_value_is_upright_everywhere() {
+        let lines = written(
+            Format::Line,
+            &["ts", "name"],
+            &[&[ValueRef::Null, ValueRef::Text(b"x")]],
+        );
+        assert_eq!(lines, "── row 1 ──\n  ts │ NULL\nname │ x\n");
+        assert_eq!(written(Format::Line, &["ts"], &[]), "");
+    }
+
+    #[test]
     fn csv_quotes_what_has_to_be() {
         assert_eq!(
             written(Format::Csv, &["ts", "name", "data"], ROWS),
-            "ts,name,data\n-9223372036854775808,\"a|b, \"\"c\"\"\",x'0AFF'\n,1.0,\n"
+            "ts,name,data\n-9223372036854775808,\"a|b, \"\"c\"\"\",0AFF\n,1.0,\n"
         );
     }
 
@@ -308,6 +382,16 @@ mod tests {
     }
 
     #[test]
+    fn null_is_told_from_a_text_that_says_so() {
+        let rows: &[&[ValueRef<'_>]] = &[&[ValueRef::Null, ValueRef::Text(b"NULL")]];
+        let shown = |format| written(format, &["a", "b"], rows);
+        assert!(shown(Format::Table).contains(" NULL │ 'NULL' "));
+        assert!(shown(Format::Markdown).contains("| NULL | 'NULL' |"));
+        assert_eq!(shown(Format::Csv), "a,b\n,NULL\n");
+        assert_eq!(shown(Format::Jsonl), "{\"a\":null,\"b\":\"NULL\"}\n");
+    }
+
+    #[test]
     fn text_is_wrapped_to_the_terminal() {
         let text = ValueRef::Text(b"one two three four five");
         assert_eq!(
@@ -329,10 +413,7 @@ mod tests {
     /// A result with a title, one without, and one without rows.
     fn together(format: Format, terminal: Option<u16>) -> String {
         let mut out = Vec::new();
-        let mut results = Results {
-            terminal,
-            ..Results::new(format, Layout::Together, &mut out)
-        };
+        let mut results = Results::new(format, Layout::Together, terminal, &mut out);
         for (title, rows) in [(Some("A \"b\""), 2), (None, 1), (Some("C"), 0)] {
             let mut sink = results
                 .begin(title, vec!["n".to_owned()])
@@ -390,7 +471,7 @@ mod tests {
             )
         );
         let mut out = Vec::new();
-        let none = Results::new(Format::Json, Layout::Together, &mut out);
+        let none = Results::new(Format::Json, Layout::Together, None, &mut out);
         none.finish().expect("to memory");
         assert_eq!(out, b"[]\n");
     }

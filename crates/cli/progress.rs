@@ -1,4 +1,17 @@
-//! A progress bar on standard error, if that is a terminal.
+//! How far an import is, on standard error: as a bar for people, as lines for programs.
+//!
+//! # Design
+//!
+//! * **The line always fits.** It is put together anew for the terminal's width each time it
+//!   is drawn: what matters least goes first, the bar before the words. One template for
+//!   all widths was there before; below 75 columns its line wrapped, and every redraw
+//!   left the pieces of the one before.
+//! * **A terminal that is made narrower** while the bar is shown may break the line that is
+//!   there into two, and the upper piece stays: whether it does, only the terminal
+//!   knows, and to wipe a row too many would take what somebody else has written.
+//! * **Lines for programs** are objects of JSON, since a program that shows progress in its own
+//!   way (a notebook, a server) needs numbers and no control codes. They are written by
+//!   time and not by bytes, so that a slow pipe is seen to be alive.
 
 use std::io::{self, IsTerminal};
 use std::sync::Arc;
@@ -8,57 +21,267 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::Context;
-use indicatif::{HumanCount, ProgressBar, ProgressStyle};
+use clap::ValueEnum;
+use console::Term;
+use indicatif::{HumanBytes, HumanCount, HumanDuration, ProgressBar, ProgressStyle};
+use serde_json::json;
 use timebase_import::Monitor;
 
-/// How often the bar is drawn: fast enough to look alive.
+use crate::messages;
+
+/// How often it is told: fast enough to look alive.
 const PERIOD: Duration = Duration::from_millis(100);
+
+/// The width of a bar that is worth its room.
+const SHORTEST_BAR: usize = 10;
+
+/// Whether and how progress is shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Progress {
+    /// A bar, if standard error is a terminal
+    #[default]
+    Auto,
+    /// Nothing
+    Never,
+    /// For programs: about ten times a second, and at the end, a line of JSON on standard error
+    Lines,
+}
 
 /// Does `work` while another thread shows what `monitor` says about it.
 /// `size` is how many bytes there are to read, if that is known.
 pub fn shown<T>(
+    progress: Progress,
     monitor: &Arc<Monitor>,
     size: Option<u64>,
     work: impl FnOnce() -> T,
 ) -> anyhow::Result<T> {
-    if !io::stderr().is_terminal() {
-        return Ok(work());
-    }
-    let bar = match size {
-        Some(size) => ProgressBar::new(size).with_style(style(
-            "{wide_bar:.cyan/dim} {percent} %  {bytes} of {total_bytes}, {bytes_per_sec}, \
-             {msg} packets, {eta} left",
-        )?),
-        None => ProgressBar::no_length().with_style(style(
-            "{spinner} {bytes}, {bytes_per_sec}, {msg} packets, {elapsed}",
-        )?),
-    };
-    let finishing = style("{spinner} {msg} packets read, writing indexes, {elapsed}")?;
-
-    let (stop, stopped) = mpsc::channel::<()>();
-    let drawer = thread::spawn({
+    let state = {
         let monitor = Arc::clone(monitor);
-        move || {
-            while stopped.recv_timeout(PERIOD) == Err(RecvTimeoutError::Timeout) {
-                let read = monitor.bytes_read.load(Ordering::Relaxed);
-                let packets = monitor.packets.load(Ordering::Relaxed);
-                if size.is_some_and(|size| read >= size) {
-                    bar.set_style(finishing.clone());
-                }
-                bar.set_message(HumanCount(packets).to_string());
-                bar.set_position(read);
-                bar.tick();
-            }
-            bar.finish_and_clear();
+        move || State::of(&monitor, size)
+    };
+    match progress {
+        Progress::Auto if io::stderr().is_terminal() => {
+            let mut bar = Bar::new()?;
+            Ok(during(work, move || bar.draw(&state())))
         }
+        Progress::Auto | Progress::Never => Ok(work()),
+        Progress::Lines => Ok(during(work, move || messages::say(state().json()))),
+    }
+}
+
+/// Does `work` while `tell` is called every now and then on another thread, and once more
+/// when it is done.
+fn during<T>(work: impl FnOnce() -> T, mut tell: impl FnMut() + Send + 'static) -> T {
+    let (stop, stopped) = mpsc::channel::<()>();
+    let telling = thread::spawn(move || {
+        while stopped.recv_timeout(PERIOD) == Err(RecvTimeoutError::Timeout) {
+            tell();
+        }
+        tell();
     });
     let result = work();
     drop(stop);
-    // The bar has to be gone before anything else is written.
-    let _ = drawer.join();
-    Ok(result)
+    // It has to be over before anything else is written.
+    let _ = telling.join();
+    result
+}
+
+/// How far an import is.
+struct State {
+    bytes: u64,
+    /// How many bytes there are, if that is known.
+    of: Option<u64>,
+    packets: u64,
+    is_read: bool,
+}
+
+impl State {
+    fn of(monitor: &Monitor, size: Option<u64>) -> State {
+        State {
+            bytes: monitor.bytes_read.load(Ordering::Relaxed),
+            of: size,
+            packets: monitor.packets.load(Ordering::Relaxed),
+            is_read: monitor.is_read.load(Ordering::Relaxed),
+        }
+    }
+
+    fn json(&self) -> String {
+        let phase = if self.is_read { "writing" } else { "reading" };
+        let State {
+            bytes, of, packets, ..
+        } = self;
+        format!(
+            r#"{{"bytes":{bytes},"of":{},"packets":{packets},"phase":"{phase}"}}"#,
+            json!(of)
+        )
+    }
+
+    fn percent(&self) -> Option<u64> {
+        let of = self.of.filter(|of| *of > 0)?;
+        let percent = u128::from(self.bytes.min(of)) * 100 / u128::from(of);
+        u64::try_from(percent).ok()
+    }
+}
+
+/// A part of the line.
+struct Part {
+    /// What is least of this goes first where there is no room.
+    weight: u8,
+    text: String,
+}
+
+fn part(weight: u8, text: String) -> Part {
+    Part { weight, text }
+}
+
+/// The parts that have room in a line, the weightiest ones, and at least one.
+fn fitting(mut parts: Vec<Part>, width: usize) -> String {
+    loop {
+        let texts: Vec<&str> = parts.iter().map(|part| part.text.as_str()).collect();
+        let line = texts.join(", ");
+        if line.chars().count() <= width || parts.len() <= 1 {
+            return line;
+        }
+        let lightest = parts.iter().map(|part| part.weight).min();
+        parts.retain(|part| Some(part.weight) != lightest);
+    }
+}
+
+struct Bar {
+    bar: ProgressBar,
+    terminal: Term,
+    with_bar: ProgressStyle,
+    with_spinner: ProgressStyle,
+    text_only: ProgressStyle,
+}
+
+impl Bar {
+    fn new() -> anyhow::Result<Bar> {
+        // What does not fit even alone is cut.
+        let text_only = style("{wide_msg}")?;
+        Ok(Bar {
+            // It may be drawn before it is told how.
+            bar: ProgressBar::no_length().with_style(text_only.clone()),
+            terminal: Term::stderr(),
+            with_bar: style("{wide_bar:.cyan/dim} {msg}")?,
+            with_spinner: style("{spinner} {wide_msg}")?,
+            text_only,
+        })
+    }
+
+    fn draw(&mut self, state: &State) {
+        self.bar.set_position(state.bytes);
+        // Asked each time, as terminals are made wider and narrower.
+        let (_, width) = self.terminal.size();
+        let width = usize::from(width);
+        let packets = HumanCount(state.packets);
+        let bytes = HumanBytes(state.bytes);
+        let rate = HumanBytes(self.bar.per_sec() as u64);
+        let elapsed = HumanDuration(self.bar.elapsed());
+        match (state.percent(), state.of) {
+            _ if state.is_read => {
+                let parts = vec![
+                    part(0, format!("{packets} packets read")),
+                    part(2, "writing indexes".to_owned()),
+                    part(1, format!("{elapsed:#}")),
+                ];
+                self.bar.set_style(self.with_spinner.clone());
+                self.bar
+                    .set_message(fitting(parts, width.saturating_sub(2)));
+            }
+            (Some(percent), Some(of)) => {
+                self.bar.set_length(of);
+                let eta = self.bar.eta();
+                let mut parts = vec![
+                    part(4, format!("{percent} %")),
+                    part(1, format!("{bytes} of {}", HumanBytes(of))),
+                    part(0, format!("{rate}/s")),
+                    part(2, format!("{packets} packets")),
+                ];
+                // Nothing is known of it at first.
+                if !eta.is_zero() {
+                    parts.push(part(3, format!("{:#} left", HumanDuration(eta))));
+                }
+                let bar = SHORTEST_BAR + 1;
+                let has_bar = width >= 3 * bar;
+                let room = if has_bar { width - bar } else { width };
+                let style = if has_bar {
+                    &self.with_bar
+                } else {
+                    &self.text_only
+                };
+                self.bar.set_style(style.clone());
+                self.bar.set_message(fitting(parts, room));
+            }
+            _ => {
+                let parts = vec![
+                    part(2, bytes.to_string()),
+                    part(0, format!("{rate}/s")),
+                    part(3, format!("{packets} packets")),
+                    part(1, format!("{elapsed:#}")),
+                ];
+                self.bar.set_style(self.with_spinner.clone());
+                self.bar
+                    .set_message(fitting(parts, width.saturating_sub(2)));
+            }
+        }
+        self.bar.tick();
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
 }
 
 fn style(template: &str) -> anyhow::Result<ProgressStyle> {
     ProgressStyle::with_template(template).context("cannot draw a progress bar")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_matters_least_goes_first() {
+        let parts = || {
+            vec![
+                part(2, "43 %".to_owned()),
+                part(0, "12 MiB/s".to_owned()),
+                part(1, "3s left".to_owned()),
+            ]
+        };
+        assert_eq!(fitting(parts(), 80), "43 %, 12 MiB/s, 3s left");
+        assert_eq!(fitting(parts(), 22), "43 %, 3s left");
+        assert_eq!(fitting(parts(), 12), "43 %");
+        assert_eq!(fitting(parts(), 1), "43 %");
+    }
+
+    #[test]
+    fn a_line_for_programs_is_json() {
+        let state = State {
+            bytes: 5,
+            of: None,
+            packets: 7,
+            is_read: false,
+        };
+        let line: serde_json::Value = serde_json::from_str(&state.json()).expect("is JSON");
+        assert_eq!(
+            line,
+            json!({"bytes": 5, "of": null, "packets": 7, "phase": "reading"})
+        );
+        assert_eq!(state.percent(), None);
+        let of = |bytes, of| {
+            State {
+                of: Some(of),
+                bytes,
+                ..state
+            }
+            .percent()
+        };
+        assert_eq!(of(1, 3), Some(33));
+        assert_eq!(of(4, 3), Some(100), "it grew meanwhile");
+        assert_eq!(of(0, 0), None);
+    }
 }

@@ -4,10 +4,11 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, Read, Write};
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 
 use crate::database::{self, Access};
 use crate::flags::{QueryArguments, wrong_usage};
+use crate::output::{self, file};
 use crate::parameters::Parameters;
 use crate::reports::Report;
 use crate::script::Script;
@@ -22,12 +23,37 @@ pub fn run(
     // Before a trace is imported, which may take a while.
     let sql = read_sql(arguments)?;
     let script = Script::parse(&sql);
-    let parameters = named(arguments, Parameters::of(&script, &arguments.parameters))?;
-    let database = database::open(&arguments.source, Access::Write, signals)?;
-    let result = signals.during_query(database.get_interrupt_handle(), || {
-        statements::run_script(&database, &script, &parameters, arguments.format, out)
-    });
-    named(arguments, result)
+    let mut parameters = named(arguments, Parameters::of(&script, &arguments.parameters))?;
+    let output = arguments.output.as_deref().filter(|path| *path != "-");
+    if let Some(output) = output {
+        file::check(output, &arguments.source)?;
+    }
+    let access = Access {
+        is_writing: arguments.write,
+        is_strict: arguments.strict,
+        ..Access::ALL
+    };
+    let database = database::open(&arguments.source, access, signals)?;
+    named(arguments, parameters.resolve(&database))?;
+    let run = |terminal, out: &mut dyn Write| {
+        let result = signals.during_query(database.get_interrupt_handle(), || {
+            let format = arguments.format();
+            statements::run_script(&database, &script, &parameters, format, terminal, out)
+        });
+        database.tell_changes();
+        let rows = named(arguments, result)?;
+        ensure!(
+            rows > 0 || !arguments.fail_if_empty,
+            "there is not one row, and --fail-if-empty was given"
+        );
+        Ok(())
+    };
+    match output {
+        Some(path) => file::write(path, signals, |out| run(None, out))?,
+        None => run(output::terminal_width(), out)?,
+    }
+    database.warn_of_pending_changes();
+    Ok(())
 }
 
 /// Says in an error which file or report it is about, if there is one.

@@ -68,16 +68,17 @@ mod tests {
     }
 
     #[test]
-    fn they_run_without_parameters_and_every_default_is_described_and_used() {
+    fn they_run_without_parameters_and_each_has_a_type_a_description_and_a_use() {
         for report in Report::value_variants() {
             let script = Script::parse(report.sql());
             assert!(Parameters::of(&script, &[]).is_ok(), "{report:?}");
-            for default in &script.defaults {
-                assert!(!default.description.is_empty(), "{report:?} {default:?}");
+            for declared in &script.declared {
+                assert!(!declared.description.is_empty(), "{report:?} {declared:?}");
+                assert!(declared.value_type.is_some(), "{report:?} {declared:?}");
                 let mut statements = script.statements.iter();
                 assert!(
-                    statements.any(|statement| statement.parameters.contains(&default.name)),
-                    "{report:?} {default:?}"
+                    statements.any(|statement| statement.parameters.contains(&declared.name)),
+                    "{report:?} {declared:?}"
                 );
             }
         }

@@ -3,7 +3,7 @@
 //! # Design
 //!
 //! A report is SQL, and what is more than SQL is in its comments: titles, and
-//! the defaults of parameters. So a report runs in any client, which skips the
+//! what its parameters are. So a report runs in any client, which skips the
 //! comments and asks for the parameters in its own way. A format of our own
 //! around the statements (a header, or one file a statement) would have needed
 //! rules of quoting, and an editor would not know it for SQL.
@@ -11,7 +11,7 @@
 //! Only comments between statements count. Within a statement they are notes,
 //! and in quotes they are none: the lexer tells.
 
-mod lexer;
+pub mod lexer;
 
 use lexer::{Kind, token};
 
@@ -19,8 +19,8 @@ use lexer::{Kind, token};
 #[derive(Debug)]
 pub struct Script<'a> {
     pub statements: Vec<Statement<'a>>,
-    /// What the lines `-- param name = value : description` at the top declare.
-    pub defaults: Vec<Default<'a>>,
+    /// What the lines `-- param name type = value : description` at the top declare.
+    pub declared: Vec<Declared<'a>>,
     /// Whether the last statement ends with a semicolon, or there is none.
     pub is_complete: bool,
 }
@@ -35,12 +35,39 @@ pub struct Statement<'a> {
     pub parameters: Vec<&'a str>,
 }
 
-/// The value that a report gives a parameter which the command line does not.
+/// A parameter, as a line `-- param name type = value : description` tells of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Default<'a> {
+pub struct Declared<'a> {
     pub name: &'a str,
-    pub value: &'a str,
+    /// What values it takes; any if it does not say.
+    pub value_type: Option<Type>,
+    /// What it is where the command line does not say. Without it, that has to.
+    pub default: Option<&'a str>,
     pub description: &'a str,
+}
+
+/// What values a parameter takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Type {
+    Integer,
+    /// A number, whole or not.
+    Real,
+    /// What is written, without a look at it.
+    Text,
+    /// Trace time: nanoseconds, or a date and time of day.
+    Time,
+}
+
+impl Type {
+    fn of_name(name: &str) -> Option<Type> {
+        Some(match name {
+            "integer" => Type::Integer,
+            "real" => Type::Real,
+            "text" => Type::Text,
+            "time" => Type::Time,
+            _ => return None,
+        })
+    }
 }
 
 /// What has been seen of a statement, as `sqlite3_complete` distinguishes it:
@@ -65,7 +92,7 @@ impl<'a> Script<'a> {
         let bytes = text.as_bytes();
         let mut script = Script {
             statements: Vec::new(),
-            defaults: Vec::new(),
+            declared: Vec::new(),
             is_complete: true,
         };
         let mut seen = Seen::Nothing;
@@ -84,7 +111,7 @@ impl<'a> Script<'a> {
                 if token.kind == Kind::LineComment && starts_line(text, from) {
                     next_title = title(part).or(next_title);
                     if script.statements.is_empty() {
-                        script.defaults.extend(default(part));
+                        script.declared.extend(declared(part));
                     }
                 }
             }
@@ -147,16 +174,28 @@ fn title(comment: &str) -> Option<String> {
     is_marker.then(|| text.trim().chars().map(printable).collect())
 }
 
-/// The default that a comment declares: `-- param name = value : description`.
-fn default(comment: &str) -> Option<Default<'_>> {
+/// What a comment declares: `-- param name type = value : description`, without the
+/// type, or without the value. Any other is a note.
+fn declared(comment: &str) -> Option<Declared<'_>> {
     let text = comment.strip_prefix("--")?.trim().strip_prefix("param")?;
-    let (name, rest) = text.split_once('=')?;
-    let is_marker = name.starts_with(char::is_whitespace);
-    let (value, description) = rest.split_once(" : ").unwrap_or((rest, ""));
-    let name = name.trim();
-    (is_marker && is_name(name)).then(|| Default {
+    let is_marker = text.starts_with(char::is_whitespace);
+    let (text, description) = text.split_once(" : ").unwrap_or((text, ""));
+    let (words, default) = match text.split_once('=') {
+        Some((words, default)) => (words, Some(default.trim())),
+        None => (text, None),
+    };
+    let mut words = words.split_whitespace();
+    let (name, of_type) = (words.next()?, words.next());
+    let value_type = match of_type.map(Type::of_name) {
+        Some(None) => return None,
+        known => known.flatten(),
+    };
+    let says_something = value_type.is_some() || default.is_some() || !description.is_empty();
+    let is_one = is_marker && is_name(name) && words.next().is_none() && says_something;
+    is_one.then(|| Declared {
         name,
-        value: value.trim(),
+        value_type,
+        default,
         description: description.trim(),
     })
 }
@@ -301,21 +340,28 @@ mod tests {
     }
 
     #[test]
-    fn defaults_are_declared_at_the_top() {
+    fn parameters_are_declared_at_the_top() {
         let text = "-- A report.\n-- param top = 20 : how many rows: at most\n\
                     --param from=NULL\n-- param tag = a = b : c\n-- parameter x = 1\n\
-                    -- param of the art = 2\nSELECT 1;\n-- param late = 3\nSELECT 2";
-        let default = |name, value, description| Default {
+                    -- param of the art = 2\n-- param sets\n-- param n integer = 3\n\
+                    -- param since time : from when\n-- param log text\n-- param x : which\n\
+                    SELECT 1;\n-- param late = 3\nSELECT 2";
+        let declared = |name, value_type, default, description| Declared {
             name,
-            value,
+            value_type,
+            default,
             description,
         };
         assert_eq!(
-            Script::parse(text).defaults,
+            Script::parse(text).declared,
             [
-                default("top", "20", "how many rows: at most"),
-                default("from", "NULL", ""),
-                default("tag", "a = b", "c"),
+                declared("top", None, Some("20"), "how many rows: at most"),
+                declared("from", None, Some("NULL"), ""),
+                declared("tag", None, Some("a = b"), "c"),
+                declared("n", Some(Type::Integer), Some("3"), ""),
+                declared("since", Some(Type::Time), None, "from when"),
+                declared("log", Some(Type::Text), None, ""),
+                declared("x", None, None, "which"),
             ]
         );
     }

@@ -2,30 +2,33 @@
 
 mod completion;
 mod dot;
+mod input;
 
 use std::env;
 use std::ffi::OsStr;
 use std::fs;
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io::{self, BufRead, BufWriter, IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Instant;
 
-use anyhow::Context;
-use rusqlite::Connection;
+use anyhow::{Context, anyhow};
 use rustyline::error::ReadlineError;
 use rustyline::history::DefaultHistory;
 use rustyline::{CompletionType, Config, Editor};
 
-use crate::database::{self, Access};
+use crate::database::{self, Access, Database};
 use crate::flags::{ShellArguments, wrong_usage};
 use crate::messages;
-use crate::output::{self, Format};
-use crate::script::Script;
-use crate::signals::Signals;
+use crate::output::{self, Format, Whole};
+use crate::signals::{INTERRUPTED, Signals};
 use crate::statements;
 use completion::SqlHelper;
+use input::{Input, Line};
 
 const PROMPT: &str = "timebase> ";
+/// Where a statement goes on.
+const CONTINUED: &str = "     ...> ";
 
 /// What comes after an input.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -36,26 +39,36 @@ enum Next {
 
 /// The shell: where statements run and how their results are written.
 struct Shell<'a> {
-    connection: Connection,
+    database: Database,
     format: Format,
+    /// Whether to say how long statements take.
+    timer: bool,
+    /// How many files are being read, each by a command of the one before.
+    depth: usize,
     out: &'a mut dyn Write,
+    /// The width of the terminal that is written to, if it is one.
+    terminal: Option<u16>,
 }
 
-pub fn run(
-    arguments: &ShellArguments,
-    signals: &Signals,
-    out: &mut dyn Write,
-) -> anyhow::Result<ExitCode> {
+pub fn run(arguments: &ShellArguments, signals: &Signals) -> anyhow::Result<ExitCode> {
     if arguments.source.as_os_str() == OsStr::new("-") {
         wrong_usage(
             "shell",
             "statements come from standard input, so the trace cannot",
         );
     }
+    let access = Access {
+        is_writing: arguments.write,
+        ..Access::ALL
+    };
+    let mut out = BufWriter::new(io::stdout());
     let mut shell = Shell {
-        connection: database::open(&arguments.source, Access::Write, signals)?,
+        database: database::open(&arguments.source, access, signals)?,
         format: arguments.format,
-        out,
+        timer: false,
+        depth: 0,
+        out: &mut out,
+        terminal: output::terminal_width(),
     };
     if io::stdin().is_terminal() {
         shell.converse(signals)?;
@@ -81,29 +94,51 @@ impl Shell<'_> {
         }
         writeln!(
             self.out,
-            "End statements with a semicolon; '.help' lists commands, Ctrl-D ends."
+            "End statements with a semicolon; 'help' shows what else there is, 'exit' ends."
         )?;
         self.out.flush()?;
+        let mut input = Input::new(true);
         loop {
-            editor.set_helper(Some(SqlHelper::new(&self.connection)));
-            let input = match editor.readline(PROMPT) {
-                Ok(input) => input,
-                Err(ReadlineError::Interrupted) => continue,
+            editor.set_helper(Some(SqlHelper::new(&self.database, input.pending())));
+            let prompt = if input.pending().is_empty() {
+                PROMPT
+            } else {
+                CONTINUED
+            };
+            let typed = match editor.readline(prompt) {
+                Ok(typed) => typed,
+                Err(ReadlineError::Interrupted) => {
+                    input.give_up();
+                    continue;
+                }
                 Err(ReadlineError::Eof) => return Ok(()),
                 Err(error) => return Err(error).context("cannot read from this terminal"),
             };
-            if input.trim().is_empty() {
-                continue;
-            }
-            // At once and not at the end, which may be a signal.
-            let _ = editor.add_history_entry(input.trim_end());
-            if let Some(history) = &history {
-                let _ = editor.append_history(history);
-            }
-            let handle = self.connection.get_interrupt_handle();
-            let next = signals.during_statement(handle, || self.answer(&input));
-            if self.report(next)? == Some(Next::Quit) {
-                return Ok(());
+            // What was pasted, or comes from the history, has several.
+            for line in typed.lines() {
+                if line.trim().is_empty() && input.pending().is_empty() {
+                    continue;
+                }
+                let taken = input.take(line);
+                let whole = match &taken {
+                    Line::Part => continue,
+                    Line::Statements(text) | Line::Command(text) => text.trim_end(),
+                };
+                // At once and not at the end, which may be a signal.
+                let _ = editor.add_history_entry(whole);
+                if let Some(history) = &history {
+                    let _ = editor.append_history(history);
+                }
+                let handle = self.database.get_interrupt_handle();
+                let next = signals.during_statement(handle, || self.answer(&taken));
+                if self.report(next)? == Some(Next::Quit) {
+                    return Ok(());
+                }
+                if !input.pending().is_empty() {
+                    messages::say(
+                        "the statement before is not finished: end it with a semicolon, or give it up with Ctrl-C",
+                    );
+                }
             }
         }
     }
@@ -112,42 +147,79 @@ impl Shell<'_> {
     /// ones from running, but is told by the exit code.
     fn read(&mut self, signals: &Signals) -> anyhow::Result<ExitCode> {
         let mut code = ExitCode::SUCCESS;
-        let mut pending = String::new();
+        let mut input = Input::new(false);
         let mut lines = io::stdin().lock().lines();
         loop {
             let line = lines
                 .next()
                 .transpose()
                 .context("cannot read statements from standard input")?;
-            if let Some(line) = &line {
-                // Not to go through a long statement again at every line of it.
-                let may_end = pending.is_empty() || line.contains(';') || line.contains("*/");
-                pending.push_str(line);
-                pending.push('\n');
-                if !may_end || !is_complete(&pending) {
-                    continue;
-                }
+            let is_end = line.is_none();
+            let taken = match line {
+                Some(line) => input.take(&line),
+                // The last statement needs no semicolon.
+                None => Line::Statements(input.give_up()),
+            };
+            if taken == Line::Part {
+                continue;
             }
-            let handle = self.connection.get_interrupt_handle();
-            let next = signals.during_query(handle, || self.answer(&pending));
-            pending.clear();
+            let unfinished = self.unfinished(&taken, &mut input);
+            if self.report(unfinished)?.is_none() {
+                code = ExitCode::FAILURE;
+            }
+            let handle = self.database.get_interrupt_handle();
+            let next = signals.during_query(handle, || self.answer(&taken));
             match self.report(next)? {
                 Some(Next::Continue) => {}
                 Some(Next::Quit) => return Ok(code),
                 None => code = ExitCode::FAILURE,
             }
-            if line.is_none() || signals.came() {
+            if signals.came() {
+                return Ok(INTERRUPTED.into());
+            }
+            if is_end {
                 return Ok(code);
             }
         }
     }
 
-    fn answer(&mut self, input: &str) -> anyhow::Result<Next> {
-        if dot::is_command(input) {
-            return self.command(input);
+    /// Fails where a command comes before a statement is finished, which is left out then:
+    /// nobody is there to end it.
+    fn unfinished(&self, taken: &Line, input: &mut Input) -> anyhow::Result<Next> {
+        match taken {
+            Line::Command(command) if !input.pending().is_empty() => {
+                let statement = input.give_up();
+                let first = statement.trim().lines().next().unwrap_or_default();
+                Err(anyhow!(
+                    "the statement before '{command}' is not finished, and is left out: end it with a semicolon\n  {first}"
+                ))
+            }
+            _ => Ok(Next::Continue),
         }
-        statements::run(&self.connection, input, self.format, self.out)?;
-        Ok(Next::Continue)
+    }
+
+    fn answer(&mut self, taken: &Line) -> anyhow::Result<Next> {
+        let text = match taken {
+            Line::Part => return Ok(Next::Continue),
+            Line::Command(command) => return self.command(command),
+            Line::Statements(text) => text,
+        };
+        let start = Instant::now();
+        let mut whole = Whole::new();
+        let out: &mut dyn Write = match self.terminal {
+            Some(_) => self.out,
+            None => &mut whole,
+        };
+        let result = statements::run(&self.database, text, self.format, self.terminal, out);
+        if result.is_ok() {
+            whole.finish(self.out)?;
+        }
+        self.out.flush()?;
+        self.database.tell_changes();
+        if self.timer {
+            messages::say(format_args!("took {:.1?}", start.elapsed()));
+        }
+        result.map(|()| Next::Continue)
     }
 
     /// Shows what an input came to; None if it failed.
@@ -158,16 +230,11 @@ impl Shell<'_> {
             Ok(next) => Ok(Some(next)),
             Err(error) if output::is_broken_pipe(&error) => Err(error),
             Err(error) => {
-                messages::say(format_args!("error: {error:#}"));
+                messages::error(&error);
                 Ok(None)
             }
         }
     }
-}
-
-/// Whether an input can be answered, or more lines of it are needed.
-fn is_complete(input: &str) -> bool {
-    dot::is_command(input) || Script::parse(input).is_complete
 }
 
 /// Where what was typed is kept; None if there is no place for it.
@@ -179,18 +246,4 @@ fn history_file() -> Option<PathBuf> {
     let directory = state.join("timebase");
     fs::create_dir_all(&directory).ok()?;
     Some(directory.join("history"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_input_may_take_several_lines() {
-        assert!(is_complete("SELECT 1;"));
-        assert!(is_complete(".tables"));
-        assert!(is_complete(""));
-        assert!(!is_complete("SELECT"));
-        assert!(!is_complete("SELECT '\n.help\n"));
-    }
 }

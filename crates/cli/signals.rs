@@ -1,18 +1,22 @@
 //! Ctrl-C and SIGTERM: what they stop, and that nothing is left behind.
 
+use std::fs;
 use std::io::{self, IsTerminal};
 use std::mem;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use rusqlite::InterruptHandle;
 use tempfile::TempDir;
 use timebase_import::Monitor;
 
 use crate::messages;
+
+/// The exit code of what a signal ended, as a shell has it of one that Ctrl-C killed.
+pub const INTERRUPTED: u8 = 130;
 
 /// What the program is doing, as far as a signal is concerned.
 enum Busy {
@@ -29,6 +33,8 @@ struct State {
     busy: Busy,
     came: bool,
     temporary: Option<TempDir>,
+    /// A file that is not complete yet.
+    incomplete: Option<PathBuf>,
 }
 
 /// Knows what to do when a signal comes.
@@ -43,6 +49,7 @@ impl Signals {
             busy: Busy::Idle,
             came: false,
             temporary: None,
+            incomplete: None,
         }));
         let signals = Signals {
             state: Arc::clone(&state),
@@ -91,6 +98,15 @@ impl Signals {
         Ok(path)
     }
 
+    /// Does `work`, which writes a file that it removes if it fails; a signal that ends
+    /// the program at once removes it, too.
+    pub fn during_file<T>(&self, file: &Path, work: impl FnOnce() -> T) -> T {
+        lock(&self.state).incomplete = Some(file.to_owned());
+        let result = work();
+        lock(&self.state).incomplete = None;
+        result
+    }
+
     /// Removes the temporary directory, if there is one. The handler keeps the
     /// state alive until the process ends, so that no destructor would do it.
     pub fn remove_temporary(&self) {
@@ -118,9 +134,14 @@ fn stop(state: &mut State) {
     match mem::replace(&mut state.busy, Busy::Idle) {
         Busy::Idle => {
             state.temporary = None;
+            if let Some(file) = state.incomplete.take() {
+                let _ = fs::remove_file(file);
+            }
             restore_terminal();
-            messages::say("\ntimebase: error: interrupted");
-            process::exit(1);
+            // The terminal shows ^C on the line where it was typed.
+            messages::say("");
+            messages::error(&anyhow!("interrupted"));
+            process::exit(INTERRUPTED.into());
         }
         Busy::Import(monitor) => monitor.cancel.store(true, Ordering::Relaxed),
         Busy::Query(handle) => handle.interrupt(),

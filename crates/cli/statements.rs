@@ -3,29 +3,30 @@
 use std::io::Write;
 
 use anyhow::{Context, anyhow};
-use rusqlite::{Connection, ErrorCode};
+use rusqlite::ErrorCode;
 
+use crate::database::Database;
 use crate::output::{Format, Layout, Results};
 use crate::parameters::Parameters;
 use crate::script::{self, Script};
+use crate::{hints, messages};
 
 const UNWRITABLE: &str = "cannot write the result";
 
 /// Runs every statement of `text` and writes its rows, if it has any. Each result
 /// is written as if it was the only one.
+///
+/// `terminal` is the width of the terminal that `out` is, if it is one.
 pub fn run(
-    connection: &Connection,
+    database: &Database,
     text: &str,
     format: Format,
+    terminal: Option<u16>,
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
-    let mut results = Results::new(format, Layout::Alone, out);
-    run_all(
-        connection,
-        &Script::parse(text),
-        &Parameters::default(),
-        &mut results,
-    )
+    let mut results = Results::new(format, Layout::Alone, terminal, out);
+    let (script, parameters) = (Script::parse(text), Parameters::default());
+    run_all(database, &script, &parameters, &mut results).map(|_| ())
 }
 
 /// Runs the statements of a script, whose results are parts of one document.
@@ -33,13 +34,16 @@ pub fn run(
 /// What that is follows from the script's text and not from what its statements
 /// find: who reads the document has to know its shape. So a script is one
 /// statement without a title, or anything else.
+///
+/// Returns how many rows there are in all results.
 pub fn run_script(
-    connection: &Connection,
+    database: &Database,
     script: &Script<'_>,
     parameters: &Parameters,
     format: Format,
+    terminal: Option<u16>,
     out: &mut dyn Write,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<u64> {
     let layout = match script.statements.as_slice() {
         [] => Layout::Alone,
         [only] if only.title.is_none() => Layout::Alone,
@@ -47,17 +51,19 @@ pub fn run_script(
         [_] if format == Format::Csv => Layout::Alone,
         _ => Layout::Together,
     };
-    let mut results = Results::new(format, layout, out);
-    run_all(connection, script, parameters, &mut results)?;
-    results.finish().context(UNWRITABLE)
+    let mut results = Results::new(format, layout, terminal, out);
+    let rows = run_all(database, script, parameters, &mut results)?;
+    results.finish().context(UNWRITABLE)?;
+    Ok(rows)
 }
 
 fn run_all(
-    connection: &Connection,
+    database: &Database,
     script: &Script<'_>,
     parameters: &Parameters,
     results: &mut Results<'_>,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<u64> {
+    let mut all = 0;
     let several = script.statements.len() > 1;
     // A statement without a result leaves its title to the next one.
     let mut title = None;
@@ -68,32 +74,34 @@ fn run_all(
         } else {
             String::new()
         };
-        let has_result = run_one(
-            connection,
-            statement.sql,
-            &place,
-            title,
-            parameters,
-            results,
-        )?;
-        if has_result {
+        let sql = statement.sql;
+        let rows =
+            database.during(|| run_one(database, sql, &place, title, parameters, results))?;
+        if let Some(rows) = rows {
             title = None;
+            all += rows;
         }
     }
-    Ok(())
+    let asked: Vec<&str> = script
+        .statements
+        .iter()
+        .map(|statement| statement.sql)
+        .collect();
+    messages::warnings(&hints::left_out(database, &asked.join("\n")));
+    Ok(all)
 }
 
-/// Returns whether the statement has a result, be it without rows.
+/// Returns how many rows the statement's result has, if it has a result.
 fn run_one(
-    connection: &Connection,
+    database: &Database,
     sql: &str,
     place: &str,
     title: Option<&str>,
     parameters: &Parameters,
     results: &mut Results<'_>,
-) -> anyhow::Result<bool> {
-    let describe = |error| describe(&error, sql, place);
-    let mut statement = connection.prepare(sql).map_err(describe)?;
+) -> anyhow::Result<Option<u64>> {
+    let describe = |error| hints::with_hint(database, describe(&error, sql, place), sql);
+    let mut statement = database.prepare(sql).map_err(describe)?;
     parameters
         .bind(&mut statement)
         .map_err(|error| anyhow!("{place}{error:#}\n{}", excerpt(sql, None)))?;
@@ -105,18 +113,20 @@ fn run_one(
     let mut rows = statement.raw_query();
     if count == 0 {
         while rows.next().map_err(describe)?.is_some() {}
-        return Ok(false);
+        return Ok(None);
     }
     let mut sink = results.begin(title, columns).context(UNWRITABLE)?;
+    let mut written = 0;
     while let Some(row) = rows.next().map_err(describe)? {
         let values = (0..count)
             .map(|index| row.get_ref(index))
             .collect::<rusqlite::Result<Vec<_>>>()
             .map_err(describe)?;
         sink.row(&values).context(UNWRITABLE)?;
+        written += 1;
     }
     sink.finish().context(UNWRITABLE)?;
-    Ok(true)
+    Ok(Some(written))
 }
 
 /// SQLite's message and, beneath it, the statement, with a mark at the place
@@ -132,7 +142,11 @@ fn describe(error: &rusqlite::Error, sql: &str, place: &str) -> anyhow::Error {
     if error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) {
         return anyhow!("interrupted");
     }
-    anyhow!("{place}{message}\n{}", excerpt(sql, offset))
+    let hint = match error.sqlite_error_code() {
+        Some(ErrorCode::ReadOnly) => ": it is open for reading, and --write opens it for writing",
+        _ => "",
+    };
+    anyhow!("{place}{message}{hint}\n{}", excerpt(sql, offset))
 }
 
 /// The line of the statement that `offset` is on, or the first one.
@@ -162,13 +176,14 @@ fn excerpt(sql: &str, offset: Option<usize>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rusqlite::Connection;
 
     #[test]
     fn an_error_shows_where_it_is() {
-        let connection = Connection::open_in_memory().expect("in memory");
+        let database = Database::from(Connection::open_in_memory().expect("in memory"));
         let message = |sql| {
             let mut out = Vec::new();
-            run(&connection, sql, Format::Csv, &mut out)
+            run(&database, sql, Format::Csv, None, &mut out)
                 .expect_err("is wrong")
                 .to_string()
         };

@@ -1,5 +1,6 @@
 //! CSV (RFC 4180, with line feeds).
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use rusqlite::types::ValueRef;
@@ -21,8 +22,13 @@ impl<'out> Csv<'out> {
 impl Sink for Csv<'_> {
     fn row(&mut self, values: &[ValueRef<'_>]) -> io::Result<()> {
         for value in values {
+            let field = match value {
+                // As in JSON.
+                ValueRef::Blob(bytes) => Cow::Owned(text::hex(bytes)),
+                value => text::plain(*value),
+            };
             self.writer
-                .write_field(text::plain(*value).as_bytes())
+                .write_field(field.as_bytes())
                 .map_err(io_error)?;
         }
         self.writer.write_record(None::<&[u8]>).map_err(io_error)

@@ -47,6 +47,7 @@ impl Sink for Markdown<'_> {
         for value in values {
             match value {
                 ValueRef::Null => write!(self.out, "| NULL ")?,
+                ValueRef::Text(b"NULL") => write!(self.out, "| 'NULL' ")?,
                 value => write!(self.out, "| {} ", escaped(&text::plain(*value)))?,
             }
         }

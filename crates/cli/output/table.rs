@@ -38,6 +38,8 @@ pub struct Table<'out> {
     out: &'out mut dyn Write,
     /// The columns of the terminal, if it is one.
     terminal: Option<u16>,
+    /// Whether rows are written upright even where they would fit.
+    is_upright: bool,
     rows: Vec<Vec<Held>>,
     /// How many rows were written before these.
     written: usize,
@@ -60,8 +62,17 @@ impl<'out> Table<'out> {
             columns,
             out,
             terminal,
+            is_upright: false,
             rows: Vec::new(),
             written: 0,
+        }
+    }
+
+    /// One that writes a line a value.
+    pub fn upright(columns: Vec<String>, out: &'out mut dyn Write) -> Table<'out> {
+        Table {
+            is_upright: true,
+            ..Table::new(columns, None, out)
         }
     }
 
@@ -69,6 +80,9 @@ impl<'out> Table<'out> {
         let rows = mem::take(&mut self.rows);
         let before = self.written;
         self.written += rows.len();
+        if self.is_upright {
+            return self.write_upright(&rows, before);
+        }
         let mut table = comfy_table::Table::new();
         table.load_style(STYLE).force_no_tty();
         if let Some(width) = self.terminal {
@@ -160,6 +174,8 @@ fn hold(value: ValueRef<'_>) -> Held {
             bytes.len()
         )),
         value if text::is_number(value) => Held::Number(text::plain(value).into_owned()),
+        // NULL is what a value that is not there looks like.
+        ValueRef::Text(b"NULL") => Held::Text("'NULL'".to_owned()),
         value => Held::Text(printable(&text::plain(value))),
     }
 }

@@ -27,6 +27,57 @@ FROM clock_snapshot JOIN best USING (machine_id, clock_id, seq_id, source)
 WHERE ts IS NOT NULL
 WINDOW clock AS (PARTITION BY machine_id, clock_id, seq_id ORDER BY id);
 
+-- How each clock went against trace time. A step is between two neighbouring snapshots.
+CREATE TEMP TABLE kept AS
+WITH step AS (
+  -- Of max(), SQLite takes the other columns from the row that has it.
+  SELECT machine_id, clock_id, seq_id, advance - gap AS ns, max(abs(1.0 * advance - gap))
+  FROM reading
+  WHERE gap IS NOT NULL AND clock_id <> 9
+  GROUP BY machine_id, clock_id, seq_id
+)
+SELECT machine_id, clock_id, seq_id,
+       count(*) AS readings,
+       max(ts) - min(ts) AS ns,
+       -- + 0.0, because -0.0 looks like a drift.
+       iif(clock_id = 9, NULL,
+           round(1e6 * (total(advance) - total(gap)) / nullif(total(gap), 0), 3) + 0.0) AS drift_ppm,
+       step.ns AS max_step_ns,
+       count(iif(advance < 0, 1, NULL)) AS steps_back,
+       max(gap) AS max_gap
+FROM reading
+LEFT JOIN step USING (machine_id, clock_id, seq_id)
+GROUP BY machine_id, clock_id, seq_id;
+
+-- What is wrong with a clock; NULL if nothing is.
+CREATE TEMP TABLE doubt AS
+SELECT clock, c.machine_id, c.clock_id, c.seq_id, packets,
+       CASE
+         WHEN NOT is_monotonic THEN 'it went back' || coalesce(printf(' (%d×)', nullif(steps_back, 0)), '')
+              || ': nothing is converted from it'
+         WHEN path IS NULL THEN 'no chain of snapshots leads from it to trace time'
+         WHEN c.clock_id = 9 THEN 'it counts ticks of the processor, which are no nanoseconds'
+         WHEN c.clock_id IN (2, 4) THEN 'it stands still between two ticks of the kernel: '
+              || printf('%.3f ms', abs(max_step_ns) / 1e6) || ' off from one snapshot to another'
+         WHEN abs(max_step_ns) >= 1000000 THEN 'it went ' || printf('%.3f ms ', abs(max_step_ns) / 1e6)
+              || iif(max_step_ns < 0, 'less', 'more') || ' than trace time between two snapshots: it was set, or stood still'
+       END AS why
+FROM clock AS c
+JOIN clock_label USING (machine_id, clock_id, seq_id)
+LEFT JOIN kept USING (machine_id, clock_id, seq_id);
+
+-- # Not to be trusted
+-- Clocks whose times are off, or have no place, and how many packets have times of them. All
+-- others kept to trace time within a millisecond from each snapshot to the next.
+SELECT clock, packets, why
+FROM (
+  SELECT * FROM doubt WHERE why IS NOT NULL
+  UNION ALL
+  SELECT 'none', NULL, NULL, NULL, NULL, 'all clocks kept to trace time'
+  WHERE NOT EXISTS (SELECT * FROM doubt WHERE why IS NOT NULL)
+)
+ORDER BY packets DESC, machine_id, clock_id, seq_id;
+
 -- # Clocks
 -- One that went backwards is not converted from any more; one without a path
 -- cannot be.
@@ -45,26 +96,15 @@ ORDER BY machine_id, clock_id, seq_id;
 -- trace time between two neighbouring snapshots: a few ns are the reading
 -- itself, milliseconds are normal for coarse clocks; of others, somebody set the
 -- clock. TSC (clock 9) counts ticks of the processor, which are no ns.
-WITH step AS (
-  -- Of max(), SQLite takes the other columns from the row that has it.
-  SELECT machine_id, clock_id, seq_id, advance - gap AS ns, max(abs(1.0 * advance - gap))
-  FROM reading
-  WHERE gap IS NOT NULL AND clock_id <> 9
-  GROUP BY machine_id, clock_id, seq_id
-)
 SELECT clock,
-       count(*) AS readings,
-       round((max(ts) - min(ts)) / 1e9, 3) AS over_s,
-       -- + 0.0, because -0.0 looks like a drift.
-       iif(clock_id = 9, NULL,
-           round(1e6 * (total(advance) - total(gap)) / nullif(total(gap), 0), 3) + 0.0) AS drift_ppm,
-       step.ns AS max_step_ns,
-       count(iif(advance < 0, 1, NULL)) AS steps_back,
-       round(max(gap) / 1e9, 3) AS max_gap_s
-FROM reading
+       readings,
+       round(ns / 1e9, 3) AS over_s,
+       drift_ppm,
+       max_step_ns,
+       steps_back,
+       round(max_gap / 1e9, 3) AS max_gap_s
+FROM kept
 JOIN clock_label USING (machine_id, clock_id, seq_id)
-LEFT JOIN step USING (machine_id, clock_id, seq_id)
-GROUP BY machine_id, clock_id, seq_id
 ORDER BY machine_id, clock_id, seq_id;
 
 -- # Coverage by snapshots

@@ -2,9 +2,9 @@
 --
 --   timebase query TRACE-or-DB --report counters --param top=5
 --
--- param top = 20 : how many rows each list has
--- param from = NULL : trace time in ns at which to start; NULL is the trace's start
--- param to = NULL : trace time in ns before which to end; NULL is the trace's end
+-- param top integer = 20 : how many rows each list has
+-- param from time = NULL : trace time at which to start; NULL is the trace's start
+-- param to time = NULL : trace time before which to end; NULL is the trace's end
 --
 -- An average is one over time: a value counts for as long as it was the last one, up to
 -- the end of the stretch. Where a list is empty, the trace has no such counters.

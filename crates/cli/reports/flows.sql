@@ -2,10 +2,10 @@
 --
 --   timebase query TRACE-or-DB --report flows --param slice=24
 --
--- param slice = NULL : the id of a slice; NULL is the one that a flow took longest to
--- param top = 20 : how many rows each list has
--- param from = NULL : trace time in ns from which on flows arrive; NULL is the trace's start
--- param to = NULL : trace time in ns before which they arrive; NULL is the trace's end
+-- param slice integer = NULL : the id of a slice; NULL is the one that a flow took longest to
+-- param top integer = 20 : how many rows each list has
+-- param from time = NULL : trace time from which on flows arrive; NULL is the trace's start
+-- param to time = NULL : trace time before which they arrive; NULL is the trace's end
 --
 -- The delay of a flow is from the end of the slice that it comes from to the begin of the one
 -- that it leads to; less than 0, the first was still going on then. The stretch of time is for

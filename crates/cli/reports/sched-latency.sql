@@ -2,10 +2,11 @@
 --
 --   timebase query TRACE-or-DB --report sched-latency --param top=5
 --
--- param top = 20 : how many rows each list has
--- param from = NULL : trace time in ns from which on waits end; NULL is the trace's start
--- param to = NULL : trace time in ns before which they end; NULL is the trace's end
--- param thread = NULL : only waits of threads of this name; NULL is all of them
+-- param top integer = 20 : how many rows each list has
+-- param from time = NULL : trace time from which on waits end; NULL is the trace's start
+-- param to time = NULL : trace time before which they end; NULL is the trace's end
+-- param thread text = NULL : only waits of threads of this name; NULL is all of them
+-- param slice integer = NULL : only waits in the slice of this id, of the thread whose it is; NULL is all of them
 --
 -- A thread waits from being woken until it runs (a wake-up), and from being taken off the
 -- CPU although it could go on until it runs again, or is woken for it (preempted). These
@@ -13,8 +14,19 @@
 -- end of the trace, or whose end was lost, is not counted.
 
 CREATE TEMP TABLE stretch AS
-SELECT coalesce(:from, start_ts) AS start_ts, coalesce(:to, end_ts + 1) AS end_ts
-FROM trace_bounds;
+SELECT coalesce(:from, s.ts, start_ts) AS start_ts,
+       coalesce(:to, iif(s.dur < 0, NULL, s.ts + s.dur + 1), end_ts + 1) AS end_ts
+FROM trace_bounds LEFT JOIN slice_record AS s ON s.id = :slice
+-- An error where there is no such slice.
+WHERE (SELECT count(*) FROM ancestor_slice(:slice)) >= 0;
+
+-- Whose waits are asked for.
+CREATE TEMP TABLE asked AS
+SELECT id AS utid
+FROM thread_record
+WHERE (:thread IS NULL OR name = :thread)
+  AND (:slice IS NULL
+       OR id = (SELECT k.utid FROM slice_record AS s JOIN track_record AS k ON k.id = s.track_id WHERE s.id = :slice));
 
 -- They are most quickly taken from where they are stored.
 CREATE TEMP VIEW runnable AS
@@ -37,7 +49,7 @@ INSERT INTO wait (utid, is_woken, ns)
 SELECT r.utid, r.is_woken, r.dur
 FROM runnable AS r CROSS JOIN stretch AS s
 WHERE r.dur >= 0 AND r.ts + r.dur >= s.start_ts AND r.ts + r.dur < s.end_ts
-  AND (:thread IS NULL OR r.utid IN (SELECT id FROM thread_record WHERE name = :thread))
+  AND r.utid IN (SELECT utid FROM asked)
 ORDER BY r.utid, r.is_woken, r.dur;
 
 CREATE TEMP TABLE of_thread AS
@@ -48,7 +60,8 @@ GROUP BY utid, is_woken;
 -- # Wake-ups
 -- From being woken to running, in microseconds. A percentile is one of the waits
 -- (nearest rank).
-SELECT t.tid,
+SELECT t.id AS utid,
+       t.tid,
        t.name AS thread,
        p.name AS process,
        w.waits AS wakeups,
@@ -66,7 +79,8 @@ LIMIT :top;
 
 -- # Preempted
 -- From being taken off the CPU to running again.
-SELECT t.tid,
+SELECT t.id AS utid,
+       t.tid,
        t.name AS thread,
        p.name AS process,
        w.waits AS times,
@@ -113,19 +127,21 @@ FROM (
   SELECT r.*
   FROM runnable AS r CROSS JOIN stretch AS s
   WHERE r.dur >= 0 AND r.ts + r.dur >= s.start_ts AND r.ts + r.dur < s.end_ts
-    AND (:thread IS NULL OR r.utid IN (SELECT id FROM thread_record WHERE name = :thread))
+    AND r.utid IN (SELECT utid FROM asked)
   ORDER BY r.dur DESC, r.id
   LIMIT :top
 ) AS r;
 
--- What ran on that CPU meanwhile: from the slice that was running when the wait began.
-CREATE TEMP TABLE instead AS
+-- What ran on that CPU meanwhile: from the slice that was running when the wait began. The
+-- + keeps SQLite from making an index by CPU of all slices, instead of going by time.
+CREATE TEMP TABLE instead (nr INTEGER, utid INTEGER, ns INTEGER, slices INTEGER, PRIMARY KEY (nr, utid)) WITHOUT ROWID;
+INSERT INTO instead
 SELECT w.nr, s.utid, sum(min(s.ts + s.dur, w.ts + w.dur) - max(s.ts, w.ts)) AS ns, count(*) AS slices
 FROM worst AS w
 CROSS JOIN sched_record AS s
   ON s.ts >= coalesce((SELECT b.ts FROM sched_record AS b WHERE b.ucpu = w.ucpu AND b.ts <= w.ts
                        ORDER BY b.ts DESC LIMIT 1), w.ts)
- AND s.ts < w.ts + w.dur AND s.ucpu = w.ucpu AND s.dur > 0 AND s.ts + s.dur > w.ts
+ AND s.ts < w.ts + w.dur AND +s.ucpu = w.ucpu AND s.dur > 0 AND s.ts + s.dur > w.ts
 GROUP BY w.nr, s.utid;
 
 -- # Longest waits
@@ -153,7 +169,8 @@ ORDER BY w.nr;
 
 -- # Who ran instead
 -- Of the longest waits together: which threads had the CPUs that these then ran on.
-SELECT t.tid,
+SELECT t.id AS utid,
+       t.tid,
        t.name AS thread,
        p.name AS process,
        round(total(i.ns) / 1e6, 3) AS instead_ms,

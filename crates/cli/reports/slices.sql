@@ -2,12 +2,12 @@
 --
 --   timebase query TRACE-or-DB --report slices --param top=5
 --
--- param top = 20 : how many names each list has
--- param worst = 3 : how many slices of each name are shown
--- param from = NULL : trace time in ns from which on slices begin; NULL is the trace's start
--- param to = NULL : trace time in ns before which they begin; NULL is the trace's end
--- param name = NULL : only slices whose names match this pattern (GLOB); NULL is all of them
--- param process = NULL : only slices of processes of this name; NULL is all of them
+-- param top integer = 20 : how many names each list has
+-- param worst integer = 3 : how many slices of each name are shown
+-- param from time = NULL : trace time from which on slices begin; NULL is the trace's start
+-- param to time = NULL : trace time before which they begin; NULL is the trace's end
+-- param name text = NULL : only slices whose names match this pattern (GLOB); NULL is all of them
+-- param process text = NULL : only slices of processes of this name; NULL is all of them
 --
 -- Instants are not counted. What did not end has no duration, and a list of its own.
 
@@ -27,22 +27,23 @@ FROM (
 WHERE :name IS NULL OR value GLOB :name;
 
 -- Whose tracks are.
-CREATE TEMP TABLE place (id INTEGER PRIMARY KEY, tid INTEGER, thread TEXT, process TEXT, track TEXT);
+CREATE TEMP TABLE place (id INTEGER PRIMARY KEY, utid INTEGER, tid INTEGER, thread TEXT, process TEXT, track TEXT);
 INSERT INTO place
-SELECT k.id, t.tid, t.name, p.name, k.name
+SELECT k.id, t.id, t.tid, t.name, p.name, k.name
 FROM track_record AS k
 LEFT JOIN thread_record AS t ON t.id = k.utid
 LEFT JOIN process_record AS p ON p.id = coalesce(k.upid, t.upid)
 WHERE NOT k.is_counter AND (:process IS NULL OR p.name = :process);
 
 -- Those of the stretch, in this order, so that a percentile is a row and needs no search.
-CREATE TEMP TABLE shown (nr INTEGER PRIMARY KEY, name INTEGER, ns INTEGER, id INTEGER);
-INSERT INTO shown (name, ns, id)
-SELECT n.name, s.dur, s.id
+CREATE TEMP TABLE shown (nr INTEGER PRIMARY KEY, name INTEGER, ns INTEGER, id INTEGER, on_thread INTEGER);
+INSERT INTO shown (name, ns, id, on_thread)
+SELECT n.name, s.dur, s.id, p.utid IS NOT NULL
 FROM slice_record AS s
 CROSS JOIN stretch AS b
+CROSS JOIN place AS p ON p.id = s.track_id
 JOIN named AS n ON n.id = coalesce(s.name, -1)
-WHERE s.dur > 0 AND s.ts >= b.start_ts AND s.ts < b.end_ts AND s.track_id IN (SELECT id FROM place)
+WHERE s.dur > 0 AND s.ts >= b.start_ts AND s.ts < b.end_ts
 ORDER BY n.name, s.dur, s.id DESC;
 
 -- What lies in them, as far as it is within them.
@@ -98,6 +99,69 @@ CROSS JOIN shown AS w ON w.nr BETWEEN max(first_nr, last_nr - :worst + 1) AND la
 JOIN slice_record AS s ON s.id = w.id
 JOIN place AS p ON p.id = s.track_id
 ORDER BY f.rank, w.nr DESC;
+
+-- What threads did in their slowest slices: each slice of sched_record tells that a thread ran, what it
+-- did then (after), and that it was woken and waited for a CPU (runnable). The first is the last
+-- that began before. What has no end (-1) says nothing.
+CREATE TEMP TABLE slow AS
+SELECT row_number() OVER (ORDER BY s.dur DESC, s.id) AS nr, s.id, s.ts, s.ts + s.dur AS ts_end, p.utid
+FROM (SELECT id FROM shown WHERE on_thread ORDER BY ns DESC, id LIMIT :top) AS w
+JOIN slice_record AS s ON s.id = w.id
+JOIN place AS p ON p.id = s.track_id;
+
+CREATE TEMP TABLE did AS
+SELECT nr,
+       total(iif(what = 'ran', ns, 0)) AS ran,
+       total(iif(what = 'waited', ns, 0)) AS waited,
+       total(iif(what = 'slept', ns, 0)) AS slept
+FROM (
+  SELECT nr, what, max(0, min(since + dur, ts_end) - max(since, ts)) AS ns
+  FROM (
+    SELECT o.*, 'ran' AS what, r.ts AS since, r.dur
+    FROM slow AS o CROSS JOIN sched_record AS r
+      ON r.utid = o.utid AND r.ts < o.ts_end
+     AND r.ts >= coalesce((SELECT max(b.ts) FROM sched_record AS b WHERE b.utid = o.utid AND b.ts <= o.ts), o.ts)
+    UNION ALL
+    SELECT o.*, iif(r.end_state IN (SELECT id FROM string WHERE value IN ('R', 'R+')), 'waited', 'slept'), r.ts + r.dur, r.after
+    FROM slow AS o CROSS JOIN sched_record AS r
+      ON r.utid = o.utid AND r.ts < o.ts_end
+     AND r.ts >= coalesce((SELECT max(b.ts) FROM sched_record AS b WHERE b.utid = o.utid AND b.ts <= o.ts), o.ts)
+    WHERE r.after IS NOT NULL
+    UNION ALL
+    SELECT o.*, 'waited', r.ts + r.dur + r.after, r.runnable
+    FROM slow AS o CROSS JOIN sched_record AS r
+      ON r.utid = o.utid AND r.ts < o.ts_end
+     AND r.ts >= coalesce((SELECT max(b.ts) FROM sched_record AS b WHERE b.utid = o.utid AND b.ts <= o.ts), o.ts)
+    WHERE r.runnable IS NOT NULL
+    UNION ALL
+    SELECT o.*, iif(v.value IN ('R', 'R+'), 'waited', 'slept'), r.ts, r.dur
+    FROM slow AS o CROSS JOIN thread_state_record AS r ON r.utid = o.utid AND r.ts < o.ts_end
+    JOIN string AS v ON v.id = r.state AND v.value <> 'Running'
+  )
+  WHERE dur >= 0
+)
+GROUP BY nr
+HAVING sum(ns) > 0;
+
+-- # Slowest on threads, and why
+-- Of all names together. In that time the thread ran: its own work, or that of slices in it; it
+-- waited for a CPU that others had, which report sched-latency tells; or it slept, for a lock, a disk,
+-- another thread. NULL where the trace has no scheduling.
+SELECT (SELECT value FROM string WHERE string.id = s.name) AS name,
+       o.id,
+       o.ts,
+       round(s.dur / 1e3, 1) AS us,
+       round(d.ran / 1e3, 1) AS ran_us,
+       round(d.waited / 1e3, 1) AS waited_us,
+       round(d.slept / 1e3, 1) AS slept_us,
+       p.tid,
+       p.thread,
+       p.process
+FROM slow AS o
+JOIN slice_record AS s ON s.id = o.id
+JOIN place AS p ON p.id = s.track_id
+LEFT JOIN did AS d ON d.nr = o.nr
+ORDER BY o.nr;
 
 -- # Not ended
 -- How many there are of a name, and the first of them.

@@ -2,9 +2,9 @@
 --
 --   timebase query TRACE-or-DB --report time-spent --param top=5
 --
--- param top = 20 : how many rows each list has
--- param from = NULL : trace time in ns at which to start; NULL is the trace's start
--- param to = NULL : trace time in ns before which to end; NULL is the trace's end
+-- param top integer = 20 : how many rows each list has
+-- param from time = NULL : trace time at which to start; NULL is the trace's start
+-- param to time = NULL : trace time before which to end; NULL is the trace's end
 --
 -- Events that are not on trace time are left out: report unplaced has them. How
 -- long threads waited for a CPU each time, and for whom, is in sched-latency.
@@ -104,9 +104,12 @@ ORDER BY ucpu;
 
 -- # Processes
 -- cpu_pct is the share of the stretch: 100 is one CPU all the time. waited_ms is how
--- long its threads could have run and had no CPU.
-SELECT p.pid,
-       coalesce(nullif(p.name, ''), main.name, '(unknown)') AS process,
+-- long its threads could have run and had no CPU. Names are those of the table process,
+-- the last ones; a pid that came again is another process, with an upid of its own. NULL in
+-- all three are threads of which the trace does not say whose they are.
+SELECT t.upid,
+       p.pid,
+       p.name AS process,
        count(DISTINCT t.id) AS threads,
        round(total(ran) / 1e6, 3) AS running_ms,
        round(100 * total(ran) / (SELECT nullif(end_ts - start_ts, 0) FROM stretch), 2) AS cpu_pct,
@@ -115,18 +118,18 @@ SELECT p.pid,
 FROM spent
 JOIN thread_record AS t ON t.id = spent.utid
 LEFT JOIN process_record AS p ON p.id = t.upid
-LEFT JOIN thread_record AS main ON main.upid = t.upid AND main.is_main_thread
 WHERE NOT t.is_idle
 GROUP BY t.upid
-ORDER BY total(ran) DESC, p.pid
+ORDER BY total(ran) DESC, t.upid
 LIMIT :top;
 
 -- # Threads
 -- switches is how often it came to run, slice_us how long it then ran on average.
-SELECT t.tid,
+SELECT t.id AS utid,
+       t.tid,
        t.name AS thread,
        p.pid,
-       coalesce(nullif(p.name, ''), main.name) AS process,
+       p.name AS process,
        round(total(ran) / 1e6, 3) AS running_ms,
        round(100 * total(ran) / (SELECT nullif(end_ts - start_ts, 0) FROM stretch), 2) AS cpu_pct,
        round(total(waited) / 1e6, 3) AS waited_ms,
@@ -135,8 +138,7 @@ SELECT t.tid,
 FROM spent
 JOIN thread_record AS t ON t.id = spent.utid
 LEFT JOIN process_record AS p ON p.id = t.upid
-LEFT JOIN thread_record AS main ON main.upid = t.upid AND main.is_main_thread
 WHERE NOT t.is_idle
 GROUP BY t.id
-ORDER BY total(ran) DESC, t.tid
+ORDER BY total(ran) DESC, t.id
 LIMIT :top;

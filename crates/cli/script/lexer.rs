@@ -78,3 +78,25 @@ pub fn token(bytes: &[u8], at: usize) -> Option<Token> {
 pub fn is_of_word(byte: &u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$') || !byte.is_ascii()
 }
+
+/// The tokens of a text, and what each is.
+pub fn tokens(text: &str) -> impl Iterator<Item = (Kind, &str)> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let token = token(text.as_bytes(), at)?;
+        let part = &text[at..at + token.length];
+        at += token.length;
+        Some((token.kind, part))
+    })
+}
+
+/// Whether a text ends inside of a quotation or a comment.
+pub fn is_open(text: &str) -> bool {
+    let mut at = 0;
+    let mut is_open = false;
+    while let Some(token) = token(text.as_bytes(), at) {
+        at += token.length;
+        is_open = token.is_open;
+    }
+    is_open
+}

@@ -1,12 +1,22 @@
-//! Help while a statement is typed: more lines until it is complete, and
-//! names at the tab key.
+//! Names at the tab key while a statement is typed.
+//!
+//! # Design
+//!
+//! What may come next follows from the words around the cursor: behind FROM a table, behind a
+//! table's name or alias and a dot its columns, elsewhere the columns of the tables that the
+//! statement names, wherever it does. A parser of SQL would know more, of statements that
+//! are complete; those that are being typed are not.
 
+use clap::ValueEnum;
 use rusqlite::Connection;
-use rustyline::completion::Completer;
-use rustyline::validate::{ValidationContext, ValidationResult, Validator};
-use rustyline::{Context, Helper, Highlighter, Hinter};
+use rustyline::completion::{Completer, FilenameCompleter};
+use rustyline::{Context, Helper, Highlighter, Hinter, Validator};
 
 use super::dot;
+use crate::help;
+use crate::output::Format;
+use crate::reference::{Kind, reference};
+use crate::script::lexer;
 
 /// The words that statements on a trace are made of.
 const KEYWORDS: &[&str] = &[
@@ -16,35 +26,53 @@ const KEYWORDS: &[&str] = &[
     "BETWEEN",
     "BY",
     "CASE",
+    "CAST",
+    "COLLATE",
     "CREATE",
+    "CROSS",
     "DELETE",
     "DESC",
     "DISTINCT",
     "DROP",
     "ELSE",
     "END",
+    "EXCEPT",
     "EXISTS",
     "EXPLAIN",
+    "FILTER",
     "FROM",
+    "FULL",
     "GLOB",
     "GROUP",
     "HAVING",
+    "IN",
     "INDEX",
+    "INNER",
     "INSERT",
+    "INTERSECT",
     "INTO",
+    "IS",
     "JOIN",
     "LEFT",
     "LIKE",
     "LIMIT",
+    "MATERIALIZED",
+    "NATURAL",
     "NOT",
     "NULL",
     "OFFSET",
+    "ON",
+    "OR",
     "ORDER",
+    "OUTER",
     "OVER",
     "PARTITION",
     "PLAN",
     "QUERY",
+    "RECURSIVE",
+    "RIGHT",
     "SELECT",
+    "SET",
     "TABLE",
     "TEMP",
     "THEN",
@@ -59,48 +87,257 @@ const KEYWORDS: &[&str] = &[
     "WITH",
 ];
 
+/// What can stand behind FROM besides what the database has.
+const OF_SQLITE: &[&str] = &["json_each", "json_tree"];
+
+/// What can stand before a table and a dot.
+const SCHEMAS: &[&str] = &["main", "temp"];
+
 /// What the line editor asks about SQL.
-#[derive(Helper, Highlighter, Hinter)]
+#[derive(Helper, Highlighter, Hinter, Validator)]
 pub struct SqlHelper {
-    /// Keywords, commands, and the names in the database; sorted.
-    words: Vec<String>,
+    /// The lines of the statement before the one that is edited.
+    pending: String,
+    /// By name.
+    sources: Vec<Source>,
+    functions: Vec<String>,
+    files: FilenameCompleter,
+}
+
+/// A table, a view or a table-valued function.
+struct Source {
+    name: String,
+    columns: Vec<String>,
+    /// Whether it is behind views, and not what people look for.
+    is_storage: bool,
 }
 
 impl SqlHelper {
     /// Knows the names that are in the database now.
-    pub fn new(connection: &Connection) -> SqlHelper {
-        let mut words: Vec<String> = KEYWORDS.iter().map(ToString::to_string).collect();
-        words.extend(dot::COMMANDS.iter().map(|(name, ..)| (*name).to_owned()));
-        // Without names there is less help, but nothing is wrong.
-        words.extend(names(connection).unwrap_or_default());
-        words.sort_unstable();
-        words.dedup();
-        SqlHelper { words }
+    pub fn new(connection: &Connection, pending: &str) -> SqlHelper {
+        SqlHelper {
+            pending: pending.to_owned(),
+            // Without names there is less help, but nothing is wrong.
+            sources: sources(connection).unwrap_or_default(),
+            functions: functions(connection).unwrap_or_default(),
+            files: FilenameCompleter::new(),
+        }
     }
 
-    fn starting_with(&self, start: &str) -> Vec<String> {
-        let is_match = |word: &&String| {
-            word.get(..start.len())
-                .is_some_and(|beginning| beginning.eq_ignore_ascii_case(start))
+    fn source(&self, name: &str) -> Option<&Source> {
+        let mut sources = self.sources.iter();
+        sources.find(|source| source.name.eq_ignore_ascii_case(name))
+    }
+
+    /// What may stand where `typed` does, between these parts of a statement.
+    fn candidates(&self, before: &str, typed: &str, after: &str) -> Vec<String> {
+        let mut named = Scan::of(&format!("{before} {typed}{after}")).sources;
+        if let Some(before) = before.strip_suffix('.') {
+            let start = before.trim_end_matches(is_of_name).len();
+            let qualifier = &before[start..];
+            if SCHEMAS
+                .iter()
+                .any(|schema| schema.eq_ignore_ascii_case(qualifier))
+            {
+                return self
+                    .sources
+                    .iter()
+                    .map(|source| source.name.clone())
+                    .collect();
+            }
+            let of_alias = named
+                .iter()
+                .find(|source| source.alias.eq_ignore_ascii_case(qualifier));
+            let table = of_alias.map_or(qualifier, |source| &source.table);
+            let columns = self.source(table).map(|source| source.columns.clone());
+            return columns.unwrap_or_default();
+        }
+        if Scan::of(before).expects_source {
+            let sources = self.sources.iter();
+            let shown = sources.filter(|source| !(source.is_storage && typed.is_empty()));
+            let names = shown.map(|source| source.name.clone());
+            return names
+                .chain(OF_SQLITE.iter().map(ToString::to_string))
+                .collect();
+        }
+        if typed.is_empty() {
+            return Vec::new();
+        }
+        named.retain(|source| self.source(&source.table).is_some());
+        let mut words: Vec<String> = KEYWORDS.iter().map(ToString::to_string).collect();
+        words.extend(self.functions.iter().map(|name| format!("{name}(")));
+        for source in &self.sources {
+            let is_named = |named: &Named| named.table.eq_ignore_ascii_case(&source.name);
+            if named.is_empty() || named.iter().any(is_named) {
+                words.extend(source.columns.iter().cloned());
+            }
+        }
+        words.extend(named.into_iter().map(|named| named.alias));
+        words
+    }
+
+    /// What may come next in a command.
+    fn of_command(&self, command: &str) -> Vec<String> {
+        let formats = || {
+            Format::value_variants()
+                .iter()
+                .filter_map(|format| format.to_possible_value())
         };
-        self.words.iter().filter(is_match).cloned().collect()
+        match command {
+            ".mode" => formats()
+                .map(|format| format.get_name().to_owned())
+                .collect(),
+            ".timer" => vec!["on".to_owned(), "off".to_owned()],
+            ".help" | "help" => help::names_known()
+                .into_iter()
+                .map(|(name, _)| name)
+                .collect(),
+            ".schema" => self
+                .sources
+                .iter()
+                .map(|source| source.name.clone())
+                .collect(),
+            _ => Vec::new(),
+        }
     }
 }
 
-/// Tables, views, their columns, and functions.
-fn names(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+fn sources(connection: &Connection) -> rusqlite::Result<Vec<Source>> {
+    let mut columns = connection.prepare("SELECT name FROM pragma_table_info(?1)")?;
+    let mut sources = Vec::new();
+    for (name, _) in dot::sources(connection)? {
+        let columns = columns.query_map([&name], |row| row.get(0))?;
+        let section = reference().section(&name);
+        sources.push(Source {
+            // A view may be of tables that are gone.
+            columns: columns.collect::<rusqlite::Result<_>>().unwrap_or_default(),
+            is_storage: section.is_some_and(|section| section.kind == Kind::Storage),
+            name,
+        });
+    }
+    Ok(sources)
+}
+
+/// The functions that a question needs: not those that are SQLite's for itself, for its search
+/// of texts, and hints for its planner.
+fn functions(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+    const INNOCUOUS: i64 = 0x20_0000;
     connection
         .prepare(
-            "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')
-             UNION SELECT c.name FROM sqlite_schema AS s, pragma_table_xinfo(s.name) AS c
-                    WHERE s.type IN ('table', 'view')
-             UNION SELECT name FROM pragma_function_list
-             UNION SELECT name FROM pragma_module_list
-                    WHERE name IN ('clock_path', 'ancestor_slice', 'descendant_slice', 'following_flow',
-                                   'preceding_flow', 'directly_connected_flow')",
+            "SELECT DISTINCT name FROM pragma_function_list
+             WHERE flags & ?1 AND name GLOB '[a-z]*' AND name NOT GLOB 'sqlite_*' AND name NOT GLOB 'fts5_*'
+               AND name NOT IN ('likelihood', 'likely', 'unlikely', 'subtype')
+             ORDER BY name",
         )?
-        .query_map([], |row| row.get(0))?
+        .query_map([INNOCUOUS], |row| row.get(0))?
         .collect()
+}
+
+/// What a statement names behind FROM, JOIN and the like.
+#[derive(Default)]
+struct Scan {
+    sources: Vec<Named>,
+    /// Whether the name of a table comes next.
+    expects_source: bool,
+}
+
+struct Named {
+    alias: String,
+    table: String,
+}
+
+impl Scan {
+    fn of(statement: &str) -> Scan {
+        let mut scan = Scan::default();
+        // For each parenthesis that is open: whether names behind a comma are of tables, and
+        // which of `sources` an alias would be of.
+        let mut outer: Vec<(bool, Option<usize>)> = Vec::new();
+        let (mut in_from, mut last) = (false, None);
+        for (kind, text) in lexer::tokens(statement).filter(|(kind, _)| !kind.is_blank()) {
+            let is_name = kind == lexer::Kind::Word || text.starts_with(['"', '`', '[']);
+            if is_name && !is_keyword(text) {
+                let name = text.trim_matches(['"', '`', '[', ']']).to_owned();
+                if scan.expects_source {
+                    last = Some(scan.sources.len());
+                    scan.sources.push(Named {
+                        alias: name.clone(),
+                        table: name,
+                    });
+                } else if let Some(named) = last
+                    .take()
+                    .and_then(|index: usize| scan.sources.get_mut(index))
+                {
+                    named.alias = name;
+                }
+                scan.expects_source = false;
+                continue;
+            }
+            match text.to_ascii_uppercase().as_str() {
+                "FROM" | "JOIN" => {
+                    (in_from, last) = (true, None);
+                    scan.expects_source = true;
+                    continue;
+                }
+                "INTO" | "UPDATE" | "TABLE" | "VIEW" => {
+                    (in_from, last) = (false, None);
+                    scan.expects_source = true;
+                    continue;
+                }
+                "," => {
+                    last = None;
+                    scan.expects_source = in_from;
+                    continue;
+                }
+                // The name before was that of a schema.
+                "." if last.is_some() => {
+                    scan.sources.pop();
+                    last = None;
+                    scan.expects_source = true;
+                    continue;
+                }
+                "(" => {
+                    outer.push((in_from, last));
+                    (in_from, last) = (false, None);
+                }
+                ")" => (in_from, last) = outer.pop().unwrap_or_default(),
+                // More of the FROM, or an alias to come.
+                "AS" => {}
+                "ON" | "USING" | "LEFT" | "RIGHT" | "FULL" | "INNER" | "OUTER" | "CROSS"
+                | "NATURAL" => {
+                    last = None;
+                }
+                _ if kind == lexer::Kind::Word || kind == lexer::Kind::Semicolon => {
+                    (in_from, last) = (false, None);
+                }
+                _ => {}
+            }
+            scan.expects_source = false;
+        }
+        scan
+    }
+}
+
+fn is_keyword(word: &str) -> bool {
+    KEYWORDS
+        .iter()
+        .any(|keyword| keyword.eq_ignore_ascii_case(word))
+}
+
+fn is_of_name(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+/// What of a text is behind its last semicolon, as far as that ends a statement.
+fn last_statement(text: &str) -> &str {
+    let mut start = 0;
+    let mut at = 0;
+    for (kind, part) in lexer::tokens(text) {
+        at += part.len();
+        if kind == lexer::Kind::Semicolon {
+            start = at;
+        }
+    }
+    &text[start..]
 }
 
 impl Completer for SqlHelper {
@@ -110,28 +347,55 @@ impl Completer for SqlHelper {
         &self,
         line: &str,
         position: usize,
-        _: &Context<'_>,
+        context: &Context<'_>,
     ) -> rustyline::Result<(usize, Vec<String>)> {
-        let before = line.get(..position).unwrap_or_default();
-        let is_of_name = |c: char| c.is_alphanumeric() || c == '_';
-        let word = before.trim_end_matches(is_of_name);
-        // A dot belongs to a command; elsewhere it comes after a table's name.
-        let start = if word == "." { 0 } else { word.len() };
+        let (before, after) = line.split_at_checked(position).unwrap_or((line, ""));
+        let word = before.trim_start();
+        let command = dot::name(word);
+        let is_command = word.starts_with('.') || self.pending.is_empty() && dot::is_bare(command);
+        let argument = word
+            .strip_prefix(command)
+            .filter(|rest| rest.starts_with(char::is_whitespace));
+        let (start, mut candidates) = match argument {
+            Some(_) if is_command && command == ".read" => {
+                let (start, files) = self.files.complete(line, position, context)?;
+                return Ok((
+                    start,
+                    files.into_iter().map(|file| file.replacement).collect(),
+                ));
+            }
+            Some(argument) if is_command => {
+                let typed = argument.trim_start();
+                (before.len() - typed.len(), self.of_command(command))
+            }
+            None if word.starts_with('.') => {
+                let names = dot::COMMANDS.iter().map(|(name, ..)| (*name).to_owned());
+                (before.len() - word.len(), names.collect())
+            }
+            _ => {
+                let text = format!("{}{before}", self.pending);
+                let is_comment = lexer::tokens(&text).last().is_some_and(|(kind, part)| {
+                    kind == lexer::Kind::LineComment && !part.ends_with('\n')
+                });
+                if lexer::is_open(&text) || is_comment {
+                    return Ok((position, Vec::new()));
+                }
+                let start = before.trim_end_matches(is_of_name).len();
+                let typed = &before[start..];
+                let statement = last_statement(&text);
+                let statement = statement.strip_suffix(typed).unwrap_or(statement);
+                let after = after.split(';').next().unwrap_or_default();
+                (start, self.candidates(statement, typed, after))
+            }
+        };
         let typed = &before[start..];
-        if typed.is_empty() {
-            return Ok((position, Vec::new()));
-        }
-        Ok((start, self.starting_with(typed)))
-    }
-}
-
-impl Validator for SqlHelper {
-    fn validate(&self, context: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
-        Ok(if super::is_complete(context.input()) {
-            ValidationResult::Valid(None)
-        } else {
-            ValidationResult::Incomplete
-        })
+        candidates.retain(|candidate| {
+            let beginning = candidate.get(..typed.len());
+            beginning.is_some_and(|beginning| beginning.eq_ignore_ascii_case(typed))
+        });
+        candidates.sort_unstable();
+        candidates.dedup();
+        Ok((start, candidates))
     }
 }
 
@@ -140,37 +404,103 @@ mod tests {
     use super::*;
     use rustyline::history::DefaultHistory;
 
-    fn completed(line: &str) -> (usize, Vec<String>) {
+    fn completed_at(pending: &str, line: &str, position: usize) -> (usize, Vec<String>) {
         let connection = Connection::open_in_memory().expect("in memory");
         connection
-            .execute_batch("CREATE TABLE packet (unresolved)")
+            .execute_batch(
+                "CREATE TABLE packet (unresolved, ts); CREATE TABLE slice_record (id);
+                 CREATE VIEW slice AS SELECT 1 AS dur, 2 AS ts",
+            )
             .expect("valid SQL");
+        timebase_resolver::sql::register(&connection).expect("can be registered");
         let history = DefaultHistory::new();
-        SqlHelper::new(&connection)
-            .complete(line, line.len(), &Context::new(&history))
+        SqlHelper::new(&connection, pending)
+            .complete(line, position, &Context::new(&history))
             .expect("no error")
     }
 
+    fn completed(line: &str) -> Vec<String> {
+        completed_at("", line, line.len()).1
+    }
+
     #[test]
-    fn names_of_the_database_are_completed() {
+    fn behind_from_are_tables_and_table_valued_functions() {
+        let all = ["clock_path", "json_each", "json_tree", "packet", "slice"];
+        assert_eq!(completed("SELECT * FROM "), all);
+        assert_eq!(completed("SELECT * FROM packet AS p, "), all);
+        assert_eq!(completed("SELECT * FROM (SELECT 1) JOIN "), all);
         assert_eq!(
-            completed("SELECT * FROM pack"),
-            (14, vec!["packet".to_owned()])
+            completed_at("SELECT *\nFROM\n", "pack", 4),
+            (0, vec!["packet".to_owned()])
+        );
+        // What is behind a view is there for who begins to type it.
+        assert_eq!(completed("SELECT * FROM sli"), ["slice", "slice_record"]);
+        assert_eq!(
+            completed("SELECT * FROM main.sli"),
+            ["slice", "slice_record"]
+        );
+        // Not SQLite's own.
+        assert!(completed("SELECT * FROM sqlite").is_empty());
+        assert!(completed("SELECT * FROM pragma").is_empty());
+    }
+
+    #[test]
+    fn behind_a_table_or_alias_and_a_dot_are_its_columns() {
+        assert_eq!(completed("SELECT packet."), ["ts", "unresolved"]);
+        assert_eq!(
+            completed("SELECT p.t FROM packet AS p JOIN slice s WHERE s."),
+            ["dur", "ts"]
         );
         assert_eq!(
-            completed("SELECT p.UNRES"),
+            completed_at("", "SELECT p.UN FROM packet p", 11),
             (9, vec!["unresolved".to_owned()])
         );
-        assert_eq!(completed("sele"), (0, vec!["SELECT".to_owned()]));
+        assert_eq!(
+            completed("SELECT h. FROM packet JOIN clock_path(1, 2, 3) AS h WHERE h.st"),
+            ["step"]
+        );
+        assert!(completed("SELECT nobody.").is_empty());
     }
 
     #[test]
-    fn commands_are_completed_at_the_start() {
-        assert_eq!(completed(".ta"), (0, vec![".tables".to_owned()]));
+    fn elsewhere_are_columns_of_the_tables_at_hand() {
+        let unlike = completed("SELECT un");
+        for word in ["UNION", "unhex(", "unresolved"] {
+            assert!(
+                unlike.iter().any(|found| found == word),
+                "{word}: {unlike:?}"
+            );
+        }
+        assert!(!unlike.contains(&"unlikely(".to_owned()), "{unlike:?}");
+        assert_eq!(
+            completed_at("", "SELECT du FROM slice", 9),
+            (7, vec!["dur".to_owned()])
+        );
+        assert!(completed_at("", "SELECT du FROM packet", 9).1.is_empty());
+        assert_eq!(completed("sele"), ["SELECT"]);
+        assert_eq!(completed("SELECT to_b"), ["to_boottime("]);
+        assert!(completed("SELECT sqlite_").is_empty());
+        assert!(completed("SELECT fts").is_empty());
     }
 
     #[test]
-    fn nothing_is_completed_from_nothing() {
-        assert_eq!(completed("SELECT "), (7, Vec::new()));
+    fn commands_are_completed_with_what_they_take() {
+        assert_eq!(completed(".ta"), [".tables"]);
+        assert_eq!(completed(".mode js"), ["json", "jsonl"]);
+        assert_eq!(completed(".timer o"), ["off", "on"]);
+        assert_eq!(completed(".help to_b"), ["to_boottime"]);
+        assert_eq!(completed("help sched-l"), ["sched-latency"]);
+        assert_eq!(completed(".schema pa"), ["packet"]);
+        assert_eq!(completed(".read Cargo.to"), ["Cargo.toml"]);
+    }
+
+    #[test]
+    fn nothing_is_completed_in_quotes_comments_and_from_nothing() {
+        assert!(completed("SELECT ").is_empty());
+        assert!(completed("SELECT 'pack").is_empty());
+        assert!(completed("SELECT 1 -- FROM pack").is_empty());
+        assert!(completed_at("SELECT '\n", "pack", 4).1.is_empty());
+        // A statement before is another one.
+        assert_eq!(completed("SELECT 1 FROM packet; SELECT du"), ["dur"]);
     }
 }

@@ -1,85 +1,166 @@
 //! The shell's own commands, which start with a dot.
 
-use anyhow::{bail, ensure};
-use clap::ValueEnum;
+use std::fs;
+use std::path::Path;
 
+use anyhow::{Context, bail, ensure};
+use clap::ValueEnum;
+use rusqlite::Connection;
+
+use super::input::{Input, Line};
 use super::{Next, Shell};
 use crate::output::Format;
-use crate::statements;
+use crate::reference::{Kind, reference};
+use crate::script::lexer;
+use crate::{help, statements};
 
 /// Names, for completion and for `.help`: with arguments, and what they do.
 pub const COMMANDS: &[(&str, &str, &str)] = &[
-    (".help", "", "show this"),
-    (".tables", "", "list tables and views"),
-    (".schema", "[NAME]", "show how they are made: all, or one"),
+    (
+        ".help",
+        "[NAME]",
+        "list these; or tell of a table, column, function, command or report",
+    ),
+    (
+        ".tables",
+        "[PATTERN]",
+        "list tables, views and table-valued functions; with '%', those behind the views, too",
+    ),
+    (".functions", "", "list the SQL functions of timebase"),
+    (
+        ".schema",
+        "[NAME]",
+        "show the columns and the SQL of all tables and views, or of one",
+    ),
     (
         ".mode",
         "[FORMAT]",
-        "show or choose the format: table, csv, json, jsonl, markdown",
+        "show or choose how results are written",
     ),
-    (".quit", "", "end; so do .exit and Ctrl-D"),
+    (".timer", "[on|off]", "say how long statements take, or not"),
+    (".read", "FILE", "run the statements and commands of a file"),
+    (".quit", "", "end; so do .exit, quit, exit and Ctrl-D"),
     (".exit", "", "end"),
 ];
 
-/// Whether an input is one of these commands, or means to be.
-pub fn is_command(input: &str) -> bool {
-    input.trim_start().starts_with('.')
+/// Commands that are also known without a dot.
+const BARE: &[&str] = &["help", "exit", "quit"];
+
+/// Files that are read by files, and so on, up to this. One that reads itself ends here.
+const DEPTH: usize = 16;
+
+/// The first word of a line, without the semicolon that comes by itself after an hour
+/// of SQL.
+pub fn name(line: &str) -> &str {
+    let line = line.trim().trim_end_matches(';');
+    line.split_whitespace().next().unwrap_or_default()
+}
+
+/// Whether a word is one of these commands.
+pub fn is_known(word: &str) -> bool {
+    COMMANDS.iter().any(|(name, ..)| *name == word)
+}
+
+/// Whether a word is one that needs no dot.
+pub fn is_bare(word: &str) -> bool {
+    BARE.iter().any(|bare| bare.eq_ignore_ascii_case(word))
 }
 
 impl Shell<'_> {
-    pub(super) fn command(&mut self, input: &str) -> anyhow::Result<Next> {
-        // A semicolon comes by itself after an hour of SQL.
-        let mut words = input.trim().trim_end_matches(';').split_whitespace();
-        let name = words.next().unwrap_or_default();
-        let arguments: Vec<&str> = words.collect();
-        match (name, arguments.as_slice()) {
-            (".quit" | ".exit", []) => return Ok(Next::Quit),
-            (".help", []) => self.help()?,
-            (".tables", []) => self.tables()?,
-            (".schema", []) => self.schema(None)?,
-            (".schema", [name]) => self.schema(Some(name))?,
-            (".mode", []) => writeln!(self.out, "{}", name_of(self.format))?,
-            (".mode", [name]) => self.format = parse_format(name)?,
-            (known, _) => match COMMANDS.iter().find(|(name, ..)| *name == known) {
-                Some((name, "", _)) => bail!("{name} takes no argument"),
-                Some((name, takes, _)) => {
-                    bail!("{name} takes at most one argument: {name} {takes}")
-                }
-                None => bail!("there is no command {known}; '.help' lists those that are"),
-            },
+    pub(super) fn command(&mut self, line: &str) -> anyhow::Result<Next> {
+        let line = line.trim().trim_end_matches(';').trim_end();
+        let typed = name(line);
+        let rest = line[typed.len()..].trim();
+        let name = if is_bare(typed) {
+            format!(".{}", typed.to_ascii_lowercase())
+        } else {
+            typed.to_owned()
+        };
+        match (name.as_str(), rest) {
+            (".quit" | ".exit", "") => return Ok(Next::Quit),
+            (".help", "") => self.help()?,
+            (".help", topic) => help::tell(topic, self.terminal, self.out)?,
+            (".tables", pattern) => self.tables(pattern)?,
+            (".functions", "") => help::tell("functions", self.terminal, self.out)?,
+            (".schema", "") => self.schema(None)?,
+            (".schema", name) => self.schema(Some(unquoted(name)))?,
+            (".mode", "") => writeln!(self.out, "{}", name_of(self.format))?,
+            (".mode", name) => self.format = parse_format(name)?,
+            (".timer", "") => writeln!(self.out, "{}", if self.timer { "on" } else { "off" })?,
+            (".timer", "on") => self.timer = true,
+            (".timer", "off") => self.timer = false,
+            (".timer", _) => bail!("the timer is on or off: .timer on"),
+            (".read", "") => bail!("which file? .read FILE"),
+            (".read", file) => return self.read_file(Path::new(unquoted(file))),
+            (known, _) if is_known(known) => bail!("{known} takes no argument"),
+            (unknown, _) => bail!("there is no command {unknown}; '.help' lists those that are"),
         }
         Ok(Next::Continue)
     }
 
     fn help(&mut self) -> anyhow::Result<()> {
-        for (name, takes, does) in COMMANDS {
-            writeln!(self.out, "{:<16} {does}", format!("{name} {takes}"))?;
-        }
+        let entries = COMMANDS.iter().map(|(name, takes, does)| {
+            let command = format!("{name} {takes}");
+            (command.trim_end().to_owned(), (*does).to_owned())
+        });
+        let text = help::listed(entries, self.terminal);
+        writeln!(
+            self.out,
+            "{text}\nAll else is SQL, and ends with a semicolon. Tab completes names, Up brings\nback what was typed."
+        )?;
         Ok(())
     }
 
-    fn tables(&mut self) -> anyhow::Result<()> {
+    /// Lists what can stand behind FROM. What is behind the views is there for those
+    /// who ask for it by a pattern.
+    fn tables(&mut self, pattern: &str) -> anyhow::Result<()> {
+        let is_hidden = |name: &str| {
+            let section = reference().section(name);
+            pattern.is_empty() && section.is_some_and(|section| section.kind == Kind::Storage)
+        };
+        let rows: Vec<String> = sources(&self.database)?
+            .into_iter()
+            .filter(|(name, _)| !is_hidden(name))
+            .map(|(name, kind)| {
+                let what = help::in_short(&name).unwrap_or_default();
+                format!("({}, {}, {})", quoted(&name), quoted(&kind), quoted(&what))
+            })
+            .collect();
+        let pattern = if pattern.is_empty() { "%" } else { pattern };
         statements::run(
-            &self.connection,
-            "SELECT name, type FROM sqlite_schema
-              WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
-              ORDER BY name;",
+            &self.database,
+            &format!(
+                "SELECT column1 AS name, column2 AS type, column3 AS what
+                 FROM (VALUES {}) WHERE name LIKE {};",
+                rows.join(", "),
+                quoted(unquoted(pattern))
+            ),
             self.format,
+            self.terminal,
             self.out,
         )
     }
 
     fn schema(&mut self, name: Option<&str>) -> anyhow::Result<()> {
-        let mut statement = self.connection.prepare(
-            "SELECT sql FROM sqlite_schema
-              WHERE sql IS NOT NULL AND (?1 IS NULL OR lower(tbl_name) = lower(?1))
-              ORDER BY tbl_name, type <> 'table', name",
+        let mut statement = self.database.prepare(
+            "SELECT type IN ('table', 'view'), tbl_name, sql
+             FROM (SELECT * FROM sqlite_schema UNION ALL SELECT * FROM sqlite_temp_schema)
+             WHERE sql IS NOT NULL AND (?1 IS NULL OR lower(tbl_name) = lower(?1))
+             ORDER BY tbl_name, type NOT IN ('table', 'view'), name",
         )?;
         let mut rows = statement.query([name])?;
         let mut is_found = false;
         while let Some(row) = rows.next()? {
+            let (is_table, table) = (row.get(0)?, row.get_ref(1)?.as_str()?);
+            if is_found && is_table {
+                writeln!(self.out)?;
+            }
             is_found = true;
-            writeln!(self.out, "{};", row.get_ref(0)?.as_str()?)?;
+            if is_table {
+                self.out
+                    .write_all(help::comment(table, name.is_some(), self.terminal).as_bytes())?;
+            }
+            writeln!(self.out, "{};", without_comments(row.get_ref(2)?.as_str()?))?;
         }
         ensure!(
             is_found,
@@ -88,6 +169,91 @@ impl Shell<'_> {
         );
         Ok(())
     }
+
+    /// Runs a file, up to the first error.
+    fn read_file(&mut self, path: &Path) -> anyhow::Result<Next> {
+        ensure!(
+            self.depth < DEPTH,
+            "{} is read by a file that is read by a file, and so on",
+            path.display()
+        );
+        let text =
+            fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+        self.depth += 1;
+        let result = self.read_lines(path, &text);
+        self.depth -= 1;
+        result
+    }
+
+    fn read_lines(&mut self, path: &Path, text: &str) -> anyhow::Result<Next> {
+        let mut input = Input::new(false);
+        // Where the statement or command begins that is being read.
+        let mut begin = 1;
+        for (number, line) in (1..).zip(text.lines()) {
+            if input.pending().is_empty() {
+                begin = number;
+            }
+            let taken = input.take(line);
+            let at = || format!("{}: line {begin}", path.display());
+            self.unfinished(&taken, &mut input).with_context(at)?;
+            if self.answer(&taken).with_context(at)? == Next::Quit {
+                return Ok(Next::Quit);
+            }
+        }
+        let last = Line::Statements(input.give_up());
+        self.answer(&last)
+            .with_context(|| format!("{}: line {begin}", path.display()))
+    }
+}
+
+/// Tables, views and timebase's table-valued functions, by name, each with what it is.
+pub fn sources(connection: &Connection) -> rusqlite::Result<Vec<(String, String)>> {
+    let mut sources: Vec<(String, String)> = connection
+        .prepare(
+            "SELECT name, type
+             FROM (SELECT name, type FROM sqlite_schema UNION ALL SELECT name, type FROM sqlite_temp_schema)
+             WHERE type IN ('table', 'view') AND name NOT GLOB 'sqlite_*'
+             UNION
+             SELECT name, 'function' FROM pragma_module_list
+             ORDER BY name",
+        )?
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<rusqlite::Result<_>>()?;
+    // SQLite has modules of its own.
+    let is_ours = |name: &str| {
+        let section = reference().section(name);
+        section.is_some_and(|section| section.kind == Kind::Function)
+    };
+    sources.retain(|(name, kind)| kind != "function" || is_ours(name));
+    Ok(sources)
+}
+
+/// A text as SQL has it.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+/// What was given with quotation marks around it, as a shell would take it.
+fn unquoted(text: &str) -> &str {
+    ['\'', '"']
+        .iter()
+        .find_map(|mark| text.strip_prefix(*mark)?.strip_suffix(*mark))
+        .unwrap_or(text)
+}
+
+/// SQL without what its author noted in it.
+fn without_comments(sql: &str) -> String {
+    let tokens = lexer::tokens(sql);
+    let kept: String = tokens
+        .map(|(kind, text)| match kind {
+            lexer::Kind::LineComment => "\n",
+            lexer::Kind::Space if text.starts_with("/*") => " ",
+            _ => text,
+        })
+        .collect();
+    let lines = kept.lines().map(str::trim_end);
+    let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
+    lines.join("\n")
 }
 
 fn parse_format(name: &str) -> anyhow::Result<Format> {
@@ -109,47 +275,76 @@ fn name_of(format: Format) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rusqlite::Connection;
 
     fn said(format: Format, input: &str) -> Result<String, String> {
         let connection = Connection::open_in_memory().expect("in memory");
         connection
-            .execute_batch("CREATE TABLE packet (id); CREATE VIEW v AS SELECT 1")
+            .execute_batch(
+                "CREATE TABLE packet (id, /* no */ ts -- developer\n, x); CREATE VIEW v AS SELECT 1;
+                 CREATE TABLE slice_record (id); CREATE INDEX by_ts ON packet (ts)",
+            )
             .expect("valid SQL");
         let mut out = Vec::new();
         let mut shell = Shell {
-            connection,
+            database: connection.into(),
             format,
+            timer: false,
+            depth: 0,
             out: &mut out,
+            terminal: None,
         };
-        shell.command(input).map_err(|error| error.to_string())?;
+        shell.command(input).map_err(|error| format!("{error:#}"))?;
         Ok(String::from_utf8(out).expect("UTF-8"))
     }
 
     #[test]
     fn tables_are_listed_in_the_format_of_results() {
-        let tables = said(Format::Csv, ".tables;");
-        assert_eq!(tables.as_deref(), Ok("name,type\npacket,table\nv,view\n"));
+        assert_eq!(
+            said(Format::Csv, ".tables;").as_deref(),
+            Ok("name,type,what\npacket,table,a packet of the trace\nv,view,\n")
+        );
     }
 
     #[test]
-    fn a_schema_is_sql() {
-        let schema = said(Format::Csv, ".schema Packet");
-        assert_eq!(schema.as_deref(), Ok("CREATE TABLE packet (id);\n"));
+    fn tables_behind_the_views_are_listed_by_a_pattern() {
+        let tables = said(Format::Csv, ".tables %_record");
+        assert_eq!(
+            tables.as_deref(),
+            Ok("name,type,what\nslice_record,table,one of `slice`\n")
+        );
+    }
+
+    #[test]
+    fn a_schema_is_sql_with_comments_for_those_who_ask() {
+        let schema = said(Format::Csv, ".schema Packet").expect("is known");
+        assert!(
+            schema.starts_with("-- A row is a packet of the trace."),
+            "{schema}"
+        );
+        assert!(schema.contains("\n--   ts "), "{schema}");
+        assert!(
+            schema.ends_with(
+                "CREATE TABLE packet (id,   ts\n, x);\nCREATE INDEX by_ts ON packet (ts);\n"
+            ),
+            "{schema}"
+        );
+        assert_eq!(
+            said(Format::Csv, ".schema v").as_deref(),
+            Ok("CREATE VIEW v AS SELECT 1;\n")
+        );
         assert!(said(Format::Csv, ".schema other").is_err());
     }
 
     #[test]
     fn wrong_commands_say_what_is_right() {
         let message = |input| said(Format::Table, input).expect_err("is wrong");
-        assert!(message(".mode xml").contains("table, csv, json, jsonl, markdown"));
-        assert!(message(".mode csv json").contains(".mode [FORMAT]"));
-        assert!(message(".tables all").contains("takes no argument"));
+        assert!(message(".mode xml").contains("table, csv, json, jsonl"));
+        assert!(message(".functions all").contains("takes no argument"));
+        assert!(message(".timer maybe").contains(".timer on"));
+        assert!(message(".read").contains(".read FILE"));
+        assert!(message(".read no/such.sql").contains("cannot read no/such.sql"));
         assert!(message(".import").contains(".help"));
-    }
-
-    #[test]
-    fn the_mode_can_be_asked_for() {
+        assert!(message("\\dt").contains(".help"));
         assert_eq!(said(Format::Jsonl, ".mode").as_deref(), Ok("jsonl\n"));
     }
 }

@@ -47,6 +47,8 @@ pub(crate) fn summarize(
         on_trace_time: journal.packets_on_trace_time,
         without_timestamp: journal.counter(counter::PACKETS_WITHOUT_TIMESTAMP),
         unresolved: journal.reasons(&tables::packet::TABLE).by_name(),
+        read: frame.read,
+        unread: frame.unread(),
         events,
         trace_time_clock: frame.place.trace_time().to_string(),
         start_ts,
@@ -102,7 +104,11 @@ pub(crate) fn describe(
     let trace_time = frame.place.trace_time().id.get();
     let size = digest.size as i64;
     let source = trace.source.to_string();
+    let tables = frame.wanted().names();
+    let data = if frame.keeps_data() { "all" } else { "none" };
     let mut facts: Vec<(&str, &dyn ToSql)> = vec![
+        ("import_data", &data),
+        ("import_tables", &tables),
         ("trace_time_clock_id", &trace_time),
         ("trace_type", &"proto"),
         ("trace_size_bytes", &size),

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use timebase_trace::SourceError;
+use timebase_trace::{OtherFile, SourceError};
 
 /// Why there is no database.
 #[derive(Debug, thiserror::Error)]
@@ -16,6 +16,21 @@ pub enum Error {
          (.pftrace, .perfetto-trace), as it is or compressed with gzip or zstd"
     )]
     NotATrace { source_name: String, why: String },
+    #[error("{source_name} is not a Perfetto trace: {why}. It is {other}")]
+    OtherFile {
+        source_name: String,
+        why: String,
+        other: OtherFile,
+    },
+    #[error(
+        "{source_name} is compressed with {compression}, and what is in it is no Perfetto trace: {why}. It is {other}"
+    )]
+    OtherFileInside {
+        source_name: String,
+        compression: &'static str,
+        why: String,
+        other: OtherFile,
+    },
     #[error(
         "{source_name} is damaged: {why}. Without --strict, what can be read of it is imported"
     )]
@@ -30,7 +45,20 @@ pub enum Error {
         path = path.display(), beside = beside.display()
     )]
     InUse { path: PathBuf, beside: PathBuf },
-    #[error("cannot create {path}: {error}", path = path.display())]
+    #[error(
+        "{path} is a directory; name the database in it, such as -o {example}",
+        path = path.display(), example = path.join("trace.db").display()
+    )]
+    IsDirectory { path: PathBuf },
+    #[error("{path} is a device or a pipe, and a database cannot be written there; name a file with -o", path = path.display())]
+    NotAFile { path: PathBuf },
+    #[error(
+        "cannot create {path}: there is no directory {directory}; make it first, or name another \
+         place with -o",
+        path = path.display(), directory = directory.display()
+    )]
+    NoDirectory { path: PathBuf, directory: PathBuf },
+    #[error("cannot create {path}: {error}; name another place with -o", path = path.display())]
     Create { path: PathBuf, error: io::Error },
     #[error("no space left to write {path}; nothing was changed. Free some, or name another place with -o", path = path.display())]
     DiskFull { path: PathBuf },
@@ -51,6 +79,12 @@ pub enum Error {
     Cancelled,
     #[error("{path} is a SQLite database, but not one that timebase made", path = path.display())]
     ForeignDatabase { path: PathBuf },
+    #[error(
+        "{path} is a SQLite database, and not a Perfetto trace; nor did timebase make it. Ask it with \
+         another SQLite client, such as sqlite3",
+        path = path.display()
+    )]
+    ImportsForeignDatabase { path: PathBuf },
     #[error(
         "{path} has the database layout {found}, and this version of timebase reads {expected}; \
          import the trace again",
@@ -92,10 +126,16 @@ impl WriteError {
             WriteError::Sqlite(error) => {
                 error.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull)
             }
-            WriteError::Bulk(timebase_btree::Error::Io(error)) => {
-                error.kind() == io::ErrorKind::StorageFull
-            }
+            WriteError::Bulk(timebase_btree::Error::Io(error)) => is_full(error),
             WriteError::Bulk(_) => false,
         }
     }
+}
+
+/// Whether nothing more can be written: the disk is full, or what the user may have of it.
+fn is_full(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+    )
 }

@@ -1,5 +1,6 @@
 //! What happens to every packet, around what its reader makes of it.
 
+use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -39,6 +40,10 @@ pub(crate) struct Frame {
     pub journal: Journal,
     /// What the stream of packets has counted.
     pub counts: Counts,
+    /// How many packets there are that no reader takes, by their type.
+    unread: BTreeMap<u32, u64>,
+    /// How many there are that one does.
+    pub read: u64,
     readers: Readers,
     schema: PacketSchema,
     timeline: Timeline,
@@ -59,6 +64,10 @@ const MADE_WHILE_READING: [&Table; 4] = [
     &tables::ftrace_partial::TABLE,
     &tables::android_log_record::TABLE,
 ];
+
+/// Packets that tell of the recording and not of what was recorded, so that nobody misses a table:
+/// its configuration, its statistics, marks for those who synchronize, and what started it.
+const OF_THE_RECORDING: [u32; 4] = [33, 35, 36, 46];
 
 /// Counters of `stats`.
 pub(crate) mod counter {
@@ -93,6 +102,8 @@ impl Frame {
             place: Place::new(&Readers::interned(), directory),
             journal,
             counts: Counts::default(),
+            unread: BTreeMap::new(),
+            read: 0,
             readers: Readers::default(),
             schema,
             timeline: Timeline::new(keep.events.follows(), directory),
@@ -160,6 +171,23 @@ impl Frame {
         Ok((end, settled))
     }
 
+    /// How many packets of each type only have a row of their own.
+    pub fn unread(&self) -> BTreeMap<String, u64> {
+        let name = |number| match PacketType(number).name() {
+            Some(name) => name.to_owned(),
+            None => number.to_string(),
+        };
+        let unread = self.unread.iter();
+        unread
+            .map(|(&number, &count)| (name(number), count))
+            .collect()
+    }
+
+    /// Whether the bytes of packets are kept.
+    pub fn keeps_data(&self) -> bool {
+        self.keep.data
+    }
+
     /// Which tables get rows.
     pub fn wanted(&self) -> &Wanted {
         &self.keep.events
@@ -212,8 +240,15 @@ impl Frame {
         let placement = self.place(id, header, sequence, taken);
         let is_read = parsed.is_ok();
         match parsed {
-            Ok(Parsed::Unread) => {}
+            Ok(Parsed::Unread) => {
+                if let Some(PacketType(number)) = header.packet_type()
+                    && !OF_THE_RECORDING.contains(&number)
+                {
+                    *self.unread.entry(number).or_default() += 1;
+                }
+            }
             Ok(parsed) => {
+                self.read += 1;
                 let packet = Packet {
                     id,
                     offset: packet.offset,

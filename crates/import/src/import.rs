@@ -4,12 +4,13 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use rusqlite::Connection;
-use timebase_trace::{End, Input, Monitor, Source};
+use rusqlite::{Connection, OpenFlags};
+use timebase_trace::{End, Input, Monitor, Source, SourceError};
 
 use crate::describe::{describe, summarize};
 use crate::error::{Error, WriteError};
 use crate::frame::{Frame, Keep};
+use crate::identity::check_database;
 use crate::options::Options;
 use crate::output::{self, Destination, KeyedRow, Message, SettledRows, Severity, Writer};
 use crate::pipeline::{self, Broken, Read};
@@ -84,13 +85,27 @@ pub(crate) fn timed(
         return Err(failure.into());
     }
     // What is refused is refused before the indexes are made.
-    let trace = ReadTrace {
+    let mut trace = ReadTrace {
         source,
         rows,
         strict: options.strict,
+        compression: input.compression(),
+        other: None,
     };
+    if trace.is_unread(&frame) {
+        trace.other = input.recognize();
+    }
     let damage = match end {
-        End::Complete => None,
+        End::Complete => {
+            if input.is_empty() {
+                return Err(SourceError::Empty {
+                    source_name: source.to_string(),
+                }
+                .into());
+            }
+            trace.emptiness()?;
+            None
+        }
         End::Damaged(damage) => Some(trace.damage(&damage, &frame)?),
         End::Stopped => return Err(Error::Stopped),
     };
@@ -124,12 +139,21 @@ pub(crate) fn timed(
 pub(crate) fn open<'a>(source: &Source, monitor: &'a Monitor) -> Result<Input<'a>, Error> {
     Input::open(source, monitor).map_err(|error| {
         let cancelled = monitor.cancel.load(Ordering::Relaxed);
-        if cancelled {
-            Error::Cancelled
-        } else {
-            error.into()
+        match (error, source) {
+            _ if cancelled => Error::Cancelled,
+            (SourceError::IsDatabase { .. }, Source::File(path)) if !is_ours(path) => {
+                Error::ImportsForeignDatabase { path: path.clone() }
+            }
+            (error, _) => error.into(),
         }
     })
+}
+
+/// Whether timebase made a database, be it another version.
+fn is_ours(path: &Path) -> bool {
+    let conn = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY);
+    let checked = conn.map(|conn| check_database(&conn));
+    !matches!(checked, Ok(Err(Error::ForeignDatabase { .. })))
 }
 
 /// A trace of which nothing was read.

@@ -92,6 +92,7 @@ impl FromStr for Subject {
 /// Which tables get rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Wanted {
+    subjects: Vec<Subject>,
     tables: Vec<bool>,
     follows: bool,
 }
@@ -108,9 +109,20 @@ impl Wanted {
             },
         };
         Wanted {
+            subjects: subjects.to_vec(),
             tables: tables::ALL.iter().map(is_wanted).collect(),
             follows,
         }
+    }
+
+    /// The names of the subjects, with a comma between.
+    pub fn names(&self) -> String {
+        let wanted = Subject::ALL.into_iter().filter(|subject| match subject {
+            Subject::Threads => self.follows,
+            subject => self.subjects.contains(subject),
+        });
+        let names: Vec<&str> = wanted.map(Subject::name).collect();
+        names.join(",")
     }
 
     /// Whether events are to be followed in the order of time.

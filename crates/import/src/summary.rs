@@ -21,6 +21,11 @@ pub struct Summary {
     pub without_timestamp: u64,
     /// Packets that could not be placed, by reason (rule V7).
     pub unresolved: BTreeMap<&'static str, u64>,
+    /// Packets whose payload some table has, or the clocks, or facts.
+    pub read: u64,
+    /// Packets of which there is nothing but their rows in `packet`, by type. Those that tell of
+    /// the recording itself do not count.
+    pub unread: BTreeMap<String, u64>,
     /// The tables of events inside of packets.
     pub events: Vec<Events>,
     /// The clock that `ts` is on.

@@ -2,7 +2,7 @@
 //! can be read and the user told.
 
 use timebase_schema::{Table, tables};
-use timebase_trace::{Damage, Source};
+use timebase_trace::{Damage, OtherFile, Source};
 
 use crate::error::Error;
 use crate::frame::{Frame, counter};
@@ -14,6 +14,11 @@ pub(crate) struct ReadTrace<'a> {
     /// How many rows each table has got, by its number.
     pub rows: Vec<i64>,
     pub strict: bool,
+    /// How it is compressed as a whole.
+    pub compression: Option<&'static str>,
+    /// What it is if it is no trace, as far as its first bytes say it. It is asked only of what
+    /// no packet could be read of.
+    pub other: Option<OtherFile>,
 }
 
 impl ReadTrace<'_> {
@@ -25,6 +30,39 @@ impl ReadTrace<'_> {
     /// How many packets there are.
     pub fn packets(&self) -> u64 {
         self.count(&tables::packet::TABLE)
+    }
+
+    /// Whether no packet of it could be read.
+    pub fn is_unread(&self, frame: &Frame) -> bool {
+        let (packets, payloads) = self.corrupt(frame);
+        self.packets() == packets + payloads
+    }
+
+    fn not_a_trace(&self, why: String) -> Error {
+        let source_name = self.source.to_string();
+        match (self.other.clone(), self.compression) {
+            (None, _) => Error::NotATrace { source_name, why },
+            (Some(other), None) => Error::OtherFile {
+                source_name,
+                why,
+                other,
+            },
+            (Some(other), Some(compression)) => Error::OtherFileInside {
+                source_name,
+                compression,
+                why,
+                other,
+            },
+        }
+    }
+
+    /// A source without any packet: nothing is wrong with it, unless it is known to be
+    /// something else.
+    pub fn emptiness(&self) -> Result<(), Error> {
+        if self.packets() == 0 && self.other.is_some() {
+            return Err(self.not_a_trace("there is no packet in it".to_owned()));
+        }
+        Ok(())
     }
 
     /// How many packets cannot be read, and how many have a payload that cannot.
@@ -48,9 +86,8 @@ impl ReadTrace<'_> {
                 ..
             }
         );
-        let (packets, payloads) = self.corrupt(frame);
-        if self.packets() == packets + payloads && !plausible {
-            return Err(Error::NotATrace { source_name, why });
+        if self.is_unread(frame) && (!plausible || self.other.is_some()) {
+            return Err(self.not_a_trace(why));
         }
         if self.strict {
             return Err(Error::Damaged { source_name, why });
@@ -98,7 +135,7 @@ impl ReadTrace<'_> {
         };
         let (source_name, why) = (self.source.to_string(), why.clone());
         if packets + payloads == all {
-            return Err(Error::NotATrace { source_name, why });
+            return Err(self.not_a_trace(why));
         }
         if self.strict {
             return Err(Error::Damaged { source_name, why });

@@ -42,7 +42,7 @@ impl Scope {
     }
 }
 
-const BUILTIN: [(u32, &str); 9] = [
+pub(crate) const BUILTIN: [(u32, &str); 9] = [
     (1, "REALTIME"),
     (2, "REALTIME_COARSE"),
     (3, "MONOTONIC"),
@@ -70,6 +70,8 @@ pub fn builtin_name(id: u32) -> Option<&'static str> {
 impl ClockId {
     /// Wall-clock time.
     pub const REALTIME: ClockId = ClockId(1);
+    /// Wall-clock time, as of the last tick.
+    pub const REALTIME_COARSE: ClockId = ClockId(2);
     /// Time since boot, without suspend.
     pub const MONOTONIC: ClockId = ClockId(3);
     /// MONOTONIC without the adjustments of its rate.
@@ -77,18 +79,14 @@ impl ClockId {
     /// Time since boot, suspend included.
     pub const BOOTTIME: ClockId = ClockId(6);
 
-    /// The clock of a name: a builtin one, or by rule C3 the global clock of a
-    /// fully qualified name.
+    /// The global clock of a fully qualified name (rule C3). What people write is
+    /// read by [`WrittenClock`](crate::WrittenClock), which knows builtin names too.
     ///
     /// ```
     /// use timebase_resolver::ClockId;
-    /// assert_eq!(ClockId::from_name("MONOTONIC"), ClockId(3));
-    /// assert_eq!(ClockId::from_name("com.example.my_subsystem").get(), 4_144_414_090);
+    /// assert_eq!(ClockId::of_global_name("com.example.my_subsystem").get(), 4_144_414_090);
     /// ```
-    pub fn from_name(name: &str) -> ClockId {
-        if let Some((id, _)) = BUILTIN.iter().find(|(_, builtin)| *builtin == name) {
-            return ClockId(*id);
-        }
+    pub fn of_global_name(name: &str) -> ClockId {
         let hash = name.bytes().fold(0x811c_9dc5u32, |hash, byte| {
             (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
         });

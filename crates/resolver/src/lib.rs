@@ -7,7 +7,9 @@
 //! | question | where it is decided |
 //! |---|---|
 //! | which clock is it (rules C) | `clock.rs` |
+//! | how people write a clock, and what a misspelt name may mean | `written.rs` |
 //! | what is a reading, and what a time | `time.rs` |
+//! | how people write a time of day, in which zone | `wall_clock.rs` |
 //! | is a snapshot accepted (rules N) | `snapshot.rs`, `graph.rs` |
 //! | how snapshots are kept | `store.rs`, `rows.rs` |
 //! | which path (rule V3) | `routes.rs` |
@@ -35,6 +37,9 @@ mod store;
 mod tight;
 mod time;
 mod unresolved;
+#[cfg(feature = "sql")]
+mod wall_clock;
+mod written;
 
 pub use clock::{Clock, ClockId, MachineId, Scope, SeqId, builtin_name};
 pub use domain::Domain;
@@ -43,3 +48,6 @@ pub use mapping::{Mapping, Step};
 pub use snapshot::{Reading, Rejected, Source};
 pub use time::{ClockNs, Ticks};
 pub use unresolved::Unresolved;
+#[cfg(feature = "sql")]
+pub use wall_clock::{NotATime, NotAZone, WallTime, Zone};
+pub use written::{NotAClock, UnknownName, WrittenClock};

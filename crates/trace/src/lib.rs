@@ -4,6 +4,7 @@
 //! | question | where it is decided |
 //! |---|---|
 //! | what is read, and is it compressed as a whole (rules F4, F5) | `source.rs` |
+//! | what a file is that is no trace | `kind.rs` |
 //! | where a packet begins and ends (rules F1, F2, F6) | `stream.rs` |
 //! | which packets a compressed packet holds (rule F3) | `packets.rs` |
 //! | what a number of interned data stands for (rule S2) | `interned.rs` |
@@ -42,13 +43,15 @@
 //! and the one it came in apart from what it lends out of both.
 
 mod interned;
+mod kind;
 mod monitor;
 mod packets;
 mod source;
 mod stream;
 
 pub use interned::{Interned, Interval, Kept};
+pub use kind::{FileKind, OtherFile, file_kind, recognize};
 pub use monitor::Monitor;
 pub use packets::{Counts, End, Found, Packet, Packets, Unreadable};
-pub use source::{Digested, FileKind, Input, Source, SourceError, file_kind};
+pub use source::{Digested, Input, Source, SourceError};
 pub use stream::{Damage, PacketStream, RawPacket};

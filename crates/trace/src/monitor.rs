@@ -13,6 +13,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 pub struct Monitor {
     /// How many bytes of the source have been read.
     pub bytes_read: AtomicU64,
+    /// Whether that was all of them.
+    pub is_read: AtomicBool,
     /// How many packets have been decoded.
     pub packets: AtomicU64,
     /// Set it to end the import.

@@ -5,18 +5,15 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use flate2::read::MultiGzDecoder;
 use sha2::{Digest, Sha256};
 
+use crate::kind::{self, GZIP, HEAD, OtherFile, SQLITE, ZSTD};
 use crate::monitor::Monitor;
-
-const GZIP: [u8; 2] = [0x1f, 0x8b];
-const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
-const SQLITE: &[u8; 16] = b"SQLite format 3\0";
 
 /// Where a trace is read from.
 ///
@@ -78,38 +75,35 @@ pub enum SourceError {
     IsDatabase { source_name: String },
 }
 
-/// What kind of file a path names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FileKind {
-    /// A SQLite database.
-    Database,
-    /// Anything else.
-    Trace,
-}
-
-/// Tells a database from a trace by the first bytes of the file.
-///
-/// # Errors
-///
-/// If the file cannot be read.
-pub fn file_kind(path: &Path) -> io::Result<FileKind> {
-    let mut head = Vec::new();
-    File::open(path)?
-        .take(SQLITE.len() as u64)
-        .read_to_end(&mut head)?;
-    Ok(if head == SQLITE {
-        FileKind::Database
-    } else {
-        FileKind::Trace
-    })
-}
-
 /// What became known of the input while it was read.
 #[derive(Default)]
 struct Seen {
     size: u64,
     hash: Sha256,
     failure: Option<io::Error>,
+    /// The first bytes of it, decompressed.
+    head: Vec<u8>,
+}
+
+/// Keeps the first bytes, to say what it is if it turns out to be no trace.
+struct Headed<R> {
+    reader: R,
+    seen: Arc<Mutex<Seen>>,
+    is_kept: bool,
+}
+
+impl<R: Read> Read for Headed<R> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let size = self.reader.read(buf)?;
+        if !self.is_kept {
+            let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+            let room = HEAD.saturating_sub(seen.head.len());
+            let bytes = buf.get(..size.min(room)).unwrap_or_default();
+            seen.head.extend_from_slice(bytes);
+            self.is_kept = seen.head.len() >= HEAD;
+        }
+        Ok(size)
+    }
 }
 
 /// Reads from what may have no bytes for a long time, and gives up when the
@@ -165,6 +159,9 @@ impl<R: Read> Read for Watched<'_, R> {
                 self.monitor
                     .bytes_read
                     .fetch_add(size as u64, Ordering::Relaxed);
+                if size == 0 && !buf.is_empty() {
+                    self.monitor.is_read.store(true, Ordering::Relaxed);
+                }
                 Ok(size)
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(error),
@@ -182,6 +179,7 @@ pub struct Input<'a> {
     /// Its bytes, decompressed if it is compressed as a whole.
     pub reader: Box<dyn Read + Send + 'a>,
     seen: Arc<Mutex<Seen>>,
+    compression: Option<&'static str>,
 }
 
 /// The input, when all of it was read.
@@ -230,7 +228,8 @@ impl<'a> Input<'a> {
         let first = (&mut raw).take(SQLITE.len() as u64).read_to_end(&mut head);
         let input = Input {
             reader: Box::new(io::empty()),
-            seen,
+            seen: Arc::clone(&seen),
+            compression: None,
         };
         if let Err(error) = first {
             return Err(input.failure(source).unwrap_or_else(|| unreadable(error)));
@@ -245,19 +244,57 @@ impl<'a> Input<'a> {
                 source_name: source.to_string(),
             });
         }
-        let (gzip, zstd) = (head.starts_with(&GZIP), head.starts_with(&ZSTD));
+        let compression = if head.starts_with(&GZIP) {
+            Some("gzip")
+        } else if head.starts_with(&ZSTD) {
+            Some("zstd")
+        } else {
+            None
+        };
         let whole = Cursor::new(head).chain(raw);
-        let reader: Box<dyn Read + Send + 'a> = if gzip {
+        let reader: Box<dyn Read + Send + 'a> = if compression == Some("gzip") {
             Box::new(MultiGzDecoder::new(BufReader::with_capacity(
                 64 << 10,
                 whole,
             )))
-        } else if zstd {
+        } else if compression == Some("zstd") {
             Box::new(zstd::stream::read::Decoder::new(whole).map_err(unreadable)?)
         } else {
             Box::new(whole)
         };
-        Ok(Input { reader, ..input })
+        Ok(Input {
+            reader: Box::new(Headed {
+                reader,
+                seen,
+                is_kept: false,
+            }),
+            compression,
+            ..input
+        })
+    }
+
+    /// How it is compressed as a whole, if it is.
+    pub fn compression(&self) -> Option<&'static str> {
+        self.compression
+    }
+
+    /// Whether no byte of it was read, decompressed.
+    pub fn is_empty(&self) -> bool {
+        self.seen().head.is_empty()
+    }
+
+    /// What the input is if it is no trace, by its first bytes.
+    pub fn recognize(&mut self) -> Option<OtherFile> {
+        while self.seen().head.len() < HEAD {
+            match self.reader.read(&mut [0; HEAD]) {
+                Ok(0) => break,
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                // What there is has to do.
+                Err(_) => break,
+            }
+        }
+        kind::recognize(&self.seen().head)
     }
 
     /// The failure to read the source itself, if there was one.

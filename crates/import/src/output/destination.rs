@@ -50,7 +50,14 @@ impl Destination {
             // As any program creates a file: the umask decides.
             builder.permissions(fs::Permissions::from_mode(0o666));
         }
-        let file = builder.tempfile_in(directory).map_err(create)?;
+        let file = builder.tempfile_in(directory).map_err(|error| {
+            if error.kind() == io::ErrorKind::NotFound && !directory.is_dir() {
+                let (path, directory) = (path.to_path_buf(), directory.to_path_buf());
+                Error::NoDirectory { path, directory }
+            } else {
+                create(without_path(error))
+            }
+        })?;
         // Says that this import is alive, to `remove_abandoned` of another. Where
         // locks do not work, nothing is removed either.
         let _ = file.as_file().try_lock();
@@ -111,6 +118,20 @@ impl Destination {
     }
 }
 
+/// The error without the name of the file in the making, which means nothing to the user,
+/// where its kind says it all.
+fn without_path(error: io::Error) -> io::Error {
+    use io::ErrorKind::{
+        NotFound, PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull,
+    };
+    match error.kind() {
+        kind @ (NotFound | PermissionDenied | QuotaExceeded | ReadOnlyFilesystem | StorageFull) => {
+            kind.into()
+        }
+        _ => error,
+    }
+}
+
 fn check(path: &Path, overwrite: bool) -> Result<(), Error> {
     let path_buf = || path.to_path_buf();
     match fs::metadata(path) {
@@ -121,13 +142,9 @@ fn check(path: &Path, overwrite: bool) -> Result<(), Error> {
                 error,
             });
         }
-        Ok(found) if found.is_dir() => {
-            let error = io::ErrorKind::IsADirectory.into();
-            return Err(Error::Create {
-                path: path_buf(),
-                error,
-            });
-        }
+        Ok(found) if found.is_dir() => return Err(Error::IsDirectory { path: path_buf() }),
+        // To replace it would take it away from everybody; to look into a pipe may last forever.
+        Ok(found) if !found.is_file() => return Err(Error::NotAFile { path: path_buf() }),
         Ok(_) if !overwrite => return Err(Error::Exists { path: path_buf() }),
         Ok(found) => {
             let kind = file_kind(path).map_err(|error| Error::Create {

@@ -66,7 +66,14 @@ impl<'a> Rows<'a> {
         self.batch.bytes.extend_from_slice(data.unwrap_or_default());
         row.data = start..self.batch.bytes.len();
         self.batch.packets.push(row);
-        self.counts[tables::packet::TABLE.number] += 1;
+        let packets = &mut self.counts[tables::packet::TABLE.number];
+        *packets += 1;
+        // At once, as a slow pipe does not fill a batch for long.
+        let packets = packets.unsigned_abs();
+        self.outlet
+            .monitor
+            .packets
+            .store(packets, Ordering::Relaxed);
         self.make_room();
     }
 
@@ -133,10 +140,6 @@ impl<'a> Rows<'a> {
             emptied,
             monitor,
         } = &self.outlet;
-        let packets = self.count(&tables::packet::TABLE);
-        monitor
-            .packets
-            .store(packets.unsigned_abs(), Ordering::Relaxed);
         self.stopped |= monitor.cancel.load(Ordering::Relaxed);
         if !self.stopped {
             let next = emptied.try_recv().unwrap_or_default();

@@ -13,7 +13,7 @@ use rusqlite::{Connection, Error, Result, ffi};
 
 use timebase_sqlfn::{Arguments, Session, caught};
 
-use super::arguments::ClockArguments;
+use super::arguments::{ClockArguments, TO};
 use super::snapshots::Snapshots;
 use crate::clock::Clock;
 use crate::graph::Hop;
@@ -145,25 +145,33 @@ struct Cursor<'vtab> {
 impl Cursor<'_> {
     /// The hops, and the `snapshot_id` that each used.
     fn hops(&self) -> Result<Vec<(Hop, Option<i64>)>> {
-        let values: Vec<Option<ValueRef<'_>>> = self
+        let mut values: Vec<Option<ValueRef<'_>>> = self
             .arguments
             .iter()
             .map(|value| value.as_ref().map(ValueRef::from))
             .collect();
+        // The target's sequence need not be given.
+        if let Some(seq) = values.get_mut(TO[1].0) {
+            seq.get_or_insert(ValueRef::Integer(0));
+        }
         let arguments = Arguments::new(NAME, &values[..]);
-        let from = arguments.reading(5)?;
-        let to = match (arguments.has(3), arguments.has(4)) {
-            (false, _) => Some(Clock::BOOTTIME),
-            (true, true) => arguments.clock(3, ["to_clock_id", "to_seq_id"], 5)?,
-            (true, false) => arguments
-                .clock_id(3, "to_clock_id")?
-                .map(|id| Clock::host(id.get())),
-        };
-        let (Some((from, ticks)), Some(to)) = (from, to) else {
-            return Ok(Vec::new());
+        let mut named = false;
+        let from = arguments.reading(5, &mut named)?;
+        let has_target = arguments.has(TO[0].0);
+        let to = match has_target {
+            false => Some(Clock::BOOTTIME),
+            true => arguments.clock(TO, 5, &mut named)?,
         };
         // SAFETY: the connection is open while one of its statements runs.
         let conn = unsafe { Connection::from_handle(self.db) }?;
+        if named {
+            self.session.now(NAME, &conn, |snapshots| {
+                arguments.check_names(has_target, snapshots)
+            })??;
+        }
+        let (Some((from, ticks)), Some(to)) = (from, to) else {
+            return Ok(Vec::new());
+        };
         let hops = self.session.now(NAME, &conn, |snapshots| {
             let hops = snapshots.explain(from, ticks, to).into_iter();
             hops.map(|hop| (hop, snapshots.snapshot_id(hop.snapshot)))

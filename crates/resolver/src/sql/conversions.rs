@@ -2,11 +2,11 @@
 
 use std::ops::RangeInclusive;
 
-use timebase_sqlfn::{Answer, Arguments, Call, Function, Functions, Result, Session};
+use timebase_sqlfn::{Answer, Arguments, Call, Function, Functions, Result, Session, ValueRef};
 
-use super::arguments::ClockArguments;
+use super::arguments::{ClockArguments, TO};
 use super::snapshots::Snapshots;
-use crate::clock::{Clock, ClockId, builtin_name};
+use crate::clock::{Clock, builtin_name};
 use crate::unresolved::Unresolved;
 
 pub(super) fn add(to: &mut impl Functions, session: &Session<Snapshots>) -> Result<()> {
@@ -62,12 +62,16 @@ impl<A: Fn(Converted) -> Answer + Send + Sync + 'static> Function for Conversion
     #[inline]
     fn call<C: Call>(&self, call: &C) -> Result<Answer> {
         let arguments = Arguments::new(self.name, call);
+        let mut named = false;
         let (from, to) = if self.has_target {
-            let to = arguments.clock(3, ["to_clock_id", "to_seq_id"], 5)?;
-            (arguments.reading(5)?, to)
+            let to = arguments.clock(TO, 5, &mut named)?;
+            (arguments.reading(5, &mut named)?, to)
         } else {
-            (arguments.reading(3)?, Some(Clock::BOOTTIME))
+            (arguments.reading(3, &mut named)?, Some(Clock::BOOTTIME))
         };
+        if named {
+            self.check_names(call)?;
+        }
         let (Some((from, ticks)), Some(to)) = (from, to) else {
             return Ok(Answer::Null);
         };
@@ -77,14 +81,29 @@ impl<A: Fn(Converted) -> Answer + Send + Sync + 'static> Function for Conversion
     }
 }
 
+impl<A> Conversion<A> {
+    #[cold]
+    #[inline(never)]
+    fn check_names<C: Call>(&self, call: &C) -> Result<()> {
+        let arguments = Arguments::new(self.name, call);
+        self.session.with(self.name, call, |snapshots| {
+            arguments.check_names(self.has_target, snapshots)
+        })?
+    }
+}
+
 struct ClockIdOfName;
 
 impl Function for ClockIdOfName {
     #[inline]
     fn call<C: Call>(&self, call: &C) -> Result<Answer> {
-        let name = Arguments::new("clock_id", call).text(0, "name")?;
-        let id = name.map(|name| i64::from(ClockId::from_name(name).get()));
-        Ok(id.into())
+        let arguments = Arguments::new("clock_id", call);
+        let name = (0, "name");
+        if let Some(ValueRef::Integer(_)) = arguments.get(0) {
+            return Err(arguments.must_be(name.0, name.1, "a text"));
+        }
+        let written = arguments.written(name)?;
+        Ok(written.map(|written| i64::from(written.id().get())).into())
     }
 }
 
@@ -93,7 +112,9 @@ struct NameOfClockId;
 impl Function for NameOfClockId {
     #[inline]
     fn call<C: Call>(&self, call: &C) -> Result<Answer> {
-        let id = Arguments::new("clock_name", call).clock_id(0, "id")?;
-        Ok(id.and_then(|id| builtin_name(id.get())).into())
+        let written = Arguments::new("clock_name", call).written((0, "id"))?;
+        Ok(written
+            .and_then(|written| builtin_name(written.id().get()))
+            .into())
     }
 }

@@ -1,10 +1,13 @@
-//! From trace time to other clocks, with the results of the functions of these
-//! names in Perfetto's SQL (rules K).
+//! From trace time to other clocks and back (rules K). Those that Perfetto's SQL has,
+//! too, have its results.
 
-use timebase_sqlfn::{Answer, Arguments, Call, Function, Functions, Result, Session};
+use timebase_sqlfn::{
+    Answer, Arguments, Call, Error, Function, Functions, Result, Session, Values,
+};
 
 use super::snapshots::Snapshots;
-use super::trace_time::{Readings, as_utc};
+use super::trace_time::Readings;
+use crate::wall_clock::{NotATime, WallTime, Zone};
 
 pub(super) fn add(to: &mut impl Functions, session: &Session<Snapshots>) -> Result<()> {
     add_of_trace_time(to, session, "to_realtime", |readings, ts| {
@@ -14,8 +17,12 @@ pub(super) fn add(to: &mut impl Functions, session: &Session<Snapshots>) -> Resu
         readings.monotonic(ts).into()
     })?;
     add_of_trace_time(to, session, "abs_time_str", |readings, ts| {
-        readings.realtime(ts).map(as_utc).into()
-    })
+        let shown = readings.realtime(ts).map(WallTime::of_realtime);
+        shown.map(|shown| shown.to_string()).into()
+    })?;
+    let session = || session.clone();
+    to.add("abs_time_str", 2, AbsTimeStrInZone(session()))?;
+    to.add("from_abs_time_str", 1, FromAbsTimeStr(session()))
 }
 
 fn add_of_trace_time<A>(
@@ -52,4 +59,67 @@ impl<A: Fn(&Readings, i64) -> Answer + Send + Sync + 'static> Function for OfTra
             }),
         }
     }
+}
+
+/// Rule K3.
+struct AbsTimeStrInZone(Session<Snapshots>);
+
+impl Function for AbsTimeStrInZone {
+    fn call<C: Call>(&self, call: &C) -> Result<Answer> {
+        let name = "abs_time_str";
+        let arguments = Arguments::new(name, call);
+        let ts = arguments.integer(0, "ts")?;
+        let zone = match arguments.text(1, "zone")? {
+            None => None,
+            Some(zone) => match zone.parse::<Zone>() {
+                Ok(zone) => Some(zone),
+                Err(wrong) => return Err(arguments.must_be(1, "zone", wrong.expected())),
+            },
+        };
+        let Some((ts, zone)) = ts.zip(zone) else {
+            return Ok(Answer::Null);
+        };
+        let shown = self
+            .0
+            .with(name, call, |snapshots| snapshots.readings().realtime(ts))?;
+        let shown = shown.map(|shown| WallTime::of_realtime(shown).in_zone(&zone));
+        Ok(shown.into())
+    }
+}
+
+/// Rule K4.
+struct FromAbsTimeStr(Session<Snapshots>);
+
+impl Function for FromAbsTimeStr {
+    fn call<C: Call>(&self, call: &C) -> Result<Answer> {
+        let name = "from_abs_time_str";
+        let arguments = Arguments::new(name, call);
+        let Some(time) = wall_time(&arguments, 0, "text")? else {
+            return Ok(Answer::Null);
+        };
+        self.0.with(name, call, |snapshots| {
+            snapshots
+                .readings()
+                .last_with_realtime(time.realtime())
+                .into()
+        })
+    }
+}
+
+/// A time of day; `None` if it is NULL.
+fn wall_time<V: Values + ?Sized>(
+    arguments: &Arguments<'_, V>,
+    index: usize,
+    name: &str,
+) -> Result<Option<WallTime>> {
+    let Some(text) = arguments.text(index, name)? else {
+        return Ok(None);
+    };
+    text.parse().map(Some).map_err(|wrong: NotATime| {
+        let error = arguments.must_be(index, name, wrong.expected());
+        match wrong.reason() {
+            Some(reason) => Error::new(format_args!("{error}: {reason}")),
+            None => error,
+        }
+    })
 }

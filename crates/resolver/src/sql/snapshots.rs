@@ -22,6 +22,7 @@ use timebase_sqlfn::{Database, Error, Result, Row, Table};
 
 use super::trace_time::{Readings, UnorderedReadings};
 use crate::clock::{Clock, ClockId, MachineId, SeqId};
+use crate::domain::Domain;
 use crate::graph::{ClockGraph, Hop, SnapshotId};
 use crate::snapshot::{Reading, Source};
 use crate::time::{ClockNs, Ticks};
@@ -37,6 +38,8 @@ pub(super) struct Snapshots {
     /// The `snapshot_id` of each of the graph's snapshots.
     ids: Vec<i64>,
     readings: Readings,
+    /// The global clocks that the import has seen, in snapshots or used by packets.
+    seen: Vec<ClockId>,
     /// The clock that was converted last and its unit. Packets come in runs of one
     /// clock, which need not look it up.
     unit: (Clock, i64),
@@ -77,6 +80,14 @@ impl Snapshots {
         value
             .and_then(|value| self.graph.explain(from, value, to).ok())
             .unwrap_or_default()
+    }
+
+    /// Whether a clock of the trace, on any machine, has this number (rule C8).
+    pub fn has(&self, id: ClockId) -> bool {
+        let is_it = |domain: &Domain| domain.clock.id == id;
+        self.graph.domain(Clock::host(id.get())).is_some()
+            || self.graph.domains().iter().any(is_it)
+            || self.seen.contains(&id)
     }
 
     /// The `snapshot_id` of a snapshot that a hop used.
@@ -146,9 +157,22 @@ fn load<D: Database + ?Sized>(database: &D) -> Result<Snapshots> {
     Ok(Snapshots {
         unit: (Clock::BOOTTIME, unit(&rows.graph, Clock::BOOTTIME)),
         graph: rows.graph,
+        seen: seen(database).unwrap_or_default(),
         ids: rows.ids,
         readings: rows.of_rules_k.into(),
     })
+}
+
+/// The global clocks of the table `clock`, which a database with nothing but
+/// `clock_snapshot` does not have.
+fn seen<D: Database + ?Sized>(database: &D) -> Result<Vec<ClockId>> {
+    let mut seen = Vec::new();
+    let sql = "SELECT clock_id FROM main.clock WHERE clock_id > 127";
+    database.query(sql, |row| {
+        seen.push(ClockId(row.number(0, "clock_id")?));
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(seen)
 }
 
 /// What is made of the rows, while they come.

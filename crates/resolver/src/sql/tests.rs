@@ -153,6 +153,238 @@ fn a_wrong_argument_is_named() {
 }
 
 #[test]
+fn c7_a_clock_is_written_as_it_is_printed() {
+    let conn = database();
+    for (call, value) in [
+        ("to_boottime('64@2', 0, 1003)", 5103),
+        ("to_boottime('64@2', NULL, 1003)", 5103),
+        ("to_boottime('64@2', 2, 1003)", 5103),
+        ("to_boottime('64@2 of machine 0', 2, 1003, 0)", 5103),
+        ("to_boottime('64', 2, 1003)", 5103),
+        ("to_boottime('monotonic', 0, 1003)", 5003),
+        ("to_boottime('3', 0, 1003)", 5003),
+        ("convert_clock('boottime', 0, 5203, '64@2', 0)", 1103),
+        ("convert_clock('BootTime', 0, 5203, '64@2', NULL)", 1103),
+        (
+            "(SELECT value_out FROM clock_path('64@2', 0, 1003) WHERE step = 2)",
+            5103,
+        ),
+        (
+            "(SELECT value_out FROM clock_path(6, 0, 5203, '64@2') WHERE step = 2)",
+            1103,
+        ),
+        ("clock_id('64@3')", 64),
+        ("clock_id('realtime')", 1),
+        ("clock_id('REALTIM')", 2_557_397_649),
+    ] {
+        assert_eq!(
+            ask(&conn, &format!("SELECT {call}")),
+            Value::Integer(value),
+            "{call}"
+        );
+    }
+    assert_eq!(
+        ask(&conn, "SELECT clock_name('tsc')"),
+        Value::Text("TSC".into())
+    );
+    assert_eq!(ask(&conn, "SELECT clock_name('64@3')"), Value::Null);
+    let unknown = Value::Text("unknown_clock".into());
+    for call in [
+        "why_unresolved('64@3', 0, 1003)",
+        "why_unresolved('64@2 of machine 1', 0, 1003)",
+        "why_unresolved('REALTIME of machine 1', 0, 1003, 1)",
+    ] {
+        assert_eq!(ask(&conn, &format!("SELECT {call}")), unknown, "{call}");
+    }
+    for (call, expected) in [
+        (
+            "to_boottime('64@2', 3, 1)",
+            "to_boottime(): argument 2 (seq_id) must be 0 or 2, as '64@2' says, not 3",
+        ),
+        (
+            "to_boottime('64@2 of machine 1', 0, 1, 4)",
+            "argument 4 (machine_id) must be 0 or 1, as '64@2 of machine 1' says, not 4",
+        ),
+        (
+            "convert_clock(3, 0, 1, '64@2', 5)",
+            "convert_clock(): argument 5 (to_seq_id) must be 0 or 2, as '64@2' says, not 5",
+        ),
+        (
+            "to_boottime('64@', 0, 1)",
+            "to_boottime(): argument 1 (clock_id) must be number@sequence, as in 64@3, not the text '64@'",
+        ),
+        (
+            "to_boottime('64@99999999999', 0, 1)",
+            "not the text '64@99999999999'",
+        ),
+        ("to_boottime('', 0, 1)", "not the text ''"),
+        ("to_boottime('BOOT TIME', 0, 1)", "without spaces"),
+        ("to_boottime('6' || char(0), 0, 1)", "not the text '6\\0'"),
+        (
+            "why_unresolved('6@3', 0, 1)",
+            "only the clocks 64 to 127 are of a sequence",
+        ),
+        (
+            "clock_id('')",
+            "clock_id(): argument 1 (name) must be a clock number",
+        ),
+        (
+            "clock_name('@3')",
+            "clock_name(): argument 1 (id) must be number@sequence",
+        ),
+    ] {
+        let message = refusal(&conn, &format!("SELECT {call}"));
+        assert!(message.contains(expected), "{call}: {message}");
+    }
+    let message = refusal(&conn, "SELECT * FROM clock_path('64@2', 3, 1)");
+    assert!(
+        message.contains("clock_path(): argument 2 (seq_id) must be 0 or 2"),
+        "{message}"
+    );
+}
+
+#[test]
+fn c8_a_name_that_the_trace_does_not_have_is_an_error() {
+    let conn = database();
+    conn.execute_batch(
+        "INSERT INTO clock_snapshot (snapshot_id, clock_id, clock_value) VALUES
+           (2, 4144414090, 10), (2, 6, 9010);
+         INSERT INTO clock VALUES (0, 2309349742, 0, NULL, 'global', 1, 0, 1, 0, NULL, NULL, 7, NULL, NULL)",
+    )
+    .unwrap();
+    let snapshot = "SELECT to_boottime('com.example.my_subsystem', 0, 13)";
+    assert_eq!(ask(&conn, snapshot), Value::Integer(9013));
+    // No snapshot has it, but packets do.
+    let used = "SELECT why_unresolved('com.example', 0, 13)";
+    assert_eq!(ask(&conn, used), Value::Text("unknown_clock".into()));
+    // Nothing has these, and they are builtin.
+    for call in ["why_unresolved('TSC', 0, 1)", "why_unresolved('tsc', 0, 1)"] {
+        let reason = ask(&conn, &format!("SELECT {call}"));
+        assert_eq!(reason, Value::Text("unknown_clock".into()), "{call}");
+    }
+    let meant = "must be a clock of the trace, not the text 'REALTIM'; did you mean REALTIME?";
+    for (call, argument) in [
+        (
+            "to_boottime('REALTIM', 0, 1)",
+            "to_boottime(): argument 1 (clock_id)",
+        ),
+        (
+            "to_boottime('REALTIM', 0, NULL)",
+            "to_boottime(): argument 1 (clock_id)",
+        ),
+        (
+            "to_boottime('REALTIM', NULL, 1, 0)",
+            "to_boottime(): argument 1 (clock_id)",
+        ),
+        (
+            "convert_clock(NULL, 0, 1, 'REALTIM', 0)",
+            "convert_clock(): argument 4 (to_clock_id)",
+        ),
+        (
+            "why_unresolved('REALTIM', 0, 1)",
+            "why_unresolved(): argument 1 (clock_id)",
+        ),
+        (
+            "(SELECT count(*) FROM clock_path(3, 0, 1, 'REALTIM'))",
+            "clock_path(): argument 4 (to_clock_id)",
+        ),
+    ] {
+        let message = refusal(&conn, &format!("SELECT {call}"));
+        assert!(
+            message.contains(&format!("{argument} {meant}")),
+            "{call}: {message}"
+        );
+    }
+    let other = refusal(&conn, "SELECT to_boottime('com.example.other', 0, 1)");
+    assert!(
+        other.ends_with("; none has the number of this name, 2625591186"),
+        "{other}"
+    );
+    // A number need not be known.
+    assert_eq!(
+        ask(&conn, "SELECT to_boottime(2625591186, 0, 1)"),
+        Value::Null
+    );
+}
+
+#[test]
+fn c8_the_names_of_a_database_with_nothing_but_snapshots_are_those_of_them() {
+    let conn = Connection::open_in_memory().unwrap();
+    conn.execute_batch(timebase_schema::TABLES).unwrap();
+    conn.execute_batch(
+        "DROP TABLE clock;
+         INSERT INTO clock_snapshot (snapshot_id, clock_id, clock_value) VALUES (0, 4144414090, 10), (0, 6, 9010)",
+    )
+    .unwrap();
+    super::register(&conn).unwrap();
+    let known = "SELECT to_boottime('com.example.my_subsystem', 0, 13)";
+    assert_eq!(ask(&conn, known), Value::Integer(9013));
+    let message = refusal(&conn, "SELECT to_boottime('com.example', 0, 13)");
+    assert!(
+        message.contains("must be a clock of the trace"),
+        "{message}"
+    );
+}
+
+#[test]
+fn k3_k4_a_wall_clock_leads_back_to_trace_time() {
+    let conn = database();
+    let text = |sql: &str| match ask(&conn, sql) {
+        Value::Text(text) => text,
+        other => panic!("{sql}: {other:?}"),
+    };
+    let local = "abs_time_str(5205, 'Europe/Berlin')";
+    assert_eq!(
+        text(&format!("SELECT {local}")),
+        "2022-05-18T21:59:59.999999995+02:00"
+    );
+    for shown in [
+        local,
+        "abs_time_str(5205)",
+        "abs_time_str(5205, '-05:30')",
+        "'2022-05-18T21:59:59.999999995[Europe/Berlin]'",
+    ] {
+        let back = format!("SELECT from_abs_time_str({shown})");
+        assert_eq!(ask(&conn, &back), Value::Integer(5205), "{shown}");
+    }
+    for null in [
+        "abs_time_str(NULL, 'UTC')",
+        "abs_time_str(5205, NULL)",
+        "from_abs_time_str(NULL)",
+        // Its REALTIME does not fit 64 bits.
+        "abs_time_str(9223372036854775807, 'UTC')",
+    ] {
+        assert_eq!(ask(&conn, &format!("SELECT {null}")), Value::Null, "{null}");
+    }
+    for (call, expected) in [
+        (
+            "abs_time_str(1, 'Berlin')",
+            "abs_time_str(): argument 2 (zone) must be a time zone such as Europe/Berlin",
+        ),
+        (
+            "abs_time_str(1, 2)",
+            "abs_time_str(): argument 2 (zone) must be a text, not 2",
+        ),
+        (
+            "from_abs_time_str('noon')",
+            "from_abs_time_str(): argument 1 (text) must be a time such as 2026-11-21T16:21:30.5",
+        ),
+        (
+            "from_abs_time_str(1)",
+            "from_abs_time_str(): argument 1 (text) must be a text, not 1",
+        ),
+        (
+            "from_abs_time_str('2026-10-25T02:30[Europe/Berlin]')",
+            "fold",
+        ),
+        ("from_abs_time_str('3026-10-25T02:30')", "1677 to 2262"),
+    ] {
+        let message = refusal(&conn, &format!("SELECT {call}"));
+        assert!(message.contains(expected), "{call}: {message}");
+    }
+}
+
+#[test]
 fn a_wrong_text_is_shown_in_short() {
     let conn = database();
     let long = refusal(

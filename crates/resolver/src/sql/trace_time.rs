@@ -1,13 +1,12 @@
 //! What two clocks of the host read at a trace time (rules K).
 
-use jiff::Timestamp;
-
 use crate::clock::{Clock, ClockId, MachineId};
 
 /// The host's readings of the two clocks, as (ts, value) in order of ts.
 #[derive(Debug, Default)]
 pub(super) struct Readings {
     realtime: Vec<(i64, i64)>,
+    realtime_went_back: bool,
     monotonic: Vec<(i64, i64)>,
 }
 
@@ -17,7 +16,13 @@ impl Readings {
         at(&self.realtime, ts)
     }
 
-    /// The same of MONOTONIC.
+    /// The last trace time with a value of REALTIME; `None` if it was never read, or
+    /// does not fit.
+    pub fn last_with_realtime(&self, value: i64) -> Option<i64> {
+        last_with(&self.realtime, self.realtime_went_back, value)
+    }
+
+    /// MONOTONIC at a trace time; `None` as for REALTIME.
     pub fn monotonic(&self, ts: i64) -> Option<i64> {
         at(&self.monotonic, ts)
     }
@@ -47,8 +52,10 @@ impl UnorderedReadings {
 
 impl From<UnorderedReadings> for Readings {
     fn from(readings: UnorderedReadings) -> Readings {
+        let realtime = ordered(readings.realtime);
         Readings {
-            realtime: ordered(readings.realtime),
+            realtime_went_back: !realtime.is_sorted_by_key(|&(_, value)| value),
+            realtime,
             monotonic: ordered(readings.monotonic),
         }
     }
@@ -75,20 +82,52 @@ fn at(readings: &[(i64, i64)], ts: i64) -> Option<i64> {
     i64::try_from(value).ok()
 }
 
-/// Rule K2.
-pub(super) fn as_utc(realtime: i64) -> String {
-    let (seconds, nanoseconds) = (
-        realtime.div_euclid(1_000_000_000),
-        realtime.rem_euclid(1_000_000_000),
-    );
-    // Every 64-bit number of nanoseconds is in the years 1677 to 2262.
-    let time = Timestamp::from_second(seconds).unwrap_or(Timestamp::UNIX_EPOCH);
-    format!("{}.{nanoseconds:09}", time.strftime("%Y-%m-%dT%H:%M:%S"))
+/// Rule K4: the last trace time that has this value by rule K1; or, where none has
+/// it, that at which the clock was set forward over it, or ran up to it before it was
+/// read. `None` if it was never read, or the result does not fit.
+fn last_with(readings: &[(i64, i64)], went_back: bool, value: i64) -> Option<i64> {
+    let first = *readings.first()?;
+    // How many there are up to the last one that is not later than the value.
+    let until = if went_back {
+        let last = readings.iter().rposition(|&(_, read)| read <= value);
+        last.map_or(0, |last| last + 1)
+    } else {
+        readings.partition_point(|&(_, read)| read <= value)
+    };
+    let (before, after) = readings.split_at(until);
+    let at = reached(*before.last().unwrap_or(&first), value);
+    let found = match after.first() {
+        Some(&(set_forward, _)) if !before.is_empty() && at >= set_forward.into() => {
+            let earlier = before.windows(2).rev().find_map(|pair| shown(pair, value));
+            earlier.unwrap_or(set_forward.into())
+        }
+        _ => at,
+    };
+    i64::try_from(found).ok()
+}
+
+/// When a clock that runs as fast as trace time has a value.
+fn reached((ts, read): (i64, i64), value: i64) -> i128 {
+    i128::from(ts) + i128::from(value) - i128::from(read)
+}
+
+/// When the first of two readings, or the time until the second one, has a value. Until
+/// the second one has it, too, that is once at most.
+fn shown(pair: &[(i64, i64)], value: i64) -> Option<i128> {
+    let &[earlier, later] = pair else {
+        return None;
+    };
+    let at = reached(earlier, value);
+    let is_between = at > earlier.0.into() && at < later.0.into() && value < later.1;
+    (is_between || value == earlier.1).then_some(at)
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
-    use super::{as_utc, at};
+    use proptest::prelude::*;
+
+    use super::{at, last_with};
 
     #[test]
     fn k1_before_at_between_and_after() {
@@ -104,14 +143,79 @@ mod tests {
         assert_eq!(at(&readings, i64::MAX), None);
     }
 
+    /// By looking at every trace time that there may be.
+    fn naive(readings: &[(i64, i64)], value: i64) -> i64 {
+        let first = readings[0];
+        let (start, end) = (first.0, readings[readings.len() - 1].0 + 1000);
+        let mut found = None;
+        for ts in start..=end {
+            if at(readings, ts) == Some(value) {
+                found = Some(ts);
+            }
+        }
+        let forward = readings
+            .windows(2)
+            .rev()
+            .find(|pair| pair[0].1 <= value && value < pair[1].1)
+            .map(|pair| pair[1].0);
+        found.or(forward).unwrap_or(first.0 + value - first.1)
+    }
+
+    fn last_with_any(readings: &[(i64, i64)], value: i64) -> Option<i64> {
+        let went_back = !readings.is_sorted_by_key(|&(_, value)| value);
+        last_with(readings, went_back, value)
+    }
+
     #[test]
-    fn k2_utc_to_the_nanosecond() {
-        assert_eq!(
-            as_utc(1_652_903_999_999_999_995),
-            "2022-05-18T19:59:59.999999995"
-        );
-        assert_eq!(as_utc(-1), "1969-12-31T23:59:59.999999999");
-        assert_eq!(as_utc(i64::MIN), "1677-09-21T00:12:43.145224192");
-        assert_eq!(as_utc(i64::MAX), "2262-04-11T23:47:16.854775807");
+    fn k4_the_last_trace_time_with_a_value() {
+        // Evenly, slower, set forward by 40.
+        let readings = [(10, 100), (20, 110), (30, 115), (40, 165)];
+        for (value, ts) in [
+            (90, 0),
+            (100, 10),
+            (104, 14),
+            (112, 22),
+            (115, 30),
+            (124, 39),
+            (125, 40), // nobody saw 125 to 164
+            (164, 40),
+            (165, 40),
+            (170, 45),
+        ] {
+            assert_eq!(last_with_any(&readings, value), Some(ts), "{value}");
+        }
+        // Set back, so that 105 to 110 are there twice.
+        let back = [(10, 100), (20, 110), (30, 104)];
+        assert_eq!(last_with_any(&back, 102), Some(12));
+        assert_eq!(last_with_any(&back, 110), Some(36));
+        // There before it was set back; after that it was set forward over it.
+        let over = [(10, 100), (20, 110), (30, 50), (40, 200)];
+        assert_eq!(last_with_any(&over, 103), Some(13));
+        assert_eq!(last_with_any(&over, 180), Some(40));
+        assert_eq!(last_with_any(&[], 180), None);
+        assert_eq!(last_with_any(&[(5, 0)], i64::MAX), None);
+        assert_eq!(last_with_any(&[(i64::MIN, 0)], -1), None);
+    }
+
+    proptest! {
+        #[test]
+        fn k4_a_value_that_was_shown_leads_back_to_itself(
+            steps in prop::collection::vec((1i64..12, -15i64..25), 1..9),
+            value in -60i64..260,
+        ) {
+            let mut reading = (50, 100);
+            let mut readings = vec![reading];
+            for (later, read) in steps {
+                reading = (reading.0 + later, reading.1 + read);
+                readings.push(reading);
+            }
+            prop_assert_eq!(last_with_any(&readings, value), Some(naive(&readings, value)));
+            for ts in 0..200 {
+                let shown = at(&readings, ts).unwrap();
+                let back = last_with_any(&readings, shown).unwrap();
+                prop_assert_eq!(at(&readings, back), Some(shown));
+                prop_assert!(back >= ts || ts < readings[0].0);
+            }
+        }
     }
 }

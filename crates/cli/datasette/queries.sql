@@ -1,0 +1,86 @@
+-- # Slowest slices
+-- Slices that took longest. name is a pattern, such as Choreographer*; empty is any.
+SELECT s.id AS slice_id, s.ts, s.dur, s.name, s.track_id, t.thread_name, t.process_name, s.arg_set_id
+FROM slice AS s
+LEFT JOIN thread_or_process_slice AS t USING (id)
+WHERE s.dur > 0 AND (:name = '' OR s.name GLOB :name)
+ORDER BY s.dur DESC
+LIMIT 100
+
+-- # Slices by name
+-- How often slices of a name were, and how long: in all, and without those that lie in them (self).
+SELECT name, count(*) AS slices, round(sum(dur) / 1e6, 3) AS total_ms, round(sum(self_dur) / 1e6, 3) AS self_ms,
+       round(max(dur) / 1e6, 3) AS max_ms
+FROM slice_self_dur
+WHERE dur > 0
+GROUP BY name
+ORDER BY self_ms DESC
+LIMIT 100
+
+-- # CPU time by process
+-- How long the threads of each process ran. pct is of one CPU's time in the trace.
+SELECT upid, pid, process_name, threads, slices, round(cpu_time / 1e6, 3) AS cpu_ms,
+       round(100.0 * cpu_time / (SELECT nullif(end_ts - start_ts, 0) FROM trace_bounds), 2) AS pct
+FROM cpu_time_by_process
+ORDER BY cpu_time DESC
+LIMIT 100
+
+-- # CPU time by thread
+-- How long each thread ran. process is a pattern for the name of its process; empty is any.
+SELECT utid, tid, thread_name, upid, pid, process_name, slices, round(cpu_time / 1e6, 3) AS cpu_ms
+FROM cpu_time_by_thread
+WHERE :process = '' OR process_name GLOB :process
+ORDER BY cpu_time DESC
+LIMIT 100
+
+-- # Longest waits for a CPU
+-- Threads that could have run and had no CPU. process is a pattern for the name of their process; empty is any.
+SELECT ts, round(dur / 1e6, 3) AS waited_ms, utid, thread_name, process_name, state, waker_utid, waker_name
+FROM thread_state_with_thread_process
+WHERE state IN ('R', 'R+') AND dur > 0 AND (:process = '' OR process_name GLOB :process)
+ORDER BY dur DESC
+LIMIT 100
+
+-- # What ran at a time
+-- What each CPU ran at a time ts, in ns.
+SELECT cpu, ts, dur, utid, thread_name, upid, process_name
+FROM sched_with_thread_process
+WHERE ts <= CAST(:ts AS INTEGER) AND ts + dur > CAST(:ts AS INTEGER)
+ORDER BY cpu
+
+-- # Log lines
+-- Lines of the Android log with text in their message or tag; empty is any.
+SELECT ts, prio, tag, msg, utid, packet_id
+FROM android_logs
+WHERE instr(msg, :text) OR instr(tag, :text)
+ORDER BY ts
+LIMIT 1000
+
+-- # Counters
+-- Each counter: how many values, and their range. Its values are those of counters with this track_id.
+SELECT track_id, track.name, track.type, track.unit, "values", least, most
+FROM (SELECT track_id, count(*) AS "values", min(value) AS least, max(value) AS most FROM counter GROUP BY track_id)
+JOIN counter_track AS track ON track.id = track_id
+ORDER BY track.type, track.name
+LIMIT 1000
+
+-- # Packets by type
+-- What the trace consists of, and how much of it is on trace time.
+SELECT type, count(*) AS packets, count(ts) AS placed, sum(size) AS bytes
+FROM packet
+GROUP BY type
+ORDER BY packets DESC
+
+-- # Kernel events by name
+-- How often each event of the kernel was recorded, and when first.
+SELECT name, count(*) AS events, min(ts) AS first_ts
+FROM ftrace_event
+GROUP BY name
+ORDER BY events DESC
+
+-- # What could not be read
+-- What the import met that is odd, lost or damaged.
+SELECT severity, code, packet_id, message
+FROM import_log
+ORDER BY id
+LIMIT 1000

@@ -1,0 +1,172 @@
+//! The hops of a conversion on the screen.
+
+use std::io::Write;
+
+/// A hop of the conversion: two clocks, and what they read in a snapshot.
+pub struct Hop {
+    pub from: String,
+    pub to: String,
+    pub snapshot: i64,
+    pub from_value: i64,
+    pub to_value: i64,
+}
+
+/// One line a hop, in columns; or a hop above its arithmetic, where such lines are
+/// wider than the terminal. Only the final value has to fit 64 bits.
+pub fn write_hops(
+    hops: &[Hop],
+    mut value: i128,
+    terminal: usize,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    let mut lines = Vec::with_capacity(hops.len());
+    for hop in hops {
+        let Hop {
+            from,
+            to,
+            snapshot,
+            from_value,
+            to_value,
+        } = hop;
+        let result = i128::from(*to_value) + (value - i128::from(*from_value));
+        let subtrahend = in_parentheses_if_negative(*from_value);
+        lines.push([
+            vec![format!("{from} {value}"), format!("→ {to} {result}")],
+            vec![
+                format!("snapshot {snapshot}: {from} {from_value}"),
+                format!("= {to} {to_value};"),
+            ],
+            vec![
+                to_value.to_string(),
+                format!("+ ({value} − {subtrahend})"),
+                format!("= {result}"),
+            ],
+        ]);
+        value = result;
+    }
+    let columns = lines
+        .iter()
+        .map(|parts| parts.each_ref().map(|part| part.join(" ")));
+    let columns: Vec<[String; 3]> = columns.collect();
+    let widths = columns.iter().map(|[hop, ..]| hop.chars().count());
+    let width = widths.max().unwrap_or_default();
+    let in_one = columns
+        .iter()
+        .map(|[hop, snapshot, arithmetic]| format!("{hop:width$}   {snapshot}  {arithmetic}"));
+    let in_one: Vec<String> = in_one.collect();
+    if in_one.iter().all(|line| line.chars().count() <= terminal) {
+        for line in in_one {
+            writeln!(out, "{line}")?;
+        }
+        return Ok(());
+    }
+    for [hop, snapshot, arithmetic] in &lines {
+        write_folded(hop, "", terminal, out)?;
+        write_folded(snapshot, "  ", terminal, out)?;
+        write_folded(arithmetic, "  ", terminal, out)?;
+    }
+    Ok(())
+}
+
+/// The parts of a line, with a new one before each that would not fit any more.
+pub fn write_folded(
+    parts: &[String],
+    indent: &str,
+    width: usize,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    let mut line = indent.to_owned();
+    for (index, part) in parts.iter().enumerate() {
+        if index > 0 {
+            if line.chars().count() + 1 + part.chars().count() > width {
+                writeln!(out, "{line}")?;
+                line = format!("{indent}  ");
+            } else {
+                line.push(' ');
+            }
+        }
+        line.push_str(part);
+    }
+    writeln!(out, "{line}")?;
+    Ok(())
+}
+
+fn in_parentheses_if_negative(value: i64) -> String {
+    if value < 0 {
+        format!("({value})")
+    } else {
+        value.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hop(from: &str, to: &str, snapshot: i64, from_value: i64, to_value: i64) -> Hop {
+        Hop {
+            from: from.to_owned(),
+            to: to.to_owned(),
+            snapshot,
+            from_value,
+            to_value,
+        }
+    }
+
+    #[test]
+    fn hops_are_shown_with_their_arithmetic() {
+        let hops = [
+            hop("64@2", "MONOTONIC", 2, 3000, 3200),
+            hop("MONOTONIC", "BOOTTIME", 1, -1200, 5200),
+        ];
+        let mut out = Vec::new();
+        write_hops(&hops, 3503, usize::MAX, &mut out).expect("to memory");
+        assert_eq!(
+            String::from_utf8_lossy(&out),
+            concat!(
+                "64@2 3503 → MONOTONIC 3703        ",
+                "snapshot 2: 64@2 3000 = MONOTONIC 3200;  3200 + (3503 − 3000) = 3703\n",
+                "MONOTONIC 3703 → BOOTTIME 10103   ",
+                "snapshot 1: MONOTONIC -1200 = BOOTTIME 5200;  5200 + (3703 − (-1200)) = 10103\n",
+            )
+        );
+    }
+    #[test]
+    fn hops_that_are_wider_than_the_terminal_are_above_their_arithmetic() {
+        let realtime = 1_795_231_541_697_117_231;
+        let hops = [
+            hop("64@2", "BOOTTIME", 3, 3_336_810_948_931, 3_336_810_948_931),
+            hop("BOOTTIME", "REALTIME", 1, -1200, realtime),
+        ];
+        let mut out = Vec::new();
+        write_hops(&hops, 3_336_860_237_888, 80, &mut out).expect("to memory");
+        let shown = String::from_utf8_lossy(&out);
+        assert!(
+            shown.lines().all(|line| line.chars().count() <= 80),
+            "{shown}"
+        );
+        assert_eq!(
+            shown,
+            "\
+64@2 3336860237888 → BOOTTIME 3336860237888
+  snapshot 3: 64@2 3336810948931 = BOOTTIME 3336810948931;
+  3336810948931 + (3336860237888 − 3336810948931) = 3336860237888
+BOOTTIME 3336860237888 → REALTIME 1795234878557356319
+  snapshot 1: BOOTTIME -1200 = REALTIME 1795231541697117231;
+  1795231541697117231 + (3336860237888 − (-1200)) = 1795234878557356319
+"
+        );
+        let mut narrow = Vec::new();
+        write_hops(&hops[..1], 3_336_860_237_888, 50, &mut narrow).expect("to memory");
+        assert_eq!(
+            String::from_utf8_lossy(&narrow),
+            "\
+64@2 3336860237888 → BOOTTIME 3336860237888
+  snapshot 3: 64@2 3336810948931
+    = BOOTTIME 3336810948931;
+  3336810948931 + (3336860237888 − 3336810948931)
+    = 3336860237888
+"
+        );
+    }
+}

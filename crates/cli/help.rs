@@ -1,0 +1,445 @@
+//! `timebase help NAME`: the reference, commands and reports, at hand where no
+//! network is; and what the shell says to `.help NAME`.
+
+mod page;
+
+use std::io::Write;
+
+use anyhow::bail;
+use clap::{CommandFactory, ValueEnum};
+
+use crate::flags::Cli;
+use crate::output;
+use crate::reference::{Block, Kind, Section, is_of_columns, names, reference};
+use crate::reports::Report;
+use page::{Page, with_bare_names};
+
+/// How alike a name has to be to what was typed, to be what was meant. clap has a lower
+/// figure for the few names of its own.
+const ALIKE: f64 = 0.8;
+
+/// The heading of what is told of the builtin clocks.
+const CLOCKS: &str = "Times and clocks";
+
+/// The lists that are no section of the reference.
+const LISTS: &[(&str, &str)] = &[
+    ("tables", "the tables and views of a database"),
+    ("functions", "the SQL functions"),
+    ("commands", "what the program can do"),
+    ("reports", "the reports that come with the program"),
+];
+
+/// Writes what is known of a name, or what there is to ask for.
+pub fn run(words: &[String], out: &mut dyn Write) -> anyhow::Result<()> {
+    tell(&words.join(" "), output::terminal_width(), out)
+}
+
+/// Writes what is known of a name for a terminal of this width; without one as
+/// plain text.
+pub fn tell(name: &str, terminal: Option<u16>, out: &mut dyn Write) -> anyhow::Result<()> {
+    let name = name.trim().trim_end_matches("()");
+    let mut page = Page::new(terminal);
+    if name.is_empty() {
+        overview(&mut page);
+    } else if !tell_of(name, &mut page) && !tell_of_part(name, &mut page) {
+        let Some(section) = with_word(name) else {
+            match meant(name) {
+                Some(meant) => bail!("nothing is called '{name}'; did you mean '{meant}'?"),
+                None => {
+                    bail!("nothing is called '{name}'; 'timebase help' lists what there is to read")
+                }
+            }
+        };
+        tell_section(section, &mut page);
+    }
+    out.write_all(page.into_text().as_bytes())?;
+    Ok(())
+}
+
+/// What a table or function is, in a few words.
+pub fn in_short(name: &str) -> Option<String> {
+    let section = reference().section(name)?;
+    section.group.is_some().then(|| briefly(section))
+}
+
+/// Names, and what they are, laid out for a terminal of this width.
+pub fn listed(entries: impl Iterator<Item = (String, String)>, terminal: Option<u16>) -> String {
+    let mut page = Page::new(terminal);
+    list(&mut page, entries);
+    page.into_text()
+}
+
+/// What is said of a table before its SQL, as comment: with its columns, or in a sentence.
+pub fn comment(table: &str, in_full: bool, terminal: Option<u16>) -> String {
+    const MARK: &str = "-- ";
+    const WIDTH: u16 = 100;
+
+    let Some(section) = reference()
+        .section(table)
+        .filter(|section| section.group.is_some())
+    else {
+        return String::new();
+    };
+    let mut page = Page::new(Some(
+        terminal.unwrap_or(WIDTH).saturating_sub(MARK.len() as u16),
+    ));
+    if in_full {
+        section.paragraphs().for_each(|text| page.paragraph(text));
+        tell_columns(section, &mut page);
+    } else {
+        page.paragraph(section.summary());
+    }
+    let text = page.into_text();
+    text.lines()
+        .map(|line| format!("{}\n", format!("{MARK}{line}").trim_end()))
+        .collect()
+}
+
+/// All that can be asked for, each with a few words on what it is.
+pub fn names_known() -> Vec<(String, String)> {
+    let mut known: Vec<(String, String)> = Vec::new();
+    known.extend(
+        LISTS
+            .iter()
+            .map(|(name, what)| ((*name).to_owned(), (*what).to_owned())),
+    );
+    known.extend(topics().map(|topic| (slug(&topic.name), topic.name.clone())));
+    let sections = reference().sections.iter();
+    let members = sections.filter(|section| section.group.is_some());
+    known.extend(members.map(|section| (section.name.clone(), briefly(section))));
+    known.extend(commands());
+    for (name, about) in reports() {
+        if known.iter().all(|(other, _)| *other != name) {
+            known.push((name, about));
+        }
+    }
+    known
+}
+
+/// Whether two names are the same to a person who types one.
+fn is_same(name: &str, typed: &str) -> bool {
+    let joined = |c: char| match c {
+        ' ' | '-' => '_',
+        c => c.to_ascii_lowercase(),
+    };
+    name.chars().map(joined).eq(typed.chars().map(joined))
+}
+
+/// A heading as one word.
+fn slug(heading: &str) -> String {
+    heading.to_lowercase().replace(' ', "-")
+}
+
+/// The sections that are about no one table or function.
+fn topics() -> impl Iterator<Item = &'static Section> {
+    // The first is the page's title, and what can be found on it.
+    let sections = reference().sections.iter().skip(1);
+    sections.filter(|section| section.group.is_none())
+}
+
+fn commands() -> impl Iterator<Item = (String, String)> {
+    let cli = Cli::command();
+    let commands: Vec<_> = cli
+        .get_subcommands()
+        .filter(|command| !command.is_hide_set())
+        .map(|command| {
+            let about = command.get_about().map(ToString::to_string);
+            (command.get_name().to_owned(), about.unwrap_or_default())
+        })
+        .collect();
+    commands.into_iter()
+}
+
+fn reports() -> impl Iterator<Item = (String, String)> {
+    Report::value_variants().iter().map(|report| {
+        let value = report.to_possible_value();
+        let about = value.and_then(|value| value.get_help().map(ToString::to_string));
+        (report.name(), about.unwrap_or_default())
+    })
+}
+
+fn overview(page: &mut Page) {
+    let row = |name: &str, what: &str| vec![format!("timebase help {name}"), what.to_owned()];
+    page.paragraph(
+        "What tables, columns, SQL functions, commands and reports are, with examples. All of it is in \
+         the program, and asks no network.",
+    );
+    let lists: Vec<_> = LISTS.iter().map(|(name, what)| row(name, what)).collect();
+    page.rows(&[], &lists);
+    let topics: Vec<_> = topics()
+        .filter(|topic| topic.kind == Kind::Topic)
+        .map(|topic| row(&slug(&topic.name), &topic.name))
+        .collect();
+    page.rows(&[], &topics);
+    page.paragraph("Or the name of anything:");
+    page.rows(
+        &[],
+        &[
+            row("slice", "a table"),
+            row("slice.dur", "a column"),
+            row("utid", "all columns of a name"),
+            row("to_boottime", "a function"),
+            row("no_path", "a reason, a counter or a code of the log"),
+            row("import", "a command"),
+            row("sched-latency", "a report"),
+        ],
+    );
+    page.paragraph("In the shell it is '.help NAME'.");
+}
+
+/// Tells of a name that something as a whole has. Several things may have it, such as
+/// a view and a report.
+fn tell_of(name: &str, page: &mut Page) -> bool {
+    let mut is_known = true;
+    match LISTS.iter().find(|(list, _)| is_same(list, name)) {
+        Some(("tables", _)) => list_tables(page),
+        Some(("functions", _)) => list_functions(page),
+        Some(("commands", _)) => {
+            page.heading("Commands");
+            list(page, commands());
+            page.paragraph("'timebase help COMMAND' tells all of one.");
+        }
+        Some(("reports", _)) => {
+            page.heading("Reports");
+            list(page, reports());
+            page.paragraph("'timebase query TRACE-or-DB --report NAME' runs one.");
+        }
+        _ => is_known = false,
+    }
+    let mut sections = reference().sections.iter().skip(1);
+    if let Some(section) = sections.find(|section| is_same(&section.name, name)) {
+        tell_section(section, page);
+        is_known = true;
+    }
+    let mut clocks = (1..64).filter_map(timebase_resolver::builtin_name);
+    if let Some(section) = reference()
+        .section(CLOCKS)
+        .filter(|_| clocks.any(|clock| is_same(clock, name)))
+    {
+        tell_section(section, page);
+        is_known = true;
+    }
+    let mut cli = Cli::command();
+    cli.build();
+    if let Some(command) = cli
+        .get_subcommands_mut()
+        .find(|command| is_same(command.get_name(), name))
+    {
+        page.heading(&format!("The command {}", command.get_name()));
+        page.verbatim(&command.render_long_help());
+        is_known = true;
+    }
+    let mut reports = Report::value_variants().iter();
+    if let Some(report) = reports.find(|report| is_same(&report.name(), name)) {
+        page.heading(&format!("The report {}", report.name()));
+        page.lines(head_comment(report.sql()).trim_end());
+        is_known = true;
+    }
+    is_known
+}
+
+fn list(page: &mut Page, entries: impl Iterator<Item = (String, String)>) {
+    let rows: Vec<_> = entries.map(|(name, what)| vec![name, what]).collect();
+    page.rows(&[], &rows);
+}
+
+fn list_members(page: &mut Page, group: &Section) {
+    page.heading(&group.name);
+    let members = reference().members(&group.name);
+    list(
+        page,
+        members.map(|member| (member.name.clone(), briefly(member))),
+    );
+}
+
+/// What a member of a group is, in a list of them.
+fn briefly(section: &Section) -> String {
+    /// What is longer has an explanation behind it.
+    const BRIEF: usize = 80;
+
+    let summary = section.summary().trim_end_matches('.');
+    let summary = summary.strip_prefix("A row is ").unwrap_or(summary);
+    // What kind of thing it is stands beside it.
+    let is_kind =
+        |kind: &str| kind.starts_with("A view") || kind.starts_with("A table-valued function");
+    let summary = match summary.split_once(": ") {
+        Some((kind, rest)) if is_kind(kind) => rest,
+        _ => summary,
+    };
+    let brief = match summary.split_once(": ") {
+        Some((brief, _)) if summary.chars().count() > BRIEF => brief,
+        _ => summary,
+    };
+    brief.split("; ").next().unwrap_or(brief).to_owned()
+}
+
+fn list_tables(page: &mut Page) {
+    for group in topics().filter(|topic| topic.kind == Kind::Group) {
+        let mut members = reference().members(&group.name);
+        if members.any(|member| member.kind == Kind::Table) {
+            list_members(page, group);
+        }
+    }
+    let behind = topics().find(|topic| topic.kind == Kind::Group && is_storage(topic));
+    if let Some(behind) = behind {
+        page.heading(&behind.name);
+        let members = reference().members(&behind.name);
+        let names: Vec<&str> = members.map(|member| member.name.as_str()).collect();
+        page.paragraph(&names.join(", "));
+    }
+    page.paragraph("'timebase help NAME' tells all of one, with its columns.");
+}
+
+fn is_storage(group: &Section) -> bool {
+    let mut members = reference().members(&group.name);
+    members.all(|member| member.kind == Kind::Storage)
+}
+
+fn list_functions(page: &mut Page) {
+    page.heading("SQL functions");
+    let functions = reference().sections.iter();
+    let functions = functions.filter(|section| section.kind == Kind::Function);
+    let called = functions.map(|function| {
+        let signature = function.signatures().next().unwrap_or(&function.name);
+        (signature.to_owned(), briefly(function))
+    });
+    list(page, called);
+    page.paragraph(
+        "'timebase help NAME' tells all of one, and with which other arguments it is called.",
+    );
+}
+
+fn tell_section(section: &Section, page: &mut Page) {
+    page.heading(&match section.kind {
+        Kind::Table => format!("The table {}", section.name),
+        Kind::Storage => format!("The table {}, behind a view", section.name),
+        Kind::Function => format!("The function {}", section.name),
+        Kind::Group | Kind::Topic => section.name.clone(),
+    });
+    // Columns that are as in another table stand in one row there; here with their text.
+    let mut has_columns = false;
+    for block in &section.blocks {
+        match block {
+            Block::Table(rows) if is_of_columns(rows) => {
+                if !std::mem::replace(&mut has_columns, true) {
+                    tell_columns(section, page);
+                }
+            }
+            block => page.block(block),
+        }
+    }
+    if section.kind == Kind::Group {
+        list(
+            page,
+            reference()
+                .members(&section.name)
+                .map(|member| (member.name.clone(), briefly(member))),
+        );
+    }
+}
+
+/// Columns of one text stand together, as on the page.
+fn tell_columns(section: &Section, page: &mut Page) {
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    for column in reference().columns(section) {
+        match rows.last_mut() {
+            Some(row) if row[1] == column.kind && row[2] == column.text => {
+                row[0] = format!("{}, {}", row[0], column.name);
+            }
+            _ => rows.push(
+                [column.name, column.kind, column.text]
+                    .map(str::to_owned)
+                    .to_vec(),
+            ),
+        }
+    }
+    page.rows(&["column", "type", ""], &rows);
+}
+
+/// Tells of a name that a part of something has: a column, in all tables or in
+/// `table.column`; what is in the first column of other tables of the reference.
+fn tell_of_part(name: &str, page: &mut Page) -> bool {
+    let (table, name) = match name.rsplit_once('.') {
+        Some((table, column)) if !table.is_empty() => (Some(table), column),
+        _ => (None, name),
+    };
+    let sections = reference().sections.iter();
+    let sections: Vec<&Section> = sections
+        .filter(|section| table.is_none_or(|table| is_same(&section.name, table)))
+        .collect();
+    let mut columns = Vec::new();
+    for section in &sections {
+        // What is stored is not what a question is about.
+        if section.kind == Kind::Storage && table.is_none() {
+            continue;
+        }
+        let mut found = reference().columns(section);
+        if let Some(column) = found.find(|column| is_same(column.name, name)) {
+            let place = format!("{}.{}", section.name, column.name);
+            columns.push(vec![place, column.kind.to_owned(), column.text.to_owned()]);
+        }
+    }
+    if !columns.is_empty() {
+        page.heading(&format!("The column {name}"));
+        page.rows(&["column", "type", ""], &columns);
+    }
+    let mut is_known = !columns.is_empty();
+    for section in sections {
+        for block in &section.blocks {
+            let Block::Table(rows) = block else { continue };
+            let Some((header, rows)) = rows.split_first().filter(|_| !is_of_columns(rows)) else {
+                continue;
+            };
+            let is_meant = |row: &&Vec<String>| {
+                row.first()
+                    .is_some_and(|cell| names(cell).any(|named| is_same(named, name)))
+            };
+            let rows: Vec<Vec<String>> = rows
+                .iter()
+                .filter(is_meant)
+                .map(|row| with_bare_names(row))
+                .collect();
+            if !rows.is_empty() {
+                page.heading(&format!("In {}", section.name));
+                let header: Vec<&str> = header.iter().map(String::as_str).collect();
+                page.rows(&header, &rows);
+                is_known = true;
+            }
+        }
+    }
+    is_known
+}
+
+/// The one topic that has a word in its heading.
+fn with_word(word: &str) -> Option<&'static Section> {
+    let mut found = topics().filter(|topic| topic.name.split(' ').any(|part| is_same(part, word)));
+    found.next().filter(|_| found.next().is_none())
+}
+
+/// What is most like what was typed.
+fn meant(typed: &str) -> Option<String> {
+    let typed = typed.to_lowercase();
+    let sections = reference().sections.iter();
+    let columns = sections.flat_map(|section| {
+        reference()
+            .columns(section)
+            .map(|column| column.name.to_owned())
+    });
+    let known = names_known()
+        .into_iter()
+        .map(|(name, _)| name)
+        .chain(columns);
+    let likeness = known.map(|name| (strsim::jaro(&typed, &name), name));
+    let nearest = likeness
+        .filter(|(likeness, _)| *likeness > ALIKE)
+        .max_by(|(a, _), (b, _)| a.total_cmp(b));
+    nearest.map(|(_, name)| name)
+}
+
+/// The comment that a text of SQL begins with, as text.
+fn head_comment(sql: &str) -> String {
+    let comment = sql.lines().map_while(|line| line.strip_prefix("--"));
+    comment
+        .map(|line| format!("{}\n", line.strip_prefix(' ').unwrap_or(line)))
+        .collect()
+}

@@ -1,0 +1,480 @@
+//! What to do about an error of SQL: what is there instead of a name that is not, and what becomes
+//! of trace processor's own SQL.
+//!
+//! # Design
+//!
+//! SQLite names what it does not find, and nothing else; so the names are asked of the connection
+//! when there is an error, and cost nothing before. To list the names of the reference was the
+//! alternative: tables that the user made would not be among them. Which tables a statement
+//! speaks of is told by its words, as there is no parser of SQL to ask: a word too many adds
+//! columns to choose from, and does no harm.
+
+use anyhow::anyhow;
+use rusqlite::{Connection, params_from_iter};
+
+/// How much two names may differ, of the longer one's length, to be taken for each other.
+const LEAST_ALIKE: f64 = 0.6;
+
+/// How many names are proposed.
+const MOST: usize = 3;
+
+/// The page about trace processor's SQL.
+const PAGE: &str = "docs/coming-from-trace-processor.md";
+
+/// Tables of trace processor that are none here, by the type of the packets that they are made of:
+/// a number where the schema has no name for it.
+const PACKETS: [(&str, &[&str]); 13] = [
+    (
+        "76", // frame_timeline_event
+        &[
+            "actual_frame_timeline_slice",
+            "expected_frame_timeline_slice",
+        ],
+    ),
+    ("profile_packet", &["heap_profile_allocation"]),
+    (
+        "56", // heap_graph
+        &[
+            "heap_graph",
+            "heap_graph_object",
+            "heap_graph_class",
+            "heap_graph_reference",
+        ],
+    ),
+    ("perf_sample", &["perf_sample", "perf_session"]),
+    ("streaming_profile_packet", &["cpu_profile_stack_sample"]),
+    (
+        "interned_data",
+        &[
+            "stack_profile_callsite",
+            "stack_profile_frame",
+            "stack_profile_mapping",
+            "stack_profile_symbol",
+        ],
+    ),
+    ("smaps_packet", &["profiler_smaps"]),
+    ("packages_list", &["package_list"]),
+    ("88", &["android_network_packets"]), // network_packet
+    ("vulkan_memory_event", &["vulkan_memory_allocations"]),
+    (
+        "memory_tracker_snapshot",
+        &[
+            "memory_snapshot",
+            "memory_snapshot_node",
+            "process_memory_snapshot",
+        ],
+    ),
+    (
+        "android_game_intervention_list",
+        &["android_game_intervention_list"],
+    ),
+    ("deobfuscation_mapping", &["deobfuscation_mapping"]),
+];
+
+/// Functions of trace processor that are none here, and what does the same.
+const FUNCTIONS: [(&[&str], &str); 7] = [
+    (
+        &["trace_start", "trace_end", "trace_dur"],
+        "(SELECT start_ts FROM trace_bounds), end_ts, or end_ts - start_ts",
+    ),
+    (
+        &[
+            "time_from_ns",
+            "time_from_us",
+            "time_from_ms",
+            "time_from_s",
+        ],
+        "times are in nanoseconds: 5 ms are 5 * 1000000",
+    ),
+    (
+        &["time_to_ns", "time_to_us", "time_to_ms", "time_to_s"],
+        "times are in nanoseconds: dur / 1000000 is in ms",
+    ),
+    (&["regexp", "regexp_extract"], "GLOB and LIKE are there"),
+    (
+        &["ancestor_slice_by_stack", "descendant_slice_by_stack"],
+        "ancestor_slice(id) and descendant_slice(id) are there",
+    ),
+    (
+        &["import", "run_metric"],
+        "modules and metrics of trace processor are not here",
+    ),
+    (
+        &["slice_parent", "thread_name", "process_name"],
+        "views have names joined: thread_slice, sched_with_thread_process",
+    ),
+];
+
+/// Tables and views that are empty if a subject of `import --tables` was left out.
+const TABLES: [(&str, &[&str]); 6] = [
+    (
+        "ftrace_event",
+        &["ftrace_event", "ftrace_event_partial", "raw"],
+    ),
+    ("android_logs", &["android_logs"]),
+    ("thread", &["process", "thread"]),
+    (
+        "sched",
+        &[
+            "sched",
+            "sched_slice",
+            "thread_state",
+            "spurious_sched_wakeup",
+            "sched_with_thread_process",
+            "thread_state_with_thread_process",
+            "cpu_time_by_thread",
+            "cpu_time_by_process",
+        ],
+    ),
+    (
+        "slice",
+        &[
+            "slice",
+            "slices",
+            "instant",
+            "flow",
+            "flow_with_slices",
+            "thread_slice",
+            "process_slice",
+            "thread_or_process_slice",
+            "slice_ancestor",
+            "slice_descendant",
+            "slice_self_dur",
+            "gpu_slice",
+            "ancestor_slice",
+            "descendant_slice",
+            "following_flow",
+            "preceding_flow",
+            "directly_connected_flow",
+        ],
+    ),
+    (
+        "counter",
+        &[
+            "counter",
+            "counters",
+            "counter_track",
+            "cpu_counter_track",
+            "process_counter_track",
+            "thread_counter_track",
+            "gpu_counter_track",
+        ],
+    ),
+];
+
+/// What an import left out of a database that a statement asks for, so that there is nothing where
+/// the trace may have something. It is a look at two facts, not at rows.
+pub fn left_out(connection: &Connection, sql: &str) -> Vec<String> {
+    let fact = |name| {
+        let sql = "SELECT value FROM fact WHERE name = ?1 AND typeof(value) = 'text'";
+        names(connection, sql, &[name])?.pop()
+    };
+    let (data, tables) = (fact("import_data"), fact("import_tables"));
+    let words = words(sql);
+    let says = |name: &str| words.iter().any(|word| word.eq_ignore_ascii_case(name));
+    let mut hints = Vec::new();
+    if data.is_some_and(|data| data == "none")
+        && (says("packet_field") || says("packet_json") || (says("packet") && says("data")))
+    {
+        hints.push(
+            "the bytes of packets were left out of this database by --no-data, so column data is \
+             NULL, and so is what packet_json and packet_field make of it"
+                .to_owned(),
+        );
+    }
+    if let Some(kept) = tables {
+        let kept: Vec<&str> = kept.split(',').collect();
+        let is_left_out = |subject: &&str| !kept.contains(subject);
+        for (subject, tables) in TABLES.iter().filter(|(subject, _)| is_left_out(subject)) {
+            if let Some(table) = tables.iter().find(|table| says(table)) {
+                hints.push(format!(
+                    "{table} is empty, as the import left it out (--no-events or --tables); import the \
+                     trace with {subject} among --tables to have it"
+                ));
+            }
+        }
+    }
+    hints
+}
+
+/// The error, and beneath it what helps, if there is anything to say.
+pub fn with_hint(connection: &Connection, error: anyhow::Error, sql: &str) -> anyhow::Error {
+    let said = error.to_string();
+    // What is beneath the message is the statement, which may hold anything.
+    let message = said.lines().next().unwrap_or_default();
+    match hint(connection, message, sql) {
+        Some(hint) => anyhow!("{said}\n  tip: {hint}"),
+        None => error,
+    }
+}
+
+fn hint(connection: &Connection, message: &str, sql: &str) -> Option<String> {
+    let missing = |what: &str| {
+        let (_, rest) = message.split_once(what)?;
+        let rest = rest
+            .split_once(" - should this be")
+            .map_or(rest, |(name, _)| name);
+        let name = rest.trim().trim_matches('"');
+        // An error of a function may quote another one.
+        let is_name = name.chars().all(|c| is_of_name(c) || c == '.');
+        is_name.then_some(name)
+    };
+    if let Some(name) = missing("no such table: ") {
+        return table(connection, name);
+    }
+    if let Some(name) = missing("no such column: ") {
+        return column(connection, name, sql);
+    }
+    if let Some(name) = missing("no such function: ") {
+        return function(connection, name);
+    }
+    // These are about words that SQLite does not know; a span join would have to be written, too.
+    let words = words(sql);
+    let says = |name: &&str| words.iter().any(|word| word.eq_ignore_ascii_case(name));
+    let has_join = ["span_join", "span_left_join", "span_outer_join"]
+        .iter()
+        .any(says);
+    let unknown = ["syntax error", "unrecognized token"];
+    let is_unknown =
+        unknown.iter().any(|what| message.contains(what)) && (says(&"perfetto") || has_macro(sql));
+    let cannot_join = message.contains("no such module") || message.contains("readonly database");
+    (is_unknown || (cannot_join && has_join)).then(|| {
+        format!("this is SQL that only trace processor has; {PAGE} says what to write instead")
+    })
+}
+
+/// Whether there is a name, an exclamation mark and a parenthesis.
+fn has_macro(sql: &str) -> bool {
+    sql.match_indices("!(").any(|(at, _)| {
+        let before = sql.get(..at).and_then(|before| before.chars().next_back());
+        before.is_some_and(is_of_name)
+    })
+}
+
+fn table(connection: &Connection, name: &str) -> Option<String> {
+    let name = name.rsplit('.').next().unwrap_or(name);
+    let is_it = |known: &&str| known.eq_ignore_ascii_case(name);
+    let of_packets = PACKETS.iter().find(|(_, names)| names.iter().any(is_it));
+    if let Some((packet_type, _)) = of_packets {
+        let schema = if is_number(packet_type) {
+            ", with numbers for names: 'import --descriptor FILE' takes a schema that has them"
+        } else {
+            ""
+        };
+        return Some(format!(
+            "{name} of trace processor is not here yet. What it is made of is: in packet, WHERE type = \
+             '{packet_type}', and packet_json(data) and packet_field(data, 'path') read it{schema}"
+        ));
+    }
+    let there = names(
+        connection,
+        "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')
+                AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name NOT LIKE '%\\_record' ESCAPE '\\'
+         UNION SELECT name FROM sqlite_temp_schema WHERE type IN ('table', 'view')",
+        &[],
+    )?;
+    Some(match meant(name, &there) {
+        Some(meant) => format!("did you mean {meant}?"),
+        None => {
+            "'timebase help tables' lists the tables, and '.tables' does in the shell".to_owned()
+        }
+    })
+}
+
+fn column(connection: &Connection, name: &str, sql: &str) -> Option<String> {
+    let words = words(sql);
+    let (qualifier, name) = match name.rsplit_once('.') {
+        Some((qualifier, name)) => (qualifier.rsplit('.').next(), name),
+        None => (None, name),
+    };
+    let tables = names(
+        connection,
+        "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')
+         UNION SELECT name FROM sqlite_temp_schema WHERE type IN ('table', 'view')",
+        &[],
+    )?;
+    let is_said = |table: &&String| words.iter().any(|word| word.eq_ignore_ascii_case(table));
+    let mut said: Vec<&String> = tables.iter().filter(is_said).collect();
+    if let Some(qualifier) = qualifier {
+        let of = qualified(&words, qualifier);
+        let is_of = |table: &&&String| of.iter().any(|word| word.eq_ignore_ascii_case(table));
+        let only: Vec<&String> = said.iter().filter(is_of).copied().collect();
+        if !only.is_empty() {
+            said = only;
+        }
+    }
+    let mut columns = Vec::new();
+    for table in &said {
+        columns.extend(names(
+            connection,
+            "SELECT name FROM pragma_table_info(?1)",
+            &[table],
+        )?);
+    }
+    // A view with it joined is more to the point than a name that is a little alike.
+    let (akin, others) = tables_with(connection, name, &said)?;
+    if !akin.is_empty() {
+        return Some(format!("{name} is a column of {}", listed(&akin, "and")));
+    }
+    if let Some(meant) = meant(name, &columns) {
+        return Some(format!("did you mean {meant}?"));
+    }
+    if !others.is_empty() {
+        return Some(format!("{name} is a column of {}", listed(&others, "and")));
+    }
+    let [table] = said.as_slice() else {
+        return None;
+    };
+    Some(format!("{table} has the columns {}", columns.join(", ")))
+}
+
+/// The names that a qualifier of a column stands for: itself, and what it is an alias of.
+fn qualified<'a>(words: &[&'a str], qualifier: &'a str) -> Vec<&'a str> {
+    let mut names = vec![qualifier];
+    for (at, word) in words.iter().enumerate() {
+        if word.eq_ignore_ascii_case(qualifier) {
+            let before = |by: usize| at.checked_sub(by).and_then(|at| words.get(at)).copied();
+            names.extend(before(1));
+            names.extend(
+                before(2).filter(|_| before(1).is_some_and(|w| w.eq_ignore_ascii_case("as"))),
+            );
+        }
+    }
+    names
+}
+
+/// Some of the tables that have a column: those that are named like one of the statement's, and
+/// others.
+fn tables_with(
+    connection: &Connection,
+    column: &str,
+    said: &[&String],
+) -> Option<(Vec<String>, Vec<String>)> {
+    let with = names(
+        connection,
+        "SELECT s.name FROM sqlite_schema AS s, pragma_table_info(s.name) AS c
+         WHERE s.type IN ('table', 'view') AND c.name = ?1 COLLATE NOCASE
+           AND s.name NOT LIKE '%\\_record' ESCAPE '\\'",
+        &[column],
+    )?;
+    let is_akin = |name: &String| said.iter().any(|said| name.contains(said.as_str()));
+    let (mut akin, mut others): (Vec<_>, Vec<_>) = with.into_iter().partition(is_akin);
+    akin.truncate(MOST);
+    others.truncate(MOST);
+    Some((akin, others))
+}
+
+fn function(connection: &Connection, name: &str) -> Option<String> {
+    let lower = name.to_ascii_lowercase();
+    let known = FUNCTIONS
+        .iter()
+        .find(|(names, _)| names.contains(&lower.as_str()));
+    if let Some((_, instead)) = known {
+        return Some(format!(
+            "{name} is trace processor's; {instead}. More in {PAGE}"
+        ));
+    }
+    let there = names(
+        connection,
+        "SELECT name FROM pragma_function_list WHERE name GLOB '[a-z]*'",
+        &[],
+    )?;
+    Some(match meant(name, &there) {
+        Some(meant) => format!("did you mean {meant}?"),
+        None => {
+            "'timebase help functions' lists timebase's functions; SQLite has its own".to_owned()
+        }
+    })
+}
+
+/// A list of names; no error is worth another one.
+fn names(connection: &Connection, sql: &str, values: &[&str]) -> Option<Vec<String>> {
+    let mut statement = connection.prepare(sql).ok()?;
+    let rows = statement.query_map(params_from_iter(values), |row| row.get(0));
+    rows.ok()?.collect::<rusqlite::Result<_>>().ok()
+}
+
+/// The names that somebody may have meant, the likeliest first.
+fn meant(name: &str, there: &[String]) -> Option<String> {
+    let name = name.to_ascii_lowercase();
+    let mut alike: Vec<(f64, &String)> = there
+        .iter()
+        .map(|other| {
+            (
+                strsim::normalized_damerau_levenshtein(&name, &other.to_ascii_lowercase()),
+                other,
+            )
+        })
+        .filter(|(likeness, _)| *likeness >= LEAST_ALIKE)
+        .collect();
+    alike.sort_by(|(a, name_a), (b, name_b)| b.total_cmp(a).then_with(|| name_a.cmp(name_b)));
+    alike.dedup_by_key(|(_, name)| *name);
+    alike.truncate(MOST);
+    let best = alike.first().map(|(likeness, _)| *likeness)?;
+    // Where one is much like it, others are noise.
+    alike.retain(|(likeness, _)| *likeness > best - 0.15);
+    let alike: Vec<String> = alike.into_iter().map(|(_, name)| name.clone()).collect();
+    Some(listed(&alike, "or"))
+}
+
+fn listed(names: &[String], last: &str) -> String {
+    match names {
+        [] => String::new(),
+        [only] => only.clone(),
+        [others @ .., end] => format!("{} {last} {end}", others.join(", ")),
+    }
+}
+
+fn is_number(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn is_of_name(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+/// The words of a statement that may be names.
+fn words(sql: &str) -> Vec<&str> {
+    let words = sql.split(|c: char| !is_of_name(c));
+    words.filter(|word| !word.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use timebase_descriptor::{Pool, TRACE_PACKET};
+
+    #[test]
+    fn the_packets_of_tables_that_are_not_here_are_perfettos() {
+        let pool = Pool::perfetto();
+        let packet = pool.message(TRACE_PACKET).expect("is there");
+        for (packet_type, _) in PACKETS {
+            // A number that the schema has a name for by now has to be that name here.
+            let number = packet_type.parse().ok();
+            let is_right = match number {
+                Some(number) => pool.field(packet, number).is_none(),
+                None => pool.field_by_name(packet, packet_type).is_some(),
+            };
+            assert!(is_right, "{packet_type}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_like_one_of_some_is_meant() {
+        let there = ["slice", "slices", "thread_slice", "sched"].map(String::from);
+        assert_eq!(meant("slcie", &there).as_deref(), Some("slice or slices"));
+        assert_eq!(
+            meant("THREAD-SLICE", &there).as_deref(),
+            Some("thread_slice")
+        );
+        assert_eq!(meant("elephant", &there), None);
+        assert_eq!(meant("", &there), None);
+    }
+
+    #[test]
+    fn an_alias_stands_for_its_table() {
+        let words = words("SELECT s.x, t.y FROM slice AS s JOIN track t");
+        assert!(qualified(&words, "s").contains(&"slice"));
+        assert!(qualified(&words, "t").contains(&"track"));
+    }
+}

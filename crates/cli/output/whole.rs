@@ -1,0 +1,82 @@
+//! Output that is written when all of it is known.
+//!
+//! # Design
+//!
+//! Who reads a pipe or a file cannot tell half an answer from a whole one, and half
+//! of a JSON document is none. So what a command writes is held back until it has
+//! succeeded: in memory, and from [`HELD`] on in a file without a name in the
+//! temporary directory. What comes of a failure is the error and nothing else. A
+//! person at a terminal sees rows as they come, and the error below them.
+//!
+//! To close the brackets of a JSON array before the error is told was the
+//! alternative. It would have been a document, and of too few rows. The price of
+//! this is that the first row of a long result is seen with the last one.
+
+use std::env;
+use std::io::{self, Read, Seek, Write};
+
+use tempfile::SpooledTempFile;
+
+/// How much is held in memory.
+const HELD: usize = 8 << 20;
+
+/// What has been written so far, and nobody has seen.
+pub struct Whole(SpooledTempFile);
+
+impl Whole {
+    /// Nothing yet.
+    pub fn new() -> Whole {
+        Whole(SpooledTempFile::new(HELD))
+    }
+
+    /// Gives away all of it.
+    pub fn finish(mut self, out: &mut dyn Write) -> io::Result<()> {
+        self.0.rewind().map_err(unkept)?;
+        let mut part = vec![0; 1 << 16];
+        loop {
+            match self.0.read(&mut part).map_err(unkept)? {
+                0 => return out.flush(),
+                length => out.write_all(&part[..length])?,
+            }
+        }
+    }
+}
+
+impl Write for Whole {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes).map_err(unkept)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush().map_err(unkept)
+    }
+}
+
+fn unkept(error: io::Error) -> io::Error {
+    let directory = env::temp_dir();
+    let why = format!(
+        "it is kept in {} until it is complete, and there: {error}; the environment variable \
+         TMPDIR names another directory, and --output a file that it is written to at once",
+        directory.display()
+    );
+    io::Error::new(error.kind(), why)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_than_is_held_in_memory_comes_out_as_it_went_in() {
+        let line = [b'x'; 1000];
+        let mut whole = Whole::new();
+        for _ in 0..10_000 {
+            whole
+                .write_all(&line)
+                .expect("room in the temporary directory");
+        }
+        let mut out = Vec::new();
+        whole.finish(&mut out).expect("to memory");
+        assert!(out.len() == 10_000_000 && out.iter().all(|byte| *byte == b'x'));
+    }
+}

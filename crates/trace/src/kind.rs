@@ -1,0 +1,299 @@
+//! What kind of file something is, by its first bytes: a database, a compressed file, and what
+//! people give for a trace that is none.
+//!
+//! # Design
+//!
+//! Only a SQLite database is told from a trace before it is read: no trace can begin with its
+//! 16 bytes (`S` is a tag with a wire type that F1 has not). All else is read as a trace
+//! first, and named by [`recognize`] when nothing of it could be. To look at the first bytes
+//! before was the alternative; but a packet may begin with any bytes, and a trace must
+//! not be refused because its first packet looks like a text.
+//!
+//! What is of tracing has its marks here; for what is not (pictures, archives), the crate `infer`
+//! knows them.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+pub(crate) const GZIP: [u8; 2] = [0x1f, 0x8b];
+pub(crate) const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+pub(crate) const SQLITE: &[u8; 16] = b"SQLite format 3\0";
+
+/// How much of a file is enough to say what it is.
+pub(crate) const HEAD: usize = 4096;
+
+/// What kind of file a path names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileKind {
+    /// A SQLite database.
+    Database,
+    /// Anything else.
+    Trace,
+}
+
+/// Tells a database from a trace by the first bytes of the file.
+///
+/// # Errors
+///
+/// If the file cannot be read.
+pub fn file_kind(path: &Path) -> io::Result<FileKind> {
+    let mut head = Vec::new();
+    File::open(path)?
+        .take(SQLITE.len() as u64)
+        .read_to_end(&mut head)?;
+    Ok(if head == SQLITE {
+        FileKind::Database
+    } else {
+        FileKind::Trace
+    })
+}
+
+/// What a file is that is no trace, and what to do with it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OtherFile {
+    /// What it is, with its article.
+    pub what: String,
+    /// What the user can do, as a sentence.
+    pub advice: String,
+}
+
+impl OtherFile {
+    fn new(what: impl Into<String>, advice: impl Into<String>) -> OtherFile {
+        OtherFile {
+            what: what.into(),
+            advice: advice.into(),
+        }
+    }
+}
+
+impl fmt::Display for OtherFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}. {}", self.what, self.advice)
+    }
+}
+
+/// Other formats of traces and profiles that are known by their first bytes.
+const MARKS: [(&[u8], &str); 16] = [
+    (b"PERFILE2", "a recording of Linux perf (perf.data)"),
+    (b"SIMPLEPERF", "a recording of simpleperf"),
+    (b"\x10\x00\x04\x46\x78\x54\x16\x00", "a Fuchsia trace"),
+    (
+        b"\x17\x08\x44tracing",
+        "a recording of trace-cmd (trace.dat)",
+    ),
+    (b"JAVA PROFILE 1.0", "a Java heap dump (hprof)"),
+    (b"*version\n", "a method trace of Android's runtime"),
+    (b"SLOW", "a method trace of Android's runtime"),
+    (b"\xd4\xc3\xb2\xa1", PCAP),
+    (b"\xa1\xb2\xc3\xd4", PCAP),
+    (b"\x4d\x3c\xb2\xa1", PCAP),
+    (b"\xa1\xb2\x3c\x4d", PCAP),
+    (b"\x0a\x0d\x0d\x0a", PCAP),
+    (b"# ninja log", "a log of ninja"),
+    (b"\xc1\x1f\xfc\xc1", "a trace in the Common Trace Format"),
+    (b"TRACE:", "a compressed recording of atrace"),
+    (b"--------- beginning of ", "an Android log as text"),
+];
+
+const PCAP: &str = "a capture of network packets (pcap)";
+
+const CHROME_JSON: &str = "a trace in Chrome's JSON format";
+
+const NOT_PERFETTO: &str =
+    "timebase reads what Perfetto records; ui.perfetto.dev may show this one";
+
+/// Says what a file is of which nothing could be read as a trace, by its first bytes;
+/// `None` if they say nothing.
+///
+/// ```
+/// let other = timebase_trace::recognize(br#"{"traceEvents": []}"#).unwrap();
+/// assert_eq!(other.what, "a trace in Chrome's JSON format");
+/// ```
+pub fn recognize(head: &[u8]) -> Option<OtherFile> {
+    if let Some((_, what)) = MARKS.iter().find(|(mark, _)| head.starts_with(mark)) {
+        return Some(OtherFile::new(*what, NOT_PERFETTO));
+    }
+    archive(head).or_else(|| text(head)).or_else(|| {
+        let found = infer::get(head)?;
+        Some(OtherFile::new(
+            format!("a file of the type {}", found.mime_type()),
+            EXPECTED,
+        ))
+    })
+}
+
+const EXPECTED: &str = "Expected is a protobuf trace (.pftrace, .perfetto-trace), as it is or compressed with gzip or zstd";
+
+/// What a trace may be inside of.
+fn archive(head: &[u8]) -> Option<OtherFile> {
+    if head.starts_with(SQLITE) {
+        let advice = "Decompress it, and ask it with `timebase query` if timebase made it";
+        return Some(OtherFile::new("a SQLite database", advice));
+    }
+    if head.starts_with(b"PK\x03\x04") {
+        return Some(zip(head));
+    }
+    if head.starts_with(&GZIP) || head.starts_with(&ZSTD) {
+        let advice = "Decompress it once; compressed once, a trace is read as it is";
+        return Some(OtherFile::new("compressed a second time", advice));
+    }
+    if head.get(257..262) == Some(b"ustar") {
+        let advice = "Unpack it, and import the trace in it: tar -xf FILE";
+        return Some(OtherFile::new("a tar archive", advice));
+    }
+    let programs: [(&[u8], &str, &str); 4] = [
+        (b"\xfd7zXZ\0", "xz", "xz -dc"),
+        (b"BZh", "bzip2", "bzip2 -dc"),
+        (b"\x04\x22\x4d\x18", "lz4", "lz4 -dc"),
+        (b"7z\xbc\xaf\x27\x1c", "7-Zip", "7z e -so"),
+    ];
+    let (_, name, command) = programs.iter().find(|(mark, ..)| head.starts_with(mark))?;
+    Some(OtherFile::new(
+        format!("compressed with {name}"),
+        format!("Decompress it first: {command} FILE | timebase import - -o trace.db"),
+    ))
+}
+
+/// A zip archive: its first entry says whose it is.
+fn zip(head: &[u8]) -> OtherFile {
+    let length = |at: usize| {
+        let bytes = head.get(at..at + 2)?.try_into().ok()?;
+        Some(usize::from(u16::from_le_bytes(bytes)))
+    };
+    let name = length(26).and_then(|length| head.get(30..30 + length));
+    let name = name.and_then(|name| std::str::from_utf8(name).ok());
+    let name = name.filter(|name| !name.is_empty() && !name.contains(char::is_control));
+    let is_report = name.is_some_and(|name| {
+        ["version.txt", "main_entry.txt", "dumpstate_log"].contains(&name)
+            || name.starts_with("FS/")
+            || name.starts_with("bugreport-")
+    });
+    if is_report {
+        return OtherFile::new(
+            "an Android bug report (zip)",
+            "A trace in it, if there is one, is FS/data/misc/perfetto-traces/bugreport/systrace.pftrace: unzip it, and import that",
+        );
+    }
+    let what = match name {
+        Some(name) => format!("a zip archive, whose first file is '{name}'"),
+        None => "a zip archive".to_owned(),
+    };
+    OtherFile::new(what, "Unzip it, and import the trace in it")
+}
+
+fn text(head: &[u8]) -> Option<OtherFile> {
+    let text = as_text(head)?;
+    let start = text.trim_start_matches('\u{feff}').trim_start();
+    let has = |word: &str| text.contains(word);
+    let lower = start.get(..15).unwrap_or(start).to_ascii_lowercase();
+    let other = if begins_json(start) {
+        if has("\"traceEvents\"") || (start.starts_with('[') && has("\"ph\"")) {
+            OtherFile::new(
+                CHROME_JSON,
+                "timebase reads what Perfetto records: record it as a protobuf trace. ui.perfetto.dev shows this one",
+            )
+        } else if has("\"preprocessedProfileVersion\"")
+            || (has("\"meta\"") && has("\"processType\""))
+        {
+            OtherFile::new(
+                "a profile of Firefox",
+                "timebase reads what Perfetto records; profiler.firefox.com shows this one",
+            )
+        } else {
+            OtherFile::new("JSON", EXPECTED)
+        }
+    } else if lower.starts_with("<!doctype html") || lower.starts_with("<html") {
+        if has("Android System Trace") || has("trace-viewer") || has("trace_viewer") {
+            OtherFile::new(
+                "a trace of systrace as a web page",
+                "timebase reads what Perfetto records: record with perfetto or ui.perfetto.dev instead of systrace",
+            )
+        } else {
+            OtherFile::new(
+                "a web page",
+                "Was it downloaded? Then the address may need a login, or lead to a page about the file",
+            )
+        }
+    } else if lower.starts_with("<?xml") {
+        OtherFile::new("XML", EXPECTED)
+    } else if start.starts_with("# tracer:") {
+        OtherFile::new(
+            "the kernel's trace as text (ftrace, systrace)",
+            "timebase reads what Perfetto records: record the same events with perfetto or tracebox",
+        )
+    } else if has("data_sources") || (has("buffers") && (has("size_kb") || has("fill_policy"))) {
+        OtherFile::new(
+            "a configuration for a recording, as text",
+            "Record with it first: perfetto --txt -c FILE -o trace.pftrace",
+        )
+    } else {
+        OtherFile::new("text", EXPECTED)
+    };
+    Some(other)
+}
+
+/// Whether a text begins as an object or an array does. A section of a configuration is
+/// in brackets, too.
+fn begins_json(text: &str) -> bool {
+    let Some(inside) = text.strip_prefix(['{', '[']) else {
+        return false;
+    };
+    let is_first = |c: char| c.is_ascii_digit() || matches!(c, '"' | '{' | '}' | '[' | ']' | '-');
+    inside.trim_start().starts_with(is_first)
+}
+
+/// The bytes, if they are text throughout, but for a character that is cut at their end.
+fn as_text(head: &[u8]) -> Option<&str> {
+    // What is shorter may be the beginning of a trace by chance.
+    const SHORTEST: usize = 8;
+    let text = match std::str::from_utf8(head) {
+        Ok(text) => text,
+        Err(error) if error.error_len().is_none() => {
+            std::str::from_utf8(head.get(..error.valid_up_to())?).ok()?
+        }
+        Err(_) => return None,
+    };
+    let is_text = |c: char| !c.is_control() || c.is_ascii_whitespace();
+    (text.len() >= SHORTEST && text.chars().all(is_text)).then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn what(head: &[u8]) -> Option<String> {
+        recognize(head).map(|other| other.what)
+    }
+
+    #[test]
+    fn what_says_nothing_is_not_named() {
+        assert_eq!(what(b""), None);
+        assert_eq!(what(b"\n\x04ab"), None, "shorter than any text");
+        assert_eq!(what(&[0x0a, 2, 0x58, 1, 0x0a, 2, 0x58, 2]), None);
+        assert_eq!(what(b"text and \xff more"), None);
+    }
+
+    #[test]
+    fn a_text_may_be_cut_in_the_middle_of_a_character() {
+        assert_eq!(what(b"some text \xe2\x82").as_deref(), Some("text"));
+        let json = "\u{feff}\n {\"a\": 1}";
+        assert_eq!(what(json.as_bytes()).as_deref(), Some("JSON"));
+    }
+
+    #[test]
+    fn brackets_alone_are_no_json() {
+        assert_eq!(what(b"[workspace]\nmembers = []").as_deref(), Some("text"));
+        assert_eq!(what(b"[ {\"a\": 1}, 2]").as_deref(), Some("JSON"));
+        assert_eq!(what(b"[\n  1, 2, 3]").as_deref(), Some("JSON"));
+    }
+
+    #[test]
+    fn a_damaged_zip_is_a_zip() {
+        for name in [&b""[..], b"\xff\xff", b"\x04\0\0\0"] {
+            let head = [&b"PK\x03\x04"[..], &[0; 22], name].concat();
+            assert_eq!(what(&head).as_deref(), Some("a zip archive"));
+        }
+    }
+}
