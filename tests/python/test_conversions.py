@@ -100,7 +100,7 @@ PACKAGE = """
 import sys, timebase
 from timebase import _extension
 if sys.argv[3] == "past Python":
-    _extension._python_can_load = lambda: False
+    _extension.python_can_load = lambda: False
 functions = "python" if sys.argv[3] == "python" else "extension"
 for id, boottime in timebase.connect(sys.argv[1], functions=functions).execute(sys.argv[2]):
     print(id, '' if boottime is None else boottime, sep=',')

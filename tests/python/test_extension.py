@@ -135,7 +135,11 @@ CALLS = [
     "to_value, value_in, value_out)) FROM clock_path(64, 2, 3503))",
     "(SELECT count(*) FROM clock_path(64, 2, 3503, 3, 0, 0))",
     "(SELECT count(*) FROM packet AS p, clock_path(p.clock_id, p.seq_id, p.clock_ts))",
+    "to_boottime('64@2', NULL, 3503)",
+    "convert_clock('boottime', 0, 7703, '64@2 of machine 0', 2, 0)",
+    "(SELECT count(*) FROM clock_path('64@2', 0, 3503, 'monotonic'))",
     "clock_id('BOOTTIME')",
+    "clock_id('64@2')",
     "clock_id('com.example.gpu')",
     "clock_name(3)",
     "clock_name(200)",
@@ -155,6 +159,8 @@ CALLS = [
     "to_realtime(7703)",
     "to_monotonic(7703)",
     "abs_time_str(7703)",
+    "abs_time_str(7703, 'Europe/Berlin')",
+    "from_abs_time_str('2026-11-21T17:21:30.5[Europe/Berlin]')",
 ]
 
 
@@ -193,6 +199,10 @@ WRONG = [
     ("SELECT to_boottime(3, 0)", "wrong number of arguments to function to_boottime()"),
     ("SELECT convert_clock(3, 0, 1, x'', 0)", "convert_clock(): argument 4 (to_clock_id)"),
     ("SELECT why_unresolved('a', 'b', 'c')", "why_unresolved(): argument 2 (seq_id)"),
+    ("SELECT to_boottime('REALTIM', 0, 1)", "the text 'REALTIM'; did you mean REALTIME?"),
+    ("SELECT to_boottime('64@', 0, 1)", "to_boottime(): argument 1 (clock_id) must be number@sequence"),
+    ("SELECT convert_clock(3, 0, 1, '64@2', 3)", "convert_clock(): argument 5 (to_seq_id) must be 0 or 2"),
+    ("SELECT * FROM clock_path('64@2', 3, 1)", "clock_path(): argument 2 (seq_id) must be 0 or 2"),
     ("SELECT * FROM clock_path", "clock_path() needs the arguments"),
     ("SELECT * FROM clock_path(3, 0, zeroblob(1000000))", "clock_path(): argument 3 (ts)"),
     ("SELECT * FROM clock_path(CAST(x'ff' AS TEXT), 0, 1)", "clock_path(): argument 1 (clock_id) must be UTF-8"),
@@ -208,6 +218,8 @@ WRONG = [
     ("SELECT clock_id(5)", "clock_id(): argument 1 (name) must be a text"),
     ("SELECT clock_name(-5)", "clock_name(): argument 1 (id)"),
     ("SELECT to_realtime('now')", "to_realtime(): argument 1 (ts)"),
+    ("SELECT abs_time_str(1, 'Berlin')", "abs_time_str(): argument 2 (zone) must be a time zone"),
+    ("SELECT from_abs_time_str('now')", "from_abs_time_str(): argument 1 (text) must be a time"),
     ("SELECT packet_json('text')", "packet_json(): argument 1 (data) must be a blob"),
     ("SELECT packet_json(x'ff')", "packet_json(): argument 1 (data) cannot be read"),
     ("SELECT packet_field(x'', 'no.such')", "packet_field(): argument 2 (path) is no path"),
@@ -232,11 +244,12 @@ print(json.dumps([refusal(conn, sql) for sql in json.loads(GIVEN[1])] + [answer(
 def test_no_arguments_end_the_process(python, multihop):
     script = """
 VALUES = ["NULL", "0", "-1", "3", "64", "4294967295", "4294967296", "9223372036854775807",
-          "-9223372036854775808", "1e308", "-0.0", "9e999", "''", "'MONOTONIC'", "'x' || char(0)",
+          "-9223372036854775808", "1e308", "-0.0", "9e999", "''", "'MONOTONIC'", "'64@2'", "'2026-11-21'", "'x' || char(0)",
           "CAST(x'ff' AS TEXT)", "x''", "x'40d008'", "zeroblob(100000)", "randomblob(1000)",
           "printf('%.*c', 100000, '[')", "'track_event.' || char(0)"]
 CALLS = {"to_boottime": 4, "convert_clock": 6, "why_unresolved": 6, "clock_id": 1, "clock_name": 1,
-         "packet_json": 1, "packet_field": 2, "extract_arg": 2, "slice_is_ancestor": 2, "to_realtime": 1, "to_monotonic": 1, "abs_time_str": 1}
+         "packet_json": 1, "packet_field": 2, "extract_arg": 2, "slice_is_ancestor": 2, "to_realtime": 1, "to_monotonic": 1, "abs_time_str": 2,
+         "from_abs_time_str": 1}
 conn = load(GIVEN[0])
 answers = refusals = 0
 unnamed = []
@@ -280,6 +293,8 @@ READ_SNAPSHOTS = [
     "SELECT to_realtime(1)",
     "SELECT to_monotonic(1)",
     "SELECT abs_time_str(1)",
+    "SELECT abs_time_str(1, 'UTC')",
+    "SELECT from_abs_time_str('2026-11-21')",
 ]
 REFUSALS = "conn = load(GIVEN[0]); print(json.dumps([refusal(conn, sql) for sql in json.loads(GIVEN[1])]))"
 

@@ -28,10 +28,10 @@ WAYS = ["load_extension", "auto_extension", "python"]
 def connect(request, monkeypatch):
     """timebase.connect, by each of the ways."""
     way = request.param
-    if way == "load_extension" and not _extension._python_can_load():
+    if way == "load_extension" and not _extension.python_can_load():
         pytest.skip("this Python was built without extension loading")
     if way != "python":
-        monkeypatch.setattr(_extension, "_python_can_load", lambda: way == "load_extension")
+        monkeypatch.setattr(_extension, "python_can_load", lambda: way == "load_extension")
     functions = "python" if way == "python" else "extension"
 
     def connected(*arguments, **named):
@@ -109,7 +109,7 @@ def test_a_wrong_argument_is_an_sql_error_that_names_it(connect, database, call,
 
 def test_rows_added_to_clock_snapshot_are_seen_by_the_next_statement(connect, database):
     add = "INSERT INTO clock_snapshot (snapshot_id, clock_id, clock_value) VALUES (9, 3, 5000), (9, 6, 20000)"
-    with closing(connect(database, isolation_level=None)) as trace:
+    with closing(connect(database, write=True, isolation_level=None)) as trace:
         asked = "SELECT to_boottime(3, 0, 5001), to_monotonic(5201)"
         before = trace.execute(asked).fetchone()
         trace.execute("BEGIN")
@@ -129,7 +129,7 @@ def test_what_is_no_database_of_timebase_is_told(connect):
 
 
 def test_a_snapshot_that_cannot_be_one_is_told(connect, database):
-    with closing(connect(database)) as trace:
+    with closing(connect(database, write=True)) as trace:
         trace.execute("INSERT INTO clock_snapshot (snapshot_id, clock_id, clock_value) VALUES (9, 3, 1), (9, 3, 2)")
         expected = "to_boottime(): clock_snapshot cannot be used: snapshot 9: clock MONOTONIC is read twice"
         assert refusal(trace, "SELECT to_boottime(3, 0, 1)") == expected
@@ -155,7 +155,7 @@ def test_packets_are_read(connect, tmp_path):
     extended = timebase.import_trace(
         DATA / "extension-undescribed.pftrace", tmp_path / "extended.db", descriptors=[DATA / "extension.descriptor"]
     )
-    with closing(connect(extended)) as trace:
+    with closing(connect(extended, write=True)) as trace:
         everything = "SELECT group_concat(packet_json(data)) FROM packet"
         known = ask(trace, everything)
         trace.execute("DELETE FROM descriptor")
@@ -165,7 +165,7 @@ def test_packets_are_read(connect, tmp_path):
 
 
 def test_arguments_are_looked_up(connect, database):
-    with closing(connect(database)) as trace:
+    with closing(connect(database, write=True)) as trace:
         assert ask(trace, "SELECT extract_arg(3, 'debug.count')") is None
         trace.executescript(ARGS)
         every = trace.execute("SELECT extract_arg(arg_set_id, key) FROM args WHERE arg_set_id IN (3, 64) ORDER BY id").fetchall()
@@ -209,7 +209,7 @@ NUMBERS = "WITH RECURSIVE n (n) AS (VALUES (0) UNION ALL SELECT n + 1 FROM n LIM
 
 
 def test_statements_that_run_by_turns_see_one_graph_each(connect, database):
-    with closing(connect(database, isolation_level=None)) as trace:
+    with closing(connect(database, write=True, isolation_level=None)) as trace:
         # The second asks the functions for the first time when it is at row 2.
         first = trace.execute(f"{NUMBERS} SELECT to_boottime(3, 0, 5001) FROM n")
         second = trace.execute(f"{NUMBERS} SELECT CASE WHEN n >= 2 THEN to_boottime(3, 0, 5001) END FROM n")
@@ -224,7 +224,7 @@ def test_statements_that_run_by_turns_see_one_graph_each(connect, database):
 
 
 def test_a_cursor_of_another_class_sees_every_change(connect, database):
-    with closing(connect(database, isolation_level=None)) as trace:
+    with closing(connect(database, write=True, isolation_level=None)) as trace:
         ask(trace, "SELECT to_boottime(3, 0, 5001)")
         cursor = trace.cursor(sqlite3.Cursor)
         trace.execute(ADD)
@@ -251,7 +251,7 @@ def test_a_cursor_may_begin_anew_while_it_runs(connect, database):
 
 
 def test_a_table_that_needs_the_clocks_is_told(connect, database):
-    with closing(connect(database, isolation_level=None)) as trace:
+    with closing(connect(database, write=True, isolation_level=None)) as trace:
         trace.execute("ALTER TABLE clock_snapshot RENAME TO stored")
         trace.execute("CREATE VIEW clock_snapshot AS SELECT * FROM stored WHERE to_realtime(ts) IS NULL")
         for _again in range(2):
@@ -273,7 +273,7 @@ def test_a_table_that_needs_the_clocks_is_told(connect, database):
     ],
 )
 def test_snapshots_that_cannot_be_are_told(connect, database, change, expected):
-    with closing(connect(database)) as trace:
+    with closing(connect(database, write=True)) as trace:
         trace.execute(f"UPDATE clock_snapshot {change} WHERE snapshot_id = 1")
         message = refusal(trace, "SELECT to_boottime(3, 0, 1)")
         assert message == f"to_boottime(): clock_snapshot cannot be used: snapshot 1: {expected}"
@@ -282,14 +282,14 @@ def test_snapshots_that_cannot_be_are_told(connect, database, change, expected):
 
 
 def test_snapshots_may_come_in_any_order_and_without_a_time(connect, database):
-    with closing(connect(database)) as trace:
+    with closing(connect(database, write=True)) as trace:
         trace.execute("UPDATE clock_snapshot SET id = -id, ts = NULL")
         assert ask(trace, "SELECT to_boottime(64, 2, 3503)") == 7703
         assert ask(trace, "SELECT to_monotonic(7703)") is None
 
 
 def test_a_load_that_is_interrupted_is_begun_anew(connect, database):
-    with closing(connect(database, isolation_level=None)) as trace:
+    with closing(connect(database, write=True, isolation_level=None)) as trace:
         trace.execute("ALTER TABLE clock_snapshot RENAME TO stored")
         trace.execute("CREATE VIEW clock_snapshot AS SELECT * FROM stored WHERE interrupt_once() ORDER BY id")
         left = [True]
@@ -378,7 +378,7 @@ def conversions(database, seed):
             yield f"SELECT {function}({arguments}), why_unresolved({arguments})"
     for ts in randoms.sample(times, min(len(times), 20)):
         ts += randoms.choice([0, -1, 1, 10**6, -(10**12)])
-        yield f"SELECT to_realtime({ts}), to_monotonic({ts}), abs_time_str({ts})"
+        yield f"SELECT to_realtime({ts}), to_monotonic({ts}), abs_time_str({ts}), from_abs_time_str(abs_time_str({ts}, '+02:00'))"
 
 
 @pytest.mark.parametrize("trace", TRACES, ids=lambda trace: trace.stem)
@@ -391,12 +391,13 @@ def test_functions_in_python_say_what_the_extension_says(trace, tmp_path):
 
 VALUES = [
     "NULL", "0", "-1", "3", "64", "4294967295", "4294967296", "9223372036854775807", "-9223372036854775808", "1e308", "-0.0",
-    "9e999", "''", "'MONOTONIC'", "'x' || char(0) || 'ä€😀'", "x''", "x'00ff00'", "x'40d008'", "zeroblob(100000)",
+    "9e999", "''", "'MONOTONIC'", "'64@2'", "'2026-11-21'", "'x' || char(0) || 'ä€😀'", "x''", "x'00ff00'", "x'40d008'", "zeroblob(100000)",
     "printf('%.*c', 100000, '[')", "'track_event.' || char(0)", "'timestamp'",
 ]  # fmt: skip
 COUNTS = {
     "to_boottime": 4, "convert_clock": 6, "why_unresolved": 6, "clock_id": 1, "clock_name": 1, "packet_json": 1,
-    "packet_field": 2, "extract_arg": 2, "to_realtime": 1, "to_monotonic": 1, "abs_time_str": 1, "timebase_version": 0,
+    "packet_field": 2, "extract_arg": 2, "to_realtime": 1, "to_monotonic": 1, "abs_time_str": 2, "from_abs_time_str": 1,
+    "timebase_version": 0,
 }  # fmt: skip
 
 
@@ -478,9 +479,9 @@ def test_a_library_that_cannot_be_loaded_is_told(database, monkeypatch, tmp_path
 
 @pytest.mark.parametrize("python_can_load", [True, False])
 def test_a_library_that_is_none_is_told(database, monkeypatch, tmp_path, python_can_load):
-    if python_can_load and not _extension._python_can_load():
+    if python_can_load and not _extension.python_can_load():
         pytest.skip("this Python was built without extension loading")
-    monkeypatch.setattr(_extension, "_python_can_load", lambda: python_can_load)
+    monkeypatch.setattr(_extension, "python_can_load", lambda: python_can_load)
     library = tmp_path / "libtimebase.so"
     library.write_bytes(b"no library")
     monkeypatch.setenv("TIMEBASE_EXTENSION", str(library))
@@ -495,7 +496,7 @@ def test_a_sqlite_without_extensions_gets_functions_in_python(database, monkeypa
         def sqlite3_auto_extension(self, entry):
             return 21
 
-    monkeypatch.setattr(_extension, "_python_can_load", lambda: False)
+    monkeypatch.setattr(_extension, "python_can_load", lambda: False)
     monkeypatch.setattr(_extension, "_sqlite_of_python", Sqlite)
     with closing(timebase.connect(database)) as trace:
         assert trace.functions == "python"
@@ -512,14 +513,14 @@ def test_another_sqlite_than_pythons_gets_functions_in_python(database, monkeypa
         def sqlite3_cancel_auto_extension(self, entry):
             return 1
 
-    monkeypatch.setattr(_extension, "_python_can_load", lambda: False)
+    monkeypatch.setattr(_extension, "python_can_load", lambda: False)
     monkeypatch.setattr(_extension, "_sqlite_of_python", Sqlite)
     with pytest.raises(timebase.ExtensionError, match="not the SQLite that was found"):
         timebase.connect(database, functions="extension")
 
 
 def test_other_connections_stay_as_they_are(database, monkeypatch):
-    monkeypatch.setattr(_extension, "_python_can_load", lambda: False)
+    monkeypatch.setattr(_extension, "python_can_load", lambda: False)
     without, stop = [], threading.Event()
 
     def others():

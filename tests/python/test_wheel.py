@@ -79,6 +79,8 @@ def test_the_wheel_has_all_and_is_for_any_python(wheel):
     assert sum(name.startswith("timebase/") and name.endswith((".so", ".dylib", ".dll")) for name in names) == 1
     assert any(re.search(r"\.data/scripts/timebase(\.exe)?$", name) for name in names)
     assert "timebase/py.typed" in names
+    [entry_points] = [name for name in names if name.endswith(".dist-info/entry_points.txt")]
+    assert "[datasette]\ntimebase=timebase._datasette\n" in zipfile.ZipFile(wheel).read(entry_points).decode().replace(" = ", "=")
 
 
 @pytest.mark.parametrize("page", PAGES)

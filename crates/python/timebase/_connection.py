@@ -1,4 +1,12 @@
-"""`connect`: a DB-API connection with timebase's SQL functions."""
+"""`connect`: a DB-API connection with timebase's SQL functions.
+
+A database is opened read-only, unless it is asked for with ``write=True``: a
+DELETE that was meant for another file would be gone from the trace for good. It
+is SQLite that refuses (``mode=ro`` in the file's URI), and only to write to the
+file: temporary tables and views, and databases that are attached, can be written.
+``PRAGMA query_only`` was the alternative; it would forbid these, too, and any
+statement can switch it off.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +17,12 @@ import tempfile
 import weakref
 from pathlib import Path
 from typing import Any, Callable, Optional, TypeVar, Union
+from urllib.parse import parse_qsl, quote
 
 from . import _extension
 from ._functions import Functions, Statement, load
-from ._program import Trace, import_trace
+from ._program import Trace, import_temporarily
+from ._progress import Progress
 
 T = TypeVar("T")
 
@@ -30,19 +40,74 @@ _TABLE_FUNCTIONS = {
 _DATABASE = b"SQLite format 3\0"
 
 
-class Connection(sqlite3.Connection):
+#: What SQLite says of a statement that would change what is read-only.
+_READ_ONLY = "attempt to write a readonly database"
+
+_WRITE = "timebase.connect(..., write=True) opens it for writing"
+_THROWN_AWAY = "it is temporary, made of a trace; timebase.import_trace() makes one that stays"
+
+
+class _Statements:
+    """Of a connection or a cursor: what runs statements, and says what can be done where one failed.
+
+    Rows are fetched by sqlite3's own code: what writes does so when it begins.
+    """
+
+    def execute(self, *arguments: Any) -> Any:
+        try:
+            return super().execute(*arguments)  # type: ignore[misc]
+        except sqlite3.OperationalError as error:
+            self._explain(error)
+            raise
+
+    def executemany(self, *arguments: Any) -> Any:
+        try:
+            return super().executemany(*arguments)  # type: ignore[misc]
+        except sqlite3.OperationalError as error:
+            self._explain(error)
+            raise
+
+    def executescript(self, *arguments: Any) -> Any:
+        try:
+            return super().executescript(*arguments)  # type: ignore[misc]
+        except sqlite3.OperationalError as error:
+            self._explain(error)
+            raise
+
+    def _explain(self, error: sqlite3.OperationalError) -> None:
+        raise NotImplementedError
+
+
+class Connection(_Statements, sqlite3.Connection):
     """What `connect` returns: an ``sqlite3.Connection`` with the functions on it."""
 
     #: How the functions got here: by the "extension", or by "python" if it could not be loaded.
     functions: str = "extension"
 
     _close_database: Optional[Callable[[], Any]] = None
+    #: What to do for writing, if that was not asked for.
+    _to_write: Optional[str] = None
 
     def close(self) -> None:
         """Closes the connection, and removes the database if it is a temporary one."""
         super().close()
         if self._close_database is not None:
             self._close_database()
+
+    def cursor(self, factory: Any = None) -> Any:
+        return super().cursor(factory or _Cursor)
+
+    def _explain(self, error: sqlite3.OperationalError) -> None:
+        """Adds to an error what can be done."""
+        if self._to_write is not None and str(error) == _READ_ONLY:
+            error.args = (f"{_READ_ONLY}; {self._to_write}",)
+
+
+class _Cursor(_Statements, sqlite3.Cursor):
+    connection: Connection
+
+    def _explain(self, error: sqlite3.OperationalError) -> None:
+        self.connection._explain(error)
 
 
 class _PythonConnection(Connection):
@@ -52,7 +117,7 @@ class _PythonConnection(Connection):
     _python: Optional[Functions] = None
 
     def cursor(self, factory: Any = None) -> Any:
-        return super().cursor(factory or _Cursor)
+        return super().cursor(factory or _PythonCursor)
 
     # sqlite3 makes cursors of its own for these, from Python 3.11 on.
 
@@ -66,7 +131,7 @@ class _PythonConnection(Connection):
         return self.cursor().executescript(*arguments)
 
 
-class _Cursor(sqlite3.Cursor):
+class _PythonCursor(_Cursor):
     """Tells the functions which statement runs, and the user why one failed.
 
     What runs at once, as a script does, counts as one statement.
@@ -123,7 +188,7 @@ class _Cursor(sqlite3.Cursor):
         return self._step(super().fetchone)
 
     def fetchmany(self, *arguments: Any, **named: Any) -> Any:
-        return self._step(lambda: super(_Cursor, self).fetchmany(*arguments, **named))
+        return self._step(lambda: super(_PythonCursor, self).fetchmany(*arguments, **named))
 
     def fetchall(self) -> Any:
         return self._step(super().fetchall)
@@ -132,14 +197,23 @@ class _Cursor(sqlite3.Cursor):
 def connect(
     db_or_trace: Trace,
     *,
+    write: bool = False,
     functions: str = "auto",
+    progress: Progress = None,
     **arguments: Any,
 ) -> Connection:
     """A connection to a database, or to a trace, with timebase's SQL functions on it.
 
     A trace (a path or a file object, perhaps compressed) is imported to a temporary
     database, which is removed when the connection is closed, collected or the
-    process ends. All other `arguments` are those of ``sqlite3.connect``.
+    process ends. `progress` is as with `import_trace`. All other `arguments` are
+    those of ``sqlite3.connect``.
+
+    The connection is read-only: the file cannot be changed, while temporary tables
+    and views can be made. ``write=True`` opens a database for writing;
+    ``connection.total_changes`` then counts the rows that were changed. A path goes
+    by what the file is called, whatever characters are in it; a URI (``uri=True``)
+    that names no ``mode`` gets ``mode=ro``.
 
     `functions` tells how the functions get into the connection: "extension" for
     the loadable extension; "python" for functions that Python registers, which call
@@ -149,7 +223,8 @@ def connect(
 
     Raises `ExtensionError` if none of what was asked for works,
     FileNotFoundError for a path where nothing is, `ImportFailed` for a trace
-    that cannot be imported, and sqlite3.Error as sqlite3 does. A database that is
+    that cannot be imported, ValueError for a trace with ``write=True``, whose changes
+    would be thrown away, and sqlite3.Error as sqlite3 does. A database that is
     not timebase's can be opened; the functions of clocks then say that it is none.
 
     >>> import timebase
@@ -162,20 +237,38 @@ def connect(
     Traceback (most recent call last):
     sqlite3.OperationalError: to_boottime(): argument 3 (ts) must be an integer, not the real number 1.5
     >>> trace.close()
+
+    >>> db = timebase.import_trace("tests/data/multihop.pftrace", "multihop.db")
+    >>> trace = timebase.connect(db)
+    >>> trace.execute("DELETE FROM packet")
+    Traceback (most recent call last):
+    sqlite3.OperationalError: attempt to write a readonly database; timebase.connect(..., write=True) opens it for writing
+    >>> trace.execute("CREATE TEMP TABLE first AS SELECT * FROM packet LIMIT 1").connection is trace
+    True
+    >>> trace.close()
     """
     if functions not in ("auto", "extension", "python"):
         raise ValueError(f"functions must be 'auto', 'extension' or 'python', not {functions!r}")
     if "factory" in arguments:
         raise TypeError("factory cannot be given: timebase.connect() has one of its own")
     if _is_database(db_or_trace, arguments.get("uri", False)):
-        return _open(db_or_trace, functions, arguments)
+        if write:
+            return _open(db_or_trace, functions, arguments)
+        return _open_read_only(db_or_trace, functions, arguments)
 
+    if write:
+        raise ValueError(
+            "write=True is for databases: what is made of a trace here is temporary, so what is written "
+            "would be lost; timebase.import_trace() makes a database that stays"
+        )
     directory = Path(tempfile.mkdtemp(prefix="timebase-"))
     try:
-        connection = _open(import_trace(db_or_trace, directory / "trace.db"), functions, arguments)
+        database = import_temporarily(db_or_trace, directory / "trace.db", progress)
+        connection = _open_read_only(database, functions, {**arguments, "uri": False})
     except BaseException:
         shutil.rmtree(directory, ignore_errors=True)
         raise
+    connection._to_write = _THROWN_AWAY
     connection._close_database = weakref.finalize(connection, shutil.rmtree, directory, ignore_errors=True)
     return connection
 
@@ -183,13 +276,53 @@ def connect(
 def _is_database(given: Any, uri: bool) -> bool:
     if not isinstance(given, (str, os.PathLike)):
         return False
-    if uri or given == ":memory:":
+    if given == ":memory:" or (uri and os.fspath(given).startswith(_URI)):
         return True
     # What is no file, such as a pipe, can only be read once, by the import.
     if os.path.exists(given) and not os.path.isfile(given):
         return False
     with open(given, "rb") as file:
         return file.read(len(_DATABASE)) == _DATABASE
+
+
+def _open_read_only(database: Any, functions: str, arguments: "dict[str, Any]") -> Connection:
+    if database == ":memory:":
+        return _open(database, functions, arguments)
+    given = os.fspath(database)
+    if arguments.get("uri", False) and given.startswith(_URI):
+        uri = _uri_read_only(given)
+        if uri is None:
+            return _open(given, functions, arguments)
+    else:
+        uri = _uri_of_path(given) + "?" + _MODE
+    connection = _open(uri, functions, {**arguments, "uri": True})
+    connection._to_write = _WRITE
+    return connection
+
+
+#: How SQLite tells a URI from a path.
+_URI = "file:"
+
+_MODE = "mode=ro"
+
+
+def _uri_of_path(path: str) -> str:
+    """The URI of a file, as SQLite reads it: on Windows, a drive follows the third slash."""
+    # Not `resolve`, and not normalized: behind a symbolic link `..` is elsewhere.
+    absolute = Path(path).absolute().as_posix()
+    rooted = absolute if absolute.startswith("/") else "/" + absolute
+    # Bytes, since a name need not be UTF-8.
+    return _URI + "//" + quote(os.fsencode(rooted), safe="/:")
+
+
+def _uri_read_only(uri: str) -> Optional[str]:
+    """A URI with ``mode=ro``; None for one that says how to open it, or names what is in memory."""
+    rest, hash_sign, fragment = uri.partition("#")
+    path, _, query = rest.partition("?")
+    said = dict(parse_qsl(query, keep_blank_values=True))
+    if "mode" in said or said.get("vfs") == "memdb" or path[len(_URI) :] in ("", ":memory:"):
+        return None
+    return path + "?" + (query + "&" if query else "") + _MODE + hash_sign + fragment
 
 
 def _open(database: Union[str, "os.PathLike[str]", Any], functions: str, arguments: "dict[str, Any]") -> Connection:

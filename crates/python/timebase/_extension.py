@@ -56,24 +56,32 @@ def extension_path() -> Path:
 def connect(factory: Type[C], database: Any, **arguments: Any) -> C:
     """A connection with the extension loaded, or `ExtensionError`."""
     library = extension_path()
-    if _python_can_load():
+    if python_can_load():
         return _load(sqlite3.connect(database, factory=factory, **arguments), library)
     return _connect_past_python(library, lambda: sqlite3.connect(database, factory=factory, **arguments))
 
 
-def _python_can_load() -> bool:
+def python_can_load() -> bool:
     return hasattr(sqlite3.Connection, "enable_load_extension")
 
 
 def _load(connection: C, library: Path) -> C:
     try:
+        load_into(connection, library)
+    except ExtensionError:
+        connection.close()
+        raise
+    return connection
+
+
+def load_into(connection: sqlite3.Connection, library: Path) -> None:
+    """Loads the extension the usual way, where Python can, or raises `ExtensionError`."""
+    try:
         connection.enable_load_extension(True)
         connection.load_extension(os.fspath(library))
         connection.enable_load_extension(False)
     except sqlite3.Error as error:
-        connection.close()
         raise ExtensionError(f"{library} cannot be loaded: {error}") from error
-    return connection
 
 
 # int entry(sqlite3 *, char **message, const sqlite3_api_routines *)

@@ -179,15 +179,24 @@ class Statement:
         self._end(self.handle)
 
 
+def _itself(connection: sqlite3.Connection) -> sqlite3.Connection:
+    return connection
+
+
 class Functions:
     """The functions of one connection."""
 
     def __init__(self, connection: sqlite3.Connection, library: Library) -> None:
         self.here = _Here()
         self._library = library
-        # The connection owns the functions, in a way that Python's collector of
-        # cycles cannot see.
-        self._connection = weakref.ref(connection)
+        self._connection: Callable[[], Optional[sqlite3.Connection]]
+        try:
+            # The connection owns the functions, in a way that Python's collector of
+            # cycles cannot see.
+            self._connection = weakref.ref(connection)
+        except TypeError:
+            # Somebody else's, of sqlite3's own class: it stays until it is closed.
+            self._connection = functools.partial(_itself, connection)
         this = weakref.ref(self)
 
         def read(sink: int, sql: int, size: int, *parameters: int) -> None:
@@ -263,7 +272,8 @@ class Functions:
             connection = self._connection()
             if connection is None:
                 raise _Failed("the connection is closed")
-            cursor = sqlite3.Cursor(connection)
+            # Not of the connection's own class, whose statements are the user's.
+            cursor = sqlite3.Cursor(connection) if isinstance(connection, sqlite3.Connection) else connection.cursor()
             cursor.row_factory = None  # the user's, which may make anything of a row
             cursor.execute(sql, _taken(*parameters))
             columns = len(cursor.description)

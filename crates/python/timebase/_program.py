@@ -1,16 +1,29 @@
-"""The program `timebase`: where it is, and `import_trace`, which runs it."""
+"""The program `timebase`: where it is, and `import_trace`, which runs it.
+
+What it says is meant for who typed a command, and names flags. It is said again in
+the words of Python's arguments (`_in_python`), by one list of what means what; a
+test holds the list against all messages in the sources. Messages with places to
+fill in, and words for each language, were the alternative: more machinery in the
+program than what half a dozen messages are worth.
+"""
 
 from __future__ import annotations
 
+import json
 import os
-import shutil
+import queue
+import re
 import subprocess
 import sys
 import sysconfig
-import tempfile
+import threading
 import warnings
+from contextlib import closing, nullcontext
 from pathlib import Path
-from typing import IO, BinaryIO, Iterable, Iterator, List, Optional, Union
+from types import FrameType
+from typing import IO, BinaryIO, Iterable, Iterator, List, Optional, Sequence, Tuple, Union
+
+from ._progress import Progress, Reporter, State, reporter
 
 Trace = Union[str, "os.PathLike[str]", BinaryIO]
 
@@ -75,6 +88,7 @@ def import_trace(
     tables: Optional[Iterable[str]] = None,
     strict: bool = False,
     descriptors: Iterable[Union[str, "os.PathLike[str]"]] = (),
+    progress: Progress = None,
 ) -> Path:
     """Makes a database of a trace, and returns the path of the database.
 
@@ -92,6 +106,11 @@ def import_trace(
     are files that extend the schema of packets, each a serialized
     ``FileDescriptorSet``.
 
+    `progress` shows how far it is: in a terminal or notebook, if it takes longer than a
+    second; with True always, with False never. tqdm does it where that is installed. A
+    function is called several times a second, with how many bytes were read, how
+    many there are (None for a file object), and how many packets they had.
+
     Raises `ImportFailed`, with the program's message, TypeError for a file
     object without a `db`, and ValueError for `tables` with ``events=False``.
 
@@ -100,7 +119,7 @@ def import_trace(
     PosixPath('sdk.db')
     >>> timebase.import_trace("tests/data/sdk.pftrace", "sdk.db")
     Traceback (most recent call last):
-    timebase.ImportFailed: sdk.db exists; name another file with -o, or replace it with --force
+    timebase.ImportFailed: sdk.db exists; name another file with db=, or replace it with force=True
     >>> import gzip
     >>> packed = gzip.compress(open("tests/data/sdk.pftrace", "rb").read())
     >>> import io
@@ -112,28 +131,18 @@ def import_trace(
     (3815, 0)
     >>> trace.close()
     """
-    stream: Optional[BinaryIO] = None
-    if isinstance(trace, (str, os.PathLike)):
-        source = os.fspath(trace)
-        if db is None:
-            db = _beside(Path(source))
-        if source == "-":
-            # For the program this is standard input, which a caller here gives
-            # as a file object.
-            source = os.path.join(os.curdir, source)
-    elif hasattr(trace, "read"):
-        stream, source = trace, "-"
-    else:
-        raise TypeError(f"trace must be a path or a file object, not {type(trace).__name__}")
+    if db is None:
+        if not isinstance(trace, (str, os.PathLike)):
+            _check_is_trace(trace)
+            raise TypeError("db is needed where the trace is a file object: the path of the database")
+        db = _beside(Path(trace))
     if isinstance(tables, str):
         raise TypeError(f"tables must be a list of names, such as [{tables!r}], not a str")
     chosen = None if tables is None else list(tables)
     if chosen is not None and not events:
         raise ValueError("tables and events=False cannot both be given")
-    if db is None:
-        raise TypeError("db is needed where the trace is a file object: the path of the database")
 
-    arguments: List[str] = ["import", "--output=" + os.fspath(db)]
+    arguments: List[str] = []
     if force:
         arguments.append("--force")
     if not data:
@@ -144,14 +153,14 @@ def import_trace(
         arguments.append("--tables=" + ",".join(chosen))
     if strict:
         arguments.append("--strict")
-    arguments += ["--descriptor=" + os.fspath(file) for file in descriptors]
-    code, said = _run([*arguments, "--", source], stream)
-    if code != 0:
-        raise ImportFailed(_why(said) or f"timebase import ended with code {code}")
-    for line in said.splitlines():
-        if line.startswith("warning: "):
-            warnings.warn(line[len("warning: ") :], TraceWarning, stacklevel=2)
-    return Path(db)
+    files = [os.fspath(file) for file in descriptors]
+    arguments += ["--descriptor=" + file for file in files]
+    return _import(trace, db, arguments, [*(chosen or ()), *files], progress)
+
+
+def import_temporarily(trace: Trace, db: Path, progress: Progress) -> Path:
+    """Makes a database whose place is not the caller's choice."""
+    return _import(trace, db, [], [], progress, is_temporary=True)
 
 
 def _beside(trace: Path) -> Path:
@@ -159,44 +168,206 @@ def _beside(trace: Path) -> Path:
     return (trace.with_suffix("") if trace.suffix in (".gz", ".zst") else trace).with_suffix(".db")
 
 
-def _why(said: str) -> str:
+def _check_is_trace(trace: Trace) -> None:
+    if not isinstance(trace, (str, os.PathLike)) and not hasattr(trace, "read"):
+        raise TypeError(f"trace must be a path or a file object, not {type(trace).__name__}")
+
+
+def _import(
+    trace: Trace,
+    db: Union[str, "os.PathLike[str]"],
+    arguments: List[str],
+    given: Sequence[str],
+    progress: Progress,
+    *,
+    is_temporary: bool = False,
+) -> Path:
+    """Runs the import. `given` are texts of the caller's, which messages may repeat."""
+    _check_is_trace(trace)
+    database = _path(db)
+    stream: Optional[BinaryIO] = None
+    if isinstance(trace, (str, os.PathLike)):
+        source = _path(trace)
+    else:
+        stream, source = trace, "-"
+    told = reporter(progress)
+    command = ["import", "--output=" + database, *arguments]
+    if told is not None:
+        command.append("--progress=lines")
+    code, said = _run([*command, "--", source], stream, told)
+    verbatim = [text for text in (source if stream is None else "", database, *given) if text]
+    if code != 0:
+        why = _why(said) or f"timebase import ended with code {code}"
+        raise ImportFailed(_in_python(why, verbatim, is_temporary))
+    for line in said:
+        if line.startswith(_WARNING):
+            # For the line that called import_trace, connect or read_sql.
+            text = _in_python(line[len(_WARNING) :], verbatim, is_temporary)
+            warnings.warn(text, TraceWarning, stacklevel=_callers())
+    return Path(db)
+
+
+def _path(path: Union[str, "os.PathLike[str]"]) -> str:
+    """As the program takes it: to that, ``-`` is a stream, which a caller here gives as a file object."""
+    text = os.fspath(path)
+    return os.path.join(os.curdir, text) if text == "-" else text
+
+
+def _callers() -> int:
+    """How far up, from who asks, the first is that is not of this package."""
+    level = 1
+    frame: Optional[FrameType] = sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__package__") == __package__:
+        level, frame = level + 1, frame.f_back
+    return level
+
+
+_ERROR = "timebase: error: "
+_WARNING = "timebase: warning: "
+
+#: What the program's words are in Python, the longer ones first.
+_WORDS: List[Tuple[str, str]] = [
+    (r"name a trace file, or - for standard input", "name a trace file, or give a file object"),
+    (r"ask it with `timebase query`(?: or `timebase shell`)?", "ask it with timebase.connect()"),
+    (r"\| timebase import - -o trace\.db", "> trace.pftrace"),
+    (r"'--tables <LIST>'", "tables"),
+    (r"such as -o ", "such as db="),
+    (r"(?:--output|-o)(?: OUT\.db)?", "db="),
+    (r"--force", "force=True"),
+    (r"--strict", "strict=True"),
+    (r"--no-data", "data=False"),
+    (r"--no-events", "events=False"),
+    (r"--tables", "tables="),
+    (r"--descriptor", "descriptors="),
+    (r"standard input", "the file object"),
+]
+
+#: Where the caller did not choose the place of the database: `connect` and `read_sql`.
+_WORDS_OF_TEMPORARY: List[Tuple[str, str]] = [
+    (r"name another place with -o", "name another place in the environment variable TMPDIR"),
+]
+
+
+def _in_python(message: str, verbatim: Sequence[str], is_temporary: bool) -> str:
+    """A message of the program as Python's users would put it.
+
+    `verbatim` are texts that stay as they are: names of files, which may have
+    anything in them.
+    """
+    words = [*_WORDS_OF_TEMPORARY, *_WORDS] if is_temporary else _WORDS
+    kept = [rf"(?<!\w){re.escape(text)}(?!\w)" for text in sorted(verbatim, key=len, reverse=True)]
+    # No part of another word: protoc has a flag --descriptor_set_out.
+    said = [rf"(?<![\w-]){word}" + ("" if word.endswith(" ") else r"(?![\w-])") for word, _ in words]
+
+    def replaced(found: "re.Match[str]") -> str:
+        number = (found.lastindex or 0) - 1
+        return found[0] if number < 0 else words[number][1]
+
+    return re.sub("|".join([*kept, *(f"({word})" for word in said)]), replaced, message)
+
+
+def _why(said: Sequence[str]) -> str:
     """The program's message, without what only makes sense in a terminal."""
-    lines = [line for line in said.splitlines() if line.strip() and line != "For more information, try '--help'."]
+    lines = [line for line in said if line.strip() and not line.startswith(("Usage: ", "For more information, "))]
     for start, line in enumerate(lines):
-        for prefix in ("timebase: error: ", "error: "):
-            if line.startswith(prefix):
-                return "\n".join([line[len(prefix) :], *lines[start + 1 :]])
+        if line.startswith(_ERROR):
+            return "\n".join([line[len(_ERROR) :], *lines[start + 1 :]])
     return "\n".join(lines)
 
 
-def _run(arguments: List[str], stream: Optional[BinaryIO]) -> "tuple[int, str]":
-    """Runs the program, and returns its exit code and what it said."""
-    # A file for what it says: a pipe would have to be read while the other one
-    # is written.
-    with tempfile.TemporaryFile() as said:
-        process = subprocess.Popen(
-            [os.fspath(program_path()), *arguments],
-            stdin=subprocess.DEVNULL if stream is None else subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=said,
-        )
+def _progress(line: str) -> Optional[State]:
+    """What a line of ``timebase import --progress=lines`` says; None for any other line."""
+    if not line.startswith('{"bytes":'):
+        return None
+    try:
+        said = json.loads(line)
+        return State(said["bytes"], said["of"], said["packets"], said["phase"] == "writing")
+    except (ValueError, KeyError):
+        return None
+
+
+class _Listener(threading.Thread):
+    """Reads what the program says, lest that waits for it.
+
+    What is made of it, and the trace, are the caller's, and stay in the caller's thread.
+    """
+
+    def __init__(self, stderr: IO[bytes]) -> None:
+        super().__init__(daemon=True)
+        self.said: List[str] = []
+        self._stderr = stderr
+        #: How far the import is; None at its end.
+        self._news: "queue.SimpleQueue[Optional[State]]" = queue.SimpleQueue()
+        self._is_over = False
+
+    def run(self) -> None:
+        with self._stderr:
+            for line in self._stderr:
+                text = line.decode("utf-8", "replace").rstrip("\r\n")
+                progress = _progress(text)
+                if progress is None:
+                    self.said.append(text)
+                else:
+                    self._news.put(progress)
+        self._news.put(None)
+
+    def tell(self, told: Optional[Reporter], timeout: float = 0) -> bool:
+        """Hands over what is new, waiting for it if there is nothing; False when there will be nothing more."""
+        latest: Optional[State] = None
         try:
+            while not self._is_over:
+                news = self._news.get(timeout=timeout) if timeout else self._news.get_nowait()
+                self._is_over, latest, timeout = news is None, news or latest, 0
+        except queue.Empty:
+            pass
+        if told is not None and latest is not None:
+            told.report(latest)
+        return not self._is_over
+
+
+def _run(arguments: List[str], stream: Optional[BinaryIO], told: Optional[Reporter]) -> Tuple[int, List[str]]:
+    """Runs the program, and returns its exit code and what it said."""
+    process = subprocess.Popen(
+        [os.fspath(program_path()), *arguments],
+        stdin=subprocess.DEVNULL if stream is None else subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        # What it says is read here, whatever the user wants to see elsewhere.
+        env={**os.environ, "NO_COLOR": "1"},
+    )
+    assert process.stderr is not None
+    listener = _Listener(process.stderr)
+    listener.start()
+    try:
+        with nullcontext() if told is None else closing(told):
             if stream is not None and process.stdin is not None:
-                _feed(stream, process.stdin)
-            code = process.wait()
-        except BaseException:
-            # Interrupted, or the stream failed. Told to end it takes away what
-            # it has written so far; killed, it would leave it.
-            process.terminate()
-            process.wait()
-            raise
-        said.seek(0)
-        return code, said.read().decode("utf-8", "replace")
+                _feed(stream, process.stdin, listener, told)
+            # Short, since not everywhere does Ctrl-C end a wait.
+            while listener.tell(told, timeout=0.2):
+                pass
+        code = process.wait()
+    except BaseException:
+        # Interrupted, or the stream failed. Told to end it takes away what
+        # it has written so far; killed, it would leave it.
+        process.terminate()
+        process.wait()
+        raise
+    finally:
+        listener.join()
+    return code, listener.said
 
 
-def _feed(stream: BinaryIO, pipe: IO[bytes]) -> None:
+#: How much of a stream is handed over at once.
+_CHUNK = 1 << 20
+
+
+def _feed(stream: BinaryIO, pipe: IO[bytes], listener: _Listener, told: Optional[Reporter]) -> None:
     try:
         with pipe:
-            shutil.copyfileobj(stream, pipe, 1 << 20)
+            chunk = stream.read(_CHUNK)
+            while chunk:
+                pipe.write(chunk)
+                listener.tell(told)
+                chunk = stream.read(_CHUNK)
     except BrokenPipeError:
         pass  # The program has ended, and says why.

@@ -1,0 +1,156 @@
+"""How far an import is: shown to who waits, or given to a function.
+
+The program says it in lines (``timebase import --progress=lines``), and `_program` hands
+them over in the thread that called, where notebooks and tqdm want to be called.
+Shown is nothing to those who do not look (a script whose standard error is a
+file), and nothing of what is over at once.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from typing import Any, Callable, NamedTuple, Optional, Union
+
+#: What is to be done with how far an import is: None shows it in a terminal or
+#: notebook, True and False show it always and never, a function gets it.
+Progress = Union[None, bool, Callable[[int, Optional[int], int], Any]]
+
+#: For how long nothing is shown, in seconds: who waits no longer asks nothing.
+_PATIENCE = 1.0
+
+
+class State(NamedTuple):
+    """How far an import is."""
+
+    bytes_read: int
+    #: None where nobody knows: of a file object.
+    bytes_total: Optional[int]
+    packets: int
+    #: Whether all is read, and what is left is to write indexes.
+    is_read: bool
+
+    def doing(self) -> str:
+        return "writing indexes" if self.is_read else "importing"
+
+
+class Reporter:
+    """Takes how far an import is, as often as it is known."""
+
+    def report(self, state: State) -> None:
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Takes away what was shown."""
+
+
+def reporter(progress: Progress) -> Optional[Reporter]:
+    """What is to be told, or None for nobody.
+
+    Raises TypeError for what cannot be called.
+    """
+    if callable(progress):
+        return _Told(progress)
+    if progress is None:
+        return _Shown(_PATIENCE) if _somebody_looks() else None
+    if isinstance(progress, bool):
+        return _Shown(0) if progress else None
+    raise TypeError(f"progress must be None, True, False or a function, not {type(progress).__name__}")
+
+
+def _somebody_looks() -> bool:
+    return _in_notebook() or (sys.stderr is not None and sys.stderr.isatty())
+
+
+def _in_notebook() -> bool:
+    # Nobody is in one who has not imported IPython.
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return hasattr(shell, "kernel")
+
+
+class _Told(Reporter):
+    def __init__(self, function: Callable[[int, Optional[int], int], Any]) -> None:
+        self._function = function
+
+    def report(self, state: State) -> None:
+        self._function(state.bytes_read, state.bytes_total, state.packets)
+
+
+class _Shown(Reporter):
+    def __init__(self, patience: float) -> None:
+        self._from = time.monotonic() + patience
+        self._bar: Union[None, _TqdmBar, _Line] = None
+
+    def report(self, state: State) -> None:
+        if self._bar is None:
+            if time.monotonic() < self._from:
+                return
+            self._bar = _bar(state)
+        self._bar.show(state)
+
+    def close(self) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+
+def _bar(state: State) -> Union[_TqdmBar, _Line]:
+    try:
+        with warnings.catch_warnings():
+            # In a notebook without ipywidgets it warns, and shows text as it does elsewhere.
+            warnings.simplefilter("ignore")
+            from tqdm.auto import tqdm
+
+            bar = tqdm(
+                total=state.bytes_total,
+                initial=state.bytes_read,
+                desc=state.doing(),
+                unit="B",
+                unit_scale=True,
+                leave=False,
+                dynamic_ncols=True,
+            )
+            return _TqdmBar(bar)
+    except ImportError:
+        return _Line()
+
+
+class _TqdmBar:
+    def __init__(self, bar: Any) -> None:
+        self._bar = bar
+
+    def show(self, state: State) -> None:
+        self._bar.set_description(state.doing(), refresh=False)
+        self._bar.set_postfix_str(f"{state.packets:,} packets", refresh=False)
+        self._bar.n = state.bytes_read
+        self._bar.refresh()
+
+    def close(self) -> None:
+        self._bar.close()
+
+
+class _Line:
+    """A line that is written over again and again."""
+
+    def __init__(self) -> None:
+        self._width = 0
+
+    def show(self, state: State) -> None:
+        read, total = state.bytes_read, state.bytes_total
+        share = f"{100 * read // total} % of {_size(total)}" if total else _size(read)
+        self._write(f"{state.doing()}: {share}, {state.packets:,} packets")
+
+    def close(self) -> None:
+        self._write("")
+        self._write("")
+
+    def _write(self, text: str) -> None:
+        if sys.stderr is None:
+            return
+        sys.stderr.write("\r" + text.ljust(self._width))
+        sys.stderr.flush()
+        self._width = len(text)
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e6:,.1f} MB"
