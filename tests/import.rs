@@ -522,7 +522,7 @@ fn an_interrupted_import_leaves_nothing_even_if_its_input_hangs() {
         kill(Pid::from_raw(child.id() as i32), signal).unwrap();
         let output = child.wait().unwrap();
         drop(input);
-        assert_eq!(output.code(), Some(1));
+        assert_eq!(output.code(), Some(130));
         assert_eq!(place.files(), Vec::<String>::new());
     }
 }

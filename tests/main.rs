@@ -12,6 +12,7 @@ mod kernel_rules;
 mod kernel_tables;
 mod legacy_event_rules;
 mod model;
+mod newcomer;
 mod packet_json;
 mod program;
 #[cfg(unix)] // its examples are lines for a shell

@@ -136,17 +136,6 @@ fn c3_clock_id_of_a_name() {
 }
 
 #[test]
-fn completions_and_the_man_page_come_from_the_flags() {
-    for shell in ["bash", "zsh", "fish"] {
-        assert!(
-            answer(&["completions", shell]).contains("no-data"),
-            "{shell}"
-        );
-    }
-    assert!(answer(&["man"]).contains(".TH timebase"));
-}
-
-#[test]
 fn exit_codes_and_errors_name_what_is_wrong() {
     let wrong_usage = run(&["import"]);
     assert_eq!(wrong_usage.code, Some(2));

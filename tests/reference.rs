@@ -38,6 +38,7 @@ struct Example {
     /// The heading that it is below.
     section: String,
     trace: PathBuf,
+    is_writing: bool,
     sql: String,
     output: String,
 }
@@ -61,10 +62,15 @@ fn examples(page: &str) -> Vec<Example> {
             "sql" => {
                 assert!(!awaits_output, "{section}: a block without its output");
                 let trace = block[0].strip_prefix("-- ").unwrap();
+                let (trace, is_writing) = match trace.strip_suffix(" --write") {
+                    Some(trace) => (trace, true),
+                    None => (trace, false),
+                };
                 awaits_output = true;
                 examples.push(Example {
                     section: section.clone(),
                     trace: repository().join(trace),
+                    is_writing,
                     sql: block[1..].join("\n"),
                     output: String::new(),
                 });
@@ -153,7 +159,13 @@ fn assert_prints_what_is_shown(name: &str, at_least: usize) {
     let examples = examples(&page(name));
     assert!(examples.len() >= at_least, "{}", examples.len());
     for example in examples {
-        let output = query(&databases.copy_of(&example.trace), &[&example.sql]);
+        let output = match example.is_writing {
+            true => query(
+                &databases.copy_of(&example.trace),
+                &[&example.sql, "--write"],
+            ),
+            false => query(&databases.of(&example.trace), &[&example.sql]),
+        };
         let printed = output.stdout + &output.stderr;
         assert_eq!(
             trimmed(&printed),
@@ -162,7 +174,7 @@ fn assert_prints_what_is_shown(name: &str, at_least: usize) {
             example.section,
             example.sql
         );
-        let is_error = example.output.starts_with("timebase: error: ");
+        let is_error = example.output.contains("timebase: error: ");
         assert_eq!(output.code != Some(0), is_error, "{}", example.sql);
     }
 }
@@ -276,7 +288,7 @@ fn every_function_has_its_place_in_the_reference() {
             .collect();
         let (wrong, right): (Vec<&Example>, Vec<&Example>) = of_it
             .into_iter()
-            .partition(|example| example.output.starts_with("timebase: error: "));
+            .partition(|example| example.output.contains("timebase: error: "));
         assert!(!right.is_empty(), "{name} has no example");
         assert!(!wrong.is_empty(), "{name} has no example of a wrong use");
 

@@ -78,6 +78,11 @@ impl Snapshot {
     fn clocks(&self) -> BTreeSet<Clock> {
         self.readings.iter().map(|r| r.clock).collect()
     }
+
+    fn has_clocks_of(&self, other: &Snapshot) -> bool {
+        let mut readings = other.readings.iter();
+        readings.all(|r| self.reading(r.clock).is_some())
+    }
 }
 
 /// A row of `packet`.
@@ -182,7 +187,8 @@ fn goes_backwards(snapshots: &[Snapshot], clock: Clock) -> bool {
     let Some(value) = last.reading(clock).map(Reading::value) else {
         return false;
     };
-    let previous = before.iter().rev().find(|s| s.clocks() == last.clocks());
+    let mut before = before.iter().rev();
+    let previous = before.find(|s| s.has_clocks_of(last) && last.has_clocks_of(s));
     previous
         .and_then(|s| s.reading(clock))
         .is_some_and(|r| value < r.value())
@@ -193,10 +199,9 @@ fn is_monotonic(snapshots: &[Snapshot], clock: Clock) -> bool {
     (0..=snapshots.len()).all(|n| !goes_backwards(&snapshots[..n], clock))
 }
 
-/// N4, N5: whether there is an edge from one clock to another.
-fn edge(snapshots: &[Snapshot], from: Clock, to: Clock, heed_n5: bool) -> bool {
+/// N4: whether there is an edge from one clock to another, but for N5.
+fn edge(snapshots: &[Snapshot], from: Clock, to: Clock) -> bool {
     from != to
-        && (!heed_n5 || is_monotonic(snapshots, from))
         && snapshots
             .iter()
             .any(|s| s.reading(from).is_some() && s.reading(to).is_some())
@@ -204,6 +209,11 @@ fn edge(snapshots: &[Snapshot], from: Clock, to: Clock, heed_n5: bool) -> bool {
 
 /// V3: breadth first; of paths of equal length the least one.
 fn path(snapshots: &[Snapshot], from: Clock, to: Clock, heed_n5: bool) -> Option<Vec<Clock>> {
+    let has_edges = |clock| !heed_n5 || is_monotonic(snapshots, clock); // N5
+    // No path is shorter, and most are this one.
+    if edge(snapshots, from, to) && has_edges(from) {
+        return Some(vec![from, to]);
+    }
     let all = clocks(snapshots);
     let mut found = BTreeMap::from([(from, vec![from])]);
     loop {
@@ -212,8 +222,9 @@ fn path(snapshots: &[Snapshot], from: Clock, to: Clock, heed_n5: bool) -> Option
         }
         let mut next: BTreeMap<Clock, Vec<Clock>> = BTreeMap::new();
         for (&last, path) in &found {
+            let has_edges = has_edges(last);
             for &clock in &all {
-                if !found.contains_key(&clock) && edge(snapshots, last, clock, heed_n5) {
+                if has_edges && !found.contains_key(&clock) && edge(snapshots, last, clock) {
                     let longer = [path.as_slice(), &[clock]].concat();
                     let least = next.entry(clock).or_insert(longer.clone());
                     *least = longer.min(least.clone());
@@ -274,17 +285,17 @@ pub fn convert_value(
     value: i128,
     to: Clock,
 ) -> Result<i64, Reason> {
-    let held = clocks(snapshots);
+    let held = |clock| snapshots.iter().any(|s| s.reading(clock).is_some());
     // C5
     if is_sequence_scoped(from.id) && from.seq == 0 {
         return Err("no_sequence_id");
     }
     // V7, in the order in which the reasons are judged. V1 holds for any clock.
     if from != to {
-        if !held.contains(&from) {
+        if !held(from) {
             return Err("unknown_clock");
         }
-        if !held.contains(&to) {
+        if !held(to) {
             return Err("no_target");
         }
     }

@@ -5,6 +5,8 @@ pub mod encode;
 pub mod events;
 pub mod kernel;
 pub mod statements;
+#[cfg(unix)]
+pub mod terminal;
 
 use std::ffi::OsStr;
 use std::fs;

@@ -64,6 +64,8 @@ pub struct Scheduling {
     pub states: Vec<State>,
     pub spurious: Vec<Spurious>,
     cpus: BTreeMap<Cpu, Doing>,
+    /// The last of `states` of each thread.
+    last: BTreeMap<Utid, usize>,
 }
 
 /// A switch, to a thread with its priority and its name.
@@ -212,7 +214,7 @@ impl Scheduling {
     }
 
     fn last(&self, thread: Utid) -> Option<usize> {
-        self.states.iter().rposition(|state| state.thread == thread)
+        self.last.get(&thread).copied()
     }
 
     fn last_is(&self, thread: Utid, state: &str) -> bool {
@@ -233,6 +235,7 @@ impl Scheduling {
         if processes.threads[thread].is_idle {
             return;
         }
+        self.last.insert(thread, self.states.len());
         self.states.push(State {
             time,
             duration: -1,

@@ -1,0 +1,223 @@
+//! A second database of a recorded trace, made without timebase: what trace processor's rows are.
+//!
+//! Of processes, threads, slices and counters trace processor's answers have all rows; of scheduling
+//! they have sums and checksums by thread, and the first rows. So the rows are those of the naive
+//! model, which shares no code with the import, and every answer that was recorded of the trace is
+//! asked of them first: with another row, the model would not be let testify. Around them are plain
+//! views of what trace processor's own library and timebase add, written down from what they say.
+//!
+//! Rejected: tables of the answers alone. Of the scheduler's 27,000 rows they would have 300, and no
+//! question to single waits could be asked.
+
+use std::fs;
+
+use rusqlite::{Connection, params};
+
+use crate::model::threads;
+use crate::support::statements::{Row, as_trace_processor_says};
+use crate::support::{Imported, data, expected, fixture};
+
+/// The recorded traces with an answer of trace processor's, as it has been recorded of each.
+pub const RECORDED: [&str; 6] = [
+    "app",
+    "desktop",
+    "desktop-compact",
+    "sdk",
+    "system",
+    "system-compressed",
+];
+
+/// The statements to which there is an answer of a trace.
+fn answers_of(trace: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(data("expected")).unwrap() {
+        let file = entry.unwrap().file_name().into_string().unwrap();
+        let name = file.strip_suffix(".csv.zst").and_then(|name| {
+            let (of, name) = name.split_once('.')?;
+            (of == trace).then(|| name.to_owned())
+        });
+        names.extend(name);
+    }
+    assert!(names.len() >= 4, "{trace}: {names:?}");
+    names
+}
+
+/// The packets of a trace as one that is not compressed, which is all that the model reads.
+fn decompressed(imported: &Imported) -> Vec<u8> {
+    let mut trace = Vec::new();
+    let mut packets = imported
+        .conn
+        .prepare("SELECT data FROM packet ORDER BY id")
+        .unwrap();
+    let packets = packets.query_map([], |row| row.get::<_, Vec<u8>>(0));
+    for packet in packets.unwrap().map(Result::unwrap) {
+        trace.push(0x0a);
+        let mut size = packet.len();
+        while size >= 0x80 {
+            trace.push(size as u8 | 0x80);
+            size >>= 7;
+        }
+        trace.push(size as u8);
+        trace.extend(packet);
+    }
+    trace
+}
+
+/// Tables of a trace that give trace processor's answers.
+pub fn of(trace: &str, imported: &Imported) -> Connection {
+    let path = data(&format!("{trace}.pftrace"));
+    let is_compressed = trace.ends_with("compressed") || trace.ends_with("compact");
+    let bytes = if is_compressed {
+        decompressed(imported)
+    } else {
+        fs::read(path).unwrap()
+    };
+    let conn = threads::tables(&bytes);
+    let names = answers_of(trace);
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    as_trace_processor_says(&conn, trace, &names);
+
+    conn.execute_batch(VIEWS).unwrap();
+    // Which rows a database has decides on its bounds, and trace processor has others besides.
+    let bounds = "SELECT start_ts, end_ts FROM trace_bounds";
+    let (start, end): (i64, i64) = imported
+        .conn
+        .query_row(bounds, [], |row| Ok((row.get(0)?, row.get(1)?)))
+        .unwrap();
+    conn.execute(
+        "INSERT INTO trace_bounds VALUES (?1, ?2)",
+        params![start, end],
+    )
+    .unwrap();
+    match trace {
+        "system" => kernel_events(&conn, trace, imported, 6),
+        "system-compressed" => kernel_events(&conn, trace, imported, 5),
+        _ => {}
+    }
+    conn
+}
+
+/// The kernel's events as Perfetto's package for Python reads them, where that was recorded, with the
+/// clock of their bundles. That they are where trace processor has them, its counts and checksums say.
+fn kernel_events(conn: &Connection, trace: &str, imported: &Imported, clock: u32) {
+    conn.execute_batch(
+        "CREATE TABLE ftrace_event (id INTEGER PRIMARY KEY, ts, cpu, tid, name, args);
+         CREATE INDEX ftrace_event_name ON ftrace_event (name, ts)",
+    )
+    .unwrap();
+    let insert = "INSERT INTO ftrace_event (ts, cpu, tid, name, args) VALUES (?1, ?2, ?3, ?4, ?5)";
+    let mut insert = conn.prepare(insert).unwrap();
+    timebase_resolver::sql::register(&imported.conn).unwrap();
+    let mut placed = imported
+        .conn
+        .prepare("SELECT to_boottime(?1, 0, ?2)")
+        .unwrap();
+    conn.execute_batch("BEGIN").unwrap();
+    for event in fixture(&format!("events/{trace}.jsonl.zst")) {
+        if event["partial"] == true {
+            continue;
+        }
+        let number = |name: &str| event[name].as_i64();
+        let timestamp = number("timestamp");
+        let ts: i64 = placed
+            .query_row(params![clock, timestamp], |row| row.get(0))
+            .unwrap();
+        let (name, args) = (event["name"].as_str(), event["args"].to_string());
+        let row = params![ts, number("cpu"), number("tid"), name, args];
+        insert.execute(row).unwrap();
+    }
+    conn.execute_batch("COMMIT").unwrap();
+    let counts = "SELECT name, count(*), min(ts), max(ts), sum(ts % 1000003) FROM ftrace_event
+                  GROUP BY name ORDER BY name";
+    let file = format!("{trace}.ftrace_event.csv");
+    assert_eq!(crate::support::rows(conn, counts), expected(&file));
+}
+
+/// What is not in the model's tables and follows from them. The names of what somebody may ask
+/// are those of trace processor and of timebase.
+const VIEWS: &str = include_str!("witness.sql");
+
+/// Whether a table is one that timebase has beyond trace processor's, or one of which nothing was
+/// recorded; and why no answer can be compared.
+pub fn untold(name: &str) -> Option<&'static str> {
+    UNTOLD
+        .iter()
+        .find(|(names, _)| names.split_whitespace().any(|known| known == name))
+        .map(|(_, why)| *why)
+}
+
+const UNTOLD: [(&str, &str); 7] = [
+    (
+        "packet packet_resync sequence import_log clock clock_mapping clock_step descriptor fact metadata stats
+         to_boottime convert_clock why_unresolved clock_path clock_id clock_name packet_json packet_field",
+        "trace processor has no table of packets, and of clocks the readings only (tests/clocks.rs compares these)",
+    ),
+    (
+        "to_realtime to_monotonic abs_time_str from_abs_time_str clock_snapshot",
+        "of clocks there are the readings only; tests/clocks.rs compares the table clock_snapshot with them",
+    ),
+    (
+        "ftrace_event ftrace_event_partial raw ftrace_record ftrace_partial ftrace_name ftrace_args
+         ftrace_unresolved",
+        "of kernel events there are counts and checksums by name, and the events of system with arguments \
+         (tests/events.rs compares all of them)",
+    ),
+    (
+        "android_logs android_log_record android_log_thread",
+        "no recorded trace has an Android log",
+    ),
+    (
+        "thread_emitting string process_record thread_record cpu_record gpu_record sched_record
+         thread_state_record track_record slice_record gpu_slice_record counter_record arg_set arg_type
+         event_span pragma_user_version sqlite_schema",
+        "how timebase stores what the views have",
+    ),
+    (
+        "timestamp system_ram_gb display_value scope",
+        "a column that none of trace processor's answers has",
+    ),
+    (
+        "wall",
+        "SQL of another engine, over what a page got as a data frame",
+    ),
+];
+
+/// The result of a statement of the witness, or the table or function that it does not know.
+pub enum Said {
+    Rows(Vec<String>, Vec<Row>),
+    Nothing,
+    Unknown(String),
+}
+
+/// Asks the witness.
+pub fn ask(conn: &Connection, sql: &str, params: &[(String, rusqlite::types::Value)]) -> Said {
+    let unknown = |error: rusqlite::Error| {
+        let message = error.to_string();
+        let name = ["no such table: ", "no such function: ", "no such column: "]
+            .iter()
+            .find_map(|what| message.split(what).nth(1));
+        let name = name.unwrap_or_else(|| panic!("{message}\n{sql}"));
+        let name = name.split([' ', ':', '\n']).next().unwrap_or_default();
+        Said::Unknown(name.trim_start_matches("temp.").to_owned())
+    };
+    let mut statement = match conn.prepare(sql) {
+        Ok(statement) => statement,
+        Err(error) => return unknown(error),
+    };
+    for (name, value) in params {
+        if let Some(index) = statement.parameter_index(&format!(":{name}")).unwrap() {
+            statement.raw_bind_parameter(index, value).unwrap();
+        }
+    }
+    let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
+    if columns.is_empty() {
+        statement.raw_execute().unwrap();
+        return Said::Nothing;
+    }
+    let mut found = Vec::new();
+    let mut rows = statement.raw_query();
+    while let Some(row) = rows.next().unwrap_or_else(|error| panic!("{error}\n{sql}")) {
+        found.push((0..columns.len()).map(|i| row.get_unwrap(i)).collect());
+    }
+    Said::Rows(columns, found)
+}

@@ -1,0 +1,200 @@
+//! The reference without a network.
+
+use crate::support::{answer, run};
+
+/// A text with each line's blanks as one, so that a test does not know its layout.
+fn flowing(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn help(words: &[&str]) -> String {
+    answer(&[&["help"], words].concat())
+}
+
+#[test]
+fn help_alone_says_what_there_is_to_read_and_all_of_that_is_there() {
+    let overview = help(&[]);
+    let mut topics = 0;
+    for line in overview.lines() {
+        if let Some(rest) = line.trim_start().strip_prefix("timebase help ") {
+            let topic = rest.split(' ').next().unwrap();
+            assert!(help(&[topic]).len() > 60, "{topic}");
+            topics += 1;
+        }
+    }
+    assert!(topics >= 15, "{overview}");
+}
+
+#[test]
+fn help_for_a_table_tells_its_columns_and_shows_an_example() {
+    let slice = flowing(&help(&["slice"]));
+    for part in [
+        "A row is something that went on from one time to another",
+        "dur integer, ns how long. 0 for an instant, -1 for one that did not end",
+        "Slices are on tracks; on one track they lie in each other",
+        "Example, on tests/data/system.pftrace: SELECT name, count(*)",
+        "RCU │ 806 │ 5416228",
+    ] {
+        assert!(slice.contains(part), "{part}\n{slice}");
+    }
+    assert!(!slice.contains("]("), "links are text");
+}
+
+#[test]
+fn help_for_a_view_tells_what_its_columns_are_and_not_where_that_is_told() {
+    let view = flowing(&help(&["thread_slice"]));
+    assert!(
+        view.contains("dur integer, ns how long. 0 for an instant"),
+        "{view}"
+    );
+    assert!(!view.contains("as in `slice`"), "{view}");
+}
+
+#[test]
+fn help_for_a_function_tells_how_it_is_called() {
+    let function = help(&["to_boottime"]);
+    assert!(function.contains("    to_boottime(clock_id, seq_id, ts) → integer, ns\n"));
+    assert!(function.contains("to_boottime(64, 2, 3503)"));
+    assert_eq!(
+        help(&["TO_BOOTTIME()"]),
+        function,
+        "in any case, with or without ()"
+    );
+}
+
+#[test]
+fn help_for_a_command_is_what_its_help_flag_says() {
+    let help = help(&["import"]);
+    let flag = answer(&["import", "--help"]);
+    let flag: Vec<&str> = flag.lines().map(str::trim_end).collect();
+    assert!(help.contains(&flag.join("\n")), "{help}");
+}
+
+#[test]
+fn help_for_a_report_tells_what_it_shows_and_its_parameters() {
+    let report = help(&["sched-latency"]);
+    assert!(
+        report.contains("how long threads that could run waited for a CPU"),
+        "{report}"
+    );
+    assert!(report.contains("param top integer = 20"), "{report}");
+    // A view and a report have one name.
+    let both = help(&["counters"]);
+    assert!(
+        both.contains("The table counters") && both.contains("The report counters"),
+        "{both}"
+    );
+}
+
+#[test]
+fn help_lists_every_table_function_command_and_report() {
+    let tables = help(&["tables"]);
+    let functions = help(&["functions"]);
+    let page =
+        std::fs::read_to_string(crate::support::repository().join("docs/reference.md")).unwrap();
+    let (before, rest) = page.split_once("\n## SQL functions\n").unwrap();
+    let names = |text: &str| -> Vec<String> {
+        let headings = text.lines().filter_map(|line| line.strip_prefix("### `"));
+        headings
+            .map(|name| name.trim_end_matches('`').to_owned())
+            .collect()
+    };
+    assert!(names(before).len() > 60);
+    for table in names(before) {
+        assert!(tables.contains(&table), "{table}");
+    }
+    assert!(names(rest).len() >= 18);
+    for function in names(rest) {
+        assert!(functions.contains(&format!("{function}(")), "{function}");
+    }
+    for command in [
+        "import", "query", "shell", "clocks", "explain", "help", "man",
+    ] {
+        assert!(
+            help(&["commands"]).contains(&format!("\n  {command} ")),
+            "{command}"
+        );
+    }
+    for report in ["clock-health", "time-spent", "flows"] {
+        assert!(
+            help(&["reports"]).contains(&format!("\n  {report} ")),
+            "{report}"
+        );
+    }
+}
+
+#[test]
+fn help_for_a_column_tells_what_it_is_in_each_table() {
+    let column = flowing(&help(&["slice.DUR"]));
+    assert!(
+        column.contains("slice.dur integer, ns how long."),
+        "{column}"
+    );
+    assert!(help(&["thread", "state"]).starts_with("The table thread_state\n"));
+    assert!(help(&["boottime"]).starts_with("Times and clocks\n"));
+    let utid = flowing(&help(&["utid"]));
+    assert!(
+        utid.contains("thread.utid") && utid.contains("sched.utid"),
+        "{utid}"
+    );
+}
+
+#[test]
+fn help_for_what_stands_in_a_result_tells_what_it_means() {
+    assert!(flowing(&help(&["no_path"])).contains("no chain of snapshots leads from the clock"));
+    assert!(
+        flowing(&help(&["flow_duplicate_id"])).contains("a flow begins that has begun already")
+    );
+    assert!(flowing(&help(&[".timer"])).contains("says how long statements take"));
+    assert!(help(&["conversion"]).starts_with("How conversion works\n"));
+}
+
+#[test]
+fn help_for_a_name_that_is_misspelt_asks_what_was_meant() {
+    for (typed, meant) in [
+        ("to_bootime", "to_boottime"),
+        ("Slcie", "slice"),
+        ("sched-latncy", "sched-latency"),
+        ("exlpain", "explain"),
+    ] {
+        let said = run(&["help", typed]);
+        assert_eq!(said.code, Some(1), "{typed}");
+        let expected =
+            format!("timebase: error: nothing is called '{typed}'; did you mean '{meant}'?\n");
+        assert_eq!((said.stderr, said.stdout), (expected, String::new()));
+    }
+    for typed in ["zzzzzz", "select", "python"] {
+        let said = run(&["help", typed]);
+        assert!(!said.stderr.contains("did you mean"), "{}", said.stderr);
+    }
+    let said = run(&["help", "zzzzzz"]);
+    assert!(
+        said.stderr.contains("'timebase help' lists"),
+        "{}",
+        said.stderr
+    );
+}
+
+#[test]
+fn help_in_a_pipe_is_plain_text_of_a_hundred_columns() {
+    for topic in [
+        "slice",
+        "stats",
+        "to_boottime",
+        "tables",
+        "limits",
+        "the-program",
+        "thread_state",
+    ] {
+        let text = help(&[topic]);
+        assert!(!text.contains('\x1b'), "{topic}");
+        for line in text.lines() {
+            // What is to be copied is in one piece.
+            let is_verbatim = line.starts_with("    ") && !line.contains('│');
+            assert!(
+                is_verbatim || line.chars().count() <= 100,
+                "{topic}: {line}"
+            );
+        }
+    }
+}

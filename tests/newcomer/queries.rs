@@ -1,0 +1,451 @@
+//! What `query` and `shell` do to a database, and what a script that calls them gets.
+
+use std::fs;
+use std::path::PathBuf;
+use std::thread;
+use std::time::Duration;
+
+use crate::support::{PROGRAM, Place, Said, data, import, repository, run, run_with_input};
+
+/// A database to ask, which nothing may change by itself.
+fn database(place: &Place) -> PathBuf {
+    let database = place.path("trace.db");
+    let said = import(&data("sdk.pftrace"), &database, &[]);
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    database
+}
+
+fn query(place: &Place, args: &[&str]) -> Said {
+    let database = place.path("trace.db");
+    run(&[&["query", database.to_str().unwrap()], args].concat())
+}
+
+fn packets(place: &Place) -> String {
+    let said = query(place, &["SELECT count(*) AS n FROM packet", "-F", "csv"]);
+    said.stdout
+}
+
+#[test]
+fn a_statement_that_deletes_is_refused_and_told_what_allows_it() {
+    let place = Place::new();
+    let before = fs::read(database(&place)).unwrap();
+    let path = place.path("trace.db");
+    let refused = [
+        query(&place, &["DELETE FROM packet"]),
+        query(&place, &["DROP TABLE packet"]),
+        query(&place, &["PRAGMA user_version = 1"]),
+        run_with_input(
+            &["shell", path.to_str().unwrap()],
+            "UPDATE packet SET ts = 0;\n",
+        ),
+    ];
+    for said in refused {
+        assert_eq!(
+            (said.code, said.stdout.as_str()),
+            (Some(1), ""),
+            "{}",
+            said.stderr
+        );
+        assert!(
+            said.stderr.contains("--write opens it for writing"),
+            "{}",
+            said.stderr
+        );
+    }
+    assert_eq!(fs::read(path).unwrap(), before);
+    assert_eq!(place.files(), ["trace.db"]);
+}
+
+#[test]
+fn what_is_temporary_needs_no_leave() {
+    let place = Place::new();
+    database(&place);
+    let sql = "CREATE TEMP TABLE t AS SELECT 1 AS a; CREATE TEMP VIEW v AS SELECT a + 1 AS b FROM t; SELECT * FROM v";
+    let said = query(&place, &[sql, "-F", "csv"]);
+    assert_eq!((said.stdout.as_str(), said.stderr.as_str()), ("b\n2\n", ""));
+}
+
+#[test]
+fn with_write_it_is_done_and_counted_and_said() {
+    let place = Place::new();
+    let path = database(&place);
+    let sql = "DELETE FROM packet WHERE id < 25; CREATE VIEW v AS SELECT 1 AS a; SELECT a FROM v";
+    let said = query(&place, &[sql, "--write", "-F", "csv"]);
+    assert_eq!(said.stdout, "a\n1\n");
+    assert_eq!(said.stderr, "25 rows of packet deleted, v created\n");
+    assert_eq!(packets(&place), "n\n4800\n");
+
+    let input = "DELETE FROM packet;\nSELECT 2 AS b;\n";
+    let shell = ["shell", path.to_str().unwrap(), "--write", "-F", "csv"];
+    let said = run_with_input(&shell, input);
+    assert_eq!(said.stdout, "b\n2\n");
+    assert_eq!(said.stderr, "4,800 rows of packet deleted\n");
+    assert_eq!(packets(&place), "n\n0\n");
+}
+
+#[test]
+fn a_transaction_that_is_not_ended_is_told() {
+    let place = Place::new();
+    database(&place);
+    let said = query(&place, &["BEGIN; DELETE FROM packet", "--write"]);
+    assert!(
+        said.stderr
+            .contains("a transaction was begun and not ended"),
+        "{}",
+        said.stderr
+    );
+    assert_eq!(packets(&place), "n\n4825\n");
+}
+
+#[test]
+fn a_trace_is_not_written_to() {
+    let said = run(&["query", "tests/data/sdk.pftrace", "SELECT 1", "--write"]);
+    assert_eq!(said.code, Some(1));
+    assert!(said.stderr.contains("timebase import"), "{}", said.stderr);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_may_not_be_written_is_told_so_before_a_statement_runs() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::new();
+    let path = database(&place);
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
+    if fs::OpenOptions::new().write(true).open(&path).is_ok() {
+        // Root may write everything; where the tests run as root, so may the program.
+        return;
+    }
+    let said = query(&place, &["SELECT 1", "--write"]);
+    assert_eq!(said.code, Some(1));
+    assert!(said.stderr.contains("cannot be written"), "{}", said.stderr);
+}
+
+#[test]
+fn a_statement_that_fails_leaves_nothing_on_standard_output() {
+    let place = Place::new();
+    database(&place);
+    for format in ["table", "csv", "json", "jsonl", "markdown", "md"] {
+        for sql in [
+            // The last row fails.
+            "SELECT iif(id < 4824, id, abs(-9223372036854775808)) FROM packet",
+            "SELECT 1 AS a; SELECT 2 AS b, missing",
+        ] {
+            let said = query(&place, &[sql, "-F", format]);
+            assert_eq!(
+                (said.code, said.stdout.as_str()),
+                (Some(1), ""),
+                "{format} {sql}"
+            );
+            assert!(
+                said.stderr.starts_with("timebase: error: "),
+                "{}",
+                said.stderr
+            );
+        }
+    }
+    let input = "SELECT 1 AS a;\nSELECT iif(id < 4824, id, abs(-9223372036854775808)) FROM packet;\nSELECT 3 AS c;\n";
+    let path = place.path("trace.db");
+    let said = run_with_input(&["shell", path.to_str().unwrap(), "-F", "csv"], input);
+    assert_eq!((said.code, said.stdout.as_str()), (Some(1), "a\n1\nc\n3\n"));
+}
+
+#[test]
+fn a_result_in_a_file_is_whole_or_not_there() {
+    let place = Place::new();
+    database(&place);
+    let output = place.path("out.jsonl");
+    let file = output.to_str().unwrap();
+    let said = query(&place, &["SELECT 1 AS a; SELECT missing", "-o", file]);
+    assert_eq!(said.code, Some(1));
+    assert_eq!(place.files(), ["trace.db"]);
+
+    let said = query(&place, &["SELECT 1 AS a", "--output", file]);
+    assert_eq!(
+        (said.code, said.stdout.as_str(), said.stderr.as_str()),
+        (Some(0), "", "")
+    );
+    assert_eq!(fs::read_to_string(&output).unwrap(), "{\"a\":1}\n");
+
+    // It is still that of before when the next one fails.
+    let said = query(&place, &["SELECT 1 AS a; SELECT missing", "-o", file]);
+    assert_eq!(said.code, Some(1));
+    assert_eq!(fs::read_to_string(&output).unwrap(), "{\"a\":1}\n");
+    assert_eq!(place.files(), ["out.jsonl", "trace.db"]);
+}
+
+#[test]
+fn the_name_of_the_file_says_the_format_unless_that_is_said() {
+    let place = Place::new();
+    database(&place);
+    let written = |name: &str, args: &[&str]| {
+        let path = place.path(name);
+        let args = [&["SELECT 1 AS a", "-o", path.to_str().unwrap()], args].concat();
+        assert_eq!(query(&place, &args).code, Some(0));
+        fs::read_to_string(path).unwrap()
+    };
+    assert_eq!(written("x.csv", &[]), "a\n1\n");
+    assert_eq!(written("x.json", &[]), "[\n{\"a\":1}\n]\n");
+    assert_eq!(written("x.md", &[]), "| a |\n| ---: |\n| 1 |\n");
+    assert_eq!(written("x.txt", &[]), " a \n───\n 1 \n");
+    assert_eq!(written("y.csv", &["-F", "jsonl"]), "{\"a\":1}\n");
+}
+
+#[test]
+fn a_file_that_cannot_be_the_result_is_told() {
+    let place = Place::new();
+    let before = fs::read(database(&place)).unwrap();
+    let message = |file: PathBuf| {
+        let said = query(&place, &["SELECT 1", "-o", file.to_str().unwrap()]);
+        assert_eq!(said.code, Some(1));
+        said.stderr
+    };
+    let source = message(place.path("trace.db"));
+    assert!(source.contains("the result would replace it"), "{source}");
+    assert_eq!(fs::read(place.path("trace.db")).unwrap(), before);
+    let missing = message(place.path("none/x.csv"));
+    assert!(missing.contains("there is no directory"), "{missing}");
+    let directory = message(place.path("."));
+    assert!(directory.contains("is a directory"), "{directory}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_told() {
+    let said = run(&[
+        "query",
+        "tests/data/nearest.pftrace",
+        "SELECT 1",
+        "-o",
+        "/dev/full",
+    ]);
+    assert_eq!(said.code, Some(1));
+    assert!(
+        said.stderr
+            .contains("cannot write /dev/full: No space left"),
+        "{}",
+        said.stderr
+    );
+}
+
+#[test]
+fn a_wrong_parameter_of_a_report_is_named_with_what_it_takes() {
+    let report = ["query", "tests/data/app.pftrace", "--report", "slices"];
+    let message = |parameter: &str| {
+        let said = run(&[&report[..], &["-p", parameter]].concat());
+        assert_eq!(
+            (said.code, said.stdout.as_str()),
+            (Some(1), ""),
+            "{}",
+            said.stderr
+        );
+        said.stderr
+    };
+    let from = message("from=x");
+    assert!(
+        from.contains("--param from=x: 'x' must be trace time in ns, or a time such as")
+            && from.contains("trace time from which on slices begin"),
+        "{from}"
+    );
+    let top = message("top=1.5");
+    assert!(top.contains("must be an integer (how many names"), "{top}");
+    let date = message("from=2026-99-21T16:21:30");
+    assert!(date.contains("--param from=2026-99-21T16:21:30"), "{date}");
+}
+
+#[test]
+fn a_report_takes_a_date_for_a_time() {
+    let sql = "-- param from time : since when\nSELECT :from AS ts;";
+    let place = Place::new();
+    database(&place);
+    let file = place.write("q.sql", sql.as_bytes());
+    let known = query(
+        &place,
+        &[
+            "SELECT abs_time_str(ts) AS at, ts FROM packet WHERE ts > 0 LIMIT 1 OFFSET 100",
+            "-F",
+            "csv",
+        ],
+    );
+    let (at, ts) = known
+        .stdout
+        .lines()
+        .nth(1)
+        .unwrap()
+        .split_once(',')
+        .unwrap();
+    let file = file.to_str().unwrap();
+    let said = query(
+        &place,
+        &["-f", file, "-p", &format!("from={at}"), "-F", "csv"],
+    );
+    assert_eq!(said.stdout, format!("ts\n{ts}\n"), "{}", said.stderr);
+    let needed = query(&place, &["-f", file]);
+    assert!(
+        needed
+            .stderr
+            .contains("from, which needs a value: since when"),
+        "{}",
+        needed.stderr
+    );
+}
+
+#[test]
+fn a_nightly_script_fails_where_there_is_nothing_or_half_of_it() {
+    let place = Place::new();
+    database(&place);
+    let empty = [
+        "SELECT 1 WHERE 0; SELECT 2 WHERE 0",
+        "--fail-if-empty",
+        "-F",
+        "json",
+    ];
+    let said = query(&place, &empty);
+    assert_eq!((said.code, said.stdout.as_str()), (Some(1), ""));
+    assert!(said.stderr.contains("not one row"), "{}", said.stderr);
+    let one = ["SELECT 1 WHERE 0; SELECT 2", "--fail-if-empty"];
+    assert_eq!(query(&place, &one).code, Some(0));
+
+    let whole = fs::read(data("sdk.pftrace")).unwrap();
+    let trace = place.write("cut.pftrace", &whole[..100_000]);
+    let cut = place.path("cut.db");
+    assert_eq!(import(&trace, &cut, &[]).code, Some(0));
+    for source in [trace, cut] {
+        let source = source.to_str().unwrap();
+        let said = run(&["query", source, "SELECT 1", "--strict"]);
+        assert_eq!((said.code, said.stdout.as_str()), (Some(1), ""));
+        assert!(
+            said.stderr.contains("the file ends inside the packet"),
+            "{}",
+            said.stderr
+        );
+        assert_eq!(run(&["query", source, "SELECT 1"]).code, Some(0));
+    }
+    assert_eq!(query(&place, &["SELECT 1", "--strict"]).code, Some(0));
+}
+
+#[test]
+fn every_error_has_one_style() {
+    let nearest = "tests/data/nearest.pftrace";
+    for args in [
+        &["query", nearest][..],
+        &["query", nearest, "SELECT missing"],
+        &["query", nearest, "SELECT 1", "--formt", "csv"],
+        &["query", "no such file", "SELECT 1"],
+        &["import", nearest, "-o", nearest],
+        &["explain", nearest, "--slice", "abc"],
+        &["nothing"],
+    ] {
+        let said = run(args);
+        assert!(
+            said.stderr.starts_with("timebase: error: "),
+            "{args:?}\n{}",
+            said.stderr
+        );
+    }
+    let piped = run_with_input(&["shell", nearest], "SELECT missing;\n.nothing\n");
+    let errors: Vec<&str> = piped
+        .stderr
+        .lines()
+        .filter(|line| line.contains("error"))
+        .collect();
+    assert_eq!(errors.len(), 2, "{}", piped.stderr);
+    assert!(
+        errors
+            .iter()
+            .all(|line| line.starts_with("timebase: error: ")),
+        "{errors:?}"
+    );
+}
+
+#[test]
+fn who_gives_no_arguments_gets_the_help() {
+    let said = run(&[]);
+    assert_eq!(said.code, Some(2));
+    assert!(
+        said.stderr.starts_with("Every event of a Perfetto trace"),
+        "{}",
+        said.stderr
+    );
+}
+
+#[test]
+fn the_common_flags_are_short() {
+    let place = Place::new();
+    let database = database(&place);
+    let database = database.to_str().unwrap();
+    assert_eq!(
+        run(&["import", "tests/data/sdk.pftrace", "-o", database, "-f"]).code,
+        Some(0)
+    );
+    let report = run(&["query", database, "-r", "slices", "-p", "top=1", "-F", "md"]);
+    assert!(
+        report.stdout.starts_with("## Slices by name\n"),
+        "{}",
+        report.stderr
+    );
+    let multihop = "tests/data/multihop.pftrace";
+    let explained = run(&["explain", multihop, "-c", "64", "-s", "2", "-t", "3503"]);
+    assert!(
+        explained.stdout.ends_with("is BOOTTIME 7703 ns\n"),
+        "{}",
+        explained.stderr
+    );
+}
+
+#[test]
+fn the_time_of_a_slice_is_explained_from_the_trace_itself() {
+    let trace = "tests/data/app.pftrace";
+    let said = run(&["explain", trace, "--slice", "77"]);
+    assert!(
+        said.stdout.starts_with("slice 77 'frame' begins at"),
+        "{}",
+        said.stderr
+    );
+}
+
+#[test]
+fn blobs_are_alike_in_csv_and_json() {
+    let sql = "SELECT x'0aff' AS a";
+    let written = |format| run(&["query", "tests/data/nearest.pftrace", sql, "-F", format]).stdout;
+    assert_eq!(written("csv"), "a\n0AFF\n");
+    assert_eq!(written("jsonl"), "{\"a\":\"0AFF\"}\n");
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_ends_a_query_with_the_code_that_shells_expect() {
+    use nix::sys::signal::{Signal, kill};
+    use nix::unistd::Pid;
+    use std::process::{Command, Stdio};
+
+    let place = Place::new();
+    let endless =
+        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
+    let file = place.path("out.csv");
+    let child = Command::new(PROGRAM)
+        .current_dir(repository())
+        .args([
+            "query",
+            "tests/data/nearest.pftrace",
+            endless,
+            "-o",
+            file.to_str().unwrap(),
+        ])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // The file that will become the result.
+    while place.files().is_empty() {
+        thread::sleep(Duration::from_millis(5));
+    }
+    kill(Pid::from_raw(child.id() as i32), Signal::SIGINT).unwrap();
+    let said: Said = child.wait_with_output().unwrap().into();
+    assert_eq!((said.code, said.stdout.as_str()), (Some(130), ""));
+    assert!(
+        said.stderr.ends_with("timebase: error: interrupted\n"),
+        "{}",
+        said.stderr
+    );
+    assert_eq!(place.files(), Vec::<String>::new());
+}
