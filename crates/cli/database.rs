@@ -8,7 +8,7 @@ use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail, ensure};
-use rusqlite::{Connection, MAIN_DB, OpenFlags, OptionalExtension};
+use rusqlite::{Connection, MAIN_DB, OpenFlags};
 use timebase_import::{FileKind, Options, Source, Subject};
 
 use crate::changes::Changes;
@@ -91,7 +91,8 @@ impl Database {
             && changes.borrow().are_pending()
         {
             messages::warning(
-                "a transaction was begun and not ended: nothing that was changed in it is kept",
+                "a transaction was begun and not ended: nothing that was changed in it is kept; \
+                 end it with COMMIT",
             );
         }
     }
@@ -143,15 +144,7 @@ pub fn open(given: &Path, access: Access, signals: &Signals) -> anyhow::Result<D
 
 /// Refuses a database of a damaged trace, as `import --strict` refuses the trace.
 fn refuse_damage(connection: &Connection, given: &Path) -> anyhow::Result<()> {
-    let damage: Option<String> = connection
-        .query_row(
-            "SELECT message FROM import_log
-              WHERE code IN ('cut', 'damaged', 'corrupt_packet', 'corrupt_payload')
-              ORDER BY id LIMIT 1",
-            [],
-            |row| row.get(0),
-        )
-        .optional()
+    let damage = timebase_import::damage(connection)
         .with_context(|| format!("cannot read import_log of {}", given.display()))?;
     match damage {
         Some(damage) => bail!(
@@ -228,14 +221,17 @@ mod tests {
     #[test]
     fn a_full_disk_under_a_temporary_database_names_tmpdir() {
         let full = timebase_import::Error::DiskFull {
-            path: "/tmp/timebase-x/trace.db".into(),
+            path: "scratch/timebase-x/trace.db".into(),
         };
-        let said = unwritable(full.into(), Path::new("/tmp/timebase-x")).to_string();
+        let said = unwritable(full.into(), Path::new("scratch/timebase-x")).to_string();
         assert!(
-            said.starts_with("the temporary database in /tmp cannot be written: no space left.")
+            said.starts_with("the temporary database in scratch cannot be written: no space left.")
         );
         assert!(said.contains("TMPDIR") && !said.contains("-o"), "{said}");
-        let other = unwritable(timebase_import::Error::Cancelled.into(), Path::new("/tmp"));
+        let other = unwritable(
+            timebase_import::Error::Cancelled.into(),
+            Path::new("scratch"),
+        );
         assert_eq!(other.to_string(), "interrupted; nothing was changed");
     }
 }

@@ -19,7 +19,10 @@ const LEAST_ALIKE: f64 = 0.6;
 const MOST: usize = 3;
 
 /// The page about trace processor's SQL.
-const PAGE: &str = "docs/coming-from-trace-processor.md";
+const PAGE: &str = concat!(
+    env!("CARGO_PKG_REPOSITORY"),
+    "/blob/main/docs/coming-from-trace-processor.md"
+);
 
 /// Tables of trace processor that are none here, by the type of the packets that they are made of:
 /// a number where the schema has no name for it.

@@ -1,5 +1,6 @@
 //! `timebase shell`: statements typed or piped, results after each.
 
+mod commands;
 mod completion;
 mod dot;
 mod input;

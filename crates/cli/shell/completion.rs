@@ -12,7 +12,7 @@ use rusqlite::Connection;
 use rustyline::completion::{Completer, FilenameCompleter};
 use rustyline::{Context, Helper, Highlighter, Hinter, Validator};
 
-use super::dot;
+use super::{commands, dot};
 use crate::help;
 use crate::output::Format;
 use crate::reference::{Kind, reference};
@@ -351,8 +351,9 @@ impl Completer for SqlHelper {
     ) -> rustyline::Result<(usize, Vec<String>)> {
         let (before, after) = line.split_at_checked(position).unwrap_or((line, ""));
         let word = before.trim_start();
-        let command = dot::name(word);
-        let is_command = word.starts_with('.') || self.pending.is_empty() && dot::is_bare(command);
+        let command = commands::name(word);
+        let is_command =
+            word.starts_with('.') || self.pending.is_empty() && commands::is_bare(command);
         let argument = word
             .strip_prefix(command)
             .filter(|rest| rest.starts_with(char::is_whitespace));
@@ -369,7 +370,9 @@ impl Completer for SqlHelper {
                 (before.len() - typed.len(), self.of_command(command))
             }
             None if word.starts_with('.') => {
-                let names = dot::COMMANDS.iter().map(|(name, ..)| (*name).to_owned());
+                let names = commands::COMMANDS
+                    .iter()
+                    .map(|(name, ..)| (*name).to_owned());
                 (before.len() - word.len(), names.collect())
             }
             _ => {

@@ -1,4 +1,4 @@
-//! The shell's own commands, which start with a dot.
+//! What the shell's own commands do.
 
 use std::fs;
 use std::path::Path;
@@ -7,6 +7,7 @@ use anyhow::{Context, bail, ensure};
 use clap::ValueEnum;
 use rusqlite::Connection;
 
+use super::commands::{COMMANDS, is_bare, is_known, name};
 use super::input::{Input, Line};
 use super::{Next, Shell};
 use crate::output::Format;
@@ -14,57 +15,8 @@ use crate::reference::{Kind, reference};
 use crate::script::lexer;
 use crate::{help, statements};
 
-/// Names, for completion and for `.help`: with arguments, and what they do.
-pub const COMMANDS: &[(&str, &str, &str)] = &[
-    (
-        ".help",
-        "[NAME]",
-        "list these; or tell of a table, column, function, command or report",
-    ),
-    (
-        ".tables",
-        "[PATTERN]",
-        "list tables, views and table-valued functions; with '%', those behind the views, too",
-    ),
-    (".functions", "", "list the SQL functions of timebase"),
-    (
-        ".schema",
-        "[NAME]",
-        "show the columns and the SQL of all tables and views, or of one",
-    ),
-    (
-        ".mode",
-        "[FORMAT]",
-        "show or choose how results are written",
-    ),
-    (".timer", "[on|off]", "say how long statements take, or not"),
-    (".read", "FILE", "run the statements and commands of a file"),
-    (".quit", "", "end; so do .exit, quit, exit and Ctrl-D"),
-    (".exit", "", "end"),
-];
-
-/// Commands that are also known without a dot.
-const BARE: &[&str] = &["help", "exit", "quit"];
-
 /// Files that are read by files, and so on, up to this. One that reads itself ends here.
 const DEPTH: usize = 16;
-
-/// The first word of a line, without the semicolon that comes by itself after an hour
-/// of SQL.
-pub fn name(line: &str) -> &str {
-    let line = line.trim().trim_end_matches(';');
-    line.split_whitespace().next().unwrap_or_default()
-}
-
-/// Whether a word is one of these commands.
-pub fn is_known(word: &str) -> bool {
-    COMMANDS.iter().any(|(name, ..)| *name == word)
-}
-
-/// Whether a word is one that needs no dot.
-pub fn is_bare(word: &str) -> bool {
-    BARE.iter().any(|bare| bare.eq_ignore_ascii_case(word))
-}
 
 impl Shell<'_> {
     pub(super) fn command(&mut self, line: &str) -> anyhow::Result<Next> {

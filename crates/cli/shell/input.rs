@@ -10,7 +10,7 @@
 
 use std::mem;
 
-use super::dot;
+use super::commands;
 use crate::script::{Script, lexer};
 
 /// What a line comes to.
@@ -66,7 +66,7 @@ impl Input {
     }
 
     fn is_command(&self, line: &str) -> bool {
-        let word = dot::name(line);
+        let word = commands::name(line);
         let mut signs = word.chars();
         match (signs.next(), signs.next()) {
             // What others have for the dot. It begins nothing in SQL.
@@ -75,11 +75,11 @@ impl Input {
             // Else it may stand before a number; or, in a script, before a table, if its schema
             // is on the line before.
             (Some('.'), Some(sign)) => {
-                dot::is_known(word) || self.is_typed && sign.is_ascii_alphabetic()
+                commands::is_known(word) || self.is_typed && sign.is_ascii_alphabetic()
             }
-            _ if self.pending.is_empty() => dot::is_bare(word),
+            _ if self.pending.is_empty() => commands::is_bare(word),
             // A word alone may be a name.
-            _ => self.is_typed && dot::is_bare(word) && line.split_whitespace().count() == 1,
+            _ => self.is_typed && commands::is_bare(word) && line.split_whitespace().count() == 1,
         }
     }
 }

@@ -76,3 +76,4 @@ pub use stages::{Stages, stages};
 pub use subjects::{Subject, UnknownSubject};
 pub use summary::{Events, Summary};
 pub use timebase_trace::{FileKind, Monitor, Source, file_kind};
+pub use verdict::damage;

@@ -1,12 +1,32 @@
 //! What it means that a trace is damaged: it is refused, or imported as far as it
 //! can be read and the user told.
 
+use rusqlite::{Connection, OptionalExtension};
 use timebase_schema::{Table, tables};
 use timebase_trace::{Damage, OtherFile, Source};
 
 use crate::error::Error;
 use crate::frame::{Frame, counter};
 use crate::output::{Message, Severity};
+
+/// The first thing that says a database is of a damaged trace: one that a strict import
+/// would have refused. `None` if nothing does.
+///
+/// ```
+/// let conn = rusqlite::Connection::open_in_memory()?;
+/// conn.execute_batch(timebase_schema::TABLES)?;
+/// assert_eq!(timebase_import::damage(&conn)?, None);
+/// # Ok::<(), rusqlite::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// If the table `import_log` cannot be read.
+pub fn damage(conn: &Connection) -> rusqlite::Result<Option<String>> {
+    let sql = "SELECT message FROM import_log
+        WHERE code IN ('cut', 'damaged', 'corrupt_packet', 'corrupt_payload') ORDER BY id LIMIT 1";
+    conn.query_row(sql, [], |row| row.get(0)).optional()
+}
 
 /// A trace that was read, however it ended.
 pub(crate) struct ReadTrace<'a> {

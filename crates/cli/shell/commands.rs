@@ -1,0 +1,50 @@
+//! The names of the shell's own commands: what is one, and what is SQL.
+
+/// Names, for completion and for `.help`: with arguments, and what they do.
+pub const COMMANDS: &[(&str, &str, &str)] = &[
+    (
+        ".help",
+        "[NAME]",
+        "list these; or tell of a table, column, function, command or report",
+    ),
+    (
+        ".tables",
+        "[PATTERN]",
+        "list tables, views and table-valued functions; with '%', those behind the views, too",
+    ),
+    (".functions", "", "list the SQL functions of timebase"),
+    (
+        ".schema",
+        "[NAME]",
+        "show the columns and the SQL of all tables and views, or of one",
+    ),
+    (
+        ".mode",
+        "[FORMAT]",
+        "show or choose how results are written",
+    ),
+    (".timer", "[on|off]", "say how long statements take, or not"),
+    (".read", "FILE", "run the statements and commands of a file"),
+    (".quit", "", "end; so do .exit, quit, exit and Ctrl-D"),
+    (".exit", "", "end"),
+];
+
+/// Commands that are also known without a dot.
+const BARE: &[&str] = &["help", "exit", "quit"];
+
+/// The first word of a line, without the semicolon that comes by itself after an hour
+/// of SQL.
+pub fn name(line: &str) -> &str {
+    let line = line.trim().trim_end_matches(';');
+    line.split_whitespace().next().unwrap_or_default()
+}
+
+/// Whether a word is one of these commands.
+pub fn is_known(word: &str) -> bool {
+    COMMANDS.iter().any(|(name, ..)| *name == word)
+}
+
+/// Whether a word is one that needs no dot.
+pub fn is_bare(word: &str) -> bool {
+    BARE.iter().any(|bare| bare.eq_ignore_ascii_case(word))
+}
