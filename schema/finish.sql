@@ -442,6 +442,15 @@ FROM (
 )
 WHERE resync_ts IS NOT ts;
 
+-- The packets that rely on earlier ones of their sequence of which damage may have taken some, up
+-- to where the sequence's state is cleared the next time.
+CREATE VIEW packet_unsure AS
+SELECT p.id, p.ts, p.seq_id, p.machine_id, p.type, u.time AS unsure_time, u.names AS unsure_names,
+       l.offset AS damage_offset, l.size AS damage_size, l.id AS log_id
+FROM unsure_record AS u
+JOIN packet AS p ON p.id = u.packet_id
+LEFT JOIN import_log AS l ON l.id = u.log_id;
+
 -- What is known about the trace and its import, in trace processor's columns and
 -- as one value.
 CREATE VIEW metadata AS

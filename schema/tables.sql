@@ -9,7 +9,7 @@
 -- All times are integers in nanoseconds unless a column says otherwise.
 
 PRAGMA application_id = 1952605811;  -- 'tbfs'
-PRAGMA user_version = 4;
+PRAGMA user_version = 5;
 
 -- One row for every packet of the trace, in file order.
 CREATE TABLE packet (
@@ -463,7 +463,16 @@ CREATE TABLE import_log (
   code      TEXT NOT NULL,  -- what kind of thing happened
   packet_id INTEGER,        -- to which packet
   offset    INTEGER,        -- where in the decompressed trace stream
+  size      INTEGER,        -- how many bytes of it are damaged
   message   TEXT NOT NULL
+);
+
+-- The packets that rely on earlier ones of their sequence of which damage may have taken some.
+CREATE TABLE unsure_record (
+  packet_id INTEGER PRIMARY KEY,
+  time      INTEGER NOT NULL,  -- 1 if the time is the sum of deltas
+  names     INTEGER NOT NULL,  -- 1 if interned names or defaults are needed
+  log_id    INTEGER NOT NULL   -- the damage, in import_log
 );
 
 -- Every counter of the import.

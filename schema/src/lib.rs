@@ -34,9 +34,10 @@
 //!     code: "example",
 //!     packet_id: "",
 //!     offset: "",
+//!     size: "",
 //!     message: "hello",
 //! };
-//! assert_eq!(row.cells(), ["1", "info", "example", "", "", "hello"]);
+//! assert_eq!(row.cells(), ["1", "info", "example", "", "", "", "hello"]);
 //! assert_eq!(import_log::TABLE.columns[2], "code");
 //!
 //! assert!(tables::sequence::TABLE.keyed && !import_log::TABLE.keyed);

@@ -4,6 +4,8 @@ use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
+use timebase_sort::Quota;
+
 use crate::error::Error;
 use crate::page::{Kind, PageSize};
 
@@ -22,6 +24,8 @@ pub struct Database {
     taken: Vec<u32>,
     /// Pages to write when all others are: roots, which have a place already.
     roots: Vec<(u32, Vec<u8>)>,
+    /// What the file may take.
+    quota: Quota,
 }
 
 impl Database {
@@ -32,6 +36,34 @@ impl Database {
     /// [`Error::Unsuitable`] for what is not one, or has its pages reserved,
     /// vacuumed or logged in a way that this crate does not write.
     pub fn open(path: &Path) -> Result<Self, Error> {
+        Self::open_counted(path, &Quota::default())
+    }
+
+    /// The same of a file whose bytes are counted, those that it has already, too.
+    ///
+    /// ```
+    /// use rusqlite::Connection;
+    /// use timebase_btree::{Database, Quota, TableBuilder, Value};
+    ///
+    /// let dir = tempfile::tempdir()?;
+    /// let path = dir.path().join("small.db");
+    /// let conn = Connection::open(&path)?;
+    /// conn.execute_batch("CREATE TABLE line (id INTEGER PRIMARY KEY, text)")?;
+    /// conn.close().map_err(|(_, error)| error)?;
+    ///
+    /// let mut database = Database::open_counted(&path, &Quota::of(20_000))?;
+    /// let mut lines = TableBuilder::new(&mut database, 2)?;
+    /// let written = (0..1000).try_for_each(|id| {
+    ///     lines.push(&mut database, id, &[Value::Null, Value::Text("a line of some bytes")])
+    /// });
+    /// assert!(written.is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Database::open`], and that the file may not be as large as it is.
+    pub fn open_counted(path: &Path, quota: &Quota) -> Result<Self, Error> {
         let mut file = OpenOptions::new().read(true).write(true).open(path)?;
         let length = file.seek(SeekFrom::End(0))?;
         file.rewind()?;
@@ -65,7 +97,9 @@ impl Database {
         if let Some(why) = unsuitable {
             return Err(Error::Unsuitable(why));
         }
+        quota.take(length)?;
         Ok(Database {
+            quota: quota.clone(),
             file: BufWriter::with_capacity(BUFFER, file),
             page_size,
             pages,
@@ -130,6 +164,8 @@ impl Database {
     /// Begins the next page, and tells its number.
     fn begin_page(&mut self) -> Result<u32, Error> {
         let number = self.behind(self.pages)?;
+        let more = u64::from(number - self.pages) * self.page_size.get() as u64;
+        self.quota.take(more)?;
         if number - self.pages > 1 {
             self.file.write_all(&vec![0; self.page_size.get()])?;
         }

@@ -2,9 +2,8 @@
 //! rows come in order.
 
 use std::io;
-use std::path::Path;
 
-use timebase_sort::Sorter;
+use timebase_sort::{Scratch, Sorter};
 
 use crate::database::Database;
 use crate::entry::Entry;
@@ -21,11 +20,11 @@ use crate::tree::Tree;
 pub struct IndexBuilder<const K: usize>(Sorter<Entry<K>, ()>);
 
 impl<const K: usize> IndexBuilder<K> {
-    /// Begins an index whose entries are kept in `directory` until they are part
-    /// of the database.
-    pub fn new(directory: &Path) -> Self {
+    /// Begins an index whose entries are kept in a temporary file there until they are
+    /// part of the database.
+    pub fn new(scratch: impl Into<Scratch>) -> Self {
         const { assert!(K >= 1 && K <= 8) };
-        IndexBuilder(Sorter::new(directory))
+        IndexBuilder(Sorter::new(scratch))
     }
 
     /// Adds the entry of a row.

@@ -1,8 +1,6 @@
 //! Tables whose rows are complete in another order than that of their rowids.
 
-use std::path::Path;
-
-use timebase_sort::Sorter;
+use timebase_sort::{Scratch, Sorter};
 
 use crate::database::Database;
 use crate::error::Error;
@@ -46,11 +44,11 @@ pub struct LateTableBuilder {
 }
 
 impl LateTableBuilder {
-    /// Begins a table whose rows are kept in `directory` until they are part of the
-    /// database.
-    pub fn new(directory: &Path) -> Self {
+    /// Begins a table whose rows are kept in a temporary file there until they are part of
+    /// the database.
+    pub fn new(scratch: impl Into<Scratch>) -> Self {
         LateTableBuilder {
-            records: Sorter::new(directory),
+            records: Sorter::new(scratch),
             cell: Cell::new(),
         }
     }

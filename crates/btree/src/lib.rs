@@ -80,3 +80,4 @@ pub use index::{ClusteredTableBuilder, IndexBuilder, KeyedTableBuilder};
 pub use late::LateTableBuilder;
 pub use record::Value;
 pub use table::TableBuilder;
+pub use timebase_sort::{Quota, Scratch};

@@ -1,9 +1,12 @@
 //! What can go wrong with an import, told so that the user knows what to do.
 
+use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
 use timebase_trace::{OtherFile, SourceError};
+
+use crate::size::Size;
 
 /// Why there is no database.
 #[derive(Debug, thiserror::Error)]
@@ -62,11 +65,38 @@ pub enum Error {
     Create { path: PathBuf, error: io::Error },
     #[error("no space left to write {path}; nothing was changed. Free some, or name another place with -o", path = path.display())]
     DiskFull { path: PathBuf },
+    #[error(
+        "{path} and the temporary files of its import would take more than {limit}, which is what \
+         --max-size allows, {read}; nothing was changed. Allow more, or leave something out with \
+         --no-data or --tables",
+        path = path.display()
+    )]
+    TooLarge {
+        path: PathBuf,
+        limit: Size,
+        read: HowFar,
+    },
+    #[error(
+        "{source_name} names so much that its import would take more than {limit} of memory, {read}; \
+         nothing was changed. Allow more with --max-memory, or leave something out with --tables or \
+         --no-events"
+    )]
+    TooMuchMemory {
+        source_name: String,
+        limit: Size,
+        read: HowFar,
+    },
     #[error("writing {path} failed: {error}; nothing was changed", path = path.display())]
     Write {
         path: PathBuf,
         error: Box<dyn std::error::Error + Send + Sync>,
     },
+    #[error(
+        "the file in the making of {path} was removed by somebody else; nothing was changed. \
+         Import the trace again",
+        path = path.display()
+    )]
+    Removed { path: PathBuf },
     #[error("cannot open {path}: {error}", path = path.display())]
     OpenDescriptor { path: PathBuf, error: io::Error },
     #[error(
@@ -104,6 +134,29 @@ pub enum Error {
     Stopped,
 }
 
+/// How much of a trace was read when its import ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HowFar {
+    /// Bytes of the file.
+    pub bytes: u64,
+    /// How many it has; `None` for a pipe.
+    pub of: Option<u64>,
+    /// Packets.
+    pub packets: u64,
+}
+
+impl fmt::Display for HowFar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let HowFar { bytes, of, packets } = self;
+        match of {
+            Some(of) if of == bytes => write!(f, "with all of the trace read")?,
+            Some(of) => write!(f, "with {bytes} of the trace's {of} bytes read")?,
+            None => write!(f, "with {bytes} bytes of the trace read")?,
+        }
+        write!(f, " ({packets} packets)")
+    }
+}
+
 /// Why the database could not be written.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum WriteError {
@@ -130,10 +183,16 @@ impl WriteError {
             WriteError::Bulk(_) => false,
         }
     }
+
+    /// Whether SQLite says that the system failed, and not how.
+    pub fn is_of_system(&self) -> bool {
+        matches!(self, WriteError::Sqlite(error)
+            if error.sqlite_error_code() == Some(rusqlite::ErrorCode::SystemIoFailure))
+    }
 }
 
 /// Whether nothing more can be written: the disk is full, or what the user may have of it.
-fn is_full(error: &io::Error) -> bool {
+pub(crate) fn is_full(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded

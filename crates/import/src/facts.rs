@@ -318,6 +318,9 @@ pub(crate) struct SystemInfo {
     pub system_ram_bytes: Option<i64>,
 }
 
+/// How many CPUs a machine can have.
+pub(crate) const CPUS: u32 = 4096;
+
 /// A CPU of `cpu_info`.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct CpuInfo {

@@ -1,18 +1,21 @@
 //! What happens to every packet, around what its reader makes of it.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::io::{self, Read};
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
 
 use prost::Message as _;
 use timebase_resolver::{ClockId, Unresolved, builtin_name};
 use timebase_schema::{Table, tables};
-use timebase_trace::{Counts, End, Found, Packets, RawPacket, Unreadable};
+use timebase_sort::Scratch;
+use timebase_trace::{Counts, End, Found, Packets, Payload, RawPacket, Region, Unreadable};
 use timebase_wire::packet::{Header, PacketType};
 use timebase_wire::proto::TracePacketDefaults;
 
+use crate::damaged::Damaged;
 use crate::facts::Facts;
+use crate::limits::Watch;
 use crate::output::{
     Cell, Fact, Faults, Journal, Message, NOT_INTERNED, PacketRow, RowType, Rows, SettledRows,
     Severity,
@@ -40,6 +43,8 @@ pub(crate) struct Frame {
     pub journal: Journal,
     /// What the stream of packets has counted.
     pub counts: Counts,
+    /// What of it held no packets.
+    pub damage: Damaged,
     /// How many packets there are that no reader takes, by their type.
     unread: BTreeMap<u32, u64>,
     /// How many there are that one does.
@@ -54,7 +59,8 @@ pub(crate) struct Frame {
     /// The event that is being made.
     event: Vec<u8>,
     keep: Keep,
-    directory: PathBuf,
+    scratch: Scratch,
+    watch: Watch,
 }
 
 /// Tables of many rows that readers fill, and nobody after them.
@@ -76,7 +82,11 @@ pub(crate) mod counter {
     pub const PACKETS_WITHOUT_TIMESTAMP: Counter = Counter::info("packets_without_timestamp");
     pub const PACKETS_CORRUPT: Counter = Counter::error("packets_corrupt");
     pub const PAYLOADS_CORRUPT: Counter = Counter::error("payloads_corrupt");
+    pub const PAYLOADS_TOO_LARGE: Counter = Counter::data_loss("payloads_too_large");
     pub const SNAPSHOTS_REJECTED: Counter = Counter::error("snapshots_rejected");
+    pub const DAMAGED_REGIONS: Counter = Counter::data_loss("damaged_regions");
+    pub const DAMAGED_BYTES: Counter = Counter::data_loss("damaged_bytes");
+    pub const UNSURE_PACKETS: Counter = Counter::data_loss("unsure_packets");
     pub const INTERNED_SKIPPED: Fault = Fault::new(
         Counter::data_loss("interned_data_skipped_incremental_state_invalid"),
         "interned data is left out that comes when the state of its sequence is lost",
@@ -84,9 +94,8 @@ pub(crate) mod counter {
 }
 
 impl Frame {
-    /// A trace of which nothing was read. What has no room in memory is put aside in
-    /// `directory`.
-    pub fn new(schema: PacketSchema, keep: Keep, directory: &Path) -> Self {
+    /// A trace of which nothing was read. What has no room in memory is put aside there.
+    pub fn new(schema: PacketSchema, keep: Keep, scratch: &Scratch, watch: Watch) -> Self {
         let mut journal = Journal::default();
         // Where the trace does not tell, the fact is that it does not.
         journal.state("trace_uuid", Fact::Null);
@@ -94,26 +103,32 @@ impl Frame {
             counter::PACKETS_WITHOUT_TIMESTAMP,
             counter::PACKETS_CORRUPT,
             counter::PAYLOADS_CORRUPT,
+            counter::PAYLOADS_TOO_LARGE,
             counter::SNAPSHOTS_REJECTED,
+            counter::DAMAGED_REGIONS,
+            counter::DAMAGED_BYTES,
+            counter::UNSURE_PACKETS,
         ] {
             journal.count(counter, 0);
         }
         Frame {
-            place: Place::new(&Readers::interned(), directory),
+            place: Place::new(&Readers::interned(), scratch),
             journal,
             counts: Counts::default(),
+            damage: Damaged::default(),
             unread: BTreeMap::new(),
             read: 0,
             readers: Readers::default(),
             schema,
-            timeline: Timeline::new(keep.events.follows(), directory),
+            timeline: Timeline::new(keep.events.follows(), scratch),
             facts: Facts::default(),
             latest: Latest::default(),
-            writers: Writers::new(directory),
+            writers: Writers::new(scratch),
             faults: Faults::default(),
             event: Vec::new(),
             keep,
-            directory: directory.to_owned(),
+            scratch: scratch.clone(),
+            watch,
         }
     }
 
@@ -127,23 +142,28 @@ impl Frame {
     pub fn run(&mut self, input: impl Read, rows: &mut Rows<'_>) -> io::Result<(End, SettledRows)> {
         self.schema.begin(rows);
         let mut packets = Packets::new(input);
+        let mut watched = Ok(());
         let end = packets.for_each(|found| {
+            let mut payload = Payload::Sound;
+            watched = self.watch.after(found.size());
             match found {
-                Found::Packet(packet) => self.packet(packet, rows),
+                Found::Packet(packet) => payload = self.packet(packet, rows),
                 Found::Unreadable(raw, why) => self.unreadable(raw, &why, rows),
+                Found::Region { region, carrier } => self.region(region, carrier, rows),
                 Found::Nested { offset } => {
                     let code = "nested_compression";
                     let text = "a compressed packet inside a compressed packet was skipped";
                     say(rows, Severity::Error, code, None, offset, text.into());
                 }
             }
-            match rows.stopped() {
+            match rows.stopped() || watched.is_err() {
                 true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
+                false => ControlFlow::Continue(payload),
             }
         });
+        watched?;
         self.counts = packets.counts();
-        let mut settled = SettledRows::new(&self.directory);
+        let mut settled = SettledRows::new(&self.scratch);
         if !matches!(end, End::Stopped) {
             self.writers
                 .release(&self.facts.uuids, &mut self.timeline, &mut self.faults)?;
@@ -153,12 +173,19 @@ impl Frame {
             rows.complete(&MADE_WHILE_READING, self.journal.waiting());
             if self.timeline.is_wanted() {
                 self.settle_begins();
-                let nothing = Timeline::new(false, &self.directory);
+                let nothing = Timeline::new(false, &self.scratch);
                 let timeline = std::mem::replace(&mut self.timeline, nothing);
                 let mut facts = std::mem::take(&mut self.facts);
                 facts.schema = self.schema.known();
                 let interned = self.place.take_interned();
-                let faults = trackers::follow(timeline, facts, interned, &self.directory, rows)?;
+                let faults = trackers::follow(
+                    timeline,
+                    facts,
+                    interned,
+                    &self.scratch,
+                    &mut self.watch,
+                    rows,
+                )?;
                 self.faults.join(faults);
             }
             std::mem::take(&mut self.faults).tell(&mut self.journal, rows);
@@ -213,14 +240,15 @@ impl Frame {
     /// A packet becomes a row, and its reader makes of its payload what is to be
     /// made.
     #[inline]
-    fn packet(&mut self, packet: &timebase_trace::Packet<'_>, rows: &mut Rows<'_>) {
+    fn packet(&mut self, packet: &timebase_trace::Packet<'_>, rows: &mut Rows<'_>) -> Payload {
         let header = &packet.header;
         let id = rows.count(&tables::packet::TABLE);
         let (default_clock, defaults) = defaults(header);
         let sequence = self.place.enter(header, default_clock);
-        let interned = match header.interned_data {
+        let fits = Corrupt::size(packet.bytes);
+        let interned = match header.interned_data.filter(|_| fits.is_ok()) {
             Some(data) => self.intern(id, sequence, data),
-            None => Ok(()),
+            None => fits,
         };
         self.shares(header, sequence);
         let parsed = defaults.and(interned).and_then(|()| Parsed::of(header));
@@ -238,6 +266,9 @@ impl Frame {
             self.snapshot(&assumed, id, packet.offset, sequence, rows);
         }
         let placement = self.place(id, header, sequence, taken);
+        if self.damage.is_any() {
+            self.unsure(id, header, sequence, &placement, rows);
+        }
         let is_read = parsed.is_ok();
         match parsed {
             Ok(Parsed::Unread) => {
@@ -264,10 +295,17 @@ impl Frame {
                 readers.read(parsed, &packet, &mut desk);
             }
             Err(corrupt) => {
-                self.journal.count(counter::PAYLOADS_CORRUPT, 1);
                 let text = format!("the packet's payload cannot be read: {corrupt}");
-                let (code, offset) = ("corrupt_payload", packet.offset);
-                say(rows, Severity::Error, code, Some(id), offset, text);
+                let (severity, offset) = (Severity::Error, packet.offset);
+                if corrupt.is_damage() {
+                    self.journal.count(counter::PAYLOADS_CORRUPT, 1);
+                    let code = "corrupt_payload";
+                    say(rows, severity, code, Some(id), offset, text);
+                } else {
+                    self.journal.count(counter::PAYLOADS_TOO_LARGE, 1);
+                    let code = "payload_too_large";
+                    say(rows, severity, code, Some(id), offset, text);
+                }
             }
         }
         if let Some(ts) = placement.ts {
@@ -291,6 +329,10 @@ impl Frame {
             },
             self.keep.data.then_some(packet.bytes),
         );
+        match is_read {
+            true => Payload::Sound,
+            false => Payload::Corrupt,
+        }
     }
 
     /// Takes in what the packet gives numbers to, unless the sequence's state cannot be
@@ -484,6 +526,71 @@ impl Frame {
         );
     }
 
+    /// Rule Z1: bytes that hold no packets are named.
+    fn region(&mut self, region: &Region, carrier: Option<u64>, rows: &mut Rows<'_>) {
+        let log = rows.count(&tables::import_log::TABLE) + 1;
+        self.damage.add(region, carrier, log);
+        self.journal.count(counter::DAMAGED_REGIONS, 1);
+        self.journal.count(counter::DAMAGED_BYTES, region.size);
+        let is_cut = region.why.is_cut();
+        let mut text = region.why.to_string();
+        let _ = match (carrier, is_cut) {
+            (Some(_), _) => write!(text, ", in what a compressed packet holds"),
+            (None, true) => write!(
+                text,
+                "; the {} packets before it are imported",
+                rows.count(&tables::packet::TABLE)
+            ),
+            (None, false) => Ok(()),
+        };
+        let (severity, code) = match is_cut {
+            true => (Severity::Warning, "cut"),
+            false => (Severity::Error, "damaged"),
+        };
+        let message = Message {
+            severity,
+            code,
+            packet_id: None,
+            offset: Some(carrier.unwrap_or(region.offset)),
+            size: Some(region.size),
+            text,
+        };
+        message.push(rows);
+    }
+
+    /// Rule Z8: packets that may have lost a part of what they rely on.
+    fn unsure(
+        &mut self,
+        id: i64,
+        header: &Header<'_>,
+        sequence: SequenceIx,
+        placement: &Placement,
+        rows: &mut Rows<'_>,
+    ) {
+        if header.trusted_packet_sequence_id == 0 {
+            return;
+        }
+        if header.clears_state() {
+            self.damage.reset(sequence);
+            return;
+        }
+        let Some(log) = self.damage.since_reset(sequence) else {
+            return;
+        };
+        let read = placement.clock_ts.and(placement.clock_id);
+        let is_delta = read.is_some_and(|clock| self.place.is_incremental(header, clock));
+        let is_named = header.needs_state() && self.place.is_valid(sequence);
+        if is_delta || is_named {
+            self.journal.count(counter::UNSURE_PACKETS, 1);
+            rows.push(tables::unsure_record::Row {
+                packet_id: Cell::from(id),
+                time: Cell::from(i64::from(is_delta)),
+                names: Cell::from(i64::from(is_named)),
+                log_id: Cell::from(log),
+            });
+        }
+    }
+
     /// Rule D2, of when ring buffers began.
     fn settle_begins(&mut self) {
         for machine in self.facts.machines.iter_mut() {
@@ -503,13 +610,13 @@ impl Frame {
             journal,
             timeline,
             readers,
-            directory,
+            scratch,
             writers,
             faults,
             facts,
             ..
         } = self;
-        place.settle(directory, |settled| {
+        place.settle(scratch, |settled| {
             let packets = &tables::packet::TABLE;
             match &settled {
                 Settled::Reading { .. } => {}
@@ -609,6 +716,7 @@ fn say(
         code,
         packet_id,
         offset: Some(offset),
+        size: None,
         text,
     };
     message.push(rows);

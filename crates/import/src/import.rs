@@ -5,14 +5,16 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags};
+use timebase_sort::Scratch;
 use timebase_trace::{End, Input, Monitor, Source, SourceError};
 
 use crate::describe::{describe, summarize};
-use crate::error::{Error, WriteError};
+use crate::error::{Error, HowFar, WriteError};
 use crate::frame::{Frame, Keep};
 use crate::identity::check_database;
+use crate::limits::Limits;
 use crate::options::Options;
-use crate::output::{self, Destination, KeyedRow, Message, SettledRows, Severity, Writer};
+use crate::output::{self, Destination, KeyedRow, Message, Room, SettledRows, Severity, Writer};
 use crate::pipeline::{self, Broken, Read};
 use crate::readers::PacketSchema;
 use crate::subjects::Wanted;
@@ -58,10 +60,18 @@ pub(crate) fn timed(
     let mut input = open(source, monitor)?;
     let schema = PacketSchema::new(&options.descriptors)?;
     let destination = Destination::create(destination, options.overwrite)?;
-    let failed = |error: WriteError| destination.write_error(error);
-    let mut writer = writer(&destination)?;
+    let undertaking = Undertaking {
+        source,
+        destination: &destination,
+        options,
+        monitor,
+        limits: Limits::new(options),
+    };
+    let failed = |error: WriteError| undertaking.failure(error);
+    let scratch = undertaking.scratch();
+    let mut writer = undertaking.writer(&scratch)?;
 
-    let frame = frame(schema, options, destination.directory());
+    let frame = frame(schema, options, &scratch, &undertaking.limits);
     let read = pipeline::run(&mut input, frame, monitor, |batch| {
         let begun = Instant::now();
         writer.write(batch)?;
@@ -92,36 +102,38 @@ pub(crate) fn timed(
         compression: input.compression(),
         other: None,
     };
-    if trace.is_unread(&frame) {
+    if trace.is_unread(&frame) || frame.damage.is_at_begin() || !frame.place.is_used() {
         trace.other = input.recognize();
     }
-    let damage = match end {
-        End::Complete => {
-            if input.is_empty() {
-                return Err(SourceError::Empty {
-                    source_name: source.to_string(),
-                }
-                .into());
+    if end == End::Stopped {
+        return Err(Error::Stopped);
+    }
+    if !frame.damage.is_any() {
+        if input.is_empty() {
+            return Err(SourceError::Empty {
+                source_name: source.to_string(),
             }
-            trace.emptiness()?;
-            None
+            .into());
         }
-        End::Damaged(damage) => Some(trace.damage(&damage, &frame)?),
-        End::Stopped => return Err(Error::Stopped),
-    };
+        trace.emptiness()?;
+    }
     let mut warnings = Vec::new();
-    warnings.extend(damage.iter().map(|said| format!("{source}: {}", said.text)));
+    warnings.extend(trace.damage(&frame)?);
     warnings.extend(trace.corruption(&frame)?);
 
-    let finishing = Finishing {
-        destination: &destination,
-        cancelled: &cancelled,
-    };
-    let conn = finishing.run(writer, &mut frame, settled, damage.as_ref())?;
+    let conn = undertaking.finish(writer, &mut frame, settled)?;
     let digest = input.digest();
+    if cancelled() {
+        return Err(Error::Cancelled);
+    }
+    // Of what is left behind the last packet.
+    if let Some(failure) = input.failure(source) {
+        return Err(failure.into());
+    }
     let summarized = summarize(&conn, &mut frame, &trace)
         .and_then(|summary| describe(&conn, &digest, &frame, &trace, &summary).map(|()| summary));
-    let mut summary = summarized.map_err(|error| failed(error.into()))?;
+    let summarized = summarized.map_err(WriteError::from);
+    let mut summary = undertaking.with_sqlite(&conn, summarized)?;
     let closed = conn
         .execute_batch("COMMIT")
         .and_then(|()| conn.close().map_err(|(_, error)| error));
@@ -149,49 +161,113 @@ pub(crate) fn open<'a>(source: &Source, monitor: &'a Monitor) -> Result<Input<'a
     })
 }
 
-/// Whether timebase made a database, be it another version.
+/// Whether timebase made a database, be it another version. Nobody knows of one that comes out of a
+/// pipe: there may be no second one to come, for which opening it would wait.
 fn is_ours(path: &Path) -> bool {
-    let conn = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY);
+    if !path.is_file() {
+        return true;
+    }
+    // To SQLite, names such as `file:a.db` and `:memory:` are not those of files.
+    let name = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let conn = Connection::open_with_flags(name, OpenFlags::SQLITE_OPEN_READ_ONLY);
     let checked = conn.map(|conn| check_database(&conn));
     !matches!(checked, Ok(Err(Error::ForeignDatabase { .. })))
 }
 
 /// A trace of which nothing was read.
-pub(crate) fn frame(schema: PacketSchema, options: &Options, directory: &Path) -> Frame {
+pub(crate) fn frame(
+    schema: PacketSchema,
+    options: &Options,
+    scratch: &Scratch,
+    limits: &Limits,
+) -> Frame {
     let keep = Keep {
         data: options.keep_data,
         events: Wanted::of(&options.subjects),
     };
-    Frame::new(schema, keep, directory)
+    Frame::new(schema, keep, scratch, limits.memory.watch())
 }
 
-/// A writer of an empty database with its tables.
-fn writer(destination: &Destination) -> Result<Writer, Error> {
-    let failed = |error: WriteError| destination.write_error(error);
-    let conn = destination.open()?;
-    let roots = output::create(&conn).map_err(|error| failed(error.into()))?;
-    conn.close()
-        .map_err(|(_, error)| failed(error.into()))
-        .and_then(|()| {
-            Writer::new(destination.file(), roots, destination.directory()).map_err(failed)
-        })
-}
-
-/// Everything that needs the whole trace.
-struct Finishing<'a> {
+/// What is imported, where to, and within which limits.
+struct Undertaking<'a> {
+    source: &'a Source,
     destination: &'a Destination,
-    cancelled: &'a dyn Fn() -> bool,
+    options: &'a Options,
+    monitor: &'a Monitor,
+    limits: Limits,
 }
 
-impl Finishing<'_> {
-    fn run(
+impl Undertaking<'_> {
+    /// Where temporary files go.
+    fn scratch(&self) -> Scratch {
+        Scratch::new(self.destination.directory(), &self.limits.disk)
+    }
+
+    /// What it means for the user that something could not be done: a limit was reached, or the
+    /// disk did not take it.
+    fn failure(&self, error: WriteError) -> Error {
+        if self.limits.memory.is_exceeded()
+            && let Some(limit) = self.options.max_memory
+        {
+            return Error::TooMuchMemory {
+                source_name: self.source.to_string(),
+                limit,
+                read: self.how_far(),
+            };
+        }
+        match self.options.max_size {
+            Some(limit) if self.limits.disk.is_exceeded() => Error::TooLarge {
+                path: self.destination.path().to_owned(),
+                limit,
+                read: self.how_far(),
+            },
+            _ => self.destination.write_error(error),
+        }
+    }
+
+    fn how_far(&self) -> HowFar {
+        let of = match self.source {
+            Source::File(path) => path.metadata().ok().filter(|found| found.is_file()),
+            Source::Stdin | Source::Pieces => None,
+        };
+        HowFar {
+            bytes: self.monitor.bytes_read.load(Ordering::Relaxed),
+            of: of.map(|found| found.len()),
+            packets: self.monitor.packets.load(Ordering::Relaxed),
+        }
+    }
+
+    /// The same of what SQLite has done, which does not tell a full disk from a database that may not
+    /// be larger.
+    fn with_sqlite<T>(&self, conn: &Connection, done: Result<T, WriteError>) -> Result<T, Error> {
+        done.map_err(|error| {
+            if error.is_disk_full() && Room::is_full(conn) {
+                self.limits.disk.exceed();
+            }
+            self.failure(error)
+        })
+    }
+
+    /// A writer of an empty database with its tables.
+    fn writer(&self, scratch: &Scratch) -> Result<Writer, Error> {
+        let destination = self.destination;
+        let conn = destination.open()?;
+        let created = output::create(&conn, scratch.quota()).map_err(WriteError::from);
+        let roots = self.with_sqlite(&conn, created)?;
+        conn.close()
+            .map_err(|(_, error)| self.failure(error.into()))?;
+        let writer = Writer::new(destination.file(), roots, scratch);
+        writer.map_err(|error| self.failure(error))
+    }
+
+    /// Does everything that needs the whole trace.
+    fn finish(
         &self,
         writer: Writer,
         frame: &mut Frame,
         settled: SettledRows,
-        damage: Option<&Message>,
     ) -> Result<Connection, Error> {
-        let failed = |error: WriteError| self.destination.write_error(error);
+        let is_cancelled = || self.monitor.cancel.load(Ordering::Relaxed);
         let place = &mut frame.place;
         let built = writer
             .finish(frame.journal.waiting())
@@ -200,17 +276,15 @@ impl Finishing<'_> {
                 steps.finish()?;
                 Ok((rest, far))
             });
-        let (rest, far) = built.map_err(failed)?;
+        let (rest, far) = built.map_err(|error| self.failure(error))?;
         let conn = self.destination.open()?;
         let late = || -> Result<bool, WriteError> {
             output::resume(&conn)?;
+            let mut room = Room::new(&conn, &self.limits.disk)?;
             let indexes = output::drop_indexes(&conn, &rest.postponed)?;
-            if let Some(message) = damage {
-                message.insert(&conn)?;
-            }
             KeyedRow::insert_all(&rest.keyed, &conn)?;
             settled.apply(&conn)?;
-            if (self.cancelled)() {
+            if is_cancelled() {
                 return Ok(false);
             }
             for far in &far {
@@ -219,10 +293,10 @@ impl Finishing<'_> {
             if !far.is_empty() {
                 bounded().insert(&conn)?;
             }
-            output::indexes_and_views(&conn, &indexes)?;
-            Ok(!(self.cancelled)())
+            output::indexes_and_views(&conn, &indexes, &mut room)?;
+            Ok(!is_cancelled())
         };
-        match late().map_err(failed)? {
+        match self.with_sqlite(&conn, late())? {
             true => Ok(conn),
             false => Err(Error::Cancelled),
         }
@@ -236,6 +310,7 @@ fn bounded() -> Message {
         code: "clock_mapping_bounded",
         packet_id: None,
         offset: None,
+        size: None,
         text: "clock_mapping holds, for clocks of several hops, only the steps that readings \
                of their packets fall in"
             .into(),

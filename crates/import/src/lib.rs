@@ -46,12 +46,14 @@
 
 mod arguments;
 mod compact;
+mod damaged;
 mod describe;
 mod error;
 mod facts;
 mod frame;
 mod identity;
 mod import;
+mod limits;
 mod message;
 mod options;
 mod output;
@@ -59,6 +61,7 @@ mod pipeline;
 mod place;
 mod readers;
 mod seen;
+mod size;
 mod spool;
 mod stages;
 mod subjects;
@@ -68,11 +71,12 @@ mod trackers;
 mod verdict;
 mod world;
 
-pub use error::Error;
+pub use error::{Error, HowFar};
 pub use identity::check_database;
 pub use import::import;
 pub use options::Options;
-pub use stages::{Stages, stages};
+pub use size::{NotASize, Size};
+pub use stages::{Stages, stages, thrown_away};
 pub use subjects::{Subject, UnknownSubject};
 pub use summary::{Events, Summary};
 pub use timebase_trace::{FileKind, Monitor, Source, file_kind};

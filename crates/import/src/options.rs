@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::size::Size;
 use crate::subjects::Subject;
 
 /// How to import.
@@ -18,6 +19,17 @@ pub struct Options {
     pub strict: bool,
     /// Whether an existing database is replaced.
     pub overwrite: bool,
+    /// What the database and the temporary files of the import may take together; as much as
+    /// there is on the disk if this is `None`.
+    pub max_size: Option<Size>,
+    /// How much memory the import may take, beyond what the process has when it begins; as much
+    /// as there is if this is `None`.
+    pub max_memory: Option<Size>,
+}
+
+impl Options {
+    /// What [`Options::max_memory`] is if nobody says otherwise. No recording comes near it.
+    pub const MEMORY: Size = Size(4 << 30);
 }
 
 impl Default for Options {
@@ -28,6 +40,8 @@ impl Default for Options {
             descriptors: Vec::new(),
             strict: false,
             overwrite: false,
+            max_size: None,
+            max_memory: Some(Options::MEMORY),
         }
     }
 }

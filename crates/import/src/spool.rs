@@ -1,9 +1,9 @@
 //! Records that are put aside and come back in the order they were put: in memory
 //! while they are few, else in a temporary file without a name.
 
-use std::fs::File;
 use std::io::{self, BufReader, ErrorKind, Read, Seek, Write};
-use std::path::{Path, PathBuf};
+
+use timebase_sort::{Scratch, ScratchFile};
 
 /// How much is in memory.
 const BUFFER: usize = 256 << 10;
@@ -14,17 +14,17 @@ const LENGTH: usize = size_of::<u32>();
 /// Records put aside. Writing does not fail where the records come from: the
 /// first error is kept, and told when they are asked for.
 pub(crate) struct Spool {
-    directory: PathBuf,
+    scratch: Scratch,
     /// Those that are not in the file yet, each with its length before it.
     buffer: Vec<u8>,
-    file: Option<File>,
+    file: Option<ScratchFile>,
     failure: Option<io::Error>,
 }
 
 impl Spool {
-    pub fn new(directory: &Path) -> Self {
+    pub fn new(scratch: impl Into<Scratch>) -> Self {
         Spool {
-            directory: directory.to_owned(),
+            scratch: scratch.into(),
             buffer: Vec::new(),
             file: None,
             failure: None,
@@ -33,8 +33,8 @@ impl Spool {
 
     /// Those that were put aside until now; there are none after that.
     pub fn replace(&mut self) -> Spool {
-        let directory = self.directory.clone();
-        std::mem::replace(self, Spool::new(&directory))
+        let scratch = self.scratch.clone();
+        std::mem::replace(self, Spool::new(&scratch))
     }
 
     pub fn push(&mut self, record: &[u8]) {
@@ -50,7 +50,7 @@ impl Spool {
         if self.buffer.len() >= BUFFER {
             let file = match &mut self.file {
                 Some(file) => file,
-                none => none.insert(tempfile::tempfile_in(&self.directory)?),
+                none => none.insert(self.scratch.file()?),
             };
             file.write_all(&self.buffer)?;
             self.buffer.clear();
@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn a_directory_that_is_not_there_is_told_at_the_end() {
         let directory = tempfile::tempdir().unwrap();
-        let mut spool = Spool::new(&directory.path().join("gone"));
+        let mut spool = Spool::new(&*directory.path().join("gone"));
         for record in records(20_000) {
             spool.push(&record);
         }

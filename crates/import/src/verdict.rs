@@ -3,11 +3,10 @@
 
 use rusqlite::{Connection, OptionalExtension};
 use timebase_schema::{Table, tables};
-use timebase_trace::{Damage, OtherFile, Source};
+use timebase_trace::{OtherFile, Source};
 
 use crate::error::Error;
 use crate::frame::{Frame, counter};
-use crate::output::{Message, Severity};
 
 /// The first thing that says a database is of a damaged trace: one that a strict import
 /// would have refused. `None` if nothing does.
@@ -36,8 +35,8 @@ pub(crate) struct ReadTrace<'a> {
     pub strict: bool,
     /// How it is compressed as a whole.
     pub compression: Option<&'static str>,
-    /// What it is if it is no trace, as far as its first bytes say it. It is asked only of what
-    /// no packet could be read of.
+    /// What it is if it is no trace, as far as its first bytes say it. It is asked only where
+    /// something speaks against its being one.
     pub other: Option<OtherFile>,
 }
 
@@ -76,13 +75,18 @@ impl ReadTrace<'_> {
         }
     }
 
-    /// A source without any packet: nothing is wrong with it, unless it is known to be
-    /// something else.
+    /// What is known to be something else, although nothing of it is damaged: a source without
+    /// any packet, and what only looks like packets.
     pub fn emptiness(&self) -> Result<(), Error> {
-        if self.packets() == 0 && self.other.is_some() {
-            return Err(self.not_a_trace("there is no packet in it".to_owned()));
+        match &self.other {
+            Some(_) if self.packets() == 0 => {
+                Err(self.not_a_trace("there is no packet in it".to_owned()))
+            }
+            Some(other) if other.is_sure => {
+                Err(self.not_a_trace("nothing in it has a time or a writer".to_owned()))
+            }
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     /// How many packets cannot be read, and how many have a payload that cannot.
@@ -95,41 +99,38 @@ impl ReadTrace<'_> {
     }
 
     /// What damage means: an error if it is all there is or the user is strict,
-    /// otherwise a message.
-    pub fn damage(&self, damage: &Damage, frame: &Frame) -> Result<Message, Error> {
+    /// otherwise a warning.
+    pub fn damage(&self, frame: &Frame) -> Result<Option<String>, Error> {
+        let damage = &frame.damage;
+        let Some(first) = &damage.first else {
+            return Ok(None);
+        };
         let source_name = self.source.to_string();
-        let why = damage.to_string();
-        let plausible = matches!(
-            damage,
-            Damage::Cut {
-                plausible: true,
-                ..
-            }
-        );
-        if self.is_unread(frame) && (!plausible || self.other.is_some()) {
+        let why = first.why.clone();
+        let is_other = self.other.is_some();
+        let is_sure = self.other.as_ref().is_some_and(|other| other.is_sure);
+        if self.is_unread(frame) && (!first.is_plausible || is_other) || is_sure && first.is_begin {
             return Err(self.not_a_trace(why));
         }
         if self.strict {
             return Err(Error::Damaged { source_name, why });
         }
-        let (severity, code, offset) = match *damage {
-            Damage::Cut { offset, .. } | Damage::CutBetween { offset } => {
-                (Severity::Warning, "cut", offset)
+        let packets = self.packets();
+        Ok(Some(match (damage.regions, first.is_cut) {
+            (1, true) => {
+                format!("{source_name}: {why}; the {packets} packets before it are imported")
             }
-            Damage::NoPacket { offset }
-            | Damage::TooLarge { offset, .. }
-            | Damage::Compression { offset, .. } => (Severity::Error, "damaged", offset),
-        };
-        Ok(Message {
-            severity,
-            code,
-            packet_id: None,
-            offset: Some(offset),
-            text: format!(
-                "{damage}; the {} packets before it are imported",
-                self.packets()
+            (1, false) => format!(
+                "{source_name}: {why}; {} bytes are left out, and the {packets} packets around \
+                 them imported",
+                damage.bytes
             ),
-        })
+            (regions, _) => format!(
+                "{source_name}: {regions} places are damaged; {} bytes are left out, and the \
+                 {packets} packets around them imported (the table import_log says which and why)",
+                damage.bytes
+            ),
+        }))
     }
 
     /// Packets and payloads that could not be read: an error if there are no others

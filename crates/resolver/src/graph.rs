@@ -233,7 +233,7 @@ impl ClockGraph {
             let known = &mut self.store.topology.domains[domain as usize];
             if std::mem::replace(&mut known.monotonic, false) {
                 self.topology_changed = self.snapshots;
-                self.targets.exclude(domain);
+                self.targets.exclude(&self.store.topology, domain);
                 self.hops.exclude(domain);
             }
         }

@@ -101,6 +101,10 @@ impl Topology {
 
 const FAR: u32 = u32::MAX;
 
+/// The most hops of a path. Traces have paths of two to four; where a path may be as long as there
+/// are clocks, a million packets on a million clocks would take a lifetime.
+const MOST_HOPS: u32 = 256;
+
 /// The next hop of every clock on its way to the target.
 ///
 /// All shortest paths to one target are a tree: the rest of a path is the path
@@ -155,7 +159,7 @@ impl Routes {
             .is_some_and(|route| route.distance != FAR)
     }
 
-    /// Brings the routes up to date after clocks were excluded.
+    /// Finds the routes, where nobody has asked for them yet.
     pub fn refresh(&mut self, topology: &Topology) {
         if !self.stale {
             return;
@@ -175,22 +179,39 @@ impl Routes {
         }
     }
 
-    /// A clock was excluded as a source.
-    pub fn exclude(&mut self, domain: DomainIx) {
+    /// A clock was excluded as a source. The clocks whose path led over it look for another
+    /// one; those of all others stay as they are, which matters where very many clocks are
+    /// excluded one by one.
+    pub fn exclude(&mut self, topology: &Topology, domain: DomainIx) {
         if self.ignores_exclusion || self.stale {
             return;
         }
         let Some(next) = self.next(domain) else {
             return;
         };
-        let route = &mut self.routes[domain as usize];
-        if route.children > 0 {
-            // Other clocks lose their path too: find all paths anew, once.
-            self.stale = true;
-        } else {
+        self.routes[next as usize].children -= 1;
+        let mut without = vec![domain];
+        let mut at = 0;
+        while let Some(&clock) = without.get(at) {
+            at += 1;
+            let route = &mut self.routes[clock as usize];
             route.distance = FAR;
-            self.routes[next as usize].children -= 1;
+            if std::mem::take(&mut route.children) == 0 {
+                continue;
+            }
+            for set in topology.sets_of(clock) {
+                for member in topology.members(set) {
+                    if self.next(member.domain) == Some(clock) {
+                        // It is met once: it has no next one from here on.
+                        self.routes[member.domain as usize].distance = FAR;
+                        without.push(member.domain);
+                    }
+                }
+            }
         }
+        without.remove(0);
+        let sets = without.iter().flat_map(|&clock| topology.sets_of(clock));
+        self.relax(topology, sets.collect());
     }
 
     fn grow(&mut self, topology: &Topology) {
@@ -216,7 +237,7 @@ impl Routes {
                 continue;
             };
             let (distance, best_clock) = self.rank(topology, best);
-            if distance == FAR {
+            if distance >= MOST_HOPS {
                 continue;
             }
             for member in members {
@@ -254,23 +275,69 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn clocks(count: u32) -> Topology {
+        let mut topology = Topology::default();
+        for id in 1..=count {
+            topology.add_clock(Domain {
+                clock: Clock::host(id),
+                unit: 1,
+                incremental: false,
+                monotonic: true,
+                snapshots: 1,
+                first_value: 0,
+                last_value: 0,
+            });
+        }
+        topology
+    }
+
+    #[derive(Debug, Clone)]
+    enum Change {
+        Set(std::collections::BTreeSet<u32>),
+        Exclusion(u32),
+    }
+
     proptest! {
+        #[test]
+        fn v3_routes_that_are_kept_are_those_that_would_be_found_anew(
+            changes in prop::collection::vec(
+                prop_oneof![
+                    2 => prop::collection::btree_set(0u32..12, 2..4).prop_map(Change::Set),
+                    1 => (0u32..12).prop_map(Change::Exclusion),
+                ],
+                0..40,
+            ),
+        ) {
+            let mut topology = clocks(12);
+            let mut kept = Routes::new(0, false);
+            kept.refresh(&topology);
+            for change in changes {
+                match change {
+                    Change::Set(set) => {
+                        let set = topology.add_set(set.into_iter());
+                        kept.add_set(&topology, set);
+                    }
+                    Change::Exclusion(clock) => {
+                        let domain = &mut topology.domains[clock as usize];
+                        if std::mem::replace(&mut domain.monotonic, false) {
+                            kept.exclude(&topology, clock);
+                        }
+                    }
+                }
+                let mut anew = Routes::new(0, false);
+                anew.refresh(&topology);
+                for clock in 0..12 {
+                    prop_assert_eq!(kept.next(clock), anew.next(clock));
+                    prop_assert_eq!(kept.reaches(clock), anew.reaches(clock));
+                }
+            }
+        }
+
         #[test]
         fn n4_the_sets_of_a_clock_are_those_that_hold_it(
             sets in prop::collection::vec(prop::collection::btree_set(0u32..9, 0..9), 0..20),
         ) {
-            let mut topology = Topology::default();
-            for id in 1..=9 {
-                topology.add_clock(Domain {
-                    clock: Clock::host(id),
-                    unit: 1,
-                    incremental: false,
-                    monotonic: true,
-                    snapshots: 1,
-                    first_value: 0,
-                    last_value: 0,
-                });
-            }
+            let mut topology = clocks(9);
             for (index, set) in (0..).zip(&sets) {
                 prop_assert_eq!(topology.add_set(set.iter().copied()), index);
             }

@@ -83,6 +83,7 @@ mod number;
 mod payload;
 mod records;
 mod runs;
+mod scratch;
 mod sorter;
 mod source;
 #[cfg(test)]
@@ -91,4 +92,5 @@ mod tests;
 pub use key::Key;
 pub use number::{LONGEST_NUMBER, put_difference, take_difference};
 pub use payload::Payload;
+pub use scratch::{Quota, Scratch, ScratchFile};
 pub use sorter::Sorter;

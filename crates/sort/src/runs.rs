@@ -1,14 +1,13 @@
 //! Sorted stretches, put aside in a file, and which of them follow each other.
 
-use std::fs::File;
 use std::io::{self, Write};
-use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 
 use crate::key::Key;
 use crate::payload::Payload;
 use crate::records::Records;
+use crate::scratch::{Scratch, ScratchFile};
 
 /// How much is written at once.
 const WRITTEN: usize = 256 << 10;
@@ -26,7 +25,7 @@ pub(crate) struct Aside<K: Key, P: Payload + ?Sized> {
 /// Sorted stretches in a file without a name.
 #[derive(Debug)]
 pub(crate) struct Runs<K> {
-    pub file: File,
+    pub file: ScratchFile,
     /// Where each stretch ends, and the next one begins.
     pub ends: Vec<u64>,
     pub runs: Vec<Run<K>>,
@@ -45,8 +44,8 @@ pub(crate) fn ended() -> io::Error {
 }
 
 impl<K: Key, P: Payload + ?Sized> Aside<K, P> {
-    pub fn new(directory: &Path, stretch: usize) -> io::Result<Self> {
-        let file = tempfile::tempfile_in(directory)?;
+    pub fn new(scratch: &Scratch, stretch: usize) -> io::Result<Self> {
+        let file = scratch.file()?;
         let (full, stretches) = channel();
         let (empty, emptied) = channel();
         let thread = thread::Builder::new().spawn(move || Runs::write(file, stretches, empty))?;
@@ -83,7 +82,7 @@ impl<K: Key> Runs<K> {
     /// Sorts stretches, and writes them as differences, which are small where
     /// they are sorted.
     fn write<P: Payload + ?Sized>(
-        file: File,
+        file: ScratchFile,
         stretches: Receiver<Records<K, P>>,
         emptied: Sender<Records<K, P>>,
     ) -> io::Result<Self> {
@@ -130,7 +129,7 @@ fn add<K: Key>(runs: &mut Vec<Run<K>>, stretch: u32, first: K, last: K) {
 
 /// A file that is written. A [`std::io::BufWriter`] copies every key once more.
 struct Out {
-    file: File,
+    file: ScratchFile,
     buffer: Box<[u8]>,
     /// How much of the buffer is taken.
     len: usize,
@@ -139,7 +138,7 @@ struct Out {
 }
 
 impl Out {
-    fn new(file: File, buffer: usize) -> Self {
+    fn new(file: ScratchFile, buffer: usize) -> Self {
         Out {
             file,
             buffer: vec![0; buffer].into(),

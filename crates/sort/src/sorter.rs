@@ -2,13 +2,13 @@
 
 use std::io;
 use std::mem;
-use std::path::{Path, PathBuf};
 
 use crate::key::Key;
 use crate::merge::merged;
 use crate::payload::Payload;
 use crate::records::Records;
 use crate::runs::{Aside, ended};
+use crate::scratch::Scratch;
 
 /// How much is sorted at once. Twice as much is in memory: what is sorted, and
 /// what comes meanwhile.
@@ -20,7 +20,7 @@ const STRETCH: usize = 2 << 20;
 /// in memory; what comes then is in a file without a name.
 #[derive(Debug)]
 pub struct Sorter<K: Key, P: Payload + ?Sized = [u8]> {
-    directory: PathBuf,
+    scratch: Scratch,
     stretch: usize,
     records: Records<K, P>,
     /// Once there is more than one stretch.
@@ -28,15 +28,15 @@ pub struct Sorter<K: Key, P: Payload + ?Sized = [u8]> {
 }
 
 impl<K: Key, P: Payload + ?Sized> Sorter<K, P> {
-    /// Sorts with a temporary file in `directory`, if one is needed.
-    pub fn new(directory: &Path) -> Self {
-        Self::with_stretch(directory, STRETCH)
+    /// Sorts with a temporary file there, if one is needed.
+    pub fn new(scratch: impl Into<Scratch>) -> Self {
+        Self::with_stretch(scratch, STRETCH)
     }
 
     /// Sorts so many bytes at once.
-    pub(crate) fn with_stretch(directory: &Path, stretch: usize) -> Self {
+    pub(crate) fn with_stretch(scratch: impl Into<Scratch>, stretch: usize) -> Self {
         Sorter {
-            directory: directory.to_owned(),
+            scratch: scratch.into(),
             stretch,
             records: Records::new(stretch),
             aside: None,
@@ -76,7 +76,7 @@ impl<K: Key, P: Payload + ?Sized> Sorter<K, P> {
     fn put_aside(&mut self) -> io::Result<()> {
         let mut aside = match self.aside.take() {
             Some(aside) => aside,
-            None => Aside::new(&self.directory, self.stretch)?,
+            None => Aside::new(&self.scratch, self.stretch)?,
         };
         let stretch = mem::replace(&mut self.records, Records::new(self.stretch));
         match aside.put(stretch) {

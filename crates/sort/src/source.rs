@@ -1,6 +1,5 @@
 //! A run that is read back, a piece at a time.
 
-use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::vec;
 
@@ -8,11 +7,12 @@ use crate::key::Key;
 use crate::number::{LONGEST_NUMBER, take_number};
 use crate::payload::Payload;
 use crate::records::Records;
+use crate::scratch::ScratchFile;
 
 /// The file of all runs.
 #[derive(Debug)]
 pub(crate) struct Stored {
-    pub file: File,
+    pub file: ScratchFile,
     /// Where each stretch ends, and the next one begins.
     pub ends: Vec<u64>,
     /// How much is read of a run at once.
@@ -139,7 +139,7 @@ impl<K: Key> Source<K> {
         self.at = self.piece.len();
         let more = (payload - rest.len()) as u64;
         stored.file.seek(SeekFrom::Start(self.next))?;
-        if (&stored.file).take(more).read_to_end(bytes)? as u64 != more {
+        if (&mut stored.file).take(more).read_to_end(bytes)? as u64 != more {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         self.next += more;

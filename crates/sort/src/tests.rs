@@ -132,7 +132,7 @@ proptest! {
 /// What is put aside of some keys, in stretches of ten.
 fn put_aside(keys: &[i64]) -> Runs<i64> {
     let dir = tempfile::tempdir().unwrap();
-    let mut aside = Aside::<i64, [u8]>::new(dir.path(), 1 << 10).unwrap();
+    let mut aside = Aside::<i64, [u8]>::new(&dir.path().into(), 1 << 10).unwrap();
     for stretch in keys.chunks(10) {
         let mut records = Records::new(1 << 10);
         for &key in stretch {
@@ -277,11 +277,11 @@ fn count(runs: Runs<i64>) -> io::Result<usize> {
 #[test]
 fn a_file_that_was_cut_is_an_error() {
     let keys: Vec<i64> = (0..100).map(|i| i * 37 % 100).collect();
-    let size = put_aside(&keys).file.metadata().unwrap().len();
+    let size = put_aside(&keys).file.file.metadata().unwrap().len();
     assert_eq!(count(put_aside(&keys)).unwrap(), 100);
     for cut in 0..size {
         let runs = put_aside(&keys);
-        runs.file.set_len(cut).unwrap();
+        runs.file.file.set_len(cut).unwrap();
         let error = count(runs).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof, "{cut}");
     }

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, Parser, ValueEnum};
-use timebase_synth::{Compression, FtraceClock, Mix, Preset, Reference, Settings};
+use timebase_synth::{BOMBS, Bomb, Compression, FtraceClock, Mix, Preset, Reference, Settings};
 
 use crate::quantity::{count, nanoseconds};
 
@@ -40,6 +41,10 @@ pub struct Flags {
     /// What the trace holds
     #[arg(long, value_enum, default_value = "packets", value_name = "NAME")]
     preset: PresetName,
+    /// A trace with so many of one thing that no recording has: '--records' of it, or what its
+    /// full size is. No other option counts then
+    #[arg(long, value_parser = bombs(), value_name = "NAME", hide_possible_values = true, conflicts_with = "truth")]
+    bomb: Option<String>,
     /// What all random choices follow from
     #[arg(long, default_value_t = 1, value_name = "NUMBER")]
     seed: u64,
@@ -211,7 +216,17 @@ enum FtraceClockName {
     MonotonicRaw,
 }
 
+fn bombs() -> PossibleValuesParser {
+    PossibleValuesParser::new(BOMBS.iter().map(|bomb| PossibleValue::new(bomb.name)))
+}
+
 impl Flags {
+    /// The bomb that is wanted, if one is, and its size.
+    pub fn bomb(&self) -> Option<(&'static Bomb, u64)> {
+        let bomb = timebase_synth::bomb(self.bomb.as_deref()?)?;
+        Some((bomb, self.records.unwrap_or(bomb.full)))
+    }
+
     /// The preset, with what the other options change.
     pub fn settings(&self) -> Settings {
         let mut settings = Settings::preset(self.preset.into()).seed(self.seed);

@@ -73,6 +73,7 @@
 //! | `late_snapshot_ns` | time between the snapshots that come at the end (rule D2) |
 //! | `compression`, `compression_batch` | compressed packets (rule F3) |
 
+mod bombs;
 mod chain;
 mod clock;
 mod counter;
@@ -95,8 +96,10 @@ use std::io::{self, Write};
 
 use crate::generator::Generator;
 
+pub use bombs::{BOMBS, Bomb, bomb};
 pub use error::Error;
 pub use generator::Summary;
+pub use random::Random;
 pub use settings::{Compression, FtraceClock, Mix, Preset, Reference, Settings, Size};
 pub use truth::{Expected, Reason, Row, Truth};
 

@@ -21,7 +21,9 @@ fn main() -> ExitCode {
     match run(&flags) {
         Ok(summary) => {
             // Standard output may be the trace.
-            eprint!("{}", described(&summary));
+            if let Some(summary) = summary {
+                eprint!("{}", described(&summary));
+            }
             ExitCode::SUCCESS
         }
         // Who reads has enough.
@@ -33,15 +35,23 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(flags: &Flags) -> Result<Summary, Error> {
-    let settings = flags.settings();
+/// Tells what was written; of a bomb there is nothing to tell.
+fn run(flags: &Flags) -> Result<Option<Summary>, Error> {
     if flags.output == Path::new("-") {
-        return generate(&settings, &mut io::stdout().lock(), flags);
+        return generate(&mut io::stdout().lock(), flags);
     }
-    generate(&settings, &mut create(&flags.output)?, flags)
+    generate(&mut create(&flags.output)?, flags)
 }
 
-fn generate(settings: &Settings, out: &mut impl Write, flags: &Flags) -> Result<Summary, Error> {
+fn generate(out: &mut impl Write, flags: &Flags) -> Result<Option<Summary>, Error> {
+    if let Some((bomb, count)) = flags.bomb() {
+        bomb.write(count, out)?;
+        return Ok(None);
+    }
+    trace(&flags.settings(), out, flags).map(Some)
+}
+
+fn trace(settings: &Settings, out: &mut impl Write, flags: &Flags) -> Result<Summary, Error> {
     let Some(path) = &flags.truth else {
         return timebase_synth::write(settings, out);
     };

@@ -6,10 +6,20 @@
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::Rng;
 
+/// Random numbers that follow from a seed alone.
+///
+/// ```
+/// use timebase_synth::Random;
+///
+/// let mut random = Random::new(7);
+/// assert!(random.below(6) < 6);
+/// assert_eq!(Random::new(7).below(1000), Random::new(7).below(1000));
+/// ```
 #[derive(Debug, Clone)]
-pub(crate) struct Random(Pcg64Mcg);
+pub struct Random(Pcg64Mcg);
 
 impl Random {
+    /// The numbers of this seed, from the first.
     pub fn new(seed: u64) -> Self {
         // Only the upper half differs: seeds that differ by 1 have nothing in
         // common after the first multiplication.

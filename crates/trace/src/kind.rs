@@ -17,6 +17,11 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
+use memchr::memmem;
+use timebase_wire::field::varint;
+
+use crate::stream::PACKET;
+
 pub(crate) const GZIP: [u8; 2] = [0x1f, 0x8b];
 pub(crate) const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 pub(crate) const SQLITE: &[u8; 16] = b"SQLite format 3\0";
@@ -57,6 +62,8 @@ pub struct OtherFile {
     pub what: String,
     /// What the user can do, as a sentence.
     pub advice: String,
+    /// Whether it is that for sure, though it may look like packets or hold some.
+    pub is_sure: bool,
 }
 
 impl OtherFile {
@@ -64,6 +71,7 @@ impl OtherFile {
         OtherFile {
             what: what.into(),
             advice: advice.into(),
+            is_sure: false,
         }
     }
 }
@@ -128,12 +136,21 @@ const EXPECTED: &str = "Expected is a protobuf trace (.pftrace, .perfetto-trace)
 
 /// What a trace may be inside of.
 fn archive(head: &[u8]) -> Option<OtherFile> {
+    let surely = |other: OtherFile| OtherFile {
+        is_sure: true,
+        ..other
+    };
     if head.starts_with(SQLITE) {
         let advice = "Decompress it, and ask it with `timebase query` if timebase made it";
-        return Some(OtherFile::new("a SQLite database", advice));
+        return Some(surely(OtherFile::new("a SQLite database", advice)));
     }
     if head.starts_with(b"PK\x03\x04") {
-        return Some(zip(head));
+        return Some(surely(zip(head)));
+    }
+    if is_descriptor(head) {
+        let advice = "Give it to the import of a trace: --descriptor FILE";
+        let what = "a schema of protobuf messages (FileDescriptorSet)";
+        return Some(surely(OtherFile::new(what, advice)));
     }
     if head.starts_with(&GZIP) || head.starts_with(&ZSTD) {
         let advice = "Decompress it once; compressed once, a trace is read as it is";
@@ -141,7 +158,7 @@ fn archive(head: &[u8]) -> Option<OtherFile> {
     }
     if head.get(257..262) == Some(b"ustar") {
         let advice = "Unpack it, and import the trace in it: tar -xf FILE";
-        return Some(OtherFile::new("a tar archive", advice));
+        return Some(surely(OtherFile::new("a tar archive", advice)));
     }
     let programs: [(&[u8], &str, &str); 4] = [
         (b"\xfd7zXZ\0", "xz", "xz -dc"),
@@ -154,6 +171,17 @@ fn archive(head: &[u8]) -> Option<OtherFile> {
         format!("compressed with {name}"),
         format!("Decompress it first: {command} FILE | timebase import - -o trace.db"),
     ))
+}
+
+/// A list of files, of which the first begins with its name.
+fn is_descriptor(head: &[u8]) -> bool {
+    let name = || {
+        let (_, length) = varint(head.strip_prefix(&[PACKET])?).ok()??;
+        let file = head.get(1 + length..)?.strip_prefix(&[PACKET])?;
+        let (size, length) = varint(file).ok()??;
+        file.get(length..)?.get(..usize::try_from(size).ok()?)
+    };
+    name().is_some_and(|name| memmem::find(name, b".proto").is_some())
 }
 
 /// A zip archive: its first entry says whose it is.

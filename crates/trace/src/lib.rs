@@ -4,8 +4,10 @@
 //! | question | where it is decided |
 //! |---|---|
 //! | what is read, and is it compressed as a whole (rules F4, F5) | `source.rs` |
+//! | where decompression goes on behind damage (rule Z7) | `members.rs` |
 //! | what a file is that is no trace | `kind.rs` |
 //! | where a packet begins and ends (rules F1, F2, F6) | `stream.rs` |
+//! | where packets begin again behind damage (rules Z) | `resync.rs`, `shape.rs` |
 //! | which packets a compressed packet holds (rule F3) | `packets.rs` |
 //! | what a number of interned data stands for (rule S2) | `interned.rs` |
 //! | who wants to see how far it is, or to end it | `monitor.rs` |
@@ -14,7 +16,7 @@
 //!
 //! ```
 //! use std::ops::ControlFlow;
-//! use timebase_trace::{End, Found, Input, Monitor, Packets, Source};
+//! use timebase_trace::{End, Found, Input, Monitor, Packets, Payload, Source};
 //!
 //! let monitor = Monitor::default();
 //! let trace = Source::File("../../tests/data/system-compressed.pftrace".into());
@@ -27,7 +29,7 @@
 //!         let kind = packet.header.packet_type();
 //!         snapshots += u64::from(kind.and_then(|kind| kind.name()) == Some("clock_snapshot"));
 //!     }
-//!     ControlFlow::Continue(())
+//!     ControlFlow::Continue(Payload::Sound)
 //! });
 //! assert!(matches!(end, End::Complete));
 //! assert!(snapshots > 0);
@@ -44,14 +46,18 @@
 
 mod interned;
 mod kind;
+mod members;
 mod monitor;
 mod packets;
+mod pieces;
+mod resync;
+mod shape;
 mod source;
 mod stream;
 
 pub use interned::{Interned, Interval, Kept};
 pub use kind::{FileKind, OtherFile, file_kind, recognize};
 pub use monitor::Monitor;
-pub use packets::{Counts, End, Found, Packet, Packets, Unreadable};
+pub use packets::{Counts, End, Found, Packet, Packets, Payload, Unreadable};
 pub use source::{Digested, Input, Source, SourceError};
-pub use stream::{Damage, PacketStream, RawPacket};
+pub use stream::{Damage, PacketStream, RawPacket, Region};

@@ -1,15 +1,39 @@
 //! The packets of a trace, and those inside of its compressed packets
-//! (rule F3).
+//! (rules F3, Z6).
+//!
+//! # Design
+//!
+//! What a compressed packet holds is decompressed before the first packet of it is handed over,
+//! up to a size that recorders stay far below: decompressors go on for a while behind damage and
+//! make up bytes, and only the sum at the end says so. To hand packets over as they are
+//! decompressed was the alternative. It needs less memory, a buffer of up to 16 MiB, and had rows
+//! of packets that nobody wrote.
 
 use std::fmt;
-use std::io::{self, Read};
+use std::io::{self, Cursor, Read};
 use std::ops::ControlFlow;
 
-use flate2::read::ZlibDecoder;
-use timebase_wire::field::Malformed;
+use flate2::bufread::ZlibDecoder;
+use timebase_wire::field::{Malformed, WireType, split_tag, varint};
 use timebase_wire::packet::{Header, PacketType};
 
-use crate::stream::{Damage, PacketStream, RawPacket};
+use crate::shape;
+use crate::stream::{PacketStream, RawPacket, Region};
+
+/// What a compressed packet holds is looked at as a whole up to this size. Perfetto's service
+/// compresses what makes some hundred kilobytes.
+const LARGEST_CHECKED: u64 = 16 << 20;
+
+/// How much room for it is kept from one to the next.
+const KEPT_ROOM: usize = 4 << 20;
+
+/// How much is decompressed at a time, and how much near damage.
+const LARGE_STEP: usize = 32 << 10;
+const SMALL_STEP: usize = 64;
+
+/// What a zstd frame may ask for of memory, as a power of two: 128 MiB, as of `zstd -d`. Recorders and
+/// `zstd` without `--long` stay below.
+pub(crate) const LARGEST_WINDOW: u32 = 27;
 
 /// A packet whose header was read. `header` borrows from `bytes`.
 #[derive(Debug, Clone, Copy)]
@@ -28,20 +52,18 @@ pub struct Packet<'a> {
 pub enum Unreadable {
     /// Its bytes are no protobuf message.
     Malformed(Malformed),
-    /// What it holds cannot be decompressed to the end. The packets before that
-    /// came already.
-    Compression(Damage),
-    /// What it holds cannot be decompressed at all.
-    Decompressor(io::Error),
+    /// What it holds cannot be decompressed to the end. What came before the damage was handed
+    /// over already.
+    Compression(io::Error),
 }
 
 impl fmt::Display for Unreadable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let inside = "the compressed packets inside are damaged";
         match self {
             Unreadable::Malformed(error) => error.fmt(f),
-            Unreadable::Compression(damage) => write!(f, "{inside}: {damage}"),
-            Unreadable::Decompressor(error) => write!(f, "{inside}: {error}"),
+            Unreadable::Compression(error) => {
+                write!(f, "the compressed packets inside are damaged: {error}")
+            }
         }
     }
 }
@@ -53,6 +75,14 @@ pub enum Found<'a> {
     Packet(&'a Packet<'a>),
     /// Bytes that should be a packet, or compressed ones, and why they are not.
     Unreadable(RawPacket<'a>, Unreadable),
+    /// Bytes that no packets were found in; of the stream, or of what the compressed packet
+    /// at `carrier` holds.
+    Region {
+        /// Which, and why.
+        region: &'a Region,
+        /// The offset of the compressed packet's bytes.
+        carrier: Option<u64>,
+    },
     /// A compressed packet inside of the one at this offset, which is not allowed
     /// and skipped.
     Nested {
@@ -61,13 +91,31 @@ pub enum Found<'a> {
     },
 }
 
-/// How a trace ended.
-#[derive(Debug)]
+impl Found<'_> {
+    /// How many bytes it has.
+    pub fn size(&self) -> usize {
+        match self {
+            Found::Packet(packet) => packet.bytes.len(),
+            Found::Unreadable(raw, _) => raw.bytes.len(),
+            Found::Region { .. } | Found::Nested { .. } => 0,
+        }
+    }
+}
+
+/// What the one who takes the packets says of one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Payload {
+    /// It could be read, or nobody tried.
+    Sound,
+    /// It could not be read. So the packet may not be as long as it says (rule Z3).
+    Corrupt,
+}
+
+/// How going through a trace ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// Between two packets.
+    /// There is no more.
     Complete,
-    /// Cut or damaged here; what came before was handed over.
-    Damaged(Damage),
     /// The one who takes the packets wants no more.
     Stopped,
 }
@@ -89,6 +137,8 @@ pub struct Counts {
 pub struct Packets<R> {
     stream: PacketStream<R>,
     counts: Counts,
+    /// Room for what a compressed packet holds.
+    room: Vec<u8>,
 }
 
 impl<R: Read> Packets<R> {
@@ -97,6 +147,7 @@ impl<R: Read> Packets<R> {
         Packets {
             stream: PacketStream::new(reader),
             counts: Counts::default(),
+            room: Vec::new(),
         }
     }
 
@@ -106,93 +157,336 @@ impl<R: Read> Packets<R> {
     }
 
     /// Calls `each` with one packet after the other, until it breaks or the
-    /// stream ends.
-    pub fn for_each(&mut self, mut each: impl FnMut(Found<'_>) -> ControlFlow<()>) -> End {
-        let Packets { stream, counts } = self;
+    /// stream ends. What it says of anything but a packet does not matter.
+    pub fn for_each(&mut self, each: impl FnMut(Found<'_>) -> ControlFlow<(), Payload>) -> End {
+        let mut hand = Hand {
+            each,
+            counts: &mut self.counts,
+            room: &mut self.room,
+        };
+        match hand.stream(&mut self.stream, None) {
+            ControlFlow::Continue(()) => End::Complete,
+            ControlFlow::Break(()) => End::Stopped,
+        }
+    }
+}
+
+/// Hands over what is found.
+struct Hand<'a, F> {
+    each: F,
+    counts: &'a mut Counts,
+    room: &'a mut Vec<u8>,
+}
+
+impl<F: FnMut(Found<'_>) -> ControlFlow<(), Payload>> Hand<'_, F> {
+    /// The packets of a stream, which is the trace's or what the compressed packet at `carrier`
+    /// holds.
+    fn stream<R: Read>(
+        &mut self,
+        stream: &mut PacketStream<R>,
+        carrier: Option<u64>,
+    ) -> ControlFlow<()> {
         loop {
-            match stream.next() {
-                Ok(Some(raw)) => {
-                    counts.bytes = raw.offset + raw.bytes.len() as u64;
-                    if expand(raw, None, counts, &mut each).is_break() {
-                        return End::Stopped;
+            let raw = match stream.next() {
+                Ok(Some(raw)) => raw,
+                Ok(None) => return ControlFlow::Continue(()),
+                Err(region) => {
+                    if carrier.is_none()
+                        && let Some(torn) = stream.torn()
+                    {
+                        self.torn(torn)?;
                     }
+                    self.region(&region, carrier)?;
+                    continue;
                 }
-                Ok(None) => return End::Complete,
-                Err(damage) => return End::Damaged(damage),
-            }
-        }
-    }
-}
-
-/// Hands over a packet of the stream, or of the compressed packet at `carrier`;
-/// in the place of a compressed packet those that it holds.
-#[inline]
-fn expand(
-    raw: RawPacket<'_>,
-    carrier: Option<u64>,
-    counts: &mut Counts,
-    each: &mut impl FnMut(Found<'_>) -> ControlFlow<()>,
-) -> ControlFlow<()> {
-    let RawPacket { offset, bytes } = raw;
-    let offset = carrier.unwrap_or(offset);
-    let header = match Header::parse(bytes) {
-        Ok(header) => header,
-        Err(error) => {
-            let raw = RawPacket { offset, bytes };
-            return each(Found::Unreadable(raw, Unreadable::Malformed(error)));
-        }
-    };
-    match header.payload {
-        Some((
-            kind @ (PacketType::COMPRESSED_PACKETS | PacketType::ZSTD_COMPRESSED_PACKETS),
-            inside,
-        )) => {
-            if carrier.is_some() {
-                counts.nested += 1;
-                return each(Found::Nested { offset });
-            }
-            counts.compressed += 1;
-            let why = match inflate(kind, inside) {
-                Ok(inflated) => inner(inflated, offset, counts, each)?,
-                Err(error) => Some(Unreadable::Decompressor(error)),
             };
-            match why {
-                Some(why) => {
-                    counts.compressed_damaged += 1;
-                    each(Found::Unreadable(raw, why))
-                }
-                None => ControlFlow::Continue(()),
+            if carrier.is_none() {
+                self.counts.bytes = raw.offset + raw.bytes.len() as u64;
+            }
+            let region = match Header::parse(raw.bytes) {
+                Ok(header) if !header.is_odd => match self.packet(raw, header, carrier)? {
+                    Payload::Sound => None,
+                    Payload::Corrupt => stream.inside(),
+                },
+                _ => match stream.doubted() {
+                    Ok(raw) => {
+                        self.odd(raw, carrier)?;
+                        None
+                    }
+                    Err(region) => Some(region),
+                },
+            };
+            if let Some(region) = region {
+                self.region(&region, carrier)?;
             }
         }
-        _ => each(Found::Packet(&Packet {
-            offset,
-            bytes,
-            header,
-        })),
+    }
+
+    fn region(&mut self, region: &Region, carrier: Option<u64>) -> ControlFlow<()> {
+        (self.each)(Found::Region { region, carrier })?;
+        ControlFlow::Continue(())
+    }
+
+    /// A packet that is as long as it says, although its bytes are no message or contradict the
+    /// schema.
+    #[cold]
+    fn odd(&mut self, raw: RawPacket<'_>, carrier: Option<u64>) -> ControlFlow<()> {
+        match Header::parse(raw.bytes) {
+            Ok(header) => self.packet(raw, header, carrier)?,
+            Err(error) => {
+                let offset = carrier.unwrap_or(raw.offset);
+                let raw = RawPacket { offset, ..raw };
+                (self.each)(Found::Unreadable(raw, Unreadable::Malformed(error)))?
+            }
+        };
+        ControlFlow::Continue(())
+    }
+
+    /// What the beginning of a compressed packet holds.
+    fn torn(&mut self, RawPacket { offset, bytes }: RawPacket<'_>) -> ControlFlow<()> {
+        if let Some(carried) = Carried::of(bytes) {
+            let mut room = std::mem::take(self.room);
+            carried.inflate_all(&mut room);
+            *self.room = self.before_damage(room, offset)?;
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// A packet, or those that it holds in its place.
+    #[inline]
+    fn packet(
+        &mut self,
+        raw: RawPacket<'_>,
+        header: Header<'_>,
+        carrier: Option<u64>,
+    ) -> ControlFlow<(), Payload> {
+        let RawPacket { offset, bytes } = raw;
+        let offset = carrier.unwrap_or(offset);
+        match header.payload {
+            Some((kind, inside)) if is_compressed(kind) => match carrier {
+                None => self.compressed(raw, kind, inside),
+                Some(_) => {
+                    self.counts.nested += 1;
+                    (self.each)(Found::Nested { offset })
+                }
+            },
+            _ => (self.each)(Found::Packet(&Packet {
+                offset,
+                bytes,
+                header,
+            })),
+        }
+    }
+
+    /// What a compressed packet holds.
+    fn compressed(
+        &mut self,
+        raw: RawPacket<'_>,
+        kind: PacketType,
+        inside: &[u8],
+    ) -> ControlFlow<(), Payload> {
+        self.counts.compressed += 1;
+        let mut room = std::mem::take(self.room);
+        room.clear();
+        let mut inflated = match inflate(kind, inside) {
+            Ok(inflated) => inflated,
+            Err(error) => return self.damaged(raw, error),
+        };
+        let mut payload = Payload::Sound;
+        match (&mut inflated).take(LARGEST_CHECKED).read_to_end(&mut room) {
+            Ok(size) if (size as u64) < LARGEST_CHECKED => {
+                let mut stream = PacketStream::of(room);
+                self.stream(&mut stream, Some(raw.offset))?;
+                room = stream.into_buffer();
+            }
+            Ok(_) => {
+                let mut stream = PacketStream::new(Cursor::new(&room).chain(inflated));
+                self.stream(&mut stream, Some(raw.offset))?;
+            }
+            Err(error) => {
+                Carried { kind, inside }.inflate_all(&mut room);
+                room = self.before_damage(room, raw.offset)?;
+                payload = self.damaged(raw, error)?;
+            }
+        }
+        if room.capacity() <= KEPT_ROOM {
+            *self.room = room;
+        }
+        ControlFlow::Continue(payload)
+    }
+
+    /// A compressed packet that cannot be decompressed to its end is itself a row.
+    fn damaged(&mut self, raw: RawPacket<'_>, error: io::Error) -> ControlFlow<(), Payload> {
+        self.counts.compressed_damaged += 1;
+        (self.each)(Found::Unreadable(raw, Unreadable::Compression(error)))?;
+        ControlFlow::Continue(Payload::Corrupt)
+    }
+
+    /// The packets before the first that has not the shape of one: where the damage begins,
+    /// nobody knows.
+    fn before_damage(&mut self, inflated: Vec<u8>, carrier: u64) -> ControlFlow<(), Vec<u8>> {
+        let mut stream = PacketStream::of(inflated);
+        loop {
+            let mut work = stream.credit;
+            let Ok(Some(raw)) = stream.next() else {
+                break;
+            };
+            let evidence = shape::packet(raw.bytes, true, &mut work);
+            let Some(header) = evidence.and_then(|_| Header::parse(raw.bytes).ok()) else {
+                break;
+            };
+            self.packet(raw, header, Some(carrier))?;
+            stream.credit = work;
+        }
+        ControlFlow::Continue(stream.into_buffer())
     }
 }
 
-/// The packets inside of the compressed packet at `carrier`; breaks if they
-/// shall stop, else tells whether they could be read to their end.
-fn inner(
-    inflated: impl Read,
-    carrier: u64,
-    counts: &mut Counts,
-    each: &mut impl FnMut(Found<'_>) -> ControlFlow<()>,
-) -> ControlFlow<(), Option<Unreadable>> {
-    let mut stream = PacketStream::new(inflated);
-    loop {
-        match stream.next() {
-            Ok(Some(raw)) => expand(raw, Some(carrier), counts, each)?,
-            Ok(None) => return ControlFlow::Continue(None),
-            Err(damage) => return ControlFlow::Continue(Some(Unreadable::Compression(damage))),
+fn is_compressed(kind: PacketType) -> bool {
+    matches!(
+        kind,
+        PacketType::COMPRESSED_PACKETS | PacketType::ZSTD_COMPRESSED_PACKETS
+    )
+}
+
+/// What a packet holds that holds compressed ones, be it the beginning of one.
+struct Carried<'a> {
+    kind: PacketType,
+    inside: &'a [u8],
+}
+
+impl<'a> Carried<'a> {
+    /// By its first field: it has no other.
+    fn of(packet: &'a [u8]) -> Option<Carried<'a>> {
+        let (tag, head) = varint(packet).ok()??;
+        let (number, WireType::Bytes) = split_tag(tag)? else {
+            return None;
+        };
+        let kind = PacketType(number);
+        if !is_compressed(kind) {
+            return None;
+        }
+        let packet = packet.get(head..)?;
+        let (size, head) = varint(packet).ok()??;
+        let rest = packet.get(head..)?;
+        let size = usize::try_from(size).unwrap_or(rest.len());
+        let inside = rest.get(..size).unwrap_or(rest);
+        Some(Carried { kind, inside })
+    }
+
+    /// Decompresses, up to the size that is looked at: as much at a time as `step` says, which gets what
+    /// was made. Tells behind how many bytes that could not go on, if it could not.
+    fn inflate(&self, mut step: impl FnMut(&[u8]) -> usize) -> Option<usize> {
+        let Ok(inflated) = inflate(self.kind, self.inside) else {
+            return Some(0);
+        };
+        let mut inflated = inflated.take(LARGEST_CHECKED);
+        let mut made = [0; LARGE_STEP];
+        let mut next = step(&[]);
+        loop {
+            match inflated.read(made.get_mut(..next).unwrap_or_default()) {
+                Ok(0) => return None,
+                Ok(size) => next = step(made.get(..size).unwrap_or_default()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => return Some(self.inside.len() - inflated.get_ref().left()),
+            }
+        }
+    }
+
+    /// Where it cannot be decompressed.
+    fn damage(&self) -> Option<usize> {
+        self.inflate(|_| LARGE_STEP)
+    }
+
+    /// All that can be decompressed. A decompressor that meets damage drops what it made since it
+    /// was called: so it is called once more, and where it did, for little at a time.
+    fn inflate_all(&self, room: &mut Vec<u8>) {
+        let mut sure = 0;
+        self.inflate(|made| {
+            sure += made.len();
+            LARGE_STEP
+        });
+        room.clear();
+        self.inflate(|made| {
+            room.extend_from_slice(made);
+            match room.len() < sure {
+                true => LARGE_STEP,
+                false => SMALL_STEP,
+            }
+        });
+    }
+}
+
+/// From where on the contents of a packet, or the beginning of them, may be those of another:
+/// compressed packets from where they cannot be decompressed, if there is such a place; others
+/// anywhere.
+pub(crate) fn doubtful(contents: &[u8]) -> Option<usize> {
+    match Carried::of(contents) {
+        Some(carried) => {
+            let at = carried.damage()?;
+            Some(contents.len() - carried.inside.len() + at)
+        }
+        None => Some(0),
+    }
+}
+
+/// Whether a packet is one that holds compressed ones, which cannot be decompressed to the end.
+pub(crate) fn is_broken(packet: &[u8]) -> bool {
+    Carried::of(packet).is_some() && doubtful(packet).is_some()
+}
+
+/// What decompresses a packet.
+enum Inflated<'a> {
+    Zlib(ZlibDecoder<&'a [u8]>),
+    Zstd(zstd::stream::read::Decoder<'static, &'a [u8]>),
+}
+
+impl Inflated<'_> {
+    /// How many bytes it has not looked at.
+    fn left(&self) -> usize {
+        match self {
+            Inflated::Zlib(decoder) => decoder.get_ref().len(),
+            Inflated::Zstd(decoder) => decoder.get_ref().len(),
         }
     }
 }
 
-fn inflate(kind: PacketType, bytes: &[u8]) -> io::Result<Box<dyn Read + '_>> {
+impl Read for Inflated<'_> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Inflated::Zlib(decoder) => decoder.read(buf),
+            Inflated::Zstd(decoder) => decoder.read(buf),
+        }
+    }
+}
+
+fn inflate(kind: PacketType, bytes: &[u8]) -> io::Result<Inflated<'_>> {
     Ok(match kind {
-        PacketType::COMPRESSED_PACKETS => Box::new(ZlibDecoder::new(bytes)),
-        _ => Box::new(zstd::stream::read::Decoder::with_buffer(bytes)?),
+        PacketType::COMPRESSED_PACKETS => Inflated::Zlib(ZlibDecoder::new(bytes)),
+        _ => {
+            let mut decoder = zstd::stream::read::Decoder::with_buffer(bytes)?;
+            decoder.window_log_max(LARGEST_WINDOW)?;
+            Inflated::Zstd(decoder)
+        }
     })
+}
+
+/// Whether bytes begin as compressed packets do, and can be decompressed for a while.
+pub(crate) fn begins_to_inflate(kind: PacketType, bytes: &[u8]) -> bool {
+    const ENOUGH: usize = 1 << 10;
+    let mut beginning = [0; ENOUGH];
+    let mut there = 0;
+    let Ok(mut inflated) = inflate(kind, bytes) else {
+        return false;
+    };
+    while there < ENOUGH {
+        match inflated.read(beginning.get_mut(there..).unwrap_or_default()) {
+            // It is whole, and its sum right.
+            Ok(0) => return there > 0,
+            Ok(size) => there += size,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => return false,
+        }
+    }
+    true
 }

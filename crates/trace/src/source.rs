@@ -4,16 +4,17 @@
 use std::ffi::OsStr;
 use std::fmt;
 use std::fs::File;
-use std::io::{self, BufReader, Cursor, Read};
+use std::io::{self, Cursor, Read};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use flate2::read::MultiGzDecoder;
 use sha2::{Digest, Sha256};
 
-use crate::kind::{self, GZIP, HEAD, OtherFile, SQLITE, ZSTD};
+use crate::kind::{self, HEAD, OtherFile, SQLITE};
+use crate::members::{Compression, Members};
 use crate::monitor::Monitor;
+use crate::pieces::Pieces;
 
 /// Where a trace is read from.
 ///
@@ -28,6 +29,9 @@ pub enum Source {
     File(PathBuf),
     /// Standard input.
     Stdin,
+    /// Standard input in pieces: before each its size, as four bytes, the lowest first. One
+    /// of no bytes is the end, without which it cannot be read: who writes it was killed.
+    Pieces,
 }
 
 impl Source {
@@ -45,7 +49,7 @@ impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Source::File(path) => path.display().fmt(f),
-            Source::Stdin => f.write_str("standard input"),
+            Source::Stdin | Source::Pieces => f.write_str("standard input"),
         }
     }
 }
@@ -85,6 +89,12 @@ struct Seen {
     head: Vec<u8>,
 }
 
+/// What the decompressor calls a window that is too large, which has no number for it.
+const WINDOW_REFUSED: &str = "requires too much memory";
+
+const WINDOW: &str = "it is compressed with a window of more than 128 MiB; decompress it first, as with \
+    `zstd -dc --long=31 FILE | timebase import - -o trace.db`";
+
 /// Keeps the first bytes, to say what it is if it turns out to be no trace.
 struct Headed<R> {
     reader: R,
@@ -94,7 +104,14 @@ struct Headed<R> {
 
 impl<R: Read> Read for Headed<R> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        let size = self.reader.read(buf)?;
+        let read = self.reader.read(buf);
+        if let Err(error) = &read
+            && error.to_string().contains(WINDOW_REFUSED)
+        {
+            let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+            seen.failure = Some(io::Error::other(WINDOW));
+        }
+        let size = read?;
         if !self.is_kept {
             let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
             let room = HEAD.saturating_sub(seen.head.len());
@@ -166,7 +183,11 @@ impl<R: Read> Read for Watched<'_, R> {
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(error),
             Err(error) => {
-                let kind = error.kind();
+                let kind = match error.kind() {
+                    // That is what damaged compression is called.
+                    io::ErrorKind::InvalidData => io::ErrorKind::Other,
+                    kind => kind,
+                };
                 seen.failure = Some(error);
                 Err(kind.into())
             }
@@ -207,6 +228,10 @@ impl<'a> Input<'a> {
                 reader: io::stdin(),
                 monitor,
             }),
+            Source::Pieces => Box::new(Pieces::new(Cancellable {
+                reader: io::stdin(),
+                monitor,
+            })),
             Source::File(path) => {
                 let file = File::open(path).map_err(unreadable)?;
                 if file.metadata().map_err(unreadable)?.is_dir() {
@@ -244,23 +269,11 @@ impl<'a> Input<'a> {
                 source_name: source.to_string(),
             });
         }
-        let compression = if head.starts_with(&GZIP) {
-            Some("gzip")
-        } else if head.starts_with(&ZSTD) {
-            Some("zstd")
-        } else {
-            None
-        };
+        let compression = Compression::of(&head);
         let whole = Cursor::new(head).chain(raw);
-        let reader: Box<dyn Read + Send + 'a> = if compression == Some("gzip") {
-            Box::new(MultiGzDecoder::new(BufReader::with_capacity(
-                64 << 10,
-                whole,
-            )))
-        } else if compression == Some("zstd") {
-            Box::new(zstd::stream::read::Decoder::new(whole).map_err(unreadable)?)
-        } else {
-            Box::new(whole)
+        let reader: Box<dyn Read + Send + 'a> = match compression {
+            Some(compression) => Box::new(Members::new(whole, compression).map_err(unreadable)?),
+            None => Box::new(whole),
         };
         Ok(Input {
             reader: Box::new(Headed {
@@ -268,7 +281,7 @@ impl<'a> Input<'a> {
                 seen,
                 is_kept: false,
             }),
-            compression,
+            compression: compression.map(Compression::name),
             ..input
         })
     }
@@ -309,8 +322,13 @@ impl<'a> Input<'a> {
 
     /// Reads what is left behind the last packet, so that size and hash are
     /// those of the whole input.
-    pub fn digest(mut self) -> Digested {
-        let rest = io::copy(&mut self.reader, &mut io::sink());
+    pub fn digest(&mut self) -> Digested {
+        let rest = loop {
+            match io::copy(&mut self.reader, &mut io::sink()) {
+                Err(error) if error.kind() == io::ErrorKind::InvalidData => {}
+                rest => break rest,
+            }
+        };
         let seen = self.seen();
         let hash = rest.is_ok().then(|| seen.hash.clone().finalize());
         Digested {

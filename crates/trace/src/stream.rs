@@ -1,15 +1,41 @@
-//! Packets out of a stream of bytes (rules F1, F2, F5, F6).
+//! Packets out of a stream of bytes (rules F1, F2, F5, F6, Z1 to Z5).
+//!
+//! # Design
+//!
+//! As long as one packet ends where the next begins, nothing is asked but that: a byte is compared,
+//! and the schema is not looked at. Where it fails, the packet before is looked at first, for its
+//! length may be what is wrong; then bytes are tried one after the other until packets follow each
+//! other again (`resync.rs`).
+//!
+//! To check every packet by the schema as it is read was the alternative: it finds a packet whose
+//! damaged length happens to end where another begins, which is rare, and costs as much as the rest
+//! of the reading.
 
 use std::io::{self, Read};
 
-use timebase_wire::field::{Fields, Malformed, WireType, split_tag, varint};
+use timebase_wire::field::{Fields, Malformed, varint};
+use timebase_wire::packet::Header;
+
+use crate::packets::{doubtful, is_broken};
 
 /// A packet larger than this is taken for damage: Perfetto's own tools cannot
 /// read it, and it would have to be held in memory.
-const LARGEST_PACKET: u64 = 256 << 20;
+pub(crate) const LARGEST_PACKET: u64 = 256 << 20;
 
 /// How much is read at a time.
 const CHUNK: usize = 256 << 10;
+
+/// How much the tag of a field and the length of what follows take at most.
+pub(crate) const HEAD: usize = 20;
+
+/// How much of a packet is looked at before the rest of it is read.
+pub(crate) const PROBE: usize = 1 << 20;
+
+/// A packet up to this size stays in the buffer until the next one is known.
+const REMEMBERED: usize = 64 << 10;
+
+/// The tag of a packet.
+pub(crate) const PACKET: u8 = 0x0a;
 
 /// A serialized `TracePacket` and where its bytes start in the stream.
 #[derive(Debug, Clone, Copy)]
@@ -20,7 +46,19 @@ pub struct RawPacket<'a> {
     pub bytes: &'a [u8],
 }
 
-/// Why a stream has no next packet.
+/// Bytes of a stream that are no packets (rules F6, Z1).
+#[derive(Debug, thiserror::Error)]
+#[error("{why}")]
+pub struct Region {
+    /// The offset of the first of them.
+    pub offset: u64,
+    /// How many there are.
+    pub size: u64,
+    /// What is wrong with them.
+    pub why: Damage,
+}
+
+/// Why bytes of a stream are no packets.
 #[derive(Debug, thiserror::Error)]
 pub enum Damage {
     /// The stream ends inside a field (rule F6).
@@ -43,6 +81,12 @@ pub enum Damage {
         /// Where.
         offset: u64,
     },
+    /// A packet that is not as long as it says.
+    #[error("other packets begin inside the one at byte {offset}")]
+    Torn {
+        /// Where it starts.
+        offset: u64,
+    },
     /// The size of a packet is beyond all reason.
     #[error("the packet at byte {offset} says that it has {size} bytes, more than any packet has")]
     TooLarge {
@@ -51,7 +95,7 @@ pub enum Damage {
         /// What it says.
         size: u64,
     },
-    /// The stream cannot be decompressed any further, or read.
+    /// The stream cannot be decompressed here, or read.
     #[error("after byte {offset} the compressed data is damaged: {error}")]
     Compression {
         /// How much could be decompressed.
@@ -61,16 +105,25 @@ pub enum Damage {
     },
 }
 
-/// Reads one packet after the other, holding no more than one in memory.
+impl Damage {
+    /// Whether there is no more than that the stream ends early.
+    pub fn is_cut(&self) -> bool {
+        matches!(self, Damage::Cut { .. } | Damage::CutBetween { .. })
+    }
+}
+
+/// Reads one packet after the other, holding little more than one in memory.
 ///
 /// ```
 /// use timebase_trace::PacketStream;
 ///
-/// let mut stream = PacketStream::new(&[0x0a, 2, 0x58, 1, 0x0a][..]);
+/// let mut stream = PacketStream::new(&[0x0a, 2, 0x40, 1, 0x0a][..]);
 /// let packet = stream.next()?.unwrap();
-/// assert_eq!((packet.offset, packet.bytes), (2, &[0x58, 1][..]));
-/// assert!(stream.next().is_err()); // the stream ends inside a packet
-/// # Ok::<(), timebase_trace::Damage>(())
+/// assert_eq!((packet.offset, packet.bytes), (2, &[0x40, 1][..]));
+/// let cut = stream.next().unwrap_err(); // the stream ends inside a packet
+/// assert_eq!((cut.offset, cut.size), (4, 1));
+/// assert!(stream.next()?.is_none());
+/// # Ok::<(), timebase_trace::Region>(())
 /// ```
 pub struct PacketStream<R> {
     reader: R,
@@ -80,8 +133,65 @@ pub struct PacketStream<R> {
     end: usize,
     /// The offset of `start` in the stream.
     offset: u64,
+    /// The packet before `start`, if it is still in the buffer: the sizes of its head and of all
+    /// of it.
+    last: Option<(usize, usize)>,
+    /// How many bytes before `start` are the last region, if it is still in the buffer.
+    skipped: usize,
+    /// Whether a packet begins at `start` because something says so: the stream does, or it
+    /// was looked for.
+    is_found: bool,
+    /// Whether the reader has no more.
+    is_at_end: bool,
     /// Whether the stream was decompressed, and its compression is cut.
-    cut: bool,
+    is_cut: bool,
+    /// Why the reader could not go on; what it gives next is from another place.
+    broken: Option<io::Error>,
+    /// How much work looking for packets may still be (rule Z4).
+    pub(crate) credit: u64,
+}
+
+/// What begins at a place.
+pub(crate) enum Begin {
+    /// A packet, by its tag: the sizes of its head and of its contents.
+    Packet { head: usize, size: u64 },
+    /// The bytes end inside of what says it.
+    Cut,
+    /// Anything else.
+    Other,
+}
+
+/// Reads what begins at the start of `bytes`.
+#[inline]
+pub(crate) fn begin(bytes: &[u8]) -> Begin {
+    match bytes.split_first() {
+        Some((&PACKET, rest)) => match varint(rest) {
+            Ok(Some((size, length))) => Begin::Packet {
+                head: 1 + length,
+                size,
+            },
+            Ok(None) => Begin::Cut,
+            Err(()) => Begin::Other,
+        },
+        Some(_) => Begin::Other,
+        None => Begin::Cut,
+    }
+}
+
+impl PacketStream<io::Empty> {
+    /// The packets of bytes that are all there.
+    pub(crate) fn of(bytes: Vec<u8>) -> Self {
+        let mut stream = PacketStream::new(io::empty());
+        stream.end = bytes.len();
+        stream.buffer = bytes;
+        stream.is_at_end = true;
+        stream
+    }
+
+    /// The room that the bytes have, to be used again.
+    pub(crate) fn into_buffer(self) -> Vec<u8> {
+        self.buffer
+    }
 }
 
 impl<R: Read> PacketStream<R> {
@@ -93,145 +203,375 @@ impl<R: Read> PacketStream<R> {
             start: 0,
             end: 0,
             offset: 0,
-            cut: false,
+            last: None,
+            skipped: 0,
+            is_found: true,
+            is_at_end: false,
+            is_cut: false,
+            broken: None,
+            credit: crate::resync::CREDIT,
         }
     }
 
-    /// The next packet that is not empty; `None` where the stream ends between
-    /// two fields.
+    /// The next packet that is not empty; `None` at the end of the stream.
     ///
     /// # Errors
     ///
-    /// [`Damage`] where the stream ends or goes on otherwise than a trace does.
+    /// A [`Region`] that holds no packets. The stream goes on behind it.
     #[allow(clippy::should_implement_trait)] // it lends what it has, and can fail
-    pub fn next(&mut self) -> Result<Option<RawPacket<'_>>, Damage> {
+    pub fn next(&mut self) -> Result<Option<RawPacket<'_>>, Region> {
         loop {
-            let field = self.offset;
-            if self.fill(1)? == 0 {
-                return match self.cut {
-                    true => Err(Damage::CutBetween { offset: field }),
-                    false => Ok(None),
+            let there = self.fill(HEAD);
+            if there == 0 {
+                return match self.at_end() {
+                    Some(region) => Err(region),
+                    None => Ok(None),
                 };
             }
-            let tag = self.varint(field)?;
-            let (number, wire_type) = split_tag(tag).ok_or(Damage::NoPacket { offset: field })?;
-            match wire_type {
-                WireType::Varint => {
-                    self.varint(field)?;
-                }
-                WireType::Fixed64 => self.skip(8, field)?,
-                WireType::Fixed32 => self.skip(4, field)?,
-                WireType::Bytes => {
-                    let size = self.varint(field)?;
-                    if number != 1 {
-                        self.skip(size, field)?;
-                    } else if size > LARGEST_PACKET {
-                        return Err(Damage::TooLarge {
-                            offset: field,
-                            size,
-                        });
-                    } else if size > 0 {
-                        return self.packet(size as usize, field).map(Some);
+            match begin(self.unused()) {
+                Begin::Packet { head, size: 0 } => self.advance(head),
+                Begin::Packet { head, size } => {
+                    let Some(total) = whole(head, size) else {
+                        let offset = self.offset;
+                        return Err(self.lost(1, Damage::TooLarge { offset, size }));
+                    };
+                    if let Some(region) = self.doubts(head, total) {
+                        return Err(region);
                     }
+                    return Ok(Some(self.hand_over(head, total)));
+                }
+                Begin::Cut if there < HEAD => return Err(self.cut(there)),
+                Begin::Cut | Begin::Other => {
+                    let offset = self.offset;
+                    return Err(self.lost(0, Damage::NoPacket { offset }));
                 }
             }
         }
     }
 
-    fn packet(&mut self, size: usize, field: u64) -> Result<RawPacket<'_>, Damage> {
-        if self.fill(size)? < size {
-            let plausible = begins_message(self.unused());
-            return Err(Damage::Cut {
-                offset: field,
-                plausible,
-            });
+    /// The packet that was handed over last, again, although its bytes are no message or contradict
+    /// the schema: if what follows shows that it is as long as it says (rule F7).
+    ///
+    /// # Errors
+    ///
+    /// The [`Region`] that it is in, if not (rule Z3).
+    pub(crate) fn doubted(&mut self) -> Result<RawPacket<'_>, Region> {
+        let (head, total) = self.last.take().unwrap_or_default();
+        self.start = self.start.saturating_sub(total);
+        self.offset = self.offset.saturating_sub(total as u64);
+        if self.goes_on(total) {
+            return Ok(self.hand_over(head, total));
         }
         let offset = self.offset;
-        let start = self.start;
-        self.advance(size);
-        Ok(RawPacket {
-            offset,
-            bytes: self.buffer.get(start..start + size).unwrap_or_default(),
+        Err(match self.search_inside(head, total) {
+            Some(at) => self.skip(at, Damage::Torn { offset }),
+            None => self.lost(total, Damage::NoPacket { offset }),
         })
     }
 
-    fn unused(&self) -> &[u8] {
+    /// The region behind the packet that was handed over last, if that begins inside of it: its
+    /// contents are damaged, and it may not be as long as it says (rule Z3).
+    pub(crate) fn inside(&mut self) -> Option<Region> {
+        let (head, total) = self.last?;
+        self.start = self.start.saturating_sub(total);
+        self.offset = self.offset.saturating_sub(total as u64);
+        let offset = self.offset;
+        match self.search_inside(head, total) {
+            Some(at) => Some(self.skip(at, Damage::Torn { offset })),
+            None => {
+                self.hand_over(head, total);
+                None
+            }
+        }
+    }
+
+    /// The first place where others begin inside of what begins here and is called a packet, of which
+    /// the bytes up to `end` are there.
+    fn search_inside(&mut self, head: usize, end: usize) -> Option<usize> {
+        let sound = doubtful(self.unused().get(head..end)?)?;
+        let (mut at, sound) = (head.max(1), (head + sound).max(1));
+        // A decompressor goes on behind damage for a while. But what is compressed may hold packets as
+        // they are, and these have been decompressed: they end with what holds them.
+        while at < sound {
+            let Some(found) = self.search(at..sound) else {
+                break;
+            };
+            match self.goes_beyond(found, end) {
+                Ok(()) => return Some(found),
+                Err(place) => at = place.max(found + 1),
+            }
+        }
+        self.search(sound..end)
+    }
+
+    /// Whether packets follow each other from one place to behind another, or to the end of the
+    /// stream; else the place where they do no longer.
+    fn goes_beyond(&mut self, mut at: usize, end: usize) -> Result<(), usize> {
+        while at < end {
+            self.fill(at.saturating_add(HEAD));
+            let Some(Begin::Packet { head, size }) = self.unused().get(at..).map(begin) else {
+                return Err(at);
+            };
+            at = at.saturating_add(whole(head, size).ok_or(at)?);
+        }
+        match at > end || self.fill(end.saturating_add(1)) == end {
+            true => Ok(()),
+            false => Err(at),
+        }
+    }
+
+    /// The bytes of the region that was told last, if they are a part of what was said to
+    /// be one packet.
+    pub(crate) fn torn(&self) -> Option<RawPacket<'_>> {
+        let from = self.start.checked_sub(self.skipped)?;
+        let bytes = self.buffer.get(from..self.start)?;
+        let Begin::Packet { head, .. } = begin(bytes) else {
+            return None;
+        };
+        let offset = self.offset.checked_sub(self.skipped as u64)? + head as u64;
+        let bytes = bytes.get(head..)?;
+        Some(RawPacket { offset, bytes })
+    }
+
+    /// What there is to say at the end of the stream, or where its reader broke.
+    #[cold]
+    fn at_end(&mut self) -> Option<Region> {
+        let offset = self.offset;
+        if let Some(error) = self.broken.take() {
+            return Some(self.lost(0, Damage::Compression { offset, error }));
+        }
+        std::mem::take(&mut self.is_cut).then_some(Region {
+            offset,
+            size: 0,
+            why: Damage::CutBetween { offset },
+        })
+    }
+
+    /// Whether the bytes that are called a packet are not: the region that they are in.
+    #[inline]
+    fn doubts(&mut self, head: usize, total: usize) -> Option<Region> {
+        // What makes no packet is seen at its beginning: so a wrong length does not fill the memory.
+        if total > PROBE && self.unused().len() < total {
+            let there = self.fill(PROBE);
+            let offset = self.offset;
+            if there == PROBE
+                && !self.could_be(head..there)
+                && let Some(at) = self.search_inside(head, PROBE)
+            {
+                return Some(self.skip(at, Damage::Torn { offset }));
+            }
+        }
+        let there = self.fill(total + 1);
+        if there < total {
+            return Some(self.cut(there));
+        }
+        match self.unused().get(total) {
+            None | Some(&PACKET) => None,
+            Some(_) => self.unconfirmed(head, total),
+        }
+    }
+
+    /// A packet behind which no other begins: which of the two is damaged?
+    #[cold]
+    fn unconfirmed(&mut self, head: usize, total: usize) -> Option<Region> {
+        let contents = head..total;
+        if self.evidence(contents.clone(), true).is_some()
+            && !is_broken(self.unused().get(contents)?)
+        {
+            return None;
+        }
+        let offset = self.offset;
+        if let Some(at) = self.search_inside(head, total) {
+            return Some(self.skip(at, Damage::Torn { offset }));
+        }
+        // Its contents are damaged, but it was due here.
+        let is_message = Header::parse(self.unused().get(head..total)?).is_ok();
+        if is_message && self.is_due() {
+            return None;
+        }
+        Some(self.lost(total, Damage::NoPacket { offset }))
+    }
+
+    /// Whether a packet is known to begin here: it was found, or the one before is as long as it
+    /// says.
+    fn is_due(&mut self) -> bool {
+        if self.is_found {
+            return self.offset > 0;
+        }
+        let Some((head, total)) = self.last else {
+            return false;
+        };
+        let Some(begin) = self.start.checked_sub(total) else {
+            return false;
+        };
+        let bytes = self.buffer.get(begin + head..self.start);
+        let work = &mut self.credit;
+        bytes.is_some_and(|bytes| crate::shape::packet(bytes, true, work).is_some())
+    }
+
+    /// The stream ends inside a packet, of which there are so many bytes; or its length is wrong.
+    #[cold]
+    fn cut(&mut self, there: usize) -> Region {
+        let offset = self.offset;
+        let head = match begin(self.unused()) {
+            Begin::Packet { head, .. } => head,
+            _ => there,
+        };
+        if let Some(at) = self.search_inside(head, there) {
+            return self.skip(at, Damage::Torn { offset });
+        }
+        if let Some(error) = self.broken.take() {
+            return self.lost(there, Damage::Compression { offset, error });
+        }
+        self.is_cut = false;
+        let plausible =
+            head < there && begins_message(self.unused().get(head..).unwrap_or_default());
+        self.skip(there, Damage::Cut { offset, plausible })
+    }
+
+    /// The next bytes are a region.
+    fn skip(&mut self, size: usize, why: Damage) -> Region {
+        let offset = self.offset;
+        self.advance(size);
+        self.skipped = size;
+        self.is_found = true;
+        Region {
+            offset,
+            size: size as u64,
+            why,
+        }
+    }
+
+    /// A region of these bytes and all others before the next packet.
+    #[cold]
+    fn lost(&mut self, bytes: usize, why: Damage) -> Region {
+        let Region { offset, size, why } = self.skip(bytes, why);
+        let (more, broken) = self.drop_until_packet();
+        self.is_found = true;
+        Region {
+            offset,
+            size: size + more,
+            why: match broken {
+                Some(error) => Damage::Compression { offset, error },
+                None => why,
+            },
+        }
+    }
+
+    fn hand_over(&mut self, head: usize, total: usize) -> RawPacket<'_> {
+        let offset = self.offset + head as u64;
+        let start = self.start;
+        self.advance(total);
+        self.last = Some((head, total));
+        RawPacket {
+            offset,
+            bytes: self
+                .buffer
+                .get(start + head..start + total)
+                .unwrap_or_default(),
+        }
+    }
+
+    pub(crate) fn unused(&self) -> &[u8] {
         self.buffer.get(self.start..self.end).unwrap_or_default()
     }
 
-    fn advance(&mut self, size: usize) {
+    pub(crate) fn advance(&mut self, size: usize) {
         self.start += size;
         self.offset += size as u64;
+        self.credit_for(size);
+        self.last = None;
+        self.skipped = 0;
+        self.is_found = false;
     }
 
-    /// Reads until `wanted` bytes are there or the stream ends; tells how many
+    /// Whether the stream ends where what is in the buffer does.
+    pub(crate) fn ends_here(&self) -> bool {
+        self.is_at_end && self.broken.is_none() && !self.is_cut
+    }
+
+    /// Goes on behind a place where the reader broke; tells why it did.
+    pub(crate) fn mend(&mut self) -> Option<io::Error> {
+        self.broken.take()
+    }
+
+    /// Reads until `wanted` bytes are there or the stream ends or breaks; tells how many
     /// there are. The buffer grows with what is really read, not with what a
     /// packet says of its size.
-    fn fill(&mut self, wanted: usize) -> Result<usize, Damage> {
-        while self.end - self.start < wanted {
-            if self.start > 0 {
-                self.buffer.copy_within(self.start..self.end, 0);
-                self.end -= self.start;
-                self.start = 0;
-            }
+    #[inline]
+    pub(crate) fn fill(&mut self, wanted: usize) -> usize {
+        if self.end - self.start < wanted {
+            self.read(wanted);
+        }
+        self.end - self.start
+    }
+
+    fn read(&mut self, wanted: usize) {
+        if self.is_at_end || self.broken.is_some() {
+            return;
+        }
+        // Where much is moved, much is read, too: from a pipe that gives a little at a time, moving
+        // would take longer than all else.
+        let moved = self.make_room();
+        let wanted = match moved > CHUNK {
+            true => wanted.max(moved + moved / 2),
+            false => wanted,
+        };
+        while self.end - self.start < wanted && !self.is_at_end && self.broken.is_none() {
             let room = CHUNK.max(self.end);
             if self.buffer.len() < self.end + room {
                 self.buffer.resize(self.end + room, 0);
             }
             let free = self.buffer.get_mut(self.end..).unwrap_or_default();
             match self.reader.read(free) {
-                Ok(0) => break,
+                Ok(0) => self.is_at_end = true,
                 Ok(size) => self.end += size,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-                    self.cut = true;
-                    break;
-                }
-                Err(error) => {
-                    let offset = self.offset;
-                    return Err(Damage::Compression { offset, error });
-                }
-            }
-        }
-        Ok(self.end - self.start)
-    }
-
-    fn varint(&mut self, field: u64) -> Result<u64, Damage> {
-        let mut wanted = 1;
-        loop {
-            let there = self.fill(wanted)?;
-            match varint(self.unused()) {
-                Ok(Some((value, size))) => {
-                    self.advance(size);
-                    return Ok(value);
-                }
-                Ok(None) if there < wanted => {
-                    return Err(Damage::Cut {
-                        offset: field,
-                        plausible: false,
-                    });
-                }
-                Ok(None) => wanted = there + 1,
-                Err(()) => return Err(Damage::NoPacket { offset: field }),
+                Err(error) => match error.kind() {
+                    io::ErrorKind::Interrupted => {}
+                    io::ErrorKind::UnexpectedEof => {
+                        self.is_cut = true;
+                        self.is_at_end = true;
+                    }
+                    // The reader may go on behind what is damaged.
+                    io::ErrorKind::InvalidData => self.broken = Some(error),
+                    _ => {
+                        self.broken = Some(error);
+                        self.is_at_end = true;
+                    }
+                },
             }
         }
     }
 
-    fn skip(&mut self, mut size: u64, field: u64) -> Result<(), Damage> {
-        while size > 0 {
-            let there = self.fill(1)?;
-            if there == 0 {
-                return Err(Damage::Cut {
-                    offset: field,
-                    plausible: false,
-                });
+    /// Moves what is not used to the front of the buffer, with the packet before if that is small;
+    /// tells how much that is.
+    fn make_room(&mut self) -> usize {
+        self.skipped = 0;
+        let kept = match self.last {
+            Some((_, total)) if total <= REMEMBERED => total,
+            _ => {
+                self.last = None;
+                0
             }
-            let step = usize::try_from(size).unwrap_or(there).min(there);
-            self.advance(step);
-            size -= step as u64;
+        };
+        let from = self.start.saturating_sub(kept);
+        if from == 0 {
+            return 0;
         }
-        Ok(())
+        self.buffer.copy_within(from..self.end, 0);
+        self.start -= from;
+        self.end -= from;
+        self.end
     }
+}
+
+/// The size of a packet with its head; `None` if no packet is as large.
+#[inline]
+fn whole(head: usize, size: u64) -> Option<usize> {
+    if size > LARGEST_PACKET {
+        return None;
+    }
+    head.checked_add(usize::try_from(size).ok()?)
 }
 
 /// Whether these bytes could be the beginning of a protobuf message.
@@ -251,26 +591,55 @@ fn begins_message(bytes: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    /// Gives one byte a read.
+    /// Gives few bytes a read.
     struct Slow<'a>(&'a [u8]);
 
     impl Read for Slow<'_> {
         fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-            let size = buf.len().min(1);
-            (&mut self.0).take(1).read(&mut buf[..size])
+            let size = buf.len().min(3);
+            self.0.read(&mut buf[..size])
         }
     }
 
-    fn packets(bytes: &[u8]) -> (Vec<(u64, Vec<u8>)>, Option<String>) {
-        let mut stream = PacketStream::new(Slow(bytes));
-        let mut packets = Vec::new();
+    /// The packets of a stream, and the regions between them.
+    #[derive(Debug, PartialEq, Eq)]
+    enum Is {
+        Packet(u64, Vec<u8>),
+        Region(u64, u64, String),
+    }
+
+    fn all(mut stream: PacketStream<impl Read>) -> Vec<Is> {
+        let mut found = Vec::new();
         loop {
-            match stream.next() {
-                Ok(Some(packet)) => packets.push((packet.offset, packet.bytes.to_vec())),
-                Ok(None) => return (packets, None),
-                Err(error) => return (packets, Some(error.to_string())),
-            }
+            found.push(match stream.next() {
+                Ok(Some(packet)) => Is::Packet(packet.offset, packet.bytes.to_vec()),
+                Ok(None) => return found,
+                Err(region) => Is::Region(region.offset, region.size, region.to_string()),
+            });
         }
+    }
+
+    fn found(bytes: &[u8]) -> Vec<Is> {
+        let found = all(PacketStream::new(Slow(bytes)));
+        assert_eq!(found, all(PacketStream::new(bytes)));
+        assert_eq!(found, all(PacketStream::of(bytes.to_vec())));
+        found
+    }
+
+    /// A packet with a time, a sequence and a track event of this type.
+    fn packet(time: u8, event_type: u8) -> Vec<u8> {
+        let event = [0x48, event_type, 0x58, 7, 0x18, 1, 0x50, 2];
+        let size = event.len() as u8;
+        let contents = [&[0x40, time, 0x50, 3, 0x18, 0, 0x5a, size][..], &event].concat();
+        [&[PACKET, contents.len() as u8][..], &contents].concat()
+    }
+
+    fn is(offset: usize, packet: &[u8]) -> Is {
+        Is::Packet(offset as u64 + 2, packet[2..].to_vec())
+    }
+
+    fn region(offset: usize, size: usize, why: &str) -> Is {
+        Is::Region(offset as u64, size as u64, why.to_owned())
     }
 
     #[test]
@@ -279,30 +648,153 @@ mod tests {
             &[0x08, 0x96, 0x01][..],         // 1, a varint: no packet
             &[0x12, 2, 0, 0],                // 2, bytes
             &[0x19, 0, 0, 0, 0, 0, 0, 0, 0], // 3, fixed64
-            &[0x0a, 0],                      // an empty packet
             &[0x25, 0, 0, 0, 0],             // 4, fixed32
-            &[0x0a, 2, 0x58, 0x01],
+            &packet(1, 1),
+            &[PACKET, 0], // an empty packet
+            &packet(2, 2),
         ]
         .concat();
-        assert_eq!(packets(&trace), (vec![(25, vec![0x58, 0x01])], None));
+        let expected = [
+            region(0, 21, "byte 0 starts no packet"),
+            is(21, &packet(1, 1)),
+            is(41, &packet(2, 2)),
+        ];
+        assert_eq!(found(&trace), expected);
     }
 
     #[test]
     fn f6_every_cut_gives_the_packets_before_it() {
-        let trace = [0x0a, 2, 0x58, 1, 0x0a, 2, 0x58, 2];
+        let (first, second) = (packet(1, 1), packet(2, 2));
+        let trace = [&first[..], &second].concat();
         for cut in 0..=trace.len() {
-            let (found, error) = packets(&trace[..cut]);
-            assert_eq!(found.len(), cut / 4, "cut at {cut}");
-            assert_eq!(error.is_none(), cut % 4 == 0, "cut at {cut}");
+            let mut expected = Vec::new();
+            for (begin, packet) in [(0, &first), (first.len(), &second)] {
+                if cut >= begin + packet.len() {
+                    expected.push(is(begin, packet));
+                } else if cut > begin {
+                    let why =
+                        format!("the file ends inside the packet that starts at byte {begin}");
+                    expected.push(region(begin, cut - begin, &why));
+                }
+            }
+            assert_eq!(found(&trace[..cut]), expected, "cut at {cut}");
         }
     }
 
     #[test]
-    fn damage_is_told_with_its_offset() {
-        let (found, error) = packets(&[0x0a, 2, 0x58, 1, 0x0b, 0xff]);
-        assert_eq!(found.len(), 1);
-        assert_eq!(error.unwrap(), "byte 4 starts no packet");
-        let (_, error) = packets(&[0x0a, 0xff, 0xff, 0xff, 0xff, 0x7f]);
-        assert!(error.unwrap().contains("34359738367 bytes"));
+    fn z1_packets_are_found_behind_bytes_that_are_none() {
+        let packets: Vec<_> = (1..5).map(|n| packet(n, n)).collect();
+        let size = packets[0].len();
+        let junk = [0x0b, 0xff, 0x0a, 0x03, 0x0a];
+        let trace = [
+            &packets[0][..],
+            &packets[1],
+            &junk,
+            &packets[2],
+            &packets[3],
+        ]
+        .concat();
+        let expected = [
+            is(0, &packets[0]),
+            is(size, &packets[1]),
+            region(2 * size, 5, "byte 36 starts no packet"),
+            is(2 * size + 5, &packets[2]),
+            is(3 * size + 5, &packets[3]),
+        ];
+        assert_eq!(found(&trace), expected);
+    }
+
+    #[test]
+    fn z1_a_trace_may_begin_anywhere() {
+        let packets: Vec<_> = (1..5).map(|n| packet(n, n)).collect();
+        let (size, trace) = (packets[0].len(), packets.concat());
+        for begin in 1..size {
+            let found = found(&trace[begin..]);
+            let region = size - begin;
+            assert!(
+                matches!(found[0], Is::Region(0, size, _) if size == region as u64),
+                "{begin}: {found:?}"
+            );
+            assert_eq!(found[1], is(region, &packets[1]), "{begin}");
+            assert_eq!(found.len(), 4, "{begin}");
+        }
+    }
+
+    #[test]
+    fn z3_a_packet_that_is_too_long_is_looked_into() {
+        let packets: Vec<_> = (1..5).map(|n| packet(n, n)).collect();
+        let size = packets[0].len();
+        // One that ends where another does hides those between.
+        let hides = |length: &u8| *length > 16 && (usize::from(*length) + 2) % size == 0;
+        for length in (0..0x80).filter(|length| !hides(length)) {
+            let mut trace = packets.concat();
+            let right = std::mem::replace(&mut trace[size + 1], length);
+            let found = found(&trace);
+            assert_eq!(found[0], is(0, &packets[0]), "{length}");
+            assert!(
+                found.contains(&is(2 * size, &packets[2])),
+                "{length}: {found:?}"
+            );
+            assert!(
+                found.contains(&is(3 * size, &packets[3])),
+                "{length}: {found:?}"
+            );
+            let regions = found.iter().filter(|is| matches!(is, Is::Region(..)));
+            assert_eq!(
+                regions.count(),
+                usize::from(length != right),
+                "{length}: {found:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn z5_noise_has_no_packets() {
+        let mut state = 1_u32;
+        let noise = std::iter::repeat_with(|| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 24) as u8
+        });
+        let noise: Vec<u8> = noise.take(1 << 20).collect();
+        let found = all(PacketStream::new(&noise[..]));
+        assert!(matches!(found[..], [Is::Region(0, size, _)] if size == 1 << 20));
+    }
+
+    #[test]
+    fn z4_bytes_that_are_made_to_look_like_packets_are_passed_by() {
+        let size = 1 << 20;
+        let patterns: [&[u8]; 6] = [
+            &[PACKET],
+            &[PACKET, 2, PACKET, 0],
+            // Packets that are larger than all that there is.
+            &[PACKET, 0xff, 0xff, 0xff, 0x7f, 0xc2, 0x3e],
+            // Ones that are messages, but no packets.
+            &[PACKET, 2, 0x08, 6],
+            // Compressed ones that are damaged.
+            &[PACKET, 6, 0x92, 3, 3, 0x78, 0x9c, 0xff],
+            // Ones that have the shape, up to a field at their end.
+            &[PACKET, 0x84, 0x80, 0x01, 0x40, 1, 0x50, 2],
+        ];
+        for pattern in patterns {
+            let bytes: Vec<u8> = pattern.iter().copied().cycle().take(size).collect();
+            let mut stream = PacketStream::new(Slow(&bytes));
+            let mut offset = 0;
+            loop {
+                match stream.next() {
+                    Ok(Some(packet)) => offset = packet.offset + packet.bytes.len() as u64,
+                    Ok(None) => break,
+                    Err(region) => offset = region.offset + region.size,
+                }
+            }
+            assert_eq!(offset, size as u64, "{pattern:?}");
+        }
+    }
+
+    #[test]
+    fn a_size_beyond_all_packets_is_told() {
+        let trace = [&[PACKET, 0xff, 0xff, 0xff, 0xff, 0x7f][..], &[0; 20]].concat();
+        let why =
+            "the packet at byte 0 says that it has 34359738367 bytes, more than any packet has";
+        assert_eq!(found(&trace), [region(0, trace.len(), why)]);
     }
 }

@@ -117,6 +117,9 @@ pub struct Header<'a> {
     pub interned_data: Option<&'a [u8]>,
     /// The payload: its field, and its bytes if it is a message.
     pub payload: Option<(PacketType, &'a [u8])>,
+    /// Whether a payload of our schema is no message: no packet has that, but bytes that are taken
+    /// for one (rule Z3).
+    pub is_odd: bool,
 }
 
 impl<'a> Header<'a> {
@@ -154,12 +157,13 @@ impl<'a> Header<'a> {
                 (12 | 41, _) => {}
                 (number, value) => {
                     let packet_type = PacketType(number);
-                    let bytes = match value {
-                        Value::Bytes(bytes) => bytes,
-                        _ => &[],
+                    let (bytes, is_message) = match value {
+                        Value::Bytes(bytes) => (bytes, true),
+                        _ => (&[][..], false),
                     };
                     if packet_type.name().is_some() {
                         header.payload = Some((packet_type, bytes));
+                        header.is_odd |= !is_message;
                     } else {
                         unknown.get_or_insert((packet_type, bytes));
                     }
@@ -224,8 +228,17 @@ mod tests {
         assert_eq!(header.machine_id, 3);
         assert_eq!(header.payload, Some((PacketType(39), &[8, 1][..])));
         assert_eq!(header.interned_data, Some(&[1][..]));
+        assert!(!header.is_odd);
         let defaults = TracePacketDefaults::decode(header.trace_packet_defaults.unwrap()).unwrap();
         assert_eq!(defaults.timestamp_clock_id, Some(65));
+    }
+
+    #[test]
+    fn z3_a_payload_that_is_a_number_is_odd() {
+        // process_tree
+        let header = Header::parse(&[0x08, 6, 0x10, 9]).unwrap();
+        assert_eq!(header.payload, Some((PacketType::PROCESS_TREE, &[][..])));
+        assert!(header.is_odd);
     }
 
     #[test]

@@ -1,25 +1,22 @@
-//! The database is built beside its destination, under a name of its own, and
-//! moved there when it is complete. So a failure or an interruption leaves what
-//! was there before.
+//! The database is built beside its destination and moved there when it is complete and
+//! on the disk (`timebase-scratch` says how, and why so). So a failure, an interruption or a
+//! crash leaves what was there before.
 
-use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
-use tempfile::NamedTempFile;
+use timebase_scratch::NewFile;
 use timebase_trace::{FileKind, file_kind};
 
-use crate::error::{Error, WriteError};
-
-const SUFFIX: &str = ".importing";
+use crate::error::{Error, WriteError, is_full};
 
 /// A database in the making.
 pub(crate) struct Destination {
     path: PathBuf,
     overwrite: bool,
-    file: NamedTempFile,
+    file: NewFile,
 }
 
 impl Destination {
@@ -27,40 +24,17 @@ impl Destination {
     /// empty file beside it.
     pub fn create(path: &Path, overwrite: bool) -> Result<Destination, Error> {
         check(path, overwrite)?;
-        let create = |error| Error::Create {
-            path: path.to_path_buf(),
-            error,
-        };
-        let directory = match path.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent,
-            _ => Path::new("."),
-        };
-        let Some(name) = path.file_name() else {
-            return Err(create(io::ErrorKind::InvalidFilename.into()));
-        };
-        let mut prefix = OsString::from(".");
-        prefix.push(name);
-        prefix.push(".");
-        remove_abandoned(directory, &prefix);
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(&prefix).suffix(SUFFIX);
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            // As any program creates a file: the umask decides.
-            builder.permissions(fs::Permissions::from_mode(0o666));
-        }
-        let file = builder.tempfile_in(directory).map_err(|error| {
-            if error.kind() == io::ErrorKind::NotFound && !directory.is_dir() {
-                let (path, directory) = (path.to_path_buf(), directory.to_path_buf());
+        let file = NewFile::at(path).map_err(|error| {
+            let (path, directory) = (path.to_path_buf(), parent(path).to_path_buf());
+            if error.kind() == ErrorKind::NotFound && !directory.is_dir() {
                 Error::NoDirectory { path, directory }
+            } else if is_full(&error) {
+                Error::DiskFull { path }
             } else {
-                create(without_path(error))
+                let error = without_path(error);
+                Error::Create { path, error }
             }
         })?;
-        // Says that this import is alive, to `remove_abandoned` of another. Where
-        // locks do not work, nothing is removed either.
-        let _ = file.as_file().try_lock();
         Ok(Destination {
             path: path.to_path_buf(),
             overwrite,
@@ -76,7 +50,15 @@ impl Destination {
     /// What a failed write means for the user.
     pub fn write_error(&self, error: impl Into<WriteError>) -> Error {
         let (path, error) = (self.path.clone(), error.into());
-        if error.is_disk_full() {
+        if !self.directory().is_dir() {
+            let directory = parent(self.file.destination());
+            if !directory.is_dir() {
+                let directory = directory.to_path_buf();
+                return Error::NoDirectory { path, directory };
+            }
+            return Error::Removed { path };
+        }
+        if error.is_disk_full() || (error.is_of_system() && self.has_no_room()) {
             Error::DiskFull { path }
         } else {
             let error = error.into();
@@ -84,50 +66,62 @@ impl Destination {
         }
     }
 
+    /// Whether nothing more can be written beside the database. SQLite does not tell that the
+    /// user may have no more of the disk from any other failure of the system.
+    fn has_no_room(&self) -> bool {
+        const SOME: usize = 1 << 16;
+        let path = self.directory().join("room");
+        let written = File::create(path)
+            .and_then(|mut file| file.write_all(&vec![1; SOME]).and(file.sync_all()));
+        written.is_err_and(|error| is_full(&error))
+    }
+
+    /// Where it is going to be.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Where the database in the making is.
     pub fn file(&self) -> &Path {
         self.file.path()
     }
 
-    /// The directory that it is in.
+    /// A directory on the same disk for whatever the import puts aside.
     pub fn directory(&self) -> &Path {
-        self.file.path().parent().unwrap_or(Path::new("."))
+        self.file.directory()
     }
 
     /// Moves the complete database to its destination; tells its size.
     pub fn complete(self) -> Result<u64, Error> {
+        // A program may have opened the older one meanwhile.
+        check_beside(&self.path)?;
         let path = self.path;
-        let create = |error| Error::Create {
-            path: path.clone(),
-            error,
-        };
-        self.file.as_file().sync_all().map_err(create)?;
-        let size = self.file.as_file().metadata().map_err(create)?.len();
-        let moved = if self.overwrite {
-            self.file.persist(&path)
-        } else {
-            self.file.persist_noclobber(&path)
-        };
-        match moved {
-            Ok(_) => Ok(size),
-            Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {
-                Err(Error::Exists { path })
+        self.file.complete(self.overwrite).map_err(|error| {
+            if error.kind() == ErrorKind::AlreadyExists {
+                Error::Exists { path }
+            } else if is_full(&error) {
+                Error::DiskFull { path }
+            } else {
+                let error = without_path(error).into();
+                Error::Write { path, error }
             }
-            Err(error) => Err(create(error.error)),
-        }
+        })
+    }
+}
+
+fn parent(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
     }
 }
 
 /// The error without the name of the file in the making, which means nothing to the user,
 /// where its kind says it all.
 fn without_path(error: io::Error) -> io::Error {
-    use io::ErrorKind::{
-        NotFound, PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull,
-    };
+    use ErrorKind::{NotFound, PermissionDenied, ReadOnlyFilesystem};
     match error.kind() {
-        kind @ (NotFound | PermissionDenied | QuotaExceeded | ReadOnlyFilesystem | StorageFull) => {
-            kind.into()
-        }
+        kind @ (NotFound | PermissionDenied | ReadOnlyFilesystem) => kind.into(),
         _ => error,
     }
 }
@@ -135,7 +129,7 @@ fn without_path(error: io::Error) -> io::Error {
 fn check(path: &Path, overwrite: bool) -> Result<(), Error> {
     let path_buf = || path.to_path_buf();
     match fs::metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
         Err(error) => {
             return Err(Error::Create {
                 path: path_buf(),
@@ -156,37 +150,23 @@ fn check(path: &Path, overwrite: bool) -> Result<(), Error> {
             }
         }
     }
-    // SQLite would play these back into the new database.
+    check_beside(path)
+}
+
+/// Refuses a place where changes of a database are that is not closed.
+fn check_beside(path: &Path) -> Result<(), Error> {
+    // SQLite has them beside what a symbolic link points to, and would play them back into
+    // the new database.
+    let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     for suffix in ["-wal", "-journal"] {
-        let mut beside = path.as_os_str().to_owned();
+        let mut beside = place.as_os_str().to_owned();
         beside.push(suffix);
         if fs::metadata(&beside).is_ok_and(|found| found.len() > 0) {
             return Err(Error::InUse {
-                path: path_buf(),
+                path: path.to_path_buf(),
                 beside: beside.into(),
             });
         }
     }
     Ok(())
-}
-
-/// Removes what a killed import to the same destination left behind. A living
-/// one holds a lock on its file.
-fn remove_abandoned(directory: &Path, prefix: &std::ffi::OsStr) {
-    let Ok(entries) = fs::read_dir(directory) else {
-        return;
-    };
-    for entry in entries.flatten() {
-        let name = entry.file_name();
-        let (name, prefix) = (name.as_encoded_bytes(), prefix.as_encoded_bytes());
-        if !name.starts_with(prefix) || !name.ends_with(SUFFIX.as_bytes()) {
-            continue;
-        }
-        if let Ok(file) = File::open(entry.path())
-            && file.try_lock().is_ok()
-        {
-            // If it cannot be removed, it stays; the import does not need it gone.
-            let _ = fs::remove_file(entry.path());
-        }
-    }
 }

@@ -97,6 +97,7 @@ impl Faults {
                 code,
                 packet_id: met.packet,
                 offset: None,
+                size: None,
                 text: format!("{said}{first}"),
             };
             message.push(rows);

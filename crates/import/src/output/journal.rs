@@ -38,6 +38,8 @@ pub(crate) struct Message {
     pub packet_id: Option<i64>,
     /// Where in the decompressed stream.
     pub offset: Option<u64>,
+    /// How many bytes of it.
+    pub size: Option<u64>,
     pub text: String,
 }
 
@@ -54,6 +56,7 @@ impl Message {
             code,
             packet_id: Cell::or_null(self.packet_id),
             offset: Cell::or_null(self.offset.map(|offset| offset as i64)),
+            size: Cell::or_null(self.size.map(|size| size as i64)),
             message: text,
         });
     }
@@ -66,6 +69,7 @@ impl Message {
             code: &self.code,
             packet_id: &self.packet_id,
             offset: &self.offset.map(|offset| offset as i64),
+            size: &self.size.map(|size| size as i64),
             message: &self.text,
         };
         conn.execute(&tables::import_log::TABLE.insert(), &row.cells()[..])?;

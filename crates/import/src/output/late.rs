@@ -7,6 +7,8 @@ use timebase_resolver::{Clock, builtin_name};
 use timebase_schema::{Row, Table, finish, tables};
 
 use super::counter::Meaning;
+use super::room::Room;
+use crate::error::WriteError;
 use crate::place::Place;
 
 /// Inserts rows of a table, by the names of its columns.
@@ -31,10 +33,7 @@ pub(crate) fn clocks(conn: &Connection, place: &mut Place) -> rusqlite::Result<u
         let packets = place.uses().get(&clock).copied().unwrap_or(0) as i64;
         let graph = place.graph();
         let path = graph.path(clock, Clock::BOOTTIME).ok();
-        let names = path.as_ref().map(|path| {
-            let names: Vec<String> = path.iter().map(Clock::to_string).collect();
-            names.join(" → ")
-        });
+        let names = path.as_deref().map(written);
         let domain = graph.domain(clock);
         inserts.push(tables::clock::Row::<&dyn ToSql> {
             machine_id: &clock.machine.0,
@@ -54,6 +53,23 @@ pub(crate) fn clocks(conn: &Connection, place: &mut Place) -> rusqlite::Result<u
         })?;
     }
     Ok(all.len() as u64)
+}
+
+/// So many clocks of a path are named at each of its ends.
+const NAMED: usize = 16;
+
+/// A path, in one line; of a long one not its middle.
+fn written(path: &[Clock]) -> String {
+    let (first, rest) = path.split_at(path.len().min(NAMED));
+    let (middle, last) = rest.split_at(rest.len().saturating_sub(NAMED));
+    let names = |clocks: &[Clock]| {
+        let names: Vec<String> = clocks.iter().map(Clock::to_string).collect();
+        names.join(" → ")
+    };
+    match middle.len() {
+        0 => names(path),
+        more => format!("{} → ({more} more) → {}", names(first), names(last)),
+    }
 }
 
 /// Fills the table `sequence`; tells how many there are.
@@ -107,21 +123,39 @@ pub(crate) fn facts(conn: &Connection, facts: &[(&str, &dyn ToSql)]) -> rusqlite
     Ok(())
 }
 
+/// An index that is to be made at the end.
+pub(crate) struct Postponed {
+    table: String,
+    sql: String,
+}
+
 /// Drops indexes that are to be made at the end, and tells how.
-pub(crate) fn drop_indexes(conn: &Connection, names: &[&str]) -> rusqlite::Result<Vec<String>> {
+pub(crate) fn drop_indexes(conn: &Connection, names: &[&str]) -> rusqlite::Result<Vec<Postponed>> {
     let mut statements = Vec::new();
     for name in names {
-        let sql = "SELECT sql FROM sqlite_schema WHERE name = ?1";
-        statements.push(conn.query_row(sql, [name], |row| row.get(0))?);
+        let sql = "SELECT tbl_name, sql FROM sqlite_schema WHERE name = ?1";
+        statements.push(conn.query_row(sql, [name], |row| {
+            Ok(Postponed {
+                table: row.get(0)?,
+                sql: row.get(1)?,
+            })
+        })?);
         conn.execute_batch(&format!("DROP INDEX {name}"))?;
     }
     Ok(statements)
 }
 
 /// Makes the views, and these indexes.
-pub(crate) fn indexes_and_views(conn: &Connection, indexes: &[String]) -> rusqlite::Result<()> {
-    for sql in indexes {
-        conn.execute_batch(sql)?;
+pub(crate) fn indexes_and_views(
+    conn: &Connection,
+    indexes: &[Postponed],
+    room: &mut Room<'_>,
+) -> Result<(), WriteError> {
+    for Postponed { table, sql } in indexes {
+        // Rows are numbered without a gap.
+        let last = format!("SELECT coalesce(max(id) + 1, 0) FROM {table}");
+        let rows: i64 = conn.query_row(&last, [], |row| row.get(0))?;
+        room.sorting(conn, rows.unsigned_abs(), || conn.execute_batch(sql))?;
     }
-    conn.execute_batch(&finish())
+    Ok(conn.execute_batch(&finish())?)
 }

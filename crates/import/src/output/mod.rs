@@ -8,6 +8,7 @@
 //! | what is said about the trace | `journal.rs`, `faults.rs`, `counter.rs` |
 //! | what becomes of rows that waited for their time | `settled.rs` |
 //! | what is known at the end | `late.rs`, `solved.rs` |
+//! | how much SQLite may write | `room.rs` |
 //! | where the database is meanwhile | `destination.rs` |
 
 mod batch;
@@ -16,6 +17,7 @@ mod destination;
 mod faults;
 mod journal;
 mod late;
+mod room;
 mod rows;
 mod settled;
 mod solved;
@@ -28,6 +30,7 @@ pub(crate) use destination::Destination;
 pub(crate) use faults::{Fault, Faults, NOT_INTERNED, PARSER_ERROR};
 pub(crate) use journal::{Fact, Journal, Message, Severity};
 pub(crate) use late::{clocks, drop_indexes, facts, indexes_and_views, sequences, stats};
+pub(crate) use room::Room;
 pub(crate) use rows::{Outlet, Rows};
 pub(crate) use settled::SettledRows;
 pub(crate) use solved::{mappings, used_steps};

@@ -2,11 +2,11 @@
 //! when SQLite has the database again.
 
 use std::io;
-use std::path::Path;
 
 use rusqlite::{Connection, Statement, params};
 use timebase_resolver::Unresolved;
 use timebase_schema::tables;
+use timebase_sort::Scratch;
 
 use crate::compact::{Put, Take};
 use crate::error::WriteError;
@@ -25,10 +25,10 @@ const PACKET: u64 = 2;
 const EVENT: u64 = 3;
 
 impl SettledRows {
-    /// What does not fit memory is put aside in `directory`.
-    pub fn new(directory: &Path) -> Self {
+    /// What does not fit memory is put aside there.
+    pub fn new(scratch: &Scratch) -> Self {
         SettledRows {
-            spool: Spool::new(directory),
+            spool: Spool::new(scratch),
             record: Vec::new(),
         }
     }

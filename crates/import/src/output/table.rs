@@ -2,13 +2,13 @@
 //! `timebase-btree`.
 
 use std::collections::HashMap;
-use std::path::Path;
 
 use rusqlite::Connection;
 use timebase_btree::{
     ClusteredTableBuilder, Database, IndexBuilder, LateTableBuilder, TableBuilder, Value,
 };
 use timebase_schema::{Index, Order, Row, Table};
+use timebase_sort::Scratch;
 
 use crate::error::WriteError;
 
@@ -66,14 +66,14 @@ impl BulkTable {
         database: &mut Database,
         roots: &Roots,
         declared: &'static Table,
-        directory: &Path,
+        scratch: &Scratch,
     ) -> Result<Self, WriteError> {
         let indexes = declared.indexes.iter().map(|index| BulkIndex {
             declared: index,
             root: roots.of(index.name),
             entries: match index.columns {
-                [_] => Entries::One(IndexBuilder::new(directory)),
-                _ => Entries::Two(IndexBuilder::new(directory)),
+                [_] => Entries::One(IndexBuilder::new(scratch)),
+                _ => Entries::Two(IndexBuilder::new(scratch)),
             },
         });
         let root = roots.of(declared.name);
@@ -82,7 +82,7 @@ impl BulkTable {
             table: match declared.order {
                 Order::Rowid | Order::None => Builder::Rowid(TableBuilder::new(database, root)?),
                 Order::Key => Builder::Key(ClusteredTableBuilder::new(database, root)?),
-                Order::Any => Builder::Any(LateTableBuilder::new(directory)),
+                Order::Any => Builder::Any(LateTableBuilder::new(scratch)),
             },
             root,
             indexes: indexes.collect(),

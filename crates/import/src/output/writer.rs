@@ -1,21 +1,24 @@
 //! Rows go into the database, page by page.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rusqlite::Connection;
 use timebase_btree::{Database, KeyedTableBuilder, Value};
 use timebase_resolver::Ticks;
 use timebase_schema::{Order, Row, TABLES, Table, tables};
+use timebase_sort::{Quota, Scratch};
 
 use super::batch::{Batch, Cell, PacketRow, RowType};
+use super::room::Room;
 use super::table::{BulkTable, Roots};
 use crate::error::WriteError;
 use crate::place::TraceTime;
 
 /// Makes the tables of an empty database.
-pub(crate) fn create(conn: &Connection) -> rusqlite::Result<Roots> {
+pub(crate) fn create(conn: &Connection, quota: &Quota) -> rusqlite::Result<Roots> {
     conn.execute_batch("PRAGMA page_size = 8192")?;
     prepare(conn)?;
+    Room::new(conn, quota)?;
     conn.execute_batch(TABLES)?;
     Roots::read(conn)
 }
@@ -42,7 +45,7 @@ pub(crate) struct Writer {
     database: Database,
     roots: Roots,
     /// Where is put aside what has to be sorted.
-    directory: PathBuf,
+    scratch: Scratch,
     /// Those that have got a row and get more, by their numbers.
     tables: Vec<Option<BulkTable>>,
     /// Indexes that SQLite has to make.
@@ -103,15 +106,15 @@ impl StepWriter {
 impl Writer {
     /// A writer of the database at `path`. What has to be sorted is kept in
     /// `directory`.
-    pub fn new(path: &Path, roots: Roots, directory: &Path) -> Result<Self, WriteError> {
-        let database = Database::open(path)?;
+    pub fn new(path: &Path, roots: Roots, scratch: &Scratch) -> Result<Self, WriteError> {
+        let database = Database::open_counted(path, scratch.quota())?;
         Ok(Writer {
             tables: tables::ALL.iter().map(|_| None).collect(),
             postponed: Vec::new(),
             keyed: Vec::new(),
             database,
             roots,
-            directory: directory.to_owned(),
+            scratch: scratch.clone(),
         })
     }
 
@@ -156,7 +159,7 @@ impl Writer {
                 database,
                 &self.roots,
                 declared,
-                &self.directory,
+                &self.scratch,
             )?),
         };
         Ok((table, database))

@@ -2,12 +2,12 @@
 //! packets are read, and when they are all read.
 
 use std::io;
-use std::path::Path;
 
 use timebase_resolver::{
     Clock, ClockGraph, ClockId, MachineId, Rejected, SeqId, Source, Unresolved,
 };
 use timebase_schema::tables;
+use timebase_sort::Scratch;
 use timebase_trace::{Interned, Interval, Kept};
 use timebase_wire::field::Malformed;
 use timebase_wire::packet::Header;
@@ -42,15 +42,15 @@ pub(crate) struct Place {
 impl Place {
     /// A trace of which nothing was read. `interned` are the fields of
     /// `InternedData` that readers look up; what has no room in memory is put
-    /// aside in `directory`.
-    pub fn new(interned: &[(u32, Kept)], directory: &Path) -> Self {
+    /// aside there.
+    pub fn new(interned: &[(u32, Kept)], scratch: &Scratch) -> Self {
         Place {
             clocks: Clocks::new(),
             pairs: Pairs::default(),
             sequences: Sequences::default(),
             interned: Interned::new(interned),
             uses: Uses::default(),
-            waiting: Waiting::new(directory),
+            waiting: Waiting::new(scratch),
         }
     }
 
@@ -90,6 +90,19 @@ impl Place {
     /// Whether the state of a sequence can be trusted (rule S3).
     pub fn is_valid(&mut self, sequence: SequenceIx) -> bool {
         self.sequences.get(sequence).is_valid()
+    }
+
+    /// Whether a packet's timestamp is a delta if it is of this clock (rule V5).
+    pub fn is_incremental(&self, header: &Header<'_>, clock: u32) -> bool {
+        let domain = self.clocks.graph.domain(clock_of(header, clock));
+        domain.is_some_and(|domain| domain.incremental)
+    }
+
+    /// Whether any packet was of a sequence, or had to do with a clock.
+    pub fn is_used(&self) -> bool {
+        self.sequences.iter().next().is_some()
+            || self.clocks.settled
+            || self.clocks.graph.snapshots() > 0
     }
 
     /// How often the state of a sequence was lost.
@@ -258,10 +271,10 @@ impl Place {
     /// (rule D2), and gives it in file order.
     pub fn settle(
         &mut self,
-        directory: &Path,
+        scratch: &Scratch,
         each: impl FnMut(Settled<'_>) -> io::Result<()>,
     ) -> io::Result<()> {
-        let waiting = std::mem::replace(&mut self.waiting, Waiting::new(directory));
+        let waiting = std::mem::replace(&mut self.waiting, Waiting::new(scratch));
         waiting.settle(&mut self.clocks, &mut self.sequences, each)
     }
 

@@ -10,9 +10,9 @@
 //! what is not a row, an event on its way to the timeline, had no place to wait.
 
 use std::io;
-use std::path::Path;
 
 use timebase_resolver::{Clock, Reading, Ticks, Unresolved};
+use timebase_sort::Scratch;
 
 use super::aside::{EventRow, put_clock, put_reason, take_clock, take_reason};
 use super::clocks::Clocks;
@@ -73,10 +73,10 @@ const EVENT: u64 = 1;
 const SNAPSHOT: u64 = 2;
 
 impl Waiting {
-    /// What does not fit memory is put aside in `directory`.
-    pub fn new(directory: &Path) -> Self {
+    /// What does not fit memory is put aside there.
+    pub fn new(scratch: &Scratch) -> Self {
         Waiting {
-            spool: Spool::new(directory),
+            spool: Spool::new(scratch),
             record: Vec::new(),
         }
     }

@@ -4,6 +4,7 @@
 use std::fmt::Write;
 
 use prost::Message;
+use rustc_hash::FxHashMap;
 use serde_json::Value;
 use timebase_resolver::{Clock, ClockId, MachineId, SeqId, Unresolved};
 use timebase_schema::{Table, tables::android_log_record};
@@ -18,6 +19,12 @@ use crate::output::Cell;
 use crate::place::{EventClock, EventRow, TraceTime};
 use crate::timeline::{self, LogLine};
 
+/// The field of the lines.
+const EVENTS: u32 = 1;
+
+/// All lines of a packet are in memory at once; recorders write some hundred.
+const MOST: usize = 1 << 20;
+
 /// What Perfetto takes a line for that has no priority.
 const PRIO_INFO: i32 = 4;
 
@@ -31,6 +38,7 @@ impl Reader for AndroidLog {
     const TABLES: &'static [&'static Table] = &[&android_log_record::TABLE];
 
     fn parse(payload: &[u8]) -> Result<AndroidLogPacket, Corrupt> {
+        Corrupt::count(payload, EVENTS, MOST, "lines")?;
         Ok(AndroidLogPacket::decode(payload)?)
     }
 
@@ -126,6 +134,7 @@ fn args_as_message(args: &[Arg]) -> Option<String> {
 /// several times are a list.
 fn args_as_json(args: &[Arg]) -> Option<String> {
     let mut fields: Vec<(String, Vec<Value>)> = Vec::new();
+    let mut places = FxHashMap::default();
     for arg in args {
         let name = name_of(arg).unwrap_or_default();
         let value = match &arg.value {
@@ -134,7 +143,8 @@ fn args_as_json(args: &[Arg]) -> Option<String> {
             Some(arg::Value::FloatValue(value)) => shortest(*value),
             None => Value::Null,
         };
-        match fields.iter_mut().find(|(other, _)| *other == name) {
+        let place = *places.entry(name.clone()).or_insert(fields.len());
+        match fields.get_mut(place) {
             Some((_, values)) => values.push(value),
             None => fields.push((name, vec![value])),
         }

@@ -7,6 +7,12 @@ use timebase_wire::proto::ClockSnapshot;
 use super::reader::{Corrupt, Reader};
 use crate::place::Snapshot;
 
+/// The field of the readings.
+const CLOCKS: u32 = 1;
+
+/// No system has as many clocks, and a snapshot that has them is all in memory.
+const MOST: usize = 1 << 16;
+
 /// Reads what several clocks read at one instant; the frame does the rest, as for
 /// snapshots from anywhere.
 #[derive(Debug, Default)]
@@ -16,6 +22,7 @@ impl Reader for Snapshots {
     type Payload<'a> = ClockSnapshot;
 
     fn parse(payload: &[u8]) -> Result<ClockSnapshot, Corrupt> {
+        Corrupt::count(payload, CLOCKS, MOST, "readings")?;
         Ok(ClockSnapshot::decode(payload)?)
     }
 

@@ -11,12 +11,20 @@ use timebase_wire::proto::ExtensionDescriptor;
 use super::reader::{Corrupt, Desk, Packet, Reader};
 use crate::output::Severity;
 
-/// No schema is as large; a gzip stream that is was made to fill the memory.
-const LARGEST: u64 = 64 << 20;
+/// No schema is as large: Perfetto's own has a tenth of it. What is made of one takes a hundred
+/// times as much memory, where it is made to.
+const LARGEST: u64 = 4 << 20;
+
+/// How many descriptors of a trace are used; recordings have one or two. Each costs as much as
+/// there is of what it extends.
+const MOST: u32 = 1000;
 
 /// Reads what the trace adds to the schema.
 #[derive(Debug, Default)]
-pub(crate) struct Extensions;
+pub(crate) struct Extensions {
+    /// How many there were.
+    read: u32,
+}
 
 impl Reader for Extensions {
     type Payload<'a> = ExtensionDescriptor;
@@ -32,7 +40,12 @@ impl Reader for Extensions {
         sets.extend(message.extension_set.map(Ok));
         sets.extend(message.extension_set_gzip.map(|gzip| inflate(&gzip)));
         for set in sets {
-            let used = set.and_then(|set| {
+            self.read = self.read.saturating_add(1);
+            let room = match self.read {
+                0..=MOST => Ok(()),
+                _ => Err(format!("the trace has more than {MOST} of them")),
+            };
+            let used = room.and(set).and_then(fitting).and_then(|set| {
                 let extended = desk.schema.extend(desk.rows, packet.id, &set);
                 extended.map_err(|error| format!("the descriptor cannot be used: {error}"))
             });
@@ -43,15 +56,19 @@ impl Reader for Extensions {
     }
 }
 
+fn fitting(set: Vec<u8>) -> Result<Vec<u8>, String> {
+    match set.len() as u64 {
+        0..=LARGEST => Ok(set),
+        _ => Err(format!("the descriptor is larger than {LARGEST} bytes")),
+    }
+}
+
 fn inflate(gzip: &[u8]) -> Result<Vec<u8>, String> {
     let mut set = Vec::new();
     let read = MultiGzDecoder::new(gzip)
         .take(LARGEST + 1)
         .read_to_end(&mut set);
     match read {
-        Ok(_) if set.len() as u64 > LARGEST => {
-            Err(format!("the descriptor is larger than {LARGEST} bytes"))
-        }
         Ok(_) => Ok(set),
         Err(error) => Err(format!("the descriptor is damaged: {error}")),
     }

@@ -6,7 +6,7 @@ use timebase_wire::packet::PacketType;
 
 use super::observed::well_formed;
 use super::reader::{Corrupt, Desk, Packet, Reader};
-use crate::facts::{CpuInfo, Machine, SystemInfo};
+use crate::facts::{CPUS, CpuInfo, Machine, SystemInfo};
 use crate::message::Message;
 use crate::output::Journal;
 
@@ -44,7 +44,10 @@ impl<const TYPE: u32> Reader for Once<TYPE> {
                     state(&machine.system, desk.journal);
                 }
             }
-            PacketType::CPU_INFO => machine.cpus.extend(message.messages(1).map(cpu)),
+            PacketType::CPU_INFO => {
+                let room = (CPUS as usize).saturating_sub(machine.cpus.len());
+                machine.cpus.extend(message.messages(1).take(room).map(cpu));
+            }
             PacketType::SERVICE_EVENT => service_event(message, packet, machine),
             PacketType::FTRACE_STATS => {
                 machine.preserves_buffer |=

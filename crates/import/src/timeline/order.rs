@@ -1,11 +1,11 @@
 //! The order of events.
 
 use std::io;
-use std::path::Path;
 
-use timebase_sort::Sorter;
+use timebase_sort::{Scratch, Sorter};
 
 use super::event::Event;
+use crate::limits::Watch;
 use crate::place::TraceTime;
 
 /// Takes events in file order, and gives them in the order of time.
@@ -19,12 +19,11 @@ pub(crate) struct Timeline {
 }
 
 impl Timeline {
-    /// A timeline without events. What does not fit memory is put aside in
-    /// `directory`.
-    pub fn new(is_wanted: bool, directory: &Path) -> Self {
+    /// A timeline without events. What does not fit memory is put aside there.
+    pub fn new(is_wanted: bool, scratch: &Scratch) -> Self {
         Timeline {
             is_wanted,
-            events: Sorter::new(directory),
+            events: Sorter::new(scratch),
             next: 0,
             failure: None,
         }
@@ -64,13 +63,16 @@ impl Timeline {
     /// Gives all events, in order.
     pub fn drain(
         self,
+        watch: &mut Watch,
         mut each: impl FnMut(TraceTime, Event<'_>) -> io::Result<()>,
     ) -> io::Result<()> {
         if let Some(error) = self.failure {
             return Err(error);
         }
-        self.events
-            .finish(|&(ts, _), record| each(TraceTime(ts), Event::read(record)?))
+        self.events.finish(|&(ts, _), record| {
+            watch.after(record.len())?;
+            each(TraceTime(ts), Event::read(record)?)
+        })
     }
 }
 
@@ -96,7 +98,7 @@ mod tests {
             times in prop::collection::vec(-2i64..20, 0..200)
         ) {
             let directory = tempfile::tempdir().unwrap();
-            let mut timeline = Timeline::new(true, directory.path());
+            let mut timeline = Timeline::new(true, &directory.path().into());
             let mut event = Vec::new();
             for (number, &ts) in (0..).zip(&times) {
                 line(number).write(&mut event);
@@ -107,7 +109,7 @@ mod tests {
             expected.sort();
             let mut found = Vec::new();
             timeline
-                .drain(|TraceTime(ts), event| {
+                .drain(&mut Watch::default(), |TraceTime(ts), event| {
                     if let Event::LogLine(line) = event {
                         found.push((ts, line.row));
                     }
@@ -121,12 +123,16 @@ mod tests {
     #[test]
     fn a_directory_that_is_not_there_is_told_at_the_end() {
         let directory = tempfile::tempdir().unwrap();
-        let mut timeline = Timeline::new(true, &directory.path().join("gone"));
+        let mut timeline = Timeline::new(true, &(&directory.path().join("gone")).into());
         let mut event = Vec::new();
         line(7).write(&mut event);
         for ts in 0..200_000 {
             timeline.push(TraceTime(ts), &event);
         }
-        assert!(timeline.drain(|_, _| Ok(())).is_err());
+        assert!(
+            timeline
+                .drain(&mut Watch::default(), |_, _| Ok(()))
+                .is_err()
+        );
     }
 }

@@ -1,8 +1,8 @@
 //! All trackers, and who gets which event.
 
 use std::io;
-use std::path::Path;
 
+use timebase_sort::Scratch;
 use timebase_trace::Interned;
 
 use super::atrace::Atrace;
@@ -16,32 +16,34 @@ use super::signals::Signals;
 use super::track_events::TrackEvents;
 use super::tracker::{At, Tracker};
 use crate::facts::Facts;
+use crate::limits::Watch;
 use crate::output::{Faults, Rows};
 use crate::place::TraceTime;
 use crate::timeline::{Event, Ftrace, Switch, Timeline, Waking};
 use crate::world::{World, ucpu};
 
 /// Gives all events of a trace to all trackers, and tells what of it does not go
-/// together. What does not fit memory is put aside in `directory`.
+/// together. What does not fit memory is put aside there.
 ///
 /// # Errors
 ///
-/// If what was put aside cannot be written or read back.
+/// If what was put aside cannot be written or read back, or memory does not suffice.
 pub(crate) fn follow(
     timeline: Timeline,
     facts: Facts,
     interned: Interned,
-    directory: &Path,
+    scratch: &Scratch,
+    watch: &mut Watch,
     rows: &mut Rows<'_>,
 ) -> io::Result<Faults> {
-    let mut world = World::new(facts, interned, directory, rows);
+    let mut world = World::new(facts, interned, scratch, rows);
     let mut trackers = Trackers::default();
     let mut at = At {
         world: &mut world,
         rows,
     };
     trackers.begin(&mut at);
-    timeline.drain(|TraceTime(ts), event| {
+    timeline.drain(watch, |TraceTime(ts), event| {
         let mut at = At {
             world: &mut world,
             rows,

@@ -7,6 +7,7 @@ use timebase_schema::{Table, tables};
 use timebase_trace::{Interned, Interval, Monitor};
 
 use crate::facts::Facts;
+use crate::limits::Watch;
 use crate::output::{Batch, Cell, Outlet, Rows};
 use crate::place::TraceTime;
 use crate::subjects::{Subject, Wanted};
@@ -97,14 +98,22 @@ impl Trace {
     /// Follows the events.
     pub fn follow(self, facts: Facts) -> Made {
         let directory = tempfile::tempdir().unwrap();
-        let mut timeline = Timeline::new(true, directory.path());
+        let mut timeline = Timeline::new(true, &directory.path().into());
         for (ts, event) in &self.events {
             timeline.push(TraceTime(*ts), event);
         }
         let mut interned = Interned::new(super::GPU_INTERNED);
         interned.add(Interval::default(), &self.interned).unwrap();
         Made::by(|rows| {
-            super::follow(timeline, facts, interned, directory.path(), rows).unwrap();
+            super::follow(
+                timeline,
+                facts,
+                interned,
+                &directory.path().into(),
+                &mut Watch::default(),
+                rows,
+            )
+            .unwrap();
         })
     }
 

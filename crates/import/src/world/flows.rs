@@ -8,11 +8,10 @@
 //! each of them to the end of the trace.
 
 use std::io;
-use std::path::{Path, PathBuf};
 
 use rustc_hash::FxHashMap;
 use timebase_schema::tables::flow;
-use timebase_sort::Sorter;
+use timebase_sort::{Scratch, Sorter};
 
 use super::slices::{Made, SliceId};
 use super::tracks::TrackId;
@@ -88,7 +87,7 @@ mod fault {
 
 /// All flows.
 pub(crate) struct Flows {
-    directory: PathBuf,
+    scratch: Scratch,
     steps: Option<Sorter<(i64, u64)>>,
     failure: Option<io::Error>,
     order: u64,
@@ -106,9 +105,9 @@ struct End {
 
 impl Flows {
     /// What does not fit memory is put aside in `directory`.
-    pub fn new(directory: &Path) -> Self {
+    pub fn new(scratch: &Scratch) -> Self {
         Flows {
-            directory: directory.to_owned(),
+            scratch: scratch.clone(),
             steps: None,
             failure: None,
             order: 0,
@@ -132,8 +131,8 @@ impl Flows {
             .integer(event.packet)
             .optional(event.arg_set_id);
         self.order += 1;
-        let directory = &self.directory;
-        let steps = self.steps.get_or_insert_with(|| Sorter::new(directory));
+        let scratch = &self.scratch;
+        let steps = self.steps.get_or_insert_with(|| Sorter::new(scratch));
         if self.failure.is_none() {
             self.failure = steps.push(event.flow.key(), &self.record).err();
         }
@@ -162,7 +161,7 @@ impl Flows {
         let Some(steps) = self.steps else {
             return Ok(());
         };
-        let mut links: Sorter<(i64, u64)> = Sorter::new(&self.directory);
+        let mut links: Sorter<(i64, u64)> = Sorter::new(&self.scratch);
         let mut record = Vec::new();
         let mut last = None;
         let mut current: Option<End> = None;

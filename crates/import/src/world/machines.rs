@@ -4,11 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use timebase_schema::tables::{cpu_available_frequencies, cpu_record, machine};
 
+pub(crate) use crate::facts::CPUS;
 use crate::facts::{CpuInfo, Machine, Machines};
 use crate::output::{Cell, Rows};
-
-/// How many CPUs a machine can have.
-pub(crate) const CPUS: u32 = 4096;
 
 /// The row of a CPU of a machine (rule H2).
 pub(crate) fn ucpu(machine: u32, cpu: u32) -> Option<u32> {

@@ -41,9 +41,9 @@ mod values;
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::Path;
 
 use timebase_schema::{Table, tables};
+use timebase_sort::Scratch;
 use timebase_trace::Interned;
 
 pub(crate) use args::ArgSets;
@@ -85,11 +85,11 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// What does not fit memory is put aside in `directory`.
+    /// What does not fit memory is put aside there.
     pub fn new(
         mut facts: Facts,
         interned: Interned,
-        directory: &Path,
+        scratch: &Scratch,
         rows: &mut Rows<'_>,
     ) -> Self {
         if facts.machines.iter().next().is_none() {
@@ -106,8 +106,8 @@ impl World {
             strings: Strings::new(rows),
             args: ArgSets::default(),
             faults: Faults::default(),
-            flows: Flows::new(directory),
-            values: Values::new(directory),
+            flows: Flows::new(scratch),
+            values: Values::new(scratch),
             spans: BTreeMap::new(),
             facts,
             interned,

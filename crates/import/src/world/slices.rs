@@ -552,7 +552,7 @@ mod tests {
         Made::by(|rows| {
             let directory = tempfile::tempdir().unwrap();
             let (facts, interned) = (Facts::default(), Interned::default());
-            let mut world = World::new(facts, interned, directory.path(), rows);
+            let mut world = World::new(facts, interned, &directory.path().into(), rows);
             let track = NewTrack::slices(0, "t", None, Owner::None);
             assert_eq!(world.tracks.get(track), TRACK);
             make(&mut world, rows);

@@ -12,10 +12,10 @@
 //! simpler, and costs a temporary file in every trace.
 
 use std::io;
-use std::path::Path;
 
 use rustc_hash::FxHashMap;
 use timebase_schema::tables::counter_record;
+use timebase_sort::Scratch;
 
 use super::World;
 use super::threads::{Threads, Upid, Utid};
@@ -92,12 +92,12 @@ pub(super) struct Values {
 }
 
 impl Values {
-    /// What does not fit memory is put aside in `directory`.
-    pub fn new(directory: &Path) -> Self {
+    /// What does not fit memory is put aside there.
+    pub fn new(scratch: &Scratch) -> Self {
         Values {
             next: 0,
             of_processes: ProcessTracks::default(),
-            waiting: Spool::new(directory),
+            waiting: Spool::new(scratch),
             counters: Vec::new(),
             record: Vec::new(),
         }

@@ -78,9 +78,9 @@ impl Targets {
         }
     }
 
-    pub fn exclude(&mut self, domain: DomainIx) {
+    pub fn exclude(&mut self, topology: &Topology, domain: DomainIx) {
         for target in &mut self.targets {
-            target.routes.exclude(domain);
+            target.routes.exclude(topology, domain);
         }
     }
 }

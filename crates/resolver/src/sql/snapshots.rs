@@ -6,6 +6,11 @@
 //! triggers renew with every change. So rows that are added, rolled back or come
 //! from another connection are seen by the next statement.
 //!
+//! The table may be anybody's: a view that goes on without end, or rows of which each is of another
+//! clock. So it may have [`MOST`] readings and no more; a reading takes 220 bytes at most, of a clock
+//! and a set of its own, and some ten if its clocks were there before. A bound in bytes was the
+//! alternative. It would let more readings of few clocks pass, and nobody could say how many.
+//!
 //! What was tried, with the section `sql` of the benchmark:
 //!
 //! * The readings of rules K loaded when a function first needs them: they could
@@ -18,7 +23,7 @@ use std::fmt;
 use std::ops::ControlFlow;
 
 use timebase_schema::{APPLICATION_ID, VERSION};
-use timebase_sqlfn::{Database, Error, Result, Row, Table};
+use timebase_sqlfn::{Database, Error, Result, Row, Table, ValueRef, Values, unless_interrupted};
 
 use super::trace_time::{Readings, UnorderedReadings};
 use crate::clock::{Clock, ClockId, MachineId, SeqId};
@@ -30,6 +35,14 @@ use crate::unresolved::Unresolved;
 
 const READINGS: &str = "SELECT snapshot_id, machine_id, clock_id, seq_id, clock_value, \
      unit_multiplier_ns, is_incremental, source, ts, id FROM main.clock_snapshot";
+
+/// How many readings there may be: those of six clocks every ten seconds for five months. They take
+/// less than 2 GiB of memory, whatever they are.
+pub(super) const MOST: usize = if cfg!(test) {
+    1 << 15 // which a test reaches soon
+} else {
+    1 << 23
+};
 
 /// What is made of a version of `clock_snapshot`.
 #[derive(Debug)]
@@ -50,9 +63,9 @@ impl Table for Snapshots {
 
     type Version = i64;
 
-    fn version<D: Database + ?Sized>(database: &D) -> Option<i64> {
+    fn version<D: Database + ?Sized>(database: &D) -> Result<Option<i64>> {
         let sql = "SELECT value FROM main.metadata WHERE name = 'clock_snapshot_version'";
-        integer(database, sql).ok().flatten()
+        Ok(unless_interrupted(integer(database, sql))?.flatten())
     }
 
     fn load<D: Database + ?Sized>(function: &str, database: &D) -> Result<Self> {
@@ -134,6 +147,9 @@ fn check_schema<D: Database + ?Sized>(function: &str, database: &D) -> Result<()
 
 fn explain(function: &str, error: &Error) -> Error {
     let message = error.message();
+    if error.is_interrupt() {
+        return error.clone();
+    }
     if message.starts_with("no such") {
         return Error::new(format_args!(
             "{function}(): this is not a timebase database ({message}); make one with `timebase import`"
@@ -146,21 +162,44 @@ fn explain(function: &str, error: &Error) -> Error {
 
 /// The rows as an import leaves them; and, if those are not snapshot by snapshot,
 /// sorted: SQLite sorts what is in order already as if it were not.
-const ORDERS: [&str; 2] = ["id", "snapshot_id, id"];
-
 fn load<D: Database + ?Sized>(database: &D) -> Result<Snapshots> {
-    let [stored, sorted] = ORDERS;
-    let rows = match Rows::read(database, stored)? {
-        rows if rows.are_in_order => rows,
-        _ => Rows::read(database, sorted)?,
+    let stored = format!("{READINGS} ORDER BY id");
+    let rows = match is_stored_in_order(database, &stored)? {
+        true => Rows::read(database, &stored)?,
+        false => Rows::read(database, &sorted_by("id"))?,
+    };
+    let rows = match rows.are_in_order {
+        true => rows,
+        false => Rows::read(database, &sorted_by("snapshot_id, id"))?,
     };
     Ok(Snapshots {
         unit: (Clock::BOOTTIME, unit(&rows.graph, Clock::BOOTTIME)),
         graph: rows.graph,
-        seen: seen(database).unwrap_or_default(),
+        seen: unless_interrupted(seen(database))?.unwrap_or_default(),
         ids: rows.ids,
         readings: rows.of_rules_k.into(),
     })
+}
+
+/// Whether SQLite gives the rows of a query one by one, and need not see the last of them before the
+/// first: of what has no end, there is no last one.
+fn is_stored_in_order<D: Database + ?Sized>(database: &D, sql: &str) -> Result<bool> {
+    let mut is_in_order = true;
+    database.query(&format!("EXPLAIN QUERY PLAN {sql}"), |row| {
+        is_in_order &= match row.value(3) {
+            Some(ValueRef::Text(step)) => !step.starts_with(b"USE TEMP B-TREE"),
+            _ => false,
+        };
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(is_in_order)
+}
+
+/// Sorts no more rows than make it clear that there are too many.
+fn sorted_by(order: &str) -> String {
+    // Without an offset, the rows need not be those that come first, and SQLite looks at all.
+    let most = MOST + 1;
+    format!("SELECT * FROM ({READINGS} LIMIT {most} OFFSET 0) ORDER BY {order}")
 }
 
 /// The global clocks of the table `clock`, which a database with nothing but
@@ -170,7 +209,10 @@ fn seen<D: Database + ?Sized>(database: &D) -> Result<Vec<ClockId>> {
     let sql = "SELECT clock_id FROM main.clock WHERE clock_id > 127";
     database.query(sql, |row| {
         seen.push(ClockId(row.number(0, "clock_id")?));
-        Ok(ControlFlow::Continue(()))
+        Ok(match seen.len() < MOST {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        })
     })?;
     Ok(seen)
 }
@@ -180,6 +222,8 @@ struct Rows {
     graph: ClockGraph,
     ids: Vec<i64>,
     of_rules_k: UnorderedReadings,
+    /// How many rows have been read.
+    count: usize,
     /// Whether each row's snapshot is that of the row before, or comes after it.
     are_in_order: bool,
     /// The snapshot that the last row is of, and its readings so far.
@@ -189,23 +233,34 @@ struct Rows {
 
 impl Rows {
     /// Stops at a row that is not in order.
-    fn read<D: Database + ?Sized>(database: &D, order: &str) -> Result<Rows> {
+    fn read<D: Database + ?Sized>(database: &D, sql: &str) -> Result<Rows> {
         let mut rows = Rows {
             graph: ClockGraph::new(),
             ids: Vec::new(),
             of_rules_k: UnorderedReadings::default(),
+            count: 0,
             are_in_order: true,
             current: None,
             together: Vec::new(),
         };
-        let sql = format!("{READINGS} ORDER BY {order}");
-        database.query(&sql, |row| rows.add(row))?;
+        database.query(sql, |row| rows.add(row))?;
         rows.finish_snapshot()?;
         Ok(rows)
     }
 
     fn add(&mut self, row: &Row<'_>) -> Result<ControlFlow<()>> {
-        let snapshot = row.integer(0, "snapshot_id")?;
+        if self.count == MOST {
+            return Err(Error::new(format_args!(
+                "it has more than {MOST} rows, which are as many readings as are loaded"
+            )));
+        }
+        self.count += 1;
+        let snapshot = row
+            .integer(0, "snapshot_id")
+            .map_err(|error| match row.value(9) {
+                Some(ValueRef::Integer(id)) => Error::new(format_args!("row {id}: {error}")),
+                _ => error,
+            })?;
         if let Some((last, _)) = self.current
             && last != snapshot
         {
@@ -215,16 +270,18 @@ impl Rows {
             }
             self.finish_snapshot()?;
         }
-        let number = row.integer(7, "source")?;
+        let wrong = |error: Error| unusable(snapshot, format_args!("{error}"));
+        let number = row.integer(7, "source").map_err(wrong)?;
         let source = Source::from_number(number).ok_or_else(|| {
             unusable(snapshot, format_args!("source {number} is none of 0, 1, 2"))
         })?;
         self.current = Some((snapshot, source));
-        let reading = reading(row).map_err(|error| unusable(snapshot, format_args!("{error}")))?;
+        let reading = reading(row).map_err(wrong)?;
         if let Some(of_clock) = self.of_rules_k.of(reading.clock)
-            && let Some(ts) = row.optional_integer(8, "ts")?
+            && let Some(ts) = row.optional_integer(8, "ts").map_err(wrong)?
         {
-            of_clock.push((ts, row.integer(9, "id")?, reading.value));
+            let id = row.integer(9, "id").map_err(wrong)?;
+            of_clock.push((ts, id, reading.value));
         }
         self.together.push(reading);
         Ok(ControlFlow::Continue(()))

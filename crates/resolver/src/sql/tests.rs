@@ -489,7 +489,8 @@ fn a_timebase_database_of_another_version_is_told() {
             let found = change.split([' ', ';']).nth(3).unwrap();
             let expected = format!(
                 "(): this database has version {found} of timebase's tables, and this timebase \
-                 reads version 4: import the trace again"
+                 reads version {}: import the trace again",
+                timebase_schema::VERSION
             );
             assert!(message.ends_with(&expected), "{message}");
         }
@@ -778,4 +779,56 @@ fn v4_clocks_of_different_units_take_turns() {
     // Rule V6, in ticks that do not fit in nanoseconds.
     let sql = "SELECT why_unresolved(64, 5, 9223372036854775807)";
     assert_eq!(ask(&conn, sql), Value::Text("overflow".into()));
+}
+
+/// `clock_snapshot` as a view without an end, of readings in this order.
+fn endless(snapshot_id: &str) -> Connection {
+    let conn = Connection::open_in_memory().unwrap();
+    conn.execute_batch(&format!(
+        "CREATE VIEW clock_snapshot AS
+         WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n)
+         SELECT i AS id, i AS ts, 3 + 3 * (i % 2) AS clock_id, i / 2 AS clock_value, {snapshot_id} AS snapshot_id,
+           0 AS machine_id, 0 AS seq_id, 1 AS unit_multiplier_ns, 0 AS is_incremental, 0 AS source FROM n"
+    ))
+    .unwrap();
+    super::register(&conn).unwrap();
+    conn
+}
+
+#[test]
+fn readings_without_an_end_are_too_many() {
+    for snapshot_id in ["i / 2", "(i / 2) * 7919 % 100003"] {
+        let expected = format!(
+            "to_boottime(): clock_snapshot cannot be used: it has more than {} rows, which are as many \
+             readings as are loaded",
+            super::snapshots::MOST
+        );
+        let conn = endless(snapshot_id);
+        assert_eq!(refusal(&conn, "SELECT to_boottime(3, 0, 5)"), expected);
+    }
+}
+
+#[test]
+fn an_interrupted_load_is_an_interruption_and_can_be_tried_again() {
+    let mut conn = database();
+    let sql = "SELECT to_boottime(64, 2, 1003)";
+    let ask = |conn: &Connection| conn.query_row(sql, [], |row| row.get::<_, i64>(0));
+    // After so many steps, of which there are some before and in each of the queries for it.
+    for steps in (1..400).step_by(7) {
+        let mut is_first = true;
+        conn.progress_handler(steps, Some(move || std::mem::take(&mut is_first)))
+            .unwrap();
+        if let Err(error) = ask(&conn) {
+            assert_eq!(
+                error.sqlite_error_code(),
+                Some(rusqlite::ErrorCode::OperationInterrupted),
+                "{error}"
+            );
+        }
+        conn.progress_handler(0, None::<fn() -> bool>).unwrap();
+        assert_eq!(ask(&conn), Ok(5103));
+        // Another version of the table, which is loaded anew.
+        conn.execute_batch("UPDATE clock_snapshot SET packet_id = 5")
+            .unwrap();
+    }
 }

@@ -11,9 +11,9 @@
 //! value twice; the descriptor nearly always comes first.
 
 use std::io;
-use std::path::Path;
 
 use rustc_hash::FxHashMap;
+use timebase_sort::Scratch;
 use timebase_trace::Interval;
 
 use super::event::{Parsed, field};
@@ -229,9 +229,9 @@ pub(crate) struct Values {
 }
 
 impl Values {
-    pub fn new(directory: &Path) -> Self {
+    pub fn new(scratch: &Scratch) -> Self {
         Values {
-            held: Spool::new(directory),
+            held: Spool::new(scratch),
             is_holding: false,
             sums: FxHashMap::default(),
             record: Vec::new(),

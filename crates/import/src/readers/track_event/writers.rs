@@ -4,9 +4,9 @@
 
 use std::collections::hash_map::Entry;
 use std::io;
-use std::path::Path;
 
 use rustc_hash::FxHashMap;
+use timebase_sort::Scratch;
 
 use super::counters::{Sums, Values, is_held};
 use super::event::field;
@@ -44,11 +44,11 @@ pub(crate) struct Writers {
 }
 
 impl Writers {
-    /// What does not fit memory is put aside in `directory`.
-    pub fn new(directory: &Path) -> Self {
+    /// What does not fit memory is put aside there.
+    pub fn new(scratch: &Scratch) -> Self {
         Writers {
             all: Vec::new(),
-            values: Values::new(directory),
+            values: Values::new(scratch),
             record: Vec::new(),
         }
     }

@@ -111,6 +111,7 @@ impl Tracker for Counters {
                 code,
                 packet_id: None,
                 offset: None,
+                size: None,
                 text,
             };
             message.push(at.rows);

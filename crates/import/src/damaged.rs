@@ -1,0 +1,76 @@
+//! What of a trace holds no packets, and what that makes unsure (rules Z1, Z8).
+
+use rustc_hash::FxHashMap;
+use timebase_trace::{Damage, Region};
+
+use crate::place::SequenceIx;
+
+/// The damage of a trace.
+#[derive(Debug, Default)]
+pub(crate) struct Damaged {
+    /// How many regions hold no packets.
+    pub regions: u64,
+    /// How many bytes they have.
+    pub bytes: u64,
+    /// What is wrong with the first of them.
+    pub first: Option<First>,
+    /// The line of the log that tells of the last one.
+    last: i64,
+    /// Which was the last one when the state of a sequence was cleared.
+    resets: FxHashMap<u32, i64>,
+}
+
+/// The first region of a trace that holds no packets.
+#[derive(Debug)]
+pub(crate) struct First {
+    pub why: String,
+    pub is_cut: bool,
+    /// Whether it is at the beginning of the trace.
+    pub is_begin: bool,
+    /// Whether what is there could be the beginning of a packet.
+    pub is_plausible: bool,
+}
+
+impl Damaged {
+    /// Another region, of the stream or of what the compressed packet at `carrier` holds, and the
+    /// line of the log that tells of it.
+    pub fn add(&mut self, region: &Region, carrier: Option<u64>, log: i64) {
+        self.regions += 1;
+        self.bytes = self.bytes.saturating_add(region.size);
+        self.last = log;
+        self.first.get_or_insert_with(|| First {
+            why: region.why.to_string(),
+            is_cut: region.why.is_cut(),
+            is_begin: region.offset == 0 && carrier.is_none(),
+            is_plausible: matches!(
+                region.why,
+                Damage::Cut {
+                    plausible: true,
+                    ..
+                }
+            ),
+        });
+    }
+
+    /// Whether there was any until now.
+    pub fn is_any(&self) -> bool {
+        self.regions > 0
+    }
+
+    /// Whether the trace begins with damage.
+    pub fn is_at_begin(&self) -> bool {
+        self.first.as_ref().is_some_and(|first| first.is_begin)
+    }
+
+    /// The state of a sequence is cleared.
+    pub fn reset(&mut self, sequence: SequenceIx) {
+        self.resets.insert(sequence.0, self.last);
+    }
+
+    /// The line of the log that tells of the last damage, if that was since the state of the
+    /// sequence was cleared.
+    pub fn since_reset(&self, sequence: SequenceIx) -> Option<i64> {
+        let reset = self.resets.get(&sequence.0);
+        (self.is_any() && reset != Some(&self.last)).then_some(self.last)
+    }
+}

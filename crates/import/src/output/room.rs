@@ -1,0 +1,83 @@
+//! What SQLite may write, where the size of the database is limited.
+
+use rusqlite::Connection;
+use timebase_sort::Quota;
+
+use crate::error::WriteError;
+
+/// What an entry of an index takes at most, of two integers and the number of the row, with
+/// what stands before it where SQLite puts it aside.
+const ENTRY: u64 = 40;
+
+/// SQLite merges what it has sorted from one temporary file to another, and then into the index.
+const COPIES: u64 = 3;
+
+/// The pages that SQLite adds to a database, counted.
+pub(crate) struct Room<'q> {
+    quota: &'q Quota,
+    /// How many pages are counted.
+    pages: u64,
+    page_size: u64,
+}
+
+impl<'q> Room<'q> {
+    /// Of a database whose bytes are counted.
+    pub fn new(conn: &Connection, quota: &'q Quota) -> rusqlite::Result<Self> {
+        let room = Room {
+            quota,
+            pages: pragma(conn, "page_count")?,
+            page_size: pragma(conn, "page_size")?,
+        };
+        room.tell(conn)?;
+        Ok(room)
+    }
+
+    /// Tells SQLite how many pages there may be.
+    fn tell(&self, conn: &Connection) -> rusqlite::Result<()> {
+        if let Some(left) = self.quota.left() {
+            // 0 would be no change.
+            let most = (self.pages + left / self.page_size.max(1)).max(1);
+            pragma(conn, &format!("max_page_count = {most}"))?;
+        }
+        Ok(())
+    }
+
+    /// Counts the pages that were added.
+    fn count(&mut self, conn: &Connection) -> Result<(), WriteError> {
+        let pages = pragma(conn, "page_count")?;
+        let added = pages.saturating_sub(self.pages);
+        self.quota.take(added * self.page_size)?;
+        self.pages = pages;
+        Ok(())
+    }
+
+    /// Lets SQLite do something for which it has to sort so many entries.
+    pub fn sorting<T>(
+        &mut self,
+        conn: &Connection,
+        entries: u64,
+        work: impl FnOnce() -> rusqlite::Result<T>,
+    ) -> Result<T, WriteError> {
+        self.count(conn)?;
+        let aside = entries.saturating_mul(ENTRY * COPIES);
+        self.quota.take(aside)?;
+        self.tell(conn)?;
+        let done = work();
+        self.quota.give_back(aside);
+        self.tell(conn)?;
+        Ok(done?)
+    }
+
+    /// Whether a database has as many pages as it may.
+    pub fn is_full(conn: &Connection) -> bool {
+        let is_full = || -> rusqlite::Result<bool> {
+            Ok(pragma(conn, "page_count")? >= pragma(conn, "max_page_count")?)
+        };
+        is_full().unwrap_or(false)
+    }
+}
+
+fn pragma(conn: &Connection, pragma: &str) -> rusqlite::Result<u64> {
+    let value: i64 = conn.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get(0))?;
+    Ok(value.unsigned_abs())
+}
