@@ -41,9 +41,11 @@ pub fn run(
         "SELECT * FROM listed"
     };
     let sql = format!("WITH listed AS ({LISTED}) {selection}");
-    signals.during_query(database.get_interrupt_handle(), || {
+    let listed = signals.during_query(database.get_interrupt_handle(), || {
         statements::run(&database, &sql, arguments.format, terminal, out)
-    })
+    });
+    database.warn_if_changed();
+    listed
 }
 
 /// Prints the number of a clock. Any name has one, so of one that looks like a slip of

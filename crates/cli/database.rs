@@ -4,14 +4,17 @@
 use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::fs;
+use std::io;
 use std::ops::Deref;
-use std::path::{Path, PathBuf};
+use std::path::{self, Path, PathBuf};
+use std::time::SystemTime;
 
 use anyhow::{Context, anyhow, bail, ensure};
 use rusqlite::{Connection, MAIN_DB, OpenFlags};
 use timebase_import::{FileKind, Options, Source, Subject};
 
 use crate::changes::Changes;
+use crate::guard::{self, Denied};
 use crate::progress::Progress;
 use crate::signals::Signals;
 use crate::{import, messages};
@@ -47,6 +50,18 @@ pub struct Database {
     connection: Connection,
     /// Kept of a database that is open for writing.
     changes: Option<RefCell<Changes>>,
+    /// What was kept from being done to one that is open for reading.
+    denied: Denied,
+    file: Option<OpenFile>,
+}
+
+/// A file of the user's that is read, and how it was when it was opened.
+struct OpenFile {
+    given: PathBuf,
+    /// Another one may have its name by now, which nobody reads here.
+    number: u64,
+    size: u64,
+    changed: Option<SystemTime>,
 }
 
 impl Deref for Database {
@@ -62,6 +77,8 @@ impl From<Connection> for Database {
         Database {
             connection,
             changes: None,
+            denied: Denied::default(),
+            file: None,
         }
     }
 }
@@ -85,6 +102,25 @@ impl Database {
         }
     }
 
+    /// Why the last statement was denied; `None` if it was not.
+    pub fn why_denied(&self) -> Option<String> {
+        self.denied.take()
+    }
+
+    /// Says that a file is not as it was when it was opened: something has written into it that
+    /// did not ask SQLite, and what was read may be of both.
+    pub fn warn_if_changed(&self) {
+        if let Some(file) = &self.file
+            && file.has_changed()
+        {
+            messages::warning(format_args!(
+                "{} was changed while it was read: if not by SQLite, what was read may be of \
+                 neither what it was nor what it is; ask again",
+                file.given.display()
+            ));
+        }
+    }
+
     /// Says what was changed and will not be kept.
     pub fn warn_of_pending_changes(&self) {
         if let Some(changes) = &self.changes
@@ -98,31 +134,71 @@ impl Database {
     }
 }
 
+impl OpenFile {
+    fn of(given: &Path) -> io::Result<OpenFile> {
+        let metadata = fs::metadata(given)?;
+        Ok(OpenFile {
+            given: given.to_owned(),
+            number: number(&metadata),
+            size: metadata.len(),
+            changed: metadata.modified().ok(),
+        })
+    }
+
+    /// Whether something has written into it. What has its name now may be another file.
+    fn has_changed(&self) -> bool {
+        OpenFile::of(&self.given).is_ok_and(|now| {
+            now.number == self.number && (now.size, now.changed) != (self.size, self.changed)
+        })
+    }
+}
+
+/// What tells a file from another one of its name. Where that is not to be had, nothing can take
+/// the name of a file that is open.
+fn number(metadata: &fs::Metadata) -> u64 {
+    #[cfg(unix)]
+    return std::os::unix::fs::MetadataExt::ino(metadata);
+    #[cfg(not(unix))]
+    0
+}
+
 /// Opens a database, or imports a trace to a temporary one.
 pub fn open(given: &Path, access: Access, signals: &Signals) -> anyhow::Result<Database> {
-    let path = match kind(given)? {
-        FileKind::Database => given.to_owned(),
+    let (path, file) = match kind(given)? {
+        // Before it is read, so that any change is seen.
+        FileKind::Database => (given.to_owned(), OpenFile::of(given).ok()),
         FileKind::Trace if access.is_writing => bail!(
             "{} is a trace: what is written to its temporary database would be lost; \
              make one of it with 'timebase import'",
             given.display()
         ),
-        FileKind::Trace => import_temporarily(given, access, signals)?,
+        FileKind::Trace => (import_temporarily(given, access, signals)?, None),
     };
     let flags = if access.is_writing {
         OpenFlags::SQLITE_OPEN_READ_WRITE
     } else {
         OpenFlags::SQLITE_OPEN_READ_ONLY
     };
+    // To SQLite, names such as `file:a.db` and `:memory:` are not those of files.
+    let name = path::absolute(&path).unwrap_or(path);
     let mut connection =
-        Connection::open_with_flags(&path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
+        Connection::open_with_flags(&name, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
             .with_context(|| format!("cannot open {}", given.display()))?;
-    timebase_import::check_database(&connection)?;
+    guard::distrust(&connection).map_err(|error| unreadable(given, error))?;
+    timebase_import::check_database(&connection).map_err(|error| match error {
+        timebase_import::Error::Unreadable { error, .. } => unreadable(given, error),
+        other => other.into(),
+    })?;
     timebase_resolver::sql::register(&connection)
         .and_then(|()| timebase_descriptor::sql::register(&connection))
         .and_then(|()| timebase_args::register(&connection))
         .and_then(|()| timebase_slices::register(&connection))
         .with_context(|| format!("cannot use {}", given.display()))?;
+    let denied = match access.is_writing {
+        false => guard::protect(&mut connection)
+            .with_context(|| format!("cannot use {}", given.display()))?,
+        true => Denied::default(),
+    };
     if access.is_strict {
         refuse_damage(&connection, given)?;
     }
@@ -139,7 +215,20 @@ pub fn open(given: &Path, access: Access, signals: &Signals) -> anyhow::Result<D
     Ok(Database {
         connection,
         changes,
+        denied,
+        file: file.filter(|_| !access.is_writing),
     })
+}
+
+/// What is said of a file that SQLite cannot read, and what can be done.
+fn unreadable(given: &Path, error: rusqlite::Error) -> anyhow::Error {
+    let advice = guard::advice(&error);
+    let path = given.to_owned();
+    let error = timebase_import::Error::Unreadable { path, error };
+    match advice {
+        Some(advice) => anyhow!("{error}; {advice}"),
+        None => error.into(),
+    }
 }
 
 /// Refuses a database of a damaged trace, as `import --strict` refuses the trace.
@@ -217,6 +306,26 @@ fn unwritable(error: anyhow::Error, directory: &Path) -> anyhow::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_that_was_written_to_has_changed_and_one_that_was_replaced_has_not() {
+        let place = tempfile::tempdir().expect("room for a file");
+        let path = place.path().join("a.db");
+        fs::write(&path, "as it was").expect("can be written");
+        let file = OpenFile::of(&path).expect("is there");
+        assert!(!file.has_changed());
+        fs::write(&path, "as it is now").expect("can be written");
+        assert!(file.has_changed());
+        let file = OpenFile::of(&path).expect("is there");
+        let other = place.path().join("b.db");
+        fs::write(&other, "another one").expect("can be written");
+        if cfg!(unix) {
+            fs::rename(&other, &path).expect("can be moved");
+            assert!(!file.has_changed());
+        }
+        fs::remove_file(&path).expect("can be removed");
+        assert!(!file.has_changed());
+    }
 
     #[test]
     fn a_full_disk_under_a_temporary_database_names_tmpdir() {

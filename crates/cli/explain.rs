@@ -37,12 +37,15 @@ pub fn run(
         Question::Packet(_) | Question::Reading { .. } => Access::CLOCKS,
     };
     let database = database::open(&arguments.source, access, signals)?;
-    signals.during_query(database.get_interrupt_handle(), || {
+    let explained = signals.during_query(database.get_interrupt_handle(), || {
         // Whole, or an error.
         let mut shown = Vec::new();
         explain(&database, &question, arguments, &mut shown)?;
-        Ok(out.write_all(&shown)?)
-    })
+        // Names in a database are what their authors like.
+        Ok(out.write_all(output::printable(&String::from_utf8_lossy(&shown)).as_bytes())?)
+    });
+    database.warn_if_changed();
+    explained
 }
 
 fn is_wall_clock(clock: Clock) -> bool {

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
-use timebase_import::{FileKind, Subject};
+use timebase_import::{FileKind, Options, Size, Subject};
 use timebase_resolver::{NotAClock, NotATime, WallTime, WrittenClock};
 
 use crate::messages;
@@ -182,13 +182,32 @@ pub struct ImportArguments {
     /// Fail where the trace is damaged, instead of importing what can be read
     #[arg(long)]
     pub strict: bool,
+    /// Stop where the database and the import's temporary files would take more than this together
+    ///
+    /// A number of bytes, or one such as 500M, 2G or 4GiB. Nothing is left then. Without it, there is no limit but
+    /// the disk: of a trace that is not compressed, the database has some four times the size.
+    #[arg(long, value_name = "SIZE")]
+    pub max_size: Option<Size>,
+    /// Stop where the import would take more than this of memory
+    ///
+    /// A number of bytes, or one such as 500M, 2G or 4GiB. Recordings do not come near the default; traces that were
+    /// made to fill the memory do.
+    #[arg(long, value_name = "SIZE", default_value_t = Options::MEMORY)]
+    pub max_memory: Size,
     /// Whether and how to show how far it is
     ///
     /// A line of 'lines' is {"bytes":N,"of":N,"packets":N,"phase":"reading"}: how many bytes of the trace are
     /// read, of how many (null for a pipe), and how many packets. The phase is 'writing' when all is
-    /// read.
+    /// read. If nobody reads the lines any more, the import ends and changes nothing.
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = Progress::Auto)]
     pub progress: Progress,
+    /// Take standard input in pieces from a program that says where the trace ends
+    ///
+    /// Before each piece stands its size, as four bytes, the lowest first; a piece of no bytes is the end. If
+    /// standard input ends without that, the program was killed, and the import fails: what has come may
+    /// be half a trace.
+    #[arg(long)]
+    pub pieces: bool,
 }
 
 impl ImportArguments {

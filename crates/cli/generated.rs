@@ -22,7 +22,9 @@ use rusqlite::{Connection, OpenFlags};
 use timebase_import::{FileKind, Subject};
 
 use crate::flags::Cli;
+use crate::guard;
 use crate::help;
+use crate::output::{file, printable};
 use crate::reports::Report;
 use crate::script::Script;
 
@@ -81,15 +83,22 @@ fn clocks() -> Vec<CompletionCandidate> {
 }
 
 fn clocks_of(database: &Path) -> rusqlite::Result<Vec<CompletionCandidate>> {
-    let connection = Connection::open_with_flags(database, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    /// Who waits for the names of clocks does not wait for a view that goes on without end.
+    const STEPS: i32 = 10_000_000;
+
+    let database = std::path::absolute(database).unwrap_or_else(|_| database.to_owned());
+    let mut connection = Connection::open_with_flags(database, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    guard::distrust(&connection)?;
+    connection.progress_handler(STEPS, Some(|| true))?;
     connection
         .prepare(
             "SELECT coalesce(name, clock_id || iif(seq_id > 0, '@' || seq_id, '')), coalesce(path, 'has no path')
-             FROM clock ORDER BY machine_id, clock_id, seq_id",
+             FROM clock ORDER BY machine_id, clock_id, seq_id LIMIT 10000",
         )?
         .query_map([], |row| {
             let (name, path): (String, String) = (row.get(0)?, row.get(1)?);
-            Ok(CompletionCandidate::new(name).help(Some(path.into())))
+            let help = printable(&path).into();
+            Ok(CompletionCandidate::new(printable(&name)).help(Some(help)))
         })?
         .collect()
 }
@@ -209,7 +218,7 @@ pub fn man_pages(directory: &Path) -> anyhow::Result<()> {
     let commands: Vec<clap::Command> = cli.get_subcommands().cloned().collect();
     for page in std::iter::once(cli).chain(commands) {
         let (name, text) = page_of(page)?;
-        fs::write(directory.join(name), text).with_context(cannot)?;
+        file::put(&directory.join(name), text.as_bytes()).with_context(cannot)?;
     }
     Ok(())
 }

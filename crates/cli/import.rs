@@ -22,7 +22,14 @@ use crate::progress::{self, Progress};
 use crate::signals::Signals;
 
 pub fn run(arguments: &ImportArguments, signals: &Signals) -> anyhow::Result<()> {
-    let source = Source::from_arg(arguments.trace.as_os_str());
+    let source = match Source::from_arg(arguments.trace.as_os_str()) {
+        Source::Stdin if arguments.pieces => Source::Pieces,
+        _ if arguments.pieces => wrong_usage(
+            "import",
+            "--pieces is for a trace from standard input; name it '-'",
+        ),
+        source => source,
+    };
     let destination = destination(arguments);
     let options = Options {
         keep_data: !arguments.no_data,
@@ -30,6 +37,8 @@ pub fn run(arguments: &ImportArguments, signals: &Signals) -> anyhow::Result<()>
         descriptors: arguments.descriptor.clone(),
         strict: arguments.strict,
         overwrite: arguments.force,
+        max_size: arguments.max_size,
+        max_memory: Some(arguments.max_memory),
     };
     let (summary, elapsed) =
         monitored(&source, &destination, &options, arguments.progress, signals)?;
@@ -61,7 +70,7 @@ pub fn monitored(
         Source::Stdin if io::stdin().is_terminal() => {
             bail!("standard input is a terminal; a trace has to be piped into it")
         }
-        Source::Stdin => None,
+        Source::Stdin | Source::Pieces => None,
     };
     let monitor = Arc::new(Monitor::default());
     let started = Instant::now();

@@ -12,6 +12,7 @@ mod datasette;
 mod explain;
 mod flags;
 mod generated;
+mod guard;
 mod help;
 mod hints;
 mod import;
@@ -29,7 +30,6 @@ mod statements;
 
 use std::process::ExitCode;
 
-use anyhow::Context;
 use flags::Command;
 use output::Out;
 use signals::Signals;
@@ -75,7 +75,7 @@ fn run(command: &Command, signals: &Signals) -> anyhow::Result<ExitCode> {
     };
     let written = out.finish(result.is_ok());
     result?;
-    written.context("cannot write the result")?;
+    written?;
     Ok(ExitCode::SUCCESS)
 }
 

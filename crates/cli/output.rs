@@ -8,6 +8,7 @@ mod table;
 mod text;
 mod whole;
 
+use std::fmt::Display;
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 use std::mem;
 use std::path::Path;
@@ -15,6 +16,7 @@ use std::path::Path;
 use clap::ValueEnum;
 use rusqlite::types::ValueRef;
 
+pub use table::printable;
 pub use whole::Whole;
 
 /// A format of results.
@@ -42,10 +44,50 @@ impl Format {
     }
 }
 
+/// Something to write to, whose errors say what it is.
+pub struct Named<W> {
+    name: String,
+    out: W,
+}
+
+impl<W: Write> Named<W> {
+    pub fn new(name: impl Display, out: W) -> Named<W> {
+        let name = name.to_string();
+        Named { name, out }
+    }
+
+    fn named<T>(&self, result: io::Result<T>) -> io::Result<T> {
+        result.map_err(|error| match error.kind() {
+            // Which is tried again.
+            io::ErrorKind::Interrupted => error,
+            kind => io::Error::new(kind, format!("cannot write {}: {error}", self.name)),
+        })
+    }
+}
+
+impl Named<Stdout> {
+    /// Standard output.
+    pub fn standard() -> Named<Stdout> {
+        Named::new("the result", io::stdout())
+    }
+}
+
+impl<W: Write> Write for Named<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(bytes);
+        self.named(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let flushed = self.out.flush();
+        self.named(flushed)
+    }
+}
+
 /// Standard output, as a command sees it.
 pub enum Out {
     /// A person sees what is written at once.
-    Terminal(BufWriter<Stdout>),
+    Terminal(BufWriter<Named<Stdout>>),
     /// A program sees it when the command has succeeded.
     Held(Whole),
 }
@@ -54,7 +96,7 @@ impl Out {
     /// That of this process.
     pub fn standard() -> Out {
         if io::stdout().is_terminal() {
-            Out::Terminal(BufWriter::new(io::stdout()))
+            Out::Terminal(BufWriter::new(Named::standard()))
         } else {
             Out::Held(Whole::new())
         }
@@ -64,7 +106,7 @@ impl Out {
     pub fn finish(self, has_succeeded: bool) -> io::Result<()> {
         match self {
             Out::Terminal(mut out) => out.flush(),
-            Out::Held(whole) if has_succeeded => whole.finish(&mut io::stdout().lock()),
+            Out::Held(whole) if has_succeeded => whole.finish(&mut Named::standard()),
             Out::Held(_) => Ok(()),
         }
     }

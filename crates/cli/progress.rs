@@ -11,7 +11,8 @@
 //!   knows, and to wipe a row too many would take what somebody else has written.
 //! * **Lines for programs** are objects of JSON, since a program that shows progress in its own
 //!   way (a notebook, a server) needs numbers and no control codes. They are written by
-//!   time and not by bytes, so that a slow pipe is seen to be alive.
+//!   time and not by bytes, so that a slow pipe is seen to be alive. A program that reads them
+//!   no longer was killed: the import ends, too, as nobody is there to be glad of it.
 
 use std::io::{self, IsTerminal};
 use std::sync::Arc;
@@ -65,7 +66,14 @@ pub fn shown<T>(
             Ok(during(work, move || bar.draw(&state())))
         }
         Progress::Auto | Progress::Never => Ok(work()),
-        Progress::Lines => Ok(during(work, move || messages::say(state().json()))),
+        Progress::Lines => {
+            let monitor = Arc::clone(monitor);
+            Ok(during(work, move || {
+                if messages::is_gone(state().json()) {
+                    monitor.cancel.store(true, Ordering::Relaxed);
+                }
+            }))
+        }
     }
 }
 

@@ -48,10 +48,12 @@ pub fn run(
         );
         Ok(())
     };
-    match output {
-        Some(path) => file::write(path, signals, |out| run(None, out))?,
-        None => run(output::terminal_width(), out)?,
-    }
+    let written = match output {
+        Some(path) => file::write(path, signals, |out| run(None, out)),
+        None => run(output::terminal_width(), out),
+    };
+    database.warn_if_changed();
+    written?;
     database.warn_of_pending_changes();
     Ok(())
 }

@@ -11,6 +11,8 @@
 //! Only comments between statements count. Within a statement they are notes,
 //! and in quotes they are none: the lexer tells.
 
+// Where it is, also for who includes this file from elsewhere: crates/fuzz.
+#[path = "script/lexer.rs"]
 pub mod lexer;
 
 use lexer::{Kind, token};
@@ -31,7 +33,7 @@ pub struct Statement<'a> {
     pub sql: &'a str,
     /// Of the last line `-- # Title` between the statement before and this one.
     pub title: Option<String>,
-    /// The names after `:`, `@` and `$`, each once.
+    /// The names after `:`, `@`, `$` and `#`, each once.
     pub parameters: Vec<&'a str>,
 }
 
@@ -208,7 +210,9 @@ pub fn place(index: usize, title: Option<&str>) -> String {
 
 /// Whether SQLite takes it for a parameter's name, after the sign.
 pub fn is_name(text: &str) -> bool {
-    !text.is_empty() && text.as_bytes().iter().all(lexer::is_of_word)
+    let written = format!(":{text}");
+    let token = lexer::token(written.as_bytes(), 0);
+    token.is_some_and(|token| token.kind == Kind::Parameter && token.length == written.len())
 }
 
 #[cfg(test)]
@@ -337,6 +341,20 @@ mod tests {
         );
         assert_eq!(script.statements[0].parameters, ["a", "b", "c"]);
         assert!(script.statements[1].parameters.is_empty());
+    }
+
+    #[test]
+    fn a_parameter_may_have_a_name_as_in_tcl() {
+        let script = Script::parse("SELECT $a::b(c;d), @::e, #f, :g(h; SELECT :i (1), ':j';");
+        assert_eq!(
+            script.statements[0].sql,
+            "SELECT $a::b(c;d), @::e, #f, :g(h;"
+        );
+        let [first, second] = [0, 1].map(|index| &script.statements[index].parameters[..]);
+        assert_eq!(first, ["a::b(c;d)", "::e", "f", "g"]);
+        assert_eq!(second, ["i"]);
+        assert!(is_name("a") && is_name("a::b(c;d)") && is_name("::e"));
+        assert!(!is_name("") && !is_name("::") && !is_name("a b") && !is_name("a(b"));
     }
 
     #[test]

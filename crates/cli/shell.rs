@@ -7,9 +7,9 @@ mod input;
 
 use std::env;
 use std::ffi::OsStr;
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, BufRead, BufWriter, IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -17,11 +17,12 @@ use anyhow::{Context, anyhow};
 use rustyline::error::ReadlineError;
 use rustyline::history::DefaultHistory;
 use rustyline::{CompletionType, Config, Editor};
+use timebase_scratch::NewFile;
 
 use crate::database::{self, Access, Database};
 use crate::flags::{ShellArguments, wrong_usage};
 use crate::messages;
-use crate::output::{self, Format, Whole};
+use crate::output::{self, Format, Named, Whole};
 use crate::signals::{INTERRUPTED, Signals};
 use crate::statements;
 use completion::SqlHelper;
@@ -62,7 +63,7 @@ pub fn run(arguments: &ShellArguments, signals: &Signals) -> anyhow::Result<Exit
         is_writing: arguments.write,
         ..Access::ALL
     };
-    let mut out = BufWriter::new(io::stdout());
+    let mut out = BufWriter::new(Named::standard());
     let mut shell = Shell {
         database: database::open(&arguments.source, access, signals)?,
         format: arguments.format,
@@ -128,7 +129,8 @@ impl Shell<'_> {
                 // At once and not at the end, which may be a signal.
                 let _ = editor.add_history_entry(whole);
                 if let Some(history) = &history {
-                    let _ = editor.append_history(history);
+                    // A statement is worth more than its place in the history.
+                    let _ = keep(&mut editor, history);
                 }
                 let handle = self.database.get_interrupt_handle();
                 let next = signals.during_statement(handle, || self.answer(&taken));
@@ -236,6 +238,22 @@ impl Shell<'_> {
             }
         }
     }
+}
+
+/// Adds what is new to the history, in a file that then takes the place of the other one.
+/// The editor would rewrite that in its place whenever it is full, or another shell has
+/// written to it: what is killed then, or finds the disk full, leaves nothing of it.
+fn keep(
+    editor: &mut Editor<SqlHelper, DefaultHistory>,
+    history: &Path,
+) -> Result<(), ReadlineError> {
+    let file = NewFile::at(history)?;
+    if let Ok(mut older) = File::open(history) {
+        io::copy(&mut older, &mut file.file())?;
+    }
+    editor.append_history(file.path())?;
+    file.complete(true)?;
+    Ok(())
 }
 
 /// Where what was typed is kept; None if there is no place for it.

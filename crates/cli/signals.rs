@@ -1,5 +1,6 @@
 //! Ctrl-C and SIGTERM: what they stop, and that nothing is left behind.
 
+use std::env;
 use std::fs;
 use std::io::{self, IsTerminal};
 use std::mem;
@@ -10,8 +11,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context, anyhow};
 use rusqlite::InterruptHandle;
-use tempfile::TempDir;
 use timebase_import::Monitor;
+use timebase_scratch::Scratch;
 
 use crate::messages;
 
@@ -32,8 +33,10 @@ enum Busy {
 struct State {
     busy: Busy,
     came: bool,
-    temporary: Option<TempDir>,
-    /// A file that is not complete yet.
+    /// How many have come for the statement that runs.
+    pressed: u32,
+    temporary: Option<Scratch>,
+    /// The directory of a file that is not complete yet.
     incomplete: Option<PathBuf>,
 }
 
@@ -48,6 +51,7 @@ impl Signals {
         let state = Arc::new(Mutex::new(State {
             busy: Busy::Idle,
             came: false,
+            pressed: 0,
             temporary: None,
             incomplete: None,
         }));
@@ -69,8 +73,9 @@ impl Signals {
         self.during(Busy::Query(handle), work)
     }
 
-    /// The same for a statement typed in a shell: any number of signals
-    /// interrupt it, and none of them ends the program.
+    /// The same for a statement typed in a shell: a signal interrupts it, and does not end
+    /// the program; unless it is the third one, as a function of SQLite's that runs for long
+    /// looks for none.
     pub fn during_statement<T>(&self, handle: InterruptHandle, work: impl FnOnce() -> T) -> T {
         self.during(Busy::Statement(handle), work)
     }
@@ -81,27 +86,27 @@ impl Signals {
     }
 
     fn during<T>(&self, busy: Busy, work: impl FnOnce() -> T) -> T {
-        lock(&self.state).busy = busy;
+        let mut state = lock(&self.state);
+        (state.busy, state.pressed) = (busy, 0);
+        drop(state);
         let result = work();
         lock(&self.state).busy = Busy::Idle;
         result
     }
 
-    /// A directory that is gone when the program ends, however it ends.
+    /// A directory that is gone when the program ends, or is killed and runs again.
     pub fn temporary_directory(&self) -> anyhow::Result<PathBuf> {
-        let directory = tempfile::Builder::new()
-            .prefix("timebase-")
-            .tempdir()
-            .context("cannot make a temporary directory")?;
+        let directory =
+            Scratch::new_in(&env::temp_dir()).context("cannot make a temporary directory")?;
         let path = directory.path().to_owned();
         lock(&self.state).temporary = Some(directory);
         Ok(path)
     }
 
-    /// Does `work`, which writes a file that it removes if it fails; a signal that ends
+    /// Does `work`, which writes a file in a directory that it removes; a signal that ends
     /// the program at once removes it, too.
-    pub fn during_file<T>(&self, file: &Path, work: impl FnOnce() -> T) -> T {
-        lock(&self.state).incomplete = Some(file.to_owned());
+    pub fn during_file<T>(&self, directory: &Path, work: impl FnOnce() -> T) -> T {
+        lock(&self.state).incomplete = Some(directory.to_owned());
         let result = work();
         lock(&self.state).incomplete = None;
         result
@@ -131,11 +136,16 @@ fn stop(state: &mut State) {
     state.came = true;
     // A second signal finds the program idle and ends it: the first one may
     // have come while it was stuck, in reading a pipe that nobody writes to.
+    state.pressed = state.pressed.saturating_add(1);
     match mem::replace(&mut state.busy, Busy::Idle) {
-        Busy::Idle => {
+        Busy::Statement(handle) if state.pressed < 3 => {
+            handle.interrupt();
+            state.busy = Busy::Statement(handle);
+        }
+        Busy::Idle | Busy::Statement(_) => {
             state.temporary = None;
-            if let Some(file) = state.incomplete.take() {
-                let _ = fs::remove_file(file);
+            if let Some(directory) = state.incomplete.take() {
+                let _ = fs::remove_dir_all(directory);
             }
             restore_terminal();
             // The terminal shows ^C on the line where it was typed.
@@ -145,9 +155,5 @@ fn stop(state: &mut State) {
         }
         Busy::Import(monitor) => monitor.cancel.store(true, Ordering::Relaxed),
         Busy::Query(handle) => handle.interrupt(),
-        Busy::Statement(handle) => {
-            handle.interrupt();
-            state.busy = Busy::Statement(handle);
-        }
     }
 }

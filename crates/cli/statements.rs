@@ -2,16 +2,15 @@
 
 use std::io::Write;
 
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use rusqlite::ErrorCode;
 
 use crate::database::Database;
+use crate::guard;
 use crate::output::{Format, Layout, Results};
 use crate::parameters::Parameters;
 use crate::script::{self, Script};
 use crate::{hints, messages};
-
-const UNWRITABLE: &str = "cannot write the result";
 
 /// Runs every statement of `text` and writes its rows, if it has any. Each result
 /// is written as if it was the only one.
@@ -53,7 +52,7 @@ pub fn run_script(
     };
     let mut results = Results::new(format, layout, terminal, out);
     let rows = run_all(database, script, parameters, &mut results)?;
-    results.finish().context(UNWRITABLE)?;
+    results.finish()?;
     Ok(rows)
 }
 
@@ -100,7 +99,10 @@ fn run_one(
     parameters: &Parameters,
     results: &mut Results<'_>,
 ) -> anyhow::Result<Option<u64>> {
-    let describe = |error| hints::with_hint(database, describe(&error, sql, place), sql);
+    let describe = |error| {
+        let denied = database.why_denied();
+        hints::with_hint(database, describe(&error, denied, sql, place), sql)
+    };
     let mut statement = database.prepare(sql).map_err(describe)?;
     parameters
         .bind(&mut statement)
@@ -115,23 +117,28 @@ fn run_one(
         while rows.next().map_err(describe)?.is_some() {}
         return Ok(None);
     }
-    let mut sink = results.begin(title, columns).context(UNWRITABLE)?;
+    let mut sink = results.begin(title, columns)?;
     let mut written = 0;
     while let Some(row) = rows.next().map_err(describe)? {
         let values = (0..count)
             .map(|index| row.get_ref(index))
             .collect::<rusqlite::Result<Vec<_>>>()
             .map_err(describe)?;
-        sink.row(&values).context(UNWRITABLE)?;
+        sink.row(&values)?;
         written += 1;
     }
-    sink.finish().context(UNWRITABLE)?;
+    sink.finish()?;
     Ok(Some(written))
 }
 
-/// SQLite's message and, beneath it, the statement, with a mark at the place
+/// SQLite's message, what can be done about it and, beneath it, the statement, with a mark at the place
 /// that SQLite names.
-fn describe(error: &rusqlite::Error, sql: &str, place: &str) -> anyhow::Error {
+fn describe(
+    error: &rusqlite::Error,
+    denied: Option<String>,
+    sql: &str,
+    place: &str,
+) -> anyhow::Error {
     use rusqlite::Error::{SqlInputError, SqliteFailure};
 
     let (message, offset) = match error {
@@ -142,11 +149,12 @@ fn describe(error: &rusqlite::Error, sql: &str, place: &str) -> anyhow::Error {
     if error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) {
         return anyhow!("interrupted");
     }
-    let hint = match error.sqlite_error_code() {
-        Some(ErrorCode::ReadOnly) => ": it is open for reading, and --write opens it for writing",
-        _ => "",
+    let advice = match error.sqlite_error_code() {
+        Some(ErrorCode::AuthorizationForStatementDenied) => denied,
+        _ => guard::advice(error).map(str::to_owned),
     };
-    anyhow!("{place}{message}{hint}\n{}", excerpt(sql, offset))
+    let advice = advice.map_or_else(String::new, |advice| format!(": {advice}"));
+    anyhow!("{place}{message}{advice}\n{}", excerpt(sql, offset))
 }
 
 /// The line of the statement that `offset` is on, or the first one.

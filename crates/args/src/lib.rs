@@ -132,7 +132,7 @@ impl Function for ExtractArg {
 #[cold]
 fn explain(error: &Error) -> Error {
     let message = error.message();
-    if message.starts_with("extract_arg(): ") {
+    if message.starts_with("extract_arg(): ") || error.is_interrupt() {
         return error.clone();
     }
     if message.starts_with("no such table") {

@@ -5,9 +5,9 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use anyhow::{Context, ensure};
-use tempfile::NamedTempFile;
+use timebase_scratch::NewFile;
 
-use super::Whole;
+use super::{Named, Whole};
 use crate::signals::Signals;
 
 /// Refuses a file that cannot be made, or that the result is made of.
@@ -49,40 +49,28 @@ pub fn write(
         // A pipe or a device cannot be replaced.
         let mut whole = Whole::new();
         write(&mut whole)?;
-        let mut file = fs::OpenOptions::new()
-            .write(true)
-            .open(path)
-            .with_context(cannot_write)?;
-        return whole.finish(&mut file).with_context(cannot_write);
+        let file = fs::OpenOptions::new().write(true).open(path);
+        let file = file.with_context(cannot_write)?;
+        whole.finish(&mut Named::new(path.display(), file))?;
+        return Ok(());
     }
-    let file = beside(path).with_context(cannot_write)?;
-    let incomplete = file.path().to_owned();
-    signals.during_file(&incomplete, || {
-        let mut file = BufWriter::new(file);
-        write(&mut file)?;
-        let file = file
-            .into_inner()
-            .map_err(io::IntoInnerError::into_error)
-            .with_context(cannot_write)?;
-        file.persist(path)
-            .map_err(|error| error.error)
-            .with_context(cannot_write)?;
+    let file = NewFile::at(path).with_context(cannot_write)?;
+    let directory = file.directory().to_owned();
+    signals.during_file(&directory, || {
+        let mut out = BufWriter::new(Named::new(path.display(), file.file()));
+        write(&mut out)?;
+        out.flush()?;
+        drop(out);
+        file.complete(true).with_context(cannot_write)?;
         Ok(())
     })
 }
 
-/// A file in the same directory, as one is made that nobody says more of.
-fn beside(path: &Path) -> io::Result<NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".timebase-");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        // Less what the umask takes away; or those of the file that it replaces.
-        let permissions = fs::metadata(path).map(|metadata| metadata.permissions());
-        builder.permissions(permissions.unwrap_or_else(|_| fs::Permissions::from_mode(0o666)));
-    }
-    builder.tempfile_in(directory(path))
+/// Writes a small file, whole or not at all.
+pub fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let file = NewFile::at(path)?;
+    file.file().write_all(bytes)?;
+    file.complete(true).map(drop)
 }
 
 fn directory(path: &Path) -> &Path {

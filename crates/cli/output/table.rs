@@ -15,10 +15,19 @@ use super::{Sink, text};
 /// are held, and a header every so often does not hurt.
 const BLOCK: usize = 1000;
 
+/// How many bytes of text are laid out together, if the rows are long.
+const BLOCK_BYTES: usize = 16 << 20;
+
+/// Texts longer than this are abbreviated, and their length is told: nobody reads them in a table.
+const TEXT: usize = 1 << 20;
+
 /// Blobs longer than this are abbreviated ...
 const BLOB: usize = 16;
 /// ... to this many bytes, and their length.
 const BLOB_START: usize = 12;
+
+/// Rows that are wider than this are written upright: the widths of columns are numbers of 16 bits.
+const WIDEST: usize = 60_000;
 
 /// In a narrow terminal, text is not wrapped to less than this.
 const LEAST_TEXT: u16 = 12;
@@ -41,6 +50,8 @@ pub struct Table<'out> {
     /// Whether rows are written upright even where they would fit.
     is_upright: bool,
     rows: Vec<Vec<Held>>,
+    /// How many bytes these have.
+    held: usize,
     /// How many rows were written before these.
     written: usize,
 }
@@ -50,6 +61,24 @@ enum Held {
     Null,
     Number(String),
     Text(String),
+}
+
+impl Held {
+    /// Of its longest line, in bytes.
+    fn width(&self) -> usize {
+        match self {
+            Held::Null => 4,
+            Held::Number(text) => text.len(),
+            Held::Text(text) => text.split('\n').map(str::len).max().unwrap_or_default(),
+        }
+    }
+
+    fn size(&self) -> usize {
+        match self {
+            Held::Null => 0,
+            Held::Number(text) | Held::Text(text) => text.len(),
+        }
+    }
 }
 
 impl<'out> Table<'out> {
@@ -64,6 +93,7 @@ impl<'out> Table<'out> {
             terminal,
             is_upright: false,
             rows: Vec::new(),
+            held: 0,
             written: 0,
         }
     }
@@ -78,9 +108,10 @@ impl<'out> Table<'out> {
 
     fn write_block(&mut self) -> io::Result<()> {
         let rows = mem::take(&mut self.rows);
+        self.held = 0;
         let before = self.written;
         self.written += rows.len();
-        if self.is_upright {
+        if self.is_upright || self.width(&rows) > WIDEST {
             return self.write_upright(&rows, before);
         }
         let mut table = comfy_table::Table::new();
@@ -125,6 +156,17 @@ impl<'out> Table<'out> {
         }
     }
 
+    /// How wide rows are at most: a character has at least as many bytes as columns.
+    fn width(&self, rows: &[Vec<Held>]) -> usize {
+        let columns = self.columns.iter().enumerate();
+        let widths = columns.map(|(index, name)| {
+            let values = rows.iter().filter_map(|row| row.get(index));
+            let widest = values.map(Held::width).max().unwrap_or_default();
+            widest.max(name.len()) + 3
+        });
+        widths.sum()
+    }
+
     /// A line a value, for rows that do not fit the terminal.
     fn write_upright(&mut self, rows: &[Vec<Held>], before: usize) -> io::Result<()> {
         let names: Vec<String> = self.columns.iter().map(|name| printable(name)).collect();
@@ -150,10 +192,12 @@ impl<'out> Table<'out> {
 
 impl Sink for Table<'_> {
     fn row(&mut self, values: &[ValueRef<'_>]) -> io::Result<()> {
-        if self.rows.len() == BLOCK {
+        if self.rows.len() == BLOCK || self.held >= BLOCK_BYTES {
             self.write_block()?;
         }
-        self.rows.push(values.iter().copied().map(hold).collect());
+        let row: Vec<Held> = values.iter().copied().map(hold).collect();
+        self.held += row.iter().map(Held::size).sum::<usize>();
+        self.rows.push(row);
         Ok(())
     }
 
@@ -176,13 +220,17 @@ fn hold(value: ValueRef<'_>) -> Held {
         value if text::is_number(value) => Held::Number(text::plain(value).into_owned()),
         // NULL is what a value that is not there looks like.
         ValueRef::Text(b"NULL") => Held::Text("'NULL'".to_owned()),
+        ValueRef::Text(bytes) if bytes.len() > TEXT => {
+            let start = printable(&String::from_utf8_lossy(&bytes[..TEXT]));
+            Held::Text(format!("{start}… {} bytes", bytes.len()))
+        }
         value => Held::Text(printable(&text::plain(value))),
     }
 }
 
 /// Log messages hold what they like; a terminal must not be told by them what
 /// to do. Line feeds are kept: a cell may have several lines.
-fn printable(text: &str) -> String {
+pub fn printable(text: &str) -> String {
     text.chars()
         .map(|c| match c {
             '\n' => c,

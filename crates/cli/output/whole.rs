@@ -55,7 +55,7 @@ impl Write for Whole {
 fn unkept(error: io::Error) -> io::Error {
     let directory = env::temp_dir();
     let why = format!(
-        "it is kept in {} until it is complete, and there: {error}; the environment variable \
+        "cannot write the result: it is kept in {} until it is complete, and there: {error}; the environment variable \
          TMPDIR names another directory, and --output a file that it is written to at once",
         directory.display()
     );

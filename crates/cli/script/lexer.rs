@@ -13,7 +13,7 @@ pub enum Kind {
     LineComment,
     Semicolon,
     Word,
-    /// `:name`, `@name` or `$name`.
+    /// `:name`, `@name`, `$name` or `#name`, and a name may be one of Tcl's: `$a::b(c)`.
     Parameter,
     Other,
 }
@@ -61,9 +61,8 @@ pub fn token(bytes: &[u8], at: usize) -> Option<Token> {
         [b'/', b'*', ..] => enclosed(Kind::Space, until(2, b"*/")),
         [quote @ (b'\'' | b'"' | b'`'), ..] => enclosed(Kind::Other, until(1, &[*quote])),
         [b'[', ..] => enclosed(Kind::Other, until(1, b"]")),
-        [b':' | b'@' | b'$', name @ ..] if name.first().is_some_and(is_of_word) => {
-            let name = name.iter().take_while(|byte| is_of_word(byte)).count();
-            closed(Kind::Parameter, 1 + name)
+        [b':' | b'@' | b'$' | b'#', name @ ..] if name_length(name) > 0 => {
+            closed(Kind::Parameter, 1 + name_length(name))
         }
         [byte, ..] if byte.is_ascii_whitespace() => {
             closed(Kind::Space, run(u8::is_ascii_whitespace))
@@ -71,6 +70,30 @@ pub fn token(bytes: &[u8], at: usize) -> Option<Token> {
         [byte, ..] if is_of_word(byte) => closed(Kind::Word, run(is_of_word)),
         _ => closed(Kind::Other, 1),
     })
+}
+
+/// How long the name of a parameter is, which these bytes begin with; 0 if they do not.
+/// What is in parentheses may be a semicolon, but no white space.
+fn name_length(bytes: &[u8]) -> usize {
+    let mut length = 0;
+    let mut is_named = false;
+    loop {
+        match bytes.get(length..) {
+            Some([byte, ..]) if is_of_word(byte) => {
+                is_named = true;
+                length += 1;
+            }
+            Some([b':', b':', ..]) => length += 2,
+            Some([b'(', index @ ..]) if is_named => {
+                let is_end = |byte: &u8| matches!(byte, b')' | b' ' | b'\t'..=b'\r');
+                let end = index.iter().position(is_end);
+                let closed = end.filter(|&end| index.get(end) == Some(&b')'));
+                return length + closed.map_or(0, |end| end + 2);
+            }
+            _ if is_named => return length,
+            _ => return 0,
+        }
+    }
 }
 
 /// What identifiers and keywords consist of. All of UTF-8's other bytes do, so

@@ -10,7 +10,7 @@ use rusqlite::Connection;
 use super::commands::{COMMANDS, is_bare, is_known, name};
 use super::input::{Input, Line};
 use super::{Next, Shell};
-use crate::output::Format;
+use crate::output::{Format, printable};
 use crate::reference::{Kind, reference};
 use crate::script::lexer;
 use crate::{help, statements};
@@ -112,7 +112,13 @@ impl Shell<'_> {
                 self.out
                     .write_all(help::comment(table, name.is_some(), self.terminal).as_bytes())?;
             }
-            writeln!(self.out, "{};", without_comments(row.get_ref(2)?.as_str()?))?;
+            let sql = without_comments(row.get_ref(2)?.as_str()?);
+            // Names are what their authors like.
+            let shown = match self.terminal {
+                Some(_) => printable(&sql),
+                None => sql,
+            };
+            writeln!(self.out, "{shown};")?;
         }
         ensure!(
             is_found,

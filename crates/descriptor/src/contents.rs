@@ -6,11 +6,11 @@
 
 use std::collections::HashMap;
 
-use timebase_wire::field::{Fields, Malformed, Value};
+use timebase_wire::field::{Fields, Value};
 
 use crate::scalar::Packed;
 use crate::schema::{Field, Kind, MessageId, Schema};
-use crate::unreadable::Reason;
+use crate::unreadable::{MOST_VALUES, Reason};
 
 /// A message of up to this many different fields is searched one by one, which
 /// is faster than a hash for nearly all.
@@ -91,7 +91,7 @@ impl<'p, 'b> Contents<'p, 'b> {
         schema: &'p Schema,
         message: MessageId,
         mut pieces: Values<'b>,
-    ) -> Result<(), Malformed> {
+    ) -> Result<(), Reason> {
         let mut reading = Reading {
             start: self.slots.len(),
             index: HashMap::new(),
@@ -104,6 +104,9 @@ impl<'p, 'b> Contents<'p, 'b> {
                     let field = message.and_then(|message| message.field(number));
                     let field = field.filter(|field| field.takes(value));
                     self.add(&mut reading, field, number, value);
+                    if self.slots.len() + self.more.len() > MOST_VALUES {
+                        return Err(Reason::TooMany);
+                    }
                 }
             }
             let Some(&next) = pieces.next.and_then(|next| self.more.get(next)) else {

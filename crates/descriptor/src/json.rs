@@ -11,7 +11,7 @@ use timebase_wire::field::Value;
 use crate::contents::{Contents, Slot, Values};
 use crate::scalar::{Scalar, scalar, unknown_scalar};
 use crate::schema::{Field, MessageId, Schema};
-use crate::unreadable::{MAX_DEPTH, Reason, Unreadable};
+use crate::unreadable::{MAX_DEPTH, MOST_JSON, Reason, Unreadable};
 
 /// Writes messages to a text.
 pub(crate) struct Writer<'p, 'b, 'o> {
@@ -56,6 +56,7 @@ impl<'p, 'b, 'o> Writer<'p, 'b, 'o> {
                 }
             }
             self.slot(&slot, depth)?;
+            self.check_length()?;
         }
         self.out.push('}');
         self.contents.release(mark);
@@ -78,6 +79,13 @@ impl<'p, 'b, 'o> Writer<'p, 'b, 'o> {
         }
     }
 
+    fn check_length(&self) -> Result<(), Unreadable> {
+        match self.out.len() > MOST_JSON {
+            true => Err(Reason::TooLong.into()),
+            false => Ok(()),
+        }
+    }
+
     fn list(&mut self, slot: &Slot<'p, 'b>, depth: usize) -> Result<(), Unreadable> {
         let mut elements = self.contents.elements(slot);
         let mut index = 0usize;
@@ -94,6 +102,7 @@ impl<'p, 'b, 'o> Writer<'p, 'b, 'o> {
                     self.value(slot.field, Values::one(value), depth)
                 }
             };
+            let written = written.and_then(|()| self.check_length());
             written.map_err(|error| error.inside(&element_step(slot.field, index)))?;
             index += 1;
         }

@@ -5,6 +5,13 @@ use timebase_wire::field::Malformed;
 /// How deep messages may be nested, as in protobuf's own libraries.
 pub(crate) const MAX_DEPTH: usize = 100;
 
+/// How many values of a message, and of those that it is inside of, are told apart: a value takes a
+/// hundred bytes, of two in the message.
+pub(crate) const MOST_VALUES: usize = 1 << 23;
+
+/// How long JSON may get, in bytes: a byte of a message can become a name of thirty.
+pub(crate) const MOST_JSON: usize = 512 << 20;
+
 /// Why bytes are not a message of the type that they should be.
 ///
 /// ```
@@ -52,6 +59,12 @@ pub enum Reason {
     /// Messages inside messages inside messages.
     #[error("messages are nested more than {MAX_DEPTH} deep")]
     TooDeep,
+    /// More values than are kept in memory.
+    #[error("there are more than {MOST_VALUES} values")]
+    TooMany,
+    /// More text than is made of a message.
+    #[error("as JSON it has more than {MOST_JSON} bytes")]
+    TooLong,
 }
 
 impl<T: Into<Reason>> From<T> for Unreadable {

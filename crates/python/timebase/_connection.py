@@ -6,14 +6,23 @@ is SQLite that refuses (``mode=ro`` in the file's URI), and only to write to the
 file: temporary tables and views, and databases that are attached, can be written.
 ``PRAGMA query_only`` was the alternative; it would forbid these, too, and any
 statement can switch it off.
+
+A database may be a stranger's, so its schema is not trusted (`_distrust`), and SQLite's
+other defences are on where nobody writes (`_protect`), as far as Python's sqlite3 has them.
+What is bounded is what a database could do by itself; whoever writes Python needs no SQL to do
+harm, so statements may attach files and change pragmas.
+
+Ctrl-C ends a statement: sqlite3 calls a function of Python's every so often, in which Python
+notices that. Asking the extension to handle the signal was the alternative; notebooks
+and servers have handlers of their own.
 """
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import os
-import shutil
 import sqlite3
-import tempfile
 import weakref
 from pathlib import Path
 from typing import Any, Callable, Optional, TypeVar, Union
@@ -23,6 +32,7 @@ from . import _extension
 from ._functions import Functions, Statement, load
 from ._program import Trace, import_temporarily
 from ._progress import Progress
+from ._scratch import Scratch
 
 T = TypeVar("T")
 
@@ -43,42 +53,90 @@ _DATABASE = b"SQLite format 3\0"
 #: What SQLite says of a statement that would change what is read-only.
 _READ_ONLY = "attempt to write a readonly database"
 
+#: Its code where reading would have to take back a change that was not completed.
+_READ_ONLY_ROLLBACK = 776
+
+#: What SQLite says of a statement that was interrupted.
+_INTERRUPTED = "interrupted"
+
+#: How many steps of SQLite's machine there are between two looks for Ctrl-C: some hundredths of a second.
+_STEPS = 1_000_000
+
+#: Bounds of a statement where nobody writes, by the names of sqlite3: those of the program (crates/cli/guard.rs).
+_LIMITS = {
+    "SQLITE_LIMIT_LENGTH": 512 << 20,
+    "SQLITE_LIMIT_SQL_LENGTH": 16 << 20,
+    "SQLITE_LIMIT_VDBE_OP": 10_000_000,
+    "SQLITE_LIMIT_LIKE_PATTERN_LENGTH": 1000,
+    "SQLITE_LIMIT_TRIGGER_DEPTH": 10,
+}
+
 _WRITE = "timebase.connect(..., write=True) opens it for writing"
 _THROWN_AWAY = "it is temporary, made of a trace; timebase.import_trace() makes one that stays"
 
 
-class _Statements:
-    """Of a connection or a cursor: what runs statements, and says what can be done where one failed.
+class _Cursor(sqlite3.Cursor):
+    """What runs statements, and says what can be done where one failed.
 
-    Rows are fetched by sqlite3's own code: what writes does so when it begins.
+    A loop over a cursor fetches rows by sqlite3's own code: what writes does so when it begins, and a
+    call for each row would take longer than the row.
     """
 
+    connection: Connection
+
     def execute(self, *arguments: Any) -> Any:
+        self.connection._was_told = False
         try:
-            return super().execute(*arguments)  # type: ignore[misc]
+            return super().execute(*arguments)
         except sqlite3.OperationalError as error:
             self._explain(error)
             raise
 
     def executemany(self, *arguments: Any) -> Any:
         try:
-            return super().executemany(*arguments)  # type: ignore[misc]
+            return super().executemany(*arguments)
         except sqlite3.OperationalError as error:
             self._explain(error)
             raise
 
     def executescript(self, *arguments: Any) -> Any:
         try:
-            return super().executescript(*arguments)  # type: ignore[misc]
+            return super().executescript(*arguments)
+        except sqlite3.OperationalError as error:
+            self._explain(error)
+            raise
+
+    def fetchone(self) -> Any:
+        try:
+            return super().fetchone()
+        except sqlite3.OperationalError as error:
+            self._explain(error)
+            raise
+
+    def fetchmany(self, *arguments: Any, **named: Any) -> Any:
+        try:
+            return super().fetchmany(*arguments, **named)
+        except sqlite3.OperationalError as error:
+            self._explain(error)
+            raise
+
+    def fetchall(self) -> Any:
+        try:
+            return super().fetchall()
         except sqlite3.OperationalError as error:
             self._explain(error)
             raise
 
     def _explain(self, error: sqlite3.OperationalError) -> None:
-        raise NotImplementedError
+        self.connection._explain(error)
 
 
-class Connection(_Statements, sqlite3.Connection):
+def _look_for_signals() -> int:
+    """Python raises KeyboardInterrupt in here, which makes sqlite3 interrupt the statement."""
+    return 0
+
+
+class Connection(sqlite3.Connection):
     """What `connect` returns: an ``sqlite3.Connection`` with the functions on it."""
 
     #: How the functions got here: by the "extension", or by "python" if it could not be loaded.
@@ -87,6 +145,31 @@ class Connection(_Statements, sqlite3.Connection):
     _close_database: Optional[Callable[[], Any]] = None
     #: What to do for writing, if that was not asked for.
     _to_write: Optional[str] = None
+    #: Whether it is Ctrl-C that interrupts statements, as far as this knows.
+    _looks_for_signals: bool = False
+    #: Whether it was `interrupt` that interrupted the last one.
+    _was_told: bool = False
+
+    def interrupt(self) -> None:
+        """Ends the statement that runs, for another thread to call: it fails with "interrupted"."""
+        self._was_told = True
+        super().interrupt()
+
+    def set_progress_handler(self, *arguments: Any, **named: Any) -> None:
+        """As that of ``sqlite3.Connection``. A handler of yours replaces the one by which Ctrl-C ends a statement."""
+        self._looks_for_signals = False
+        super().set_progress_handler(*arguments, **named)
+
+    def _is_ctrl_c(self, error: BaseException) -> bool:
+        """Whether it was Ctrl-C that a statement failed of."""
+        if str(error) != _INTERRUPTED:
+            return False
+        was_told, self._was_told = self._was_told, False
+        return self._looks_for_signals and not was_told
+
+    def _look_for_signals(self) -> None:
+        super().set_progress_handler(_look_for_signals, _STEPS)
+        self._looks_for_signals = True
 
     def close(self) -> None:
         """Closes the connection, and removes the database if it is a temporary one."""
@@ -96,28 +179,6 @@ class Connection(_Statements, sqlite3.Connection):
 
     def cursor(self, factory: Any = None) -> Any:
         return super().cursor(factory or _Cursor)
-
-    def _explain(self, error: sqlite3.OperationalError) -> None:
-        """Adds to an error what can be done."""
-        if self._to_write is not None and str(error) == _READ_ONLY:
-            error.args = (f"{_READ_ONLY}; {self._to_write}",)
-
-
-class _Cursor(_Statements, sqlite3.Cursor):
-    connection: Connection
-
-    def _explain(self, error: sqlite3.OperationalError) -> None:
-        self.connection._explain(error)
-
-
-class _PythonConnection(Connection):
-    """A connection whose functions are registered from Python."""
-
-    functions = "python"
-    _python: Optional[Functions] = None
-
-    def cursor(self, factory: Any = None) -> Any:
-        return super().cursor(factory or _PythonCursor)
 
     # sqlite3 makes cursors of its own for these, from Python 3.11 on.
 
@@ -129,6 +190,29 @@ class _PythonConnection(Connection):
 
     def executescript(self, *arguments: Any) -> Any:
         return self.cursor().executescript(*arguments)
+
+    def _explain(self, error: sqlite3.OperationalError) -> None:
+        """Adds to an error what can be done."""
+        if self._is_ctrl_c(error):
+            raise KeyboardInterrupt from None
+        if self._to_write is not None and str(error) == _READ_ONLY:
+            advice = self._to_write
+            if getattr(error, "sqlite_errorcode", None) == _READ_ONLY_ROLLBACK:
+                advice = (
+                    "a journal beside it is of a change that was not completed, and reading takes nothing back; "
+                    f"if you trust both files, {advice}"
+                )
+            error.args = (f"{_READ_ONLY}; {advice}",)
+
+
+class _PythonConnection(Connection):
+    """A connection whose functions are registered from Python."""
+
+    functions = "python"
+    _python: Optional[Functions] = None
+
+    def cursor(self, factory: Any = None) -> Any:
+        return super().cursor(factory or _PythonCursor)
 
 
 class _PythonCursor(_Cursor):
@@ -206,7 +290,7 @@ def connect(
 
     A trace (a path or a file object, perhaps compressed) is imported to a temporary
     database, which is removed when the connection is closed, collected or the
-    process ends. `progress` is as with `import_trace`. All other `arguments` are
+    process ends; by the next one, if it is killed. `progress` is as with `import_trace`. All other `arguments` are
     those of ``sqlite3.connect``.
 
     The connection is read-only: the file cannot be changed, while temporary tables
@@ -220,6 +304,9 @@ def connect(
     the same library, need no SQLite that loads extensions, and lack those that are
     tables, such as `clock_path`; "auto" for the first that works. The connection's
     attribute of this name tells which it was.
+
+    The database need not be one of yours: its views call no function that could do harm, and Ctrl-C
+    ends a statement that does not end. ``docs/hostile-input.md`` says what is sure, and what is not.
 
     Raises `ExtensionError` if none of what was asked for works,
     FileNotFoundError for a path where nothing is, `ImportFailed` for a trace
@@ -261,15 +348,15 @@ def connect(
             "write=True is for databases: what is made of a trace here is temporary, so what is written "
             "would be lost; timebase.import_trace() makes a database that stays"
         )
-    directory = Path(tempfile.mkdtemp(prefix="timebase-"))
+    scratch = Scratch()
     try:
-        database = import_temporarily(db_or_trace, directory / "trace.db", progress)
+        database = import_temporarily(db_or_trace, scratch.path / "trace.db", progress)
         connection = _open_read_only(database, functions, {**arguments, "uri": False})
     except BaseException:
-        shutil.rmtree(directory, ignore_errors=True)
+        scratch.remove()
         raise
     connection._to_write = _THROWN_AWAY
-    connection._close_database = weakref.finalize(connection, shutil.rmtree, directory, ignore_errors=True)
+    connection._close_database = weakref.finalize(connection, scratch.remove)
     return connection
 
 
@@ -297,6 +384,7 @@ def _open_read_only(database: Any, functions: str, arguments: "dict[str, Any]") 
         uri = _uri_of_path(given) + "?" + _MODE
     connection = _open(uri, functions, {**arguments, "uri": True})
     connection._to_write = _WRITE
+    _protect(connection)
     return connection
 
 
@@ -326,6 +414,59 @@ def _uri_read_only(uri: str) -> Optional[str]:
 
 
 def _open(database: Union[str, "os.PathLike[str]", Any], functions: str, arguments: "dict[str, Any]") -> Connection:
+    connection = _open_trusting(database, functions, arguments)
+    try:
+        _distrust(connection)
+    except BaseException:
+        connection.close()
+        raise
+    connection._look_for_signals()
+    return connection
+
+
+@functools.lru_cache(maxsize=None)
+def _views_can_be_distrusted() -> bool:
+    """Whether SQLite knows its own functions of JSON for harmless. It does not up to 3.40 at least, and
+    the view `args` calls one.
+    """
+    with contextlib.closing(sqlite3.connect(":memory:")) as probe:
+        try:
+            probe.execute("PRAGMA trusted_schema = OFF")
+            probe.execute("CREATE VIEW quoted AS SELECT json_quote(1)")
+            probe.execute("SELECT * FROM quoted").fetchall()
+        except sqlite3.OperationalError:
+            return False
+    return True
+
+
+def _distrust(connection: Connection) -> None:
+    """Keeps views and the like of the database from calling what may do harm, such as functions
+    of the user's; has pages looked at before they are believed; and the file not mapped into
+    memory, so that one that shrinks meanwhile does not end the process.
+    """
+    pragmas = ["cell_size_check = ON", "mmap_size = 0"]
+    if _views_can_be_distrusted():
+        pragmas.append("trusted_schema = OFF")
+    for pragma in pragmas:
+        # No statement of the user's class of cursors, and no transaction.
+        sqlite3.Cursor(connection).execute(f"PRAGMA {pragma}").close()
+
+
+def _protect(connection: Connection) -> None:
+    """For a database that is only read: what would change how SQLite sees it is not believed,
+    and no statement grows without bound. Older versions of Python have none of this.
+    """
+    if hasattr(connection, "setconfig"):  # Python 3.12
+        connection.setconfig(sqlite3.SQLITE_DBCONFIG_DEFENSIVE, True)
+        connection.setconfig(sqlite3.SQLITE_DBCONFIG_ENABLE_TRIGGER, False)
+    if hasattr(connection, "setlimit"):  # Python 3.11
+        for name, most in _LIMITS.items():
+            connection.setlimit(getattr(sqlite3, name), most)
+
+
+def _open_trusting(
+    database: Union[str, "os.PathLike[str]", Any], functions: str, arguments: "dict[str, Any]"
+) -> Connection:
     if functions != "python":
         try:
             return _extension.connect(Connection, database, **arguments)

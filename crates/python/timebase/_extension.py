@@ -78,8 +78,11 @@ def load_into(connection: sqlite3.Connection, library: Path) -> None:
     """Loads the extension the usual way, where Python can, or raises `ExtensionError`."""
     try:
         connection.enable_load_extension(True)
-        connection.load_extension(os.fspath(library))
-        connection.enable_load_extension(False)
+        try:
+            connection.load_extension(os.fspath(library))
+        finally:
+            # Whatever came of it, what a statement asks for is not loaded.
+            connection.enable_load_extension(False)
     except sqlite3.Error as error:
         raise ExtensionError(f"{library} cannot be loaded: {error}") from error
 

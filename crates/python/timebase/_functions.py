@@ -282,6 +282,9 @@ class Functions:
                 rows = cursor.fetchmany(_ROWS)
             cursor.close()
         except BaseException as error:
+            is_ctrl_c = getattr(self._connection(), "_is_ctrl_c", None)
+            if is_ctrl_c is not None and is_ctrl_c(error):
+                error = KeyboardInterrupt()
             if not isinstance(error, Exception):
                 here.raised = error
             # Of a view that calls a function, sqlite3 knows only that it failed.

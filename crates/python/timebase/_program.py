@@ -88,6 +88,8 @@ def import_trace(
     tables: Optional[Iterable[str]] = None,
     strict: bool = False,
     descriptors: Iterable[Union[str, "os.PathLike[str]"]] = (),
+    max_size: Optional[Union[int, str]] = None,
+    max_memory: Optional[Union[int, str]] = None,
     progress: Progress = None,
 ) -> Path:
     """Makes a database of a trace, and returns the path of the database.
@@ -105,6 +107,10 @@ def import_trace(
     importing what can be read and warning with `TraceWarning`. `descriptors`
     are files that extend the schema of packets, each a serialized
     ``FileDescriptorSet``.
+
+    `max_size` is what the database and the import's temporary files may take
+    together, and `max_memory` what the import may take of memory: a number of bytes, or a
+    text such as "500M", "2G" or "4GiB". An import that would take more fails, and leaves nothing.
 
     `progress` shows how far it is: in a terminal or notebook, if it takes longer than a
     second; with True always, with False never. tqdm does it where that is installed. A
@@ -153,6 +159,10 @@ def import_trace(
         arguments.append("--tables=" + ",".join(chosen))
     if strict:
         arguments.append("--strict")
+    if max_size is not None:
+        arguments.append(f"--max-size={max_size}")
+    if max_memory is not None:
+        arguments.append(f"--max-memory={max_memory}")
     files = [os.fspath(file) for file in descriptors]
     arguments += ["--descriptor=" + file for file in files]
     return _import(trace, db, arguments, [*(chosen or ()), *files], progress)
@@ -191,9 +201,11 @@ def _import(
     else:
         stream, source = trace, "-"
     told = reporter(progress)
-    command = ["import", "--output=" + database, *arguments]
-    if told is not None:
-        command.append("--progress=lines")
+    # Also if nobody is told: one who writes lines that nobody reads any more gives up, so
+    # that no import goes on when this process is killed.
+    command = ["import", "--output=" + database, "--progress=lines", *arguments]
+    if stream is not None:
+        command.append("--pieces")
     code, said = _run([*command, "--", source], stream, told)
     verbatim = [text for text in (source if stream is None else "", database, *given) if text]
     if code != 0:
@@ -231,6 +243,8 @@ _WORDS: List[Tuple[str, str]] = [
     (r"ask it with `timebase query`(?: or `timebase shell`)?", "ask it with timebase.connect()"),
     (r"\| timebase import - -o trace\.db", "> trace.pftrace"),
     (r"'--tables <LIST>'", "tables"),
+    (r"'--max-size <SIZE>'", "max_size"),
+    (r"'--max-memory <SIZE>'", "max_memory"),
     (r"such as -o ", "such as db="),
     (r"(?:--output|-o)(?: OUT\.db)?", "db="),
     (r"--force", "force=True"),
@@ -238,6 +252,8 @@ _WORDS: List[Tuple[str, str]] = [
     (r"--no-data", "data=False"),
     (r"--no-events", "events=False"),
     (r"--tables", "tables="),
+    (r"--max-size", "max_size="),
+    (r"--max-memory", "max_memory="),
     (r"--descriptor", "descriptors="),
     (r"standard input", "the file object"),
 ]
@@ -348,7 +364,7 @@ def _run(arguments: List[str], stream: Optional[BinaryIO], told: Optional[Report
         code = process.wait()
     except BaseException:
         # Interrupted, or the stream failed. Told to end it takes away what
-        # it has written so far; killed, it would leave it.
+        # it has written so far; killed, it would leave it to the next.
         process.terminate()
         process.wait()
         raise
@@ -362,12 +378,18 @@ _CHUNK = 1 << 20
 
 
 def _feed(stream: BinaryIO, pipe: IO[bytes], listener: _Listener, told: Optional[Reporter]) -> None:
+    """Hands over a stream, each piece after its size: without the last one, of no bytes, it is no trace."""
     try:
         with pipe:
-            chunk = stream.read(_CHUNK)
-            while chunk:
-                pipe.write(chunk)
+            while chunk := memoryview(stream.read(_CHUNK)).tobytes():
+                for start in range(0, len(chunk), _CHUNK):
+                    _piece(pipe, chunk[start : start + _CHUNK])
                 listener.tell(told)
-                chunk = stream.read(_CHUNK)
+            _piece(pipe, b"")
     except BrokenPipeError:
         pass  # The program has ended, and says why.
+
+
+def _piece(pipe: IO[bytes], piece: bytes) -> None:
+    pipe.write(len(piece).to_bytes(4, "little"))
+    pipe.write(piece)

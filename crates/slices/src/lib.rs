@@ -138,7 +138,10 @@ impl IsAncestor {
                 .value(Self::NAME, call, &[ValueRef::Integer(id)])?
             {
                 Answer::Integer(parent) if parent == ancestor => return Ok(true),
-                Answer::Integer(parent) => id = parent,
+                Answer::Integer(parent) => {
+                    walk::check(known.len())?;
+                    id = parent;
+                }
                 _ => break,
             }
         }
@@ -171,7 +174,7 @@ impl Function for IsAncestor {
 #[cold]
 fn explain(function: &str, table: &str, error: &Error) -> Error {
     let message = error.message();
-    if message.starts_with(function) {
+    if message.starts_with(function) || error.is_interrupt() {
         return error.clone();
     }
     if message.starts_with("no such table") {

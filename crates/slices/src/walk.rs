@@ -1,14 +1,29 @@
 //! From a slice to others, and along flows: ids in, ids out.
 //!
 //! Nothing here relies on ids being in order or on parents making a tree, so that no
-//! database, however it was made, has it go on without end.
+//! database, however it was made, has it go on without end; and what is found is [`MOST`]
+//! at most, as the tables may be views that have rows without end.
 
 use std::collections::{HashSet, VecDeque};
 use std::ops::ControlFlow::{Break, Continue};
 
-use timebase_sqlfn::{Queries, Result, Row, ValueRef, Values};
+use timebase_sqlfn::{Error, Queries, Result, Row, ValueRef, Values};
 
 use crate::PARENT;
+
+/// How many slices or flows a function finds. They take 30 bytes each, and those that were
+/// seen on the way as much.
+pub const MOST: usize = 1 << 25;
+
+/// Refuses one more than there may be.
+pub fn check(found: usize) -> Result<()> {
+    match found < MOST {
+        true => Ok(()),
+        false => Err(Error::new(format_args!(
+            "more than {MOST} slices or flows are found, which are as many as are kept"
+        ))),
+    }
+}
 
 /// What is on a slice's track from its begin to its end, the slice itself among it. What
 /// has no end ends never.
@@ -30,6 +45,7 @@ pub fn ancestors(queries: &mut Queries, of: i64) -> Result<Option<Vec<i64>>> {
     while let Some(id) = above
         && known.insert(id)
     {
+        check(found.len())?;
         found.push(id);
         above = parent(queries, id)?.flatten();
     }
@@ -59,6 +75,7 @@ pub fn descendants(queries: &mut Queries, of: i64) -> Result<Option<Vec<i64>>> {
         };
         let id = row.integer(0, "id")?;
         if is_within && within.insert(id) {
+            check(found.len())?;
             found.push(id);
         }
         Ok(Continue(()))
@@ -94,10 +111,10 @@ pub fn flows(queries: &mut Queries, of: i64, direction: Direction) -> Result<Opt
         return Ok(None);
     }
     let mut search = Search::default();
-    search.reach(of, Reached::Start);
+    search.reach(of, Reached::Start)?;
     while let Some((slice, reached)) = search.reached.pop_front() {
         for id in nested(queries, slice, reached, direction)? {
-            search.reach(id, Reached::Nested);
+            search.reach(id, Reached::Nested)?;
         }
         if direction != Direction::Forwards && reached != Reached::Forwards {
             search.follow(queries, TO, slice, Reached::Backwards)?;
@@ -134,10 +151,12 @@ struct Search {
 }
 
 impl Search {
-    fn reach(&mut self, slice: i64, reached: Reached) {
+    fn reach(&mut self, slice: i64, reached: Reached) -> Result<()> {
         if self.slices.insert(slice) {
+            check(self.slices.len())?;
             self.reached.push_back((slice, reached));
         }
+        Ok(())
     }
 
     /// Follows the flows of a slice that `sql` tells, with the slices at their other ends.
@@ -151,10 +170,11 @@ impl Search {
         queries.each(sql, &[ValueRef::Integer(slice)], |row| {
             let id = row.integer(0, "id")?;
             if self.flows.insert(id) {
+                check(self.found.len())?;
                 self.found.push(id);
             }
             if let Some(slice) = end(row) {
-                self.reach(slice, reached);
+                self.reach(slice, reached)?;
             }
             Ok(Continue(()))
         })

@@ -6,6 +6,7 @@ use rusqlite::Connection;
 
 use crate::{
     Answer, Arguments, Call, Database, Error, Function, Lookup, Result, Session, Table, ValueRef,
+    unless_interrupted,
 };
 
 /// The sum of `numbers`, whose version is in `numbers_version`.
@@ -15,13 +16,13 @@ impl Table for Sum {
     const NAME: &'static str = "numbers";
     type Version = i64;
 
-    fn version<D: Database + ?Sized>(database: &D) -> Option<i64> {
+    fn version<D: Database + ?Sized>(database: &D) -> Result<Option<i64>> {
         let mut version = None;
         let read = database.query("SELECT version FROM numbers_version", |row| {
             version = Some(row.integer(0, "version")?);
             Ok(ControlFlow::Break(()))
         });
-        read.ok().and(version)
+        Ok(unless_interrupted(read)?.and(version))
     }
 
     fn load<D: Database + ?Sized>(function: &str, database: &D) -> Result<Self> {

@@ -74,7 +74,7 @@ mod virtual_table;
 pub use answer::Answer;
 pub use arguments::Arguments;
 pub use database::{Database, Row};
-pub use error::{Error, Result};
+pub use error::{Error, Result, unless_interrupted};
 pub use function::{Call, Function, Functions};
 pub use lookup::Lookup;
 pub use mark::{Key, Mark, Prepared};

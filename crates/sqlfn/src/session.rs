@@ -39,7 +39,11 @@ pub trait Table: Sized + Send + 'static {
 
     /// Which version the table has now; `None` if it does not tell, so that what
     /// is made of it is only for the statement that asks.
-    fn version<D: Database + ?Sized>(database: &D) -> Option<Self::Version>;
+    ///
+    /// # Errors
+    ///
+    /// If the query for it [is interrupted](Error::is_interrupt), and for no other reason.
+    fn version<D: Database + ?Sized>(database: &D) -> Result<Option<Self::Version>>;
 
     /// Reads the table for a function of this name.
     ///
@@ -70,13 +74,13 @@ pub trait Table: Sized + Send + 'static {
 ///     const NAME: &'static str = "numbers";
 ///     type Version = i64;
 ///
-///     fn version<D: Database + ?Sized>(database: &D) -> Option<i64> {
+///     fn version<D: Database + ?Sized>(database: &D) -> Result<Option<i64>> {
 ///         let mut count = None;
 ///         let read = database.query("SELECT count(*) FROM numbers", |row| {
 ///             count = Some(row.integer(0, "count")?);
 ///             Ok(ControlFlow::Continue(()))
 ///         });
-///         read.ok().and(count)
+///         Ok(timebase_sqlfn::unless_interrupted(read)?.and(count))
 ///     }
 ///
 ///     fn load<D: Database + ?Sized>(_function: &str, database: &D) -> Result<Self> {
@@ -225,7 +229,7 @@ impl<T: Table> Versions<T> {
         function: &str,
         database: &D,
     ) -> Result<&mut Loaded<T>> {
-        let version = T::version(database);
+        let version = T::version(database)?;
         let is_now = |loaded: &Loaded<T>| version.is_some() && loaded.version == version;
         // A mark that statements have is in the hands of others.
         self.0

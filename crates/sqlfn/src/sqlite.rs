@@ -175,7 +175,12 @@ impl SqliteCall<'_> {
         let message = error.message();
         let size = c_int::try_from(message.len()).unwrap_or(c_int::MAX);
         // SAFETY: `ctx` is of this call; SQLite copies the text.
-        unsafe { ffi::sqlite3_result_error(self.ctx, message.as_ptr().cast::<c_char>(), size) }
+        unsafe {
+            ffi::sqlite3_result_error(self.ctx, message.as_ptr().cast::<c_char>(), size);
+            if error.is_interrupt() {
+                ffi::sqlite3_result_error_code(self.ctx, ffi::SQLITE_INTERRUPT);
+            }
+        }
     }
 }
 

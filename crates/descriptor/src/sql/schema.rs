@@ -2,14 +2,22 @@
 
 use std::ops::ControlFlow;
 
-use timebase_sqlfn::{Database, Error, Result, Row, Table};
+use timebase_sqlfn::{Database, Error, Result, Row, Table, unless_interrupted};
 
 use crate::path::{Path, PathError};
 use crate::pool::{Pool, TRACE_PACKET};
 use crate::schema::MessageId;
 
-const VERSION: &str = "SELECT count(*), max(id) FROM main.descriptor";
-const DESCRIPTORS: &str = "SELECT id, data FROM main.descriptor ORDER BY id";
+/// No more than make it clear that there are too many: the table may be a view without end.
+const VERSION: &str =
+    "SELECT count(*), max(id) FROM (SELECT id FROM main.descriptor LIMIT 10001 OFFSET 0)";
+const DESCRIPTORS: &str =
+    "SELECT id, data FROM (SELECT id, data FROM main.descriptor LIMIT 10001 OFFSET 0) ORDER BY id";
+
+/// How many descriptors there may be, of the bytes together that follow. What is made of a byte
+/// takes up to a hundred; Perfetto's own schema has less than one million.
+const MOST: usize = 10_000;
+const MOST_BYTES: usize = 16 << 20;
 
 /// How many paths are kept.
 const PATHS: usize = 16;
@@ -67,22 +75,23 @@ impl Table for PacketSchema {
     /// How many rows the table has, and the last; `None` without a table.
     type Version = Option<(i64, Option<i64>)>;
 
-    fn version<D: Database + ?Sized>(database: &D) -> Option<Self::Version> {
+    fn version<D: Database + ?Sized>(database: &D) -> Result<Option<Self::Version>> {
         let mut version = None;
         let read = database.query(VERSION, |row| {
             let count = row.integer(0, "count")?;
             version = Some((count, row.optional_integer(1, "id")?));
             Ok(ControlFlow::Break(()))
         });
-        Some(read.ok().and(version))
+        Ok(Some(unless_interrupted(read)?.and(version)))
     }
 
     fn load<D: Database + ?Sized>(function: &str, database: &D) -> Result<Self> {
         let mut pool = Pool::perfetto();
         // Some other program's table of this name extends nothing.
-        if Self::version(database).flatten().is_some() {
+        if Self::version(database)?.flatten().is_some() {
+            let mut room = (MOST, MOST_BYTES);
             let read = database.query(DESCRIPTORS, |row| {
-                extend(&mut pool, function, row)?;
+                extend(&mut pool, function, row, &mut room)?;
                 Ok(ControlFlow::Continue(()))
             });
             match read {
@@ -99,13 +108,21 @@ impl Table for PacketSchema {
     }
 }
 
-fn extend(pool: &mut Pool, function: &str, row: &Row<'_>) -> Result<()> {
-    let id = row.integer(0, "id")?;
+/// `room` is for how many rows and bytes there is room still.
+fn extend(pool: &mut Pool, function: &str, row: &Row<'_>, room: &mut (usize, usize)) -> Result<()> {
+    let id = row.integer(0, "id");
+    let id = id.map_err(|why| Error::new(format_args!("{function}(): descriptor: {why}")))?;
     let unusable = |why: &dyn std::fmt::Display| {
         Error::new(format_args!(
             "{function}(): descriptor {id} cannot be used: {why}"
         ))
     };
     let data = row.blob(1, "data").map_err(|why| unusable(&why))?;
+    let (Some(rows), Some(bytes)) = (room.0.checked_sub(1), room.1.checked_sub(data.len())) else {
+        return Err(unusable(&format_args!(
+            "there are more than {MOST}, or they have more than {MOST_BYTES} bytes together"
+        )));
+    };
+    *room = (rows, bytes);
     pool.extend(data).map_err(|why| unusable(&why))
 }

@@ -107,8 +107,8 @@ impl Table for Lenient {
     const NAME: &'static str = "lenient";
     type Version = ();
 
-    fn version<D: crate::Database + ?Sized>(_: &D) -> Option<()> {
-        None
+    fn version<D: crate::Database + ?Sized>(_: &D) -> Result<Option<()>> {
+        Ok(None)
     }
 
     fn load<D: crate::Database + ?Sized>(_: &str, _: &D) -> Result<Self> {

@@ -205,6 +205,10 @@ unsafe fn column<'a>(query: *mut ffi::sqlite3_stmt, index: c_int) -> ValueRef<'a
 /// `conn` is open.
 #[cold]
 pub(super) unsafe fn failure(conn: *mut ffi::sqlite3) -> Error {
+    // SAFETY: the connection is open.
+    if unsafe { ffi::sqlite3_errcode(conn) } == ffi::SQLITE_INTERRUPT {
+        return Error::interrupted();
+    }
     // SAFETY: the message is SQLite's until the next call, and copied before.
     let message = unsafe { CStr::from_ptr(ffi::sqlite3_errmsg(conn)) };
     Error::new(message.to_string_lossy())

@@ -1,0 +1,154 @@
+//! What a database that is only read must not do, whoever made it, and what a statement must not
+//! that only reads: docs/hostile-input.md says it to users.
+//!
+//! # Design
+//!
+//! SQLite's own defences come first: they hold whatever a statement is. What they leave open is
+//! closed by an authorizer, which SQLite asks while it prepares a statement: `VACUUM INTO` writes a
+//! file also where nothing else can be written, and pragmas lift the defences. To look at the words
+//! of a statement was the alternative; SQLite knows better what they mean.
+//!
+//! The bounds are as large as no statement needs that somebody wrote, and small enough for memory.
+//! There is none for time: Ctrl-C ends what takes too long.
+
+use std::fs;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rusqlite::config::DbConfig;
+use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
+use rusqlite::limits::Limit;
+use rusqlite::{Connection, ErrorCode};
+
+/// Twice of what the largest packet has.
+const LENGTH: i32 = 512 << 20;
+
+/// What SQLite may have of memory, in bytes: a few of the longest values.
+const HEAP: i64 = 2 << 30;
+
+/// The bounds of a statement, where SQLite's own are such that memory or an hour may be gone before
+/// they are reached. All others, such as the depth of expressions, are as SQLite has them.
+const LIMITS: [(Limit, i32); 5] = [
+    (Limit::SQLITE_LIMIT_LENGTH, LENGTH),
+    (Limit::SQLITE_LIMIT_SQL_LENGTH, 16 << 20),
+    (Limit::SQLITE_LIMIT_VDBE_OP, 10_000_000),
+    (Limit::SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1000),
+    (Limit::SQLITE_LIMIT_TRIGGER_DEPTH, 10),
+];
+
+/// What must not be set by a statement. `hard_heap_limit` can only be lowered.
+const PRAGMAS: [&str; 7] = [
+    "cell_size_check",
+    "data_store_directory",
+    "mmap_size",
+    "soft_heap_limit",
+    "temp_store_directory",
+    "trusted_schema",
+    "writable_schema",
+];
+
+/// Why a statement was denied.
+#[derive(Clone, Debug, Default)]
+pub struct Denied(Arc<Mutex<Option<String>>>);
+
+impl Denied {
+    /// The reason of the last denial; `None` if there was none since this was asked before.
+    pub fn take(&self) -> Option<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn set(&self, why: String) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
+    }
+}
+
+/// What holds for any database: whatever its schema says, it calls nothing that could do harm, and
+/// its pages are looked at before they are believed. That the file is not mapped into memory keeps
+/// one that shrinks meanwhile from ending the program.
+pub fn distrust(connection: &Connection) -> rusqlite::Result<()> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    connection.pragma_update(None, "cell_size_check", true)?;
+    // It answers with the size, where the system can map files at all.
+    connection.execute_batch("PRAGMA mmap_size = 0")
+}
+
+/// What holds for a database that is only read.
+pub fn protect(connection: &mut Connection) -> rusqlite::Result<Denied> {
+    for (config, is_on) in [
+        (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
+        (DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false),
+        (DbConfig::SQLITE_DBCONFIG_ENABLE_ATTACH_CREATE, false),
+        (DbConfig::SQLITE_DBCONFIG_ENABLE_ATTACH_WRITE, false),
+    ] {
+        connection.set_db_config(config, is_on)?;
+    }
+    for (limit, most) in LIMITS {
+        connection.set_limit(limit, most)?;
+    }
+    connection.pragma_update_and_check(None, "hard_heap_limit", HEAP, |_| Ok(()))?;
+    let denied = Denied::default();
+    let noted = denied.clone();
+    connection.authorizer(Some(move |context: AuthContext<'_>| {
+        match objection(&context.action) {
+            None => Authorization::Allow,
+            Some(why) => {
+                noted.set(why);
+                Authorization::Deny
+            }
+        }
+    }))?;
+    Ok(denied)
+}
+
+/// Why a statement may not do something; `None` if it may.
+fn objection(action: &AuthAction<'_>) -> Option<String> {
+    match *action {
+        AuthAction::Attach { filename } if filename.starts_with("file:") => Some(
+            "what a URI names might be made, and nothing is; name the file as it is, or --write allows it"
+                .to_owned(),
+        ),
+        AuthAction::Attach { filename } if would_be_made(filename) => Some(format!(
+            "there is no database {filename}, and none is made; --write allows it"
+        )),
+        AuthAction::Pragma {
+            pragma_name: name,
+            pragma_value: Some(_),
+        } if PRAGMAS.iter().any(|known| known.eq_ignore_ascii_case(name)) => Some(format!(
+            "{name} protects from what is in the database, and is not changed; --write allows it"
+        )),
+        _ => None,
+    }
+}
+
+/// Whether a file is not there, or has nothing in it: who attaches it wants to write to it. That is
+/// what `VACUUM INTO` does, to a name that it takes as it is.
+fn would_be_made(name: &str) -> bool {
+    let is_temporary = name.is_empty() || name == ":memory:";
+    !is_temporary && fs::metadata(name).map_or(true, |metadata| metadata.len() == 0)
+}
+
+/// What a person can do about an error of a database that is read; `None` if there is nothing to say.
+pub fn advice(error: &rusqlite::Error) -> Option<&'static str> {
+    /// A journal tells of a change that was not completed.
+    const READONLY_ROLLBACK: i32 = rusqlite::ffi::SQLITE_READONLY_ROLLBACK;
+    const READONLY_RECOVERY: i32 = rusqlite::ffi::SQLITE_READONLY_RECOVERY;
+
+    let code = error.sqlite_error()?;
+    match (code.code, code.extended_code) {
+        (_, READONLY_ROLLBACK | READONLY_RECOVERY) => Some(
+            "a journal beside it is of a change that was not completed, and reading takes nothing \
+             back; if you trust both files, open it once with --write",
+        ),
+        (ErrorCode::ReadOnly, _) => {
+            Some("it is open for reading, and --write opens it for writing")
+        }
+        (ErrorCode::DatabaseCorrupt, _) => Some(
+            "the file is damaged, or was changed by something other than SQLite while it was read; \
+             import the trace again",
+        ),
+        (ErrorCode::NotADatabase, _) => Some("it is no database, or its beginning is damaged"),
+        (ErrorCode::OutOfMemory, _) => {
+            Some("a statement may have 2 GiB of memory; --write lifts that")
+        }
+        _ => None,
+    }
+}
