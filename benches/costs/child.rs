@@ -19,10 +19,35 @@ pub struct Cost {
     pub peak_memory: u64,
 }
 
+/// An import that may fail.
+pub struct Attempt {
+    pub cost: Cost,
+    /// What was said if it did.
+    pub error: Option<String>,
+}
+
+/// Imports anything in a child.
+pub fn attempt(trace: &Path, database: &Path) -> Result<Attempt> {
+    remove(database)?;
+    let told = child(trace, database)?;
+    let number = |name| number(&told, name);
+    let error = told.get("error").and_then(Value::as_str);
+    Ok(Attempt {
+        cost: Cost {
+            time: Duration::from_nanos(number("ns")?),
+            peak_memory: number("peak_memory")?,
+        },
+        error: error.map(str::to_owned),
+    })
+}
+
 /// Imports a trace in a child.
 pub fn import_in_child(trace: &Trace, database: &Path) -> Result<Cost> {
     remove(database)?;
-    let told = child(trace, database)?;
+    let told = child(&trace.path, database)?;
+    if let Some(error) = told.get("error") {
+        return Err(format!("the import of {} failed: {error}", trace.path.display()).into());
+    }
     let number = |name| number(&told, name);
     if let Some(made) = &trace.made {
         assert_eq!(number("packets")?, made.packets, "packets");
@@ -34,14 +59,14 @@ pub fn import_in_child(trace: &Trace, database: &Path) -> Result<Cost> {
 }
 
 /// What a child says.
-fn child(trace: &Trace, path: &Path) -> Result<Value> {
+fn child(trace: &Path, path: &Path) -> Result<Value> {
     let output = Command::new(std::env::current_exe()?)
         .arg("--child")
-        .args([&trace.path, path])
+        .args([trace, path])
         .output()?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
-        return Err(format!("the import of {} failed: {said}", trace.path.display()).into());
+        return Err(format!("the import of {} failed: {said}", trace.display()).into());
     }
     Ok(serde_json::from_slice(&output.stdout)?)
 }
@@ -55,13 +80,16 @@ fn number(told: &Value, name: &str) -> Result<u64> {
 pub fn import(trace: &Path, database: &Path) -> Result<()> {
     let source = Source::File(trace.into());
     let begun = Instant::now();
-    let summary =
-        timebase_import::import(&source, database, &Options::default(), &Monitor::default())?;
-    let cost = json!({
+    let imported =
+        timebase_import::import(&source, database, &Options::default(), &Monitor::default());
+    let mut cost = json!({
         "ns": begun.elapsed().as_nanos() as u64,
-        "packets": summary.packets,
         "peak_memory": peak_memory()?,
     });
+    match imported {
+        Ok(summary) => cost["packets"] = summary.packets.into(),
+        Err(error) => cost["error"] = error.to_string().into(),
+    }
     println!("{cost}");
     Ok(())
 }

@@ -8,6 +8,7 @@
 
 #![allow(missing_docs)]
 
+mod bombs;
 mod child;
 mod conversions;
 mod events;
@@ -45,6 +46,8 @@ struct Section {
     name: &'static str,
     about: &'static str,
     run: fn(&Bench, &mut Table) -> Result<()>,
+    /// Whether it is run only if it is named.
+    is_extra: bool,
 }
 
 const SECTIONS: &[Section] = &[
@@ -52,46 +55,61 @@ const SECTIONS: &[Section] = &[
         name: "packets",
         about: "Importing packets, against SQLite's inserts of their rows",
         run: packets::run,
+        is_extra: false,
     },
     Section {
         name: "events",
         about: "Importing kernel events and what is made of them, against SQLite's inserts; asking for them",
         run: events::run,
+        is_extra: false,
     },
     Section {
         name: "slices",
         about: "Importing track events, against SQLite's inserts; asking for slices and their arguments",
         run: slices::run,
+        is_extra: false,
     },
     Section {
         name: "stages",
         about: "Where the time of an import goes",
         run: stages::run,
+        is_extra: false,
     },
     Section {
         name: "queries",
         about: "What people ask of scheduling, slices and counters, against plain tables",
         run: queries::run,
+        is_extra: false,
     },
     Section {
         name: "sql",
         about: "A conversion in SQL, against a function that does nothing",
         run: sql::run,
+        is_extra: false,
     },
     Section {
         name: "resolver",
         about: "A conversion by the clock graph alone",
         run: resolver::run,
+        is_extra: false,
     },
     Section {
         name: "snapshots",
         about: "Many snapshots among packets, against few",
         run: snapshots::run,
+        is_extra: false,
     },
     Section {
         name: "growth",
         about: "Memory and time of ever larger imports; takes the longest, and the most disk",
         run: growth::run,
+        is_extra: false,
+    },
+    Section {
+        name: "bombs",
+        about: "Traces that are made to fill memory or disk; only if it is named, and it takes half an hour",
+        run: bombs::run,
+        is_extra: true,
     },
 ];
 
@@ -107,7 +125,7 @@ const SECTIONS: &[Section] = &[
     max_term_width = 100
 )]
 struct Arguments {
-    /// Which sections to run; all if none is named
+    /// Which sections to run; all but 'bombs' if none is named
     #[arg(value_name = "SECTION", value_parser = sections())]
     sections: Vec<String>,
     /// A smaller version of everything, in under two minutes
@@ -187,7 +205,8 @@ fn run(arguments: Arguments) -> Result<()> {
     let mut table = Table::default();
     for section in SECTIONS {
         let named = |name: &String| name == section.name;
-        if arguments.sections.is_empty() || arguments.sections.iter().any(named) {
+        let is_usual = arguments.sections.is_empty() && !section.is_extra;
+        if is_usual || arguments.sections.iter().any(named) {
             eprintln!("{}", section.name);
             table.section = section.name;
             (section.run)(&bench, &mut table)?;
