@@ -5,8 +5,10 @@
 
 mod argument_rules;
 mod clocks;
+mod damage;
 mod descriptor_rules;
 mod events;
+mod hostile;
 mod import;
 mod kernel_rules;
 mod kernel_tables;
@@ -18,6 +20,7 @@ mod program;
 #[cfg(unix)] // its examples are lines for a shell
 mod readme;
 mod reference;
+mod reliability;
 mod reports;
 mod rules;
 mod scale;

@@ -349,6 +349,8 @@ def main():
     for name in ["app", "sdk"]:
         trace = (DATA / f"{name}.pftrace").read_bytes()
         write_lines(DATA / f"args/{name}.jsonl.zst", annotated(trace))
+    sdk = (DATA / "sdk.pftrace").read_bytes()
+    write(DATA / "damaged.pftrace", sdk[:1600] + sdk[1700:3000], "a piece is missing, and the end")
     for name, data in synthetic.files().items():
         write(DATA / name, data)
 

@@ -65,9 +65,9 @@ impl Reading {
 pub struct Snapshot {
     pub readings: Vec<Reading>,
     /// V2: 0 the tracing service, 1 other writers, 2 pairs of rule I1.
-    source: u32,
+    pub source: u32,
     /// Named by a snapshot of the host.
-    primary: Option<u32>,
+    pub primary: Option<u32>,
 }
 
 impl Snapshot {
@@ -678,7 +678,7 @@ fn clock_name(id: u32) -> Option<String> {
 
 /// N2: for each rule that a snapshot breaks the reason of its packet, `None` where V7 has none.
 /// Empty if the snapshot is accepted.
-fn rejections(
+pub fn rejections(
     snapshots: &[Snapshot],
     new: &Snapshot,
     trace_time: Clock,

@@ -17,8 +17,8 @@ MULTIHOP = DATA / "multihop.pftrace"
 # Where what an import says is written down.
 SOURCES = ["crates/import/src", "crates/trace/src", "crates/cli/import.rs", "crates/cli/messages.rs"]
 FLAG = re.compile(r"(?<![\w-])--?[a-z][\w-]*(?![\w-])|timebase (?:import|query|shell|clocks|explain)\b")
-# Other programs' flags, and the command that somebody else has to run.
-NOT_OURS = {"--include_imports", "--descriptor_set_out", "-dc", "-so", "-xf", "--txt", "-c"}
+# Other programs' flags, and those that the package gives by itself.
+NOT_OURS = {"--include_imports", "--descriptor_set_out", "-dc", "--long", "-so", "-xf", "--txt", "-c", "--pieces"}
 
 
 def messages():

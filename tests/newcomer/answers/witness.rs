@@ -148,7 +148,7 @@ pub fn untold(name: &str) -> Option<&'static str> {
 
 const UNTOLD: [(&str, &str); 7] = [
     (
-        "packet packet_resync sequence import_log clock clock_mapping clock_step descriptor fact metadata stats
+        "packet packet_resync packet_unsure unsure_record sequence import_log clock clock_mapping clock_step descriptor fact metadata stats
          to_boottime convert_clock why_unresolved clock_path clock_id clock_name packet_json packet_field",
         "trace processor has no table of packets, and of clocks the readings only (tests/clocks.rs compares these)",
     ),
