@@ -311,7 +311,7 @@ fn other_things_by_the_names_of_tables_are_errors_that_say_so() {
 #[test]
 fn no_view_calls_what_can_do_harm_and_all_call_what_cannot() {
     let place = Place::new();
-    for call in ["load_extension('/tmp/x')", "fts3_tokenizer('simple')"] {
+    for call in ["load_extension('x')", "fts3_tokenizer('simple')"] {
         let path = crafted(
             &place,
             small(),
@@ -328,7 +328,7 @@ fn no_view_calls_what_can_do_harm_and_all_call_what_cannot() {
         CREATE TABLE generated (ts, boottime AS (to_boottime(3, 0, ts)));
         INSERT INTO generated (ts) VALUES (1000);
         CREATE INDEX by_field ON packet (packet_field(data, 'timestamp'));
-        CREATE TRIGGER t AFTER INSERT ON packet BEGIN SELECT load_extension('/tmp/x'); END;";
+        CREATE TRIGGER t AFTER INSERT ON packet BEGIN SELECT load_extension('x'); END;";
     let path = crafted(&place, larger(), "");
     let conn = Connection::open(&path).unwrap();
     register(&conn);
