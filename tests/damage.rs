@@ -89,6 +89,29 @@ fn z1_several_damages_are_one_line_of_the_summary() {
 }
 
 #[test]
+fn z3_a_packet_that_is_too_large_to_be_read_is_not_looked_into() {
+    let place = Place::new();
+    let of_time = |timestamp| Packet {
+        timestamp: Some(timestamp),
+        seq: 3,
+        ..Packet::default()
+    };
+    // What a test of a recorder may write: a trace in a packet of a trace.
+    let mut inside = trace(&(0..100).map(of_time).collect::<Vec<_>>());
+    inside.resize(33 << 20, 0);
+    let large = Packet {
+        payload: Some((900, inside)),
+        ..of_time(5)
+    };
+    let path = place.write("large.pftrace", &trace(&[of_time(1), large, of_time(9)]));
+    let (conn, _) = place.import(&path, &[]);
+    let packets = "SELECT group_concat(timestamp) FROM packet";
+    assert_eq!(text(&conn, packets), "1,5,9");
+    let codes = "SELECT group_concat(code) FROM import_log";
+    assert_eq!(text(&conn, codes), "payload_too_large");
+}
+
+#[test]
 fn z1_a_trace_may_begin_anywhere() {
     let place = Place::new();
     let (bytes, packets) = sdk(&place);

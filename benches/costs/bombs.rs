@@ -4,11 +4,12 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use timebase_import::Options;
+use timebase_reliability::grouped;
 use timebase_synth::{BOMBS, Bomb};
 
 use crate::child::{Attempt, attempt};
 use crate::pairs::{Pairs, Spread};
-use crate::table::{Row, Table, Target, grouped};
+use crate::table::{Row, Table, Target};
 use crate::traces::need_space;
 use crate::{Bench, Result, progress};
 

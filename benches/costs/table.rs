@@ -15,6 +15,11 @@ pub struct Table {
 }
 
 impl Table {
+    /// Whether nothing was measured that has a row.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
     pub fn add(&mut self, row: Row) {
         self.rows.push((self.section, row));
     }
@@ -176,19 +181,6 @@ impl fmt::Display for Table {
         }
         table.fmt(f)
     }
-}
-
-/// A number as people read it: 2,000,000.
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 fn seconds(time: Duration) -> String {

@@ -299,6 +299,13 @@ fn a_directory_that_goes_away_is_told() {
     }
 }
 
+/// Fails unless an import to there says why it is not done.
+fn assert_refused(database: &Path, arguments: &[&str], why: &str) {
+    let said = import(&data("nearest.pftrace"), database, arguments);
+    assert_eq!(said.code, Some(1), "{}", said.stderr);
+    assert!(said.stderr.contains(why), "{}", said.stderr);
+}
+
 #[test]
 fn a_symbolic_link_stays_and_what_it_points_to_is_whole() {
     use std::os::unix::fs::symlink;
@@ -312,19 +319,13 @@ fn a_symbolic_link_stays_and_what_it_points_to_is_whole() {
         assert!(place.path("out.db").is_symlink());
         assert_eq!(fs::read_dir(place.path("disk")).unwrap().count(), 1);
     }
-    let refused = import(&trace, &place.path("out.db"), &[]);
-    assert!(
-        refused.stderr.contains("out.db exists"),
-        "{}",
-        refused.stderr
-    );
+    assert_refused(&place.path("out.db"), &[], "out.db exists");
     // A journal is beside the database that it is of.
     place.write("disk/real.db-journal", b"unfinished");
-    let refused = import(&trace, &place.path("out.db"), &["--force"]);
-    assert!(
-        refused.stderr.contains("real.db-journal exists"),
-        "{}",
-        refused.stderr
+    assert_refused(
+        &place.path("out.db"),
+        &["--force"],
+        "real.db-journal exists",
     );
 }
 
@@ -486,6 +487,7 @@ fn output_that_cannot_be_written_is_told_unless_nobody_reads_it() {
         &["query", database, sql][..],
         &["query", database, sql, "--format", "json"],
         &["clocks", database],
+        &["doctor", database, "--fail-on", "never"],
         &["explain", database, "--packet", "0"],
         &["datasette-metadata", database],
         &["help", "packet"],
@@ -518,15 +520,10 @@ fn output_that_cannot_be_written_is_told_unless_nobody_reads_it() {
             "{arguments:?}"
         );
     }
-    let device = import(
-        &data("nearest.pftrace"),
+    assert_refused(
         Path::new("/dev/null"),
         &["--force"],
-    );
-    assert!(
-        device.stderr.contains("is a device or a pipe"),
-        "{}",
-        device.stderr
+        "is a device or a pipe",
     );
 }
 

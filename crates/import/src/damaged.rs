@@ -5,14 +5,15 @@ use timebase_trace::{Damage, Region};
 
 use crate::place::SequenceIx;
 
-/// The damage of a trace.
+/// What is said of a trace that ends early, behind so many packets.
+pub(crate) fn cut(why: &str, packets: u64) -> String {
+    format!("{why}; the {packets} packets before it are imported")
+}
+
+/// The damage of a trace. How much there is, counters of the journal say.
 #[derive(Debug, Default)]
 pub(crate) struct Damaged {
-    /// How many regions hold no packets.
-    pub regions: u64,
-    /// How many bytes they have.
-    pub bytes: u64,
-    /// What is wrong with the first of them.
+    /// What is wrong with the first region that holds no packets.
     pub first: Option<First>,
     /// The line of the log that tells of the last one.
     last: i64,
@@ -35,8 +36,6 @@ impl Damaged {
     /// Another region, of the stream or of what the compressed packet at `carrier` holds, and the
     /// line of the log that tells of it.
     pub fn add(&mut self, region: &Region, carrier: Option<u64>, log: i64) {
-        self.regions += 1;
-        self.bytes = self.bytes.saturating_add(region.size);
         self.last = log;
         self.first.get_or_insert_with(|| First {
             why: region.why.to_string(),
@@ -54,7 +53,7 @@ impl Damaged {
 
     /// Whether there was any until now.
     pub fn is_any(&self) -> bool {
-        self.regions > 0
+        self.first.is_some()
     }
 
     /// Whether the trace begins with damage.

@@ -4,8 +4,6 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::kind::Kind;
-
 /// Why nothing was measured.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -66,11 +64,6 @@ pub enum Error {
         what: String,
     },
 }
-
-/// What was to be a kind of damage.
-#[derive(Debug, thiserror::Error)]
-#[error("there are {}", Kind::ALL.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", "))]
-pub struct UnknownKind;
 
 impl Error {
     pub(crate) fn file(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Error {

@@ -7,7 +7,6 @@ use std::str::FromStr;
 use timebase_synth::Random;
 
 use crate::copy::{Copy, Damage};
-use crate::error::UnknownKind;
 
 /// What is done to a copy, at a random place. Sizes are in bytes.
 ///
@@ -194,6 +193,11 @@ fn region(random: &mut Random, size: usize, end: usize) -> Range<usize> {
     let start = below(random, end - size + 1);
     start..start + size
 }
+
+/// What was to be a kind of damage.
+#[derive(Debug, thiserror::Error)]
+#[error("there are {}", Kind::ALL.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", "))]
+pub struct UnknownKind;
 
 impl FromStr for Kind {
     type Err = UnknownKind;

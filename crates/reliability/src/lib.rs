@@ -44,10 +44,10 @@ mod report;
 mod run;
 
 pub use copy::{Copy, Damage, Piece};
-pub use error::{Error, UnknownKind};
+pub use error::Error;
 pub use import::{Importer, Outcome};
 pub use judge::{Invented, Lost, Row, Verdict, judge};
-pub use kind::Kind;
+pub use kind::{Kind, UnknownKind};
 pub use original::{Inner, Original, Packet};
-pub use report::{Goal, Report};
+pub use report::{Goal, Report, grouped, percent};
 pub use run::{Examined, Plan, Tally, measure, prepare};

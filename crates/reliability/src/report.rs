@@ -214,8 +214,12 @@ fn cells(kind: Kind, tally: &Tally) -> [String; 7] {
     ]
 }
 
-/// Rounded down: what is not all of it is not 100 %.
-fn percent(share: f64) -> String {
+/// A share as people read it, rounded down: what is not all of it is not 100 %.
+///
+/// ```
+/// assert_eq!(timebase_reliability::percent(0.99999), "99.99 %");
+/// ```
+pub fn percent(share: f64) -> String {
     match share {
         1.0.. => "100 %".into(),
         _ => format!("{:.2} %", (share * 1e4).floor() / 1e2),
@@ -223,7 +227,11 @@ fn percent(share: f64) -> String {
 }
 
 /// A number as people read it: 2,000,000.
-fn grouped(number: u64) -> String {
+///
+/// ```
+/// assert_eq!(timebase_reliability::grouped(2_000_000), "2,000,000");
+/// ```
+pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (index, digit) in digits.chars().enumerate() {

@@ -1,4 +1,4 @@
-//! What killed processes left, and its removal.
+//! What killed processes left, how it is known, and its removal.
 
 use std::ffi::OsStr;
 use std::fs::{self, DirEntry, OpenOptions};
@@ -7,7 +7,15 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use crate::place;
-use crate::scratch::{LOCK, PREFIX, RANDOM};
+
+/// How the names of directories that we make begin. Python's `_scratch.py` knows it, too.
+pub(crate) const PREFIX: &str = ".timebase-";
+
+/// How many random letters and digits follow.
+pub(crate) const RANDOM: usize = 12;
+
+/// The file in one that its process holds a lock on. Python's `_scratch.py` knows it, too.
+pub(crate) const LOCK: &str = "timebase.lock";
 
 /// For how long what was written may belong to a process on another machine.
 const LONG: Duration = Duration::from_secs(24 * 60 * 60);

@@ -4,16 +4,7 @@ use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use crate::litter;
-
-/// How the names of such directories begin. Python's `_scratch.py` knows it, too.
-pub(crate) const PREFIX: &str = ".timebase-";
-
-/// How many random letters and digits follow.
-pub(crate) const RANDOM: usize = 12;
-
-/// The file in it that its process holds a lock on. Python's `_scratch.py` knows it, too.
-pub(crate) const LOCK: &str = "timebase.lock";
+use crate::litter::{self, LOCK, PREFIX, RANDOM};
 
 /// How often another process may take what we have just made for abandoned.
 const ATTEMPTS: usize = 100;

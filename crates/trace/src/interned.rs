@@ -94,17 +94,8 @@ impl Interned {
         }
         let since = self.added;
         self.added += 1;
-        let (mut entries, mut nameless) = (Vec::new(), 0);
-        let mut fields = Fields::new(data);
-        while let Some((number, value)) = fields.next()? {
-            let wanted = self.fields.iter().find(|(field, _)| *field == number);
-            if let (Some(&(_, kept)), Value::Bytes(entry)) = (wanted, value) {
-                match iid(entry)? {
-                    Some(iid) => entries.push((kept, (number, iid), entry)),
-                    None => nameless += 1,
-                }
-            }
-        }
+        let mut entries = Vec::new();
+        let nameless = self.entries(data, |kept, key, entry| entries.push((kept, key, entry)))?;
         for (kept, key, entry) in entries {
             let known = match kept {
                 Kept::Interval => self.in_interval(interval),
@@ -113,6 +104,38 @@ impl Interned {
             if let Entry::Vacant(place) = known.entry(key) {
                 let entry = entry.into();
                 place.insert(Known { since, entry });
+            }
+        }
+        Ok(nameless)
+    }
+
+    /// Whether a serialized `InternedData` could be taken in. Nothing of it is.
+    ///
+    /// # Errors
+    ///
+    /// As those of [`Interned::add`].
+    pub fn check(&self, data: &[u8]) -> Result<(), Malformed> {
+        self.entries(data, |_, _, _| {}).map(drop)
+    }
+
+    /// Gives the entries that are wanted; tells how many of them have no number.
+    fn entries<'d>(
+        &self,
+        data: &'d [u8],
+        mut each: impl FnMut(Kept, (u32, u64), &'d [u8]),
+    ) -> Result<u32, Malformed> {
+        if self.fields.is_empty() {
+            return Ok(0);
+        }
+        let mut nameless = 0;
+        let mut fields = Fields::new(data);
+        while let Some((number, value)) = fields.next()? {
+            let wanted = self.fields.iter().find(|(field, _)| *field == number);
+            if let (Some(&(_, kept)), Value::Bytes(entry)) = (wanted, value) {
+                match iid(entry)? {
+                    Some(iid) => each(kept, (number, iid), entry),
+                    None => nameless += 1,
+                }
             }
         }
         Ok(nameless)

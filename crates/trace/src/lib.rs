@@ -9,6 +9,7 @@
 //! | where a packet begins and ends (rules F1, F2, F6) | `stream.rs` |
 //! | where packets begin again behind damage (rules Z) | `resync.rs`, `shape.rs` |
 //! | which packets a compressed packet holds (rule F3) | `packets.rs` |
+//! | what can be decompressed of it, and where the damage is (rule Z6) | `carried.rs` |
 //! | what a number of interned data stands for (rule S2) | `interned.rs` |
 //! | who wants to see how far it is, or to end it | `monitor.rs` |
 //!
@@ -44,6 +45,7 @@
 //! was the alternative: it would have to keep the buffer of a compressed packet
 //! and the one it came in apart from what it lends out of both.
 
+mod carried;
 mod interned;
 mod kind;
 mod members;
@@ -54,10 +56,12 @@ mod resync;
 mod shape;
 mod source;
 mod stream;
+#[cfg(test)]
+mod testing;
 
 pub use interned::{Interned, Interval, Kept};
 pub use kind::{FileKind, OtherFile, file_kind, recognize};
-pub use monitor::Monitor;
+pub use monitor::{Monitor, Pass};
 pub use packets::{Counts, End, Found, Packet, Packets, Payload, Unreadable};
 pub use source::{Digested, Input, Source, SourceError};
 pub use stream::{Damage, PacketStream, RawPacket, Region};

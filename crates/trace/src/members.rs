@@ -10,8 +10,8 @@ use flate2::bufread::MultiGzDecoder;
 use memchr::memmem;
 use zstd::stream::read::Decoder as ZstdDecoder;
 
+use crate::carried::LARGEST_WINDOW;
 use crate::kind::{GZIP, ZSTD};
-use crate::packets::LARGEST_WINDOW;
 
 /// How the input is compressed as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -195,16 +195,7 @@ mod tests {
     use std::io::Write;
 
     use super::*;
-
-    /// Gives few bytes a read.
-    struct Slow<'a>(&'a [u8]);
-
-    impl Read for Slow<'_> {
-        fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-            let size = buf.len().min(3);
-            self.0.read(&mut buf[..size])
-        }
-    }
+    use crate::testing::Slow;
 
     fn member(compression: Compression, bytes: &[u8]) -> Vec<u8> {
         match compression {

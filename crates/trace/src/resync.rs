@@ -20,9 +20,6 @@ use memchr::memchr;
 use crate::shape::{self, Evidence};
 use crate::stream::{Begin, HEAD, LARGEST_PACKET, PACKET, PROBE, PacketStream, begin};
 
-/// How many fields may be looked at before any byte has given credit.
-pub(crate) const CREDIT: u64 = 1 << 20;
-
 /// How many fields a byte of the stream gives.
 const CREDIT_A_BYTE: u64 = 4;
 

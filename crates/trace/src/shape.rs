@@ -15,9 +15,9 @@ use prost_types::field_descriptor_proto::{Label, Type};
 use prost_types::{DescriptorProto, FileDescriptorSet};
 use timebase_schema::PERFETTO_DESCRIPTOR;
 use timebase_wire::field::{Fields, Malformed, Value, WireType, split_tag, varint};
-
-use crate::packets::begins_to_inflate;
 use timebase_wire::packet::PacketType;
+
+use crate::carried::begins_to_inflate;
 
 /// Messages inside of messages are looked at to this depth.
 const DEEPEST: u32 = 24;

@@ -45,6 +45,77 @@ impl Source {
     }
 }
 
+impl Source {
+    /// Opens the source if it is a file that can be read as often as one likes: a pipe has a name,
+    /// too.
+    ///
+    /// ```
+    /// use timebase_trace::Source;
+    /// assert!(Source::Stdin.open_file()?.is_none());
+    /// assert!(Source::File("../../tests/data/sdk.pftrace".into()).open_file()?.is_some());
+    /// # Ok::<(), timebase_trace::SourceError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`SourceError`] says for the user what was wrong.
+    pub fn open_file(&self) -> Result<Option<File>, SourceError> {
+        match self {
+            Source::File(path) if path.is_file() => {
+                let opened = File::open(path).map_err(|error| self.unreadable(error));
+                opened.map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Its bytes, as they are.
+    fn bytes<'a>(&self, monitor: &'a Monitor) -> Result<Bytes<'a>, SourceError> {
+        Ok(match self {
+            Source::Stdin => Box::new(Cancellable {
+                reader: io::stdin(),
+                monitor,
+            }),
+            Source::Pieces => Box::new(Pieces::new(Cancellable {
+                reader: io::stdin(),
+                monitor,
+            })),
+            Source::File(path) => {
+                let unreadable = |error| self.unreadable(error);
+                let file = File::open(path).map_err(unreadable)?;
+                if file.metadata().map_err(unreadable)?.is_dir() {
+                    return Err(SourceError::Directory { path: path.clone() });
+                }
+                Box::new(Cancellable {
+                    reader: file,
+                    monitor,
+                })
+            }
+        })
+    }
+
+    fn unreadable(&self, error: io::Error) -> SourceError {
+        SourceError::Open {
+            source_name: self.to_string(),
+            error,
+        }
+    }
+}
+
+/// What bytes are read from.
+type Bytes<'a> = Box<dyn Read + Send + 'a>;
+
+/// What an input is opened for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Use {
+    /// The import is made of it.
+    Import,
+    /// Somebody reads ahead.
+    Ahead,
+    /// It is put aside as it is.
+    PutAside,
+}
+
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -123,7 +194,7 @@ impl<R: Read> Read for Headed<R> {
     }
 }
 
-/// Reads from what may have no bytes for a long time, and gives up when the
+/// Waits for what may have no bytes for a long time, and gives up when the
 /// import is cancelled.
 struct Cancellable<'a, R> {
     reader: R,
@@ -158,25 +229,33 @@ impl<R: Read> Read for Cancellable<'_, R> {
     }
 }
 
-/// Counts, hashes, and remembers a failure, which a decompressor would hide.
+/// Counts, hashes, and remembers a failure, which a decompressor would hide. Gives up when the
+/// import is cancelled.
 struct Watched<'a, R> {
     reader: R,
     seen: Arc<Mutex<Seen>>,
     monitor: &'a Monitor,
+    /// Whether it is what the import is made of. Else somebody reads ahead, and hashes nothing.
+    is_import: bool,
 }
 
 impl<R: Read> Read for Watched<'_, R> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        let result = self.reader.read(buf);
+        let result = match self.monitor.cancel.load(Ordering::Relaxed) {
+            true => Err(io::ErrorKind::ConnectionAborted.into()),
+            false => self.reader.read(buf),
+        };
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         match result {
             Ok(size) => {
                 seen.size += size as u64;
-                seen.hash.update(buf.get(..size).unwrap_or_default());
+                if self.is_import {
+                    seen.hash.update(buf.get(..size).unwrap_or_default());
+                }
                 self.monitor
                     .bytes_read
                     .fetch_add(size as u64, Ordering::Relaxed);
-                if size == 0 && !buf.is_empty() {
+                if size == 0 && !buf.is_empty() && self.is_import {
                     self.monitor.is_read.store(true, Ordering::Relaxed);
                 }
                 Ok(size)
@@ -198,7 +277,7 @@ impl<R: Read> Read for Watched<'_, R> {
 /// An open source. The crate has an example.
 pub struct Input<'a> {
     /// Its bytes, decompressed if it is compressed as a whole.
-    pub reader: Box<dyn Read + Send + 'a>,
+    pub reader: Bytes<'a>,
     seen: Arc<Mutex<Seen>>,
     compression: Option<&'static str>,
 }
@@ -219,35 +298,71 @@ impl<'a> Input<'a> {
     ///
     /// [`SourceError`] says for the user what was wrong.
     pub fn open(source: &Source, monitor: &'a Monitor) -> Result<Input<'a>, SourceError> {
-        let unreadable = |error| SourceError::Open {
-            source_name: source.to_string(),
-            error,
-        };
-        let reader: Box<dyn Read + Send + 'a> = match source {
-            Source::Stdin => Box::new(Cancellable {
-                reader: io::stdin(),
-                monitor,
-            }),
-            Source::Pieces => Box::new(Pieces::new(Cancellable {
-                reader: io::stdin(),
-                monitor,
-            })),
-            Source::File(path) => {
-                let file = File::open(path).map_err(unreadable)?;
-                if file.metadata().map_err(unreadable)?.is_dir() {
-                    return Err(SourceError::Directory { path: path.clone() });
-                }
-                Box::new(Cancellable {
-                    reader: file,
-                    monitor,
-                })
-            }
-        };
+        Input::begin(source.bytes(monitor)?, source, monitor, Use::Import)
+    }
+
+    /// Opens the source for who wants its bytes as they are, be they compressed, to put them
+    /// aside. Nothing is hashed.
+    ///
+    /// ```
+    /// use std::io::Read;
+    /// use timebase_trace::{Input, Monitor, Source};
+    ///
+    /// let (source, monitor) = (Source::File("../../tests/data/sdk.pftrace".into()), Monitor::default());
+    /// let mut aside = Vec::new();
+    /// Input::open_as_is(&source, &monitor)?.reader.read_to_end(&mut aside)?;
+    /// let input = Input::of(&aside[..], &source, &monitor)?; // as if it was read from the source
+    /// assert_eq!(input.compression(), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As those of [`Input::open`].
+    pub fn open_as_is(source: &Source, monitor: &'a Monitor) -> Result<Input<'a>, SourceError> {
+        Input::begin(source.bytes(monitor)?, source, monitor, Use::PutAside)
+    }
+
+    /// The bytes of the source, from a copy of it.
+    ///
+    /// # Errors
+    ///
+    /// As those of [`Input::open`].
+    pub fn of(
+        bytes: impl Read + Send + 'a,
+        source: &Source,
+        monitor: &'a Monitor,
+    ) -> Result<Input<'a>, SourceError> {
+        Input::begin(Box::new(bytes), source, monitor, Use::Import)
+    }
+
+    /// The bytes of the source for who reads them ahead, before the import is made of them.
+    /// Nothing is hashed.
+    ///
+    /// # Errors
+    ///
+    /// As those of [`Input::open`].
+    pub fn ahead(
+        bytes: impl Read + Send + 'a,
+        source: &Source,
+        monitor: &'a Monitor,
+    ) -> Result<Input<'a>, SourceError> {
+        Input::begin(Box::new(bytes), source, monitor, Use::Ahead)
+    }
+
+    fn begin(
+        reader: Bytes<'a>,
+        source: &Source,
+        monitor: &'a Monitor,
+        for_what: Use,
+    ) -> Result<Input<'a>, SourceError> {
+        let unreadable = |error| source.unreadable(error);
         let seen = Arc::new(Mutex::new(Seen::default()));
         let mut raw = Watched {
             reader,
             seen: Arc::clone(&seen),
             monitor,
+            is_import: for_what == Use::Import,
         };
         let mut head = Vec::new();
         let first = (&mut raw).take(SQLITE.len() as u64).read_to_end(&mut head);
@@ -269,9 +384,9 @@ impl<'a> Input<'a> {
                 source_name: source.to_string(),
             });
         }
-        let compression = Compression::of(&head);
+        let compression = Compression::of(&head).filter(|_| for_what != Use::PutAside);
         let whole = Cursor::new(head).chain(raw);
-        let reader: Box<dyn Read + Send + 'a> = match compression {
+        let reader: Bytes<'a> = match compression {
             Some(compression) => Box::new(Members::new(whole, compression).map_err(unreadable)?),
             None => Box::new(whole),
         };

@@ -16,7 +16,8 @@ use std::io::{self, Read};
 use timebase_wire::field::{Fields, Malformed, varint};
 use timebase_wire::packet::Header;
 
-use crate::packets::{doubtful, is_broken};
+use crate::carried::{doubtful, is_broken};
+use crate::shape;
 
 /// A packet larger than this is taken for damage: Perfetto's own tools cannot
 /// read it, and it would have to be held in memory.
@@ -33,6 +34,9 @@ pub(crate) const PROBE: usize = 1 << 20;
 
 /// A packet up to this size stays in the buffer until the next one is known.
 const REMEMBERED: usize = 64 << 10;
+
+/// How many fields may be looked at before any byte has given credit (rule Z4).
+const CREDIT: u64 = 1 << 20;
 
 /// The tag of a packet.
 pub(crate) const PACKET: u8 = 0x0a;
@@ -209,7 +213,7 @@ impl<R: Read> PacketStream<R> {
             is_at_end: false,
             is_cut: false,
             broken: None,
-            credit: crate::resync::CREDIT,
+            credit: CREDIT,
         }
     }
 
@@ -406,7 +410,7 @@ impl<R: Read> PacketStream<R> {
         };
         let bytes = self.buffer.get(begin + head..self.start);
         let work = &mut self.credit;
-        bytes.is_some_and(|bytes| crate::shape::packet(bytes, true, work).is_some())
+        bytes.is_some_and(|bytes| shape::packet(bytes, true, work).is_some())
     }
 
     /// The stream ends inside a packet, of which there are so many bytes; or its length is wrong.
@@ -590,16 +594,7 @@ fn begins_message(bytes: &[u8]) -> bool {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-
-    /// Gives few bytes a read.
-    struct Slow<'a>(&'a [u8]);
-
-    impl Read for Slow<'_> {
-        fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-            let size = buf.len().min(3);
-            self.0.read(&mut buf[..size])
-        }
-    }
+    use crate::testing::Slow;
 
     /// The packets of a stream, and the regions between them.
     #[derive(Debug, PartialEq, Eq)]
