@@ -417,9 +417,61 @@ SELECT machine_id,
        offset
 FROM clock_step;
 
+-- The same, rate-aware: in nanoseconds, and how sure that is:
+--   target = value + offset + round((value - start_value) * slope)
+--   error = error + (value - start_value) * error_slope
+-- but for the kind `before`, where offset and error hold at end_value.
+CREATE VIEW clock_mapping_linear AS
+SELECT r.machine_id,
+       r.clock_id,
+       r.seq_id,
+       nullif(l.start_value, -9223372036854775808) AS start_value,
+       l.end_value,
+       r.to_clock_id,
+       l.offset,
+       l.slope,
+       l.error,
+       l.error_slope,
+       l.kind
+FROM clock_route AS r
+JOIN clock_line AS l ON l.route_id = r.id;
+
+-- Between which trace times each packet was that has a reading, and where it was by the linear
+-- conversion.
+CREATE VIEW packet_interval AS
+SELECT id, ts - error AS earliest, ts, ts + error AS latest
+FROM (
+  SELECT id,
+         value + offset + CAST(round((value - anchor) * slope) AS INTEGER) AS ts,
+         CAST(error_at AS INTEGER) + (error_at > CAST(error_at AS INTEGER)) AS error
+  FROM (
+    SELECT p.id,
+           p.clock_ts * c.unit_multiplier_ns AS value,
+           l.offset,
+           l.slope,
+           iif(l.kind = 'before', l.end_value, l.start_value) AS anchor,
+           l.error + (p.clock_ts * c.unit_multiplier_ns - iif(l.kind = 'before', l.end_value, l.start_value))
+             * l.error_slope AS error_at
+    FROM packet AS p
+    JOIN clock AS c
+      ON c.machine_id = p.machine_id AND c.clock_id = p.clock_id
+     AND c.seq_id = CASE WHEN p.clock_id BETWEEN 64 AND 127 THEN p.seq_id ELSE 0 END
+    JOIN clock_route AS r
+      ON r.machine_id = c.machine_id AND r.clock_id = c.clock_id AND r.seq_id = c.seq_id
+     AND r.to_clock_id = (SELECT value FROM fact WHERE name = 'trace_time_clock_id')
+    JOIN clock_line AS l
+      ON l.route_id = r.id
+     AND l.start_value = (
+       SELECT max(start_value) FROM clock_line
+       WHERE route_id = r.id AND start_value <= p.clock_ts * c.unit_multiplier_ns
+     )
+    WHERE p.clock_ts IS NOT NULL AND p.unresolved IS NULL
+  )
+);
+
 -- The packets that a later snapshot places elsewhere than those that were seen
 -- when they were read. resync_ts is NULL where they cannot be placed any more,
--- because a clock went backwards later.
+-- because a clock went backwards later. There are none where packets are placed by all snapshots.
 CREATE VIEW packet_resync AS
 SELECT id, ts, resync_ts, resync_ts - ts AS difference, timestamp, clock_id, clock_ts, seq_id,
        machine_id, type
@@ -439,6 +491,7 @@ FROM (
     ON c.machine_id = p.machine_id AND c.clock_id = p.clock_id
    AND c.seq_id = CASE WHEN p.clock_id BETWEEN 64 AND 127 THEN p.seq_id ELSE 0 END
   WHERE p.ts IS NOT NULL AND p.type IS NOT 'clock_snapshot'
+    AND (SELECT value FROM fact WHERE name = 'conversion') = 'nearest'
 )
 WHERE resync_ts IS NOT ts;
 

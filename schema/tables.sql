@@ -9,7 +9,7 @@
 -- All times are integers in nanoseconds unless a column says otherwise.
 
 PRAGMA application_id = 1952605811;  -- 'tbfs'
-PRAGMA user_version = 5;
+PRAGMA user_version = 6;
 
 -- One row for every packet of the trace, in file order.
 CREATE TABLE packet (
@@ -335,6 +335,17 @@ CREATE TABLE flow (
 CREATE INDEX flow_out ON flow (slice_out);
 CREATE INDEX flow_in ON flow (slice_in);
 
+-- Flows that end before they begin, each with no other end or begin: what was sent seems to be received before.
+-- Events: part of slice
+CREATE TABLE flow_backwards (
+  id         INTEGER PRIMARY KEY,
+  slice_out  INTEGER NOT NULL,  -- the slice that sends
+  slice_in   INTEGER NOT NULL,  -- the slice that receives
+  trace_id   INTEGER NOT NULL,  -- what the program calls the flow
+  packet_out INTEGER NOT NULL,  -- the packet that begins the flow
+  packet_in  INTEGER NOT NULL   -- the packet that ends it, whose time is before that
+);
+
 -- What slices of GPUs have besides.
 -- Events: part of slice
 CREATE TABLE gpu_slice_record (
@@ -442,6 +453,68 @@ CREATE TABLE clock_step (
   offset      INTEGER NOT NULL,
   PRIMARY KEY (machine_id, clock_id, seq_id, to_clock_id, start_value)
 ) WITHOUT ROWID;
+
+-- What clock_line has the lines of: one row a clock and the clock that it is converted to.
+CREATE TABLE clock_route (
+  machine_id  INTEGER NOT NULL,
+  clock_id    INTEGER NOT NULL,
+  seq_id      INTEGER NOT NULL,
+  to_clock_id INTEGER NOT NULL,
+  id          INTEGER NOT NULL,  -- 0, 1, 2 ... in the order of the key
+  PRIMARY KEY (machine_id, clock_id, seq_id, to_clock_id)
+) WITHOUT ROWID;
+
+-- The rate-aware conversion of every clock, line by line, for
+-- start_value <= value < end_value. The view clock_mapping_linear (finish.sql) has it as users
+-- want it, and what the columns mean.
+-- Order: key
+CREATE TABLE clock_line (
+  route_id    INTEGER NOT NULL,
+  start_value INTEGER NOT NULL,  -- the least integer without bound
+  end_value   INTEGER,           -- NULL without bound
+  offset      INTEGER NOT NULL,
+  slope       REAL NOT NULL,
+  error       REAL NOT NULL,
+  error_slope REAL NOT NULL,
+  kind        TEXT NOT NULL,     -- line, step, before, after
+  PRIMARY KEY (route_id, start_value)
+) WITHOUT ROWID;
+
+-- What is known of the hops that conversions to BOOTTIME and to trace time go over: one row a hop,
+-- from a clock to another that is read together with it.
+CREATE TABLE clock_hop (
+  id                     INTEGER PRIMARY KEY,  -- 0, 1, 2 ...
+  machine_id             INTEGER NOT NULL,
+  clock_id               INTEGER NOT NULL,
+  seq_id                 INTEGER NOT NULL,
+  to_machine_id          INTEGER NOT NULL,
+  to_clock_id            INTEGER NOT NULL,
+  to_seq_id              INTEGER NOT NULL,
+  from_clock             TEXT NOT NULL,     -- as clock_path has them: 64@3, MONOTONIC
+  to_clock               TEXT NOT NULL,
+  source                 INTEGER NOT NULL,  -- who took the snapshots: as in clock_snapshot
+  readings               INTEGER NOT NULL,  -- how many snapshots hold both; of equal values of the first clock one
+  nominal_rate           REAL NOT NULL,     -- 1, unless one of the clocks does not count nanoseconds
+  drift_ppm              REAL,              -- how much faster the second clock runs, the median; NULL if nothing tells
+  drift_spread_ppm       REAL NOT NULL,     -- the largest difference to that between two readings
+  noise_ns               REAL NOT NULL,     -- how exactly the clocks were read together
+  steps                  INTEGER NOT NULL,  -- how often one of them was set, or slept
+  outliers               INTEGER NOT NULL,  -- readings that are left out
+  worst_error_ns         REAL NOT NULL,     -- between readings, without steps: of the linear conversion
+  worst_error_nearest_ns REAL NOT NULL,     -- the same of nearest neighbour
+  interval_for_1us_s     REAL               -- how often a snapshot is needed for nearest neighbour to stay within 1 us, in seconds; NULL if none
+);
+
+-- The readings of hops that are not on the line.
+CREATE TABLE clock_hop_reading (
+  id           INTEGER PRIMARY KEY,
+  hop_id       INTEGER NOT NULL,
+  snapshot_id  INTEGER NOT NULL,
+  from_value   INTEGER NOT NULL,  -- what the two clocks read, in nanoseconds
+  to_value     INTEGER NOT NULL,
+  kind         TEXT NOT NULL,     -- outlier: it is left out; step: it is the first after a step
+  deviation_ns REAL NOT NULL      -- of an outlier, from the line of its neighbours; of a step, how far the second clock moved against the first
+);
 
 -- One row a writer of packets.
 CREATE TABLE sequence (

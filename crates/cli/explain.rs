@@ -14,14 +14,14 @@ use std::io::Write;
 
 use anyhow::Context;
 use rusqlite::types::Value;
-use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
+use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
 use timebase_resolver::{Clock, ClockId, MachineId, SeqId, Unresolved, WallTime};
 
 use crate::database::{self, Access};
-use crate::flags::{self, ClockArgument, ExplainArguments, TsArgument};
+use crate::flags::{self, ClockArgument, Conversion, ExplainArguments, TsArgument};
 use crate::output;
 use crate::signals::Signals;
-use hops::{Hop, write_folded, write_hops};
+use hops::{Hop, LinearHop, Snapshot, write_folded, write_hops, write_linear_hops};
 use question::Question;
 
 pub fn run(
@@ -93,19 +93,37 @@ fn explain(
         }
     };
     let value = write_unit(database, from, ts, !is_given, out)?;
-    let conversion = Conversion::new(from, ts, to);
-    let hops = conversion.hops(database)?;
-    write_hops(&hops, value, width, out)?;
-    match conversion.result(database)? {
-        Ok(value) if is_wall_clock(to) => {
-            let shown = WallTime::of_realtime(value);
-            let line = [
-                format!("{from} {ts} is {to} {value} ns,"),
-                format!("{shown} UTC"),
-            ];
+    let asked = Asked::new(from, ts, to);
+    let result = asked.nearest(database)?;
+    let (result, error) = match (conversion(arguments, database)?, result) {
+        (Conversion::Linear, Ok(_)) => {
+            let hops = asked.linear_hops(database)?;
+            write_linear_hops(&hops, width, out)?;
+            let value = hops.last().map_or(value, |hop| i128::from(hop.value_out));
+            let error = hops
+                .iter()
+                .fold(0.0, |sum, hop| sum * hop.rate.abs() + hop.error_ns);
+            (Ok(i64::try_from(value)?), Some(error))
+        }
+        (_, result) => {
+            write_hops(&asked.hops(database)?, value, width, out)?;
+            (result, None)
+        }
+    };
+    match result {
+        Ok(value) => {
+            let mut line = vec![format!("{from} {ts} is {to} {value} ns")];
+            if let Some(error) = error {
+                line.push(format!("± {:.0} ns", error.ceil()));
+            }
+            if is_wall_clock(to) {
+                if let Some(last) = line.last_mut() {
+                    last.push(',');
+                }
+                line.push(format!("{} UTC", WallTime::of_realtime(value)));
+            }
             write_folded(&line, "", width, out)?;
         }
-        Ok(value) => writeln!(out, "{from} {ts} is {to} {value} ns")?,
         Err(reason) => {
             writeln!(out, "{from} {ts} is unresolved: {reason}")?;
             let reason = Unresolved::from_code(&reason);
@@ -127,6 +145,19 @@ fn explain(
         }
     }
     Ok(())
+}
+
+/// Which conversion is asked for: unless the command line says it, that of the import.
+fn conversion(arguments: &ExplainArguments, database: &Connection) -> anyhow::Result<Conversion> {
+    if let Some(conversion) = arguments.conversion {
+        return Ok(conversion);
+    }
+    let sql = "SELECT value = 'linear' FROM metadata WHERE name = 'conversion'";
+    let is_linear = database.query_row(sql, [], |row| row.get::<_, Option<bool>>(0));
+    Ok(match is_linear.optional()?.flatten() {
+        Some(true) => Conversion::Linear,
+        _ => Conversion::Nearest,
+    })
 }
 
 /// What a clock read, in its own unit.
@@ -251,17 +282,17 @@ fn recorded(
 }
 
 /// The question as the SQL functions take it, which read what clocks are printed as.
-struct Conversion([Value; 5]);
+struct Asked([Value; 5]);
 
-impl Conversion {
-    fn new(from: Clock, ts: i64, to: Clock) -> Conversion {
+impl Asked {
+    fn new(from: Clock, ts: i64, to: Clock) -> Asked {
         let [from, to] = [from, to].map(|clock| match clock.lacks_sequence() {
             false => Value::Text(clock.to_string()),
             // Only as a number can it be given without its sequence.
             true => Value::Integer(clock.id.get().into()),
         });
         let none = Value::Integer(0);
-        Conversion([from, none.clone(), Value::Integer(ts), to, none])
+        Asked([from, none.clone(), Value::Integer(ts), to, none])
     }
 
     fn hops(&self, database: &Connection) -> anyhow::Result<Vec<Hop>> {
@@ -281,8 +312,41 @@ impl Conversion {
         Ok(hops.collect::<rusqlite::Result<_>>()?)
     }
 
+    fn linear_hops(&self, database: &Connection) -> anyhow::Result<Vec<LinearHop>> {
+        let mut statement = database.prepare(
+            "SELECT from_clock, to_clock, kind, before_snapshot_id, before_from_value,
+                    before_to_value, after_snapshot_id, after_from_value, after_to_value, rate,
+                    error_ns, value_in, value_out
+             FROM clock_path_linear(?1, ?2, ?3, ?4, ?5) ORDER BY step",
+        )?;
+        let reading = |row: &Row<'_>, at: usize| -> rusqlite::Result<Option<Snapshot>> {
+            let Some(id) = row.get(at)? else {
+                return Ok(None);
+            };
+            Ok(Some(Snapshot {
+                id,
+                from: row.get(at + 1)?,
+                to: row.get(at + 2)?,
+            }))
+        };
+        let hops = statement.query_map(params_from_iter(&self.0), |row| {
+            Ok(LinearHop {
+                from: row.get(0)?,
+                to: row.get(1)?,
+                kind: row.get(2)?,
+                before: reading(row, 3)?,
+                after: reading(row, 6)?,
+                rate: row.get(9)?,
+                error_ns: row.get(10)?,
+                value_in: row.get(11)?,
+                value_out: row.get(12)?,
+            })
+        })?;
+        Ok(hops.collect::<rusqlite::Result<_>>()?)
+    }
+
     /// The reading on the target clock, or the reason why there is none.
-    fn result(&self, database: &Connection) -> anyhow::Result<Result<i64, String>> {
+    fn nearest(&self, database: &Connection) -> anyhow::Result<Result<i64, String>> {
         let ask = |function: &str| format!("SELECT {function}(?1, ?2, ?3, ?4, ?5)");
         let given = || params_from_iter(&self.0);
         let value: Option<i64> =

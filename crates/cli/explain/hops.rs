@@ -68,6 +68,85 @@ pub fn write_hops(
     Ok(())
 }
 
+/// A snapshot's reading of both clocks of a hop.
+pub struct Snapshot {
+    pub id: i64,
+    pub from: i64,
+    pub to: i64,
+}
+
+/// A hop by the rate of its clocks.
+pub struct LinearHop {
+    pub from: String,
+    pub to: String,
+    /// On what it rests: `line`, `step`, `before`, `after`.
+    pub kind: String,
+    pub before: Option<Snapshot>,
+    pub after: Option<Snapshot>,
+    pub rate: f64,
+    pub error_ns: f64,
+    pub value_in: i64,
+    pub value_out: i64,
+}
+
+/// Each hop above the readings around it, its rate and its error.
+pub fn write_linear_hops(
+    hops: &[LinearHop],
+    terminal: usize,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    for hop in hops {
+        let LinearHop { from, to, .. } = hop;
+        let head = [
+            format!("{from} {}", hop.value_in),
+            format!("→ {to} {}", hop.value_out),
+            format!("± {:.0} ns", hop.error_ns.ceil()),
+        ];
+        write_folded(&head, "", terminal, out)?;
+        let sides = [(&hop.before, "after", 1), (&hop.after, "before", -1)];
+        for (snapshot, side, sign) in sides {
+            if let Some(Snapshot { id, from: a, to: b }) = snapshot {
+                let away = sign * (i128::from(hop.value_in) - i128::from(*a));
+                let line = [
+                    format!("{} {side} snapshot {id}:", seconds(away as f64)),
+                    format!("{from} {a} = {to} {b}"),
+                ];
+                write_folded(&line, "  ", terminal, out)?;
+            }
+        }
+        let rate = match hop.kind.as_str() {
+            "line" => "between them".to_owned(),
+            "step" => format!("as before; then {to} was set, or slept"),
+            "before" => "as usual; there is no snapshot before".to_owned(),
+            _ => "as usual; there is none after it".to_owned(),
+        };
+        let line = [format!("{to} runs {},", relative(hop.rate)), rate];
+        write_folded(&line, "  ", terminal, out)?;
+    }
+    Ok(())
+}
+
+/// A time, in the unit that needs few digits.
+fn seconds(ns: f64) -> String {
+    let units = [(1e9, "s"), (1e6, "ms"), (1e3, "µs")];
+    let unit = units.into_iter().find(|(unit, _)| ns.abs() >= *unit);
+    match unit {
+        Some((unit, name)) => format!("{:.3} {name}", ns / unit),
+        None => format!("{ns} ns"),
+    }
+}
+
+/// How fast a clock runs against another.
+fn relative(rate: f64) -> String {
+    let ppm = (rate - 1.0) * 1e6;
+    match ppm {
+        _ if ppm.abs() > 1e5 => format!("{rate:.9} times as fast"),
+        _ if ppm.abs() < 0.0005 => "as fast".to_owned(),
+        _ if ppm > 0.0 => format!("{ppm:.3} ppm faster"),
+        _ => format!("{:.3} ppm slower", -ppm),
+    }
+}
+
 /// The parts of a line, with a new one before each that would not fit any more.
 pub fn write_folded(
     parts: &[String],

@@ -93,6 +93,11 @@ impl ClockId {
         ClockId(hash | 0x8000_0000)
     }
 
+    /// Whether it only shows when it last ticked, some milliseconds ago.
+    pub(crate) fn is_coarse(self) -> bool {
+        matches!(self.0, 2 | 4)
+    }
+
     /// The number.
     pub fn get(self) -> u32 {
         self.0

@@ -191,11 +191,49 @@ impl Leg<'_> {
         }
     }
 
+    /// Who took its snapshots.
+    pub fn source(self, store: &Store) -> Option<Source> {
+        let set = match self {
+            Leg::One { set, .. } => set,
+            Leg::Several { rows, .. } => rows.chunks.first()?.first()?.set,
+        };
+        Some(store.set(set).source)
+    }
+
     /// How many snapshots it has.
     pub fn len(self, store: &Store) -> usize {
         match self {
             Leg::One { set, .. } => store.set(set).rows.len(),
             Leg::Several { rows, .. } => rows.chunks.iter().map(Vec::len).sum(),
+        }
+    }
+
+    /// What both clocks read in each of its snapshots, in the order of the source's
+    /// values, among equal ones in file order.
+    pub fn each(self, store: &Store, mut each: impl FnMut(i64, i64, u32)) {
+        match self {
+            Leg::One { set, from, to } => {
+                let clocks = store.topology.members(set).len();
+                let rows = &store.set(set).rows;
+                for row in 0..rows.len() {
+                    let snapshot = rows.snapshot(clocks, row);
+                    each(
+                        rows.get(clocks, row, from),
+                        rows.get(clocks, row, to),
+                        snapshot,
+                    );
+                }
+            }
+            Leg::Several { from, to, rows } => {
+                for &row in rows.chunks.iter().flatten() {
+                    let snapshot = snapshot_of(store, row);
+                    each(
+                        value_of(store, row, from),
+                        value_of(store, row, to),
+                        snapshot,
+                    );
+                }
+            }
         }
     }
 

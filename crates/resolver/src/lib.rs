@@ -15,6 +15,7 @@
 //! | which path (rule V3) | `routes.rs` |
 //! | which snapshot is nearest (rule V2) | `hop.rs` |
 //! | what is the whole conversion | `mapping.rs`, `composed.rs` |
+//! | where it was between two snapshots, and how sure that is (rules R) | `linear/` |
 //! | how a value gets there, and why not (rules V) | `graph/convert.rs`, `unresolved.rs` |
 //!
 //! [`ClockGraph`] has the example. The core knows no SQLite; the module `sql`
@@ -26,6 +27,7 @@ mod composed;
 mod domain;
 mod graph;
 mod hop;
+mod linear;
 mod mapping;
 mod recent;
 mod routes;
@@ -44,6 +46,7 @@ mod written;
 pub use clock::{Clock, ClockId, MachineId, Scope, SeqId, builtin_name};
 pub use domain::Domain;
 pub use graph::{ClockGraph, Hop, SnapshotId};
+pub use linear::{Estimate, Estimates, Fit, Line, LineKind, LinearHop, OffLine};
 pub use mapping::{Mapping, Step};
 pub use snapshot::{Reading, Rejected, Source};
 pub use time::{ClockNs, Ticks};

@@ -22,6 +22,13 @@ pub struct Step {
     pub offset: Option<i64>,
 }
 
+impl Step {
+    /// Whether a value is on it.
+    pub fn holds(&self, value: i64) -> bool {
+        self.start.is_none_or(|start| start <= value) && self.end.is_none_or(|end| value < end)
+    }
+}
+
 /// The nearest value that there is.
 pub(crate) fn clamp(value: i128) -> i64 {
     i64::try_from(value).unwrap_or(if value < 0 { i64::MIN } else { i64::MAX })

@@ -33,5 +33,5 @@ pub(crate) use late::{clocks, drop_indexes, facts, indexes_and_views, sequences,
 pub(crate) use room::Room;
 pub(crate) use rows::{Outlet, Rows};
 pub(crate) use settled::SettledRows;
-pub(crate) use solved::{mappings, used_steps};
+pub(crate) use solved::Solved;
 pub(crate) use writer::{KeyedRow, Writer, create, resume};

@@ -77,6 +77,17 @@ impl<'a> Rows<'a> {
         self.make_room();
     }
 
+    /// A packet is passed over that has no row.
+    #[inline]
+    pub fn pass_over(&mut self) {
+        let monitor = self.outlet.monitor;
+        let packets = &mut self.counts[tables::packet::TABLE.number];
+        *packets += 1;
+        let packets = packets.unsigned_abs();
+        monitor.packets.store(packets, Ordering::Relaxed);
+        self.stopped |= monitor.cancel.load(Ordering::Relaxed);
+    }
+
     /// Keeps a text for the next row.
     pub fn text(&mut self, text: &str) -> Cell {
         self.batch.text(text)

@@ -1,100 +1,314 @@
-//! The clock graph, solved: the table behind `clock_mapping`.
+//! The clock graph, solved: the tables behind `clock_mapping` and
+//! `clock_mapping_linear`, and what is known of hops.
+//!
+//! # Design
+//!
+//! A clock of several hops has a row for every step of every clock it passes, so 10,000
+//! clocks over a MONOTONIC of 1,000 snapshots would have ten million rows. Where they are
+//! that many together, the clocks of several hops get only the steps and lines that readings
+//! of their packets fall in. Steps of one hop are always whole. Lines are wider, and two
+//! where there is a step, so those of one hop are bounded, too. A view that composes the
+//! hops in SQL was the alternative; every JOIN would compose them again.
+//!
+//! Rows are written as they are found, clock by clock in the order of the tables.
 
-use rusqlite::Connection;
-use timebase_resolver::{Clock, ClockId, MachineId, SeqId, Step};
-use timebase_schema::{Row, tables::clock_step};
+use rusqlite::{Connection, params_from_iter};
+use rustc_hash::FxHashSet;
+use timebase_btree::Value;
+use timebase_resolver::{
+    Clock, ClockId, ClockNs, Estimates, Fit, Line, MachineId, OffLine, SeqId, Source, Step,
+};
+use timebase_schema::{Row, tables};
 
-use super::writer::{StepRow, StepWriter};
+use super::writer::{SolvedWriter, StepRow, owned};
 use crate::error::WriteError;
 use crate::place::{Place, table_order};
 
-/// How many rows the mappings of clocks of several hops may have together.
+/// How many steps clocks of several hops may have together, and how many lines all clocks.
 const WHOLE_ROWS: usize = 1 << 20;
 
+/// How many bytes may be in memory for estimates, besides those of the hop that takes most; and
+/// about how many a reading of a hop takes.
+const KEPT: usize = 16 << 20;
+const READING: usize = 32;
+
+/// What is left to do when SQLite has the database again.
+pub(crate) struct Solved {
+    partial: Vec<Partial>,
+}
+
 /// Clocks whose whole mappings would be too many rows.
-pub(crate) struct FarClocks {
-    from: Vec<Clock>,
+struct Partial {
+    from: Vec<PartialClock>,
     to: Clock,
 }
 
-/// Fills the table behind `clock_mapping`, but for clocks that need
-/// [`used_steps`].
-///
-/// A clock of several hops has a row for every step of every clock it passes,
-/// so 10,000 clocks over a MONOTONIC of 1,000 snapshots would have ten million
-/// rows. Where they are that many together, the clocks of several hops get only
-/// the steps that readings of their packets fall in; those of one hop are always
-/// whole. A view that composes the hops in SQL was the alternative; every JOIN
-/// would compose them again.
-pub(crate) fn mappings(
-    steps: &mut StepWriter,
-    place: &mut Place,
-) -> Result<Vec<FarClocks>, WriteError> {
-    let mut targets = vec![Clock::BOOTTIME, place.trace_time()];
-    targets.sort_unstable();
-    targets.dedup();
-    let all = place.all_clocks();
-    let whole: Vec<bool> = targets.iter().map(|&to| fit(place, &all, to)).collect();
-    let mut far: Vec<FarClocks> = targets
-        .iter()
-        .map(|&to| FarClocks {
+struct PartialClock {
+    clock: Clock,
+    route: i64,
+    lacks_steps: bool,
+    lacks_lines: bool,
+}
+
+/// The conversions while they are written.
+struct Solver<'a> {
+    writer: &'a mut SolvedWriter,
+    estimates: Estimates,
+    routes: i64,
+    hops: FxHashSet<(Clock, Clock)>,
+    readings: i64,
+    /// How many readings the largest hop has.
+    largest: usize,
+}
+
+/// Which mappings to a clock are whole: the steps of clocks of several hops, the lines of all
+/// clocks, those of clocks of one hop.
+struct Whole {
+    steps: bool,
+    lines: bool,
+    near_lines: bool,
+}
+
+impl Solved {
+    /// Fills the tables, but for clocks that need [`Solved::insert_used`].
+    pub fn write(writer: &mut SolvedWriter, place: &mut Place) -> Result<Solved, WriteError> {
+        let mut targets = vec![Clock::BOOTTIME, place.trace_time()];
+        targets.sort_unstable();
+        targets.dedup();
+        let all = place.all_clocks();
+        let mut solver = Solver {
+            writer,
+            estimates: Estimates::new(std::mem::take(place.graph())),
+            routes: 0,
+            hops: FxHashSet::default(),
+            readings: 0,
+            largest: 0,
+        };
+        let partial = solver.write_all(&all, &targets);
+        *place.graph() = solver.estimates.into_graph();
+        Ok(Solved { partial: partial? })
+    }
+
+    /// Whether some mappings are not whole: of steps, and of lines.
+    pub fn lacks(&self) -> (bool, bool) {
+        let mut clocks = self.partial.iter().flat_map(|partial| &partial.from);
+        let steps = clocks.clone().any(|clock| clock.lacks_steps);
+        (steps, clocks.any(|clock| clock.lacks_lines))
+    }
+
+    /// Adds the steps and lines that readings of packets fall in.
+    ///
+    /// Packets are read in file order, in which the readings of a clock stay in one step
+    /// for a while. Each step once, sorted by SQLite, was the alternative: it sorts all
+    /// packets, which took longer than their import.
+    pub fn insert_used(&self, conn: &Connection, place: &mut Place) -> rusqlite::Result<()> {
+        let mut estimates = Estimates::new(std::mem::take(place.graph()));
+        let inserted = self
+            .partial
+            .iter()
+            .try_for_each(|partial| partial.insert_used(conn, &mut estimates));
+        *place.graph() = estimates.into_graph();
+        inserted
+    }
+}
+
+impl Solver<'_> {
+    fn write_all(&mut self, all: &[Clock], targets: &[Clock]) -> Result<Vec<Partial>, WriteError> {
+        let none = |&to: &Clock| Partial {
             from: Vec::new(),
             to,
-        })
-        .collect();
-    for &from in &all {
-        for (far, &whole) in far.iter_mut().zip(&whole) {
-            if whole || !is_far(place, from, far.to) {
-                whole_mapping(steps, place, from, far.to)?;
-            } else {
-                far.from.push(from);
+        };
+        let mut partial: Vec<Partial> = targets.iter().map(none).collect();
+        let whole: Vec<Whole> = targets.iter().map(|&to| self.whole(all, to)).collect();
+        for &from in all {
+            for (partial, whole) in partial.iter_mut().zip(&whole) {
+                let is_far = self.is_far(from, partial.to);
+                let steps = whole.steps || !is_far;
+                let lines = whole.lines || whole.near_lines && !is_far;
+                let route = self.write_route(from, partial.to, steps, lines)?;
+                if !(steps && lines) {
+                    partial.from.push(PartialClock {
+                        clock: from,
+                        route,
+                        lacks_steps: !steps,
+                        lacks_lines: !lines,
+                    });
+                }
+            }
+            // What many paths share is not to be made anew for each.
+            if self.estimates.kept() > KEPT + 2 * READING * self.largest {
+                self.estimates.forget();
             }
         }
+        partial.retain(|partial| !partial.from.is_empty());
+        Ok(partial)
     }
-    far.retain(|far| !far.from.is_empty());
-    Ok(far)
-}
 
-/// Whether it is several hops from one clock to another.
-fn is_far(place: &mut Place, from: Clock, to: Clock) -> bool {
-    let path = place.graph().path(from, to);
-    path.is_ok_and(|path| path.len() > 2)
-}
-
-/// Whether the mappings of the clocks of several hops are few enough rows.
-fn fit(place: &mut Place, all: &[Clock], to: Clock) -> bool {
-    let mut room = WHOLE_ROWS;
-    all.iter().all(|&from| {
-        if !is_far(place, from, to) {
-            return true;
+    /// Which mappings are few enough rows.
+    fn whole(&mut self, all: &[Clock], to: Clock) -> Whole {
+        let (mut near, mut far) = (0, 0);
+        for &from in all {
+            let lines = self.estimates.lines_at_most(from, to).unwrap_or(0);
+            *if self.is_far(from, to) {
+                &mut far
+            } else {
+                &mut near
+            } += lines;
         }
-        let steps = place.graph().mapping(from, to).map_or(0, |mapping| {
-            mapping.steps().take(room.saturating_add(1)).count()
-        });
-        let fits = steps <= room;
-        room = room.saturating_sub(steps);
-        fits
-    })
-}
-
-fn whole_mapping(
-    steps: &mut StepWriter,
-    place: &mut Place,
-    from: Clock,
-    to: Clock,
-) -> Result<(), WriteError> {
-    if let Ok(mapping) = place.graph().mapping(from, to) {
-        for row in mapping.steps().filter_map(|step| row_of(from, to, step)) {
-            steps.push(row)?;
+        Whole {
+            steps: self.fit(all, to),
+            lines: near + far <= WHOLE_ROWS,
+            near_lines: near <= WHOLE_ROWS,
         }
     }
-    Ok(())
+
+    /// Whether it is several hops from one clock to another.
+    fn is_far(&mut self, from: Clock, to: Clock) -> bool {
+        let path = self.estimates.graph_mut().path(from, to);
+        path.is_ok_and(|path| path.len() > 2)
+    }
+
+    /// Whether the mappings of the clocks of several hops are few enough rows.
+    fn fit(&mut self, all: &[Clock], to: Clock) -> bool {
+        let mut room = WHOLE_ROWS;
+        all.iter().all(|&from| {
+            if !self.is_far(from, to) {
+                return true;
+            }
+            let mapping = self.estimates.graph_mut().mapping(from, to);
+            let steps = mapping.map_or(0, |mapping| {
+                mapping.steps().take(room.saturating_add(1)).count()
+            });
+            let fits = steps <= room;
+            room = room.saturating_sub(steps);
+            fits
+        })
+    }
+
+    /// The mapping of a clock, as far as it shall be whole, and the hops that it has.
+    fn write_route(
+        &mut self,
+        from: Clock,
+        to: Clock,
+        steps: bool,
+        lines: bool,
+    ) -> Result<i64, WriteError> {
+        let Ok(path) = self.estimates.graph_mut().path(from, to) else {
+            return Ok(0);
+        };
+        let id = self.routes;
+        self.routes += 1;
+        self.writer.route(tables::clock_route::Row {
+            machine_id: Some(from.machine.0.into()),
+            clock_id: Some(from.id.get().into()),
+            seq_id: Some(from.seq.0.into()),
+            to_clock_id: Some(to.id.get().into()),
+            id: Some(id),
+        })?;
+        if steps && let Ok(mapping) = self.estimates.graph_mut().mapping(from, to) {
+            for row in mapping.steps().filter_map(|step| step_row(from, to, step)) {
+                self.writer.step(row)?;
+            }
+        }
+        if lines && let Ok(lines) = self.estimates.lines(from, to) {
+            for line in lines {
+                if let Some(row) = line_row(id, &line) {
+                    self.writer.line(row)?;
+                }
+            }
+        }
+        self.write_hops(from, to, &path)?;
+        Ok(id)
+    }
+
+    /// The hops of a path that no path before had.
+    fn write_hops(&mut self, from: Clock, to: Clock, path: &[Clock]) -> Result<(), WriteError> {
+        let is_new = |hop: &[Clock]| !self.hops.contains(&(hop[0], hop[1]));
+        if !path.windows(2).any(is_new) {
+            return Ok(());
+        }
+        let Ok(fits) = self.estimates.fits(from, to) else {
+            return Ok(());
+        };
+        for (from, to, source, fit) in fits {
+            self.largest = self.largest.max(fit.readings);
+            let id = self.hops.len() as i64;
+            if !self.hops.insert((from, to)) {
+                continue;
+            }
+            let names = [from, to].map(|clock| clock.to_string());
+            let row = hop_row([from, to], &names, source, fit);
+            self.writer.hop(id, row)?;
+            let kinds = [("outlier", &fit.outliers), ("step", &fit.steps)];
+            for (kind, readings) in kinds {
+                for reading in readings {
+                    let row = reading_row(id, kind, reading);
+                    self.writer.reading(self.readings, row)?;
+                    self.readings += 1;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Partial {
+    fn insert_used(&self, conn: &Connection, estimates: &mut Estimates) -> rusqlite::Result<()> {
+        let Partial { from, to } = self;
+        // The step and the line where each clock was last.
+        let mut last: Vec<(Option<Step>, Option<Line>)> = vec![(None, None); from.len()];
+        // Each may be found more than once.
+        let insert = |table: &timebase_schema::Table| {
+            conn.prepare(&table.insert().replacen("INSERT", "INSERT OR IGNORE", 1))
+        };
+        let mut insert_step = insert(&tables::clock_step::TABLE)?;
+        let mut insert_line = insert(&tables::clock_line::TABLE)?;
+        let mut select = conn.prepare(
+            "SELECT machine_id, clock_id, seq_id, clock_ts FROM packet WHERE clock_ts IS NOT NULL",
+        )?;
+        let mut rows = select.query([])?;
+        while let Some(row) = rows.next()? {
+            let machine = MachineId(row.get(0)?);
+            let clock = Clock::new(machine, ClockId(row.get(1)?), SeqId(row.get(2)?));
+            let key = table_order(&clock);
+            let Ok(index) = from.binary_search_by_key(&key, |from| table_order(&from.clock)) else {
+                continue;
+            };
+            let ticks: i64 = row.get(3)?;
+            let domain = estimates.graph().domain(clock);
+            let Some(value) = ticks.checked_mul(domain.map_or(1, |domain| domain.unit)) else {
+                continue;
+            };
+            let of_clock = &from[index];
+            let (last_step, last_line) = &mut last[index];
+            if of_clock.lacks_steps
+                && !last_step.is_some_and(|step| step.holds(value))
+                && let Ok(mapping) = estimates.graph_mut().mapping(clock, *to)
+            {
+                let step = mapping.at(value);
+                *last_step = Some(step);
+                if let Some(row) = step_row(clock, *to, step) {
+                    insert_step.execute(row.cells())?;
+                }
+            }
+            if of_clock.lacks_lines
+                && !last_line.is_some_and(|line| line.holds(value))
+                && let Ok(line) = estimates.line(clock, ClockNs(value), *to)
+            {
+                *last_line = Some(line);
+                if let Some(row) = line_row(of_clock.route, &line) {
+                    insert_line.execute(params_from_iter(row.cells().map(owned)))?;
+                }
+            }
+        }
+        Ok(())
+    }
 }
 
 /// The row of a step; none if its values overflow (rule V6).
-fn row_of(from: Clock, to: Clock, step: Step) -> Option<StepRow> {
+fn step_row(from: Clock, to: Clock, step: Step) -> Option<StepRow> {
     let offset = step.offset?;
-    Some(clock_step::Row {
+    Some(tables::clock_step::Row {
         machine_id: Some(from.machine.0.into()),
         clock_id: Some(from.id.get().into()),
         seq_id: Some(from.seq.0.into()),
@@ -105,50 +319,69 @@ fn row_of(from: Clock, to: Clock, step: Step) -> Option<StepRow> {
     })
 }
 
-/// Adds the steps that readings of packets fall in.
-///
-/// Packets are read in file order, in which the readings of a clock stay in one
-/// step for a while. Each step once, sorted by SQLite, was the alternative: it
-/// sorts all packets, which took longer than their import.
-pub(crate) fn used_steps(
-    conn: &Connection,
-    place: &mut Place,
-    far: &FarClocks,
-) -> rusqlite::Result<()> {
-    let FarClocks { from, to } = far;
-    // The first and the last value of the step where each clock was last.
-    let mut last = vec![(i64::MAX, i64::MIN); from.len()];
-    // A step may be found more than once.
-    let insert = clock_step::TABLE.insert();
-    let mut insert = conn.prepare(&insert.replacen("INSERT", "INSERT OR IGNORE", 1))?;
-    let mut select = conn.prepare(
-        "SELECT machine_id, clock_id, seq_id, clock_ts FROM packet WHERE clock_ts IS NOT NULL",
-    )?;
-    let mut rows = select.query([])?;
-    while let Some(row) = rows.next()? {
-        let machine = MachineId(row.get(0)?);
-        let clock = Clock::new(machine, ClockId(row.get(1)?), SeqId(row.get(2)?));
-        let Ok(index) = from.binary_search_by_key(&table_order(&clock), table_order) else {
-            continue;
-        };
-        let ticks: i64 = row.get(3)?;
-        let unit = place.graph().domain(clock).map_or(1, |domain| domain.unit);
-        let Some(value) = ticks.checked_mul(unit) else {
-            continue;
-        };
-        let (start, end) = last[index];
-        if start <= value && value <= end {
-            continue;
-        }
-        if let Ok(mapping) = place.graph().mapping(clock, *to) {
-            let step = mapping.at(value);
-            let start = step.start.unwrap_or(i64::MIN);
-            let end = step.end.map_or(i64::MAX, |end| end.saturating_sub(1));
-            last[index] = (start, end);
-            if let Some(row) = row_of(clock, *to, step) {
-                insert.execute(row.cells())?;
-            }
-        }
+/// The row of a line; none if its values overflow (rule R7).
+fn line_row(route: i64, line: &Line) -> Option<tables::clock_line::Row<Value<'static>>> {
+    let offset = line.offset?;
+    Some(tables::clock_line::Row {
+        route_id: Value::Integer(route),
+        start_value: Value::Integer(line.start.unwrap_or(i64::MIN)),
+        end_value: line.end.into(),
+        offset: Value::Integer(offset),
+        slope: Value::Real(line.slope),
+        error: Value::Real(line.error),
+        error_slope: Value::Real(line.error_slope),
+        kind: Value::Text(line.kind.name()),
+    })
+}
+
+fn hop_row<'v>(
+    [from, to]: [Clock; 2],
+    names: &'v [String; 2],
+    source: Option<Source>,
+    fit: &Fit,
+) -> tables::clock_hop::Row<Value<'v>> {
+    let number = |number: u32| Value::Integer(number.into());
+    let count = |count: usize| Value::Integer(count as i64);
+    let real = |real: Option<f64>| match real {
+        Some(real) if real.is_finite() => Value::Real(real),
+        _ => Value::Null,
+    };
+    tables::clock_hop::Row {
+        id: Value::Null,
+        machine_id: number(from.machine.0),
+        clock_id: number(from.id.get()),
+        seq_id: number(from.seq.0),
+        to_machine_id: number(to.machine.0),
+        to_clock_id: number(to.id.get()),
+        to_seq_id: number(to.seq.0),
+        from_clock: Value::Text(&names[0]),
+        to_clock: Value::Text(&names[1]),
+        source: source.map(|source| source as i64).into(),
+        readings: count(fit.readings),
+        nominal_rate: real(Some(fit.nominal_rate)),
+        drift_ppm: real(fit.drift_ppm()),
+        drift_spread_ppm: real(Some(fit.drift_spread_ppm())),
+        noise_ns: real(Some(fit.noise_ns)),
+        steps: count(fit.steps.len()),
+        outliers: count(fit.outliers.len()),
+        worst_error_ns: real(Some(fit.worst_error_ns)),
+        worst_error_nearest_ns: real(Some(fit.worst_error_nearest_ns)),
+        interval_for_1us_s: real(fit.interval_s(1000.0)),
     }
-    Ok(())
+}
+
+fn reading_row(
+    hop: i64,
+    kind: &'static str,
+    reading: &OffLine,
+) -> tables::clock_hop_reading::Row<Value<'static>> {
+    tables::clock_hop_reading::Row {
+        id: Value::Null,
+        hop_id: Value::Integer(hop),
+        snapshot_id: Value::Integer(reading.snapshot.0.into()),
+        from_value: Value::Integer(reading.from_value),
+        to_value: Value::Integer(reading.to_value),
+        kind: Value::Text(kind),
+        deviation_ns: Value::Real(reading.deviation_ns),
+    }
 }

@@ -79,26 +79,61 @@ pub(crate) struct Rest {
     pub keyed: Vec<KeyedRow>,
 }
 
-/// Writes the steps of the clocks' mappings, when all other rows are written and
-/// what they needed is free.
-pub(crate) struct StepWriter {
+/// Writes what is solved of the clocks, when all other rows are written and what they
+/// needed is free. All rows come in the order of their tables.
+pub(crate) struct SolvedWriter {
     database: Database,
-    rows: KeyedTableBuilder<7>,
+    steps: KeyedTableBuilder<7>,
+    routes: KeyedTableBuilder<5>,
+    lines: BulkTable,
+    hops: BulkTable,
+    readings: BulkTable,
 }
 
 /// A row of `clock_step`.
 pub(crate) type StepRow = tables::clock_step::Row<Option<i64>>;
 
-impl StepWriter {
-    /// Adds a row. They come in the order of the table's key.
-    pub fn push(&mut self, row: StepRow) -> Result<(), WriteError> {
+impl SolvedWriter {
+    pub fn step(&mut self, row: StepRow) -> Result<(), WriteError> {
         let row = Row::<Option<i64>>::cells(row);
-        Ok(self.rows.push(&mut self.database, row)?)
+        Ok(self.steps.push(&mut self.database, row)?)
+    }
+
+    pub fn route(&mut self, row: tables::clock_route::Row<Option<i64>>) -> Result<(), WriteError> {
+        let row = Row::<Option<i64>>::cells(row);
+        Ok(self.routes.push(&mut self.database, row)?)
+    }
+
+    pub fn line(&mut self, row: tables::clock_line::Row<Value<'_>>) -> Result<(), WriteError> {
+        self.lines.push_row(&mut self.database, 0, row).map(drop)
+    }
+
+    /// A hop, whose number is given apart.
+    pub fn hop(
+        &mut self,
+        id: i64,
+        row: tables::clock_hop::Row<Value<'_>>,
+    ) -> Result<(), WriteError> {
+        self.hops.push_row(&mut self.database, id, row).map(drop)
+    }
+
+    /// A reading of a hop, whose number is given apart.
+    pub fn reading(
+        &mut self,
+        id: i64,
+        row: tables::clock_hop_reading::Row<Value<'_>>,
+    ) -> Result<(), WriteError> {
+        let database = &mut self.database;
+        self.readings.push_row(database, id, row).map(drop)
     }
 
     /// Ends the work: SQLite can open the database again.
     pub fn finish(mut self) -> Result<(), WriteError> {
-        self.rows.finish(&mut self.database)?;
+        self.steps.finish(&mut self.database)?;
+        self.routes.finish(&mut self.database)?;
+        for table in [self.lines, self.hops, self.readings] {
+            table.finish(&mut self.database, 0)?;
+        }
         Ok(self.database.finish()?)
     }
 }
@@ -176,22 +211,33 @@ impl Writer {
 
     /// Writes what is left. `waiting` is how many rows of each table wait for their
     /// time, by its number.
-    pub fn finish(mut self, waiting: &[u64]) -> Result<(StepWriter, Rest), WriteError> {
+    pub fn finish(mut self, waiting: &[u64]) -> Result<(SolvedWriter, Rest), WriteError> {
         for declared in tables::ALL {
             let waiting = waiting.get(declared.number).copied().unwrap_or(0);
             self.complete(declared, waiting)?;
         }
-        let root = self.roots.of(tables::clock_step::TABLE.name);
-        let rows = KeyedTableBuilder::new(&mut self.database, root)?;
-        let steps = StepWriter {
+        let (database, roots) = (&mut self.database, &self.roots);
+        let steps = KeyedTableBuilder::new(database, roots.of(tables::clock_step::TABLE.name))?;
+        let routes = KeyedTableBuilder::new(database, roots.of(tables::clock_route::TABLE.name))?;
+        let mut table = |declared| BulkTable::new(database, roots, declared, &self.scratch);
+        let (lines, hops, readings) = (
+            table(&tables::clock_line::TABLE)?,
+            table(&tables::clock_hop::TABLE)?,
+            table(&tables::clock_hop_reading::TABLE)?,
+        );
+        let solved = SolvedWriter {
             database: self.database,
-            rows,
+            steps,
+            routes,
+            lines,
+            hops,
+            readings,
         };
         let rest = Rest {
             postponed: self.postponed,
             keyed: self.keyed,
         };
-        Ok((steps, rest))
+        Ok((solved, rest))
     }
 
     fn packet(&mut self, row: &PacketRow, bytes: &[u8]) -> Result<(), WriteError> {
@@ -239,7 +285,7 @@ fn timestamp(value: u64) -> Value<'static> {
     i64::try_from(value).map_or(Value::Real(value as f64), Value::Integer)
 }
 
-fn owned(value: Value<'_>) -> rusqlite::types::Value {
+pub(super) fn owned(value: Value<'_>) -> rusqlite::types::Value {
     use rusqlite::types::Value as Owned;
     match value {
         Value::Null => Owned::Null,

@@ -6,6 +6,7 @@ use crate::hop::{self, Stretch};
 use crate::mapping::{Bounds, Mapping, clamp};
 use crate::recent::{Key, Slot};
 use crate::routes::{DomainIx, Routes, SetIx, Topology};
+use crate::snapshot::Source;
 use crate::time::{ClockNs, Ticks};
 use crate::unresolved::Unresolved;
 
@@ -317,6 +318,48 @@ impl ClockGraph {
             self.hops.prepare(&mut self.store, from, to);
         }
         Ok(path)
+    }
+
+    /// The hops between two clocks, as indices of clocks, whose snapshots
+    /// [`ClockGraph::each_reading`] gives.
+    ///
+    /// # Errors
+    ///
+    /// Why there is no path (rule V7).
+    pub(crate) fn hops(
+        &mut self,
+        from: Clock,
+        to: Clock,
+    ) -> Result<Vec<(DomainIx, DomainIx)>, Unresolved> {
+        if from == to {
+            return Ok(Vec::new());
+        }
+        let (source, target) = self.endpoints(from, to)?;
+        self.prepared_path(source, target)
+    }
+
+    /// What both clocks of a hop read in each of its snapshots, in the order of the first
+    /// one's values.
+    pub(crate) fn each_reading(
+        &self,
+        (from, to): (DomainIx, DomainIx),
+        each: impl FnMut(i64, i64, u32),
+    ) {
+        if let Some(leg) = self.hops.leg(&self.store, from, to) {
+            leg.each(&self.store, each);
+        }
+    }
+
+    /// How many snapshots a hop has.
+    pub(crate) fn readings(&self, (from, to): (DomainIx, DomainIx)) -> usize {
+        let leg = self.hops.leg(&self.store, from, to);
+        leg.map_or(0, |leg| leg.len(&self.store))
+    }
+
+    /// Who took the snapshots of a hop (rule V2).
+    pub(crate) fn source_of(&self, (from, to): (DomainIx, DomainIx)) -> Option<Source> {
+        let leg = self.hops.leg(&self.store, from, to)?;
+        leg.source(&self.store)
     }
 
     /// Whether there is a path, or why not (rule V7).

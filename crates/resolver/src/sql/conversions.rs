@@ -10,22 +10,32 @@ use crate::clock::{Clock, builtin_name};
 use crate::unresolved::Unresolved;
 
 pub(super) fn add(to: &mut impl Functions, session: &Session<Snapshots>) -> Result<()> {
-    add_conversion(to, session, "to_boottime", 3..=4, value)?;
-    add_conversion(to, session, "convert_clock", 5..=6, value)?;
+    add_conversion(to, session, "to_boottime", 3..=4, nearest)?;
+    add_conversion(to, session, "convert_clock", 5..=6, nearest)?;
     add_conversion(to, session, "why_unresolved", 3..=6, reason)?;
+    add_conversion(to, session, "to_boottime_linear", 3..=4, linear)?;
+    add_conversion(to, session, "boottime_error", 3..=4, error)?;
     to.add("clock_id", 1, ClockIdOfName)?;
     to.add("clock_name", 1, NameOfClockId)
 }
 
-fn value(converted: Converted) -> Answer {
-    converted.ok().into()
+fn nearest(snapshots: &mut Snapshots, from: Clock, ticks: i64, to: Clock) -> Answer {
+    snapshots.convert(from, ticks, to).ok().into()
 }
 
-fn reason(converted: Converted) -> Answer {
-    converted.err().map(Unresolved::code).into()
+fn reason(snapshots: &mut Snapshots, from: Clock, ticks: i64, to: Clock) -> Answer {
+    let reason = snapshots.convert(from, ticks, to).err();
+    reason.map(Unresolved::code).into()
 }
 
-type Converted = Result<i64, Unresolved>;
+fn linear(snapshots: &mut Snapshots, from: Clock, ticks: i64, to: Clock) -> Answer {
+    snapshots.convert_linear(from, ticks, to).ok().into()
+}
+
+fn error(snapshots: &mut Snapshots, from: Clock, ticks: i64, to: Clock) -> Answer {
+    let estimate = snapshots.estimate(from, ticks, to).ok();
+    estimate.map(|estimate| estimate.error()).into()
+}
 
 fn add_conversion<A>(
     to: &mut impl Functions,
@@ -35,7 +45,7 @@ fn add_conversion<A>(
     answer: A,
 ) -> Result<()>
 where
-    A: Fn(Converted) -> Answer + Copy + Send + Sync + 'static,
+    A: Answers + Copy,
 {
     for count in counts {
         let function = Conversion {
@@ -49,6 +59,11 @@ where
     Ok(())
 }
 
+/// What a conversion answers of the snapshots, a clock and its reading, and the target.
+trait Answers: Fn(&mut Snapshots, Clock, i64, Clock) -> Answer + Send + Sync + 'static {}
+
+impl<A: Fn(&mut Snapshots, Clock, i64, Clock) -> Answer + Send + Sync + 'static> Answers for A {}
+
 /// A function of `(clock_id, seq_id, ts)`, perhaps `(to_clock_id, to_seq_id)`,
 /// and perhaps a machine. It is NULL if any of them is.
 struct Conversion<A> {
@@ -58,7 +73,7 @@ struct Conversion<A> {
     answer: A,
 }
 
-impl<A: Fn(Converted) -> Answer + Send + Sync + 'static> Function for Conversion<A> {
+impl<A: Answers> Function for Conversion<A> {
     #[inline]
     fn call<C: Call>(&self, call: &C) -> Result<Answer> {
         let arguments = Arguments::new(self.name, call);
@@ -76,7 +91,7 @@ impl<A: Fn(Converted) -> Answer + Send + Sync + 'static> Function for Conversion
             return Ok(Answer::Null);
         };
         self.session.with(self.name, call, |snapshots| {
-            (self.answer)(snapshots.convert(from, ticks, to))
+            (self.answer)(snapshots, from, ticks, to)
         })
     }
 }

@@ -26,20 +26,20 @@
 //! # Design
 //!
 //! The functions are written against `timebase-sqlfn`, so that they answer
-//! SQLite and callers that have only values by the same code. `clock_path` is a
-//! table, which only SQLite can ask.
+//! SQLite and callers that have only values by the same code. Those that are tables
+//! only SQLite can ask.
 //!
 //! | question | where it is decided |
 //! |---|---|
-//! | what a function does | `conversions.rs`, `perfetto_time.rs`, `clock_path.rs` |
+//! | what a function does | `conversions.rs`, `perfetto_time.rs`, `tables.rs` |
 //! | what is made of `clock_snapshot` | `snapshots.rs`, `trace_time.rs` |
 //! | what a wrong clock is told | `arguments.rs` |
 
 mod arguments;
-mod clock_path;
 mod conversions;
 mod perfetto_time;
 mod snapshots;
+mod tables;
 mod trace_time;
 
 use rusqlite::Connection;
@@ -60,11 +60,10 @@ use snapshots::Snapshots;
 pub fn register(conn: &Connection) -> rusqlite::Result<()> {
     let session = Session::default();
     add_functions(&mut &*conn, &session)?;
-    clock_path::register(conn, &session)
+    tables::register(conn, &session)
 }
 
-/// Adds all SQL functions but `clock_path`, which is a table, to a connection or
-/// a list of functions.
+/// Adds all SQL functions that are not tables to a connection or a list of functions.
 ///
 /// ```
 /// use timebase_sqlfn::plain::List;

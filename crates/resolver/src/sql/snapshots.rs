@@ -29,6 +29,7 @@ use super::trace_time::{Readings, UnorderedReadings};
 use crate::clock::{Clock, ClockId, MachineId, SeqId};
 use crate::domain::Domain;
 use crate::graph::{ClockGraph, Hop, SnapshotId};
+use crate::linear::{Estimate, Estimates, LinearHop};
 use crate::snapshot::{Reading, Source};
 use crate::time::{ClockNs, Ticks};
 use crate::unresolved::Unresolved;
@@ -47,7 +48,7 @@ pub(super) const MOST: usize = if cfg!(test) {
 /// What is made of a version of `clock_snapshot`.
 #[derive(Debug)]
 pub(super) struct Snapshots {
-    graph: ClockGraph,
+    estimates: Estimates,
     /// The `snapshot_id` of each of the graph's snapshots.
     ids: Vec<i64>,
     readings: Readings,
@@ -79,27 +80,67 @@ impl Snapshots {
     /// another clock.
     #[inline]
     pub fn convert(&mut self, from: Clock, ticks: i64, to: Clock) -> Result<i64, Unresolved> {
-        if self.unit.0 != from {
-            self.unit = (from, unit(&self.graph, from));
-        }
-        let (_, unit) = self.unit;
-        let ClockNs(value) = self.graph.convert_ticks(from, Ticks(ticks), unit, to)?;
+        let unit = self.unit(from);
+        let graph = self.estimates.graph_mut();
+        let ClockNs(value) = graph.convert_ticks(from, Ticks(ticks), unit, to)?;
         Ok(value)
+    }
+
+    /// The same by the line that the reading is on (rules R).
+    #[inline]
+    pub fn convert_linear(
+        &mut self,
+        from: Clock,
+        ticks: i64,
+        to: Clock,
+    ) -> Result<i64, Unresolved> {
+        let unit = self.unit(from);
+        let ClockNs(value) = self.estimates.convert_ticks(from, Ticks(ticks), unit, to)?;
+        Ok(value)
+    }
+
+    /// Where a reading in the clock's own unit was, and how sure that is (rules R).
+    #[inline]
+    pub fn estimate(&mut self, from: Clock, ticks: i64, to: Clock) -> Result<Estimate, Unresolved> {
+        let unit = self.unit(from);
+        match Ticks(ticks).in_units_of(unit) {
+            Some(value) => self.estimates.at(from, value, to),
+            None => Err(self.estimates.graph_mut().overflow(from, to)),
+        }
+    }
+
+    /// Nanoseconds in a unit of a clock.
+    #[inline]
+    fn unit(&mut self, clock: Clock) -> i64 {
+        if self.unit.0 != clock {
+            self.unit = (clock, unit(self.estimates.graph(), clock));
+        }
+        self.unit.1
     }
 
     /// The hops of a conversion; none if there is no path.
     pub fn explain(&mut self, from: Clock, ticks: i64, to: Clock) -> Vec<Hop> {
-        let value = Ticks(ticks).in_units_of(unit(&self.graph, from));
+        let value = Ticks(ticks).in_units_of(self.unit(from));
+        let graph = self.estimates.graph_mut();
         value
-            .and_then(|value| self.graph.explain(from, value, to).ok())
+            .and_then(|value| graph.explain(from, value, to).ok())
+            .unwrap_or_default()
+    }
+
+    /// The same by lines (rules R).
+    pub fn explain_linear(&mut self, from: Clock, ticks: i64, to: Clock) -> Vec<LinearHop> {
+        let value = Ticks(ticks).in_units_of(self.unit(from));
+        value
+            .and_then(|value| self.estimates.explain(from, value, to).ok())
             .unwrap_or_default()
     }
 
     /// Whether a clock of the trace, on any machine, has this number (rule C8).
     pub fn has(&self, id: ClockId) -> bool {
         let is_it = |domain: &Domain| domain.clock.id == id;
-        self.graph.domain(Clock::host(id.get())).is_some()
-            || self.graph.domains().iter().any(is_it)
+        let graph = self.estimates.graph();
+        graph.domain(Clock::host(id.get())).is_some()
+            || graph.domains().iter().any(is_it)
             || self.seen.contains(&id)
     }
 
@@ -174,7 +215,7 @@ fn load<D: Database + ?Sized>(database: &D) -> Result<Snapshots> {
     };
     Ok(Snapshots {
         unit: (Clock::BOOTTIME, unit(&rows.graph, Clock::BOOTTIME)),
-        graph: rows.graph,
+        estimates: Estimates::new(rows.graph),
         seen: unless_interrupted(seen(database))?.unwrap_or_default(),
         ids: rows.ids,
         readings: rows.of_rules_k.into(),

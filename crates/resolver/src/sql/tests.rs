@@ -475,7 +475,8 @@ fn a_database_of_another_kind_is_told() {
 
 #[test]
 fn a_timebase_database_of_another_version_is_told() {
-    let older = "PRAGMA user_version = 1; ALTER TABLE clock_snapshot DROP COLUMN source";
+    let older =
+        "PRAGMA user_version = 1; DROP VIEW finding; ALTER TABLE clock_snapshot DROP COLUMN source";
     for change in [older, "PRAGMA user_version = 99"] {
         let conn = database();
         conn.execute_batch(change).unwrap();
@@ -533,7 +534,7 @@ fn a_snapshot_added_by_hand_that_cannot_be_one_is_told() {
 fn a_clock_snapshot_that_needs_the_clocks_is_told() {
     let conn = database();
     conn.execute_batch(
-        "ALTER TABLE clock_snapshot RENAME TO stored;
+        "DROP VIEW finding; ALTER TABLE clock_snapshot RENAME TO stored;
          CREATE VIEW clock_snapshot AS
          SELECT *, to_boottime(clock_id, seq_id, clock_value) AS boottime FROM stored
          WHERE boottime IS NOT NULL;",
@@ -552,7 +553,7 @@ fn a_clock_snapshot_that_needs_the_clocks_is_told() {
 fn a_call_after_one_whose_clock_snapshot_needed_the_clocks_answers() {
     let conn = database();
     conn.execute_batch(
-        "ALTER TABLE clock_snapshot RENAME TO stored;
+        "DROP VIEW finding; ALTER TABLE clock_snapshot RENAME TO stored;
          CREATE VIEW clock_snapshot AS
          SELECT * FROM stored WHERE to_realtime(ts) IS NOT NULL;",
     )
@@ -691,7 +692,7 @@ fn a_call_by_the_planner_is_answered() {
 fn an_interrupted_load_is_begun_anew() {
     let conn = database();
     conn.execute_batch(
-        "ALTER TABLE clock_snapshot RENAME TO stored;
+        "DROP VIEW finding; ALTER TABLE clock_snapshot RENAME TO stored;
          CREATE VIEW clock_snapshot AS SELECT * FROM stored WHERE interrupt_once() ORDER BY id;",
     )
     .unwrap();
@@ -831,4 +832,80 @@ fn an_interrupted_load_is_an_interruption_and_can_be_tried_again() {
         conn.execute_batch("UPDATE clock_snapshot SET packet_id = 5")
             .unwrap();
     }
+}
+
+/// Two hops: of 64@2, which is 100 ppm fast, and of MONOTONIC, which is 10 ppm slow.
+fn drifting() -> Connection {
+    let conn = Connection::open_in_memory().unwrap();
+    conn.execute_batch(timebase_schema::TABLES).unwrap();
+    conn.execute_batch(&timebase_schema::finish()).unwrap();
+    conn.execute_batch(
+        "INSERT INTO clock_snapshot (snapshot_id, clock_id, seq_id, clock_value) VALUES
+           (0, 64, 2, 0), (0, 3, 0, 0), (1, 64, 2, 1000000000), (1, 3, 0, 1000100000),
+           (2, 3, 0, 0), (2, 6, 0, 7), (3, 3, 0, 2000000000), (3, 6, 0, 1999980007);",
+    )
+    .unwrap();
+    super::register(&conn).unwrap();
+    conn
+}
+
+#[test]
+fn r6_functions_answer_where_a_reading_was_and_how_sure_that_is() {
+    let conn = drifting();
+    let integer = |sql: &str| match ask(&conn, sql) {
+        Value::Integer(value) => value,
+        other => panic!("{other:?}"),
+    };
+    let at = integer("SELECT to_boottime_linear(64, 2, 400000000)");
+    assert!((at - 400_036_007).abs() <= 1, "{at}");
+    assert_eq!(
+        integer("SELECT to_boottime_linear('64@2', 0, 400000000, 0)"),
+        at
+    );
+    // 100 ns and 40 ns of the first hop, 100 ns and 40 ns of the second.
+    let error = integer("SELECT boottime_error(64, 2, 400000000)");
+    assert!((280..=281).contains(&error), "{error}");
+    let interval = "SELECT earliest || ' ' || estimate || ' ' || latest || ' ' || kind \
+                    FROM boottime_interval(64, 2, 400000000)";
+    let expected = format!("{} {at} {} line", at - error, at + error);
+    assert_eq!(ask(&conn, interval), Value::Text(expected));
+    let kind = "SELECT kind FROM boottime_interval('MONOTONIC', 0, 2000000001, 0)";
+    assert_eq!(ask(&conn, kind), Value::Text("after".into()));
+
+    for nothing in [
+        "to_boottime_linear(64, 3, 1)",
+        "to_boottime_linear(64, 2, NULL)",
+        "boottime_error(64, 3, 1)",
+        "boottime_error(NULL, 2, 1)",
+        "(SELECT estimate FROM boottime_interval(64, 3, 1))",
+    ] {
+        assert_eq!(ask(&conn, &format!("SELECT {nothing}")), Value::Null);
+    }
+    assert_eq!(
+        refusal(&conn, "SELECT boottime_error(64, 2, 'noon')"),
+        "boottime_error(): argument 3 (ts) must be an integer, not the text 'noon'"
+    );
+    assert_eq!(
+        refusal(&conn, "SELECT * FROM boottime_interval(64, 2)"),
+        "boottime_interval() needs the arguments (clock_id, seq_id, ts)"
+    );
+    let unknown = refusal(&conn, "SELECT * FROM boottime_interval('MONOTINIC', 0, 1)");
+    assert!(
+        unknown.contains("boottime_interval(): argument 1"),
+        "{unknown}"
+    );
+    assert!(unknown.contains("MONOTONIC"), "{unknown}");
+}
+
+#[test]
+fn r_snapshots_that_are_added_by_hand_count_for_estimates() {
+    let conn = drifting();
+    let sql = "SELECT to_boottime_linear('MONOTONIC', 0, 2500000000)";
+    let before = ask(&conn, sql);
+    conn.execute_batch(
+        "INSERT INTO clock_snapshot (snapshot_id, clock_id, seq_id, clock_value) VALUES
+           (4, 3, 0, 3000000000), (4, 6, 0, 3000000000);",
+    )
+    .unwrap();
+    assert_ne!(ask(&conn, sql), before);
 }

@@ -1,0 +1,453 @@
+//! Lines: what a hop says around a value, and what a path of hops does (rules R4–R6).
+
+use super::fit::{Fit, Jump, Knot, LEAST_WOBBLE, distance};
+use crate::mapping::clamp;
+use crate::rows::partition;
+
+/// On what an estimate rests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum LineKind {
+    /// The readings around it.
+    Line,
+    /// The reading before it: until the next one the target was set, or slept.
+    Step,
+    /// The first reading, which is later.
+    Before,
+    /// The last reading.
+    After,
+}
+
+impl LineKind {
+    /// Its name in `clock_mapping_linear`.
+    ///
+    /// ```
+    /// assert_eq!(timebase_resolver::LineKind::Step.name(), "step");
+    /// ```
+    pub fn name(self) -> &'static str {
+        match self {
+            LineKind::Line => "line",
+            LineKind::Step => "step",
+            LineKind::Before => "before",
+            LineKind::After => "after",
+        }
+    }
+
+    /// Of several hops, the one that says least: a step, then what is before or after all
+    /// readings.
+    fn weakest(self, other: LineKind) -> LineKind {
+        let strength = |kind| match kind {
+            LineKind::Step => 0,
+            LineKind::Before => 1,
+            LineKind::After => 2,
+            LineKind::Line => 3,
+        };
+        match strength(other) < strength(self) {
+            true => other,
+            false => self,
+        }
+    }
+}
+
+/// A piece of the conversion of one clock to another: in nanoseconds,
+/// `target = value + offset + round((value − anchor) · slope)` for start ≤ value < end, and
+/// as sure as `error + (value − anchor) · error_slope`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Line {
+    /// `None` is no bound.
+    pub start: Option<i64>,
+    /// `None` is no bound.
+    pub end: Option<i64>,
+    /// Where the offset and the error hold: the start, or the end of what is before all
+    /// readings.
+    pub anchor: i64,
+    /// `None` where it does not fit 64 bits (rule R7).
+    pub offset: Option<i64>,
+    /// How much faster the target runs.
+    pub slope: f64,
+    /// In ns of the target.
+    pub error: f64,
+    /// How much larger the error is a nanosecond further on.
+    pub error_slope: f64,
+    /// On what it rests.
+    pub kind: LineKind,
+}
+
+/// How far a clock that runs faster by `slope` is ahead after `forward`.
+#[inline]
+fn ahead(forward: f64, slope: f64) -> i128 {
+    (forward * slope).round() as i128
+}
+
+impl Line {
+    /// One that holds no value.
+    pub(super) const NOWHERE: Line = Line {
+        start: Some(0),
+        end: Some(0),
+        anchor: 0,
+        offset: None,
+        slope: 0.0,
+        error: 0.0,
+        error_slope: 0.0,
+        kind: LineKind::Line,
+    };
+
+    /// Whether a value is on it.
+    #[inline]
+    pub fn holds(&self, value: i64) -> bool {
+        self.start.is_none_or(|start| start <= value) && self.end.is_none_or(|end| value < end)
+    }
+
+    /// A clock's own time, of which nothing has to be estimated.
+    pub(super) fn identity(value: i64) -> Line {
+        Line {
+            start: (value >= 0).then_some(0),
+            end: (value < 0).then_some(0),
+            anchor: 0,
+            offset: Some(0),
+            slope: 0.0,
+            error: 0.0,
+            error_slope: 0.0,
+            kind: match value < 0 {
+                true => LineKind::Before,
+                false => LineKind::Line,
+            },
+        }
+    }
+
+    /// The reading of the target, in ns; `None` if it does not fit 64 bits.
+    #[inline]
+    pub fn convert(&self, value: i64) -> Option<i64> {
+        let forward = i128::from(value) - i128::from(self.anchor);
+        let to = i128::from(value) + i128::from(self.offset?) + ahead(forward as f64, self.slope);
+        i64::try_from(to).ok()
+    }
+
+    /// How far the target may have been from that, in ns.
+    #[inline]
+    pub fn error_at(&self, value: i64) -> f64 {
+        self.error + distance(self.anchor, value) * self.error_slope
+    }
+}
+
+/// A hop around a value: a straight line, and how sure it is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Part {
+    pub start: Option<i64>,
+    pub end: Option<i64>,
+    /// A reading on the line, and how much faster the target runs.
+    pub from: i64,
+    pub to: i64,
+    pub slope: f64,
+    /// Where the error holds.
+    pub sure: i64,
+    pub error: f64,
+    pub error_slope: f64,
+    pub kind: LineKind,
+    /// The readings before and after.
+    pub around: [Option<u32>; 2],
+}
+
+impl Part {
+    /// What the target reads, of any number.
+    pub fn value(&self, at: i128) -> i128 {
+        let forward = at - i128::from(self.from);
+        forward + i128::from(self.to) + ahead(forward as f64, self.slope)
+    }
+
+    pub fn error_at(&self, at: i128) -> f64 {
+        let forward = (at - i128::from(self.sure)) as f64;
+        self.error + forward * self.error_slope
+    }
+
+    /// The rate of the target.
+    pub fn rate(&self) -> f64 {
+        1.0 + self.slope
+    }
+
+    fn holds(&self, at: i128) -> bool {
+        let is_at_least = |start: i64| i128::from(start) <= at;
+        let is_below = |end: i64| at < i128::from(end);
+        self.start.is_none_or(is_at_least) && self.end.is_none_or(is_below)
+    }
+}
+
+impl Fit {
+    /// The hop around a value (rules R4, R5). There is at least one reading.
+    pub(super) fn part(&self, value: i64) -> Part {
+        let knots = &self.knots;
+        let count = partition(knots.len(), |index| knots[index].a <= value);
+        let before = count.checked_sub(1).and_then(|index| knots.get(index));
+        match (before, knots.get(count)) {
+            (Some(before), Some(after)) if before.steps => self.step_part(count - 1, before, after),
+            (Some(before), Some(after)) => line_part(count - 1, before, after, value),
+            (None, Some(first)) => Part {
+                start: None,
+                end: Some(first.a),
+                error_slope: -self.outside(),
+                kind: LineKind::Before,
+                around: [None, Some(0)],
+                ..self.beside(first)
+            },
+            (Some(last), None) => Part {
+                start: Some(last.a),
+                end: None,
+                error_slope: self.outside(),
+                kind: LineKind::After,
+                around: [Some(count as u32 - 1), None],
+                ..self.beside(last)
+            },
+            (None, None) => unfitted(),
+        }
+    }
+
+    /// A line from the first or the last reading.
+    fn beside(&self, knot: &Knot) -> Part {
+        Part {
+            from: knot.a,
+            to: knot.b,
+            slope: self.usual_rate() - 1.0,
+            sure: knot.a,
+            error: knot.error.into(),
+            ..unfitted()
+        }
+    }
+
+    /// How much the error grows outside of the readings.
+    fn outside(&self) -> f64 {
+        self.rate_spread + LEAST_WOBBLE
+    }
+
+    fn step_part(&self, index: usize, before: &Knot, after: &Knot) -> Part {
+        let jump = self
+            .jumps
+            .binary_search_by_key(&(index as u32), |jump| jump.knot)
+            .ok()
+            .and_then(|found| self.jumps.get(found));
+        let (rate, size) = match jump {
+            Some(&Jump { rate, size, .. }) => (rate, size),
+            None => (self.usual_rate(), 0.0),
+        };
+        Part {
+            start: Some(before.a),
+            end: Some(after.a),
+            from: before.a,
+            to: before.b,
+            slope: rate - 1.0,
+            sure: before.a,
+            error: f64::from(before.error.max(after.error)) + size,
+            error_slope: 0.0,
+            kind: LineKind::Step,
+            around: [Some(index as u32), Some(index as u32 + 1)],
+        }
+    }
+}
+
+/// A line between two readings: the half of it that is nearer to one of them.
+fn line_part(index: usize, before: &Knot, after: &Knot, value: i64) -> Part {
+    let span = distance(before.a, after.a);
+    let ran =
+        (i128::from(after.b) - i128::from(before.b)) - (i128::from(after.a) - i128::from(before.a));
+    // Of an odd number, the one in the middle is as near to both.
+    let half = after.a.abs_diff(before.a).div_ceil(2);
+    let middle = before.a.saturating_add_unsigned(half);
+    let is_later = value >= middle;
+    let (start, end, sure) = match is_later {
+        true => (middle, after.a, after.a),
+        false => (before.a, middle, before.a),
+    };
+    let wobble = f64::from(before.wobble);
+    Part {
+        start: Some(start),
+        end: Some(end),
+        from: before.a,
+        to: before.b,
+        slope: ran as f64 / span,
+        sure,
+        error: before.error.max(after.error).into(),
+        error_slope: if is_later { -wobble } else { wobble },
+        kind: LineKind::Line,
+        around: [Some(index as u32), Some(index as u32 + 1)],
+    }
+}
+
+/// What is said of a hop that nobody has read.
+fn unfitted() -> Part {
+    Part {
+        start: None,
+        end: None,
+        from: 0,
+        to: 0,
+        slope: 0.0,
+        sure: 0,
+        error: f64::INFINITY,
+        error_slope: 0.0,
+        kind: LineKind::Before,
+        around: [None, None],
+    }
+}
+
+/// Further than any two values are from each other.
+const FAR: f64 = 1e20;
+
+/// The hops of a path around a value, and where each of them begins.
+#[derive(Debug, Clone)]
+pub(super) struct Parts {
+    parts: Vec<Part>,
+    start: Option<i64>,
+    end: Option<i64>,
+    /// Where the first and the last value between them are before the last hop: to find that anew
+    /// for every hop would take the square of their number.
+    ends: [i128; 2],
+    rate: f64,
+}
+
+impl Parts {
+    pub fn around<'f>(hops: impl Iterator<Item = &'f Fit>, value: i64) -> Parts {
+        let mut path = Parts {
+            parts: Vec::new(),
+            start: None,
+            end: None,
+            ends: [i64::MIN, i64::MAX].map(i128::from),
+            rate: 1.0,
+        };
+        let mut at = i128::from(value);
+        for hop in hops {
+            let part = hop.part(clamp(at));
+            path.narrow(&part, value, at);
+            at = part.value(at);
+            path.rate *= part.rate();
+            path.parts.push(part);
+        }
+        path
+    }
+
+    /// The last value that is on the line.
+    fn last(end: Option<i64>) -> i128 {
+        end.map_or(i64::MAX.into(), |end| i128::from(end) - 1)
+    }
+
+    /// The parts of the hops, and what each is given.
+    pub fn with_values(&self, value: i64) -> impl Iterator<Item = (&Part, i128)> {
+        self.parts.iter().scan(i128::from(value), |at, part| {
+            let before = *at;
+            *at = part.value(before);
+            Some((part, before))
+        })
+    }
+
+    /// Where the path leads to on these lines.
+    fn value(&self, at: i128) -> i128 {
+        self.parts.iter().fold(at, |at, part| part.value(at))
+    }
+
+    /// Keeps the values around this one, which has led to `at`, whose estimates stay on the line
+    /// of a further hop.
+    fn narrow(&mut self, part: &Part, value: i64, at: i128) {
+        let Some(before) = self.parts.last() else {
+            (self.start, self.end) = (part.start, part.end);
+            let first = part.start.unwrap_or(i64::MIN);
+            self.ends = [first.into(), Parts::last(part.end)];
+            return;
+        };
+        self.ends = self.ends.map(|at| before.value(at));
+        let holds = |at: i128| part.holds(clamp(at).into());
+        let stays = |at: i128| holds(self.value(at));
+        let rate = self.rate;
+        // Where the line of the hop begins and ends, as values of the source.
+        let back = |bound: Option<i64>| {
+            let by = (i128::from(bound?) - at) as f64 / rate;
+            // Of a clock that stands still, it is nowhere.
+            Some(i128::from(value) + by.clamp(-FAR, FAR) as i128)
+        };
+        let (mut lower, mut upper) = (back(part.start), back(part.end));
+        if rate < 0.0 {
+            (lower, upper) = (upper, lower);
+        }
+        let least = i128::from(self.start.unwrap_or(i64::MIN));
+        let most = i128::from(self.end.unwrap_or(i64::MAX));
+        let (mut start, mut end, mut ends) = (self.start, self.end, self.ends);
+        if !holds(ends[0]) {
+            let first = clamp(change(least, value.into(), lower, |at| !stays(at)));
+            (start, ends[0]) = (Some(first), self.value(first.into()));
+        }
+        if !holds(ends[1]) {
+            end = Some(clamp(change(value.into(), most, upper, stays)));
+            ends[1] = self.value(Parts::last(end));
+        }
+        (self.start, self.end, self.ends) = (start, end, ends);
+    }
+
+    /// All hops as one line (rule R6).
+    pub fn line(&self) -> Line {
+        let mut kind = LineKind::Line;
+        for part in &self.parts {
+            kind = kind.weakest(part.kind);
+        }
+        let anchor = match (self.start, self.end) {
+            (None, Some(end)) => {
+                kind = LineKind::Before;
+                end
+            }
+            (Some(_), Some(end)) if kind == LineKind::Before => end,
+            (Some(start), end) => {
+                // What is never reached is not before anything that is.
+                if end.is_none() {
+                    kind = LineKind::After;
+                }
+                start
+            }
+            (None, None) => 0,
+        };
+        let offset = |at: i64| self.value(at.into()) - i128::from(at);
+        let slope = match (self.start, self.end) {
+            (Some(start), Some(end)) => (offset(end) - offset(start)) as f64 / distance(start, end),
+            _ => self.rate - 1.0,
+        };
+        let (mut error, mut error_slope, mut rate) = (0.0, 0.0, 1.0);
+        for (part, at) in self.with_values(anchor) {
+            let after = part.rate().abs();
+            error = error * after + part.error_at(at);
+            error_slope = error_slope * after + part.error_slope * rate;
+            rate *= part.rate();
+        }
+        // Rates of clocks that leap may multiply beyond all numbers.
+        let is_finite = [slope, error, error_slope].into_iter().all(f64::is_finite);
+        Line {
+            start: self.start,
+            end: self.end,
+            anchor,
+            offset: i64::try_from(offset(anchor)).ok().filter(|_| is_finite),
+            slope,
+            error,
+            error_slope,
+            kind,
+        }
+    }
+}
+
+/// The first number above `low`, and at most `high`, of which something does not hold that
+/// holds of `low` and not of `high`. `guess` is near it.
+fn change(low: i128, high: i128, guess: Option<i128>, holds: impl Fn(i128) -> bool) -> i128 {
+    let (mut low, mut high) = (low, high);
+    let mut at = guess.unwrap_or(low);
+    let mut step = 1;
+    while high - low > 1 {
+        // Far from the guess, halves are nearer.
+        let probe = match step < high - low {
+            true => at.clamp(low + 1, high - 1),
+            false => low + (high - low) / 2,
+        };
+        match holds(probe) {
+            true => {
+                low = probe;
+                at = probe + step;
+            }
+            false => {
+                high = probe;
+                at = probe - step;
+            }
+        }
+        step *= 2;
+    }
+    high
+}

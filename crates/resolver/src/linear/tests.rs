@@ -1,0 +1,627 @@
+//! Rules R, each on a small hop, and against a model written straight from them.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::clock::{Clock, ClockId, MachineId, SeqId};
+use crate::graph::ClockGraph;
+use crate::snapshot::{Reading, Source};
+use crate::time::ClockNs;
+use crate::unresolved::Unresolved;
+
+const BOOTTIME: Clock = Clock::BOOTTIME;
+const SECOND: i64 = 1_000_000_000;
+
+fn monotonic() -> Clock {
+    Clock::host(ClockId::MONOTONIC.get())
+}
+
+fn custom() -> Clock {
+    Clock::new(MachineId::HOST, ClockId(64), SeqId(3))
+}
+
+/// Snapshots that each hold two clocks.
+type Pairs = (Clock, Clock, Vec<(i64, i64)>);
+
+fn of_pairs(pairs: &[Pairs]) -> Estimates {
+    let mut graph = ClockGraph::new();
+    for (from, to, readings) in pairs {
+        for &(a, b) in readings {
+            let reading = |clock, value| Reading {
+                clock,
+                value,
+                unit: 1,
+                incremental: false,
+            };
+            let both = [reading(*from, a), reading(*to, b)];
+            graph.add_snapshot(Source::Writer, &both, None).unwrap();
+        }
+    }
+    Estimates::new(graph)
+}
+
+fn of_hop(readings: &[(i64, i64)]) -> Estimates {
+    of_pairs(&[(monotonic(), BOOTTIME, readings.to_vec())])
+}
+
+fn at(estimates: &mut Estimates, value: i64) -> (i64, f64, LineKind) {
+    let estimate = estimates.at(monotonic(), ClockNs(value), BOOTTIME).unwrap();
+    let ClockNs(value) = estimate.value;
+    (value, estimate.error_ns, estimate.kind)
+}
+
+fn fit(estimates: &mut Estimates) -> &Fit {
+    estimates.fit(monotonic(), BOOTTIME).unwrap()
+}
+
+/// Readings a second apart, b ahead of a by these.
+fn ahead_by(offsets: &[i64]) -> Vec<(i64, i64)> {
+    let seconds = (0..).map(|second| second * SECOND);
+    seconds
+        .zip(offsets)
+        .map(|(a, ahead)| (a, a + ahead))
+        .collect()
+}
+
+#[test]
+fn r1_a_clock_that_does_not_count_nanoseconds_has_its_own_nominal_rate() {
+    let mut estimates = of_hop(&ahead_by(&[0, 50_000, 100_000]));
+    assert_eq!(fit(&mut estimates).nominal_rate, 1.0);
+    assert!((fit(&mut estimates).drift_ppm().unwrap() - 50.0).abs() < 1e-6);
+
+    // 2.5 ticks a nanosecond, and 2 ppm slower than that.
+    let ticks = [(0, 0), (2_500_005_000, SECOND), (5_000_010_000, 2 * SECOND)];
+    let mut estimates = of_hop(&ticks);
+    let kappa = fit(&mut estimates).nominal_rate;
+    assert!((kappa - 0.4 / (1.0 + 2e-6)).abs() < 1e-12);
+    assert_eq!(fit(&mut estimates).steps, []);
+    assert_eq!(at(&mut estimates, 1_250_002_500).0, SECOND / 2);
+}
+
+#[test]
+fn r1_a_suspend_is_no_unit() {
+    // An hour of sleep in one of two gaps.
+    let mut estimates = of_hop(&ahead_by(&[0, 3600 * SECOND, 3600 * SECOND + 100]));
+    let fit = fit(&mut estimates);
+    assert_eq!((fit.nominal_rate, fit.steps.len()), (1.0, 1));
+    assert_eq!(at(&mut estimates, -SECOND).0, -SECOND - 100);
+}
+
+#[test]
+fn r1_two_snapshots_right_after_each_other_tell_no_rate() {
+    // As a session begins: 10 ns more in 6 µs, which are 1,700 ppm.
+    let readings = [(0, 80), (6_000, 6_090), (231_000_000, 231_000_090)];
+    let mut estimates = of_hop(&readings);
+    let fit = fit(&mut estimates);
+    assert_eq!((fit.nominal_rate, fit.drift_ppm()), (1.0, Some(0.0)));
+    assert_eq!((fit.steps.len(), fit.outliers.len()), (0, 0));
+    assert!(fit.worst_error_ns < 120.0);
+    let (to, error, _) = at(&mut estimates, 10 * SECOND);
+    assert_eq!(to, 10 * SECOND + 90);
+    assert!(error < 1100.0);
+}
+
+#[test]
+fn r2_what_no_oscillator_does_is_a_step() {
+    // 500 ppm of a second and 2 µs are not a step yet.
+    let mut estimates = of_hop(&ahead_by(&[0, 502_000]));
+    assert_eq!(fit(&mut estimates).steps, []);
+    let mut estimates = of_hop(&ahead_by(&[0, 10, 10 + 502_001, 502_021]));
+    let steps = fit(&mut estimates).steps.clone();
+    assert_eq!(steps.len(), 1);
+    assert_eq!((steps[0].snapshot.0, steps[0].from_value), (2, 2 * SECOND));
+    assert!((steps[0].deviation_ns - 502_001.0).abs() < 1e-3);
+
+    // A clock that only shows its last tick is 10 ms off without a reason.
+    let coarse = Clock::host(4);
+    let mut estimates = of_pairs(&[(coarse, BOOTTIME, ahead_by(&[0, 9_000_000, 0]))]);
+    let fit = estimates.fit(coarse, BOOTTIME).unwrap();
+    assert_eq!((&fit.steps[..], fit.drift_ppm()), (&[][..], None));
+}
+
+#[test]
+fn r3_a_snapshot_whose_clocks_were_not_read_together_is_left_out() {
+    let mut offsets: Vec<i64> = (0..20).map(|second| second * 100).collect();
+    offsets[7] += 150_000;
+    let mut estimates = of_hop(&ahead_by(&offsets));
+    let fit = fit(&mut estimates);
+    assert_eq!((fit.readings, fit.knots.len()), (20, 19));
+    let outlier = fit.outliers[0];
+    assert_eq!((outlier.snapshot.0, outlier.from_value), (7, 7 * SECOND));
+    assert!((outlier.deviation_ns - 150_000.0).abs() < 1e-3);
+    // As if it had not been there.
+    assert_eq!(at(&mut estimates, 7 * SECOND).0, 7 * SECOND + 700);
+
+    // At an end, a third of how far it is off counts, of evenly spaced readings.
+    let mut estimates = of_hop(&ahead_by(&[1_800, 0, 0, 0, 0, 0]));
+    assert_eq!(self::fit(&mut estimates).outliers, []);
+    let (_, error, _) = at(&mut estimates, -1);
+    assert!((error - 600.0).abs() < 0.01, "{error}");
+    // Two readings are a line, whatever they say.
+    let mut estimates = of_hop(&ahead_by(&[0, 400_000]));
+    assert_eq!(self::fit(&mut estimates).outliers, []);
+}
+
+#[test]
+fn r4_the_line_between_and_the_usual_rate_elsewhere() {
+    // 100 ns a second; a suspend of a minute between 3 s and 4 s; 100 ns a second.
+    let minute = 60 * SECOND;
+    let offsets = [0, 100, 200, 300, minute + 300, minute + 400];
+    let mut estimates = of_hop(&ahead_by(&offsets));
+    let mut ahead = |tenths: i64| {
+        let value = tenths * SECOND / 10;
+        let (to, _, kind) = at(&mut estimates, value);
+        (to - value, kind)
+    };
+    assert_eq!(ahead(5), (50, LineKind::Line));
+    assert_eq!(ahead(30), (300, LineKind::Step));
+    assert_eq!(ahead(39), (390, LineKind::Step));
+    assert_eq!(ahead(40), (minute + 300, LineKind::Line));
+    assert_eq!(ahead(-20), (-200, LineKind::Before));
+    assert_eq!(ahead(70), (minute + 600, LineKind::After));
+
+    // One reading: as nearest neighbour.
+    let mut estimates = of_hop(&[(1000, 5000)]);
+    assert_eq!(
+        at(&mut estimates, 400),
+        (4400, 100.0 + 600.0 * 1e-7, LineKind::Before)
+    );
+    assert_eq!(at(&mut estimates, 1000).0, 5000);
+}
+
+#[test]
+fn r5_errors_grow_with_the_distance_and_with_what_the_rate_does() {
+    // Rates of 0, 1 and 3 µs a second.
+    let mut estimates = of_hop(&ahead_by(&[0, 0, 1_000, 4_000]));
+    // Inner residuals 500 and 1000, the median of which is 750.
+    let noise = 3.0 * 750.0;
+    assert_eq!(fit(&mut estimates).noise_ns, noise);
+    let mut error = |tenths: i64| at(&mut estimates, tenths * SECOND / 10).1;
+    let is = |error: f64, expected: f64| assert!((error - expected).abs() < 0.01, "{error}");
+    is(error(0), noise);
+    is(error(2), noise + 1e-6 * 0.2e9);
+    is(error(5), noise + 1e-6 * 0.5e9);
+    is(error(8), noise + 1e-6 * 0.2e9);
+    is(error(15), noise + 2e-6 * 0.5e9);
+    // Outside by the largest difference to the median rate, which is 1 µs a second.
+    is(error(40), noise + 2.1e-6 * 1e9);
+    is(error(-10), noise + 2.1e-6 * 1e9);
+
+    // In a step by its size.
+    let mut estimates = of_hop(&ahead_by(&[0, 0, SECOND, SECOND]));
+    let (_, error, _) = at(&mut estimates, 3 * SECOND / 2);
+    is(error, 100.0 + 1e9);
+    // Never below 100 ns, and 10 ms of a coarse clock.
+    let (_, error, _) = at(&mut estimates, SECOND / 2);
+    is(error, 100.0 + 0.05 * 1e3);
+    let coarse = Clock::host(2);
+    let mut estimates = of_pairs(&[(coarse, BOOTTIME, ahead_by(&[0, 0, 0]))]);
+    let estimate = estimates.at(coarse, ClockNs(0), BOOTTIME).unwrap();
+    is(estimate.error_ns, 10e6);
+}
+
+#[test]
+fn r6_hops_are_chained_and_their_errors_added() {
+    // Twice as fast, then 100 ppm.
+    let mut estimates = of_pairs(&[
+        (custom(), monotonic(), vec![(0, 0), (SECOND, 2 * SECOND)]),
+        (
+            monotonic(),
+            BOOTTIME,
+            vec![(0, 7), (4 * SECOND, 4 * SECOND + 400_007)],
+        ),
+    ]);
+    let value = ClockNs(SECOND / 4);
+    let estimate = estimates.at(custom(), value, BOOTTIME).unwrap();
+    assert_eq!(estimate.value, ClockNs(SECOND / 2 + 50_007));
+    // 100 ns and 0.1 ppm of 0.25 s, at the rate of the hop after it; and the same of 0.5 s.
+    let expected = (100.0 + 25.0) * (1.0 + 1e-4) + (100.0 + 50.0);
+    assert!((estimate.error_ns - expected).abs() < 0.01);
+
+    let hops = estimates.explain(custom(), value, BOOTTIME).unwrap();
+    let path: Vec<_> = hops.iter().map(|hop| (hop.from, hop.to)).collect();
+    assert_eq!(path, [(custom(), monotonic()), (monotonic(), BOOTTIME)]);
+    assert_eq!(
+        (hops[0].value_in, hops[0].value_out),
+        (i128::from(SECOND / 4), i128::from(SECOND / 2))
+    );
+    assert_eq!(hops[1].value_out, i128::from(SECOND / 2 + 50_007));
+    assert_eq!(hops[0].rate, 2.0);
+    let snapshots = [hops[1].before, hops[1].after].map(|around| around.unwrap().0.0);
+    assert_eq!(snapshots, [2, 3]);
+}
+
+#[test]
+fn r7_what_went_backwards_is_refused_and_what_does_not_fit_is_told() {
+    let mut estimates = of_hop(&[(1000, 0), (500, SECOND)]);
+    let converted = estimates.convert(monotonic(), ClockNs(700), BOOTTIME);
+    assert_eq!(converted, Err(Unresolved::NonMonotonic));
+    // As a target it stays.
+    let back = estimates.convert(BOOTTIME, ClockNs(0), monotonic());
+    assert_eq!(back, Ok(ClockNs(1000)));
+
+    let mut estimates = of_hop(&[(0, i64::MAX - 10)]);
+    let mut convert = |value| estimates.convert(monotonic(), ClockNs(value), BOOTTIME);
+    assert_eq!(convert(10), Ok(ClockNs(i64::MAX)));
+    assert_eq!(convert(11), Err(Unresolved::Overflow));
+    assert_eq!(
+        estimates.convert(custom(), ClockNs(0), BOOTTIME),
+        Err(Unresolved::UnknownClock)
+    );
+}
+
+#[test]
+fn r_snapshots_that_come_later_count() {
+    let mut estimates = of_hop(&[(0, 0)]);
+    assert_eq!(at(&mut estimates, SECOND).0, SECOND);
+    let reading = |clock, value| Reading::new(clock, value, 1, false).unwrap();
+    let both = [
+        reading(monotonic(), 1 << 31),
+        reading(BOOTTIME, (1 << 31) + 2048),
+    ];
+    estimates
+        .graph_mut()
+        .add_snapshot(Source::Writer, &both, None)
+        .unwrap();
+    assert_eq!(at(&mut estimates, 1 << 30).0, (1 << 30) + 1024);
+}
+
+/// One hop by the rules, and nothing else.
+struct Naive {
+    kappa: f64,
+    /// Readings that are used, by segment, with err(i).
+    segments: Vec<Vec<(i64, i64, f64)>>,
+    usual: f64,
+    spread: f64,
+    short: f64,
+}
+
+/// (b − a of the second) − (b − a of the first): how far b moved against a.
+fn gained(from: (i64, i64), to: (i64, i64)) -> f64 {
+    ((i128::from(to.1) - i128::from(to.0)) - (i128::from(from.1) - i128::from(from.0))) as f64
+}
+
+fn naive_rate(from: (i64, i64), to: (i64, i64)) -> f64 {
+    1.0 + gained(from, to) / (to.0 - from.0) as f64
+}
+
+fn naive_median(mut numbers: Vec<f64>) -> Option<f64> {
+    numbers.sort_by(f64::total_cmp);
+    let count = numbers.len();
+    match count % 2 {
+        _ if count == 0 => None,
+        1 => Some(numbers[count / 2]),
+        _ => Some((numbers[count / 2 - 1] + numbers[count / 2]) / 2.0),
+    }
+}
+
+fn naive_residual(segment: &[(i64, i64)], index: usize) -> f64 {
+    let off = |first: (i64, i64), second, at: (i64, i64)| {
+        let slope = naive_rate(first, second) - 1.0;
+        (gained(first, at) - slope * (at.0 - first.0) as f64).abs()
+    };
+    let end = |at: (i64, i64), next: (i64, i64), further: (i64, i64)| {
+        let reach = (next.0 - at.0).abs() as f64 / (further.0 - next.0).abs() as f64;
+        off(next, further, at) / (1.0 + 2.0 * reach)
+    };
+    let last = segment.len() - 1;
+    if segment.len() < 3 {
+        0.0
+    } else if index == 0 {
+        end(segment[0], segment[1], segment[2])
+    } else if index == last {
+        end(segment[last], segment[last - 1], segment[last - 2])
+    } else {
+        off(segment[index - 1], segment[index + 1], segment[index])
+    }
+}
+
+fn naive_inner(segments: &[Vec<(i64, i64)>]) -> Vec<f64> {
+    let inner = |segment: &Vec<(i64, i64)>| {
+        let indices = 1..segment.len().saturating_sub(1).max(1);
+        indices
+            .map(|index| naive_residual(segment, index))
+            .collect::<Vec<_>>()
+    };
+    segments.iter().flat_map(inner).collect()
+}
+
+impl Naive {
+    fn new(readings: &[(i64, i64)]) -> Naive {
+        let mut readings = readings.to_vec();
+        readings.dedup_by_key(|reading| reading.0);
+        let gaps = readings
+            .windows(2)
+            .map(|pair| (pair[1].0 - pair[0].0) as f64);
+        let short = naive_median(gaps.collect()).unwrap_or(0.0) / 1000.0;
+        let tells = |pair: &&[(i64, i64)]| (pair[1].0 - pair[0].0) as f64 >= short;
+        let told = readings.windows(2).filter(tells);
+        let rates = told.map(|pair| naive_rate(pair[0], pair[1]));
+        let mut rates: Vec<f64> = rates.collect();
+        rates.sort_by(f64::total_cmp);
+        let (middle, is_even) = (rates.len() / 2, rates.len().is_multiple_of(2));
+        let measured = match rates.get(middle) {
+            None => 1.0,
+            Some(&upper) if is_even => {
+                let lower = rates[middle - 1];
+                let is_nearer = (lower - 1.0).abs() <= (upper - 1.0).abs();
+                if is_nearer { lower } else { upper }
+            }
+            Some(&median) => median,
+        };
+        let kappa = if (measured - 1.0).abs() > 1e-3 {
+            measured
+        } else {
+            1.0
+        };
+        let mut segments: Vec<Vec<(i64, i64)>> = Vec::new();
+        for reading in readings {
+            if let Some(segment) = segments.last_mut() {
+                let last = *segment.last().unwrap();
+                let forward = (reading.0 - last.0) as f64;
+                let moved = gained(last, reading) - forward * (kappa - 1.0);
+                if moved.abs() <= kappa * 500e-6 * forward + 2000.0 {
+                    segment.push(reading);
+                    continue;
+                }
+            }
+            segments.push(vec![reading]);
+        }
+        let usual = naive_median(naive_inner(&segments)).unwrap_or(0.0);
+        for segment in &mut segments {
+            while segment.len() > 2 {
+                let residuals = (0..segment.len()).map(|i| naive_residual(segment, i));
+                let worst = residuals
+                    .enumerate()
+                    .rev()
+                    .max_by(|a, b| a.1.total_cmp(&b.1));
+                let (index, residual) = worst.unwrap();
+                if residual <= f64::max(10.0 * usual, 1000.0) {
+                    break;
+                }
+                segment.remove(index);
+            }
+        }
+        let noise = naive_median(naive_inner(&segments)).unwrap_or(0.0);
+        let noise = f64::max(100.0, 3.0 * noise);
+        let pairs = segments.iter().flat_map(|segment| segment.windows(2));
+        let pairs = pairs.filter(tells);
+        let rates: Vec<f64> = pairs.map(|pair| naive_rate(pair[0], pair[1])).collect();
+        let usual = naive_median(rates.clone()).unwrap_or(kappa);
+        let spread = rates
+            .iter()
+            .map(|rate| (rate - usual).abs())
+            .fold(0.0, f64::max);
+        let with_errors = |segment: &Vec<(i64, i64)>| {
+            let error = |index| f64::max(noise, naive_residual(segment, index));
+            let knots = segment.iter().enumerate();
+            knots.map(|(index, &(a, b))| (a, b, error(index))).collect()
+        };
+        Naive {
+            kappa,
+            segments: segments.iter().map(with_errors).collect(),
+            usual,
+            spread,
+            short,
+        }
+    }
+
+    /// By how much the target is ahead of a value; and the error.
+    fn at(&self, value: f64) -> (f64, f64) {
+        let rates = |segment: &[(i64, i64, f64)]| -> Vec<(f64, bool)> {
+            let rate = |p: &[(i64, i64, f64)]| {
+                let tells = (p[1].0 - p[0].0) as f64 >= self.short;
+                (naive_rate((p[0].0, p[0].1), (p[1].0, p[1].1)), tells)
+            };
+            segment.windows(2).map(rate).collect()
+        };
+        let from = |(a, b, _): (i64, i64, f64), rate: f64| {
+            (b - a) as f64 + (value - a as f64) * (rate - 1.0)
+        };
+        let first = self.segments[0][0];
+        if value < first.0 as f64 {
+            let error = first.2 + (self.spread + 1e-7) * (first.0 as f64 - value);
+            return (from(first, self.usual), error);
+        }
+        for (index, segment) in self.segments.iter().enumerate() {
+            let rates = rates(segment);
+            for (gap, pair) in segment.windows(2).enumerate() {
+                if (pair[0].0 as f64..pair[1].0 as f64).contains(&value) {
+                    let own = rates[gap].0;
+                    let beside = [
+                        gap.checked_sub(1).map(|gap| rates[gap]),
+                        rates.get(gap + 1).copied(),
+                    ];
+                    let beside = beside.into_iter().flatten().filter(|rate| rate.1);
+                    let beside = beside.map(|(rate, _)| (rate - own).abs());
+                    let wobble = beside.max_by(f64::total_cmp);
+                    let wobble = wobble.unwrap_or((own - self.usual).abs()).max(1e-7);
+                    let near = (value - pair[0].0 as f64).min(pair[1].0 as f64 - value);
+                    let error = pair[0].2.max(pair[1].2) + wobble * near;
+                    return (from(pair[0], own), error);
+                }
+            }
+            let last = *segment.last().unwrap();
+            if let Some(next) = self.segments.get(index + 1).map(|next| next[0])
+                && value < next.0 as f64
+            {
+                let told = rates.iter().filter(|rate| rate.1).map(|rate| rate.0);
+                let rate = naive_median(told.collect()).unwrap_or(self.usual);
+                let forward = (next.0 - last.0) as f64;
+                let size =
+                    gained((last.0, last.1), (next.0, next.1)) - forward * (self.kappa - 1.0);
+                return (from(last, rate), last.2.max(next.2) + size.abs());
+            }
+        }
+        let last = *self.segments.last().unwrap().last().unwrap();
+        let error = last.2 + (self.spread + 1e-7) * (value - last.0 as f64);
+        (from(last, self.usual), error)
+    }
+}
+
+/// Readings of a hop: gaps, drift that wanders, jitter, outliers, suspends.
+fn readings() -> impl Strategy<Value = Vec<(i64, i64)>> {
+    let gap = prop_oneof![
+        9 => 1_000_000i64..100_000_000,
+        1 => 0i64..3,
+        1 => 1_000_000_000i64..20_000_000_000,
+    ];
+    let jitter = prop_oneof![9 => -200i64..200, 1 => -200_000i64..200_000];
+    let step = prop_oneof![15 => Just(0i64), 1 => -5_000_000i64..50_000_000];
+    let each = prop::collection::vec((gap, -1.0f64..1.0, jitter, step), 1..40);
+    let scale = prop_oneof![3 => Just(1.0f64), 1 => 0.3f64..3.0];
+    (0i64..1_000_000_000, -50.0f64..50.0, scale, each).prop_map(|(start, drift, scale, each)| {
+        let (mut a, mut b, mut rate) = (start, 5_000_000.0f64, scale * (1.0 + drift * 1e-6));
+        let mut readings = Vec::new();
+        for (gap, wander, jitter, step) in each {
+            readings.push((a, b as i64 + jitter));
+            rate += wander * 1e-6;
+            a += gap;
+            b += gap as f64 * rate + step as f64;
+        }
+        readings
+    })
+}
+
+/// The same of a target that does not go backwards, so that it may be a source.
+fn monotonic_readings() -> impl Strategy<Value = Vec<(i64, i64)>> {
+    readings().prop_map(|mut readings| {
+        let mut least = i64::MIN;
+        for reading in &mut readings {
+            reading.1 = reading.1.max(least);
+            least = reading.1;
+        }
+        readings
+    })
+}
+
+/// Where to look: at readings, beside them, between, and outside.
+fn looks(readings: &[(i64, i64)]) -> Vec<i64> {
+    let mut values = Vec::new();
+    for pair in readings.windows(2) {
+        let (a, b) = (pair[0].0, pair[1].0);
+        values.extend([a - 1, a, a + 1, a + (b - a) / 3, a + (b - a) / 2, b - 1]);
+    }
+    let (first, last) = (readings[0].0, readings[readings.len() - 1].0);
+    values.extend([first - 7_000_000, first, last, last + 9_000_000]);
+    values
+}
+
+proptest! {
+    #[test]
+    fn r_a_hop_is_what_the_rules_say(readings in readings()) {
+        let naive = Naive::new(&readings);
+        let mut estimates = of_hop(&readings);
+        for value in looks(&readings) {
+            let (to, error, _) = at(&mut estimates, value);
+            let (ahead, expected) = naive.at(value as f64);
+            let ahead = value as f64 + ahead;
+            prop_assert!((to as f64 - ahead).abs() <= 1.01, "{value}: {to} {ahead}");
+            prop_assert!((error - expected).abs() <= 0.1 + expected * 1e-5, "{value}: {error} {expected}");
+        }
+    }
+
+    #[test]
+    fn r_what_follows_from_the_rules(readings in readings()) {
+        let mut estimates = of_hop(&readings);
+        let knots = fit(&mut estimates).knots.clone();
+        let outliers = fit(&mut estimates).outliers.len();
+        let mut distinct: Vec<i64> = readings.iter().map(|reading| reading.0).collect();
+        distinct.dedup();
+        prop_assert_eq!(knots.len() + outliers, distinct.len());
+        // Exact at the readings that are used, and in order inside of a segment.
+        for pair in knots.windows(2) {
+            prop_assert_eq!(at(&mut estimates, pair[0].a).0, pair[0].b);
+            if pair[0].steps || pair[1].b < pair[0].b {
+                continue;
+            }
+            let (a, span) = (pair[0].a, pair[1].a - pair[0].a);
+            let parts = (0..=16).flat_map(|part| [-1, 0, 1].map(|beside| span / 16 * part + beside));
+            let mut values: Vec<i64> = parts.map(|at| (a + at).clamp(a, pair[1].a)).collect();
+            values.sort_unstable();
+            let times: Vec<i64> = values.iter().map(|&at| self::at(&mut estimates, at).0).collect();
+            prop_assert!(times.is_sorted(), "{values:?} {times:?}");
+        }
+    }
+
+    #[test]
+    fn r4_where_the_offset_never_changes_it_is_nearest_neighbour(
+        gaps in prop::collection::vec(1i64..1_000_000_000_000, 1..30),
+        ahead in -1_000_000_000_000_000_000i64..1_000_000_000_000_000_000,
+        values in prop::collection::vec(-1_000_000_000_000i64..20_000_000_000_000, 20),
+    ) {
+        let mut a = 0;
+        let mut readings = Vec::new();
+        for gap in gaps {
+            readings.push((a, a + ahead));
+            a += gap;
+        }
+        let mut estimates = of_hop(&readings);
+        for value in values {
+            prop_assert_eq!(at(&mut estimates, value).0, value + ahead);
+        }
+    }
+
+    /// Two hops, of which the second may be set back: a value of the first is where the
+    /// chained estimates are, but for what is rounded, at steps maybe a nanosecond later.
+    #[test]
+    fn r6_a_path_is_its_hops_one_after_the_other(first in monotonic_readings(), second in readings()) {
+        let (one, two) = (Naive::new(&first), Naive::new(&second));
+        let mut estimates = of_pairs(&[
+            (custom(), monotonic(), first.clone()),
+            (monotonic(), BOOTTIME, second),
+        ]);
+        for value in looks(&first) {
+            let estimate = estimates.at(custom(), ClockNs(value), BOOTTIME).unwrap();
+            let ClockNs(to) = estimate.value;
+            let near = |off: f64| {
+                let middle = value as f64 + one.at(value as f64).0 + off;
+                let (ahead, error) = two.at(middle);
+                let before = one.at(value as f64).1;
+                let expected = middle - off + ahead;
+                // The rate after the first hop is that of the second around here.
+                let rate = 1.0 + two.at(middle + 1e3).0 / 1e3 - ahead / 1e3;
+                let sum = error + before * rate.abs();
+                (to as f64 - expected).abs() <= 3.0 + rate.abs()
+                    && (estimate.error_ns - sum).abs() <= 1.0 + 1e-3 * sum + before * 1e-3
+            };
+            let is_near = [0.0, 1.0, -1.0, 500.0, -500.0, 1001.0, -1001.0].into_iter().any(near);
+            prop_assert!(is_near, "{value}: {estimate:?}");
+        }
+    }
+
+    #[test]
+    fn r6_all_lines_are_those_around_each_value(first in monotonic_readings(), second in readings()) {
+        let mut estimates = of_pairs(&[
+            (custom(), monotonic(), first.clone()),
+            (monotonic(), BOOTTIME, second),
+        ]);
+        let lines: Vec<Line> = estimates.lines(custom(), BOOTTIME).unwrap().collect();
+        prop_assert_eq!(lines[0].start, None);
+        prop_assert_eq!(lines[lines.len() - 1].end, None);
+        prop_assert!(lines.windows(2).all(|pair| pair[0].end == pair[1].start));
+        let anchored = |line: &&Line| match line.kind {
+            LineKind::Before => Some(line.anchor) == line.end,
+            _ => Some(line.anchor) == line.start,
+        };
+        prop_assert_eq!(lines.iter().filter(anchored).count(), lines.len());
+        // In any order, so that an array is made of them in the end.
+        let mut values = looks(&first);
+        values.sort_by_key(|value| value.wrapping_mul(0x5851_f42d_4c95_7f2d));
+        for value in values.iter().cycle().take(200) {
+            let line = estimates.line(custom(), ClockNs(*value), BOOTTIME).unwrap();
+            let expected = lines.iter().find(|line| line.holds(*value));
+            prop_assert_eq!(Some(&line), expected);
+        }
+    }
+}
+
+#[test]
+fn r1_a_clock_that_stands_still_has_a_spread_too() {
+    let still: Vec<_> = (0..4).map(|second| (second * SECOND, 5)).collect();
+    let mut estimates = of_hop(&still);
+    let fit = fit(&mut estimates);
+    assert_eq!(fit.nominal_rate, 0.0);
+    assert_eq!(fit.drift_spread_ppm(), 0.0);
+    assert_eq!(fit.drift_ppm(), None);
+}
