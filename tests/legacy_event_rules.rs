@@ -389,6 +389,48 @@ fn g4_a_link_goes_to_the_slice_that_began_later() {
 }
 
 #[test]
+fn g7_a_flow_that_ends_before_it_begins_is_told_once() {
+    let bind = |time, name, direction| {
+        let legacy = new().number(8, 5).number(13, direction);
+        event(time, named(INSTANT, name, UUID).message(6, legacy))
+    };
+    let (into, out) = (1, 2);
+    let trace = told(&[
+        described(UUID, thread(10, 10)),
+        // Received, then sent; and on the way it passes another slice.
+        flowing(10, INSTANT, "received", &[(TERMINATING, 1)]),
+        flowing(20, INSTANT, "sent", &[(FLOW, 1)]),
+        flowing(11, INSTANT, "received late", &[(TERMINATING, 2)]),
+        flowing(21, INSTANT, "sent", &[(FLOW, 2)]),
+        flowing(22, INSTANT, "passed on", &[(FLOW, 2)]),
+        bind(12, "bound", into),
+        bind(23, "binds", out),
+        // The begin of the first is not in the trace, and the second is as it has to be.
+        flowing(13, INSTANT, "of before", &[(TERMINATING, 3)]),
+        flowing(24, INSTANT, "sent", &[(FLOW, 3)]),
+        flowing(25, INSTANT, "received", &[(TERMINATING, 3)]),
+        // Two ends, of which nobody knows which is meant.
+        flowing(14, INSTANT, "first", &[(TERMINATING, 4)]),
+        flowing(15, INSTANT, "second", &[(TERMINATING, 4)]),
+        flowing(26, INSTANT, "sent", &[(FLOW, 4)]),
+        // Only received, only sent.
+        flowing(16, INSTANT, "received", &[(TERMINATING, 6)]),
+        flowing(27, INSTANT, "sent", &[(FLOW, 7)]),
+    ]);
+    kernel::gives(
+        &trace.program,
+        "SELECT o.name, i.name, trace_id, p.ts, q.ts FROM flow_backwards
+         JOIN slice AS o ON o.id = slice_out JOIN slice AS i ON i.id = slice_in
+         JOIN packet AS p ON p.id = packet_out JOIN packet AS q ON q.id = packet_in ORDER BY trace_id",
+        &[
+            "sent received 1 20 10",
+            "passed on received late 2 22 11",
+            "binds bound 5 23 12",
+        ],
+    );
+}
+
+#[test]
 fn g5_binding_and_its_directions() {
     let bind = |time, name, direction| {
         let legacy = new().number(8, 1).number(13, direction);

@@ -12,7 +12,9 @@ use generate::{CLOCKS, Case};
 use naive::{BOOTTIME, Clock, Imported, MONOTONIC, REALTIME, Reason};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestError, TestRng, TestRunner};
+use rusqlite::types::Value;
 use std::collections::BTreeSet;
+use timebase_import::Conversion;
 
 const CUSTOM: u32 = 0x8000_0001;
 
@@ -42,6 +44,148 @@ fn d1_d5_i1_i2_with_all_snapshots_first_ts_and_to_boottime_and_join_are_one() {
         let (database, model) = agree(case)?;
         ts_is_boottime(&database, &model)
     });
+}
+
+#[test]
+fn r8_v7_rows_of_any_trace_by_lines() {
+    for_all(generate::case(false), |case| {
+        let (nearest, linear) = (
+            Database::import(&case.packets),
+            Database::import_by(&case.packets, Conversion::Linear),
+        );
+        let model = naive::import(&case.packets);
+        only_times_differ(&nearest, &linear, &model)?;
+        if model.trace_time == Clock::new(BOOTTIME, 0, 0) {
+            times_are_on_lines(&linear, &model, &case.packets)?;
+        }
+        Ok(())
+    });
+}
+
+/// Which packets, snapshots and events there are, and what they read, is by the order of the file.
+fn only_times_differ(
+    nearest: &Database,
+    linear: &Database,
+    model: &Imported,
+) -> Result<(), TestCaseError> {
+    let packets = |database: &Database| {
+        let mut rows = database.packets();
+        for row in &mut rows {
+            (row.ts, row.unresolved) = (None, None);
+            // C6: which of two clocks it is depends on whether the first one leads anywhere.
+            if model.taken.contains(&row.id) {
+                (row.clock_id, row.clock_ts) = (None, None);
+            }
+        }
+        rows
+    };
+    prop_assert_eq!(packets(linear), packets(nearest), "rows of packet");
+    let readings = |database: &Database| {
+        let mut rows = database.readings();
+        rows.iter_mut().for_each(|row| row.ts = None);
+        rows
+    };
+    prop_assert_eq!(
+        readings(linear),
+        readings(nearest),
+        "rows of clock_snapshot"
+    );
+    let events = |database: &Database| {
+        let mut rows = database.events();
+        rows.iter_mut()
+            .for_each(|row| (row.ts, row.unresolved) = (None, None));
+        rows
+    };
+    prop_assert_eq!(events(linear), events(nearest), "rows of ftrace_event");
+    let logs = |database: &Database| {
+        let mut rows = database.logs();
+        rows.iter_mut()
+            .for_each(|row| (row.ts, row.unresolved) = (None, None));
+        rows
+    };
+    prop_assert_eq!(logs(linear), logs(nearest), "rows of android_logs");
+    Ok(())
+}
+
+/// Trace time is BOOTTIME: all times are those of `to_boottime_linear`.
+fn times_are_on_lines(
+    linear: &Database,
+    model: &Imported,
+    packets: &[Packet],
+) -> Result<(), TestCaseError> {
+    let fits = |clock: Clock, ticks: i64, ts: Option<i64>, reason: Option<&str>, what: &str| {
+        prop_assert_eq!(
+            ts,
+            linear.to_boottime_linear(clock, ticks),
+            "{}: {} on {:?}",
+            what,
+            ticks,
+            clock
+        );
+        // A line may end where steps do not.
+        if ts.is_none() && reason != Some("overflow") {
+            let expected = linear.why_unresolved(clock, ticks);
+            prop_assert_eq!(reason, expected.as_deref(), "{} on {:?}", ticks, clock);
+        }
+        Ok(())
+    };
+    for row in linear.packets() {
+        let of_packet = ["no_base", "no_sequence_id", "incremental_state_lost"];
+        let reason = row.unresolved.as_deref();
+        let (Some(id), Some(ticks)) = (row.clock_id, row.clock_ts) else {
+            continue;
+        };
+        let is_taken = model.taken.contains(&row.id);
+        let is_snapshot = row.kind.as_deref() == Some("clock_snapshot");
+        if is_taken || is_snapshot || reason.is_some_and(|reason| of_packet.contains(&reason)) {
+            continue;
+        }
+        let clock = Clock::new(id as u32, row.seq_id as u32, row.machine_id as u32);
+        fits(clock, ticks, row.ts, reason, "a packet")?;
+    }
+    let readings = linear.readings();
+    for row in &readings {
+        let of = |row: &naive::SnapshotRow| {
+            let clock = Clock::new(
+                row.clock_id as u32,
+                row.seq_id as u32,
+                row.machine_id as u32,
+            );
+            linear.to_boottime_linear(clock, row.timestamp)
+        };
+        let mut together = readings
+            .iter()
+            .filter(|other| other.snapshot_id == row.snapshot_id);
+        let expected = of(row).or_else(|| together.find_map(of));
+        prop_assert_eq!(row.ts, expected, "a reading: {:?}", row);
+    }
+    for row in linear.logs() {
+        let machine = packets[row.packet_id as usize].machine_id;
+        if let Value::Integer(ticks) = row.timestamp {
+            let realtime = Clock::new(REALTIME, 0, machine);
+            fits(realtime, ticks, row.ts, row.unresolved.as_deref(), "a line")?;
+        }
+    }
+    for row in linear.events() {
+        let packet = &packets[row.packet_id as usize];
+        let id = match packet
+            .ftrace_events
+            .as_ref()
+            .and_then(|bundle| bundle.clock)
+        {
+            None | Some(0) => BOOTTIME,
+            Some(MONO_RAW) => 5,
+            Some(GLOBAL | 3) => 64,
+            Some(_) => continue,
+        };
+        let clock = Clock::new(id, packet.seq, packet.machine_id);
+        if let Value::Integer(ticks) = row.timestamp
+            && row.unresolved.as_deref() != Some("no_sequence_id")
+        {
+            fits(clock, ticks, row.ts, row.unresolved.as_deref(), "an event")?;
+        }
+    }
+    Ok(())
 }
 
 /// Imports a trace and compares all there is to compare in any trace.

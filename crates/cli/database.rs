@@ -11,7 +11,7 @@ use std::time::SystemTime;
 
 use anyhow::{Context, anyhow, bail, ensure};
 use rusqlite::{Connection, MAIN_DB, OpenFlags};
-use timebase_import::{FileKind, Options, Source, Subject};
+use timebase_import::{Conversion, FileKind, Options, Source, Subject};
 
 use crate::changes::Changes;
 use crate::guard::{self, Denied};
@@ -22,25 +22,38 @@ use crate::{import, messages};
 /// What a command asks of what it was given.
 #[derive(Clone, Copy, Debug)]
 pub struct Access {
-    /// Whether it needs the events inside of packets, and not just clocks and packets.
-    pub to_events: bool,
+    /// What it needs of the events inside of packets, beside clocks and packets.
+    pub subjects: &'static [Subject],
+    /// Whether it needs the bytes of packets.
+    pub to_data: bool,
     /// Whether it changes the database.
     pub is_writing: bool,
     /// Whether nothing may be missing because the trace is damaged.
     pub is_strict: bool,
+    /// How times are to be made; `None` if a database of either kind will do.
+    pub conversion: Option<Conversion>,
 }
 
 impl Access {
     /// To clocks and packets.
     pub const CLOCKS: Access = Access {
-        to_events: false,
+        subjects: &[],
+        to_data: false,
         is_writing: false,
         is_strict: false,
+        conversion: None,
+    };
+
+    /// To whatever was read from a clock, and to slices, which have flows.
+    pub const READINGS: Access = Access {
+        subjects: &[Subject::KernelEvents, Subject::Logs, Subject::Slices],
+        ..Access::CLOCKS
     };
 
     /// To all that is in a trace.
     pub const ALL: Access = Access {
-        to_events: true,
+        subjects: &Subject::ALL,
+        to_data: true,
         ..Access::CLOCKS
     };
 }
@@ -202,6 +215,9 @@ pub fn open(given: &Path, access: Access, signals: &Signals) -> anyhow::Result<D
     if access.is_strict {
         refuse_damage(&connection, given)?;
     }
+    if let Some(conversion) = access.conversion {
+        refuse_other(&connection, given, conversion)?;
+    }
     let changes = if access.is_writing {
         ensure!(
             !connection.is_readonly(MAIN_DB)?,
@@ -244,6 +260,26 @@ fn refuse_damage(connection: &Connection, given: &Path) -> anyhow::Result<()> {
     }
 }
 
+/// Refuses a database whose times were made in another way.
+fn refuse_other(
+    connection: &Connection,
+    given: &Path,
+    conversion: Conversion,
+) -> anyhow::Result<()> {
+    let sql = "SELECT str_value FROM metadata WHERE name = 'conversion'";
+    let found: String = connection
+        .query_row(sql, [], |row| row.get(0))
+        .with_context(|| format!("cannot read metadata of {}", given.display()))?;
+    ensure!(
+        found == conversion.name(),
+        "{} was imported with --conversion {found}, and its times stay as they are; import the trace \
+         again with --conversion {}",
+        given.display(),
+        conversion.name()
+    );
+    Ok(())
+}
+
 fn kind(given: &Path) -> anyhow::Result<FileKind> {
     if given.as_os_str() == OsStr::new("-") {
         return Ok(FileKind::Trace);
@@ -269,14 +305,10 @@ fn import_temporarily(given: &Path, access: Access, signals: &Signals) -> anyhow
         "a trace is imported to a temporary database; the variable TMPDIR names a place for it",
     )?;
     let path = directory.join("trace.db");
-    let subjects = if access.to_events {
-        Subject::ALL.to_vec()
-    } else {
-        Vec::new()
-    };
     let options = Options {
-        keep_data: access.to_events,
-        subjects,
+        conversion: access.conversion.unwrap_or_default(),
+        keep_data: access.to_data,
+        subjects: access.subjects.to_vec(),
         strict: access.is_strict,
         ..Options::default()
     };

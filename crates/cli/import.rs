@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::bail;
 use indicatif::{HumanBytes, HumanCount};
-use timebase_import::{Events, FileKind, Monitor, Options, Source, Summary};
+use timebase_import::{Conversion, Events, FileKind, Monitor, Options, Source, Summary};
 use timebase_resolver::Unresolved;
 
 use crate::flags::{ImportArguments, wrong_usage};
@@ -32,6 +32,7 @@ pub fn run(arguments: &ImportArguments, signals: &Signals) -> anyhow::Result<()>
     };
     let destination = destination(arguments);
     let options = Options {
+        conversion: arguments.conversion.into(),
         keep_data: !arguments.no_data,
         subjects: arguments.subjects(),
         descriptors: arguments.descriptor.clone(),
@@ -61,17 +62,26 @@ pub fn monitored(
     progress: Progress,
     signals: &Signals,
 ) -> anyhow::Result<(Summary, Duration)> {
-    let size = match source {
-        // A pipe has a name, too, but no size.
-        Source::File(path) => fs::metadata(path)
-            .ok()
-            .filter(fs::Metadata::is_file)
-            .map(|metadata| metadata.len()),
+    let file = match source {
+        Source::File(path) => fs::metadata(path).ok(),
         Source::Stdin if io::stdin().is_terminal() => {
             bail!("standard input is a terminal; a trace has to be piped into it")
         }
         Source::Stdin | Source::Pieces => None,
     };
+    let is_pipe = match (source, &file) {
+        // A pipe has a name, too, but no size.
+        (Source::File(_), file) => file
+            .as_ref()
+            .is_some_and(|file| !file.is_file() && !file.is_dir()),
+        (Source::Stdin | Source::Pieces, _) => true,
+    };
+    let size = file.filter(fs::Metadata::is_file).map(|file| file.len());
+    if options.conversion == Conversion::Linear && is_pipe {
+        messages::say(format_args!(
+            "{source} is copied to a temporary file first: --conversion linear reads the trace twice"
+        ));
+    }
     let monitor = Arc::new(Monitor::default());
     let started = Instant::now();
     let summary = signals.during_import(&monitor, || {
@@ -116,9 +126,10 @@ fn destination(arguments: &ImportArguments) -> PathBuf {
 /// an error of its own.
 fn would_replace(database: &Path, trace: &Path) -> bool {
     let is_database =
-        timebase_import::file_kind(trace).is_ok_and(|kind| kind == FileKind::Database);
+        || timebase_import::file_kind(trace).is_ok_and(|kind| kind == FileKind::Database);
     match (fs::canonicalize(database), fs::canonicalize(trace)) {
-        (Ok(database), Ok(trace)) => database == trace && trace.is_file() && !is_database,
+        // To look into a pipe would take from it what the import needs.
+        (Ok(database), Ok(trace)) => database == trace && trace.is_file() && !is_database(),
         _ => false,
     }
 }

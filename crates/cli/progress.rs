@@ -9,6 +9,8 @@
 //! * **A terminal that is made narrower** while the bar is shown may break the line that is
 //!   there into two, and the upper piece stays: whether it does, only the terminal
 //!   knows, and to wipe a row too many would take what somebody else has written.
+//! * **A trace that is read twice** fills the bar twice, and the line says which time it is. One
+//!   bar for both would stand for a while where nobody knows how long the second takes against the first.
 //! * **Lines for programs** are objects of JSON, since a program that shows progress in its own
 //!   way (a notebook, a server) needs numbers and no control codes. They are written by
 //!   time and not by bytes, so that a slow pipe is seen to be alive. A program that reads them
@@ -26,7 +28,7 @@ use clap::ValueEnum;
 use console::Term;
 use indicatif::{HumanBytes, HumanCount, HumanDuration, ProgressBar, ProgressStyle};
 use serde_json::json;
-use timebase_import::Monitor;
+use timebase_import::{Monitor, Pass};
 
 use crate::messages;
 
@@ -100,6 +102,7 @@ struct State {
     /// How many bytes there are, if that is known.
     of: Option<u64>,
     packets: u64,
+    pass: Pass,
     is_read: bool,
 }
 
@@ -107,14 +110,21 @@ impl State {
     fn of(monitor: &Monitor, size: Option<u64>) -> State {
         State {
             bytes: monitor.bytes_read.load(Ordering::Relaxed),
-            of: size,
+            // Of a pipe it is known when it was copied.
+            of: monitor.of().or(size),
             packets: monitor.packets.load(Ordering::Relaxed),
+            pass: monitor.pass(),
             is_read: monitor.is_read.load(Ordering::Relaxed),
         }
     }
 
     fn json(&self) -> String {
-        let phase = if self.is_read { "writing" } else { "reading" };
+        let phase = match self.pass {
+            _ if self.is_read => "writing",
+            Pass::Copy => "copying",
+            Pass::First => "surveying",
+            Pass::Only | Pass::Second => "reading",
+        };
         let State {
             bytes, of, packets, ..
         } = self;
@@ -122,6 +132,17 @@ impl State {
             r#"{{"bytes":{bytes},"of":{},"packets":{packets},"phase":"{phase}"}}"#,
             json!(of)
         )
+    }
+
+    /// What is read, where that is not everything at once.
+    fn doing(&self) -> Option<Part> {
+        let doing = match self.pass {
+            Pass::Only => return None,
+            Pass::Copy => "copying",
+            Pass::First => "1 of 2: snapshots",
+            Pass::Second => "2 of 2",
+        };
+        Some(part(2, doing.to_owned()))
     }
 
     fn percent(&self) -> Option<u64> {
@@ -158,6 +179,7 @@ fn fitting(mut parts: Vec<Part>, width: usize) -> String {
 struct Bar {
     bar: ProgressBar,
     terminal: Term,
+    pass: Pass,
     with_bar: ProgressStyle,
     with_spinner: ProgressStyle,
     text_only: ProgressStyle,
@@ -171,6 +193,7 @@ impl Bar {
             // It may be drawn before it is told how.
             bar: ProgressBar::no_length().with_style(text_only.clone()),
             terminal: Term::stderr(),
+            pass: Pass::default(),
             with_bar: style("{wide_bar:.cyan/dim} {msg}")?,
             with_spinner: style("{spinner} {wide_msg}")?,
             text_only,
@@ -178,6 +201,11 @@ impl Bar {
     }
 
     fn draw(&mut self, state: &State) {
+        if self.pass != state.pass {
+            self.pass = state.pass;
+            // What one pass takes says nothing of the next.
+            self.bar.reset_eta();
+        }
         self.bar.set_position(state.bytes);
         // Asked each time, as terminals are made wider and narrower.
         let (_, width) = self.terminal.size();
@@ -200,12 +228,13 @@ impl Bar {
             (Some(percent), Some(of)) => {
                 self.bar.set_length(of);
                 let eta = self.bar.eta();
-                let mut parts = vec![
+                let mut parts = Vec::from_iter(state.doing());
+                parts.extend([
                     part(4, format!("{percent} %")),
                     part(1, format!("{bytes} of {}", HumanBytes(of))),
                     part(0, format!("{rate}/s")),
                     part(2, format!("{packets} packets")),
-                ];
+                ]);
                 // Nothing is known of it at first.
                 if !eta.is_zero() {
                     parts.push(part(3, format!("{:#} left", HumanDuration(eta))));
@@ -222,12 +251,12 @@ impl Bar {
                 self.bar.set_message(fitting(parts, room));
             }
             _ => {
-                let parts = vec![
-                    part(2, bytes.to_string()),
-                    part(0, format!("{rate}/s")),
-                    part(3, format!("{packets} packets")),
-                    part(1, format!("{elapsed:#}")),
-                ];
+                let mut parts = Vec::from_iter(state.doing());
+                parts.extend([part(2, bytes.to_string()), part(0, format!("{rate}/s"))]);
+                if state.pass != Pass::Copy {
+                    parts.push(part(3, format!("{packets} packets")));
+                }
+                parts.push(part(1, format!("{elapsed:#}")));
                 self.bar.set_style(self.with_spinner.clone());
                 self.bar
                     .set_message(fitting(parts, width.saturating_sub(2)));
@@ -272,6 +301,7 @@ mod tests {
             bytes: 5,
             of: None,
             packets: 7,
+            pass: Pass::Only,
             is_read: false,
         };
         let line: serde_json::Value = serde_json::from_str(&state.json()).expect("is JSON");
@@ -291,5 +321,18 @@ mod tests {
         assert_eq!(of(1, 3), Some(33));
         assert_eq!(of(4, 3), Some(100), "it grew meanwhile");
         assert_eq!(of(0, 0), None);
+        for (pass, is_read, phase) in [
+            (Pass::Copy, false, "copying"),
+            (Pass::First, false, "surveying"),
+            (Pass::Second, false, "reading"),
+            (Pass::Second, true, "writing"),
+        ] {
+            let state = State {
+                pass,
+                is_read,
+                ..state
+            };
+            assert!(state.json().ends_with(&format!(r#""phase":"{phase}"}}"#)));
+        }
     }
 }

@@ -31,6 +31,7 @@ pub fn run(
     let access = Access {
         is_writing: arguments.write,
         is_strict: arguments.strict,
+        conversion: arguments.conversion.map(Into::into),
         ..Access::ALL
     };
     let database = database::open(&arguments.source, access, signals)?;

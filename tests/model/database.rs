@@ -5,7 +5,7 @@ use crate::support::encode::{self, Packet};
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row, params};
 use tempfile::TempDir;
-use timebase_import::{Monitor, Options, Source};
+use timebase_import::{Conversion, Monitor, Options, Source};
 
 pub struct Database {
     connection: Connection,
@@ -35,18 +35,20 @@ pub struct PacketTimes {
 
 impl Database {
     pub fn import(packets: &[Packet]) -> Database {
+        Database::import_by(packets, Conversion::Nearest)
+    }
+
+    pub fn import_by(packets: &[Packet], conversion: Conversion) -> Database {
+        let options = Options {
+            conversion,
+            ..Options::default()
+        };
         let directory = tempfile::tempdir().unwrap();
         let trace = directory.path().join("trace");
         let database = directory.path().join("database");
         std::fs::write(&trace, encode::trace(packets)).unwrap();
         let monitor = Monitor::default();
-        timebase_import::import(
-            &Source::File(trace),
-            &database,
-            &Options::default(),
-            &monitor,
-        )
-        .unwrap();
+        timebase_import::import(&Source::File(trace), &database, &options, &monitor).unwrap();
         let connection = Connection::open(database).unwrap();
         // Tables and indexes are built without SQLite.
         let check = |sql: &str| -> String {
@@ -101,6 +103,14 @@ impl Database {
                 unresolved: row.get(10)?,
             })
         })
+    }
+
+    /// Where lines put a reading.
+    pub fn to_boottime_linear(&self, clock: Clock, ticks: i64) -> Option<i64> {
+        self.value(
+            "SELECT to_boottime_linear(?1, ?2, ?3, ?4)",
+            params![clock.id, clock.seq, ticks, clock.machine],
+        )
     }
 
     pub fn readings(&self) -> Vec<SnapshotRow> {

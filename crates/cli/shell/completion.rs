@@ -428,7 +428,15 @@ mod tests {
 
     #[test]
     fn behind_from_are_tables_and_table_valued_functions() {
-        let all = ["clock_path", "json_each", "json_tree", "packet", "slice"];
+        let all = [
+            "boottime_interval",
+            "clock_path",
+            "clock_path_linear",
+            "json_each",
+            "json_tree",
+            "packet",
+            "slice",
+        ];
         assert_eq!(completed("SELECT * FROM "), all);
         assert_eq!(completed("SELECT * FROM packet AS p, "), all);
         assert_eq!(completed("SELECT * FROM (SELECT 1) JOIN "), all);
@@ -481,7 +489,10 @@ mod tests {
         );
         assert!(completed_at("", "SELECT du FROM packet", 9).1.is_empty());
         assert_eq!(completed("sele"), ["SELECT"]);
-        assert_eq!(completed("SELECT to_b"), ["to_boottime("]);
+        assert_eq!(
+            completed("SELECT to_b"),
+            ["to_boottime(", "to_boottime_linear("]
+        );
         assert!(completed("SELECT sqlite_").is_empty());
         assert!(completed("SELECT fts").is_empty());
     }
@@ -491,7 +502,10 @@ mod tests {
         assert_eq!(completed(".ta"), [".tables"]);
         assert_eq!(completed(".mode js"), ["json", "jsonl"]);
         assert_eq!(completed(".timer o"), ["off", "on"]);
-        assert_eq!(completed(".help to_b"), ["to_boottime"]);
+        assert_eq!(
+            completed(".help to_b"),
+            ["to_boottime", "to_boottime_linear"]
+        );
         assert_eq!(completed("help sched-l"), ["sched-latency"]);
         assert_eq!(completed(".schema pa"), ["packet"]);
         assert_eq!(completed(".read Cargo.to"), ["Cargo.toml"]);

@@ -105,8 +105,10 @@ pub(crate) fn describe(
     let size = digest.size as i64;
     let source = trace.source.to_string();
     let tables = frame.wanted().names();
+    let conversion = trace.conversion.name();
     let data = if frame.keeps_data() { "all" } else { "none" };
     let mut facts: Vec<(&str, &dyn ToSql)> = vec![
+        ("conversion", &conversion),
         ("import_data", &data),
         ("import_tables", &tables),
         ("trace_time_clock_id", &trace_time),

@@ -105,6 +105,11 @@ pub enum Error {
         path = path.display()
     )]
     Descriptor { path: PathBuf, why: String },
+    #[error(
+        "{source_name} was changed while it was read, which --conversion linear does twice; nothing was \
+         written. Import it again when nothing writes to it, or import a copy of it"
+    )]
+    Changed { source_name: String },
     #[error("interrupted; nothing was changed")]
     Cancelled,
     #[error("{path} is a SQLite database, but not one that timebase made", path = path.display())]

@@ -1,7 +1,8 @@
 //! What happens to every packet, around what its reader makes of it.
 
+mod survey;
+
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::io::{self, Read};
 use std::ops::ControlFlow;
 
@@ -13,7 +14,7 @@ use timebase_trace::{Counts, End, Found, Packets, Payload, RawPacket, Region, Un
 use timebase_wire::packet::{Header, PacketType};
 use timebase_wire::proto::TracePacketDefaults;
 
-use crate::damaged::Damaged;
+use crate::damaged::{Damaged, cut};
 use crate::facts::Facts;
 use crate::limits::Watch;
 use crate::output::{
@@ -21,7 +22,7 @@ use crate::output::{
     Severity,
 };
 use crate::place::{
-    Accepted, Place, Placement, SequenceIx, Settled, Snapshot, Taken, TraceTime, called,
+    Accepted, Place, Placement, SequenceIx, Settled, Snapshot, Taken, TraceTime, Whole, called,
 };
 use crate::readers::{Corrupt, Desk, Latest, Packet, PacketSchema, Parsed, Part, Readers, Writers};
 use crate::subjects::Wanted;
@@ -95,7 +96,14 @@ pub(crate) mod counter {
 
 impl Frame {
     /// A trace of which nothing was read. What has no room in memory is put aside there.
-    pub fn new(schema: PacketSchema, keep: Keep, scratch: &Scratch, watch: Watch) -> Self {
+    /// `whole` is what an earlier pass over the trace has found, if there was one.
+    pub fn new(
+        schema: PacketSchema,
+        keep: Keep,
+        scratch: &Scratch,
+        watch: Watch,
+        whole: Option<Whole>,
+    ) -> Self {
         let mut journal = Journal::default();
         // Where the trace does not tell, the fact is that it does not.
         journal.state("trace_uuid", Fact::Null);
@@ -112,7 +120,7 @@ impl Frame {
             journal.count(counter, 0);
         }
         Frame {
-            place: Place::new(&Readers::interned(), scratch),
+            place: Place::new(&Readers::interned(), scratch, whole),
             journal,
             counts: Counts::default(),
             damage: Damaged::default(),
@@ -270,6 +278,7 @@ impl Frame {
             self.unsure(id, header, sequence, &placement, rows);
         }
         let is_read = parsed.is_ok();
+        let payload = verdict(&parsed);
         match parsed {
             Ok(Parsed::Unread) => {
                 if let Some(PacketType(number)) = header.packet_type()
@@ -329,10 +338,7 @@ impl Frame {
             },
             self.keep.data.then_some(packet.bytes),
         );
-        match is_read {
-            true => Payload::Sound,
-            false => Payload::Corrupt,
-        }
+        payload
     }
 
     /// Takes in what the packet gives numbers to, unless the sequence's state cannot be
@@ -533,15 +539,12 @@ impl Frame {
         self.journal.count(counter::DAMAGED_REGIONS, 1);
         self.journal.count(counter::DAMAGED_BYTES, region.size);
         let is_cut = region.why.is_cut();
-        let mut text = region.why.to_string();
-        let _ = match (carrier, is_cut) {
-            (Some(_), _) => write!(text, ", in what a compressed packet holds"),
-            (None, true) => write!(
-                text,
-                "; the {} packets before it are imported",
-                rows.count(&tables::packet::TABLE)
-            ),
-            (None, false) => Ok(()),
+        let why = region.why.to_string();
+        let packets = rows.count(&tables::packet::TABLE).unsigned_abs();
+        let text = match (carrier, is_cut) {
+            (Some(_), _) => format!("{why}, in what a compressed packet holds"),
+            (None, true) => cut(&why, packets),
+            (None, false) => why,
         };
         let (severity, code) = match is_cut {
             true => (Severity::Warning, "cut"),
@@ -654,6 +657,15 @@ impl Frame {
             changed.push(&settled);
             Ok(())
         })
+    }
+}
+
+/// What is said of a packet to who looks for packets.
+#[inline]
+fn verdict(parsed: &Result<Parsed<'_>, Corrupt>) -> Payload {
+    match parsed {
+        Err(corrupt) if corrupt.is_damage() => Payload::Corrupt,
+        _ => Payload::Sound,
     }
 }
 

@@ -13,13 +13,23 @@ use crate::error::{Error, HowFar, WriteError};
 use crate::frame::{Frame, Keep};
 use crate::identity::check_database;
 use crate::limits::Limits;
-use crate::options::Options;
-use crate::output::{self, Destination, KeyedRow, Message, Room, SettledRows, Severity, Writer};
+use crate::options::{Conversion, Options};
+use crate::output::{
+    self, Destination, KeyedRow, Message, Room, SettledRows, Severity, Solved, Writer,
+};
 use crate::pipeline::{self, Broken, Read};
+use crate::place::Whole;
 use crate::readers::PacketSchema;
 use crate::subjects::Wanted;
 use crate::summary::Summary;
+use crate::twice::{NotAside, NotFound, Opened, Twice};
 use crate::verdict::ReadTrace;
+
+/// A source that was opened.
+enum ToRead<'a> {
+    Once(Input<'a>),
+    Twice(Opened<'a>),
+}
 
 /// What an import notes of its own time.
 #[derive(Default)]
@@ -57,7 +67,13 @@ pub(crate) fn timed(
     stopwatch: &mut Stopwatch,
 ) -> Result<Summary, Error> {
     let cancelled = || monitor.cancel.load(Ordering::Relaxed);
-    let mut input = open(source, monitor)?;
+    let opened = match options.conversion {
+        Conversion::Nearest => ToRead::Once(open(source, monitor)?),
+        Conversion::Linear => {
+            let opened = Opened::open(source, monitor);
+            ToRead::Twice(opened.map_err(|error| not_opened(error, source, monitor))?)
+        }
+    };
     let schema = PacketSchema::new(&options.descriptors)?;
     let destination = Destination::create(destination, options.overwrite)?;
     let undertaking = Undertaking {
@@ -71,7 +87,18 @@ pub(crate) fn timed(
     let scratch = undertaking.scratch();
     let mut writer = undertaking.writer(&scratch)?;
 
-    let frame = frame(schema, options, &scratch, &undertaking.limits);
+    let mut twice = None;
+    let (mut input, whole, size) = match opened {
+        ToRead::Once(input) => (input, None, None),
+        ToRead::Twice(opened) => {
+            let twice = twice.insert(undertaking.put_aside(opened, &scratch)?);
+            let (whole, size) = (undertaking.find(twice, &scratch)?, twice.size());
+            let input = twice.input(source, monitor);
+            let input = input.map_err(|error| refused(error, monitor))?;
+            (input, Some(whole), Some(size))
+        }
+    };
+    let frame = frame(schema, options, &scratch, &undertaking.limits, whole);
     let read = pipeline::run(&mut input, frame, monitor, |batch| {
         let begun = Instant::now();
         writer.write(batch)?;
@@ -94,11 +121,15 @@ pub(crate) fn timed(
     if let Some(failure) = input.failure(source) {
         return Err(failure.into());
     }
+    if !frame.place.is_as_found() {
+        return Err(undertaking.changed());
+    }
     // What is refused is refused before the indexes are made.
     let mut trace = ReadTrace {
         source,
         rows,
         strict: options.strict,
+        conversion: options.conversion,
         compression: input.compression(),
         other: None,
     };
@@ -123,12 +154,16 @@ pub(crate) fn timed(
 
     let conn = undertaking.finish(writer, &mut frame, settled)?;
     let digest = input.digest();
+    let is_whole = size.is_none_or(|size| digest.sha256.is_none() || digest.size == size);
     if cancelled() {
         return Err(Error::Cancelled);
     }
     // Of what is left behind the last packet.
     if let Some(failure) = input.failure(source) {
         return Err(failure.into());
+    }
+    if !is_whole {
+        return Err(undertaking.changed());
     }
     let summarized = summarize(&conn, &mut frame, &trace)
         .and_then(|summary| describe(&conn, &digest, &frame, &trace, &summary).map(|()| summary));
@@ -149,16 +184,25 @@ pub(crate) fn timed(
 
 /// Opens the source.
 pub(crate) fn open<'a>(source: &Source, monitor: &'a Monitor) -> Result<Input<'a>, Error> {
-    Input::open(source, monitor).map_err(|error| {
-        let cancelled = monitor.cancel.load(Ordering::Relaxed);
-        match (error, source) {
-            _ if cancelled => Error::Cancelled,
-            (SourceError::IsDatabase { .. }, Source::File(path)) if !is_ours(path) => {
-                Error::ImportsForeignDatabase { path: path.clone() }
-            }
-            (error, _) => error.into(),
+    let opened = Input::open(source, monitor);
+    opened.map_err(|error| not_opened(error, source, monitor))
+}
+
+fn not_opened(error: SourceError, source: &Source, monitor: &Monitor) -> Error {
+    match (refused(error, monitor), source) {
+        (Error::Source(SourceError::IsDatabase { .. }), Source::File(path)) if !is_ours(path) => {
+            Error::ImportsForeignDatabase { path: path.clone() }
         }
-    })
+        (error, _) => error,
+    }
+}
+
+/// That the source cannot be read; which it cannot be either if the user wants no more.
+fn refused(error: SourceError, monitor: &Monitor) -> Error {
+    match monitor.cancel.load(Ordering::Relaxed) {
+        true => Error::Cancelled,
+        false => error.into(),
+    }
 }
 
 /// Whether timebase made a database, be it another version. Nobody knows of one that comes out of a
@@ -174,18 +218,19 @@ fn is_ours(path: &Path) -> bool {
     !matches!(checked, Ok(Err(Error::ForeignDatabase { .. })))
 }
 
-/// A trace of which nothing was read.
+/// A trace of which nothing was read; `whole` is what an earlier pass over it has found.
 pub(crate) fn frame(
     schema: PacketSchema,
     options: &Options,
     scratch: &Scratch,
     limits: &Limits,
+    whole: Option<Whole>,
 ) -> Frame {
     let keep = Keep {
         data: options.keep_data,
         events: Wanted::of(&options.subjects),
     };
-    Frame::new(schema, keep, scratch, limits.memory.watch())
+    Frame::new(schema, keep, scratch, limits.memory.watch(), whole)
 }
 
 /// What is imported, where to, and within which limits.
@@ -222,6 +267,36 @@ impl Undertaking<'_> {
                 read: self.how_far(),
             },
             _ => self.destination.write_error(error),
+        }
+    }
+
+    /// What the source says is not what it said when it was read for its snapshots.
+    fn changed(&self) -> Error {
+        Error::Changed {
+            source_name: self.source.to_string(),
+        }
+    }
+
+    /// A trace that is to be read twice, wherever it comes from.
+    fn put_aside(&self, opened: Opened<'_>, scratch: &Scratch) -> Result<Twice, Error> {
+        let aside = opened.put_aside(self.source, scratch);
+        aside.map_err(|error| match error {
+            NotAside::Source(error) => refused(error, self.monitor),
+            NotAside::Write(error) => self.failure(error),
+        })
+    }
+
+    /// The first pass over it.
+    fn find(&self, twice: &mut Twice, scratch: &Scratch) -> Result<Whole, Error> {
+        let schema = PacketSchema::default();
+        let frame = frame(schema, self.options, scratch, &self.limits, None);
+        let found = twice.find(self.source, frame, self.monitor);
+        match found {
+            _ if self.monitor.cancel.load(Ordering::Relaxed) => Err(Error::Cancelled),
+            Ok(whole) => Ok(whole),
+            Err(NotFound::Source(error)) => Err(error.into()),
+            Err(NotFound::Broken(Broken::Write(error))) => Err(self.failure(error)),
+            Err(NotFound::Broken(Broken::Read) | NotFound::Stopped) => Err(Error::Stopped),
         }
     }
 
@@ -271,12 +346,12 @@ impl Undertaking<'_> {
         let place = &mut frame.place;
         let built = writer
             .finish(frame.journal.waiting())
-            .and_then(|(mut steps, rest)| {
-                let far = output::mappings(&mut steps, place)?;
-                steps.finish()?;
-                Ok((rest, far))
+            .and_then(|(mut writer, rest)| {
+                let solved = Solved::write(&mut writer, place)?;
+                writer.finish()?;
+                Ok((rest, solved))
             });
-        let (rest, far) = built.map_err(|error| self.failure(error))?;
+        let (rest, solved) = built.map_err(|error| self.failure(error))?;
         let conn = self.destination.open()?;
         let late = || -> Result<bool, WriteError> {
             output::resume(&conn)?;
@@ -287,11 +362,21 @@ impl Undertaking<'_> {
             if is_cancelled() {
                 return Ok(false);
             }
-            for far in &far {
-                output::used_steps(&conn, place, far)?;
+            let (lacks_steps, lacks_lines) = solved.lacks();
+            if lacks_steps || lacks_lines {
+                solved.insert_used(&conn, place)?;
             }
-            if !far.is_empty() {
-                bounded().insert(&conn)?;
+            if lacks_steps {
+                let text = "clock_mapping holds, for clocks of several hops, only the steps that \
+                            readings of their packets fall in";
+                let code = "clock_mapping_bounded";
+                bounded(code, text).insert(&conn)?;
+            }
+            if lacks_lines {
+                let text = "clock_mapping_linear holds, for some clocks, only the lines that \
+                            readings of their packets fall in";
+                let code = "clock_mapping_linear_bounded";
+                bounded(code, text).insert(&conn)?;
             }
             output::indexes_and_views(&conn, &indexes, &mut room)?;
             Ok(!is_cancelled())
@@ -303,16 +388,14 @@ impl Undertaking<'_> {
     }
 }
 
-/// That `clock_mapping` is not whole.
-fn bounded() -> Message {
+/// That mappings of clocks are not whole.
+fn bounded(code: &'static str, text: &str) -> Message {
     Message {
         severity: Severity::Info,
-        code: "clock_mapping_bounded",
+        code,
         packet_id: None,
         offset: None,
         size: None,
-        text: "clock_mapping holds, for clocks of several hops, only the steps that readings \
-               of their packets fall in"
-            .into(),
+        text: text.into(),
     }
 }

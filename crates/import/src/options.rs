@@ -5,9 +5,36 @@ use std::path::PathBuf;
 use crate::size::Size;
 use crate::subjects::Subject;
 
+/// How readings are brought to trace time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Conversion {
+    /// By the nearest snapshot of those that were seen until then (rules V, D1).
+    #[default]
+    Nearest,
+    /// By a line through all snapshots of the trace, which is read twice.
+    Linear,
+}
+
+impl Conversion {
+    /// What it is called on the command line and in `metadata`.
+    ///
+    /// ```
+    /// use timebase_import::Conversion;
+    /// assert_eq!(Conversion::Linear.name(), "linear");
+    /// ```
+    pub fn name(self) -> &'static str {
+        match self {
+            Conversion::Nearest => "nearest",
+            Conversion::Linear => "linear",
+        }
+    }
+}
+
 /// How to import.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
+    /// How readings are brought to trace time.
+    pub conversion: Conversion,
     /// Whether the packets' bytes are stored.
     pub keep_data: bool,
     /// Which of the events inside of packets become rows.
@@ -35,6 +62,7 @@ impl Options {
 impl Default for Options {
     fn default() -> Self {
         Options {
+            conversion: Conversion::default(),
             keep_data: true,
             subjects: Subject::ALL.to_vec(),
             descriptors: Vec::new(),

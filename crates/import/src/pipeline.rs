@@ -40,10 +40,46 @@ impl From<io::Error> for Broken {
 /// Reads on a thread of its own while this one takes the batches of rows.
 pub(crate) fn run(
     input: &mut Input<'_>,
+    frame: Frame,
+    monitor: &Monitor,
+    take: impl FnMut(&Batch) -> Result<(), WriteError>,
+) -> Result<Read, Broken> {
+    let (frame, run, rows) = both(input, frame, monitor, take, |frame, bytes, rows| {
+        frame.run(bytes, rows)
+    })?;
+    let (end, settled) = run?;
+    Ok(Read {
+        frame,
+        end,
+        settled,
+        rows,
+    })
+}
+
+/// Goes through a trace for its snapshots. What becomes rows meanwhile is thrown away.
+pub(crate) fn survey(
+    input: &mut Input<'_>,
+    frame: Frame,
+    monitor: &Monitor,
+) -> Result<(Frame, End), Broken> {
+    let (frame, end, _) = both(
+        input,
+        frame,
+        monitor,
+        |_| Ok(()),
+        |frame, bytes, rows| frame.survey(bytes, rows),
+    )?;
+    Ok((frame, end?))
+}
+
+/// What reads, on a thread of its own, and what takes rows, on this one.
+fn both<T: Send>(
+    input: &mut Input<'_>,
     mut frame: Frame,
     monitor: &Monitor,
     mut take: impl FnMut(&Batch) -> Result<(), WriteError>,
-) -> Result<Read, Broken> {
+    read: impl FnOnce(&mut Frame, &mut dyn io::Read, &mut Rows<'_>) -> T + Send,
+) -> Result<(Frame, T, Vec<i64>), Broken> {
     let (full_sender, full) = sync_channel(BATCHES);
     let (empty_sender, emptied) = channel();
     let reader = &mut input.reader;
@@ -55,8 +91,8 @@ pub(crate) fn run(
                 monitor,
             };
             let mut rows = Rows::new(outlet, frame.wanted().clone());
-            let run = frame.run(reader, &mut rows);
-            (frame, run, rows.counts())
+            let read = read(&mut frame, reader, &mut rows);
+            (frame, read, rows.counts())
         });
         for mut batch in full {
             take(&batch).map_err(Broken::Write)?;
@@ -64,13 +100,6 @@ pub(crate) fn run(
             // One who has ended takes no more batches.
             let _ = empty_sender.send(batch);
         }
-        let (frame, run, rows) = reading.join().map_err(|_| Broken::Read)?;
-        let (end, settled) = run?;
-        Ok(Read {
-            frame,
-            end,
-            settled,
-            rows,
-        })
+        reading.join().map_err(|_| Broken::Read)
     })
 }

@@ -127,7 +127,7 @@ pub fn thrown_away(
         let schema = PacketSchema::new(&options.descriptors)?;
         let limits = Limits::new(options);
         let scratch = Scratch::new(directory, &limits.disk);
-        let frame = import::frame(schema, options, &scratch, &limits);
+        let frame = import::frame(schema, options, &scratch, &limits, None);
         let read = pipeline::run(input, frame, monitor, |_| Ok(()));
         read.map(drop).map_err(|_| Error::Stopped)
     })

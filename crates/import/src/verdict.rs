@@ -5,8 +5,10 @@ use rusqlite::{Connection, OptionalExtension};
 use timebase_schema::{Table, tables};
 use timebase_trace::{OtherFile, Source};
 
+use crate::damaged::cut;
 use crate::error::Error;
 use crate::frame::{Frame, counter};
+use crate::options::Conversion;
 
 /// The first thing that says a database is of a damaged trace: one that a strict import
 /// would have refused. `None` if nothing does.
@@ -33,6 +35,8 @@ pub(crate) struct ReadTrace<'a> {
     /// How many rows each table has got, by its number.
     pub rows: Vec<i64>,
     pub strict: bool,
+    /// How its readings are brought to trace time.
+    pub conversion: Conversion,
     /// How it is compressed as a whole.
     pub compression: Option<&'static str>,
     /// What it is if it is no trace, as far as its first bytes say it. It is asked only where
@@ -101,8 +105,7 @@ impl ReadTrace<'_> {
     /// What damage means: an error if it is all there is or the user is strict,
     /// otherwise a warning.
     pub fn damage(&self, frame: &Frame) -> Result<Option<String>, Error> {
-        let damage = &frame.damage;
-        let Some(first) = &damage.first else {
+        let Some(first) = &frame.damage.first else {
             return Ok(None);
         };
         let source_name = self.source.to_string();
@@ -116,19 +119,17 @@ impl ReadTrace<'_> {
             return Err(Error::Damaged { source_name, why });
         }
         let packets = self.packets();
-        Ok(Some(match (damage.regions, first.is_cut) {
-            (1, true) => {
-                format!("{source_name}: {why}; the {packets} packets before it are imported")
-            }
+        let bytes = frame.journal.counter(counter::DAMAGED_BYTES);
+        let regions = frame.journal.counter(counter::DAMAGED_REGIONS);
+        Ok(Some(match (regions, first.is_cut) {
+            (1, true) => format!("{source_name}: {}", cut(&why, packets)),
             (1, false) => format!(
-                "{source_name}: {why}; {} bytes are left out, and the {packets} packets around \
-                 them imported",
-                damage.bytes
+                "{source_name}: {why}; {bytes} bytes are left out, and the {packets} packets around \
+                 them imported"
             ),
             (regions, _) => format!(
-                "{source_name}: {regions} places are damaged; {} bytes are left out, and the \
-                 {packets} packets around them imported (the table import_log says which and why)",
-                damage.bytes
+                "{source_name}: {regions} places are damaged; {bytes} bytes are left out, and the \
+                 {packets} packets around them imported (the table import_log says which and why)"
             ),
         }))
     }

@@ -30,7 +30,7 @@ from urllib.parse import parse_qsl, quote
 
 from . import _extension
 from ._functions import Functions, Statement, load
-from ._program import Trace, import_temporarily
+from ._program import Trace, check_conversion, import_temporarily
 from ._progress import Progress
 from ._scratch import Scratch
 
@@ -283,6 +283,7 @@ def connect(
     *,
     write: bool = False,
     functions: str = "auto",
+    conversion: Optional[str] = None,
     progress: Progress = None,
     **arguments: Any,
 ) -> Connection:
@@ -290,8 +291,8 @@ def connect(
 
     A trace (a path or a file object, perhaps compressed) is imported to a temporary
     database, which is removed when the connection is closed, collected or the
-    process ends; by the next one, if it is killed. `progress` is as with `import_trace`. All other `arguments` are
-    those of ``sqlite3.connect``.
+    process ends; by the next one, if it is killed. `conversion` and `progress` are as with `import_trace`; a
+    database that was imported with another conversion is refused. All other `arguments` are those of ``sqlite3.connect``.
 
     The connection is read-only: the file cannot be changed, while temporary tables
     and views can be made. ``write=True`` opens a database for writing;
@@ -311,7 +312,7 @@ def connect(
     Raises `ExtensionError` if none of what was asked for works,
     FileNotFoundError for a path where nothing is, `ImportFailed` for a trace
     that cannot be imported, ValueError for a trace with ``write=True``, whose changes
-    would be thrown away, and sqlite3.Error as sqlite3 does. A database that is
+    would be thrown away, and for a database of another conversion, and sqlite3.Error as sqlite3 does. A database that is
     not timebase's can be opened; the functions of clocks then say that it is none.
 
     >>> import timebase
@@ -336,12 +337,15 @@ def connect(
     """
     if functions not in ("auto", "extension", "python"):
         raise ValueError(f"functions must be 'auto', 'extension' or 'python', not {functions!r}")
+    if conversion is not None:
+        check_conversion(conversion)
     if "factory" in arguments:
         raise TypeError("factory cannot be given: timebase.connect() has one of its own")
-    if _is_database(db_or_trace, arguments.get("uri", False)):
-        if write:
-            return _open(db_or_trace, functions, arguments)
-        return _open_read_only(db_or_trace, functions, arguments)
+    if is_database(db_or_trace, arguments.get("uri", False)):
+        connection = (_open if write else _open_read_only)(db_or_trace, functions, arguments)
+        if conversion is not None:
+            _refuse_other(connection, db_or_trace, conversion)
+        return connection
 
     if write:
         raise ValueError(
@@ -350,7 +354,7 @@ def connect(
         )
     scratch = Scratch()
     try:
-        database = import_temporarily(db_or_trace, scratch.path / "trace.db", progress)
+        database = import_temporarily(db_or_trace, scratch.path / "trace.db", conversion, progress)
         connection = _open_read_only(database, functions, {**arguments, "uri": False})
     except BaseException:
         scratch.remove()
@@ -360,7 +364,27 @@ def connect(
     return connection
 
 
-def _is_database(given: Any, uri: bool) -> bool:
+def _refuse_other(connection: Connection, database: Any, conversion: str) -> None:
+    """Closes a connection to a database whose times were made in another way."""
+    try:
+        sql = "SELECT str_value FROM metadata WHERE name = 'conversion'"
+        cursor = connection.cursor()
+        # Whatever the caller's own arguments say of rows.
+        cursor.row_factory = None
+        found = cursor.execute(sql).fetchone()
+        if found != (conversion,):
+            made = f"imported with conversion={found[0]!r}" if found else "imported by another version"
+            raise ValueError(
+                f"{os.fspath(database)} was {made}, and its times stay as they are; "
+                f"import the trace again with conversion={conversion!r}"
+            )
+    except BaseException:
+        connection.close()
+        raise
+
+
+def is_database(given: Any, uri: bool = False) -> bool:
+    """Whether a file is a database, and no trace."""
     if not isinstance(given, (str, os.PathLike)):
         return False
     if given == ":memory:" or (uri and os.fspath(given).startswith(_URI)):

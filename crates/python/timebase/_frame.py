@@ -14,7 +14,7 @@ import sqlite3
 from array import array
 from contextlib import closing
 from itertools import chain
-from typing import TYPE_CHECKING, Any, List, Mapping, Sequence, Set, Union
+from typing import TYPE_CHECKING, Any, List, Mapping, Optional, Sequence, Set, Union
 
 from ._connection import connect
 from ._program import Trace
@@ -29,12 +29,13 @@ def read_sql(
     source: Union[sqlite3.Connection, Trace],
     params: Union[Sequence[Any], Mapping[str, Any]] = (),
     *,
+    conversion: Optional[str] = None,
     progress: Progress = None,
 ) -> pandas.DataFrame:
     """The result of a query as a pandas data frame.
 
     `source` is a connection, or what `connect` takes; a trace is imported for this
-    one query then, with `progress` as with `import_trace`. `params` are the values of
+    one query then, with `conversion` and `progress` as with `import_trace`. `params` are the values of
     the ``?`` or ``:name`` in `sql`.
 
     Integers stay exact: a column that has NULLs besides them is of the type
@@ -61,7 +62,7 @@ def read_sql(
         raise ModuleNotFoundError("timebase.read_sql() needs pandas: pip install pandas", name="pandas") from error
 
     if not isinstance(source, sqlite3.Connection):
-        with closing(connect(source, progress=progress)) as connection:
+        with closing(connect(source, conversion=conversion, progress=progress)) as connection:
             frame: pandas.DataFrame = read_sql(sql, connection, params)
             return frame
     with closing(source.cursor()) as cursor:

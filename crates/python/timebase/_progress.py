@@ -21,6 +21,10 @@ Progress = Union[None, bool, Callable[[int, Optional[int], int], Any]]
 _PATIENCE = 1.0
 
 
+#: What is shown for a phase.
+_DOING = {"copying": "copying", "surveying": "reading snapshots", "writing": "writing indexes"}
+
+
 class State(NamedTuple):
     """How far an import is."""
 
@@ -28,11 +32,11 @@ class State(NamedTuple):
     #: None where nobody knows: of a file object.
     bytes_total: Optional[int]
     packets: int
-    #: Whether all is read, and what is left is to write indexes.
-    is_read: bool
+    #: "reading"; or "copying" and "surveying" before that, where the trace is read twice; "writing" when all is read.
+    phase: str
 
     def doing(self) -> str:
-        return "writing indexes" if self.is_read else "importing"
+        return _DOING.get(self.phase, "importing")
 
 
 class Reporter:
@@ -122,6 +126,8 @@ class _TqdmBar:
     def show(self, state: State) -> None:
         self._bar.set_description(state.doing(), refresh=False)
         self._bar.set_postfix_str(f"{state.packets:,} packets", refresh=False)
+        # Of a file object it is known when it was copied.
+        self._bar.total = state.bytes_total
         self._bar.n = state.bytes_read
         self._bar.refresh()
 

@@ -1,8 +1,21 @@
 //! Which clock something was read from, and where that puts it on trace time
 //! (rules C4–C6, S4, V4, V5, T, D1).
+//!
+//! # Design
+//!
+//! An import by lines has two clock graphs. The one of all snapshots ([`Whole`]), which an earlier
+//! pass over the trace has found, tells times, and what a clock counts. The one that grows as the
+//! trace is read decides what the order of the file decides: which snapshots are accepted (rules N),
+//! which clock is trace time (T1), what is assumed of a machine (X26). So all of that is as if
+//! nobody had read ahead.
+//!
+//! To write down in the first pass what was decided of each snapshot, and to follow that in the
+//! second, was the alternative: it saves the memory of a graph, some tens of bytes a snapshot, and
+//! is a second way through these rules, taken by half of all imports only.
 
 use timebase_resolver::{
-    Clock, ClockGraph, ClockId, ClockNs, MachineId, Reading, SeqId, Ticks, Unresolved,
+    Clock, ClockGraph, ClockId, ClockNs, Domain, Estimates, MachineId, Reading, SeqId, Ticks,
+    Unresolved,
 };
 use timebase_wire::packet::{Header, PacketType};
 
@@ -48,10 +61,22 @@ impl EventClock {
     }
 }
 
+/// What an earlier pass over a trace has found.
+#[derive(Debug)]
+pub(crate) struct Whole {
+    /// By all snapshots of the trace.
+    pub estimates: Estimates,
+    /// Rule T1, at the end of it. What is placed before that is settled is placed by it, too.
+    pub trace_time: Clock,
+}
+
 /// The clocks of a trace while it is read.
 #[derive(Debug)]
 pub(crate) struct Clocks {
+    /// The snapshots seen until now.
     pub graph: ClockGraph,
+    /// By which times are told, if not by the graph.
+    whole: Option<Box<Whole>>,
     /// Rule T1.
     pub trace_time: Clock,
     /// Whether a conversion to it was attempted, so that it cannot change.
@@ -61,9 +86,10 @@ pub(crate) struct Clocks {
 }
 
 impl Clocks {
-    pub fn new() -> Self {
+    pub fn new(whole: Option<Whole>) -> Self {
         Clocks {
             graph: ClockGraph::new(),
+            whole: whole.map(Box::new),
             trace_time: Clock::BOOTTIME,
             settled: false,
             default_clock: 0,
@@ -137,17 +163,6 @@ impl Clocks {
         }
     }
 
-    /// The absolute reading that a timestamp of a clock means (rule V5).
-    /// `None` is a delta without a base.
-    fn absolute(&self, clock: Clock, sequence: &Sequence, timestamp: u64) -> Option<u64> {
-        match self.graph.domain(clock) {
-            Some(domain) if domain.incremental => sequence
-                .accumulated(clock.id.get())
-                .map(|last| last.saturating_add(timestamp)),
-            _ => Some(timestamp),
-        }
-    }
-
     /// A reading of a clock.
     fn read(
         &mut self,
@@ -157,11 +172,11 @@ impl Clocks {
         timestamp: u64,
     ) -> Placement {
         let clock = clock_of(header, id);
-        let absolute = self.absolute(clock, sequence, timestamp);
-        let (unit, incremental) = match self.graph.domain(clock) {
+        let (unit, incremental) = match self.domain(clock) {
             Some(domain) => (domain.unit, domain.incremental),
             None => (1, false),
         };
+        let absolute = absolute(incremental, id, sequence, timestamp);
         let advances = incremental && header.packet_type() != Some(PacketType::CLOCK_SNAPSHOT);
         if let Some(absolute) = absolute.filter(|_| advances) {
             sequence.set_accumulated(id, absolute);
@@ -184,8 +199,8 @@ impl Clocks {
             unresolved: result.err(),
             waits: match result {
                 // A reading that overflows by itself never fits.
-                Err(Unresolved::Overflow) => clock_ts.is_some(),
-                Err(reason) => reason.may_resolve_later(),
+                Err(Unresolved::Overflow) => clock_ts.is_some() && !self.has_all(),
+                Err(reason) => self.may_resolve_later(reason),
                 Ok(_) => false,
             },
         }
@@ -200,7 +215,10 @@ impl Clocks {
         let Some(id) = self.choose(header, sequence).clock_id() else {
             return Placement::default();
         };
-        let absolute = self.absolute(clock_of(header, id), sequence, timestamp);
+        // As the snapshots until now have it, since nothing is converted by it.
+        let domain = self.graph.domain(clock_of(header, id));
+        let is_delta = domain.is_some_and(|domain| domain.incremental);
+        let absolute = absolute(is_delta, id, sequence, timestamp);
         Placement {
             clock_id: Some(id),
             clock_ts: absolute.and_then(Ticks::recorded),
@@ -216,19 +234,78 @@ impl Clocks {
         ticks: Ticks,
         unit: i64,
     ) -> Result<TraceTime, Unresolved> {
-        let trace_time = self.trace_time;
-        let ts = self.graph.convert_ticks(clock, ticks, unit, trace_time)?;
+        let ts = match &mut self.whole {
+            Some(whole) => {
+                let to = whole.trace_time;
+                whole.estimates.convert_ticks(clock, ticks, unit, to)?
+            }
+            None => {
+                let to = self.trace_time;
+                self.graph.convert_ticks(clock, ticks, unit, to)?
+            }
+        };
         Ok(TraceTime::reads(ts))
+    }
+
+    /// The same of a value in nanoseconds.
+    fn convert(&mut self, clock: Clock, value: ClockNs) -> Result<ClockNs, Unresolved> {
+        match &mut self.whole {
+            Some(whole) => whole.estimates.convert(clock, value, whole.trace_time),
+            None => self.graph.convert(clock, value, self.trace_time),
+        }
     }
 
     /// The reason for a reading that does not fit.
     pub fn overflow(&mut self, clock: Clock) -> Unresolved {
-        self.graph.overflow(clock, self.trace_time)
+        match &mut self.whole {
+            Some(whole) => whole
+                .estimates
+                .graph_mut()
+                .overflow(clock, whole.trace_time),
+            None => self.graph.overflow(clock, self.trace_time),
+        }
+    }
+
+    /// Whether times are told by all snapshots of the trace.
+    pub fn has_all(&self) -> bool {
+        self.whole.is_some()
+    }
+
+    /// Whether a later snapshot may help what cannot be placed now (rule D2).
+    pub fn may_resolve_later(&self, reason: Unresolved) -> bool {
+        !self.has_all() && reason.may_resolve_later()
+    }
+
+    /// What is known of a clock: whatever any snapshot says, where all are known.
+    pub fn domain(&self, clock: Clock) -> Option<&Domain> {
+        match &self.whole {
+            Some(whole) => whole.estimates.graph().domain(clock),
+            None => self.graph.domain(clock),
+        }
     }
 
     /// Nanoseconds in a unit of a clock.
     pub fn unit(&self, clock: Clock) -> i64 {
-        self.graph.domain(clock).map_or(1, |domain| domain.unit)
+        self.domain(clock).map_or(1, |domain| domain.unit)
+    }
+
+    /// Whether the snapshots seen until now place any of these readings.
+    pub fn places(&mut self, readings: &[Reading]) -> bool {
+        let mut results = readings.iter().map(|reading| {
+            let value = ClockNs(reading.value);
+            self.graph.convert(reading.clock, value, self.trace_time)
+        });
+        results.any(|result| result.is_ok())
+    }
+
+    /// When all packets are read: whether the clocks of the trace are those of what an earlier pass has
+    /// found, which is so unless it has been changed since; or whether there was no such pass.
+    pub fn are_as_found(&mut self) -> bool {
+        // Nobody asks for times any more, and it takes memory.
+        self.whole.take().is_none_or(|whole| {
+            whole.trace_time == self.trace_time
+                && whole.estimates.graph().domains() == self.graph.domains()
+        })
     }
 
     /// The clock of events with timestamps of their own.
@@ -278,7 +355,7 @@ impl Clocks {
             .iter()
             .map(|reading| {
                 let value = ClockNs(reading.value);
-                self.graph.convert(reading.clock, value, self.trace_time)
+                self.convert(reading.clock, value)
             })
             .collect();
         let other = times.iter().find_map(|time| time.ok());
@@ -287,6 +364,16 @@ impl Clocks {
             .into_iter()
             .map(|time| time.ok().or(other).map(TraceTime::reads));
         (times.collect(), unresolved)
+    }
+}
+
+/// The absolute reading that a timestamp of a clock means (rule V5). `None` is a delta without a base.
+fn absolute(is_delta: bool, clock: u32, sequence: &Sequence, timestamp: u64) -> Option<u64> {
+    match is_delta {
+        true => sequence
+            .accumulated(clock)
+            .map(|last| last.saturating_add(timestamp)),
+        false => Some(timestamp),
     }
 }
 

@@ -4,7 +4,7 @@
 use std::io;
 
 use timebase_resolver::{
-    Clock, ClockGraph, ClockId, MachineId, Rejected, SeqId, Source, Unresolved,
+    Clock, ClockGraph, ClockId, Estimates, MachineId, Rejected, SeqId, Source, Unresolved,
 };
 use timebase_schema::tables;
 use timebase_sort::Scratch;
@@ -13,7 +13,7 @@ use timebase_wire::field::Malformed;
 use timebase_wire::packet::Header;
 
 use super::aside::EventRow;
-use super::clocks::{Clocks, EventClock, Placement, clock_of};
+use super::clocks::{Clocks, EventClock, Placement, Whole, clock_of};
 use super::sequence::{Sequence, SequenceIx, Sequences};
 use super::snapshot::{self, Accepted, Pairs, Snapshot};
 use super::time::TraceTime;
@@ -42,10 +42,11 @@ pub(crate) struct Place {
 impl Place {
     /// A trace of which nothing was read. `interned` are the fields of
     /// `InternedData` that readers look up; what has no room in memory is put
-    /// aside there.
-    pub fn new(interned: &[(u32, Kept)], scratch: &Scratch) -> Self {
+    /// aside there. `whole` is what an earlier pass over the trace has found, for times that are
+    /// told by all snapshots.
+    pub fn new(interned: &[(u32, Kept)], scratch: &Scratch, whole: Option<Whole>) -> Self {
         Place {
-            clocks: Clocks::new(),
+            clocks: Clocks::new(whole),
             pairs: Pairs::default(),
             sequences: Sequences::default(),
             interned: Interned::new(interned),
@@ -59,6 +60,15 @@ impl Place {
     #[inline]
     pub fn enter(&mut self, header: &Header<'_>, default_clock: Option<u32>) -> SequenceIx {
         self.sequences.update(header, default_clock)
+    }
+
+    /// What would become of [`Place::intern`], which is not done.
+    ///
+    /// # Errors
+    ///
+    /// As those of [`Place::intern`].
+    pub fn check_interned(&self, data: &[u8]) -> Result<(), Malformed> {
+        self.interned.check(data)
     }
 
     /// Takes in what the packet gives numbers to; tells how many entries have no number.
@@ -94,7 +104,7 @@ impl Place {
 
     /// Whether a packet's timestamp is a delta if it is of this clock (rule V5).
     pub fn is_incremental(&self, header: &Header<'_>, clock: u32) -> bool {
-        let domain = self.clocks.graph.domain(clock_of(header, clock));
+        let domain = self.clocks.domain(clock_of(header, clock));
         domain.is_some_and(|domain| domain.incremental)
     }
 
@@ -128,6 +138,35 @@ impl Place {
             }
             Err(rejected) => Taken::Rejected(rejected),
         }
+    }
+
+    /// A snapshot comes for who wants to know of no other thing than clocks.
+    pub fn snapshot_ahead(&mut self, snapshot: &Snapshot, sequence: SequenceIx) {
+        if self.pairs.has_just(snapshot) {
+            return;
+        }
+        let sequence = self.sequences.get(sequence);
+        if snapshot::accept(&mut self.clocks, snapshot, sequence).is_ok() {
+            self.pairs.accepted(snapshot);
+        }
+    }
+
+    /// Whether trace time is settled (rule T1), so that it does not matter any more what is converted.
+    pub fn is_settled(&self) -> bool {
+        self.clocks.settled
+    }
+
+    /// What a pass over the trace has found, at the end of it.
+    pub fn found(self) -> Whole {
+        Whole {
+            estimates: Estimates::new(self.clocks.graph),
+            trace_time: self.clocks.trace_time,
+        }
+    }
+
+    /// Whether all snapshots are those that an earlier pass has found, if there was one.
+    pub fn is_as_found(&mut self) -> bool {
+        self.clocks.are_as_found()
     }
 
     /// What is to be assumed of a machine whose first time is converted now
@@ -186,6 +225,7 @@ impl Place {
         self.note(header, ix, &placement);
         if let Taken::Accepted(accepted) = taken
             && ts.is_none()
+            && !self.clocks.has_all()
         {
             placement.waits = true;
             let packet = Some((id, ix));
@@ -197,7 +237,7 @@ impl Place {
     /// A pair of a bundle that could not be placed waits, though its packet does
     /// not wait for it.
     pub fn pair_waits(&mut self, first_row: i64, accepted: &Accepted) {
-        if accepted.ts().is_none() {
+        if accepted.ts().is_none() && !self.clocks.has_all() {
             self.waiting.snapshot(first_row, None, &accepted.readings);
         }
     }
@@ -221,6 +261,12 @@ impl Place {
     #[inline]
     pub fn event(&mut self, clock: &EventClock, timestamp: u64) -> Result<TraceTime, Unresolved> {
         self.clocks.place_event(clock, timestamp)
+    }
+
+    /// Whether an event that cannot be placed for this reason may be when there are more snapshots
+    /// (rule D2).
+    pub fn may_resolve_later(&self, reason: Unresolved) -> bool {
+        self.clocks.may_resolve_later(reason)
     }
 
     /// A conversion would have been attempted here (rule T1).

@@ -23,7 +23,7 @@ mod uses;
 mod waiting;
 
 pub(crate) use aside::{EventRow, put_reason, take_reason};
-pub(crate) use clocks::{EventClock, Placement};
+pub(crate) use clocks::{EventClock, Placement, Whole};
 pub(crate) use desk::{Place, Taken, called, table_order};
 pub(crate) use sequence::SequenceIx;
 pub(crate) use snapshot::{Accepted, Snapshot};

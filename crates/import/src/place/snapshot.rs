@@ -77,7 +77,8 @@ impl Snapshot {
         let recorded = |clock| Recorded {
             clock,
             timestamp: 0,
-            unit: clocks.unit(clock).unsigned_abs(),
+            // Of the snapshots until now, since by these it is accepted.
+            unit: (clocks.graph.domain(clock)).map_or(1, |domain| domain.unit.unsigned_abs()),
             incremental: false,
         };
         Snapshot {
@@ -154,7 +155,7 @@ fn pair_reading(snapshot: &Snapshot) -> Option<u64> {
         .map(|reading| reading.timestamp)
 }
 
-/// Adds a snapshot (rules N, T, V5).
+/// Adds a snapshot (rules N, T, V5), and places its readings.
 ///
 /// # Errors
 ///
@@ -164,6 +165,33 @@ pub(crate) fn add(
     snapshot: &Snapshot,
     sequence: &mut Sequence,
 ) -> Result<Accepted, Rejected> {
+    let (id, readings) = accept(clocks, snapshot, sequence)?;
+    let (times, unresolved) = clocks.place_readings(&readings);
+    clocks.settled = clocks.settled || clocks.places(&readings);
+    let is_placed = times.first().copied().flatten().is_some();
+    let primary = primary_clock(snapshot);
+    let is_ignored = snapshot.primary != 0
+        && snapshot.machine == MachineId::HOST
+        && primary != Some(clocks.trace_time);
+    Ok(Accepted {
+        id,
+        unresolved: unresolved.filter(|_| !is_placed),
+        readings,
+        times,
+        ignored_primary: is_ignored.then_some(snapshot.primary),
+    })
+}
+
+/// Adds a snapshot, and tells its number and its readings in nanoseconds.
+///
+/// # Errors
+///
+/// As those of [`add`].
+pub(crate) fn accept(
+    clocks: &mut Clocks,
+    snapshot: &Snapshot,
+    sequence: &mut Sequence,
+) -> Result<(SnapshotId, Vec<Reading>), Rejected> {
     let readings = snapshot
         .readings
         .iter()
@@ -177,8 +205,7 @@ pub(crate) fn add(
             Reading::new(clock, timestamp, unit, incremental)
         })
         .collect::<Result<Vec<_>, _>>()?;
-    let host = snapshot.machine == MachineId::HOST;
-    let primary = primary_clock(snapshot.primary).filter(|_| host);
+    let primary = primary_clock(snapshot);
     let trace_time = primary
         .filter(|_| !clocks.settled)
         .unwrap_or(clocks.trace_time);
@@ -204,17 +231,7 @@ pub(crate) fn add(
     {
         sequence.set_accumulated(recorded.clock.id.get(), recorded.timestamp);
     }
-    let (times, unresolved) = clocks.place_readings(&readings);
-    let ts = times.first().copied().flatten();
-    clocks.settled |= ts.is_some();
-    Ok(Accepted {
-        id,
-        unresolved: unresolved.filter(|_| ts.is_none()),
-        readings,
-        times,
-        ignored_primary: Some(snapshot.primary)
-            .filter(|&named| named != 0 && host && primary != Some(trace_time)),
-    })
+    Ok((id, readings))
 }
 
 /// Rule X26: what is to be assumed so that the clocks of a machine reach trace time;
@@ -237,8 +254,9 @@ pub(crate) fn bridge(clocks: &mut Clocks, machine: MachineId) -> Option<Snapshot
 }
 
 /// The clock that a snapshot names as primary, if it can be one for a trace.
-fn primary_clock(named: i32) -> Option<Clock> {
-    let id = u32::try_from(named).ok().filter(|&id| id != 0)?;
+fn primary_clock(snapshot: &Snapshot) -> Option<Clock> {
+    let id = u32::try_from(snapshot.primary).ok().filter(|&id| id != 0)?;
     let clock = Clock::host(id);
-    (!clock.lacks_sequence()).then_some(clock)
+    let can_be = snapshot.machine == MachineId::HOST && !clock.lacks_sequence();
+    can_be.then_some(clock)
 }

@@ -168,7 +168,7 @@ fn settle_packet(
     let clock_ts = take.optional()?.map(Ticks);
     let was_unknown = take_reason(&mut take)? == Some(Unresolved::UnknownClock);
     let clock = take_clock(&mut take)?.ok_or_else(cut)?;
-    let domain = clocks.graph.domain(clock);
+    let domain = clocks.domain(clock);
     if was_unknown && domain.is_some_and(|domain| domain.incremental) {
         // It was a delta, read before the first snapshot of its clock (V5).
         let (clock_ts, result) = (None, Err(Unresolved::NoBase));

@@ -260,7 +260,7 @@ impl Desk<'_, '_> {
             }
             Err(reason) => {
                 self.place.event_waits(row, clock, timestamp, reason, event);
-                if reason.may_resolve_later() {
+                if self.place.may_resolve_later(reason) {
                     self.journal.waits(row.table);
                 }
                 Err(reason)

@@ -6,11 +6,16 @@
 //! the trace is read: so memory does not grow with flows that nobody terminates. To
 //! remember the current slice of each flow was simpler, and took 40 bytes for
 //! each of them to the end of the trace.
+//!
+//! Links follow the order of time (rule G4), so a flow that was received before it was sent leaves none: its
+//! end has no begin, and its begin no end. Such flows are rows of their own, for they tell that two
+//! clocks are out of line (rule G7). A flow that ends or begins another time is none of them: its number
+//! is used again, and what it lacks is not in the trace.
 
 use std::io;
 
 use rustc_hash::FxHashMap;
-use timebase_schema::tables::flow;
+use timebase_schema::tables::{flow, flow_backwards};
 use timebase_sort::{Scratch, Sorter};
 
 use super::slices::{Made, SliceId};
@@ -101,6 +106,42 @@ pub(crate) struct Flows {
 struct End {
     slice: i64,
     ts: i64,
+    packet: i64,
+}
+
+/// What tells that a flow runs backwards (rule G7).
+#[derive(Debug, Default)]
+struct Ends {
+    /// The first end that had no begin.
+    without_begin: Option<End>,
+    /// Whether there was any other end.
+    is_ended: bool,
+}
+
+impl Ends {
+    /// An end without a begin before it.
+    fn unbegun(&mut self, end: End) {
+        match self.without_begin {
+            None if !self.is_ended => self.without_begin = Some(end),
+            _ => self.is_ended = true,
+        }
+    }
+
+    /// The row of the flow, where all of it is read; `current` is what was not ended.
+    fn row(&self, trace_id: i64, current: Option<End>, rows: &mut Rows<'_>) {
+        let (Some(end), Some(begin), false) = (self.without_begin, current, self.is_ended) else {
+            return;
+        };
+        let id = rows.count(&flow_backwards::TABLE);
+        rows.push(flow_backwards::Row {
+            id: Cell::from(id),
+            slice_out: Cell::from(begin.slice),
+            slice_in: Cell::from(end.slice),
+            trace_id: Cell::from(trace_id),
+            packet_out: Cell::from(begin.packet),
+            packet_in: Cell::from(end.packet),
+        });
+    }
 }
 
 impl Flows {
@@ -165,9 +206,13 @@ impl Flows {
         let mut record = Vec::new();
         let mut last = None;
         let mut current: Option<End> = None;
+        let mut ends = Ends::default();
         steps.finish(|&key, step| {
             if last != Some(key) {
-                (last, current) = (Some(key), None);
+                if let Some((trace_id, _)) = last.replace(key) {
+                    ends.row(trace_id, current, rows);
+                }
+                (current, ends) = (None, Ends::default());
             }
             let mut take = Take(step);
             let number = usize::try_from(take.natural()?).map_err(|_| cut())?;
@@ -176,14 +221,18 @@ impl Flows {
             let here = End {
                 slice: take.integer()?,
                 ts: take.integer()?,
+                packet: take.integer()?,
             };
-            let packet = take.integer()?;
+            let packet = here.packet;
             match (step, current) {
                 (Step::Out, Some(_)) => faults.add(fault::DUPLICATE, packet),
                 (Step::InOut, None) => faults.add(fault::STEP, packet),
-                (Step::In, None) => faults.add(fault::END, packet),
+                (Step::In, None) => {
+                    faults.add(fault::END, packet);
+                    ends.unbegun(here);
+                }
                 (Step::Out | Step::Goes, None) => current = Some(here),
-                (Step::Terminates, None) => {}
+                (Step::Terminates, None) => ends.unbegun(here),
                 (step, Some(from)) => {
                     let (out, into) = match here.ts < from.ts {
                         true => (here, from),
@@ -196,6 +245,7 @@ impl Flows {
                         .integer(key.0)
                         .optional(take.optional()?);
                     links.push((order as i64, 0), &record)?;
+                    ends.is_ended |= matches!(step, Step::Terminates | Step::In);
                     current = match step {
                         Step::Terminates => None,
                         Step::In => Some(from),
@@ -205,6 +255,9 @@ impl Flows {
             }
             io::Result::Ok(())
         })?;
+        if let Some((trace_id, _)) = last {
+            ends.row(trace_id, current, rows);
+        }
         links.finish(|_, link| {
             let mut take = Take(link);
             let id = rows.count(&flow::TABLE);

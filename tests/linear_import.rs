@@ -1,0 +1,415 @@
+//! `timebase import --conversion linear`: a trace that is read twice, through the real program.
+//!
+//! `model::` has the same of random traces.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use flate2::write::GzEncoder;
+use rusqlite::Connection;
+use timebase_import::{Monitor, Options, Source};
+use timebase_reliability::Kind;
+
+use crate::support::encode::{self, ClockSnapshot, Packet, Reading};
+use crate::support::{Imported, PROGRAM, Place, Said, count, data, files, rows, run};
+
+const LINEAR: [&str; 2] = ["--conversion", "linear"];
+
+/// What of a database tells times, or follows from them: all else is the same whatever the conversion.
+const TIMES: &[&str] = &["ts", "unresolved", "arg_set_id", "utid"];
+
+/// Asserts that tables are the same, and shows the first row that is not.
+fn assert_same(found: &[Rows], expected: &[Rows], what: &str) {
+    for ((table, found), (other, expected)) in found.iter().zip(expected) {
+        assert_eq!(table, other);
+        for (found, expected) in found.iter().zip(expected) {
+            assert_eq!(found, expected, "{table}: {what}");
+        }
+        assert_eq!(found.len(), expected.len(), "{table}: {what}");
+    }
+    assert_eq!(found.len(), expected.len());
+}
+
+/// A table, and its rows.
+type Rows = (String, Vec<Vec<String>>);
+
+/// The rows of each table that was made of the trace itself, without the columns that are left out.
+fn tables(conn: &Connection, tables: &[&str], without: &[&str]) -> Vec<Rows> {
+    let of = |table: &&str| {
+        let names = rows(
+            conn,
+            &format!("SELECT name FROM pragma_table_info('{table}')"),
+        );
+        let names = names.iter().map(|row| row[0].as_str());
+        let kept: Vec<_> = names.filter(|name| !without.contains(name)).collect();
+        assert!(!kept.is_empty(), "{table}");
+        let columns = kept.join(", ");
+        let all = rows(
+            conn,
+            &format!("SELECT {columns} FROM {table} ORDER BY {columns}"),
+        );
+        ((*table).to_owned(), all)
+    };
+    tables.iter().map(of).collect()
+}
+
+/// All tables and views of a database.
+fn all(conn: &Connection) -> Vec<Rows> {
+    let names = "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')
+        AND name NOT LIKE 'sqlite%' ORDER BY name";
+    let names = rows(conn, names);
+    let names: Vec<&str> = names.iter().map(|row| row[0].as_str()).collect();
+    let mut all = tables(conn, &names, &[]);
+    for (name, rows) in &mut all {
+        if name == "fact" || name == "metadata" {
+            let own = ["source", "clock_snapshot_version"];
+            rows.retain(|row| !own.contains(&row[if name == "fact" { 0 } else { 1 }].as_str()));
+            rows.retain(|row| !own.contains(&row[0].as_str()));
+        }
+    }
+    all
+}
+
+/// What does not depend on times: which packets there are, and which snapshots.
+fn timeless(conn: &Connection) -> Vec<Rows> {
+    let names = [
+        "packet",
+        "clock_snapshot",
+        "clock",
+        "clock_mapping",
+        "import_log",
+        "ftrace_event",
+        "android_logs",
+    ];
+    let mut found = tables(conn, &names, TIMES);
+    // Of a sequence, but for its first and last time.
+    found.extend(tables(conn, &["sequence"], &["first_ts", "last_ts"]));
+    found
+}
+
+fn conversion(conn: &Connection) -> String {
+    let sql = "SELECT str_value FROM metadata WHERE name = 'conversion'";
+    conn.query_row(sql, [], |row| row.get(0)).unwrap()
+}
+
+/// Imports from a pipe to `pipe.db`.
+fn piped(place: &Place, bytes: &[u8], args: &[&str]) -> (Connection, String) {
+    let out = place.path("pipe.db");
+    let mut child = Command::new(PROGRAM)
+        .args(["import", "-", "--force", "-o", out.to_str().unwrap()])
+        .args(args)
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(bytes).unwrap();
+    let said = Said::from(child.wait_with_output().unwrap());
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    (Connection::open(out).unwrap(), said.stderr)
+}
+
+const COPIED: &str = "standard input is copied to a temporary file first";
+
+#[test]
+fn nearest_is_the_default() {
+    let (default, nearest) = (Place::new(), Place::new());
+    for name in ["app", "system", "nearest"] {
+        let trace = data(&format!("{name}.pftrace"));
+        let (default, said) = default.import(&trace, &[]);
+        let (nearest, _) = nearest.import(&trace, &["--conversion", "nearest"]);
+        assert_same(&all(&default), &all(&nearest), name);
+        assert_eq!(conversion(&default), "nearest");
+        assert!(!said.contains("copied"), "{said}");
+    }
+}
+
+#[test]
+fn both_passes_find_the_same_snapshots_and_packets_as_an_import_by_nearest() {
+    let (nearest, linear) = (Place::new(), Place::new());
+    for trace in files("tests/data", &["pftrace"]) {
+        let (nearest, _) = nearest.import(&trace, &[]);
+        let (linear, _) = linear.import(&trace, &LINEAR);
+        let what = trace.display().to_string();
+        assert_same(&timeless(&linear), &timeless(&nearest), &what);
+        assert_eq!(conversion(&linear), "linear");
+        let other = "SELECT name, value FROM metadata
+            WHERE name NOT IN ('conversion', 'clock_snapshot_version') ORDER BY name";
+        assert_eq!(rows(&nearest, other), rows(&linear, other));
+    }
+}
+
+#[test]
+fn both_passes_find_the_same_in_damaged_traces() {
+    let place = Place::new();
+    let monitor = Monitor::default;
+    let mut damaged = 0;
+    for (name, copies) in [
+        ("ftrace-clocks", 2),
+        ("ftrace-machines", 2),
+        ("extension-gzip", 2),
+        ("late-frame", 1),
+    ] {
+        let bytes = fs::read(data(&format!("{name}.pftrace"))).unwrap();
+        for &kind in Kind::ALL {
+            for number in 0..copies {
+                let copy = kind.damage(&bytes, 15, number);
+                let trace = Source::File(place.write("copy", &copy.bytes));
+                let import = |name: &str, conversion| {
+                    let options = Options {
+                        conversion,
+                        overwrite: true,
+                        ..Options::default()
+                    };
+                    let out = place.path(name);
+                    let summary = timebase_import::import(&trace, &out, &options, &monitor());
+                    let conn = summary.map(|_| Connection::open(out).unwrap());
+                    conn.map_err(|error| error.to_string())
+                };
+                let nearest = import("nearest.db", timebase_import::Conversion::Nearest);
+                let linear = import("linear.db", timebase_import::Conversion::Linear);
+                let said = format!("{name}, {kind}, copy {number}");
+                match (nearest, linear) {
+                    (Ok(nearest), Ok(linear)) => {
+                        damaged += count(&linear, "SELECT count(*) FROM import_log");
+                        assert_same(&timeless(&linear), &timeless(&nearest), &said);
+                    }
+                    (nearest, linear) => {
+                        assert_eq!(nearest.err(), linear.err(), "{said}");
+                    }
+                }
+            }
+        }
+    }
+    assert!(damaged > 100, "{damaged}");
+}
+
+#[test]
+fn a_pipe_is_put_aside_and_gives_what_the_file_gives() {
+    let place = Place::new();
+    for name in ["system-compressed", "app"] {
+        let bytes = fs::read(data(&format!("{name}.pftrace"))).unwrap();
+        let mut gzip = GzEncoder::new(Vec::new(), flate2::Compression::default());
+        gzip.write_all(&bytes).unwrap();
+        let zstd = zstd::encode_all(&bytes[..], 3).unwrap();
+        for bytes in [bytes, gzip.finish().unwrap(), zstd] {
+            let trace = place.write("trace", &bytes);
+            let (file, said) = place.import(&trace, &LINEAR);
+            assert!(!said.contains("copied"), "{said}");
+            let (pipe, said) = piped(&place, &bytes, &LINEAR);
+            assert!(said.starts_with(COPIED), "{said}");
+            assert_same(&all(&pipe), &all(&file), name);
+            let source = "SELECT str_value FROM metadata WHERE name = 'source'";
+            assert_eq!(rows(&pipe, source), [["standard input"]]);
+            let (_, said) = piped(&place, &bytes, &[]);
+            assert!(!said.contains("copied"), "{said}");
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_that_has_a_name_is_put_aside_too() {
+    let place = Place::new();
+    let (trace, fifo) = (data("sdk.pftrace"), place.path("fifo"));
+    nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let bytes = fs::read(&trace).unwrap();
+    let writer = std::thread::spawn({
+        let fifo = fifo.clone();
+        move || fs::write(fifo, bytes).unwrap()
+    });
+    let (named, said) = place.import(&fifo, &LINEAR);
+    writer.join().unwrap();
+    assert!(
+        said.contains("fifo is copied to a temporary file"),
+        "{said}"
+    );
+    let file = Imported::of(&trace, &LINEAR);
+    assert_same(&all(&named), &all(&file.conn), "fifo");
+}
+
+/// MONOTONIC and BOOTTIME at one instant.
+fn snapshot(monotonic: u64, boottime: u64) -> Packet {
+    let reading = |id, timestamp| Reading {
+        id,
+        timestamp,
+        ..Reading::default()
+    };
+    Packet {
+        seq: 1,
+        clock_snapshot: Some(ClockSnapshot {
+            clocks: vec![reading(6, boottime), reading(3, monotonic)],
+            primary: None,
+        }),
+        ..Packet::default()
+    }
+}
+
+/// A packet of MONOTONIC.
+fn packet(timestamp: u64) -> Packet {
+    Packet {
+        seq: 2,
+        timestamp: Some(timestamp),
+        timestamp_clock_id: Some(3),
+        ..Packet::default()
+    }
+}
+
+#[test]
+fn d1_d2_d5_what_was_seen_until_then_does_not_matter() {
+    let mut late: Vec<Packet> = (0..100).map(|n| packet(10_000 + n)).collect();
+    late.extend([snapshot(10_000, 20_000), snapshot(10_100, 20_100)]);
+    let late = Imported::of_bytes(&encode::trace(&late), &LINEAR);
+    let placed = "SELECT count(*) FROM packet WHERE ts = timestamp + 10000";
+    assert_eq!(late.count(placed), 100);
+
+    let moved = [
+        snapshot(1_000_000, 2_000_000),
+        packet(1_020_000),
+        snapshot(1_010_000, 2_010_001),
+    ];
+    let moved = encode::trace(&moved);
+    let nearest = Imported::of_bytes(&moved, &[]);
+    let linear = Imported::of_bytes(&moved, &LINEAR);
+    let moved = "SELECT count(*) FROM packet_resync";
+    assert!(nearest.count(moved) > 0);
+    assert_eq!(linear.count(moved), 0);
+}
+
+#[test]
+fn what_is_left_out_changes_no_time() {
+    let times = "SELECT id, ts, unresolved FROM packet ORDER BY id";
+    let readings = "SELECT id, ts FROM clock_snapshot ORDER BY id";
+    for name in ["app", "dst", "logs-dst", "ftrace-machines"] {
+        let name = format!("{name}.pftrace");
+        let whole = Imported::new(&name, &LINEAR);
+        for left_out in ["--no-events", "--no-data", "--tables=sched"] {
+            let part = Imported::new(&name, &[&LINEAR[..], &[left_out]].concat());
+            for sql in [times, readings] {
+                assert_eq!(whole.rows(sql), part.rows(sql), "{name} {left_out}");
+            }
+        }
+    }
+}
+
+#[test]
+fn v7_n5_a_clock_that_goes_back_at_last_is_refused_from_the_beginning() {
+    let linear = Imported::new("dst.pftrace", &LINEAR);
+    let unresolved = "SELECT DISTINCT unresolved FROM packet WHERE unresolved IS NOT NULL";
+    assert_eq!(linear.rows(unresolved), [["non_monotonic"]]);
+    let counted = "SELECT value FROM stats WHERE name = 'packets_unresolved_non_monotonic'";
+    let packets = "SELECT count(*) FROM packet WHERE unresolved = 'non_monotonic'";
+    assert_eq!(linear.count(counted), linear.count(packets));
+    let nearest = Imported::new("dst.pftrace", &[]);
+    assert!(nearest.count(packets) < linear.count(packets));
+}
+
+#[test]
+fn what_is_refused_is_refused_as_ever() {
+    let place = Place::new();
+    let refuse = |trace: &Path, args: &[&str]| {
+        let nearest = place.refuse(trace, args);
+        assert_eq!(nearest, place.refuse(trace, &[&LINEAR[..], args].concat()));
+        nearest
+    };
+    let said = refuse(&data("damaged.pftrace"), &["--strict"]);
+    assert!(said.contains("is damaged"), "{said}");
+    let said = refuse(&place.write("empty", b""), &[]);
+    assert!(said.contains("is empty"), "{said}");
+    let said = refuse(&place.write("text", b"that is no trace at all"), &[]);
+    assert!(said.contains("is not a Perfetto trace"), "{said}");
+    let said = refuse(&place.path("nothing"), &[]);
+    assert!(said.contains("cannot open"), "{said}");
+    let said = refuse(&place.path(""), &[]);
+    assert!(said.contains("is a directory"), "{said}");
+    let (_, _) = place.import(&data("nearest.pftrace"), &[]);
+    let said = refuse(&place.path("out.db"), &[]);
+    assert!(said.contains("is a SQLite database already"), "{said}");
+}
+
+#[test]
+fn what_is_put_aside_counts_for_max_size() {
+    let place = Place::new();
+    // What the database of so little takes, and not what is put aside.
+    let trace = data("sdk.pftrace");
+    let args = [
+        &LINEAR[..],
+        &["--no-events", "--no-data", "--max-size=100K"],
+    ]
+    .concat();
+    let out = place.path("new.db");
+    let mut child = Command::new(PROGRAM)
+        .args(["import", "-", "-o", out.to_str().unwrap()])
+        .args(&args)
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let _ = child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(&fs::read(&trace).unwrap());
+    let said = Said::from(child.wait_with_output().unwrap());
+    assert_eq!(said.code, Some(1), "{}", said.stderr);
+    assert!(said.stderr.contains("--max-size allows"), "{}", said.stderr);
+    assert!(said.stderr.contains("(0 packets)"), "{}", said.stderr);
+    assert_eq!(place.files(), Vec::<String>::new());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_that_hangs_is_interrupted_and_leaves_nothing() {
+    use nix::sys::signal::{Signal, kill};
+    use nix::unistd::Pid;
+    use std::io::{BufRead, BufReader};
+
+    let place = Place::new();
+    let mut child = Command::new(PROGRAM)
+        .args(["import", "-", "--progress", "lines", "-o"])
+        .arg(place.path("out.db"))
+        .args(LINEAR)
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let trace = fs::read(data("nearest.pftrace")).unwrap();
+    child.stdin.as_mut().unwrap().write_all(&trace).unwrap();
+    // `wait` would close it, and the import might end before it is told to.
+    let input = child.stdin.take();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let copying = |line: &String| line.contains(r#""of":null,"packets":0,"phase":"copying""#);
+    assert!(lines.by_ref().any(|line| copying(&line.unwrap())));
+    kill(Pid::from_raw(child.id() as i32), Signal::SIGINT).unwrap();
+    assert!(lines.any(|line| line.unwrap().contains("interrupted")));
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    drop(input);
+    assert_eq!(place.files(), Vec::<String>::new());
+}
+
+#[test]
+fn a_query_of_a_trace_says_how_times_are_made_and_of_a_database_what_they_are() {
+    let place = Place::new();
+    let sql = "SELECT str_value FROM metadata WHERE name = 'conversion'";
+    let query = |source: &str, args: &[&str]| {
+        run(&[&["query", source, sql, "--format", "csv"], args].concat())
+    };
+    let trace = "tests/data/sdk.pftrace";
+    assert_eq!(query(trace, &[]).stdout, "str_value\nnearest\n");
+    assert_eq!(query(trace, &LINEAR).stdout, "str_value\nlinear\n");
+    place.import(&data("sdk.pftrace"), &LINEAR);
+    let database = place.path("out.db");
+    let database = database.to_str().unwrap();
+    assert_eq!(query(database, &[]).stdout, "str_value\nlinear\n");
+    assert_eq!(query(database, &LINEAR).stdout, "str_value\nlinear\n");
+    for command in [&["query", database, sql][..], &["shell", database]] {
+        let said = run(&[command, &["--conversion", "nearest"]].concat());
+        assert_eq!(said.code, Some(1));
+        let expected = format!(
+            "timebase: error: {database} was imported with --conversion linear, and its times stay as \
+             they are; import the trace again with --conversion nearest\n"
+        );
+        assert_eq!(said.stderr, expected);
+    }
+}
