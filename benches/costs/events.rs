@@ -7,13 +7,14 @@ use std::time::{Duration, Instant};
 use rusqlite::Connection;
 use rusqlite::types::Value;
 use timebase_import::Options;
+use timebase_reliability::grouped;
 use timebase_synth::{Preset, Settings};
 
 use crate::child::import_in_child;
 use crate::imports::{discard, import};
 use crate::inserts::{Rows, same_rows};
 use crate::pairs::Pairs;
-use crate::table::{Row, Table, Target, grouped};
+use crate::table::{Row, Table, Target};
 use crate::traces::Trace;
 use crate::{Bench, Result, progress, truth};
 

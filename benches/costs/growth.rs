@@ -1,10 +1,11 @@
 //! Memory and time of ever larger imports.
 
+use timebase_reliability::grouped;
 use timebase_synth::{Preset, Settings};
 
 use crate::child::{Cost, import_in_child};
 use crate::pairs::{Pairs, Spread, median};
-use crate::table::{Row, Table, Target, grouped};
+use crate::table::{Row, Table, Target};
 use crate::traces::{Trace, need_space};
 use crate::{Bench, Result, progress};
 

@@ -28,6 +28,7 @@ mod system;
 mod table;
 mod traces;
 mod truth;
+mod twice;
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -100,10 +101,22 @@ const SECTIONS: &[Section] = &[
         is_extra: false,
     },
     Section {
+        name: "twice",
+        about: "Importing by lines, for which the trace is read twice, against the nearest snapshot",
+        run: twice::run,
+        is_extra: false,
+    },
+    Section {
         name: "growth",
         about: "Memory and time of ever larger imports; takes the longest, and the most disk",
         run: growth::run,
         is_extra: false,
+    },
+    Section {
+        name: "truth",
+        about: "How far times are from the truth, in tables of their own; only if it is named, as it measures no time",
+        run: truth::run,
+        is_extra: true,
     },
     Section {
         name: "bombs",
@@ -125,7 +138,7 @@ const SECTIONS: &[Section] = &[
     max_term_width = 100
 )]
 struct Arguments {
-    /// Which sections to run; all but 'bombs' if none is named
+    /// Which sections to run; all but 'truth' and 'bombs' if none is named
     #[arg(value_name = "SECTION", value_parser = sections())]
     sections: Vec<String>,
     /// A smaller version of everything, in under two minutes
@@ -134,6 +147,9 @@ struct Arguments {
     /// Take the kernel events of 'events', 'stages' and 'queries' from this trace, not from the generator
     #[arg(long, value_name = "TRACE")]
     events: Option<PathBuf>,
+    /// Leave snapshots out of this trace in 'truth', too; may be given several times
+    #[arg(long, value_name = "TRACE")]
+    recorded: Vec<PathBuf>,
     /// Where traces and databases go while they are needed; by default below cargo's target directory
     #[arg(long, value_name = "DIR", default_value = env!("CARGO_TARGET_TMPDIR"), hide_default_value = true)]
     directory: PathBuf,
@@ -157,6 +173,8 @@ struct Bench {
     quick: bool,
     /// The user's trace of kernel events.
     events: Option<PathBuf>,
+    /// Those that snapshots are left out of.
+    recorded: Vec<PathBuf>,
     directory: TempDir,
 }
 
@@ -200,6 +218,7 @@ fn run(arguments: Arguments) -> Result<()> {
     let bench = Bench {
         quick: arguments.quick,
         events: arguments.events,
+        recorded: arguments.recorded,
         directory,
     };
     let mut table = Table::default();
@@ -212,7 +231,9 @@ fn run(arguments: Arguments) -> Result<()> {
             (section.run)(&bench, &mut table)?;
         }
     }
-    println!("{table}");
+    if !table.is_empty() {
+        println!("{table}");
+    }
     Ok(())
 }
 

@@ -2,12 +2,13 @@
 //! rows.
 
 use timebase_import::Options;
+use timebase_reliability::grouped;
 use timebase_synth::{Preset, Settings};
 
 use crate::imports::{discard, import};
 use crate::inserts::{Rows, same_rows};
 use crate::pairs::Pairs;
-use crate::table::{Row, Table, Target, grouped};
+use crate::table::{Row, Table, Target};
 use crate::traces::Trace;
 use crate::{Bench, Result, progress, truth};
 

@@ -6,7 +6,7 @@ use crate::table::{Row, Table, Target};
 use crate::{Bench, Result, progress};
 
 /// What a sum over all packets is made of, with its yardstick and the target.
-const COMPARED: [(&str, &str, Option<f64>); 6] = [
+const COMPARED: [(&str, &str, Option<f64>); 8] = [
     (
         "to_boottime(clock_id, seq_id, clock_ts)",
         "noop_closure(clock_id, seq_id, clock_ts)",
@@ -25,6 +25,16 @@ const COMPARED: [(&str, &str, Option<f64>); 6] = [
     (
         "why_unresolved(clock_id, seq_id, clock_ts) IS NULL",
         "noop_closure(clock_id, seq_id, clock_ts) IS NULL",
+        None,
+    ),
+    (
+        "to_boottime_linear(clock_id, seq_id, clock_ts)",
+        "noop_closure(clock_id, seq_id, clock_ts)",
+        Some(1.5),
+    ),
+    (
+        "boottime_error(clock_id, seq_id, clock_ts)",
+        "noop_closure(clock_id, seq_id, clock_ts)",
         None,
     ),
     ("to_boottime(3, 0, ts)", "noop_closure(3, 0, ts)", None),

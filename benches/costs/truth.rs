@@ -1,11 +1,67 @@
-//! Whether rows have the times that the generator knows to be true.
+//! Whether rows have the times that the generator knows to be true, and how far they are from the
+//! truth by either conversion (`timebase_accuracy`).
 
-use std::path::Path;
+use std::fs::File;
+use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
+use timebase_accuracy::{Case, Measured};
 use timebase_synth::{Expected, Truth};
 
-use crate::Result;
+use crate::table::Table;
+use crate::{Bench, Result, progress};
+
+/// What `tests/data` has of real machines.
+const RECORDED: [&str; 6] = [
+    "app.pftrace",
+    "desktop.pftrace",
+    "desktop-compact.pftrace",
+    "sdk.pftrace",
+    "system.pftrace",
+    "system-compressed.pftrace",
+];
+
+/// Prints tables of its own, since they are not of times that something takes.
+pub fn run(bench: &Bench, _: &mut Table) -> Result<()> {
+    // Not after some minutes.
+    for trace in &bench.recorded {
+        File::open(trace).map_err(|error| format!("{}: {error}", trace.display()))?;
+    }
+    let all = measured(bench, Case::all(), bench.size(1_000_000, 100_000))?;
+    println!("{}\n", timebase_accuracy::cases(&all));
+    let model = measured(bench, Case::model(), bench.size(100_000, 20_000))?;
+    println!("{}\n", timebase_accuracy::cases(&model));
+    let mut left_out = Vec::new();
+    for trace in recorded(bench) {
+        progress(format_args!("leaving snapshots out of {}", trace.display()));
+        let name = trace.file_name().unwrap_or_default().to_string_lossy();
+        let hops = timebase_accuracy::leave_out(&trace, bench.directory())?;
+        left_out.extend(hops.into_iter().map(|hop| (name.to_string(), hop)));
+    }
+    println!("{}\n", timebase_accuracy::left_outs(&left_out));
+    Ok(())
+}
+
+fn measured(
+    bench: &Bench,
+    cases: impl IntoIterator<Item = Case>,
+    records: u64,
+) -> Result<Vec<(Case, Measured)>> {
+    let mut all = Vec::new();
+    for case in cases {
+        progress(&case.name);
+        let measured = timebase_accuracy::measure(&case.records(records), bench.directory())?;
+        all.push((case, measured));
+    }
+    Ok(all)
+}
+
+/// The recorded traces of the tests, and the user's.
+fn recorded(bench: &Bench) -> impl Iterator<Item = PathBuf> {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    let traces = RECORDED.into_iter().map(move |name| data.join(name));
+    traces.chain(bench.recorded.iter().cloned())
+}
 
 /// The rows of which there are truths, in the order of their ids.
 const TIMES: &[(&str, &str)] = &[

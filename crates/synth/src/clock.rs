@@ -1,13 +1,14 @@
 //! A clock that drifts against another one.
 
+use crate::hop::Paced;
 use crate::random::Random;
 
 /// Rates are in units of 2⁻⁴⁰, about 10⁻¹². A power of two, so that a reading
 /// costs a multiplication and a shift.
-const RATE_BITS: u32 = 40;
+pub(crate) const RATE_BITS: u32 = 40;
 
-/// The largest [`Drifting::rate`]: a tenth.
-const MAX_RATE: i64 = (1 << RATE_BITS) / 10;
+/// The largest rate of an oscillator: a tenth.
+pub(crate) const MAX_RATE: i64 = (1 << RATE_BITS) / 10;
 
 /// A clock that is a straight line over another, its parent:
 /// `origin + elapsed + rate × elapsed`, rounded down to its unit.
@@ -55,24 +56,34 @@ impl Drifting {
             value.div_euclid(self.unit)
         }
     }
+}
 
-    /// How far it drifts from its parent at most while that goes on by
-    /// `distance` ns.
-    pub fn drift_over(&self, distance: i64) -> i64 {
-        let product = i128::from(distance) * i128::from(self.rate.abs());
-        ((product + (1 << RATE_BITS) - 1) >> RATE_BITS) as i64
+impl Paced for Drifting {
+    fn drift_over(&self, distance: i64) -> i64 {
+        drift_over(distance, self.rate.into())
     }
 
-    /// How far two readings may be off together because each is rounded down:
-    /// less than a unit, as are the two of a hop, which count against each
+    /// Less than a unit, as are the two of a hop, which count against each
     /// other. Without drift and with a unit of 1, nothing is rounded.
-    pub fn rounding(&self) -> i64 {
+    fn rounding(&self) -> i64 {
         if self.rate == 0 {
             self.unit - 1
         } else {
             self.unit
         }
     }
+
+    fn doubt(&self, before: i64) -> i64 {
+        // The parent may be a tenth slower.
+        let doubt = before + self.unit;
+        doubt + doubt / 8 + 1
+    }
+}
+
+/// How far a clock of this rate is off after `distance` ns, rounded up.
+pub(crate) fn drift_over(distance: i64, rate: i128) -> i64 {
+    let product = i128::from(distance) * rate.abs();
+    ((product + (1 << RATE_BITS) - 1) >> RATE_BITS) as i64
 }
 
 #[cfg(test)]

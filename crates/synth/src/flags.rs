@@ -26,6 +26,7 @@ Examples:
   synth trace.pftrace
   synth --preset events --records 10M events.pftrace
   synth --preset mixed --seed 7 --compress zstd --truth truth.tsv mixed.pftrace
+  synth --preset gigahertz --crystal-snapshot 10s --truth truth.tsv tsc.pftrace
   synth --bytes 4G - | timebase import - -o large.db
 
 The truth is a table with a line for each row that has a timestamp: its table and id, the true
@@ -62,6 +63,8 @@ pub struct Flags {
     sdk: Sdk,
     #[command(flatten)]
     others: Others,
+    #[command(flatten)]
+    crystals: Crystals,
     /// How packets are compressed
     #[arg(long, value_enum, value_name = "HOW", help_heading = "Compression")]
     compress: Option<CompressionName>,
@@ -116,6 +119,9 @@ struct Weights {
     /// Packets on a clock whose snapshots come at the end of the trace
     #[arg(long, value_name = "WEIGHT")]
     late: Option<u32>,
+    /// Packets on clocks whose rate changes
+    #[arg(long = "crystals", value_name = "WEIGHT")]
+    crystals: Option<u32>,
 }
 
 #[derive(Debug, Args)]
@@ -176,6 +182,36 @@ struct Others {
     late_snapshot: Option<u64>,
 }
 
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Clocks with a crystal")]
+struct Crystals {
+    /// How many clocks packets are on, each '--drift' faster or slower than the one below it
+    /// [default: 4]
+    #[arg(long = "crystal-clocks", value_name = "N")]
+    clocks: Option<u32>,
+    /// How many hops each of them is from BOOTTIME, up to 16 [default: 1]
+    #[arg(long = "crystal-hops", value_name = "N")]
+    hops: Option<u32>,
+    /// How many kHz they have, all of which say that a tick is a nanosecond [default: 1000000]
+    #[arg(long = "crystal-khz", value_name = "KHZ")]
+    khz: Option<u32>,
+    /// The time between two snapshots of a clock and the one below it [default: 1s]
+    #[arg(long = "crystal-snapshot", value_parser = nanoseconds, value_name = "TIME")]
+    snapshot: Option<u64>,
+    /// How far rates wander in a second, in 10^-9 [default: 0]
+    #[arg(long, value_name = "PPB")]
+    wander: Option<u32>,
+    /// How far apart the clocks of a snapshot are read at most [default: 0]
+    #[arg(long, value_parser = nanoseconds, value_name = "TIME")]
+    apart: Option<u64>,
+    /// One snapshot in so many is an outlier; 0 is none [default: 0]
+    #[arg(long, value_name = "N")]
+    outlier_every: Option<u64>,
+    /// How far apart the clocks of an outlier are read at most [default: 200us]
+    #[arg(long, value_parser = nanoseconds, value_name = "TIME")]
+    outlier: Option<u64>,
+}
+
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum PresetName {
     /// 2,000,000 packets of the SDK on 8 sequences
@@ -192,6 +228,23 @@ enum PresetName {
     Sequences,
     /// 1,000,000 records of every kind, with suspends, losses and a step of REALTIME
     Mixed,
+    /// 1,000,000 packets on 4 clocks that are 50 ppm off, with a snapshot a second
+    Drift,
+    /// As 'drift', with rates that change by 1 ppm in a second
+    Wander,
+    /// As 'drift', with rates that change by 0.2 ppm in a second, as in those that follow, and clocks
+    /// that are read up to 5 us apart
+    Jitter,
+    /// One snapshot in 100 has clocks that were read up to 200 us apart
+    Outliers,
+    /// The machine is suspended once
+    Suspends,
+    /// Two hops to BOOTTIME
+    TwoHops,
+    /// Three hops to BOOTTIME
+    ThreeHops,
+    /// Counters of 2.7 GHz that say a tick is a nanosecond
+    Gigahertz,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -239,6 +292,7 @@ impl Flags {
         self.weights.change(&mut settings);
         self.sdk.change(&mut settings);
         self.others.change(&mut settings);
+        self.crystals.change(&mut settings);
         if let Some(compression) = self.compress {
             settings.compression = compression.into();
         }
@@ -276,6 +330,7 @@ impl Weights {
             self.chain,
             self.counter,
             self.late,
+            self.crystals,
         ];
         if given.iter().any(Option::is_some) {
             settings.mix = Mix {
@@ -285,6 +340,7 @@ impl Weights {
                 chain: self.chain.unwrap_or(0),
                 counter: self.counter.unwrap_or(0),
                 late: self.late.unwrap_or(0),
+                crystals: self.crystals.unwrap_or(0),
             };
         }
     }
@@ -324,6 +380,19 @@ impl Others {
     }
 }
 
+impl Crystals {
+    fn change(&self, settings: &mut Settings) {
+        set(&mut settings.crystals, self.clocks);
+        set(&mut settings.crystal_hops, self.hops);
+        set(&mut settings.crystal_khz, self.khz);
+        set(&mut settings.crystal_snapshot_ns, self.snapshot);
+        set(&mut settings.wander_ppb, self.wander);
+        set(&mut settings.apart_ns, self.apart);
+        set(&mut settings.outlier_every, self.outlier_every);
+        set(&mut settings.outlier_ns, self.outlier);
+    }
+}
+
 impl From<PresetName> for Preset {
     fn from(name: PresetName) -> Preset {
         match name {
@@ -334,6 +403,14 @@ impl From<PresetName> for Preset {
             PresetName::Snapshots => Preset::Snapshots,
             PresetName::Sequences => Preset::Sequences,
             PresetName::Mixed => Preset::Mixed,
+            PresetName::Drift => Preset::Drift,
+            PresetName::Wander => Preset::Wander,
+            PresetName::Jitter => Preset::Jitter,
+            PresetName::Outliers => Preset::Outliers,
+            PresetName::Suspends => Preset::Suspends,
+            PresetName::TwoHops => Preset::TwoHops,
+            PresetName::ThreeHops => Preset::ThreeHops,
+            PresetName::Gigahertz => Preset::Gigahertz,
         }
     }
 }

@@ -5,6 +5,7 @@ use std::io::Write;
 
 use crate::chain::Chain;
 use crate::counter::Counter;
+use crate::crystals::Crystals;
 use crate::error::Error;
 use crate::ftrace::Ftrace;
 use crate::late::Late;
@@ -67,6 +68,7 @@ pub(crate) struct Generator<'a, W> {
     chain: Chain,
     counter: Counter,
     late: Late,
+    crystals: Crystals,
     records: u64,
 }
 
@@ -90,6 +92,7 @@ impl<'a, W: Write> Generator<'a, W> {
             chain: Chain::new(settings, &mut scene),
             counter: Counter::new(settings, &mut scene),
             late: Late::new(settings, &mut scene),
+            crystals: Crystals::new(settings, &scene.world),
             scene,
             records: 0,
         })
@@ -123,7 +126,9 @@ impl<'a, W: Write> Generator<'a, W> {
                 self.scene.service_snapshot()?;
             } else if suspends.due(done, total) {
                 suspends.passed += 1;
+                self.crystals.before_suspend(&mut self.scene)?;
                 self.scene.suspend(settings.suspend_ns)?;
+                self.crystals.after_suspend(&mut self.scene)?;
             } else if steps.due(done, total) {
                 steps.passed += 1;
                 let step = i64::try_from(settings.realtime_step_ns).unwrap_or(i64::MAX);
@@ -167,7 +172,8 @@ impl<'a, W: Write> Generator<'a, W> {
             Some(2) => self.logs.record(scene),
             Some(3) => self.chain.record(scene),
             Some(4) => self.counter.record(scene),
-            _ => self.late.record(scene),
+            Some(5) => self.late.record(scene),
+            _ => self.crystals.record(scene),
         }
     }
 

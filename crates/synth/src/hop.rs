@@ -3,15 +3,14 @@
 //!
 //! A hop adds to a reading the difference that its two clocks had at the
 //! nearest earlier snapshot. By now they have drifted apart by their relative
-//! rate × the distance to it; each reading was rounded down to its unit; and
-//! where the parent stood still in a suspend that the snapshot does not know
-//! of, the suspend is missing.
+//! rate × the distance to it; each reading was rounded down to its unit; where
+//! the parent stood still in a suspend that the snapshot does not know of, the
+//! suspend is missing; and where the snapshot read its clocks one after the
+//! other, the time between is in the difference.
 //!
 //! Which snapshot is the nearest is decided by a reading that may itself be
 //! wrong by the error of the hops before. So all snapshots are looked at that
 //! could be meant, and the worst counts.
-
-use crate::clock::Drifting;
 
 /// How many of the latest snapshots are remembered. What is placed lies behind
 /// few of them; beyond, the distance to the first one bounds it.
@@ -24,6 +23,22 @@ struct Taken {
     parent: i64,
     /// How long the parent had stood still until then, in ns.
     paused: i64,
+    /// How far apart the two were read, in ns of the parent.
+    apart: i64,
+}
+
+/// What a hop has to know of its clock.
+pub(crate) trait Paced {
+    /// How far it drifts from its parent at most while that goes on by
+    /// `distance` ns.
+    fn drift_over(&self, distance: i64) -> i64;
+
+    /// How far two readings may be off together because each is rounded down.
+    fn rounding(&self) -> i64;
+
+    /// How far from the parent's reading, in ns of the parent, a snapshot may be that
+    /// is taken for the nearest to a reading which is wrong by `before` ns.
+    fn doubt(&self, before: i64) -> i64;
 }
 
 /// The snapshots of a hop, as far as errors need them.
@@ -39,7 +54,17 @@ impl Hop {
     /// for `paused` ns.
     #[inline]
     pub fn take(&mut self, parent: i64, paused: i64) {
-        let taken = Taken { parent, paused };
+        self.take_apart(parent, paused, 0);
+    }
+
+    /// As [`Hop::take`], but the clock was read `apart` ns before or after its
+    /// parent.
+    pub fn take_apart(&mut self, parent: i64, paused: i64, apart: i64) {
+        let taken = Taken {
+            parent,
+            paused,
+            apart,
+        };
         if self.taken == 0 {
             self.first = taken;
         }
@@ -50,14 +75,13 @@ impl Hop {
     /// The largest error, in ns, of a reading of `clock` after this hop; it was
     /// taken when its parent read `parent`, and is wrong by `before` ns at most
     /// already.
-    pub fn error(&self, clock: &Drifting, parent: i64, paused: i64, before: i64) -> i64 {
-        // In ns of the parent, which may be a tenth slower.
-        let doubt = before + clock.unit;
-        let doubt = doubt + doubt / 8 + 1;
-        let (mut distance, mut pause) = (0, 0);
+    pub fn error(&self, clock: &impl Paced, parent: i64, paused: i64, before: i64) -> i64 {
+        let doubt = clock.doubt(before);
+        let (mut distance, mut pause, mut apart) = (0, 0, 0);
         let mut count = |taken: &Taken| {
             distance = distance.max((parent - taken.parent).abs());
             pause = pause.max((paused - taken.paused).abs());
+            apart = apart.max(taken.apart);
         };
         let retained = self.taken.min(RECENT as u64);
         let mut found = false;
@@ -75,13 +99,15 @@ impl Hop {
         if !found {
             count(&self.first);
         }
-        before + clock.drift_over(distance) + clock.rounding() + pause
+        let apart = apart + clock.drift_over(apart);
+        before + clock.drift_over(distance) + clock.rounding() + pause + apart
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::Drifting;
     use crate::random::Random;
 
     /// Without drift, so that only pauses count.

@@ -10,6 +10,7 @@ use std::io::Write;
 use crate::clock::Drifting;
 use crate::encode::{self, Reading};
 use crate::error::Error;
+use crate::hop::Paced;
 use crate::scene::{Scene, clock, seq};
 use crate::settings::Settings;
 use crate::truth::{Expected, Row};

@@ -32,6 +32,12 @@
 //! rates, the units, and how far each hop of the conversion is from the nearest
 //! earlier snapshot (`hop.rs`).
 //!
+//! Clocks of a *crystal* are for who asks how far off a conversion is. Theirs are no
+//! straight lines (`crystal.rs`), and their snapshots are taken once in so much time
+//! and read one clock after the other (`crystals.rs`). To make the other clocks so was
+//! the alternative: all traces of benchmarks would have been others, and without
+//! drift conversions would no longer be exact.
+//!
 //! To compute the very result that the rules lead to was the alternative. It
 //! would check more, but it would be a second resolver, with the same
 //! misunderstandings; a bound from the model of the clocks knows nothing of how
@@ -71,12 +77,20 @@
 //! | `clock_snapshot_every` | packets between snapshots of custom clocks |
 //! | `counter_unit_ns` | unit of the hardware counter (rule V4) |
 //! | `late_snapshot_ns` | time between the snapshots that come at the end (rule D2) |
+//! | `crystals`, `crystal_hops` | clocks with a crystal, each so many hops from BOOTTIME |
+//! | `crystal_khz` | ticks in a millisecond of the clocks that packets are on |
+//! | `crystal_snapshot_ns` | time between snapshots of a crystal and the clock below it |
+//! | `wander_ppb` | how fast the rate of a crystal changes |
+//! | `apart_ns` | how far apart the two clocks of a snapshot are read |
+//! | `outlier_every`, `outlier_ns` | which of them are read further apart, and how far |
 //! | `compression`, `compression_batch` | compressed packets (rule F3) |
 
 mod bombs;
 mod chain;
 mod clock;
 mod counter;
+mod crystal;
+mod crystals;
 mod encode;
 mod error;
 mod ftrace;

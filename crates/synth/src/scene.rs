@@ -18,10 +18,12 @@ pub(crate) mod seq {
     pub const CHAIN: u32 = 4;
     pub const COUNTER: u32 = 5;
     pub const LATE: u32 = 6;
+    pub const CRYSTALS: u32 = 7;
     pub const SDK: u32 = 16;
 }
 
-/// The numbers of clocks. The chain's come after [`clock::CHAIN`].
+/// The numbers of clocks. The chain's come after [`clock::CHAIN`], those of crystals
+/// after [`clock::CRYSTALS`].
 pub(crate) mod clock {
     pub const REALTIME: u32 = 1;
     pub const REALTIME_COARSE: u32 = 2;
@@ -34,6 +36,7 @@ pub(crate) mod clock {
     pub const CHAIN: u32 = 128;
     pub const COUNTER: u32 = 256;
     pub const LATE: u32 = 257;
+    pub const CRYSTALS: u32 = 1024;
 }
 
 /// Between an event of the world (a suspend, a step) and records, in ns.

@@ -76,6 +76,30 @@ pub struct Settings {
     /// Late clock: the time between its snapshots, in ns, at least 1000. They
     /// all stand at the end of the trace (rule D2).
     pub late_snapshot_ns: u64,
+    /// Crystals: how many clocks packets are on, from 1 to 10,000. By turns they begin
+    /// [`drift_ppm`](Settings::drift_ppm) faster and slower than the clock below them.
+    pub crystals: u32,
+    /// Crystals: how many hops each of these clocks is from BOOTTIME, from 1 to 16.
+    /// All clocks on the way have a crystal of their own.
+    pub crystal_hops: u32,
+    /// Crystals: how many ticks the clocks that packets are on have in a
+    /// millisecond, from 1000 to 4,000,000. Whatever it is, they say that a tick is a
+    /// nanosecond, as a TSC of 2.7 GHz does that nobody has converted.
+    pub crystal_khz: u32,
+    /// Crystals: the time between two snapshots of a clock and the one below it, in ns,
+    /// from 10⁶ to 10¹⁷.
+    pub crystal_snapshot_ns: u64,
+    /// Crystals: how fast rates change, in 10⁻⁹, up to 100,000: a random walk that has
+    /// gone so far in a second (standard deviation), and twice as far in four.
+    pub wander_ppb: u32,
+    /// Crystals: how far apart the two clocks of a snapshot are read at most, either
+    /// of them first, in ns, up to a 64th of the time between snapshots.
+    pub apart_ns: u64,
+    /// Crystals: one snapshot in so many is an outlier; 0 is none.
+    pub outlier_every: u64,
+    /// Crystals: how far apart the clocks of an outlier are read at most, in ns, up to a
+    /// 64th of the time between snapshots.
+    pub outlier_ns: u64,
     /// How packets are compressed (rule F3).
     pub compression: Compression,
     /// How many bytes of packets are compressed together, up to 64 MiB.
@@ -111,10 +135,12 @@ pub struct Mix {
     pub counter: u32,
     /// Packets on a clock whose snapshots come at the end (rule D2).
     pub late: u32,
+    /// Packets on clocks whose rate changes (rules R).
+    pub crystals: u32,
 }
 
 impl Mix {
-    pub(crate) fn weights(&self) -> [u32; 6] {
+    pub(crate) fn weights(&self) -> [u32; 7] {
         [
             self.sdk,
             self.ftrace,
@@ -122,6 +148,7 @@ impl Mix {
             self.chain,
             self.counter,
             self.late,
+            self.crystals,
         ]
     }
 }
@@ -180,11 +207,29 @@ pub enum Preset {
     /// 1,000,000 records of every kind, with suspends, losses and a step of
     /// REALTIME.
     Mixed,
+    /// 1,000,000 packets on 4 clocks that are 50 ppm off, each read together with
+    /// BOOTTIME once a second, up to 100 ns apart.
+    Drift,
+    /// As [`Preset::Drift`], with rates that change by 1 ppm in a second.
+    Wander,
+    /// As [`Preset::Drift`], with rates that change by 0.2 ppm in a second, as in
+    /// the presets that follow, and clocks that are read up to 5 µs apart.
+    Jitter,
+    /// One snapshot in a hundred has clocks that were read up to 200 µs apart.
+    Outliers,
+    /// The machine is suspended once, for 30 s.
+    Suspends,
+    /// Two hops to BOOTTIME.
+    TwoHops,
+    /// Three of them.
+    ThreeHops,
+    /// Counters of 2.7 GHz that say a tick is a nanosecond.
+    Gigahertz,
 }
 
 impl Preset {
     /// All of them.
-    pub const ALL: [Preset; 7] = [
+    pub const ALL: [Preset; 15] = [
         Preset::Packets,
         Preset::Events,
         Preset::Logs,
@@ -192,6 +237,14 @@ impl Preset {
         Preset::Snapshots,
         Preset::Sequences,
         Preset::Mixed,
+        Preset::Drift,
+        Preset::Wander,
+        Preset::Jitter,
+        Preset::Outliers,
+        Preset::Suspends,
+        Preset::TwoHops,
+        Preset::ThreeHops,
+        Preset::Gigahertz,
     ];
 }
 
@@ -227,6 +280,14 @@ impl Default for Settings {
             clock_snapshot_every: 1000,
             counter_unit_ns: 52,
             late_snapshot_ns: 1_000_000_000,
+            crystals: 4,
+            crystal_hops: 1,
+            crystal_khz: 1_000_000,
+            crystal_snapshot_ns: 1_000_000_000,
+            wander_ppb: 0,
+            apart_ns: 0,
+            outlier_every: 0,
+            outlier_ns: 200_000,
             compression: Compression::None,
             compression_batch: 1 << 16,
         }
@@ -237,6 +298,20 @@ impl Settings {
     /// The settings of a preset.
     pub fn preset(preset: Preset) -> Self {
         let packets = Settings::default();
+        let drift = Settings {
+            size: Size::Records(1_000_000),
+            gap_ns: 200_000,
+            mix: Mix {
+                crystals: 1,
+                ..Mix::default()
+            },
+            apart_ns: 100,
+            ..packets.clone()
+        };
+        let real = Settings {
+            wander_ppb: 200,
+            ..drift.clone()
+        };
         match preset {
             Preset::Packets => packets,
             Preset::Events => Settings {
@@ -283,6 +358,7 @@ impl Settings {
                     chain: 10,
                     counter: 5,
                     late: 5,
+                    crystals: 0,
                 },
                 sequences: 40,
                 sequence_snapshot_every: 1000,
@@ -295,6 +371,35 @@ impl Settings {
                 realtime_step_ns: 3_600_000_000_000,
                 ftrace_clock: FtraceClock::Global,
                 ..packets
+            },
+            Preset::Drift => drift,
+            Preset::Wander => Settings {
+                wander_ppb: 1000,
+                ..drift
+            },
+            Preset::Jitter => Settings {
+                apart_ns: 5000,
+                ..real
+            },
+            Preset::Outliers => Settings {
+                outlier_every: 100,
+                ..real
+            },
+            Preset::Suspends => Settings {
+                suspends: 1,
+                ..real
+            },
+            Preset::TwoHops => Settings {
+                crystal_hops: 2,
+                ..real
+            },
+            Preset::ThreeHops => Settings {
+                crystal_hops: 3,
+                ..real
+            },
+            Preset::Gigahertz => Settings {
+                crystal_khz: 2_700_000,
+                ..real
             },
         }
     }
@@ -318,6 +423,14 @@ impl Settings {
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
+    }
+
+    /// How far apart the clocks of a snapshot of a crystal are read at most, be it an outlier.
+    pub(crate) fn largest_apart(&self) -> u64 {
+        match self.outlier_every {
+            0 => self.apart_ns,
+            _ => self.apart_ns.max(self.outlier_ns),
+        }
     }
 
     /// Whether all knobs are in their ranges.
@@ -393,6 +506,37 @@ impl Settings {
                 "late_snapshot_ns",
                 "from 1000 to 10^17",
                 (1000..=100_000_000_000_000_000).contains(&self.late_snapshot_ns),
+            ),
+            (
+                "crystals",
+                "from 1 to 10,000",
+                (1..=10_000).contains(&self.crystals),
+            ),
+            (
+                "crystal_hops",
+                "from 1 to 16",
+                (1..=16).contains(&self.crystal_hops),
+            ),
+            (
+                "crystal_khz",
+                "from 1000 to 4,000,000",
+                (1000..=4_000_000).contains(&self.crystal_khz),
+            ),
+            (
+                "crystal_snapshot_ns",
+                "from 10^6 to 10^17",
+                (1_000_000..=100_000_000_000_000_000).contains(&self.crystal_snapshot_ns),
+            ),
+            ("wander_ppb", "100,000 at most", self.wander_ppb <= 100_000),
+            (
+                "apart_ns",
+                "a 64th of crystal_snapshot_ns at most",
+                self.apart_ns <= self.crystal_snapshot_ns / 64,
+            ),
+            (
+                "outlier_ns",
+                "a 64th of crystal_snapshot_ns at most",
+                self.outlier_every == 0 || self.outlier_ns <= self.crystal_snapshot_ns / 64,
             ),
             (
                 "compression_batch",

@@ -118,9 +118,14 @@ impl World {
         self.set_back += ns;
     }
 
+    /// For how long the machine was suspended since the trace began.
+    pub fn suspended(&self) -> i64 {
+        self.suspended
+    }
+
     /// BOOTTIME without suspends, over which MONOTONIC drifts.
     #[inline]
-    fn awake(&self) -> i64 {
+    pub fn awake(&self) -> i64 {
         self.now - SUSPENDED_BEFORE - self.suspended
     }
 

@@ -311,6 +311,56 @@ fn d2_packets_read_before_any_snapshot_of_their_clock_are_where_they_were() {
     is_exact(settings);
 }
 
+/// What has a crystal, in twenty seconds instead of two hundred.
+const CRYSTALS: [Preset; 8] = [
+    Preset::Drift,
+    Preset::Wander,
+    Preset::Jitter,
+    Preset::Outliers,
+    Preset::Suspends,
+    Preset::TwoHops,
+    Preset::ThreeHops,
+    Preset::Gigahertz,
+];
+
+#[test]
+fn v2_packets_on_clocks_with_a_crystal_are_where_they_were() {
+    for preset in CRYSTALS {
+        let settings = Settings {
+            gap_ns: 4_000_000,
+            outlier_every: Settings::preset(preset).outlier_every / 20,
+            ..Settings::preset(preset).records(5000)
+        };
+        let checked = all_right(&settings);
+        assert!(checked.packets > 5000 && checked.worst > 0, "{checked:?}");
+        // Where each has drifted for a second, the bound is not much more than there is.
+        assert!(checked.bound < checked.worst * 3 / 2, "{checked:?}");
+        is_exact(Settings {
+            wander_ppb: 0,
+            apart_ns: 0,
+            outlier_every: 0,
+            crystal_khz: 1_000_000,
+            ..settings
+        });
+    }
+}
+
+#[test]
+fn a_clock_of_another_frequency_is_off_by_all_of_it() {
+    for crystal_khz in [1000, 19_200, 999_000, 2_700_000, 4_000_000] {
+        let checked = all_right(&Settings {
+            crystal_khz,
+            gap_ns: 4_000_000,
+            ..Settings::preset(Preset::Gigahertz).records(1000)
+        });
+        // In up to a second, give or take what it drifts.
+        let second = (i64::from(crystal_khz) - 1_000_000).abs() * 1000;
+        let off = (checked.worst - second).abs();
+        assert!(off < second / 20 + 100_000, "{checked:?}");
+        assert!(checked.bound < checked.worst * 11 / 10, "{checked:?}");
+    }
+}
+
 #[test]
 fn everything_at_once_is_where_it_was() {
     for (seed, compression) in [

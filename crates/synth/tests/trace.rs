@@ -57,7 +57,7 @@ fn the_bytes_are_those_of_earlier_versions() {
     assert_eq!(hashes, GOLDEN);
 }
 
-const GOLDEN: [&str; 7] = [
+const GOLDEN: [&str; 15] = [
     "Packets b3d5b5a9feb7c804",
     "Events 5ed1ab163c96e2e8",
     "Logs 4470f21ff01d610c",
@@ -65,6 +65,14 @@ const GOLDEN: [&str; 7] = [
     "Snapshots 9df66da2c14fe16c",
     "Sequences 174e57d77abaf647",
     "Mixed 3b56e9c9ae65c4f1",
+    "Drift 9084d496d36ec718",
+    "Wander c76402c604ddb850",
+    "Jitter afb1fe584dc17e75",
+    "Outliers 3c2083a71d7b0a6e",
+    "Suspends a01177d75c40e026",
+    "TwoHops 81eb9c263ad6f089",
+    "ThreeHops 608c29a5e1e4be23",
+    "Gigahertz 0f4ebf6ce987be07",
 ];
 
 #[test]

@@ -1,0 +1,150 @@
+//! What was measured, as tables in Markdown.
+
+use comfy_table::Table;
+use comfy_table::presets::ASCII_MARKDOWN;
+use timebase_reliability::{grouped, percent};
+
+use crate::case::{Case, Goals};
+use crate::left_out::LeftOut;
+use crate::measure::{Inversions, Measured};
+
+impl Goals {
+    /// Those that are missed.
+    ///
+    /// ```
+    /// use timebase_accuracy::{Case, Inversions, Measured, Off};
+    ///
+    /// let [drift, ..] = Case::all();
+    /// let off = |median| Off { count: 1, rms: median, median, worst: median };
+    /// let measured = Measured {
+    ///     nearest: off(25_000.0),
+    ///     linear: off(50.0),
+    ///     between: off(50.0),
+    ///     inside: 0.98,
+    ///     bar: 250.0,
+    ///     nearest_inversions: Inversions { of_one_clock: 3, of_any: 100 },
+    ///     linear_inversions: Inversions::default(),
+    /// };
+    /// assert_eq!(drift.goals.unwrap().missed(&measured), ["98.00 % inside, not 99 %"]);
+    /// ```
+    pub fn missed(&self, measured: &Measured) -> Vec<String> {
+        let mut missed = Vec::new();
+        if measured.better() < self.better {
+            missed.push(format!("1/{:.0}, not 1/{}", measured.better(), self.better));
+        }
+        if measured.inside < self.inside {
+            let goal = self.inside * 100.0;
+            missed.push(format!("{} inside, not {goal} %", percent(measured.inside)));
+        }
+        if measured.bar_of_error() > self.bar {
+            missed.push(format!(
+                "{:.1} × the error, not {}",
+                measured.bar_of_error(),
+                self.bar
+            ));
+        }
+        let found = measured.linear_inversions.of_one_clock;
+        if found > self.inversions {
+            let goal = self.inversions;
+            missed.push(format!("{found} inversions, not {goal}"));
+        }
+        missed
+    }
+}
+
+/// The table of generated traces.
+pub fn cases(all: &[(Case, Measured)]) -> String {
+    let mut table = table(&[
+        "clocks",
+        "readings",
+        "nearest: RMS",
+        "worst",
+        "inversions",
+        "linear: RMS",
+        "between snapshots",
+        "worst",
+        "inversions",
+        "better by",
+        "inside",
+        "error stated",
+        "÷ true error",
+        "goals",
+    ]);
+    for (case, measured) in all {
+        let goals = case
+            .goals
+            .map(|goals| match goals.missed(measured).as_slice() {
+                [] => "met".to_owned(),
+                missed => format!("**{}**", missed.join(", ")),
+            });
+        table.add_row([
+            case.name.clone(),
+            grouped(measured.linear.count as u64),
+            time(measured.nearest.rms),
+            time(measured.nearest.worst),
+            inversions(&measured.nearest_inversions),
+            time(measured.linear.rms),
+            time(measured.between.rms),
+            time(measured.linear.worst),
+            inversions(&measured.linear_inversions),
+            grouped(measured.better() as u64),
+            percent(measured.inside),
+            time(measured.bar),
+            format!("{:.1}", measured.bar_of_error()),
+            goals.unwrap_or_default(),
+        ]);
+    }
+    table.to_string()
+}
+
+/// The table of recorded traces, by their names.
+pub fn left_outs(all: &[(String, LeftOut)]) -> String {
+    let mut table = table(&[
+        "trace",
+        "hop",
+        "left out",
+        "nearest: RMS",
+        "worst",
+        "linear: RMS",
+        "worst",
+        "inside",
+        "error stated",
+    ]);
+    for (trace, hop) in all {
+        table.add_row([
+            trace.clone(),
+            hop.hop.clone(),
+            grouped(hop.linear.count as u64),
+            time(hop.nearest.rms),
+            time(hop.nearest.worst),
+            time(hop.linear.rms),
+            time(hop.linear.worst),
+            percent(hop.inside),
+            time(hop.bar),
+        ]);
+    }
+    table.to_string()
+}
+
+fn table(header: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_style(ASCII_MARKDOWN).set_header(header);
+    table
+}
+
+fn inversions(found: &Inversions) -> String {
+    format!(
+        "{} · {}",
+        grouped(found.of_one_clock),
+        grouped(found.of_any)
+    )
+}
+
+fn time(ns: f64) -> String {
+    match ns {
+        1e9.. => format!("{:.2} s", ns / 1e9),
+        1e6.. => format!("{:.1} ms", ns / 1e6),
+        1e3.. => format!("{:.1} µs", ns / 1e3),
+        _ => format!("{ns:.0} ns"),
+    }
+}
