@@ -1,5 +1,6 @@
 //! Makes Rust of `tables.sql`: a `Table` and a struct of named columns for every
-//! table, so that the SQL is the one place that declares them.
+//! table, so that the SQL is the one place that declares them. And the view `finding` of
+//! `findings.sql` and the files in `findings/`, with a `Check` for each: `findings.rs`.
 //!
 //! It reads what `tables.sql` needs, and refuses what it does not understand:
 //! `CREATE TABLE` with a column a line, `CREATE INDEX` on columns, perhaps
@@ -9,6 +10,9 @@ use std::error::Error;
 use std::fmt::Write;
 use std::path::Path;
 use std::{env, fs};
+
+#[path = "findings.rs"]
+mod findings;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -34,6 +38,7 @@ fn main() -> Result<()> {
     let tables = parse(&fs::read_to_string("tables.sql")?)?;
     let out = env::var("OUT_DIR")?;
     fs::write(Path::new(&out).join("tables.rs"), generate(&tables)?)?;
+    fs::write(Path::new(&out).join("findings.rs"), findings::generate()?)?;
     Ok(())
 }
 

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `tables.sql` | the tables, which an import begins with, and the identity of the database |
 //! | `finish.sql` | the views, which it ends with |
+//! | `findings.sql`, `findings/` | the checks of `timebase doctor`: a file each, and what they share |
 //! | `perfetto.descriptor` | all messages of a trace, made by `make_descriptor.py` |
 //! | `proto/trace.proto` | those few that placing packets in time needs |
 //!
@@ -44,6 +45,26 @@
 //!
 //! let log = &tables::android_log_record::TABLE;
 //! assert!(matches!(log.events, Some(Events::Rows { noun: "lines", .. })));
+//! ```
+//!
+//! # Findings
+//!
+//! A check of the clocks is a file: a comment with its title, what it means and its severity, and one SELECT that any
+//! SQLite runs. The build script makes the view `finding` of all of them, which is in every database, and
+//! [`CHECKS`]. So `timebase doctor` shows what a query of the view gives, a fleet of databases can be asked
+//! by any client, and `WHERE check_name = '...'` runs that check alone.
+//!
+//! A table that is filled at the import was the alternative. It would be asked faster, but every import would pay
+//! for checks that few look at, some seconds for millions of packets, and a row that is changed later would not be seen.
+//! To write the checks in Rust was the other; then only the program could run them, on one trace at a time.
+//!
+//! The view adds what follows from a check's columns: how the clock is written, where `subject` is NULL; the `offset` of the packet; and
+//! in the message the words for `{subject}`, `{events}` and `{worst}`.
+//!
+//! ```
+//! let check = timebase_schema::CHECKS.iter().find(|check| check.name == "drift").unwrap();
+//! assert!(check.severity.starts_with("warning"), "{}", check.title);
+//! assert!(timebase_schema::finish().contains("SELECT 'drift' AS check_name"));
 //! ```
 
 use std::fmt::Write;
@@ -168,6 +189,21 @@ pub mod tables {
     include!(concat!(env!("OUT_DIR"), "/tables.rs"));
 }
 
+/// A check of the clocks, a part of the view `finding`.
+#[derive(Debug)]
+pub struct Check {
+    /// Its `check_name`.
+    pub name: &'static str,
+    /// What it finds, in a line.
+    pub title: &'static str,
+    /// What that means.
+    pub meaning: &'static str,
+    /// How severe its findings are: `error`, `warning` or `info`, and when.
+    pub severity: &'static str,
+}
+
+include!(concat!(env!("OUT_DIR"), "/findings.rs"));
+
 impl Table {
     /// Whether a row of it is an event without a duration, which an index finds by its
     /// time. From when to when others are is in `event_span`.
@@ -199,8 +235,8 @@ impl Table {
     }
 }
 
-/// What is made when all rows are in, as SQL: the views, those of `finish.sql`
-/// and `trace_bounds` of all tables of events.
+/// What is made when all rows are in, as SQL: the views, those of `finish.sql`,
+/// `trace_bounds` of all tables of events, and `finding` of all checks.
 ///
 /// ```
 /// assert!(timebase_schema::finish().contains("SELECT (SELECT min(ts) FROM android_log_record)"));
@@ -222,6 +258,7 @@ pub fn finish() -> String {
             "  SELECT (SELECT min(ts) FROM {name}) AS start_ts, (SELECT max(ts) FROM {name}) AS end_ts\n  UNION ALL"
         );
     }
-    sql.push_str("  SELECT start_ts, end_ts FROM event_span\n);\n");
+    sql.push_str("  SELECT start_ts, end_ts FROM event_span\n);\n\n");
+    sql.push_str(FINDING);
     sql
 }

@@ -1,0 +1,291 @@
+//! `timebase doctor`: what is wrong with the clocks of a trace, and what its producer can do.
+//!
+//! # Design
+//!
+//! The findings are the view `finding` of the database, which is made of the checks in
+//! `schema/findings`; here they are put in order and laid out, and nothing is found. So what a query of
+//! the view gives, what the program shows, and what a fleet of databases is grouped by are the same.
+//!
+//! | question | where it is decided |
+//! |---|---|
+//! | what is found | `schema/findings` |
+//! | the order of the findings | `doctor/findings.sql` |
+//! | the numbers below them | `doctor/summary.sql` |
+//! | how it is laid out | `doctor/page.rs` |
+//!
+//! A finding may fail the command. The findings are written all the same, as they are the answer, and why it fails is said
+//! behind them; so that is no error of `run`, which keeps an answer back.
+
+mod page;
+
+use std::io::Write;
+use std::iter;
+
+use anyhow::{Context, bail};
+use clap::ValueEnum;
+use rusqlite::types::{Value, ValueRef};
+use rusqlite::{Connection, Row};
+
+use crate::database::{self, Access};
+use crate::flags::DoctorArguments;
+use crate::output::{self, Format, Results};
+use crate::signals::Signals;
+use crate::{hints, messages};
+
+const FINDINGS: &str = include_str!("doctor/findings.sql");
+/// Its columns.
+const COLUMNS: [&str; 12] = [
+    "check_name",
+    "severity",
+    "subject",
+    "machine_id",
+    "clock_id",
+    "seq_id",
+    "packet_id",
+    "offset",
+    "events",
+    "worst_ns",
+    "message",
+    "advice",
+];
+const SUMMARY: &str = include_str!("doctor/summary.sql");
+
+/// How findings are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Layout {
+    /// For a person: a paragraph each, as wide as the terminal
+    Table,
+    /// An object with findings and summary
+    Json,
+    /// To paste into a document or the summary of a build
+    #[value(alias = "md")]
+    Markdown,
+}
+
+/// What makes the command fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FailOn {
+    /// An error
+    Error,
+    /// An error or a warning
+    Warning,
+    /// No finding
+    Never,
+}
+
+/// How much a finding matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Severity {
+    Info,
+    Warning,
+    Error,
+}
+
+impl Severity {
+    /// A word that is none of the view's own is of a database that was made up.
+    fn of(word: &str) -> Severity {
+        match word {
+            "error" => Severity::Error,
+            "warning" => Severity::Warning,
+            _ => Severity::Info,
+        }
+    }
+
+    fn plural(self) -> &'static str {
+        match self {
+            Severity::Error => "errors",
+            Severity::Warning => "warnings",
+            Severity::Info => "infos",
+        }
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+            Severity::Info => "info",
+        }
+    }
+}
+
+/// A row of the view, as text that a terminal can be given.
+#[derive(Debug)]
+struct Finding {
+    /// All of it, as it is.
+    row: Vec<Value>,
+    check: String,
+    severity: Severity,
+    subject: String,
+    packet: Option<i64>,
+    offset: Option<i64>,
+    events: Option<i64>,
+    worst_ns: Option<i64>,
+    message: String,
+    advice: String,
+}
+
+impl Finding {
+    fn of(row: &Row<'_>) -> rusqlite::Result<Finding> {
+        let text = |name: &str| -> rusqlite::Result<String> {
+            let text: Option<String> = row.get(name)?;
+            Ok(output::printable(&text.unwrap_or_default()).replace('\n', " "))
+        };
+        let columns = 0..row.as_ref().column_count();
+        Ok(Finding {
+            row: columns
+                .map(|index| row.get(index))
+                .collect::<rusqlite::Result<_>>()?,
+            check: text("check_name")?,
+            severity: Severity::of(&text("severity")?),
+            subject: text("subject")?,
+            packet: row.get("packet_id")?,
+            offset: row.get("offset")?,
+            events: row.get("events")?,
+            worst_ns: row.get("worst_ns")?,
+            message: text("message")?,
+            advice: text("advice")?,
+        })
+    }
+}
+
+/// The clocks of the trace in numbers.
+#[derive(Debug)]
+struct Summary {
+    /// All of it, as it is.
+    row: Vec<(String, Value)>,
+    clocks: i64,
+    clocks_without_path: i64,
+    snapshots: i64,
+    span_ns: Option<i64>,
+    largest_gap_ns: Option<i64>,
+    on_trace_time: i64,
+    unresolved: i64,
+    kernel_events: i64,
+    kernel_events_unresolved: i64,
+    log_lines: i64,
+    log_lines_unresolved: i64,
+    drift: Option<(f64, String)>,
+    worst_error_ns: Option<f64>,
+    worst_error_nearest_ns: Option<f64>,
+}
+
+impl Summary {
+    fn of(row: &Row<'_>) -> rusqlite::Result<Summary> {
+        let drift: Option<f64> = row.get("largest_drift_ppm")?;
+        let clocks: Option<String> = row.get("largest_drift_clocks")?;
+        let columns = 0..row.as_ref().column_count();
+        Ok(Summary {
+            row: columns
+                .map(|index| Ok((row.as_ref().column_name(index)?.to_owned(), row.get(index)?)))
+                .collect::<rusqlite::Result<_>>()?,
+            clocks: row.get("clocks")?,
+            clocks_without_path: row.get("clocks_without_path")?,
+            snapshots: row.get("snapshots")?,
+            span_ns: row.get("snapshots_span_ns")?,
+            largest_gap_ns: row.get("snapshots_largest_gap_ns")?,
+            on_trace_time: row.get("packets_on_trace_time")?,
+            unresolved: row.get("packets_unresolved")?,
+            kernel_events: row.get("kernel_events")?,
+            kernel_events_unresolved: row.get("kernel_events_unresolved")?,
+            log_lines: row.get("log_lines")?,
+            log_lines_unresolved: row.get("log_lines_unresolved")?,
+            drift: drift.zip(clocks.map(|clocks| output::printable(&clocks))),
+            worst_error_ns: row.get("worst_error_ns")?,
+            worst_error_nearest_ns: row.get("worst_error_nearest_ns")?,
+        })
+    }
+}
+
+/// Writes the findings, and returns whether they let the command succeed.
+pub fn run(
+    arguments: &DoctorArguments,
+    signals: &Signals,
+    out: &mut dyn Write,
+) -> anyhow::Result<anyhow::Result<()>> {
+    let database = database::open(&arguments.source, Access::READINGS, signals)?;
+    // What was left out cannot have anything wrong.
+    messages::warnings(&hints::left_out(
+        &database,
+        "ftrace_event android_logs flow",
+    ));
+    let examined = signals.during_query(database.get_interrupt_handle(), || {
+        let findings = findings(&database).context("cannot read the view finding")?;
+        let summary = summary(&database).context("cannot read the tables of clocks")?;
+        match arguments.format {
+            Layout::Json => write_json(&findings, &summary, out)?,
+            Layout::Table => page::write(&findings, &summary, output::terminal_width(), out)?,
+            Layout::Markdown => page::write_markdown(&findings, &summary, out)?,
+        }
+        Ok::<_, anyhow::Error>(findings)
+    });
+    database.warn_if_changed();
+    Ok(verdict(&examined?, arguments.fail_on))
+}
+
+fn findings(database: &Connection) -> rusqlite::Result<Vec<Finding>> {
+    let mut statement = database.prepare(FINDINGS)?;
+    let findings = statement.query_map([], Finding::of)?;
+    findings.collect()
+}
+
+fn summary(database: &Connection) -> rusqlite::Result<Summary> {
+    database.query_row(SUMMARY, [], Summary::of)
+}
+
+/// One document: `findings` has the rows of the view, `summary` how many there are and the numbers.
+fn write_json(findings: &[Finding], summary: &Summary, out: &mut dyn Write) -> anyhow::Result<()> {
+    out.write_all(b"{\"findings\":")?;
+    let rows = findings.iter().map(|finding| &finding.row);
+    json(COLUMNS.iter().copied(), rows, Format::Json, out)?;
+    out.write_all(b",\"summary\":")?;
+    let counts = [Severity::Error, Severity::Warning, Severity::Info].map(|severity| {
+        let of = findings.iter().filter(|f| f.severity == severity);
+        (severity.plural(), Value::Integer(of.count() as i64))
+    });
+    let numbers = summary
+        .row
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.clone()));
+    let (names, row): (Vec<&str>, Vec<Value>) = counts.into_iter().chain(numbers).unzip();
+    json(names.into_iter(), iter::once(&row), Format::Jsonl, out)?;
+    Ok(out.write_all(b"}\n")?)
+}
+
+/// Rows as JSON, without the line feed that ends a document.
+fn json<'a>(
+    columns: impl Iterator<Item = &'a str>,
+    rows: impl Iterator<Item = &'a Vec<Value>>,
+    format: Format,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    let mut text = Vec::new();
+    let mut results = Results::new(format, output::Layout::Alone, None, &mut text);
+    let mut sink = results.begin(None, columns.map(str::to_owned).collect())?;
+    for row in rows {
+        let row: Vec<ValueRef<'_>> = row.iter().map(ValueRef::from).collect();
+        sink.row(&row)?;
+    }
+    sink.finish()?;
+    drop(sink);
+    results.finish()?;
+    Ok(out.write_all(text.trim_ascii_end())?)
+}
+
+/// Why the command fails, if it does.
+fn verdict(findings: &[Finding], fail_on: FailOn) -> anyhow::Result<()> {
+    let least = match fail_on {
+        FailOn::Error => Severity::Error,
+        FailOn::Warning => Severity::Warning,
+        FailOn::Never => return Ok(()),
+    };
+    let failing = findings.iter().filter(|f| f.severity >= least).count();
+    let what = match (least, failing) {
+        (_, 0) => return Ok(()),
+        (Severity::Error, 1) => "is an error",
+        (Severity::Error, _) => "are errors",
+        (_, 1) => "is an error or a warning",
+        (_, _) => "are errors or warnings",
+    };
+    let noun = if failing == 1 { "finding" } else { "findings" };
+    bail!("{failing} {noun} {what} (--fail-on {})", least.word())
+}

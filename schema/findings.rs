@@ -1,0 +1,142 @@
+// Makes the view `finding` of `findings.sql` and `findings/`: a part of the build script.
+
+use std::fmt::Write;
+use std::fs;
+
+use super::Result;
+
+/// A file of `findings/`.
+struct Check {
+    name: String,
+    /// The comment at its top: a line, what it means, and `Severity: ...`.
+    title: String,
+    meaning: String,
+    severity: String,
+    /// One SELECT.
+    sql: String,
+}
+
+/// The columns of a check's SELECT. The view has these, and what follows from them.
+const COLUMNS: [&str; 10] = [
+    "severity",
+    "subject",
+    "machine_id",
+    "clock_id",
+    "seq_id",
+    "packet_id",
+    "events",
+    "worst_ns",
+    "message",
+    "advice",
+];
+
+/// How a clock is written: by name, 64@3 for clock 64 of sequence 3.
+const CLOCK: &str = "CASE WHEN f.clock_id BETWEEN 64 AND 127 THEN f.clock_id || '@' || f.seq_id ELSE coalesce(\
+    CASE f.clock_id WHEN 1 THEN 'REALTIME' WHEN 2 THEN 'REALTIME_COARSE' WHEN 3 THEN 'MONOTONIC' \
+    WHEN 4 THEN 'MONOTONIC_COARSE' WHEN 5 THEN 'MONOTONIC_RAW' WHEN 6 THEN 'BOOTTIME' WHEN 9 THEN 'TSC' \
+    WHEN 10 THEN 'PERF' WHEN 11 THEN 'TRACE_FILE' END, f.clock_id) END \
+    || iif(f.machine_id, ' of machine ' || f.machine_id, '')";
+
+/// `worst_ns` for a person.
+const WORST: &str = "CASE WHEN f.worst_ns IS NULL THEN NULL WHEN f.worst_ns < 1000 THEN f.worst_ns || ' ns' \
+    WHEN f.worst_ns < 1000000 THEN printf('%.4g µs', f.worst_ns / 1e3) \
+    WHEN f.worst_ns < 1000000000 THEN printf('%.4g ms', f.worst_ns / 1e6) \
+    WHEN f.worst_ns < 7200000000000 THEN printf('%.5g s', f.worst_ns / 1e9) \
+    WHEN f.worst_ns < 172800000000000 THEN printf('%.3g hours', f.worst_ns / 3600e9) \
+    ELSE printf('%d days', f.worst_ns / 86400000000000) END";
+
+/// `events` for a person.
+const EVENTS: &str = "printf('%,d event%s', f.events, iif(f.events = 1, '', 's'))";
+
+pub fn generate() -> Result<String> {
+    println!("cargo::rerun-if-changed=findings.rs");
+    println!("cargo::rerun-if-changed=findings.sql");
+    println!("cargo::rerun-if-changed=findings");
+    let shared = without_comments(&fs::read_to_string("findings.sql")?);
+    let mut files: Vec<_> = fs::read_dir("findings")?.collect::<std::io::Result<_>>()?;
+    files.sort_by_key(fs::DirEntry::file_name);
+    let mut checks = Vec::new();
+    for file in files {
+        let name = file.file_name().into_string();
+        let name = name.map_err(|name| format!("{} is no name", name.display()))?;
+        let name = name
+            .strip_suffix(".sql")
+            .ok_or_else(|| format!("findings/{name} is no SQL"))?;
+        let text = fs::read_to_string(file.path())?;
+        checks.push(check(name, &text).ok_or_else(|| {
+            format!("findings/{name}.sql does not begin with a title, what it means, and a line 'Severity:'")
+        })?);
+    }
+    let view = view(&shared, &checks);
+    let mut code = format!("pub(crate) const FINDING: &str = {view:?};\n");
+    writeln!(
+        code,
+        "/// All checks, by name.\npub static CHECKS: &[Check] = &["
+    )?;
+    for Check {
+        name,
+        title,
+        meaning,
+        severity,
+        ..
+    } in &checks
+    {
+        writeln!(
+            code,
+            "Check {{ name: {name:?}, title: {title:?}, meaning: {meaning:?}, severity: {severity:?} }},"
+        )?;
+    }
+    writeln!(code, "];")?;
+    Ok(code)
+}
+
+fn check(name: &str, text: &str) -> Option<Check> {
+    let comment: Vec<&str> = text
+        .lines()
+        .map_while(|line| line.strip_prefix("-- "))
+        .collect();
+    let (title, rest) = comment.split_first()?;
+    let end = rest
+        .iter()
+        .position(|line| line.starts_with("Severity: "))?;
+    let severity = rest[end..].join(" ");
+    Some(Check {
+        name: name.to_owned(),
+        title: (*title).to_owned(),
+        meaning: rest[..end].join(" "),
+        severity: severity.strip_prefix("Severity: ")?.to_owned(),
+        sql: without_comments(text),
+    })
+}
+
+/// The view is in every database, and comments would be with it.
+fn without_comments(sql: &str) -> String {
+    let lines = sql.lines().map(str::trim);
+    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with("--"));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// A check is run by SQLite's co-routines, if its name is asked for: the LIMIT keeps SQLite from taking
+/// its SELECT apart and running a part of it before it looks at the name.
+fn view(shared: &str, checks: &[Check]) -> String {
+    let columns = COLUMNS.join(", ");
+    let parts = checks.iter().map(|check| {
+        format!(
+            "SELECT '{}' AS check_name, f.* FROM (SELECT {columns} FROM (\n{}\n) LIMIT -1) AS f",
+            check.name, check.sql
+        )
+    });
+    let parts: Vec<String> = parts.collect();
+    let named = format!(
+        "SELECT f.check_name, f.severity, coalesce(f.subject, {CLOCK}) AS subject, f.machine_id, f.clock_id, f.seq_id, \
+         f.packet_id, CAST(f.events AS INTEGER) AS events, CAST(f.worst_ns AS INTEGER) AS worst_ns, f.message, f.advice, {WORST} AS worst, {EVENTS} AS counted FROM (\n{}\n) AS f",
+        parts.join("\nUNION ALL\n")
+    );
+    format!(
+        "CREATE VIEW finding AS\nWITH RECURSIVE\n{shared}\n\
+         SELECT check_name, severity, subject, machine_id, clock_id, seq_id, packet_id, \
+         (SELECT p.offset FROM packet AS p WHERE p.id = packet_id) AS offset, events, worst_ns, \
+         replace(replace(replace(message, '{{events}}', coalesce(counted, '')), '{{worst}}', coalesce(worst, '')), '{{subject}}', coalesce(subject, '')) AS message, \
+         replace(advice, '{{subject}}', coalesce(subject, '')) AS advice FROM (\n{named}\n);\n"
+    )
+}

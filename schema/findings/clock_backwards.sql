@@ -1,0 +1,61 @@
+-- A clock went backwards
+-- From the snapshot on that shows it, one reading may mean two times. Nothing is converted from the clock: what was read
+-- from it, or needs it on the way to BOOTTIME, has no time.
+-- Severity: error if events have no time for it, warning if none were read from it.
+WITH bad AS MATERIALIZED (
+  SELECT s.* FROM clock AS c JOIN clock_snapshot AS s USING (machine_id, clock_id, seq_id) WHERE NOT c.is_monotonic
+),
+-- Snapshots are compared with those of the same clocks.
+held AS MATERIALIZED (
+  SELECT snapshot_id, group_concat(clock) AS clocks
+  FROM (
+    SELECT snapshot_id, machine_id || '/' || clock_id || '/' || seq_id AS clock FROM clock_snapshot
+    WHERE snapshot_id IN (SELECT snapshot_id FROM bad) ORDER BY snapshot_id, machine_id, clock_id, seq_id
+  )
+  GROUP BY snapshot_id
+),
+jump AS (
+  SELECT machine_id, clock_id, seq_id, count(*) AS times, min(packet_id) AS packet_id, max(back) AS back
+  FROM (
+    SELECT b.*, lag(clock_value) OVER (PARTITION BY machine_id, clock_id, seq_id, h.clocks ORDER BY b.id) - clock_value AS back
+    FROM bad AS b JOIN held AS h USING (snapshot_id)
+  )
+  WHERE back > 0
+  GROUP BY machine_id, clock_id, seq_id
+),
+-- What was read from other clocks, and has no way but through one that went backwards, counts for the first of these.
+lost AS (
+  SELECT machine_id, clock_id, seq_id, sum(own) AS own, sum(other) AS other
+  FROM (
+    SELECT u.machine_id, u.clock_id, u.seq_id, u.events AS own, 0 AS other
+    FROM unplaced AS u JOIN clock AS c USING (machine_id, clock_id, seq_id)
+    WHERE u.reason = 'non_monotonic' AND NOT c.is_monotonic
+    UNION ALL
+    SELECT b.machine_id, b.clock_id, b.seq_id, 0, u.events
+    FROM unplaced AS u
+    JOIN clock AS c USING (machine_id, clock_id, seq_id)
+    JOIN (SELECT machine_id, clock_id, seq_id FROM clock WHERE NOT is_monotonic ORDER BY machine_id, clock_id, seq_id LIMIT 1) AS b
+    WHERE u.reason = 'non_monotonic' AND c.is_monotonic
+  )
+  GROUP BY machine_id, clock_id, seq_id
+)
+SELECT iif(u.own + u.other > 0, 'error', 'warning') AS severity, NULL AS subject, c.machine_id, c.clock_id, c.seq_id, j.packet_id,
+       coalesce(u.own + u.other, 0) AS events, j.back AS worst_ns,
+       'Clock {subject} went backwards' || coalesce(
+           printf(iif(j.times = 1, ' in a snapshot', ' in %,d snapshots'), j.times) || ', by {worst}'
+             || iif(j.times = 1, ', in packet ', ' at most, first in packet ') || j.packet_id, '') || '. '
+         || CASE
+              WHEN u.other > 0 AND u.own > 0 THEN printf('{events} could not be placed in time, %,d of them on other clocks whose way to trace time leads through it.', u.other)
+              WHEN u.other > 0 THEN '{events} on other clocks, whose way to trace time leads through it, could not be placed in time.'
+              WHEN u.own > 0 THEN '{events} on it could not be placed in time.'
+              ELSE 'Nothing was read from it.'
+            END AS message,
+       CASE
+         WHEN u.other > 0 AND u.own = 0 THEN 'Put BOOTTIME (ClockSnapshot.Clock.clock_id 6) beside the other clocks into their ClockSnapshot, instead of {subject}.'
+         WHEN c.clock_id IN (1, 2) THEN 'Take timestamps from BOOTTIME or MONOTONIC (TracePacket.timestamp_clock_id 6 or 3): REALTIME goes back when somebody sets it.'
+         ELSE 'Use a clock that does not go back for TracePacket.timestamp_clock_id; if it starts again from 0, give it another clock_id then.'
+       END AS advice
+FROM clock AS c
+LEFT JOIN jump AS j USING (machine_id, clock_id, seq_id)
+LEFT JOIN lost AS u USING (machine_id, clock_id, seq_id)
+WHERE NOT c.is_monotonic AND (c.clock_id <> 2 OR u.own + u.other > 0)  -- REALTIME_COARSE goes back with REALTIME

@@ -1,0 +1,34 @@
+-- A clock does not tick in nanoseconds, and its unit says so
+-- Its readings are taken for nanoseconds, as its unit says, and it counts something else: a counter of the processor or of a
+-- device. Between two snapshots its times are wrong by much.
+-- TSC is not told of if no event needs it: everybody knows that it counts ticks.
+-- Severity: error if events need it, warning otherwise.
+WITH counter AS (
+  SELECT h.id AS hop_id, h.machine_id, h.clock_id, h.seq_id, h.nominal_rate, c.scope,
+         1e9 / (h.nominal_rate * c.unit_multiplier_ns) AS hz, c.unit_multiplier_ns AS unit,
+         coalesce(e.events, 0) AS events
+  FROM clock_hop AS h JOIN clock AS c USING (machine_id, clock_id, seq_id) LEFT JOIN hop_events AS e ON e.hop_id = h.id
+  -- Builtin clocks other than counters are in nanoseconds, and in readings a moment apart a rate cannot be seen.
+  WHERE h.nominal_rate <> 1 AND h.nominal_rate > 0 AND h.clock_id > 6
+    AND abs(h.nominal_rate - 1) * (c.last_value - c.first_value) > 100000
+),
+off AS (
+  SELECT c.hop_id, min(r.packet_id) AS packet_id, max(abs(r.ts - r.line_ts)) AS worst
+  FROM counter AS c
+  JOIN source AS s USING (machine_id, clock_id, seq_id)
+  JOIN reading AS r USING (route_id)
+  GROUP BY c.hop_id
+)
+SELECT iif(c.events > 0, 'error', 'warning') AS severity, NULL AS subject,
+       c.machine_id, c.clock_id, c.seq_id, o.packet_id, c.events, o.worst AS worst_ns,
+       'Clock {subject} counts at '
+         || CASE WHEN c.hz >= 1e9 THEN printf('%.6g GHz', c.hz / 1e9) WHEN c.hz >= 1e6 THEN printf('%.6g MHz', c.hz / 1e6)
+                 WHEN c.hz >= 1e3 THEN printf('%.6g kHz', c.hz / 1e3) ELSE printf('%.6g Hz', c.hz) END
+         || ', and its unit says ' || c.unit || ' ns: nearest neighbour is off by '
+         || printf('%.3g s', abs(1 / c.nominal_rate - 1)) || ' for each second to the snapshot'
+         || iif(c.events > 0, ', which the times of {events} need' || iif(o.worst > 0, ': they are up to {worst} wrong.', '.'), '. No event needs it.') AS message,
+       'Convert to nanoseconds before writing, or set ClockSnapshot.Clock.unit_multiplier_ns to what a count takes, if that is a whole number of nanoseconds'
+         || iif(abs(1e9 / c.hz - round(1e9 / c.hz)) < 1e-4 * (1e9 / c.hz) AND 1e9 / c.hz > 1.5, printf(' (here %d)', round(1e9 / c.hz)), '')
+         || '. ''timebase import --conversion linear'' places the events of this trace right.' AS advice
+FROM counter AS c LEFT JOIN off AS o USING (hop_id)
+WHERE c.events > 0 OR c.scope <> 'builtin'

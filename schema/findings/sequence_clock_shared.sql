@@ -1,0 +1,20 @@
+-- A clock of a sequence is used like one of the whole trace
+-- One sequence has snapshots of the clock, and others use its number, which on each sequence is a clock of its own. What the
+-- others read has no time.
+-- Severity: error.
+WITH defined AS MATERIALIZED (
+  SELECT machine_id, clock_id, count(*) AS sequences, min(seq_id) AS by_seq
+  FROM clock WHERE snapshots > 0 AND scope = 'sequence' GROUP BY machine_id, clock_id
+)
+SELECT 'error' AS severity, NULL AS subject, u.machine_id, u.clock_id, u.seq_id, min(u.packet_id) AS packet_id,
+       sum(u.events) AS events, NULL AS worst_ns,
+       'Sequence ' || u.seq_id || ' uses clock ' || u.clock_id || ', which only sequence '
+         || d.by_seq
+         || ' has snapshots of, so {events} on it could not be placed in time. '
+         || 'A number from 64 to 127 is another clock on each sequence.' AS message,
+       'If all mean one clock, give it a global id, in ClockSnapshot.Clock.clock_id and in TracePacket.timestamp_clock_id: '
+         || '''timebase clock-id NAME'' prints the one for its fully qualified name. If each sequence has its own, '
+         || 'write a ClockSnapshot on each.' AS advice
+FROM unplaced AS u LEFT JOIN defined AS d USING (machine_id, clock_id)
+WHERE u.reason = 'unknown_clock' AND u.clock_id BETWEEN 64 AND 127 AND d.sequences = 1
+GROUP BY u.machine_id, u.clock_id, u.seq_id

@@ -1,0 +1,572 @@
+//! `timebase doctor`: each check on a trace that triggers just that, all checks on all traces, and how
+//! findings are shown.
+
+mod traces;
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::{env, fs, thread};
+
+use rusqlite::Connection;
+use serde_json::Value as Json;
+use timebase_schema::CHECKS;
+
+use crate::support::encode::{self, ClockSnapshot, Message, Packet, Reading};
+use crate::support::{Imported, Place, answer, data, files, repository, rows, run};
+
+/// Set to write the traces and the expected findings anew.
+const WRITE: &str = "TIMEBASE_WRITE";
+
+/// What the doctor finds in a trace: a paragraph each.
+fn findings(conn: &Connection) -> String {
+    let found = rows(
+        conn,
+        "SELECT severity, check_name, subject, machine_id, clock_id, seq_id, packet_id, offset, events, worst_ns, \
+         message, advice FROM finding ORDER BY check_name, severity, machine_id, clock_id, seq_id, subject, message",
+    );
+    let mut text = String::new();
+    for row in found {
+        let [
+            severity,
+            check,
+            subject,
+            machine,
+            clock,
+            seq,
+            packet,
+            offset,
+            events,
+            worst,
+            message,
+            advice,
+        ] = row.try_into().unwrap();
+        writeln!(
+            text,
+            "{severity} {check}: {subject}\n  machine {machine}, clock {clock}, sequence {seq}, packet {packet}, \
+             offset {offset}, events {events}, worst {worst}\n  {message}\n  {advice}"
+        )
+        .unwrap();
+    }
+    text.replace("[NULL]", "-")
+}
+
+#[test]
+fn each_check_has_a_trace_that_triggers_just_that() {
+    let mut wrong = String::new();
+    for check in CHECKS {
+        let trace = traces::of(check.name);
+        let trace = trace.unwrap_or_else(|| panic!("no trace triggers {}", check.name));
+        let file = data(&format!("doctor/{}.pftrace", check.name));
+        if env::var_os(WRITE).is_some() {
+            fs::write(&file, &trace).unwrap();
+        }
+        assert!(
+            fs::read(&file).unwrap() == trace,
+            "{} is another trace",
+            file.display()
+        );
+        let imported = Imported::of_bytes(&trace, &[]);
+        let found = imported.rows("SELECT DISTINCT check_name FROM finding");
+        if found != [[check.name]] {
+            writeln!(wrong, "{}:\n{}", check.name, findings(&imported.conn)).unwrap();
+            continue;
+        }
+        // Its own arm alone finds the same.
+        let sql = "SELECT count(*) FROM finding";
+        let own = format!("{sql} WHERE check_name = '{}'", check.name);
+        assert_eq!(imported.count(sql), imported.count(&own));
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+    let named: BTreeSet<String> = CHECKS
+        .iter()
+        .map(|check| format!("{}.pftrace", check.name))
+        .collect();
+    for file in files("tests/data/doctor", &["pftrace"]) {
+        let name = file.file_name().unwrap().to_str().unwrap();
+        assert!(named.contains(name), "{name} is of no check");
+    }
+}
+
+/// What is found in the trace of each check, and in all others of tests/data.
+#[test]
+fn the_findings_of_every_trace_are_those_that_were_read_and_found_right() {
+    let traces = files("tests/data", &["pftrace"]);
+    let place = repository().join("tests/data");
+    let half = traces.len().div_ceil(2);
+    let found = thread::scope(|scope| {
+        let parts = traces.chunks(half).map(|traces| {
+            scope.spawn(|| {
+                traces
+                    .iter()
+                    .map(|trace| of_trace(&place, trace))
+                    .collect::<String>()
+            })
+        });
+        let parts: Vec<_> = parts.collect();
+        parts
+            .into_iter()
+            .map(|part| part.join().unwrap())
+            .collect::<String>()
+    });
+    let file = data("expected/findings.txt");
+    if env::var_os(WRITE).is_some() {
+        fs::write(&file, &found).unwrap();
+    }
+    let expected = fs::read_to_string(&file).unwrap();
+    // The first trace that differs, rather than all of them.
+    for (found, expected) in found.split("\n# ").zip(expected.split("\n# ")) {
+        assert_eq!(found, expected);
+    }
+    assert_eq!(found.len(), expected.len());
+}
+
+fn of_trace(place: &Path, trace: &Path) -> String {
+    let name = trace.strip_prefix(place).unwrap().to_str().unwrap();
+    let imported = Imported::of(trace, &["--no-data"]);
+    format!(
+        "# {}\n{}\n",
+        name.replace('\\', "/"),
+        findings(&imported.conn)
+    )
+}
+
+#[test]
+fn a_recorded_trace_of_a_healthy_machine_is_healthy() {
+    for trace in [
+        "system",
+        "system-compressed",
+        "desktop",
+        "desktop-compact",
+        "sdk",
+        "app",
+    ] {
+        let trace = data(&format!("{trace}.pftrace"));
+        let said = run(&["doctor", trace.to_str().unwrap(), "--fail-on", "warning"]);
+        assert_eq!(
+            (said.code, said.stderr.as_str()),
+            (Some(0), ""),
+            "{}",
+            said.stdout
+        );
+        let (first, numbers) = said.stdout.split_once('\n').unwrap();
+        assert_eq!(
+            first,
+            "healthy: nothing is wrong with the clocks of this trace"
+        );
+        for heading in ["clocks", "snapshots", "events", "drift", "error"] {
+            assert!(
+                numbers.contains(&format!("\n  {heading} "))
+                    || numbers.starts_with(&format!("  {heading} ")),
+                "{numbers}"
+            );
+        }
+    }
+}
+
+/// docs/doctor.md: its table has all checks, with what their files say of them.
+#[test]
+fn every_check_is_explained_as_its_file_says() {
+    let page = fs::read_to_string(repository().join("docs/doctor.md")).unwrap();
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| `"));
+    let mut explained: Vec<(&str, String)> = Vec::new();
+    for row in rows {
+        let Some((name, rest)) = row.split_once("` | ") else {
+            continue;
+        };
+        if CHECKS.iter().all(|check| check.name != name) {
+            continue;
+        }
+        let (said, advice) = rest.rsplit_once(" | [trace](").unwrap();
+        assert_eq!(advice, format!("../tests/data/doctor/{name}.pftrace) |"));
+        let (said, advice) = said.rsplit_once(" | ").unwrap();
+        assert!(advice.ends_with('.'), "{name}: {advice}");
+        explained.push((name, said.to_owned()));
+    }
+    explained.sort();
+    let expected = CHECKS.iter().map(|check| {
+        let severity = check.severity.trim_end_matches('.');
+        (
+            check.name,
+            format!("{severity} | **{}.** {}", check.title, check.meaning),
+        )
+    });
+    assert_eq!(explained, expected.collect::<Vec<_>>());
+}
+
+#[test]
+fn the_page_shows_what_the_program_prints() {
+    let page = fs::read_to_string(repository().join("docs/doctor.md")).unwrap();
+    let mut blocks = page.split("\n    $ timebase doctor ").skip(1);
+    let block = blocks.next().unwrap();
+    let (trace, shown) = block.split_once('\n').unwrap();
+    let shown: Vec<&str> = shown
+        .lines()
+        .map_while(|line| line.strip_prefix("    "))
+        .take_while(|line| *line != "…")
+        .collect();
+    let said = run(&["doctor", trace]);
+    assert!(
+        said.stdout.starts_with(&(shown.join("\n") + "\n")),
+        "{}",
+        said.stdout
+    );
+    assert!(shown.len() >= 8 && blocks.next().is_none());
+}
+
+/// What the import puts right is not told any more.
+#[test]
+fn an_import_that_follows_the_drift_has_none() {
+    let imported = Imported::new("doctor/drift.pftrace", &["--conversion", "linear"]);
+    assert_eq!(findings(&imported.conn), "");
+    let said = answer(&["doctor", imported.path(), "--format", "json"]);
+    let json: Json = serde_json::from_str(&said).unwrap();
+    assert_eq!(json["summary"]["conversion"], "linear");
+}
+
+/// Readings at the ends of 64 bits, where differences do not fit.
+#[test]
+fn extreme_times_are_found_and_do_no_harm() {
+    let extremes = [0, 1, 1 << 62, i64::MAX.cast_unsigned(), 1 << 63, u64::MAX];
+    let mut trace = Vec::new();
+    for (seq, first) in (1..).zip(extremes) {
+        for second in extremes {
+            let reading = |id, timestamp, unit| Reading {
+                id,
+                timestamp,
+                unit,
+                ..Reading::default()
+            };
+            let clocks = vec![
+                reading(64, first, u64::from(seq)),
+                reading(6, second, 1),
+                reading(1, first ^ second, 1),
+            ];
+            trace.push(Packet {
+                seq,
+                clock_snapshot: Some(ClockSnapshot {
+                    clocks,
+                    primary: None,
+                }),
+                ..Packet::default()
+            });
+            for clock in [1, 6, 64, 65, 200] {
+                trace.push(Packet {
+                    seq,
+                    timestamp: Some(second),
+                    timestamp_clock_id: Some(clock),
+                    android_log: Some(vec![Some(first)]),
+                    ..Packet::default()
+                });
+            }
+        }
+    }
+    let place = Place::new();
+    for trace in [trace.clone(), trace.into_iter().rev().collect()] {
+        let trace = place.write("trace", &encode::trace(&trace));
+        for format in ["table", "json", "markdown"] {
+            let args = [
+                "doctor",
+                trace.to_str().unwrap(),
+                "--fail-on",
+                "never",
+                "--format",
+                format,
+            ];
+            let said = run(&args);
+            assert_eq!((said.code, said.stderr.as_str()), (Some(0), ""));
+            assert!(said.stdout.contains("clock_undefined"), "{}", said.stdout);
+        }
+    }
+}
+
+/// How many thousand steps SQLite takes for all checks of a trace with so many clocks that drift,
+/// and as many without a snapshot.
+fn steps(clocks: u32) -> u64 {
+    let mut trace = Vec::new();
+    for seq in 2..clocks + 2 {
+        for at in 1..4 {
+            let reading = |id, timestamp| Reading {
+                id,
+                timestamp,
+                ..Reading::default()
+            };
+            trace.push(Packet {
+                seq,
+                clock_snapshot: Some(ClockSnapshot {
+                    clocks: vec![
+                        reading(64, at * 1_000_000_000),
+                        reading(6, at * 1_000_010_000 + u64::from(seq) * 1_000_000),
+                    ],
+                    primary: None,
+                }),
+                ..Packet::default()
+            });
+        }
+        for (clock, timestamp) in [(64, 1_900_000_000), (65, 5)] {
+            trace.push(Packet {
+                seq,
+                timestamp: Some(timestamp),
+                timestamp_clock_id: Some(clock),
+                ..Packet::default()
+            });
+        }
+    }
+    let mut imported = Imported::of_bytes(&encode::trace(&trace), &[]);
+    let steps = Arc::new(AtomicU64::new(0));
+    let counted = steps.clone();
+    let count = move || {
+        counted.fetch_add(1, Ordering::Relaxed);
+        false
+    };
+    imported.conn.progress_handler(1000, Some(count)).unwrap();
+    let found = imported.rows("SELECT check_name, count(*) FROM finding GROUP BY 1");
+    let clocks = clocks.to_string();
+    for check in ["drift", "sequence_clock_undefined"] {
+        assert!(
+            found.contains(&vec![check.to_owned(), clocks.clone()]),
+            "{found:?}"
+        );
+    }
+    steps.load(Ordering::Relaxed)
+}
+
+#[test]
+fn the_checks_take_no_longer_for_each_clock_where_there_are_many() {
+    let (few, many) = (steps(200), steps(800));
+    assert!(many < few * 6, "{few} and {many}");
+}
+
+/// The shell of SQLite has no function of timebase's.
+#[test]
+fn any_sqlite_finds_the_same() {
+    let imported = Imported::new("doctor/flow_backwards.pftrace", &[]);
+    let sql =
+        "SELECT check_name, severity, count(*), sum(events) FROM finding GROUP BY 1, 2 ORDER BY 2";
+    let shell = std::process::Command::new("sqlite3")
+        .args([imported.path(), sql])
+        .output()
+        .unwrap();
+    assert_eq!(
+        String::from_utf8(shell.stdout).unwrap(),
+        "flow_backwards|error|1|3\nflow_backwards|warning|1|1\n"
+    );
+}
+
+fn doctor(check: &str, args: &[&str]) -> (Option<i32>, String, String) {
+    let trace = data(&format!("doctor/{check}.pftrace"));
+    let said = run(&[&["doctor", trace.to_str().unwrap()], args].concat());
+    (said.code, said.stdout, said.stderr)
+}
+
+#[test]
+fn the_exit_code_says_whether_there_is_what_the_build_must_not_have() {
+    let code = |check: &str, args: &[&str]| doctor(check, args).0;
+    // An error, a warning, a note.
+    for (check, codes) in [
+        ("sequence_missing", [1, 1, 0]),
+        ("drift", [0, 1, 0]),
+        ("data_lost", [0, 0, 0]),
+    ] {
+        assert_eq!(code(check, &[]), Some(codes[0]), "{check}");
+        for (fail_on, expected) in ["error", "warning", "never"].into_iter().zip(codes) {
+            assert_eq!(
+                code(check, &["--fail-on", fail_on]),
+                Some(expected),
+                "{check} {fail_on}"
+            );
+        }
+    }
+    let (code, stdout, stderr) = doctor("sequence_clock_shared", &[]);
+    assert_eq!(code, Some(1));
+    assert_eq!(
+        stderr,
+        "timebase: error: 2 findings are errors (--fail-on error)\n"
+    );
+    assert!(stdout.contains("\n2 errors\n"), "{stdout}");
+    let (_, _, stderr) = doctor("drift", &["--fail-on", "warning"]);
+    assert_eq!(
+        stderr,
+        "timebase: error: 1 finding is an error or a warning (--fail-on warning)\n"
+    );
+    let (code, _, stderr) = doctor("drift", &["--fail-on", "info"]);
+    assert_eq!(code, Some(2), "{stderr}");
+    let (code, _, stderr) = doctor("no_such", &[]);
+    assert_eq!(code, Some(1));
+    assert!(
+        stderr.starts_with("timebase: error: cannot open "),
+        "{stderr}"
+    );
+}
+
+#[test]
+fn a_finding_is_a_paragraph() {
+    let (_, stdout, _) = doctor("sequence_clock_undefined", &[]);
+    assert_eq!(
+        stdout,
+        "\
+error: 64@3 [sequence_clock_undefined]
+  No snapshot on sequence 3 reads clock 64, so 2 events on it could not be placed in time.
+  where  packet 1, at byte 30
+  cost   2 events
+  do     Write a ClockSnapshot with this clock and a builtin one (ClockSnapshot.Clock.clock_id 64
+         and 6, BOOTTIME) on the same trusted_packet_sequence_id, before the first packet that names
+         the clock in TracePacket.timestamp_clock_id or TracePacketDefaults.timestamp_clock_id.
+
+1 error
+  clocks     3 clocks, 1 without a way to BOOTTIME
+  snapshots  1 snapshot
+  events     2 of 4 packets on trace time
+"
+    );
+}
+
+#[test]
+fn json_is_one_document_with_the_rows_of_the_view() {
+    let (code, stdout, _) = doctor("drift", &["--format", "json"]);
+    assert_eq!(code, Some(0));
+    let json: Json = serde_json::from_str(&stdout).unwrap();
+    let [finding] = json["findings"].as_array().unwrap().as_slice() else {
+        panic!("{stdout}");
+    };
+    assert_eq!(finding["check_name"], "drift");
+    assert_eq!(finding["severity"], "warning");
+    assert_eq!(finding["clock_id"], 2_468_715_150_u32);
+    assert!(
+        finding["worst_ns"].as_i64().is_some_and(|ns| ns > 100_000),
+        "{stdout}"
+    );
+    let imported = Imported::new("doctor/drift.pftrace", &[]);
+    let columns = imported.rows("SELECT name FROM pragma_table_info('finding')");
+    assert_eq!(finding.as_object().unwrap().len(), columns.len());
+    for column in columns {
+        assert!(finding.get(&column[0]).is_some(), "{column:?}");
+    }
+    let summary = &json["summary"];
+    assert_eq!(
+        (&summary["errors"], &summary["warnings"], &summary["infos"]),
+        (&0.into(), &1.into(), &0.into())
+    );
+    assert_eq!(summary["conversion"], "nearest");
+    assert!(summary["worst_error_nearest_ns"].as_f64() > summary["worst_error_ns"].as_f64());
+    // A database says the same as its trace.
+    assert_eq!(
+        answer(&["doctor", imported.path(), "--format", "json"]),
+        stdout
+    );
+    let (_, healthy, _) = doctor("../system", &["--format", "json"]);
+    let healthy: Json = serde_json::from_str(&healthy).unwrap();
+    assert_eq!(healthy["findings"], Json::Array(Vec::new()));
+}
+
+#[test]
+fn markdown_is_a_table_behind_the_verdict() {
+    let (_, stdout, _) = doctor("snapshot_repeated", &["--format", "markdown"]);
+    assert!(
+        stdout.starts_with("**1 warning, 1 note**\n\n- clocks: "),
+        "{stdout}"
+    );
+    let rows: Vec<&str> = stdout
+        .lines()
+        .filter(|line| line.starts_with('|'))
+        .collect();
+    assert_eq!(rows.len(), 4);
+    assert!(
+        rows[2].starts_with(
+            "| warning | snapshot_repeated | 2468715150 → BOOTTIME, packet 4, at byte "
+        ),
+        "{stdout}"
+    );
+    let (_, healthy, _) = doctor("../system", &["--format", "markdown"]);
+    assert!(!healthy.contains('|'), "{healthy}");
+}
+
+/// A trace in which a process has a name that would do something to a terminal or a page.
+fn hostile() -> Vec<u8> {
+    let name = "\x1b[31m<script>|`[x](http://x)`";
+    let on = |seq| Message::new().number(10, seq);
+    let process = |uuid, pid| {
+        let process = Message::new().number(1, pid).text(6, name);
+        on(2).message(60, Message::new().number(1, uuid).message(3, process))
+    };
+    let slice = |ts, uuid, flow: Message| {
+        let event = Message::new()
+            .number(9, 1)
+            .number(11, uuid)
+            .text(23, "call");
+        on(2)
+            .number(58, 6)
+            .number(8, ts)
+            .message(11, event.and(&flow))
+    };
+    encode::trace_of(&[
+        process(1, 10),
+        process(2, 20),
+        slice(1_000_000, 2, Message::new().fixed64(48, 1)),
+        slice(2_000_000, 1, Message::new().fixed64(47, 1)),
+    ])
+}
+
+#[test]
+fn names_in_a_trace_do_nothing_to_a_terminal_or_a_page() {
+    let place = Place::new();
+    let trace = place.write("trace", &hostile());
+    let shown = |format| {
+        let said = run(&["doctor", trace.to_str().unwrap(), "--format", format]);
+        assert_eq!(said.code, Some(0), "{}", said.stderr);
+        assert!(!said.stdout.contains('\x1b'), "{}", said.stdout);
+        said.stdout
+    };
+    assert!(shown("table").contains("␛[31m<script>"));
+    assert!(shown("markdown").contains("␛\\[31m&lt;script>\\|\\`\\[x\\]"));
+    let json: Json = serde_json::from_str(&shown("json")).unwrap();
+    assert!(json["findings"].to_string().contains("\\u001b[31m<script>"));
+}
+
+/// Many sequences that lack the same.
+#[test]
+fn of_many_findings_of_a_check_the_worst_are_shown() {
+    let snapshot = Packet {
+        seq: 1,
+        clock_snapshot: Some(ClockSnapshot {
+            clocks: vec![Reading {
+                id: 6,
+                timestamp: 1000,
+                ..Reading::default()
+            }],
+            primary: None,
+        }),
+        ..Packet::default()
+    };
+    let mut trace = vec![snapshot];
+    for seq in 2..12 {
+        for timestamp in 0..u64::from(seq) {
+            trace.push(Packet {
+                seq,
+                timestamp: Some(timestamp),
+                timestamp_clock_id: Some(64),
+                ..Packet::default()
+            });
+        }
+    }
+    let place = Place::new();
+    let trace = place.write("trace", &encode::trace(&trace));
+    let said = run(&["doctor", trace.to_str().unwrap()]);
+    let shown: Vec<&str> = said
+        .stdout
+        .lines()
+        .filter(|line| line.starts_with("error: "))
+        .collect();
+    assert_eq!(shown.len(), 5);
+    assert_eq!(shown[0], "error: 64@11 [sequence_clock_undefined]");
+    assert!(
+        said.stdout.contains(
+            "\n… and 5 more of sequence_clock_undefined; --format json has all of them\n"
+        ),
+        "{}",
+        said.stdout
+    );
+    assert!(said.stdout.contains("\n10 errors\n"), "{}", said.stdout);
+}

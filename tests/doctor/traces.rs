@@ -1,0 +1,421 @@
+//! For each check a trace that triggers just that: tests/data/doctor has them as files, for the pages.
+
+use crate::support::encode::{
+    self, ClockSnapshot, INCREMENTAL_STATE_CLEARED, Message, NEEDS_INCREMENTAL_STATE, Packet,
+    Reading,
+};
+
+const MS: u64 = 1_000_000;
+const S: u64 = 1000 * MS;
+
+const REALTIME: u32 = 1;
+const MONOTONIC: u32 = 3;
+const MONOTONIC_COARSE: u32 = 4;
+const MONOTONIC_RAW: u32 = 5;
+const BOOTTIME: u32 = 6;
+/// com.example.gpu
+const GPU: u32 = 2_468_715_150;
+
+/// When all of these traces begin.
+const START: u64 = 100 * S;
+
+/// A snapshot of these clocks on a sequence. Sequence 1 is that of the tracing service.
+fn snapshot(seq: u32, clocks: &[(u32, u64)]) -> Packet {
+    let clocks = clocks.iter().map(|&(id, timestamp)| Reading {
+        id,
+        timestamp,
+        ..Reading::default()
+    });
+    Packet {
+        seq,
+        clock_snapshot: Some(ClockSnapshot {
+            clocks: clocks.collect(),
+            primary: None,
+        }),
+        ..Packet::default()
+    }
+}
+
+/// What the tracing service reads, ten seconds after it was suspended for ten.
+fn service(boottime: u64) -> Packet {
+    snapshot(1, &[(MONOTONIC, boottime - 10 * S), (BOOTTIME, boottime)])
+}
+
+/// A packet with a reading of a clock.
+fn packet(seq: u32, clock: u32, timestamp: u64) -> Packet {
+    Packet {
+        seq,
+        timestamp: Some(timestamp),
+        timestamp_clock_id: Some(clock),
+        ..Packet::default()
+    }
+}
+
+/// The same on BOOTTIME, of a sequence without a clock of its own.
+fn placed(boottime: u64) -> Packet {
+    packet(9, BOOTTIME, boottime)
+}
+
+fn incremental(seq: u32, boottime: u64) -> Packet {
+    let mut packet = snapshot(seq, &[(64, boottime), (BOOTTIME, boottime)]);
+    for reading in packet.clock_snapshot.iter_mut().flat_map(|s| &mut s.clocks) {
+        reading.incremental = reading.id == 64;
+    }
+    packet
+}
+
+/// The trace that triggers a check.
+pub fn of(check: &str) -> Option<Vec<u8>> {
+    let trace = match check {
+        "sequence_clock_undefined" => vec![
+            service(START),
+            packet(3, 64, START + MS),
+            packet(3, 64, START + 2 * MS),
+            placed(START + 3 * MS),
+        ],
+        "sequence_clock_shared" => vec![
+            service(START),
+            snapshot(2, &[(64, 1000), (BOOTTIME, START + 1000)]),
+            packet(2, 64, 2000),
+            packet(3, 64, 3000),
+            packet(4, 64, 4000),
+            packet(4, 64, 5000),
+        ],
+        "sequence_clock_early" => vec![
+            service(START),
+            incremental(2, START + MS),
+            packet(2, 64, 500),
+            // These deltas have no base, and what comes behind their snapshot has one.
+            Packet {
+                defaults: None,
+                ..packet(3, 64, 100)
+            },
+            packet(3, 64, 100),
+            incremental(3, START + 2 * MS),
+            packet(3, 64, 100),
+            // A reading, and no delta: the snapshot behind it places it.
+            packet(4, 65, 7000),
+            snapshot(4, &[(65, 8000), (BOOTTIME, START + 3 * MS)]),
+        ],
+        "sequence_missing" => vec![service(START), packet(0, 64, 1000), placed(START + MS)],
+        "clock_undefined" => vec![
+            service(START),
+            packet(2, MONOTONIC_RAW, START),
+            packet(2, GPU, 5000),
+            packet(2, GPU, 6000),
+        ],
+        "clock_unconnected" => vec![
+            service(START),
+            snapshot(2, &[(GPU, 1000)]),
+            packet(2, GPU, 2000),
+            packet(2, GPU, 3000),
+        ],
+        "machine_unconnected" => {
+            let machine = |packet| Packet {
+                machine_id: 7,
+                ..packet
+            };
+            vec![
+                service(START),
+                machine(service(900 * S)),
+                machine(packet(2, MONOTONIC, 891 * S)),
+                machine(packet(2, BOOTTIME, 902 * S)),
+                placed(START + MS),
+            ]
+        }
+        "trace_time_undefined" => vec![
+            snapshot(2, &[(GPU, 1000), (MONOTONIC, START)]),
+            packet(2, GPU, 2000),
+            packet(2, MONOTONIC, START + MS),
+        ],
+        "clock_backwards" => vec![
+            service(START),
+            snapshot(2, &[(GPU, 5 * S), (BOOTTIME, START)]),
+            packet(2, GPU, 5 * S + MS),
+            snapshot(2, &[(GPU, 6 * S), (BOOTTIME, START + S)]),
+            snapshot(2, &[(GPU, 2 * S), (BOOTTIME, START + 2 * S)]),
+            packet(2, GPU, 2 * S + MS),
+            packet(2, GPU, 2 * S + 2 * MS),
+            snapshot(2, &[(GPU, S), (BOOTTIME, START + 3 * S)]),
+            // Its clock gets to BOOTTIME by that one only.
+            snapshot(3, &[(64, 1000), (GPU, S)]),
+            packet(3, 64, 2000),
+        ],
+        "time_overflow" => {
+            let mut seconds = snapshot(2, &[(GPU, 50), (BOOTTIME, START)]);
+            for reading in seconds
+                .clock_snapshot
+                .iter_mut()
+                .flat_map(|s| &mut s.clocks)
+            {
+                if reading.id == GPU {
+                    reading.unit = S;
+                }
+            }
+            vec![
+                service(START),
+                seconds,
+                packet(2, GPU, 51),
+                packet(2, GPU, 60 * S),
+            ]
+        }
+        "state_lost" => {
+            let needs = |timestamp| Packet {
+                flags: NEEDS_INCREMENTAL_STATE,
+                ..packet(2, BOOTTIME, timestamp)
+            };
+            let cleared = Packet {
+                flags: INCREMENTAL_STATE_CLEARED,
+                ..packet(2, BOOTTIME, START + 3 * MS)
+            };
+            vec![
+                service(START),
+                needs(START + MS),
+                needs(START + 2 * MS),
+                cleared,
+                needs(START + 4 * MS),
+            ]
+        }
+        "data_lost" => vec![
+            service(START),
+            packet(2, BOOTTIME, START + MS),
+            Packet {
+                previous_packet_dropped: 1,
+                ..packet(2, BOOTTIME, START + 2 * MS)
+            },
+        ],
+        "trace_damaged" => {
+            let mut bytes = encode::trace(&[service(START), placed(START + MS)]);
+            bytes.truncate(bytes.len() - 3);
+            return Some(bytes);
+        }
+        "snapshot_rejected" => vec![
+            service(START),
+            snapshot(2, &[(GPU, 1000), (GPU, 1000), (BOOTTIME, START)]),
+            snapshot(2, &[(GPU, 2000), (GPU, 2000), (BOOTTIME, START + MS)]),
+            snapshot(2, &[(0, 2000), (BOOTTIME, START + MS)]),
+            placed(START + MS),
+        ],
+        "primary_clock_late" => {
+            let mut named = service(START + S);
+            if let Some(snapshot) = &mut named.clock_snapshot {
+                snapshot.primary = Some(3);
+            }
+            vec![
+                service(START),
+                placed(START + MS),
+                named,
+                placed(START + S + MS),
+            ]
+        }
+        "global_clock_unnamed" => vec![
+            service(START),
+            snapshot(2, &[(128, 1000), (BOOTTIME, START)]),
+            packet(2, 128, 2000),
+            snapshot(3, &[(0x8000_0000, 1000), (BOOTTIME, START)]),
+            packet(3, 0x8000_0000, 2000),
+            // A name hashes to this one.
+            snapshot(4, &[(GPU, 1000), (BOOTTIME, START)]),
+            packet(4, GPU, 2000),
+        ],
+        "coarse_clock" => vec![
+            snapshot(1, &[(MONOTONIC_COARSE, START - 3 * MS), (BOOTTIME, START)]),
+            packet(2, MONOTONIC_COARSE, START + MS),
+            packet(2, MONOTONIC_COARSE, START + 5 * MS),
+        ],
+        "no_snapshot" => vec![
+            Packet {
+                timestamp_clock_id: None,
+                ..placed(START)
+            },
+            Packet {
+                timestamp_clock_id: None,
+                ..placed(START + MS)
+            },
+        ],
+        "wrong_clock" => {
+            const NOW: u64 = 1_795_262_400 * S;
+            let both = |after| snapshot(1, &[(REALTIME, NOW + after), (BOOTTIME, START + after)]);
+            // REALTIME, and nothing says so.
+            let read = |after| Packet {
+                timestamp_clock_id: None,
+                ..packet(2, BOOTTIME, NOW + after)
+            };
+            vec![both(0), read(MS), read(2 * MS), both(S), placed(START + S)]
+        }
+        "placed_early" => vec![
+            snapshot(2, &[(GPU, S), (BOOTTIME, START)]),
+            packet(2, GPU, 2 * S),
+            // What it was read with, 50 µs later than by the first.
+            snapshot(2, &[(GPU, 2 * S), (BOOTTIME, START + S + 50_000)]),
+        ],
+        "clock_not_nanoseconds" => {
+            // 19.2 MHz: 52.08 ns a tick.
+            let ticks = |after: u64| 1000 + after * 12 / 625;
+            let read = |s: u64| snapshot(2, &[(GPU, ticks(s * S)), (BOOTTIME, START + s * S)]);
+            let on_it = (0..20).map(|n| packet(2, GPU, ticks(n * 200 * MS)));
+            (0..5).map(read).chain(on_it).collect()
+        }
+        "drift" => {
+            // 300 ppm too slow.
+            let gpu = |after: u64| 5 * S + after - after * 3 / 10_000;
+            let mut trace = Vec::new();
+            for n in 0..50 {
+                let after = n * 100 * MS;
+                if n % 10 == 0 {
+                    trace.push(snapshot(2, &[(GPU, gpu(after)), (BOOTTIME, START + after)]));
+                }
+                trace.push(packet(2, GPU, gpu(after + 99_900_000)));
+                // Just before it, where nearest neighbour has it earlier.
+                trace.push(placed(START + after + 99_880_000));
+            }
+            trace.push(snapshot(2, &[(GPU, gpu(5 * S)), (BOOTTIME, START + 5 * S)]));
+            trace
+        }
+        "snapshot_outlier" => {
+            let mut trace = Vec::new();
+            for n in 0..10 {
+                let late = if n == 5 { 300_000 } else { 0 };
+                trace.push(snapshot(
+                    2,
+                    &[(GPU, 5 * S + n * S), (BOOTTIME, START + n * S + late)],
+                ));
+                if n != 5 {
+                    trace.push(packet(2, GPU, 5 * S + n * S + MS));
+                }
+            }
+            trace
+        }
+        "clock_stepped" => {
+            let mut trace = Vec::new();
+            for n in 0..6 {
+                let suspended = if n < 3 { 0 } else { 20 * S };
+                let boottime = START + n * S + suspended;
+                trace.push(snapshot(
+                    1,
+                    &[(MONOTONIC, START + n * S), (BOOTTIME, boottime)],
+                ));
+                trace.push(packet(2, MONOTONIC, START + n * S + MS));
+            }
+            trace
+        }
+        "snapshot_repeated" => vec![
+            service(START),
+            service(START + S),
+            service(START + S),
+            // The clock was read once, and its value written again.
+            snapshot(2, &[(GPU, 1000), (BOOTTIME, START)]),
+            snapshot(2, &[(GPU, 1000), (BOOTTIME, START + 5000)]),
+            snapshot(2, &[(GPU, S), (BOOTTIME, START + S)]),
+            packet(2, GPU, S),
+        ],
+        "far_from_snapshot" => {
+            let gpu = [0, S + 20_000, 2 * S + 20_000, 3 * S];
+            let read = |(n, gpu): (u64, u64)| {
+                snapshot(2, &[(GPU, 5 * S + gpu), (BOOTTIME, START + n * S)])
+            };
+            let mut trace: Vec<Packet> = (0..).zip(gpu).map(read).collect();
+            trace.push(packet(2, GPU, 5 * S + 3 * S));
+            trace.push(packet(2, GPU, 5 * S + 60 * S));
+            trace
+        }
+        "single_snapshot" => vec![
+            service(START),
+            snapshot(2, &[(GPU, 1000), (BOOTTIME, START)]),
+            packet(2, GPU, 2000),
+            packet(2, GPU, 60 * S),
+            service(START + 60 * S),
+        ],
+        "paths_disagree" => vec![
+            service(START),
+            service(START + S),
+            // It has MONOTONIC half a millisecond later.
+            snapshot(
+                2,
+                &[
+                    (MONOTONIC, START + S + 500 * MS - 10 * S + 500_000),
+                    (BOOTTIME, START + S + 500 * MS),
+                ],
+            ),
+            service(START + 2 * S),
+            placed(START + S),
+        ],
+        "flow_backwards" => return Some(encode::trace_of(&flows())),
+        _ => return None,
+    };
+    Some(encode::trace(&trace))
+}
+
+/// The fields of packets and track events.
+mod field {
+    pub const TIMESTAMP: u32 = 8;
+    pub const SEQ: u32 = 10;
+    pub const TRACK_EVENT: u32 = 11;
+    pub const CLOCK: u32 = 58;
+    pub const TRACK_DESCRIPTOR: u32 = 60;
+    pub const CLOCK_SNAPSHOT: u32 = 6;
+}
+
+/// A server whose clock is a millisecond early: it ends the flows that its clients begin. And one
+/// that is written in the wrong order on one clock.
+fn flows() -> Vec<Message> {
+    let on = |seq| Message::new().number(field::SEQ, seq);
+    let snapshot = |seq, clocks: &[(u32, u64)]| {
+        let readings = clocks
+            .iter()
+            .fold(Message::new(), |snapshot, &(id, value)| {
+                snapshot.message(1, Message::new().number(1, id.into()).number(2, value))
+            });
+        on(seq).message(field::CLOCK_SNAPSHOT, readings)
+    };
+    let process = |uuid, pid, name: &str| {
+        let process = Message::new().number(1, pid).text(6, name);
+        let descriptor = Message::new().number(1, uuid).message(3, process);
+        on(2).message(field::TRACK_DESCRIPTOR, descriptor)
+    };
+    let slice = |seq, clock: u32, ts, uuid, flows: Message| {
+        let begin = Message::new()
+            .number(9, 1)
+            .number(11, uuid)
+            .text(23, "call")
+            .and(&flows);
+        let end = Message::new().number(9, 2).number(11, uuid);
+        [(ts, begin), (ts + 1000, end)].map(|(ts, event)| {
+            on(seq)
+                .number(field::CLOCK, clock.into())
+                .number(field::TIMESTAMP, ts)
+                .message(field::TRACK_EVENT, event)
+        })
+    };
+    let sends = |id| Message::new().fixed64(47, id);
+    let receives = |id| Message::new().fixed64(48, id);
+    let mut trace = vec![
+        snapshot(1, &[(MONOTONIC, START - 10 * S), (BOOTTIME, START)]),
+        snapshot(3, &[(65, 1000), (BOOTTIME, START - MS)]),
+        process(1, 10, "client"),
+        process(2, 20, "server"),
+    ];
+    for n in 1..4 {
+        let sent = START + n * 10 * MS;
+        trace.extend(slice(2, BOOTTIME, sent, 1, sends(n)));
+        // Received 100 n µs later, as the truth is.
+        trace.extend(slice(
+            3,
+            65,
+            1000 + n * 10 * MS + n * 100_000,
+            2,
+            receives(n),
+        ));
+    }
+    // One that arrives in time, and one whose number is used again.
+    trace.extend(slice(2, BOOTTIME, START + 50 * MS, 1, sends(7)));
+    trace.extend(slice(2, BOOTTIME, START + 51 * MS, 2, receives(7)));
+    trace.extend(slice(2, BOOTTIME, START + 60 * MS, 2, receives(8)));
+    trace.extend(slice(2, BOOTTIME, START + 61 * MS, 1, sends(8)));
+    trace.extend(slice(2, BOOTTIME, START + 62 * MS, 2, receives(8)));
+    trace.extend(slice(2, BOOTTIME, START + 63 * MS, 1, sends(8)));
+    // On one clock.
+    trace.extend(slice(2, BOOTTIME, START + 70 * MS, 2, receives(9)));
+    trace.extend(slice(2, BOOTTIME, START + 72 * MS, 1, sends(9)));
+    trace
+}
