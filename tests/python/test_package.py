@@ -252,6 +252,7 @@ def test_a_cursor_may_begin_anew_while_it_runs(connect, database):
 
 def test_a_table_that_needs_the_clocks_is_told(connect, database):
     with closing(connect(database, write=True, isolation_level=None)) as trace:
+        trace.execute("DROP VIEW finding")
         trace.execute("ALTER TABLE clock_snapshot RENAME TO stored")
         trace.execute("CREATE VIEW clock_snapshot AS SELECT * FROM stored WHERE to_realtime(ts) IS NULL")
         for _again in range(2):
@@ -290,6 +291,7 @@ def test_snapshots_may_come_in_any_order_and_without_a_time(connect, database):
 
 def test_a_load_that_is_interrupted_is_begun_anew(connect, database):
     with closing(connect(database, write=True, isolation_level=None)) as trace:
+        trace.execute("DROP VIEW finding")
         trace.execute("ALTER TABLE clock_snapshot RENAME TO stored")
         trace.execute("CREATE VIEW clock_snapshot AS SELECT * FROM stored WHERE interrupt_once() ORDER BY id")
         left = [True]

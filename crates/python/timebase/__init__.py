@@ -9,7 +9,8 @@
 >>> trace.close()
 
 `connect` takes a trace or a database, `import_trace` makes a database, and
-`read_sql` gives the result of a query as a pandas data frame.
+`read_sql` gives the result of a query as a pandas data frame. `doctor` tells what is
+wrong with the clocks of a trace, and `report` makes a page about them.
 
 Where the functions come from
 -----------------------------
@@ -26,19 +27,25 @@ from ._connection import Connection, connect
 from ._extension import ExtensionError, extension_path
 from ._frame import read_sql
 from ._program import ImportFailed, TraceWarning, import_trace
+from ._report import Finding, Report, ReportFailed, doctor, report
 
 __all__ = [
     "Connection",
     "ExtensionError",
+    "Finding",
     "ImportFailed",
+    "Report",
+    "ReportFailed",
     "TraceWarning",
     "connect",
+    "doctor",
     "extension_path",
     "import_trace",
     "read_sql",
+    "report",
 ]
 
 # Users meet these names in messages, and know the package's only.
-for _public in (Connection, ExtensionError, ImportFailed, TraceWarning):
+for _public in (Connection, ExtensionError, Finding, ImportFailed, Report, ReportFailed, TraceWarning):
     _public.__module__ = __name__
 del _public

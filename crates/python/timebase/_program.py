@@ -82,6 +82,7 @@ def import_trace(
     trace: Trace,
     db: Optional[Union[str, "os.PathLike[str]"]] = None,
     *,
+    conversion: str = "nearest",
     force: bool = False,
     data: bool = True,
     events: bool = True,
@@ -99,6 +100,9 @@ def import_trace(
     beside the trace, with ``.db`` for its extension. It appears when it is
     complete, or not at all.
 
+    ``conversion="linear"`` brings readings of clocks to one clock by lines through all snapshots of
+    the trace, which is read twice; "nearest" by the nearest snapshot, as Perfetto does.
+
     `force` replaces a database that exists. ``data=False`` leaves out the packets'
     bytes, and ``events=False`` the events inside of packets. `tables` keeps those
     that it names: "ftrace_event", "android_logs", "thread" (with process), "sched"
@@ -115,7 +119,8 @@ def import_trace(
     `progress` shows how far it is: in a terminal or notebook, if it takes longer than a
     second; with True always, with False never. tqdm does it where that is installed. A
     function is called several times a second, with how many bytes were read, how
-    many there are (None for a file object), and how many packets they had.
+    many there are (None for a file object), and how many packets they had. With ``conversion="linear"`` the
+    bytes are read twice, those of a file object copied before that, and each time the numbers begin at 0.
 
     Raises `ImportFailed`, with the program's message, TypeError for a file
     object without a `db`, and ValueError for `tables` with ``events=False``.
@@ -148,7 +153,7 @@ def import_trace(
     if chosen is not None and not events:
         raise ValueError("tables and events=False cannot both be given")
 
-    arguments: List[str] = []
+    arguments = _conversion(conversion)
     if force:
         arguments.append("--force")
     if not data:
@@ -168,9 +173,20 @@ def import_trace(
     return _import(trace, db, arguments, [*(chosen or ()), *files], progress)
 
 
-def import_temporarily(trace: Trace, db: Path, progress: Progress) -> Path:
+def import_temporarily(trace: Trace, db: Path, conversion: Optional[str], progress: Progress) -> Path:
     """Makes a database whose place is not the caller's choice."""
-    return _import(trace, db, [], [], progress, is_temporary=True)
+    arguments = [] if conversion is None else _conversion(conversion)
+    return _import(trace, db, arguments, [], progress, is_temporary=True)
+
+
+def _conversion(conversion: str) -> List[str]:
+    check_conversion(conversion)
+    return ["--conversion=" + conversion]
+
+
+def check_conversion(conversion: str) -> None:
+    if conversion not in ("nearest", "linear"):
+        raise ValueError(f"conversion must be 'nearest' or 'linear', not {conversion!r}")
 
 
 def _beside(trace: Path) -> Path:
@@ -209,7 +225,7 @@ def _import(
     code, said = _run([*command, "--", source], stream, told)
     verbatim = [text for text in (source if stream is None else "", database, *given) if text]
     if code != 0:
-        why = _why(said) or f"timebase import ended with code {code}"
+        why = reason(said) or f"timebase import ended with code {code}"
         raise ImportFailed(_in_python(why, verbatim, is_temporary))
     for line in said:
         if line.startswith(_WARNING):
@@ -254,6 +270,7 @@ _WORDS: List[Tuple[str, str]] = [
     (r"--tables", "tables="),
     (r"--max-size", "max_size="),
     (r"--max-memory", "max_memory="),
+    (r"--conversion linear", 'conversion="linear"'),
     (r"--descriptor", "descriptors="),
     (r"standard input", "the file object"),
 ]
@@ -282,7 +299,7 @@ def _in_python(message: str, verbatim: Sequence[str], is_temporary: bool) -> str
     return re.sub("|".join([*kept, *(f"({word})" for word in said)]), replaced, message)
 
 
-def _why(said: Sequence[str]) -> str:
+def reason(said: Sequence[str]) -> str:
     """The program's message, without what only makes sense in a terminal."""
     lines = [line for line in said if line.strip() and not line.startswith(("Usage: ", "For more information, "))]
     for start, line in enumerate(lines):
@@ -297,7 +314,7 @@ def _progress(line: str) -> Optional[State]:
         return None
     try:
         said = json.loads(line)
-        return State(said["bytes"], said["of"], said["packets"], said["phase"] == "writing")
+        return State(said["bytes"], said["of"], said["packets"], said["phase"])
     except (ValueError, KeyError):
         return None
 

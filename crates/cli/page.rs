@@ -1,0 +1,167 @@
+//! `timebase report`: a page about the clocks of a trace, for people to look at.
+//!
+//! # Design
+//!
+//! `timebase query --report NAME` runs a script and stays what it is; there was no command
+//! `report` before. The page has the tables of all these scripts, each run as `query` runs it, with
+//! what its parameters are by default and ten rows a list.
+//!
+//! Without `-o` the page goes to a pipe, like any result, and not to a terminal, where nobody could
+//! read it. To write it beside the trace then, as `import` does with a database, was the
+//! alternative: a file that nobody named, and that could not replace the one of yesterday.
+
+use std::ffi::OsStr;
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+
+use anyhow::anyhow;
+use clap::ValueEnum;
+use timebase_page::Table;
+
+use crate::database::{self, Access, Database};
+use crate::flags::{ReportArguments, wrong_usage};
+use crate::guard;
+use crate::output::file;
+use crate::parameters::{Parameter, Parameters};
+use crate::reports::Report;
+use crate::script::Script;
+use crate::signals::Signals;
+
+/// How many rows a list has, and at most any result.
+const TOP: &str = "10";
+const ROWS: usize = 20;
+
+pub fn run(
+    arguments: &ReportArguments,
+    signals: &Signals,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    let output = arguments.output.as_deref();
+    let file = output.filter(|path| *path != "-");
+    match file {
+        Some(path) => file::check(path, &arguments.source)?,
+        None if output.is_none() && io::stdout().is_terminal() => wrong_usage(
+            "report",
+            "a page is for a browser, and this is a terminal; name a file with -o report.html",
+        ),
+        None => {}
+    }
+    let access = Access {
+        to_data: false,
+        conversion: arguments.conversion.map(Into::into),
+        is_strict: arguments.strict,
+        ..Access::ALL
+    };
+    let database = database::open(&arguments.source, access, signals)?;
+    let page = signals.during_query(database.get_interrupt_handle(), || {
+        page(&database, &name(&arguments.source))
+    });
+    database.warn_if_changed();
+    let page = page?;
+    match file {
+        Some(path) => file::write(path, signals, |out| Ok(out.write_all(page.as_bytes())?)),
+        None => Ok(out.write_all(page.as_bytes())?),
+    }
+}
+
+/// What the page is called.
+fn name(source: &Path) -> String {
+    if source == OsStr::new("-") {
+        return "standard input".to_owned();
+    }
+    let name = source.file_name().unwrap_or(source.as_os_str());
+    name.to_string_lossy().into_owned()
+}
+
+fn page(database: &Database, name: &str) -> anyhow::Result<String> {
+    let mut reports = Vec::new();
+    // What could not be placed is a part of the story; the others are at its end.
+    let last = Report::value_variants()
+        .iter()
+        .filter(|report| **report != Report::Unplaced);
+    for report in [Report::Unplaced].iter().chain(last) {
+        if !has_subject(database, *report)? {
+            continue;
+        }
+        let tables = tables(database, *report).map_err(|error| {
+            let what = format!("cannot run the report {}", report.name());
+            told(what, error)
+        })?;
+        if !tables.is_empty() {
+            reports.push(timebase_page::Report {
+                name: report.name(),
+                title: report.about(),
+                is_folded: *report != Report::Unplaced,
+                tables,
+            });
+        }
+    }
+    timebase_page::html(database, name, &reports).map_err(|error| match error {
+        timebase_page::Error::Unreadable { what, error } => {
+            told(format!("cannot read the {what} of {name}"), error.into())
+        }
+        other => other.into(),
+    })
+}
+
+/// Whether the trace has what a report is about. One that has nothing to tell has rows that say so,
+/// which are for who asked for it.
+fn has_subject(database: &Database, report: Report) -> anyhow::Result<bool> {
+    let table = match report {
+        Report::ClockHealth | Report::Unplaced => return Ok(true),
+        Report::TimeSpent | Report::SchedLatency => "sched_record",
+        Report::Slices => "slice_record",
+        Report::Flows => "flow",
+        Report::Counters => "counter_record",
+    };
+    let sql = format!("SELECT EXISTS (SELECT * FROM {table})");
+    Ok(database.query_row(&sql, [], |row| row.get(0))?)
+}
+
+/// What failed, SQLite's message, and what can be done about it.
+fn told(what: String, error: anyhow::Error) -> anyhow::Error {
+    let advice = error.downcast_ref().and_then(guard::advice);
+    match advice {
+        Some(advice) => anyhow!("{what}: {error:#}; {advice}"),
+        // It stays what it is, so that an interruption is told as such.
+        None => error.context(what),
+    }
+}
+
+/// The results of a report that have rows.
+fn tables(database: &Database, report: Report) -> anyhow::Result<Vec<Table>> {
+    let script = Script::parse(report.sql());
+    let takes_top = script
+        .declared
+        .iter()
+        .any(|declared| declared.name == "top");
+    let top = takes_top.then(|| Parameter {
+        name: "top".to_owned(),
+        value: TOP.to_owned(),
+    });
+    let mut parameters = Parameters::of(&script, top.as_slice())?;
+    parameters.resolve(database)?;
+    // What a report makes for itself is gone before the next one, which may use the same names.
+    database.execute_batch("SAVEPOINT report")?;
+    // If one fails there is no page, and no next one.
+    let tables = results(database, &script, &parameters)?;
+    database.execute_batch("ROLLBACK TO report; RELEASE report")?;
+    Ok(tables)
+}
+
+fn results(
+    database: &Database,
+    script: &Script<'_>,
+    parameters: &Parameters,
+) -> anyhow::Result<Vec<Table>> {
+    let mut tables = Vec::new();
+    for part in &script.statements {
+        let mut statement = database.prepare(part.sql)?;
+        parameters.bind(&mut statement)?;
+        let table = Table::read(&mut statement, part.title.as_deref(), ROWS)?;
+        if table.rows() > 0 {
+            tables.push(table);
+        }
+    }
+    Ok(tables)
+}

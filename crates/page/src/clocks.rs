@@ -1,0 +1,219 @@
+//! The clocks of a database, and the hops between them.
+
+use std::collections::HashMap;
+
+use rusqlite::{Connection, Row};
+
+use crate::error::{Error, Reading};
+use crate::text::shown;
+
+/// How many clocks and hops are looked at; a trace can have more sequences with clocks of
+/// their own than a page should speak of.
+const MOST: i64 = 5_000;
+
+/// A clock, as the tables name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Key {
+    pub machine: i64,
+    pub id: i64,
+    pub sequence: i64,
+}
+
+impl Key {
+    /// The clock that a packet was read from: only the clocks 64 to 127 are those of a sequence.
+    pub fn of_packet(machine: i64, id: i64, sequence: i64) -> Key {
+        let sequence = if (64..128).contains(&id) { sequence } else { 0 };
+        Key {
+            machine,
+            id,
+            sequence,
+        }
+    }
+
+    fn of_row(row: &Row<'_>, first: usize) -> rusqlite::Result<Key> {
+        Ok(Key {
+            machine: row.get(first)?,
+            id: row.get(first + 1)?,
+            sequence: row.get(first + 2)?,
+        })
+    }
+}
+
+/// A clock.
+#[derive(Debug)]
+pub struct Clock {
+    pub key: Key,
+    /// As people write it: `MONOTONIC`, `64@3`, with the machine if that is not the host.
+    pub label: String,
+    pub snapshots: u64,
+    pub packets: u64,
+    pub has_path: bool,
+    pub is_monotonic: bool,
+}
+
+/// A hop that a path uses.
+#[derive(Debug)]
+pub struct Hop {
+    pub id: i64,
+    pub from: Key,
+    pub to: Key,
+    pub from_label: String,
+    pub to_label: String,
+    pub source: i64,
+    pub readings: u64,
+    pub nominal_rate: f64,
+    pub drift_ppm: Option<f64>,
+    pub noise_ns: f64,
+    pub steps: u64,
+    pub outliers: u64,
+    pub worst_ns: f64,
+    pub worst_nearest_ns: f64,
+    pub interval_s: Option<f64>,
+    /// How many packets use its source clock.
+    pub packets: u64,
+}
+
+impl Hop {
+    /// Whether a reading of the source clock counts something else than nanoseconds.
+    pub fn has_other_unit(&self) -> bool {
+        self.nominal_rate != 1.0
+    }
+
+    /// Nanoseconds of the target in one of the source, by the median.
+    pub fn rate(&self) -> f64 {
+        self.nominal_rate * (1.0 + self.drift_ppm.unwrap_or(0.0) * 1e-6)
+    }
+
+    /// Whether one of its clocks only shows its last tick.
+    pub fn is_coarse(&self) -> bool {
+        [self.from.id, self.to.id]
+            .iter()
+            .any(|id| matches!(id, 2 | 4))
+    }
+}
+
+/// All that is known of the clocks.
+#[derive(Debug)]
+pub struct Clocks {
+    /// Those that most packets use come first.
+    pub clocks: Vec<Clock>,
+    /// How many there are in all.
+    pub all: u64,
+    /// The ones that matter come first: read more than once, used by packets, and where nearest
+    /// neighbour is wrong.
+    pub hops: Vec<Hop>,
+    /// How many there are in all.
+    pub all_hops: u64,
+    labels: HashMap<Key, String>,
+}
+
+impl Clocks {
+    /// Reads them.
+    pub fn read(database: &Connection) -> Result<Clocks, Error> {
+        let clocks = clocks(database).reading("clocks")?;
+        let labels = clocks
+            .iter()
+            .map(|clock| (clock.key, clock.label.clone()))
+            .collect();
+        let counted = |table: &str| -> rusqlite::Result<u64> {
+            let sql = format!("SELECT count(*) FROM {table}");
+            database.query_row(&sql, [], |row| natural(row, 0))
+        };
+        Ok(Clocks {
+            all: counted("clock").reading("clocks")?,
+            hops: hops(database, &labels).reading("hops between clocks")?,
+            all_hops: counted("clock_hop").reading("hops between clocks")?,
+            clocks,
+            labels,
+        })
+    }
+
+    /// How a clock is written.
+    pub fn label(&self, key: Key) -> String {
+        self.labels
+            .get(&key)
+            .cloned()
+            .unwrap_or_else(|| label(key, None))
+    }
+}
+
+/// A count; what a stranger made less than none is none.
+pub fn natural(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
+    let number: Option<i64> = row.get(column)?;
+    Ok(number.and_then(|n| u64::try_from(n).ok()).unwrap_or(0))
+}
+
+/// A number that is one: no arithmetic of ours meets infinity.
+fn finite(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<f64>> {
+    let number: Option<f64> = row.get(column)?;
+    Ok(number.filter(|number| number.is_finite()))
+}
+
+fn label(key: Key, name: Option<String>) -> String {
+    let clock = match name {
+        Some(name) => shown(&name),
+        None if key.sequence != 0 => format!("{}@{}", key.id, key.sequence),
+        None => key.id.to_string(),
+    };
+    match key.machine {
+        0 => clock,
+        machine => format!("{clock} of machine {machine}"),
+    }
+}
+
+fn clocks(database: &Connection) -> rusqlite::Result<Vec<Clock>> {
+    let mut statement = database.prepare(
+        "SELECT machine_id, clock_id, seq_id, name, snapshots, packets, path IS NOT NULL, is_monotonic
+         FROM clock ORDER BY packets DESC, machine_id, clock_id, seq_id LIMIT ?1",
+    )?;
+    let rows = statement.query_map([MOST], |row| {
+        let key = Key::of_row(row, 0)?;
+        Ok(Clock {
+            key,
+            label: label(key, row.get(3)?),
+            snapshots: natural(row, 4)?,
+            packets: natural(row, 5)?,
+            has_path: row.get(6)?,
+            is_monotonic: row.get(7)?,
+        })
+    })?;
+    rows.collect()
+}
+
+fn hops(database: &Connection, labels: &HashMap<Key, String>) -> rusqlite::Result<Vec<Hop>> {
+    let mut statement = database.prepare(
+        "SELECT h.machine_id, h.clock_id, h.seq_id, h.to_machine_id, h.to_clock_id, h.to_seq_id,
+                h.id, h.source, h.readings, h.nominal_rate, h.drift_ppm, h.noise_ns, h.steps, h.outliers,
+                h.worst_error_ns, h.worst_error_nearest_ns, h.interval_for_1us_s, coalesce(c.packets, 0) AS packets
+         FROM clock_hop AS h
+         LEFT JOIN clock AS c
+           ON c.machine_id = h.machine_id AND c.clock_id = h.clock_id AND c.seq_id = h.seq_id
+         ORDER BY h.readings > 1 DESC, packets > 0 DESC, h.worst_error_nearest_ns DESC, packets DESC, h.id LIMIT ?1",
+    )?;
+    let label = |key: Key| {
+        let known = labels.get(&key).cloned();
+        known.unwrap_or_else(|| label(key, None))
+    };
+    let rows = statement.query_map([MOST], |row| {
+        let (from, to) = (Key::of_row(row, 0)?, Key::of_row(row, 3)?);
+        Ok(Hop {
+            from,
+            to,
+            from_label: label(from),
+            to_label: label(to),
+            id: row.get(6)?,
+            source: row.get(7)?,
+            readings: natural(row, 8)?,
+            nominal_rate: finite(row, 9)?.unwrap_or(1.0),
+            drift_ppm: finite(row, 10)?,
+            noise_ns: finite(row, 11)?.unwrap_or(0.0),
+            steps: natural(row, 12)?,
+            outliers: natural(row, 13)?,
+            worst_ns: finite(row, 14)?.unwrap_or(0.0),
+            worst_nearest_ns: finite(row, 15)?.unwrap_or(0.0),
+            interval_s: finite(row, 16)?,
+            packets: natural(row, 17)?,
+        })
+    })?;
+    rows.collect()
+}

@@ -1,0 +1,102 @@
+//! What the head of the page says.
+
+use rusqlite::{Connection, OptionalExtension};
+
+use crate::clocks::natural;
+use crate::error::{Error, Reading};
+use crate::text::{shown, shown_up_to};
+
+/// A trace, in a few numbers.
+#[derive(Debug)]
+pub struct Facts {
+    /// Facts that the import noted, by what the page calls them.
+    pub noted: Vec<(&'static str, String)>,
+    /// What the trace is called.
+    pub name: Option<String>,
+    /// Whether `ts` is an estimate between two snapshots, not by the nearest.
+    pub is_linear: bool,
+    /// The number of the clock of trace time.
+    pub trace_clock: i64,
+    pub packets: u64,
+    pub placed: u64,
+    pub unplaced: u64,
+    /// From when to when there are events or snapshots.
+    pub span: Option<(i64, i64)>,
+}
+
+/// Names of `metadata`, and what the page calls them.
+const NOTED: [(&str, &str); 5] = [
+    ("source_sha256", "SHA-256"),
+    ("system_name", "system"),
+    ("system_release", "release"),
+    ("system_machine", "processor"),
+    ("tool_version", "imported by timebase"),
+];
+
+impl Facts {
+    /// Reads them.
+    pub fn read(database: &Connection) -> Result<Facts, Error> {
+        let (packets, placed, unplaced) = database
+            .query_row(
+                "SELECT count(*), count(ts), count(unresolved) FROM packet",
+                [],
+                |row| Ok((natural(row, 0)?, natural(row, 1)?, natural(row, 2)?)),
+            )
+            .reading("packets")?;
+        let mut noted = Vec::new();
+        for (name, said) in NOTED {
+            if let Some(value) = fact(database, name)? {
+                // So much of a hash tells one trace from another.
+                let most = if name == "source_sha256" { 12 } else { 100 };
+                noted.push((said, shown_up_to(most, &value)));
+            }
+        }
+        let source = fact(database, "source")?;
+        let file = source
+            .as_deref()
+            .and_then(|path| path.rsplit(['/', '\\']).next());
+        let trace_clock = fact(database, "trace_time_clock_id")?;
+        Ok(Facts {
+            noted,
+            name: file.filter(|file| !file.is_empty()).map(shown),
+            is_linear: fact(database, "conversion")?.as_deref() == Some("linear"),
+            trace_clock: trace_clock
+                .and_then(|id| id.parse().ok())
+                .unwrap_or(BOOTTIME),
+            packets,
+            placed,
+            unplaced,
+            span: span(database).reading("bounds")?,
+        })
+    }
+}
+
+/// The number of the clock that all clocks are converted to.
+pub const BOOTTIME: i64 = 6;
+
+fn fact(database: &Connection, name: &str) -> Result<Option<String>, Error> {
+    database
+        .query_row(
+            "SELECT CAST(value AS TEXT) FROM metadata WHERE name = ?1 AND value IS NOT NULL",
+            [name],
+            |row| row.get(0),
+        )
+        .optional()
+        .reading("metadata")
+}
+
+fn span(database: &Connection) -> rusqlite::Result<Option<(i64, i64)>> {
+    database.query_row(
+        "SELECT min(start_ts), max(end_ts) FROM (
+           SELECT start_ts, end_ts FROM trace_bounds
+           UNION ALL
+           SELECT min(ts), max(ts) FROM clock_snapshot
+         )",
+        [],
+        |row| {
+            Ok(row
+                .get::<_, Option<i64>>(0)?
+                .zip(row.get::<_, Option<i64>>(1)?))
+        },
+    )
+}

@@ -1,0 +1,294 @@
+//! The clock graph: which clock leads to which, by how many snapshots.
+//!
+//! # Design
+//!
+//! A path has the fewest hops, so the hops of all paths are trees, with BOOTTIME at the root. A
+//! tree is drawn as one draws directories: a clock is a box, those that lead to it stand below,
+//! further to the right, and what is to be said of a hop stands on its line. Boxes and lines
+//! cannot overlap then, it can be read on a phone, and it is as high as there are clocks. A crate
+//! that lays out graphs of any kind (layout-rs) was the alternative: it makes pictures
+//! three times as wide, for graphs that do not come here.
+//!
+//! Clocks of sequences come by the thousand and look alike. Where more than [`ALONE`] with one
+//! number lead to the same clock, they are one box.
+
+use std::collections::{BTreeMap, HashSet};
+
+use plotters::element::{PathElement, Rectangle, Text};
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+use plotters::style::{Color, RGBColor, ShapeStyle};
+
+use crate::clocks::{Clock, Clocks, Hop, Key};
+use crate::draw::{Area, Failure, SCALE, bold, svg, text, width};
+use crate::error::Error;
+use crate::hop::gigahertz;
+use crate::palette::{DOT, INK, MUTED, OUTLIER, PANEL, STEP};
+use crate::text::{count, counted, digits};
+
+/// How many clocks of sequences have a box each.
+const ALONE: usize = 5;
+/// How many boxes there are.
+const MOST: usize = 60;
+
+const WIDTH: i32 = 480;
+/// The height of a row, of its box, and how far a hop leads to the right, in pixels.
+const ROW: i32 = 46;
+const BOX: i32 = 36;
+const REACH: i32 = 180;
+const TRUNK: i32 = 16;
+
+/// A picture of the graph, and how many clocks are not in it.
+#[derive(Debug)]
+pub struct Graph {
+    pub svg: String,
+    pub left_out: usize,
+}
+
+/// A box.
+struct Node {
+    depth: i32,
+    /// The row of the clock that it leads to.
+    parent: Option<usize>,
+    name: String,
+    below: String,
+    /// What stands on the hop, above and below its line.
+    hop: Option<(String, String)>,
+    colour: RGBColor,
+}
+
+/// Draws the graph; `None` without a clock.
+pub fn draw(clocks: &Clocks) -> Result<Option<Graph>, Error> {
+    let mut nodes = nodes(clocks);
+    if nodes.is_empty() {
+        return Ok(None);
+    }
+    let left_out = nodes.len().saturating_sub(MOST);
+    nodes.truncate(MOST);
+    let rows = i32::try_from(nodes.len()).unwrap_or(0);
+    let right = nodes.iter().map(Node::right).max().unwrap_or(0) / SCALE;
+    let size = (right.max(WIDTH), rows * ROW + 4);
+    let svg = svg("the clock graph", size, |area| paint(area, &nodes))?;
+    Ok(Some(Graph { svg, left_out }))
+}
+
+impl Node {
+    fn left(&self) -> i32 {
+        2 * SCALE + self.depth * REACH * SCALE
+    }
+
+    fn width(&self) -> i32 {
+        width(&self.name, true).max(width(&self.below, false)) + 16 * SCALE
+    }
+
+    fn right(&self) -> i32 {
+        self.left() + self.width() + 2 * SCALE
+    }
+}
+
+/// The boxes from the top to the bottom.
+fn nodes(clocks: &Clocks) -> Vec<Node> {
+    let mut below: BTreeMap<Key, Vec<&Hop>> = BTreeMap::new();
+    for hop in &clocks.hops {
+        below.entry(hop.to).or_default().push(hop);
+    }
+    for hops in below.values_mut() {
+        hops.sort_by_key(|hop| hop.from);
+    }
+    let sources: HashSet<Key> = clocks.hops.iter().map(|hop| hop.from).collect();
+    let mut tree = Tree {
+        clocks,
+        below,
+        seen: HashSet::new(),
+        nodes: Vec::new(),
+    };
+    let mut roots: Vec<Key> = tree.below.keys().copied().collect();
+    roots.retain(|root| !sources.contains(root));
+    for root in roots {
+        tree.add(root, 0, None, None);
+    }
+    tree.add_others();
+    tree.nodes
+}
+
+struct Tree<'a> {
+    clocks: &'a Clocks,
+    below: BTreeMap<Key, Vec<&'a Hop>>,
+    seen: HashSet<Key>,
+    nodes: Vec<Node>,
+}
+
+impl<'a> Tree<'a> {
+    fn add(&mut self, key: Key, depth: i32, parent: Option<usize>, hop: Option<&'a Hop>) {
+        if !self.seen.insert(key) {
+            return;
+        }
+        let clock = self.clocks.clocks.iter().find(|clock| clock.key == key);
+        let row = self.nodes.len();
+        self.nodes.push(Node {
+            depth,
+            parent,
+            name: self.clocks.label(key),
+            below: clock.map(used).unwrap_or_default(),
+            hop: hop.map(|hop| said(&[hop])),
+            colour: match hop {
+                None => DOT,
+                Some(hop) if hop.steps > 0 || hop.has_other_unit() && !hop.is_coarse() => STEP,
+                Some(_) => INK,
+            },
+        });
+        let hops = self.below.get(&key).cloned().unwrap_or_default();
+        for same in hops.chunk_by(|one, next| alike(one.from, next.from)) {
+            match same {
+                [one, ..] if same.len() > ALONE => {
+                    self.together(one.from, same, depth + 1, row);
+                }
+                _ => {
+                    for hop in same {
+                        self.add(hop.from, depth + 1, Some(row), Some(hop));
+                    }
+                }
+            }
+        }
+    }
+
+    /// A box for clocks that look alike.
+    fn together(&mut self, one: Key, hops: &[&Hop], depth: i32, parent: usize) {
+        self.seen.extend(hops.iter().map(|hop| hop.from));
+        let packets = hops
+            .iter()
+            .fold(0, |sum: u64, hop| sum.saturating_add(hop.packets));
+        self.nodes.push(Node {
+            depth,
+            parent: Some(parent),
+            name: format!(
+                "{} of {}",
+                one.id,
+                counted(hops.len() as u64, "sequence", "sequences")
+            ),
+            below: counted(packets, "packet", "packets"),
+            hop: Some(said(hops)),
+            colour: INK,
+        });
+    }
+
+    /// Clocks that no hop leads from or to.
+    fn add_others(&mut self) {
+        let mut others: Vec<&Clock> = self
+            .clocks
+            .clocks
+            .iter()
+            .filter(|clock| !self.seen.contains(&clock.key))
+            .collect();
+        others.sort_by_key(|clock| (clock.has_path, clock.key));
+        for same in
+            others.chunk_by(|one, next| one.has_path == next.has_path && alike(one.key, next.key))
+        {
+            let shown = if same.len() > ALONE { 1 } else { same.len() };
+            for clock in same.iter().take(shown) {
+                let name = match same.len() - shown {
+                    0 => clock.label.clone(),
+                    more => format!("{} and {more} like it", clock.label),
+                };
+                let used = used(clock);
+                self.nodes.push(Node {
+                    depth: 0,
+                    parent: None,
+                    name,
+                    below: match clock {
+                        _ if clock.has_path => used,
+                        _ if !clock.is_monotonic => format!("{used}, it went backwards"),
+                        _ if clock.snapshots == 0 => format!("{used}, in no snapshot"),
+                        _ => format!("{used}, leads nowhere"),
+                    },
+                    hop: None,
+                    colour: if clock.has_path { DOT } else { OUTLIER },
+                });
+            }
+        }
+    }
+}
+
+/// Whether two clocks are those of sequences, with one number.
+fn alike(one: Key, other: Key) -> bool {
+    one.machine == other.machine && one.id == other.id && one.sequence != 0 && other.sequence != 0
+}
+
+fn used(clock: &Clock) -> String {
+    counted(clock.packets, "packet", "packets")
+}
+
+/// What stands on hops: how many snapshots, and the drift.
+fn said(hops: &[&Hop]) -> (String, String) {
+    let readings = || hops.iter().map(|hop| hop.readings);
+    let (least, most) = (readings().min().unwrap_or(0), readings().max().unwrap_or(0));
+    let snapshots = match least == most {
+        true => counted(most, "snapshot", "snapshots"),
+        false => format!(
+            "{} to {}",
+            count(i128::from(least)),
+            counted(most, "snapshot", "snapshots")
+        ),
+    };
+    let drifts = || hops.iter().filter_map(|hop| hop.drift_ppm);
+    let drift = drifts().reduce(f64::min).zip(drifts().reduce(f64::max));
+    let between = |(low, high): (f64, f64)| match (digits(low), digits(high)) {
+        (low, high) if low == high => low,
+        (low, high) => format!("{low} to {high}"),
+    };
+    let below = match hops {
+        [hop] if hop.is_coarse() => "stands still between ticks".to_owned(),
+        [hop] if hop.has_other_unit() => format!("{} GHz", gigahertz(hop.rate())),
+        _ => drift.map_or_else(
+            || "drift not known".to_owned(),
+            |drift| format!("{} ppm", between(drift)),
+        ),
+    };
+    (snapshots, below)
+}
+
+fn paint(area: &Area<'_>, nodes: &[Node]) -> Result<(), Failure> {
+    let top = |row: usize| (2 + i32::try_from(row).unwrap_or(0) * ROW) * SCALE;
+    for (row, node) in nodes.iter().enumerate() {
+        let middle = top(row) + BOX * SCALE / 2;
+        if let Some((parent_row, parent)) = node.parent.and_then(|row| Some((row, nodes.get(row)?)))
+        {
+            let trunk = parent.left() + TRUNK * SCALE;
+            let corner = [
+                (trunk, top(parent_row) + BOX * SCALE),
+                (trunk, middle),
+                (node.left(), middle),
+            ];
+            let style = ShapeStyle::from(MUTED).stroke_width(2);
+            area.draw(&PathElement::new(corner, style))?;
+        }
+        if let (Some((above, below)), Some(parent)) =
+            (&node.hop, node.parent.and_then(|row| nodes.get(row)))
+        {
+            let x = parent.left() + (TRUNK + 6) * SCALE;
+            let over = text(INK).pos(Pos::new(HPos::Left, VPos::Bottom));
+            area.draw(&Text::new(above.clone(), (x, middle - 3 * SCALE), over))?;
+            let colour = if node.colour == STEP { STEP } else { MUTED };
+            let under = text(colour).pos(Pos::new(HPos::Left, VPos::Top));
+            area.draw(&Text::new(below.clone(), (x, middle + 3 * SCALE), under))?;
+        }
+        let frame = [
+            (node.left(), top(row)),
+            (node.left() + node.width(), top(row) + BOX * SCALE),
+        ];
+        area.draw(&Rectangle::new(frame, PANEL.filled()))?;
+        let style = ShapeStyle::from(node.colour).stroke_width(2);
+        area.draw(&Rectangle::new(frame, style))?;
+        let x = node.left() + 8 * SCALE;
+        area.draw(&Text::new(
+            node.name.clone(),
+            (x, top(row) + 5 * SCALE),
+            bold(node.colour),
+        ))?;
+        area.draw(&Text::new(
+            node.below.clone(),
+            (x, top(row) + 20 * SCALE),
+            text(MUTED),
+        ))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,497 @@
+//! A hop: what one sees, in a sentence and in a plot.
+
+use plotters::chart::ChartBuilder;
+use plotters::element::{Circle, Cross, PathElement, Polygon, Rectangle, Text, TriangleMarker};
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+use plotters::style::{Color, ShapeStyle};
+
+use crate::band::{Corner, Kind};
+use crate::clocks::Hop;
+use crate::draw::{self, Failure, SCALE, TEXT, svg, text, tick};
+use crate::error::Error;
+use crate::palette::{BAND, DOT, GRID, INK, LINE, MUTED, OUTLIER, STEP};
+use crate::text::{Unit, count, counted, digits, duration};
+use crate::trail::{Dot, Step, Trail};
+
+/// The size of a plot, in pixels.
+const SIZE: (i32, i32) = (480, 270);
+
+/// A drift that is worth a sentence, in ppm.
+const LEAST_DRIFT: f64 = 0.05;
+
+/// What part of the width the size of a step takes, which is written beside it if there is room.
+const LABEL: f64 = 0.2;
+
+/// How much further than all that is on the line an outlier may be and still have its place; and how
+/// much wider than usual a band.
+const REACH: f64 = 3.0;
+
+/// What one sees.
+pub fn sentence(hop: &Hop) -> String {
+    let (from, to) = (&hop.from_label, &hop.to_label);
+    let jump = duration(hop.worst_nearest_ns);
+    let mut said = match hop.drift_ppm {
+        _ if hop.readings < 2 => {
+            return format!(
+                "{from} and {to} were read together once: how fast {from} runs is not known"
+            );
+        }
+        _ if hop.is_coarse() => {
+            format!(
+                "{from} stands still between ticks of the kernel: up to {jump} off from one snapshot to the next"
+            )
+        }
+        _ if hop.has_other_unit() => {
+            let rate = hop.rate();
+            format!(
+                "{from} does not count nanoseconds: it ticks at {} GHz. Taken for nanoseconds it is {} off every second",
+                gigahertz(rate),
+                duration((1.0 / rate - 1.0).abs() * 1e9)
+            )
+        }
+        Some(drift) if hop.worst_nearest_ns > hop.noise_ns && drift.abs() >= LEAST_DRIFT => {
+            let (fast, slow) = if drift >= 0.0 { (to, from) } else { (from, to) };
+            format!(
+                "{fast} gains {} ppm on {slow}: up to {jump} from one snapshot to the next",
+                digits(drift.abs())
+            )
+        }
+        Some(_) => format!("{from} keeps to {to}: {jump} at most from one snapshot to the next"),
+        None => format!("How fast {from} runs against {to} is not known"),
+    };
+    if hop.steps > 0 {
+        said += &format!(
+            "; {} of them was set or stood still",
+            if hop.steps == 1 {
+                "once one".to_owned()
+            } else {
+                format!("{} times one", count(i128::from(hop.steps)))
+            }
+        );
+    }
+    if hop.outliers > 0 {
+        said += &format!(
+            "; {} of {} not read together",
+            count(i128::from(hop.outliers)),
+            counted(hop.readings, "snapshot was", "snapshots were")
+        );
+    }
+    said
+}
+
+/// How often a clock ticks in a nanosecond.
+pub fn gigahertz(rate: f64) -> String {
+    format!("{:.4}", 1.0 / rate)
+}
+
+/// What else is to be said of it.
+pub fn notes(hop: &Hop, plot: &Plot) -> String {
+    let mut notes = vec![
+        counted(hop.readings, "snapshot", "snapshots"),
+        format!("noise {}", duration(hop.noise_ns)),
+        format!("between snapshots within {}", duration(hop.worst_ns)),
+    ];
+    if let Some(seconds) = hop
+        .interval_s
+        .filter(|_| !hop.has_other_unit() && !hop.is_coarse())
+    {
+        let interval = duration(seconds * 1e9);
+        notes.push(format!(
+            "a snapshot every {interval} would keep the nearest one within 1 µs"
+        ));
+    }
+    if plot.each > 1 {
+        notes.push(format!(
+            "a bar is up to {} snapshots, from the least to the greatest",
+            count(i128::from(plot.each))
+        ));
+    }
+    if plot.beyond > 0 {
+        notes.push(format!(
+            "{} beyond the picture (triangles), by up to {}",
+            counted(plot.beyond, "outlier", "outliers"),
+            duration(plot.farthest)
+        ));
+    }
+    if plot.is_of_path {
+        notes.push("the band is the error of the whole path".to_owned());
+    }
+    notes.join(" · ")
+}
+
+/// A plot, and what has to be said of it.
+#[derive(Debug)]
+pub struct Plot {
+    pub svg: String,
+    /// How many readings the fullest bar stands for.
+    each: u64,
+    /// How many outliers are not where they belong.
+    beyond: u64,
+    farthest: f64,
+    is_of_path: bool,
+}
+
+/// The error at a time of the trace.
+#[derive(Clone, Copy)]
+struct Width {
+    at: f64,
+    error: f64,
+    kind: Kind,
+}
+
+/// Which time of the trace a reading of the source clock is, by the dots around it.
+fn time_of(dots: &[Dot], rate: f64, from: f64) -> f64 {
+    let next = dots.partition_point(|dot| dot.from <= from);
+    let (before, after) = (
+        next.checked_sub(1).and_then(|index| dots.get(index)),
+        dots.get(next),
+    );
+    match (before, after) {
+        (Some(before), Some(after)) => {
+            let part = (from - before.from) / (after.from - before.from);
+            before.at + part * (after.at - before.at)
+        }
+        (Some(only), None) | (None, Some(only)) => only.at + (from - only.from) * rate,
+        (None, None) => from,
+    }
+}
+
+/// How far the line is at a time; it goes on as it was outside of the dots.
+fn line_at(line: &[(f64, f64)], at: f64) -> f64 {
+    let next = line.partition_point(|(x, _)| *x <= at);
+    let before = next.checked_sub(1).and_then(|index| line.get(index));
+    match (before, line.get(next)) {
+        (Some((x, y)), Some((next_x, next_y))) => y + (at - x) / (next_x - x) * (next_y - y),
+        (Some((_, y)), None) | (None, Some((_, y))) => *y,
+        (None, None) => 0.0,
+    }
+}
+
+/// What is drawn, in ns.
+struct Scene {
+    line: Vec<(f64, f64)>,
+    bars: Vec<(f64, f64, f64)>,
+    outliers: Vec<(f64, f64)>,
+    widths: Vec<Width>,
+    x: (f64, f64),
+    y: (f64, f64),
+    /// How much of the offset runs away: what is added to the value for a ns of trace time.
+    drift: f64,
+    /// Whether that is none because it would hide how the readings scatter.
+    is_level: bool,
+}
+
+impl Scene {
+    fn new(hop: &Hop, trail: &Trail, corners: &[Corner], span: (f64, f64)) -> Scene {
+        let dots = &trail.dots;
+        let mut scene = Scene {
+            line: Vec::new(),
+            bars: Vec::new(),
+            outliers: Vec::new(),
+            widths: Vec::new(),
+            x: span,
+            y: (0.0, 0.0),
+            drift: 0.0,
+            is_level: false,
+        };
+        let values = dots.iter().flat_map(|dot| [dot.low, dot.high]);
+        let (low, high) = bounds(values);
+        let over =
+            dots.last().map_or(0.0, |last| last.until) - dots.first().map_or(0.0, |first| first.at);
+        let drift = hop.drift_ppm.unwrap_or(0.0) * 1e-6;
+        // Whether the drift would hide how the readings scatter.
+        let hides = (drift * over).abs() > 2.0 * (high - low).max(hop.noise_ns / 3.0);
+        scene.is_level = hides || hop.has_other_unit();
+        scene.drift = if scene.is_level { 0.0 } else { drift };
+        let first = dots.first().map_or(0.0, |dot| dot.at);
+        let tilt = |at: f64| (at - first) * scene.drift;
+        for dot in dots {
+            let (at, value) = dot.middle();
+            scene.line.push((at, value + tilt(at)));
+            scene
+                .bars
+                .push((at, dot.low + tilt(at), dot.high + tilt(at)));
+        }
+        for outlier in &trail.outliers {
+            scene
+                .outliers
+                .push((outlier.at, outlier.value + tilt(outlier.at)));
+        }
+        for corner in corners {
+            let at = time_of(dots, trail.rate(), corner.from);
+            scene.widths.push(Width {
+                at,
+                error: corner.error,
+                kind: corner.kind,
+            });
+        }
+        scene.y = scene.heights();
+        scene
+    }
+
+    /// From where to where the plot goes: all that is on the line, with its error between the
+    /// readings, and outliers that are not too far away.
+    fn heights(&self) -> (f64, f64) {
+        let has_line = self.widths.iter().any(|width| width.kind == Kind::Line);
+        let counts = |width: &&Width| width.kind == Kind::Line || !has_line;
+        let mut errors: Vec<f64> = self.widths.iter().filter(counts).map(|w| w.error).collect();
+        errors.sort_by(f64::total_cmp);
+        let usual = errors.get(errors.len() / 2).copied().unwrap_or(0.0);
+        let edges = self.widths.iter().filter(counts).flat_map(|width| {
+            let middle = self.line_at(width.at);
+            // One gap that is less sure than the others would press all that is seen of them flat.
+            let error = width.error.min(REACH * usual);
+            [middle - error, middle + error]
+        });
+        let bars = self.bars.iter().flat_map(|(_, low, high)| [*low, *high]);
+        let (low, high) = bounds(edges.chain(bars));
+        let size = (high - low).max(10.0);
+        let near = |value: &f64| (low - REACH * size..high + REACH * size).contains(value);
+        let outliers = self.outliers.iter().map(|(_, value)| *value).filter(near);
+        let (low, high) = bounds([low, high].into_iter().chain(outliers));
+        let margin = 0.08 * (high - low).max(10.0);
+        (low - margin, high + margin)
+    }
+
+    fn line_at(&self, at: f64) -> f64 {
+        let edge = |point: Option<&(f64, f64)>| point.map_or(0.0, |(x, _)| *x);
+        let (first, last) = (edge(self.line.first()), edge(self.line.last()));
+        // Outside of the readings it goes on with the drift.
+        let outside = (at - at.clamp(first.min(last), last.max(first))) * self.drift;
+        line_at(&self.line, at) + outside
+    }
+}
+
+/// The least and the greatest; 0 of none.
+fn bounds(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    let found = values
+        .filter(|value| value.is_finite())
+        .fold(None, |found, value| {
+            let (low, high): (f64, f64) = found.unwrap_or((value, value));
+            Some((low.min(value), high.max(value)))
+        });
+    found.unwrap_or((0.0, 0.0))
+}
+
+/// From when to when a hop is drawn: where its readings are, and some of the trace around them,
+/// where the error grows.
+pub fn span(trail: &Trail, (begin, end): (f64, f64)) -> (f64, f64) {
+    /// How much of the time between the readings is shown before them and after.
+    const AROUND: f64 = 0.2;
+
+    let readings = trail.dots.iter().flat_map(|dot| [dot.at, dot.until]);
+    let outliers = trail.outliers.iter().map(|outlier| outlier.at);
+    let (first, last) = bounds(readings.chain(outliers));
+    match last - first {
+        // One reading: all of the trace is around it.
+        between if between <= 0.0 => (begin.min(first), end.max(first + 1.0)),
+        between => (
+            first - (AROUND * between).min((first - begin).max(0.0)),
+            last + (AROUND * between).min((end - last).max(0.0)),
+        ),
+    }
+}
+
+/// Draws a hop over a stretch of time.
+pub fn plot(
+    hop: &Hop,
+    trail: &Trail,
+    corners: &[Corner],
+    span: (f64, f64),
+    is_of_path: bool,
+) -> Result<Plot, Error> {
+    let scene = Scene::new(hop, trail, corners, span);
+    let (low, high) = scene.y;
+    let is_beyond = |value: &f64| !(low..=high).contains(value);
+    let beyond = scene
+        .outliers
+        .iter()
+        .map(|(_, value)| *value)
+        .filter(is_beyond);
+    let (farthest, beyond) = beyond.fold((0.0, 0), |(farthest, beyond), value| {
+        (f64::max(farthest, value.abs()), beyond + 1)
+    });
+    let svg = svg("a hop", SIZE, |area| draw(area, hop, trail, &scene))?;
+    Ok(Plot {
+        svg,
+        each: trail.dots.iter().map(|dot| dot.readings).max().unwrap_or(0),
+        beyond,
+        farthest,
+        is_of_path: is_of_path && !corners.is_empty(),
+    })
+}
+
+/// What the vertical axis shows.
+fn axis(hop: &Hop, scene: &Scene, unit: Unit, has_steps: bool) -> String {
+    let (from, to) = (&hop.from_label, &hop.to_label);
+    let rate = match hop.has_other_unit() {
+        true => format!("{} × ", digits(hop.rate())),
+        false => String::new(),
+    };
+    let mut less = vec!["its first value".to_owned()];
+    if scene.is_level
+        && let Some(drift) = hop.drift_ppm.filter(|_| !hop.has_other_unit())
+    {
+        less.push(format!("{} ppm", digits(drift)));
+    }
+    if has_steps {
+        less.push("steps".to_owned());
+    }
+    format!(
+        "{to} − {rate}{from}, {}; less {}",
+        unit.name,
+        less.join(", ")
+    )
+}
+
+fn draw(area: &draw::Area<'_>, hop: &Hop, trail: &Trail, scene: &Scene) -> Result<(), Failure> {
+    let (begin, end) = scene.x;
+    let x_unit = Unit::of(end - begin);
+    let (low, high) = scene.y;
+    let y_unit = Unit::of(low.abs().max(high.abs()));
+    let x = |at: f64| at.clamp(begin, end) / x_unit.ns;
+    let y = |value: f64| value.clamp(low, high) / y_unit.ns;
+    let (left, right) = (x(begin), x(end));
+    let (bottom, top) = (y(low), y(high));
+
+    let title = axis(hop, scene, y_unit, !trail.steps.is_empty());
+    area.draw(&Text::new(title, (4 * SCALE, 2 * SCALE), text(MUTED)))?;
+    let mut chart = ChartBuilder::on(area)
+        .margin_top(24 * SCALE)
+        .margin_right(14 * SCALE)
+        .y_label_area_size(52 * SCALE)
+        .x_label_area_size(36 * SCALE)
+        .build_cartesian_2d(left..right, bottom..top)?;
+
+    for band in bands(scene, &trail.steps) {
+        let points: Vec<(f64, f64)> = band.iter().map(|(at, v)| (x(*at), y(*v))).collect();
+        chart.draw_series([Polygon::new(points, BAND.filled())])?;
+    }
+    chart
+        .configure_mesh()
+        .light_line_style(GRID.mix(0.0))
+        .bold_line_style(GRID)
+        .axis_style(MUTED)
+        .label_style(text(INK))
+        .x_labels(6)
+        .y_labels(5)
+        .x_label_formatter(&tick)
+        .y_label_formatter(&tick)
+        .x_desc(format!("{} since the trace began", x_unit.name))
+        .axis_desc_style(text(MUTED))
+        .draw()?;
+    let mut labelled = f64::NEG_INFINITY;
+    for step in &trail.steps {
+        let Step {
+            from,
+            until,
+            size_ns,
+        } = *step;
+        let area = [(x(from), bottom), (x(until), top)];
+        chart.draw_series([Rectangle::new(area, STEP.mix(0.25).filled())])?;
+        let middle = x(from / 2.0 + until / 2.0);
+        if middle - labelled > LABEL * (right - left) {
+            labelled = middle;
+            let is_left = middle - left < (right - left) / 2.0;
+            let side = if is_left { HPos::Left } else { HPos::Right };
+            let sign = if size_ns > 0.0 { "+" } else { "" };
+            let style = text(STEP).pos(Pos::new(side, VPos::Top));
+            let label = format!("{sign}{}", duration(size_ns));
+            chart.draw_series([Text::new(label, (middle, top), style)])?;
+        }
+    }
+    let line: Vec<(f64, f64)> = outline(scene)
+        .iter()
+        .map(|(at, v)| (x(*at), y(*v)))
+        .collect();
+    let style = ShapeStyle::from(LINE).stroke_width(3);
+    chart.draw_series([PathElement::new(line, style)])?;
+    if trail.is_joined() {
+        chart.draw_series(scene.bars.iter().map(|(at, low, high)| {
+            let style = ShapeStyle::from(DOT).stroke_width(4);
+            PathElement::new([(x(*at), y(*low)), (x(*at), y(*high))], style)
+        }))?;
+    } else {
+        chart.draw_series(
+            scene
+                .bars
+                .iter()
+                .map(|(at, value, _)| Circle::new((x(*at), y(*value)), 3 * SCALE, DOT.filled())),
+        )?;
+    }
+    let (near, far): (Vec<_>, Vec<_>) = scene
+        .outliers
+        .iter()
+        .partition(|(_, value)| (low..=high).contains(value));
+    let cross = ShapeStyle::from(OUTLIER).stroke_width(4);
+    chart.draw_series(
+        near.iter()
+            .map(|(at, value)| Cross::new((x(*at), y(*value)), 4 * SCALE, cross)),
+    )?;
+    chart.draw_series(far.iter().map(|(at, value)| {
+        let size = if *value > high { TEXT / 3 } else { -TEXT / 3 };
+        TriangleMarker::new((x(*at), y(*value)), size, OUTLIER.filled())
+    }))?;
+    Ok(())
+}
+
+/// The line from one side of the plot to the other.
+fn outline(scene: &Scene) -> Vec<(f64, f64)> {
+    let (begin, end) = scene.x;
+    let mut line = vec![(begin, scene.line_at(begin))];
+    line.extend(&scene.line);
+    line.push((end, scene.line_at(end)));
+    line
+}
+
+/// The band around the line, without steps, in which nothing is sure.
+fn bands(scene: &Scene, steps: &[Step]) -> Vec<Vec<(f64, f64)>> {
+    let (begin, end) = scene.x;
+    // Times of corners are worked out, those of steps are read.
+    let close = (end - begin) * 1e-6;
+    let is_step = |one: &Width, next: &Width| {
+        steps
+            .iter()
+            .any(|step| one.at <= step.from + close && next.at >= step.until - close)
+    };
+    scene
+        .widths
+        .chunk_by(|one, next| !is_step(one, next))
+        .map(|part| {
+            let edge = |sign: f64| {
+                let edge = part
+                    .iter()
+                    .map(|width| (width.at, scene.line_at(width.at) + sign * width.error));
+                within(&edge.collect::<Vec<_>>(), scene.y)
+            };
+            let mut band = edge(1.0);
+            band.extend(edge(-1.0).into_iter().rev());
+            band
+        })
+        .collect()
+}
+
+/// A line with a corner where it leaves the plot, so that what is cut off there does not bend
+/// what is left.
+fn within(line: &[(f64, f64)], (low, high): (f64, f64)) -> Vec<(f64, f64)> {
+    let mut cut: Vec<(f64, f64)> = Vec::new();
+    for (index, &(x, y)) in line.iter().enumerate() {
+        if let Some(&(before_x, before_y)) = index.checked_sub(1).and_then(|index| line.get(index))
+        {
+            let mut crossings: Vec<f64> = [low, high]
+                .iter()
+                .map(|edge| (edge - before_y) / (y - before_y))
+                .filter(|part| *part > 0.0 && *part < 1.0)
+                .collect();
+            crossings.sort_by(f64::total_cmp);
+            for part in crossings {
+                cut.push((
+                    before_x + part * (x - before_x),
+                    before_y + part * (y - before_y),
+                ));
+            }
+        }
+        cut.push((x, y));
+    }
+    cut
+}

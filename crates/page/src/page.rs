@@ -1,0 +1,416 @@
+//! The page itself: what it has, in which order, and how it is written as HTML.
+//!
+//! # Design
+//!
+//! Text is put into HTML by `maud`, which escapes all of it at compile time's word; a template in
+//! a file of its own (`askama`) was the alternative, but the page is many small parts, made of
+//! values that Rust has. What is not escaped is what is made here: drawings and the style.
+//!
+//! No script, no font, no picture from elsewhere: the page is a file to be sent. A policy in its
+//! head tells the browser so.
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use rusqlite::Connection;
+
+use crate::clocks::{Clocks, Hop};
+use crate::error::Error;
+use crate::facts::{BOOTTIME, Facts};
+use crate::findings::{Finding, Findings, Severity};
+use crate::graph::Graph;
+use crate::hop::{self, Plot};
+use crate::strips::Strips;
+use crate::text::{count, counted, digits, duration, share, shown};
+use crate::trail::distance;
+use crate::{Report, band, graph, palette, strips, trail};
+
+const STYLE: &str = include_str!("page.css");
+
+/// How many hops have a plot.
+const PLOTS: usize = 24;
+/// How many have a line in the table below.
+const LISTED: usize = 100;
+
+/// How many findings of one kind are open; the others are unfolded by who wants to see them.
+const UNFOLDED: usize = 2;
+
+/// All that the page shows.
+pub struct Page<'a> {
+    name: String,
+    facts: Facts,
+    clocks: Clocks,
+    findings: Findings,
+    graph: Option<Graph>,
+    plots: Vec<Plot>,
+    strips: Option<Strips>,
+    reports: &'a [Report],
+}
+
+impl<'a> Page<'a> {
+    /// Reads the database.
+    pub fn read(
+        database: &Connection,
+        name: &str,
+        reports: &'a [Report],
+    ) -> Result<Page<'a>, Error> {
+        let facts = Facts::read(database)?;
+        let clocks = Clocks::read(database)?;
+        let strips = match facts.span {
+            Some(span) => strips::draw(database, &clocks, span)?,
+            None => None,
+        };
+        Ok(Page {
+            name: facts.name.clone().unwrap_or_else(|| shown(name)),
+            findings: Findings::read(database)?,
+            graph: graph::draw(&clocks)?,
+            plots: plots(database, &clocks, &facts)?,
+            strips,
+            facts,
+            clocks,
+            reports,
+        })
+    }
+}
+
+fn plots(database: &Connection, clocks: &Clocks, facts: &Facts) -> Result<Vec<Plot>, Error> {
+    let Some((begin, end)) = facts.span else {
+        return Ok(Vec::new());
+    };
+    let hops = clocks.hops.get(..PLOTS).unwrap_or(&clocks.hops);
+    let trails = trail::read(database, hops, begin)?;
+    let length = distance(begin, end).max(1.0);
+    let mut plots = Vec::new();
+    for (hop, trail) in hops.iter().zip(&trails) {
+        let (Some(origin), Some(first)) = (trail.origin(), trail.dots.first()) else {
+            continue;
+        };
+        // What the source clock reads at both ends of the trace.
+        let read_at = |at: f64| first.from + (at - first.at) / trail.rate();
+        let span = hop::span(trail, (0.0, length));
+        let reach = (read_at(span.0), read_at(span.1));
+        let is_end = |id: i64| id == BOOTTIME || id == facts.trace_clock;
+        let target = if is_end(hop.to.id) {
+            hop.to.id
+        } else {
+            BOOTTIME
+        };
+        let corners = band::read(database, hop.from, target, origin, reach)?;
+        plots.push(hop::plot(hop, trail, &corners, span, target != hop.to.id)?);
+    }
+    Ok(plots)
+}
+
+impl Page<'_> {
+    /// The page as HTML.
+    pub fn html(&self) -> String {
+        let style = PreEscaped([palette::css().as_str(), STYLE].concat());
+        html! {
+            (DOCTYPE)
+            html lang="en" {
+                head {
+                    meta charset="utf-8";
+                    meta name="viewport" content="width=device-width, initial-scale=1";
+                    meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:";
+                    meta name="color-scheme" content="light dark";
+                    link rel="icon" href="data:,";
+                    title { (self.name) " – clocks of a trace" }
+                    style { (style) }
+                }
+                body {
+                    header { (self.head()) }
+                    main {
+                        (section("findings", "What the doctor found", &listed(&self.findings)))
+                        (section("graph", "How the clocks hang together", &self.graph_section()))
+                        (section("hops", "How each clock runs", &self.hops_section()))
+                        (section("packets", "Where packets lie, and where the snapshots are", &self.strips_section()))
+                        @for report in self.reports.iter().filter(|report| !report.is_folded) {
+                            (section(&report.name, &report.title, &tables(report)))
+                        }
+                        @let folded = || self.reports.iter().filter(|report| report.is_folded);
+                        @if folded().next().is_some() {
+                            (section("tables", "Tables", &html! { @for report in folded() { (reported(report)) } }))
+                        }
+                    }
+                    footer {
+                        "Made by timebase " (env!("CARGO_PKG_VERSION"))
+                        ". All times are in the database, and every picture is of its tables clock_snapshot, clock_hop, clock_hop_reading and clock_mapping_linear."
+                    }
+                }
+            }
+        }
+        .into_string()
+    }
+
+    fn head(&self) -> Markup {
+        let facts = &self.facts;
+        let timed = facts.placed.saturating_add(facts.unplaced);
+        html! {
+            h1 { (self.name) }
+            p.about { (self.verdict_of_clocks()) }
+            dl.facts {
+                div { dt { "Doctor" } dd #verdict { (verdict(&self.findings)) } }
+                div {
+                    dt { "On trace time" }
+                    dd #share {
+                        (share(facts.placed, timed))
+                        small { (count(i128::from(facts.placed))) " of " (counted(timed, "packet", "packets")) " with a timestamp" }
+                    }
+                }
+                div {
+                    dt { "Packets" }
+                    dd #packet-count {
+                        (count(i128::from(facts.packets)))
+                        @if let Some((begin, end)) = facts.span { small { "in " (duration(distance(begin, end))) } }
+                    }
+                }
+                div {
+                    dt { "Clocks" }
+                    dd #clock-count {
+                        (count(i128::from(self.clocks.all)))
+                        small { (counted(self.clocks.all_hops, "hop", "hops")) " between them" }
+                    }
+                }
+                div {
+                    dt { "Worst error between snapshots" }
+                    dd #worst { (self.worst()) }
+                }
+            }
+            p.noted {
+                @for (index, (what, value)) in facts.noted.iter().enumerate() {
+                    @if index > 0 { " · " }
+                    (what) " " (value)
+                }
+            }
+        }
+    }
+
+    /// A sentence on what the page shows.
+    fn verdict_of_clocks(&self) -> String {
+        let trace_clock = self
+            .clocks
+            .clocks
+            .iter()
+            .find(|clock| clock.key.machine == 0 && clock.key.id == self.facts.trace_clock);
+        let trace_clock = trace_clock.map_or("BOOTTIME", |clock| clock.label.as_str());
+        let how = match self.facts.is_linear {
+            true => "by the line between two snapshots",
+            false => "by the nearest snapshot",
+        };
+        format!("Every event stands on {trace_clock}, {how}.")
+    }
+
+    /// The worst that nearest neighbour and the line do between snapshots, of the hops from
+    /// clocks that packets use.
+    fn worst(&self) -> Markup {
+        let used = self.clocks.hops.iter().filter(|hop| hop.packets > 0);
+        let hops: Vec<&Hop> = used.clone().filter(|hop| hop.readings > 1).collect();
+        let worst = |of: &dyn Fn(&Hop) -> f64| {
+            hops.iter()
+                .copied()
+                .max_by(|one, other| of(one).total_cmp(&of(other)))
+        };
+        let nearest = worst(&|hop| hop.worst_nearest_ns);
+        let linear = worst(&|hop| hop.worst_ns);
+        let said = |hop: &Hop, ns: f64| format!("{} ({})", duration(ns), hop.from_label);
+        match nearest.zip(linear) {
+            None if used.count() == 0 => {
+                html! { "none" small { "packets use no clock that is converted" } }
+            }
+            None => html! { "not known" small { "no clock that packets use was read twice" } },
+            Some((nearest, linear)) => {
+                let by_nearest = said(nearest, nearest.worst_nearest_ns);
+                let by_line = said(linear, linear.worst_ns);
+                let (first, second) = match self.facts.is_linear {
+                    true => (by_line, format!("the nearest snapshot: {by_nearest}")),
+                    false => (by_nearest, format!("by the line: {by_line}")),
+                };
+                html! { (first) small { (second) } }
+            }
+        }
+    }
+
+    fn graph_section(&self) -> Markup {
+        let Some(graph) = &self.graph else {
+            return html! { p.none { "The trace has no clocks." } };
+        };
+        html! {
+            p.about { "Each clock leads to the one above it on its line, by the snapshots that hold both. ppm: how much faster the clock above runs." }
+            figure.one role="img" aria-label="The clock graph" { (PreEscaped(&graph.svg)) }
+            @if graph.left_out > 0 {
+                p.none { (counted(graph.left_out as u64, "box more has", "boxes more have")) " no room here." }
+            }
+        }
+    }
+
+    fn hops_section(&self) -> Markup {
+        let hops = &self.clocks.hops;
+        if hops.is_empty() {
+            return html! { p.none { "No clock is converted by way of another: no snapshot holds two, or they went backwards." } };
+        }
+        let listed = hops.get(self.plots.len()..).unwrap_or_default();
+        let shown = self.plots.len().saturating_add(listed.len().min(LISTED));
+        let more = self.clocks.all_hops.saturating_sub(shown as u64);
+        html! {
+            p.about { "How much further one clock went than the other. A flat line is a clock that keeps its rate; the band is how sure its times are." }
+            p.notes.key {
+                span { i style="background:var(--dot)" {} "snapshots" }
+                span { i style="background:var(--line)" {} "the line between them" }
+                span { i style="background:var(--band)" {} "its error" }
+                span { i style="background:var(--outlier)" {} "outliers: not read together" }
+                span { i style="background:var(--step)" {} "steps: set, or stood still; times there are off by up to their size" }
+            }
+            div.plots {
+                @for (hop, plot) in hops.iter().zip(&self.plots) {
+                    figure {
+                        h3 { (hop::sentence(hop)) }
+                        div role="img" aria-label=(hop::sentence(hop)) { (PreEscaped(&plot.svg)) }
+                        p.notes { (hop::notes(hop, plot)) }
+                    }
+                }
+            }
+            @if !listed.is_empty() {
+                h4 { "Other hops" }
+                p.about { "Plotted are those with more snapshots than one, of clocks that packets use, and where the nearest snapshot is farthest off." }
+                (table_of(listed))
+                @if more > 0 { p.none { "… and " (count(i128::from(more))) " more, in the table clock_hop." } }
+            }
+        }
+    }
+
+    fn strips_section(&self) -> Markup {
+        let Some(strips) = &self.strips else {
+            return html! { p.none { "No packet is on trace time." } };
+        };
+        html! {
+            p.about { "Bars are packets, as many as fall into each part of the trace; marks below are snapshots of their clock. Far from a snapshot a time is less sure." }
+            figure.one role="img" aria-label="Packets along the trace, by clock" { (PreEscaped(&strips.svg)) }
+            @if strips.left_out > 0 {
+                p.none {
+                    (counted(strips.left_out, "clock more", "clocks more")) ", with fewer packets each, "
+                    (counted(strips.packets_left_out, "packet", "packets")) " together."
+                }
+            }
+        }
+    }
+}
+
+fn section(id: &str, title: &str, content: &Markup) -> Markup {
+    html! { section id=(id) { h2 { (title) } (content) } }
+}
+
+fn verdict(findings: &Findings) -> Markup {
+    let counts = [
+        (findings.errors, "error", "errors"),
+        (findings.warnings, "warning", "warnings"),
+    ];
+    let said: Vec<String> = counts
+        .iter()
+        .filter(|(number, ..)| *number > 0)
+        .map(|(number, one, many)| counted(*number, one, many))
+        .collect();
+    let class = match (findings.errors, findings.warnings) {
+        (0, 0) => "healthy",
+        (0, _) => "warning",
+        _ => "error",
+    };
+    html! {
+        span class={ "verdict " (class) } {
+            @if said.is_empty() { "healthy" } @else { (said.join(", ")) }
+        }
+        @if findings.infos > 0 { small { (counted(findings.infos, "note", "notes")) } }
+    }
+}
+
+fn listed(findings: &Findings) -> Markup {
+    html! {
+        @if findings.shown.is_empty() { p.none { "Nothing: the clocks are in order." } }
+        @for same in by_kind(&findings.shown) {
+            @let (first, others) = same.split_at(same.len().min(UNFOLDED));
+            div.findings { @for finding in first { (found(finding)) } }
+            @if !others.is_empty() {
+                details {
+                    summary { (count(others.len() as i128)) " more of this kind" }
+                    div.findings { @for finding in others { (found(finding)) } }
+                }
+            }
+        }
+        @if findings.more() > 0 {
+            p.none { "… and " (count(i128::from(findings.more()))) " more, in the view finding." }
+        }
+    }
+}
+
+/// Findings of one check together, where the worst of them stands.
+fn by_kind(findings: &[Finding]) -> Vec<Vec<&Finding>> {
+    let mut kinds: Vec<Vec<&Finding>> = Vec::new();
+    for finding in findings {
+        let alike = |kind: &&mut Vec<&Finding>| {
+            let of = |other: &&Finding| {
+                other.check == finding.check && other.severity == finding.severity
+            };
+            kind.first().is_some_and(of)
+        };
+        match kinds.iter_mut().find(alike) {
+            Some(kind) => kind.push(finding),
+            None => kinds.push(vec![finding]),
+        }
+    }
+    kinds
+}
+
+fn found(finding: &Finding) -> Markup {
+    let mut place: Vec<String> = Vec::new();
+    place.extend(finding.subject.clone());
+    place.extend(finding.packet.map(|packet| format!("packet {packet}")));
+    place.extend(finding.offset.map(|offset| format!("offset {offset}")));
+    if finding.events > 0 {
+        place.push(counted(finding.events, "event", "events"));
+    }
+    place.extend(finding.worst_ns.map(|ns| format!("up to {}", duration(ns))));
+    place.push(finding.check.clone());
+    let class = match finding.severity {
+        Severity::Error => "finding error",
+        Severity::Warning => "finding warning",
+        Severity::Info => "finding",
+    };
+    html! {
+        div class=(class) {
+            b { (finding.severity.name()) }
+            p { (finding.message) }
+            @if let Some(advice) = &finding.advice { p.about { (advice) } }
+            p.notes { (place.join(" · ")) }
+        }
+    }
+}
+
+fn table_of(hops: &[Hop]) -> Markup {
+    html! {
+        div.wide { table {
+            thead { tr {
+                @for column in ["from", "to", "snapshots", "drift, ppm", "nearest off by", "line within", "steps", "outliers", "packets"] {
+                    th { (column) }
+                }
+            } }
+            tbody { @for hop in hops.iter().take(LISTED) {
+                tr {
+                    td { (hop.from_label) }
+                    td { (hop.to_label) }
+                    td.number { (count(i128::from(hop.readings))) }
+                    td.number { (hop.drift_ppm.map_or_else(|| "–".to_owned(), digits)) }
+                    td.number { (duration(hop.worst_nearest_ns)) }
+                    td.number { (duration(hop.worst_ns)) }
+                    td.number { (count(i128::from(hop.steps))) }
+                    td.number { (count(i128::from(hop.outliers))) }
+                    td.number { (count(i128::from(hop.packets))) }
+                }
+            } }
+        } }
+    }
+}
+
+fn reported(report: &Report) -> Markup {
+    html! { details id=(report.name) { summary { (report.title) } (tables(report)) } }
+}
+
+fn tables(report: &Report) -> Markup {
+    html! { @for table in &report.tables { (table.html()) } }
+}

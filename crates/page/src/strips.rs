@@ -1,0 +1,339 @@
+//! Where the packets of each clock lie, against its snapshots.
+
+use std::collections::HashMap;
+
+use plotters::element::{PathElement, Rectangle, Text};
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+use plotters::style::{Color, ShapeStyle};
+use rusqlite::Connection;
+
+use crate::clocks::{Clocks, Key};
+use crate::draw::{Area, Failure, SCALE, bold, svg, text, tick};
+use crate::error::{Error, Reading};
+use crate::palette::{BAR, DOT, GRID, INK, MUTED};
+use crate::text::{Unit, count, counted, duration};
+use crate::trail::distance;
+
+/// How many clocks have a strip of their own.
+const MOST: usize = 16;
+/// In how many parts time is cut.
+const PARTS: usize = 220;
+
+const WIDTH: i32 = 480;
+/// The height of a strip with what stands above it, of its bars and its ticks, in pixels.
+const STRIP: i32 = 82;
+const BARS: i32 = 26;
+const TICKS: i32 = 9;
+/// What stands below all of them.
+const AXIS: i32 = 40;
+const LEFT: i32 = 6;
+
+/// The packets and snapshots of a clock along the trace.
+#[derive(Debug)]
+struct Strip {
+    label: String,
+    /// How many packets use it, on trace time or not.
+    used: u64,
+    packets: Vec<u32>,
+    snapshots: Vec<bool>,
+    first: Option<i64>,
+    last: Option<i64>,
+    placed: u64,
+    before: u64,
+    after: u64,
+    /// How far the farthest packet is outside of the snapshots.
+    farthest: f64,
+}
+
+/// The picture, with what is to be said of each strip.
+#[derive(Debug)]
+pub struct Strips {
+    pub svg: String,
+    /// How many clocks are not in it, and how many packets use them.
+    pub left_out: u64,
+    pub packets_left_out: u64,
+}
+
+/// Draws the strips; `None` where no packet has a place in time.
+pub fn draw(
+    database: &Connection,
+    clocks: &Clocks,
+    span: (i64, i64),
+) -> Result<Option<Strips>, Error> {
+    let used: Vec<_> = clocks
+        .clocks
+        .iter()
+        .filter(|clock| clock.packets > 0)
+        .collect();
+    let (shown, others) = used.split_at(used.len().min(MOST));
+    let mut places = HashMap::new();
+    let mut strips: Vec<Strip> = Vec::new();
+    for clock in shown {
+        places.insert(clock.key, strips.len());
+        strips.push(Strip::new(&clock.label, clock.packets));
+    }
+    snapshots(database, &places, &mut strips, span).reading("clock snapshots")?;
+    packets(database, &places, &mut strips, span).reading("packets")?;
+    if strips.iter().all(|strip| strip.placed == 0) {
+        return Ok(None);
+    }
+    let height = STRIP * i32::try_from(strips.len()).unwrap_or(0) + AXIS;
+    let svg = svg("where packets lie", (WIDTH, height), |area| {
+        paint(area, &strips, span)
+    })?;
+    let packets_left_out = others
+        .iter()
+        .fold(0, |sum: u64, clock| sum.saturating_add(clock.packets));
+    Ok(Some(Strips {
+        svg,
+        left_out: others.len() as u64,
+        packets_left_out,
+    }))
+}
+
+/// In which part of the trace a time is.
+fn part(ts: i64, (begin, end): (i64, i64)) -> usize {
+    let share = distance(begin, ts) / distance(begin, end).max(1.0);
+    // A share of less than 0 is 0 here.
+    ((share * PARTS as f64) as usize).min(PARTS - 1)
+}
+
+fn snapshots(
+    database: &Connection,
+    places: &HashMap<Key, usize>,
+    strips: &mut [Strip],
+    span: (i64, i64),
+) -> rusqlite::Result<()> {
+    let mut statement = database.prepare(
+        "SELECT machine_id, clock_id, seq_id, ts FROM clock_snapshot WHERE ts IS NOT NULL",
+    )?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let key = Key {
+            machine: row.get(0)?,
+            id: row.get(1)?,
+            sequence: row.get(2)?,
+        };
+        let ts = row.get(3)?;
+        let strip = places.get(&key).and_then(|place| strips.get_mut(*place));
+        if let Some(strip) = strip {
+            strip.snapshot(ts, part(ts, span));
+        }
+    }
+    Ok(())
+}
+
+fn packets(
+    database: &Connection,
+    places: &HashMap<Key, usize>,
+    strips: &mut [Strip],
+    span: (i64, i64),
+) -> rusqlite::Result<()> {
+    let mut statement = database.prepare(
+        "SELECT machine_id, clock_id, seq_id, ts FROM packet WHERE ts IS NOT NULL AND clock_id IS NOT NULL",
+    )?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let key = Key::of_packet(row.get(0)?, row.get(1)?, row.get(2)?);
+        let ts = row.get(3)?;
+        let strip = places.get(&key).and_then(|place| strips.get_mut(*place));
+        if let Some(strip) = strip {
+            strip.packet(ts, part(ts, span));
+        }
+    }
+    Ok(())
+}
+
+impl Strip {
+    fn new(label: &str, used: u64) -> Strip {
+        Strip {
+            label: label.to_owned(),
+            used,
+            packets: vec![0; PARTS],
+            snapshots: vec![false; PARTS],
+            first: None,
+            last: None,
+            placed: 0,
+            before: 0,
+            after: 0,
+            farthest: 0.0,
+        }
+    }
+
+    fn snapshot(&mut self, ts: i64, part: usize) {
+        self.first = Some(self.first.map_or(ts, |first| first.min(ts)));
+        self.last = Some(self.last.map_or(ts, |last| last.max(ts)));
+        if let Some(has) = self.snapshots.get_mut(part) {
+            *has = true;
+        }
+    }
+
+    fn packet(&mut self, ts: i64, part: usize) {
+        self.placed += 1;
+        if let Some(packets) = self.packets.get_mut(part) {
+            *packets = packets.saturating_add(1);
+        }
+        if let Some(first) = self.first.filter(|first| ts < *first) {
+            self.before += 1;
+            self.farthest = self.farthest.max(distance(ts, first));
+        }
+        if let Some(last) = self.last.filter(|last| ts > *last) {
+            self.after += 1;
+            self.farthest = self.farthest.max(distance(last, ts));
+        }
+    }
+
+    /// What stands above it, below the name.
+    fn said(&self) -> String {
+        let mut said = counted(self.used.max(self.placed), "packet", "packets");
+        match self.used.saturating_sub(self.placed) {
+            0 => {}
+            _ if self.placed == 0 => said += ", none of them placed",
+            unplaced => said += &format!(", {} not placed", count(i128::from(unplaced))),
+        }
+        if self.first.is_none() {
+            said += ", no snapshot";
+        }
+        let outside: Vec<String> = [
+            (self.before, "before the first"),
+            (self.after, "after the last"),
+        ]
+        .iter()
+        .filter(|(packets, _)| *packets > 0)
+        .map(|(packets, side)| format!("{} {side}", count(i128::from(*packets))))
+        .collect();
+        if !outside.is_empty() {
+            said += &format!(
+                "; {} snapshot, by up to {}",
+                outside.join(", "),
+                duration(self.farthest)
+            );
+        }
+        said
+    }
+}
+
+fn paint(area: &Area<'_>, strips: &[Strip], span: (i64, i64)) -> Result<(), Failure> {
+    let (left, right) = (LEFT * SCALE, (WIDTH - LEFT) * SCALE);
+    let room = f64::from(right - left);
+    let x = |part: usize| left + (room * part as f64 / PARTS as f64) as i32;
+    let bottom = STRIP * SCALE * i32::try_from(strips.len()).unwrap_or(0);
+
+    let length = distance(span.0, span.1);
+    let unit = Unit::of(length);
+    let step = round_step(length / unit.ns / 5.0);
+    for index in 0..=20 {
+        let number = step * f64::from(index);
+        let place = number * unit.ns / length.max(1.0);
+        if place > 1.0 {
+            break;
+        }
+        let at = left + (room * place) as i32;
+        let style = ShapeStyle::from(GRID).stroke_width(1);
+        area.draw(&PathElement::new([(at, 0), (at, bottom)], style))?;
+        let side = match index {
+            0 => HPos::Left,
+            _ if place > 0.95 => HPos::Right,
+            _ => HPos::Center,
+        };
+        let style = text(INK).pos(Pos::new(side, VPos::Top));
+        area.draw(&Text::new(tick(&number), (at, bottom + 2 * SCALE), style))?;
+    }
+    let title = format!("{} since the trace began", unit.name);
+    let style = text(MUTED).pos(Pos::new(HPos::Center, VPos::Top));
+    let middle = (left + right) / 2;
+    area.draw(&Text::new(title, (middle, bottom + 19 * SCALE), style))?;
+
+    for (index, strip) in strips.iter().enumerate() {
+        let top = STRIP * SCALE * i32::try_from(index).unwrap_or(0);
+        let name = Text::new(strip.label.clone(), (left, top + 4 * SCALE), bold(INK));
+        area.draw(&name)?;
+        area.draw(&Text::new(
+            strip.said(),
+            (left, top + 19 * SCALE),
+            text(MUTED),
+        ))?;
+        let floor = top + (38 + BARS) * SCALE;
+        let most = strip.packets.iter().copied().max().unwrap_or(1).max(1);
+        for (part, packets) in strip.packets.iter().enumerate() {
+            if *packets > 0 {
+                let share = f64::from(*packets) / f64::from(most);
+                // A packet is seen, however many there are elsewhere.
+                let height = ((share * f64::from(BARS * SCALE)) as i32).max(2);
+                let bar = [(x(part), floor - height), (x(part + 1), floor)];
+                area.draw(&Rectangle::new(bar, BAR.filled()))?;
+            }
+        }
+        let axis = [(left, floor), (right, floor)];
+        area.draw(&PathElement::new(
+            axis,
+            ShapeStyle::from(MUTED).stroke_width(1),
+        ))?;
+        for (part, _) in strip.snapshots.iter().enumerate().filter(|(_, has)| **has) {
+            let at = (x(part) + x(part + 1)) / 2;
+            let mark = [(at, floor + 2 * SCALE), (at, floor + TICKS * SCALE)];
+            let style = ShapeStyle::from(DOT).stroke_width(3);
+            area.draw(&PathElement::new(mark, style))?;
+        }
+    }
+    Ok(())
+}
+
+/// A round number not below another: 1, 2 or 5, and zeros.
+fn round_step(least: f64) -> f64 {
+    if least <= 0.0 || !least.is_finite() {
+        return 1.0;
+    }
+    let power = 10f64.powf(least.log10().floor());
+    let found = [1.0, 2.0, 5.0].map(|digit| digit * power);
+    found
+        .into_iter()
+        .find(|step| *step >= least)
+        .unwrap_or(10.0 * power)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_time_has_a_part() {
+        let span = (-1_000, i64::MAX);
+        assert_eq!(part(-1_000, span), 0);
+        assert_eq!(part(i64::MAX, span), PARTS - 1);
+        assert_eq!(part(i64::MIN, span), 0);
+        assert_eq!(part(7, (7, 7)), 0);
+    }
+
+    #[test]
+    fn steps_are_round() {
+        for (least, step) in [
+            (0.7, 1.0),
+            (1.2, 2.0),
+            (0.03, 0.05),
+            (60.0, 100.0),
+            (0.0, 1.0),
+        ] {
+            assert!((round_step(least) - step).abs() < 1e-9, "{least}");
+        }
+    }
+
+    #[test]
+    fn packets_outside_of_the_snapshots_are_told() {
+        let mut strip = Strip::new("64@3", 5);
+        strip.snapshot(1_000, 1);
+        strip.snapshot(2_000, 2);
+        for ts in [500, 1_500, 2_000, 32_000] {
+            strip.packet(ts, 0);
+        }
+        assert_eq!(
+            strip.said(),
+            "5 packets, 1 not placed; 1 before the first, 1 after the last snapshot, by up to 30 µs"
+        );
+        let unplaced = Strip::new("3", 1);
+        assert_eq!(
+            unplaced.said(),
+            "1 packet, none of them placed, no snapshot"
+        );
+    }
+}

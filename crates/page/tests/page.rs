@@ -1,0 +1,278 @@
+//! The page of databases that are made by hand: small and huge ones, empty ones, and strangers'.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use rusqlite::Connection;
+use timebase_page::{Report, Table, html};
+
+/// A database as an import makes it, with nothing in it.
+fn empty() -> Connection {
+    let database = Connection::open_in_memory().unwrap();
+    database.execute_batch(timebase_schema::TABLES).unwrap();
+    database.execute_batch(&timebase_schema::finish()).unwrap();
+    database
+}
+
+fn page(database: &Connection) -> String {
+    html(database, "a.db", &[]).unwrap()
+}
+
+fn run(database: &Connection, sql: &str) {
+    database
+        .execute_batch(sql)
+        .unwrap_or_else(|error| panic!("{error}: {sql}"));
+}
+
+/// BOOTTIME and MONOTONIC, read together so many times every second. MONOTONIC is 10 ppm slower.
+fn with_snapshots(snapshots: u32) -> Connection {
+    let database = empty();
+    run(
+        &database,
+        &format!(
+            "INSERT INTO clock (machine_id, clock_id, seq_id, name, scope, unit_multiplier_ns, is_incremental, is_monotonic,
+                                snapshots, packets, path, hops)
+             VALUES (0, 6, 0, 'BOOTTIME', 'builtin', 1, 0, 1, {snapshots}, 0, 'BOOTTIME', 0),
+                    (0, 3, 0, 'MONOTONIC', 'builtin', 1, 0, 1, {snapshots}, 2, 'MONOTONIC → BOOTTIME', 1);
+             WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < {snapshots})
+             INSERT INTO clock_snapshot (ts, clock_id, clock_value, snapshot_id)
+             SELECT 5000000000 + i * 1000000000, c.id, i * iif(c.id = 6, 1000000000, 999990000), i
+             FROM n, (SELECT 6 AS id UNION ALL SELECT 3) AS c ORDER BY i, c.id DESC;
+             INSERT INTO clock_hop VALUES (0, 0, 3, 0, 0, 6, 0, 'MONOTONIC', 'BOOTTIME', 0, {snapshots}, 1.0, 10.00010000100001, 0.0, 100.0, 0, 0,
+                                           150.0, 10000.0, 0.1);
+             INSERT INTO clock_route VALUES (0, 3, 0, 6, 0);
+             INSERT INTO clock_line VALUES (0, -9223372036854775808, 0, 5000000000, 1e-5, 100.0, -1e-7, 'before'),
+                                           (0, 0, {snapshots} * 999990000, 5000000000, 1e-5, 100.0, 0.0, 'line'),
+                                           (0, {snapshots} * 999990000, NULL, 5000000000 + {snapshots} * 10000, 1e-5, 100.0, 1e-7, 'after');
+             INSERT INTO packet (id, ts, timestamp, clock_id, clock_ts, seq_id, machine_id, unresolved, offset, size)
+             VALUES (0, 5500000000, 5, 3, 5, 1, 0, NULL, 0, 9), (1, NULL, 6, 3, 6, 1, 0, 'overflow', 9, 9);"
+        ),
+    );
+    database
+}
+
+/// What stands between two texts, the first time.
+fn between<'a>(page: &'a str, start: &str, end: &str) -> &'a str {
+    let (_, rest) = page
+        .split_once(start)
+        .unwrap_or_else(|| panic!("no {start}"));
+    rest.split_once(end).unwrap().0
+}
+
+#[test]
+fn what_one_sees_is_said_in_numbers() {
+    let page = page(&with_snapshots(5));
+    let hops = between(&page, "id=\"hops\"", "</section>");
+    assert!(
+        hops.contains(
+            "BOOTTIME gains 10 ppm on MONOTONIC: up to 10 µs from one snapshot to the next"
+        )
+    );
+    assert!(hops.contains(
+        "5 snapshots · noise 100 ns · between snapshots within 150 ns · a snapshot every 100 ms"
+    ));
+    assert!(hops.contains("BOOTTIME − MONOTONIC, ns; less its first value, 10 ppm"));
+    assert!(hops.contains("s since the trace began"));
+    assert_eq!(hops.matches("<circle").count(), 5);
+    assert!(between(&page, "id=\"worst\">", "</dd>").starts_with("10 µs (MONOTONIC)"));
+    assert!(between(&page, "id=\"share\">", "</dd>").starts_with("50 %"));
+    assert!(between(&page, "id=\"packets\"", "</section>").contains("2 packets, 1 not placed"));
+}
+
+#[test]
+fn a_database_with_nothing_in_it_has_a_page_that_says_so() {
+    let page = page(&empty());
+    for said in [
+        "The trace has no clocks.",
+        "No clock is converted",
+        "No packet is on trace time.",
+    ] {
+        assert!(page.contains(said), "{said}");
+    }
+    assert!(!page.contains("<svg"));
+}
+
+#[test]
+fn many_snapshots_are_bars_from_the_least_to_the_greatest() {
+    let database = with_snapshots(50_000);
+    // One that no tenth reading would show.
+    run(
+        &database,
+        "UPDATE clock_snapshot SET clock_value = clock_value + 7000 WHERE clock_id = 6 AND snapshot_id = 33333",
+    );
+    let page = page(&database);
+    let hops = between(&page, "id=\"hops\"", "</section>");
+    assert!(hops.contains("a bar is up to 128 snapshots, from the least to the greatest"));
+    assert_eq!(hops.matches("<circle").count(), 0);
+    assert!(hops.matches("<polyline").count() > 300);
+    assert!(page.len() < 200_000, "{}", page.len());
+    // 7 µs are where the axis ends, so they are in the plot.
+    assert!(hops.contains("BOOTTIME − MONOTONIC, µs") && hops.contains(">\n6\n<"));
+}
+
+#[test]
+fn outliers_and_steps_are_marked() {
+    let database = with_snapshots(20);
+    run(
+        &database,
+        "UPDATE clock_snapshot SET clock_value = clock_value + 900000 WHERE clock_id = 6 AND snapshot_id = 4;
+         UPDATE clock_snapshot SET clock_value = clock_value + 5200000000 WHERE clock_id = 6 AND snapshot_id >= 12;
+         UPDATE clock_snapshot SET clock_value = clock_value + 300 WHERE clock_id = 6 AND snapshot_id = 7;
+         UPDATE clock_hop SET steps = 1, outliers = 2;
+         INSERT INTO clock_hop_reading (hop_id, snapshot_id, from_value, to_value, kind, deviation_ns)
+         VALUES (0, 4, 1, 1, 'outlier', 900000.0), (0, 7, 1, 1, 'outlier', 300.0), (0, 12, 1, 1, 'step', 5200010000.0);",
+    );
+    let page = page(&database);
+    let hops = between(&page, "id=\"hops\"", "</section>");
+    assert_eq!(hops.matches("<circle").count(), 18);
+    assert!(hops.contains("+5.2 s"));
+    assert!(hops.contains("1 outlier beyond the picture (triangles), by up to 900 µs"));
+    assert!(hops.contains(
+        "; once one of them was set or stood still; 2 of 20 snapshots were not read together"
+    ));
+    // The step does not press the rest flat.
+    assert!(hops.contains("less its first value, 10 ppm, steps"));
+}
+
+/// Clocks 64 of so many sequences, each in one snapshot.
+fn with_sequences(sequences: u32) -> Connection {
+    let database = with_snapshots(2);
+    run(
+        &database,
+        &format!(
+            "CREATE TEMP TABLE n AS WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {sequences}) SELECT i FROM n;
+             INSERT INTO clock (machine_id, clock_id, seq_id, scope, unit_multiplier_ns, is_incremental, is_monotonic,
+                                snapshots, packets, path, hops)
+             SELECT 0, 64, i, 'sequence', 1, 0, 1, 1, 3, '64@' || i || ' → BOOTTIME', 1 FROM n;
+             INSERT INTO clock_snapshot (ts, clock_id, seq_id, clock_value, snapshot_id)
+             SELECT 5500000000, iif(c, 6, 64), iif(c, 0, i), 500000000, 10 + i FROM n, (SELECT 0 AS c UNION ALL SELECT 1) ORDER BY i;
+             INSERT INTO clock_hop
+             SELECT i, 0, 64, i, 0, 6, 0, '64@' || i, 'BOOTTIME', 0, 1, 1.0, NULL, 0.0, 100.0, 0, 0, 0.0, 0.0, NULL FROM n;
+             INSERT INTO packet (id, ts, timestamp, clock_id, clock_ts, seq_id, machine_id, offset, size)
+             SELECT 10 + i, 5600000000, 5, 64, 5, i, 0, 0, 9 FROM n;"
+        ),
+    );
+    database
+}
+
+#[test]
+fn thousands_of_sequences_are_one_box_some_plots_and_a_table() {
+    let page = page(&with_sequences(4_000));
+    assert!(page.len() < 1_000_000, "{}", page.len());
+    assert!(page.contains("64 of 4,000 sequences") && page.contains("12,000 packets"));
+    let hops = between(&page, "id=\"hops\"", "</section>");
+    assert_eq!(hops.matches("<figure").count(), 24);
+    assert_eq!(hops.matches("<tr").count(), 101);
+    // One is MONOTONIC's.
+    assert!(hops.contains("… and 3,877 more, in the table clock_hop."));
+    assert!(page.contains("3,985 clocks more, with fewer packets each, 11,954 packets together."));
+}
+
+#[test]
+fn names_of_strangers_are_text() {
+    let database = with_snapshots(3);
+    run(
+        &database,
+        "UPDATE clock SET name = '<script>alert(1)</script>' WHERE clock_id = 3;
+         UPDATE clock SET name = '\"><img src=x onerror=alert(1)>' WHERE clock_id = 6;
+         INSERT INTO fact VALUES ('source', '</title><script>alert(2)</script>'), ('system_name', char(27) || '[2J' || char(8238) || '&amp;');
+         DROP VIEW finding;
+         CREATE VIEW finding AS SELECT '</style><b>' AS check_name, '<i>' AS severity, '<svg onload=alert(3)>' AS subject, NULL AS machine_id, NULL AS clock_id, NULL AS seq_id, NULL AS packet_id,
+           NULL AS offset, 1 AS events, NULL AS worst_ns, '<iframe src=//example.com>' AS message, 'see <a href=\"javascript:x\">' AS advice;",
+    );
+    let table = {
+        let mut statement = database
+            .prepare("SELECT '<td>' AS \"<th>\", x'3c', NULL, 1.5")
+            .unwrap();
+        Table::read(&mut statement, Some("<h1>"), 10).unwrap()
+    };
+    let reports = [Report {
+        name: "\"><script>".to_owned(),
+        title: "<h2>".to_owned(),
+        is_folded: true,
+        tables: vec![table],
+    }];
+    let page = html(&database, "<name>", &reports).unwrap();
+    for made_of_it in [
+        "<script",
+        "<img",
+        "<iframe",
+        "<svg onload",
+        "<i>",
+        "<a href",
+        "\u{1b}",
+        "\u{202e}",
+        "<td><td>",
+        "<h1><",
+    ] {
+        assert!(!page.contains(made_of_it), "{made_of_it}");
+    }
+    assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;"));
+    assert!(page.contains(
+        "<td>&lt;td&gt;</td><td>1 byte</td><td class=\"null\">–</td><td class=\"number\">1.5</td>"
+    ));
+}
+
+#[test]
+fn what_is_endless_in_a_database_ends_on_the_page() {
+    let database = with_snapshots(3);
+    run(
+        &database,
+        "UPDATE clock SET name = printf('%.*c', 3000000, 'x') WHERE clock_id = 3;
+         DROP VIEW finding;
+         CREATE VIEW finding AS SELECT printf('%.*c', 100000, 'c') AS check_name, 'error' AS severity, printf('%.*c', 100000, 's') AS subject,
+           NULL AS machine_id, NULL AS clock_id, NULL AS seq_id, packet_id, NULL AS offset, 1 AS events, NULL AS worst_ns, printf('%.*c', 100000, 'm') AS message, printf('%.*c', 100000, 'a') AS advice
+           FROM (WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) SELECT i AS packet_id FROM n);
+         UPDATE clock_hop SET drift_ppm = 9e999, noise_ns = -9e999, worst_error_ns = 1e300, nominal_rate = 1e-300;
+         UPDATE clock_snapshot SET clock_value = 9223372036854775807 WHERE snapshot_id = 2;
+         UPDATE clock_snapshot SET clock_value = -9223372036854775808, ts = 9223372036854775807 WHERE snapshot_id = 1;
+         UPDATE clock_line SET error = 1e308, error_slope = 1e308;
+         UPDATE packet SET ts = -9223372036854775808;",
+    );
+    let mut statement = database
+        .prepare("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i, printf('%.*c', 9000, 't') FROM n")
+        .unwrap();
+    let table = Table::read(&mut statement, None, 20).unwrap();
+    drop(statement);
+    assert_eq!((table.rows(), table.more()), (20, 100_001));
+    let reports = [Report {
+        name: "endless".to_owned(),
+        title: "Endless".to_owned(),
+        is_folded: false,
+        tables: vec![table],
+    }];
+    let page = html(&database, "a.db", &reports).unwrap();
+    assert!(page.len() < 1_000_000, "{}", page.len());
+    assert!(page.contains("… and 19,900 more, in the view finding."));
+    assert!(page.contains("… and more than 100,000 more."));
+    assert!(!page.contains("NaN") && !page.contains("inf\""));
+}
+
+#[test]
+fn what_cannot_be_read_is_named() {
+    let database = with_snapshots(3);
+    let failure = |sql: &str| {
+        run(&database, sql);
+        html(&database, "a.db", &[]).unwrap_err().to_string()
+    };
+    assert_eq!(
+        failure("UPDATE clock_snapshot SET clock_value = 'noon' WHERE id = 3"),
+        "cannot read its clock snapshots: Invalid column type Text at index: 5, name: clock_value"
+    );
+    assert_eq!(
+        failure("DROP TABLE clock_hop_reading"),
+        "cannot read its findings: no such table: main.clock_hop_reading"
+    );
+}
+
+#[test]
+fn the_page_needs_nothing_from_elsewhere() {
+    let page = page(&with_snapshots(3));
+    assert!(page.starts_with("<!DOCTYPE html><html lang=\"en\">"));
+    let without_names = page.replace("http://www.w3.org/2000/svg", "");
+    for reference in [
+        "http:", "https:", "//", "src=", "@import", "url(", "<script",
+    ] {
+        assert!(!without_names.contains(reference), "{reference}");
+    }
+    assert!(page.contains("default-src 'none'"));
+}

@@ -1,0 +1,291 @@
+//! `timebase report` from the outside: the page of every recorded trace says what the database says.
+//! tests/python/test_page.py looks at pages in a browser.
+
+use std::fs;
+use std::process::Command;
+
+use rusqlite::Connection;
+
+use crate::support::{Imported, PROGRAM, Place, Said, data, files, run};
+
+const MULTIHOP: &str = "tests/data/multihop.pftrace";
+
+/// What stands between two texts, the first time.
+fn between<'a>(page: &'a str, start: &str, end: &str) -> &'a str {
+    let (_, rest) = page
+        .split_once(start)
+        .unwrap_or_else(|| panic!("no {start}"));
+    rest.split_once(end).unwrap().0
+}
+
+/// Without tags, and with spaces for them.
+fn text(html: &str) -> String {
+    let parts = html.split('<').map(|part| {
+        let (_, text) = part.split_once('>').unwrap_or(("", part));
+        text
+    });
+    parts.collect::<Vec<_>>().join(" ")
+}
+
+/// A page of a database, which must be there.
+fn page(source: &str) -> String {
+    let said = run(&["report", source, "-o", "-"]);
+    assert_eq!(said.code, Some(0), "{source}: {}", said.stderr);
+    assert_eq!(said.stderr, "", "{source}");
+    said.stdout
+}
+
+/// As the page writes numbers.
+fn grouped(number: i64) -> String {
+    let digits = number.to_string();
+    let parts = digits.as_bytes().rchunks(3).rev();
+    let parts = parts.map(|part| std::str::from_utf8(part).unwrap());
+    parts.collect::<Vec<_>>().join(",")
+}
+
+/// The fact of the head that has this id.
+fn fact(page: &str, id: &str) -> String {
+    text(between(page, &format!("<dd id=\"{id}\">"), "</dd>"))
+}
+
+fn texts(conn: &Connection, sql: &str) -> Vec<String> {
+    let mut statement = conn.prepare(sql).unwrap();
+    let rows = statement.query_map([], |row| row.get(0)).unwrap();
+    rows.collect::<Result<_, _>>().unwrap()
+}
+
+#[test]
+fn the_page_of_every_recorded_trace_says_what_the_database_says() {
+    let mut hops_seen = 0;
+    for trace in files("tests/data", &["pftrace"]) {
+        let name = trace.display().to_string();
+        if ["both", "slices", "threads"]
+            .iter()
+            .any(|made| name.contains(&format!("/{made}/")))
+        {
+            continue; // random ones, of which there are many
+        }
+        let imported = Imported::of(&trace, &[]);
+        let page = page(imported.path());
+        let count = |sql: &str| imported.count(sql);
+
+        for id in ["findings", "graph", "hops", "packets", "unplaced", "tables"] {
+            assert!(
+                page.contains(&format!("<section id=\"{id}\">")),
+                "{name}: {id}"
+            );
+        }
+        assert!(page.len() < 400_000, "{name}: {}", page.len());
+        let file = trace.file_name().unwrap().to_str().unwrap();
+        assert_eq!(between(&page, "<h1>", "</h1>"), file);
+
+        let packets = fact(&page, "packet-count");
+        assert!(
+            packets.starts_with(&grouped(count("SELECT count(*) FROM packet"))),
+            "{name}: {packets}"
+        );
+        let placed = grouped(count("SELECT count(*) FROM packet WHERE ts IS NOT NULL"));
+        let timed = grouped(count(
+            "SELECT count(*) FROM packet WHERE ts IS NOT NULL OR unresolved IS NOT NULL",
+        ));
+        let share = fact(&page, "share");
+        assert!(
+            share.contains(&format!("{placed} of {timed} packet")),
+            "{name}: {share}"
+        );
+        let clocks = fact(&page, "clock-count");
+        assert!(
+            clocks.starts_with(&grouped(count("SELECT count(*) FROM clock"))),
+            "{name}: {clocks}"
+        );
+
+        let findings = between(&page, "<section id=\"findings\">", "</section>");
+        let found = usize::try_from(count("SELECT count(*) FROM finding")).unwrap();
+        assert_eq!(findings.matches("</b>").count(), found.min(100), "{name}");
+        let errors = count("SELECT count(*) FROM finding WHERE severity = 'error'");
+        let verdict = fact(&page, "verdict");
+        assert_eq!(errors > 0, verdict.contains("error"), "{name}: {verdict}");
+        for message in texts(&imported.conn, "SELECT message FROM finding LIMIT 100") {
+            let escaped = message
+                .replace('&', "&amp;")
+                .replace('<', "&lt;")
+                .replace('>', "&gt;");
+            assert!(findings.contains(&escaped), "{name}: {message}");
+        }
+
+        // A dot for each reading that is on the line.
+        let hops = between(&page, "<section id=\"hops\">", "</section>");
+        let plots = hops.matches("<figure").count();
+        let in_database = usize::try_from(count("SELECT count(*) FROM clock_hop")).unwrap();
+        assert_eq!(plots, in_database.min(24), "{name}");
+        hops_seen += plots;
+        if in_database <= 24 && count("SELECT coalesce(max(readings), 0) FROM clock_hop") <= 400 {
+            let dots = count("SELECT coalesce(sum(readings - outliers), 0) FROM clock_hop");
+            assert_eq!(hops.matches("<circle").count() as i64, dots, "{name}");
+        }
+
+        // A box for each clock.
+        let graph = between(&page, "<section id=\"graph\">", "</section>");
+        for clock in texts(
+            &imported.conn,
+            "SELECT coalesce(name, clock_id || iif(seq_id, '@' || seq_id, '')) FROM clock",
+        ) {
+            assert!(graph.contains(&format!("\n{clock}")), "{name}: {clock}");
+        }
+
+        // What was not placed, as the report has it.
+        let unplaced = text(between(&page, "<section id=\"unplaced\">", "</section>"));
+        for reason in texts(
+            &imported.conn,
+            "SELECT DISTINCT unresolved FROM packet WHERE unresolved IS NOT NULL",
+        ) {
+            assert!(unplaced.contains(&reason), "{name}: {reason}");
+        }
+    }
+    assert!(hops_seen > 50, "{hops_seen}");
+}
+
+#[test]
+fn tables_of_reports_are_there_for_what_the_trace_has() {
+    let tables = |trace: &str| {
+        let page = page(&data(trace).display().to_string());
+        let tables = between(&page, "<section id=\"tables\">", "</section>");
+        let names = tables.split("<details id=\"").skip(1);
+        let names: Vec<String> = names
+            .map(|part| part.split_once('"').unwrap().0.to_owned())
+            .collect();
+        (names, text(tables))
+    };
+    let (names, text) = tables("desktop.pftrace");
+    assert_eq!(
+        names,
+        [
+            "clock-health",
+            "time-spent",
+            "sched-latency",
+            "slices",
+            "counters"
+        ]
+    );
+    for title in [
+        "Not to be trusted",
+        "Processes",
+        "Longest waits",
+        "Slices by name",
+        "CPU idle states",
+    ] {
+        assert!(text.contains(title), "{title}");
+    }
+    let (names, _) = tables("app.pftrace");
+    assert_eq!(names, ["clock-health", "slices", "flows", "counters"]);
+}
+
+#[test]
+fn the_page_goes_to_a_file_or_to_a_pipe_and_is_the_same() {
+    let place = Place::new();
+    let file = place.write("old.html", b"as it was");
+    let said = run(&["report", MULTIHOP, "-o", file.to_str().unwrap()]);
+    assert_eq!(
+        (said.code, said.stdout.as_str(), said.stderr.as_str()),
+        (Some(0), "", "")
+    );
+    let written = fs::read_to_string(&file).unwrap();
+    assert_eq!(written, run(&["report", MULTIHOP]).stdout);
+    assert_eq!(written, page(MULTIHOP));
+    assert!(written.starts_with("<!DOCTYPE html>") && written.ends_with("</html>"));
+    assert_eq!(place.files(), ["old.html"]);
+
+    // A trace from a pipe has no name.
+    let trace = fs::File::open(data("multihop.pftrace")).unwrap();
+    let mut command = Command::new(PROGRAM);
+    let said: Said = command
+        .args(["report", "-"])
+        .stdin(trace)
+        .output()
+        .unwrap()
+        .into();
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    assert!(said.stdout.contains("<h1>standard input</h1>"));
+    let body = |page: &str| between(page, "<section id=\"findings\">", "</html>").to_owned();
+    assert_eq!(body(&said.stdout), body(&written));
+}
+
+#[test]
+fn what_is_wrong_is_said_and_the_file_stays_as_it_was() {
+    let place = Place::new();
+    let old = place.write("old.html", b"as it was");
+    let out = old.to_str().unwrap();
+    let database = place.path("other.db");
+    let other = Connection::open(&database).unwrap();
+    other.execute_batch("CREATE TABLE t (x)").unwrap();
+    let broken = Imported::new("multihop.pftrace", &[]);
+    broken
+        .conn
+        .execute_batch("UPDATE clock_hop SET readings = 'many'")
+        .unwrap();
+    let damaged = data("damaged.pftrace").display().to_string();
+    for (args, why) in [
+        (
+            vec!["none.pftrace", "-o", out],
+            "cannot open none.pftrace: No such file",
+        ),
+        (
+            vec!["README.md", "-o", out],
+            "README.md is not a Perfetto trace",
+        ),
+        (
+            vec![database.to_str().unwrap(), "-o", out],
+            "is a SQLite database, but not one that timebase made",
+        ),
+        (
+            vec![broken.path(), "-o", out],
+            "cannot read the hops between clocks of out.db: Invalid column type Text at index: 8, name: readings",
+        ),
+        (vec![&damaged, "--strict", "-o", out], "is damaged"),
+        (
+            vec![MULTIHOP, "-o", "none/report.html"],
+            "--output none/report.html: there is no directory none",
+        ),
+        (
+            vec![MULTIHOP, "-o", "tests"],
+            "--output tests is a directory; name a file in it",
+        ),
+        (
+            vec![MULTIHOP, "-o", MULTIHOP],
+            "is what is asked, and the result would replace it",
+        ),
+    ] {
+        let said = run(&[&["report"], args.as_slice()].concat());
+        assert_eq!((said.code, said.stdout.as_str()), (Some(1), ""), "{args:?}");
+        assert!(
+            said.stderr.starts_with("timebase: error: "),
+            "{}",
+            said.stderr
+        );
+        assert!(said.stderr.contains(why), "{args:?}: {}", said.stderr);
+        assert_eq!(fs::read(&old).unwrap(), b"as it was");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_terminal_is_not_flooded_with_html() {
+    use crate::support::terminal::Terminal;
+
+    let ended = Terminal::run(120, &["report", MULTIHOP]).end();
+    let screen = ended.screen;
+    assert_eq!(ended.code, Some(2), "{screen}");
+    assert!(
+        screen.contains("name a file with -o report.html"),
+        "{screen}"
+    );
+    assert!(!screen.contains("<!DOCTYPE"), "{screen}");
+}
+
+#[test]
+fn what_a_report_makes_for_itself_is_not_in_the_way_of_the_next() {
+    let imported = Imported::new("desktop.pftrace", &[]);
+    let before = fs::read(imported.path()).unwrap();
+    page(imported.path());
+    assert_eq!(fs::read(imported.path()).unwrap(), before);
+}
