@@ -309,16 +309,32 @@ fn every_function_has_its_place_in_the_reference() {
     }
 
     // The arguments of a table-valued function, which are hidden columns.
-    let columns = csv(
-        &database,
-        "SELECT name FROM pragma_table_xinfo('clock_path')",
-    );
-    assert_eq!(columns.len(), 14);
-    for column in columns {
-        assert!(
-            without_blocks(&sections["clock_path"]).contains(&format!("`{column}`")),
-            "clock_path.{column} is missing"
-        );
+    for (function, arguments) in [
+        ("clock_path", 6),
+        ("clock_path_linear", 6),
+        ("boottime_interval", 4),
+    ] {
+        let columns = |hidden: u8| {
+            let of = format!("pragma_table_xinfo('{function}')");
+            csv(
+                &database,
+                &format!("SELECT name FROM {of} WHERE hidden = {hidden}"),
+            )
+        };
+        let section = &sections[function];
+        let last = section
+            .lines()
+            .rfind(|line| line.starts_with("    SELECT * FROM "));
+        assert_eq!(columns(1).len(), arguments);
+        for argument in columns(1) {
+            assert!(last.unwrap().contains(&argument), "{function}: {argument}");
+        }
+        for column in columns(0) {
+            assert!(
+                without_blocks(section).contains(&format!("`{column}`")),
+                "{function}.{column} is missing"
+            );
+        }
     }
     for (function, table) in [
         ("ancestor_slice", "slice"),
@@ -540,6 +556,7 @@ fn as_columns(statement: &mut Statement<'_>) -> String {
         let values = (0..count).map(|index| match row.get_ref(index).unwrap() {
             ValueRef::Null => String::new(),
             ValueRef::Integer(value) => value.to_string(),
+            ValueRef::Real(value) => format!("{value:?}"),
             ValueRef::Text(text) => String::from_utf8(text.to_vec()).unwrap(),
             other => panic!("no example shows {other:?}"),
         });

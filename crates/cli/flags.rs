@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use timebase_import::{FileKind, Options, Size, Subject};
 use timebase_resolver::{NotAClock, NotATime, WallTime, WrittenClock};
 
+use crate::doctor::{FailOn, Layout};
 use crate::messages;
 use crate::output::Format;
 use crate::parameters::{self, Parameter};
@@ -59,11 +60,23 @@ pub enum Command {
     Shell(ShellArguments),
     /// List the clocks of a trace, and how each gets to BOOTTIME
     Clocks(ClocksArguments),
+    /// Tell what is wrong with the clocks of a trace, and what to do
+    ///
+    /// Each finding has what was seen, where, what it cost, and what the producer of the trace should
+    /// do. A healthy trace is told to be so, with the numbers. The findings are the view 'finding' of the
+    /// database, too.
+    Doctor(DoctorArguments),
     /// Show how a reading of one clock is converted to another
     ///
     /// As one would do it by hand: each hop, the snapshot that it uses, the arithmetic. If the reading
     /// cannot be converted, the reason is the answer.
     Explain(ExplainArguments),
+    /// Make a page about the clocks of a trace, to look at and to send
+    ///
+    /// One HTML file that needs nothing else: what the doctor found, the clock graph, a plot of how each
+    /// clock runs, where packets lie against their snapshots, what was not placed and why, and the
+    /// tables of the reports of 'query'.
+    Report(ReportArguments),
     /// Print the number of a clock's name
     ///
     /// Builtin clocks have fixed numbers, and names in any case. Any other name is hashed the way Perfetto does it:
@@ -172,6 +185,9 @@ pub struct ImportArguments {
         conflicts_with = "no_events"
     )]
     pub tables: Option<Vec<Subject>>,
+    /// How readings of clocks are brought to one clock
+    #[arg(long, value_enum, value_name = "HOW", default_value_t = Conversion::Nearest)]
+    pub conversion: Conversion,
     /// Extend the schema of packets by a file, for events, packet_json and packet_field
     ///
     /// The file is a serialized FileDescriptorSet, as 'protoc --include_imports
@@ -198,7 +214,8 @@ pub struct ImportArguments {
     ///
     /// A line of 'lines' is {"bytes":N,"of":N,"packets":N,"phase":"reading"}: how many bytes of the trace are
     /// read, of how many (null for a pipe), and how many packets. The phase is 'writing' when all is
-    /// read. If nobody reads the lines any more, the import ends and changes nothing.
+    /// read. With --conversion linear, 'surveying' comes before 'reading', for a pipe 'copying' before that, and
+    /// each counts from 0. If nobody reads the lines any more, the import ends and changes nothing.
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = Progress::Auto)]
     pub progress: Progress,
     /// Take standard input in pieces from a program that says where the trace ends
@@ -264,6 +281,11 @@ pub struct QueryArguments {
     /// Let the statements change the database, and say what they changed
     #[arg(long)]
     pub write: bool,
+    /// How readings of the trace's clocks are brought to one clock [default: nearest]
+    ///
+    /// A database has times of one kind: the other one is refused.
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub conversion: Option<Conversion>,
     /// Fail where the trace is damaged, instead of asking what can be read of it
     #[arg(long)]
     pub strict: bool,
@@ -295,6 +317,11 @@ pub struct ShellArguments {
     /// How to write results; '.mode' changes it
     #[arg(short = 'F', long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
+    /// How readings of the trace's clocks are brought to one clock [default: nearest]
+    ///
+    /// A database has times of one kind: the other one is refused.
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub conversion: Option<Conversion>,
     /// Let statements change the database, and say what they changed
     #[arg(long)]
     pub write: bool,
@@ -316,6 +343,54 @@ pub struct ClocksArguments {
     /// How to write the list
     #[arg(short = 'F', long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  timebase doctor trace.pftrace
+  timebase doctor trace.db --fail-on warning
+  timebase doctor trace.pftrace --format markdown >> \"$GITHUB_STEP_SUMMARY\"
+  timebase query trace.db \"SELECT check_name, count(*) FROM finding GROUP BY 1\"
+
+An error: events have no time, or a wrong one. A warning: they may be off by more
+than 100 µs. Info: worth knowing. The exit code is 1 if there is a finding that
+--fail-on names, and if the trace cannot be read.")]
+pub struct DoctorArguments {
+    /// A trace, or the database that 'import' made of one; '-' is a trace on standard input
+    #[arg(value_name = "TRACE-or-DB")]
+    pub source: PathBuf,
+    /// How to write the findings
+    #[arg(short = 'F', long, value_enum, default_value_t = Layout::Table)]
+    pub format: Layout,
+    /// Which findings make the exit code 1
+    #[arg(long, value_enum, value_name = "SEVERITY", default_value_t = FailOn::Error)]
+    pub fail_on: FailOn,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  timebase report trace.pftrace -o report.html
+  ssh device cat trace | timebase report - > report.html
+
+A report that is a table, of SQL, is run by 'timebase query --report NAME'.")]
+pub struct ReportArguments {
+    /// A trace, or the database that 'import' made of one; '-' is a trace on standard input
+    #[arg(value_name = "TRACE-or-DB")]
+    pub source: PathBuf,
+    /// Where to write the page, which appears when it is complete; '-' is standard output, as without
+    /// it in a pipe
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// How readings of the trace's clocks are brought to one clock [default: nearest]
+    ///
+    /// A database has times of one kind: the other one is refused.
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub conversion: Option<Conversion>,
+    /// Fail where the trace is damaged, instead of showing what can be read of it
+    #[arg(long)]
+    pub strict: bool,
 }
 
 #[derive(Debug, Args)]
@@ -359,6 +434,9 @@ pub struct ExplainArguments {
     /// The machine on which the clock was read; 0 is the host
     #[arg(long, default_value_t = 0, value_name = "N")]
     pub machine: u32,
+    /// By which conversion [default: that of the database]
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub conversion: Option<Conversion>,
 }
 
 /// A clock as it was given.
@@ -407,6 +485,24 @@ impl FromStr for TsArgument {
     }
 }
 
+/// How readings of clocks are brought to one clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Conversion {
+    /// By the nearest snapshot before a reading, of those seen until then: Perfetto's rule
+    Nearest,
+    /// By lines through all snapshots of the trace, which is read twice; a pipe is copied to a temporary file for that
+    Linear,
+}
+
+impl From<Conversion> for timebase_import::Conversion {
+    fn from(conversion: Conversion) -> Self {
+        match conversion {
+            Conversion::Nearest => timebase_import::Conversion::Nearest,
+            Conversion::Linear => timebase_import::Conversion::Linear,
+        }
+    }
+}
+
 /// What was said on the command line; if it is wrong, ends the program.
 pub fn parse() -> Cli {
     Cli::try_parse().unwrap_or_else(|mut error| {
@@ -450,7 +546,10 @@ fn command_meant(word: &str) -> Option<String> {
         "repl" | "console" | "sqlite" | "sqlite3" | "interactive" => {
             "'timebase shell TRACE-or-DB' takes SQL line by line"
         }
-        "report" | "reports" => "'timebase query TRACE-or-DB --report NAME' runs a report",
+        "reports" => {
+            "'timebase query TRACE-or-DB --report NAME' runs a report, and 'timebase report TRACE-or-DB -o \
+             report.html' makes a page of all"
+        }
         "info" | "summary" | "stats" | "show" | "tables" | "schema" => {
             "'timebase shell TRACE-or-DB' shows the tables with '.tables', and their columns with \
              '.schema NAME'"

@@ -9,6 +9,7 @@ mod changes;
 mod clocks;
 mod database;
 mod datasette;
+mod doctor;
 mod explain;
 mod flags;
 mod generated;
@@ -18,6 +19,7 @@ mod hints;
 mod import;
 mod messages;
 mod output;
+mod page;
 mod parameters;
 mod progress;
 mod query;
@@ -60,12 +62,18 @@ fn main() -> ExitCode {
 
 fn run(command: &Command, signals: &Signals) -> anyhow::Result<ExitCode> {
     let mut out = Out::standard();
+    // Of what was asked and answered.
+    let mut verdict = Ok(());
     let result = match command {
         Command::Import(arguments) => import::run(arguments, signals),
         Command::Query(arguments) => query::run(arguments, signals, &mut out),
         Command::Shell(arguments) => return shell::run(arguments, signals),
         Command::Clocks(arguments) => clocks::run(arguments, signals, &mut out),
+        Command::Doctor(arguments) => {
+            doctor::run(arguments, signals, &mut out).map(|found| verdict = found)
+        }
         Command::Explain(arguments) => explain::run(arguments, signals, &mut out),
+        Command::Report(arguments) => page::run(arguments, signals, &mut out),
         Command::ClockId { name } => clocks::id(name, &mut out),
         Command::Help { name } => help::run(name, &mut out),
         Command::DatasetteMetadata { databases } => datasette::run(databases, &mut out),
@@ -76,6 +84,7 @@ fn run(command: &Command, signals: &Signals) -> anyhow::Result<ExitCode> {
     let written = out.finish(result.is_ok());
     result?;
     written?;
+    verdict?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -29,6 +29,13 @@ impl Report {
             .map_or_else(String::new, |value| value.get_name().to_owned())
     }
 
+    /// What it tells, in a line.
+    pub fn about(self) -> String {
+        let value = self.to_possible_value();
+        let help = value.as_ref().and_then(|value| value.get_help());
+        help.map(ToString::to_string).unwrap_or_default()
+    }
+
     /// Its statements.
     pub fn sql(self) -> &'static str {
         match self {

@@ -575,6 +575,8 @@ fn a_database_that_says_what_it_is_not_is_refused() {
             &["query", path, "SELECT 1"][..],
             &["query", path, "--report", "slices"],
             &["clocks", path],
+            &["doctor", path],
+            &["report", path, "-o", "-"],
             &["shell", path],
             &["explain", path, "--clock", "3", "--ts", "5"],
         ] {
@@ -799,6 +801,9 @@ fn ctrl_c_ends_what_has_no_end() {
         (&sql[1], &["query", "SELECT slice_is_ancestor(1, 2)"]),
         (&sql[2], &["query", "SELECT packet_json(data) FROM packet"]),
         (&sql[3], &["clocks"]),
+        (&sql[0], &["doctor"]),
+        (&sql[0], &["report"]),
+        (&sql[3], &["report"]),
         (
             &sql[4],
             &["query", "SELECT to_boottime('com.example', 0, 5)"],
@@ -997,6 +1002,8 @@ proptest! {
             &["query", path, "SELECT * FROM thread_slice"][..],
             &["query", path, "--report", "slices"],
             &["clocks", path],
+            &["doctor", path],
+            &["report", path],
             &["explain", path, "--slice", "77"],
         ] {
             let said = run(args);

@@ -85,7 +85,10 @@ fn the_tab_key_knows_the_parameters_of_a_report() {
 
 #[test]
 fn the_tab_key_knows_what_help_tells_of() {
-    assert_eq!(offered(&["help", "to_b"]), ["to_boottime"]);
+    assert_eq!(
+        offered(&["help", "to_b"]),
+        ["to_boottime", "to_boottime_linear"]
+    );
     assert_eq!(offered(&["help", "sched-"]), ["sched-latency"]);
     let tracks = offered(&["help", "thread_track"]);
     assert_eq!(tracks, ["thread_track"]);

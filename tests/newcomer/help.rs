@@ -146,7 +146,8 @@ fn help_for_what_stands_in_a_result_tells_what_it_means() {
         flowing(&help(&["flow_duplicate_id"])).contains("a flow begins that has begun already")
     );
     assert!(flowing(&help(&[".timer"])).contains("says how long statements take"));
-    assert!(help(&["conversion"]).starts_with("How conversion works\n"));
+    assert!(help(&["how-conversion-works"]).starts_with("How conversion works\n"));
+    assert!(flowing(&help(&["conversion"])).contains("`nearest` or `linear`"));
 }
 
 #[test]

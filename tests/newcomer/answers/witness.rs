@@ -148,7 +148,9 @@ pub fn untold(name: &str) -> Option<&'static str> {
 
 const UNTOLD: [(&str, &str); 7] = [
     (
-        "packet packet_resync packet_unsure unsure_record sequence import_log clock clock_mapping clock_step descriptor fact metadata stats
+        "packet packet_resync packet_interval packet_unsure unsure_record sequence import_log clock clock_mapping clock_step
+         clock_mapping_linear clock_route clock_line clock_hop clock_hop_reading to_boottime_linear boottime_error
+         boottime_interval clock_path_linear descriptor fact metadata stats finding flow_backwards
          to_boottime convert_clock why_unresolved clock_path clock_id clock_name packet_json packet_field",
         "trace processor has no table of packets, and of clocks the readings only (tests/clocks.rs compares these)",
     ),
