@@ -27,9 +27,9 @@ class ReportFailed(RuntimeError):
     >>> import sqlite3, timebase
     >>> other = sqlite3.connect("other.db")
     >>> _ = other.execute("CREATE TABLE t (x)")
-    >>> timebase.report("other.db")
+    >>> timebase.report("other.db")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    timebase.ReportFailed: other.db is a SQLite database, but not one that timebase made
+    timebase.ReportFailed: ...other.db is a SQLite database, but not one that timebase made
     """
 
 
