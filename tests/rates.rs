@@ -209,6 +209,36 @@ MONOTONIC 2675 → BOOTTIME 7201 ± 101 ns
 }
 
 #[test]
+fn r7_explain_tells_of_a_time_beyond_64_bits() {
+    // 1.36 ns of BOOTTIME in one of MONOTONIC; by the nearest snapshot it still fits.
+    let trace = data("multihop.pftrace");
+    let asked = ["explain", trace.to_str().unwrap(), "--clock", "MONOTONIC"];
+    let far = ["--ts", "9000000000000000000", "--conversion"];
+    let linear = answer(&[&asked[..], &far, &["linear"]].concat());
+    assert!(linear.contains("→ BOOTTIME beyond 64 bits"), "{linear}");
+    assert!(
+        linear.contains("MONOTONIC 9000000000000000000 is unresolved: overflow\n"),
+        "{linear}"
+    );
+    let nearest = answer(&[&asked[..], &far, &["nearest"]].concat());
+    assert!(
+        nearest.ends_with("is BOOTTIME 9000000000000005000 ns\n"),
+        "{nearest}"
+    );
+    // A clock is what it is, by either conversion.
+    let same = [
+        "explain",
+        trace.to_str().unwrap(),
+        "--clock",
+        "BOOTTIME",
+        "--ts",
+        "7",
+    ];
+    let same = answer(&[&same[..], &["--conversion", "linear"]].concat());
+    assert_eq!(same, "BOOTTIME 7 is BOOTTIME 7 ns\n");
+}
+
+#[test]
 fn r7_explain_ends_where_the_function_does() {
     let trace = Imported::new("sdk.pftrace", &[]);
     timebase_resolver::sql::register(&trace.conn).unwrap();

@@ -22,12 +22,11 @@ use std::io::Write;
 use std::iter;
 
 use anyhow::{Context, bail};
-use clap::ValueEnum;
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Row};
 
 use crate::database::{self, Access};
-use crate::flags::DoctorArguments;
+use crate::flags::{DoctorArguments, FailOn, Findings};
 use crate::output::{self, Format, Results};
 use crate::signals::Signals;
 use crate::{hints, messages};
@@ -49,29 +48,6 @@ const COLUMNS: [&str; 12] = [
     "advice",
 ];
 const SUMMARY: &str = include_str!("doctor/summary.sql");
-
-/// How findings are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Layout {
-    /// For a person: a paragraph each, as wide as the terminal
-    Table,
-    /// An object with findings and summary
-    Json,
-    /// To paste into a document or the summary of a build
-    #[value(alias = "md")]
-    Markdown,
-}
-
-/// What makes the command fail.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum FailOn {
-    /// An error
-    Error,
-    /// An error or a warning
-    Warning,
-    /// No finding
-    Never,
-}
 
 /// How much a finding matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -212,9 +188,9 @@ pub fn run(
         let findings = findings(&database).context("cannot read the view finding")?;
         let summary = summary(&database).context("cannot read the tables of clocks")?;
         match arguments.format {
-            Layout::Json => write_json(&findings, &summary, out)?,
-            Layout::Table => page::write(&findings, &summary, output::terminal_width(), out)?,
-            Layout::Markdown => page::write_markdown(&findings, &summary, out)?,
+            Findings::Json => write_json(&findings, &summary, out)?,
+            Findings::Table => page::write(&findings, &summary, output::terminal_width(), out)?,
+            Findings::Markdown => page::write_markdown(&findings, &summary, out)?,
         }
         Ok::<_, anyhow::Error>(findings)
     });

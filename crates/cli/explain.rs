@@ -94,20 +94,23 @@ fn explain(
     };
     let value = write_unit(database, from, ts, !is_given, out)?;
     let asked = Asked::new(from, ts, to);
-    let result = asked.nearest(database)?;
-    let (result, error) = match (conversion(arguments, database)?, result) {
-        (Conversion::Linear, Ok(_)) => {
-            let hops = asked.linear_hops(database)?;
-            write_linear_hops(&hops, width, out)?;
-            let value = hops.last().map_or(value, |hop| i128::from(hop.value_out));
-            let error = hops
+    let linear = match conversion(arguments, database)? {
+        Conversion::Linear => asked.linear_hops(database)?,
+        Conversion::Nearest => Vec::new(),
+    };
+    let (result, error) = match linear.last() {
+        Some(last) => {
+            write_linear_hops(&linear, width, out)?;
+            let overflow = || Unresolved::Overflow.code().to_owned();
+            let error = linear
                 .iter()
                 .fold(0.0, |sum, hop| sum * hop.rate.abs() + hop.error_ns);
-            (Ok(i64::try_from(value)?), Some(error))
+            (last.value_out.ok_or_else(overflow), Some(error))
         }
-        (_, result) => {
+        // By lines, no hop means what it means by snapshots: the same clock, or no way.
+        None => {
             write_hops(&asked.hops(database)?, value, width, out)?;
-            (result, None)
+            (asked.nearest(database)?, None)
         }
     };
     match result {
@@ -338,8 +341,8 @@ impl Asked {
                 after: reading(row, 6)?,
                 rate: row.get(9)?,
                 error_ns: row.get(10)?,
-                value_in: row.get(11)?,
-                value_out: row.get(12)?,
+                value_in: whole(row, 11)?,
+                value_out: whole(row, 12)?,
             })
         })?;
         Ok(hops.collect::<rusqlite::Result<_>>()?)
@@ -357,6 +360,11 @@ impl Asked {
         let reason = database.query_row(&ask("why_unresolved"), given(), |row| row.get(0))?;
         Ok(Err(reason))
     }
+}
+
+/// A value that may not fit 64 bits: then it is none.
+fn whole(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<i64>> {
+    Ok(row.get_ref(column)?.as_i64().ok())
 }
 
 /// Says which number a name means, unless everybody knows.

@@ -10,7 +10,6 @@ use clap_complete::Shell;
 use timebase_import::{FileKind, Options, Size, Subject};
 use timebase_resolver::{NotAClock, NotATime, WallTime, WrittenClock};
 
-use crate::doctor::{FailOn, Layout};
 use crate::messages;
 use crate::output::Format;
 use crate::parameters::{self, Parameter};
@@ -361,8 +360,8 @@ pub struct DoctorArguments {
     #[arg(value_name = "TRACE-or-DB")]
     pub source: PathBuf,
     /// How to write the findings
-    #[arg(short = 'F', long, value_enum, default_value_t = Layout::Table)]
-    pub format: Layout,
+    #[arg(short = 'F', long, value_enum, default_value_t = Findings::Table)]
+    pub format: Findings,
     /// Which findings make the exit code 1
     #[arg(long, value_enum, value_name = "SEVERITY", default_value_t = FailOn::Error)]
     pub fail_on: FailOn,
@@ -483,6 +482,29 @@ impl FromStr for TsArgument {
             Err(wrong) => Err(wrong.to_string()),
         }
     }
+}
+
+/// How findings are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Findings {
+    /// For a person: a paragraph each, as wide as the terminal
+    Table,
+    /// An object with findings and summary
+    Json,
+    /// To paste into a document or the summary of a build
+    #[value(alias = "md")]
+    Markdown,
+}
+
+/// What makes the command fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FailOn {
+    /// An error
+    Error,
+    /// An error or a warning
+    Warning,
+    /// No finding
+    Never,
 }
 
 /// How readings of clocks are brought to one clock.

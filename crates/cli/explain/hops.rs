@@ -85,8 +85,9 @@ pub struct LinearHop {
     pub after: Option<Snapshot>,
     pub rate: f64,
     pub error_ns: f64,
-    pub value_in: i64,
-    pub value_out: i64,
+    /// `None` where it does not fit 64 bits.
+    pub value_in: Option<i64>,
+    pub value_out: Option<i64>,
 }
 
 /// Each hop above the readings around it, its rate and its error.
@@ -98,15 +99,15 @@ pub fn write_linear_hops(
     for hop in hops {
         let LinearHop { from, to, .. } = hop;
         let head = [
-            format!("{from} {}", hop.value_in),
-            format!("→ {to} {}", hop.value_out),
+            format!("{from} {}", shown(hop.value_in)),
+            format!("→ {to} {}", shown(hop.value_out)),
             format!("± {:.0} ns", hop.error_ns.ceil()),
         ];
         write_folded(&head, "", terminal, out)?;
         let sides = [(&hop.before, "after", 1), (&hop.after, "before", -1)];
         for (snapshot, side, sign) in sides {
-            if let Some(Snapshot { id, from: a, to: b }) = snapshot {
-                let away = sign * (i128::from(hop.value_in) - i128::from(*a));
+            if let (Some(Snapshot { id, from: a, to: b }), Some(value)) = (snapshot, hop.value_in) {
+                let away = sign * (i128::from(value) - i128::from(*a));
                 let line = [
                     format!("{} {side} snapshot {id}:", seconds(away as f64)),
                     format!("{from} {a} = {to} {b}"),
@@ -124,6 +125,10 @@ pub fn write_linear_hops(
         write_folded(&line, "  ", terminal, out)?;
     }
     Ok(())
+}
+
+fn shown(value: Option<i64>) -> String {
+    value.map_or("beyond 64 bits".to_owned(), |value| value.to_string())
 }
 
 /// A time, in the unit that needs few digits.

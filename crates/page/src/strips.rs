@@ -72,8 +72,18 @@ pub fn draw(
         places.insert(clock.key, strips.len());
         strips.push(Strip::new(&clock.label, clock.packets));
     }
-    snapshots(database, &places, &mut strips, span).reading("clock snapshots")?;
-    packets(database, &places, &mut strips, span).reading("packets")?;
+    each(
+        (database, "clock_snapshot"),
+        &places,
+        &mut strips,
+        |strip, ts| strip.snapshot(ts, part(ts, span)),
+    )
+    .reading("clock snapshots")?;
+    // Behind the snapshots, which say how far a packet is from them.
+    each((database, "packet"), &places, &mut strips, |strip, ts| {
+        strip.packet(ts, part(ts, span));
+    })
+    .reading("packets")?;
     if strips.iter().all(|strip| strip.placed == 0) {
         return Ok(None);
     }
@@ -98,47 +108,24 @@ fn part(ts: i64, (begin, end): (i64, i64)) -> usize {
     ((share * PARTS as f64) as usize).min(PARTS - 1)
 }
 
-fn snapshots(
-    database: &Connection,
+/// Gives the times of the rows of a table to the strips of their clocks.
+fn each(
+    (database, table): (&Connection, &str),
     places: &HashMap<Key, usize>,
     strips: &mut [Strip],
-    span: (i64, i64),
+    note: impl Fn(&mut Strip, i64),
 ) -> rusqlite::Result<()> {
-    let mut statement = database.prepare(
-        "SELECT machine_id, clock_id, seq_id, ts FROM clock_snapshot WHERE ts IS NOT NULL",
-    )?;
+    let sql = format!(
+        "SELECT machine_id, clock_id, seq_id, ts FROM {table} WHERE ts IS NOT NULL AND clock_id IS NOT NULL"
+    );
+    let mut statement = database.prepare(&sql)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        let key = Key {
-            machine: row.get(0)?,
-            id: row.get(1)?,
-            sequence: row.get(2)?,
-        };
+        let clock = Key::of_packet(row.get(0)?, row.get(1)?, row.get(2)?);
+        let place = places.get(&clock);
         let ts = row.get(3)?;
-        let strip = places.get(&key).and_then(|place| strips.get_mut(*place));
-        if let Some(strip) = strip {
-            strip.snapshot(ts, part(ts, span));
-        }
-    }
-    Ok(())
-}
-
-fn packets(
-    database: &Connection,
-    places: &HashMap<Key, usize>,
-    strips: &mut [Strip],
-    span: (i64, i64),
-) -> rusqlite::Result<()> {
-    let mut statement = database.prepare(
-        "SELECT machine_id, clock_id, seq_id, ts FROM packet WHERE ts IS NOT NULL AND clock_id IS NOT NULL",
-    )?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        let key = Key::of_packet(row.get(0)?, row.get(1)?, row.get(2)?);
-        let ts = row.get(3)?;
-        let strip = places.get(&key).and_then(|place| strips.get_mut(*place));
-        if let Some(strip) = strip {
-            strip.packet(ts, part(ts, span));
+        if let Some(strip) = place.and_then(|place| strips.get_mut(*place)) {
+            note(strip, ts);
         }
     }
     Ok(())
