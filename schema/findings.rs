@@ -17,12 +17,14 @@ struct Check {
 }
 
 /// The columns of a check's SELECT. The view has these, and what follows from them.
-const COLUMNS: [&str; 10] = [
+/// `file` is that of a clock, -1 for none.
+const COLUMNS: [&str; 11] = [
     "severity",
     "subject",
     "machine_id",
     "clock_id",
     "seq_id",
+    "file",
     "packet_id",
     "events",
     "worst_ns",
@@ -30,12 +32,12 @@ const COLUMNS: [&str; 10] = [
     "advice",
 ];
 
-/// How a clock is written: by name, 64@3 for clock 64 of sequence 3.
+/// How a clock is written: by name, 64@3 for clock 64 of sequence 3; and whose it is, if it is not the first machine's.
 const CLOCK: &str = "CASE WHEN f.clock_id BETWEEN 64 AND 127 THEN f.clock_id || '@' || f.seq_id ELSE coalesce(\
     CASE f.clock_id WHEN 1 THEN 'REALTIME' WHEN 2 THEN 'REALTIME_COARSE' WHEN 3 THEN 'MONOTONIC' \
     WHEN 4 THEN 'MONOTONIC_COARSE' WHEN 5 THEN 'MONOTONIC_RAW' WHEN 6 THEN 'BOOTTIME' WHEN 9 THEN 'TSC' \
     WHEN 10 THEN 'PERF' WHEN 11 THEN 'TRACE_FILE' END, f.clock_id) END \
-    || iif(f.machine_id, ' of machine ' || f.machine_id, '')";
+    || iif(f.machine_id, ' of machine ' || f.machine_id, '') || iif(f.file > 0, ' in file ' || f.file, '')";
 
 /// `worst_ns` for a person.
 const WORST: &str = "CASE WHEN f.worst_ns IS NULL THEN NULL WHEN f.worst_ns < 1000 THEN f.worst_ns || ' ns' \
@@ -128,13 +130,13 @@ fn view(shared: &str, checks: &[Check]) -> String {
     });
     let parts: Vec<String> = parts.collect();
     let named = format!(
-        "SELECT f.check_name, f.severity, coalesce(f.subject, {CLOCK}) AS subject, f.machine_id, f.clock_id, f.seq_id, \
-         f.packet_id, CAST(f.events AS INTEGER) AS events, CAST(f.worst_ns AS INTEGER) AS worst_ns, f.message, f.advice, {WORST} AS worst, {EVENTS} AS counted FROM (\n{}\n) AS f",
+        "SELECT f.check_name, f.severity, coalesce(f.subject, {CLOCK}) AS subject, f.machine_id, \
+         nullif(f.file, -1) AS trace_file_id, f.clock_id, f.seq_id, f.packet_id, CAST(f.events AS INTEGER) AS events, CAST(f.worst_ns AS INTEGER) AS worst_ns, f.message, f.advice, {WORST} AS worst, {EVENTS} AS counted FROM (\n{}\n) AS f",
         parts.join("\nUNION ALL\n")
     );
     format!(
         "CREATE VIEW finding AS\nWITH RECURSIVE\n{shared}\n\
-         SELECT check_name, severity, subject, machine_id, clock_id, seq_id, packet_id, \
+         SELECT check_name, severity, subject, machine_id, trace_file_id, clock_id, seq_id, packet_id, \
          (SELECT p.offset FROM packet AS p WHERE p.id = packet_id) AS offset, events, worst_ns, \
          replace(replace(replace(message, '{{events}}', coalesce(counted, '')), '{{worst}}', coalesce(worst, '')), '{{subject}}', coalesce(subject, '')) AS message, \
          replace(advice, '{{subject}}', coalesce(subject, '')) AS advice FROM (\n{named}\n);\n"

@@ -1,38 +1,81 @@
 -- What the checks in findings/ share: the head of the view `finding`, which a build script makes of it
 -- and of them. Nothing of it is read by a check that does not name it.
+--
+-- SQLite expands a part of it anew wherever it is named, and from 3.54 on refuses a statement in which that adds up to a thousand tables. So
+-- the parts name each other sparingly.
+--
+-- A clock is (machine_id, clock_id, seq_id, file) here, with -1 for no file: that of the tables behind views.
+
+trace_time AS MATERIALIZED (
+  SELECT max(iif(name = 'trace_time_clock_id', value, NULL)) AS clock_id,
+         coalesce(max(iif(name = 'trace_time_machine_id', value, NULL)), 0) AS machine_id,
+         coalesce(max(iif(name = 'conversion', value, NULL)), 'nearest') AS conversion
+  FROM fact
+),
+pair AS NOT MATERIALIZED (
+  SELECT id, ts, clock_id, clock_value, snapshot_id, machine_id, packet_id, seq_id, source, coalesce(trace_file_id, -1) AS file
+  FROM clock_snapshot
+),
+hop AS NOT MATERIALIZED (
+  SELECT *, coalesce(trace_file_id, -1) AS file, coalesce(to_trace_file_id, -1) AS to_file FROM clock_hop
+),
+-- Clocks that are assumed to read the same, each way.
+bridge AS MATERIALIZED (
+  SELECT a.machine_id, a.clock_id, coalesce(a.trace_file_id, -1) AS file, b.machine_id AS to_machine
+  FROM clock_snapshot AS a JOIN clock_snapshot AS b ON b.snapshot_id = a.snapshot_id AND b.id <> a.id
+  WHERE a.source = 'assumed'
+),
+-- Packets, and whose the clocks are that they are read on: of those that no sequence has of its own.
+home AS NOT MATERIALIZED (
+  SELECT p.id AS packet_id, p.ts, p.clock_id, p.seq_id, p.machine_id, p.type, p.trace_file_id,
+         coalesce((SELECT x.file FROM packet_clock_record AS x WHERE x.packet_id = p.id),
+                  (SELECT iif(p.id >= t.own_from OR t.is_pinned AND p.clock_id = 11, p.trace_file_id, -1)
+                   FROM part AS t WHERE t.trace_file_id = p.trace_file_id AND t.machine_id = p.machine_id), -1) AS file
+  FROM packet AS p
+),
 
 -- What has no time and why: a packet, a stretch of kernel events, or a log line.
 unplaced AS MATERIALIZED (
-  SELECT machine_id, clock_id, iif(clock_id BETWEEN 64 AND 127, seq_id, 0) AS seq_id, seq_id AS sequence,
-         unresolved AS reason, id AS packet_id, 1 AS events
-  FROM packet
-  WHERE unresolved IS NOT NULL AND type IS NOT 'clock_snapshot'
-  UNION ALL
-  SELECT u.machine_id, u.clock_id, iif(u.clock_id BETWEEN 64 AND 127, u.seq_id, 0), u.seq_id, u.reason,
-         (SELECT e.packet_id FROM ftrace_record AS e WHERE e.id = u.first_id),
-         (SELECT count(*) FROM ftrace_record AS e WHERE e.id BETWEEN u.first_id AND u.last_id AND +e.ts IS NULL)
-  FROM ftrace_unresolved AS u
-  UNION ALL
-  SELECT p.machine_id, 1, 0, p.seq_id, l.unresolved, l.packet_id, 1
-  FROM android_log_record AS l JOIN packet AS p ON p.id = l.packet_id
-  WHERE l.unresolved IS NOT NULL
+  SELECT coalesce(u.machine_id, p.machine_id) AS machine_id, u.clock_id, iif(u.clock_id BETWEEN 64 AND 127, u.seq_id, 0) AS seq_id,
+         iif(u.clock_id BETWEEN 64 AND 127, p.trace_file_id, p.file) AS file, u.seq_id AS sequence, p.trace_file_id, u.reason, u.packet_id, u.events
+  FROM (
+    SELECT machine_id, clock_id, seq_id, unresolved AS reason, id AS packet_id, 1 AS events
+    FROM packet
+    WHERE unresolved IS NOT NULL AND type IS NOT 'clock_snapshot'
+    UNION ALL
+    SELECT s.machine_id, s.clock_id, s.seq_id, s.reason, min(e.packet_id), count(*)
+    FROM ftrace_unresolved AS s CROSS JOIN ftrace_record AS e ON e.id BETWEEN s.first_id AND s.last_id AND +e.ts IS NULL
+    GROUP BY s.first_id
+    UNION ALL
+    SELECT NULL, 1, NULL, unresolved, packet_id, 1 FROM android_log_record WHERE unresolved IS NOT NULL
+  ) AS u
+  CROSS JOIN home AS p ON p.packet_id = u.packet_id
 ),
 
--- How many packets, kernel events and log lines were read from each clock. Of kernel events it is not
--- kept from which; their bundles bring pairs of it, where it is not BOOTTIME.
+-- Of kernel events it is not kept from which clock they were read; their bundles bring pairs of it, where it is not BOOTTIME.
+kernel_clock AS MATERIALIZED (
+  SELECT machine_id, clock_id, seq_id, file,
+         iif((SELECT count(*) FROM part) = 1, (SELECT count(*) FROM ftrace_record),
+             (SELECT count(*) FROM ftrace_record AS e CROSS JOIN packet AS p ON p.id = e.packet_id
+              WHERE p.machine_id = k.machine_id AND k.file IN (-1, p.trace_file_id))) AS events
+  FROM (SELECT DISTINCT machine_id, clock_id, seq_id, coalesce(trace_file_id, -1) AS file FROM clock_snapshot WHERE source = 'ftrace' AND clock_id <> 6) AS k
+),
+
+-- How many packets, kernel events and log lines were read from each clock.
 clock_events AS MATERIALIZED (
-  SELECT machine_id, clock_id, seq_id, sum(events) AS events
+  SELECT machine_id, clock_id, seq_id, file, sum(events) AS events
   FROM (
-    SELECT machine_id, clock_id, seq_id, packets AS events FROM clock
+    SELECT machine_id, clock_id, seq_id, file, packets AS events FROM clock_record
     UNION ALL
-    SELECT p.machine_id, 1, 0, count(*)
-    FROM android_log_record AS l JOIN packet AS p ON p.id = l.packet_id GROUP BY p.machine_id
+    SELECT p.machine_id, 1, 0, iif(p.id >= t.own_from, p.trace_file_id, -1), 1
+    FROM android_log_record AS l
+    CROSS JOIN packet AS p ON p.id = l.packet_id
+    CROSS JOIN part AS t ON t.trace_file_id = p.trace_file_id AND t.machine_id = p.machine_id
     UNION ALL
-    SELECT machine_id, clock_id, seq_id, (SELECT count(*) FROM ftrace_record)
-    FROM clock_snapshot WHERE source = 2 AND clock_id <> 6 GROUP BY machine_id, clock_id, seq_id
+    SELECT machine_id, clock_id, seq_id, file, events FROM kernel_clock
   )
   WHERE events > 0
-  GROUP BY machine_id, clock_id, seq_id
+  GROUP BY machine_id, clock_id, seq_id, file
 ),
 
 -- The first packet that has each snapshot, and each clock in a snapshot.
@@ -40,37 +83,45 @@ snapshot_packet AS MATERIALIZED (
   SELECT snapshot_id, min(packet_id) AS packet_id FROM clock_snapshot GROUP BY snapshot_id
 ),
 clock_packet AS MATERIALIZED (
-  SELECT machine_id, clock_id, seq_id, min(packet_id) AS packet_id FROM clock_snapshot GROUP BY machine_id, clock_id, seq_id
+  SELECT machine_id, clock_id, seq_id, coalesce(trace_file_id, -1) AS file, min(packet_id) AS packet_id FROM clock_snapshot GROUP BY 1, 2, 3, 4
 ),
 
 -- The hops on the way of each clock, taken from its path, which is text. To look for each hop in each path would be as many looks as
 -- there are clocks, squared.
-way (machine_id, clock_id, seq_id, events, from_clock, to_clock, rest) AS (
-  SELECT e.machine_id, e.clock_id, e.seq_id, e.events, NULL, NULL, c.path || ' → '
-  FROM clock_events AS e JOIN clock AS c USING (machine_id, clock_id, seq_id)
-  WHERE c.path IS NOT NULL
+way (machine_id, clock_id, seq_id, file, from_clock, to_clock, rest) AS (
+  SELECT machine_id, clock_id, seq_id, file, NULL, NULL, path || ' → '
+  FROM clock_record
+  WHERE path IS NOT NULL
   UNION ALL
-  SELECT machine_id, clock_id, seq_id, events, to_clock, substr(rest, 1, instr(rest, ' → ') - 1), substr(rest, instr(rest, ' → ') + 3)
+  SELECT machine_id, clock_id, seq_id, file, to_clock, substr(rest, 1, instr(rest, ' → ') - 1), substr(rest, instr(rest, ' → ') + 3)
   FROM way
   WHERE rest <> ''
 ),
 hop_clock AS MATERIALIZED (
-  SELECT h.id AS hop_id, w.machine_id, w.clock_id, w.seq_id, w.events
+  SELECT h.id AS hop_id, h.source, h.drift_ppm, w.machine_id, w.clock_id, w.seq_id, w.file
   FROM way AS w JOIN clock_hop AS h ON h.from_clock = w.from_clock AND h.to_clock = w.to_clock
   UNION
-  SELECT h.id, e.machine_id, e.clock_id, e.seq_id, e.events
-  FROM clock_events AS e JOIN clock_hop AS h USING (machine_id, clock_id, seq_id)
+  SELECT id, source, drift_ppm, machine_id, clock_id, seq_id, coalesce(trace_file_id, -1) FROM clock_hop
+),
+-- The clocks whose way leads from machine to machine by a synchronization: how much these drift apart at most, and what else is on the way.
+synced AS MATERIALIZED (
+  SELECT machine_id, clock_id, seq_id, file, max(iif(source = 'remote_sync', coalesce(abs(drift_ppm), 0), NULL)) AS ppm,
+         coalesce(max(iif(source = 'remote_sync', NULL, abs(drift_ppm))), 0) AS own_ppm
+  FROM hop_clock
+  GROUP BY machine_id, clock_id, seq_id, file
+  HAVING max(source = 'remote_sync')
 ),
 hop_events AS MATERIALIZED (
-  SELECT hop_id, sum(events) AS events FROM hop_clock GROUP BY hop_id
+  SELECT w.hop_id, sum(e.events) AS events FROM hop_clock AS w JOIN clock_events AS e USING (machine_id, clock_id, seq_id, file) GROUP BY w.hop_id
 ),
 
 -- The clocks that are converted to trace time, and the numbers of their lines.
 source AS MATERIALIZED (
-  SELECT c.machine_id, c.clock_id, c.seq_id, c.unit_multiplier_ns AS unit, r.id AS route_id
-  FROM clock_route AS r JOIN clock AS c USING (machine_id, clock_id, seq_id)
-  WHERE r.to_clock_id = (SELECT value FROM fact WHERE name = 'trace_time_clock_id')
-    AND (c.machine_id <> 0 OR c.clock_id <> r.to_clock_id)
+  SELECT c.machine_id, c.clock_id, c.seq_id, c.file, c.unit_multiplier_ns AS unit, r.id AS route_id
+  FROM clock_route AS r
+  JOIN clock_record AS c USING (machine_id, clock_id, seq_id, file)
+  JOIN trace_time AS t ON r.to_clock_id = t.clock_id
+  WHERE (c.machine_id, c.clock_id, c.file) <> (t.machine_id, t.clock_id, -1)
 ),
 
 -- What was read from them, in nanoseconds of the clock, beside where the line has it. Rows are narrow, as they may be millions: CROSS JOIN
@@ -81,18 +132,21 @@ reading AS MATERIALIZED (
            + CAST(round((r.value - iif(l.kind = 'before', l.end_value, l.start_value)) * l.slope) AS INTEGER) AS line_ts,
          l.error + (r.value - iif(l.kind = 'before', l.end_value, l.start_value)) * l.error_slope AS error
   FROM (
-    SELECT s.route_id, p.id AS packet_id, p.clock_ts * s.unit AS value, p.ts
-    FROM packet AS p
+    SELECT s.route_id, v.packet_id, v.value * iif(v.is_packet, s.unit, 1) AS value, v.ts
+    FROM (
+      SELECT id AS packet_id, machine_id, trace_file_id, clock_id, iif(clock_id BETWEEN 64 AND 127, seq_id, 0) AS seq_id, clock_ts AS value, ts, 1 AS is_packet
+      FROM packet
+      WHERE ts IS NOT NULL AND clock_ts IS NOT NULL AND type IS NOT 'clock_snapshot'
+      UNION ALL
+      SELECT l.packet_id, p.machine_id, p.trace_file_id, 1, 0, l.timestamp, l.ts, 0
+      FROM android_log_record AS l CROSS JOIN packet AS p ON p.id = l.packet_id
+      WHERE l.ts IS NOT NULL
+    ) AS v
     CROSS JOIN source AS s
-      ON s.machine_id = p.machine_id AND s.clock_id = p.clock_id
-     AND s.seq_id = iif(p.clock_id BETWEEN 64 AND 127, p.seq_id, 0)
-    WHERE p.ts IS NOT NULL AND p.clock_ts IS NOT NULL AND p.type IS NOT 'clock_snapshot'
-    UNION ALL
-    SELECT s.route_id, l.packet_id, l.timestamp, l.ts
-    FROM android_log_record AS l
-    CROSS JOIN packet AS p ON p.id = l.packet_id
-    CROSS JOIN source AS s ON s.machine_id = p.machine_id AND s.clock_id = 1
-    WHERE l.ts IS NOT NULL
+      ON s.machine_id = v.machine_id AND s.clock_id = v.clock_id AND s.seq_id = v.seq_id
+     AND s.file = coalesce((SELECT x.file FROM packet_clock_record AS x WHERE x.packet_id = v.packet_id),
+                           (SELECT iif(v.clock_id BETWEEN 64 AND 127 OR v.packet_id >= t.own_from OR t.is_pinned AND v.clock_id = 11, v.trace_file_id, -1)
+                            FROM part AS t WHERE t.trace_file_id = v.trace_file_id AND t.machine_id = v.machine_id))
   ) AS r
   CROSS JOIN clock_line AS l
     ON l.route_id = r.route_id

@@ -12,12 +12,10 @@ SELECT e.id, e.ts, e.packet_id, e.cpu, e.tid, n.name, a.args,
        coalesce(e.timestamp, e.ts) AS timestamp,
        a.common_flags,
        (SELECT t.utid FROM thread_emitting AS t
-        WHERE t.machine_id = (SELECT m.id FROM packet AS p JOIN machine AS m ON m.raw_id = p.machine_id
-                              WHERE p.id = e.packet_id)
+        WHERE t.machine_id = (SELECT p.machine_id FROM packet AS p WHERE p.id = e.packet_id)
           AND t.tid = e.tid & 4294967295 AND t.ts <= e.ts
         ORDER BY t.ts DESC LIMIT 1) AS utid,
-       (SELECT 4096 * m.id + e.cpu FROM packet AS p JOIN machine AS m ON m.raw_id = p.machine_id
-        WHERE p.id = e.packet_id) AS ucpu,
+       (SELECT 4096 * p.machine_id + e.cpu FROM packet AS p WHERE p.id = e.packet_id) AS ucpu,
        e.args_id AS arg_set_id
 FROM ftrace_record AS e
 LEFT JOIN ftrace_name AS n ON n.id = e.name_id
@@ -406,11 +404,36 @@ SELECT 4294967296 * (a.id + 1) + j.id, a.id, +j.key, +j.key,
        CASE j.type WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' ELSE CAST(j.value AS TEXT) END
 FROM ftrace_args AS a, json_each(a.args) AS j;
 
+-- One row a clock domain.
+CREATE VIEW clock AS
+SELECT machine_id, clock_id, seq_id, nullif(file, -1) AS trace_file_id, name, scope, unit_multiplier_ns,
+       is_incremental, is_monotonic, snapshots, first_value, last_value, packets, path, hops
+FROM clock_record;
+
+-- How each part, what a file holds of a machine, came to trace time.
+CREATE VIEW placement AS
+SELECT trace_file_id, machine_id, own_from IS NOT NULL AS isolated, how, offset, error, boots_differ
+FROM part;
+
+-- The clock that each packet was read from: the key of its row in clock.
+CREATE VIEW packet_clock AS
+SELECT packet_id, machine_id, clock_id, seq_id, nullif(file, -1) AS trace_file_id
+FROM (
+  SELECT p.id AS packet_id, p.machine_id, p.clock_id, iif(p.clock_id BETWEEN 64 AND 127, p.seq_id, 0) AS seq_id,
+         coalesce((SELECT x.file FROM packet_clock_record AS x WHERE x.packet_id = p.id),
+                  (SELECT iif(p.clock_id BETWEEN 64 AND 127 OR p.id >= t.own_from OR t.is_pinned AND p.clock_id = 11,
+                              p.trace_file_id, -1)
+                   FROM part AS t WHERE t.trace_file_id = p.trace_file_id AND t.machine_id = p.machine_id)) AS file
+  FROM packet AS p
+  WHERE p.clock_id IS NOT NULL
+);
+
 -- The clock graph, solved: clock_step with NULL where a step has no start.
 CREATE VIEW clock_mapping AS
 SELECT machine_id,
        clock_id,
        seq_id,
+       nullif(file, -1) AS trace_file_id,
        nullif(start_value, -9223372036854775808) AS start_value,
        end_value,
        to_clock_id,
@@ -420,11 +443,13 @@ FROM clock_step;
 -- The same, rate-aware: in nanoseconds, and how sure that is:
 --   target = value + offset + round((value - start_value) * slope)
 --   error = error + (value - start_value) * error_slope
--- but for the kind `before`, where offset and error hold at end_value.
+-- but for the kind `before`, where offset and error hold at end_value. The error is NULL where
+-- nobody knows it, because the way leads over what is assumed.
 CREATE VIEW clock_mapping_linear AS
 SELECT r.machine_id,
        r.clock_id,
        r.seq_id,
+       nullif(r.file, -1) AS trace_file_id,
        nullif(l.start_value, -9223372036854775808) AS start_value,
        l.end_value,
        r.to_clock_id,
@@ -437,7 +462,7 @@ FROM clock_route AS r
 JOIN clock_line AS l ON l.route_id = r.id;
 
 -- Between which trace times each packet was that has a reading, and where it was by the linear
--- conversion.
+-- conversion; earliest and latest are NULL where nobody knows how far that is off.
 CREATE VIEW packet_interval AS
 SELECT id, ts - error AS earliest, ts, ts + error AS latest
 FROM (
@@ -453,11 +478,15 @@ FROM (
            l.error + (p.clock_ts * c.unit_multiplier_ns - iif(l.kind = 'before', l.end_value, l.start_value))
              * l.error_slope AS error_at
     FROM packet AS p
-    JOIN clock AS c
+    JOIN clock_record AS c
       ON c.machine_id = p.machine_id AND c.clock_id = p.clock_id
      AND c.seq_id = CASE WHEN p.clock_id BETWEEN 64 AND 127 THEN p.seq_id ELSE 0 END
+     AND c.file = coalesce((SELECT x.file FROM packet_clock_record AS x WHERE x.packet_id = p.id),
+                  (SELECT iif(p.clock_id BETWEEN 64 AND 127 OR p.id >= t.own_from OR t.is_pinned AND p.clock_id = 11,
+                              p.trace_file_id, -1)
+                   FROM part AS t WHERE t.trace_file_id = p.trace_file_id AND t.machine_id = p.machine_id))
     JOIN clock_route AS r
-      ON r.machine_id = c.machine_id AND r.clock_id = c.clock_id AND r.seq_id = c.seq_id
+      ON r.machine_id = c.machine_id AND r.clock_id = c.clock_id AND r.seq_id = c.seq_id AND r.file = c.file
      AND r.to_clock_id = (SELECT value FROM fact WHERE name = 'trace_time_clock_id')
     JOIN clock_line AS l
       ON l.route_id = r.id
@@ -474,22 +503,26 @@ FROM (
 -- because a clock went backwards later. There are none where packets are placed by all snapshots.
 CREATE VIEW packet_resync AS
 SELECT id, ts, resync_ts, resync_ts - ts AS difference, timestamp, clock_id, clock_ts, seq_id,
-       machine_id, type
+       machine_id, trace_file_id, type
 FROM (
   SELECT p.*,
          p.clock_ts * c.unit_multiplier_ns + (
            SELECT s.offset
            FROM clock_step AS s
-           WHERE s.machine_id = c.machine_id AND s.clock_id = c.clock_id AND s.seq_id = c.seq_id
+           WHERE s.machine_id = c.machine_id AND s.clock_id = c.clock_id AND s.seq_id = c.seq_id AND s.file = c.file
              AND s.to_clock_id = (SELECT value FROM fact WHERE name = 'trace_time_clock_id')
              AND s.start_value <= p.clock_ts * c.unit_multiplier_ns
            ORDER BY s.start_value DESC
            LIMIT 1
          ) AS resync_ts
   FROM packet AS p
-  JOIN clock AS c
+  JOIN clock_record AS c
     ON c.machine_id = p.machine_id AND c.clock_id = p.clock_id
    AND c.seq_id = CASE WHEN p.clock_id BETWEEN 64 AND 127 THEN p.seq_id ELSE 0 END
+   AND c.file = coalesce((SELECT x.file FROM packet_clock_record AS x WHERE x.packet_id = p.id),
+                  (SELECT iif(p.clock_id BETWEEN 64 AND 127 OR p.id >= t.own_from OR t.is_pinned AND p.clock_id = 11,
+                              p.trace_file_id, -1)
+                   FROM part AS t WHERE t.trace_file_id = p.trace_file_id AND t.machine_id = p.machine_id))
   WHERE p.ts IS NOT NULL AND p.type IS NOT 'clock_snapshot'
     AND (SELECT value FROM fact WHERE name = 'conversion') = 'nearest'
 )
@@ -511,7 +544,9 @@ SELECT name,
        'single' AS key_type,
        CASE typeof(value) WHEN 'integer' THEN value END AS int_value,
        CASE typeof(value) WHEN 'text' THEN value END AS str_value,
-       value
+       value,
+       nullif(file, -1) AS trace_file_id,
+       NULL AS machine_id
 FROM fact;
 
 -- The SQL functions answer from clock_snapshot. They see by this number that

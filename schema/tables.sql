@@ -9,22 +9,67 @@
 -- All times are integers in nanoseconds unless a column says otherwise.
 
 PRAGMA application_id = 1952605811;  -- 'tbfs'
-PRAGMA user_version = 6;
+PRAGMA user_version = 7;
 
--- One row for every packet of the trace, in file order.
+-- The files of an import: the input, and what is in it if it is an archive or if several were named.
+CREATE TABLE trace_file (
+  id               INTEGER PRIMARY KEY,  -- 0 is the input or the archive; its members from 1, as they stand there
+  parent_id        INTEGER,              -- what it is in
+  name             TEXT,
+  trace_type       TEXT,                 -- of what is in it: proto, perfetto_manifest, zip, tar, unknown; NULL for several that were named
+  compression      TEXT,                 -- of the file as a whole: gzip, zstd
+  size             INTEGER,              -- in bytes, as it is
+  processing_order INTEGER,              -- which it was of those that were read, from 0
+  is_container     INTEGER NOT NULL,
+  packets          INTEGER NOT NULL,
+  sha256           TEXT
+);
+
+-- What the files hold of each machine. The view placement (finish.sql) tells how each part was placed in time.
+CREATE TABLE part (
+  trace_file_id INTEGER NOT NULL,
+  machine_id    INTEGER NOT NULL,
+  own_from      INTEGER,           -- from this packet on its clocks are the file's own; NULL: they are the machine's
+  is_pinned     INTEGER NOT NULL,  -- 1 if packets that name no clock are read on the file's private one
+  how           TEXT NOT NULL,     -- trace_time, snapshots, remote_sync, manifest, realtime, same_clock, unplaced
+  offset        INTEGER,           -- trace time less BOOTTIME of the part, at its first packet
+  error         INTEGER,           -- how far that may be off; NULL where something is assumed, or nobody knows
+  boots_differ  INTEGER,           -- how much later REALTIME puts it than its place does, where they are of two boots
+  PRIMARY KEY (trace_file_id, machine_id)
+) WITHOUT ROWID;
+
+-- What machines asked each other for the time: one row a sample.
+CREATE TABLE remote_clock_sync (
+  id                 INTEGER PRIMARY KEY,
+  packet_id          INTEGER NOT NULL,
+  trace_file_id      INTEGER,           -- whose own clock of the client it is; NULL for the machine's
+  machine_id         INTEGER NOT NULL,  -- the client
+  clock_id           INTEGER NOT NULL,
+  host_trace_file_id INTEGER,
+  host_machine_id    INTEGER NOT NULL,
+  host_value         INTEGER NOT NULL,  -- when the host's clock read this,
+  ts                 INTEGER,           -- which is this trace time,
+  offset             INTEGER NOT NULL,  -- the client's clock read so much more
+  half_round_trip    INTEGER NOT NULL,  -- give or take this
+  used               INTEGER NOT NULL   -- 1 if conversions by rates use it
+);
+
+-- One row for every packet of the trace, in the order in which files are read.
 CREATE TABLE packet (
-  id         INTEGER PRIMARY KEY,  -- 0, 1, 2 ... in file order
+  id         INTEGER PRIMARY KEY,  -- 0, 1, 2 ... over all files
   ts         INTEGER,              -- trace time; NULL without a timestamp or where unresolved
   timestamp  INTEGER,              -- the packet's own field, as recorded
   clock_id   INTEGER,              -- the clock it was read from: its own, its sequence's default or the trace's
   clock_ts   INTEGER,              -- the absolute reading, in the clock's own unit: deltas are summed up
   seq_id     INTEGER NOT NULL,     -- trusted_packet_sequence_id, 0 if none
-  machine_id INTEGER NOT NULL,     -- 0 is the host
+  machine_id INTEGER NOT NULL,     -- whose it is, in machine
   type       TEXT,                 -- name of the payload field
   uid        INTEGER,
   pid        INTEGER,
   unresolved TEXT,                 -- why ts is NULL although there is a timestamp: no_path, ...
-  offset     INTEGER NOT NULL,     -- of its bytes in the decompressed trace stream
+  trace_file_id INTEGER NOT NULL,  -- the file that holds it
+  number     INTEGER NOT NULL,     -- 0, 1, 2 ... in its file
+  offset     INTEGER NOT NULL,     -- of its bytes in the decompressed stream of its file
   size       INTEGER NOT NULL,     -- how many bytes it has
   data       BLOB                  -- its bytes: a serialized TracePacket
 );
@@ -33,6 +78,13 @@ CREATE INDEX packet_ts ON packet (ts);
 
 -- Finds what could not be placed, in file order.
 CREATE INDEX packet_unresolved ON packet (id) WHERE unresolved IS NOT NULL;
+
+-- Packets that were placed when their part had other clocks than when they were read: whose own the clock is, -1 for
+-- the machine's.
+CREATE TABLE packet_clock_record (
+  packet_id INTEGER PRIMARY KEY,
+  file      INTEGER NOT NULL
+);
 
 -- One row a reading of a snapshot. Those of a rejected snapshot are not here; import_log tells of it.
 CREATE TABLE clock_snapshot (
@@ -48,7 +100,8 @@ CREATE TABLE clock_snapshot (
   timestamp          INTEGER,           -- as recorded, in the clock's own unit
   unit_multiplier_ns INTEGER NOT NULL DEFAULT 1,
   is_incremental     INTEGER NOT NULL DEFAULT 0,
-  source             INTEGER NOT NULL DEFAULT 0   -- who took it: 0 the tracing service, 1 another writer, 2 a bundle of kernel events
+  source             TEXT NOT NULL DEFAULT 'service',  -- who took it: service, writer, remote_sync, ftrace, manifest; assumed: nobody
+  trace_file_id      INTEGER            -- the file whose own clock it is; NULL if it is the machine's
 );
 
 -- The kernel's events. A row is numbers only, about 30 bytes; the view
@@ -146,11 +199,10 @@ CREATE TABLE string (
 );
 
 -- The machines whose packets are in the trace.
--- Events: part of thread
 CREATE TABLE machine (
-  id                          INTEGER PRIMARY KEY,  -- 0 is the host, the others as first seen
-  raw_id                      INTEGER,              -- machine_id of its packets
-  name                        TEXT,
+  id                          INTEGER PRIMARY KEY,  -- first those that the manifest names, then the others as first seen
+  raw_id                      INTEGER,              -- machine_id of its packets, 0 is the host; from 2^32 on those that the manifest names
+  name                        TEXT,                 -- as the manifest or the machine itself says
   sysname                     TEXT,                 -- this and the next three by uname
   release                     TEXT,
   version                     TEXT,
@@ -160,7 +212,10 @@ CREATE TABLE machine (
   android_device_manufacturer TEXT,
   android_sdk_version         INTEGER,
   system_ram_bytes            INTEGER,
-  system_ram_gb               INTEGER
+  system_ram_gb               INTEGER,
+  packets                     INTEGER NOT NULL,
+  first_ts                    INTEGER,              -- the smallest and the greatest ts of its packets
+  last_ts                     INTEGER
 );
 
 -- Processes: those that anything of the trace names.
@@ -421,11 +476,12 @@ CREATE TABLE descriptor (
   data      BLOB NOT NULL
 );
 
--- One row a clock domain.
-CREATE TABLE clock (
+-- One row a clock domain, with -1 for no file. The view clock (finish.sql) has NULL there.
+CREATE TABLE clock_record (
   machine_id         INTEGER NOT NULL,
   clock_id           INTEGER NOT NULL,
   seq_id             INTEGER NOT NULL,
+  file               INTEGER NOT NULL,  -- the trace file whose own it is; -1 if it is the machine's
   name               TEXT,              -- of a builtin clock
   scope              TEXT NOT NULL,     -- builtin (up to 63), sequence (64 to 127) or global
   unit_multiplier_ns INTEGER NOT NULL,
@@ -437,7 +493,7 @@ CREATE TABLE clock (
   packets            INTEGER NOT NULL,  -- how many packets use it
   path               TEXT,              -- to BOOTTIME; NULL if there is none
   hops               INTEGER,
-  PRIMARY KEY (machine_id, clock_id, seq_id)
+  PRIMARY KEY (machine_id, clock_id, seq_id, file)
 ) WITHOUT ROWID;
 
 -- The conversion of every clock as a step function: value + offset is the
@@ -447,11 +503,12 @@ CREATE TABLE clock_step (
   machine_id  INTEGER NOT NULL,
   clock_id    INTEGER NOT NULL,
   seq_id      INTEGER NOT NULL,
+  file        INTEGER NOT NULL,
   to_clock_id INTEGER NOT NULL,
   start_value INTEGER NOT NULL,
   end_value   INTEGER,
   offset      INTEGER NOT NULL,
-  PRIMARY KEY (machine_id, clock_id, seq_id, to_clock_id, start_value)
+  PRIMARY KEY (machine_id, clock_id, seq_id, file, to_clock_id, start_value)
 ) WITHOUT ROWID;
 
 -- What clock_line has the lines of: one row a clock and the clock that it is converted to.
@@ -459,9 +516,10 @@ CREATE TABLE clock_route (
   machine_id  INTEGER NOT NULL,
   clock_id    INTEGER NOT NULL,
   seq_id      INTEGER NOT NULL,
+  file        INTEGER NOT NULL,
   to_clock_id INTEGER NOT NULL,
   id          INTEGER NOT NULL,  -- 0, 1, 2 ... in the order of the key
-  PRIMARY KEY (machine_id, clock_id, seq_id, to_clock_id)
+  PRIMARY KEY (machine_id, clock_id, seq_id, file, to_clock_id)
 ) WITHOUT ROWID;
 
 -- The rate-aware conversion of every clock, line by line, for
@@ -474,7 +532,7 @@ CREATE TABLE clock_line (
   end_value   INTEGER,           -- NULL without bound
   offset      INTEGER NOT NULL,
   slope       REAL NOT NULL,
-  error       REAL NOT NULL,
+  error       REAL,              -- NULL where nobody knows it, as something is assumed
   error_slope REAL NOT NULL,
   kind        TEXT NOT NULL,     -- line, step, before, after
   PRIMARY KEY (route_id, start_value)
@@ -487,13 +545,15 @@ CREATE TABLE clock_hop (
   machine_id             INTEGER NOT NULL,
   clock_id               INTEGER NOT NULL,
   seq_id                 INTEGER NOT NULL,
+  trace_file_id          INTEGER,           -- the file whose own clock it is; NULL if it is the machine's
   to_machine_id          INTEGER NOT NULL,
   to_clock_id            INTEGER NOT NULL,
   to_seq_id              INTEGER NOT NULL,
+  to_trace_file_id       INTEGER,
   from_clock             TEXT NOT NULL,     -- as clock_path has them: 64@3, MONOTONIC
   to_clock               TEXT NOT NULL,
-  source                 INTEGER NOT NULL,  -- who took the snapshots: as in clock_snapshot
-  readings               INTEGER NOT NULL,  -- how many snapshots hold both; of equal values of the first clock one
+  source                 TEXT NOT NULL,     -- who took the snapshots: as in clock_snapshot
+  readings               INTEGER NOT NULL,  -- how many snapshots hold both, or samples are used; of equal values of the first clock one
   nominal_rate           REAL NOT NULL,     -- 1, unless one of the clocks does not count nanoseconds
   drift_ppm              REAL,              -- how much faster the second clock runs, the median; NULL if nothing tells
   drift_spread_ppm       REAL NOT NULL,     -- the largest difference to that between two readings
@@ -509,7 +569,7 @@ CREATE TABLE clock_hop (
 CREATE TABLE clock_hop_reading (
   id           INTEGER PRIMARY KEY,
   hop_id       INTEGER NOT NULL,
-  snapshot_id  INTEGER NOT NULL,
+  snapshot_id  INTEGER,           -- NULL of a sample of remote_clock_sync
   from_value   INTEGER NOT NULL,  -- what the two clocks read, in nanoseconds
   to_value     INTEGER NOT NULL,
   kind         TEXT NOT NULL,     -- outlier: it is left out; step: it is the first after a step
@@ -519,6 +579,7 @@ CREATE TABLE clock_hop_reading (
 -- One row a writer of packets.
 CREATE TABLE sequence (
   id         INTEGER NOT NULL,  -- trusted_packet_sequence_id
+  trace_file_id INTEGER NOT NULL,
   machine_id INTEGER NOT NULL,
   uid        INTEGER,
   pid        INTEGER,
@@ -526,7 +587,7 @@ CREATE TABLE sequence (
   losses     INTEGER NOT NULL,  -- packets that say data was lost before them
   first_ts   INTEGER,           -- the smallest and the greatest ts of its packets
   last_ts    INTEGER,
-  PRIMARY KEY (machine_id, id)
+  PRIMARY KEY (trace_file_id, machine_id, id)
 ) WITHOUT ROWID;
 
 -- What the import has to say about the trace.
@@ -535,9 +596,11 @@ CREATE TABLE import_log (
   severity  TEXT NOT NULL,  -- info, warning or error
   code      TEXT NOT NULL,  -- what kind of thing happened
   packet_id INTEGER,        -- to which packet
-  offset    INTEGER,        -- where in the decompressed trace stream
+  offset    INTEGER,        -- where in the decompressed stream of the file
   size      INTEGER,        -- how many bytes of it are damaged
-  message   TEXT NOT NULL
+  message   TEXT NOT NULL,
+  trace_file_id INTEGER,    -- of which file it is said, and of which machine; NULL for the whole
+  machine_id    INTEGER
 );
 
 -- The packets that rely on earlier ones of their sequence of which damage may have taken some.
@@ -556,12 +619,16 @@ CREATE TABLE stats (
   idx      INTEGER,              -- which of several things was counted; NULL where there is but one
   severity TEXT NOT NULL,        -- of a value above 0: info, data_loss or error
   source   TEXT NOT NULL,        -- who noticed: the recorder (trace) or the import (analysis)
-  value    INTEGER NOT NULL
+  value    INTEGER NOT NULL,
+  trace_file_id INTEGER,         -- of which file it was counted, and of which machine; NULL for the whole
+  machine_id    INTEGER
 );
 
 -- Facts about the trace and its import. The view metadata (finish.sql) has them
 -- with the columns of trace processor.
 CREATE TABLE fact (
-  name  TEXT PRIMARY KEY,
-  value
+  name  TEXT NOT NULL,
+  file  INTEGER NOT NULL DEFAULT -1,  -- the trace file that it is of; -1 for the whole
+  value,
+  PRIMARY KEY (name, file)
 ) WITHOUT ROWID;

@@ -2,44 +2,41 @@
 -- From the snapshot on that shows it, one reading may mean two times. Nothing is converted from the clock: what was read
 -- from it, or needs it on the way to BOOTTIME, has no time.
 -- Severity: error if events have no time for it, warning if none were read from it.
-WITH bad AS MATERIALIZED (
-  SELECT s.* FROM clock AS c JOIN clock_snapshot AS s USING (machine_id, clock_id, seq_id) WHERE NOT c.is_monotonic
+WITH backwards AS MATERIALIZED (
+  SELECT machine_id, clock_id, seq_id, file, row_number() OVER (ORDER BY machine_id, clock_id, seq_id, file) AS place
+  FROM clock_record WHERE NOT is_monotonic
+),
+bad AS MATERIALIZED (
+  SELECT s.* FROM backwards AS c JOIN pair AS s USING (machine_id, clock_id, seq_id, file)
 ),
 -- Snapshots are compared with those of the same clocks.
 held AS MATERIALIZED (
   SELECT snapshot_id, group_concat(clock) AS clocks
   FROM (
-    SELECT snapshot_id, machine_id || '/' || clock_id || '/' || seq_id AS clock FROM clock_snapshot
-    WHERE snapshot_id IN (SELECT snapshot_id FROM bad) ORDER BY snapshot_id, machine_id, clock_id, seq_id
+    SELECT snapshot_id, machine_id || '/' || clock_id || '/' || seq_id || '/' || file AS clock FROM pair
+    WHERE snapshot_id IN (SELECT snapshot_id FROM bad) ORDER BY snapshot_id, machine_id, clock_id, seq_id, file
   )
   GROUP BY snapshot_id
 ),
 jump AS (
-  SELECT machine_id, clock_id, seq_id, count(*) AS times, min(packet_id) AS packet_id, max(back) AS back
+  SELECT machine_id, clock_id, seq_id, file, count(*) AS times, min(packet_id) AS packet_id, max(back) AS back
   FROM (
-    SELECT b.*, lag(clock_value) OVER (PARTITION BY machine_id, clock_id, seq_id, h.clocks ORDER BY b.id) - clock_value AS back
+    SELECT b.*, lag(clock_value) OVER (PARTITION BY machine_id, clock_id, seq_id, file, h.clocks ORDER BY b.id) - clock_value AS back
     FROM bad AS b JOIN held AS h USING (snapshot_id)
   )
   WHERE back > 0
-  GROUP BY machine_id, clock_id, seq_id
+  GROUP BY machine_id, clock_id, seq_id, file
 ),
--- What was read from other clocks, and has no way but through one that went backwards, counts for the first of these.
+-- What was read from other clocks, and has no way but through one that went backwards, counts for the first of these,
+-- of its own machine if there is one.
 lost AS (
-  SELECT machine_id, clock_id, seq_id, sum(own) AS own, sum(other) AS other
-  FROM (
-    SELECT u.machine_id, u.clock_id, u.seq_id, u.events AS own, 0 AS other
-    FROM unplaced AS u JOIN clock AS c USING (machine_id, clock_id, seq_id)
-    WHERE u.reason = 'non_monotonic' AND NOT c.is_monotonic
-    UNION ALL
-    SELECT b.machine_id, b.clock_id, b.seq_id, 0, u.events
-    FROM unplaced AS u
-    JOIN clock AS c USING (machine_id, clock_id, seq_id)
-    JOIN (SELECT machine_id, clock_id, seq_id FROM clock WHERE NOT is_monotonic ORDER BY machine_id, clock_id, seq_id LIMIT 1) AS b
-    WHERE u.reason = 'non_monotonic' AND c.is_monotonic
-  )
-  GROUP BY machine_id, clock_id, seq_id
+  SELECT coalesce(own_place, (SELECT min(o.place) FROM backwards AS o WHERE o.machine_id = u.machine_id), 1) AS place,
+         sum(iif(own_place, events, 0)) AS own, sum(iif(own_place, 0, events)) AS other
+  FROM (SELECT u.*, b.place AS own_place FROM unplaced AS u LEFT JOIN backwards AS b USING (machine_id, clock_id, seq_id, file)) AS u
+  WHERE reason = 'non_monotonic'
+  GROUP BY 1
 )
-SELECT iif(u.own + u.other > 0, 'error', 'warning') AS severity, NULL AS subject, c.machine_id, c.clock_id, c.seq_id, j.packet_id,
+SELECT iif(u.own + u.other > 0, 'error', 'warning') AS severity, NULL AS subject, c.machine_id, c.clock_id, c.seq_id, c.file, j.packet_id,
        coalesce(u.own + u.other, 0) AS events, j.back AS worst_ns,
        'Clock {subject} went backwards' || coalesce(
            printf(iif(j.times = 1, ' in a snapshot', ' in %,d snapshots'), j.times) || ', by {worst}'
@@ -55,7 +52,7 @@ SELECT iif(u.own + u.other > 0, 'error', 'warning') AS severity, NULL AS subject
          WHEN c.clock_id IN (1, 2) THEN 'Take timestamps from BOOTTIME or MONOTONIC (TracePacket.timestamp_clock_id 6 or 3): REALTIME goes back when somebody sets it.'
          ELSE 'Use a clock that does not go back for TracePacket.timestamp_clock_id; if it starts again from 0, give it another clock_id then.'
        END AS advice
-FROM clock AS c
-LEFT JOIN jump AS j USING (machine_id, clock_id, seq_id)
-LEFT JOIN lost AS u USING (machine_id, clock_id, seq_id)
-WHERE NOT c.is_monotonic AND (c.clock_id <> 2 OR u.own + u.other > 0)  -- REALTIME_COARSE goes back with REALTIME
+FROM backwards AS c
+LEFT JOIN jump AS j USING (machine_id, clock_id, seq_id, file)
+LEFT JOIN lost AS u USING (place)
+WHERE c.clock_id <> 2 OR u.own + u.other > 0  -- REALTIME_COARSE goes back with REALTIME

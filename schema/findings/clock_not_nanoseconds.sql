@@ -4,23 +4,24 @@
 -- TSC is not told of if no event needs it: everybody knows that it counts ticks.
 -- Severity: error if events need it, warning otherwise.
 WITH counter AS (
-  SELECT h.id AS hop_id, h.machine_id, h.clock_id, h.seq_id, h.nominal_rate, c.scope,
+  SELECT h.id AS hop_id, h.machine_id, h.clock_id, h.seq_id, h.file, h.nominal_rate, c.scope,
          1e9 / (h.nominal_rate * c.unit_multiplier_ns) AS hz, c.unit_multiplier_ns AS unit,
          coalesce(e.events, 0) AS events
-  FROM clock_hop AS h JOIN clock AS c USING (machine_id, clock_id, seq_id) LEFT JOIN hop_events AS e ON e.hop_id = h.id
+  FROM hop AS h JOIN clock_record AS c USING (machine_id, clock_id, seq_id, file) LEFT JOIN hop_events AS e ON e.hop_id = h.id
   -- Builtin clocks other than counters are in nanoseconds, and in readings a moment apart a rate cannot be seen.
   WHERE h.nominal_rate <> 1 AND h.nominal_rate > 0 AND h.clock_id > 6
     AND abs(h.nominal_rate - 1) * (c.last_value - c.first_value) > 100000
 ),
 off AS (
-  SELECT c.hop_id, min(r.packet_id) AS packet_id, max(abs(r.ts - r.line_ts)) AS worst
-  FROM counter AS c
-  JOIN source AS s USING (machine_id, clock_id, seq_id)
+  SELECT h.id AS hop_id, min(r.packet_id) AS packet_id, max(abs(r.ts - r.line_ts)) AS worst
+  FROM hop AS h
+  JOIN source AS s USING (machine_id, clock_id, seq_id, file)
   JOIN reading AS r USING (route_id)
-  GROUP BY c.hop_id
+  WHERE h.nominal_rate <> 1
+  GROUP BY h.id
 )
 SELECT iif(c.events > 0, 'error', 'warning') AS severity, NULL AS subject,
-       c.machine_id, c.clock_id, c.seq_id, o.packet_id, c.events, o.worst AS worst_ns,
+       c.machine_id, c.clock_id, c.seq_id, c.file, o.packet_id, c.events, o.worst AS worst_ns,
        'Clock {subject} counts at '
          || CASE WHEN c.hz >= 1e9 THEN printf('%.6g GHz', c.hz / 1e9) WHEN c.hz >= 1e6 THEN printf('%.6g MHz', c.hz / 1e6)
                  WHEN c.hz >= 1e3 THEN printf('%.6g kHz', c.hz / 1e3) ELSE printf('%.6g Hz', c.hz) END

@@ -12,13 +12,14 @@ inside AS (
   SELECT h.hop_id, sum(r.events) AS events
   FROM (SELECT route_id, count(*) AS events FROM reading WHERE kind = 'step' GROUP BY route_id) AS r
   JOIN source AS s USING (route_id)
-  JOIN hop_clock AS h USING (machine_id, clock_id, seq_id)
+  JOIN hop_clock AS h USING (machine_id, clock_id, seq_id, file)
   GROUP BY h.hop_id
 )
-SELECT iif(events > 0, 'warning', 'info') AS severity, subject, machine_id, clock_id, seq_id, packet_id, events, worst_ns,
+SELECT iif(events > 0, 'warning', 'info') AS severity, subject, machine_id, clock_id, seq_id, file, packet_id, events, worst_ns,
        printf(iif(times = 1, 'Between two snapshots ', '%,d times between two snapshots '), times) || to_clock
          || iif(forward > 0, ' went {worst} more than ', ' went {worst} less than ') || from_clock || iif(times = 1, '', ' at most')
          || CASE
+              WHEN source = 'remote_sync' THEN ': one of the machines was suspended or its clock set, or a synchronization was slow.'
               WHEN worst_ns < 100000 THEN ', as if they were not read together.'
               WHEN clock_id IN (3, 4, 5) AND to_clock_id = 6 AND forward > 0 THEN ': the machine was suspended.'
               WHEN clock_id IN (1, 2) OR to_clock_id IN (1, 2) THEN ': the wall clock was set.'
@@ -26,16 +27,17 @@ SELECT iif(events > 0, 'warning', 'info') AS severity, subject, machine_id, cloc
             END
          || iif(events > 0, ' The times of {events} in between may be off by that.', ' No event lies in between.') AS message,
        CASE
+         WHEN source = 'remote_sync' THEN 'Synchronize the machines again right after one of them was suspended.'
          WHEN clock_id IN (1, 2) THEN 'Take timestamps from BOOTTIME (TracePacket.timestamp_clock_id 6), which nobody sets.'
          WHEN clock_id IN (3, 4, 5) THEN 'Take timestamps from BOOTTIME (TracePacket.timestamp_clock_id 6), which counts suspends.'
          ELSE 'Write a ClockSnapshot right after the clock was set or the machine resumed.'
        END
-         || ' A shorter TraceConfig.builtin_data_sources.snapshot_interval_ms narrows the gap.' AS advice
+         || iif(source = 'remote_sync', '', ' A shorter TraceConfig.builtin_data_sources.snapshot_interval_ms narrows the gap.') AS advice
 FROM (
-  SELECT h.from_clock || ' → ' || h.to_clock AS subject, h.from_clock, h.to_clock, h.machine_id, h.clock_id, h.seq_id, h.to_clock_id,
+  SELECT h.from_clock || ' → ' || h.to_clock AS subject, h.from_clock, h.to_clock, h.machine_id, h.clock_id, h.seq_id, h.file, h.source, h.to_clock_id,
          s.packet_id, s.times, s.forward, CAST(round(s.worst) AS INTEGER) AS worst_ns,
          coalesce(i.events, 0) AS events
-  FROM step AS s JOIN clock_hop AS h ON h.id = s.hop_id LEFT JOIN inside AS i USING (hop_id)
+  FROM step AS s JOIN hop AS h ON h.id = s.hop_id LEFT JOIN inside AS i USING (hop_id)
 )
 -- All clocks of a machine step together: where no event lies, two of them tell of it.
 WHERE events > 0 OR worst_ns > 100000 AND clock_id NOT IN (2, 4, 5)

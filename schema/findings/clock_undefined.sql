@@ -1,7 +1,7 @@
 -- A clock of the whole trace is used, and no snapshot reads it
 -- What was read from it has no time.
 -- Severity: error.
-SELECT 'error' AS severity, iif(clock_id IS NULL, 'kernel events', NULL) AS subject, machine_id, clock_id, seq_id, min(packet_id) AS packet_id,
+SELECT 'error' AS severity, iif(clock_id IS NULL, 'kernel events', NULL) AS subject, machine_id, clock_id, seq_id, file, min(packet_id) AS packet_id,
        sum(events) AS events, NULL AS worst_ns,
        iif(clock_id IS NULL, 'Nothing says which clock the bundles of these kernel events read, so {events} could not be placed in time.',
            'No snapshot reads clock {subject}, so {events} on it could not be placed in time.') AS message,
@@ -12,4 +12,4 @@ SELECT 'error' AS severity, iif(clock_id IS NULL, 'kernel events', NULL) AS subj
        END AS advice
 FROM unplaced
 WHERE reason = 'unknown_clock' AND (clock_id IS NULL OR clock_id NOT BETWEEN 64 AND 127)
-GROUP BY machine_id, clock_id
+GROUP BY machine_id, clock_id, file

@@ -1,7 +1,7 @@
 -- Timestamps are read from a coarse clock
 -- The coarse clocks stand still between two ticks of the kernel, 1 to 10 ms, so the order of what happens within one is not kept.
 -- Severity: warning.
-SELECT 'warning' AS severity, NULL AS subject, e.machine_id, e.clock_id, e.seq_id, NULL AS packet_id, e.events, 10000000 AS worst_ns,
+SELECT 'warning' AS severity, NULL AS subject, e.machine_id, e.clock_id, e.seq_id, e.file, NULL AS packet_id, e.events, 10000000 AS worst_ns,
        'The times of {events} are from {subject}, which stands still for up to {worst}.' AS message,
        'Read ' || iif(e.clock_id = 2, 'REALTIME', 'MONOTONIC') || ' or BOOTTIME instead, and name it in TracePacket.timestamp_clock_id ('
          || iif(e.clock_id = 2, 1, 3) || ' or 6).' AS advice

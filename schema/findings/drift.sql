@@ -4,24 +4,27 @@
 -- wrong order if their times are the other way round than on the line. Kernel events are judged by the jumps at the snapshots.
 -- Severity: warning if an event was off by more than 100 µs, info otherwise.
 WITH steady AS (
-  SELECT s.route_id, (SELECT value FROM fact WHERE name = 'trace_time_clock_id') AS trace_time
-  FROM source AS s
-  WHERE (s.machine_id, s.clock_id, s.seq_id) NOT IN (SELECT machine_id, clock_id, seq_id FROM clock_hop WHERE nominal_rate <> 1)
+  SELECT s.*, t.clock_id AS trace_time
+  FROM source AS s CROSS JOIN trace_time AS t
+  WHERE (s.machine_id, s.clock_id, s.seq_id, s.file)
+          NOT IN (SELECT machine_id, clock_id, seq_id, coalesce(trace_file_id, -1) FROM clock_hop WHERE nominal_rate <> 1)
     -- Where the line is not inclined it is where nearest neighbour is.
     AND EXISTS (SELECT * FROM clock_line AS l WHERE l.route_id = s.route_id AND l.slope <> 0)
-    AND coalesce((SELECT value FROM fact WHERE name = 'conversion'), 'nearest') = 'nearest'
+    AND t.conversion = 'nearest'
+    -- Where it is machines that drift apart most, another check tells.
+    AND (s.machine_id, s.clock_id, s.seq_id, s.file) NOT IN (SELECT machine_id, clock_id, seq_id, file FROM synced WHERE ppm > own_ppm)
 ),
 off AS MATERIALIZED (
-  SELECT route_id, packet_id, line_ts, ts - line_ts AS off, abs(ts - line_ts) > max(error, 1000) AS is_off
+  SELECT route_id, packet_id, line_ts, ts - line_ts AS off, abs(ts - line_ts) > max(coalesce(error, 0), 1000) AS is_off
   FROM (
     SELECT r.route_id, r.packet_id, r.line_ts, r.error,
            r.value + (
              SELECT s.offset FROM clock_step AS s
-             WHERE s.machine_id = o.machine_id AND s.clock_id = o.clock_id AND s.seq_id = o.seq_id
+             WHERE s.machine_id = c.machine_id AND s.clock_id = c.clock_id AND s.seq_id = c.seq_id AND s.file = c.file
                AND s.to_clock_id = c.trace_time AND s.start_value <= r.value
              ORDER BY s.start_value DESC LIMIT 1
            ) AS ts
-    FROM reading AS r CROSS JOIN steady AS c USING (route_id) CROSS JOIN source AS o USING (route_id)
+    FROM reading AS r CROSS JOIN steady AS c USING (route_id)
   )
 ),
 -- Counted by the first three digits, which is what is told of the median: to sort millions of events would take longer than all else.
@@ -31,24 +34,15 @@ counted AS MATERIALIZED (
   FROM (SELECT *, printf('%.2e', abs(off)) AS digits FROM off)
   GROUP BY route_id, digits
 ),
-middle AS (
-  SELECT route_id, min(off) AS median
+moved AS (
+  SELECT s.machine_id, s.clock_id, s.seq_id, s.file, t.*
   FROM (
-    SELECT route_id, off, sum(events) OVER (PARTITION BY route_id ORDER BY off) AS until, sum(events) OVER (PARTITION BY route_id) AS events
-    FROM counted
-  )
-  WHERE until >= (events + 1) / 2
-  GROUP BY route_id
-),
-moved AS MATERIALIZED (
-  SELECT s.machine_id, s.clock_id, s.seq_id, t.*, m.median
-  FROM (
-    SELECT route_id, sum(events) AS events, min(packet_id) AS packet_id, max(worst) AS worst, sum(moved_1us) AS moved_1us, sum(moved_1ms) AS moved_1ms
-    FROM counted
+    SELECT route_id, sum(events) AS events, min(packet_id) AS packet_id, max(worst) AS worst, sum(moved_1us) AS moved_1us, sum(moved_1ms) AS moved_1ms,
+           min(iif(until >= (total + 1) / 2, off, NULL)) AS median
+    FROM (SELECT *, sum(events) OVER (PARTITION BY route_id ORDER BY off) AS until, sum(events) OVER (PARTITION BY route_id) AS total FROM counted)
     GROUP BY route_id
     HAVING max(worst) IS NOT NULL
   ) AS t
-  JOIN middle AS m USING (route_id)
   JOIN source AS s USING (route_id)
 ),
 -- A pair counts for the clock whose event is off by more. What is on trace time already is at its place.
@@ -60,30 +54,31 @@ inverted AS (
       SELECT route_id, line_ts, off FROM off
       UNION ALL
       SELECT NULL, p.ts, 0
-      FROM packet AS p
-      WHERE p.machine_id = 0 AND p.clock_id = (SELECT value FROM fact WHERE name = 'trace_time_clock_id')
-        AND p.ts IS NOT NULL AND p.type IS NOT 'clock_snapshot'
+      FROM home AS p JOIN trace_time AS t USING (machine_id, clock_id)
+      WHERE p.file = -1 AND p.ts IS NOT NULL AND p.type IS NOT 'clock_snapshot'
     )
-    WHERE EXISTS (SELECT * FROM moved)
+    WHERE EXISTS (SELECT * FROM off WHERE is_off)
     WINDOW w AS (ORDER BY line_ts)
   )
   WHERE line_before + off_before > line_ts + off
   GROUP BY 1
 ),
 pace AS (
-  SELECT e.machine_id, e.clock_id, e.seq_id, min(h.interval_for_1us_s) AS interval_s, max(abs(h.drift_ppm)) AS ppm
+  SELECT e.machine_id, e.clock_id, e.seq_id, e.file, min(h.interval_for_1us_s) AS interval_s, max(abs(h.drift_ppm)) AS ppm,
+         max(h.source = 'remote_sync') AS is_synced
   FROM hop_clock AS e JOIN clock_hop AS h ON h.id = e.hop_id AND h.nominal_rate = 1
-  GROUP BY e.machine_id, e.clock_id, e.seq_id
+  GROUP BY e.machine_id, e.clock_id, e.seq_id, e.file
 )
-SELECT iif(d.worst > 100000, 'warning', 'info') AS severity, NULL AS subject, d.machine_id, d.clock_id, d.seq_id, d.packet_id,
+SELECT iif(d.worst > 100000, 'warning', 'info') AS severity, NULL AS subject, d.machine_id, d.clock_id, d.seq_id, d.file, d.packet_id,
        CAST(d.moved AS INTEGER) AS events, d.worst AS worst_ns, d.seen || coalesce(printf(' The clock drifts by %.3g ppm.', p.ppm), '') AS message,
        'Import with --conversion linear, which follows the drift. '
          || coalesce('For nearest neighbour to stay within 1 µs, a snapshot is needed every '
                      || CASE WHEN p.interval_s >= 1 THEN printf('%.3g s', p.interval_s) ELSE printf('%.3g ms', 1e3 * p.interval_s) END || ': ', 'Record more snapshots: ')
+         || iif(p.is_synced, 'a RemoteClockSync of both machines, and ', '')
          || iif(d.clock_id < 64, 'TraceConfig.builtin_data_sources.snapshot_interval_ms.',
                 'write a ClockSnapshot with this clock that often, and set TraceConfig.builtin_data_sources.snapshot_interval_ms.') AS advice
 FROM (
-  SELECT m.machine_id, m.clock_id, m.seq_id, m.packet_id, CAST(m.moved_1us AS INTEGER) AS moved, m.worst,
+  SELECT m.machine_id, m.clock_id, m.seq_id, m.file, m.packet_id, CAST(m.moved_1us AS INTEGER) AS moved, m.worst,
          printf('Nearest neighbour put %,d of %,d events on clock {subject} off by more than 1 µs', m.moved_1us, m.events)
            || iif(m.moved_1ms > 0, printf(', %,d by more than 1 ms', m.moved_1ms), '') || ': by {worst} at worst, at the median by '
            || CASE WHEN m.median >= 1e6 THEN printf('%.3g ms', m.median / 1e6) WHEN m.median >= 1e3 THEN printf('%.3g µs', m.median / 1e3)
@@ -91,12 +86,10 @@ FROM (
            || printf('. It put %,d pair%s of neighbouring events in the wrong order.', coalesce(i.pairs, 0), iif(i.pairs = 1, '', 's')) AS seen
   FROM moved AS m LEFT JOIN inverted AS i ON i.route_id = m.route_id
   UNION ALL
-  SELECT h.machine_id, h.clock_id, h.seq_id, NULL, (SELECT count(*) FROM ftrace_record), CAST(h.worst_error_nearest_ns AS INTEGER),
+  SELECT h.machine_id, h.clock_id, h.seq_id, h.file, NULL, k.events, CAST(h.worst_error_nearest_ns AS INTEGER),
          'Kernel events are read from clock {subject}, and nearest neighbour jumps by up to {worst} at its snapshots.'
-  FROM clock_hop AS h
-  WHERE h.nominal_rate = 1 AND h.worst_error_nearest_ns > 1000
-    AND coalesce((SELECT value FROM fact WHERE name = 'conversion'), 'nearest') = 'nearest'
-    AND EXISTS (SELECT * FROM ftrace_record)
-    AND (h.machine_id, h.clock_id, h.seq_id) IN (SELECT machine_id, clock_id, seq_id FROM clock_snapshot WHERE source = 2 AND clock_id <> 6)
+  FROM hop AS h JOIN kernel_clock AS k USING (machine_id, clock_id, seq_id, file)
+  WHERE h.nominal_rate = 1 AND h.worst_error_nearest_ns > 1000 AND k.events > 0
+    AND (SELECT conversion FROM trace_time) = 'nearest'
 ) AS d
-LEFT JOIN pace AS p USING (machine_id, clock_id, seq_id)
+LEFT JOIN pace AS p USING (machine_id, clock_id, seq_id, file)

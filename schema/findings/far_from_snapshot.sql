@@ -1,20 +1,35 @@
 -- Events lie far from any snapshot, or outside of all of them
--- Before the first snapshot, after the last, and in a long gap, times are known only as well as the clock keeps its rate.
+-- Before the first snapshot, after the last, and in a long gap, times are known only as well as the clock keeps its rate. The same holds for
+-- another machine's from one synchronization to the next.
 -- Severity: warning.
-SELECT 'warning' AS severity, NULL AS subject, machine_id, clock_id, seq_id, packet_id, events,
+SELECT 'warning' AS severity, iif(is_synced, 'machine ' || machine_id, NULL) AS subject, machine_id, clock_id, seq_id, file, packet_id, events,
        CAST(worst AS INTEGER) AS worst_ns,
-       'The times of {events} on clock {subject} may be off by more than 100 µs, by up to {worst}, as snapshots are far: '
+       'The times of {events} ' || iif(is_synced, 'of machine ' || machine_id, 'on clock {subject}') || ' may be off by more than 100 µs, by up to {worst}, as '
+         || iif(is_synced, 'synchronizations', 'snapshots') || ' are far: '
          || rtrim(iif(before > 0, printf('%,d before the first, ', before), '')
                || iif(between_two > 0, printf('%,d between two, ', between_two), '')
                || iif(after > 0, printf('%,d after the last, ', after), ''), ', ') || '.' AS message,
-       'Take snapshots more often, and at the begin and the end of the trace: '
-         || iif(clock_id < 64, 'TraceConfig.builtin_data_sources.snapshot_interval_ms.', 'a ClockSnapshot with this clock.') AS advice
+       CASE
+         WHEN is_synced THEN 'Have the machines synchronize (RemoteClockSync) more often, and at the begin and the end of the trace.'
+         ELSE 'Take snapshots more often, and at the begin and the end of the trace: '
+              || iif(clock_id < 64, 'TraceConfig.builtin_data_sources.snapshot_interval_ms.', 'a ClockSnapshot with this clock.')
+       END AS advice
 FROM (
-  SELECT route_id, min(packet_id) AS packet_id, count(*) AS events, max(error) AS worst, total(kind = 'before') AS before,
-         total(kind = 'line') AS between_two, total(kind = 'after') AS after
-  FROM reading
-  WHERE error > 100000 AND kind <> 'step'
-  GROUP BY route_id
+  SELECT s.machine_id, iif(y.ppm IS NULL, s.clock_id, NULL) AS clock_id, iif(y.ppm IS NULL, s.seq_id, NULL) AS seq_id,
+         iif(y.ppm IS NULL, s.file, NULL) AS file, y.ppm IS NOT NULL AS is_synced, min(f.packet_id) AS packet_id, sum(f.events) AS events,
+         max(f.worst) AS worst, sum(f.before) AS before, sum(f.between_two) AS between_two, sum(f.after) AS after
+  FROM (
+    SELECT route_id, min(packet_id) AS packet_id, count(*) AS events, max(error) AS worst, total(kind = 'before') AS before,
+           total(kind = 'line') AS between_two, total(kind = 'after') AS after
+    FROM reading
+    WHERE error > 100000 AND kind <> 'step'
+    GROUP BY route_id
+  ) AS f
+  JOIN source AS s USING (route_id)
+  LEFT JOIN synced AS y USING (machine_id, clock_id, seq_id, file)
+  WHERE s.clock_id NOT IN (2, 4)
+    -- What a manifest says of clocks is no snapshot.
+    AND (s.machine_id, s.clock_id, s.seq_id, s.file) NOT IN (SELECT machine_id, clock_id, seq_id, file FROM hop_clock WHERE source = 'manifest')
+  -- Of all clocks of a machine it is one synchronization.
+  GROUP BY 1, 2, 3, 4
 )
-JOIN source USING (route_id)
-WHERE clock_id NOT IN (2, 4)

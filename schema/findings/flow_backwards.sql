@@ -4,7 +4,9 @@
 -- Severity: error between two clocks, warning within one.
 WITH ends AS (
   SELECT f.id, o.machine_id AS machine_out, coalesce(o.clock_id, 3) AS clock_out, iif(o.clock_id BETWEEN 64 AND 127, o.seq_id, 0) AS seq_out,
+         iif(o.clock_id BETWEEN 64 AND 127, o.trace_file_id, o.file) AS file_out,
          i.machine_id AS machine_in, coalesce(i.clock_id, 3) AS clock_in, iif(i.clock_id BETWEEN 64 AND 127, i.seq_id, 0) AS seq_in,
+         iif(i.clock_id BETWEEN 64 AND 127, i.trace_file_id, i.file) AS file_in,
          coalesce(o.ts, (SELECT s.ts FROM slice_record AS s WHERE s.id = f.slice_out))
            - coalesce(i.ts, (SELECT s.ts FROM slice_record AS s WHERE s.id = f.slice_in)) AS back,
          f.packet_in,
@@ -14,29 +16,33 @@ WITH ends AS (
          (SELECT coalesce(p.name || ' (' || p.pid || ')', 'pid ' || p.pid) FROM slice_record AS s JOIN track_record AS k ON k.id = s.track_id
           LEFT JOIN thread_record AS t ON t.id = k.utid JOIN process_record AS p ON p.id = coalesce(k.upid, t.upid)
           WHERE s.id = f.slice_in) AS process_in
-  FROM flow_backwards AS f JOIN packet AS o ON o.id = f.packet_out JOIN packet AS i ON i.id = f.packet_in
+  FROM flow_backwards AS f JOIN home AS o ON o.packet_id = f.packet_out JOIN home AS i ON i.packet_id = f.packet_in
 ),
 named AS (
-  SELECT e.*, (machine_out, clock_out, seq_out) = (machine_in, clock_in, seq_in) AS is_one,
+  SELECT e.*, (machine_out, clock_out, seq_out, file_out) = (machine_in, clock_in, seq_in, file_in) AS is_one,
          CASE WHEN clock_out BETWEEN 64 AND 127 THEN clock_out || '@' || seq_out ELSE coalesce(o.name, clock_out) END
-           || iif(machine_out, ' of machine ' || machine_out, '') AS from_clock,
+           || iif(machine_out, ' of machine ' || machine_out, '') || iif(file_out > 0, ' in file ' || file_out, '') AS from_clock,
          CASE WHEN clock_in BETWEEN 64 AND 127 THEN clock_in || '@' || seq_in ELSE coalesce(i.name, clock_in) END
-           || iif(machine_in, ' of machine ' || machine_in, '') AS to_clock,
+           || iif(machine_in, ' of machine ' || machine_in, '') || iif(file_in > 0, ' in file ' || file_in, '') AS to_clock,
          max(1000, coalesce(o.unit_multiplier_ns, 1) + coalesce(i.unit_multiplier_ns, 1)) AS unit
   FROM ends AS e
-  LEFT JOIN clock AS o ON o.machine_id = machine_out AND o.clock_id = clock_out AND o.seq_id = seq_out
-  LEFT JOIN clock AS i ON i.machine_id = machine_in AND i.clock_id = clock_in AND i.seq_id = seq_in
+  LEFT JOIN clock_record AS o ON o.machine_id = machine_out AND o.clock_id = clock_out AND o.seq_id = seq_out AND o.file = file_out
+  LEFT JOIN clock_record AS i ON i.machine_id = machine_in AND i.clock_id = clock_in AND i.seq_id = seq_in AND i.file = file_in
 )
 SELECT iif(is_one, 'warning', 'error') AS severity, iif(is_one, from_clock, from_clock || ' → ' || to_clock) AS subject,
-       iif(machine_out = machine_in, machine_in, NULL) AS machine_id, clock_in AS clock_id, seq_in AS seq_id, min(packet_in) AS packet_id,
+       iif(machine_out = machine_in, machine_in, NULL) AS machine_id, clock_in AS clock_id, seq_in AS seq_id,
+       file_in AS file, min(packet_in) AS packet_id,
        count(*) AS events, max(back) AS worst_ns,
        printf('%,d flow%s ', count(*), iif(count(*) = 1, '', 's'))
          || coalesce('from ' || process_out || ' to ' || process_in || ' ', '') || iif(count(*) = 1, 'is', 'are') || ' received before being sent, by '
          || iif(count(*) = 1, '', 'up to ') || '{worst}: '
          || iif(is_one, 'all were read from ' || from_clock || ', so that is how they were recorded.',
                 from_clock || ' and ' || to_clock || ' are out of line by at least that.') AS message,
-       iif(is_one, 'Write TYPE_SLICE_BEGIN with flow_ids before what the flow causes, and take each timestamp when it happens; use each flow id once.',
-           'Take snapshots of both clocks (ClockSnapshot) that are read together and more often; see clock_hop for their drift.') AS advice
+       CASE
+         WHEN is_one THEN 'Write TYPE_SLICE_BEGIN with flow_ids before what the flow causes, and take each timestamp when it happens; use each flow id once.'
+         WHEN machine_out <> machine_in THEN 'Have the machines synchronize more often (RemoteClockSync), or import with --conversion linear; see clock_hop for their drift.'
+         ELSE 'Take snapshots of both clocks (ClockSnapshot) that are read together and more often; see clock_hop for their drift.'
+       END AS advice
 FROM named
 WHERE back > unit
-GROUP BY machine_out, clock_out, seq_out, machine_in, clock_in, seq_in, iif(is_one, process_out, NULL), iif(is_one, process_in, NULL)
+GROUP BY machine_out, clock_out, seq_out, file_out, machine_in, clock_in, seq_in, file_in, iif(is_one, process_out, NULL), iif(is_one, process_in, NULL)

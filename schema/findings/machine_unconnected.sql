@@ -1,28 +1,27 @@
--- Nothing relates the clocks of another machine to those of the host
--- A snapshot is of one machine, so it relates no clocks of two. Their REALTIMEs are assumed to read the same, or where that does not help
--- their BOOTTIMEs, which seldom do; if neither helps, what was read on the other machine has no time.
--- Severity: warning where REALTIME is assumed to be the same, error otherwise.
-WITH assumed AS (
-  SELECT machine_id, min(clock_id) AS clock_id FROM clock_snapshot WHERE source = 3 AND machine_id <> 0 GROUP BY machine_id
-),
-guest AS (
-  SELECT c.machine_id, a.clock_id, (SELECT sum(s.packets) FROM sequence AS s WHERE s.machine_id = c.machine_id) AS packets,
-         (SELECT total(u.events) FROM unplaced AS u
-          WHERE u.machine_id = c.machine_id AND u.reason IN ('no_path', 'no_target')) AS lost
-  FROM clock AS c LEFT JOIN assumed AS a ON a.machine_id = c.machine_id
-  WHERE c.machine_id <> 0
-  GROUP BY c.machine_id
-  HAVING a.clock_id IS NOT NULL OR max(c.snapshots) > 0 AND max(c.path IS NOT NULL) = 0
+-- Nothing relates the clocks of another machine to those of the trace
+-- A snapshot is of one machine, so it relates no clocks of two, and neither machine asked the other for the time. Where their wall clocks do
+-- not help either, their BOOTTIMEs are assumed to read the same, which they seldom do; if even that leads nowhere, what was read on the other
+-- machine has no time.
+-- Severity: error.
+WITH guest AS (
+  SELECT t.machine_id, min(t.how = 'unplaced') AS is_lost, min(t.trace_file_id) AS first_file, max(t.trace_file_id) AS last_file
+  FROM part AS t
+  WHERE t.machine_id <> (SELECT machine_id FROM trace_time)
+  GROUP BY t.machine_id
+  HAVING max(t.how = 'same_clock') AND EXISTS (SELECT * FROM bridge AS b WHERE b.machine_id = t.machine_id AND b.to_machine <> t.machine_id AND b.clock_id <> 1)
+      -- Where a clock of it went backwards, that is why.
+      OR min(t.how = 'unplaced') AND (SELECT min(c.is_monotonic) FROM clock_record AS c WHERE c.machine_id = t.machine_id AND c.snapshots > 0)
 )
-SELECT iif(clock_id = 1, 'warning', 'error') AS severity, 'machine ' || machine_id AS subject, machine_id, NULL AS clock_id, NULL AS seq_id,
+SELECT 'error' AS severity, 'machine ' || machine_id AS subject, machine_id, NULL AS clock_id, NULL AS seq_id,
+       iif(first_file = last_file, first_file, NULL) AS file,
        (SELECT p.id FROM packet AS p WHERE p.machine_id = g.machine_id ORDER BY p.id LIMIT 1) AS packet_id,
-       CAST(iif(clock_id IS NULL, lost, packets) AS INTEGER) AS events, NULL AS worst_ns,
-       'Nothing in the trace relates the clocks of machine ' || machine_id || ' to those of the host'
-         || CASE
-              WHEN clock_id IS NULL THEN ', so {events} of it could not be placed in time.'
-              WHEN clock_id = 1 THEN '; they were aligned as if both had the same time of day (REALTIME).'
-              ELSE '; they were aligned as if both had started at the same instant (BOOTTIME).'
-            END AS message,
-       'Have both machines keep REALTIME by NTP or PTP, and snapshots of both hold it (ClockSnapshot.Clock.clock_id 1): timebase aligns them by it. '
-         || 'RemoteClockSync packets of traced_relay, which relate clocks of two machines, are not used yet.' AS advice
+       CAST(iif(is_lost,
+                (SELECT total(u.events) FROM unplaced AS u WHERE u.machine_id = g.machine_id AND u.reason IN ('no_path', 'no_target')),
+                (SELECT sum(s.packets) FROM sequence AS s JOIN part AS t USING (trace_file_id, machine_id)
+                 WHERE s.machine_id = g.machine_id AND t.how = 'same_clock')) AS INTEGER) AS events, NULL AS worst_ns,
+       'Nothing in the trace relates the clocks of machine ' || machine_id || ' to those of machine ' || (SELECT machine_id FROM trace_time)
+         || iif(is_lost, ', so {events} of it could not be placed in time.',
+                '; they were aligned as if both had started at the same instant (BOOTTIME).') AS message,
+       'Record the machine with traced_relay, which has it ask the host for the time (RemoteClockSync); or keep REALTIME of both by NTP or PTP, and have it in '
+         || 'the snapshots of both (ClockSnapshot.Clock.clock_id 1); or relate two of their clocks in a manifest (clocks.sync_to).' AS advice
 FROM guest AS g

@@ -2,14 +2,15 @@
 -- A packet is placed when it is read, by the snapshots until then. A nearer one came later, by which to_boottime answers, and more than
 -- 1 µs differently.
 -- Severity: warning if a packet is off by more than 100 µs, info otherwise.
-SELECT iif(worst > 100000, 'warning', 'info') AS severity, NULL AS subject, machine_id, clock_id, seq_id, packet_id, events, worst AS worst_ns,
+SELECT iif(worst > 100000, 'warning', 'info') AS severity, NULL AS subject, machine_id, clock_id, seq_id, file, packet_id, events, worst AS worst_ns,
        'A nearer snapshot came after {events} on clock {subject} had been placed; by that, their times would be up to {worst} different.' AS message,
        'Have snapshots written before the packets that they are for: a ClockSnapshot on the same sequence, or a shorter '
          || 'TraceConfig.builtin_data_sources.snapshot_interval_ms. View packet_resync has the packets.' AS advice
 FROM (
-  SELECT machine_id, clock_id, iif(clock_id BETWEEN 64 AND 127, seq_id, 0) AS seq_id, min(id) AS packet_id, count(*) AS events,
-         max(abs(difference)) AS worst
-  FROM packet_resync
-  WHERE abs(difference) > 1000 AND coalesce((SELECT value FROM fact WHERE name = 'conversion'), 'nearest') = 'nearest'
-  GROUP BY 1, 2, 3
+  SELECT p.machine_id, p.clock_id, iif(p.clock_id BETWEEN 64 AND 127, p.seq_id, 0) AS seq_id,
+         iif(p.clock_id BETWEEN 64 AND 127, p.trace_file_id, p.file) AS file, min(p.packet_id) AS packet_id, count(*) AS events,
+         max(abs(r.difference)) AS worst
+  FROM packet_resync AS r CROSS JOIN home AS p ON p.packet_id = r.id
+  WHERE abs(r.difference) > 1000 AND (SELECT conversion FROM trace_time) = 'nearest'
+  GROUP BY 1, 2, 3, 4
 )

@@ -1,10 +1,14 @@
 -- The primary clock was named too late
 -- Trace time cannot change once times were converted to it, so the later clock is ignored.
 -- Severity: warning.
-SELECT 'warning' AS severity, 'trace time' AS subject, NULL AS machine_id, NULL AS clock_id, NULL AS seq_id, min(packet_id) AS packet_id,
+SELECT 'warning' AS severity, 'trace time' AS subject, NULL AS machine_id, NULL AS clock_id, NULL AS seq_id, NULL AS file, min(packet_id) AS packet_id,
        count(*) AS events, NULL AS worst_ns,
        printf('%,d snapshot%s another clock of trace time than the one in use; the first, packet %d: %s.', count(*),
               iif(count(*) = 1, ' names', 's name'), min(packet_id), rtrim(message, '.')) AS message,
        'Set ClockSnapshot.primary_trace_clock in the first snapshot of the trace, and to one clock; do not put traces with different ones into one file.' AS advice
-FROM (SELECT * FROM import_log WHERE code = 'primary_clock_ignored' ORDER BY id)
+-- Other machines and other files have no say in it, so nothing is wrong with what they name.
+FROM (
+  SELECT l.* FROM import_log AS l JOIN part AS t USING (trace_file_id, machine_id)
+  WHERE l.code = 'primary_clock_ignored' AND t.how = 'trace_time' ORDER BY l.id
+)
 HAVING count(*) > 0

@@ -3,12 +3,12 @@
 -- other clock they get one from the snapshot that comes later, but not from a tool that reads the trace once.
 -- Severity: error if packets have no time, warning if all were placed by the later snapshot.
 WITH first_snapshot AS MATERIALIZED (
-  SELECT machine_id, clock_id, seq_id, min(packet_id) AS packet_id
-  FROM clock_snapshot
-  WHERE clock_id BETWEEN 64 AND 127 AND source < 2
-  GROUP BY machine_id, clock_id, seq_id
+  SELECT machine_id, clock_id, seq_id, file, min(packet_id) AS packet_id
+  FROM pair
+  WHERE clock_id BETWEEN 64 AND 127 AND source IN ('service', 'writer')
+  GROUP BY machine_id, clock_id, seq_id, file
 )
-SELECT iif(lost > 0, 'error', 'warning') AS severity, NULL AS subject, machine_id, clock_id, seq_id, packet_id,
+SELECT iif(lost > 0, 'error', 'warning') AS severity, NULL AS subject, machine_id, clock_id, seq_id, file, packet_id,
        events, NULL AS worst_ns,
        iif(first_packet_id IS NULL,
            'Clock {subject} has deltas for timestamps, and {events} on it before its first snapshot could not be placed in time: there is none.',
@@ -18,17 +18,17 @@ SELECT iif(lost > 0, 'error', 'warning') AS severity, NULL AS subject, machine_i
        'Write the ClockSnapshot that has clock ' || clock_id || ' before the first packet with this clock, on the same '
          || 'trusted_packet_sequence_id; with the Perfetto SDK, in the packet that sets SEQ_INCREMENTAL_STATE_CLEARED.' AS advice
 FROM (
-  SELECT u.machine_id, u.clock_id, u.seq_id, min(u.packet_id) AS packet_id, sum(events) AS events,
+  SELECT u.machine_id, u.clock_id, u.seq_id, u.file, min(u.packet_id) AS packet_id, sum(events) AS events,
          total(iif(u.is_lost, events, 0)) AS lost, f.packet_id AS first_packet_id
   FROM (
-    SELECT machine_id, clock_id, seq_id, packet_id, events, 1 AS is_lost FROM unplaced WHERE reason = 'no_base'
+    SELECT machine_id, clock_id, seq_id, file, packet_id, events, 1 AS is_lost FROM unplaced WHERE reason = 'no_base'
     UNION ALL
-    SELECT p.machine_id, p.clock_id, p.seq_id, p.id, 1, 0
+    SELECT p.machine_id, p.clock_id, p.seq_id, p.trace_file_id, p.id, 1, 0
     FROM packet AS p
     WHERE p.clock_id BETWEEN 64 AND 127 AND p.ts IS NOT NULL AND p.type IS NOT 'clock_snapshot'
       AND p.id < (SELECT f.packet_id FROM first_snapshot AS f
-                  WHERE f.machine_id = p.machine_id AND f.clock_id = p.clock_id AND f.seq_id = p.seq_id)
+                  WHERE f.machine_id = p.machine_id AND f.clock_id = p.clock_id AND f.seq_id = p.seq_id AND f.file = p.trace_file_id)
   ) AS u
-  LEFT JOIN first_snapshot AS f USING (machine_id, clock_id, seq_id)
-  GROUP BY u.machine_id, u.clock_id, u.seq_id
+  LEFT JOIN first_snapshot AS f USING (machine_id, clock_id, seq_id, file)
+  GROUP BY u.machine_id, u.clock_id, u.seq_id, u.file
 )

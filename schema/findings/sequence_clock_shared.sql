@@ -3,10 +3,10 @@
 -- others read has no time.
 -- Severity: error.
 WITH defined AS MATERIALIZED (
-  SELECT machine_id, clock_id, count(*) AS sequences, min(seq_id) AS by_seq
-  FROM clock WHERE snapshots > 0 AND scope = 'sequence' GROUP BY machine_id, clock_id
+  SELECT machine_id, clock_id, file, count(*) AS sequences, min(seq_id) AS by_seq
+  FROM clock_record WHERE snapshots > 0 AND scope = 'sequence' GROUP BY machine_id, clock_id, file
 )
-SELECT 'error' AS severity, NULL AS subject, u.machine_id, u.clock_id, u.seq_id, min(u.packet_id) AS packet_id,
+SELECT 'error' AS severity, NULL AS subject, u.machine_id, u.clock_id, u.seq_id, u.file, min(u.packet_id) AS packet_id,
        sum(u.events) AS events, NULL AS worst_ns,
        'Sequence ' || u.seq_id || ' uses clock ' || u.clock_id || ', which only sequence '
          || d.by_seq
@@ -15,6 +15,6 @@ SELECT 'error' AS severity, NULL AS subject, u.machine_id, u.clock_id, u.seq_id,
        'If all mean one clock, give it a global id, in ClockSnapshot.Clock.clock_id and in TracePacket.timestamp_clock_id: '
          || '''timebase clock-id NAME'' prints the one for its fully qualified name. If each sequence has its own, '
          || 'write a ClockSnapshot on each.' AS advice
-FROM unplaced AS u LEFT JOIN defined AS d USING (machine_id, clock_id)
+FROM unplaced AS u LEFT JOIN defined AS d USING (machine_id, clock_id, file)
 WHERE u.reason = 'unknown_clock' AND u.clock_id BETWEEN 64 AND 127 AND d.sequences = 1
-GROUP BY u.machine_id, u.clock_id, u.seq_id
+GROUP BY u.machine_id, u.clock_id, u.seq_id, u.file

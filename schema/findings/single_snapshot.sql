@@ -2,15 +2,15 @@
 -- From one snapshot nobody can tell how fast a clock runs. Clocks of two crystals often differ by 50 ppm, by which the worst is reckoned here.
 -- Severity: warning for a clock of the whole trace, info for one of a sequence, which mostly is a builtin one under another number.
 WITH single AS (
-  SELECT c.machine_id, c.clock_id, c.seq_id, c.scope, count(*) AS events, min(r.packet_id) AS packet_id,
+  SELECT c.machine_id, c.clock_id, c.seq_id, c.file, c.scope, count(*) AS events, min(r.packet_id) AS packet_id,
          max(abs(r.value - c.first_value)) AS away
-  FROM clock AS c
-  JOIN source AS s USING (machine_id, clock_id, seq_id)
+  FROM clock_record AS c
+  JOIN source AS s USING (machine_id, clock_id, seq_id, file)
   JOIN reading AS r USING (route_id)
   WHERE c.snapshots = 1 AND c.scope <> 'builtin' AND NOT c.is_incremental
-  GROUP BY c.machine_id, c.clock_id, c.seq_id
+  GROUP BY c.machine_id, c.clock_id, c.seq_id, c.file
 )
-SELECT iif(scope = 'global', 'warning', 'info') AS severity, NULL AS subject, machine_id, clock_id, seq_id, packet_id, events,
+SELECT iif(scope = 'global', 'warning', 'info') AS severity, NULL AS subject, machine_id, clock_id, seq_id, file, packet_id, events,
        CAST(away * 50e-6 AS INTEGER) AS worst_ns,
        'Clock {subject} has one snapshot, and {events} up to ' || printf('%.3g s', away / 1e9)
          || ' away from it. With a drift of 50 ppm, which is not rare, they are off by up to {worst}; nothing in the trace would show it.' AS message,

@@ -2,21 +2,60 @@
 //! `fact`.
 
 use rusqlite::{Connection, ToSql};
+use timebase_manifest::Attribute;
 use timebase_resolver::Unresolved;
 use timebase_schema::{self as schema, tables};
-use timebase_trace::Digested;
+use timebase_trace::TraceType;
 
 use crate::frame::{Frame, counter};
-use crate::output::{self, Counter, Meaning};
-use crate::summary::{Events, Summary};
-use crate::verdict::ReadTrace;
+use crate::import::ReadTrace;
+use crate::output::{self, Counter, Fact, Meaning, Placed};
+use crate::summary::{Events, Placement, Summary};
 
-/// Fills `clock` and `sequence`, and tells what there is.
+impl ReadTrace<'_> {
+    /// How many rows a table has got.
+    fn count(&self, table: &schema::Table) -> u64 {
+        let count = self.rows.get(table.number).copied();
+        count.unwrap_or_default().unsigned_abs()
+    }
+
+    /// A line of the summary.
+    fn placement(&self, placed: &Placed, names: &[Option<String>]) -> Placement {
+        let file = self.files.inputs.files().get(placed.file as usize);
+        Placement {
+            file: file.and_then(|file| file.name.clone()),
+            machine: placed.machine,
+            machine_name: names.get(placed.machine as usize).cloned().flatten(),
+            how: placed.how,
+            offset: placed.offset,
+            error: placed.error,
+            boots_differ: placed.boots_differ,
+        }
+    }
+
+    /// What is known of a file now that it was read: how many packets it has, its size and its hash.
+    fn of_file(&self, id: usize) -> (u64, Option<u64>, Option<String>) {
+        let read = self.read.iter().find(|read| read.file.id == id);
+        let packets = read.map_or(0, |read| read.read.packets);
+        let digest = read.map(|read| &read.digest);
+        let digest = digest.or_else(|| self.files.digests.get(&id));
+        let digest = digest.or(self.archive.filter(|_| id == 0));
+        let (size, sha256) = digest
+            .map(|digest| (digest.size, digest.sha256.clone()))
+            .unzip();
+        (packets, size, sha256.flatten())
+    }
+}
+
+/// Fills `clock`, `sequence` and `trace_file`, and tells what there is.
 pub(crate) fn summarize(
     conn: &Connection,
     frame: &mut Frame,
     trace: &ReadTrace<'_>,
 ) -> rusqlite::Result<Summary> {
+    let (inputs, is_alone) = (&trace.files.inputs, trace.files.is_alone);
+    output::trace_files(conn, inputs.files(), |id| trace.of_file(id))?;
+    output::remote_clock_syncs(conn, &mut frame.place, &trace.known.used)?;
     let clocks = output::clocks(conn, &mut frame.place)?;
     let sequences = output::sequences(conn, &frame.place)?;
     let bounds = "SELECT start_ts, end_ts FROM trace_bounds";
@@ -39,7 +78,7 @@ pub(crate) fn summarize(
     });
     let events = events.collect();
     Ok(Summary {
-        packets: trace.packets(),
+        packets: trace.count(&tables::packet::TABLE),
         snapshots: frame.place.graph().snapshots().into(),
         rejected_snapshots: journal.counter(counter::SNAPSHOTS_REJECTED),
         clocks,
@@ -53,6 +92,17 @@ pub(crate) fn summarize(
         trace_time_clock: frame.place.trace_time().to_string(),
         start_ts,
         end_ts,
+        files: match is_alone {
+            true => 0,
+            false => trace.read.len() as u64,
+        },
+        machines: frame.machines.len() as u64,
+        placements: trace
+            .known
+            .placed
+            .iter()
+            .map(|placed| trace.placement(placed, &frame.machines))
+            .collect(),
         source_bytes: 0,
         database_bytes: 0,
         warnings: Vec::new(),
@@ -62,7 +112,6 @@ pub(crate) fn summarize(
 /// Fills `stats` and `fact`.
 pub(crate) fn describe(
     conn: &Connection,
-    digest: &Digested,
     frame: &Frame,
     trace: &ReadTrace<'_>,
     summary: &Summary,
@@ -101,27 +150,62 @@ pub(crate) fn describe(
     }
     output::stats(conn, stats)?;
 
-    let trace_time = frame.place.trace_time().id.get();
-    let size = digest.size as i64;
-    let source = trace.source.to_string();
+    let trace_time = frame.place.trace_time();
+    let (trace_time, of_machine) = (trace_time.id.get(), trace_time.machine.0);
+    let files = trace.files;
+    let (_, size, sha256) = trace.of_file(0);
+    let sizes = trace.read.iter().map(|read| read.digest.size);
+    let size = size.unwrap_or_else(|| sizes.fold(files.read_ahead(), u64::saturating_add)) as i64;
+    let source = files.title();
     let tables = frame.wanted().names();
     let conversion = trace.conversion.name();
     let data = if frame.keeps_data() { "all" } else { "none" };
-    let mut facts: Vec<(&str, &dyn ToSql)> = vec![
-        ("conversion", &conversion),
-        ("import_data", &data),
-        ("import_tables", &tables),
-        ("trace_time_clock_id", &trace_time),
-        ("trace_type", &"proto"),
-        ("trace_size_bytes", &size),
-        ("tool", &"timebase"),
-        ("tool_version", &env!("CARGO_PKG_VERSION")),
-        ("source", &source),
-        ("source_size", &size),
-        ("source_sha256", &digest.sha256),
+    let whole = files.inputs.files().first();
+    let trace_type = whole.and_then(|file| file.kind).map(TraceType::name);
+    let mut facts: Vec<output::StatedFact<'_>> = vec![
+        ("conversion", -1, &conversion),
+        ("import_data", -1, &data),
+        ("import_tables", -1, &tables),
+        ("trace_time_clock_id", -1, &trace_time),
+        ("trace_time_machine_id", -1, &of_machine),
+        ("trace_type", -1, &trace_type),
+        ("trace_size_bytes", -1, &size),
+        ("tool", -1, &"timebase"),
+        ("tool_version", -1, &env!("CARGO_PKG_VERSION")),
+        ("source", -1, &source),
+        ("source_size", -1, &size),
+        ("source_sha256", -1, &sha256),
     ];
+    let of_files: Vec<(i64, &str, i64)> = match files.is_alone {
+        true => Vec::new(),
+        false => trace
+            .read
+            .iter()
+            .map(|read| {
+                let size = read.digest.size as i64;
+                (i64::from(read.file.tag.id), read.file.kind.name(), size)
+            })
+            .collect(),
+    };
+    for (file, kind, size) in &of_files {
+        facts.push(("trace_type", *file, kind));
+        facts.push(("trace_size_bytes", *file, size));
+    }
+    let attributes = files.attributes.iter().map(|(key, value)| {
+        let value = match value {
+            Attribute::Text(text) => Fact::Text(text.clone()),
+            Attribute::Integer(number) => Fact::Integer(*number),
+        };
+        (format!("manifest_attribute.{key}"), value)
+    });
+    let attributes: Vec<(String, Fact)> = attributes.collect();
+    facts.extend(
+        attributes
+            .iter()
+            .map(|(name, value)| (name.as_str(), -1, value as &dyn ToSql)),
+    );
     let stated = frame.journal.facts();
-    facts.extend(stated.map(|(name, fact)| (name, fact as &dyn ToSql)));
+    facts.extend(stated.map(|(name, file, fact)| (name, file, fact as &dyn ToSql)));
     output::facts(conn, &facts)
 }
 

@@ -4,7 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-use timebase_trace::{OtherFile, SourceError};
+use timebase_manifest::Refused;
+use timebase_trace::{InputsError, OtherFile, SourceError};
 
 use crate::size::Size;
 
@@ -14,6 +15,19 @@ use crate::size::Size;
 pub enum Error {
     #[error(transparent)]
     Source(#[from] SourceError),
+    #[error(transparent)]
+    Inputs(InputsError),
+    #[error("{0}")]
+    Manifest(Refused),
+    #[error("{name} is a manifest of more than {limit} bytes, and none is as large")]
+    ManifestTooLarge { name: String, limit: u64 },
+    #[error("{source_name} has no trace in it; {why}")]
+    NoTrace { source_name: String, why: String },
+    #[error(
+        "{name} is no Perfetto trace{of}. Without --strict, it is left out and the others are imported",
+        of = of.as_ref().map(|of| format!(", but {of}")).unwrap_or_default()
+    )]
+    UnknownMember { name: String, of: Option<OtherFile> },
     #[error(
         "{source_name} is not a Perfetto trace: {why}. Expected is a protobuf trace \
          (.pftrace, .perfetto-trace), as it is or compressed with gzip or zstd"
@@ -148,6 +162,15 @@ pub struct HowFar {
     pub of: Option<u64>,
     /// Packets.
     pub packets: u64,
+}
+
+impl From<InputsError> for Error {
+    fn from(error: InputsError) -> Self {
+        match error {
+            InputsError::Source(error) => Error::Source(error),
+            error => Error::Inputs(error),
+        }
+    }
 }
 
 impl fmt::Display for HowFar {

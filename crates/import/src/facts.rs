@@ -7,14 +7,15 @@ use std::collections::hash_map::Entry;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use timebase_descriptor::Pool;
-use timebase_resolver::Clock;
+use timebase_manifest::MachineRef;
+use timebase_resolver::{ClockId, SeqId};
 use timebase_trace::Interval;
 
 pub(crate) use self::descriptors::{
     CounterSaid, Descriptor, INSTRUCTIONS, Merging, Said, THREAD_TIME, Uuids, Writer, is_sandboxed,
     process_of, thread_ids, thread_of,
 };
-use crate::place::TraceTime;
+use crate::place::{PartIx, TraceTime};
 use crate::timeline::{Label, Name, OwnLabel};
 
 /// What is said once.
@@ -273,31 +274,32 @@ impl GpuCounters {
 /// first seen (rule H1).
 #[derive(Debug, Default)]
 pub(crate) struct Machines {
-    ids: FxHashMap<u32, u32>,
+    ids: FxHashMap<MachineRef, u32>,
     all: Vec<Machine>,
-    /// What the last packet called its machine, and the row.
-    last: Option<(u32, u32)>,
 }
 
 /// What is said of a machine.
 #[derive(Debug, Default)]
 pub(crate) struct Machine {
-    /// `machine_id` of its packets.
-    pub raw_id: u32,
+    /// `machine_id` of its packets; from 2³² on of those that a manifest names (rule X11).
+    pub raw_id: i64,
+    /// As the manifest calls it.
+    pub given_name: Option<String>,
+    pub packets: u64,
+    /// The smallest and the greatest `ts` of its packets.
+    pub times: Option<(i64, i64)>,
     pub system: SystemInfo,
     /// CPUs of `cpu_info` (rule H3).
     pub cpus: Vec<CpuInfo>,
     /// Ftrace events before this are left out (rule O5), unless they were preserved.
     pub tracing_started: Option<u64>,
     pub preserves_buffer: bool,
-    /// Whether its way to trace time is settled (rule X26).
-    pub is_bridged: bool,
     /// CPUs whose first bundle was there.
     first_bundles: FxHashSet<u32>,
     /// Until then not all buffers have begun (rule O6).
     pub buffers_begin: Option<TraceTime>,
     /// When others did, by clocks that could not be converted yet.
-    pub unplaced_begins: Vec<(Clock, u64)>,
+    pub unplaced_begins: Vec<(PartIx, (ClockId, SeqId), u64)>,
 }
 
 /// A `SystemInfo`, as far as somebody reads it.
@@ -340,6 +342,19 @@ impl SystemInfo {
 }
 
 impl Machine {
+    /// What it is called, by the manifest or by itself.
+    pub fn name(&self) -> Option<&str> {
+        let given = self.given_name.as_deref();
+        given.or(self.system.name.as_deref())
+    }
+
+    /// A packet of it has its time.
+    #[inline]
+    pub fn saw(&mut self, TraceTime(ts): TraceTime) {
+        let (first, last) = self.times.unwrap_or((ts, ts));
+        self.times = Some((first.min(ts), last.max(ts)));
+    }
+
     /// A buffer begins.
     pub fn begins(&mut self, ts: TraceTime) {
         self.buffers_begin = self.buffers_begin.max(Some(ts));
@@ -352,31 +367,27 @@ impl Machine {
 }
 
 impl Machines {
-    /// The row of the machine that packets call so. The first one is 0, be it the
-    /// host or, where there is no host, another.
-    #[inline]
-    pub fn see(&mut self, raw_id: u32) -> u32 {
-        if let Some((last, id)) = self.last
-            && last == raw_id
-        {
+    /// The row of a machine, which may be new. The first one is 0, be it the host or, where there
+    /// is no host, another (rule X12).
+    pub fn see(&mut self, machine: MachineRef) -> u32 {
+        if let Some(&id) = self.ids.get(&machine) {
             return id;
         }
-        let id = match self.ids.get(&raw_id) {
-            Some(&id) => id,
-            None => self.add(raw_id),
-        };
-        self.last = Some((raw_id, id));
-        id
-    }
-
-    fn add(&mut self, raw_id: u32) -> u32 {
         let id = self.all.len() as u32;
-        self.ids.insert(raw_id, id);
+        self.ids.insert(machine, id);
         self.all.push(Machine {
-            raw_id,
+            raw_id: machine.raw_id(),
             ..Machine::default()
         });
         id
+    }
+
+    /// The row of a machine that the manifest names (rule X11).
+    pub fn name(&mut self, machine: MachineRef, name: &str) {
+        let id = self.see(machine);
+        if let Some(machine) = self.get_mut(id) {
+            machine.given_name = Some(name.to_owned());
+        }
     }
 
     /// A machine, by its row.

@@ -7,12 +7,15 @@ use std::io::{self, Read};
 use std::ops::ControlFlow;
 
 use prost::Message as _;
-use timebase_resolver::{ClockId, Unresolved, builtin_name};
+use timebase_manifest::{MachineRef, MemberRules, Refused, RelatedClock, Resolved};
+use timebase_resolver::{
+    Clock, ClockId, FileTag, MachineId, Reading, Rejected, Source, Unresolved, builtin_name,
+};
 use timebase_schema::{Table, tables};
 use timebase_sort::Scratch;
 use timebase_trace::{Counts, End, Found, Packets, Payload, RawPacket, Region, Unreadable};
 use timebase_wire::packet::{Header, PacketType};
-use timebase_wire::proto::TracePacketDefaults;
+use timebase_wire::proto::{RemoteClockSync, TracePacketDefaults};
 
 use crate::damaged::{Damaged, cut};
 use crate::facts::Facts;
@@ -22,12 +25,14 @@ use crate::output::{
     Severity,
 };
 use crate::place::{
-    Accepted, Place, Placement, SequenceIx, Settled, Snapshot, Taken, TraceTime, Whole, called,
+    Made, PartIx, Place, Placement, SequenceIx, Settled, Snapshot, TRACE_FILE, Taken, TraceTime,
+    Whole, called, file_id, file_key, recorded, shared,
 };
 use crate::readers::{Corrupt, Desk, Latest, Packet, PacketSchema, Parsed, Part, Readers, Writers};
 use crate::subjects::Wanted;
 use crate::timeline::Timeline;
 use crate::trackers;
+use crate::world::machine_rows;
 
 /// What is kept of a trace.
 #[derive(Debug, Clone)]
@@ -62,6 +67,82 @@ pub(crate) struct Frame {
     keep: Keep,
     scratch: Scratch,
     watch: Watch,
+    file: FileState,
+    /// The names of the machines, when all files are read.
+    pub machines: Vec<Option<String>>,
+    /// Why the manifest does not let the import go on.
+    pub refused: Option<Refused>,
+    /// What is to be changed of rows that waited.
+    settled: SettledRows,
+}
+
+/// The file that is read.
+#[derive(Default)]
+struct FileState {
+    /// Its row in `trace_file`.
+    id: u32,
+    rules: MemberRules,
+    /// How many packets there were before it.
+    before: i64,
+    /// What the last packet called its machine, the row, and whether that is the host's.
+    last: Option<(u32, u32, bool)>,
+    /// What was counted of damage before it.
+    counted: Counted,
+}
+
+/// What is counted of the damage of a trace.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Counted {
+    pub packets_corrupt: u64,
+    pub payloads_corrupt: u64,
+    pub damaged_regions: u64,
+    pub damaged_bytes: u64,
+}
+
+impl Counted {
+    fn of(journal: &Journal) -> Counted {
+        Counted {
+            packets_corrupt: journal.counter(counter::PACKETS_CORRUPT),
+            payloads_corrupt: journal.counter(counter::PAYLOADS_CORRUPT),
+            damaged_regions: journal.counter(counter::DAMAGED_REGIONS),
+            damaged_bytes: journal.counter(counter::DAMAGED_BYTES),
+        }
+    }
+
+    fn since(self, before: Counted) -> Counted {
+        let less = u64::saturating_sub;
+        Counted {
+            packets_corrupt: less(self.packets_corrupt, before.packets_corrupt),
+            payloads_corrupt: less(self.payloads_corrupt, before.payloads_corrupt),
+            damaged_regions: less(self.damaged_regions, before.damaged_regions),
+            damaged_bytes: less(self.damaged_bytes, before.damaged_bytes),
+        }
+    }
+}
+
+/// What became of a file that was read.
+#[derive(Debug, Default)]
+pub(crate) struct ReadFile {
+    pub packets: u64,
+    pub damage: Damaged,
+    pub counted: Counted,
+}
+
+impl ReadFile {
+    /// Whether no packet of it could be read, or it begins with what is none.
+    pub fn is_doubtful(&self) -> bool {
+        self.is_unread() || self.damage.is_at_begin()
+    }
+
+    /// Whether no packet of it could be read.
+    pub fn is_unread(&self) -> bool {
+        let Counted {
+            packets_corrupt,
+            payloads_corrupt,
+            ..
+        } = self.counted;
+        self.packets == packets_corrupt.saturating_add(payloads_corrupt)
+    }
 }
 
 /// Tables of many rows that readers fill, and nobody after them.
@@ -105,8 +186,6 @@ impl Frame {
         whole: Option<Whole>,
     ) -> Self {
         let mut journal = Journal::default();
-        // Where the trace does not tell, the fact is that it does not.
-        journal.state("trace_uuid", Fact::Null);
         for counter in [
             counter::PACKETS_WITHOUT_TIMESTAMP,
             counter::PACKETS_CORRUPT,
@@ -135,27 +214,106 @@ impl Frame {
             faults: Faults::default(),
             event: Vec::new(),
             keep,
+            settled: SettledRows::new(scratch),
             scratch: scratch.clone(),
             watch,
+            file: FileState::default(),
+            machines: Vec::new(),
+            refused: None,
         }
     }
 
-    /// Reads a whole trace: packets in file order; then what waited for a
-    /// snapshot; then events in the order of time. Tells how the trace ended, and what
-    /// is to be changed of rows that waited.
+    /// Nothing was read yet.
+    pub fn begin(&mut self, rows: &mut Rows<'_>) {
+        self.schema.begin(rows);
+    }
+
+    /// Does what the manifest says of machines and clocks, before any file is read (rules X11, X35,
+    /// X36).
+    pub fn follow_manifest(&mut self, manifest: &Resolved, tags: &[FileTag], rows: &mut Rows<'_>) {
+        for (index, name) in manifest.names.iter().enumerate() {
+            self.facts.machines.name(MachineRef::Named(index), name);
+        }
+        if let Some(trace_time) = manifest.trace_time {
+            let machine = match trace_time.machine {
+                Some(machine) => MachineId(self.facts.machines.see(machine)),
+                None => MachineId::HOST,
+            };
+            let clock = shared(machine, ClockId(trace_time.clock.id()));
+            self.place.set_trace_time(clock);
+        }
+        for relation in &manifest.relations {
+            let readings = [relation.this, relation.reference].map(|reading| {
+                let machine = MachineId(self.facts.machines.see(reading.machine));
+                let clock = match reading.clock {
+                    RelatedClock::Shared(clock) => shared(machine, ClockId(clock.id())),
+                    RelatedClock::Private(member) => {
+                        let file = tags.get(member).copied().unwrap_or(FileTag::SHARED);
+                        Clock {
+                            file,
+                            ..shared(machine, TRACE_FILE)
+                        }
+                    }
+                };
+                (clock, reading.value)
+            });
+            match self.place.related(readings) {
+                Ok(()) => self.tell_made(None, 0, rows),
+                Err(rejected) => {
+                    let refused = relation
+                        .place
+                        .refused(format_args!("contradicts others: {rejected}"));
+                    self.refused.get_or_insert(refused);
+                }
+            }
+        }
+        for warning in &manifest.warnings {
+            let (code, text) = ("manifest_entry_ignored", warning.to_string());
+            let message = Message::of_whole(Severity::Warning, code, text);
+            message.push(rows);
+        }
+    }
+
+    /// Another file is read.
+    pub fn begin_file(&mut self, file: FileTag, rules: MemberRules, rows: &mut Rows<'_>) {
+        rows.at(Some(file.id), None);
+        self.place.begin(file, rules.pinned().is_some());
+        self.latest = Latest::default();
+        self.journal.begin_file(file);
+        // Where the trace does not tell, the fact is that it does not.
+        self.journal.state_of_file("trace_uuid", Fact::Null);
+        self.damage = Damaged::default();
+        self.file = FileState {
+            id: file.id,
+            rules,
+            before: rows.count(&tables::packet::TABLE),
+            last: None,
+            counted: Counted::of(&self.journal),
+        };
+    }
+
+    /// Reads the packets of a file, in file order. Tells how it ended.
     ///
     /// # Errors
     ///
-    /// If what was put aside cannot be written or read back.
-    pub fn run(&mut self, input: impl Read, rows: &mut Rows<'_>) -> io::Result<(End, SettledRows)> {
-        self.schema.begin(rows);
+    /// If what was put aside cannot be written, or there is too much in memory.
+    pub fn read_file(&mut self, input: impl Read, rows: &mut Rows<'_>) -> io::Result<End> {
+        self.each_packet(input, rows, Frame::packet)
+    }
+
+    fn each_packet(
+        &mut self,
+        input: impl Read,
+        rows: &mut Rows<'_>,
+        mut read: impl FnMut(&mut Frame, &timebase_trace::Packet<'_>, &mut Rows<'_>) -> Payload,
+    ) -> io::Result<End> {
         let mut packets = Packets::new(input);
         let mut watched = Ok(());
         let end = packets.for_each(|found| {
             let mut payload = Payload::Sound;
             watched = self.watch.after(found.size());
             match found {
-                Found::Packet(packet) => payload = self.packet(packet, rows),
+                Found::Packet(packet) => payload = read(self, packet, rows),
                 Found::Unreadable(raw, why) => self.unreadable(raw, &why, rows),
                 Found::Region { region, carrier } => self.region(region, carrier, rows),
                 Found::Nested { offset } => {
@@ -164,46 +322,73 @@ impl Frame {
                     say(rows, Severity::Error, code, None, offset, text.into());
                 }
             }
-            match rows.stopped() || watched.is_err() {
+            match rows.stopped() || watched.is_err() || self.refused.is_some() {
                 true => ControlFlow::Break(()),
                 false => ControlFlow::Continue(payload),
             }
         });
         watched?;
-        self.counts = packets.counts();
-        let mut settled = SettledRows::new(&self.scratch);
-        if !matches!(end, End::Stopped) {
-            self.writers
-                .release(&self.facts.uuids, &mut self.timeline, &mut self.faults)?;
-            self.settle(&mut settled, rows)?;
-            let (readers, mut desk) = self.desk(rows);
-            readers.end(&mut desk);
-            rows.complete(&MADE_WHILE_READING, self.journal.waiting());
-            if self.timeline.is_wanted() {
-                self.settle_begins();
-                let nothing = Timeline::new(false, &self.scratch);
-                let timeline = std::mem::replace(&mut self.timeline, nothing);
-                let mut facts = std::mem::take(&mut self.facts);
-                facts.schema = self.schema.known();
-                let interned = self.place.take_interned();
-                let faults = trackers::follow(
-                    timeline,
-                    facts,
-                    interned,
-                    &self.scratch,
-                    &mut self.watch,
-                    rows,
-                )?;
-                self.faults.join(faults);
-            }
-            std::mem::take(&mut self.faults).tell(&mut self.journal, rows);
-            rows.hand_over();
+        self.counts += packets.counts();
+        Ok(end)
+    }
+
+    /// A file is read to its end: what waits in it is tried once more.
+    ///
+    /// # Errors
+    ///
+    /// If what was put aside cannot be written or read back.
+    pub fn end_file(&mut self, rows: &mut Rows<'_>) -> io::Result<ReadFile> {
+        self.settle(rows, |place, scratch, each| place.end_file(scratch, each))?;
+        self.tell_made(None, 0, rows);
+        rows.at(None, None);
+        let before = self.file.before;
+        let packets = rows.count(&tables::packet::TABLE).saturating_sub(before);
+        Ok(ReadFile {
+            packets: packets.unsigned_abs(),
+            damage: std::mem::take(&mut self.damage),
+            counted: Counted::of(&self.journal).since(self.file.counted),
+        })
+    }
+
+    /// All files are read: what still waits is tried for the last time; then come events in the
+    /// order of time. Tells what is to be changed of rows that waited.
+    ///
+    /// # Errors
+    ///
+    /// If what was put aside cannot be written or read back.
+    pub fn finish(&mut self, rows: &mut Rows<'_>) -> io::Result<SettledRows> {
+        self.writers
+            .release(&self.facts.uuids, &mut self.timeline, &mut self.faults)?;
+        self.settle(rows, |place, scratch, each| place.end(scratch, each))?;
+        let (readers, mut desk) = self.desk(rows);
+        readers.end(&mut desk);
+        let machines = self.facts.machines.iter();
+        self.machines = machines
+            .map(|machine| machine.name().map(str::to_owned))
+            .collect();
+        machine_rows(&self.facts.machines, rows);
+        rows.complete(&MADE_WHILE_READING, self.journal.waiting());
+        if self.timeline.is_wanted() {
+            self.settle_begins();
+            let nothing = Timeline::new(false, &self.scratch);
+            let timeline = std::mem::replace(&mut self.timeline, nothing);
+            let mut facts = std::mem::take(&mut self.facts);
+            facts.schema = self.schema.known();
+            let interned = self.place.take_interned();
+            let faults = trackers::follow(
+                timeline,
+                facts,
+                interned,
+                &self.scratch,
+                &mut self.watch,
+                rows,
+            )?;
+            self.faults.join(faults);
         }
-        let end = match rows.stopped() {
-            true => End::Stopped,
-            false => end,
-        };
-        Ok((end, settled))
+        std::mem::take(&mut self.faults).tell(&mut self.journal, rows);
+        rows.hand_over();
+        let nothing = SettledRows::new(&self.scratch);
+        Ok(std::mem::replace(&mut self.settled, nothing))
     }
 
     /// How many packets of each type only have a row of their own.
@@ -249,10 +434,25 @@ impl Frame {
     /// made.
     #[inline]
     fn packet(&mut self, packet: &timebase_trace::Packet<'_>, rows: &mut Rows<'_>) -> Payload {
+        match self.part(&packet.header, rows) {
+            Some((_, of)) => self.packet_of(packet, of, rows),
+            None => Payload::Sound,
+        }
+    }
+
+    /// The same of a packet of a part.
+    #[inline]
+    fn packet_of(
+        &mut self,
+        packet: &timebase_trace::Packet<'_>,
+        of: PartIx,
+        rows: &mut Rows<'_>,
+    ) -> Payload {
         let header = &packet.header;
+        let machine = self.place.parts()[of].machine.0;
         let id = rows.count(&tables::packet::TABLE);
         let (default_clock, defaults) = defaults(header);
-        let sequence = self.place.enter(header, default_clock);
+        let sequence = self.place.enter(header, of, default_clock);
         let fits = Corrupt::size(packet.bytes);
         let interned = match header.interned_data.filter(|_| fits.is_ok()) {
             Some(data) => self.intern(id, sequence, data),
@@ -262,20 +462,18 @@ impl Frame {
         let parsed = defaults.and(interned).and_then(|()| Parsed::of(header));
 
         let taken = match &parsed {
+            Ok(Parsed::RemoteClockSync(sync)) => {
+                self.remote_sync(sync, header, id, packet.offset, (of, sequence), rows);
+                None
+            }
             Ok(parsed) => parsed
                 .snapshot(header)
-                .map(|snapshot| self.snapshot(&snapshot, id, packet.offset, sequence, rows)),
+                .map(|snapshot| self.snapshot(&snapshot, id, packet.offset, (of, sequence), rows)),
             Err(_) => None,
         };
-        let machine = self.machine(header);
-        if self.needs_bridge(header, &parsed, machine)
-            && let Some(assumed) = self.place.bridge(header.machine_id)
-        {
-            self.snapshot(&assumed, id, packet.offset, sequence, rows);
-        }
-        let placement = self.place(id, header, sequence, taken);
+        let placement = self.place(id, header, (of, sequence), taken);
         if self.damage.is_any() {
-            self.unsure(id, header, sequence, &placement, rows);
+            self.unsure(id, header, (of, sequence), &placement, rows);
         }
         let is_read = parsed.is_ok();
         let payload = verdict(&parsed);
@@ -296,6 +494,7 @@ impl Frame {
                     interval: self.place.interval(sequence),
                     placement,
                     machine,
+                    of,
                     valid: self.place.is_valid(sequence),
                     lost: self.place.lost(sequence),
                     latest: self.latest.of(machine),
@@ -320,6 +519,12 @@ impl Frame {
         if let Some(ts) = placement.ts {
             let read = header.packet_type().filter(|_| is_read);
             self.seen(read, machine, ts);
+            if let Some(machine) = self.facts.machines.get_mut(machine) {
+                machine.saw(ts);
+            }
+        }
+        if self.place.has_made() {
+            self.tell_made(Some(id), packet.offset, rows);
         }
         self.note(&placement, id, packet.offset, header, rows);
         rows.packet(
@@ -329,7 +534,9 @@ impl Frame {
                 timestamp: header.timestamp,
                 placement,
                 seq_id: header.trusted_packet_sequence_id,
-                machine_id: header.machine_id,
+                machine,
+                file: self.file.id,
+                number: id.saturating_sub(self.file.before),
                 uid: header.trusted_uid,
                 pid: header.trusted_pid,
                 offset: packet.offset,
@@ -371,32 +578,165 @@ impl Frame {
         }
     }
 
-    /// The row of a packet's machine (rule H1).
+    /// The row of a packet's machine (rules H1, X10 to X12), and its part. There is none if the manifest
+    /// does not let it be.
     #[inline]
-    fn machine(&mut self, header: &Header<'_>) -> u32 {
-        match header.packet_type() {
-            Some(PacketType::SYNCHRONIZATION_MARKER) => 0,
-            _ => self.facts.machines.see(header.machine_id),
+    fn part(&mut self, header: &Header<'_>, rows: &mut Rows<'_>) -> Option<(u32, PartIx)> {
+        let raw_id = header.machine_id;
+        let (machine, is_host) = match self.file.last {
+            Some((last, machine, is_host)) if last == raw_id => (machine, is_host),
+            _ if raw_id == 0
+                && header.packet_type() == Some(PacketType::SYNCHRONIZATION_MARKER) =>
+            {
+                return Some(self.place.of_marker()); // it makes no host
+            }
+            _ => {
+                let named = match self.file.rules.machine(raw_id) {
+                    Ok(named) => named,
+                    Err(refused) => {
+                        self.refused.get_or_insert(refused);
+                        return None;
+                    }
+                };
+                // A manifest may call other ids by the host's name, too.
+                let is_host = raw_id == 0 || self.file.rules.machine(0) == Ok(named);
+                let machine = self.facts.machines.see(named);
+                self.file.last = Some((raw_id, machine, is_host));
+                (machine, is_host)
+            }
+        };
+        rows.at(Some(self.file.id), Some(machine));
+        if let Some(machine) = self.facts.machines.get_mut(machine) {
+            machine.packets += 1;
+        }
+        let allowed = match header.packet_type() {
+            Some(PacketType::CLOCK_SNAPSHOT) => self.file.rules.clock_snapshot(),
+            Some(PacketType::REMOTE_CLOCK_SYNC) => self.file.rules.remote_clock_sync(),
+            _ => Ok(()),
+        };
+        if let Err(refused) = allowed {
+            self.refused.get_or_insert(refused);
+            return None;
+        }
+        Some((machine, self.place.part(MachineId(machine), is_host)))
+    }
+
+    /// Two machines have asked each other for the time (rules X19 to X23).
+    #[cold]
+    fn remote_sync(
+        &mut self,
+        sync: &RemoteClockSync,
+        header: &Header<'_>,
+        id: i64,
+        offset: u64,
+        (client, sequence): (PartIx, SequenceIx),
+        rows: &mut Rows<'_>,
+    ) {
+        if header.machine_id == 0 {
+            self.journal.count(counter::SNAPSHOTS_REJECTED, 1);
+            let text = "the synchronization with another machine was rejected: its packet has no \
+                        machine_id, so both machines are the host";
+            let code = "remote_sync_same_machine";
+            say(rows, Severity::Warning, code, Some(id), offset, text.into());
+            return;
+        }
+        for synced in &sync.synced_clocks {
+            let Some(clocks) = &synced.client_clocks else {
+                continue;
+            };
+            let snapshot = Snapshot::of_client(clocks, header);
+            let (taken, first_row) = self.snapshot(&snapshot, id, offset, (client, sequence), rows);
+            if let Taken::Accepted(accepted) = taken {
+                self.place.pair_waits(first_row, &accepted);
+            }
+        }
+        let host = match self.file.rules.machine(0) {
+            Ok(host) => self.facts.machines.see(host),
+            Err(refused) => {
+                self.refused.get_or_insert(refused);
+                return;
+            }
+        };
+        let host = self.place.part(MachineId(host), true);
+        self.place.remote_sync(sync, id, (client, host));
+    }
+
+    /// What happened to the clocks besides what was asked for becomes rows, and lines of the log.
+    #[cold]
+    fn tell_made(&mut self, packet: Option<i64>, offset: u64, rows: &mut Rows<'_>) {
+        for made in self.place.take_made() {
+            match made {
+                Made::Snapshot {
+                    source,
+                    part,
+                    id,
+                    readings: made,
+                    times,
+                } => {
+                    let first_row = rows.count(&tables::clock_snapshot::TABLE);
+                    readings((&made, &times), source, id.0, packet, rows);
+                    self.place.made_waits(first_row, &made, &times);
+                    if source == Source::Assumed
+                        && let [one, other] = &made[..]
+                        && let Some(part) = part
+                    {
+                        self.at_part(part, rows);
+                        let text = format!(
+                            "nothing tells how {} and {} are related; they are assumed to read the same",
+                            one.clock, other.clock
+                        );
+                        let code = "clocks_assumed_equal";
+                        self.of_part(Severity::Warning, code, packet, text, rows);
+                    }
+                }
+                Made::Unrelatable { part, trace_time } => {
+                    self.at_part(part, rows);
+                    let text = format!(
+                        "no snapshot leads from the clocks of this machine in this file to {trace_time}, \
+                         and nothing can be assumed; what is read on them has no time. A manifest can \
+                         relate them"
+                    );
+                    let code = "clock_sync_unrelatable_clock_domains";
+                    self.of_part(Severity::Warning, code, packet, text, rows);
+                }
+                Made::NotSynced { part, rejected } => {
+                    self.at_part(part, rows);
+                    self.journal.count(counter::SNAPSHOTS_REJECTED, 1);
+                    let (code, text) = match rejected {
+                        Rejected::Duplicate { .. } => (
+                            "remote_sync_same_machine",
+                            "both machines of a synchronization are the same one".to_owned(),
+                        ),
+                        rejected => (
+                            rejected.code(),
+                            format!("{} was rejected: {rejected}", called(Source::RemoteSync)),
+                        ),
+                    };
+                    say(rows, Severity::Warning, code, packet, offset, text);
+                }
+            }
         }
     }
 
-    /// Rule X26: whether a packet is the first of its machine of which a time is
-    /// converted.
-    #[inline]
-    fn needs_bridge(
+    /// What is said next is said of a part.
+    fn at_part(&mut self, part: PartIx, rows: &mut Rows<'_>) {
+        let part = &self.place.parts()[part];
+        rows.at(Some(part.file.id), Some(part.machine.0));
+    }
+
+    fn of_part(
         &mut self,
-        header: &Header<'_>,
-        parsed: &Result<Parsed<'_>, Corrupt>,
-        machine: u32,
-    ) -> bool {
-        let known = self.facts.machines.get_mut(machine);
-        let Some(machine) = known.filter(|machine| !machine.is_bridged) else {
-            return false;
+        severity: Severity,
+        code: &'static str,
+        packet_id: Option<i64>,
+        text: String,
+        rows: &mut Rows<'_>,
+    ) {
+        let message = Message {
+            packet_id,
+            ..Message::of_whole(severity, code, text)
         };
-        let is_snapshot = header.packet_type() == Some(PacketType::CLOCK_SNAPSHOT);
-        machine.is_bridged = header.timestamp.is_some() && !is_snapshot
-            || parsed.as_ref().is_ok_and(|parsed| parsed.converts(header));
-        machine.is_bridged
+        message.push(rows);
     }
 
     /// A packet's time counts for those that have none (rule O2): as an event of all
@@ -419,19 +759,20 @@ impl Frame {
         &mut self,
         id: i64,
         header: &Header<'_>,
-        sequence: SequenceIx,
+        (part, sequence): (PartIx, SequenceIx),
         taken: Option<(Taken, i64)>,
     ) -> Placement {
         let is_snapshot = header.packet_type() == Some(PacketType::CLOCK_SNAPSHOT);
         match taken {
-            Some((taken, first_row)) if is_snapshot => self
-                .place
-                .snapshot_packet(id, header, sequence, &taken, first_row),
+            Some((taken, first_row)) if is_snapshot => {
+                self.place
+                    .snapshot_packet(id, header, (part, sequence), &taken, first_row)
+            }
             Some((Taken::Accepted(accepted), first_row)) => {
                 self.place.pair_waits(first_row, &accepted);
-                self.place.packet(id, header, sequence)
+                self.place.packet(id, header, part, sequence)
             }
-            _ => self.place.packet(id, header, sequence),
+            _ => self.place.packet(id, header, part, sequence),
         }
     }
 
@@ -442,14 +783,21 @@ impl Frame {
         snapshot: &Snapshot,
         id: i64,
         offset: u64,
-        sequence: SequenceIx,
+        (part, sequence): (PartIx, SequenceIx),
         rows: &mut Rows<'_>,
     ) -> (Taken, i64) {
         let first_row = rows.count(&tables::clock_snapshot::TABLE);
-        let taken = self.place.snapshot(snapshot, sequence);
+        let taken = self.place.snapshot(snapshot, part, id, sequence);
         match &taken {
             Taken::Accepted(accepted) => {
-                readings(accepted, snapshot, id, rows);
+                let made = (&accepted.readings[..], &accepted.times[..]);
+                readings(made, snapshot.source(), accepted.id.0, Some(id), rows);
+                if accepted.is_mixed {
+                    let text = "times before this snapshot were read on clocks that the machine has in other \
+                                files, too; from here on the file has clocks of its own";
+                    let code = "mixed_clock_sources";
+                    say(rows, Severity::Warning, code, Some(id), offset, text.into());
+                }
                 if let Some(clock) = accepted.ignored_primary {
                     let text = format!(
                         "primary_trace_clock {clock} is ignored: times were converted to {} before \
@@ -521,7 +869,9 @@ impl Frame {
                 timestamp: None,
                 placement: Placement::default(),
                 seq_id: 0,
-                machine_id: 0,
+                machine: 0,
+                file: self.file.id,
+                number: id.saturating_sub(self.file.before),
                 uid: None,
                 pid: None,
                 offset: raw.offset,
@@ -566,7 +916,7 @@ impl Frame {
         &mut self,
         id: i64,
         header: &Header<'_>,
-        sequence: SequenceIx,
+        (part, sequence): (PartIx, SequenceIx),
         placement: &Placement,
         rows: &mut Rows<'_>,
     ) {
@@ -581,7 +931,7 @@ impl Frame {
             return;
         };
         let read = placement.clock_ts.and(placement.clock_id);
-        let is_delta = read.is_some_and(|clock| self.place.is_incremental(header, clock));
+        let is_delta = read.is_some_and(|clock| self.place.is_incremental(header, part, clock));
         let is_named = header.needs_state() && self.place.is_valid(sequence);
         if is_delta || is_named {
             self.journal.count(counter::UNSURE_PACKETS, 1);
@@ -597,8 +947,8 @@ impl Frame {
     /// Rule D2, of when ring buffers began.
     fn settle_begins(&mut self) {
         for machine in self.facts.machines.iter_mut() {
-            for (clock, begins) in std::mem::take(&mut machine.unplaced_begins) {
-                let clock = self.place.event_clock(Some(clock));
+            for (part, clock, begins) in std::mem::take(&mut machine.unplaced_begins) {
+                let clock = self.place.event_clock(part, Some(clock));
                 if let Ok(ts) = self.place.event(&clock, begins) {
                     machine.begins(ts);
                 }
@@ -606,8 +956,16 @@ impl Frame {
         }
     }
 
-    /// Rule D2, when all snapshots are there.
-    fn settle(&mut self, changed: &mut SettledRows, rows: &mut Rows<'_>) -> io::Result<()> {
+    /// Rules D2 and X29: what waits is tried once more.
+    fn settle(
+        &mut self,
+        rows: &mut Rows<'_>,
+        settle: impl FnOnce(
+            &mut Place,
+            &Scratch,
+            &mut dyn FnMut(Settled<'_>) -> io::Result<()>,
+        ) -> io::Result<()>,
+    ) -> io::Result<()> {
         let Frame {
             place,
             journal,
@@ -617,14 +975,29 @@ impl Frame {
             writers,
             faults,
             facts,
+            settled: changed,
             ..
         } = self;
-        place.settle(scratch, |settled| {
+        let machines: Vec<MachineId> = place.parts().iter().map(|part| part.machine).collect();
+        settle(place, scratch, &mut |settled| {
             let packets = &tables::packet::TABLE;
             match &settled {
                 Settled::Reading { .. } => {}
-                Settled::Snapshot { result: Ok(_), .. } | Settled::Packet { result: Ok(_), .. } => {
+                Settled::Snapshot {
+                    part,
+                    result: Ok(ts),
+                    ..
+                }
+                | Settled::Packet {
+                    part,
+                    result: Ok(ts),
+                    ..
+                } => {
                     journal.packets_on_trace_time += 1;
+                    let machine = machines.get(part.0 as usize);
+                    if let Some(machine) = machine.and_then(|id| facts.machines.get_mut(id.0)) {
+                        machine.saw(*ts);
+                    }
                 }
                 Settled::Snapshot {
                     result: Err(reason),
@@ -638,16 +1011,25 @@ impl Frame {
                     result: Err(reason),
                     ..
                 } => journal.unplaced(packets, *reason),
+                Settled::Clock { id, clock } => {
+                    rows.push(tables::packet_clock_record::Row {
+                        packet_id: Cell::from(*id),
+                        file: Cell::from(file_key(clock.file)),
+                    });
+                }
                 // What a packet is for the timeline; its row waits by itself.
                 Settled::Event(event) if event.row.table.number == packets.number => {
                     if let Ok(ts) = event.result {
-                        writers.settled(event.event, ts, &facts.uuids, timeline, faults)?;
+                        let (event, place) = (event.event, event.place);
+                        writers.settled(event, ts, place, &facts.uuids, timeline, faults)?;
                     }
                     return Ok(());
                 }
                 Settled::Event(event) => {
                     match event.result {
-                        Ok(ts) if !event.event.is_empty() => timeline.push(ts, event.event),
+                        Ok(ts) if !event.event.is_empty() => {
+                            timeline.push_kept(ts, event.place, event.event);
+                        }
                         Ok(TraceTime(_)) => {}
                         Err(reason) => journal.unplaced(event.row.table, reason),
                     }
@@ -683,27 +1065,34 @@ fn defaults(header: &Header<'_>) -> (Option<u32>, Result<(), Corrupt>) {
     }
 }
 
-/// The rows of a snapshot that was accepted.
-fn readings(accepted: &Accepted, snapshot: &Snapshot, packet: i64, rows: &mut Rows<'_>) {
-    let readings = accepted.readings.iter().zip(&accepted.times);
-    for ((reading, ts), recorded) in readings.zip(snapshot.recorded()) {
+/// The rows of a snapshot: its readings and their times.
+fn readings(
+    (readings, times): (&[Reading], &[Option<TraceTime>]),
+    source: Source,
+    snapshot: u32,
+    packet: Option<i64>,
+    rows: &mut Rows<'_>,
+) {
+    for (reading, ts) in readings.iter().zip(times) {
         let clock = reading.clock;
         let id = rows.count(&tables::clock_snapshot::TABLE);
         let clock_name = rows.optional_text(clock_name(clock.id));
+        let source = rows.text(source.name());
         rows.push(tables::clock_snapshot::Row {
             id: Cell::from(id),
             ts: Cell::or_null(ts.map(|TraceTime(ts)| ts)),
             clock_id: Cell::from(clock.id.get()),
             clock_name,
             clock_value: Cell::from(reading.value),
-            snapshot_id: Cell::from(accepted.id.0),
+            snapshot_id: Cell::from(snapshot),
             machine_id: Cell::from(clock.machine.0),
-            packet_id: Cell::from(packet),
+            packet_id: Cell::or_null(packet),
             seq_id: Cell::from(clock.seq.0),
-            timestamp: Cell::from(recorded.0),
+            timestamp: Cell::from(recorded(reading).0),
             unit_multiplier_ns: Cell::from(reading.unit),
             is_incremental: Cell::from(i64::from(reading.incremental)),
-            source: Cell::from(snapshot.source() as u8),
+            source,
+            trace_file_id: Cell::or_null(file_id(clock.file)),
         });
     }
 }

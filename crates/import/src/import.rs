@@ -6,30 +6,24 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags};
 use timebase_sort::Scratch;
-use timebase_trace::{End, Input, Monitor, Source, SourceError};
+use timebase_trace::{Digested, InputsError, Monitor, Pass, Reads, Source, SourceError, TraceType};
 
 use crate::describe::{describe, summarize};
-use crate::error::{Error, HowFar, WriteError};
+use crate::error::{Error, HowFar, WriteError, is_full};
+use crate::files::Files;
 use crate::frame::{Frame, Keep};
 use crate::identity::check_database;
 use crate::limits::Limits;
 use crate::options::{Conversion, Options};
 use crate::output::{
-    self, Destination, KeyedRow, Message, Room, SettledRows, Severity, Solved, Writer,
+    self, Destination, KeyedRow, Message, Placed, Room, SettledRows, Severity, Solved, Writer,
 };
-use crate::pipeline::{self, Broken, Read};
+use crate::pipeline::{self, Broken, FileRead, Read};
 use crate::place::Whole;
 use crate::readers::PacketSchema;
 use crate::subjects::Wanted;
 use crate::summary::Summary;
-use crate::twice::{NotAside, NotFound, Opened, Twice};
-use crate::verdict::ReadTrace;
-
-/// A source that was opened.
-enum ToRead<'a> {
-    Once(Input<'a>),
-    Twice(Opened<'a>),
-}
+use crate::verdict::Verdict;
 
 /// What an import notes of its own time.
 #[derive(Default)]
@@ -40,7 +34,8 @@ pub(crate) struct Stopwatch {
     pub last_batch: Option<Instant>,
 }
 
-/// Imports a trace into a new database. The crate has an example.
+/// Imports a trace, an archive of traces, or several traces (rule X1) into a new database. The crate has
+/// an example.
 ///
 /// The database appears at `destination` when it is complete, or not at all.
 ///
@@ -50,159 +45,204 @@ pub(crate) struct Stopwatch {
 /// trace is an error only with [`Options::strict`] or if nothing of it could be
 /// read; otherwise it is in [`Summary::warnings`] and the table `import_log`.
 pub fn import(
-    source: &Source,
+    sources: &[Source],
     destination: &Path,
     options: &Options,
     monitor: &Monitor,
 ) -> Result<Summary, Error> {
     let mut stopwatch = Stopwatch::default();
-    timed(source, destination, options, monitor, &mut stopwatch)
+    timed(sources, destination, options, monitor, &mut stopwatch)
 }
 
 pub(crate) fn timed(
-    source: &Source,
+    sources: &[Source],
     destination: &Path,
     options: &Options,
     monitor: &Monitor,
     stopwatch: &mut Stopwatch,
 ) -> Result<Summary, Error> {
     let cancelled = || monitor.cancel.load(Ordering::Relaxed);
-    let opened = match options.conversion {
-        Conversion::Nearest => ToRead::Once(open(source, monitor)?),
-        Conversion::Linear => {
-            let opened = Opened::open(source, monitor);
-            ToRead::Twice(opened.map_err(|error| not_opened(error, source, monitor))?)
-        }
-    };
+    let limits = Limits::new(options);
+    // What is no trace is told before anything is made where the database is to be.
+    let beside = Scratch::new(output::parent(destination), &limits.disk);
+    let mut files = open(sources, options, &beside, monitor)
+        .map_err(|error| not_put_aside(error, destination, options, &limits, monitor))?;
+    begin(Pass::Only, monitor, &files);
     let schema = PacketSchema::new(&options.descriptors)?;
     let destination = Destination::create(destination, options.overwrite)?;
     let undertaking = Undertaking {
-        source,
+        sources,
         destination: &destination,
         options,
         monitor,
-        limits: Limits::new(options),
+        limits,
     };
-    let failed = |error: WriteError| undertaking.failure(error);
     let scratch = undertaking.scratch();
     let mut writer = undertaking.writer(&scratch)?;
 
-    let mut twice = None;
-    let (mut input, whole, size) = match opened {
-        ToRead::Once(input) => (input, None, None),
-        ToRead::Twice(opened) => {
-            let twice = twice.insert(undertaking.put_aside(opened, &scratch)?);
-            let (whole, size) = (undertaking.find(twice, &scratch)?, twice.size());
-            let input = twice.input(source, monitor);
-            let input = input.map_err(|error| refused(error, monitor))?;
-            (input, Some(whole), Some(size))
-        }
+    let whole = match options.conversion {
+        Conversion::Nearest => None,
+        Conversion::Linear => Some(undertaking.find(&mut files, &scratch)?),
     };
+    let size = files.inputs.total().filter(|_| whole.is_some());
+    if whole.is_some() {
+        begin(Pass::Second, monitor, &files);
+    }
     let frame = frame(schema, options, &scratch, &undertaking.limits, whole);
-    let read = pipeline::run(&mut input, frame, monitor, |batch| {
+    let read = pipeline::run(&mut files, frame, monitor, |batch| {
         let begun = Instant::now();
         writer.write(batch)?;
         stopwatch.writing += begun.elapsed();
         Ok(())
     });
     stopwatch.last_batch = Some(Instant::now());
-    let Read {
-        mut frame,
-        end,
-        settled,
-        rows,
-    } = read.map_err(|broken| match broken {
-        Broken::Write(error) => failed(error),
-        Broken::Read => Error::Stopped,
-    })?;
     if cancelled() {
         return Err(Error::Cancelled);
     }
-    if let Some(failure) = input.failure(source) {
-        return Err(failure.into());
-    }
+    let Read {
+        mut frame,
+        files: read,
+        settled,
+        rows,
+    } = read.map_err(|broken| undertaking.broken(broken))?;
     if !frame.place.is_as_found() {
         return Err(undertaking.changed());
     }
     // What is refused is refused before the indexes are made.
-    let mut trace = ReadTrace {
-        source,
-        rows,
-        strict: options.strict,
-        conversion: options.conversion,
-        compression: input.compression(),
-        other: None,
-    };
-    if trace.is_unread(&frame) || frame.damage.is_at_begin() || !frame.place.is_used() {
-        trace.other = input.recognize();
-    }
-    if end == End::Stopped {
-        return Err(Error::Stopped);
-    }
-    if !frame.damage.is_any() {
-        if input.is_empty() {
-            return Err(SourceError::Empty {
-                source_name: source.to_string(),
-            }
-            .into());
-        }
-        trace.emptiness()?;
-    }
-    let mut warnings = Vec::new();
-    warnings.extend(trace.damage(&frame)?);
-    warnings.extend(trace.corruption(&frame)?);
+    let warnings = undertaking.warnings(&files, &read)?;
+    let mut logged = warnings.log;
 
-    let conn = undertaking.finish(writer, &mut frame, settled)?;
-    let digest = input.digest();
-    let is_whole = size.is_none_or(|size| digest.sha256.is_none() || digest.size == size);
+    let names = |file: u32| files.inputs.title(file as usize).to_owned();
+    let (conn, known) = undertaking.finish(writer, &mut frame, settled, &names)?;
+    let archive = files.inputs.digest()?;
+    let sizes: u64 = read.iter().map(|file| file.digest.size).sum();
+    let is_whole = size.is_none_or(|size| size == sizes.saturating_add(files.read_ahead()))
+        || read.iter().any(|file| file.digest.sha256.is_none());
     if cancelled() {
         return Err(Error::Cancelled);
-    }
-    // Of what is left behind the last packet.
-    if let Some(failure) = input.failure(source) {
-        return Err(failure.into());
     }
     if !is_whole {
         return Err(undertaking.changed());
     }
-    let summarized = summarize(&conn, &mut frame, &trace)
-        .and_then(|summary| describe(&conn, &digest, &frame, &trace, &summary).map(|()| summary));
+    let trace = ReadTrace {
+        files: &files,
+        read: &read,
+        archive: archive.as_ref(),
+        known: &known,
+        rows,
+        conversion: options.conversion,
+    };
+    let summarized = summarize(&conn, &mut frame, &trace).and_then(|summary| {
+        describe(&conn, &frame, &trace, &summary)?;
+        for (message, file) in logged.drain(..) {
+            message.insert(&conn, (Some(file), None))?;
+        }
+        Ok(summary)
+    });
     let summarized = summarized.map_err(WriteError::from);
     let mut summary = undertaking.with_sqlite(&conn, summarized)?;
     let closed = conn
         .execute_batch("COMMIT")
         .and_then(|()| conn.close().map_err(|(_, error)| error));
-    closed.map_err(|error| failed(error.into()))?;
+    closed.map_err(|error| undertaking.failure(error.into()))?;
     if cancelled() {
         return Err(Error::Cancelled);
     }
-    summary.source_bytes = digest.size;
-    summary.warnings = warnings;
+    summary.source_bytes = match &archive {
+        Some(archive) => archive.size,
+        None => sizes.saturating_add(files.read_ahead()),
+    };
+    summary.warnings = warnings.told;
     summary.database_bytes = destination.complete()?;
     Ok(summary)
 }
 
-/// Opens the source.
-pub(crate) fn open<'a>(source: &Source, monitor: &'a Monitor) -> Result<Input<'a>, Error> {
-    let opened = Input::open(source, monitor);
-    opened.map_err(|error| not_opened(error, source, monitor))
+/// What was read of an import, for its tables.
+pub(crate) struct ReadTrace<'a> {
+    pub files: &'a Files<'a>,
+    /// Those that are no manifests, in the order in which they were read.
+    pub read: &'a [FileRead],
+    /// The archive that they are in, as a file.
+    pub archive: Option<&'a Digested>,
+    pub known: &'a Known,
+    /// How many rows each table has got, by its number.
+    pub rows: Vec<i64>,
+    /// How readings are brought to trace time.
+    pub conversion: Conversion,
 }
 
-fn not_opened(error: SourceError, source: &Source, monitor: &Monitor) -> Error {
-    match (refused(error, monitor), source) {
-        (Error::Source(SourceError::IsDatabase { .. }), Source::File(path)) if !is_ours(path) => {
-            Error::ImportsForeignDatabase { path: path.clone() }
+/// What is known of clocks when all files are read.
+pub(crate) struct Known {
+    /// How parts were placed.
+    pub placed: Vec<Placed>,
+    /// Of each sample of a synchronization whether conversions by rates use it.
+    pub used: Vec<bool>,
+}
+
+/// What the user should know.
+struct Warnings {
+    told: Vec<String>,
+    /// For the log, each with the file that it is said of.
+    log: Vec<(Message, u32)>,
+}
+
+/// A pass over all files begins. How many bytes it has are those of the members, not of their archive;
+/// a manifest has been read.
+fn begin(pass: Pass, monitor: &Monitor, files: &Files<'_>) {
+    let read = match pass {
+        // Of a stream, its first bytes as well.
+        Pass::Only => monitor.bytes_read.load(Ordering::Relaxed),
+        Pass::Copy | Pass::First | Pass::Second => files.read_ahead(),
+    };
+    monitor.begin(pass, files.inputs.total());
+    monitor.bytes_read.store(read, Ordering::Relaxed);
+}
+
+/// What it means for the user that what can be read only once could not be put aside.
+fn not_put_aside(
+    error: Error,
+    destination: &Path,
+    options: &Options,
+    limits: &Limits,
+    monitor: &Monitor,
+) -> Error {
+    let path = destination.to_owned();
+    match (error, options.max_size) {
+        (Error::Inputs(InputsError::PutAside(_)), Some(limit)) if limits.disk.is_exceeded() => {
+            let read = HowFar {
+                bytes: monitor.bytes_read.load(Ordering::Relaxed),
+                of: None,
+                packets: 0,
+            };
+            Error::TooLarge { path, limit, read }
+        }
+        (Error::Inputs(InputsError::PutAside(error)), _) if is_full(&error) => {
+            Error::DiskFull { path }
         }
         (error, _) => error,
     }
 }
 
-/// That the source cannot be read; which it cannot be either if the user wants no more.
-fn refused(error: SourceError, monitor: &Monitor) -> Error {
-    match monitor.cancel.load(Ordering::Relaxed) {
-        true => Error::Cancelled,
-        false => error.into(),
-    }
+/// Opens what an import is made of.
+pub(crate) fn open<'a>(
+    sources: &[Source],
+    options: &Options,
+    scratch: &Scratch,
+    monitor: &'a Monitor,
+) -> Result<Files<'a>, Error> {
+    let reads = match options.conversion {
+        Conversion::Nearest => Reads::Once,
+        Conversion::Linear => Reads::Again,
+    };
+    let manifest = options.manifest.as_deref();
+    let opened = Files::open(sources, manifest, reads, scratch, monitor);
+    opened.map_err(|error| match (error, sources) {
+        _ if monitor.cancel.load(Ordering::Relaxed) => Error::Cancelled,
+        (Error::Source(SourceError::IsDatabase { .. }), [Source::File(path)]) if !is_ours(path) => {
+            Error::ImportsForeignDatabase { path: path.clone() }
+        }
+        (error, _) => error,
+    })
 }
 
 /// Whether timebase made a database, be it another version. Nobody knows of one that comes out of a
@@ -235,7 +275,7 @@ pub(crate) fn frame(
 
 /// What is imported, where to, and within which limits.
 struct Undertaking<'a> {
-    source: &'a Source,
+    sources: &'a [Source],
     destination: &'a Destination,
     options: &'a Options,
     monitor: &'a Monitor,
@@ -255,7 +295,7 @@ impl Undertaking<'_> {
             && let Some(limit) = self.options.max_memory
         {
             return Error::TooMuchMemory {
-                source_name: self.source.to_string(),
+                source_name: self.name(),
                 limit,
                 read: self.how_far(),
             };
@@ -270,44 +310,126 @@ impl Undertaking<'_> {
         }
     }
 
+    /// What the sources are called together.
+    fn name(&self) -> String {
+        match self.sources {
+            [source] => source.to_string(),
+            sources => format!("one of {} files", sources.len()),
+        }
+    }
+
     /// What the source says is not what it said when it was read for its snapshots.
     fn changed(&self) -> Error {
         Error::Changed {
-            source_name: self.source.to_string(),
+            source_name: self.name(),
         }
     }
 
-    /// A trace that is to be read twice, wherever it comes from.
-    fn put_aside(&self, opened: Opened<'_>, scratch: &Scratch) -> Result<Twice, Error> {
-        let aside = opened.put_aside(self.source, scratch);
-        aside.map_err(|error| match error {
-            NotAside::Source(error) => refused(error, self.monitor),
-            NotAside::Write(error) => self.failure(error),
-        })
+    fn broken(&self, broken: Broken) -> Error {
+        match broken {
+            Broken::Write(error) => self.failure(error),
+            Broken::Source(error) => error.into(),
+            Broken::Refused(refused) => Error::Manifest(refused),
+            Broken::Read => Error::Stopped,
+        }
     }
 
-    /// The first pass over it.
-    fn find(&self, twice: &mut Twice, scratch: &Scratch) -> Result<Whole, Error> {
+    /// The first pass over the files.
+    fn find(&self, files: &mut Files<'_>, scratch: &Scratch) -> Result<Whole, Error> {
+        begin(Pass::First, self.monitor, files);
         let schema = PacketSchema::default();
         let frame = frame(schema, self.options, scratch, &self.limits, None);
-        let found = twice.find(self.source, frame, self.monitor);
+        let found = pipeline::survey(files, frame, self.monitor);
         match found {
             _ if self.monitor.cancel.load(Ordering::Relaxed) => Err(Error::Cancelled),
-            Ok(whole) => Ok(whole),
-            Err(NotFound::Source(error)) => Err(error.into()),
-            Err(NotFound::Broken(Broken::Write(error))) => Err(self.failure(error)),
-            Err(NotFound::Broken(Broken::Read) | NotFound::Stopped) => Err(Error::Stopped),
+            Ok(frame) => Ok(frame.place.found()),
+            Err(broken) => Err(self.broken(broken)),
         }
+    }
+
+    /// What is to be said of the files.
+    ///
+    /// # Errors
+    ///
+    /// If it is an error: because nothing else is there, or the user is strict.
+    fn warnings(&self, files: &Files<'_>, read: &[FileRead]) -> Result<Warnings, Error> {
+        let strict = self.options.strict;
+        let mut warnings = Warnings {
+            told: Vec::new(),
+            log: Vec::new(),
+        };
+        for damage in files.inputs.damage() {
+            let (source_name, why) = (files.title(), damage.why.clone());
+            if strict {
+                return Err(Error::Damaged { source_name, why });
+            }
+            warnings.told.push(format!("{source_name}: {why}"));
+        }
+        let mut traces = 0;
+        for file in read {
+            if files.is_alone {
+                let name = &file.title;
+                warnings
+                    .told
+                    .extend(Verdict { file, name, strict }.warnings()?);
+                traces += 1;
+                continue;
+            }
+            let name = file.title.clone();
+            if file.file.kind != TraceType::Proto {
+                if strict {
+                    let of = file.other.clone();
+                    return Err(Error::UnknownMember { name, of });
+                }
+                warnings
+                    .told
+                    .push(format!("{name}: no trace, and left out"));
+                continue;
+            }
+            let verdict = |name| Verdict { file, name, strict }.warnings();
+            match verdict(&file.title) {
+                Ok(told) => {
+                    warnings.told.extend(told);
+                    traces += 1;
+                }
+                Err(error) if strict => return Err(error),
+                // Others are none the worse for it.
+                Err(error) => {
+                    warnings.told.push(error.to_string());
+                    // The database speaks of its files by their names.
+                    let named = files.inputs.files().get(file.file.id);
+                    let named = named.and_then(|file| file.name.as_deref());
+                    if let Err(error) = verdict(named.unwrap_or(&file.title)) {
+                        let text = error.to_string();
+                        let message = Message::of_whole(Severity::Error, "not_a_trace", text);
+                        warnings.log.push((message, file.file.tag.id));
+                    }
+                }
+            }
+        }
+        if traces == 0 && files.manifest.is_none() {
+            let members = read.len();
+            let why = match warnings.told.as_slice() {
+                [one] => one.clone(),
+                _ => format!("none of its {members} files is one"),
+            };
+            let source_name = files.title();
+            return Err(Error::NoTrace { source_name, why });
+        }
+        Ok(warnings)
     }
 
     fn how_far(&self) -> HowFar {
-        let of = match self.source {
-            Source::File(path) => path.metadata().ok().filter(|found| found.is_file()),
+        let sizes = self.sources.iter().map(|source| match source {
+            Source::File(path) => {
+                let found = path.metadata().ok().filter(|found| found.is_file());
+                found.map(|found| found.len())
+            }
             Source::Stdin | Source::Pieces => None,
-        };
+        });
         HowFar {
             bytes: self.monitor.bytes_read.load(Ordering::Relaxed),
-            of: of.map(|found| found.len()),
+            of: sizes.sum(),
             packets: self.monitor.packets.load(Ordering::Relaxed),
         }
     }
@@ -341,7 +463,8 @@ impl Undertaking<'_> {
         writer: Writer,
         frame: &mut Frame,
         settled: SettledRows,
-    ) -> Result<Connection, Error> {
+        names: &dyn Fn(u32) -> String,
+    ) -> Result<(Connection, Known), Error> {
         let is_cancelled = || self.monitor.cancel.load(Ordering::Relaxed);
         let place = &mut frame.place;
         let built = writer
@@ -352,6 +475,10 @@ impl Undertaking<'_> {
                 Ok((rest, solved))
             });
         let (rest, solved) = built.map_err(|error| self.failure(error))?;
+        let known = place.with_estimates(|place, estimates, used| Known {
+            placed: output::placed(place, estimates),
+            used: used.to_vec(),
+        });
         let conn = self.destination.open()?;
         let late = || -> Result<bool, WriteError> {
             output::resume(&conn)?;
@@ -362,6 +489,7 @@ impl Undertaking<'_> {
             if is_cancelled() {
                 return Ok(false);
             }
+            output::insert_parts(&conn, &known.placed, names)?;
             let (lacks_steps, lacks_lines) = solved.lacks();
             if lacks_steps || lacks_lines {
                 solved.insert_used(&conn, place)?;
@@ -370,19 +498,19 @@ impl Undertaking<'_> {
                 let text = "clock_mapping holds, for clocks of several hops, only the steps that \
                             readings of their packets fall in";
                 let code = "clock_mapping_bounded";
-                bounded(code, text).insert(&conn)?;
+                bounded(code, text).insert(&conn, (None, None))?;
             }
             if lacks_lines {
                 let text = "clock_mapping_linear holds, for some clocks, only the lines that \
                             readings of their packets fall in";
                 let code = "clock_mapping_linear_bounded";
-                bounded(code, text).insert(&conn)?;
+                bounded(code, text).insert(&conn, (None, None))?;
             }
             output::indexes_and_views(&conn, &indexes, &mut room)?;
             Ok(!is_cancelled())
         };
         match self.with_sqlite(&conn, late())? {
-            true => Ok(conn),
+            true => Ok((conn, known)),
             false => Err(Error::Cancelled),
         }
     }

@@ -39,7 +39,7 @@
 //! # let dir = tempfile::tempdir()?;
 //! # let out = dir.path().join("nearest.db");
 //! let trace = Source::File("../../tests/data/nearest.pftrace".into());
-//! let summary = import(&trace, &out, &Options::default(), &Monitor::default())?;
+//! let summary = import(&[trace], &out, &Options::default(), &Monitor::default())?;
 //! assert_eq!(summary.snapshots, 6);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -50,6 +50,7 @@ mod damaged;
 mod describe;
 mod error;
 mod facts;
+mod files;
 mod frame;
 mod identity;
 mod import;
@@ -68,7 +69,6 @@ mod subjects;
 mod summary;
 mod timeline;
 mod trackers;
-mod twice;
 mod verdict;
 mod world;
 
@@ -79,6 +79,6 @@ pub use options::{Conversion, Options};
 pub use size::{NotASize, Size};
 pub use stages::{Stages, stages, thrown_away};
 pub use subjects::{Subject, UnknownSubject};
-pub use summary::{Events, Summary};
+pub use summary::{Events, Placement, Summary};
 pub use timebase_trace::{FileKind, Monitor, Pass, Source, file_kind};
 pub use verdict::damage;

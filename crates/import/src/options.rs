@@ -35,6 +35,9 @@ impl Conversion {
 pub struct Options {
     /// How readings are brought to trace time.
     pub conversion: Conversion,
+    /// A manifest that says how the files are related (rules X30 to X40), beside one that may be among
+    /// them.
+    pub manifest: Option<PathBuf>,
     /// Whether the packets' bytes are stored.
     pub keep_data: bool,
     /// Which of the events inside of packets become rows.
@@ -63,6 +66,7 @@ impl Default for Options {
     fn default() -> Self {
         Options {
             conversion: Conversion::default(),
+            manifest: None,
             keep_data: true,
             subjects: Subject::ALL.to_vec(),
             descriptors: Vec::new(),

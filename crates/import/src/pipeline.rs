@@ -4,19 +4,38 @@ use std::io;
 use std::sync::mpsc::{channel, sync_channel};
 use std::thread;
 
-use timebase_trace::{End, Input, Monitor};
+use timebase_manifest::Refused;
+use timebase_trace::{Digested, End, Monitor, OtherFile, SourceError, TraceType};
 
 use crate::error::WriteError;
-use crate::frame::Frame;
-use crate::output::{Batch, Outlet, Rows, SettledRows};
+use crate::files::{File, Files};
+use crate::frame::{Frame, ReadFile};
+use crate::output::{Batch, Message, Outlet, Rows, SettledRows, Severity};
 
 /// How many batches may wait between the threads.
 const BATCHES: usize = 2;
 
+/// A file of an import, when it was read.
+pub(crate) struct FileRead {
+    pub file: File,
+    /// What to call it when the user is told of it.
+    pub title: String,
+    pub read: ReadFile,
+    pub digest: Digested,
+    /// How it is compressed as a whole.
+    pub compression: Option<&'static str>,
+    /// Whether it has no bytes.
+    pub is_empty: bool,
+    /// What it is if it is no trace. It is asked only where something speaks against its being one.
+    pub other: Option<OtherFile>,
+    /// What the archive that it is in says is wrong with it.
+    pub flaw: Option<String>,
+}
+
 /// What the reading thread ends with.
 pub(crate) struct Read {
     pub frame: Frame,
-    pub end: End,
+    pub files: Vec<FileRead>,
     /// What is to be changed of rows that waited.
     pub settled: SettledRows,
     /// How many rows each table has got, by its number.
@@ -27,7 +46,11 @@ pub(crate) struct Read {
 pub(crate) enum Broken {
     /// What was made could not be written.
     Write(WriteError),
-    /// The reading thread ended without a word.
+    /// A file cannot be read.
+    Source(SourceError),
+    /// The manifest does not let it be.
+    Refused(Refused),
+    /// The reading thread ended without a word, or nobody wants its rows any more.
     Read,
 }
 
@@ -37,52 +60,170 @@ impl From<io::Error> for Broken {
     }
 }
 
+impl From<SourceError> for Broken {
+    fn from(error: SourceError) -> Self {
+        Broken::Source(error)
+    }
+}
+
 /// Reads on a thread of its own while this one takes the batches of rows.
 pub(crate) fn run(
-    input: &mut Input<'_>,
+    files: &mut Files<'_>,
     frame: Frame,
     monitor: &Monitor,
     take: impl FnMut(&Batch) -> Result<(), WriteError>,
 ) -> Result<Read, Broken> {
-    let (frame, run, rows) = both(input, frame, monitor, take, |frame, bytes, rows| {
-        frame.run(bytes, rows)
+    let (frame, run, rows) = both(frame, monitor, take, |frame, rows| {
+        begin(files, frame, rows)?;
+        let mut read = Vec::new();
+        for file in files.order.clone() {
+            let title = files.inputs.title(file.id).to_owned();
+            match file.kind {
+                TraceType::Manifest => continue,
+                TraceType::Proto => {}
+                _ if files.is_alone => {}
+                _ => {
+                    let named = files.inputs.files().get(file.id);
+                    let name = named.and_then(|file| file.name.as_deref());
+                    unknown(&file, name.unwrap_or(&title), rows);
+                }
+            }
+            let rules = files.rules(&file);
+            let mut input = files.inputs.open_file(file.id)?;
+            let is_trace = file.kind == TraceType::Proto || files.is_alone;
+            if is_trace {
+                frame.begin_file(file.tag, rules, rows);
+                let end = frame.read_file(&mut input.reader, rows)?;
+                stopped(frame, end)?;
+            }
+            if let Some(failure) = input.failed() {
+                return Err(failure.into());
+            }
+            let of_frame = match is_trace {
+                true => frame.end_file(rows)?,
+                false => ReadFile::default(),
+            };
+            let is_doubtful = is_trace && (of_frame.is_doubtful() || !frame.place.is_used());
+            let other = is_doubtful.then(|| input.recognize()).flatten();
+            let digest = input.digest();
+            // Of what is left behind the last packet.
+            if let Some(failure) = input.failed() {
+                return Err(failure.into());
+            }
+            read.push(FileRead {
+                title,
+                compression: input.compression(),
+                is_empty: input.is_empty(),
+                other,
+                digest,
+                flaw: input.damage(),
+                read: of_frame,
+                file,
+            });
+        }
+        let settled = frame.finish(rows)?;
+        match rows.stopped() {
+            true => Err(Broken::Read),
+            false => Ok((read, settled)),
+        }
     })?;
-    let (end, settled) = run?;
+    let (files, settled) = run?;
     Ok(Read {
         frame,
-        end,
+        files,
         settled,
         rows,
     })
 }
 
-/// Goes through a trace for its snapshots. What becomes rows meanwhile is thrown away.
+/// Goes through all files for their snapshots. What becomes rows meanwhile is thrown away.
 pub(crate) fn survey(
-    input: &mut Input<'_>,
+    files: &mut Files<'_>,
     frame: Frame,
     monitor: &Monitor,
-) -> Result<(Frame, End), Broken> {
-    let (frame, end, _) = both(
-        input,
+) -> Result<Frame, Broken> {
+    let (frame, run, _) = both(
         frame,
         monitor,
         |_| Ok(()),
-        |frame, bytes, rows| frame.survey(bytes, rows),
+        |frame, rows| {
+            begin(files, frame, rows)?;
+            for file in files.order.clone() {
+                if file.kind != TraceType::Proto && !files.is_alone
+                    || file.kind == TraceType::Manifest
+                {
+                    continue;
+                }
+                let rules = files.rules(&file);
+                let mut input = files.inputs.open_ahead(file.id)?;
+                frame.begin_file(file.tag, rules, rows);
+                let end = frame.survey_file(&mut input.reader, rows)?;
+                stopped(frame, end)?;
+                if let Some(failure) = input.failed() {
+                    return Err(failure.into());
+                }
+                frame.end_file(rows)?;
+            }
+            Ok(())
+        },
     )?;
-    Ok((frame, end?))
+    run?;
+    Ok(frame)
 }
+
+/// What the manifest says comes before all files.
+fn begin(files: &Files<'_>, frame: &mut Frame, rows: &mut Rows<'_>) -> Result<(), Broken> {
+    frame.begin(rows);
+    if let Some(manifest) = &files.manifest {
+        frame.follow_manifest(manifest, &files.tags(), rows);
+        stopped(frame, End::Complete)?;
+    }
+    for damage in files.inputs.damage() {
+        let (severity, code) = match damage.is_cut {
+            true => (Severity::Warning, "cut"),
+            false => (Severity::Error, "damaged"),
+        };
+        rows.at(Some(0), None);
+        let message = Message {
+            offset: Some(damage.offset),
+            size: Some(damage.size),
+            ..Message::of_whole(severity, code, damage.why.clone())
+        };
+        message.push(rows);
+        rows.at(None, None);
+    }
+    Ok(())
+}
+
+/// Rule X7.
+fn unknown(file: &File, name: &str, rows: &mut Rows<'_>) {
+    rows.at(Some(file.tag.id), None);
+    let text = format!("{name} is no trace, and is left out");
+    Message::of_whole(Severity::Warning, "unknown_member", text).push(rows);
+    rows.at(None, None);
+}
+
+/// Whether a file was not read to its end.
+fn stopped(frame: &mut Frame, end: End) -> Result<(), Broken> {
+    match (frame.refused.take(), end) {
+        (Some(refused), _) => Err(Broken::Refused(refused)),
+        (None, End::Stopped) => Err(Broken::Read),
+        (None, End::Complete) => Ok(()),
+    }
+}
+
+/// What the reading thread ends with, whatever it has read, and how many rows each table has got.
+type Both<T> = (Frame, Result<T, Broken>, Vec<i64>);
 
 /// What reads, on a thread of its own, and what takes rows, on this one.
 fn both<T: Send>(
-    input: &mut Input<'_>,
     mut frame: Frame,
     monitor: &Monitor,
     mut take: impl FnMut(&Batch) -> Result<(), WriteError>,
-    read: impl FnOnce(&mut Frame, &mut dyn io::Read, &mut Rows<'_>) -> T + Send,
-) -> Result<(Frame, T, Vec<i64>), Broken> {
+    read: impl FnOnce(&mut Frame, &mut Rows<'_>) -> Result<T, Broken> + Send,
+) -> Result<Both<T>, Broken> {
     let (full_sender, full) = sync_channel(BATCHES);
     let (empty_sender, emptied) = channel();
-    let reader = &mut input.reader;
     thread::scope(|scope| {
         let reading = scope.spawn(move || {
             let outlet = Outlet {
@@ -91,7 +232,7 @@ fn both<T: Send>(
                 monitor,
             };
             let mut rows = Rows::new(outlet, frame.wanted().clone());
-            let read = read(&mut frame, reader, &mut rows);
+            let read = read(&mut frame, &mut rows);
             (frame, read, rows.counts())
         });
         for mut batch in full {

@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::import::{self, Stopwatch};
 use crate::limits::Limits;
 use crate::options::Options;
-use crate::pipeline;
+use crate::pipeline::{self, Broken};
 use crate::readers::PacketSchema;
 use crate::summary::Summary;
 
@@ -64,18 +64,16 @@ pub struct Stages {
 /// As those of [`import()`](crate::import).
 pub fn stages(trace: &Path, directory: &Path, options: &Options) -> Result<Stages, Error> {
     let source = Source::File(trace.into());
-    let read = through(&source, |input, _| {
+    let read = through(&source, |input| {
         let mut stream = PacketStream::new(&mut input.reader);
         while !matches!(stream.next(), Ok(None)) {}
-        Ok(())
     })?;
-    let decoded = through(&source, |input, _| {
+    let decoded = through(&source, |input| {
         let mut packets = Packets::new(&mut input.reader);
         packets.for_each(|found| {
             std::hint::black_box(found);
             ControlFlow::Continue(Payload::Sound)
         });
-        Ok(())
     })?;
     let resolved = thrown_away(&source, directory, options)?;
 
@@ -88,7 +86,13 @@ pub fn stages(trace: &Path, directory: &Path, options: &Options) -> Result<Stage
     let mut stopwatch = Stopwatch::default();
     let monitor = Monitor::default();
     let begun = Instant::now();
-    let summary = import::timed(&source, &database, options, &monitor, &mut stopwatch)?;
+    let summary = import::timed(
+        std::slice::from_ref(&source),
+        &database,
+        options,
+        &monitor,
+        &mut stopwatch,
+    )?;
     Ok(Stages {
         reading: read,
         decoding: decoded.saturating_sub(read),
@@ -123,25 +127,27 @@ pub fn thrown_away(
     directory: &Path,
     options: &Options,
 ) -> Result<Duration, Error> {
-    through(source, |input, monitor| {
-        let schema = PacketSchema::new(&options.descriptors)?;
-        let limits = Limits::new(options);
-        let scratch = Scratch::new(directory, &limits.disk);
-        let frame = import::frame(schema, options, &scratch, &limits, None);
-        let read = pipeline::run(input, frame, monitor, |_| Ok(()));
-        read.map(drop).map_err(|_| Error::Stopped)
-    })
+    let monitor = Monitor::default();
+    let begun = Instant::now();
+    let limits = Limits::new(options);
+    let scratch = Scratch::new(directory, &limits.disk);
+    let mut files = import::open(std::slice::from_ref(source), options, &scratch, &monitor)?;
+    let schema = PacketSchema::new(&options.descriptors)?;
+    let frame = import::frame(schema, options, &scratch, &limits, None);
+    match pipeline::run(&mut files, frame, &monitor, |_| Ok(())) {
+        Ok(_) => Ok(begun.elapsed()),
+        Err(Broken::Source(error)) => Err(error.into()),
+        Err(Broken::Refused(refused)) => Err(Error::Manifest(refused)),
+        Err(Broken::Write(_) | Broken::Read) => Err(Error::Stopped),
+    }
 }
 
 /// Opens the source, goes through it, and tells how long it took.
-fn through(
-    source: &Source,
-    go: impl FnOnce(&mut Input<'_>, &Monitor) -> Result<(), Error>,
-) -> Result<Duration, Error> {
+fn through(source: &Source, go: impl FnOnce(&mut Input<'_>)) -> Result<Duration, Error> {
     let monitor = Monitor::default();
     let begun = Instant::now();
-    let mut input = import::open(source, &monitor)?;
-    go(&mut input, &monitor)?;
+    let mut input = Input::open(source, &monitor)?;
+    go(&mut input);
     if let Some(failure) = input.failure(source) {
         return Err(failure.into());
     }

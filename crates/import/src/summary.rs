@@ -30,6 +30,12 @@ pub struct Summary {
     pub events: Vec<Events>,
     /// The clock that `ts` is on.
     pub trace_time_clock: String,
+    /// How many files were read, if there was not only one.
+    pub files: u64,
+    /// How many machines there are.
+    pub machines: u64,
+    /// How each part, what a file holds of a machine, came to trace time.
+    pub placements: Vec<Placement>,
     /// The smallest `ts`.
     pub start_ts: Option<i64>,
     /// The greatest `ts`.
@@ -40,6 +46,27 @@ pub struct Summary {
     pub database_bytes: u64,
     /// What the user should know.
     pub warnings: Vec<String>,
+}
+
+/// How what a file holds of a machine came to trace time: a row of the view `placement`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Placement {
+    /// What the file is called.
+    pub file: Option<String>,
+    /// The row of the machine.
+    pub machine: u32,
+    /// What it is called, by the manifest or by itself.
+    pub machine_name: Option<String>,
+    /// Over what: `trace_time`, `snapshots`, `remote_sync`, `manifest`, `realtime`, `same_clock`, or
+    /// `unplaced`.
+    pub how: &'static str,
+    /// Trace time less BOOTTIME of the part, at its first packet, in nanoseconds.
+    pub offset: Option<i64>,
+    /// How far that may be off, in nanoseconds; `None` if something is assumed, or nobody knows.
+    pub error: Option<i64>,
+    /// By how much REALTIME puts it later than it is, in nanoseconds, if that is another boot of the
+    /// machine (rule X28).
+    pub boots_differ: Option<i64>,
 }
 
 /// How the rows of a table of events fared.

@@ -2,13 +2,11 @@
 //! can be read and the user told.
 
 use rusqlite::{Connection, OptionalExtension};
-use timebase_schema::{Table, tables};
-use timebase_trace::{OtherFile, Source};
+use timebase_trace::SourceError;
 
 use crate::damaged::cut;
 use crate::error::Error;
-use crate::frame::{Frame, counter};
-use crate::options::Conversion;
+use crate::pipeline::FileRead;
 
 /// The first thing that says a database is of a damaged trace: one that a strict import
 /// would have refused. `None` if nothing does.
@@ -29,41 +27,22 @@ pub fn damage(conn: &Connection) -> rusqlite::Result<Option<String>> {
     conn.query_row(sql, [], |row| row.get(0)).optional()
 }
 
-/// A trace that was read, however it ended.
-pub(crate) struct ReadTrace<'a> {
-    pub source: &'a Source,
-    /// How many rows each table has got, by its number.
-    pub rows: Vec<i64>,
+/// A file that was read, however it ended.
+pub(crate) struct Verdict<'a> {
+    pub file: &'a FileRead,
+    /// What the file is called in what is said.
+    pub name: &'a str,
     pub strict: bool,
-    /// How its readings are brought to trace time.
-    pub conversion: Conversion,
-    /// How it is compressed as a whole.
-    pub compression: Option<&'static str>,
-    /// What it is if it is no trace, as far as its first bytes say it. It is asked only where
-    /// something speaks against its being one.
-    pub other: Option<OtherFile>,
 }
 
-impl ReadTrace<'_> {
-    /// How many rows a table has got.
-    pub fn count(&self, table: &Table) -> u64 {
-        self.rows[table.number].unsigned_abs()
-    }
-
-    /// How many packets there are.
-    pub fn packets(&self) -> u64 {
-        self.count(&tables::packet::TABLE)
-    }
-
-    /// Whether no packet of it could be read.
-    pub fn is_unread(&self, frame: &Frame) -> bool {
-        let (packets, payloads) = self.corrupt(frame);
-        self.packets() == packets + payloads
+impl Verdict<'_> {
+    fn name(&self) -> String {
+        self.name.to_owned()
     }
 
     fn not_a_trace(&self, why: String) -> Error {
-        let source_name = self.source.to_string();
-        match (self.other.clone(), self.compression) {
+        let source_name = self.name();
+        match (self.file.other.clone(), self.file.compression) {
             (None, _) => Error::NotATrace { source_name, why },
             (Some(other), None) => Error::OtherFile {
                 source_name,
@@ -79,11 +58,37 @@ impl ReadTrace<'_> {
         }
     }
 
+    /// What the user should know of the file.
+    ///
+    /// # Errors
+    ///
+    /// If nothing of it is a trace, or something of it is none and the user is strict.
+    pub fn warnings(&self) -> Result<Vec<String>, Error> {
+        if !self.file.read.damage.is_any() {
+            if self.file.is_empty {
+                let source_name = self.name();
+                return Err(SourceError::Empty { source_name }.into());
+            }
+            self.emptiness()?;
+        }
+        let mut warnings = Vec::new();
+        warnings.extend(self.damage()?);
+        warnings.extend(self.corruption()?);
+        if let Some(flaw) = &self.file.flaw {
+            let (source_name, why) = (self.name(), flaw.clone());
+            if self.strict {
+                return Err(Error::Damaged { source_name, why });
+            }
+            warnings.push(format!("{source_name}: {why}"));
+        }
+        Ok(warnings)
+    }
+
     /// What is known to be something else, although nothing of it is damaged: a source without
     /// any packet, and what only looks like packets.
-    pub fn emptiness(&self) -> Result<(), Error> {
-        match &self.other {
-            Some(_) if self.packets() == 0 => {
+    fn emptiness(&self) -> Result<(), Error> {
+        match &self.file.other {
+            Some(_) if self.file.read.packets == 0 => {
                 Err(self.not_a_trace("there is no packet in it".to_owned()))
             }
             Some(other) if other.is_sure => {
@@ -93,34 +98,25 @@ impl ReadTrace<'_> {
         }
     }
 
-    /// How many packets cannot be read, and how many have a payload that cannot.
-    fn corrupt(&self, frame: &Frame) -> (u64, u64) {
-        let counter = |counter| frame.journal.counter(counter);
-        (
-            counter(counter::PACKETS_CORRUPT),
-            counter(counter::PAYLOADS_CORRUPT),
-        )
-    }
-
     /// What damage means: an error if it is all there is or the user is strict,
     /// otherwise a warning.
-    pub fn damage(&self, frame: &Frame) -> Result<Option<String>, Error> {
-        let Some(first) = &frame.damage.first else {
+    fn damage(&self) -> Result<Option<String>, Error> {
+        let read = &self.file.read;
+        let Some(first) = &read.damage.first else {
             return Ok(None);
         };
-        let source_name = self.source.to_string();
+        let source_name = self.name();
         let why = first.why.clone();
-        let is_other = self.other.is_some();
-        let is_sure = self.other.as_ref().is_some_and(|other| other.is_sure);
-        if self.is_unread(frame) && (!first.is_plausible || is_other) || is_sure && first.is_begin {
+        let is_other = self.file.other.is_some();
+        let is_sure = self.file.other.as_ref().is_some_and(|other| other.is_sure);
+        if read.is_unread() && (!first.is_plausible || is_other) || is_sure && first.is_begin {
             return Err(self.not_a_trace(why));
         }
         if self.strict {
             return Err(Error::Damaged { source_name, why });
         }
-        let packets = self.packets();
-        let bytes = frame.journal.counter(counter::DAMAGED_BYTES);
-        let regions = frame.journal.counter(counter::DAMAGED_REGIONS);
+        let packets = read.packets;
+        let (bytes, regions) = (read.counted.damaged_bytes, read.counted.damaged_regions);
         Ok(Some(match (regions, first.is_cut) {
             (1, true) => format!("{source_name}: {}", cut(&why, packets)),
             (1, false) => format!(
@@ -136,9 +132,10 @@ impl ReadTrace<'_> {
 
     /// Packets and payloads that could not be read: an error if there are no others
     /// or the user is strict, otherwise warnings.
-    pub fn corruption(&self, frame: &Frame) -> Result<Vec<String>, Error> {
-        let (packets, payloads) = self.corrupt(frame);
-        let all = self.packets();
+    fn corruption(&self) -> Result<Vec<String>, Error> {
+        let counted = self.file.read.counted;
+        let (packets, payloads) = (counted.packets_corrupt, counted.payloads_corrupt);
+        let all = self.file.read.packets;
         let mut what = Vec::new();
         if packets > 0 {
             what.push((
@@ -155,7 +152,7 @@ impl ReadTrace<'_> {
         let Some((why, _)) = what.first() else {
             return Ok(Vec::new());
         };
-        let (source_name, why) = (self.source.to_string(), why.clone());
+        let (source_name, why) = (self.name(), why.clone());
         if packets + payloads == all {
             return Err(self.not_a_trace(why));
         }

@@ -11,12 +11,12 @@ pub struct ClockId(pub u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SeqId(pub u32);
 
-/// The machine that a clock belongs to.
+/// The machine that a clock belongs to, by its row in `machine`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MachineId(pub u32);
 
 impl MachineId {
-    /// Machine 0, which the trace was recorded on.
+    /// The first machine, which is the one that the trace was recorded on where it tells of no other.
     pub const HOST: MachineId = MachineId(0);
 }
 
@@ -78,6 +78,8 @@ impl ClockId {
     pub const MONOTONIC_RAW: ClockId = ClockId(5);
     /// Time since boot, suspend included.
     pub const BOOTTIME: ClockId = ClockId(6);
+    /// The private clock of a file that a manifest pins (rule X37).
+    pub const TRACE_FILE: ClockId = ClockId(11);
 
     /// The global clock of a fully qualified name (rule C3). What people write is
     /// read by [`WrittenClock`](crate::WrittenClock), which knows builtin names too.
@@ -113,9 +115,32 @@ impl ClockId {
     }
 }
 
-/// One clock domain (rule C1).
+/// Whose a clock is, of the files of a machine (rule X14): a file's own, or that of all of them.
 ///
-/// Clocks are ordered as rule V3 has it: by clock id, sequence, machine.
+/// ```
+/// use timebase_resolver::{Clock, FileTag};
+/// let own = FileTag { order: 1, id: 2 };
+/// assert!(FileTag::SHARED < own);
+/// assert_eq!(Clock { file: own, ..Clock::BOOTTIME }.to_string(), "BOOTTIME in file 2");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FileTag {
+    /// Which file it is in the order of processing (rule X4), from 1; 0 for what all files share.
+    pub order: u32,
+    /// `trace_file.id` of it. It is 0 for the only file of an import, which needs no name.
+    pub id: u32,
+}
+
+impl FileTag {
+    /// What is the machine's, and not a file's.
+    pub const SHARED: FileTag = FileTag { order: 0, id: 0 };
+    /// The only file of an import.
+    pub const ONLY: FileTag = FileTag { order: 1, id: 0 };
+}
+
+/// One clock domain (rules C1, X14).
+///
+/// Clocks are ordered as rules V3 and X14 have it: by clock id, sequence, file, machine.
 ///
 /// ```
 /// use timebase_resolver::{Clock, ClockId, MachineId, SeqId};
@@ -132,6 +157,8 @@ pub struct Clock {
     pub id: ClockId,
     /// Its sequence, 0 unless it is sequence-scoped.
     pub seq: SeqId,
+    /// The file whose own it is. A sequence-scoped clock always is a file's.
+    pub file: FileTag,
     /// Its machine.
     pub machine: MachineId,
 }
@@ -141,16 +168,44 @@ impl Clock {
     pub const BOOTTIME: Clock = Clock {
         id: ClockId::BOOTTIME,
         seq: SeqId(0),
+        file: FileTag::SHARED,
         machine: MachineId::HOST,
     };
 
-    /// The clock that `id` means on a packet of this machine and sequence.
+    /// The clock that `id` means on a packet of this machine and sequence, where there is one file
+    /// only.
     pub fn new(machine: MachineId, id: ClockId, seq: SeqId) -> Clock {
-        let seq = match id.scope() {
-            Scope::Sequence => seq,
-            Scope::Builtin | Scope::Global => SeqId(0),
+        Clock::in_file(machine, id, seq, FileTag::ONLY, FileTag::SHARED)
+    }
+
+    /// The clock that `id` means on a packet of this machine, sequence and file (rule X14).
+    /// `others` is whose clocks that are not sequence-scoped are there.
+    ///
+    /// ```
+    /// use timebase_resolver::{Clock, ClockId, FileTag, MachineId, SeqId};
+    /// let (file, host) = (FileTag { order: 2, id: 1 }, MachineId::HOST);
+    /// let scoped = Clock::in_file(host, ClockId(64), SeqId(3), file, FileTag::SHARED);
+    /// assert_eq!(scoped.to_string(), "64@3 in file 1");
+    /// let boottime = Clock::in_file(host, ClockId(6), SeqId(3), file, FileTag::SHARED);
+    /// assert_eq!(boottime, Clock::BOOTTIME);
+    /// ```
+    pub fn in_file(
+        machine: MachineId,
+        id: ClockId,
+        seq: SeqId,
+        file: FileTag,
+        others: FileTag,
+    ) -> Clock {
+        let (seq, file) = match id.scope() {
+            Scope::Sequence => (seq, file),
+            Scope::Builtin | Scope::Global => (SeqId(0), others),
         };
-        Clock { id, seq, machine }
+        Clock {
+            id,
+            seq,
+            file,
+            machine,
+        }
     }
 
     /// A builtin or global clock of the host.
@@ -175,6 +230,9 @@ impl fmt::Display for Clock {
         }
         if self.machine != MachineId::HOST {
             write!(f, " of machine {}", self.machine.0)?;
+        }
+        if self.file.id != 0 {
+            write!(f, " in file {}", self.file.id)?;
         }
         Ok(())
     }

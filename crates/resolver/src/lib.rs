@@ -43,10 +43,10 @@ mod unresolved;
 mod wall_clock;
 mod written;
 
-pub use clock::{Clock, ClockId, MachineId, Scope, SeqId, builtin_name};
+pub use clock::{Clock, ClockId, FileTag, MachineId, Scope, SeqId, builtin_name};
 pub use domain::Domain;
 pub use graph::{ClockGraph, Hop, SnapshotId};
-pub use linear::{Estimate, Estimates, Fit, Line, LineKind, LinearHop, OffLine};
+pub use linear::{Estimate, Estimates, Fit, Line, LineKind, LinearHop, OffLine, Sample};
 pub use mapping::{Mapping, Step};
 pub use snapshot::{Reading, Rejected, Source};
 pub use time::{ClockNs, Ticks};

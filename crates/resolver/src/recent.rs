@@ -1,7 +1,7 @@
 //! Where the conversions between two clocks were last.
 //!
-//! A table of slots, found by a multiplication, of a cache line each: all that a
-//! conversion on the stretch of values where the last one was needs to read.
+//! A table of slots, found by a multiplication. All that a conversion on the stretch of values
+//! where the last one was needs to read of a slot is in one cache line.
 //! Where two pairs of clocks share a slot, the later one has it; the table grows,
 //! within bounds, as long as that happens often.
 //!
@@ -14,8 +14,8 @@
 use crate::clock::Clock;
 use crate::routes::SetIx;
 
-/// How many slots there are at first and at most, as powers of two: 64 KiB and
-/// 1 MiB.
+/// How many slots there are at first and at most, as powers of two: 128 KiB and
+/// 2 MiB.
 const FEWEST: u32 = 10;
 const MOST: u32 = 14;
 
@@ -25,6 +25,7 @@ pub(crate) struct Key {
     from: u64,
     to: u64,
     machines: u64,
+    files: u64,
 }
 
 impl Key {
@@ -34,13 +35,15 @@ impl Key {
             from: u64::from(from.seq.0) << 32 | u64::from(from.id.0),
             to: u64::from(to.seq.0) << 32 | u64::from(to.id.0),
             machines: u64::from(to.machine.0) << 32 | u64::from(from.machine.0),
+            files: u64::from(to.file.order) << 32 | u64::from(from.file.order),
         }
     }
 
     /// Consecutive sequences are spread evenly by the golden ratio.
     #[inline]
     fn slot(self, shift: u32) -> usize {
-        let mixed = self.from.rotate_left(32) ^ self.to ^ self.machines.rotate_left(16);
+        let of = self.machines.rotate_left(16) ^ self.files.rotate_left(8);
+        let mixed = self.from.rotate_left(32) ^ self.to ^ of;
         (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> shift) as usize
     }
 
@@ -48,23 +51,24 @@ impl Key {
     /// all.
     #[inline]
     fn is(self, other: Key) -> bool {
-        (self.from ^ other.from) | (self.to ^ other.to) | (self.machines ^ other.machines) == 0
+        let clocks = (self.from ^ other.from) | (self.to ^ other.to);
+        clocks | (self.machines ^ other.machines) | (self.files ^ other.files) == 0
     }
 }
 
 /// The stretch around the last conversion.
 #[derive(Debug, Clone, Copy, Default)]
-#[repr(align(64))]
+#[repr(C, align(64))]
 pub(crate) struct Slot {
     pub key: Key,
-    /// How many snapshots there were.
-    pub generation: u32,
-    /// How many conversions in that generation were off the stretch.
-    pub misses: u32,
     pub start: i64,
     /// How far the stretch goes on after its start.
     pub span: u64,
     pub offset: i64,
+    /// How many snapshots there were.
+    pub generation: u32,
+    /// How many conversions in that generation were off the stretch.
+    pub misses: u32,
     /// If the path is one hop over one set: that set, and how many rows it had.
     /// The stretch stays right until the set has more.
     pub set: SetIx,

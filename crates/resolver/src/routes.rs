@@ -29,6 +29,8 @@ pub(crate) struct Topology {
     members: Vec<Member>,
     /// Where the members of each set start.
     starts: Vec<u32>,
+    /// The sets of clocks that are assumed to read the same (rule X26), in order.
+    assumed: Vec<SetIx>,
 }
 
 /// One clock of one set.
@@ -49,8 +51,11 @@ impl Topology {
     }
 
     /// Adds a set of clocks, given in order of their indices.
-    pub fn add_set(&mut self, domains: impl Iterator<Item = DomainIx>) -> SetIx {
+    pub fn add_set(&mut self, domains: impl Iterator<Item = DomainIx>, is_assumed: bool) -> SetIx {
         let set = self.starts.len() as SetIx;
+        if is_assumed {
+            self.assumed.push(set);
+        }
         tight::push(&mut self.starts, self.members.len() as u32);
         for domain in domains {
             let newest = &mut self.newest[domain as usize];
@@ -94,6 +99,15 @@ impl Topology {
         (member.before == NONE).then_some((member.set, column as usize))
     }
 
+    /// Whether any clocks are assumed to read the same.
+    pub fn assumes(&self) -> bool {
+        !self.assumed.is_empty()
+    }
+
+    fn is_assumed(&self, set: SetIx) -> bool {
+        self.assumes() && self.assumed.binary_search(&set).is_ok()
+    }
+
     fn clock(&self, domain: DomainIx) -> Clock {
         self.domains[domain as usize].clock
     }
@@ -116,11 +130,21 @@ const MOST_HOPS: u32 = 256;
 #[derive(Debug)]
 pub(crate) struct Routes {
     target: DomainIx,
-    /// Whether clocks that rule N5 excluded count as sources all the same, to
-    /// tell `non_monotonic` from `no_path` (rule V7).
-    ignores_exclusion: bool,
+    over: Over,
     routes: Vec<Route>,
     stale: bool,
+}
+
+/// What routes lead over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Over {
+    /// What somebody has read.
+    Known,
+    /// That, and what is assumed (rule X26).
+    Assumed,
+    /// Both, from clocks that rule N5 excluded as sources, too, to tell `non_monotonic` from
+    /// `no_path` (rule V7).
+    Excluded,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -133,10 +157,10 @@ struct Route {
 }
 
 impl Routes {
-    pub fn new(target: DomainIx, ignores_exclusion: bool) -> Routes {
+    pub fn new(target: DomainIx, over: Over) -> Routes {
         Routes {
             target,
-            ignores_exclusion,
+            over,
             routes: Vec::new(),
             stale: true,
         }
@@ -183,7 +207,7 @@ impl Routes {
     /// one; those of all others stay as they are, which matters where very many clocks are
     /// excluded one by one.
     pub fn exclude(&mut self, topology: &Topology, domain: DomainIx) {
-        if self.ignores_exclusion || self.stale {
+        if self.over == Over::Excluded || self.stale {
             return;
         }
         let Some(next) = self.next(domain) else {
@@ -232,6 +256,9 @@ impl Routes {
     /// get nearer by it, until none does.
     fn relax(&mut self, topology: &Topology, mut queue: VecDeque<SetIx>) {
         while let Some(set) = queue.pop_front() {
+            if self.over == Over::Known && topology.is_assumed(set) {
+                continue;
+            }
             let members = topology.members(set).iter().map(|member| member.domain);
             let Some(best) = members.clone().min_by_key(|&m| self.rank(topology, m)) else {
                 continue;
@@ -241,7 +268,8 @@ impl Routes {
                 continue;
             }
             for member in members {
-                let usable = self.ignores_exclusion || topology.domains[member as usize].monotonic;
+                let usable =
+                    self.over == Over::Excluded || topology.domains[member as usize].monotonic;
                 if member == best || member == self.target || !usable {
                     continue;
                 }
@@ -293,28 +321,30 @@ mod tests {
 
     #[derive(Debug, Clone)]
     enum Change {
-        Set(std::collections::BTreeSet<u32>),
+        Set(std::collections::BTreeSet<u32>, bool),
         Exclusion(u32),
     }
 
     proptest! {
         #[test]
-        fn v3_routes_that_are_kept_are_those_that_would_be_found_anew(
+        fn v3_x18_routes_that_are_kept_are_those_that_would_be_found_anew(
+            over in prop_oneof![Just(Over::Known), Just(Over::Assumed)],
             changes in prop::collection::vec(
                 prop_oneof![
-                    2 => prop::collection::btree_set(0u32..12, 2..4).prop_map(Change::Set),
+                    2 => (prop::collection::btree_set(0u32..12, 2..4), prop::bool::weighted(0.2))
+                        .prop_map(|(set, is_assumed)| Change::Set(set, is_assumed)),
                     1 => (0u32..12).prop_map(Change::Exclusion),
                 ],
                 0..40,
             ),
         ) {
             let mut topology = clocks(12);
-            let mut kept = Routes::new(0, false);
+            let mut kept = Routes::new(0, over);
             kept.refresh(&topology);
             for change in changes {
                 match change {
-                    Change::Set(set) => {
-                        let set = topology.add_set(set.into_iter());
+                    Change::Set(set, is_assumed) => {
+                        let set = topology.add_set(set.into_iter(), is_assumed);
                         kept.add_set(&topology, set);
                     }
                     Change::Exclusion(clock) => {
@@ -324,7 +354,7 @@ mod tests {
                         }
                     }
                 }
-                let mut anew = Routes::new(0, false);
+                let mut anew = Routes::new(0, over);
                 anew.refresh(&topology);
                 for clock in 0..12 {
                     prop_assert_eq!(kept.next(clock), anew.next(clock));
@@ -339,7 +369,7 @@ mod tests {
         ) {
             let mut topology = clocks(9);
             for (index, set) in (0..).zip(&sets) {
-                prop_assert_eq!(topology.add_set(set.iter().copied()), index);
+                prop_assert_eq!(topology.add_set(set.iter().copied(), false), index);
             }
             for clock in 0..9 {
                 let holds = |&set: &SetIx| sets[set as usize].contains(&clock);

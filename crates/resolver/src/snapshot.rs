@@ -2,37 +2,62 @@
 
 use crate::clock::{Clock, Scope};
 
-/// Who took a snapshot (rule V2). The smaller is the better one.
+/// Who took a snapshot (rules V2, X18). The smaller is the better one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Source {
-    /// The tracing service: a `ClockSnapshot` packet on sequence 1.
-    Service = 0,
+    /// Who wrote the manifest (rule X35).
+    Manifest = 0,
+    /// The tracing service: a `ClockSnapshot` packet on sequence 1, or what a client's clocks read
+    /// (rule X19).
+    Service = 1,
     /// A `ClockSnapshot` packet of another writer.
-    Writer = 1,
+    Writer = 2,
+    /// A pair of rule X21, from a synchronization with another machine.
+    RemoteSync = 3,
     /// A pair of rule I1, from an ftrace bundle.
-    Bundle = 2,
-    /// Nobody: that the clocks of two machines read the same is assumed (rule X26).
-    Assumed = 3,
+    Bundle = 4,
+    /// Nobody: that two clocks read the same is assumed (rule X26). It is no source (X18): paths
+    /// lead over it only where there is none without.
+    Assumed = 5,
 }
 
 impl Source {
-    pub(crate) const ALL: [Source; 4] = [
+    /// All of them, the best first.
+    ///
+    /// ```
+    /// use timebase_resolver::Source;
+    /// assert!(Source::ALL.is_sorted());
+    /// ```
+    pub const ALL: [Source; 6] = [
+        Source::Manifest,
         Source::Service,
         Source::Writer,
+        Source::RemoteSync,
         Source::Bundle,
         Source::Assumed,
     ];
 
-    /// The source from its number in `clock_snapshot.source`.
-    pub fn from_number(number: i64) -> Option<Source> {
-        match number {
-            0 => Some(Source::Service),
-            1 => Some(Source::Writer),
-            2 => Some(Source::Bundle),
-            3 => Some(Source::Assumed),
-            _ => None,
+    /// What it is called in `clock_snapshot.source`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Source::Manifest => "manifest",
+            Source::Service => "service",
+            Source::Writer => "writer",
+            Source::RemoteSync => "remote_sync",
+            Source::Bundle => "ftrace",
+            Source::Assumed => "assumed",
         }
+    }
+
+    /// The source from its name in `clock_snapshot.source`.
+    ///
+    /// ```
+    /// use timebase_resolver::Source;
+    /// assert_eq!(Source::from_name("ftrace"), Some(Source::Bundle));
+    /// ```
+    pub fn from_name(name: &str) -> Option<Source> {
+        Source::ALL.into_iter().find(|source| source.name() == name)
     }
 }
 

@@ -83,7 +83,8 @@ impl Store {
 
     pub fn add_set(&mut self, row: &[Cell], source: Source) -> SetIx {
         let clocks = row.iter().map(|cell| cell.domain);
-        let set = self.topology.add_set(clocks.clone());
+        let is_assumed = source == Source::Assumed;
+        let set = self.topology.add_set(clocks.clone(), is_assumed);
         let added = Set {
             rows: Rows::default(),
             source,

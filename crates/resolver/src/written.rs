@@ -4,7 +4,7 @@
 //! # Design
 //!
 //! What is printed can be given: a clock is read as [`Clock`] and the list of clocks
-//! show it, and also without the sequence or the machine, which arguments of their
+//! show it, and also without the sequence, the machine or the file, which arguments of their
 //! own may tell. A clock of a trace is numbers only, so its readers never come here.
 //!
 //! That a name must be one that the trace has is asked for by whoever has the trace;
@@ -18,7 +18,7 @@ use crate::clock::{BUILTIN, Clock, ClockId, MachineId, Scope, SeqId};
 
 /// A clock as it was written: a number (`64`), a number of a sequence (`64@3`), a
 /// builtin name in any case (`realtime`), or the name of a global clock, whose number
-/// is that of rule C3. Behind each may stand ` of machine 2`.
+/// is that of rule C3. Behind each may stand ` of machine 2`, and behind that ` in file 3`.
 ///
 /// ```
 /// use timebase_resolver::{Clock, ClockId, MachineId, SeqId, WrittenClock};
@@ -45,6 +45,7 @@ pub struct WrittenClock {
     id: ClockId,
     sequence: Option<SeqId>,
     machine: Option<MachineId>,
+    file: Option<u32>,
     is_hashed: bool,
 }
 
@@ -64,18 +65,29 @@ impl WrittenClock {
         self.machine
     }
 
+    /// The file whose own it is (rule X14), by `trace_file.id`, if it was written.
+    ///
+    /// ```
+    /// let written: timebase_resolver::WrittenClock = "64@3 of machine 1 in file 2".parse()?;
+    /// assert_eq!(written.file(), Some(2));
+    /// # Ok::<(), timebase_resolver::NotAClock>(())
+    /// ```
+    pub fn file(self) -> Option<u32> {
+        self.file
+    }
+
     /// Whether its number was made of a name that is not builtin. It may be a name that
     /// the trace has, or a slip of the pen: see [`UnknownName`].
     pub fn is_hashed(self) -> bool {
         self.is_hashed
     }
 
-    /// The clock, of the host if no machine was written.
+    /// The clock in a trace of one file, of the host if no machine was written.
     pub fn clock(self) -> Clock {
         self.clock_of(MachineId::HOST, SeqId(0))
     }
 
-    /// The clock, of this machine and sequence where none was written.
+    /// The clock in a trace of one file, of this machine and sequence where none was written.
     pub fn clock_of(self, machine: MachineId, sequence: SeqId) -> Clock {
         let machine = self.machine.unwrap_or(machine);
         Clock::new(machine, self.id, self.sequence.unwrap_or(sequence))
@@ -88,6 +100,7 @@ impl From<ClockId> for WrittenClock {
             id,
             sequence: None,
             machine: None,
+            file: None,
             is_hashed: false,
         }
     }
@@ -100,13 +113,23 @@ impl FromStr for WrittenClock {
         if let Some(id) = builtin_id(text.as_bytes()) {
             return Ok(id.into());
         }
-        match text.split_once(" of machine ") {
-            None => without_machine(text),
-            Some((clock, machine)) => Ok(WrittenClock {
-                machine: Some(MachineId(number(machine).ok_or(NotAClock::Machine)?)),
-                ..without_machine(clock)?
+        match text.split_once(" in file ") {
+            None => without_file(text),
+            Some((clock, file)) => Ok(WrittenClock {
+                file: Some(number(file).ok_or(NotAClock::File)?),
+                ..without_file(clock)?
             }),
         }
+    }
+}
+
+fn without_file(text: &str) -> Result<WrittenClock, NotAClock> {
+    match text.split_once(" of machine ") {
+        None => without_machine(text),
+        Some((clock, machine)) => Ok(WrittenClock {
+            machine: Some(MachineId(number(machine).ok_or(NotAClock::Machine)?)),
+            ..without_machine(clock)?
+        }),
     }
 }
 
@@ -186,6 +209,7 @@ pub enum NotAClock {
     SequenceNumber,
     NotScoped,
     Machine,
+    File,
 }
 
 impl NotAClock {
@@ -206,6 +230,7 @@ impl NotAClock {
                 "a clock without '@': only the clocks 64 to 127 are of a sequence"
             }
             NotAClock::Machine => "a clock, or one with ' of machine ' and a number behind it",
+            NotAClock::File => "a clock, or one with ' in file ' and a number behind it",
         }
     }
 }
@@ -278,6 +303,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::clock::FileTag;
 
     fn read(text: &str) -> Result<Clock, NotAClock> {
         text.parse().map(WrittenClock::clock)
@@ -336,6 +362,10 @@ mod tests {
             ("64@3 of machine x", NotAClock::Machine),
             ("64@3 of machine 4294967296", NotAClock::Machine),
             (" of machine 2", NotAClock::Empty),
+            ("64@3 in file", NotAClock::Spaces),
+            ("64@3 in file x", NotAClock::File),
+            ("64@3 in file 2 of machine 1", NotAClock::File),
+            (" in file 2", NotAClock::Empty),
         ] {
             assert_eq!(read(text), Err(wrong), "{text:?}");
         }
@@ -374,9 +404,14 @@ mod tests {
             id in prop_oneof![1u32..12, 60u32..130, any::<u32>()],
             seq in 1u32..,
             machine in prop_oneof![Just(0), any::<u32>()],
+            file in prop_oneof![Just(0), any::<u32>()],
         ) {
             let clock = of(id.max(1), seq, machine);
             prop_assert_eq!(read(&clock.to_string()), Ok(clock));
+            let own = Clock { file: FileTag { order: 1, id: file }, ..clock };
+            let written: WrittenClock = own.to_string().parse().unwrap();
+            prop_assert_eq!(written.clock(), clock);
+            prop_assert_eq!(written.file(), Some(file).filter(|&file| file != 0));
         }
 
         #[test]

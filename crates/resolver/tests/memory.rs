@@ -179,7 +179,7 @@ fn peaks_are_bounded() {
     let cases: [(&str, fn(), usize); 5] = [
         ("1,000,000 service snapshots", service_snapshots, 25),
         ("1,000,000 incremental snapshots", incremental_clocks, 16),
-        ("100,000 sequences", sequences, 20),
+        ("100,000 sequences", sequences, 22),
         ("mappings of 10,000 clocks", mappings, 10),
         ("composed mappings of 20 clocks", composed_mappings, 12),
     ];

@@ -3,11 +3,12 @@
 //!
 //! # Design
 //!
-//! Only a SQLite database is told from a trace before it is read: no trace can begin with its
-//! 16 bytes (`S` is a tag with a wire type that F1 has not). All else is read as a trace
-//! first, and named by [`recognize`] when nothing of it could be. To look at the first bytes
-//! before was the alternative; but a packet may begin with any bytes, and a trace must
-//! not be refused because its first packet looks like a text.
+//! Only a SQLite database is told from a trace before it is read: no trace can begin with its 16
+//! bytes (`S` is a tag with a wire type that F1 has not). Archives are told from it by rule X1
+//! (`inputs/content.rs`). All else is read as a trace first, and named by [`recognize`] when
+//! nothing of it could be. To look at the first bytes before was the alternative; but a packet may
+//! begin with any bytes, and a trace must not be refused because its first packet looks like a
+//! text.
 //!
 //! What is of tracing has its marks here; for what is not (pictures, archives), the crate `infer`
 //! knows them.
@@ -134,6 +135,9 @@ pub fn recognize(head: &[u8]) -> Option<OtherFile> {
 
 const EXPECTED: &str = "Expected is a protobuf trace (.pftrace, .perfetto-trace), as it is or compressed with gzip or zstd";
 
+/// What is true of an archive that was not opened as one.
+const ARCHIVE: &str = "Import it as a file of its own, compressed once at most: the traces in it are imported together";
+
 /// What a trace may be inside of.
 fn archive(head: &[u8]) -> Option<OtherFile> {
     let surely = |other: OtherFile| OtherFile {
@@ -157,7 +161,7 @@ fn archive(head: &[u8]) -> Option<OtherFile> {
         return Some(OtherFile::new("compressed a second time", advice));
     }
     if head.get(257..262) == Some(b"ustar") {
-        let advice = "Unpack it, and import the trace in it: tar -xf FILE";
+        let advice = ARCHIVE;
         return Some(surely(OtherFile::new("a tar archive", advice)));
     }
     let programs: [(&[u8], &str, &str); 4] = [
@@ -199,16 +203,13 @@ fn zip(head: &[u8]) -> OtherFile {
             || name.starts_with("bugreport-")
     });
     if is_report {
-        return OtherFile::new(
-            "an Android bug report (zip)",
-            "A trace in it, if there is one, is FS/data/misc/perfetto-traces/bugreport/systrace.pftrace: unzip it, and import that",
-        );
+        return OtherFile::new("an Android bug report (zip)", ARCHIVE);
     }
     let what = match name {
         Some(name) => format!("a zip archive, whose first file is '{name}'"),
         None => "a zip archive".to_owned(),
     };
-    OtherFile::new(what, "Unzip it, and import the trace in it")
+    OtherFile::new(what, ARCHIVE)
 }
 
 fn text(head: &[u8]) -> Option<OtherFile> {

@@ -4,6 +4,7 @@
 //! | question | where it is decided |
 //! |---|---|
 //! | what is read, and is it compressed as a whole (rules F4, F5) | `source.rs` |
+//! | what several files are, and archives (rules X1 to X9) | `inputs/` |
 //! | where decompression goes on behind damage (rule Z7) | `members.rs` |
 //! | what a file is that is no trace | `kind.rs` |
 //! | where a packet begins and ends (rules F1, F2, F6) | `stream.rs` |
@@ -46,6 +47,7 @@
 //! and the one it came in apart from what it lends out of both.
 
 mod carried;
+mod inputs;
 mod interned;
 mod kind;
 mod members;
@@ -59,6 +61,7 @@ mod stream;
 #[cfg(test)]
 mod testing;
 
+pub use inputs::{ArchiveDamage, Inputs, InputsError, Reads, TraceFile, TraceType};
 pub use interned::{Interned, Interval, Kept};
 pub use kind::{FileKind, OtherFile, file_kind, recognize};
 pub use monitor::{Monitor, Pass};

@@ -121,6 +121,18 @@ pub struct Counts {
     pub nested: u64,
 }
 
+impl std::ops::AddAssign for Counts {
+    fn add_assign(&mut self, other: Counts) {
+        let more = u64::saturating_add;
+        *self = Counts {
+            bytes: more(self.bytes, other.bytes),
+            compressed: more(self.compressed, other.compressed),
+            compressed_damaged: more(self.compressed_damaged, other.compressed_damaged),
+            nested: more(self.nested, other.nested),
+        };
+    }
+}
+
 /// The packets of a trace, each read once. The crate has an example.
 pub struct Packets<R> {
     stream: PacketStream<R>,

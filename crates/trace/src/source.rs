@@ -70,14 +70,14 @@ impl Source {
     }
 
     /// Its bytes, as they are.
-    fn bytes<'a>(&self, monitor: &'a Monitor) -> Result<Bytes<'a>, SourceError> {
+    pub(crate) fn bytes<'a>(&self, monitor: &'a Monitor) -> Result<Bytes<'a>, SourceError> {
         Ok(match self {
             Source::Stdin => Box::new(Cancellable {
-                reader: io::stdin(),
+                reader: stdin().map_err(|error| self.unreadable(error))?,
                 monitor,
             }),
             Source::Pieces => Box::new(Pieces::new(Cancellable {
-                reader: io::stdin(),
+                reader: stdin().map_err(|error| self.unreadable(error))?,
                 monitor,
             })),
             Source::File(path) => {
@@ -95,25 +95,85 @@ impl Source {
     }
 
     fn unreadable(&self, error: io::Error) -> SourceError {
-        SourceError::Open {
-            source_name: self.to_string(),
-            error,
-        }
+        unreadable(&self.to_string(), error)
     }
 }
 
+fn unreadable(name: &str, error: io::Error) -> SourceError {
+    SourceError::Open {
+        source_name: name.to_owned(),
+        error,
+    }
+}
+
+/// Standard input without a buffer of its own: what is in one cannot be waited for, and would be
+/// held back until more comes.
+#[cfg(unix)]
+fn stdin() -> io::Result<File> {
+    use std::os::fd::AsFd;
+    io::stdin().as_fd().try_clone_to_owned().map(File::from)
+}
+
+#[cfg(not(unix))]
+fn stdin() -> io::Result<io::Stdin> {
+    Ok(io::stdin())
+}
+
 /// What bytes are read from.
-type Bytes<'a> = Box<dyn Read + Send + 'a>;
+pub(crate) type Bytes<'a> = Box<dyn Read + Send + 'a>;
 
 /// What an input is opened for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Use {
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Use {
+    is_hashed: bool,
+    is_decompressed: bool,
+    /// Whether nothing is read of any file behind its end.
+    is_last: bool,
+    /// Whether it is one of several files, and may be anything, or nothing.
+    is_member: bool,
+}
+
+impl Use {
     /// The import is made of it.
-    Import,
+    pub const IMPORT: Use = Use {
+        is_hashed: true,
+        is_decompressed: true,
+        is_last: true,
+        is_member: false,
+    };
     /// Somebody reads ahead.
-    Ahead,
+    pub const AHEAD: Use = Use {
+        is_hashed: false,
+        is_last: false,
+        ..Use::IMPORT
+    };
     /// It is put aside as it is.
-    PutAside,
+    pub const PUT_ASIDE: Use = Use {
+        is_decompressed: false,
+        ..Use::AHEAD
+    };
+    /// It is an archive, and its members are read when it is put aside, decompressed.
+    pub const UNPACK: Use = Use {
+        is_last: false,
+        ..Use::IMPORT
+    };
+
+    /// The same, of its bytes as they are.
+    pub fn as_it_is(self) -> Use {
+        Use {
+            is_decompressed: false,
+            ..self
+        }
+    }
+
+    /// The same of a file that is one of several.
+    pub fn member(self, is_last: bool) -> Use {
+        Use {
+            is_last: self.is_last && is_last,
+            is_member: true,
+            ..self
+        }
+    }
 }
 
 impl fmt::Display for Source {
@@ -229,14 +289,22 @@ impl<R: Read> Read for Cancellable<'_, R> {
     }
 }
 
+/// What is wrong with a member of an archive, as the archive says it.
+#[derive(Debug, Default)]
+pub(crate) struct Flaw {
+    /// What to tell of it.
+    pub text: Option<String>,
+    /// Whether some of its bytes could not be read.
+    pub is_lost: bool,
+}
+
 /// Counts, hashes, and remembers a failure, which a decompressor would hide. Gives up when the
 /// import is cancelled.
 struct Watched<'a, R> {
     reader: R,
     seen: Arc<Mutex<Seen>>,
     monitor: &'a Monitor,
-    /// Whether it is what the import is made of. Else somebody reads ahead, and hashes nothing.
-    is_import: bool,
+    for_what: Use,
 }
 
 impl<R: Read> Read for Watched<'_, R> {
@@ -249,18 +317,28 @@ impl<R: Read> Read for Watched<'_, R> {
         match result {
             Ok(size) => {
                 seen.size += size as u64;
-                if self.is_import {
+                if self.for_what.is_hashed {
                     seen.hash.update(buf.get(..size).unwrap_or_default());
                 }
                 self.monitor
                     .bytes_read
                     .fetch_add(size as u64, Ordering::Relaxed);
-                if size == 0 && !buf.is_empty() && self.is_import {
+                if size == 0 && !buf.is_empty() && self.for_what.is_last {
                     self.monitor.is_read.store(true, Ordering::Relaxed);
                 }
                 Ok(size)
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(error),
+            // It is the archive that is damaged or cut, and its reader has said so.
+            Err(error)
+                if self.for_what.is_member
+                    && matches!(
+                        error.kind(),
+                        io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof
+                    ) =>
+            {
+                Err(error)
+            }
             Err(error) => {
                 let kind = match error.kind() {
                     // That is what damaged compression is called.
@@ -278,7 +356,9 @@ impl<R: Read> Read for Watched<'_, R> {
 pub struct Input<'a> {
     /// Its bytes, decompressed if it is compressed as a whole.
     pub reader: Bytes<'a>,
+    name: String,
     seen: Arc<Mutex<Seen>>,
+    flaw: Arc<Mutex<Flaw>>,
     compression: Option<&'static str>,
 }
 
@@ -298,7 +378,8 @@ impl<'a> Input<'a> {
     ///
     /// [`SourceError`] says for the user what was wrong.
     pub fn open(source: &Source, monitor: &'a Monitor) -> Result<Input<'a>, SourceError> {
-        Input::begin(source.bytes(monitor)?, source, monitor, Use::Import)
+        let bytes = source.bytes(monitor)?;
+        Input::begin(bytes, &source.to_string(), monitor, Use::IMPORT)
     }
 
     /// Opens the source for who wants its bytes as they are, be they compressed, to put them
@@ -320,7 +401,8 @@ impl<'a> Input<'a> {
     ///
     /// As those of [`Input::open`].
     pub fn open_as_is(source: &Source, monitor: &'a Monitor) -> Result<Input<'a>, SourceError> {
-        Input::begin(source.bytes(monitor)?, source, monitor, Use::PutAside)
+        let bytes = source.bytes(monitor)?;
+        Input::begin(bytes, &source.to_string(), monitor, Use::PUT_ASIDE)
     }
 
     /// The bytes of the source, from a copy of it.
@@ -333,7 +415,7 @@ impl<'a> Input<'a> {
         source: &Source,
         monitor: &'a Monitor,
     ) -> Result<Input<'a>, SourceError> {
-        Input::begin(Box::new(bytes), source, monitor, Use::Import)
+        Input::begin(Box::new(bytes), &source.to_string(), monitor, Use::IMPORT)
     }
 
     /// The bytes of the source for who reads them ahead, before the import is made of them.
@@ -347,58 +429,70 @@ impl<'a> Input<'a> {
         source: &Source,
         monitor: &'a Monitor,
     ) -> Result<Input<'a>, SourceError> {
-        Input::begin(Box::new(bytes), source, monitor, Use::Ahead)
+        Input::begin(Box::new(bytes), &source.to_string(), monitor, Use::AHEAD)
     }
 
-    fn begin(
+    pub(crate) fn begin(
         reader: Bytes<'a>,
-        source: &Source,
+        name: &str,
         monitor: &'a Monitor,
         for_what: Use,
     ) -> Result<Input<'a>, SourceError> {
-        let unreadable = |error| source.unreadable(error);
         let seen = Arc::new(Mutex::new(Seen::default()));
         let mut raw = Watched {
             reader,
             seen: Arc::clone(&seen),
             monitor,
-            is_import: for_what == Use::Import,
+            for_what,
         };
         let mut head = Vec::new();
         let first = (&mut raw).take(SQLITE.len() as u64).read_to_end(&mut head);
-        let input = Input {
+        let mut input = Input {
             reader: Box::new(io::empty()),
+            name: name.to_owned(),
             seen: Arc::clone(&seen),
+            flaw: Arc::default(),
             compression: None,
         };
-        if let Err(error) = first {
-            return Err(input.failure(source).unwrap_or_else(|| unreadable(error)));
+        let error = first.err();
+        if let Some(error) = error {
+            let is_flaw = for_what.is_member && input.seen().failure.is_none();
+            if !is_flaw {
+                return Err(input.failed().unwrap_or_else(|| unreadable(name, error)));
+            }
         }
-        if head.is_empty() {
+        if head.is_empty() && !for_what.is_member {
             return Err(SourceError::Empty {
-                source_name: source.to_string(),
+                source_name: name.to_owned(),
             });
         }
-        if head == SQLITE {
+        if head == SQLITE && !for_what.is_member {
             return Err(SourceError::IsDatabase {
-                source_name: source.to_string(),
+                source_name: name.to_owned(),
             });
         }
-        let compression = Compression::of(&head).filter(|_| for_what != Use::PutAside);
+        let compression = Compression::of(&head).filter(|_| for_what.is_decompressed);
+        input.compression = compression.map(Compression::name);
         let whole = Cursor::new(head).chain(raw);
         let reader: Bytes<'a> = match compression {
-            Some(compression) => Box::new(Members::new(whole, compression).map_err(unreadable)?),
+            Some(compression) => {
+                let members = Members::new(whole, compression);
+                Box::new(members.map_err(|error| unreadable(name, error))?)
+            }
             None => Box::new(whole),
         };
-        Ok(Input {
-            reader: Box::new(Headed {
-                reader,
-                seen,
-                is_kept: false,
-            }),
-            compression: compression.map(Compression::name),
-            ..input
-        })
+        input.reader = Box::new(Headed {
+            reader,
+            seen,
+            is_kept: false,
+        });
+        Ok(input)
+    }
+
+    /// The same, of a member of an archive, whose reader says what is wrong with it.
+    pub(crate) fn flawed(mut self, flaw: Arc<Mutex<Flaw>>) -> Input<'a> {
+        self.flaw = flaw;
+        self
     }
 
     /// How it is compressed as a whole, if it is.
@@ -427,12 +521,33 @@ impl<'a> Input<'a> {
 
     /// The failure to read the source itself, if there was one.
     pub fn failure(&self, source: &Source) -> Option<SourceError> {
+        self.failure_of(source.to_string())
+    }
+
+    /// The same, under the name that it was opened with.
+    pub fn failed(&self) -> Option<SourceError> {
+        self.failure_of(self.name.clone())
+    }
+
+    fn failure_of(&self, source_name: String) -> Option<SourceError> {
         let error = self.seen().failure.take()?;
         Some(SourceError::Read {
-            source_name: source.to_string(),
+            source_name,
             offset: self.seen().size,
             error,
         })
+    }
+
+    /// What to call it when the user is told of it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What is wrong with it by what its archive says of it, if it is a member of one and was
+    /// read to its end (rule X8): its checksum, or what it is compressed with there.
+    pub fn damage(&self) -> Option<String> {
+        let flaw = self.flaw.lock().unwrap_or_else(PoisonError::into_inner);
+        flaw.text.clone()
     }
 
     /// Reads what is left behind the last packet, so that size and hash are
@@ -444,8 +559,10 @@ impl<'a> Input<'a> {
                 rest => break rest,
             }
         };
+        let flaw = self.flaw.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_whole = rest.is_ok() && !flaw.is_lost;
         let seen = self.seen();
-        let hash = rest.is_ok().then(|| seen.hash.clone().finalize());
+        let hash = is_whole.then(|| seen.hash.clone().finalize());
         Digested {
             size: seen.size,
             sha256: hash.map(|hash| hash.iter().map(|byte| format!("{byte:02x}")).collect()),

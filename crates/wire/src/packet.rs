@@ -42,6 +42,8 @@ impl PacketType {
     pub const FTRACE_STATS: PacketType = PacketType(34);
     /// `synchronization_marker`
     pub const SYNCHRONIZATION_MARKER: PacketType = PacketType(36);
+    /// `remote_clock_sync`
+    pub const REMOTE_CLOCK_SYNC: PacketType = PacketType(107);
     /// `battery`
     pub const BATTERY: PacketType = PacketType(38);
     /// `power_rails`

@@ -7,13 +7,13 @@
 //!
 //! * **What is a packet.** Behind a payload that cannot be read, packets are looked for inside of it
 //!   (rule Z3). So every payload is parsed, and interned data looked through, as the import does.
-//! * **Which snapshots there are**: `clock_snapshot`, pairs of bundles (I1), and what is assumed of
-//!   a machine when its first time is converted (X26).
-//! * **Which clock is trace time** (T1), for a snapshot may not set that back (N2). It is settled by
-//!   the first time that is converted, be it of an event deep inside of a payload of which half is
-//!   made before that. Until then packets are read as by the import, and their rows thrown away. In
-//!   a recording that is until the first snapshot, among its first packets; where it is never, the
-//!   trace has hardly a clock.
+//! * **Which snapshots there are**: `clock_snapshot`, pairs of bundles (I1), synchronizations with
+//!   other machines (X19, X21), and what is assumed when the first time of a part is converted (X26).
+//! * **Which clock is trace time** (T1, X25), for a snapshot may not set that back (N2). That, and what is
+//!   assumed of a part, is settled by the first time of the part that is converted, be it of an event deep
+//!   inside of a payload of which half is made before that. Until then packets are read as by the import,
+//!   and their rows thrown away. In a recording that is until the first snapshot, among its first
+//!   packets; where it is never, the trace has hardly a clock.
 //!
 //! What is left out is most of an import: times, rows, events and what is made of them, and the
 //! bytes' hash.
@@ -23,48 +23,42 @@
 //! twice as long where it fails; and whether it fails would have to be known in time.
 
 use std::io::{self, Read};
-use std::ops::ControlFlow;
 
-use timebase_trace::{End, Found, Packets, Payload};
+use timebase_trace::{End, Payload};
+use timebase_wire::packet::PacketType;
 
 use super::{Frame, defaults, verdict};
 use crate::output::Rows;
 use crate::readers::{Corrupt, Parsed};
 
 impl Frame {
-    /// Goes through a whole trace for its snapshots only. Tells how that ended.
+    /// Goes through a whole file for its snapshots only. Tells how that ended.
     ///
     /// # Errors
     ///
     /// If what was put aside cannot be written, or there is too much in memory.
-    pub fn survey(&mut self, input: impl Read, rows: &mut Rows<'_>) -> io::Result<End> {
-        let mut packets = Packets::new(input);
-        let mut watched = Ok(());
-        let end = packets.for_each(|found| {
-            watched = self.watch.after(found.size());
-            let payload = match found {
-                Found::Packet(packet) if self.place.is_settled() => {
-                    rows.pass_over();
-                    self.survey_packet(packet)
-                }
-                Found::Packet(packet) => self.packet(packet, rows),
-                _ => Payload::Sound,
-            };
-            match rows.stopped() || watched.is_err() {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(payload),
-            }
-        });
-        watched?;
-        Ok(end)
+    pub fn survey_file(&mut self, input: impl Read, rows: &mut Rows<'_>) -> io::Result<End> {
+        self.each_packet(input, rows, Frame::survey_packet)
     }
 
     /// What [`Frame::packet`] does with snapshots, and what it says of the payload.
     #[inline]
-    fn survey_packet(&mut self, packet: &timebase_trace::Packet<'_>) -> Payload {
+    fn survey_packet(
+        &mut self,
+        packet: &timebase_trace::Packet<'_>,
+        rows: &mut Rows<'_>,
+    ) -> Payload {
         let header = &packet.header;
+        let Some((_, of)) = self.part(header, rows) else {
+            return Payload::Sound;
+        };
+        let is_sync = matches!(header.packet_type(), Some(PacketType::REMOTE_CLOCK_SYNC));
+        if is_sync || !self.place.is_settled(of) {
+            return self.packet_of(packet, of, rows);
+        }
+        rows.pass_over();
         let (default_clock, defaults) = defaults(header);
-        let sequence = self.place.enter(header, default_clock);
+        let sequence = self.place.enter(header, of, default_clock);
         let fits = Corrupt::size(packet.bytes);
         let interned = match header.interned_data.filter(|_| fits.is_ok()) {
             Some(data) if self.place.is_valid(sequence) => {
@@ -77,13 +71,8 @@ impl Frame {
         if let Ok(parsed) = &parsed
             && let Some(snapshot) = parsed.snapshot(header)
         {
-            self.place.snapshot_ahead(&snapshot, sequence);
-        }
-        let machine = self.machine(header);
-        if self.needs_bridge(header, &parsed, machine)
-            && let Some(assumed) = self.place.bridge(header.machine_id)
-        {
-            self.place.snapshot_ahead(&assumed, sequence);
+            // Its number does not matter here, but that it has one does (rule X15).
+            self.place.snapshot_ahead(&snapshot, of, 0, sequence);
         }
         verdict(&parsed)
     }

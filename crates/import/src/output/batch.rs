@@ -25,7 +25,10 @@ pub(crate) struct PacketRow {
     pub timestamp: Option<u64>,
     pub placement: Placement,
     pub seq_id: u32,
-    pub machine_id: u32,
+    pub machine: u32,
+    pub file: u32,
+    /// Which packet of its file it is.
+    pub number: i64,
     pub uid: Option<i32>,
     pub pid: Option<i32>,
     pub offset: u64,

@@ -109,7 +109,8 @@ impl Destination {
     }
 }
 
-fn parent(path: &Path) -> &Path {
+/// The directory that something is in.
+pub(crate) fn parent(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rusqlite::types::Null;
 pub(crate) use rusqlite::types::Value as Fact;
 use rusqlite::{Connection, ToSql};
-use timebase_resolver::Unresolved;
+use timebase_resolver::{FileTag, Unresolved};
 use timebase_schema::{Row, Table, tables};
 
 use super::batch::Cell;
@@ -44,12 +44,25 @@ pub(crate) struct Message {
 }
 
 impl Message {
+    /// What is said of no packet.
+    pub fn of_whole(severity: Severity, code: &'static str, text: String) -> Self {
+        Message {
+            severity,
+            code,
+            packet_id: None,
+            offset: None,
+            size: None,
+            text,
+        }
+    }
+
     /// Puts it in the log.
     pub fn push(&self, rows: &mut Rows<'_>) {
         let severity = rows.text(self.severity.name());
         let code = rows.text(self.code);
         let text = rows.text(&self.text);
         let id = rows.count(&tables::import_log::TABLE) + 1;
+        let (file, machine) = rows.here();
         rows.push(tables::import_log::Row {
             id: Cell::from(id),
             severity,
@@ -58,11 +71,17 @@ impl Message {
             offset: Cell::or_null(self.offset.map(|offset| offset as i64)),
             size: Cell::or_null(self.size.map(|size| size as i64)),
             message: text,
+            trace_file_id: Cell::or_null(file),
+            machine_id: Cell::or_null(machine),
         });
     }
 
-    /// Puts it in the log of a database that SQLite has open.
-    pub fn insert(&self, conn: &Connection) -> rusqlite::Result<()> {
+    /// Puts it in the log of a database that SQLite has open, as said of a file and a machine.
+    pub fn insert(
+        &self,
+        conn: &Connection,
+        (file, machine): (Option<u32>, Option<u32>),
+    ) -> rusqlite::Result<()> {
         let row = tables::import_log::Row::<&dyn ToSql> {
             id: &Null,
             severity: &self.severity.name(),
@@ -71,6 +90,8 @@ impl Message {
             offset: &self.offset.map(|offset| offset as i64),
             size: &self.size.map(|size| size as i64),
             message: &self.text,
+            trace_file_id: &file,
+            machine_id: &machine,
         };
         conn.execute(&tables::import_log::TABLE.insert(), &row.cells()[..])?;
         Ok(())
@@ -102,8 +123,10 @@ impl Reasons {
 pub(crate) struct Journal {
     /// Counters for the table `stats`, by their names.
     counters: BTreeMap<&'static str, (Counter, u64)>,
-    /// Facts for the table `fact`, by their names.
-    facts: BTreeMap<&'static str, Fact>,
+    /// Facts for the table `fact`, by their names and files.
+    facts: BTreeMap<(&'static str, i64), Fact>,
+    /// The file of facts of files: -1 for the only one.
+    file: i64,
     /// Why rows of each table could not be placed, by its number.
     unplaced: Vec<Reasons>,
     /// How many rows of each table wait for a snapshot, by its number.
@@ -116,6 +139,7 @@ impl Default for Journal {
         Journal {
             counters: BTreeMap::new(),
             facts: BTreeMap::new(),
+            file: -1,
             unplaced: vec![Reasons::default(); tables::ALL.len()],
             waiting: vec![0; tables::ALL.len()],
             packets_on_trace_time: 0,
@@ -144,12 +168,26 @@ impl Journal {
 
     /// States a fact.
     pub fn state(&mut self, name: &'static str, fact: impl Into<Fact>) {
-        self.facts.insert(name, fact.into());
+        self.facts.insert((name, -1), fact.into());
     }
 
-    /// The facts that were stated.
-    pub fn facts(&self) -> impl Iterator<Item = (&'static str, &Fact)> {
-        self.facts.iter().map(|(name, fact)| (*name, fact))
+    /// A file begins, of which facts may be stated.
+    pub fn begin_file(&mut self, file: FileTag) {
+        self.file = match file {
+            FileTag::ONLY => -1,
+            file => file.id.into(),
+        };
+    }
+
+    /// States a fact of the file that is read.
+    pub fn state_of_file(&mut self, name: &'static str, fact: impl Into<Fact>) {
+        self.facts.insert((name, self.file), fact.into());
+    }
+
+    /// The facts that were stated, with the files that they are of, -1 for the whole.
+    pub fn facts(&self) -> impl Iterator<Item = (&'static str, i64, &Fact)> {
+        let facts = self.facts.iter();
+        facts.map(|(&(name, file), fact)| (name, file, fact))
     }
 
     /// A row could not be placed, now or for good.

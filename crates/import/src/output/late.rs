@@ -1,15 +1,18 @@
 //! Tables whose rows are known when the whole trace is read, and few: clocks,
 //! sequences, counters, facts. SQLite inserts them.
 
+use std::collections::BTreeMap;
+
 use rusqlite::types::Null;
 use rusqlite::{Connection, Statement, ToSql};
-use timebase_resolver::{Clock, builtin_name};
+use timebase_resolver::{Clock, ClockId, ClockNs, builtin_name};
 use timebase_schema::{Row, Table, finish, tables};
+use timebase_trace::TraceFile;
 
 use super::counter::Meaning;
 use super::room::Room;
 use crate::error::WriteError;
-use crate::place::Place;
+use crate::place::{Place, file_id, file_key, shared};
 
 /// Inserts rows of a table, by the names of its columns.
 struct Inserts<'c>(Statement<'c>);
@@ -27,18 +30,20 @@ impl<'c> Inserts<'c> {
 
 /// Fills the table `clock`; tells how many there are.
 pub(crate) fn clocks(conn: &Connection, place: &mut Place) -> rusqlite::Result<u64> {
-    let mut inserts = Inserts::into(conn, &tables::clock::TABLE)?;
+    let mut inserts = Inserts::into(conn, &tables::clock_record::TABLE)?;
     let all = place.all_clocks();
+    let boottime = shared(place.trace_time().machine, ClockId::BOOTTIME);
     for &clock in &all {
         let packets = place.uses().get(&clock).copied().unwrap_or(0) as i64;
         let graph = place.graph();
-        let path = graph.path(clock, Clock::BOOTTIME).ok();
+        let path = graph.path(clock, boottime).ok();
         let names = path.as_deref().map(written);
         let domain = graph.domain(clock);
-        inserts.push(tables::clock::Row::<&dyn ToSql> {
+        inserts.push(tables::clock_record::Row::<&dyn ToSql> {
             machine_id: &clock.machine.0,
             clock_id: &clock.id.get(),
             seq_id: &clock.seq.0,
+            file: &file_key(clock.file),
             name: &builtin_name(clock.id.get()),
             scope: &clock.id.scope().name(),
             unit_multiplier_ns: &domain.map_or(1, |domain| domain.unit),
@@ -72,24 +77,105 @@ fn written(path: &[Clock]) -> String {
     }
 }
 
-/// Fills the table `sequence`; tells how many there are.
+/// Fills the table `sequence`; tells how many there are. Sequences of one number that a manifest makes
+/// those of one machine are one row.
 pub(crate) fn sequences(conn: &Connection, place: &Place) -> rusqlite::Result<u64> {
     let mut inserts = Inserts::into(conn, &tables::sequence::TABLE)?;
-    let mut count = 0;
+    let mut all: BTreeMap<(u32, u32, u32), Writer> = BTreeMap::new();
     for sequence in place.sequences() {
-        inserts.push(tables::sequence::Row::<&dyn ToSql> {
-            id: &sequence.id,
-            machine_id: &sequence.machine_id,
-            uid: &sequence.uid,
-            pid: &sequence.pid,
-            packets: &(sequence.packets as i64),
-            losses: &sequence.losses,
-            first_ts: &sequence.times().map(|(first, _)| first),
-            last_ts: &sequence.times().map(|(_, last)| last),
-        })?;
-        count += 1;
+        let part = &place.parts()[sequence.part];
+        let key = (part.file.id, part.machine.0, sequence.id);
+        let row = all.entry(key).or_default();
+        row.uid = row.uid.or(sequence.uid);
+        row.pid = row.pid.or(sequence.pid);
+        row.packets += sequence.packets as i64;
+        row.losses += i64::from(sequence.losses);
+        let (first, last) = sequence.times().unzip();
+        row.first = [row.first, first].into_iter().flatten().min();
+        row.last = row.last.max(last);
     }
-    Ok(count)
+    for ((file, machine, id), row) in &all {
+        inserts.push(tables::sequence::Row::<&dyn ToSql> {
+            id,
+            trace_file_id: file,
+            machine_id: machine,
+            uid: &row.uid,
+            pid: &row.pid,
+            packets: &row.packets,
+            losses: &row.losses,
+            first_ts: &row.first,
+            last_ts: &row.last,
+        })?;
+    }
+    Ok(all.len() as u64)
+}
+
+/// A row of `sequence`.
+#[derive(Default)]
+struct Writer {
+    uid: Option<i32>,
+    pid: Option<i32>,
+    packets: i64,
+    losses: i64,
+    first: Option<i64>,
+    last: Option<i64>,
+}
+
+/// Fills the table `trace_file`. `read` tells of a file how many packets it has, and its size and hash.
+pub(crate) fn trace_files(
+    conn: &Connection,
+    files: &[TraceFile],
+    read: impl Fn(usize) -> (u64, Option<u64>, Option<String>),
+) -> rusqlite::Result<()> {
+    let mut inserts = Inserts::into(conn, &tables::trace_file::TABLE)?;
+    let number = |id: usize| id as i64;
+    for file in files {
+        let (packets, size, sha256) = read(file.id);
+        inserts.push(tables::trace_file::Row::<&dyn ToSql> {
+            id: &number(file.id),
+            parent_id: &file.parent.map(number),
+            name: &file.name,
+            trace_type: &file.kind.map(|kind| kind.name()),
+            compression: &file.compression,
+            size: &size.or(file.size).map(|size| size as i64),
+            processing_order: &file.processing_order.map(number),
+            is_container: &file.is_container,
+            packets: &(packets as i64),
+            sha256: &sha256,
+        })?;
+    }
+    Ok(())
+}
+
+/// Fills the table `remote_clock_sync`; `used` says of each sample whether conversions by rates use it.
+pub(crate) fn remote_clock_syncs(
+    conn: &Connection,
+    place: &mut Place,
+    used: &[bool],
+) -> rusqlite::Result<()> {
+    let mut inserts = Inserts::into(conn, &tables::remote_clock_sync::TABLE)?;
+    let samples = place.samples().to_vec();
+    let trace_time = place.trace_time();
+    for (id, sample) in (0_i64..).zip(&samples) {
+        let host_value = ClockNs(sample.host_value);
+        let ts = place.graph().convert(sample.host, host_value, trace_time);
+        let used = usize::try_from(id).ok().and_then(|id| used.get(id));
+        inserts.push(tables::remote_clock_sync::Row::<&dyn ToSql> {
+            id: &id,
+            packet_id: &sample.packet,
+            trace_file_id: &file_id(sample.client.file),
+            machine_id: &sample.client.machine.0,
+            clock_id: &sample.client.id.get(),
+            host_trace_file_id: &file_id(sample.host.file),
+            host_machine_id: &sample.host.machine.0,
+            host_value: &sample.host_value,
+            ts: &ts.ok().map(|ClockNs(ts)| ts),
+            offset: &sample.offset,
+            half_round_trip: &sample.half_round_trip,
+            used: &used.copied().unwrap_or(false),
+        })?;
+    }
+    Ok(())
 }
 
 /// Fills the table `stats` with counters of the whole trace.
@@ -109,16 +195,25 @@ pub(crate) fn stats(
             severity: &meaning.severity,
             source: &meaning.source,
             value: &i64::try_from(*value).unwrap_or(i64::MAX),
+            trace_file_id: &Null,
+            machine_id: &Null,
         })?;
     }
     Ok(())
 }
 
+/// A fact: its name, the file that it is of (-1 for the whole), and what it is.
+pub(crate) type StatedFact<'a> = (&'a str, i64, &'a dyn ToSql);
+
 /// Fills the table `fact`.
-pub(crate) fn facts(conn: &Connection, facts: &[(&str, &dyn ToSql)]) -> rusqlite::Result<()> {
+pub(crate) fn facts(conn: &Connection, facts: &[StatedFact<'_>]) -> rusqlite::Result<()> {
     let mut inserts = Inserts::into(conn, &tables::fact::TABLE)?;
-    for &(name, value) in facts {
-        inserts.push(tables::fact::Row::<&dyn ToSql> { name: &name, value })?;
+    for (name, file, value) in facts {
+        inserts.push(tables::fact::Row::<&dyn ToSql> {
+            name,
+            file,
+            value: *value,
+        })?;
     }
     Ok(())
 }

@@ -7,7 +7,7 @@
 //! | how they become pages | `writer.rs`, `table.rs` |
 //! | what is said about the trace | `journal.rs`, `faults.rs`, `counter.rs` |
 //! | what becomes of rows that waited for their time | `settled.rs` |
-//! | what is known at the end | `late.rs`, `solved.rs` |
+//! | what is known at the end | `late.rs`, `solved.rs`, `parts.rs` |
 //! | how much SQLite may write | `room.rs` |
 //! | where the database is meanwhile | `destination.rs` |
 
@@ -17,6 +17,7 @@ mod destination;
 mod faults;
 mod journal;
 mod late;
+mod parts;
 mod room;
 mod rows;
 mod settled;
@@ -26,10 +27,14 @@ mod writer;
 
 pub(crate) use batch::{Batch, Cell, PacketRow, RowType};
 pub(crate) use counter::{Counter, Meaning};
-pub(crate) use destination::Destination;
+pub(crate) use destination::{Destination, parent};
 pub(crate) use faults::{Fault, Faults, NOT_INTERNED, PARSER_ERROR};
 pub(crate) use journal::{Fact, Journal, Message, Severity};
-pub(crate) use late::{clocks, drop_indexes, facts, indexes_and_views, sequences, stats};
+pub(crate) use late::{
+    StatedFact, clocks, drop_indexes, facts, indexes_and_views, remote_clock_syncs, sequences,
+    stats, trace_files,
+};
+pub(crate) use parts::{Placed, insert as insert_parts, placed};
 pub(crate) use room::Room;
 pub(crate) use rows::{Outlet, Rows};
 pub(crate) use settled::SettledRows;

@@ -28,6 +28,8 @@ pub(crate) struct Rows<'a> {
     counts: Vec<i64>,
     wanted: Wanted,
     stopped: bool,
+    /// The file and the machine that the log speaks of.
+    here: (Option<u32>, Option<u32>),
 }
 
 impl<'a> Rows<'a> {
@@ -38,7 +40,19 @@ impl<'a> Rows<'a> {
             counts: vec![0; tables::ALL.len()],
             wanted,
             stopped: false,
+            here: (None, None),
         }
+    }
+
+    /// What is said from here on is said of this file and this machine; of the whole without.
+    #[inline]
+    pub fn at(&mut self, file: Option<u32>, machine: Option<u32>) {
+        self.here = (file, machine);
+    }
+
+    /// Of which file and machine something is said.
+    pub fn here(&self) -> (Option<u32>, Option<u32>) {
+        self.here
     }
 
     /// Adds a row of any table but `packet`, if the table is wanted. Its texts and bytes are those that

@@ -41,7 +41,7 @@ impl SettledRows {
             Settled::Reading { id, ts } => {
                 put.natural(READING).integer(*id).integer(ts.0);
             }
-            Settled::Snapshot { id, result } => {
+            Settled::Snapshot { id, result, .. } => {
                 put.natural(SNAPSHOT).integer(*id);
                 put_result(&mut put, *result);
             }
@@ -49,12 +49,15 @@ impl SettledRows {
                 id,
                 clock_ts,
                 result,
+                ..
             } => {
                 put.natural(PACKET)
                     .integer(*id)
                     .optional(clock_ts.map(|ticks| ticks.0));
                 put_result(&mut put, result.map_err(Some));
             }
+            // It is a row of its own.
+            Settled::Clock { .. } => return,
             Settled::Event(event) => {
                 put.natural(EVENT);
                 event.row.put(&mut put);

@@ -16,13 +16,13 @@ use rusqlite::{Connection, params_from_iter};
 use rustc_hash::FxHashSet;
 use timebase_btree::Value;
 use timebase_resolver::{
-    Clock, ClockId, ClockNs, Estimates, Fit, Line, MachineId, OffLine, SeqId, Source, Step,
+    Clock, ClockId, ClockNs, Estimates, FileTag, Fit, Line, MachineId, OffLine, SeqId, Source, Step,
 };
 use timebase_schema::{Row, tables};
 
 use super::writer::{SolvedWriter, StepRow, owned};
 use crate::error::WriteError;
-use crate::place::{Place, table_order};
+use crate::place::{Place, file_id, file_key, shared, table_order};
 
 /// How many steps clocks of several hops may have together, and how many lines all clocks.
 const WHOLE_ROWS: usize = 1 << 20;
@@ -53,7 +53,7 @@ struct PartialClock {
 /// The conversions while they are written.
 struct Solver<'a> {
     writer: &'a mut SolvedWriter,
-    estimates: Estimates,
+    estimates: &'a mut Estimates,
     routes: i64,
     hops: FxHashSet<(Clock, Clock)>,
     readings: i64,
@@ -72,20 +72,23 @@ struct Whole {
 impl Solved {
     /// Fills the tables, but for clocks that need [`Solved::insert_used`].
     pub fn write(writer: &mut SolvedWriter, place: &mut Place) -> Result<Solved, WriteError> {
-        let mut targets = vec![Clock::BOOTTIME, place.trace_time()];
+        let trace_time = place.trace_time();
+        let boottime = shared(trace_time.machine, ClockId::BOOTTIME);
+        let mut targets = vec![boottime, trace_time];
         targets.sort_unstable();
         targets.dedup();
         let all = place.all_clocks();
-        let mut solver = Solver {
-            writer,
-            estimates: Estimates::new(std::mem::take(place.graph())),
-            routes: 0,
-            hops: FxHashSet::default(),
-            readings: 0,
-            largest: 0,
-        };
-        let partial = solver.write_all(&all, &targets);
-        *place.graph() = solver.estimates.into_graph();
+        let partial = place.with_estimates(|_, estimates, _| {
+            let mut solver = Solver {
+                writer,
+                estimates,
+                routes: 0,
+                hops: FxHashSet::default(),
+                readings: 0,
+                largest: 0,
+            };
+            solver.write_all(&all, &targets)
+        });
         Ok(Solved { partial: partial? })
     }
 
@@ -102,13 +105,10 @@ impl Solved {
     /// for a while. Each step once, sorted by SQLite, was the alternative: it sorts all
     /// packets, which took longer than their import.
     pub fn insert_used(&self, conn: &Connection, place: &mut Place) -> rusqlite::Result<()> {
-        let mut estimates = Estimates::new(std::mem::take(place.graph()));
-        let inserted = self
-            .partial
-            .iter()
-            .try_for_each(|partial| partial.insert_used(conn, &mut estimates));
-        *place.graph() = estimates.into_graph();
-        inserted
+        place.with_estimates(|_, estimates, _| {
+            let mut partial = self.partial.iter();
+            partial.try_for_each(|partial| partial.insert_used(conn, estimates))
+        })
     }
 }
 
@@ -202,6 +202,7 @@ impl Solver<'_> {
             machine_id: Some(from.machine.0.into()),
             clock_id: Some(from.id.get().into()),
             seq_id: Some(from.seq.0.into()),
+            file: Some(file_key(from.file)),
             to_clock_id: Some(to.id.get().into()),
             id: Some(id),
         })?;
@@ -264,16 +265,28 @@ impl Partial {
         let mut insert_step = insert(&tables::clock_step::TABLE)?;
         let mut insert_line = insert(&tables::clock_line::TABLE)?;
         let mut select = conn.prepare(
-            "SELECT machine_id, clock_id, seq_id, clock_ts FROM packet WHERE clock_ts IS NOT NULL",
+            "SELECT p.machine_id, p.clock_id, p.seq_id, p.clock_ts, p.trace_file_id,
+                    coalesce((SELECT x.file FROM packet_clock_record AS x WHERE x.packet_id = p.id),
+                             iif(p.id >= t.own_from OR t.is_pinned AND p.clock_id = 11, p.trace_file_id, -1))
+             FROM packet AS p
+             CROSS JOIN part AS t ON t.trace_file_id = p.trace_file_id AND t.machine_id = p.machine_id
+             WHERE p.clock_ts IS NOT NULL",
         )?;
         let mut rows = select.query([])?;
         while let Some(row) = rows.next()? {
             let machine = MachineId(row.get(0)?);
-            let clock = Clock::new(machine, ClockId(row.get(1)?), SeqId(row.get(2)?));
-            let key = table_order(&clock);
+            let tag = |id: i64| match u32::try_from(id) {
+                // Its order does not matter to the order of the tables.
+                Ok(id) => FileTag { order: 1, id },
+                Err(_) => FileTag::SHARED,
+            };
+            let (file, others) = (tag(row.get(4)?), tag(row.get(5)?));
+            let (id, seq) = (ClockId(row.get(1)?), SeqId(row.get(2)?));
+            let key = table_order(&Clock::in_file(machine, id, seq, file, others));
             let Ok(index) = from.binary_search_by_key(&key, |from| table_order(&from.clock)) else {
                 continue;
             };
+            let clock = from[index].clock;
             let ticks: i64 = row.get(3)?;
             let domain = estimates.graph().domain(clock);
             let Some(value) = ticks.checked_mul(domain.map_or(1, |domain| domain.unit)) else {
@@ -312,6 +325,7 @@ fn step_row(from: Clock, to: Clock, step: Step) -> Option<StepRow> {
         machine_id: Some(from.machine.0.into()),
         clock_id: Some(from.id.get().into()),
         seq_id: Some(from.seq.0.into()),
+        file: Some(file_key(from.file)),
         to_clock_id: Some(to.id.get().into()),
         start_value: Some(step.start.unwrap_or(i64::MIN)),
         end_value: step.end,
@@ -322,14 +336,15 @@ fn step_row(from: Clock, to: Clock, step: Step) -> Option<StepRow> {
 /// The row of a line; none if its values overflow (rule R7).
 fn line_row(route: i64, line: &Line) -> Option<tables::clock_line::Row<Value<'static>>> {
     let offset = line.offset?;
+    let error = line.known_error();
     Some(tables::clock_line::Row {
         route_id: Value::Integer(route),
         start_value: Value::Integer(line.start.unwrap_or(i64::MIN)),
         end_value: line.end.into(),
         offset: Value::Integer(offset),
         slope: Value::Real(line.slope),
-        error: Value::Real(line.error),
-        error_slope: Value::Real(line.error_slope),
+        error: error.map_or(Value::Null, |(error, _)| Value::Real(error)),
+        error_slope: Value::Real(error.map_or(0.0, |(_, slope)| slope)),
         kind: Value::Text(line.kind.name()),
     })
 }
@@ -342,6 +357,7 @@ fn hop_row<'v>(
 ) -> tables::clock_hop::Row<Value<'v>> {
     let number = |number: u32| Value::Integer(number.into());
     let count = |count: usize| Value::Integer(count as i64);
+    let file = |clock: Clock| file_id(clock.file).map_or(Value::Null, number);
     let real = |real: Option<f64>| match real {
         Some(real) if real.is_finite() => Value::Real(real),
         _ => Value::Null,
@@ -351,12 +367,14 @@ fn hop_row<'v>(
         machine_id: number(from.machine.0),
         clock_id: number(from.id.get()),
         seq_id: number(from.seq.0),
+        trace_file_id: file(from),
         to_machine_id: number(to.machine.0),
         to_clock_id: number(to.id.get()),
         to_seq_id: number(to.seq.0),
+        to_trace_file_id: file(to),
         from_clock: Value::Text(&names[0]),
         to_clock: Value::Text(&names[1]),
-        source: source.map(|source| source as i64).into(),
+        source: source.map_or(Value::Null, |source| Value::Text(source.name())),
         readings: count(fit.readings),
         nominal_rate: real(Some(fit.nominal_rate)),
         drift_ppm: real(fit.drift_ppm()),
@@ -378,7 +396,10 @@ fn reading_row(
     tables::clock_hop_reading::Row {
         id: Value::Null,
         hop_id: Value::Integer(hop),
-        snapshot_id: Value::Integer(reading.snapshot.0.into()),
+        snapshot_id: reading
+            .snapshot
+            .map(|snapshot| i64::from(snapshot.0))
+            .into(),
         from_value: Value::Integer(reading.from_value),
         to_value: Value::Integer(reading.to_value),
         kind: Value::Text(kind),

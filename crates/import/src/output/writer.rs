@@ -83,8 +83,8 @@ pub(crate) struct Rest {
 /// needed is free. All rows come in the order of their tables.
 pub(crate) struct SolvedWriter {
     database: Database,
-    steps: KeyedTableBuilder<7>,
-    routes: KeyedTableBuilder<5>,
+    steps: KeyedTableBuilder<8>,
+    routes: KeyedTableBuilder<6>,
     lines: BulkTable,
     hops: BulkTable,
     readings: BulkTable,
@@ -262,11 +262,13 @@ impl Writer {
             clock_id: placement.clock_id.map(i64::from).into(),
             clock_ts: placement.clock_ts.map(|Ticks(ticks)| ticks).into(),
             seq_id: Value::Integer(row.seq_id.into()),
-            machine_id: Value::Integer(row.machine_id.into()),
+            machine_id: Value::Integer(row.machine.into()),
             r#type: row_type,
             uid: row.uid.map(i64::from).into(),
             pid: row.pid.map(i64::from).into(),
             unresolved: placement.unresolved.map(|reason| reason.code()).into(),
+            trace_file_id: Value::Integer(row.file.into()),
+            number: Value::Integer(row.number),
             offset: Value::Integer(row.offset as i64),
             size: Value::Integer(row.size as i64),
             data: match data {

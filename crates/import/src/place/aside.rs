@@ -2,7 +2,7 @@
 
 use std::io;
 
-use timebase_resolver::{Clock, ClockId, MachineId, SeqId, Unresolved};
+use timebase_resolver::{Clock, ClockId, FileTag, MachineId, SeqId, Unresolved};
 use timebase_schema::{Table, tables};
 
 use crate::compact::{Put, Take, cut};
@@ -40,7 +40,9 @@ pub(crate) fn put_clock(put: &mut Put<'_>, clock: Option<Clock>) {
     put.natural(id.into());
     if let Some(clock) = clock {
         put.natural(clock.machine.0.into())
-            .natural(clock.seq.0.into());
+            .natural(clock.seq.0.into())
+            .natural(clock.file.order.into())
+            .natural(clock.file.id.into());
     }
 }
 
@@ -50,7 +52,16 @@ pub(crate) fn take_clock(take: &mut Take<'_>) -> io::Result<Option<Clock>> {
         return Ok(None);
     }
     let (machine, seq) = (MachineId(take.small()?), SeqId(take.small()?));
-    Ok(Some(Clock::new(machine, id, seq)))
+    let file = FileTag {
+        order: take.small()?,
+        id: take.small()?,
+    };
+    Ok(Some(Clock {
+        id,
+        seq,
+        file,
+        machine,
+    }))
 }
 
 pub(crate) fn put_reason(put: &mut Put<'_>, reason: Option<Unresolved>) {

@@ -14,13 +14,17 @@
 //! is a second way through these rules, taken by half of all imports only.
 
 use timebase_resolver::{
-    Clock, ClockGraph, ClockId, ClockNs, Domain, Estimates, MachineId, Reading, SeqId, Ticks,
-    Unresolved,
+    Clock, ClockGraph, ClockId, ClockNs, Domain, Estimates, FileTag, Reading, Rejected, SeqId,
+    SnapshotId, Source, Ticks, Unresolved,
 };
 use timebase_wire::packet::{Header, PacketType};
 
+use super::bridge;
+use super::parts::{PartIx, Parts};
+use super::remote::Samples;
 use super::sequence::Sequence;
 use super::time::TraceTime;
+use super::trace_clock::{Claim, TraceClock};
 
 /// Where a packet stands in time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -39,12 +43,14 @@ pub(crate) struct Placement {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EventClock {
     Known {
+        part: PartIx,
         clock: Clock,
         /// Nanoseconds in its unit.
         unit: i64,
     },
     /// Nothing can be placed by it, whatever snapshots come.
     Unusable {
+        part: PartIx,
         /// `None` if not even which clock it is is known.
         clock: Option<Clock>,
         reason: Unresolved,
@@ -59,6 +65,13 @@ impl EventClock {
             EventClock::Unusable { clock, .. } => clock,
         }
     }
+
+    /// What it was read on.
+    pub fn part(&self) -> PartIx {
+        match *self {
+            EventClock::Known { part, .. } | EventClock::Unusable { part, .. } => part,
+        }
+    }
 }
 
 /// What an earlier pass over a trace has found.
@@ -66,8 +79,28 @@ impl EventClock {
 pub(crate) struct Whole {
     /// By all snapshots of the trace.
     pub estimates: Estimates,
-    /// Rule T1, at the end of it. What is placed before that is settled is placed by it, too.
-    pub trace_time: Clock,
+    /// Rule T1, at the end of it; `None` if nothing was converted. What is placed before that is
+    /// settled is placed by it, too.
+    pub trace_time: Option<Clock>,
+}
+
+/// What happened to the clocks besides what was asked for, for the tables and the log.
+#[derive(Debug)]
+pub(crate) enum Made {
+    /// Two clocks are assumed to read the same (rule X26), the manifest or a synchronization says what
+    /// they read (rules X35, X21).
+    Snapshot {
+        source: Source,
+        /// Of whom it is, if not of the whole.
+        part: Option<PartIx>,
+        id: SnapshotId,
+        readings: Vec<Reading>,
+        times: Vec<Option<TraceTime>>,
+    },
+    /// No clock of a part leads to trace time, and nothing can be assumed.
+    Unrelatable { part: PartIx, trace_time: Clock },
+    /// A pair of rule X21 that cannot be.
+    NotSynced { part: PartIx, rejected: Rejected },
 }
 
 /// The clocks of a trace while it is read.
@@ -77,12 +110,18 @@ pub(crate) struct Clocks {
     pub graph: ClockGraph,
     /// By which times are told, if not by the graph.
     whole: Option<Box<Whole>>,
-    /// Rule T1.
-    pub trace_time: Clock,
-    /// Whether a conversion to it was attempted, so that it cannot change.
-    pub settled: bool,
-    /// Rule T2; 0 while there is none.
-    pub default_clock: u32,
+    /// Rules T1, X25.
+    pub trace_time: TraceClock,
+    pub parts: Parts,
+    /// What happened since the last packet.
+    pub made: Vec<Made>,
+    /// Rule X24.
+    pub samples: Samples,
+    /// Parts of which something waits to know trace time (rule X25), and a clock that it was read on, in
+    /// the order of the first.
+    pending: Vec<(PartIx, Clock)>,
+    /// Whether a file is read to its end, so that who waits to know trace time waits no more.
+    is_at_end: bool,
 }
 
 impl Clocks {
@@ -90,17 +129,85 @@ impl Clocks {
         Clocks {
             graph: ClockGraph::new(),
             whole: whole.map(Box::new),
-            trace_time: Clock::BOOTTIME,
-            settled: false,
-            default_clock: 0,
+            trace_time: TraceClock::default(),
+            parts: Parts::default(),
+            made: Vec::new(),
+            samples: Samples::default(),
+            pending: Vec::new(),
+            is_at_end: false,
         }
+    }
+
+    /// Another file is read.
+    pub fn begin_file(&mut self, file: FileTag, is_pinned: bool) {
+        self.parts.begin(file, is_pinned);
+        self.is_at_end = false;
+    }
+
+    /// A file is read to its end: who waits to know trace time waits no more (rule X25), and parts that
+    /// have got clocks of their own settle their ways (rule X29).
+    pub fn end_file(&mut self) {
+        self.is_at_end = true;
+        for part in self.parts.here() {
+            let of = &self.parts[part];
+            if of.is_own() && !of.is_settled {
+                bridge::settle(self, part);
+            }
+        }
+        for (part, clock) in std::mem::take(&mut self.pending) {
+            self.attempt(part, clock);
+        }
+    }
+
+    /// All files are read. Where nothing was converted, trace time is what it would have been.
+    pub fn end(&mut self) {
+        if self.trace_time.clock().is_none() {
+            let clock = self.trace_time.or_first();
+            self.trace_time.take(Claim::Settled(clock));
+        }
+    }
+
+    /// Two clocks read this at one instant, says the manifest (rule X35).
+    pub fn relate(&mut self, readings: [(Clock, i64); 2]) -> Result<(), Rejected> {
+        let readings = readings.map(|(clock, value)| Reading {
+            clock,
+            value,
+            unit: 1,
+            incremental: false,
+        });
+        self.make(Source::Manifest, None, readings.to_vec())
+    }
+
+    /// Adds a snapshot that is no packet's own.
+    pub fn make(
+        &mut self,
+        source: Source,
+        part: Option<PartIx>,
+        readings: Vec<Reading>,
+    ) -> Result<(), Rejected> {
+        let trace_time = Some(self.trace_time.or_first());
+        let id = self.graph.add_snapshot(source, &readings, trace_time)?;
+        let (times, _) = self.place_readings(&readings);
+        self.made.push(Made::Snapshot {
+            source,
+            part,
+            id,
+            readings,
+            times,
+        });
+        Ok(())
     }
 
     /// Places a packet in time, with the snapshots seen until now (rule D1). Its
     /// timestamp advances an incremental clock (rule V5), unless it is a
     /// `clock_snapshot`.
     #[inline]
-    pub fn place(&mut self, header: &Header<'_>, sequence: &mut Sequence) -> Placement {
+    pub fn place(
+        &mut self,
+        header: &Header<'_>,
+        part: PartIx,
+        sequence: &mut Sequence,
+    ) -> Placement {
         let lost = header.needs_state() && !sequence.is_valid();
         let Some(timestamp) = header.timestamp else {
             return Placement {
@@ -108,7 +215,7 @@ impl Clocks {
                 ..Placement::default()
             };
         };
-        let choice = self.choose(header, sequence);
+        let choice = self.choose(header, part, sequence);
         if lost {
             return Placement {
                 clock_id: choice.clock_id(),
@@ -117,21 +224,21 @@ impl Clocks {
             };
         }
         match choice {
-            Choice::TraceTime => self.as_trace_time(timestamp),
-            Choice::Clock(id) => self.read(header, sequence, id, timestamp),
+            Choice::TraceTime => self.as_trace_time(part, timestamp),
+            Choice::Clock(id) => self.read(header, part, sequence, id, timestamp),
             Choice::ChromeMonotonic => {
                 let monotonic = ClockId::MONOTONIC.get();
-                let placement = self.read(header, sequence, monotonic, timestamp);
+                let placement = self.read(header, part, sequence, monotonic, timestamp);
                 match placement.ts {
                     Some(_) => placement,
-                    None => self.as_trace_time(timestamp),
+                    None => self.as_trace_time(part, timestamp),
                 }
             }
         }
     }
 
-    /// Rules C4 and C6.
-    fn choose(&self, header: &Header<'_>, sequence: &Sequence) -> Choice {
+    /// Rules C4, C6 and X17.
+    fn choose(&self, header: &Header<'_>, part: PartIx, sequence: &Sequence) -> Choice {
         let own = header.timestamp_clock_id;
         let named = if own != 0 {
             own
@@ -146,18 +253,23 @@ impl Clocks {
             }
             Some(PacketType::SERVICE_EVENT) if own == 0 => Choice::Clock(ClockId::BOOTTIME.get()),
             _ if named != 0 => Choice::Clock(named),
-            _ if self.default_clock != 0 => Choice::Clock(self.default_clock),
-            _ => Choice::TraceTime,
+            _ => match self.parts.default_clock(part) {
+                0 => Choice::TraceTime,
+                default => Choice::Clock(default),
+            },
         }
     }
 
-    /// A timestamp that is taken as trace time, and so as a reading of it.
-    fn as_trace_time(&self, timestamp: u64) -> Placement {
+    /// A timestamp that is taken as trace time, and so as a reading of it; of another part than
+    /// that whose clock it is, as a reading of no clock that it has a name for.
+    fn as_trace_time(&self, part: PartIx, timestamp: u64) -> Placement {
         let ticks = Ticks::recorded(timestamp);
+        let trace_time = self.trace_time.or_first();
+        let is_own = self.parts[part].clock(trace_time.id, SeqId(0)) == trace_time;
         Placement {
             ts: ticks.map(|ticks| TraceTime(ticks.0)),
-            clock_id: Some(self.trace_time.id.get()),
-            clock_ts: ticks,
+            clock_id: is_own.then_some(trace_time.id.get()),
+            clock_ts: ticks.filter(|_| is_own),
             unresolved: ticks.is_none().then_some(Unresolved::Overflow),
             waits: false,
         }
@@ -167,11 +279,12 @@ impl Clocks {
     fn read(
         &mut self,
         header: &Header<'_>,
+        part: PartIx,
         sequence: &mut Sequence,
         id: u32,
         timestamp: u64,
     ) -> Placement {
-        let clock = clock_of(header, id);
+        let clock = self.clock_of(header, part, id);
         let (unit, incremental) = match self.domain(clock) {
             Some(domain) => (domain.unit, domain.incremental),
             None => (1, false),
@@ -185,7 +298,7 @@ impl Clocks {
         let result = if clock.lacks_sequence() {
             Err(Unresolved::NoSequenceId) // C5
         } else {
-            self.settled = true; // T1: this is an attempt, however it ends
+            self.attempt(part, clock); // T1, however it ends
             match (absolute, clock_ts) {
                 (None, _) => Err(Unresolved::NoBase),
                 (Some(_), None) => Err(self.overflow(clock)),
@@ -200,7 +313,7 @@ impl Clocks {
             waits: match result {
                 // A reading that overflows by itself never fits.
                 Err(Unresolved::Overflow) => clock_ts.is_some() && !self.has_all(),
-                Err(reason) => self.may_resolve_later(reason),
+                Err(reason) => self.may_resolve_later(part, reason),
                 Ok(_) => false,
             },
         }
@@ -208,15 +321,15 @@ impl Clocks {
 
     /// The clock and the reading of a `clock_snapshot` packet's own timestamp,
     /// which does not advance the clock (rule V5).
-    pub fn own_reading(&self, header: &Header<'_>, sequence: &Sequence) -> Placement {
+    pub fn own_reading(&self, header: &Header<'_>, part: PartIx, sequence: &Sequence) -> Placement {
         let Some(timestamp) = header.timestamp else {
             return Placement::default();
         };
-        let Some(id) = self.choose(header, sequence).clock_id() else {
+        let Some(id) = self.choose(header, part, sequence).clock_id() else {
             return Placement::default();
         };
         // As the snapshots until now have it, since nothing is converted by it.
-        let domain = self.graph.domain(clock_of(header, id));
+        let domain = self.graph.domain(self.clock_of(header, part, id));
         let is_delta = domain.is_some_and(|domain| domain.incremental);
         let absolute = absolute(is_delta, id, sequence, timestamp);
         Placement {
@@ -234,36 +347,81 @@ impl Clocks {
         ticks: Ticks,
         unit: i64,
     ) -> Result<TraceTime, Unresolved> {
+        let Some(to) = self.target() else {
+            return Err(Unresolved::NoTarget);
+        };
         let ts = match &mut self.whole {
-            Some(whole) => {
-                let to = whole.trace_time;
-                whole.estimates.convert_ticks(clock, ticks, unit, to)?
-            }
-            None => {
-                let to = self.trace_time;
-                self.graph.convert_ticks(clock, ticks, unit, to)?
-            }
+            Some(whole) => whole.estimates.convert_ticks(clock, ticks, unit, to)?,
+            None => self.graph.convert_ticks(clock, ticks, unit, to)?,
         };
         Ok(TraceTime::reads(ts))
     }
 
+    /// What times are told on; `None` while trace time is not known (rule X25).
+    #[inline]
+    fn target(&self) -> Option<Clock> {
+        match &self.whole {
+            Some(whole) => whole.trace_time,
+            None => self.trace_time.clock(),
+        }
+    }
+
     /// The same of a value in nanoseconds.
     fn convert(&mut self, clock: Clock, value: ClockNs) -> Result<ClockNs, Unresolved> {
+        let to = self.target().ok_or(Unresolved::NoTarget)?;
         match &mut self.whole {
-            Some(whole) => whole.estimates.convert(clock, value, whole.trace_time),
-            None => self.graph.convert(clock, value, self.trace_time),
+            Some(whole) => whole.estimates.convert(clock, value, to),
+            None => self.graph.convert(clock, value, to),
         }
     }
 
     /// The reason for a reading that does not fit.
     pub fn overflow(&mut self, clock: Clock) -> Unresolved {
+        let Some(to) = self.target() else {
+            return Unresolved::NoTarget;
+        };
         match &mut self.whole {
-            Some(whole) => whole
-                .estimates
-                .graph_mut()
-                .overflow(clock, whole.trace_time),
-            None => self.graph.overflow(clock, self.trace_time),
+            Some(whole) => whole.estimates.graph_mut().overflow(clock, to),
+            None => self.graph.overflow(clock, to),
         }
+    }
+
+    /// The clock that a number means on a packet of a part (rules C2, X14).
+    #[inline]
+    pub fn clock_of(&self, header: &Header<'_>, part: PartIx, id: u32) -> Clock {
+        let seq = SeqId(header.trusted_packet_sequence_id);
+        self.parts[part].clock(ClockId(id), seq)
+    }
+
+    /// A conversion of something that a part holds is attempted (rules T1, X25, X26).
+    #[inline]
+    pub fn attempt(&mut self, part: PartIx, clock: Clock) {
+        if !self.parts[part].is_settled {
+            self.attempt_first(part, clock);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn attempt_first(&mut self, part: PartIx, clock: Clock) {
+        let of = &self.parts[part];
+        if self.trace_time.clock().is_none() {
+            if !(of.is_host || self.is_at_end) {
+                if self.pending.iter().all(|(other, _)| *other != part) {
+                    self.pending.push((part, clock));
+                }
+                return;
+            }
+            let boottime = of.shared(ClockId::BOOTTIME);
+            self.trace_time.take(Claim::Settled(boottime));
+        }
+        self.trace_time.is_converted = true;
+        let of = &mut self.parts[part];
+        if of.is_private(clock.id) {
+            return; // X37: only the pin places it
+        }
+        of.used_shared |= !of.is_own();
+        bridge::settle(self, part);
     }
 
     /// Whether times are told by all snapshots of the trace.
@@ -272,8 +430,9 @@ impl Clocks {
     }
 
     /// Whether a later snapshot may help what cannot be placed now (rule D2).
-    pub fn may_resolve_later(&self, reason: Unresolved) -> bool {
-        !self.has_all() && reason.may_resolve_later()
+    pub fn may_resolve_later(&self, part: PartIx, reason: Unresolved) -> bool {
+        let may_change = !self.has_all() || self.parts[part].may_become_own();
+        may_change && reason.may_resolve_later()
     }
 
     /// What is known of a clock: whatever any snapshot says, where all are known.
@@ -291,9 +450,12 @@ impl Clocks {
 
     /// Whether the snapshots seen until now place any of these readings.
     pub fn places(&mut self, readings: &[Reading]) -> bool {
+        let Some(trace_time) = self.trace_time.clock() else {
+            return false;
+        };
         let mut results = readings.iter().map(|reading| {
             let value = ClockNs(reading.value);
-            self.graph.convert(reading.clock, value, self.trace_time)
+            self.graph.convert(reading.clock, value, trace_time)
         });
         results.any(|result| result.is_ok())
     }
@@ -303,23 +465,27 @@ impl Clocks {
     pub fn are_as_found(&mut self) -> bool {
         // Nobody asks for times any more, and it takes memory.
         self.whole.take().is_none_or(|whole| {
-            whole.trace_time == self.trace_time
+            whole.trace_time == self.trace_time.clock()
                 && whole.estimates.graph().domains() == self.graph.domains()
         })
     }
 
     /// The clock of events with timestamps of their own.
-    pub fn event_clock(&self, clock: Option<Clock>) -> EventClock {
+    pub fn event_clock(&self, part: PartIx, clock: Option<(ClockId, SeqId)>) -> EventClock {
+        let clock = clock.map(|(id, seq)| self.parts[part].clock(id, seq));
         match clock {
             None => EventClock::Unusable {
+                part,
                 clock,
                 reason: Unresolved::UnknownClock,
             },
             Some(known) if known.lacks_sequence() => EventClock::Unusable {
+                part,
                 clock,
                 reason: Unresolved::NoSequenceId,
             },
             Some(clock) => EventClock::Known {
+                part,
                 clock,
                 unit: self.unit(clock),
             },
@@ -334,8 +500,8 @@ impl Clocks {
         timestamp: u64,
     ) -> Result<TraceTime, Unresolved> {
         match *clock {
-            EventClock::Known { clock, unit } => {
-                self.settled = true;
+            EventClock::Known { part, clock, unit } => {
+                self.attempt(part, clock);
                 match Ticks::recorded(timestamp) {
                     Some(ticks) => self.resolve(clock, ticks, unit),
                     None => Err(self.overflow(clock)),
@@ -391,13 +557,4 @@ impl Choice {
             Choice::TraceTime => None,
         }
     }
-}
-
-/// The clock that a number means on this packet (rule C2).
-pub(crate) fn clock_of(header: &Header<'_>, id: u32) -> Clock {
-    Clock::new(
-        MachineId(header.machine_id),
-        ClockId(id),
-        SeqId(header.trusted_packet_sequence_id),
-    )
 }

@@ -4,21 +4,26 @@
 use std::io;
 
 use timebase_resolver::{
-    Clock, ClockGraph, ClockId, Estimates, MachineId, Rejected, SeqId, Source, Unresolved,
+    Clock, ClockGraph, ClockId, Estimates, FileTag, MachineId, Rejected, SeqId, Source, Ticks,
+    Unresolved,
 };
 use timebase_schema::tables;
 use timebase_sort::Scratch;
 use timebase_trace::{Interned, Interval, Kept};
 use timebase_wire::field::Malformed;
 use timebase_wire::packet::Header;
+use timebase_wire::proto::RemoteClockSync;
 
 use super::aside::EventRow;
-use super::clocks::{Clocks, EventClock, Placement, Whole, clock_of};
+use super::clocks::{Clocks, EventClock, Made, Placement, Whole};
+use super::parts::{PartIx, Parts};
+use super::remote::{self, Sample};
 use super::sequence::{Sequence, SequenceIx, Sequences};
-use super::snapshot::{self, Accepted, Pairs, Snapshot};
+use super::snapshot::{self, Accepted, Snapshot};
 use super::time::TraceTime;
+use super::trace_clock::Claim;
 use super::uses::Uses;
-use super::waiting::{Settled, Waiting, WaitingPacket};
+use super::waiting::{Settled, Waiting, WaitingEvent, WaitingPacket};
 
 /// What became of a snapshot.
 #[derive(Debug)]
@@ -32,11 +37,13 @@ pub(crate) enum Taken {
 /// The clocks and sequences of a trace, and what waits for them.
 pub(crate) struct Place {
     clocks: Clocks,
-    pairs: Pairs,
     sequences: Sequences,
     interned: Interned,
     uses: Uses,
+    /// For the end of the file that is read.
     waiting: Waiting,
+    /// For the end of the import: snapshots, and what had no time at the end of its file.
+    later: Waiting,
 }
 
 impl Place {
@@ -47,19 +54,71 @@ impl Place {
     pub fn new(interned: &[(u32, Kept)], scratch: &Scratch, whole: Option<Whole>) -> Self {
         Place {
             clocks: Clocks::new(whole),
-            pairs: Pairs::default(),
             sequences: Sequences::default(),
             interned: Interned::new(interned),
             uses: Uses::default(),
             waiting: Waiting::new(scratch),
+            later: Waiting::new(scratch),
         }
+    }
+
+    /// Another file is read.
+    pub fn begin(&mut self, file: FileTag, is_pinned: bool) {
+        self.clocks.begin_file(file, is_pinned);
+        self.sequences.begin();
+    }
+
+    /// The manifest says which clock is trace time (rule X36).
+    pub fn set_trace_time(&mut self, clock: Clock) {
+        self.clocks.trace_time.take(Claim::Settled(clock));
+    }
+
+    /// The part of a packet of the file that is read. `is_host` of one without machine_id.
+    #[inline]
+    pub fn part(&mut self, machine: MachineId, is_host: bool) -> PartIx {
+        self.clocks.parts.find(machine, is_host)
+    }
+
+    /// The machine and the part of a packet that makes no host (rule X11): the host part if there is
+    /// one.
+    pub fn of_marker(&mut self) -> (u32, PartIx) {
+        let parts = &mut self.clocks.parts;
+        let part = parts.host_here().unwrap_or_else(|| parts.nobody());
+        (parts[part].machine.0, part)
+    }
+
+    /// All parts, in the order of their first packets.
+    pub fn parts(&self) -> &Parts {
+        &self.clocks.parts
+    }
+
+    /// What happened to clocks besides what was asked for, since this was called last.
+    #[inline]
+    pub fn take_made(&mut self) -> Vec<Made> {
+        std::mem::take(&mut self.clocks.made)
+    }
+
+    /// Whether there is any of that.
+    #[inline]
+    pub fn has_made(&self) -> bool {
+        !self.clocks.made.is_empty()
+    }
+
+    /// What machines that ask each other for the time have said (rule X24).
+    pub fn samples(&self) -> &[Sample] {
+        &self.clocks.samples
     }
 
     /// A packet of a sequence comes (rules S1–S3). `default_clock` is that of its
     /// `trace_packet_defaults`, 0 if they name none.
     #[inline]
-    pub fn enter(&mut self, header: &Header<'_>, default_clock: Option<u32>) -> SequenceIx {
-        self.sequences.update(header, default_clock)
+    pub fn enter(
+        &mut self,
+        header: &Header<'_>,
+        part: PartIx,
+        default_clock: Option<u32>,
+    ) -> SequenceIx {
+        self.sequences.update(header, part, default_clock)
     }
 
     /// What would become of [`Place::intern`], which is not done.
@@ -103,15 +162,16 @@ impl Place {
     }
 
     /// Whether a packet's timestamp is a delta if it is of this clock (rule V5).
-    pub fn is_incremental(&self, header: &Header<'_>, clock: u32) -> bool {
-        let domain = self.clocks.domain(clock_of(header, clock));
+    pub fn is_incremental(&self, header: &Header<'_>, part: PartIx, clock: u32) -> bool {
+        let clock = self.clocks.clock_of(header, part, clock);
+        let domain = self.clocks.domain(clock);
         domain.is_some_and(|domain| domain.incremental)
     }
 
     /// Whether any packet was of a sequence, or had to do with a clock.
     pub fn is_used(&self) -> bool {
         self.sequences.iter().next().is_some()
-            || self.clocks.settled
+            || self.clocks.trace_time.is_converted
             || self.clocks.graph.snapshots() > 0
     }
 
@@ -125,15 +185,21 @@ impl Place {
         self.sequences.interval(sequence)
     }
 
-    /// A snapshot comes (rules N, T, I1).
-    pub fn snapshot(&mut self, snapshot: &Snapshot, sequence: SequenceIx) -> Taken {
-        if self.pairs.has_just(snapshot) {
+    /// A snapshot comes with a packet of a part (rules N, T, I1, X15).
+    pub fn snapshot(
+        &mut self,
+        snapshot: &Snapshot,
+        part: PartIx,
+        packet: i64,
+        sequence: SequenceIx,
+    ) -> Taken {
+        if self.has_just(snapshot, part) {
             return Taken::Known;
         }
         let sequence = self.sequences.get(sequence);
-        match snapshot::add(&mut self.clocks, snapshot, sequence) {
+        match snapshot::add(&mut self.clocks, snapshot, part, packet, sequence) {
             Ok(accepted) => {
-                self.pairs.accepted(snapshot);
+                self.accepted(snapshot, part);
                 Taken::Accepted(accepted)
             }
             Err(rejected) => Taken::Rejected(rejected),
@@ -141,26 +207,67 @@ impl Place {
     }
 
     /// A snapshot comes for who wants to know of no other thing than clocks.
-    pub fn snapshot_ahead(&mut self, snapshot: &Snapshot, sequence: SequenceIx) {
-        if self.pairs.has_just(snapshot) {
+    pub fn snapshot_ahead(
+        &mut self,
+        snapshot: &Snapshot,
+        part: PartIx,
+        packet: i64,
+        sequence: SequenceIx,
+    ) {
+        if self.has_just(snapshot, part) {
             return;
         }
         let sequence = self.sequences.get(sequence);
-        if snapshot::accept(&mut self.clocks, snapshot, sequence).is_ok() {
-            self.pairs.accepted(snapshot);
+        if snapshot::accept(&mut self.clocks, snapshot, part, packet, sequence).is_ok() {
+            self.accepted(snapshot, part);
         }
     }
 
-    /// Whether trace time is settled (rule T1), so that it does not matter any more what is converted.
-    pub fn is_settled(&self) -> bool {
-        self.clocks.settled
+    /// Whether a snapshot is the pair that its part had last, once more (rule I1).
+    fn has_just(&self, snapshot: &Snapshot, part: PartIx) -> bool {
+        let reading = snapshot.pair_reading();
+        reading.is_some() && self.clocks.parts[part].last_pair == reading
+    }
+
+    fn accepted(&mut self, snapshot: &Snapshot, part: PartIx) {
+        let last = &mut self.clocks.parts[part].last_pair;
+        *last = snapshot.pair_reading().or(*last);
+    }
+
+    /// What a machine and another one that it has asked for the time say of their clocks (rules X20
+    /// to X24); the snapshots of the client (X19) have come before.
+    pub fn remote_sync(
+        &mut self,
+        sync: &RemoteClockSync,
+        packet: i64,
+        (client, host): (PartIx, PartIx),
+    ) {
+        remote::add(&mut self.clocks, sync, packet, (client, host));
+    }
+
+    /// The manifest says that two clocks read this at one instant (rule X35).
+    ///
+    /// # Errors
+    ///
+    /// [`Rejected`].
+    pub fn related(&mut self, readings: [(Clock, i64); 2]) -> Result<(), Rejected> {
+        self.clocks.relate(readings)
+    }
+
+    /// Whether nothing of a part's packets decides any more what trace time is, and what is assumed
+    /// of its clocks, so that it does not matter what is converted.
+    pub fn is_settled(&self, part: PartIx) -> bool {
+        self.clocks.trace_time.is_settled() && self.clocks.parts[part].is_settled
     }
 
     /// What a pass over the trace has found, at the end of it.
-    pub fn found(self) -> Whole {
+    pub fn found(mut self) -> Whole {
+        self.clocks.end();
+        let mut estimates = Estimates::new(self.clocks.graph);
+        remote::give(&self.clocks.samples, &mut estimates);
         Whole {
-            estimates: Estimates::new(self.clocks.graph),
-            trace_time: self.clocks.trace_time,
+            estimates,
+            trace_time: self.clocks.trace_time.clock(),
         }
     }
 
@@ -169,27 +276,28 @@ impl Place {
         self.clocks.are_as_found()
     }
 
-    /// What is to be assumed of a machine whose first time is converted now
-    /// (rule X26).
-    pub fn bridge(&mut self, machine: u32) -> Option<Snapshot> {
-        snapshot::bridge(&mut self.clocks, MachineId(machine))
-    }
-
     /// Places a packet, with the snapshots seen until now (rule D1). It is to be
     /// called once with each packet whose place is not that of its snapshot, as it
     /// advances incremental clocks.
     #[inline]
-    pub fn packet(&mut self, id: i64, header: &Header<'_>, ix: SequenceIx) -> Placement {
+    pub fn packet(
+        &mut self,
+        id: i64,
+        header: &Header<'_>,
+        part: PartIx,
+        ix: SequenceIx,
+    ) -> Placement {
         let sequence = self.sequences.get(ix);
-        let placement = self.clocks.place(header, sequence);
-        self.note(header, ix, &placement);
+        let placement = self.clocks.place(header, part, sequence);
+        self.note(header, part, ix, &placement);
         if placement.waits
             && let (Some(clock_id), Some(reason)) = (placement.clock_id, placement.unresolved)
         {
             self.waiting.packet(&WaitingPacket {
                 id,
                 sequence: ix,
-                clock: clock_of(header, clock_id),
+                part,
+                clock: self.clocks.clock_of(header, part, clock_id),
                 clock_ts: placement.clock_ts,
                 reason,
             });
@@ -203,12 +311,12 @@ impl Place {
         &mut self,
         id: i64,
         header: &Header<'_>,
-        ix: SequenceIx,
+        (part, ix): (PartIx, SequenceIx),
         taken: &Taken,
         first_row: i64,
     ) -> Placement {
         let sequence = self.sequences.get(ix);
-        let own = self.clocks.own_reading(header, sequence);
+        let own = self.clocks.own_reading(header, part, sequence);
         let (ts, unresolved) = match taken {
             Taken::Accepted(accepted) => (accepted.ts(), accepted.unresolved),
             Taken::Rejected(Rejected::NoSequenceId { .. }) => {
@@ -222,39 +330,72 @@ impl Place {
             unresolved,
             ..own
         };
-        self.note(header, ix, &placement);
+        self.note(header, part, ix, &placement);
         if let Taken::Accepted(accepted) = taken
             && ts.is_none()
             && !self.clocks.has_all()
         {
             placement.waits = true;
-            let packet = Some((id, ix));
-            self.waiting.snapshot(first_row, packet, &accepted.readings);
+            self.readings_wait(first_row, Some((id, ix, part)), accepted);
         }
         placement
     }
 
-    /// A pair of a bundle that could not be placed waits, though its packet does
-    /// not wait for it.
+    fn readings_wait(
+        &mut self,
+        first_row: i64,
+        packet: Option<(i64, SequenceIx, PartIx)>,
+        accepted: &Accepted,
+    ) {
+        let readings = accepted.readings.iter();
+        let readings = readings.map(|reading| (reading.clock, reading.value));
+        self.later.snapshot(first_row, packet, readings);
+    }
+
+    /// Readings that could not be placed wait, though their packet does not wait for them: those
+    /// of a pair of a bundle, and of a client.
     pub fn pair_waits(&mut self, first_row: i64, accepted: &Accepted) {
         if accepted.ts().is_none() && !self.clocks.has_all() {
-            self.waiting.snapshot(first_row, None, &accepted.readings);
+            self.readings_wait(first_row, None, accepted);
         }
     }
 
-    fn note(&mut self, header: &Header<'_>, ix: SequenceIx, placement: &Placement) {
-        if let Some(clock) = placement.clock_id {
-            self.uses.count(clock_of(header, clock));
+    /// The same of a snapshot that is nobody's.
+    pub fn made_waits(
+        &mut self,
+        first_row: i64,
+        readings: &[timebase_resolver::Reading],
+        times: &[Option<TraceTime>],
+    ) {
+        if times.first().copied().flatten().is_none() && !self.clocks.has_all() {
+            let readings = readings
+                .iter()
+                .map(|reading| (reading.clock, reading.value));
+            self.later.snapshot(first_row, None, readings);
+        }
+    }
+
+    #[inline]
+    fn note(&mut self, header: &Header<'_>, part: PartIx, ix: SequenceIx, placement: &Placement) {
+        // Whose clock it is is not settled while it waits (rule X29).
+        if let Some(clock) = placement.clock_id.filter(|_| !placement.waits) {
+            self.uses.count(self.clocks.clock_of(header, part, clock));
         }
         if let Some(ts) = placement.ts {
             self.sequences.get(ix).saw(ts);
+            self.clocks.parts[part].first.get_or_insert(ts);
         }
     }
 
     /// The clock of events that have timestamps of their own; `None` if it is not
     /// known which it is.
-    pub fn event_clock(&self, clock: Option<Clock>) -> EventClock {
-        self.clocks.event_clock(clock)
+    pub fn event_clock(&self, part: PartIx, clock: Option<(ClockId, SeqId)>) -> EventClock {
+        self.clocks.event_clock(part, clock)
+    }
+
+    /// Whether an event that cannot be placed waits to know trace time, and not a snapshot (rule X25).
+    pub fn waits_for_trace_time(&self) -> bool {
+        self.clocks.trace_time.clock().is_none()
     }
 
     /// Places an event that has a timestamp of its own (rules I, D1).
@@ -265,13 +406,14 @@ impl Place {
 
     /// Whether an event that cannot be placed for this reason may be when there are more snapshots
     /// (rule D2).
-    pub fn may_resolve_later(&self, reason: Unresolved) -> bool {
-        self.clocks.may_resolve_later(reason)
+    pub fn may_resolve_later(&self, part: PartIx, reason: Unresolved) -> bool {
+        self.clocks.may_resolve_later(part, reason)
     }
 
     /// A conversion would have been attempted here (rule T1).
-    pub fn attempted(&mut self) {
-        self.clocks.settled = true;
+    pub fn attempted(&mut self, part: PartIx) {
+        let clock = self.clocks.parts[part].clock(ClockId::BOOTTIME, SeqId(0));
+        self.clocks.attempt(part, clock);
     }
 
     /// A row of an event that could not be placed waits, and what it is for the
@@ -283,10 +425,17 @@ impl Place {
         clock: &EventClock,
         timestamp: u64,
         reason: Unresolved,
-        event: &[u8],
+        (place, event): (Option<u64>, &[u8]),
     ) {
-        self.waiting
-            .event(row, clock.clock(), timestamp, reason, event);
+        self.waiting.event(&WaitingEvent {
+            row,
+            part: clock.part(),
+            clock: clock.clock(),
+            ticks: Ticks::recorded(timestamp),
+            reason,
+            place,
+            event,
+        });
     }
 
     /// What a packet is for the timeline waits together with the packet.
@@ -295,8 +444,9 @@ impl Place {
         &mut self,
         id: i64,
         header: &Header<'_>,
+        part: PartIx,
         placement: &Placement,
-        event: &[u8],
+        (place, event): (Option<u64>, &[u8]),
     ) {
         if placement.waits
             && let (Some(clock_id), Some(clock_ts), Some(reason)) =
@@ -307,21 +457,84 @@ impl Place {
                 id,
                 mark: 0,
             };
-            let clock = Some(clock_of(header, clock_id));
-            let reading = clock_ts.0.unsigned_abs();
-            self.waiting.event(row, clock, reading, reason, event);
+            self.waiting.event(&WaitingEvent {
+                row,
+                part,
+                clock: Some(self.clocks.clock_of(header, part, clock_id)),
+                ticks: Some(clock_ts),
+                reason,
+                place,
+                event,
+            });
         }
     }
 
-    /// Tries everything that waits once more, when all snapshots are there
-    /// (rule D2), and gives it in file order.
-    pub fn settle(
+    /// A file is read to its end: what of it waits is tried once more (rules D2, X29), in file order.
+    /// What has no time even so waits for the end of the import.
+    pub fn end_file(
         &mut self,
         scratch: &Scratch,
         each: impl FnMut(Settled<'_>) -> io::Result<()>,
     ) -> io::Result<()> {
+        self.clocks.end_file();
         let waiting = std::mem::replace(&mut self.waiting, Waiting::new(scratch));
-        waiting.settle(&mut self.clocks, &mut self.sequences, each)
+        let mut later = std::mem::replace(&mut self.later, Waiting::new(scratch));
+        let settled = self.settle(waiting, Some(&mut later), each);
+        self.later = later;
+        settled
+    }
+
+    /// All files are read: what still waits is tried for the last time.
+    pub fn end(
+        &mut self,
+        scratch: &Scratch,
+        each: impl FnMut(Settled<'_>) -> io::Result<()>,
+    ) -> io::Result<()> {
+        self.clocks.end();
+        let later = std::mem::replace(&mut self.later, Waiting::new(scratch));
+        self.settle(later, None, each)
+    }
+
+    fn settle(
+        &mut self,
+        waiting: Waiting,
+        later: Option<&mut Waiting>,
+        mut each: impl FnMut(Settled<'_>) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let uses = &mut self.uses;
+        waiting.settle(
+            &mut self.clocks,
+            &mut self.sequences,
+            later,
+            |settled, clocks| {
+                if let Settled::Packet {
+                    part,
+                    clock,
+                    result,
+                    ..
+                } = &settled
+                {
+                    uses.count(*clock);
+                    if let Ok(ts) = result {
+                        clocks.parts[*part].first.get_or_insert(*ts);
+                    }
+                }
+                each(settled)
+            },
+        )
+    }
+
+    /// Does something with estimates by all snapshots and samples; `with` is also told which of
+    /// the samples are used.
+    pub fn with_estimates<T>(
+        &mut self,
+        with: impl FnOnce(&mut Self, &mut Estimates, &[bool]) -> T,
+    ) -> T {
+        let mut estimates = Estimates::new(std::mem::take(&mut self.clocks.graph));
+        let used = remote::give(&self.clocks.samples, &mut estimates);
+        let done = with(self, &mut estimates, &used);
+        self.clocks.graph = estimates.into_graph();
+        done
     }
 
     /// The clock graph.
@@ -329,9 +542,9 @@ impl Place {
         &mut self.clocks.graph
     }
 
-    /// The clock that `ts` is on (rules T1, T3).
+    /// The clock that `ts` is on (rules T1, T3, X25).
     pub fn trace_time(&self) -> Clock {
-        self.clocks.trace_time
+        self.clocks.trace_time.or_first()
     }
 
     /// The sequences that packets name, in order of their first packet.
@@ -357,8 +570,21 @@ impl Place {
 }
 
 /// What the tables of clocks are sorted by.
-pub(crate) fn table_order(clock: &Clock) -> (MachineId, ClockId, SeqId) {
-    (clock.machine, clock.id, clock.seq)
+pub(crate) fn table_order(clock: &Clock) -> (MachineId, ClockId, SeqId, i64) {
+    (clock.machine, clock.id, clock.seq, file_key(clock.file))
+}
+
+/// The file whose own a clock is, in the tables' keys: -1 if it is the machine's.
+pub(crate) fn file_key(file: FileTag) -> i64 {
+    match file {
+        FileTag::SHARED => -1,
+        own => own.id.into(),
+    }
+}
+
+/// The file whose own a clock is, as users see it; `None` if it is the machine's.
+pub(crate) fn file_id(file: FileTag) -> Option<u32> {
+    (file != FileTag::SHARED).then_some(file.id)
 }
 
 /// What to call a snapshot in a message.
@@ -366,6 +592,8 @@ pub(crate) fn called(source: Source) -> &'static str {
     match source {
         Source::Service | Source::Writer => "the clock snapshot",
         Source::Bundle => "the bundle's pair of clocks",
+        Source::RemoteSync => "the pair of clocks of two machines",
+        Source::Manifest => "what the manifest says of clocks",
         Source::Assumed => "what is assumed of the machine's clocks",
     }
 }

@@ -3,10 +3,14 @@
 //!
 //! | question | where it is decided |
 //! |---|---|
-//! | which clock is a packet's, and its trace time (rules C4–C6, V4, V5, T, D1) | `clocks.rs` |
+//! | which clock is a packet's, and its trace time (rules C4–C6, V4, V5, T2, D1) | `clocks.rs` |
+//! | which clock is trace time (rules T1, X25) | `trace_clock.rs` |
+//! | whose are the clocks of what a file holds of a machine (rules X13–X17) | `parts.rs` |
+//! | what is assumed where nothing relates a part to trace time (rules X26, X27) | `bridge.rs` |
+//! | what machines say that ask each other for the time (rules X19–X24) | `remote.rs` |
 //! | what a sequence's packets share (rules S, V5) | `sequence.rs` |
-//! | what is a snapshot, whoever took it (rules N, I1) | `snapshot.rs` |
-//! | what waits for a later snapshot (rule D2) | `waiting.rs` |
+//! | what is a snapshot, whoever took it (rules N, I1, X15, X16) | `snapshot.rs` |
+//! | what waits for a later snapshot (rules D2, X29) | `waiting.rs` |
 //! | how many packets use a clock | `uses.rs` |
 //! | what is a reading, what a time | `time.rs` |
 //!
@@ -14,18 +18,23 @@
 //! packet needs it.
 
 mod aside;
+mod bridge;
 mod clocks;
 mod desk;
+mod parts;
+mod remote;
 mod sequence;
 mod snapshot;
 mod time;
+mod trace_clock;
 mod uses;
 mod waiting;
 
 pub(crate) use aside::{EventRow, put_reason, take_reason};
-pub(crate) use clocks::{EventClock, Placement, Whole};
-pub(crate) use desk::{Place, Taken, called, table_order};
+pub(crate) use clocks::{EventClock, Made, Placement, Whole};
+pub(crate) use desk::{Place, Taken, called, file_id, file_key, table_order};
+pub(crate) use parts::{Part, PartIx, TRACE_FILE, shared};
 pub(crate) use sequence::SequenceIx;
-pub(crate) use snapshot::{Accepted, Snapshot};
+pub(crate) use snapshot::{Snapshot, recorded};
 pub(crate) use time::TraceTime;
 pub(crate) use waiting::{Settled, SettledEvent};

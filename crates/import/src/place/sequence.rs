@@ -7,12 +7,13 @@ use rustc_hash::FxHashMap;
 use timebase_trace::Interval;
 use timebase_wire::packet::Header;
 
+use super::parts::PartIx;
 use super::time::TraceTime;
 
-/// What is known of one sequence (rule S5).
+/// What is known of one sequence (rules S5, X13).
 #[derive(Debug)]
 pub(crate) struct Sequence {
-    pub machine_id: u32,
+    pub part: PartIx,
     pub id: u32,
     pub uid: Option<i32>,
     pub pid: Option<i32>,
@@ -33,9 +34,9 @@ pub(crate) struct Sequence {
 }
 
 impl Sequence {
-    fn new(machine_id: u32, id: u32) -> Self {
+    fn new(part: PartIx, id: u32) -> Self {
         Sequence {
-            machine_id,
+            part,
             id,
             uid: None,
             pid: None,
@@ -145,16 +146,28 @@ pub(crate) struct Sequences {
 }
 
 impl Sequences {
+    /// Another file is read (rule X13).
+    pub fn begin(&mut self) {
+        self.index.clear();
+        self.last = None;
+    }
+
     /// Applies rules S1–S3 for a packet, and tells its sequence.
-    pub fn update(&mut self, header: &Header<'_>, default_clock: Option<u32>) -> SequenceIx {
-        let sequence = self.find(header.machine_id, header.trusted_packet_sequence_id);
+    pub fn update(
+        &mut self,
+        header: &Header<'_>,
+        part: PartIx,
+        default_clock: Option<u32>,
+    ) -> SequenceIx {
+        let sequence = self.find(header, part);
         self.get(sequence).update(header, default_clock);
         sequence
     }
 
-    /// The sequence of an id, which may be new.
-    fn find(&mut self, machine_id: u32, id: u32) -> SequenceIx {
-        let key = (machine_id, id);
+    /// The sequence of a packet, which may be new.
+    fn find(&mut self, header: &Header<'_>, part: PartIx) -> SequenceIx {
+        let id = header.trusted_packet_sequence_id;
+        let key = (header.machine_id, id);
         // Consecutive packets mostly are of one sequence.
         if let Some((last, index)) = self.last
             && last == key
@@ -162,7 +175,7 @@ impl Sequences {
             return SequenceIx(index);
         }
         let index = *self.index.entry(key).or_insert_with(|| {
-            self.all.push(Sequence::new(machine_id, id));
+            self.all.push(Sequence::new(part, id));
             // Not more than there are ids of machines and sequences: 2³² would not
             // fit any memory.
             (self.all.len() - 1) as u32

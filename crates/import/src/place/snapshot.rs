@@ -1,91 +1,107 @@
-//! Snapshots, whoever took them (rules N, T, I1).
+//! Snapshots, whoever took them (rules N, T, I1, X15, X16).
 
-use rustc_hash::FxHashMap;
 use timebase_resolver::{
-    Clock, ClockId, MachineId, Reading, Rejected, SeqId, SnapshotId, Source, Ticks, Unresolved,
+    Clock, ClockId, FileTag, MachineId, Reading, Rejected, SeqId, SnapshotId, Source, Ticks,
+    Unresolved,
 };
 use timebase_wire::packet::Header;
 use timebase_wire::proto::ClockSnapshot;
 
-use super::clocks::{Clocks, clock_of};
+use super::clocks::Clocks;
+use super::parts::{PartIx, shared};
 use super::sequence::Sequence;
 use super::time::TraceTime;
 
 /// The sequence that the tracing service itself writes to (rule V2).
 const SERVICE_SEQUENCE: u32 = 1;
 
-/// What a packet says that several clocks read at one instant.
+/// What a packet says that several clocks of its part read at one instant.
 #[derive(Debug)]
 pub(crate) struct Snapshot {
     source: Source,
-    machine: MachineId,
     readings: Vec<Recorded>,
-    /// `primary_trace_clock`; 0 names none.
-    primary: i32,
+    /// What it says of trace time and of the default clock.
+    names: Names,
 }
 
 /// A reading as recorded.
 #[derive(Debug)]
 struct Recorded {
-    clock: Clock,
+    id: ClockId,
+    seq: SeqId,
     timestamp: u64,
     unit: u64,
     incremental: bool,
 }
 
+/// What a snapshot names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Names {
+    /// A `ClockSnapshot` packet: its `primary_trace_clock`, which is 0 if it names none.
+    Primary(i32),
+    /// A pair of rule I1: that BOOTTIME is there.
+    Default,
+    /// What a client's clocks read (rule X19).
+    Nothing,
+}
+
 impl Snapshot {
     /// A `ClockSnapshot` packet.
     pub fn of_packet(message: &ClockSnapshot, header: &Header<'_>) -> Snapshot {
+        let source = match header.trusted_packet_sequence_id {
+            SERVICE_SEQUENCE => Source::Service,
+            _ => Source::Writer,
+        };
+        let names = Names::Primary(message.primary_trace_clock());
+        Snapshot::of_message(message, header, source, names)
+    }
+
+    /// What the clocks of a client read (rule X19).
+    pub fn of_client(message: &ClockSnapshot, header: &Header<'_>) -> Snapshot {
+        let mut snapshot = Snapshot::of_message(message, header, Source::Service, Names::Nothing);
+        for recorded in &mut snapshot.readings {
+            (recorded.unit, recorded.incremental) = (1, false);
+        }
+        snapshot
+    }
+
+    fn of_message(
+        message: &ClockSnapshot,
+        header: &Header<'_>,
+        source: Source,
+        names: Names,
+    ) -> Snapshot {
         let recorded = message.clocks.iter().map(|clock| Recorded {
-            clock: clock_of(header, clock.clock_id()),
+            id: ClockId(clock.clock_id()),
+            seq: SeqId(header.trusted_packet_sequence_id),
             timestamp: clock.timestamp(),
             unit: clock.unit_multiplier_ns(),
             incremental: clock.is_incremental(),
         });
         Snapshot {
-            source: match header.trusted_packet_sequence_id {
-                SERVICE_SEQUENCE => Source::Service,
-                _ => Source::Writer,
-            },
-            machine: MachineId(header.machine_id),
+            source,
             readings: recorded.collect(),
-            primary: message.primary_trace_clock(),
+            names,
         }
     }
 
     /// A pair of rule I1: what the clock of an ftrace bundle and BOOTTIME read
     /// together.
-    pub fn pair(clock: Clock, timestamp: u64, boottime: u64) -> Snapshot {
-        let boot_clock = Clock::new(clock.machine, ClockId::BOOTTIME, SeqId(0));
-        let recorded = |clock, timestamp| Recorded {
-            clock,
+    pub fn pair((id, seq): (ClockId, SeqId), timestamp: u64, boottime: u64) -> Snapshot {
+        let recorded = |id, timestamp| Recorded {
+            id,
+            seq,
             timestamp,
             unit: 1,
             incremental: false,
         };
         Snapshot {
             source: Source::Bundle,
-            machine: clock.machine,
-            readings: vec![recorded(clock, timestamp), recorded(boot_clock, boottime)],
-            primary: 0,
-        }
-    }
-
-    /// That a clock of a machine reads what another one reads is assumed
-    /// (rule X26).
-    fn assumed(clock: Clock, other: Clock, clocks: &Clocks) -> Snapshot {
-        let recorded = |clock| Recorded {
-            clock,
-            timestamp: 0,
-            // Of the snapshots until now, since by these it is accepted.
-            unit: (clocks.graph.domain(clock)).map_or(1, |domain| domain.unit.unsigned_abs()),
-            incremental: false,
-        };
-        Snapshot {
-            source: Source::Assumed,
-            machine: clock.machine,
-            readings: vec![recorded(clock), recorded(other)],
-            primary: 0,
+            readings: vec![
+                recorded(id, timestamp),
+                recorded(ClockId::BOOTTIME, boottime),
+            ],
+            names: Names::Default,
         }
     }
 
@@ -94,13 +110,25 @@ impl Snapshot {
         self.source
     }
 
-    /// The reading of each clock as recorded, in the clock's own unit.
-    pub fn recorded(&self) -> impl Iterator<Item = Ticks> {
-        // An accepted reading fits, since its unit is at least 1.
-        let ticks = |reading: &Recorded| Ticks::recorded(reading.timestamp);
-        self.readings
-            .iter()
-            .map(move |reading| ticks(reading).unwrap_or(Ticks(i64::MAX)))
+    /// What of a pair of rule I1 tells whether it is new.
+    pub fn pair_reading(&self) -> Option<u64> {
+        let is_pair = self.source == Source::Bundle;
+        let first = self.readings.first().filter(|_| is_pair);
+        first.map(|reading| reading.timestamp)
+    }
+
+    /// The clock that it names as primary, if it can be one for a trace.
+    fn primary(&self, machine: MachineId) -> Option<Clock> {
+        let Names::Primary(primary) = self.names else {
+            return None;
+        };
+        let id = u32::try_from(primary).ok().filter(|&id| id != 0)?;
+        let clock = shared(machine, ClockId(id));
+        (!clock.lacks_sequence()).then_some(clock)
+    }
+
+    fn holds(&self, id: ClockId) -> bool {
+        self.readings.iter().any(|reading| reading.id == id)
     }
 }
 
@@ -115,6 +143,9 @@ pub(crate) struct Accepted {
     pub unresolved: Option<Unresolved>,
     /// A primary clock that came too late or cannot be one (rule T1).
     pub ignored_primary: Option<i32>,
+    /// Whether the part was read on the clocks of its machine, and has its own from here on (rule
+    /// X15).
+    pub is_mixed: bool,
 }
 
 impl Accepted {
@@ -124,38 +155,17 @@ impl Accepted {
     }
 }
 
-/// What is remembered of the pairs of rule I1: of each machine the one that was
-/// added last.
-#[derive(Debug, Default)]
-pub(crate) struct Pairs {
-    last: FxHashMap<MachineId, u64>,
+/// A reading as recorded, in the clock's own unit.
+pub(crate) fn recorded(reading: &Reading) -> Ticks {
+    Ticks(
+        reading
+            .value
+            .checked_div(reading.unit)
+            .unwrap_or(reading.value),
+    )
 }
 
-impl Pairs {
-    /// Whether the snapshot is the pair that its machine had last, once more.
-    pub fn has_just(&self, snapshot: &Snapshot) -> bool {
-        pair_reading(snapshot)
-            .is_some_and(|reading| self.last.get(&snapshot.machine) == Some(&reading))
-    }
-
-    /// Remembers a pair that was accepted.
-    pub fn accepted(&mut self, snapshot: &Snapshot) {
-        if let Some(reading) = pair_reading(snapshot) {
-            self.last.insert(snapshot.machine, reading);
-        }
-    }
-}
-
-fn pair_reading(snapshot: &Snapshot) -> Option<u64> {
-    let is_pair = snapshot.source == Source::Bundle;
-    snapshot
-        .readings
-        .first()
-        .filter(|_| is_pair)
-        .map(|reading| reading.timestamp)
-}
-
-/// Adds a snapshot (rules N, T, V5), and places its readings.
+/// Adds a snapshot (rules N, T, V5, X15), and places its readings.
 ///
 /// # Errors
 ///
@@ -163,26 +173,36 @@ fn pair_reading(snapshot: &Snapshot) -> Option<u64> {
 pub(crate) fn add(
     clocks: &mut Clocks,
     snapshot: &Snapshot,
+    part: PartIx,
+    packet: i64,
     sequence: &mut Sequence,
 ) -> Result<Accepted, Rejected> {
-    let (id, readings) = accept(clocks, snapshot, sequence)?;
+    let (id, readings, is_mixed) = accept(clocks, snapshot, part, packet, sequence)?;
     let (times, unresolved) = clocks.place_readings(&readings);
-    clocks.settled = clocks.settled || clocks.places(&readings);
+    if snapshot.names != Names::Nothing && clocks.places(&readings) {
+        clocks.trace_time.is_placed = true;
+    }
     let is_placed = times.first().copied().flatten().is_some();
-    let primary = primary_clock(snapshot);
-    let is_ignored = snapshot.primary != 0
-        && snapshot.machine == MachineId::HOST
-        && primary != Some(clocks.trace_time);
+    let of = &clocks.parts[part];
+    let ignored_primary = match snapshot.names {
+        Names::Primary(named) if named != 0 && of.is_host => {
+            let primary = snapshot.primary(of.machine);
+            (primary.is_none() || primary != clocks.trace_time.clock()).then_some(named)
+        }
+        _ => None,
+    };
     Ok(Accepted {
         id,
         unresolved: unresolved.filter(|_| !is_placed),
         readings,
         times,
-        ignored_primary: is_ignored.then_some(snapshot.primary),
+        ignored_primary,
+        is_mixed,
     })
 }
 
-/// Adds a snapshot, and tells its number and its readings in nanoseconds.
+/// Adds a snapshot, and tells its number, its readings in nanoseconds, and whether its part was
+/// read on clocks of its machine before.
 ///
 /// # Errors
 ///
@@ -190,73 +210,87 @@ pub(crate) fn add(
 pub(crate) fn accept(
     clocks: &mut Clocks,
     snapshot: &Snapshot,
+    part: PartIx,
+    packet: i64,
     sequence: &mut Sequence,
-) -> Result<(SnapshotId, Vec<Reading>), Rejected> {
-    let readings = snapshot
+) -> Result<(SnapshotId, Vec<Reading>, bool), Rejected> {
+    let of = &clocks.parts[part];
+    let machine = of.machine;
+    let becomes_own = of.may_become_own() && !snapshot.readings.is_empty();
+    let is_own = of.is_own() || becomes_own;
+    let others = of.tag(is_own);
+    let mut readings = snapshot
         .readings
         .iter()
         .map(|recorded| {
             let Recorded {
-                clock,
+                id,
+                seq,
                 timestamp,
                 unit,
                 incremental,
             } = *recorded;
+            let clock = Clock::in_file(machine, id, seq, of.file, others);
             Reading::new(clock, timestamp, unit, incremental)
         })
         .collect::<Result<Vec<_>, _>>()?;
-    let primary = primary_clock(snapshot);
-    let trace_time = primary
-        .filter(|_| !clocks.settled)
-        .unwrap_or(clocks.trace_time);
+    if is_own && clocks.trace_time.machine() != machine {
+        wall_clocks_are_shared(&mut readings); // X16
+    }
+    let claim = clocks.trace_time.claimed(
+        of,
+        snapshot.primary(machine),
+        matches!(snapshot.names, Names::Primary(_))
+            && snapshot.holds(ClockId::BOOTTIME)
+            && !snapshot.holds(super::parts::TRACE_FILE),
+    );
+    let trace_time = claim
+        .as_ref()
+        .map_or(clocks.trace_time.or_first(), |claim| claim.clock());
     let id = clocks
         .graph
         .add_snapshot(snapshot.source, &readings, Some(trace_time))?;
 
-    clocks.trace_time = trace_time;
-    if let Some(primary) = primary {
-        clocks.default_clock = primary.id.get();
-    } else if clocks.default_clock == 0
-        && snapshot.source != Source::Assumed
-        && readings
-            .iter()
-            .any(|reading| reading.clock == Clock::BOOTTIME)
-    {
-        clocks.default_clock = ClockId::BOOTTIME.get();
+    if let Some(claim) = claim {
+        clocks.trace_time.take(claim);
+    }
+    let default = match (snapshot.primary(machine), snapshot.names) {
+        (Some(primary), _) => Some(primary.id),
+        (None, Names::Nothing) => None,
+        (None, _) => Some(ClockId::BOOTTIME)
+            .filter(|&id| clocks.parts[part].default_clock == 0 && snapshot.holds(id)),
+    };
+    let of = &mut clocks.parts[part];
+    if let Some(default) = default.filter(|_| !of.is_pinned) {
+        of.default_clock = default.get();
+    }
+    if becomes_own {
+        of.own_from = Some(packet);
+        of.is_settled = false;
     }
     for recorded in snapshot
         .readings
         .iter()
         .filter(|reading| reading.incremental)
     {
-        sequence.set_accumulated(recorded.clock.id.get(), recorded.timestamp);
+        sequence.set_accumulated(recorded.id.get(), recorded.timestamp);
     }
-    Ok((id, readings))
+    Ok((id, readings, becomes_own && of.used_shared))
 }
 
-/// Rule X26: what is to be assumed so that the clocks of a machine reach trace time;
-/// nothing if they do, or if nothing can be.
-pub(crate) fn bridge(clocks: &mut Clocks, machine: MachineId) -> Option<Snapshot> {
-    let trace_time = clocks.trace_time;
-    let of = |machine, id| Clock::new(machine, id, SeqId(0));
-    let boottime = of(machine, ClockId::BOOTTIME);
-    let mut reaches = |from, to| from == to || clocks.graph.path(from, to).is_ok();
-    if machine == trace_time.machine || reaches(boottime, trace_time) {
-        return None;
-    }
-    let realtime = of(machine, ClockId::REALTIME);
-    let other = of(trace_time.machine, ClockId::REALTIME);
-    if reaches(boottime, realtime) && reaches(other, trace_time) {
-        return Some(Snapshot::assumed(realtime, other, clocks));
-    }
-    let is_boottime = trace_time.id == ClockId::BOOTTIME;
-    is_boottime.then(|| Snapshot::assumed(boottime, trace_time, clocks))
-}
-
-/// The clock that a snapshot names as primary, if it can be one for a trace.
-fn primary_clock(snapshot: &Snapshot) -> Option<Clock> {
-    let id = u32::try_from(snapshot.primary).ok().filter(|&id| id != 0)?;
-    let clock = Clock::host(id);
-    let can_be = snapshot.machine == MachineId::HOST && !clock.lacks_sequence();
-    can_be.then_some(clock)
+/// Rule X16: wall clocks of a file that has clocks of its own are those of its machine, too.
+fn wall_clocks_are_shared(readings: &mut Vec<Reading>) {
+    let is_wall = |reading: &&Reading| reading.clock.id.get() <= 2 && reading.clock.id.get() > 0;
+    let of_machine: Vec<Reading> = readings
+        .iter()
+        .filter(is_wall)
+        .map(|&reading| Reading {
+            clock: Clock {
+                file: FileTag::SHARED,
+                ..reading.clock
+            },
+            ..reading
+        })
+        .collect();
+    readings.extend(of_machine);
 }

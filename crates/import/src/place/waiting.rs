@@ -1,5 +1,5 @@
-//! Rule D2: what could not be placed when it was read is tried once more, when
-//! all snapshots are known.
+//! Rules D2 and X29: what could not be placed when it was read is tried once more at the end of its
+//! file, and again when all files are read.
 //!
 //! # Design
 //!
@@ -8,6 +8,9 @@
 //! outside of memory, and come back in file order. To read the rows back from the
 //! database was there before: each table had a query and a loop of its own, and
 //! what is not a row, an event on its way to the timeline, had no place to wait.
+//!
+//! What still has no time at the end of its file goes to a second spool, and is settled for good when
+//! that is drained; snapshots go there at once.
 
 use std::io;
 
@@ -16,6 +19,7 @@ use timebase_sort::Scratch;
 
 use super::aside::{EventRow, put_clock, put_reason, take_clock, take_reason};
 use super::clocks::Clocks;
+use super::parts::PartIx;
 use super::sequence::{SequenceIx, Sequences};
 use super::time::TraceTime;
 use crate::compact::{Put, Take, cut};
@@ -26,9 +30,24 @@ use crate::spool::Spool;
 pub(crate) struct WaitingPacket {
     pub id: i64,
     pub sequence: SequenceIx,
+    pub part: PartIx,
     pub clock: Clock,
     pub clock_ts: Option<Ticks>,
     pub reason: Unresolved,
+}
+
+/// An event that waits.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WaitingEvent<'a> {
+    pub row: EventRow,
+    pub part: PartIx,
+    pub clock: Option<Clock>,
+    pub ticks: Option<Ticks>,
+    pub reason: Unresolved,
+    /// Its place on the timeline, if it keeps that of when it was read.
+    pub place: Option<u64>,
+    /// What it is for the timeline; empty for nothing.
+    pub event: &'a [u8],
 }
 
 /// What became of something that waited.
@@ -39,14 +58,19 @@ pub(crate) enum Settled<'a> {
     /// A `clock_snapshot` packet.
     Snapshot {
         id: i64,
+        part: PartIx,
         result: Result<TraceTime, Option<Unresolved>>,
     },
     /// Any other packet.
     Packet {
         id: i64,
+        part: PartIx,
+        clock: Clock,
         clock_ts: Option<Ticks>,
         result: Result<TraceTime, Unresolved>,
     },
+    /// The clock of a packet is another than when it was read (rule X29).
+    Clock { id: i64, clock: Clock },
     /// A row of a table of events, or what of it is for the timeline.
     Event(SettledEvent<'a>),
 }
@@ -58,6 +82,8 @@ pub(crate) struct SettledEvent<'a> {
     pub clock: Option<Clock>,
     pub ticks: Option<Ticks>,
     pub result: Result<TraceTime, Unresolved>,
+    /// Its place on the timeline, if it has kept one.
+    pub place: Option<u64>,
     /// What it is for the timeline; empty for nothing.
     pub event: &'a [u8],
 }
@@ -96,26 +122,22 @@ impl Waiting {
         let mut put = self.begin(PACKET);
         put.integer(packet.id)
             .natural(packet.sequence.0.into())
+            .natural(packet.part.0.into())
             .optional(packet.clock_ts.map(|ticks| ticks.0));
         put_reason(&mut put, Some(packet.reason));
         put_clock(&mut put, Some(packet.clock));
         self.end();
     }
 
-    pub fn event(
-        &mut self,
-        row: EventRow,
-        clock: Option<Clock>,
-        timestamp: u64,
-        reason: Unresolved,
-        event: &[u8],
-    ) {
+    pub fn event(&mut self, event: &WaitingEvent<'_>) {
         let mut put = self.begin(EVENT);
-        row.put(&mut put);
-        put_reason(&mut put, Some(reason));
-        put.optional(Ticks::recorded(timestamp).map(|ticks| ticks.0));
-        put_clock(&mut put, clock);
-        put.rest(event);
+        event.row.put(&mut put);
+        put.natural(event.part.0.into());
+        put_reason(&mut put, Some(event.reason));
+        put.optional(event.ticks.map(|ticks| ticks.0))
+            .optional(event.place.map(|place| place as i64));
+        put_clock(&mut put, event.clock);
+        put.rest(event.event);
         self.end();
     }
 
@@ -124,37 +146,45 @@ impl Waiting {
     pub fn snapshot(
         &mut self,
         first_row: i64,
-        packet: Option<(i64, SequenceIx)>,
-        readings: &[Reading],
+        packet: Option<(i64, SequenceIx, PartIx)>,
+        readings: impl ExactSizeIterator<Item = (Clock, i64)>,
     ) {
         let mut put = self.begin(SNAPSHOT);
         put.integer(first_row)
-            .optional(packet.map(|(id, _)| id))
-            .natural(packet.map_or(0, |(_, sequence)| sequence.0.into()))
+            .optional(packet.map(|(id, ..)| id))
+            .natural(packet.map_or(0, |(_, sequence, _)| sequence.0.into()))
+            .natural(packet.map_or(0, |(.., part)| part.0.into()))
             .natural(readings.len() as u64);
-        for reading in readings {
-            put.integer(reading.value);
-            put_clock(&mut put, Some(reading.clock));
+        for (clock, value) in readings {
+            put.integer(value);
+            put_clock(&mut put, Some(clock));
         }
         self.end();
     }
 
-    /// Tries everything once more, in the order in which it came.
+    /// Tries everything once more, in the order in which it came. What has no time even so
+    /// waits in `later`, or is settled without one if there is no later.
     pub fn settle(
         self,
         clocks: &mut Clocks,
         sequences: &mut Sequences,
-        mut each: impl FnMut(Settled<'_>) -> io::Result<()>,
+        mut later: Option<&mut Waiting>,
+        mut each: impl FnMut(Settled<'_>, &mut Clocks) -> io::Result<()>,
     ) -> io::Result<()> {
         self.spool.drain(|record| {
             let mut take = Take(record);
             match take.natural()? {
-                PACKET => each(settle_packet(take, clocks, sequences)?),
-                EVENT => each(Settled::Event(settle_event(take, clocks)?)),
+                PACKET => settle_packet(take, clocks, sequences, later.as_deref_mut(), &mut each),
+                EVENT => settle_event(take, clocks, later.as_deref_mut(), &mut each),
                 _ => settle_snapshot(take, clocks, sequences, &mut each),
             }
         })
     }
+}
+
+/// The clock with the tag that its part has by now (rules X14, X29).
+fn by_now(clocks: &Clocks, part: PartIx, clock: Clock) -> Clock {
+    clocks.parts[part].clock(clock.id, clock.seq)
 }
 
 /// With the clock and the reading that it had when it was read.
@@ -162,68 +192,128 @@ fn settle_packet(
     mut take: Take<'_>,
     clocks: &mut Clocks,
     sequences: &mut Sequences,
-) -> io::Result<Settled<'static>> {
+    later: Option<&mut Waiting>,
+    each: &mut impl FnMut(Settled<'_>, &mut Clocks) -> io::Result<()>,
+) -> io::Result<()> {
     let id = take.integer()?;
     let sequence = SequenceIx(take.small()?);
+    let part = PartIx(take.small()?);
     let clock_ts = take.optional()?.map(Ticks);
-    let was_unknown = take_reason(&mut take)? == Some(Unresolved::UnknownClock);
-    let clock = take_clock(&mut take)?.ok_or_else(cut)?;
+    let reason = take_reason(&mut take)?;
+    let was_unknown = reason == Some(Unresolved::UnknownClock);
+    let read = take_clock(&mut take)?.ok_or_else(cut)?;
+    let clock = by_now(clocks, part, read);
+    if clock != read {
+        each(Settled::Clock { id, clock }, clocks)?;
+    }
+    clocks.attempt(part, clock);
     let domain = clocks.domain(clock);
     if was_unknown && domain.is_some_and(|domain| domain.incremental) {
         // It was a delta, read before the first snapshot of its clock (V5).
-        let (clock_ts, result) = (None, Err(Unresolved::NoBase));
-        return Ok(Settled::Packet {
+        let settled = Settled::Packet {
             id,
-            clock_ts,
-            result,
-        });
+            part,
+            clock,
+            clock_ts: None,
+            result: Err(Unresolved::NoBase),
+        };
+        return each(settled, clocks);
     }
     let unit = clocks.unit(clock);
     let result = match clock_ts {
         Some(ticks) => clocks.resolve(clock, ticks, unit),
         None => Err(clocks.overflow(clock)),
     };
-    if let Ok(ts) = result {
-        sequences.get(sequence).saw(ts);
+    match (result, later) {
+        (Err(reason), Some(later)) => {
+            later.packet(&WaitingPacket {
+                id,
+                sequence,
+                part,
+                clock,
+                clock_ts,
+                reason,
+            });
+            return Ok(());
+        }
+        (Ok(ts), _) => sequences.get(sequence).saw(ts),
+        (Err(_), None) => {}
     }
-    Ok(Settled::Packet {
+    let settled = Settled::Packet {
         id,
+        part,
+        clock,
         clock_ts,
         result,
-    })
+    };
+    each(settled, clocks)
 }
 
-fn settle_event<'a>(mut take: Take<'a>, clocks: &mut Clocks) -> io::Result<SettledEvent<'a>> {
+fn settle_event(
+    mut take: Take<'_>,
+    clocks: &mut Clocks,
+    later: Option<&mut Waiting>,
+    each: &mut impl FnMut(Settled<'_>, &mut Clocks) -> io::Result<()>,
+) -> io::Result<()> {
     let row = EventRow::take(&mut take)?;
+    let part = PartIx(take.small()?);
     let reason = take_reason(&mut take)?.ok_or_else(cut)?;
     let ticks = take.optional()?.map(Ticks);
-    let clock = take_clock(&mut take)?;
-    let result = match (clock, ticks) {
-        (Some(clock), Some(ticks)) if reason.may_resolve_later() => {
-            let unit = clocks.unit(clock);
-            clocks.resolve(clock, ticks, unit)
+    let place = take.optional()?.map(|place| place as u64);
+    let read = take_clock(&mut take)?;
+    let clock = read.map(|clock| by_now(clocks, part, clock));
+    let may_change = reason.may_resolve_later();
+    let result = match clock.filter(|_| may_change) {
+        Some(clock) => {
+            clocks.attempt(part, clock);
+            match ticks {
+                Some(ticks) => {
+                    let unit = clocks.unit(clock);
+                    clocks.resolve(clock, ticks, unit)
+                }
+                None => Err(clocks.overflow(clock)),
+            }
         }
-        (Some(clock), None) if reason.may_resolve_later() => Err(clocks.overflow(clock)),
-        _ => Err(reason),
+        None => Err(reason),
     };
-    Ok(SettledEvent {
-        row,
-        clock,
-        ticks,
-        result,
-        event: take.rest(),
-    })
+    let event = take.rest();
+    match (result, later) {
+        (Err(reason), Some(later)) => {
+            later.event(&WaitingEvent {
+                row,
+                part,
+                clock,
+                ticks,
+                reason,
+                place,
+                event,
+            });
+            Ok(())
+        }
+        _ => {
+            let settled = SettledEvent {
+                row,
+                clock,
+                ticks,
+                result,
+                place,
+                event,
+            };
+            each(Settled::Event(settled), clocks)
+        }
+    }
 }
 
 fn settle_snapshot(
     mut take: Take<'_>,
     clocks: &mut Clocks,
     sequences: &mut Sequences,
-    each: &mut impl FnMut(Settled<'_>) -> io::Result<()>,
+    each: &mut impl FnMut(Settled<'_>, &mut Clocks) -> io::Result<()>,
 ) -> io::Result<()> {
     let first_row = take.integer()?;
     let packet = take.optional()?;
     let sequence = SequenceIx(take.small()?);
+    let part = PartIx(take.small()?);
     let count = take.natural()?;
     let mut readings = Vec::new();
     for _ in 0..count {
@@ -236,16 +326,16 @@ fn settle_snapshot(
         });
     }
     let (times, unresolved) = clocks.place_readings(&readings);
+    let result = times.first().copied().flatten().ok_or(unresolved);
     for (id, &ts) in (first_row..).zip(&times) {
         if let Some(ts) = ts {
-            each(Settled::Reading { id, ts })?;
+            each(Settled::Reading { id, ts }, clocks)?;
         }
     }
     // A pair of a bundle says nothing of its packet.
     let Some(id) = packet else { return Ok(()) };
-    let result = times.first().copied().flatten().ok_or(unresolved);
     if let Ok(ts) = result {
         sequences.get(sequence).saw(ts);
     }
-    each(Settled::Snapshot { id, result })
+    each(Settled::Snapshot { id, part, result }, clocks)
 }

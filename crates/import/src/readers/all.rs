@@ -13,6 +13,7 @@ use super::observed::Observed;
 use super::once::Once;
 use super::power_rails::PowerRails;
 use super::reader::{Corrupt, Desk, Packet, Reader};
+use super::remote_clock_sync::RemoteClockSyncs;
 use super::trace_uuid::Uuid;
 use super::track_event::TrackEvents;
 use crate::output::Rows;
@@ -58,17 +59,6 @@ macro_rules! readers {
             }
         }
 
-        impl Parsed<'_> {
-            /// Whether reading it attempts to convert a time.
-            #[inline]
-            pub fn converts(&self, header: &Header<'_>) -> bool {
-                match self {
-                    $(Parsed::$name(payload) => <$reader as Reader>::converts(payload, header),)*
-                    Parsed::Unread => false,
-                }
-            }
-        }
-
         impl Readers {
             /// The fields of `InternedData` that somebody looks up.
             pub fn interned() -> Vec<(u32, Kept)> {
@@ -89,7 +79,7 @@ macro_rules! readers {
                     $(Parsed::$name(payload) => if is_wanted::<$reader>(desk.wanted) {
                         self.$name.read(payload, packet, desk);
                     } else if <$reader as Reader>::converts(&payload, packet.header) {
-                        desk.place.attempted();
+                        desk.place.attempted(packet.of);
                     })*
                     Parsed::Unread => {}
                 }
@@ -136,6 +126,7 @@ readers! {
     GpuMemTotalEvent: Observed<71> = GPU_MEM_TOTAL_EVENT,
     AndroidSystemProperty: Observed<86> = ANDROID_SYSTEM_PROPERTY,
     GpuInfo: Observed<128> = GPU_INFO,
+    RemoteClockSync: RemoteClockSyncs = REMOTE_CLOCK_SYNC,
 }
 
 /// Whether a reader makes anything that is wanted: rows, or events to be followed.

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use prost::Message;
 use rustc_hash::FxHashMap;
 use serde_json::Value;
-use timebase_resolver::{Clock, ClockId, MachineId, SeqId, Unresolved};
+use timebase_resolver::{ClockId, SeqId, Unresolved};
 use timebase_schema::{Table, tables::android_log_record};
 use timebase_wire::packet::Header;
 use timebase_wire::proto::AndroidLogPacket;
@@ -47,9 +47,8 @@ impl Reader for AndroidLog {
     }
 
     fn read(&mut self, log: AndroidLogPacket, packet: &Packet<'_>, desk: &mut Desk<'_, '_>) {
-        let machine = MachineId(packet.header.machine_id);
-        let realtime = Clock::new(machine, ClockId::REALTIME, SeqId(0));
-        let clock = desk.place.event_clock(Some(realtime));
+        let realtime = Some((ClockId::REALTIME, SeqId(0)));
+        let clock = desk.place.event_clock(packet.of, realtime);
         for event in &log.events {
             line(event, packet, &clock, desk);
         }

@@ -15,6 +15,7 @@ mod once;
 mod packet_schema;
 mod power_rails;
 mod reader;
+mod remote_clock_sync;
 mod trace_uuid;
 mod track_event;
 

@@ -7,7 +7,7 @@
 //! a few bytes. The packet as one event was the alternative; but then its samples
 //! would stand where the packet does, which is later by what the recorder held back.
 
-use timebase_resolver::{Clock, ClockId, MachineId, SeqId};
+use timebase_resolver::{ClockId, SeqId};
 use timebase_schema::{Table, tables};
 use timebase_wire::packet::Header;
 
@@ -45,7 +45,7 @@ impl Reader for PowerRails {
         if packet.is_lost() {
             // As where the user wants no events, and nobody asks whether it is lost.
             if Self::converts(&message, packet.header) {
-                desk.place.attempted();
+                desk.place.attempted(packet.of);
             }
             return;
         }
@@ -63,12 +63,8 @@ impl Reader for PowerRails {
                 desk.facts.rails.describe(index, &name);
             }
         }
-        let boottime = Clock::new(
-            MachineId(packet.header.machine_id),
-            ClockId::BOOTTIME,
-            SeqId(0),
-        );
-        let clock = desk.place.event_clock(Some(boottime));
+        let boottime = Some((ClockId::BOOTTIME, SeqId(0)));
+        let clock = desk.place.event_clock(packet.of, boottime);
         for sample in message.messages(2) {
             let event = Event::Energy(Energy {
                 machine,

@@ -11,7 +11,9 @@ use super::track_event::part::Part;
 use super::track_event::writers::Writers;
 use crate::facts::Facts;
 use crate::output::{Faults, Journal, Message, Rows, Severity};
-use crate::place::{EventClock, EventRow, Place, Placement, SettledEvent, Snapshot, TraceTime};
+use crate::place::{
+    EventClock, EventRow, PartIx, Place, Placement, SettledEvent, Snapshot, TraceTime,
+};
 use crate::subjects::Wanted;
 use crate::timeline::{Event, Timeline};
 
@@ -145,6 +147,8 @@ pub(crate) struct Packet<'a> {
     pub placement: Placement,
     /// Its machine's row.
     pub machine: u32,
+    /// What its file holds of that.
+    pub of: PartIx,
     /// Whether the state of its sequence can be trusted (rule S3).
     pub valid: bool,
     /// How often that was lost before.
@@ -259,8 +263,10 @@ impl Desk<'_, '_> {
                 Ok(ts)
             }
             Err(reason) => {
-                self.place.event_waits(row, clock, timestamp, reason, event);
-                if self.place.may_resolve_later(reason) {
+                let place = self.kept_place().filter(|_| !event.is_empty());
+                let waits = (place, event);
+                self.place.event_waits(row, clock, timestamp, reason, waits);
+                if self.place.may_resolve_later(clock.part(), reason) {
                     self.journal.waits(row.table);
                 }
                 Err(reason)
@@ -289,10 +295,31 @@ impl Desk<'_, '_> {
                     id: packet.id,
                     mark: 0,
                 };
-                self.place
-                    .event_waits(row, clock, timestamp, reason, self.event);
+                let place = self.kept_place();
+                let waits = (place, &self.event[..]);
+                self.place.event_waits(row, clock, timestamp, reason, waits);
             }
         }
+    }
+
+    /// What waits to know trace time keeps its place on the timeline (rules O3, X25); what waits for a
+    /// snapshot is behind others of its time.
+    #[cold]
+    fn kept_place(&mut self) -> Option<u64> {
+        let keeps = self.place.waits_for_trace_time();
+        keeps.then(|| self.timeline.reserve())
+    }
+
+    /// What a packet is for the timeline waits together with the packet.
+    pub fn packet_waits(&mut self, packet: &Packet<'_>) {
+        let waits = (self.kept_place(), &self.event[..]);
+        self.place.packet_event_waits(
+            packet.id,
+            packet.header,
+            packet.of,
+            &packet.placement,
+            waits,
+        );
     }
 
     /// Gives what a packet is to the timeline: at its time; where it has no timestamp,
@@ -309,10 +336,7 @@ impl Desk<'_, '_> {
             (None, None) => {
                 self.timeline.push(packet.latest, self.event);
             }
-            (None, Some(_)) => {
-                self.place
-                    .packet_event_waits(packet.id, packet.header, placement, self.event);
-            }
+            (None, Some(_)) => self.packet_waits(packet),
         }
     }
 }

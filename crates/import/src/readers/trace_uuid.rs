@@ -24,6 +24,6 @@ impl Reader for Uuid {
         let (b, c) = b.split_at(4);
         let (d, e) = low.split_at(4);
         desk.journal
-            .state("trace_uuid", format!("{a}-{b}-{c}-{d}-{e}"));
+            .state_of_file("trace_uuid", format!("{a}-{b}-{c}-{d}-{e}"));
     }
 }

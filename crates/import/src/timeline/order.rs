@@ -60,6 +60,14 @@ impl Timeline {
         }
     }
 
+    /// Adds an event at the place that it has kept, if it has; else behind all others.
+    pub fn push_kept(&mut self, ts: TraceTime, place: Option<u64>, event: &[u8]) {
+        match place {
+            Some(place) => self.push_at(ts, place, event),
+            None => self.push(ts, event),
+        }
+    }
+
     /// Gives all events, in order.
     pub fn drain(
         self,

@@ -81,13 +81,13 @@ fn clusters(machine: &Machine) -> Vec<i64> {
         .unwrap_or_else(|| vec![0; machine.cpus.len()])
 }
 
-/// The machines become rows (rule H1).
-pub(super) fn rows(machines: &Machines, rows: &mut Rows<'_>) {
+/// The machines become rows (rules H1, X11).
+pub(crate) fn rows(machines: &Machines, rows: &mut Rows<'_>) {
     for (id, known) in (0i64..).zip(machines.iter()) {
         let system = &known.system;
         let ram = system.system_ram_bytes;
-        let [name, sysname, release, version, arch] = [
-            &system.name,
+        let name = rows.optional_text(known.name());
+        let [sysname, release, version, arch] = [
             &system.sysname,
             &system.release,
             &system.version,
@@ -110,6 +110,9 @@ pub(super) fn rows(machines: &Machines, rows: &mut Rows<'_>) {
             android_sdk_version: Cell::or_null(system.android_sdk_version),
             system_ram_bytes: Cell::or_null(ram),
             system_ram_gb: Cell::or_null(ram.map(gigabytes)),
+            packets: Cell::from(known.packets as i64),
+            first_ts: Cell::or_null(known.times.map(|(first, _)| first)),
+            last_ts: Cell::or_null(known.times.map(|(_, last)| last)),
         });
     }
 }

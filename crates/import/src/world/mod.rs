@@ -50,7 +50,7 @@ pub(crate) use args::ArgSets;
 pub(crate) use flows::{FlowEvent, FlowId, Flows, Step};
 pub(crate) use gpus::{GpuInfo, Gpus};
 pub(crate) use lanes::{Lanes, SetId};
-pub(crate) use machines::{CPUS, Cpus, ucpu};
+pub(crate) use machines::{CPUS, Cpus, rows as machine_rows, ucpu};
 pub(crate) use slices::{EndOfSlice, Made, NewSlice, Slices, Spent};
 pub(crate) use strings::Strings;
 pub(crate) use threads::{Rank, Threads, Upid, Utid};
@@ -58,6 +58,8 @@ pub(crate) use tracks::{Details, NewTrack, Owner, TrackId, Tracks};
 pub(crate) use uuids::UuidStates;
 use values::Values;
 pub(crate) use values::{Sample, ThreadCounter};
+
+use timebase_manifest::MachineRef;
 
 use crate::facts::{Facts, Names};
 use crate::output::{Cell, Faults, Rows};
@@ -93,7 +95,7 @@ impl World {
         rows: &mut Rows<'_>,
     ) -> Self {
         if facts.machines.iter().next().is_none() {
-            facts.machines.see(0);
+            facts.machines.see(MachineRef::HOST);
         }
         World {
             threads: Threads::new(facts.machines.iter().count() as u32),
@@ -149,7 +151,6 @@ impl World {
             ..
         } = self;
         flows.end(&mut faults, rows)?;
-        machines::rows(&facts.machines, rows);
         values.end(&threads, &mut tracks, rows)?;
         let mut set =
             |set: &[u8], names: &Names, rows: &mut Rows<'_>| args.number(set, names, rows);

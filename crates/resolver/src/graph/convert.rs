@@ -5,7 +5,7 @@ use crate::clock::Clock;
 use crate::hop::{self, Stretch};
 use crate::mapping::{Bounds, Mapping, clamp};
 use crate::recent::{Key, Slot};
-use crate::routes::{DomainIx, Routes, SetIx, Topology};
+use crate::routes::{DomainIx, Over, Routes, SetIx, Topology};
 use crate::snapshot::Source;
 use crate::time::{ClockNs, Ticks};
 use crate::unresolved::Unresolved;
@@ -38,7 +38,17 @@ pub struct Hop {
 struct Target {
     clock: Clock,
     routes: Routes,
+    /// The same over what is assumed, for clocks that have no route without (rule X18).
+    assumed: Option<Routes>,
     with_excluded: Option<Routes>,
+}
+
+impl Target {
+    /// All routes that there are.
+    fn all(&mut self) -> impl Iterator<Item = &mut Routes> {
+        let further = self.assumed.iter_mut().chain(&mut self.with_excluded);
+        std::iter::once(&mut self.routes).chain(further)
+    }
 }
 
 /// The targets that were asked for last.
@@ -57,7 +67,8 @@ impl Targets {
     fn add(&mut self, clock: Clock, domain: DomainIx) -> usize {
         let target = Target {
             clock,
-            routes: Routes::new(domain, false),
+            routes: Routes::new(domain, Over::Known),
+            assumed: None,
             with_excluded: None,
         };
         if self.targets.len() < TARGETS {
@@ -71,17 +82,14 @@ impl Targets {
     }
 
     pub fn set_added(&mut self, topology: &Topology, set: SetIx) {
-        for target in &mut self.targets {
-            target.routes.add_set(topology, set);
-            if let Some(routes) = &mut target.with_excluded {
-                routes.add_set(topology, set);
-            }
+        for routes in self.targets.iter_mut().flat_map(Target::all) {
+            routes.add_set(topology, set);
         }
     }
 
     pub fn exclude(&mut self, topology: &Topology, domain: DomainIx) {
-        for target in &mut self.targets {
-            target.routes.exclude(topology, domain);
+        for routes in self.targets.iter_mut().flat_map(Target::all) {
+            routes.exclude(topology, domain);
         }
     }
 }
@@ -262,10 +270,10 @@ impl ClockGraph {
         target: usize,
         mut each: impl FnMut(Option<SetIx>, Stretch, i128, i128),
     ) -> Result<(), Unresolved> {
-        self.reach(source, target)?;
+        let over = self.reach(source, target)?;
         let mut total = 0i128;
         let mut at = source;
-        while let Some(next) = self.targets.targets[target].routes.next(at) {
+        while let Some(next) = self.next(target, over, at) {
             let leg = match self.hops.leg(&self.store, at, next) {
                 Some(leg) => leg,
                 None => {
@@ -296,11 +304,10 @@ impl ClockGraph {
         source: DomainIx,
         target: usize,
     ) -> Result<Vec<(DomainIx, DomainIx)>, Unresolved> {
-        self.reach(source, target)?;
-        let routes = &self.targets.targets[target].routes;
+        let over = self.reach(source, target)?;
         let mut path = Vec::new();
         let mut at = source;
-        while let Some(next) = routes.next(at) {
+        while let Some(next) = self.next(target, over, at) {
             path.push((at, next));
             at = next;
         }
@@ -362,18 +369,37 @@ impl ClockGraph {
         leg.source(&self.store)
     }
 
-    /// Whether there is a path, or why not (rule V7).
-    fn reach(&mut self, source: DomainIx, target: usize) -> Result<(), Unresolved> {
+    /// The clock after `at` on the way to the target.
+    #[inline]
+    fn next(&self, target: usize, over: Over, at: DomainIx) -> Option<DomainIx> {
+        let target = &self.targets.targets[target];
+        match over {
+            Over::Known => target.routes.next(at),
+            Over::Assumed | Over::Excluded => target.assumed.as_ref()?.next(at),
+        }
+    }
+
+    /// Over what there is a path, or why there is none (rules V7, X18).
+    fn reach(&mut self, source: DomainIx, target: usize) -> Result<Over, Unresolved> {
         let topology = &self.store.topology;
         let target = &mut self.targets.targets[target];
         target.routes.refresh(topology);
         if target.routes.reaches(source) {
-            return Ok(());
+            return Ok(Over::Known);
         }
         let domain = target.routes.target();
+        if topology.assumes() {
+            let routes = target
+                .assumed
+                .get_or_insert_with(|| Routes::new(domain, Over::Assumed));
+            routes.refresh(topology);
+            if routes.reaches(source) {
+                return Ok(Over::Assumed);
+            }
+        }
         let routes = target
             .with_excluded
-            .get_or_insert_with(|| Routes::new(domain, true));
+            .get_or_insert_with(|| Routes::new(domain, Over::Excluded));
         routes.refresh(topology);
         Err(match routes.reaches(source) {
             true => Unresolved::NonMonotonic,

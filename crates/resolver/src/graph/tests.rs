@@ -196,6 +196,59 @@ fn v2_the_services_snapshots_come_before_those_of_other_writers() {
 }
 
 #[test]
+fn x18_what_is_assumed_is_passed_only_where_there_is_no_other_way() {
+    let of = |machine, clock: Clock| Clock {
+        machine: MachineId(machine),
+        ..clock
+    };
+    let (guest, custom) = (of(1, BOOTTIME), scoped(64, 1));
+    let mut graph = graph(&[&[(guest, 0), (of(1, REALTIME), 10)]]);
+    add_from(&mut graph, Source::Assumed, &[(guest, 0), (MONOTONIC, 0)]).unwrap();
+    add_from(&mut graph, Source::Writer, &[(MONOTONIC, 0), (BOOTTIME, 7)]).unwrap();
+    assert_eq!(convert(&mut graph, guest, 1, BOOTTIME), Ok(8));
+    assert_eq!(convert(&mut graph, of(1, REALTIME), 11, BOOTTIME), Ok(8));
+    // A longer way, but one that somebody has read.
+    add_from(
+        &mut graph,
+        Source::Writer,
+        &[(of(1, REALTIME), 10), (REALTIME, 0)],
+    )
+    .unwrap();
+    assert_eq!(convert(&mut graph, guest, 1, BOOTTIME), Ok(8));
+    add_from(&mut graph, Source::Bundle, &[(custom, 5), (BOOTTIME, 100)]).unwrap();
+    add_from(
+        &mut graph,
+        Source::RemoteSync,
+        &[(REALTIME, 0), (custom, 5)],
+    )
+    .unwrap();
+    assert_eq!(convert(&mut graph, guest, 1, BOOTTIME), Ok(101));
+    assert_eq!(
+        graph.path(guest, BOOTTIME).unwrap(),
+        [guest, of(1, REALTIME), REALTIME, custom, BOOTTIME]
+    );
+    // The same clocks read by somebody.
+    add_from(&mut graph, Source::Bundle, &[(guest, 0), (MONOTONIC, 3)]).unwrap();
+    assert_eq!(convert(&mut graph, guest, 1, BOOTTIME), Ok(11));
+}
+
+#[test]
+fn x14_a_files_own_clock_is_another_than_the_machines() {
+    let own = Clock {
+        file: crate::clock::FileTag { order: 2, id: 1 },
+        ..MONOTONIC
+    };
+    let mut graph = graph(&[
+        &[(MONOTONIC, 0), (BOOTTIME, 10)],
+        &[(own, 0), (BOOTTIME, 20)],
+    ]);
+    assert_eq!(convert(&mut graph, MONOTONIC, 1, BOOTTIME), Ok(11));
+    assert_eq!(convert(&mut graph, own, 1, BOOTTIME), Ok(21));
+    assert_eq!(convert(&mut graph, own, 1, MONOTONIC), Ok(11));
+    assert!(MONOTONIC < own && own < Clock::host(4));
+}
+
+#[test]
 fn v6_results_may_be_negative_and_never_wrap() {
     let mut graph = graph(&[
         &[(MONOTONIC, 100), (BOOTTIME, 50)],

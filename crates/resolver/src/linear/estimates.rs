@@ -4,12 +4,11 @@
 //! kept for every pair of clocks. Of a pair whose readings come in no order all lines are
 //! put into an array, when as many have been looked for as a quarter of what there are.
 
-use std::collections::hash_map::Entry;
-
 use rustc_hash::FxHashMap;
 
 use super::fit::{Fit, Knot};
 use super::line::{Line, LineKind, Part, Parts};
+use super::sync::{self, Sample};
 use crate::clock::Clock;
 use crate::graph::{ClockGraph, SnapshotId};
 use crate::recent::Key;
@@ -31,32 +30,34 @@ const MISSES: usize = 64;
 pub struct Estimate {
     /// The reading of the target clock.
     pub value: ClockNs,
-    /// How far it may be off, in ns (rule R5).
+    /// How far it may be off, in ns (rule R5); infinite where nobody knows it, because the path
+    /// leads over what is assumed (rule X26).
     pub error_ns: f64,
     /// On what it rests.
     pub kind: LineKind,
 }
 
 impl Estimate {
-    /// The error in whole nanoseconds, rounded up.
+    /// The error in whole nanoseconds, rounded up; `None` where nobody knows it.
     ///
     /// ```
     /// use timebase_resolver::{ClockNs, Estimate, LineKind};
     ///
     /// let (value, kind) = (ClockNs(1000), LineKind::Line);
     /// let estimate = Estimate { value, error_ns: 100.2, kind };
-    /// assert_eq!(estimate.error(), 101);
-    /// assert_eq!(estimate.interval(), (899, 1101));
+    /// assert_eq!(estimate.error(), Some(101));
+    /// assert_eq!(estimate.interval(), Some((899, 1101)));
     /// ```
-    pub fn error(&self) -> i64 {
-        self.error_ns.ceil() as i64
+    pub fn error(&self) -> Option<i64> {
+        let error = self.error_ns.ceil();
+        error.is_finite().then_some(error as i64)
     }
 
-    /// Between which readings of the target it was.
-    pub fn interval(&self) -> (i64, i64) {
+    /// Between which readings of the target it was; `None` where nobody knows it.
+    pub fn interval(&self) -> Option<(i64, i64)> {
         let ClockNs(value) = self.value;
-        let error = self.error();
-        (value.saturating_sub(error), value.saturating_add(error))
+        let error = self.error()?;
+        Some((value.saturating_sub(error), value.saturating_add(error)))
     }
 }
 
@@ -68,13 +69,14 @@ pub struct LinearHop {
     pub from: Clock,
     /// The clock it leads to.
     pub to: Clock,
-    /// The readings before and after, as the snapshot and what both clocks read in it.
-    pub before: Option<(SnapshotId, i64, i64)>,
+    /// The readings before and after, as the snapshot, none of a sample (rule R9), and what both
+    /// clocks read in it.
+    pub before: Option<(Option<SnapshotId>, i64, i64)>,
     /// See `before`.
-    pub after: Option<(SnapshotId, i64, i64)>,
+    pub after: Option<(Option<SnapshotId>, i64, i64)>,
     /// Nanoseconds of `to` in one of `from`.
     pub rate: f64,
-    /// What the hop adds to the error, in ns of `to`.
+    /// What the hop adds to the error, in ns of `to`; infinite where nobody knows it.
     pub error_ns: f64,
     /// On what it rests.
     pub kind: LineKind,
@@ -118,6 +120,8 @@ pub struct LinearHop {
 #[derive(Debug, Default)]
 pub struct Estimates {
     graph: ClockGraph,
+    /// The samples that are used, by the clocks of client and host.
+    samples: FxHashMap<(Clock, Clock), Vec<Sample>>,
     /// Of how many snapshots all below is.
     snapshots: u32,
     fits: Vec<Fit>,
@@ -170,10 +174,73 @@ impl Estimates {
         self.graph
     }
 
-    /// Forgets what is kept.
+    /// Forgets what is kept for the next conversions. Samples stay.
     pub fn forget(&mut self) {
-        let graph = std::mem::take(&mut self.graph);
-        *self = Estimates::new(graph);
+        *self = Estimates {
+            graph: std::mem::take(&mut self.graph),
+            samples: std::mem::take(&mut self.samples),
+            ..Estimates::default()
+        };
+    }
+
+    /// Gives all samples that a client's clock and one of a host have (rule X24), in any order, in
+    /// the place of what was given before; tells which of them are used (rule R9). They count for
+    /// the hop between the two where snapshots of nothing better than
+    /// [`RemoteSync`](Source::RemoteSync) hold both.
+    ///
+    /// ```
+    /// use timebase_resolver::*;
+    ///
+    /// let (host, guest) = (Clock::BOOTTIME, Clock { machine: MachineId(1), ..Clock::BOOTTIME });
+    /// let read = |clock, value| Reading { clock, value, unit: 1, incremental: false };
+    /// let mut graph = ClockGraph::new();
+    /// // Rule X21: the average of all.
+    /// let pair = [read(host, 60_000_000_000), read(guest, 90_003_000_000)];
+    /// graph.add_snapshot(Source::RemoteSync, &pair, None)?;
+    ///
+    /// let mut estimates = Estimates::new(graph);
+    /// let sample = |host_value, offset, half_round_trip| Sample { host_value, offset, half_round_trip };
+    /// let used = estimates.add_sync(guest, host, &[
+    ///     sample(0, 30_000_000_000, 1_000),
+    ///     sample(60_000_000_000, 30_006_000_000, 1_000),
+    ///     sample(60_000_001_000, 30_006_000_700, 1_500), // of the same round, and slower
+    /// ]);
+    /// assert_eq!(used, [true, true, false]);
+    /// let estimate = estimates.at(guest, ClockNs(60_003_000_000), host).unwrap();
+    /// assert_eq!(estimate.value, ClockNs(30_000_000_000));
+    /// # Ok::<(), Rejected>(())
+    /// ```
+    pub fn add_sync(&mut self, client: Clock, host: Clock, samples: &[Sample]) -> Vec<bool> {
+        let used = sync::used(samples, client.id.is_coarse());
+        let kept = samples.iter().zip(&used).filter(|(_, is_used)| **is_used);
+        let kept: Vec<Sample> = kept.map(|(sample, _)| *sample).collect();
+        self.add_used_sync(client, host, kept);
+        used
+    }
+
+    /// Gives the samples that are used, as [`add_sync`](Estimates::add_sync) has told: of them,
+    /// only what no line can go through is left out.
+    pub fn add_used_sync(&mut self, client: Clock, host: Clock, samples: Vec<Sample>) {
+        self.samples.insert((client, host), samples);
+        self.forget();
+    }
+
+    /// The samples of a hop, if it is one between a client and a host; and whether it starts at
+    /// the client.
+    fn samples_of(&self, hop: (DomainIx, DomainIx)) -> Option<(&[Sample], bool)> {
+        if self.samples.is_empty() || self.graph.source_of(hop) != Some(Source::RemoteSync) {
+            return None;
+        }
+        let clock = |domain: DomainIx| Some(self.graph.domains().get(domain as usize)?.clock);
+        let (from, to) = (clock(hop.0)?, clock(hop.1)?);
+        let forward = self.samples.get(&(from, to)).map(|samples| (samples, true));
+        let backward = || {
+            self.samples
+                .get(&(to, from))
+                .map(|samples| (samples, false))
+        };
+        let (samples, from_client) = forward.or_else(backward)?;
+        Some((samples.as_slice(), from_client))
     }
 
     /// About how many bytes are kept: 32 for each snapshot of each hop that was used, and some
@@ -326,7 +393,10 @@ impl Estimates {
     /// Why there is no path (rule V7).
     pub fn lines_at_most(&mut self, from: Clock, to: Clock) -> Result<usize, Unresolved> {
         let hops = self.graph.hops(from, to)?;
-        let of_hop = |&hop| 2 * self.graph.readings(hop);
+        let of_hop = |&hop| {
+            let samples = self.samples_of(hop).map_or(0, |(samples, _)| samples.len());
+            2 * self.graph.readings(hop).max(samples)
+        };
         Ok(2 + hops.iter().map(of_hop).sum::<usize>())
     }
 
@@ -423,41 +493,59 @@ impl Estimates {
     }
 
     fn prepare(&mut self, key: Key, from: Clock, to: Clock) {
-        let Entry::Vacant(path) = self.paths.entry(key) else {
+        if self.paths.contains_key(&key) {
             return;
-        };
+        }
         let hops = self.graph.hops(from, to);
         let hops = hops.map(|hops| {
-            let mut indices = Vec::with_capacity(hops.len());
-            for hop in hops {
-                indices.push(*self.fitted.entry(hop).or_insert_with(|| {
-                    let fit = fit(&self.graph, hop);
-                    self.kept += size_of::<Fit>() + size_of_val(&fit.knots[..]);
-                    self.fits.push(fit);
-                    self.fits.len() - 1
-                }));
-            }
-            indices
+            let fitted = hops.into_iter().map(|hop| self.fitted(hop));
+            fitted.collect()
         });
         self.kept += size_of::<Key>() + size_of::<Path>();
-        path.insert(Path {
+        let path = Path {
             hops,
             recent: Line::NOWHERE,
             misses: 0,
             all: None,
-        });
+        };
+        self.paths.insert(key, path);
     }
-}
 
-/// Fits a hop to its snapshots.
-fn fit(graph: &ClockGraph, hop: (DomainIx, DomainIx)) -> Fit {
-    let mut knots = Vec::with_capacity(graph.readings(hop));
-    graph.each_reading(hop, |a, b, snapshot| knots.push(Knot::read(a, b, snapshot)));
-    let is_coarse = |domain: DomainIx| {
-        let domain = graph.domains().get(domain as usize);
-        domain.is_some_and(|domain| domain.clock.id.is_coarse())
-    };
-    Fit::new(knots, is_coarse(hop.0) || is_coarse(hop.1))
+    /// The index of a hop, fitted.
+    fn fitted(&mut self, hop: (DomainIx, DomainIx)) -> usize {
+        if let Some(&index) = self.fitted.get(&hop) {
+            return index;
+        }
+        let fit = self.fit_anew(hop);
+        self.kept += size_of::<Fit>() + size_of_val(&fit.knots[..]);
+        self.fits.push(fit);
+        let index = self.fits.len() - 1;
+        self.fitted.insert(hop, index);
+        index
+    }
+
+    /// Fits a hop to its samples, or to its snapshots.
+    fn fit_anew(&self, hop: (DomainIx, DomainIx)) -> Fit {
+        let graph = &self.graph;
+        let is_coarse = |domain: DomainIx| {
+            let domain = graph.domains().get(domain as usize);
+            domain.is_some_and(|domain| domain.clock.id.is_coarse())
+        };
+        let is_coarse = is_coarse(hop.0) || is_coarse(hop.1);
+        if let Some((samples, from_client)) = self.samples_of(hop) {
+            let knots = sync::knots(samples, from_client, is_coarse);
+            if !knots.is_empty() {
+                return Fit::of_samples(knots);
+            }
+        }
+        let mut knots = Vec::with_capacity(graph.readings(hop));
+        graph.each_reading(hop, |a, b, snapshot| knots.push(Knot::read(a, b, snapshot)));
+        match graph.source_of(hop) {
+            Some(Source::Manifest) => Fit::said(knots, true),
+            Some(Source::Assumed) => Fit::said(knots, false),
+            _ => Fit::new(knots, is_coarse),
+        }
+    }
 }
 
 /// All lines, given the one around a value.
@@ -495,8 +583,8 @@ impl Lines {
 
 impl Fit {
     /// A reading on the line, as its snapshot and what both clocks read in it.
-    fn reading(&self, index: Option<u32>) -> Option<(SnapshotId, i64, i64)> {
+    fn reading(&self, index: Option<u32>) -> Option<(Option<SnapshotId>, i64, i64)> {
         let knot = self.knots.get(index? as usize)?;
-        Some((SnapshotId(knot.snapshot), knot.a, knot.b))
+        Some((knot.snapshot(), knot.a, knot.b))
     }
 }

@@ -13,16 +13,22 @@ use std::ops::Range;
 /// the same unit (rule R1).
 const SAME_UNIT: f64 = 1e-3;
 /// How fast a clock may run away from another before it was set (rule R2).
-const OSCILLATOR: f64 = 500e-6;
+pub(super) const OSCILLATOR: f64 = 500e-6;
 /// By how much two readings of one snapshot may be off without a reason (rules R2, R3).
 const APART: f64 = 2_000.0;
 const OUTLIER: f64 = 1_000.0;
 /// Of a clock that only shows its last tick (rules R2, R5).
-const TICK: f64 = 10e6;
+pub(super) const TICK: f64 = 10e6;
 /// How much shorter than usual a gap is whose rate is that of its noise (rule R1).
 const SHORT: f64 = 1e-3;
+/// How much less sure than usual a rate is that tells nothing (rule R9).
+const UNSURE: f64 = 10.0;
+/// How much more a rate may change than it usually does (rule R9).
+const CHANCE: f64 = 2.0;
+/// What the readings of samples have for the number of their snapshot.
+const NO_SNAPSHOT: u32 = u32::MAX;
 /// The least noise, and the least change of a rate (rule R5).
-const LEAST_NOISE: f64 = 100.0;
+pub(super) const LEAST_NOISE: f64 = 100.0;
 pub(super) const LEAST_WOBBLE: f64 = 1e-7;
 
 /// A reading on the line, and the gap after it.
@@ -52,8 +58,8 @@ pub(super) struct Jump {
 /// A reading that is not on the line, or that begins one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OffLine {
-    /// The snapshot, by its number in the graph.
-    pub snapshot: crate::SnapshotId,
+    /// The snapshot, by its number in the graph; `None` of a sample (rule R9).
+    pub snapshot: Option<crate::SnapshotId>,
     /// What the source of the hop read, in ns.
     pub from_value: i64,
     /// What its target read, in ns.
@@ -63,13 +69,34 @@ pub struct OffLine {
     pub deviation_ns: f64,
 }
 
+/// Which gaps tell a rate.
+#[derive(Debug, Clone, Copy)]
+enum Tells {
+    /// Those that are not shorter.
+    Long(f64),
+    /// Those whose rate is no less sure.
+    Sure(f64),
+}
+
+/// How much the error grows outside of the readings.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Outside {
+    /// By what rates were seen to change (rule R5).
+    Wanders,
+    /// By that, and by how far the usual rate may be off or change (rule R9).
+    Unsure(f64),
+    /// Not at all: the readings are no readings, but what two clocks are to each other.
+    Exact,
+}
+
 /// A hop, fitted (rules R1–R5).
 ///
 /// Times are nanoseconds of the target clock, rates are nanoseconds of the target in
 /// one of the source. [`Estimates`](super::Estimates) has the example.
 #[derive(Debug, Clone)]
 pub struct Fit {
-    /// How many snapshots hold both clocks; of equal source values one.
+    /// How many snapshots hold both clocks, or samples are used (rule R9); of equal source values
+    /// one.
     pub readings: usize,
     /// κ of rule R1: 1, unless one of the clocks does not count nanoseconds.
     pub nominal_rate: f64,
@@ -89,8 +116,10 @@ pub struct Fit {
     pub worst_error_nearest_ns: f64,
     pub(super) knots: Vec<Knot>,
     pub(super) jumps: Vec<Jump>,
-    /// Shorter gaps tell no rate.
-    short: f64,
+    /// False if nobody knows how far it is off.
+    pub(super) is_known: bool,
+    tells: Tells,
+    outside: Outside,
 }
 
 /// How far one number is from another.
@@ -147,12 +176,40 @@ impl Knot {
             steps: false,
         }
     }
+
+    /// A sample, with how far b may be off.
+    pub fn sampled(a: i64, b: i64, error: f32) -> Knot {
+        Knot {
+            error,
+            ..Knot::read(a, b, NO_SNAPSHOT)
+        }
+    }
+
+    /// The snapshot that it is of; none of a sample.
+    pub fn snapshot(&self) -> Option<crate::SnapshotId> {
+        let is_read = self.snapshot != NO_SNAPSHOT;
+        is_read.then_some(crate::SnapshotId(self.snapshot))
+    }
+}
+
+impl Tells {
+    fn holds(self, from: Knot, to: Knot) -> bool {
+        match self {
+            Tells::Long(short) => distance(from.a, to.a) >= short,
+            Tells::Sure(most) => unsure(from, to) <= most,
+        }
+    }
+}
+
+/// How far the rate of two samples may be off.
+fn unsure(from: Knot, to: Knot) -> f64 {
+    f64::from(from.error + to.error) / distance(from.a, to.a)
 }
 
 impl OffLine {
     fn new(knot: Knot, deviation_ns: f64) -> OffLine {
         OffLine {
-            snapshot: crate::SnapshotId(knot.snapshot),
+            snapshot: knot.snapshot(),
             from_value: knot.a,
             to_value: knot.b,
             deviation_ns,
@@ -196,16 +253,7 @@ impl Fit {
         let mut fit = Fit {
             readings: knots.len(),
             nominal_rate: kappa,
-            median_rate: None,
-            rate_spread: 0.0,
-            noise_ns: 0.0,
-            steps: Vec::new(),
-            outliers: Vec::new(),
-            worst_error_ns: 0.0,
-            worst_error_nearest_ns: 0.0,
-            knots: Vec::new(),
-            jumps: Vec::new(),
-            short,
+            ..Fit::empty(Tells::Long(short))
         };
         numbers.clear();
         let mut residuals = Vec::with_capacity(knots.len());
@@ -247,6 +295,84 @@ impl Fit {
         fit
     }
 
+    fn empty(tells: Tells) -> Fit {
+        Fit {
+            readings: 0,
+            nominal_rate: 1.0,
+            median_rate: None,
+            rate_spread: 0.0,
+            noise_ns: 0.0,
+            steps: Vec::new(),
+            outliers: Vec::new(),
+            worst_error_ns: 0.0,
+            worst_error_nearest_ns: 0.0,
+            knots: Vec::new(),
+            jumps: Vec::new(),
+            is_known: true,
+            tells,
+            outside: Outside::Wanders,
+        }
+    }
+
+    /// Fits a hop to what is assumed or, if `is_exact`, told of its clocks.
+    pub(super) fn said(knots: Vec<Knot>, is_exact: bool) -> Fit {
+        Fit {
+            is_known: is_exact,
+            outside: Outside::Exact,
+            ..Fit::new(knots, false)
+        }
+    }
+
+    /// Fits a hop to samples that are used (rule R9), each with its error.
+    pub(super) fn of_samples(mut knots: Vec<Knot>) -> Fit {
+        knots.sort_unstable_by_key(|knot| (knot.a, knot.b));
+        knots.dedup_by_key(|knot| knot.a);
+        let mut numbers = Vec::with_capacity(knots.len());
+        let mut worst_error_nearest_ns = 0.0;
+        for index in 1..knots.len() {
+            let (from, to) = (knots[index - 1], knots[index]);
+            let jump = moved(from, to, 1.0).abs();
+            let most = OSCILLATOR * distance(from.a, to.a) + f64::from(from.error + to.error);
+            knots[index - 1].steps = jump > most;
+            if jump <= most {
+                numbers.push(unsure(from, to));
+                worst_error_nearest_ns = f64::max(worst_error_nearest_ns, jump);
+            }
+        }
+        let usual = median(&mut numbers);
+        numbers.clear();
+        numbers.extend(knots.iter().map(|knot| f64::from(knot.error)));
+        let mut fit = Fit {
+            readings: knots.len(),
+            noise_ns: median(&mut numbers).unwrap_or(0.0),
+            worst_error_nearest_ns,
+            knots,
+            ..Fit::empty(Tells::Sure(UNSURE * usual.unwrap_or(0.0)))
+        };
+        fit.find_rates(&mut numbers);
+        let wobble = fit.raise_wobbles(&mut numbers);
+        fit.outside = Outside::Unsure(wobble + usual.unwrap_or(OSCILLATOR));
+        fit
+    }
+
+    /// That a rate changes little here and there is chance: no gap wobbles less than so often what
+    /// is usual, which this returns (rule R9).
+    fn raise_wobbles(&mut self, wobbles: &mut Vec<f64>) -> f64 {
+        let lines = || self.knots.windows(2).filter(|gap| !gap[0].steps);
+        wobbles.clear();
+        wobbles.extend(lines().map(|gap| f64::from(gap[0].wobble)));
+        let least = median(wobbles).map_or(LEAST_WOBBLE, |usual| CHANCE * usual);
+        let errors = lines().map(|gap| {
+            let half = (distance(gap[0].a, gap[1].a) / 2.0).floor();
+            f64::from(gap[0].error.max(gap[1].error)) + least.max(gap[0].wobble.into()) * half
+        });
+        self.worst_error_ns = errors.fold(0.0, f64::max);
+        for knot in &mut self.knots {
+            knot.wobble = knot.wobble.max(least as f32);
+        }
+        least
+    }
+
     /// err(i) of rule R5.
     fn find_errors(&mut self, residuals: &mut [f64], is_coarse: bool) {
         let least = if is_coarse { TICK } else { LEAST_NOISE };
@@ -283,13 +409,10 @@ impl Fit {
     }
 
     /// The rates of the gaps between readings; `None` of one that tells none.
-    fn rates(&self, knots: &[Knot]) -> impl Iterator<Item = Option<f64>> {
-        let short = self.short;
-        let gaps = knots.iter().zip(knots.iter().skip(1));
-        gaps.map(move |(from, to)| {
-            let tells = distance(from.a, to.a) >= short;
-            tells.then(|| rate(*from, *to))
-        })
+    fn rates<'k>(&self, knots: &'k [Knot]) -> impl Iterator<Item = Option<f64>> + use<'k> {
+        let tells = self.tells;
+        let gaps = gaps(knots);
+        gaps.map(move |(from, to)| tells.holds(from, to).then(|| rate(from, to)))
     }
 
     /// w of rule R5 in a segment.
@@ -327,6 +450,15 @@ impl Fit {
     /// The median rate of the hop, κ if there is none (rule R4).
     pub(super) fn usual_rate(&self) -> f64 {
         self.median_rate.unwrap_or(self.nominal_rate)
+    }
+
+    /// How much the error grows outside of the readings (rules R5, R9).
+    pub(super) fn outside(&self) -> f64 {
+        match self.outside {
+            Outside::Wanders => self.rate_spread + LEAST_WOBBLE,
+            Outside::Unsure(unsure) => self.rate_spread + unsure,
+            Outside::Exact => 0.0,
+        }
     }
 
     /// By how many ppm the target is faster than the source, both at what is nominal;

@@ -1,6 +1,6 @@
 //! Lines: what a hop says around a value, and what a path of hops does (rules R4–R6).
 
-use super::fit::{Fit, Jump, Knot, LEAST_WOBBLE, distance};
+use super::fit::{Fit, Jump, Knot, distance};
 use crate::mapping::clamp;
 use crate::rows::partition;
 
@@ -64,7 +64,7 @@ pub struct Line {
     pub offset: Option<i64>,
     /// How much faster the target runs.
     pub slope: f64,
-    /// In ns of the target.
+    /// In ns of the target; infinite where nobody knows it.
     pub error: f64,
     /// How much larger the error is a nanosecond further on.
     pub error_slope: f64,
@@ -122,7 +122,14 @@ impl Line {
         i64::try_from(to).ok()
     }
 
-    /// How far the target may have been from that, in ns.
+    /// The error at the anchor, in ns, and how much larger it is a nanosecond further on; `None`
+    /// where nobody knows it.
+    pub fn known_error(&self) -> Option<(f64, f64)> {
+        let is_known = self.error.is_finite();
+        is_known.then_some((self.error, self.error_slope))
+    }
+
+    /// How far the target may have been from that, in ns; infinite where nobody knows it.
     #[inline]
     pub fn error_at(&self, value: i64) -> f64 {
         self.error + distance(self.anchor, value) * self.error_slope
@@ -174,6 +181,18 @@ impl Part {
 impl Fit {
     /// The hop around a value (rules R4, R5). There is at least one reading.
     pub(super) fn part(&self, value: i64) -> Part {
+        let part = self.known_part(value);
+        match self.is_known {
+            true => part,
+            false => Part {
+                error: f64::INFINITY,
+                error_slope: 0.0,
+                ..part
+            },
+        }
+    }
+
+    fn known_part(&self, value: i64) -> Part {
         let knots = &self.knots;
         let count = partition(knots.len(), |index| knots[index].a <= value);
         let before = count.checked_sub(1).and_then(|index| knots.get(index));
@@ -210,11 +229,6 @@ impl Fit {
             error: knot.error.into(),
             ..unfitted()
         }
-    }
-
-    /// How much the error grows outside of the readings.
-    fn outside(&self) -> f64 {
-        self.rate_spread + LEAST_WOBBLE
     }
 
     fn step_part(&self, index: usize, before: &Knot, after: &Knot) -> Part {
@@ -410,8 +424,11 @@ impl Parts {
             error_slope = error_slope * after + part.error_slope * rate;
             rate *= part.rate();
         }
+        if self.parts.iter().any(|part| part.error == f64::INFINITY) {
+            (error, error_slope) = (f64::INFINITY, 0.0);
+        }
         // Rates of clocks that leap may multiply beyond all numbers.
-        let is_finite = [slope, error, error_slope].into_iter().all(f64::is_finite);
+        let is_finite = [slope, error_slope].into_iter().all(f64::is_finite) && !error.is_nan();
         Line {
             start: self.start,
             end: self.end,

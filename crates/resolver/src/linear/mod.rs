@@ -26,7 +26,8 @@
 //! which is too large for any oscillator (500 ppm) is a *step*, a suspend or the
 //! wall clock being set, which happened at some time in its gap; and that
 //! scheduling delays between two clocks' readings look like outliers, not like all
-//! the readings. A delay that is always the same cannot be seen.
+//! the readings. A delay that is always the same cannot be seen, but between machines that asked
+//! each other for the time: half of a round trip bounds it (rule R9).
 //!
 //! ```text
 //!  error
@@ -42,6 +43,7 @@
 //! | question | where it is decided |
 //! |---|---|
 //! | which readings are on the line, which is a step, how noisy they are (rules R1–R3, R5) | `fit.rs` |
+//! | which samples of a synchronization with another machine are used (rule R9) | `sync.rs` |
 //! | what a hop says around a value, and what a path of hops does (rules R4–R6) | `line.rs` |
 //! | what is kept of that for the next value | `estimates.rs` |
 //!
@@ -64,10 +66,12 @@
 mod estimates;
 mod fit;
 mod line;
+mod sync;
 
 pub use estimates::{Estimate, Estimates, LinearHop};
 pub use fit::{Fit, OffLine};
 pub use line::{Line, LineKind};
+pub use sync::Sample;
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]

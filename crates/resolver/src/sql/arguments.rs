@@ -1,10 +1,11 @@
-//! The arguments that are clocks (rules C7 and C8).
+//! The arguments that are clocks (rules C7, C8 and X14).
 
 use rusqlite::types::ValueRef;
 use timebase_sqlfn::{Arguments, Error, Result, Values};
 
+use super::files::{Asked, AskedFile, NotThere};
 use super::snapshots::Snapshots;
-use crate::clock::{Clock, ClockId, MachineId, SeqId};
+use crate::clock::{Clock, ClockId, FileTag, MachineId, SeqId};
 use crate::written::{NotAClock, UnknownName, WrittenClock, builtin_id};
 
 /// Where an argument is, and what it is called.
@@ -17,26 +18,63 @@ const TS: Argument = (2, "ts");
 /// The second clock, and its sequence.
 pub(super) const TO: [Argument; 2] = [(3, "to_clock_id"), (4, "to_seq_id")];
 
+/// Where the arguments are that tell whose all clocks of a call are, if they are given.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Owner {
+    machine: usize,
+    file: usize,
+}
+
+impl Owner {
+    /// Of functions of `(clock_id, seq_id, ts)`.
+    pub const OF_ONE: Owner = Owner {
+        machine: 3,
+        file: 4,
+    };
+    /// Of functions of `(clock_id, seq_id, ts, to_clock_id, to_seq_id)`.
+    pub const OF_TWO: Owner = Owner {
+        machine: 5,
+        file: 6,
+    };
+
+    fn machine(self) -> Argument {
+        (self.machine, "machine_id")
+    }
+
+    fn file(self) -> Argument {
+        (self.file, "trace_file_id")
+    }
+}
+
 /// What a function of clocks asks its arguments for.
 pub(super) trait ClockArguments {
     /// A clock as it was written; `None` if it is NULL.
     fn written(&self, argument: Argument) -> Result<Option<WrittenClock>>;
 
-    /// A clock and its sequence, on the machine that an optional further argument names;
-    /// `None` if any is NULL.
+    /// A clock and its sequence, of the machine and the file that optional further arguments
+    /// name; `None` if any but the file is NULL.
     ///
     /// `named` becomes true if [`check_names`](ClockArguments::check_names) has to be
     /// asked, also for `None`.
     fn clock(
         &self,
         arguments: [Argument; 2],
-        machine: usize,
+        owner: Owner,
         named: &mut bool,
-    ) -> Result<Option<Clock>>;
+    ) -> Result<Option<Asked>>;
 
     /// The reading of `(clock_id, seq_id, ts)`, in the clock's own unit; `None` if any
     /// of them is NULL.
-    fn reading(&self, machine: usize, named: &mut bool) -> Result<Option<(Clock, i64)>>;
+    fn reading(&self, owner: Owner, named: &mut bool) -> Result<Option<(Asked, i64)>>;
+
+    /// The clock of the trace that is asked for.
+    fn found(
+        &self,
+        argument: Argument,
+        owner: Owner,
+        asked: Asked,
+        snapshots: &Snapshots,
+    ) -> Result<Clock>;
 
     /// Checks that the trace has the clocks that are given by names.
     fn check_names(&self, has_target: bool, snapshots: &Snapshots) -> Result<()>;
@@ -63,27 +101,39 @@ impl<V: Values + ?Sized> ClockArguments for Arguments<'_, V> {
     fn clock(
         &self,
         arguments: [Argument; 2],
-        machine: usize,
+        owner: Owner,
         named: &mut bool,
-    ) -> Result<Option<Clock>> {
+    ) -> Result<Option<Asked>> {
         let [(index, name), seq] = arguments;
         match self.get(index) {
             Some(ValueRef::Text(text)) => match builtin_id(text) {
-                Some(id) => builtin_clock(self, id, seq, machine),
-                None => written_clock(self, arguments, machine, named),
+                Some(id) => builtin_clock(self, id, seq, owner),
+                None => written_clock(self, arguments, owner, named),
             },
             _ => {
                 let id = number(self, (index, name))?;
-                numbered_clock(self, id, seq, machine)
+                numbered_clock(self, id, seq, owner)
             }
         }
     }
 
     #[inline(always)]
-    fn reading(&self, machine: usize, named: &mut bool) -> Result<Option<(Clock, i64)>> {
-        let clock = self.clock(FROM, machine, named)?;
+    fn reading(&self, owner: Owner, named: &mut bool) -> Result<Option<(Asked, i64)>> {
+        let clock = self.clock(FROM, owner, named)?;
         let ticks = self.integer(TS.0, TS.1)?;
         Ok(clock.zip(ticks))
+    }
+
+    #[inline(always)]
+    fn found(
+        &self,
+        argument: Argument,
+        owner: Owner,
+        asked: Asked,
+        snapshots: &Snapshots,
+    ) -> Result<Clock> {
+        let found = snapshots.clock(asked);
+        found.map_err(|why| not_there(self, argument, owner, asked, &why))
     }
 
     #[cold]
@@ -122,12 +172,25 @@ fn number<V: Values + ?Sized>(
 #[inline(always)]
 fn machine_of<V: Values + ?Sized>(
     arguments: &Arguments<'_, V>,
-    index: usize,
+    (index, name): Argument,
 ) -> Result<Option<u32>> {
     match arguments.has(index) {
-        true => arguments.number(index, "machine_id"),
+        true => arguments.number(index, name),
         false => Ok(Some(MachineId::HOST.0)),
     }
+}
+
+/// The file that an optional argument names, in which NULL is as if it were not given.
+#[inline(always)]
+fn file_of<V: Values + ?Sized>(
+    arguments: &Arguments<'_, V>,
+    (index, name): Argument,
+) -> Result<AskedFile> {
+    if !arguments.has(index) {
+        return Ok(AskedFile::Any);
+    }
+    let file = arguments.number(index, name)?;
+    Ok(file.map_or(AskedFile::Any, AskedFile::Of))
 }
 
 /// A clock by its number, which was given.
@@ -136,14 +199,16 @@ fn numbered_clock<V: Values + ?Sized>(
     arguments: &Arguments<'_, V>,
     id: Option<ClockId>,
     (seq, seq_name): Argument,
-    machine: usize,
-) -> Result<Option<Clock>> {
+    owner: Owner,
+) -> Result<Option<Asked>> {
     let seq = arguments.number(seq, seq_name)?;
-    let machine = machine_of(arguments, machine)?;
+    let machine = machine_of(arguments, owner.machine())?;
+    let file = file_of(arguments, owner.file())?;
     let (Some(id), Some(seq), Some(machine)) = (id, seq, machine) else {
         return Ok(None);
     };
-    Ok(Some(Clock::new(MachineId(machine), id, SeqId(seq))))
+    let clock = Clock::new(MachineId(machine), id, SeqId(seq));
+    Ok(Some(Asked { clock, file }))
 }
 
 /// A clock by its builtin name.
@@ -152,39 +217,50 @@ fn builtin_clock<V: Values + ?Sized>(
     arguments: &Arguments<'_, V>,
     id: ClockId,
     seq: Argument,
-    machine: usize,
-) -> Result<Option<Clock>> {
-    numbered_clock(arguments, Some(id), seq, machine)
+    owner: Owner,
+) -> Result<Option<Asked>> {
+    numbered_clock(arguments, Some(id), seq, owner)
 }
 
 /// A clock by what is written for it.
 #[inline(never)]
 fn written_clock<V: Values + ?Sized>(
     arguments: &Arguments<'_, V>,
-    [clock, (seq_index, seq_name)]: [Argument; 2],
-    machine_index: usize,
+    [clock, seq_argument]: [Argument; 2],
+    owner: Owner,
     named: &mut bool,
-) -> Result<Option<Clock>> {
+) -> Result<Option<Asked>> {
     let written = arguments.written(clock)?;
-    let mut seq = arguments.number(seq_index, seq_name)?;
-    let mut machine = machine_of(arguments, machine_index)?;
+    let mut seq = arguments.number(seq_argument.0, seq_argument.1)?;
+    let mut machine = machine_of(arguments, owner.machine())?;
+    let mut file = file_of(arguments, owner.file())?;
     let Some(written) = written else {
         return Ok(None);
     };
     *named |= written.is_hashed();
     if let Some(SeqId(of_text)) = written.sequence() {
-        seq = Some(same(arguments, clock, (seq_index, seq_name), of_text, seq)?);
+        let given = seq.filter(|&given| given != 0);
+        seq = Some(same(arguments, clock, seq_argument, of_text, given)?);
     }
     if let Some(MachineId(of_text)) = written.machine() {
-        let argument = (machine_index, "machine_id");
-        machine = Some(same(arguments, clock, argument, of_text, machine)?);
+        let given = machine.filter(|&given| given != 0);
+        machine = Some(same(arguments, clock, owner.machine(), of_text, given)?);
+    }
+    if let Some(of_text) = written.file() {
+        let given = match file {
+            AskedFile::Of(given) => Some(given),
+            AskedFile::Any | AskedFile::Own(_) => None,
+        };
+        file = AskedFile::Own(same(arguments, clock, owner.file(), of_text, given)?);
     }
     let of = seq.zip(machine);
-    Ok(of.map(|(seq, machine)| written.clock_of(MachineId(machine), SeqId(seq))))
+    Ok(of.map(|(seq, machine)| {
+        let clock = written.clock_of(MachineId(machine), SeqId(seq));
+        Asked { clock, file }
+    }))
 }
 
-/// A number that a clock was written with, which an argument may give again; 0 and NULL
-/// are as if it did not.
+/// A number that a clock was written with, which an argument may give again.
 fn same<V: Values + ?Sized>(
     arguments: &Arguments<'_, V>,
     (clock_index, clock_name): Argument,
@@ -192,13 +268,73 @@ fn same<V: Values + ?Sized>(
     written: u32,
     given: Option<u32>,
 ) -> Result<u32> {
-    match given {
-        None | Some(0) => Ok(written),
-        Some(given) if given == written => Ok(written),
-        Some(_) => {
-            let text = arguments.text(clock_index, clock_name)?.unwrap_or_default();
-            let expected = format!("0 or {written}, as '{text}' says");
-            Err(arguments.must_be(index, name, &expected))
+    if given.is_none_or(|given| given == written) {
+        return Ok(written);
+    }
+    let text = arguments.text(clock_index, clock_name)?.unwrap_or_default();
+    let nothing = match name {
+        "trace_file_id" => "NULL",
+        _ => "0",
+    };
+    let expected = format!("{nothing} or {written}, as '{text}' says");
+    Err(arguments.must_be(index, name, &expected))
+}
+
+/// What is told where a clock is not there.
+#[cold]
+#[inline(never)]
+fn not_there<V: Values + ?Sized>(
+    arguments: &Arguments<'_, V>,
+    clock: Argument,
+    owner: Owner,
+    asked: Asked,
+    why: &NotThere,
+) -> Error {
+    let written = arguments.written(clock).ok().flatten();
+    match why {
+        NotThere::Machine { last, raw } => {
+            let is_written = written.is_some_and(|written| written.machine().is_some());
+            let (argument, what) = match is_written {
+                true => (clock, "of a machine in the table machine"),
+                false => (owner.machine(), "the id of a row of machine"),
+            };
+            let ids = match last {
+                0 => "there is only 0".to_owned(),
+                last => format!("there are 0 to {last}"),
+            };
+            let error = arguments.must_be(argument.0, argument.1, what);
+            match raw {
+                None => Error::new(format_args!("{error}; {ids}")),
+                Some(id) => Error::new(format_args!(
+                    "{error}; {ids}, and {} is the raw_id of {id}",
+                    asked.clock.machine.0
+                )),
+            }
+        }
+        NotThere::File => {
+            let (argument, what) = match asked.file {
+                AskedFile::Own(_) => (clock, "of a file in the table trace_file that was read"),
+                AskedFile::Any | AskedFile::Of(_) => {
+                    (owner.file(), "the id of a row of trace_file that was read")
+                }
+            };
+            arguments.must_be(argument.0, argument.1, what)
+        }
+        NotThere::Several(files) => {
+            let (index, name) = owner.file();
+            let number = index + 1;
+            let of_any = Clock {
+                file: FileTag::SHARED,
+                ..asked.clock
+            };
+            arguments.wrong(
+                clock.0,
+                clock.1,
+                format_args!(
+                    "does not say which {of_any} is meant, that of file {files}: give one as \
+                     argument {number} ({name})"
+                ),
+            )
         }
     }
 }

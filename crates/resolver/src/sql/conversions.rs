@@ -4,17 +4,17 @@ use std::ops::RangeInclusive;
 
 use timebase_sqlfn::{Answer, Arguments, Call, Function, Functions, Result, Session, ValueRef};
 
-use super::arguments::{ClockArguments, TO};
+use super::arguments::{ClockArguments, FROM, Owner, TO};
 use super::snapshots::Snapshots;
 use crate::clock::{Clock, builtin_name};
 use crate::unresolved::Unresolved;
 
 pub(super) fn add(to: &mut impl Functions, session: &Session<Snapshots>) -> Result<()> {
-    add_conversion(to, session, "to_boottime", 3..=4, nearest)?;
-    add_conversion(to, session, "convert_clock", 5..=6, nearest)?;
-    add_conversion(to, session, "why_unresolved", 3..=6, reason)?;
-    add_conversion(to, session, "to_boottime_linear", 3..=4, linear)?;
-    add_conversion(to, session, "boottime_error", 3..=4, error)?;
+    add_conversion(to, session, "to_boottime", 3..=5, NO_TARGET, nearest)?;
+    add_conversion(to, session, "convert_clock", 5..=7, 5, nearest)?;
+    add_conversion(to, session, "why_unresolved", 3..=7, 5, reason)?;
+    add_conversion(to, session, "to_boottime_linear", 3..=5, NO_TARGET, linear)?;
+    add_conversion(to, session, "boottime_error", 3..=5, NO_TARGET, error)?;
     to.add("clock_id", 1, ClockIdOfName)?;
     to.add("clock_name", 1, NameOfClockId)
 }
@@ -34,14 +34,20 @@ fn linear(snapshots: &mut Snapshots, from: Clock, ticks: i64, to: Clock) -> Answ
 
 fn error(snapshots: &mut Snapshots, from: Clock, ticks: i64, to: Clock) -> Answer {
     let estimate = snapshots.estimate(from, ticks, to).ok();
-    estimate.map(|estimate| estimate.error()).into()
+    estimate.and_then(|estimate| estimate.error()).into()
 }
 
+/// For a function whose target is BOOTTIME, however many arguments it has.
+const NO_TARGET: u8 = u8::MAX;
+
+/// `with_target` is from how many arguments on two of them are the target. So five are for
+/// `why_unresolved` a clock and another, and never a clock, its machine and its file.
 fn add_conversion<A>(
     to: &mut impl Functions,
     session: &Session<Snapshots>,
     name: &'static str,
     counts: RangeInclusive<u8>,
+    with_target: u8,
     answer: A,
 ) -> Result<()>
 where
@@ -50,7 +56,7 @@ where
     for count in counts {
         let function = Conversion {
             name,
-            has_target: count >= 5,
+            has_target: count >= with_target,
             session: session.clone(),
             answer,
         };
@@ -65,7 +71,7 @@ trait Answers: Fn(&mut Snapshots, Clock, i64, Clock) -> Answer + Send + Sync + '
 impl<A: Fn(&mut Snapshots, Clock, i64, Clock) -> Answer + Send + Sync + 'static> Answers for A {}
 
 /// A function of `(clock_id, seq_id, ts)`, perhaps `(to_clock_id, to_seq_id)`,
-/// and perhaps a machine. It is NULL if any of them is.
+/// and perhaps a machine and a file. It is NULL if any of them but the file is.
 struct Conversion<A> {
     name: &'static str,
     has_target: bool,
@@ -77,22 +83,33 @@ impl<A: Answers> Function for Conversion<A> {
     #[inline]
     fn call<C: Call>(&self, call: &C) -> Result<Answer> {
         let arguments = Arguments::new(self.name, call);
-        let mut named = false;
-        let (from, to) = if self.has_target {
-            let to = arguments.clock(TO, 5, &mut named)?;
-            (arguments.reading(5, &mut named)?, to)
-        } else {
-            (arguments.reading(3, &mut named)?, Some(Clock::BOOTTIME))
+        let owner = match self.has_target {
+            true => Owner::OF_TWO,
+            false => Owner::OF_ONE,
         };
+        let mut named = false;
+        let to = match self.has_target {
+            true => arguments.clock(TO, owner, &mut named)?,
+            false => None,
+        };
+        let from = arguments.reading(owner, &mut named)?;
         if named {
             self.check_names(call)?;
         }
-        let (Some((from, ticks)), Some(to)) = (from, to) else {
+        let Some((from, ticks)) = from else {
             return Ok(Answer::Null);
         };
+        if self.has_target && to.is_none() {
+            return Ok(Answer::Null);
+        }
         self.session.with(self.name, call, |snapshots| {
-            (self.answer)(snapshots, from, ticks, to)
-        })
+            let from = arguments.found(FROM[0], owner, from, snapshots)?;
+            let to = match to {
+                None => snapshots.boottime(),
+                Some(to) => arguments.found(TO[0], owner, to, snapshots)?,
+            };
+            Ok((self.answer)(snapshots, from, ticks, to))
+        })?
     }
 }
 

@@ -9,7 +9,7 @@
 //!        id INTEGER PRIMARY KEY, ts INTEGER, clock_id INTEGER, clock_value INTEGER,
 //!        snapshot_id INTEGER, machine_id INTEGER DEFAULT 0, seq_id INTEGER DEFAULT 0,
 //!        unit_multiplier_ns INTEGER DEFAULT 1, is_incremental INTEGER DEFAULT 0,
-//!        source INTEGER DEFAULT 0);
+//!        source TEXT DEFAULT 'service');
 //!      INSERT INTO clock_snapshot (snapshot_id, clock_id, clock_value)
 //!      VALUES (0, 3, 1100), (0, 6, 2100), (1, 3, 1200), (1, 6, 2200);",
 //! )?;
@@ -33,11 +33,15 @@
 //! |---|---|
 //! | what a function does | `conversions.rs`, `perfetto_time.rs`, `tables.rs` |
 //! | what is made of `clock_snapshot` | `snapshots.rs`, `trace_time.rs` |
+//! | whose clock it is, of the files of an import | `files.rs` |
+//! | what is made of `remote_clock_sync` | `samples.rs` |
 //! | what a wrong clock is told | `arguments.rs` |
 
 mod arguments;
 mod conversions;
+mod files;
 mod perfetto_time;
+mod samples;
 mod snapshots;
 mod tables;
 mod trace_time;
@@ -53,6 +57,11 @@ use snapshots::Snapshots;
 /// not be there yet. It may be any database with a table of the columns that the
 /// example above has, but of those that timebase made only one of this
 /// [`timebase_schema::VERSION`].
+///
+/// All of it is one file's, unless there is a column `clock_snapshot.trace_file_id`, and of one
+/// machine that trace time is of, 0, unless `metadata` tells another. The tables `trace_file`,
+/// `part`, `machine` and `remote_clock_sync` are asked, too, where they are there, as an import
+/// makes them.
 ///
 /// # Errors
 ///

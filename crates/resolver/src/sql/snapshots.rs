@@ -7,7 +7,7 @@
 //! from another connection are seen by the next statement.
 //!
 //! The table may be anybody's: a view that goes on without end, or rows of which each is of another
-//! clock. So it may have [`MOST`] readings and no more; a reading takes 220 bytes at most, of a clock
+//! clock. So it may have [`MOST`] readings and no more; a reading takes 250 bytes at most, of a clock
 //! and a set of its own, and some ten if its clocks were there before. A bound in bytes was the
 //! alternative. It would let more readings of few clocks pass, and nobody could say how many.
 //!
@@ -25,8 +25,10 @@ use std::ops::ControlFlow;
 use timebase_schema::{APPLICATION_ID, VERSION};
 use timebase_sqlfn::{Database, Error, Result, Row, Table, ValueRef, Values, unless_interrupted};
 
+use super::files::{Asked, NotThere, Owners, no_file};
+use super::samples;
 use super::trace_time::{Readings, UnorderedReadings};
-use crate::clock::{Clock, ClockId, MachineId, SeqId};
+use crate::clock::{Clock, ClockId};
 use crate::domain::Domain;
 use crate::graph::{ClockGraph, Hop, SnapshotId};
 use crate::linear::{Estimate, Estimates, LinearHop};
@@ -34,8 +36,22 @@ use crate::snapshot::{Reading, Source};
 use crate::time::{ClockNs, Ticks};
 use crate::unresolved::Unresolved;
 
-const READINGS: &str = "SELECT snapshot_id, machine_id, clock_id, seq_id, clock_value, \
-     unit_multiplier_ns, is_incremental, source, ts, id FROM main.clock_snapshot";
+/// What is read of each row. All are integers, which are handed over in large numbers fastest
+/// where SQLite cannot load the library.
+fn readings(file: &str) -> String {
+    let mut source = "CASE source".to_owned();
+    for of in Source::ALL {
+        source += &format!(" WHEN '{}' THEN {}", of.name(), of as u8);
+    }
+    format!(
+        "SELECT snapshot_id, machine_id, clock_id, seq_id, clock_value, unit_multiplier_ns, \
+         is_incremental, {source} ELSE -1 END, ts, id, {file} FROM main.clock_snapshot"
+    )
+}
+
+/// The file whose own clock a row is of, and what is read where no clock can be a file's own.
+const FILE: &str = "coalesce(trace_file_id, -1)";
+const NO_FILE: &str = "-1";
 
 /// How many readings there may be: those of six clocks every ten seconds for five months. They take
 /// less than 2 GiB of memory, whatever they are.
@@ -52,6 +68,7 @@ pub(super) struct Snapshots {
     /// The `snapshot_id` of each of the graph's snapshots.
     ids: Vec<i64>,
     readings: Readings,
+    owners: Owners,
     /// The global clocks that the import has seen, in snapshots or used by packets.
     seen: Vec<ClockId>,
     /// The clock that was converted last and its unit. Packets come in runs of one
@@ -76,6 +93,21 @@ impl Table for Snapshots {
 }
 
 impl Snapshots {
+    /// The clock that is asked for.
+    #[inline]
+    pub fn clock(&self, asked: Asked) -> Result<Clock, NotThere> {
+        self.owners.clock(asked)
+    }
+
+    /// BOOTTIME of the machine that trace time is of.
+    #[inline]
+    pub fn boottime(&self) -> Clock {
+        Clock {
+            machine: self.owners.trace_time_machine(),
+            ..Clock::BOOTTIME
+        }
+    }
+
     /// Converts a reading in the clock's own unit (rule V4) to nanoseconds of
     /// another clock.
     #[inline]
@@ -161,7 +193,7 @@ fn unit(graph: &ClockGraph, clock: Clock) -> i64 {
 }
 
 /// The integer that a query has for its result; `None` if it has none.
-fn integer<D: Database + ?Sized>(database: &D, sql: &str) -> Result<Option<i64>> {
+pub(super) fn integer<D: Database + ?Sized>(database: &D, sql: &str) -> Result<Option<i64>> {
     let mut value = None;
     database.query(sql, |row| {
         value = Some(row.integer(0, "value")?);
@@ -204,21 +236,41 @@ fn explain(function: &str, error: &Error) -> Error {
 /// The rows as an import leaves them; and, if those are not snapshot by snapshot,
 /// sorted: SQLite sorts what is in order already as if it were not.
 fn load<D: Database + ?Sized>(database: &D) -> Result<Snapshots> {
-    let stored = format!("{READINGS} ORDER BY id");
-    let rows = match is_stored_in_order(database, &stored)? {
-        true => Rows::read(database, &stored)?,
-        false => Rows::read(database, &sorted_by("id"))?,
+    let mut owners = Owners::load(database)?;
+    let mut readings = self::readings(FILE);
+    let stored = |readings: &str| format!("{readings} ORDER BY id");
+    let is_stored_in_order = match is_stored_in_order(database, &stored(&readings)) {
+        Err(error) if error.message().starts_with("no such column: trace_file_id") => {
+            readings = self::readings(NO_FILE);
+            is_stored_in_order(database, &stored(&readings))?
+        }
+        is_in_order => is_in_order?,
+    };
+    let rows = match is_stored_in_order {
+        true => Rows::read(database, &owners, &stored(&readings))?,
+        false => Rows::read(database, &owners, &sorted_by(&readings, "id"))?,
     };
     let rows = match rows.are_in_order {
         true => rows,
-        false => Rows::read(database, &sorted_by("snapshot_id, id"))?,
+        false => Rows::read(database, &owners, &sorted_by(&readings, "snapshot_id, id"))?,
     };
+    let Rows {
+        graph,
+        ids,
+        of_rules_k,
+        ..
+    } = rows;
+    owners.set_clocks(graph.domains());
+    let unit = (Clock::BOOTTIME, unit(&graph, Clock::BOOTTIME));
+    let mut estimates = Estimates::new(graph);
+    samples::load(database, &owners, &mut estimates)?;
     Ok(Snapshots {
-        unit: (Clock::BOOTTIME, unit(&rows.graph, Clock::BOOTTIME)),
-        estimates: Estimates::new(rows.graph),
+        unit,
+        estimates,
         seen: unless_interrupted(seen(database))?.unwrap_or_default(),
-        ids: rows.ids,
-        readings: rows.of_rules_k.into(),
+        ids,
+        readings: of_rules_k.into(),
+        owners,
     })
 }
 
@@ -237,10 +289,10 @@ fn is_stored_in_order<D: Database + ?Sized>(database: &D, sql: &str) -> Result<b
 }
 
 /// Sorts no more rows than make it clear that there are too many.
-fn sorted_by(order: &str) -> String {
+fn sorted_by(readings: &str, order: &str) -> String {
     // Without an offset, the rows need not be those that come first, and SQLite looks at all.
     let most = MOST + 1;
-    format!("SELECT * FROM ({READINGS} LIMIT {most} OFFSET 0) ORDER BY {order}")
+    format!("SELECT * FROM ({readings} LIMIT {most} OFFSET 0) ORDER BY {order}")
 }
 
 /// The global clocks of the table `clock`, which a database with nothing but
@@ -259,7 +311,8 @@ fn seen<D: Database + ?Sized>(database: &D) -> Result<Vec<ClockId>> {
 }
 
 /// What is made of the rows, while they come.
-struct Rows {
+struct Rows<'o> {
+    owners: &'o Owners,
     graph: ClockGraph,
     ids: Vec<i64>,
     of_rules_k: UnorderedReadings,
@@ -272,13 +325,14 @@ struct Rows {
     together: Vec<Reading>,
 }
 
-impl Rows {
+impl<'o> Rows<'o> {
     /// Stops at a row that is not in order.
-    fn read<D: Database + ?Sized>(database: &D, sql: &str) -> Result<Rows> {
+    fn read<D: Database + ?Sized>(database: &D, owners: &'o Owners, sql: &str) -> Result<Rows<'o>> {
         let mut rows = Rows {
+            owners,
             graph: ClockGraph::new(),
             ids: Vec::new(),
-            of_rules_k: UnorderedReadings::default(),
+            of_rules_k: UnorderedReadings::new(owners.trace_time_machine()),
             count: 0,
             are_in_order: true,
             current: None,
@@ -312,12 +366,9 @@ impl Rows {
             self.finish_snapshot()?;
         }
         let wrong = |error: Error| unusable(snapshot, format_args!("{error}"));
-        let number = row.integer(7, "source").map_err(wrong)?;
-        let source = Source::from_number(number).ok_or_else(|| {
-            unusable(snapshot, format_args!("source {number} is none of 0, 1, 2"))
-        })?;
+        let source = source(row).map_err(wrong)?;
         self.current = Some((snapshot, source));
-        let reading = reading(row).map_err(wrong)?;
+        let reading = reading(row, self.owners).map_err(wrong)?;
         if let Some(of_clock) = self.of_rules_k.of(reading.clock)
             && let Some(ts) = row.optional_integer(8, "ts").map_err(wrong)?
         {
@@ -342,15 +393,28 @@ impl Rows {
     }
 }
 
+fn source(row: &Row<'_>) -> Result<Source> {
+    let number = row.integer(7, "source")?;
+    let known = Source::ALL.into_iter().find(|&of| of as i64 == number);
+    let names = || Source::ALL.map(Source::name).join(", ");
+    known.ok_or_else(|| Error::new(format_args!("source must be one of {}", names())))
+}
+
 fn unusable(snapshot: i64, why: fmt::Arguments<'_>) -> Error {
     Error::new(format_args!("snapshot {snapshot}: {why}"))
 }
 
-fn reading(row: &Row<'_>) -> Result<Reading> {
-    let machine = MachineId(row.number(1, "machine_id")?);
-    let id = ClockId(row.number(2, "clock_id")?);
+fn reading(row: &Row<'_>, owners: &Owners) -> Result<Reading> {
+    let (machine, id) = (row.number(1, "machine_id")?, row.number(2, "clock_id")?);
+    let seq = row.number(3, "seq_id")?;
+    let file = match row.integer(10, "trace_file_id")? {
+        -1 => None,
+        _ => Some(row.number(10, "trace_file_id")?),
+    };
+    let clock = owners.read(machine, id, seq, file);
+    let clock = clock.ok_or_else(|| Error::new(no_file("trace_file_id", file)))?;
     Ok(Reading {
-        clock: Clock::new(machine, id, SeqId(row.number(3, "seq_id")?)),
+        clock,
         value: row.integer(4, "clock_value")?,
         unit: row.integer(5, "unit_multiplier_ns")?.max(1),
         incremental: row.integer(6, "is_incremental")? != 0,

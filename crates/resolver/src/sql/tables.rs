@@ -15,9 +15,8 @@ use rusqlite::{Connection, Error, Result, ffi};
 
 use timebase_sqlfn::{Arguments, Session, caught};
 
-use super::arguments::{ClockArguments, TO};
+use super::arguments::{ClockArguments, FROM, Owner, TO};
 use super::snapshots::Snapshots;
-use crate::clock::Clock;
 use crate::graph::{Hop, SnapshotId};
 use crate::linear::{Estimate, LinearHop};
 
@@ -55,7 +54,7 @@ impl Which {
   step INTEGER, from_clock TEXT, to_clock TEXT, snapshot_id INTEGER, from_value INTEGER,
   to_value INTEGER, value_in INTEGER, value_out INTEGER,
   clock_id HIDDEN, seq_id HIDDEN, ts HIDDEN, to_clock_id HIDDEN, to_seq_id HIDDEN,
-  machine_id HIDDEN)"
+  machine_id HIDDEN, trace_file_id HIDDEN)"
             }
             Which::ClockPathLinear => {
                 c"CREATE TABLE clock_path_linear (
@@ -64,12 +63,13 @@ impl Which {
   after_snapshot_id INTEGER, after_from_value INTEGER, after_to_value INTEGER,
   rate REAL, error_ns REAL, value_in INTEGER, value_out INTEGER,
   clock_id HIDDEN, seq_id HIDDEN, ts HIDDEN, to_clock_id HIDDEN, to_seq_id HIDDEN,
-  machine_id HIDDEN)"
+  machine_id HIDDEN, trace_file_id HIDDEN)"
             }
             Which::BoottimeInterval => {
                 c"CREATE TABLE boottime_interval (
   earliest INTEGER, estimate INTEGER, latest INTEGER, kind TEXT,
-  clock_id HIDDEN, seq_id HIDDEN, ts HIDDEN, machine_id HIDDEN)"
+  clock_id HIDDEN, seq_id HIDDEN, ts HIDDEN, machine_id HIDDEN,
+  trace_file_id HIDDEN)"
             }
         }
     }
@@ -84,8 +84,9 @@ impl Which {
                 "to_clock_id",
                 "to_seq_id",
                 "machine_id",
+                "trace_file_id",
             ],
-            Which::BoottimeInterval => &["clock_id", "seq_id", "ts", "machine_id"],
+            Which::BoottimeInterval => &["clock_id", "seq_id", "ts", "machine_id", "trace_file_id"],
         }
     }
 
@@ -232,42 +233,55 @@ impl Cursor<'_> {
             seq.get_or_insert(ValueRef::Integer(0));
         }
         let arguments = Arguments::new(name, &values[..]);
+        let owner = Owner::OF_TWO;
         let mut named = false;
-        let from = arguments.reading(5, &mut named)?;
+        let from = arguments.reading(owner, &mut named)?;
         let has_target = arguments.has(TO[0].0);
         let to = match has_target {
-            false => Some(Clock::BOOTTIME),
-            true => arguments.clock(TO, 5, &mut named)?,
+            false => None,
+            true => arguments.clock(TO, owner, &mut named)?,
         };
-        let rows = self.asked(&arguments, named.then_some(has_target), |snapshots| {
-            let (Some((from, ticks)), Some(to)) = (from, to) else {
-                return Rows::new();
+        let names = named.then_some(has_target);
+        self.asked(&arguments, names, |snapshots| {
+            let Some((from, ticks)) = from else {
+                return Ok(Rows::new());
+            };
+            if has_target && to.is_none() {
+                return Ok(Rows::new());
+            }
+            let from = arguments.found(FROM[0], owner, from, snapshots)?;
+            let to = match to {
+                None => snapshots.boottime(),
+                Some(to) => arguments.found(TO[0], owner, to, snapshots)?,
             };
             if self.which == Which::ClockPathLinear {
                 let hops = snapshots.explain_linear(from, ticks, to).into_iter();
                 let hops = hops.enumerate();
-                return hops
+                return Ok(hops
                     .map(|(step, hop)| linear_hop_row(step, &hop, snapshots))
-                    .collect();
+                    .collect());
             }
             let hops = snapshots.explain(from, ticks, to).into_iter().enumerate();
-            hops.map(|(step, hop)| hop_row(step, &hop, snapshots.snapshot_id(hop.snapshot)))
-                .collect()
-        })?;
-        Ok(rows)
+            let rows = hops.map(|(step, hop)| {
+                let snapshot = snapshots.snapshot_id(hop.snapshot);
+                hop_row(step, &hop, snapshot)
+            });
+            Ok(rows.collect())
+        })
     }
 
     fn interval(&self, arguments: &Arguments<'_, [Option<ValueRef<'_>>]>) -> Result<Rows> {
+        let owner = Owner::OF_ONE;
         let mut named = false;
-        let from = arguments.reading(3, &mut named)?;
-        let rows = self.asked(arguments, named.then_some(false), |snapshots| {
-            let estimate = from.and_then(|(from, ticks)| {
-                let estimate = snapshots.estimate(from, ticks, Clock::BOOTTIME);
-                estimate.ok().map(|estimate| interval_row(&estimate))
-            });
-            estimate.into_iter().collect()
-        })?;
-        Ok(rows)
+        let from = arguments.reading(owner, &mut named)?;
+        self.asked(arguments, named.then_some(false), |snapshots| {
+            let Some((from, ticks)) = from else {
+                return Ok(Rows::new());
+            };
+            let from = arguments.found(FROM[0], owner, from, snapshots)?;
+            let estimate = snapshots.estimate(from, ticks, snapshots.boottime());
+            Ok(estimate.iter().map(interval_row).collect())
+        })
     }
 
     /// What the snapshots say. `named` tells that clocks are given by names that have to be
@@ -276,7 +290,7 @@ impl Cursor<'_> {
         &self,
         arguments: &Arguments<'_, [Option<ValueRef<'_>>]>,
         named: Option<bool>,
-        ask: impl FnOnce(&mut Snapshots) -> Rows,
+        ask: impl FnOnce(&mut Snapshots) -> timebase_sqlfn::Result<Rows>,
     ) -> Result<Rows> {
         // SAFETY: the connection is open while one of its statements runs.
         let conn = unsafe { Connection::from_handle(self.db) }?;
@@ -284,7 +298,7 @@ impl Cursor<'_> {
             if let Some(has_target) = named {
                 arguments.check_names(has_target, snapshots)?;
             }
-            Ok::<_, timebase_sqlfn::Error>(ask(snapshots))
+            ask(snapshots)
         })?;
         Ok(rows?)
     }
@@ -317,9 +331,11 @@ fn hop_row(step: usize, hop: &Hop, snapshot_id: Option<i64>) -> Vec<Value> {
 }
 
 fn linear_hop_row(step: usize, hop: &LinearHop, snapshots: &Snapshots) -> Vec<Value> {
-    let reading = |around: Option<(SnapshotId, i64, i64)>| match around {
+    let reading = |around: Option<(Option<SnapshotId>, i64, i64)>| match around {
         Some((snapshot, from, to)) => [
-            snapshots.snapshot_id(snapshot).into(),
+            snapshot
+                .and_then(|snapshot| snapshots.snapshot_id(snapshot))
+                .into(),
             Value::Integer(from),
             Value::Integer(to),
         ],
@@ -335,7 +351,10 @@ fn linear_hop_row(step: usize, hop: &LinearHop, snapshots: &Snapshots) -> Vec<Va
     row.extend(reading(hop.after));
     row.extend([
         Value::Real(hop.rate),
-        Value::Real(hop.error_ns),
+        match hop.error_ns.is_finite() {
+            true => Value::Real(hop.error_ns),
+            false => Value::Null,
+        },
         wide(hop.value_in),
         wide(hop.value_out),
     ]);
@@ -343,11 +362,11 @@ fn linear_hop_row(step: usize, hop: &LinearHop, snapshots: &Snapshots) -> Vec<Va
 }
 
 fn interval_row(estimate: &Estimate) -> Vec<Value> {
-    let (earliest, latest) = estimate.interval();
+    let (earliest, latest) = estimate.interval().unzip();
     vec![
-        Value::Integer(earliest),
+        earliest.into(),
         Value::Integer(estimate.value.0),
-        Value::Integer(latest),
+        latest.into(),
         Value::Text(estimate.kind.name().to_owned()),
     ]
 }

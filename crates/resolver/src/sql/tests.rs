@@ -3,6 +3,9 @@
 use rusqlite::types::Value;
 use rusqlite::{Connection, Error};
 
+mod files;
+mod samples;
+
 fn database() -> Connection {
     let conn = Connection::open_in_memory().unwrap();
     conn.execute_batch(timebase_schema::TABLES).unwrap();
@@ -249,7 +252,7 @@ fn c8_a_name_that_the_trace_does_not_have_is_an_error() {
     conn.execute_batch(
         "INSERT INTO clock_snapshot (snapshot_id, clock_id, clock_value) VALUES
            (2, 4144414090, 10), (2, 6, 9010);
-         INSERT INTO clock VALUES (0, 2309349742, 0, NULL, 'global', 1, 0, 1, 0, NULL, NULL, 7, NULL, NULL)",
+         INSERT INTO clock_record VALUES (0, 2309349742, 0, -1, NULL, 'global', 1, 0, 1, 0, NULL, NULL, 7, NULL, NULL)",
     )
     .unwrap();
     let snapshot = "SELECT to_boottime('com.example.my_subsystem', 0, 13)";
@@ -312,8 +315,7 @@ fn c8_the_names_of_a_database_with_nothing_but_snapshots_are_those_of_them() {
     let conn = Connection::open_in_memory().unwrap();
     conn.execute_batch(timebase_schema::TABLES).unwrap();
     conn.execute_batch(
-        "DROP TABLE clock;
-         INSERT INTO clock_snapshot (snapshot_id, clock_id, clock_value) VALUES (0, 4144414090, 10), (0, 6, 9010)",
+        "INSERT INTO clock_snapshot (snapshot_id, clock_id, clock_value) VALUES (0, 4144414090, 10), (0, 6, 9010)",
     )
     .unwrap();
     super::register(&conn).unwrap();
@@ -789,7 +791,7 @@ fn endless(snapshot_id: &str) -> Connection {
         "CREATE VIEW clock_snapshot AS
          WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n)
          SELECT i AS id, i AS ts, 3 + 3 * (i % 2) AS clock_id, i / 2 AS clock_value, {snapshot_id} AS snapshot_id,
-           0 AS machine_id, 0 AS seq_id, 1 AS unit_multiplier_ns, 0 AS is_incremental, 0 AS source FROM n"
+           0 AS machine_id, 0 AS seq_id, 1 AS unit_multiplier_ns, 0 AS is_incremental, 'writer' AS source FROM n"
     ))
     .unwrap();
     super::register(&conn).unwrap();

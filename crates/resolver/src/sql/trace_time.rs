@@ -1,8 +1,9 @@
-//! What two clocks of the host read at a trace time (rules K).
+//! What two clocks of the trace-time machine read at a trace time (rules K).
 
 use crate::clock::{Clock, ClockId, MachineId};
 
-/// The host's readings of the two clocks, as (ts, value) in order of ts.
+/// The machine's readings of the two clocks, shared or a file's own, as (ts, value) in order of
+/// ts.
 #[derive(Debug, Default)]
 pub(super) struct Readings {
     realtime: Vec<(i64, i64)>,
@@ -29,17 +30,26 @@ impl Readings {
 }
 
 /// The same while they are collected, as (ts, id, value).
-#[derive(Default)]
 pub(super) struct UnorderedReadings {
+    machine: MachineId,
     realtime: Vec<(i64, i64, i64)>,
     monotonic: Vec<(i64, i64, i64)>,
 }
 
 impl UnorderedReadings {
+    /// None yet, of this machine's clocks.
+    pub fn new(machine: MachineId) -> UnorderedReadings {
+        UnorderedReadings {
+            machine,
+            realtime: Vec::new(),
+            monotonic: Vec::new(),
+        }
+    }
+
     /// The readings of a clock; `None` if rules K do not look at it.
     #[inline]
     pub fn of(&mut self, clock: Clock) -> Option<&mut Vec<(i64, i64, i64)>> {
-        if clock.machine != MachineId::HOST {
+        if clock.machine != self.machine {
             return None;
         }
         match clock.id {

@@ -2,7 +2,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use timebase_resolver::{Clock, ClockId, MachineId, SeqId};
+use timebase_resolver::{ClockId, Scope, SeqId};
 use timebase_schema::Table;
 use timebase_schema::tables::{
     ftrace_args, ftrace_name, ftrace_partial, ftrace_record, ftrace_unresolved,
@@ -66,21 +66,22 @@ impl Reader for Ftrace {
 
     fn snapshot(bundle: &Box<Bundle<'_>>, header: &Header<'_>) -> Option<Snapshot> {
         let clock = clock_of(header, bundle.clock)?;
-        let tells = bundle.clock != FtraceClock::Boottime && !clock.lacks_sequence();
+        let tells = bundle.clock != FtraceClock::Boottime && !lacks_sequence(clock);
         let (timestamp, boottime) = bundle.pair.filter(|_| tells)?;
         Some(Snapshot::pair(clock, timestamp, boottime))
     }
 
     fn converts(bundle: &Box<Bundle<'_>>, header: &Header<'_>) -> bool {
         let clock = clock_of(header, bundle.clock);
-        let usable = clock.is_some_and(|clock| !clock.lacks_sequence());
+        let usable = clock.is_some_and(|clock| !lacks_sequence(clock));
         let times = |bytes| Event::parse(bytes).is_ok_and(|event| event.timestamp.is_some());
         let compact = bundle.columns.switches() + bundle.columns.wakings();
         usable && (compact > 0 || bundle.begins.is_some() || bundle.events().any(times))
     }
 
     fn read(&mut self, bundle: Box<Bundle<'_>>, packet: &Packet<'_>, desk: &mut Desk<'_, '_>) {
-        let machine = packet.header.machine_id;
+        // Each part has kernel events of its own.
+        let machine = packet.of.0;
         for &descriptor in &bundle.descriptors {
             if let Err(text) = self.kinds.describe(machine, descriptor, desk.schema) {
                 desk.say(Severity::Warning, "descriptor_unusable", packet, text);
@@ -92,7 +93,7 @@ impl Reader for Ftrace {
         self.running.begin(machine, bundle.cpu.unwrap_or(u32::MAX));
         self.bundles += 1;
         let clock = clock_of(packet.header, bundle.clock);
-        let clock = desk.place.event_clock(clock);
+        let clock = desk.place.event_clock(packet.of, clock);
         let here = here(&bundle, packet, &clock, desk);
         let mut import = Import {
             clock,
@@ -134,15 +135,19 @@ impl Reader for Ftrace {
 }
 
 /// The clock of a bundle's timestamps; `None` if it is not known.
-fn clock_of(header: &Header<'_>, clock: FtraceClock) -> Option<Clock> {
+fn clock_of(header: &Header<'_>, clock: FtraceClock) -> Option<(ClockId, SeqId)> {
     let id = match clock {
         FtraceClock::Boottime => ClockId::BOOTTIME,
         FtraceClock::MonotonicRaw => ClockId::MONOTONIC_RAW,
         FtraceClock::OfSequence => SEQUENCE_CLOCK,
         FtraceClock::Unknown => return None,
     };
-    let seq = SeqId(header.trusted_packet_sequence_id);
-    Some(Clock::new(MachineId(header.machine_id), id, seq))
+    Some((id, SeqId(header.trusted_packet_sequence_id)))
+}
+
+/// Rule C5.
+fn lacks_sequence((id, seq): (ClockId, SeqId)) -> bool {
+    id.scope() == Scope::Sequence && seq == SeqId(0)
 }
 
 /// The machine and the CPU of a bundle's events on the timeline; none if they are not
@@ -170,12 +175,15 @@ fn here(
         return None;
     };
     let begins = bundle.begins.map(|begins| desk.place.event(clock, begins));
+    let unplaced = clock_of(packet.header, bundle.clock).zip(bundle.begins);
     if let Some(machine) = desk.facts.machines.get_mut(packet.machine)
         && machine.is_first_bundle(cpu)
     {
-        match (begins, clock.clock().zip(bundle.begins)) {
+        match (begins, unplaced) {
             (Some(Ok(begins)), _) => machine.begins(begins),
-            (_, Some(unplaced)) => machine.unplaced_begins.push(unplaced), // D2
+            (_, Some((clock, begins))) => {
+                machine.unplaced_begins.push((packet.of, clock, begins)); // D2
+            }
             _ => {}
         }
     }

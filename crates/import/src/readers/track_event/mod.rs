@@ -26,7 +26,7 @@ pub(super) mod writers;
 
 use std::borrow::Cow;
 
-use timebase_resolver::{Clock, ClockId, MachineId, SeqId};
+use timebase_resolver::{ClockId, SeqId};
 use timebase_schema::{Table, tables};
 use timebase_trace::Kept;
 use timebase_wire::packet::Header;
@@ -284,9 +284,7 @@ impl TrackEvents {
             }
             (_, Time::Later(own)) => {
                 values.waiting(own, part, &self.values, &made, desk.event);
-                let (header, placement) = (packet.header, &packet.placement);
-                desk.place
-                    .packet_event_waits(packet.id, header, placement, desk.event);
+                desk.packet_waits(packet);
             }
             (_, Time::Unplaced) => {}
         }
@@ -324,11 +322,7 @@ fn time(
     if is_unplaced && !packet.placement.waits {
         return Ok(Time::Unplaced);
     }
-    let monotonic = place.event_clock(Some(Clock {
-        machine: MachineId(packet.header.machine_id),
-        id: ClockId::MONOTONIC,
-        seq: SeqId(0),
-    }));
+    let monotonic = place.event_clock(packet.of, Some((ClockId::MONOTONIC, SeqId(0))));
     let placed = place.event(&monotonic, reading);
     let time = on_time(placed.unwrap_or(TraceTime(ns)))?;
     Ok(match time {

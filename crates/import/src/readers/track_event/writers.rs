@@ -107,18 +107,19 @@ impl Writers {
         &mut self,
         event: &[u8],
         ts: TraceTime,
+        place: Option<u64>,
         uuids: &Uuids,
         timeline: &mut Timeline,
         faults: &mut Faults,
     ) -> io::Result<()> {
         if !is_held(event) {
-            timeline.push(ts, event);
+            timeline.push_kept(ts, place, event);
             return Ok(());
         }
         let mut record = std::mem::take(&mut self.record);
         let settled = self.values.settled(event, ts, uuids, faults, &mut record)?;
         if let Some(ts) = settled {
-            timeline.push(ts, &record);
+            timeline.push_kept(ts, place, &record);
         }
         self.record = record;
         Ok(())

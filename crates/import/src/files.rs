@@ -1,0 +1,170 @@
+//! The files of an import, and what its manifest says of them.
+//!
+//! # Design
+//!
+//! All that can be known before a packet is read is known here: what is a trace, what the manifest lets
+//! be, in which order files are read. So who reads packets has to look up nothing but the rules of the file
+//! that it reads.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::Path;
+
+use timebase_manifest::{Attribute, Manifest, Member, MemberKind, MemberRules, Refused, Resolved};
+use timebase_resolver::FileTag;
+use timebase_sort::Scratch;
+use timebase_trace::{Digested, Inputs, Monitor, Reads, Source, TraceType};
+
+use crate::error::Error;
+
+/// A manifest has some hundred bytes a file.
+const LARGEST_MANIFEST: u64 = 64 << 20;
+
+/// A file of an import, as far as reading it is concerned.
+#[derive(Debug, Clone)]
+pub(crate) struct File {
+    /// `trace_file.id`.
+    pub id: usize,
+    pub kind: TraceType,
+    pub tag: FileTag,
+}
+
+/// The files of an import.
+pub(crate) struct Files<'a> {
+    pub inputs: Inputs<'a>,
+    /// Those that are read, in that order.
+    pub order: Vec<File>,
+    /// Whether there is only one.
+    pub is_alone: bool,
+    pub manifest: Option<Resolved>,
+    pub attributes: Vec<(String, Attribute)>,
+    /// Of manifests, which are read already, by the files' ids.
+    pub digests: BTreeMap<usize, Digested>,
+    /// By the files' ids.
+    rules: BTreeMap<usize, MemberRules>,
+}
+
+impl<'a> Files<'a> {
+    /// Opens the arguments of an import, and reads the manifest if there is one.
+    pub fn open(
+        sources: &[Source],
+        manifest: Option<&Path>,
+        reads: Reads,
+        scratch: &Scratch,
+        monitor: &'a Monitor,
+    ) -> Result<Files<'a>, Error> {
+        let inputs = Inputs::open(sources, manifest, reads, scratch, monitor)?;
+        let is_alone = inputs.files().len() == 1;
+        let order = (1..).zip(inputs.order()).map(|(order, &id)| {
+            let file = inputs.files().get(id);
+            let kind = file.and_then(|file| file.kind);
+            let tag = match is_alone {
+                true => FileTag::ONLY,
+                false => FileTag {
+                    order,
+                    // There are fewer than 2³².
+                    id: id as u32,
+                },
+            };
+            let kind = kind.unwrap_or(TraceType::Unknown);
+            File { id, kind, tag }
+        });
+        let order: Vec<File> = order.collect();
+        let mut files = Files {
+            inputs,
+            order,
+            is_alone,
+            manifest: None,
+            attributes: Vec::new(),
+            digests: BTreeMap::new(),
+            rules: BTreeMap::new(),
+        };
+        files.read_manifest()?;
+        Ok(files)
+    }
+
+    fn read_manifest(&mut self) -> Result<(), Error> {
+        let is_manifest = |file: &&File| file.kind == TraceType::Manifest;
+        let Some(found) = self.order.iter().find(is_manifest).cloned() else {
+            return Ok(());
+        };
+        let kinds: Vec<MemberKind> = self.order.iter().map(|file| self.member(file)).collect();
+        let mut text = Vec::new();
+        {
+            let mut input = self.inputs.open_file(found.id)?;
+            let read = (&mut input.reader)
+                .take(LARGEST_MANIFEST + 1)
+                .read_to_end(&mut text);
+            if let Some(failure) = input.failed() {
+                return Err(failure.into());
+            }
+            if read.is_err() || text.len() as u64 > LARGEST_MANIFEST {
+                return Err(Error::ManifestTooLarge {
+                    name: input.name().to_owned(),
+                    limit: LARGEST_MANIFEST,
+                });
+            }
+            self.digests.insert(found.id, input.digest());
+        }
+        let refused = Error::Manifest;
+        let first = self.order.iter().find(|file| file.kind == TraceType::Proto);
+        if first.is_some_and(|first| first.tag.order < found.tag.order) {
+            let name = self.inputs.files().get(found.id);
+            let name = name
+                .and_then(|file| file.name.as_deref())
+                .unwrap_or_default();
+            return Err(refused(Refused::behind_a_trace(name)));
+        }
+        let manifest = Manifest::parse(&text).map_err(refused)?;
+        let names = self.order.iter().map(|file| {
+            let file = self.inputs.files().get(file.id);
+            file.and_then(|file| file.name.clone()).unwrap_or_default()
+        });
+        let names: Vec<String> = names.collect();
+        let members: Vec<Member<'_>> = names
+            .iter()
+            .zip(kinds)
+            .map(|(name, kind)| Member { name, kind })
+            .collect();
+        let resolved = manifest.resolve(&members).map_err(refused)?;
+        let rules = self.order.iter().zip(&resolved.members);
+        self.rules = rules
+            .map(|(file, rules)| (file.id, rules.clone()))
+            .collect();
+        self.attributes = manifest.attributes;
+        self.manifest = Some(resolved);
+        Ok(())
+    }
+
+    /// What a file is to a manifest.
+    fn member(&self, file: &File) -> MemberKind {
+        let compression = |file: &File| self.inputs.files().get(file.id)?.compression;
+        match file.kind {
+            TraceType::Manifest => MemberKind::Manifest,
+            TraceType::Proto if compression(file).is_some() => MemberKind::Compressed,
+            TraceType::Proto => MemberKind::Trace,
+            TraceType::Zip | TraceType::Tar => MemberKind::Archive,
+            TraceType::Unknown => MemberKind::Unknown,
+        }
+    }
+
+    /// What the manifest says of the packets of a file.
+    pub fn rules(&self, file: &File) -> MemberRules {
+        self.rules.get(&file.id).cloned().unwrap_or_default()
+    }
+
+    /// The tags of the files, in the order in which the manifest knows them.
+    pub fn tags(&self) -> Vec<FileTag> {
+        self.order.iter().map(|file| file.tag).collect()
+    }
+
+    /// How many bytes were read before the pipeline reads any.
+    pub fn read_ahead(&self) -> u64 {
+        self.digests.values().map(|digest| digest.size).sum()
+    }
+
+    /// What to call all of it when the user is told.
+    pub fn title(&self) -> String {
+        self.inputs.title(0).to_owned()
+    }
+}

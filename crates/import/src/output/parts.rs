@@ -1,0 +1,168 @@
+//! How each part, what a file holds of a machine, came to trace time: the table `part`.
+
+use rusqlite::Connection;
+use timebase_resolver::{Clock, ClockId, ClockNs, Estimates, SeqId, Source};
+use timebase_schema::{Row, tables};
+
+use super::journal::{Message, Severity};
+use crate::place::{Part, Place, TRACE_FILE, TraceTime};
+
+/// From so much on, two placements of a part are of two boots of its machine (rule X28).
+const BOOT_NS: u64 = 1_000_000_000;
+
+/// A row of `part`.
+#[derive(Debug, Clone)]
+pub(crate) struct Placed {
+    pub file: u32,
+    pub machine: u32,
+    own_from: Option<i64>,
+    is_pinned: bool,
+    pub how: &'static str,
+    /// Trace time less BOOTTIME of the part, at its first packet.
+    pub offset: Option<i64>,
+    /// How far that may be off; `None` if something is assumed.
+    pub error: Option<i64>,
+    /// By how much REALTIME puts it later than it is.
+    pub boots_differ: Option<i64>,
+}
+
+/// All parts, in the order of the table. `estimates` are those of the whole import.
+pub(crate) fn placed(place: &Place, estimates: &mut Estimates) -> Vec<Placed> {
+    let trace_time = place.trace_time();
+    let parts = place.parts().of_files();
+    let mut placed: Vec<Placed> = parts
+        .map(|(_, part)| of_part(part, trace_time, estimates))
+        .collect();
+    placed.sort_unstable_by_key(|placed| (placed.file, placed.machine));
+    placed
+}
+
+fn of_part(part: &Part, trace_time: Clock, estimates: &mut Estimates) -> Placed {
+    let id = match part.is_pinned {
+        true => TRACE_FILE,
+        false => ClockId::BOOTTIME,
+    };
+    let own = part.clock(id, SeqId(0));
+    let (how, is_known) = how(own, trace_time, estimates);
+    let first = part.first.and_then(|TraceTime(first)| {
+        let value = match own == trace_time {
+            true => ClockNs(first),
+            false => estimates
+                .graph_mut()
+                .convert(trace_time, ClockNs(first), own)
+                .ok()?,
+        };
+        Some((first, value))
+    });
+    let error = first.filter(|_| is_known).and_then(|(first, value)| {
+        if own == trace_time {
+            return Some(0);
+        }
+        let estimate = estimates.at(own, value, trace_time).ok()?;
+        // Of the estimate, and of the place to the estimate.
+        let off = i64::try_from(estimate.value.0.abs_diff(first)).ok()?;
+        estimate.error()?.checked_add(off)
+    });
+    Placed {
+        file: part.file.id,
+        machine: part.machine.0,
+        own_from: part.own_from,
+        is_pinned: part.is_pinned,
+        how,
+        offset: first.and_then(|(first, ClockNs(value))| first.checked_sub(value)),
+        error,
+        boots_differ: boots_differ(part, estimates),
+    }
+}
+
+/// Over what a clock comes to trace time, named by what is least known of it; and whether nothing of
+/// that is assumed.
+fn how(own: Clock, trace_time: Clock, estimates: &mut Estimates) -> (&'static str, bool) {
+    if own.file == trace_time.file && own.machine == trace_time.machine {
+        return ("trace_time", true);
+    }
+    let Ok(hops) = estimates.fits(own, trace_time) else {
+        return ("unplaced", false);
+    };
+    let hops: Vec<(Clock, Clock, Option<Source>)> = hops
+        .map(|(from, to, source, _)| (from, to, source))
+        .collect();
+    let assumes = |of_wall_clocks: bool| {
+        hops.iter().any(|(from, _, source)| {
+            *source == Some(Source::Assumed) && of_wall_clocks == (from.id == ClockId::REALTIME)
+        })
+    };
+    let has = |source| hops.iter().any(|(.., other)| *other == Some(source));
+    match () {
+        () if assumes(true) => ("realtime", false),
+        () if assumes(false) => ("same_clock", false),
+        () if has(Source::RemoteSync) => ("remote_sync", true),
+        () if has(Source::Manifest) => ("manifest", true),
+        () => ("snapshots", true),
+    }
+}
+
+/// Rule X28: how much later REALTIME puts a part than the assumption that it is of the boot that
+/// other files of its machine are of.
+fn boots_differ(part: &Part, estimates: &mut Estimates) -> Option<i64> {
+    let own = part.clock(ClockId::BOOTTIME, SeqId(0));
+    let shared = part.shared(ClockId::BOOTTIME);
+    if own == shared || part.is_pinned {
+        return None;
+    }
+    let is_assumed = |estimates: &mut Estimates, from, to| -> Option<bool> {
+        let mut hops = estimates.fits(from, to).ok()?;
+        Some(hops.any(|(_, _, source, _)| source == Some(Source::Assumed)))
+    };
+    if is_assumed(estimates, own, shared) != Some(true) {
+        return None;
+    }
+    let wall = part.clock(ClockId::REALTIME, SeqId(0));
+    let shared_wall = part.shared(ClockId::REALTIME);
+    let is_read = is_assumed(estimates, own, wall) == Some(false)
+        && is_assumed(estimates, shared_wall, shared) == Some(false);
+    if !is_read {
+        return None;
+    }
+    let graph = estimates.graph_mut();
+    let at = graph.domain(own)?.first_value;
+    let read = graph.convert(own, ClockNs(at), wall).ok()?;
+    let ClockNs(by_wall_clock) = graph.convert(shared_wall, read, shared).ok()?;
+    let later = by_wall_clock.checked_sub(at)?;
+    (later.unsigned_abs() > BOOT_NS).then_some(later)
+}
+
+/// Fills the table `part`, and says in the log which parts are of two boots.
+pub(crate) fn insert(
+    conn: &Connection,
+    all: &[Placed],
+    name_of: impl Fn(u32) -> String,
+) -> rusqlite::Result<()> {
+    let mut insert = conn.prepare(&tables::part::TABLE.insert())?;
+    for placed in all {
+        let row = tables::part::Row::<&dyn rusqlite::ToSql> {
+            trace_file_id: &placed.file,
+            machine_id: &placed.machine,
+            own_from: &placed.own_from,
+            is_pinned: &placed.is_pinned,
+            how: &placed.how,
+            offset: &placed.offset,
+            error: &placed.error,
+            boots_differ: &placed.boots_differ,
+        };
+        insert.execute(row.cells().as_ref())?;
+        if let Some(later) = placed.boots_differ {
+            let name = name_of(placed.file);
+            let seconds = later as f64 / 1e9;
+            let text = format!(
+                "by REALTIME, {name} is {seconds:+.3} s from where the BOOTTIME that it is assumed to share \
+                 with other files of its machine puts it: the machine may have been restarted between \
+                 them. If so, name both boots in a manifest: {{\"path\": \"{name}\", \"machine\": \
+                 {{\"name\": \"after the restart\"}}}}"
+            );
+            let message = Message::of_whole(Severity::Warning, "boots_differ", text);
+            message.insert(conn, (Some(placed.file), Some(placed.machine)))?;
+        }
+    }
+    Ok(())
+}

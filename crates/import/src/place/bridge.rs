@@ -1,0 +1,78 @@
+//! What is assumed where nothing tells how a part's clocks relate to trace time (rules X26, X27).
+
+use timebase_resolver::{Clock, ClockId, Reading, Source};
+
+use super::clocks::{Clocks, Made};
+use super::parts::{PartIx, TRACE_FILE, shared};
+
+/// Settles the way of a part to trace time, that of the host part of its file first.
+#[cold]
+pub(super) fn settle(clocks: &mut Clocks, part: PartIx) {
+    let Some(trace_time) = clocks.trace_time.clock() else {
+        return;
+    };
+    let host = clocks.parts.host_of(part);
+    for part in host.into_iter().chain([part]) {
+        if !clocks.parts[part].is_settled {
+            clocks.parts[part].is_settled = true;
+            settle_one(clocks, part, trace_time);
+        }
+    }
+}
+
+fn settle_one(clocks: &mut Clocks, part: PartIx, trace_time: Clock) {
+    let of = &clocks.parts[part];
+    let (machine, tag) = (of.machine, of.tag(of.is_own()));
+    let boottime = shared(machine, ClockId::BOOTTIME);
+    let own = Clock {
+        file: tag,
+        ..boottime
+    };
+    if reaches(clocks, own, trace_time) {
+        return; // (a)
+    }
+    if own != boottime {
+        assume(clocks, part, own, boottime); // (b)
+    }
+    if reaches(clocks, boottime, trace_time) {
+        return; // (c)
+    }
+    let realtime = shared(machine, ClockId::REALTIME);
+    let other = shared(trace_time.machine, ClockId::REALTIME);
+    if other != realtime
+        && reaches(clocks, boottime, realtime)
+        && reaches(clocks, other, trace_time)
+    {
+        // (d)
+        if !reaches(clocks, realtime, other) {
+            assume(clocks, part, realtime, other);
+        }
+        return;
+    }
+    if [ClockId::BOOTTIME, TRACE_FILE].contains(&trace_time.id) {
+        assume(clocks, part, boottime, trace_time); // (e)
+        return;
+    }
+    if !std::mem::replace(&mut clocks.parts[part].is_unrelatable, true) {
+        clocks.made.push(Made::Unrelatable { part, trace_time }); // (f)
+    }
+}
+
+/// Whether there is a path.
+fn reaches(clocks: &mut Clocks, from: Clock, to: Clock) -> bool {
+    from == to || clocks.graph.path(from, to).is_ok()
+}
+
+/// Assumes that two clocks read the same.
+fn assume(clocks: &mut Clocks, part: PartIx, one: Clock, other: Clock) {
+    let reading = |clock| Reading {
+        clock,
+        value: 0,
+        // Of the snapshots until now, since by these it is accepted.
+        unit: clocks.graph.domain(clock).map_or(1, |domain| domain.unit),
+        incremental: false,
+    };
+    let readings = vec![reading(one), reading(other)];
+    // It is never rejected: two clocks, in the units that they have.
+    let _ = clocks.make(Source::Assumed, Some(part), readings);
+}

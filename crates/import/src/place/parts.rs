@@ -1,0 +1,235 @@
+//! What files hold of machines (rules X13 to X17): whose the clocks of each part are, and which clock is read
+//! where none is named.
+
+use std::ops::{Index, IndexMut};
+
+use rustc_hash::FxHashMap;
+use timebase_resolver::{Clock, ClockId, FileTag, MachineId, SeqId};
+
+use super::time::TraceTime;
+
+/// The private clock of a pinned file (rule X37).
+pub(crate) const TRACE_FILE: ClockId = ClockId(11);
+
+/// What a file holds of a machine.
+#[derive(Debug)]
+pub(crate) struct Part {
+    pub file: FileTag,
+    pub machine: MachineId,
+    /// Whether packets of it have no machine_id.
+    pub is_host: bool,
+    /// Whether packets that name no clock are read on the file's private one (rule X37).
+    pub is_pinned: bool,
+    /// Whether a snapshot makes its clocks the file's own (rule X15).
+    pub may_own: bool,
+    /// The packet from which on they are.
+    pub own_from: Option<i64>,
+    /// Rule T2, X17; 0 while there is none.
+    pub default_clock: u32,
+    /// Whether its way to trace time is settled (rule X26), with the clocks that it has now.
+    pub is_settled: bool,
+    /// Whether anything was converted from the machine's clocks.
+    pub used_shared: bool,
+    /// Whether it was said that no clock of it leads anywhere.
+    pub is_unrelatable: bool,
+    /// The reading of the pair of rule I1 that was added last.
+    pub last_pair: Option<u64>,
+    /// Where its first packet is that has a time.
+    pub first: Option<TraceTime>,
+}
+
+impl Part {
+    /// Whether its clocks are the file's own.
+    #[inline]
+    pub fn is_own(&self) -> bool {
+        self.own_from.is_some()
+    }
+
+    /// Whether they may become that.
+    pub fn may_become_own(&self) -> bool {
+        self.may_own && !self.is_own()
+    }
+
+    /// Whether a clock is the one that pins the file.
+    #[inline]
+    pub fn is_private(&self, id: ClockId) -> bool {
+        self.is_pinned && id == TRACE_FILE
+    }
+
+    /// Whose the clocks are that are not sequence-scoped, if a snapshot has made them the file's
+    /// own.
+    pub fn tag(&self, is_own: bool) -> FileTag {
+        match is_own {
+            true => self.file,
+            false => FileTag::SHARED,
+        }
+    }
+
+    /// The clock that a number means on a packet of this part (rule X14).
+    #[inline]
+    pub fn clock(&self, id: ClockId, seq: SeqId) -> Clock {
+        let others = self.tag(self.is_own() || self.is_private(id));
+        Clock::in_file(self.machine, id, seq, self.file, others)
+    }
+
+    /// A clock of the machine that all files share.
+    pub fn shared(&self, id: ClockId) -> Clock {
+        shared(self.machine, id)
+    }
+}
+
+/// A clock of a machine that all files share.
+pub(crate) fn shared(machine: MachineId, id: ClockId) -> Clock {
+    Clock::in_file(machine, id, SeqId(0), FileTag::SHARED, FileTag::SHARED)
+}
+
+/// Which part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct PartIx(pub u32);
+
+/// All parts, and those of the file that is read.
+#[derive(Debug, Default)]
+pub(crate) struct Parts {
+    all: Vec<Part>,
+    /// Those of the file that is read, by their machines.
+    here: FxHashMap<MachineId, PartIx>,
+    /// The host parts of all files, by the files' places in the order of processing.
+    hosts: FxHashMap<u32, PartIx>,
+    /// The machines that files before had packets of.
+    known: FxHashMap<MachineId, u32>,
+    file: Option<FileTag>,
+    is_pinned: bool,
+    nobody: Option<PartIx>,
+    last: Option<((MachineId, bool), PartIx)>,
+}
+
+impl Index<PartIx> for Parts {
+    type Output = Part;
+
+    #[inline]
+    fn index(&self, PartIx(index): PartIx) -> &Part {
+        // Whoever has a PartIx has got it from `find`.
+        &self.all[index as usize]
+    }
+}
+
+impl IndexMut<PartIx> for Parts {
+    #[inline]
+    fn index_mut(&mut self, PartIx(index): PartIx) -> &mut Part {
+        &mut self.all[index as usize]
+    }
+}
+
+impl Parts {
+    /// Another file is read.
+    pub fn begin(&mut self, file: FileTag, is_pinned: bool) {
+        self.here.clear();
+        self.last = None;
+        self.file = Some(file);
+        self.is_pinned = is_pinned;
+    }
+
+    /// The part of a machine's packet of the file that is read. `is_host` of one without machine_id.
+    #[inline]
+    pub fn find(&mut self, machine: MachineId, is_host: bool) -> PartIx {
+        let key = (machine, is_host);
+        if let Some((last, part)) = self.last
+            && last == key
+        {
+            return part;
+        }
+        let part = self.find_or_add(machine, is_host);
+        self.last = Some((key, part));
+        part
+    }
+
+    fn find_or_add(&mut self, machine: MachineId, is_host: bool) -> PartIx {
+        let file = self.file.unwrap_or(FileTag::ONLY);
+        let part = match self.here.get(&machine) {
+            Some(&part) => part,
+            None => self.add(machine, file),
+        };
+        if is_host {
+            self[part].is_host = true;
+            self.hosts.entry(file.order).or_insert(part);
+        }
+        part
+    }
+
+    fn add(&mut self, machine: MachineId, file: FileTag) -> PartIx {
+        let first = *self.known.entry(machine).or_insert(file.order);
+        let part = self.push(machine, file, first != file.order);
+        self.here.insert(machine, part);
+        part
+    }
+
+    fn push(&mut self, machine: MachineId, file: FileTag, may_own: bool) -> PartIx {
+        // There are fewer than packets, of which 2³² do not fit any memory.
+        let part = PartIx(self.all.len() as u32);
+        self.all.push(Part {
+            file,
+            machine,
+            is_host: false,
+            is_pinned: self.is_pinned,
+            may_own,
+            own_from: None,
+            default_clock: if self.is_pinned { TRACE_FILE.get() } else { 0 },
+            is_settled: false,
+            used_shared: false,
+            is_unrelatable: false,
+            last_pair: None,
+            first: None,
+        });
+        part
+    }
+
+    /// The part of packets that are of no machine: one of no file.
+    pub fn nobody(&mut self) -> PartIx {
+        match self.nobody {
+            Some(part) => part,
+            None => {
+                let part = self.push(MachineId::HOST, FileTag::ONLY, false);
+                *self.nobody.insert(part)
+            }
+        }
+    }
+
+    /// The host part of the file that is read, if there is one until now.
+    pub fn host_here(&self) -> Option<PartIx> {
+        self.hosts.get(&self.file?.order).copied()
+    }
+
+    /// The host part of a part's file.
+    pub fn host_of(&self, part: PartIx) -> Option<PartIx> {
+        self.hosts.get(&self[part].file.order).copied()
+    }
+
+    /// The parts of the file that is read, in the order of their first packets.
+    pub fn here(&self) -> Vec<PartIx> {
+        let mut here: Vec<PartIx> = self.here.values().copied().collect();
+        here.sort_unstable();
+        here
+    }
+
+    /// All parts by their numbers, in the order of their first packets, with that of no file.
+    pub fn iter(&self) -> impl Iterator<Item = &Part> {
+        self.all.iter()
+    }
+
+    /// Those that files have.
+    pub fn of_files(&self) -> impl Iterator<Item = (PartIx, &Part)> {
+        let all = (0..).map(PartIx).zip(&self.all);
+        all.filter(|(part, _)| self.nobody != Some(*part))
+    }
+
+    /// The clock that is read on a packet that names none (rules T2, X17); 0 for none.
+    #[inline]
+    pub fn default_clock(&self, part: PartIx) -> u32 {
+        match self[part].default_clock {
+            0 => self
+                .host_of(part)
+                .map_or(0, |host| self[host].default_clock),
+            own => own,
+        }
+    }
+}

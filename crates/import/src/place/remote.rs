@@ -1,0 +1,183 @@
+//! What two machines that ask each other for the time say of their clocks (rules X19 to X24).
+//!
+//! # Design
+//!
+//! Times by the nearest snapshot are those of trace processor, which takes the mean of all rounds
+//! of a packet (X21): a pair of the graph like others. The rounds themselves are samples, which
+//! conversions by rates use instead. To give the samples to the graph, too, was the alternative;
+//! then a slow round would move times that a fast one has right.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashMap;
+use timebase_resolver::{self as resolver, Clock, ClockId, Estimates, Reading, SeqId, Source};
+use timebase_wire::proto::{ClockSnapshot, RemoteClockSync};
+
+use super::clocks::{Clocks, Made};
+use super::parts::{Part, PartIx};
+
+/// Two neighbours are no round if the client's BOOTTIME grew by so much.
+const ROUND_NS: i128 = 30_000_000_000;
+
+/// What one machine's clocks said of another's (rule X24).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Sample {
+    pub packet: i64,
+    pub client: Clock,
+    pub host: Clock,
+    /// When the host's clock read this,
+    pub host_value: i64,
+    /// the client's read so much more,
+    pub offset: i64,
+    /// give or take this.
+    pub half_round_trip: i64,
+}
+
+/// All samples of an import, in file order.
+pub(crate) type Samples = Vec<Sample>;
+
+/// What the clocks of both sides read, without zeros.
+struct Readings {
+    client: FxHashMap<u32, i64>,
+    host: FxHashMap<u32, i64>,
+}
+
+impl Readings {
+    fn of(side: Option<&ClockSnapshot>) -> FxHashMap<u32, i64> {
+        let clocks = side.into_iter().flat_map(|side| &side.clocks);
+        let readings = clocks.filter_map(|clock| {
+            let value = i64::try_from(clock.timestamp()).ok()?;
+            (value != 0).then_some((clock.clock_id(), value))
+        });
+        readings.collect()
+    }
+
+    fn boottime(&self) -> i128 {
+        let boottime = self.client.get(&ClockId::BOOTTIME.get());
+        boottime.copied().unwrap_or(0).into()
+    }
+}
+
+/// What the rounds of a packet say of one clock.
+#[derive(Default)]
+struct Offsets {
+    sum: i128,
+    count: i128,
+}
+
+/// Takes in what a packet of `client` says of its clocks and those of `host` (rules X20 to X24).
+/// The snapshots of the client are taken before (X19).
+pub(crate) fn add(
+    clocks: &mut Clocks,
+    sync: &RemoteClockSync,
+    packet: i64,
+    (client, host): (PartIx, PartIx),
+) {
+    let all: Vec<Readings> = sync
+        .synced_clocks
+        .iter()
+        .map(|synced| Readings {
+            client: Readings::of(synced.client_clocks.as_ref()),
+            host: Readings::of(synced.host_clocks.as_ref()),
+        })
+        .collect();
+    let mut offsets: FxHashMap<u32, Offsets> = FxHashMap::default();
+    let clock_of = |part: &Part, id| part.clock(ClockId(id), SeqId(0));
+    for pair in all.windows(2) {
+        let [first, second] = pair else { continue };
+        let grown = second.boottime() - first.boottime();
+        if !(0..ROUND_NS).contains(&grown) {
+            continue;
+        }
+        let mut ids: Vec<u32> = first.client.keys().copied().collect();
+        ids.sort_unstable();
+        for id in ids {
+            let four = [&first.client, &first.host, &second.client, &second.host];
+            let [Some(c1), Some(h1), Some(c2), Some(h2)] =
+                four.map(|side| side.get(&id).map(|&value| i128::from(value)))
+            else {
+                continue;
+            };
+            let mean_host = (h1 + h2) / 2;
+            let (o1, o2) = ((c1 + c2) / 2 - h1, c2 - mean_host);
+            let of = offsets.entry(id).or_default();
+            of.sum += o1 + o2;
+            of.count += 2;
+            let (client, host) = (&clocks.parts[client], &clocks.parts[host]);
+            for (host_value, offset, half) in
+                [(h1, o1, (c2 - c1) / 2), (mean_host, o2, (h2 - h1) / 2)]
+            {
+                let small = |value| i64::try_from(value).ok();
+                if let (Some(host_value), Some(offset), Some(half_round_trip)) =
+                    (small(host_value), small(offset), small(half))
+                {
+                    clocks.samples.push(Sample {
+                        packet,
+                        client: clock_of(client, id),
+                        host: clock_of(host, id),
+                        host_value,
+                        offset,
+                        half_round_trip,
+                    });
+                }
+            }
+        }
+    }
+    let mut offsets: Vec<(u32, Offsets)> = offsets.into_iter().collect();
+    offsets.sort_unstable_by_key(|&(id, _)| id);
+    for (id, Offsets { sum, count }) in offsets {
+        let last = all.iter().rev().find_map(|side| side.host.get(&id));
+        let offset = sum.checked_div(count).unwrap_or(0);
+        let Some(&host_value) = last else { continue };
+        let Ok(client_value) = i64::try_from(i128::from(host_value) + offset) else {
+            continue;
+        };
+        let readings = vec![
+            reading(clock_of(&clocks.parts[host], id), host_value),
+            reading(clock_of(&clocks.parts[client], id), client_value),
+        ];
+        if let Err(rejected) = clocks.make(Source::RemoteSync, Some(client), readings) {
+            clocks.made.push(Made::NotSynced {
+                part: client,
+                rejected,
+            });
+        }
+    }
+}
+
+/// Gives samples to who estimates by rates; tells which of them are used (rule R9).
+pub(crate) fn give(samples: &[Sample], estimates: &mut Estimates) -> Vec<bool> {
+    let mut hops: BTreeMap<(Clock, Clock), Vec<usize>> = BTreeMap::new();
+    for (index, sample) in samples.iter().enumerate() {
+        let hop = (sample.client, sample.host);
+        hops.entry(hop).or_default().push(index);
+    }
+    let mut all = vec![false; samples.len()];
+    for ((client, host), indices) in hops {
+        let of_hop: Vec<resolver::Sample> = indices
+            .iter()
+            .filter_map(|&index| samples.get(index))
+            .map(|sample| resolver::Sample {
+                host_value: sample.host_value,
+                offset: sample.offset,
+                half_round_trip: sample.half_round_trip,
+            })
+            .collect();
+        let used = estimates.add_sync(client, host, &of_hop);
+        for (index, is_used) in indices.into_iter().zip(used) {
+            if let Some(of_all) = all.get_mut(index) {
+                *of_all = is_used;
+            }
+        }
+    }
+    all
+}
+
+fn reading(clock: Clock, value: i64) -> Reading {
+    Reading {
+        clock,
+        value,
+        unit: 1,
+        incremental: false,
+    }
+}

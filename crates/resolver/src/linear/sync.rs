@@ -1,0 +1,243 @@
+//! What machines asked each other for the time: which of the samples are used (rule R9).
+//!
+//! # Design
+//!
+//! A sample bounds the offset of two clocks: a message was sent and answered in between, so half
+//! of its round trip is a bound, not a guess. Slow rounds bound little, and two samples of one
+//! round tell no rate. So samples are taken out until those that are left are narrow for
+//! where they are, and far enough from each other for a line between two of them to run as a clock
+//! does. The middles of these are the corners of the estimate.
+//!
+//! The shortest line through all the bounds was the alternative. It touches the bounds of slow
+//! rounds, where it is as far off as it may be. A smoother, which weighs all samples by their
+//! bounds, has errors that are likely and not certain.
+
+use std::collections::BTreeMap;
+
+use super::fit::{Knot, LEAST_NOISE, LEAST_WOBBLE, OSCILLATOR, TICK};
+
+/// A sample of rule X24: when the host's clock read `host_value`, that of the client read
+/// `host_value + offset`, give or take `half_round_trip`. All are nanoseconds.
+///
+/// ```
+/// use timebase_resolver::Sample;
+///
+/// // The client read 50 s, the host 2 s, then the client 50.000003 s.
+/// let sample = Sample {
+///     host_value: 2_000_000_000,
+///     offset: 48_000_001_500,
+///     half_round_trip: 1_500,
+/// };
+/// assert_eq!(sample.client_value(), Some(50_000_001_500));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Sample {
+    /// When the host's clock read this,
+    pub host_value: i64,
+    /// the client's read so much more,
+    pub offset: i64,
+    /// give or take this. Less than 0 is an error of the recorder.
+    pub half_round_trip: i64,
+}
+
+impl Sample {
+    /// What the client's clock read; `None` if it does not fit 64 bits.
+    pub fn client_value(&self) -> Option<i64> {
+        self.host_value.checked_add(self.offset)
+    }
+}
+
+/// A sample that may be used.
+#[derive(Debug, Clone, Copy)]
+struct Point {
+    host: i64,
+    offset: i64,
+    /// How far the offset may be off, in ns.
+    bound: i64,
+    /// Which of the samples it is.
+    index: usize,
+}
+
+fn difference(from: i64, to: i64) -> f64 {
+    (i128::from(to) - i128::from(from)) as f64
+}
+
+impl Point {
+    fn new(index: usize, sample: &Sample, is_coarse: bool) -> Option<Point> {
+        sample.client_value()?;
+        let least = if is_coarse { TICK } else { LEAST_NOISE };
+        (sample.half_round_trip >= 0).then(|| Point {
+            host: sample.host_value,
+            offset: sample.offset,
+            bound: sample.half_round_trip.max(least as i64),
+            index,
+        })
+    }
+
+    fn distance(&self, other: &Point) -> f64 {
+        difference(self.host, other.host).abs()
+    }
+
+    /// How far the two offsets may be apart without a reason.
+    fn slack(&self, other: &Point) -> f64 {
+        self.bound as f64 + other.bound as f64
+    }
+
+    /// Whether no oscillator moves so far.
+    fn is_step_to(&self, other: &Point) -> bool {
+        let most = OSCILLATOR * self.distance(other) + self.slack(other);
+        difference(self.offset, other.offset).abs() > most
+    }
+
+    /// Whether the two tell no rate, and differ by no more than they may.
+    fn is_too_near(&self, other: &Point) -> bool {
+        let is_near = self.slack(other) > OSCILLATOR * self.distance(other);
+        self.host == other.host || is_near && !self.is_step_to(other)
+    }
+
+    /// How much the offset grows up to a later one, and how far that may be off; `None` where it
+    /// is a step.
+    fn rate_to(&self, later: &Point) -> Option<(f64, f64)> {
+        let span = self.distance(later);
+        let rate = difference(self.offset, later.offset) / span;
+        (!self.is_step_to(later)).then_some((rate, self.slack(later) / span))
+    }
+}
+
+/// Which samples may be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Choice {
+    /// Those that tell rates with each other.
+    Apart,
+    /// Of these, those that say more than narrower ones.
+    Telling,
+}
+
+/// Which of the samples are used.
+pub(super) fn used(samples: &[Sample], is_coarse: bool) -> Vec<bool> {
+    let mut used = vec![false; samples.len()];
+    for point in chosen(samples, is_coarse, Choice::Telling).values() {
+        if let Some(used) = used.get_mut(point.index) {
+            *used = true;
+        }
+    }
+    used
+}
+
+/// The corners of a hop, of samples that are used. `from_client` tells that it leads to the host.
+pub(super) fn knots(samples: &[Sample], from_client: bool, is_coarse: bool) -> Vec<Knot> {
+    let points = chosen(samples, is_coarse, Choice::Apart);
+    let knots = points.values().filter_map(|point| {
+        let client = point.host.checked_add(point.offset)?;
+        let (a, b) = match from_client {
+            true => (client, point.host),
+            false => (point.host, client),
+        };
+        Some(Knot::sampled(a, b, point.bound as f32))
+    });
+    knots.collect()
+}
+
+/// Chooses samples, the narrowest first. They are by their host time.
+fn chosen(samples: &[Sample], is_coarse: bool, choice: Choice) -> BTreeMap<i64, Point> {
+    let points = samples.iter().enumerate();
+    let points = points.filter_map(|(index, sample)| Point::new(index, sample, is_coarse));
+    let mut points: Vec<Point> = points.collect();
+    points.sort_unstable_by_key(|point| (point.bound, point.host, point.offset, point.index));
+    let mut chosen = BTreeMap::new();
+    for point in points {
+        let around = Around::new(&chosen, &point);
+        let is_out =
+            around.has_near(&point) || choice == Choice::Telling && around.says_more_than(&point);
+        if !is_out {
+            chosen.insert(point.host, point);
+        }
+    }
+    chosen
+}
+
+/// The samples on both sides of one, the nearest first.
+struct Around {
+    before: [Option<Point>; 2],
+    after: [Option<Point>; 2],
+}
+
+impl Around {
+    fn new(chosen: &BTreeMap<i64, Point>, point: &Point) -> Around {
+        let mut before = chosen.range(..=point.host).rev().map(|(_, point)| *point);
+        let mut after = chosen.range(point.host..).map(|(_, point)| *point);
+        Around {
+            before: [before.next(), before.next()],
+            after: [after.next(), after.next()],
+        }
+    }
+
+    fn has_near(&self, point: &Point) -> bool {
+        let beside = [self.before[0], self.after[0]];
+        beside
+            .iter()
+            .flatten()
+            .any(|other| point.is_too_near(other))
+    }
+
+    /// Whether the samples on both sides, or else the two next ones, promise half of the bound or
+    /// less where the point is, and it does not contradict them.
+    fn says_more_than(&self, point: &Point) -> bool {
+        let line = match (self.before, self.after) {
+            ([Some(first), earlier], [Some(second), later]) => {
+                let beside = [
+                    earlier.and_then(|earlier| earlier.rate_to(&first)),
+                    later.and_then(|later| second.rate_to(&later)),
+                ];
+                Promise::new(first, second, beside)
+            }
+            ([Some(second), Some(first)], _) | (_, [Some(first), Some(second)]) => {
+                Promise::new(first, second, [None, None])
+            }
+            _ => None,
+        };
+        line.is_some_and(|line| line.says_more_than(point))
+    }
+}
+
+/// What the line through two samples promises.
+struct Promise {
+    first: Point,
+    second: Point,
+    rate: f64,
+    unsure: f64,
+    /// How much the rate may change.
+    wobble: f64,
+}
+
+impl Promise {
+    /// `beside` is what the gaps before and after tell. `None` across a step.
+    fn new(first: Point, second: Point, beside: [Option<(f64, f64)>; 2]) -> Option<Promise> {
+        let (rate, unsure) = first.rate_to(&second)?;
+        // Of what the rate changes, what the samples do not explain.
+        let changes = beside.into_iter().flatten();
+        let changes = changes.map(|(other, also)| (rate - other).abs() - unsure - also);
+        Some(Promise {
+            first,
+            second,
+            rate,
+            unsure,
+            wobble: changes.fold(LEAST_WOBBLE, f64::max),
+        })
+    }
+
+    fn says_more_than(&self, point: &Point) -> bool {
+        let (first, second) = (&self.first, &self.second);
+        let is_between = (first.host..=second.host).contains(&point.host);
+        let near = first.distance(point).min(second.distance(point));
+        let grows = match is_between {
+            true => self.wobble,
+            false => self.wobble + self.unsure,
+        };
+        let error = first.bound.max(second.bound) as f64 + grows * near;
+        let since = difference(first.host, point.host);
+        let off = difference(first.offset, point.offset) - self.rate * since;
+        let bound = point.bound as f64;
+        2.0 * error <= bound && off.abs() <= bound + error
+    }
+}

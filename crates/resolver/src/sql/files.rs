@@ -1,0 +1,334 @@
+//! Whose clock one that is asked for is (rule X14): what a database tells of files, of what they
+//! hold of machines, and of machines.
+//!
+//! # Design
+//!
+//! A clock that is asked for is first one of a trace of a single file, which most are: then
+//! nothing is looked up. What tells of more files is three small tables, which nobody changes
+//! after an import. They need not be there; without them, all clocks are of one file.
+
+use std::fmt;
+use std::ops::ControlFlow;
+
+use timebase_sqlfn::{Database, Error, Result, Row, unless_interrupted};
+
+use super::snapshots::{MOST, integer};
+use crate::clock::{Clock, ClockId, FileTag, MachineId, Scope, SeqId};
+use crate::domain::Domain;
+
+/// A clock that somebody asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Asked {
+    /// Which it is in a trace of one file.
+    pub clock: Clock,
+    /// Of which file.
+    pub file: AskedFile,
+}
+
+/// Which file somebody asks for, by `trace_file.id`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum AskedFile {
+    /// Nobody says: a clock that is no file's own, or the only one that there is.
+    Any,
+    /// What the number means in this file.
+    Of(u32),
+    /// This file's own clock.
+    Own(u32),
+}
+
+/// Why nobody can tell which clock is asked for.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum NotThere {
+    /// No row of `machine` has this id.
+    Machine {
+        /// The last one.
+        last: u32,
+        /// The machine whose raw id it is.
+        raw: Option<u32>,
+    },
+    /// No row of `trace_file` has this id, or nothing was read of the file.
+    File,
+    /// Each of these files has such a clock.
+    Several(Files),
+}
+
+/// Files as a sentence names them.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Files(Vec<u32>);
+
+impl fmt::Display for Files {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const MOST_NAMED: usize = 5;
+        let more = self.0.len().saturating_sub(MOST_NAMED);
+        let named = self.0.iter().take(MOST_NAMED);
+        let last = named.len().saturating_sub(1);
+        for (index, file) in named.enumerate() {
+            match index {
+                0 => {}
+                _ if index == last && more == 0 => f.write_str(" and ")?,
+                _ => f.write_str(", ")?,
+            }
+            write!(f, "{file}")?;
+        }
+        match more {
+            0 => Ok(()),
+            more => write!(f, " and {more} more"),
+        }
+    }
+}
+
+/// What a file holds of a machine, where its clocks are not those of the machine.
+#[derive(Debug)]
+struct Part {
+    file: u32,
+    machine: u32,
+    is_isolated: bool,
+    is_pinned: bool,
+}
+
+/// What is known of files and machines.
+#[derive(Debug)]
+pub(super) struct Owners {
+    /// The files that were read, by their ids; `None` without such a table.
+    files: Option<Vec<FileTag>>,
+    /// By file and machine.
+    parts: Vec<Part>,
+    /// The raw ids of the machines 0, 1 …; `None` if that is not what they are called.
+    machines: Option<Vec<Option<i64>>>,
+    trace_time: MachineId,
+    scoped: Scoped,
+}
+
+/// Of which files the sequence-scoped clocks are.
+#[derive(Debug)]
+enum Scoped {
+    /// All of this one.
+    One(FileTag),
+    /// Of several: the clocks, by machine, number, sequence and file.
+    Several(Vec<Clock>),
+}
+
+/// By which a clock is found whose file nobody tells.
+fn without_file(clock: &Clock) -> (MachineId, ClockId, SeqId) {
+    (clock.machine, clock.id, clock.seq)
+}
+
+impl Owners {
+    /// What the database tells.
+    pub fn load<D: Database + ?Sized>(database: &D) -> Result<Owners> {
+        let sql = "SELECT value FROM main.metadata WHERE name = 'trace_time_machine_id'";
+        let machine = unless_interrupted(integer(database, sql))?.flatten();
+        let machine = machine.and_then(|machine| u32::try_from(machine).ok());
+        Ok(Owners {
+            files: files(database)?,
+            parts: parts(database)?,
+            machines: unless_interrupted(machines(database))?.flatten(),
+            trace_time: machine.map_or(MachineId::HOST, MachineId),
+            scoped: Scoped::One(FileTag::ONLY),
+        })
+    }
+
+    /// Tells of which files the clocks of the snapshots are.
+    pub fn set_clocks(&mut self, domains: &[Domain]) {
+        let clocks = domains.iter().map(|domain| domain.clock);
+        let is_scoped = |clock: &Clock| clock.id.scope() == Scope::Sequence;
+        let scoped = || clocks.clone().filter(is_scoped);
+        let one = scoped().next().map_or(self.nobodys(), |first| first.file);
+        self.scoped = match scoped().all(|clock| clock.file == one) {
+            true => Scoped::One(one),
+            false => {
+                let mut clocks: Vec<Clock> = scoped().collect();
+                clocks.sort_unstable_by_key(|clock| (without_file(clock), clock.file));
+                Scoped::Several(clocks)
+            }
+        };
+    }
+
+    /// The machine that trace time is of (rule X25).
+    pub fn trace_time_machine(&self) -> MachineId {
+        self.trace_time
+    }
+
+    /// The file of a sequence-scoped clock of which no file is told: the only one there is.
+    fn nobodys(&self) -> FileTag {
+        match self.files.as_deref() {
+            None | Some([]) => FileTag::ONLY,
+            Some(&[only]) => only,
+            Some(_) => FileTag::SHARED,
+        }
+    }
+
+    /// A file's tag; `None` if it is none of those that were read. Without a table of them,
+    /// their ids are their order.
+    fn tag(&self, id: u32) -> Option<FileTag> {
+        match &self.files {
+            None => {
+                let order = id.checked_add(1)?;
+                Some(FileTag { order, id })
+            }
+            Some(files) => {
+                let index = files.binary_search_by_key(&id, |file| file.id).ok()?;
+                files.get(index).copied()
+            }
+        }
+    }
+
+    /// The clock of a row of `clock_snapshot`, which tells whose own it is; `None` if there is no
+    /// such file.
+    pub fn read(&self, machine: u32, id: u32, seq: u32, file: Option<u32>) -> Option<Clock> {
+        let clock = Clock::new(MachineId(machine), ClockId(id), SeqId(seq));
+        let file = match file {
+            None if clock.file == FileTag::SHARED => FileTag::SHARED,
+            None => self.nobodys(),
+            Some(file) => self.tag(file)?,
+        };
+        Some(Clock { file, ..clock })
+    }
+
+    /// The clock that is asked for.
+    #[inline]
+    pub fn clock(&self, asked: Asked) -> Result<Clock, NotThere> {
+        let Asked { clock, file } = asked;
+        if let Some(machines) = &self.machines
+            && clock.machine.0 as usize >= machines.len()
+        {
+            return Err(no_machine(machines, clock.machine));
+        }
+        match (file, &self.scoped) {
+            (AskedFile::Any, _) if clock.file == FileTag::SHARED => Ok(clock),
+            (AskedFile::Any, &Scoped::One(file)) => Ok(Clock { file, ..clock }),
+            (AskedFile::Any, Scoped::Several(clocks)) => only(clocks, clock),
+            (AskedFile::Of(file), _) => self.of_file(clock, file),
+            (AskedFile::Own(file), _) => match self.tag(file) {
+                Some(file) => Ok(Clock { file, ..clock }),
+                None => Err(NotThere::File),
+            },
+        }
+    }
+
+    /// What a clock's number means in a file (rule X14).
+    fn of_file(&self, clock: Clock, file: u32) -> Result<Clock, NotThere> {
+        let tag = self.tag(file).ok_or(NotThere::File)?;
+        let key = (file, clock.machine.0);
+        let part = self
+            .parts
+            .binary_search_by_key(&key, |part| (part.file, part.machine));
+        let part = part.ok().and_then(|index| self.parts.get(index));
+        let is_own = clock.file != FileTag::SHARED
+            || part.is_some_and(|part| {
+                part.is_isolated || part.is_pinned && clock.id == ClockId::TRACE_FILE
+            });
+        let file = if is_own { tag } else { FileTag::SHARED };
+        Ok(Clock { file, ..clock })
+    }
+}
+
+/// The only one of these clocks that is this one of some file; of none that is, itself.
+fn only(clocks: &[Clock], clock: Clock) -> Result<Clock, NotThere> {
+    let key = without_file(&clock);
+    let first = clocks.partition_point(|other| without_file(other) < key);
+    let rest = clocks.get(first..).unwrap_or_default();
+    let same = rest.partition_point(|other| without_file(other) == key);
+    match rest.get(..same).unwrap_or_default() {
+        [] => Ok(clock),
+        &[only] => Ok(only),
+        several => {
+            let files = several.iter().map(|clock| clock.file.id);
+            Err(NotThere::Several(Files(files.collect())))
+        }
+    }
+}
+
+#[cold]
+fn no_machine(machines: &[Option<i64>], machine: MachineId) -> NotThere {
+    let raw = machines
+        .iter()
+        .position(|raw| *raw == Some(machine.0.into()));
+    NotThere::Machine {
+        last: (machines.len() as u32).saturating_sub(1),
+        raw: raw.map(|index| index as u32),
+    }
+}
+
+/// What is told of a row whose file is not there.
+pub(super) fn no_file(column: &str, file: Option<u32>) -> String {
+    let file = file.unwrap_or_default();
+    format!("{column} must be a file that trace_file has as read, not {file}")
+}
+
+/// Reads rows of a table that not every database has; whether it is there.
+pub(super) fn each_row<D: Database + ?Sized>(
+    database: &D,
+    table: &str,
+    sql: &str,
+    mut each: impl FnMut(&Row<'_>) -> Result<()>,
+) -> Result<bool> {
+    let mut rows = 0;
+    let read = database.query(sql, |row| {
+        if rows == MOST {
+            return Err(Error::new(format_args!(
+                "{table} has more than {MOST} rows"
+            )));
+        }
+        rows += 1;
+        let wrong = |error: Error| Error::new(format_args!("{table}: {error}"));
+        each(row).map_err(wrong).map(ControlFlow::Continue)
+    });
+    match read {
+        Err(error) if error.message().starts_with("no such") => Ok(false),
+        read => read.map(|()| true),
+    }
+}
+
+/// The files that were read; their order is that of processing, without gaps.
+fn files<D: Database + ?Sized>(database: &D) -> Result<Option<Vec<FileTag>>> {
+    let sql = "SELECT id, processing_order FROM main.trace_file WHERE processing_order IS NOT NULL";
+    let mut files = Vec::new();
+    let is_there = each_row(database, "trace_file", sql, |row| {
+        files.push((row.integer(1, "processing_order")?, row.number(0, "id")?));
+        Ok(())
+    })?;
+    if !is_there {
+        return Ok(None);
+    }
+    files.sort_unstable();
+    let tags = (1..)
+        .zip(&files)
+        .map(|(order, &(_, id))| FileTag { order, id });
+    let mut tags: Vec<FileTag> = tags.collect();
+    tags.sort_unstable_by_key(|tag| (tag.id, tag.order));
+    tags.dedup_by_key(|tag| tag.id);
+    Ok(Some(tags))
+}
+
+/// The parts whose clocks are not all those of their machines.
+fn parts<D: Database + ?Sized>(database: &D) -> Result<Vec<Part>> {
+    let sql = "SELECT trace_file_id, machine_id, own_from IS NOT NULL, is_pinned IS TRUE \
+               FROM main.part WHERE own_from IS NOT NULL OR is_pinned";
+    let mut parts = Vec::new();
+    each_row(database, "part", sql, |row| {
+        parts.push(Part {
+            file: row.number(0, "trace_file_id")?,
+            machine: row.number(1, "machine_id")?,
+            is_isolated: row.integer(2, "own_from")? != 0,
+            is_pinned: row.integer(3, "is_pinned")? != 0,
+        });
+        Ok(())
+    })?;
+    parts.sort_unstable_by_key(|part| (part.file, part.machine));
+    Ok(parts)
+}
+
+/// The raw ids of the machines 0, 1 …; `None` if there are none, or others.
+fn machines<D: Database + ?Sized>(database: &D) -> Result<Option<Vec<Option<i64>>>> {
+    let sql = "SELECT id, raw_id FROM main.machine";
+    let mut machines = Vec::new();
+    each_row(database, "machine", sql, |row| {
+        machines.push((row.number(0, "id")?, row.optional_integer(1, "raw_id")?));
+        Ok(())
+    })?;
+    machines.sort_unstable();
+    let are_numbered = (0..).zip(&machines).all(|(number, &(id, _))| id == number);
+    let is_known = are_numbered && !machines.is_empty();
+    Ok(is_known.then(|| machines.into_iter().map(|(_, raw)| raw).collect()))
+}

@@ -1,0 +1,236 @@
+//! What a file is, by its bytes (rules X3, X5), and where that puts it (rule X4).
+
+use std::io::{self, Cursor, ErrorKind, Read};
+
+use crate::kind::SQLITE;
+use crate::members::{Compression, Members};
+use crate::stream::PACKET;
+
+/// How much of a file says what it is: a tar has its mark behind 257 bytes.
+pub(super) const HEAD: usize = 512;
+
+/// What the content of a file is; of one that is compressed as a whole, decompressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum TraceType {
+    /// A trace.
+    Proto,
+    /// A manifest (rule X30).
+    Manifest,
+    /// A zip archive.
+    Zip,
+    /// A tar archive.
+    Tar,
+    /// Nothing that is known, or nothing at all (rule X7).
+    Unknown,
+}
+
+impl TraceType {
+    /// As it stands in the column `trace_type` of `trace_file`.
+    ///
+    /// ```
+    /// assert_eq!(timebase_trace::TraceType::Manifest.name(), "perfetto_manifest");
+    /// ```
+    pub fn name(self) -> &'static str {
+        match self {
+            TraceType::Proto => "proto",
+            TraceType::Manifest => "perfetto_manifest",
+            TraceType::Zip => "zip",
+            TraceType::Tar => "tar",
+            TraceType::Unknown => "unknown",
+        }
+    }
+
+    /// By the first bytes, in the order of rule X3.
+    fn of(head: &[u8]) -> TraceType {
+        match archive(head) {
+            Some(archive) => archive,
+            None if is_manifest(head) => TraceType::Manifest,
+            None if head.first() == Some(&PACKET) => TraceType::Proto,
+            None => TraceType::Unknown,
+        }
+    }
+
+    /// Whether it is a zip or a tar.
+    pub(super) fn is_archive(self) -> bool {
+        matches!(self, TraceType::Zip | TraceType::Tar)
+    }
+}
+
+/// Which archive begins so (rule X1).
+pub(super) fn archive(head: &[u8]) -> Option<TraceType> {
+    if head.get(257..262) == Some(b"ustar") {
+        Some(TraceType::Tar)
+    } else if head.starts_with(b"PK\x03\x04") {
+        Some(TraceType::Zip)
+    } else {
+        None
+    }
+}
+
+/// Whether a manifest begins so.
+pub(super) fn is_manifest(head: &[u8]) -> bool {
+    let is_space = |byte: u8| byte.is_ascii_whitespace() || byte == 0x0b;
+    let first = head.iter().take(128).filter(|&&byte| !is_space(byte));
+    let mark = b"{\"perfetto_manifest\"";
+    first.take(mark.len()).eq(mark)
+}
+
+/// What was seen of a file that is one of several.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Looked {
+    pub content: TraceType,
+    pub compression: Option<Compression>,
+    pub is_database: bool,
+}
+
+impl Looked {
+    /// Looks at the first bytes of a file.
+    ///
+    /// # Errors
+    ///
+    /// If they cannot be read. Damaged compression is no error: what is read later shows it.
+    pub fn at(mut reader: impl Read) -> io::Result<Looked> {
+        let (head, error) = begin_of(&mut reader);
+        failure(error)?;
+        let is_database = head.starts_with(SQLITE);
+        let compression = match archive(&head) {
+            Some(_) => None,
+            None => Compression::of(&head),
+        };
+        let content = match compression {
+            None => TraceType::of(&head),
+            Some(compression) => {
+                let whole = Cursor::new(head).chain(reader);
+                let mut members = Members::new(whole, compression)?;
+                match begin_of(&mut members) {
+                    // It cannot be told what it would be; its reader tells of the damage.
+                    (head, Some(error)) if head.is_empty() => {
+                        failure(Some(error))?;
+                        TraceType::Proto
+                    }
+                    (head, _) => TraceType::of(&head),
+                }
+            }
+        };
+        Ok(Looked {
+            content,
+            compression,
+            is_database,
+        })
+    }
+
+    /// Its place among classes in the order of processing (rule X4).
+    pub fn class(&self) -> u8 {
+        match (self.compression, self.content) {
+            (Some(_), _) => 2,
+            (None, TraceType::Manifest) => 0,
+            (None, TraceType::Proto) => 1,
+            (None, _) => 3,
+        }
+    }
+}
+
+/// That a file cannot be read; not that it is damaged, or ends.
+fn failure(error: Option<io::Error>) -> io::Result<()> {
+    match error {
+        Some(error)
+            if !matches!(
+                error.kind(),
+                ErrorKind::InvalidData | ErrorKind::UnexpectedEof
+            ) =>
+        {
+            Err(error)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The first bytes, and what kept more from being read.
+pub(super) fn begin_of(reader: &mut impl Read) -> (Vec<u8>, Option<io::Error>) {
+    begin_until(reader, |_| false)
+}
+
+/// The same of a stream, of which more may come late: where a packet begins it, and no text that
+/// begins with an empty line, it is no archive, and the rest is not waited for. (Of a tar, the first
+/// file's name would begin with a line feed.)
+pub(super) fn begin_of_stream(reader: &mut impl Read) -> (Vec<u8>, Option<io::Error>) {
+    begin_until(reader, |head| {
+        let is_text = |byte: &u8| byte.is_ascii_whitespace() || *byte == b'{';
+        head.first() == Some(&PACKET) && head.get(1).is_some_and(|byte| !is_text(byte))
+    })
+}
+
+fn begin_until(
+    reader: &mut impl Read,
+    is_enough: impl Fn(&[u8]) -> bool,
+) -> (Vec<u8>, Option<io::Error>) {
+    let mut head = vec![0; HEAD];
+    let mut size = 0;
+    loop {
+        // First as many as an input looks at, for what is damaged gives more to who asks for less.
+        let wanted = match size < SQLITE.len() {
+            true => SQLITE.len(),
+            false => HEAD,
+        };
+        let free = head.get_mut(size..wanted).unwrap_or_default();
+        if free.is_empty() {
+            return (head, None);
+        }
+        let error = match reader.read(free) {
+            Ok(0) => None,
+            Ok(read) => {
+                size += read;
+                let begins = head.get(..size).unwrap_or_default();
+                if size >= SQLITE.len() && is_enough(begins) {
+                    None
+                } else {
+                    continue;
+                }
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(error) => Some(error),
+        };
+        head.truncate(size);
+        return (head, error);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn x3_what_a_member_is_follows_from_its_bytes_in_order() {
+        let mut tar = vec![0; HEAD];
+        tar[257..262].copy_from_slice(b"ustar");
+        assert_eq!(TraceType::of(&tar), TraceType::Tar);
+        tar[..4].copy_from_slice(b"PK\x03\x04");
+        assert_eq!(TraceType::of(&tar), TraceType::Tar, "a tar before a zip");
+        assert_eq!(TraceType::of(b"PK\x03\x04"), TraceType::Zip);
+        assert_eq!(TraceType::of(b"PK\x05\x06"), TraceType::Unknown);
+        assert_eq!(TraceType::of(b"\n"), TraceType::Proto);
+        assert_eq!(TraceType::of(b""), TraceType::Unknown);
+        assert_eq!(TraceType::of(b"\x1f\x8b\x08"), TraceType::Unknown);
+    }
+
+    #[test]
+    fn x3_a_manifest_is_told_by_128_bytes_without_white_space() {
+        let at = |spaces: usize| {
+            let text = format!("{}{{ \"perfetto_\tmanifest\"", " ".repeat(spaces));
+            TraceType::of(text.as_bytes())
+        };
+        assert_eq!(at(0), TraceType::Manifest);
+        assert_eq!(at(106), TraceType::Manifest);
+        assert_eq!(at(107), TraceType::Unknown);
+        assert_eq!(
+            TraceType::of(b"\n{\x0b\"perfetto_manifest\""),
+            TraceType::Manifest,
+            "before a trace, which begins with the same byte"
+        );
+        assert_eq!(TraceType::of(b"{\"perfetto_manifes"), TraceType::Unknown);
+        assert_eq!(
+            TraceType::of(b"{\"a\": \"perfetto_manifest\""),
+            TraceType::Unknown
+        );
+    }
+}

@@ -1,0 +1,772 @@
+//! All inputs of an import: one trace, one archive, or several files (rules X1 to X9).
+//!
+//! | question | where it is decided |
+//! |---|---|
+//! | what is a file, and what are several (rule X1); what is put aside (rule X9) | `mod.rs` |
+//! | what a member is (rules X3, X5) | `content.rs` |
+//! | what a zip holds, what a tar holds (rule X8) | `zip.rs`, `tar.rs` |
+//! | which members are passed over (rule X2), how many there may be | `listing.rs` |
+//! | how a member is unpacked and checked | `member.rs` |
+//!
+//! # Design
+//!
+//! What there is, is known before anything is read of it, as the order of processing needs all
+//! names and first bytes (rule X4). A trace that is alone is the exception: only its first bytes
+//! are looked at, and it is read once, as a stream, as if nothing else existed. Of several
+//! arguments, files stay where they are and are opened when their turn comes; of an archive that is
+//! a file and not compressed as a whole, members are read where they are. All else (standard input,
+//! pipes, compressed archives) is put aside once, in one temporary file. To put everything aside
+//! was the alternative: one way to read for all, for twice the disk.
+//!
+//! What a user names is meant: an argument that is hidden (`.a.pftrace`) is read, as it is no
+//! member that an archiver picked up (rule X2), and one that is a directory or a database is
+//! refused, which inside of an archive is passed over, or unknown.
+
+mod content;
+mod error;
+mod listing;
+mod member;
+mod store;
+mod tar;
+mod zip;
+
+use std::fs::File;
+use std::io::{self, Cursor, ErrorKind, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
+
+use timebase_sort::{Scratch, ScratchFile};
+
+use crate::members::Compression;
+use crate::monitor::{Monitor, Pass};
+use crate::source::{Bytes, Digested, Flaw, Input, Source, SourceError, Use};
+
+use content::{Looked, archive, begin_of, begin_of_stream, is_manifest};
+use listing::{Listing, Member, Packed};
+use store::Store;
+
+pub use content::TraceType;
+pub use error::InputsError;
+pub use listing::ArchiveDamage;
+
+/// How much is put aside at a time.
+const CHUNK: usize = 256 << 10;
+
+/// How often an import reads its files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reads {
+    /// Each file once: a trace that comes through a pipe is not put aside.
+    Once,
+    /// Each file as often as one likes, and each time the same bytes.
+    Again,
+}
+
+/// What is known of a file before it is read: a row of `trace_file`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TraceFile {
+    /// Its place in [`Inputs::files`]: 0 is the input or the archive, members follow in the order
+    /// of the archive.
+    pub id: usize,
+    /// The archive that it is in.
+    pub parent: Option<usize>,
+    /// A member's name in its archive, an argument's base name if there are several, the name of
+    /// the source if it is alone; what is no UTF-8 of it is U+FFFD. `None` of several arguments
+    /// together.
+    pub name: Option<String>,
+    /// What its content is, decompressed. `None` of several arguments together.
+    pub kind: Option<TraceType>,
+    /// How it is compressed as a whole: `gzip` or `zstd`.
+    pub compression: Option<&'static str>,
+    /// How many bytes it has as a file, before it is decompressed, if that is known.
+    pub size: Option<u64>,
+    /// Its place in [`Inputs::order`].
+    pub processing_order: Option<usize>,
+    /// Whether it is there for its members only.
+    pub is_container: bool,
+}
+
+/// Where the bytes of a file are.
+enum Place {
+    /// Nowhere: its members have them.
+    Container,
+    /// They come once.
+    Stream,
+    Path(PathBuf),
+    Store {
+        store: usize,
+        packed: Packed,
+    },
+    /// All of a store, up to where it ends when it is read.
+    Whole,
+}
+
+/// What an import is made of: one trace, one archive, or several files (rule X1).
+///
+/// ```
+/// use std::io::Read;
+/// use timebase_sort::Scratch;
+/// use timebase_trace::{Inputs, Monitor, Reads, Source, TraceType};
+///
+/// let monitor = Monitor::default();
+/// let scratch = Scratch::from(&std::env::temp_dir());
+/// let sources = [
+///     Source::File("../../tests/data/system-compressed.pftrace".into()),
+///     Source::File("../../tests/data/sdk.pftrace".into()),
+/// ];
+/// let mut inputs = Inputs::open(&sources, None, Reads::Once, &scratch, &monitor)?;
+/// assert_eq!(inputs.order(), [2, 1]); // by their names: 0 is both together
+/// assert_eq!(inputs.files()[2].name.as_deref(), Some("sdk.pftrace"));
+/// assert_eq!(inputs.files()[2].kind, Some(TraceType::Proto));
+/// for id in inputs.order().to_vec() {
+///     let mut input = inputs.open_file(id)?;
+///     let mut bytes = Vec::new();
+///     input.reader.read_to_end(&mut bytes)?;
+///     assert!(input.digest().sha256.is_some());
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Inputs<'a> {
+    monitor: &'a Monitor,
+    files: Vec<TraceFile>,
+    /// Of each file.
+    places: Vec<Place>,
+    /// What messages call each file.
+    titles: Vec<String>,
+    order: Vec<usize>,
+    keys: Vec<Key>,
+    stores: Vec<Store>,
+    stream: Option<Input<'a>>,
+    damage: Vec<ArchiveDamage>,
+    /// Of an archive that was put aside.
+    digested: Option<Digested>,
+}
+
+impl<'a> Inputs<'a> {
+    /// Opens the arguments of an import, and finds out what they are.
+    ///
+    /// `manifest` is one more file among several, and a manifest whatever its bytes are; of one
+    /// trace it makes two files, of an archive one with a member more. `scratch` is where that goes
+    /// which cannot be read in place. While that happens, the pass of the monitor is
+    /// [`Pass::Copy`].
+    ///
+    /// # Errors
+    ///
+    /// [`InputsError`] says for the user what was wrong.
+    pub fn open(
+        sources: &[Source],
+        manifest: Option<&Path>,
+        reads: Reads,
+        scratch: &Scratch,
+        monitor: &'a Monitor,
+    ) -> Result<Inputs<'a>, InputsError> {
+        let mut inputs = Inputs {
+            monitor,
+            files: Vec::new(),
+            places: Vec::new(),
+            titles: Vec::new(),
+            order: Vec::new(),
+            keys: Vec::new(),
+            stores: Vec::new(),
+            stream: None,
+            damage: Vec::new(),
+            digested: None,
+        };
+        match (sources, manifest) {
+            ([], None) => return Err(InputsError::Nothing),
+            ([], Some(manifest)) => {
+                inputs.open_one(&Source::File(manifest.to_owned()), reads, scratch)?;
+            }
+            ([source], None) => inputs.open_one(source, reads, scratch)?,
+            ([source], Some(manifest)) => inputs.open_two(source, manifest, scratch)?,
+            _ => inputs.open_several(sources, manifest, scratch)?,
+        }
+        // What was read of files is read again; of a stream it is not.
+        if inputs.stream.is_none() {
+            monitor.bytes_read.store(0, Ordering::Relaxed);
+        }
+        Ok(inputs)
+    }
+
+    /// All files, each at the place that its id says.
+    pub fn files(&self) -> &[TraceFile] {
+        &self.files
+    }
+
+    /// The ids of those that are read, in the order of processing (rule X4): one that is alone, or
+    /// all members but those that rule X2 passes over. Those of which nothing is known come last
+    /// (rule X7).
+    pub fn order(&self) -> &[usize] {
+        &self.order
+    }
+
+    /// How many bytes are to be read in one pass over all files, before they are decompressed, if
+    /// that is known.
+    pub fn total(&self) -> Option<u64> {
+        let sizes = self.order.iter().map(|&id| self.files.get(id)?.size);
+        sizes.sum()
+    }
+
+    /// Where an archive is damaged, or cut (rules X8, F6), in the order of its bytes. What is
+    /// damaged inside of a member tells its input.
+    pub fn damage(&self) -> &[ArchiveDamage] {
+        &self.damage
+    }
+
+    /// What to call a file when the user is told of it.
+    pub fn title(&self, id: usize) -> &str {
+        self.titles.get(id).map_or("", String::as_str)
+    }
+
+    /// Opens a file for the import that is made of it: it is hashed.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read; a stream that has been read; and an archive, which has nothing but
+    /// members.
+    pub fn open_file(&mut self, id: usize) -> Result<Input<'_>, SourceError> {
+        self.open_for(id, Use::IMPORT)
+    }
+
+    /// Opens a file for who reads ahead, before the import is made of it.
+    ///
+    /// # Errors
+    ///
+    /// As those of [`Inputs::open_file`].
+    pub fn open_ahead(&mut self, id: usize) -> Result<Input<'_>, SourceError> {
+        self.open_for(id, Use::AHEAD)
+    }
+
+    /// Size and hash of the archive as it is, if there is one: for a file that was not put aside,
+    /// it is read once more.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read.
+    pub fn digest(&mut self) -> Result<Option<Digested>, SourceError> {
+        let is_archive = matches!(self.places.first(), Some(Place::Container))
+            && self.files.first().is_some_and(|file| file.kind.is_some());
+        if let Some(Digested { size, sha256 }) = &self.digested {
+            let (size, sha256) = (*size, sha256.clone());
+            return Ok(Some(Digested { size, sha256 }));
+        }
+        let (Some(store), true) = (self.stores.first_mut(), is_archive) else {
+            return Ok(None);
+        };
+        let title = self.titles.first().map_or("", String::as_str);
+        store.rewind().map_err(|error| unread(title, error))?;
+        // Nobody waits for so many bytes.
+        let monitor = Monitor::default();
+        let as_it_is = Use::UNPACK.as_it_is();
+        let mut input = Input::begin(Box::new(store), title, &monitor, as_it_is)?;
+        Ok(Some(input.digest()))
+    }
+
+    fn open_for(&mut self, id: usize, for_what: Use) -> Result<Input<'_>, SourceError> {
+        let title = self.titles.get(id).map_or("", String::as_str);
+        let failed = |error| unread(title, error);
+        let is_member = self.files.get(id).is_some_and(|file| file.parent.is_some());
+        let for_what = match is_member {
+            true => for_what.member(self.order.last() == Some(&id)),
+            false => for_what,
+        };
+        let flaw = Arc::new(Mutex::new(Flaw::default()));
+        let bytes: Bytes<'_> = match self.places.get(id) {
+            Some(Place::Stream) if self.stream.is_some() => {
+                let stream = self.stream.take();
+                return stream.ok_or_else(|| failed(ErrorKind::NotFound.into()));
+            }
+            Some(Place::Path(path)) => {
+                let file = File::open(path).map_err(failed)?;
+                let size = self.files.get(id).and_then(|file| file.size);
+                Box::new(file.take(size.unwrap_or(u64::MAX)))
+            }
+            Some(Place::Store { store, packed }) => match self.stores.get_mut(*store) {
+                Some(store) => member::open(store, packed, &flaw).map_err(failed)?,
+                None => return Err(failed(ErrorKind::NotFound.into())),
+            },
+            Some(Place::Whole) => match self.stores.first_mut() {
+                Some(store) => Box::new(store.section(0, u64::MAX).map_err(failed)?),
+                None => return Err(failed(ErrorKind::NotFound.into())),
+            },
+            Some(Place::Stream | Place::Container) | None => {
+                return Err(failed(io::Error::other("it can be read only once")));
+            }
+        };
+        let input = Input::begin(bytes, title, self.monitor, for_what)?;
+        Ok(input.flawed(flaw))
+    }
+
+    /// One argument: a trace, or an archive.
+    fn open_one(
+        &mut self,
+        source: &Source,
+        reads: Reads,
+        scratch: &Scratch,
+    ) -> Result<(), InputsError> {
+        let (title, monitor) = (source.to_string(), self.monitor);
+        let is_stored = matches!(source, Source::File(path) if path.is_file());
+        if !is_stored && reads == Reads::Once {
+            let mut input = Input::open(source, monitor)?;
+            let (head, error) = begin_of_stream(&mut input.reader);
+            let rest = std::mem::replace(&mut input.reader, Box::new(io::empty()));
+            let (found, is_manifest) = (archive(&head), is_manifest(&head));
+            let late = Late(error);
+            input.reader = Box::new(Cursor::new(head).chain(late).chain(rest));
+            return match found {
+                Some(kind) => self.unpack(input, kind, None, scratch),
+                None => {
+                    let compression = input.compression();
+                    self.stream = Some(input);
+                    self.alone(title, is_manifest, compression, None, Place::Stream);
+                    Ok(())
+                }
+            };
+        }
+        let (mut store, size) = stored(source, scratch, monitor)?;
+        let bytes = store.section(0, u64::MAX);
+        let bytes = bytes.map_err(|error| unread(&title, error))?;
+        let mut input = Input::begin(Box::new(bytes), &title, monitor, Use::AHEAD)?;
+        let (head, _) = begin_of(&mut input.reader);
+        // That it cannot be decompressed is the business of who reads all of it.
+        if let Some(failure) = input.failed() {
+            return Err(failure.into());
+        }
+        let compression = input.compression();
+        drop(input);
+        if let Some(kind) = archive(&head) {
+            return self.open_archive(&title, store, size, kind, compression.is_some(), scratch);
+        }
+        self.stores.push(store);
+        let place = match reads {
+            Reads::Once => Place::Whole,
+            Reads::Again => Place::Store {
+                store: 0,
+                packed: Packed::as_they_are(0, size),
+            },
+        };
+        self.alone(title, is_manifest(&head), compression, Some(size), place);
+        Ok(())
+    }
+
+    /// One argument, and a manifest.
+    fn open_two(
+        &mut self,
+        source: &Source,
+        manifest: &Path,
+        scratch: &Scratch,
+    ) -> Result<(), InputsError> {
+        let title = source.to_string();
+        let (mut store, size) = stored(source, scratch, self.monitor)?;
+        let looked = store.section(0, size).and_then(Looked::at);
+        let looked = looked.map_err(|error| unread(&title, error))?;
+        if looked.content.is_archive() {
+            let is_compressed = looked.compression.is_some();
+            self.open_archive(&title, store, size, looked.content, is_compressed, scratch)?;
+            return self.add_manifest(manifest, scratch);
+        }
+        self.begin_several();
+        self.stores.push(store);
+        let packed = Packed::as_they_are(0, size);
+        self.add_argument(
+            source,
+            Place::Store { store: 0, packed },
+            looked,
+            size,
+            false,
+        )?;
+        self.add_manifest(manifest, scratch)
+    }
+
+    /// Several arguments, and a manifest if there is one.
+    fn open_several(
+        &mut self,
+        sources: &[Source],
+        manifest: Option<&Path>,
+        scratch: &Scratch,
+    ) -> Result<(), InputsError> {
+        let streams = sources
+            .iter()
+            .filter(|source| !matches!(source, Source::File(_)));
+        if streams.count() > 1 {
+            return Err(InputsError::StandardInputTwice);
+        }
+        self.begin_several();
+        for source in sources {
+            self.add_source(source, false, scratch)?;
+        }
+        match manifest {
+            Some(manifest) => self.add_manifest(manifest, scratch),
+            None => {
+                self.settle();
+                Ok(())
+            }
+        }
+    }
+
+    /// What several arguments are together.
+    fn begin_several(&mut self) {
+        self.push(
+            TraceFile {
+                id: 0,
+                parent: None,
+                name: None,
+                kind: None,
+                compression: None,
+                size: None,
+                processing_order: None,
+                is_container: true,
+            },
+            Place::Container,
+            "all files".to_owned(),
+        );
+    }
+
+    fn add_manifest(&mut self, manifest: &Path, scratch: &Scratch) -> Result<(), InputsError> {
+        self.add_source(&Source::File(manifest.to_owned()), true, scratch)?;
+        self.settle();
+        Ok(())
+    }
+
+    /// Looks at an argument; what is no file is put aside, behind what already is.
+    fn add_source(
+        &mut self,
+        source: &Source,
+        is_manifest: bool,
+        scratch: &Scratch,
+    ) -> Result<(), InputsError> {
+        let title = source.to_string();
+        let failed = |error| unread(&title, error);
+        if let (Source::File(path), Some(mut file)) = (source, source.open_file()?) {
+            let looked = Looked::at(&mut file).map_err(failed)?;
+            let size = file.metadata().map_err(failed)?.len();
+            return self.add_argument(source, Place::Path(path.clone()), looked, size, is_manifest);
+        }
+        let bytes = source.bytes(self.monitor)?;
+        let as_it_is = Use::PUT_ASIDE.member(false);
+        let mut input = Input::begin(bytes, &title, self.monitor, as_it_is)?;
+        self.monitor.begin(Pass::Copy, None);
+        let mut file = scratch.file().map_err(InputsError::PutAside)?;
+        let size = put_aside(&mut input, &mut file, &mut Vec::new())?;
+        let mut store = Store::Aside(file);
+        let looked = store.section(0, size).and_then(Looked::at);
+        let looked = looked.map_err(failed)?;
+        let place = Place::Store {
+            store: self.stores.len(),
+            packed: Packed::as_they_are(0, size),
+        };
+        self.stores.push(store);
+        self.add_argument(source, place, looked, size, is_manifest)
+    }
+
+    /// An argument becomes a file.
+    fn add_argument(
+        &mut self,
+        source: &Source,
+        place: Place,
+        looked: Looked,
+        size: u64,
+        is_manifest: bool,
+    ) -> Result<(), InputsError> {
+        let title = source.to_string();
+        if looked.is_database {
+            let source_name = title;
+            return Err(SourceError::IsDatabase { source_name }.into());
+        }
+        let name = match source {
+            Source::File(path) => path.file_name().unwrap_or(path.as_os_str()),
+            Source::Stdin | Source::Pieces => title.as_ref(),
+        };
+        let name = name.as_encoded_bytes().to_owned();
+        let is_several = self.files.first().is_some_and(|all| all.kind.is_none());
+        let same = self.keys.iter().find(|key| key.name == name);
+        if let (Some(same), true) = (same, is_several) {
+            return Err(InputsError::SameName {
+                first: self.title(same.id).to_owned(),
+                second: title,
+                name: String::from_utf8_lossy(&name).into_owned(),
+            });
+        }
+        let looked = match is_manifest {
+            true => Looked {
+                content: TraceType::Manifest,
+                ..looked
+            },
+            false => looked,
+        };
+        let class = match is_manifest {
+            true => 0,
+            false => looked.class(),
+        };
+        self.add_member(name, place, looked, Some(size), class, title)
+    }
+
+    /// A file among several.
+    fn add_member(
+        &mut self,
+        name: Vec<u8>,
+        place: Place,
+        looked: Looked,
+        size: Option<u64>,
+        class: u8,
+        title: String,
+    ) -> Result<(), InputsError> {
+        if looked.content.is_archive() {
+            let archive = match looked.content {
+                TraceType::Zip => "a zip archive",
+                _ => "a tar archive",
+            };
+            return Err(InputsError::ArchiveInside {
+                name: title,
+                archive,
+            });
+        }
+        let id = self.files.len();
+        let file = TraceFile {
+            id,
+            parent: Some(0),
+            name: Some(String::from_utf8_lossy(&name).into_owned()),
+            kind: Some(looked.content),
+            compression: looked.compression.map(Compression::name),
+            size,
+            processing_order: None,
+            is_container: false,
+        };
+        self.keys.push(Key { class, name, id });
+        self.push(file, place, title);
+        Ok(())
+    }
+
+    /// A file that is alone.
+    fn alone(
+        &mut self,
+        title: String,
+        is_manifest: bool,
+        compression: Option<&'static str>,
+        size: Option<u64>,
+        place: Place,
+    ) {
+        let kind = match is_manifest {
+            true => TraceType::Manifest,
+            false => TraceType::Proto,
+        };
+        let file = TraceFile {
+            id: 0,
+            parent: None,
+            name: Some(title.clone()),
+            kind: Some(kind),
+            compression,
+            size,
+            processing_order: Some(0),
+            is_container: false,
+        };
+        self.push(file, place, title);
+        self.order = vec![0];
+    }
+
+    /// An archive that can be read at any place.
+    fn open_archive(
+        &mut self,
+        title: &str,
+        mut store: Store,
+        size: u64,
+        kind: TraceType,
+        is_compressed: bool,
+        scratch: &Scratch,
+    ) -> Result<(), InputsError> {
+        if is_compressed {
+            store.rewind().map_err(|error| unread(title, error))?;
+            let input = Input::begin(Box::new(store), title, self.monitor, Use::UNPACK)?;
+            return self.unpack(input, kind, Some(size), scratch);
+        }
+        self.push_archive(title, kind, None, size);
+        self.stores.push(store);
+        self.list(title, kind, size)
+    }
+
+    /// Puts an archive aside, decompressed, and opens that.
+    fn unpack(
+        &mut self,
+        mut input: Input<'_>,
+        kind: TraceType,
+        size: Option<u64>,
+        scratch: &Scratch,
+    ) -> Result<(), InputsError> {
+        let title = input.name().to_owned();
+        self.monitor.begin(Pass::Copy, size);
+        let mut file = scratch.file().map_err(InputsError::PutAside)?;
+        let size = put_aside(&mut input, &mut file, &mut self.damage)?;
+        let digested = input.digest();
+        // All of the archive, but nothing of its members.
+        self.monitor.is_read.store(false, Ordering::Relaxed);
+        self.push_archive(&title, kind, input.compression(), digested.size);
+        self.digested = Some(digested);
+        self.stores.push(Store::Aside(file));
+        self.list(&title, kind, size)
+    }
+
+    fn push_archive(
+        &mut self,
+        title: &str,
+        kind: TraceType,
+        compression: Option<&'static str>,
+        size: u64,
+    ) {
+        let file = TraceFile {
+            id: 0,
+            parent: None,
+            name: Some(title.to_owned()),
+            kind: Some(kind),
+            compression,
+            size: Some(size),
+            processing_order: None,
+            is_container: true,
+        };
+        self.push(file, Place::Container, title.to_owned());
+    }
+
+    /// Finds the members of the archive that is the first store.
+    fn list(&mut self, title: &str, kind: TraceType, size: u64) -> Result<(), InputsError> {
+        let Some(store) = self.stores.first_mut() else {
+            return Ok(());
+        };
+        let mut listing = Listing::new(title, self.monitor);
+        match kind {
+            TraceType::Tar => tar::list(store, size, &mut listing)?,
+            _ => zip::list(store, size, &mut listing)?,
+        }
+        let is_cut = |damage: &ArchiveDamage| damage.is_cut;
+        if listing.damage.iter().any(is_cut) {
+            self.damage.retain(|damage| !damage.is_cut);
+        }
+        self.damage.append(&mut listing.damage);
+        self.damage.sort_by_key(|damage| damage.offset);
+        for Member { name, packed } in std::mem::take(&mut listing.members) {
+            let Some(store) = self.stores.first_mut() else {
+                return Ok(());
+            };
+            let failed = |error| listing.failed(packed.at, error);
+            listing.go_on().map_err(failed)?;
+            let looked = member::open(store, &packed, &Arc::default()).and_then(Looked::at);
+            let looked = looked.map_err(failed)?;
+            let (class, unpacked) = (looked.class(), packed.unpacked());
+            let title = listing.shown(&name);
+            let place = Place::Store { store: 0, packed };
+            self.add_member(name, place, looked, unpacked, class, title)?;
+        }
+        self.settle();
+        Ok(())
+    }
+
+    fn push(&mut self, file: TraceFile, place: Place, title: String) {
+        self.files.push(file);
+        self.places.push(place);
+        self.titles.push(title);
+    }
+
+    /// The order of processing (rule X4).
+    fn settle(&mut self) {
+        self.keys.sort();
+        self.order = self.keys.iter().map(|key| key.id).collect();
+        for (place, &id) in self.order.iter().enumerate() {
+            if let Some(file) = self.files.get_mut(id) {
+                file.processing_order = Some(place);
+            }
+        }
+    }
+}
+
+/// What the order of processing goes by.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    class: u8,
+    name: Vec<u8>,
+    id: usize,
+}
+
+/// Gives an error that was met before, once.
+struct Late(Option<io::Error>);
+
+impl Read for Late {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        match self.0.take() {
+            Some(error) => Err(error),
+            None => Ok(0),
+        }
+    }
+}
+
+fn unread(title: &str, error: io::Error) -> SourceError {
+    SourceError::Open {
+        source_name: title.to_owned(),
+        error,
+    }
+}
+
+/// A source as what can be read at any place, and how many bytes it has.
+fn stored(
+    source: &Source,
+    scratch: &Scratch,
+    monitor: &Monitor,
+) -> Result<(Store, u64), InputsError> {
+    if let Some(file) = source.open_file()? {
+        let size = file.metadata();
+        let size = size
+            .map_err(|error| unread(&source.to_string(), error))?
+            .len();
+        return Ok((Store::File(file), size));
+    }
+    let mut input = Input::open_as_is(source, monitor)?;
+    monitor.begin(Pass::Copy, None);
+    let mut file = scratch.file().map_err(InputsError::PutAside)?;
+    let size = put_aside(&mut input, &mut file, &mut Vec::new())?;
+    Ok((Store::Aside(file), size))
+}
+
+/// Puts aside what an input has; tells how much that is.
+fn put_aside(
+    input: &mut Input<'_>,
+    file: &mut ScratchFile,
+    damage: &mut Vec<ArchiveDamage>,
+) -> Result<u64, InputsError> {
+    /// How many places are told: a file may be full of them.
+    const TOLD: usize = 100;
+    let mut chunk = vec![0; CHUNK];
+    let mut size = 0;
+    loop {
+        match input.reader.read(&mut chunk) {
+            Ok(0) => return Ok(size),
+            Ok(read) => {
+                let read = chunk.get(..read).unwrap_or_default();
+                file.write_all(read).map_err(InputsError::PutAside)?;
+                size += read.len() as u64;
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => {
+                if let Some(failure) = input.failed() {
+                    return Err(failure.into());
+                }
+                let is_cut = match error.kind() {
+                    ErrorKind::InvalidData => false,
+                    ErrorKind::UnexpectedEof => true,
+                    _ => return Err(unread(input.name(), error).into()),
+                };
+                let compression = input.compression().unwrap_or("whole");
+                if damage.len() < TOLD {
+                    damage.push(ArchiveDamage {
+                        offset: size,
+                        size: 0,
+                        why: match is_cut {
+                            true => format!("the {compression} file ends there, before its end"),
+                            false => format!("the {compression} file is damaged there: {error}"),
+                        },
+                        is_cut,
+                    });
+                }
+                if is_cut {
+                    return Ok(size);
+                }
+            }
+        }
+    }
+}
