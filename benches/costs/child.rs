@@ -71,7 +71,8 @@ fn child(trace: &Path, path: &Path) -> Result<Value> {
     Ok(serde_json::from_slice(&output.stdout)?)
 }
 
-fn number(told: &Value, name: &str) -> Result<u64> {
+/// A number that it says.
+pub fn number(told: &Value, name: &str) -> Result<u64> {
     let number = told.get(name).and_then(Value::as_u64);
     number.ok_or_else(|| format!("the child says no '{name}'").into())
 }
@@ -80,8 +81,12 @@ fn number(told: &Value, name: &str) -> Result<u64> {
 pub fn import(trace: &Path, database: &Path) -> Result<()> {
     let source = Source::File(trace.into());
     let begun = Instant::now();
-    let imported =
-        timebase_import::import(&source, database, &Options::default(), &Monitor::default());
+    let imported = timebase_import::import(
+        &[source],
+        database,
+        &Options::default(),
+        &Monitor::default(),
+    );
     let mut cost = json!({
         "ns": begun.elapsed().as_nanos() as u64,
         "peak_memory": peak_memory()?,
@@ -102,11 +107,15 @@ fn peak_memory() -> Result<u64> {
         let kilobytes = peak.and_then(|peak| peak.trim().strip_suffix(" kB"));
         return Ok(kilobytes.ok_or("no VmHWM")?.parse::<u64>()? << 10);
     }
-    let peak = u64::try_from(getrusage(UsageWho::RUSAGE_SELF)?.max_rss())?;
+    in_bytes(getrusage(UsageWho::RUSAGE_SELF)?.max_rss())
+}
+
+/// Memory as the system tells it.
+pub fn in_bytes(max_rss: i64) -> Result<u64> {
     let unit = if cfg!(target_vendor = "apple") {
         1
     } else {
         1 << 10
     };
-    Ok(peak * unit)
+    Ok(u64::try_from(max_rss)? * unit)
 }

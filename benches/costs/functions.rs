@@ -50,8 +50,8 @@ const ADD_READING: &str = "INSERT INTO clock_snapshot (ts, clock_id, clock_value
      seq_id, unit_multiplier_ns, is_incremental, source) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
 
 const ADD_PACKET: &str = "INSERT INTO packet (id, ts, timestamp, clock_id, clock_ts, seq_id, \
-     machine_id, type, uid, pid, offset, size) \
-     VALUES (?1, ?2, ?3, 64, ?4, ?5, 0, 'track_event', 10000, ?6, ?7, 40)";
+     machine_id, type, uid, pid, trace_file_id, number, offset, size) \
+     VALUES (?1, ?2, ?3, 64, ?4, ?5, 0, 'track_event', 10000, ?6, 0, ?1, ?7, 40)";
 
 /// Where a sequence's clock was last read.
 #[derive(Clone, Copy)]
@@ -103,7 +103,8 @@ pub fn write_packets(path: &Path, packets: i64) -> Result<Expected> {
             ];
             if seq == SEQUENCES.start {
                 for (clock, value) in service {
-                    add_reading.execute(params![now, clock, value, snapshots, 0, 1, 0, 0])?;
+                    add_reading
+                        .execute(params![now, clock, value, snapshots, 0, 1, 0, "service"])?;
                 }
                 snapshots += 1;
             }
@@ -115,8 +116,17 @@ pub fn write_packets(path: &Path, packets: i64) -> Result<Expected> {
             };
             let (clock, value) = if seq < 6 { (6, now) } else { (3, monotonic) };
             let value_of_64 = ticks * unit;
-            add_reading.execute(params![now, 64, value_of_64, snapshots, seq, unit, 1, 1])?;
-            add_reading.execute(params![now, clock, value, snapshots, 0, 1, 0, 1])?;
+            add_reading.execute(params![
+                now,
+                64,
+                value_of_64,
+                snapshots,
+                seq,
+                unit,
+                1,
+                "writer"
+            ])?;
+            add_reading.execute(params![now, clock, value, snapshots, 0, 1, 0, "writer"])?;
             snapshots += 1;
         }
         let ticks = base.ticks + (now - base.boottime) / unit;
@@ -149,7 +159,7 @@ pub fn write_snapshots(path: &Path, snapshots: i64) -> Result<()> {
         let now = START + snapshot * 10_000_000;
         let (scoped, monotonic) = (now / 2, now - SUSPENDED + scatter(snapshot) % 1000);
         for (clock, value, seq) in [(64, scoped, 2), (3, monotonic, 0), (6, now, 0)] {
-            add_reading.execute(params![now, clock, value, snapshot, seq, 1, 0, 1])?;
+            add_reading.execute(params![now, clock, value, snapshot, seq, 1, 0, "writer"])?;
         }
     }
     drop(add_reading);
@@ -252,7 +262,7 @@ pub fn time_reading(path: &Path) -> Result<Duration> {
     let conn = connect(path)?;
     let start = Instant::now();
     let read = "SELECT snapshot_id, machine_id, clock_id, seq_id, clock_value, \
-         unit_multiplier_ns, is_incremental, source FROM clock_snapshot";
+         unit_multiplier_ns, is_incremental, source = 'writer' FROM clock_snapshot";
     let mut statement = conn.prepare(read)?;
     let mut rows = statement.query([])?;
     let mut sum = 0i64;

@@ -13,7 +13,7 @@ pub fn import(trace: &Trace, database: &Path, options: &Options) -> Result<Durat
     remove(database)?;
     let source = Source::File(trace.path.clone());
     let begun = Instant::now();
-    let summary = timebase_import::import(&source, database, options, &Monitor::default())?;
+    let summary = timebase_import::import(&[source], database, options, &Monitor::default())?;
     let time = begun.elapsed();
     trace.check(&summary);
     trace.check_events(database)?;

@@ -12,12 +12,14 @@ mod bombs;
 mod child;
 mod conversions;
 mod events;
+mod files;
 mod functions;
 mod growth;
 mod imports;
 mod inserts;
 mod packets;
 mod pairs;
+mod program;
 mod queries;
 mod resolver;
 mod slices;
@@ -31,6 +33,7 @@ mod truth;
 mod twice;
 
 use std::error::Error;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -107,6 +110,12 @@ const SECTIONS: &[Section] = &[
         is_extra: false,
     },
     Section {
+        name: "files",
+        about: "Importing many files, as arguments and in archives, against one file with the same packets",
+        run: files::run,
+        is_extra: false,
+    },
+    Section {
         name: "growth",
         about: "Memory and time of ever larger imports; takes the longest, and the most disk",
         run: growth::run,
@@ -159,6 +168,9 @@ struct Arguments {
     /// What `child.rs` says to a process of this program: import this, to there.
     #[arg(long, hide = true, num_args = 2)]
     child: Option<Vec<PathBuf>>,
+    /// What `program.rs` says to one: run timebase with these arguments.
+    #[arg(long, hide = true, num_args = 1.., allow_hyphen_values = true)]
+    program: Option<Vec<OsString>>,
 }
 
 fn sections() -> PossibleValuesParser {
@@ -207,6 +219,9 @@ fn main() -> ExitCode {
 fn run(arguments: Arguments) -> Result<()> {
     if let Some([trace, database]) = arguments.child.as_deref() {
         return child::import(trace, database);
+    }
+    if let Some(arguments) = arguments.program.as_deref() {
+        return program::run(arguments);
     }
     std::fs::create_dir_all(&arguments.directory)?;
     let directory = tempfile::tempdir_in(&arguments.directory)?;

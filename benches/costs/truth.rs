@@ -5,11 +5,11 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
-use timebase_accuracy::{Case, Measured};
+use timebase_accuracy::{Case, Measured, SetCase, SetMeasured};
 use timebase_synth::{Expected, Truth};
 
 use crate::table::Table;
-use crate::{Bench, Result, progress};
+use crate::{Bench, Result, program, progress};
 
 /// What `tests/data` has of real machines.
 const RECORDED: [&str; 6] = [
@@ -31,6 +31,8 @@ pub fn run(bench: &Bench, _: &mut Table) -> Result<()> {
     println!("{}\n", timebase_accuracy::cases(&all));
     let model = measured(bench, Case::model(), bench.size(100_000, 20_000))?;
     println!("{}\n", timebase_accuracy::cases(&model));
+    let sets = measured_sets(bench, bench.size(200_000, 20_000))?;
+    println!("{}\n", timebase_accuracy::set_cases(&sets));
     let mut left_out = Vec::new();
     for trace in recorded(bench) {
         progress(format_args!("leaving snapshots out of {}", trace.display()));
@@ -51,6 +53,23 @@ fn measured(
     for case in cases {
         progress(&case.name);
         let measured = timebase_accuracy::measure(&case.records(records), bench.directory())?;
+        all.push((case, measured));
+    }
+    Ok(all)
+}
+
+fn measured_sets(bench: &Bench, records: u64) -> Result<Vec<(SetCase, SetMeasured)>> {
+    let mut all = Vec::new();
+    for case in SetCase::all() {
+        progress(case.name);
+        let import = |files: &[PathBuf], database: &Path| {
+            let imported = program::import(files, database);
+            imported
+                .map(drop)
+                .map_err(|error| std::io::Error::other(error.to_string()))
+        };
+        let set = case.records(records);
+        let measured = timebase_accuracy::measure_set(&set, bench.directory(), import)?;
         all.push((case, measured));
     }
     Ok(all)

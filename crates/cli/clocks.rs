@@ -5,7 +5,7 @@ use std::io::Write;
 
 use timebase_resolver::UnknownName;
 
-use crate::database::{self, Access};
+use crate::database::{self, Access, Database};
 use crate::flags::{ClockArgument, ClocksArguments};
 use crate::messages;
 use crate::output::{self, Format};
@@ -18,14 +18,22 @@ const LISTED: &str = include_str!("clocks.sql");
 /// The width that a row of all of it needs.
 const WIDE: u16 = 132;
 
+/// What is told of the clocks of one file of one machine.
+const PLAIN: &str =
+    "machine, clock, scope, unit_ns, snapshots, packets, monotonic, path, offset_ns, drift_ns";
+
+/// With several of either: whose a clock is. A clock without a file is shared by all files of its
+/// machine.
+const OF_SEVERAL: &str = "machine, machine_name, file, file_name, clock, scope, unit_ns, snapshots, packets, \
+    monotonic, path, offset_ns, drift_ns";
+
 /// What fits 80 columns: the scope shows in how the clock is written, and the
 /// path needs not say where it starts.
-const NARROW: &str = "SELECT
-    clock || iif(machine, ' of machine ' || machine, '') AS clock,
+const NARROW: &str = "
+    clock || iif(machine, ' of machine ' || machine, '') || iif(file, ' in file ' || file, '') AS clock,
     snapshots, packets, monotonic,
     substr(path, instr(path, ' → ') + 1) AS path,
-    drift_ns
-  FROM listed";
+    drift_ns";
 
 pub fn run(
     arguments: &ClocksArguments,
@@ -35,17 +43,24 @@ pub fn run(
     let database = database::open(&arguments.source, Access::CLOCKS, signals)?;
     let terminal = output::terminal_width();
     let is_narrow = arguments.format == Format::Table && terminal.is_some_and(|width| width < WIDE);
-    let selection = if is_narrow {
-        NARROW
-    } else {
-        "SELECT * FROM listed"
-    };
-    let sql = format!("WITH listed AS ({LISTED}) {selection}");
     let listed = signals.during_query(database.get_interrupt_handle(), || {
+        let columns = match is_narrow {
+            true => NARROW,
+            false if has_several(&database)? => OF_SEVERAL,
+            false => PLAIN,
+        };
+        let sql = format!("WITH listed AS ({LISTED}) SELECT {columns} FROM listed");
         statements::run(&database, &sql, arguments.format, terminal, out)
     });
     database.warn_if_changed();
     listed
+}
+
+/// Whether there are several machines, or files that were read.
+fn has_several(database: &Database) -> anyhow::Result<bool> {
+    let sql = "SELECT (SELECT count(*) FROM machine) > 1
+                   OR (SELECT count(*) FROM trace_file WHERE id > 0 AND processing_order IS NOT NULL) > 1";
+    Ok(database.query_row(sql, [], |row| row.get(0))?)
 }
 
 /// Prints the number of a clock. Any name has one, so of one that looks like a slip of

@@ -2,6 +2,9 @@
 -- its conversion to BOOTTIME (clock 6).
 SELECT
   machine_id AS machine,
+  (SELECT name FROM machine WHERE machine.id = machine_id) AS machine_name,
+  nullif(file, -1) AS file,
+  (SELECT name FROM trace_file WHERE trace_file.id = file) AS file_name,
   CASE WHEN scope = 'sequence' THEN clock_id || '@' || seq_id
        ELSE coalesce(name, CAST(clock_id AS TEXT)) END AS clock,
   scope,
@@ -17,12 +20,12 @@ FROM (
     *,
     (SELECT m.offset FROM clock_step AS m
       WHERE m.machine_id = clock.machine_id AND m.clock_id = clock.clock_id
-        AND m.seq_id = clock.seq_id AND m.to_clock_id = 6
+        AND m.seq_id = clock.seq_id AND m.file = clock.file AND m.to_clock_id = 6
       ORDER BY m.start_value ASC LIMIT 1) AS first_offset,
     (SELECT m.offset FROM clock_step AS m
       WHERE m.machine_id = clock.machine_id AND m.clock_id = clock.clock_id
-        AND m.seq_id = clock.seq_id AND m.to_clock_id = 6
+        AND m.seq_id = clock.seq_id AND m.file = clock.file AND m.to_clock_id = 6
       ORDER BY m.start_value DESC LIMIT 1) AS last_offset
-  FROM clock
+  FROM clock_record AS clock
 )
-ORDER BY machine_id, clock_id, seq_id
+ORDER BY machine_id, max(file, 0), clock_id, seq_id

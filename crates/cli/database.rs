@@ -313,7 +313,7 @@ fn import_temporarily(given: &Path, access: Access, signals: &Signals) -> anyhow
         ..Options::default()
     };
     let source = Source::from_arg(given.as_os_str());
-    let (summary, _) = import::monitored(&source, &path, &options, Progress::Auto, signals)
+    let (summary, _) = import::monitored(&[source], &path, &options, Progress::Auto, signals)
         .map_err(|error| unwritable(error, &directory))?;
     messages::warnings(&summary.warnings);
     Ok(path)

@@ -11,11 +11,13 @@
 //! | what is found | `schema/findings` |
 //! | the order of the findings | `doctor/findings.sql` |
 //! | the numbers below them | `doctor/summary.sql` |
+//! | names for the numbers of machines and files | `doctor/names.rs` |
 //! | how it is laid out | `doctor/page.rs` |
 //!
 //! A finding may fail the command. The findings are written all the same, as they are the answer, and why it fails is said
 //! behind them; so that is no error of `run`, which keeps an answer back.
 
+mod names;
 mod page;
 
 use std::io::Write;
@@ -30,14 +32,16 @@ use crate::flags::{DoctorArguments, FailOn, Findings};
 use crate::output::{self, Format, Results};
 use crate::signals::Signals;
 use crate::{hints, messages};
+use names::Names;
 
 const FINDINGS: &str = include_str!("doctor/findings.sql");
-/// Its columns.
-const COLUMNS: [&str; 12] = [
+/// Its columns that are those of the view.
+const COLUMNS: [&str; 13] = [
     "check_name",
     "severity",
     "subject",
     "machine_id",
+    "trace_file_id",
     "clock_id",
     "seq_id",
     "packet_id",
@@ -87,11 +91,14 @@ impl Severity {
 /// A row of the view, as text that a terminal can be given.
 #[derive(Debug)]
 struct Finding {
-    /// All of it, as it is.
+    /// All of it, as it is in the view.
     row: Vec<Value>,
     check: String,
     severity: Severity,
     subject: String,
+    /// Which file and which machine it is about, where there are several.
+    file: Option<String>,
+    machine: Option<String>,
     packet: Option<i64>,
     offset: Option<i64>,
     events: Option<i64>,
@@ -101,12 +108,13 @@ struct Finding {
 }
 
 impl Finding {
-    fn of(row: &Row<'_>) -> rusqlite::Result<Finding> {
+    fn of(row: &Row<'_>, names: &Names) -> rusqlite::Result<Finding> {
         let text = |name: &str| -> rusqlite::Result<String> {
             let text: Option<String> = row.get(name)?;
-            Ok(output::printable(&text.unwrap_or_default()).replace('\n', " "))
+            let text = output::printable(&text.unwrap_or_default()).replace('\n', " ");
+            Ok(names.in_text(&text))
         };
-        let columns = 0..row.as_ref().column_count();
+        let columns = 0..COLUMNS.len();
         Ok(Finding {
             row: columns
                 .map(|index| row.get(index))
@@ -114,6 +122,8 @@ impl Finding {
             check: text("check_name")?,
             severity: Severity::of(&text("severity")?),
             subject: text("subject")?,
+            file: names.file(row.get("in_file")?),
+            machine: names.machine(row.get("of_machine")?),
             packet: row.get("packet_id")?,
             offset: row.get("offset")?,
             events: row.get("events")?,
@@ -129,6 +139,8 @@ impl Finding {
 struct Summary {
     /// All of it, as it is.
     row: Vec<(String, Value)>,
+    files: i64,
+    machines: i64,
     clocks: i64,
     clocks_without_path: i64,
     snapshots: i64,
@@ -146,7 +158,7 @@ struct Summary {
 }
 
 impl Summary {
-    fn of(row: &Row<'_>) -> rusqlite::Result<Summary> {
+    fn of(row: &Row<'_>, names: &Names) -> rusqlite::Result<Summary> {
         let drift: Option<f64> = row.get("largest_drift_ppm")?;
         let clocks: Option<String> = row.get("largest_drift_clocks")?;
         let columns = 0..row.as_ref().column_count();
@@ -154,6 +166,8 @@ impl Summary {
             row: columns
                 .map(|index| Ok((row.as_ref().column_name(index)?.to_owned(), row.get(index)?)))
                 .collect::<rusqlite::Result<_>>()?,
+            files: row.get("files")?,
+            machines: row.get("machines")?,
             clocks: row.get("clocks")?,
             clocks_without_path: row.get("clocks_without_path")?,
             snapshots: row.get("snapshots")?,
@@ -165,7 +179,7 @@ impl Summary {
             kernel_events_unresolved: row.get("kernel_events_unresolved")?,
             log_lines: row.get("log_lines")?,
             log_lines_unresolved: row.get("log_lines_unresolved")?,
-            drift: drift.zip(clocks.map(|clocks| output::printable(&clocks))),
+            drift: drift.zip(clocks.map(|clocks| names.in_text(&output::printable(&clocks)))),
             worst_error_ns: row.get("worst_error_ns")?,
             worst_error_nearest_ns: row.get("worst_error_nearest_ns")?,
         })
@@ -185,8 +199,10 @@ pub fn run(
         "ftrace_event android_logs flow",
     ));
     let examined = signals.during_query(database.get_interrupt_handle(), || {
-        let findings = findings(&database).context("cannot read the view finding")?;
-        let summary = summary(&database).context("cannot read the tables of clocks")?;
+        let names =
+            Names::read(&database).context("cannot read the tables of machines and files")?;
+        let findings = findings(&database, &names).context("cannot read the view finding")?;
+        let summary = summary(&database, &names).context("cannot read the tables of clocks")?;
         match arguments.format {
             Findings::Json => write_json(&findings, &summary, out)?,
             Findings::Table => page::write(&findings, &summary, output::terminal_width(), out)?,
@@ -198,14 +214,14 @@ pub fn run(
     Ok(verdict(&examined?, arguments.fail_on))
 }
 
-fn findings(database: &Connection) -> rusqlite::Result<Vec<Finding>> {
+fn findings(database: &Connection, names: &Names) -> rusqlite::Result<Vec<Finding>> {
     let mut statement = database.prepare(FINDINGS)?;
-    let findings = statement.query_map([], Finding::of)?;
+    let findings = statement.query_map([], |row| Finding::of(row, names))?;
     findings.collect()
 }
 
-fn summary(database: &Connection) -> rusqlite::Result<Summary> {
-    database.query_row(SUMMARY, [], Summary::of)
+fn summary(database: &Connection, names: &Names) -> rusqlite::Result<Summary> {
+    database.query_row(SUMMARY, [], |row| Summary::of(row, names))
 }
 
 /// One document: `findings` has the rows of the view, `summary` how many there are and the numbers.

@@ -3,11 +3,15 @@
 //! | question | where it is decided |
 //! |---|---|
 //! | what was asked for | `explain/question.rs` |
-//! | whether the trace has such a clock, and which else | `explain/chosen.rs` |
+//! | which machine and file are meant | `explain/owner.rs` |
+//! | which clock of the trace that is, and which else there are | `explain/chosen.rs` |
+//! | what a hop to another machine or file rests on | `explain/crossing.rs` |
 //! | how it is laid out | `explain/hops.rs` |
 
 mod chosen;
+mod crossing;
 mod hops;
+mod owner;
 mod question;
 
 use std::io::Write;
@@ -15,14 +19,19 @@ use std::io::Write;
 use anyhow::Context;
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
-use timebase_resolver::{Clock, ClockId, MachineId, SeqId, Unresolved, WallTime};
+use timebase_resolver::{
+    Clock, ClockId, FileTag, MachineId, SeqId, Unresolved, WallTime, WrittenClock,
+};
 
 use crate::database::{self, Access};
 use crate::flags::{self, ClockArgument, Conversion, ExplainArguments, TsArgument};
 use crate::output;
 use crate::signals::Signals;
-use hops::{Hop, LinearHop, Snapshot, write_folded, write_hops, write_linear_hops};
-use question::Question;
+use hops::{
+    Hop, LinearHop, Snapshot, Taken, shown_error, write_folded, write_hops, write_linear_hops,
+};
+use owner::Owner;
+use question::{Question, is_wall_clock};
 
 pub fn run(
     arguments: &ExplainArguments,
@@ -48,10 +57,6 @@ pub fn run(
     explained
 }
 
-fn is_wall_clock(clock: Clock) -> bool {
-    matches!(clock.id, ClockId::REALTIME | ClockId::REALTIME_COARSE)
-}
-
 fn explain(
     database: &Connection,
     question: &Question<'_>,
@@ -66,28 +71,47 @@ fn explain(
             recorded(packet, database, width, out)?
         }
         Question::Packet(packet) => recorded(*packet, database, width, out)?,
-        Question::Reading { clock, given, ts } => {
+        Question::Reading { given, ts } => {
+            let owner = Owner::of(arguments, database)?;
+            let realtime = ClockArgument {
+                written: ClockId::REALTIME.into(),
+                text: "REALTIME".to_owned(),
+            };
+            let clock = given.unwrap_or(&realtime);
+            let clock = chosen::clock(database, ("clock", clock), arguments.seq, owner, arguments)?;
             if let Some(given) = given {
-                chosen::check(database, ("clock", given), *clock, arguments)?;
                 write_number(given, out)?;
             }
-            Some(given_reading(database, *clock, ts, width, out)?)
+            let is_shared = given.is_none_or(|given| given.written.file().is_none());
+            if is_shared && arguments.file.is_none() {
+                write_others(database, clock, width, out)?;
+            }
+            let reading = given_reading(database, clock, ts, width, out)?;
+            let written = given.map(|given| given.written);
+            let owner = Owner {
+                machine: owner.machine.or(written.and_then(WrittenClock::machine)),
+                file: owner.file.or(written.and_then(WrittenClock::file)),
+            };
+            Some(Reading { owner, ..reading })
         }
     };
-    let Some(Reading { clock: from, ts }) = reading else {
+    let Some(Reading {
+        clock: from,
+        ts,
+        owner,
+    }) = reading
+    else {
         return Ok(());
     };
     let is_given = matches!(question, Question::Reading { .. });
+    let trace_time = trace_time_machine(database)?;
     let to = match &arguments.to {
-        None => Clock::BOOTTIME,
+        None => Clock {
+            machine: trace_time,
+            ..Clock::BOOTTIME
+        },
         Some(to) => {
-            // One that is written with its machine says it; a packet's is its own.
-            let machine = match is_given {
-                true => MachineId(arguments.machine),
-                false => from.machine,
-            };
-            let clock = to.written.clock_of(machine, SeqId(arguments.to_seq));
-            chosen::check(database, ("to", to), clock, arguments)?;
+            let clock = chosen::clock(database, ("to", to), arguments.to_seq, owner, arguments)?;
             write_number(to, out)?;
             clock
         }
@@ -100,26 +124,32 @@ fn explain(
     };
     let (result, error) = match linear.last() {
         Some(last) => {
+            let clocks = linear.iter().flat_map(|hop| [&hop.from, &hop.to]);
+            write_names(database, clocks, width, out)?;
             write_linear_hops(&linear, width, out)?;
             let overflow = || Unresolved::Overflow.code().to_owned();
-            let error = linear
-                .iter()
-                .fold(0.0, |sum, hop| sum * hop.rate.abs() + hop.error_ns);
-            (last.value_out.ok_or_else(overflow), Some(error))
+            let error = linear.iter().try_fold(0.0, |sum, hop| {
+                hop.error_ns.map(|error| sum * hop.rate.abs() + error)
+            });
+            (
+                last.value_out.ok_or_else(overflow),
+                Some(shown_error(error)),
+            )
         }
         // By lines, no hop means what it means by snapshots: the same clock, or no way.
         None => {
-            write_hops(&asked.hops(database)?, value, width, out)?;
+            let hops = asked.hops(database)?;
+            let clocks = hops.iter().flat_map(|hop| [&hop.from, &hop.to]);
+            write_names(database, clocks, width, out)?;
+            write_hops(&hops, value, width, out)?;
             (asked.nearest(database)?, None)
         }
     };
     match result {
         Ok(value) => {
             let mut line = vec![format!("{from} {ts} is {to} {value} ns")];
-            if let Some(error) = error {
-                line.push(format!("± {:.0} ns", error.ceil()));
-            }
-            if is_wall_clock(to) {
+            line.extend(error);
+            if is_wall_clock(to.id) {
                 if let Some(last) = line.last_mut() {
                     last.push(',');
                 }
@@ -138,7 +168,7 @@ fn explain(
                 ..
             } = question
                 && reason == Some(Unresolved::NonMonotonic)
-                && from.machine == MachineId::HOST
+                && from.machine == trace_time
             {
                 writeln!(
                     out,
@@ -163,10 +193,67 @@ fn conversion(arguments: &ExplainArguments, database: &Connection) -> anyhow::Re
     })
 }
 
+/// The machine whose BOOTTIME clocks are converted to (rule X25).
+fn trace_time_machine(database: &Connection) -> anyhow::Result<MachineId> {
+    let sql = "SELECT value FROM metadata WHERE name = 'trace_time_machine_id'";
+    let machine = database.query_row(sql, [], |row| row.get::<_, Option<u32>>(0));
+    Ok(MachineId(machine.optional()?.flatten().unwrap_or(0)))
+}
+
+/// Says what the machines and files of clocks are called.
+fn write_names<'a>(
+    database: &Connection,
+    clocks: impl Iterator<Item = &'a String>,
+    width: usize,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    let (mut machines, mut files) = (Vec::new(), Vec::new());
+    for clock in clocks.filter_map(|clock| clock.parse::<WrittenClock>().ok()) {
+        machines.push(clock.clock().machine.0);
+        files.extend(clock.file());
+    }
+    for ids in [&mut machines, &mut files] {
+        ids.sort_unstable();
+        ids.dedup();
+    }
+    let names = owner::names(database, &machines, &files)?;
+    if !names.is_empty() {
+        write_folded(&names, "", width, out)?;
+    }
+    Ok(())
+}
+
+/// Says which files have a clock of their own where one that is theirs together is meant.
+fn write_others(
+    database: &Connection,
+    clock: Clock,
+    width: usize,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    if clock.file != FileTag::SHARED {
+        return Ok(());
+    }
+    let others = chosen::others(database, clock)?;
+    let [first, rest @ ..] = others.as_slice() else {
+        return Ok(());
+    };
+    let line = match rest.len() {
+        0 => format!("file {first} has a {clock} of its own,"),
+        more => format!("file {first} and {more} more have a {clock} of their own,"),
+    };
+    let line = [
+        line,
+        format!("which --file {first} asks for; this is the machine's"),
+    ];
+    write_folded(&line, "", width, out)
+}
+
 /// What a clock read, in its own unit.
 struct Reading {
     clock: Clock,
     ts: i64,
+    /// Whose the clock to convert to is.
+    owner: Owner,
 }
 
 /// The reading that was given; says which one is meant by a time of day.
@@ -188,7 +275,8 @@ fn given_reading(
             ts
         }
     };
-    Ok(Reading { clock, ts })
+    let owner = Owner::default();
+    Ok(Reading { clock, ts, owner })
 }
 
 /// The packet that began a slice; says which slice that is.
@@ -235,53 +323,64 @@ fn recorded(
     width: usize,
     out: &mut dyn Write,
 ) -> anyhow::Result<Option<Reading>> {
-    type Row = (
-        Option<i64>,
-        Option<u32>,
-        Option<i64>,
-        u32,
-        u32,
-        Option<String>,
+    let found = database.query_row(
+        "SELECT p.timestamp, c.clock_id, p.clock_ts, c.seq_id, p.machine_id, p.unresolved, c.trace_file_id,
+                p.trace_file_id, p.number, f.name
+         FROM packet AS p
+         LEFT JOIN packet_clock AS c ON c.packet_id = p.id
+         LEFT JOIN trace_file AS f ON f.id = p.trace_file_id AND f.id > 0
+         WHERE p.id = ?1",
+        [packet],
+        |row| {
+            let own: Option<u32> = row.get(6)?;
+            let (id, seq, machine): (Option<u32>, Option<u32>, u32) =
+                (row.get(1)?, row.get(3)?, row.get(4)?);
+            let machine = MachineId(machine);
+            let clock = id.map(|id| Clock::new(machine, ClockId(id), SeqId(seq.unwrap_or(0))));
+            let clock = clock.map(|clock| chosen::with_file(clock, own.filter(|file| *file != 0)));
+            let owner = Owner {
+                machine: Some(machine),
+                file: Some(row.get(7)?),
+            };
+            let (number, name): (i64, Option<String>) = (row.get(8)?, row.get(9)?);
+            let place = name.map(|name| format!(" ({number} of {name})"));
+            let read: (Option<i64>, Option<i64>, Option<String>) =
+                (row.get(0)?, row.get(2)?, row.get(5)?);
+            Ok((read, clock, owner, place.unwrap_or_default()))
+        },
     );
-    let found: Option<Row> = database
-        .query_row(
-            "SELECT timestamp, clock_id, clock_ts, seq_id, machine_id, unresolved FROM packet WHERE id = ?1",
-            [packet],
-            |row| {
-                Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?))
-            },
-        )
-        .optional()?;
-    let (timestamp, clock, ts, seq, machine, unresolved) = found.with_context(|| {
-        format!("there is no packet {packet}; SELECT count(*) FROM packet tells how many there are")
-    })?;
+    let ((timestamp, ts, unresolved), clock, owner, place) =
+        found.optional()?.with_context(|| {
+            format!(
+                "there is no packet {packet}; SELECT count(*) FROM packet tells how many there are"
+            )
+        })?;
     let Some(timestamp) = timestamp else {
         writeln!(
             out,
-            "packet {packet} has no timestamp: there is nothing to convert"
+            "packet {packet}{place} has no timestamp: there is nothing to convert"
         )?;
         return Ok(None);
     };
-    let (Some(id), Some(ts)) = (clock, ts) else {
+    let (Some(clock), Some(ts)) = (clock, ts) else {
         let reason = unresolved.unwrap_or_default();
         writeln!(
             out,
-            "packet {packet} with timestamp {timestamp} is unresolved: {reason}"
+            "packet {packet}{place} with timestamp {timestamp} is unresolved: {reason}"
         )?;
         if let Some(words) = Unresolved::from_code(&reason) {
             writeln!(out, "{words}")?;
         }
         return Ok(None);
     };
-    let clock = Clock::new(MachineId(machine), ClockId(id), SeqId(seq));
-    let read = format!("packet {packet} has timestamp {timestamp} of {clock}");
+    let read = format!("packet {packet}{place} has timestamp {timestamp} of {clock}");
     if timestamp == ts {
         writeln!(out, "{read}")?;
     } else {
         let line = [format!("{read},"), format!("which sums up to {ts}")];
         write_folded(&line, "", width, out)?;
     }
-    Ok(Some(Reading { clock, ts }))
+    Ok(Some(Reading { clock, ts, owner }))
 }
 
 /// The question as the SQL functions take it, which read what clocks are printed as.
@@ -310,9 +409,14 @@ impl Asked {
                 snapshot: row.get(2)?,
                 from_value: row.get(3)?,
                 to_value: row.get(4)?,
+                note: None,
             })
         })?;
-        Ok(hops.collect::<rusqlite::Result<_>>()?)
+        let mut hops: Vec<Hop> = hops.collect::<rusqlite::Result<_>>()?;
+        for hop in &mut hops {
+            hop.note = crossing::note(database, (&hop.from, &hop.to), hop.snapshot)?;
+        }
+        Ok(hops)
     }
 
     fn linear_hops(&self, database: &Connection) -> anyhow::Result<Vec<LinearHop>> {
@@ -323,14 +427,12 @@ impl Asked {
              FROM clock_path_linear(?1, ?2, ?3, ?4, ?5) ORDER BY step",
         )?;
         let reading = |row: &Row<'_>, at: usize| -> rusqlite::Result<Option<Snapshot>> {
-            let Some(id) = row.get(at)? else {
-                return Ok(None);
+            let (from, to): (Option<i64>, Option<i64>) = (row.get(at + 1)?, row.get(at + 2)?);
+            let taken = match row.get(at)? {
+                Some(snapshot) => Taken::Together(snapshot),
+                None => Taken::Asked(None),
             };
-            Ok(Some(Snapshot {
-                id,
-                from: row.get(at + 1)?,
-                to: row.get(at + 2)?,
-            }))
+            Ok(from.zip(to).map(|(from, to)| Snapshot { taken, from, to }))
         };
         let hops = statement.query_map(params_from_iter(&self.0), |row| {
             Ok(LinearHop {
@@ -341,11 +443,34 @@ impl Asked {
                 after: reading(row, 6)?,
                 rate: row.get(9)?,
                 error_ns: row.get(10)?,
+                note: None,
+                is_measured: true,
                 value_in: whole(row, 11)?,
                 value_out: whole(row, 12)?,
             })
         })?;
-        Ok(hops.collect::<rusqlite::Result<_>>()?)
+        let mut hops: Vec<LinearHop> = hops.collect::<rusqlite::Result<_>>()?;
+        for hop in &mut hops {
+            let clocks = (hop.from.as_str(), hop.to.as_str());
+            for side in [&mut hop.before, &mut hop.after] {
+                match side {
+                    Some(Snapshot {
+                        taken: Taken::Together(snapshot),
+                        ..
+                    }) if hop.note.is_none() => {
+                        hop.note = crossing::note(database, clocks, *snapshot)?;
+                        hop.is_measured = crossing::is_measured(database, *snapshot)?;
+                    }
+                    Some(Snapshot {
+                        taken: Taken::Asked(known),
+                        from,
+                        to,
+                    }) => *known = crossing::sample(database, clocks, (*from, *to))?,
+                    _ => {}
+                }
+            }
+        }
+        Ok(hops)
     }
 
     /// The reading on the target clock, or the reason why there is none.
@@ -384,10 +509,12 @@ struct Known {
 
 impl Known {
     fn of(database: &Connection, clock: Clock) -> anyhow::Result<Known> {
+        let own = Some(clock.file.id).filter(|file| *file != 0);
         let known = database.query_row(
             "SELECT unit_multiplier_ns, is_incremental FROM clock
-              WHERE machine_id = ?1 AND clock_id = ?2 AND seq_id = ?3",
-            params![clock.machine.0, clock.id.0, clock.seq.0],
+             WHERE machine_id = ?1 AND clock_id = ?2 AND seq_id = ?3
+               AND (trace_file_id IS ?4 OR ?4 IS NULL AND trace_file_id = 0)",
+            params![clock.machine.0, clock.id.0, clock.seq.0, own],
             |row| {
                 Ok(Known {
                     unit: row.get(0)?,

@@ -76,6 +76,12 @@ pub enum Command {
     /// clock runs, where packets lie against their snapshots, what was not placed and why, and the
     /// tables of the reports of 'query'.
     Report(ReportArguments),
+    /// Print a manifest to start from: what traces say of their machines
+    ///
+    /// A manifest says which file is of which machine, and how their clocks relate, where the traces do not say
+    /// it. What is printed changes nothing; names can be changed in it, and what one may want to add is said on
+    /// standard error.
+    Manifest(ManifestArguments),
     /// Print the number of a clock's name
     ///
     /// Builtin clocks have fixed numbers, and names in any case. Any other name is hashed the way Perfetto does it:
@@ -156,8 +162,9 @@ Examples:
   timebase import trace.pftrace.gz -o t.db     may be compressed
   ssh device cat trace | timebase import - -o trace.db")]
 pub struct ImportArguments {
-    /// The trace; '-' is standard input
-    pub trace: PathBuf,
+    /// The trace, an archive of traces (zip, tar), or several traces; '-' is standard input
+    #[arg(value_name = "TRACE", required = true)]
+    pub traces: Vec<PathBuf>,
     /// Where to write the database [default: beside the trace, with .db for its extension]
     #[arg(short, long, value_name = "OUT.db")]
     pub output: Option<PathBuf>,
@@ -184,6 +191,11 @@ pub struct ImportArguments {
         conflicts_with = "no_events"
     )]
     pub tables: Option<Vec<Subject>>,
+    /// How the files and their machines are related: a manifest in Perfetto's format
+    ///
+    /// 'timebase manifest TRACE...' prints one to begin with. An archive may have its own inside.
+    #[arg(long, value_name = "FILE")]
+    pub manifest: Option<PathBuf>,
     /// How readings of clocks are brought to one clock
     #[arg(long, value_enum, value_name = "HOW", default_value_t = Conversion::Nearest)]
     pub conversion: Conversion,
@@ -395,6 +407,17 @@ pub struct ReportArguments {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
+  timebase manifest phone.pftrace watch.pftrace > manifest.json
+  timebase manifest relay.pftrace")]
+pub struct ManifestArguments {
+    /// The traces; may be compressed
+    #[arg(value_name = "TRACE", required = true)]
+    pub traces: Vec<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
   timebase explain trace.db --clock 64@3 --ts 3503
   timebase explain trace.db --ts 2026-11-21T16:21:30.5 --to MONOTONIC
   timebase explain trace.db --clock com.example.gpu --ts 12345")]
@@ -403,16 +426,16 @@ pub struct ExplainArguments {
     #[arg(value_name = "TRACE-or-DB")]
     pub source: PathBuf,
     /// The slice whose begin is to be explained: its id
-    #[arg(long, value_name = "ID", conflicts_with_all = ["packet", "clock", "ts", "seq", "machine"])]
+    #[arg(long, value_name = "ID", conflicts_with_all = ["packet", "clock", "ts", "seq", "machine", "file"])]
     pub slice: Option<i64>,
     /// The packet whose time is to be explained: its id
-    #[arg(long, value_name = "ID", conflicts_with_all = ["clock", "ts", "seq", "machine"])]
+    #[arg(long, value_name = "ID", conflicts_with_all = ["clock", "ts", "seq", "machine", "file"])]
     pub packet: Option<i64>,
     /// The clock that was read: a number, number@sequence or a name
     ///
-    /// As 'timebase clocks' prints it, with ' of machine N' behind it if you like. Builtin names may be in
-    /// any case; any other name must be that of a clock of the trace. If the reading is a time of day, it
-    /// is REALTIME if not given.
+    /// As 'timebase clocks' prints it, with ' of machine N' and ' in file N' behind it if you like. Builtin
+    /// names may be in any case; any other name must be that of a clock of the trace. If the reading is a
+    /// time of day, it is REALTIME if not given.
     #[arg(short, long)]
     pub clock: Option<ClockArgument>,
     /// The reading, in the clock's own unit; or a time of day
@@ -424,15 +447,20 @@ pub struct ExplainArguments {
     /// The sequence of the clock; clocks 64 to 127 need one, here or as number@sequence
     #[arg(short, long, default_value_t = 0, value_name = "N")]
     pub seq: u32,
-    /// The clock to convert to, of the same machine: as --clock [default: BOOTTIME of the host]
+    /// The clock to convert to, of the same machine and file: as --clock [default: BOOTTIME of trace time]
     #[arg(long, value_name = "CLOCK")]
     pub to: Option<ClockArgument>,
     /// The sequence of the clock to convert to
     #[arg(long, default_value_t = 0, value_name = "N", requires = "to")]
     pub to_seq: u32,
-    /// The machine on which the clock was read; 0 is the host
-    #[arg(long, default_value_t = 0, value_name = "N")]
-    pub machine: u32,
+    /// The machine on which the clock was read: its id or its name [default: that of the file, or 0]
+    #[arg(long, value_name = "MACHINE")]
+    pub machine: Option<String>,
+    /// The file in which the clock was read, if there are several: its id or its name
+    ///
+    /// A file can have clocks of its own, and sequences of one number are others in each.
+    #[arg(long, value_name = "FILE")]
+    pub file: Option<String>,
     /// By which conversion [default: that of the database]
     #[arg(long, value_enum, value_name = "HOW")]
     pub conversion: Option<Conversion>,

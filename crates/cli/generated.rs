@@ -18,6 +18,7 @@ use clap_complete::Shell;
 use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 use clap_complete::env::{CompleteEnv, Shells};
 use clap_mangen::Man;
+use rusqlite::types::Value;
 use rusqlite::{Connection, OpenFlags};
 use timebase_import::{FileKind, Subject};
 
@@ -44,6 +45,8 @@ fn command() -> clap::Command {
             explain
                 .mut_arg("clock", |clock| clock.add(candidates(clocks)))
                 .mut_arg("to", |to| to.add(candidates(clocks)))
+                .mut_arg("machine", |machine| machine.add(candidates(machines)))
+                .mut_arg("file", |file| file.add(candidates(files)))
         })
         .mut_subcommand("import", |import| {
             import.mut_arg("tables", |tables| tables.add(candidates(subjects)))
@@ -68,21 +71,44 @@ fn words() -> Vec<OsString> {
 }
 
 /// The clocks of the database on the command line; where there is none, those that
-/// every trace may have.
+/// every trace may have. Of which machine and file they are is said by flags of their own.
 fn clocks() -> Vec<CompletionCandidate> {
-    let words = words();
-    let database = words.iter().map(Path::new).find(|path| {
-        path.is_file()
-            && timebase_import::file_kind(path).is_ok_and(|kind| kind == FileKind::Database)
-    });
-    let clocks = database.and_then(|database| clocks_of(database).ok());
+    let clocks = of_database(
+        "SELECT coalesce(name, clock_id || iif(seq_id > 0, '@' || seq_id, '')) AS clock, coalesce(path, 'has no path')
+         FROM clock GROUP BY clock ORDER BY min(machine_id), min(clock_id), min(seq_id) LIMIT 10000",
+    );
     clocks.unwrap_or_else(|| {
         let builtin = (1..64).filter_map(timebase_resolver::builtin_name);
         builtin.map(CompletionCandidate::new).collect()
     })
 }
 
-fn clocks_of(database: &Path) -> rusqlite::Result<Vec<CompletionCandidate>> {
+/// The machines of the database on the command line.
+fn machines() -> Vec<CompletionCandidate> {
+    let machines = of_database("SELECT id, coalesce(name, '') FROM machine ORDER BY id LIMIT 1000");
+    machines.unwrap_or_default()
+}
+
+/// The files that were imported into the database on the command line.
+fn files() -> Vec<CompletionCandidate> {
+    let files = of_database(
+        "SELECT id, coalesce(name, '') FROM trace_file
+         WHERE processing_order IS NOT NULL AND trace_type IS NOT 'perfetto_manifest' ORDER BY id LIMIT 1000",
+    );
+    files.unwrap_or_default()
+}
+
+/// What a query finds in the database on the command line: what can be typed, and what it is.
+fn of_database(sql: &str) -> Option<Vec<CompletionCandidate>> {
+    let words = words();
+    let database = words.iter().map(Path::new).find(|path| {
+        path.is_file()
+            && timebase_import::file_kind(path).is_ok_and(|kind| kind == FileKind::Database)
+    })?;
+    found(database, sql).ok()
+}
+
+fn found(database: &Path, sql: &str) -> rusqlite::Result<Vec<CompletionCandidate>> {
     /// Who waits for the names of clocks does not wait for a view that goes on without end.
     const STEPS: i32 = 10_000_000;
 
@@ -91,14 +117,16 @@ fn clocks_of(database: &Path) -> rusqlite::Result<Vec<CompletionCandidate>> {
     guard::distrust(&connection)?;
     connection.progress_handler(STEPS, Some(|| true))?;
     connection
-        .prepare(
-            "SELECT coalesce(name, clock_id || iif(seq_id > 0, '@' || seq_id, '')), coalesce(path, 'has no path')
-             FROM clock ORDER BY machine_id, clock_id, seq_id LIMIT 10000",
-        )?
+        .prepare(sql)?
         .query_map([], |row| {
-            let (name, path): (String, String) = (row.get(0)?, row.get(1)?);
-            let help = printable(&path).into();
-            Ok(CompletionCandidate::new(printable(&name)).help(Some(help)))
+            let word = match row.get(0)? {
+                Value::Integer(id) => id.to_string(),
+                Value::Text(name) => printable(&name),
+                _ => String::new(),
+            };
+            let what: String = row.get(1)?;
+            let help = (!what.is_empty()).then(|| printable(&what).into());
+            Ok(CompletionCandidate::new(word).help(help))
         })?
         .collect()
 }

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::bail;
 use indicatif::{HumanBytes, HumanCount};
-use timebase_import::{Conversion, Events, FileKind, Monitor, Options, Source, Summary};
+use timebase_import::{Conversion, Events, FileKind, Monitor, Options, Placement, Source, Summary};
 use timebase_resolver::Unresolved;
 
 use crate::flags::{ImportArguments, wrong_usage};
@@ -22,17 +22,24 @@ use crate::progress::{self, Progress};
 use crate::signals::Signals;
 
 pub fn run(arguments: &ImportArguments, signals: &Signals) -> anyhow::Result<()> {
-    let source = match Source::from_arg(arguments.trace.as_os_str()) {
-        Source::Stdin if arguments.pieces => Source::Pieces,
-        _ if arguments.pieces => wrong_usage(
+    let sources: Vec<Source> = arguments
+        .traces
+        .iter()
+        .map(|trace| match Source::from_arg(trace.as_os_str()) {
+            Source::Stdin if arguments.pieces => Source::Pieces,
+            source => source,
+        })
+        .collect();
+    if arguments.pieces && !sources.contains(&Source::Pieces) {
+        wrong_usage(
             "import",
             "--pieces is for a trace from standard input; name it '-'",
-        ),
-        source => source,
-    };
+        );
+    }
     let destination = destination(arguments);
     let options = Options {
         conversion: arguments.conversion.into(),
+        manifest: arguments.manifest.clone(),
         keep_data: !arguments.no_data,
         subjects: arguments.subjects(),
         descriptors: arguments.descriptor.clone(),
@@ -41,10 +48,15 @@ pub fn run(arguments: &ImportArguments, signals: &Signals) -> anyhow::Result<()>
         max_size: arguments.max_size,
         max_memory: Some(arguments.max_memory),
     };
-    let (summary, elapsed) =
-        monitored(&source, &destination, &options, arguments.progress, signals)?;
+    let (summary, elapsed) = monitored(
+        &sources,
+        &destination,
+        &options,
+        arguments.progress,
+        signals,
+    )?;
     messages::say(screen(
-        &source,
+        &named(&sources),
         &destination,
         &summary,
         options.keep_data,
@@ -56,37 +68,42 @@ pub fn run(arguments: &ImportArguments, signals: &Signals) -> anyhow::Result<()>
 
 /// Imports and shows how far it is, and so that Ctrl-C stops it.
 pub fn monitored(
-    source: &Source,
+    sources: &[Source],
     destination: &Path,
     options: &Options,
     progress: Progress,
     signals: &Signals,
 ) -> anyhow::Result<(Summary, Duration)> {
-    let file = match source {
-        Source::File(path) => fs::metadata(path).ok(),
-        Source::Stdin if io::stdin().is_terminal() => {
-            bail!("standard input is a terminal; a trace has to be piped into it")
-        }
-        Source::Stdin | Source::Pieces => None,
-    };
-    let is_pipe = match (source, &file) {
+    if sources.contains(&Source::Stdin) && io::stdin().is_terminal() {
+        bail!("standard input is a terminal; a trace has to be piped into it");
+    }
+    let is_pipe = |source: &&Source| match source {
         // A pipe has a name, too, but no size.
-        (Source::File(_), file) => file
-            .as_ref()
-            .is_some_and(|file| !file.is_file() && !file.is_dir()),
-        (Source::Stdin | Source::Pieces, _) => true,
+        Source::File(path) => {
+            fs::metadata(path).is_ok_and(|file| !file.is_file() && !file.is_dir())
+        }
+        Source::Stdin | Source::Pieces => true,
     };
-    let size = file.filter(fs::Metadata::is_file).map(|file| file.len());
-    if options.conversion == Conversion::Linear && is_pipe {
+    if options.conversion == Conversion::Linear
+        && let Some(source) = sources.iter().find(is_pipe)
+    {
         messages::say(format_args!(
             "{source} is copied to a temporary file first: --conversion linear reads the trace twice"
         ));
     }
+    let sizes = sources.iter().map(|source| match source {
+        Source::File(path) => {
+            let file = fs::metadata(path).ok().filter(fs::Metadata::is_file);
+            file.map(|file| file.len())
+        }
+        Source::Stdin | Source::Pieces => None,
+    });
+    let size = sizes.sum();
     let monitor = Arc::new(Monitor::default());
     let started = Instant::now();
     let summary = signals.during_import(&monitor, || {
         progress::shown(progress, &monitor, size, || {
-            timebase_import::import(source, destination, options, &monitor)
+            timebase_import::import(sources, destination, options, &monitor)
         })
     })??;
     Ok((summary, started.elapsed()))
@@ -101,25 +118,43 @@ fn destination(arguments: &ImportArguments) -> PathBuf {
                  name a file with -o OUT.db",
             );
         }
-        if would_replace(output, &arguments.trace) {
+        if arguments
+            .traces
+            .iter()
+            .any(|trace| would_replace(output, trace))
+        {
             wrong_usage("import", "the database would replace the trace");
         }
         return output.clone();
     }
-    if arguments.trace.as_os_str() == OsStr::new("-") {
+    let [trace] = arguments.traces.as_slice() else {
+        wrong_usage(
+            "import",
+            "several traces need a name for their database: -o OUT.db",
+        );
+    };
+    if trace.as_os_str() == OsStr::new("-") {
         wrong_usage(
             "import",
             "a trace from standard input needs a name for the database: -o OUT.db",
         );
     }
-    let output = default_destination(&arguments.trace);
-    if would_replace(&output, &arguments.trace) {
+    let output = default_destination(trace);
+    if would_replace(&output, trace) {
         wrong_usage(
             "import",
             "the database would replace the trace; give it another name with -o OUT.db",
         );
     }
     output
+}
+
+/// What the sources are called together.
+fn named(sources: &[Source]) -> String {
+    match sources {
+        [source] => source.to_string(),
+        sources => format!("{} files", sources.len()),
+    }
 }
 
 /// Whether the database would replace the trace. What is a database itself has
@@ -149,7 +184,7 @@ fn default_destination(trace: &Path) -> PathBuf {
 
 /// The summary: one screen, whatever the trace.
 fn screen(
-    source: &Source,
+    source: &str,
     destination: &Path,
     summary: &Summary,
     has_data: bool,
@@ -164,6 +199,14 @@ fn screen(
             counted(summary.sequences, "sequence", "sequences")
         ),
     ));
+    if summary.files > 0 || summary.machines > 1 {
+        let files = match summary.files {
+            0 => String::new(),
+            files => format!(" in {}", counted(files, "file", "files")),
+        };
+        let machines = counted(summary.machines, "machine", "machines");
+        lines.push(("machines", format!("{machines}{files}")));
+    }
 
     let timed = summary.on_trace_time + summary.unresolved.values().sum::<u64>();
     let mut share = if timed == 0 {
@@ -186,6 +229,7 @@ fn screen(
     }
     lines.push(("trace time", share));
 
+    lines.extend(placements(summary));
     lines.extend(reasons(&summary.unresolved));
     for events in summary.events.iter().filter(|events| is_told(events)) {
         let rows = HumanCount(events.rows);
@@ -266,6 +310,63 @@ fn without_table(summary: &Summary, has_data: bool) -> Vec<(&'static str, String
     };
     lines.push(("", advice.to_owned()));
     lines
+}
+
+/// How what each file holds of a machine came to trace time, where there is more than one answer.
+fn placements(summary: &Summary) -> Vec<(&'static str, String)> {
+    /// The summary is one screen.
+    const MOST: usize = 8;
+
+    if summary.placements.len() < 2 {
+        return Vec::new();
+    }
+    let mut heading = "placed";
+    let mut lines = Vec::new();
+    for placement in summary.placements.iter().take(MOST) {
+        let machine = match &placement.machine_name {
+            Some(name) => name.clone(),
+            None => format!("machine {}", placement.machine),
+        };
+        let what = match &placement.file {
+            Some(file) => format!("{file}, {machine}"),
+            None => machine,
+        };
+        lines.push((heading, format!("{what}: {}", how(placement))));
+        heading = "";
+    }
+    let more = summary.placements.len().saturating_sub(MOST);
+    if more > 0 {
+        let text = format!("{more} more (the view placement has all)");
+        lines.push(("", text));
+    }
+    lines
+}
+
+/// How a part was placed, in words.
+fn how(placement: &Placement) -> String {
+    let mut text = match placement.how {
+        "trace_time" => "its clock is trace time",
+        "snapshots" => "by its clock snapshots",
+        "remote_sync" => "by asking the other machine for the time",
+        "manifest" => "as the manifest says",
+        "realtime" => "assuming that the wall clocks agree; nobody knows how well they do",
+        "same_clock" => "assuming that BOOTTIME is the same; nothing tells that it is",
+        _ => "nothing relates it to trace time",
+    }
+    .to_owned();
+    let error = placement.error.filter(|_| placement.how != "trace_time");
+    if let Some(error) = error {
+        let error = Duration::from_nanos(error.unsigned_abs());
+        let _ = write!(text, ", give or take {error:.1?}");
+    }
+    if let Some(later) = placement.boots_differ {
+        let seconds = later as f64 / 1e9;
+        let _ = write!(
+            text,
+            "; its wall clock says {seconds:+.3} s, as if restarted"
+        );
+    }
+    text
 }
 
 /// Whether there is anything to say of a table. What idle CPUs run is a process and a
@@ -381,12 +482,15 @@ mod tests {
             end_ts: Some(3_500_000_000),
             snapshots: 10,
             clocks: 3,
+            files: 0,
+            machines: 1,
+            placements: Vec::new(),
             source_bytes: 1024,
             database_bytes: 2048,
             warnings: Vec::new(),
         };
         let text = screen(
-            &Source::from_arg("t.pftrace".as_ref()),
+            "t.pftrace",
             Path::new("t.db"),
             &summary,
             true,

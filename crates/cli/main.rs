@@ -17,6 +17,7 @@ mod guard;
 mod help;
 mod hints;
 mod import;
+mod manifest;
 mod messages;
 mod output;
 mod page;
@@ -74,6 +75,7 @@ fn run(command: &Command, signals: &Signals) -> anyhow::Result<ExitCode> {
         }
         Command::Explain(arguments) => explain::run(arguments, signals, &mut out),
         Command::Report(arguments) => page::run(arguments, signals, &mut out),
+        Command::Manifest(arguments) => manifest::run(arguments, signals, &mut out),
         Command::ClockId { name } => clocks::id(name, &mut out),
         Command::Help { name } => help::run(name, &mut out),
         Command::DatasetteMetadata { databases } => datasette::run(databases, &mut out),

@@ -25,6 +25,14 @@ pub enum Error {
         /// Whose.
         id: i64,
     },
+    /// A reading of a set has no time.
+    #[error("packet {number} of {file} has no time, which is known")]
+    UnplacedIn {
+        /// In which file.
+        file: String,
+        /// Which packet of it.
+        number: i64,
+    },
     /// A snapshot that was imported is refused.
     #[error(transparent)]
     Rejected(#[from] Rejected),

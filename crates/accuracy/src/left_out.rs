@@ -70,7 +70,7 @@ pub fn leave_out(trace: &Path, directory: &Path) -> Result<Vec<LeftOut>, Error> 
         ..Options::default()
     };
     let source = Trace::File(trace.into());
-    timebase_import::import(&source, &database, &options, &Monitor::default())?;
+    timebase_import::import(&[source], &database, &options, &Monitor::default())?;
     let conn = Connection::open(database)?;
     let mut statement = conn.prepare(HOPS)?;
     let hops: Vec<Hop> = statement
@@ -91,13 +91,12 @@ fn hop(row: &Row<'_>) -> rusqlite::Result<Hop> {
         let (machine, id, seq) = (row.get(first)?, row.get(first + 1)?, row.get(first + 2)?);
         Ok(Clock::new(MachineId(machine), ClockId(id), SeqId(seq)))
     };
-    let source: i64 = row.get(7)?;
+    let source: String = row.get(7)?;
     Ok(Hop {
         name: row.get(0)?,
         from: clock(1)?,
         to: clock(4)?,
-        source: Source::from_number(source)
-            .ok_or(rusqlite::Error::IntegralValueOutOfRange(7, source))?,
+        source: Source::from_name(&source).ok_or(rusqlite::Error::InvalidQuery)?,
     })
 }
 
@@ -112,7 +111,7 @@ fn readings(conn: &Connection, hop: &Hop) -> rusqlite::Result<Vec<(i64, i64)>> {
         to.machine.0,
         to.id.get(),
         to.seq.0,
-        hop.source as u8,
+        hop.source.name(),
     );
     let rows = statement.query_map(clocks, |row| Ok((row.get(0)?, row.get(1)?)))?;
     let mut readings: Vec<(i64, i64)> = rows.collect::<rusqlite::Result<_>>()?;
@@ -148,7 +147,8 @@ fn of_hop(hop: &Hop, readings: &[(i64, i64)]) -> Result<LeftOut, Error> {
         nearest.push(by_nearest.abs_diff(to) as f64);
         linear.push(off as f64);
         bars.push(estimate.error_ns);
-        inside += u64::from(off <= estimate.error().unsigned_abs());
+        let error = estimate.error().map(i64::unsigned_abs);
+        inside += u64::from(error.is_some_and(|error| off <= error));
     }
     Ok(LeftOut {
         hop: hop.name.clone(),

@@ -16,10 +16,12 @@
 //!
 //! # Design
 //!
-//! Two questions, since neither answers the other:
+//! Three questions, since none answers another:
 //!
 //! * **Generated traces** (`case.rs`, `measure.rs`) know the truth of every reading, but
 //!   their clocks are as somebody thinks that clocks are.
+//! * **Generated sets** (`set_case.rs`, `measure_set.rs`) are of several machines, which know of each
+//!   other by what they have asked: there the errors are those of a round trip, not of a reading.
 //! * **Recorded traces** (`left_out.rs`) have real clocks, but the truth is known only where
 //!   a snapshot was taken. So each snapshot but the first and the last is left out in turn,
 //!   and where the others put it is compared with what it says. This is harder than what
@@ -37,12 +39,16 @@ mod case;
 mod error;
 mod left_out;
 mod measure;
+mod measure_set;
 mod off;
 mod report;
+mod set_case;
 
 pub use case::{Case, Goals};
 pub use error::Error;
 pub use left_out::{LeftOut, leave_out};
 pub use measure::{Inversions, Measured, measure};
+pub use measure_set::{SetMeasured, measure_set};
 pub use off::Off;
-pub use report::{cases, left_outs};
+pub use report::{cases, left_outs, set_cases};
+pub use set_case::SetCase;

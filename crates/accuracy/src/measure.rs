@@ -86,7 +86,7 @@ pub fn measure(settings: &Settings, directory: &Path) -> Result<Measured, Error>
         ..Options::default()
     };
     timebase_import::import(
-        &Source::File(trace),
+        &[Source::File(trace)],
         &database,
         &options,
         &Monitor::default(),

@@ -7,6 +7,8 @@ use timebase_reliability::{grouped, percent};
 use crate::case::{Case, Goals};
 use crate::left_out::LeftOut;
 use crate::measure::{Inversions, Measured};
+use crate::measure_set::SetMeasured;
+use crate::set_case::SetCase;
 
 impl Goals {
     /// Those that are missed.
@@ -92,6 +94,45 @@ pub fn cases(all: &[(Case, Measured)]) -> String {
             time(measured.bar),
             format!("{:.1}", measured.bar_of_error()),
             goals.unwrap_or_default(),
+        ]);
+    }
+    table.to_string()
+}
+
+/// The table of sets.
+pub fn set_cases(all: &[(SetCase, SetMeasured)]) -> String {
+    let mut table = table(&[
+        "machines",
+        "readings of guests",
+        "nearest: RMS",
+        "median",
+        "worst",
+        "linear: RMS",
+        "median",
+        "worst",
+        "better by",
+        "inside",
+        "error stated",
+        "goal",
+    ]);
+    for (case, measured) in all {
+        let goal = case.inside.map(|goal| match measured.inside < goal {
+            true => format!("**not {} % inside**", goal * 100.0),
+            false => "met".to_owned(),
+        });
+        table.add_row([
+            case.name.to_owned(),
+            grouped(measured.linear.count as u64),
+            time(measured.nearest.rms),
+            time(measured.nearest.median),
+            time(measured.nearest.worst),
+            time(measured.linear.rms),
+            time(measured.linear.median),
+            time(measured.linear.worst),
+            format!("{:.1}", measured.better()),
+            percent(measured.inside),
+            time(measured.bar),
+            goal.unwrap_or_default(),
         ]);
     }
     table.to_string()

@@ -41,7 +41,7 @@ fn r6_a_plain_join_gives_the_times_and_errors_of_packets() {
             ..Options::default()
         };
         import(
-            &Source::File(trace),
+            &[Source::File(trace)],
             &database,
             &options,
             &Monitor::default(),

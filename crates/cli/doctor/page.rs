@@ -129,10 +129,17 @@ impl Page<'_> {
 
 /// Where the first of it is.
 fn place(finding: &Finding) -> String {
-    match (finding.packet, finding.offset) {
-        (Some(packet), Some(offset)) => format!("packet {packet}, at byte {offset}"),
-        (Some(packet), None) => format!("packet {packet}"),
-        (None, _) => String::new(),
+    let packet = match (finding.packet, finding.offset) {
+        (Some(packet), Some(offset)) => Some(format!("packet {packet}, at byte {offset}")),
+        (packet, _) => packet.map(|packet| format!("packet {packet}")),
+    };
+    let place = match (packet, &finding.file) {
+        (Some(packet), Some(file)) => Some(format!("{packet} of {file}")),
+        (packet, file) => packet.or_else(|| file.clone()),
+    };
+    match (place, &finding.machine) {
+        (Some(place), Some(machine)) => format!("{place} ({machine})"),
+        (place, machine) => place.or_else(|| machine.clone()).unwrap_or_default(),
     }
 }
 
@@ -176,6 +183,11 @@ fn verdict(findings: &[Finding]) -> String {
 /// The numbers, with their headings.
 fn numbers(summary: &Summary) -> Vec<(&'static str, String)> {
     let mut lines = Vec::new();
+    if summary.files > 1 || summary.machines > 1 {
+        let files = counted(summary.files, "file", "files");
+        let machines = counted(summary.machines, "machine", "machines");
+        lines.push(("inputs", format!("{machines} in {files}")));
+    }
     let mut clocks = counted(summary.clocks, "clock", "clocks");
     match summary.clocks_without_path {
         0 if summary.clocks > 1 => clocks.push_str(", all with a way to BOOTTIME"),

@@ -3,7 +3,7 @@ WITH gap AS (
   SELECT max(ts) - min(ts) AS span, max(gap) AS largest
   FROM (
     SELECT ts, ts - lag(ts) OVER (ORDER BY ts) AS gap
-    FROM (SELECT min(ts) AS ts FROM clock_snapshot WHERE source < 2 GROUP BY snapshot_id)
+    FROM (SELECT min(ts) AS ts FROM clock_snapshot WHERE source IN ('service', 'writer') GROUP BY snapshot_id)
   )
 ),
 -- Clocks that stand still between two ticks, and those that count something else, do not drift.
@@ -15,9 +15,11 @@ fastest AS (
   WHERE drift_ppm IS NOT NULL ORDER BY abs(drift_ppm) DESC, id LIMIT 1
 )
 SELECT
+  (SELECT count(*) FROM trace_file WHERE trace_type = 'proto') AS files,
+  (SELECT count(*) FROM machine) AS machines,
   (SELECT count(*) FROM clock) AS clocks,
   (SELECT count(*) FROM clock WHERE path IS NULL) AS clocks_without_path,
-  (SELECT count(DISTINCT snapshot_id) FROM clock_snapshot WHERE source < 2) AS snapshots,
+  (SELECT count(DISTINCT snapshot_id) FROM clock_snapshot WHERE source IN ('service', 'writer')) AS snapshots,
   (SELECT span FROM gap) AS snapshots_span_ns,
   (SELECT largest FROM gap) AS snapshots_largest_gap_ns,
   (SELECT count(*) FROM packet) AS packets,

@@ -1,82 +1,252 @@
-//! Whether the trace has the clock that was given; if not, which one is meant.
+//! Which clock of the trace is meant by what was given; if that cannot be told, which there are.
 
 use anyhow::{bail, ensure};
-use rusqlite::Connection;
-use timebase_resolver::{Clock, MachineId, SeqId, UnknownName};
+use rusqlite::{Connection, params};
+use timebase_resolver::{Clock, ClockId, FileTag, MachineId, SeqId, UnknownName};
 
+use super::owner::{self, Owner};
 use crate::flags::{ClockArgument, ExplainArguments, TsArgument};
 
-/// Refuses a name that the trace does not have (rule C8), and a clock of which the
-/// sequence is not said: tells which there are.
-pub fn check(
+/// A clock that may be meant.
+struct Candidate {
+    clock: Clock,
+    /// How many there are in all.
+    total: i64,
+    /// What is known of it.
+    who: String,
+}
+
+/// The clock of the trace that is given for a flag, of this sequence, and of this machine and file
+/// unless it was written with them.
+///
+/// Refuses a name that the trace does not have (rule C8). Where several can be meant, as the
+/// sequence, the machine or the file is not said, it tells which there are.
+pub fn clock(
     database: &Connection,
     (flag, given): (&str, &ClockArgument),
-    clock: Clock,
+    seq: u32,
+    owner: Owner,
     arguments: &ExplainArguments,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Clock> {
+    let ClockArgument { written, text } = given;
     let source = quoted(&arguments.source.to_string_lossy());
-    if given.written.is_hashed() {
-        let is_there: bool = database.query_row(
-            "SELECT EXISTS (SELECT 1 FROM clock WHERE clock_id = ?1)
-                 OR EXISTS (SELECT 1 FROM clock_snapshot WHERE clock_id = ?1)",
-            [clock.id.get()],
-            |row| row.get(0),
+    if written.is_hashed() {
+        check_name(database, (flag, given), &source)?;
+    }
+    // Of numbers this was told before; names are known only now.
+    let same = [
+        (
+            "machine",
+            &arguments.machine,
+            owner.machine.map(|id| id.0),
+            written.machine().map(|id| id.0),
+        ),
+        ("file", &arguments.file, owner.file, written.file()),
+    ];
+    for (what, named, by_flag, own) in same {
+        if let (Some(named), Some(own)) = (named, own) {
+            ensure!(
+                by_flag == Some(own),
+                "--{what} {named} is another {what} than that of {text}"
+            );
+        }
+    }
+    let machine = written.machine().or(owner.machine);
+    if let Some(machine) = written.machine() {
+        owner::check_machine(database, &format!("--{flag} {text}"), machine)?;
+    }
+    let likely = written.clock_of(machine.unwrap_or(MachineId::HOST), SeqId(seq));
+    if likely.lacks_sequence() {
+        let found = candidates(
+            database,
+            likely.id,
+            (machine, None, written.file().or(owner.file)),
         )?;
-        let unknown = UnknownName::of(&given.text);
-        let list = match unknown.near() {
-            Some(_) => String::new(),
-            None => format!("; 'timebase clocks {source}' lists its clocks"),
-        };
         ensure!(
-            is_there,
-            "--{flag} {} must be a clock of the trace; {unknown}{list}",
-            given.text
-        );
-    }
-    if !clock.lacks_sequence() {
-        return Ok(());
-    }
-    let mut statement = database.prepare(include_str!("sequences.sql"))?;
-    let ids = [clock.id.get(), clock.machine.0];
-    let rows = statement.query_map(ids, |row| {
-        let scoped = Clock {
-            seq: SeqId(row.get(0)?),
-            ..clock
-        };
-        Ok((scoped, row.get(1)?, row.get(2)?))
-    })?;
-    let of_sequences: Vec<(Clock, i64, String)> = rows.collect::<rusqlite::Result<_>>()?;
-    let Some(&(_, total, _)) = of_sequences.first() else {
-        bail!(
-            "--{flag} {}: no sequence of the trace has clock {clock_id}; \
+            !found.is_empty(),
+            "--{flag} {text}: no sequence of the trace has clock {clock_id}; \
              'timebase clocks {source}' lists its clocks",
-            given.text,
-            clock_id = clock.id.get()
+            clock_id = likely.id.get()
         );
+        bail!(
+            "--{flag} {text}: each sequence has a clock {} of its own; say which one is meant:{}",
+            likely.id.get(),
+            listed(&found, flag, arguments, &source)
+        )
+    }
+    let file = match written.file() {
+        Some(own) => Some(own),
+        None => own_file(database, likely, owner.file)?,
     };
-    let commands = of_sequences.iter().map(|(scoped, _, who)| {
-        let command = command(arguments, flag, *scoped);
+    let clock = with_file(likely, file);
+    let is_told = file.is_some() || owner.file.is_some();
+    // Without a file a sequence-scoped clock is none yet, others are those that files share.
+    let is_scoped = in_range(likely);
+    let of_machine = candidates(
+        database,
+        clock.id,
+        (Some(clock.machine), Some(clock.seq), None),
+    )?;
+    let is_there = |clock: Clock| of_machine.iter().any(|found| found.clock == clock);
+    if is_told || is_there(clock) {
+        return Ok(clock);
+    }
+    match of_machine.as_slice() {
+        [only] if is_scoped => return Ok(only.clock),
+        [] if machine.is_none() => {
+            let found = candidates(database, clock.id, (None, Some(clock.seq), None))?;
+            if !found.is_empty() {
+                bail!(
+                    "--{flag} {text}: machine {} has no such clock; say which one is meant:{}",
+                    clock.machine.0,
+                    listed(&found, flag, arguments, &source)
+                );
+            }
+        }
+        [] => {}
+        several => bail!(
+            "--{flag} {text}: files have such a clock of their own; say which one is meant:{}",
+            listed(several, flag, arguments, &source)
+        ),
+    }
+    Ok(clock)
+}
+
+/// The clock that is its machine's or the only one, or this file's own.
+pub fn with_file(clock: Clock, file: Option<u32>) -> Clock {
+    let tag = match file {
+        Some(id) => FileTag { order: 1, id },
+        None if in_range(clock) => FileTag::ONLY,
+        None => FileTag::SHARED,
+    };
+    Clock { file: tag, ..clock }
+}
+
+/// Whether each sequence has one of its own (rule C2).
+fn in_range(clock: Clock) -> bool {
+    (64..128).contains(&clock.id.get())
+}
+
+/// The files, besides the one of a clock that all share, that have their own.
+pub fn others(database: &Connection, clock: Clock) -> anyhow::Result<Vec<u32>> {
+    let found = candidates(
+        database,
+        clock.id,
+        (Some(clock.machine), Some(clock.seq), None),
+    )?;
+    let files = found.iter().map(|found| found.clock.file.id);
+    Ok(files
+        .filter(|id| *id != clock.file.id && *id != 0)
+        .collect())
+}
+
+/// Refuses a name that no clock of the trace has.
+fn check_name(
+    database: &Connection,
+    (flag, given): (&str, &ClockArgument),
+    source: &str,
+) -> anyhow::Result<()> {
+    let is_there: bool = database.query_row(
+        "SELECT EXISTS (SELECT 1 FROM clock WHERE clock_id = ?1)
+             OR EXISTS (SELECT 1 FROM clock_snapshot WHERE clock_id = ?1)",
+        [given.written.id().get()],
+        |row| row.get(0),
+    )?;
+    let unknown = UnknownName::of(&given.text);
+    let list = match unknown.near() {
+        Some(_) => String::new(),
+        None => format!("; 'timebase clocks {source}' lists its clocks"),
+    };
+    ensure!(
+        is_there,
+        "--{flag} {} must be a clock of the trace; {unknown}{list}",
+        given.text
+    );
+    Ok(())
+}
+
+/// The file whose own clock a number means in a file (rules X14, X15); `None` for its machine's.
+fn own_file(database: &Connection, clock: Clock, file: Option<u32>) -> anyhow::Result<Option<u32>> {
+    let Some(file) = file else {
+        return Ok(None);
+    };
+    if in_range(clock) {
+        return Ok(Some(file));
+    }
+    let is_own: bool = database.query_row(
+        "SELECT EXISTS (
+           SELECT 1 FROM part WHERE trace_file_id = ?1 AND machine_id = ?2 AND (own_from IS NOT NULL OR is_pinned AND ?3)
+         )",
+        params![file, clock.machine.0, clock.id == ClockId::TRACE_FILE],
+        |row| row.get(0),
+    )?;
+    Ok(is_own.then_some(file))
+}
+
+/// The clocks of a number, of a machine, a sequence and a file if they are told.
+fn candidates(
+    database: &Connection,
+    id: ClockId,
+    (machine, seq, file): (Option<MachineId>, Option<SeqId>, Option<u32>),
+) -> anyhow::Result<Vec<Candidate>> {
+    let mut statement = database.prepare(include_str!("candidates.sql"))?;
+    let told = params![
+        id.get(),
+        machine.map(|machine| machine.0),
+        seq.map(|seq| seq.0),
+        file
+    ];
+    let rows = statement.query_map(told, |row| {
+        let clock = Clock::new(MachineId(row.get(0)?), id, SeqId(row.get(1)?));
+        Ok(Candidate {
+            clock: with_file(
+                clock,
+                row.get::<_, Option<u32>>(2)?.filter(|file| *file != 0),
+            ),
+            total: row.get(3)?,
+            who: row.get(4)?,
+        })
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// The command line for each of them.
+fn listed(
+    candidates: &[Candidate],
+    flag: &str,
+    arguments: &ExplainArguments,
+    source: &str,
+) -> String {
+    let commands = candidates.iter().map(|Candidate { clock, who, .. }| {
+        let command = command(arguments, flag, *clock);
         format!("\n  {command}   # {who}")
     });
-    let commands: String = commands.collect();
-    let more = match total.saturating_sub_unsigned(of_sequences.len() as u64) {
-        0 => String::new(),
-        more => format!("\n  and {more} more, which 'timebase clocks {source}' lists"),
-    };
-    bail!(
-        "--{flag} {}: each sequence has a clock {} of its own; say which one is meant:{commands}{more}",
-        given.text,
-        clock.id.get()
-    )
+    let mut commands: String = commands.collect();
+    let total = candidates.first().map_or(0, |first| first.total);
+    match total.saturating_sub_unsigned(candidates.len() as u64) {
+        0 => {}
+        more => {
+            commands += &format!("\n  and {more} more, which 'timebase clocks {source}' lists");
+        }
+    }
+    commands
 }
 
 /// The command line once more, with another clock for the one of a flag.
 fn command(arguments: &ExplainArguments, flag: &str, clock: Clock) -> String {
-    let chosen = match arguments.machine {
-        0 => clock.to_string(),
-        // Which is said by a flag.
-        _ => Clock::new(MachineId::HOST, clock.id, clock.seq).to_string(),
+    // What a flag says needs not be said again.
+    let chosen = Clock {
+        machine: match arguments.machine {
+            Some(_) => MachineId::HOST,
+            None => clock.machine,
+        },
+        file: match arguments.file {
+            Some(_) => FileTag::SHARED,
+            None => clock.file,
+        },
+        ..clock
     };
+    let chosen = chosen.to_string();
     let unless_zero = |number: u32| (number != 0).then(|| number.to_string());
     let of_clock = |name: &str, given: &Option<ClockArgument>, seq| match given {
         _ if name == flag => (Some(chosen.clone()), None),
@@ -97,7 +267,8 @@ fn command(arguments: &ExplainArguments, flag: &str, clock: Clock) -> String {
         ("ts", ts),
         ("to", to),
         ("to-seq", to_seq),
-        ("machine", unless_zero(arguments.machine)),
+        ("machine", arguments.machine.clone()),
+        ("file", arguments.file.clone()),
     ];
     let mut command = format!(
         "timebase explain {}",
@@ -154,6 +325,11 @@ mod tests {
         assert_eq!(
             command(&arguments, "clock", of(64, 7)),
             "timebase explain 'my trace.db' --clock 64@7 --ts -5 --to 65 --to-seq 3 --machine 2"
+        );
+        let own = with_file(of(64, 7), Some(3));
+        assert_eq!(
+            command(&arguments, "clock", own),
+            "timebase explain 'my trace.db' --clock '64@7 in file 3' --ts -5 --to 65 --to-seq 3 --machine 2"
         );
         assert_eq!(
             command(&arguments, "to", of(65, 7)),

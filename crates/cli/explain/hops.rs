@@ -2,6 +2,8 @@
 
 use std::io::Write;
 
+use super::crossing::Note;
+
 /// A hop of the conversion: two clocks, and what they read in a snapshot.
 pub struct Hop {
     pub from: String,
@@ -9,6 +11,8 @@ pub struct Hop {
     pub snapshot: i64,
     pub from_value: i64,
     pub to_value: i64,
+    /// What it rests on, if it leads to another machine or file.
+    pub note: Option<Note>,
 }
 
 /// One line a hop, in columns; or a hop above its arithmetic, where such lines are
@@ -27,6 +31,7 @@ pub fn write_hops(
             snapshot,
             from_value,
             to_value,
+            ..
         } = hop;
         let result = i128::from(*to_value) + (value - i128::from(*from_value));
         let subtrahend = in_parentheses_if_negative(*from_value);
@@ -55,24 +60,51 @@ pub fn write_hops(
         .map(|[hop, snapshot, arithmetic]| format!("{hop:width$}   {snapshot}  {arithmetic}"));
     let in_one: Vec<String> = in_one.collect();
     if in_one.iter().all(|line| line.chars().count() <= terminal) {
-        for line in in_one {
+        for (line, Hop { note, .. }) in in_one.iter().zip(hops) {
             writeln!(out, "{line}")?;
+            write_note(note.as_ref(), terminal, out)?;
         }
         return Ok(());
     }
-    for [hop, snapshot, arithmetic] in &lines {
+    for ([hop, snapshot, arithmetic], Hop { note, .. }) in lines.iter().zip(hops) {
         write_folded(hop, "", terminal, out)?;
         write_folded(snapshot, "  ", terminal, out)?;
         write_folded(arithmetic, "  ", terminal, out)?;
+        write_note(note.as_ref(), terminal, out)?;
     }
     Ok(())
 }
 
-/// A snapshot's reading of both clocks of a hop.
+fn write_note(note: Option<&Note>, terminal: usize, out: &mut dyn Write) -> anyhow::Result<()> {
+    note.map_or(Ok(()), |note| write_folded(note, "  ", terminal, out))
+}
+
+/// A reading of both clocks of a hop.
 pub struct Snapshot {
-    pub id: i64,
+    pub taken: Taken,
     pub from: i64,
     pub to: i64,
+}
+
+/// How both were read.
+pub enum Taken {
+    /// In this snapshot.
+    Together(i64),
+    /// By asking the other machine: in which packet that is told, and half of the round trip, if
+    /// they are known.
+    Asked(Option<(i64, i64)>),
+}
+
+impl Taken {
+    fn name(&self) -> String {
+        match self {
+            Taken::Together(snapshot) => format!("snapshot {snapshot}:"),
+            Taken::Asked(Some((packet, error))) => {
+                format!("sample of packet {packet}, ± {error} ns:")
+            }
+            Taken::Asked(None) => "sample:".to_owned(),
+        }
+    }
 }
 
 /// A hop by the rate of its clocks.
@@ -84,7 +116,12 @@ pub struct LinearHop {
     pub before: Option<Snapshot>,
     pub after: Option<Snapshot>,
     pub rate: f64,
-    pub error_ns: f64,
+    /// `None` where nobody knows it.
+    pub error_ns: Option<f64>,
+    /// What it rests on, if it leads to another machine or file.
+    pub note: Option<Note>,
+    /// Whether somebody read both clocks.
+    pub is_measured: bool,
     /// `None` where it does not fit 64 bits.
     pub value_in: Option<i64>,
     pub value_out: Option<i64>,
@@ -101,15 +138,27 @@ pub fn write_linear_hops(
         let head = [
             format!("{from} {}", shown(hop.value_in)),
             format!("→ {to} {}", shown(hop.value_out)),
-            format!("± {:.0} ns", hop.error_ns.ceil()),
+            shown_error(hop.error_ns),
         ];
         write_folded(&head, "", terminal, out)?;
+        write_note(hop.note.as_ref(), terminal, out)?;
+        if !hop.is_measured {
+            continue;
+        }
         let sides = [(&hop.before, "after", 1), (&hop.after, "before", -1)];
         for (snapshot, side, sign) in sides {
-            if let (Some(Snapshot { id, from: a, to: b }), Some(value)) = (snapshot, hop.value_in) {
+            if let (
+                Some(Snapshot {
+                    taken,
+                    from: a,
+                    to: b,
+                }),
+                Some(value),
+            ) = (snapshot, hop.value_in)
+            {
                 let away = sign * (i128::from(value) - i128::from(*a));
                 let line = [
-                    format!("{} {side} snapshot {id}:", seconds(away as f64)),
+                    format!("{} {side} {}", seconds(away as f64), taken.name()),
                     format!("{from} {a} = {to} {b}"),
                 ];
                 write_folded(&line, "  ", terminal, out)?;
@@ -125,6 +174,13 @@ pub fn write_linear_hops(
         write_folded(&line, "  ", terminal, out)?;
     }
     Ok(())
+}
+
+/// How far a time may be off.
+pub fn shown_error(error_ns: Option<f64>) -> String {
+    error_ns.map_or("± nobody knows how much".to_owned(), |error| {
+        format!("± {:.0} ns", error.ceil())
+    })
 }
 
 fn shown(value: Option<i64>) -> String {
@@ -194,6 +250,7 @@ mod tests {
             snapshot,
             from_value,
             to_value,
+            note: None,
         }
     }
 
@@ -250,6 +307,41 @@ BOOTTIME 3336860237888 → REALTIME 1795234878557356319
     = BOOTTIME 3336810948931;
   3336810948931 + (3336860237888 − 3336810948931)
     = 3336860237888
+"
+        );
+    }
+
+    #[test]
+    fn r9_samples_are_shown_with_their_packet_and_an_error_that_nobody_knows_as_such() {
+        let sample = |taken, from, to| Some(Snapshot { taken, from, to });
+        let hop = |note: Option<&str>, is_measured, error_ns| LinearHop {
+            from: "BOOTTIME of machine 1".to_owned(),
+            to: "BOOTTIME".to_owned(),
+            kind: "line".to_owned(),
+            before: sample(Taken::Asked(Some((3, 1500))), 50, 2),
+            after: sample(Taken::Asked(None), 90, 42),
+            rate: 1.0,
+            error_ns,
+            note: note.map(|note| vec![note.to_owned()]),
+            is_measured,
+            value_in: Some(70),
+            value_out: Some(22),
+        };
+        let hops = [
+            hop(None, true, Some(1500.5)),
+            hop(Some("assumed"), false, None),
+        ];
+        let mut out = Vec::new();
+        write_linear_hops(&hops, usize::MAX, &mut out).expect("to memory");
+        assert_eq!(
+            String::from_utf8_lossy(&out),
+            "\
+BOOTTIME of machine 1 70 → BOOTTIME 22 ± 1501 ns
+  20 ns after sample of packet 3, ± 1500 ns: BOOTTIME of machine 1 50 = BOOTTIME 2
+  20 ns before sample: BOOTTIME of machine 1 90 = BOOTTIME 42
+  BOOTTIME runs as fast, between them
+BOOTTIME of machine 1 70 → BOOTTIME 22 ± nobody knows how much
+  assumed
 "
         );
     }

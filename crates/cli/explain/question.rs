@@ -1,8 +1,7 @@
 //! What the command line asks for, as far as it can be said without the trace.
 
-use timebase_resolver::{Clock, ClockId, MachineId, SeqId};
+use timebase_resolver::ClockId;
 
-use super::is_wall_clock;
 use crate::flags::{ClockArgument, ExplainArguments, TsArgument};
 
 /// What was asked for.
@@ -10,8 +9,7 @@ pub enum Question<'a> {
     Slice(i64),
     Packet(i64),
     Reading {
-        clock: Clock,
-        /// `None` if a time of day says it.
+        /// `None` if a time of day says it: REALTIME.
         given: Option<&'a ClockArgument>,
         ts: &'a TsArgument,
     },
@@ -21,7 +19,7 @@ impl<'a> Question<'a> {
     /// What the command line says; or why it makes no sense.
     pub fn of(arguments: &'a ExplainArguments) -> Result<Question<'a>, String> {
         if let Some(to) = &arguments.to {
-            clock_of(to, ("to-seq", arguments.to_seq), arguments.machine)?;
+            check(to, ("to-seq", arguments.to_seq), arguments)?;
         }
         if let Some(slice) = arguments.slice {
             return Ok(Question::Slice(slice));
@@ -33,46 +31,61 @@ impl<'a> Question<'a> {
             .ts
             .as_ref()
             .ok_or("--ts, the reading, is missing")?;
-        let clock = match (&arguments.clock, ts) {
-            (Some(clock), _) => clock_of(clock, ("seq", arguments.seq), arguments.machine)?,
-            (None, TsArgument::Shown(..)) => {
-                Clock::new(MachineId(arguments.machine), ClockId::REALTIME, SeqId(0))
-            }
+        let given = arguments.clock.as_ref();
+        match (given, ts) {
+            (Some(clock), _) => check(clock, ("seq", arguments.seq), arguments)?,
+            (None, TsArgument::Shown(..)) => {}
             (None, TsArgument::Ticks(ts)) => {
                 return Err(format!("--clock is missing, the clock that read {ts}"));
             }
-        };
-        if let (TsArgument::Shown(_, text), false) = (ts, is_wall_clock(clock)) {
+        }
+        if let (TsArgument::Shown(_, shown), Some(clock)) = (ts, given)
+            && !is_wall_clock(clock.written.id())
+        {
             return Err(format!(
-                "--ts {text} is a time of day, which {clock} does not show; REALTIME does, and needs no --clock"
+                "--ts {shown} is a time of day, which {} does not show; REALTIME does, and needs no --clock",
+                clock.text
             ));
         }
-        Ok(Question::Reading {
-            clock,
-            given: arguments.clock.as_ref(),
-            ts,
-        })
+        Ok(Question::Reading { given, ts })
     }
 }
 
-/// A clock, with the sequence and the machine that are given beside it.
-fn clock_of(
+/// Whether it shows the time of day.
+pub fn is_wall_clock(clock: ClockId) -> bool {
+    matches!(clock, ClockId::REALTIME | ClockId::REALTIME_COARSE)
+}
+
+/// Whether what is given beside a clock is what it was written with. Names are looked up later.
+fn check(
     argument: &ClockArgument,
     (flag, seq): (&str, u32),
-    machine: u32,
-) -> Result<Clock, String> {
+    arguments: &ExplainArguments,
+) -> Result<(), String> {
     let ClockArgument { written, text } = argument;
-    let clock = written.clock_of(MachineId(machine), SeqId(seq));
-    let is_other = |given, of_clock| given != 0 && given != of_clock;
-    if written.sequence().is_some() && is_other(seq, clock.seq.0) {
+    let is_other = |given: u32| written.sequence().is_some_and(|own| own.0 != given);
+    if seq != 0 && is_other(seq) {
         return Err(format!(
             "--{flag} {seq} is another sequence than that of {text}"
         ));
     }
-    if is_other(machine, clock.machine.0) {
-        return Err(format!(
-            "--machine {machine} is another machine than that of {text}"
-        ));
+    let of_flags = [
+        (
+            "machine",
+            &arguments.machine,
+            written.machine().map(|own| own.0),
+        ),
+        ("file", &arguments.file, written.file()),
+    ];
+    for (flag, given, own) in of_flags {
+        let number = given.as_ref().and_then(|given| given.parse::<u32>().ok());
+        if let (Some(given), Some(number), Some(own)) = (given, number, own)
+            && number != own
+        {
+            return Err(format!(
+                "--{flag} {given} is another {flag} than that of {text}"
+            ));
+        }
     }
-    Ok(clock)
+    Ok(())
 }

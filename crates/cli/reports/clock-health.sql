@@ -3,40 +3,49 @@
 --   timebase query TRACE-or-DB --report clock-health
 --
 -- Trace time is BOOTTIME, unless the trace names another primary clock. Pairs
--- that come with kernel events (source 2) are microseconds off and other
+-- that come with kernel events (source ftrace) are microseconds off and other
 -- writers' snapshots may be, so each clock is judged by its best source only.
+-- What a manifest says or nobody knows (source assumed) is no reading of a clock.
 
--- How a clock is written: by name, 64@3 for clock 64 of sequence 3.
+-- How a clock is written: by name, 64@3 for clock 64 of sequence 3; with its machine if
+-- that is not 0, and with its file if it is the file's own of several.
 CREATE TEMP VIEW clock_label AS
-SELECT machine_id, clock_id, seq_id,
+SELECT machine_id, clock_id, seq_id, coalesce(trace_file_id, -1) AS file,
        CASE WHEN scope = 'sequence' THEN clock_id || '@' || seq_id
             ELSE coalesce(name, CAST(clock_id AS TEXT)) END
-       || iif(machine_id, ' of machine ' || machine_id, '') AS clock
+       || iif(machine_id, ' of machine ' || machine_id, '')
+       || iif(trace_file_id > 0, ' in file ' || trace_file_id, '') AS clock
 FROM clock;
+
+CREATE TEMP VIEW taken AS
+SELECT *, coalesce(trace_file_id, -1) AS file,
+       CASE source WHEN 'service' THEN 0 WHEN 'writer' THEN 1 WHEN 'remote_sync' THEN 2 ELSE 3 END AS rank
+FROM clock_snapshot
+WHERE source NOT IN ('manifest', 'assumed');
 
 -- One row a reading that is on trace time, beside the one before it.
 CREATE TEMP TABLE reading AS
 WITH best AS (
-  SELECT machine_id, clock_id, seq_id, min(source) AS source
-  FROM clock_snapshot GROUP BY machine_id, clock_id, seq_id
+  SELECT machine_id, clock_id, seq_id, file, min(rank) AS rank
+  FROM taken GROUP BY machine_id, clock_id, seq_id, file
 )
-SELECT machine_id, clock_id, seq_id, ts,
+SELECT machine_id, clock_id, seq_id, file, ts,
        ts - lag(ts) OVER clock AS gap,
        clock_value - lag(clock_value) OVER clock AS advance
-FROM clock_snapshot JOIN best USING (machine_id, clock_id, seq_id, source)
+FROM taken JOIN best USING (machine_id, clock_id, seq_id, file, rank)
 WHERE ts IS NOT NULL
-WINDOW clock AS (PARTITION BY machine_id, clock_id, seq_id ORDER BY id);
+WINDOW clock AS (PARTITION BY machine_id, clock_id, seq_id, file ORDER BY id);
 
 -- How each clock went against trace time. A step is between two neighbouring snapshots.
 CREATE TEMP TABLE kept AS
 WITH step AS (
   -- Of max(), SQLite takes the other columns from the row that has it.
-  SELECT machine_id, clock_id, seq_id, advance - gap AS ns, max(abs(1.0 * advance - gap))
+  SELECT machine_id, clock_id, seq_id, file, advance - gap AS ns, max(abs(1.0 * advance - gap))
   FROM reading
   WHERE gap IS NOT NULL AND clock_id <> 9
-  GROUP BY machine_id, clock_id, seq_id
+  GROUP BY machine_id, clock_id, seq_id, file
 )
-SELECT machine_id, clock_id, seq_id,
+SELECT machine_id, clock_id, seq_id, file,
        count(*) AS readings,
        max(ts) - min(ts) AS ns,
        -- + 0.0, because -0.0 looks like a drift.
@@ -46,12 +55,12 @@ SELECT machine_id, clock_id, seq_id,
        count(iif(advance < 0, 1, NULL)) AS steps_back,
        max(gap) AS max_gap
 FROM reading
-LEFT JOIN step USING (machine_id, clock_id, seq_id)
-GROUP BY machine_id, clock_id, seq_id;
+LEFT JOIN step USING (machine_id, clock_id, seq_id, file)
+GROUP BY machine_id, clock_id, seq_id, file;
 
 -- What is wrong with a clock; NULL if nothing is.
 CREATE TEMP TABLE doubt AS
-SELECT clock, c.machine_id, c.clock_id, c.seq_id, packets,
+SELECT clock, c.machine_id, c.clock_id, c.seq_id, c.file, packets,
        CASE
          WHEN NOT is_monotonic THEN 'it went back' || coalesce(printf(' (%d×)', nullif(steps_back, 0)), '')
               || ': nothing is converted from it'
@@ -62,9 +71,9 @@ SELECT clock, c.machine_id, c.clock_id, c.seq_id, packets,
          WHEN abs(max_step_ns) >= 1000000 THEN 'it went ' || printf('%.3f ms ', abs(max_step_ns) / 1e6)
               || iif(max_step_ns < 0, 'less', 'more') || ' than trace time between two snapshots: it was set, or stood still'
        END AS why
-FROM clock AS c
-JOIN clock_label USING (machine_id, clock_id, seq_id)
-LEFT JOIN kept USING (machine_id, clock_id, seq_id);
+FROM clock_record AS c
+JOIN clock_label USING (machine_id, clock_id, seq_id, file)
+LEFT JOIN kept USING (machine_id, clock_id, seq_id, file);
 
 -- # Not to be trusted
 -- Clocks whose times are off, or have no place, and how many packets have times of them. All
@@ -73,10 +82,10 @@ SELECT clock, packets, why
 FROM (
   SELECT * FROM doubt WHERE why IS NOT NULL
   UNION ALL
-  SELECT 'none', NULL, NULL, NULL, NULL, 'all clocks kept to trace time'
+  SELECT 'none', NULL, NULL, NULL, NULL, NULL, 'all clocks kept to trace time'
   WHERE NOT EXISTS (SELECT * FROM doubt WHERE why IS NOT NULL)
 )
-ORDER BY packets DESC, machine_id, clock_id, seq_id;
+ORDER BY packets DESC, machine_id, clock_id, seq_id, file;
 
 -- # Clocks
 -- One that went backwards is not converted from any more; one without a path
@@ -87,8 +96,8 @@ SELECT clock,
        iif(is_monotonic, 'no', 'yes') AS went_back,
        hops,
        path
-FROM clock JOIN clock_label USING (machine_id, clock_id, seq_id)
-ORDER BY machine_id, clock_id, seq_id;
+FROM clock_record JOIN clock_label USING (machine_id, clock_id, seq_id, file)
+ORDER BY machine_id, clock_id, seq_id, file;
 
 -- # Drift and steps against trace time
 -- drift_ppm is how much faster the clock ran, in millionths, between its first
@@ -104,8 +113,8 @@ SELECT clock,
        steps_back,
        round(max_gap / 1e9, 3) AS max_gap_s
 FROM kept
-JOIN clock_label USING (machine_id, clock_id, seq_id)
-ORDER BY machine_id, clock_id, seq_id;
+JOIN clock_label USING (machine_id, clock_id, seq_id, file)
+ORDER BY machine_id, clock_id, seq_id, file;
 
 -- # Coverage by snapshots
 -- Before the first snapshot (before_s) and after the last (after_s), conversions
@@ -119,7 +128,7 @@ SELECT count(*) AS snapshots,
        round(((SELECT end_ts FROM trace_bounds) - max(ts)) / 1e9, 3) AS after_s
 FROM (
   SELECT ts, ts - lag(ts) OVER (ORDER BY ts) AS gap
-  FROM (SELECT snapshot_id, min(ts) AS ts FROM clock_snapshot GROUP BY snapshot_id)
+  FROM (SELECT snapshot_id, min(ts) AS ts FROM taken GROUP BY snapshot_id)
 );
 
 -- # Rejected snapshots

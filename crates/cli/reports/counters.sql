@@ -36,7 +36,7 @@ FROM (
 
 -- What each is called, and whose it is.
 CREATE TEMP VIEW counter_summary AS
-SELECT k.type, k.name, k.unit, k.ucpu, k.upid,
+SELECT k.type, k.name, k.unit, k.ucpu, k.upid, k.machine_id,
        coalesce('cpu ' || (SELECT cpu || iif(machine_id, ' of machine ' || machine_id, '') FROM cpu_record WHERE id = k.ucpu),
                 (SELECT coalesce(nullif(name, ''), 'process') || ' ' || pid FROM process_record WHERE id = k.upid),
                 (SELECT coalesce(nullif(name, ''), 'thread') || ' ' || tid FROM thread_record WHERE id = k.utid),
@@ -72,7 +72,7 @@ LIMIT :top;
 
 -- # Memory of the system
 -- In MiB, sorted by how much it changed.
-SELECT name AS counter, "values",
+SELECT name || iif(machine_id, ' of machine ' || machine_id, '') AS counter, "values",
        round(first / 1048576, 2) AS first_mib,
        round(low / 1048576, 2) AS min_mib,
        round(average / 1048576, 2) AS avg_mib,
@@ -80,7 +80,7 @@ SELECT name AS counter, "values",
        round(last / 1048576, 2) AS last_mib
 FROM counter_summary
 WHERE type IN ('meminfo', 'ion', 'android_dma_heap', 'gpu_memory', 'buddyinfo', 'slabinfo')
-ORDER BY high - low DESC, name
+ORDER BY high - low DESC, name, machine_id
 LIMIT :top;
 
 -- # CPU frequency

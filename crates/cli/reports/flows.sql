@@ -30,9 +30,9 @@ CREATE TEMP VIEW placed AS
 SELECT s.id, s.ts, s.dur,
        (SELECT value FROM string WHERE string.id = s.name) AS name,
        (SELECT t.tid FROM track_record AS k JOIN thread_record AS t ON t.id = k.utid WHERE k.id = s.track_id) AS tid,
-       (SELECT coalesce(t.name, k.name) FROM track_record AS k LEFT JOIN thread_record AS t ON t.id = k.utid
+       (SELECT coalesce(t.name, k.name) || iif(k.machine_id, ' of machine ' || k.machine_id, '') FROM track_record AS k LEFT JOIN thread_record AS t ON t.id = k.utid
         WHERE k.id = s.track_id) AS thread_or_track,
-       (SELECT p.name FROM track_record AS k LEFT JOIN thread_record AS t ON t.id = k.utid
+       (SELECT p.name || iif(p.machine_id, ' of machine ' || p.machine_id, '') FROM track_record AS k LEFT JOIN thread_record AS t ON t.id = k.utid
         JOIN process_record AS p ON p.id = coalesce(k.upid, t.upid) WHERE k.id = s.track_id) AS process
 FROM slice_record AS s;
 

@@ -62,8 +62,8 @@ GROUP BY utid, is_woken;
 -- (nearest rank).
 SELECT t.id AS utid,
        t.tid,
-       t.name AS thread,
-       p.name AS process,
+       t.name || iif(t.machine_id, ' of machine ' || t.machine_id, '') AS thread,
+       p.name || iif(p.machine_id, ' of machine ' || p.machine_id, '') AS process,
        w.waits AS wakeups,
        round((SELECT ns FROM wait WHERE id = first_id + (50 * waits + 99) / 100 - 1) / 1e3, 1) AS p50_us,
        round((SELECT ns FROM wait WHERE id = first_id + (95 * waits + 99) / 100 - 1) / 1e3, 1) AS p95_us,
@@ -81,8 +81,8 @@ LIMIT :top;
 -- From being taken off the CPU to running again.
 SELECT t.id AS utid,
        t.tid,
-       t.name AS thread,
-       p.name AS process,
+       t.name || iif(t.machine_id, ' of machine ' || t.machine_id, '') AS thread,
+       p.name || iif(p.machine_id, ' of machine ' || p.machine_id, '') AS process,
        w.waits AS times,
        round((SELECT ns FROM wait WHERE id = first_id + (50 * waits + 99) / 100 - 1) / 1e3, 1) AS p50_us,
        round((SELECT ns FROM wait WHERE id = first_id + (95 * waits + 99) / 100 - 1) / 1e3, 1) AS p95_us,
@@ -150,14 +150,15 @@ GROUP BY w.nr, s.utid;
 -- then, in that time; it is NULL where that is not known.
 SELECT w.nr,
        t.tid,
-       t.name AS thread,
+       t.name || iif(t.machine_id, ' of machine ' || t.machine_id, '') AS thread,
        w.ts AS since,
        round(w.dur / 1e3, 1) AS waited_us,
        iif(w.is_woken,
-           (SELECT coalesce(name, tid) FROM thread_record WHERE id = w.waker_utid)
+           (SELECT coalesce(name, tid) || iif(machine_id, ' of machine ' || machine_id, '')
+            FROM thread_record WHERE id = w.waker_utid)
              || iif(w.irq_context, ' (interrupt)', ''), NULL) AS woken_by,
        w.ucpu & 4095 AS cpu,
-       coalesce(i.name, CAST(i.tid AS TEXT)) AS ran_instead,
+       coalesce(i.name, CAST(i.tid AS TEXT)) || iif(i.machine_id, ' of machine ' || i.machine_id, '') AS ran_instead,
        round(x.ns / 1e3, 1) AS instead_us,
        (SELECT nullif(count(*), 0) - 1 FROM instead AS o WHERE o.nr = w.nr) AS others
 FROM worst AS w
@@ -171,8 +172,8 @@ ORDER BY w.nr;
 -- Of the longest waits together: which threads had the CPUs that these then ran on.
 SELECT t.id AS utid,
        t.tid,
-       t.name AS thread,
-       p.name AS process,
+       t.name || iif(t.machine_id, ' of machine ' || t.machine_id, '') AS thread,
+       p.name || iif(p.machine_id, ' of machine ' || p.machine_id, '') AS process,
        round(total(i.ns) / 1e6, 3) AS instead_ms,
        count(*) AS waits,
        sum(i.slices) AS slices

@@ -29,7 +29,9 @@ WHERE :name IS NULL OR value GLOB :name;
 -- Whose tracks are.
 CREATE TEMP TABLE place (id INTEGER PRIMARY KEY, utid INTEGER, tid INTEGER, thread TEXT, process TEXT, track TEXT);
 INSERT INTO place
-SELECT k.id, t.id, t.tid, t.name, p.name, k.name
+SELECT k.id, t.id, t.tid, t.name || iif(t.machine_id, ' of machine ' || t.machine_id, ''),
+       p.name || iif(p.machine_id, ' of machine ' || p.machine_id, ''),
+       k.name || iif(k.machine_id, ' of machine ' || k.machine_id, '')
 FROM track_record AS k
 LEFT JOIN thread_record AS t ON t.id = k.utid
 LEFT JOIN process_record AS p ON p.id = coalesce(k.upid, t.upid)

@@ -109,7 +109,7 @@ ORDER BY ucpu;
 -- all three are threads of which the trace does not say whose they are.
 SELECT t.upid,
        p.pid,
-       p.name AS process,
+       p.name || iif(p.machine_id, ' of machine ' || p.machine_id, '') AS process,
        count(DISTINCT t.id) AS threads,
        round(total(ran) / 1e6, 3) AS running_ms,
        round(100 * total(ran) / (SELECT nullif(end_ts - start_ts, 0) FROM stretch), 2) AS cpu_pct,
@@ -127,9 +127,9 @@ LIMIT :top;
 -- switches is how often it came to run, slice_us how long it then ran on average.
 SELECT t.id AS utid,
        t.tid,
-       t.name AS thread,
+       t.name || iif(t.machine_id, ' of machine ' || t.machine_id, '') AS thread,
        p.pid,
-       p.name AS process,
+       p.name || iif(p.machine_id, ' of machine ' || p.machine_id, '') AS process,
        round(total(ran) / 1e6, 3) AS running_ms,
        round(100 * total(ran) / (SELECT nullif(end_ts - start_ts, 0) FROM stretch), 2) AS cpu_pct,
        round(total(waited) / 1e6, 3) AS waited_ms,

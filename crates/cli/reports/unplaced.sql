@@ -3,24 +3,24 @@
 --   timebase query TRACE-or-DB --report unplaced
 
 -- The clock is the one that was read: of kernel events that of their bundle,
--- of log lines REALTIME.
+-- of log lines REALTIME; and what it means in the file that it was read in.
 -- CROSS JOIN and the + make SQLite go through the stretches and find their events
 -- by id; by ts it would read all of them for each stretch.
 CREATE TEMP VIEW unplaced AS
-SELECT 'packet' AS what, id, unresolved AS reason, machine_id, clock_id, seq_id
+SELECT 'packet' AS what, id, unresolved AS reason, machine_id, trace_file_id, clock_id, seq_id
 FROM packet WHERE unresolved IS NOT NULL
 UNION ALL
-SELECT 'kernel event', e.id, u.reason, p.machine_id, u.clock_id, p.seq_id
+SELECT 'kernel event', e.id, u.reason, p.machine_id, p.trace_file_id, u.clock_id, p.seq_id
 FROM ftrace_unresolved AS u
 CROSS JOIN ftrace_record AS e ON e.id BETWEEN u.first_id AND u.last_id AND +e.ts IS NULL
 JOIN packet AS p ON p.id = e.packet_id
 UNION ALL
-SELECT 'partial kernel event', e.id, u.reason, p.machine_id, u.clock_id, p.seq_id
+SELECT 'partial kernel event', e.id, u.reason, p.machine_id, p.trace_file_id, u.clock_id, p.seq_id
 FROM ftrace_unresolved AS u
 CROSS JOIN ftrace_partial AS e ON e.id BETWEEN u.first_id AND u.last_id AND +e.ts IS NULL
 JOIN packet AS p ON p.id = e.packet_id
 UNION ALL
-SELECT 'log line', l.id, l.unresolved, p.machine_id, 1, p.seq_id
+SELECT 'log line', l.id, l.unresolved, p.machine_id, p.trace_file_id, 1, p.seq_id
 FROM android_logs AS l JOIN packet AS p ON p.id = l.packet_id
 WHERE l.unresolved IS NOT NULL;
 
@@ -55,16 +55,17 @@ FROM (
 -- and android_logs.
 SELECT u.what,
        u.reason,
-       coalesce(c.name, CAST(u.clock_id AS TEXT)) || iif(u.machine_id, ' of machine ' || u.machine_id, '') AS clock,
+       coalesce((SELECT c.name FROM clock AS c WHERE c.clock_id = u.clock_id AND c.name IS NOT NULL LIMIT 1),
+                CAST(u.clock_id AS TEXT))
+         || iif(u.machine_id, ' of machine ' || u.machine_id, '')
+         || iif(u.trace_file_id, ' in file ' || u.trace_file_id, '') AS clock,
        u.seq_id,
        count(*) AS "rows",
        min(u.id) AS first_id,
        max(u.id) AS last_id
 FROM unplaced AS u
-LEFT JOIN clock AS c
-  ON c.machine_id = u.machine_id AND c.clock_id = u.clock_id AND c.seq_id = 0
-GROUP BY u.what, u.reason, u.machine_id, u.clock_id, u.seq_id
-ORDER BY "rows" DESC, u.what, u.reason, u.machine_id, u.clock_id, u.seq_id;
+GROUP BY u.what, u.reason, u.machine_id, u.trace_file_id, u.clock_id, u.seq_id
+ORDER BY "rows" DESC, u.what, u.reason, u.machine_id, u.trace_file_id, u.clock_id, u.seq_id;
 
 -- # Why, and what to do
 -- Only the reasons that occur.
@@ -78,7 +79,7 @@ WITH advice (reason, meaning, todo) AS (
      'Keep the clock snapshots of the tracing service on (builtin_data_sources), or ask convert_clock for a clock that the trace has.'),
     ('no_path',
      'No chain of snapshots leads from the clock to trace time.',
-     'Put the clock and one that gets there (table clock, column path) into a snapshot. Clocks of other machines are not related to the host''s.'),
+     'Put the clock and one that gets there (table clock, column path) into a snapshot. A file or machine that nothing relates to trace time is placed by a manifest (import --manifest).'),
     ('non_monotonic',
      'Every path leads through a clock that went backwards.',
      'See which in report clock-health. Use MONOTONIC or BOOTTIME for timestamps: REALTIME goes back when somebody sets it.'),

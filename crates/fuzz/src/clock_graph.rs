@@ -125,7 +125,7 @@ impl Pair {
                 trace_time,
             } => {
                 let readings = &readings[..readings.len().min(5)];
-                self.snapshot(source % 4, readings, trace_time.map(model));
+                self.snapshot(*source, readings, trace_time.map(model));
             }
             Step::Convert { from, to, value } => {
                 self.convert(model(*from), value.get().cast_signed(), model(*to))
@@ -168,7 +168,9 @@ impl Pair {
                 timebase_resolver::Reading::new(product(r.clock), r.ticks, r.unit, r.incremental)
             })
             .collect();
-        let source = Source::from_number(source.into()).unwrap();
+        // What is assumed is no source, and the model knows of none.
+        let sources = Source::ALL.len() - 1;
+        let source = Source::ALL[usize::from(source) % sources];
         let added = read.and_then(|read| {
             self.graph
                 .add_snapshot(source, &read, trace_time.map(product))

@@ -1,12 +1,14 @@
 //! Databases of strangers: the tables that SQL functions read, with any rows.
 
 use arbitrary::{Arbitrary, Unstructured};
+use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
+use timebase_resolver::Source;
 
 use crate::sql_functions::{Any, register, run};
 
 /// The tables, without what would keep a value out of them.
-const TABLES: [(&str, &[&str]); 6] = [
+const TABLES: [(&str, &[&str]); 10] = [
     (
         "clock_snapshot",
         &[
@@ -20,6 +22,7 @@ const TABLES: [(&str, &[&str]); 6] = [
             "source",
             "ts",
             "id",
+            "trace_file_id",
         ],
     ),
     ("metadata", &["name", "value"]),
@@ -30,6 +33,26 @@ const TABLES: [(&str, &[&str]); 6] = [
         &["id", "ts", "dur", "track_id", "name", "depth", "parent_id"],
     ),
     ("flow", &["id", "slice_out", "slice_in"]),
+    ("trace_file", &["id", "processing_order"]),
+    (
+        "part",
+        &["trace_file_id", "machine_id", "own_from", "is_pinned"],
+    ),
+    ("machine", &["id", "raw_id"]),
+    (
+        "remote_clock_sync",
+        &[
+            "machine_id",
+            "clock_id",
+            "trace_file_id",
+            "host_machine_id",
+            "host_trace_file_id",
+            "host_value",
+            "offset",
+            "half_round_trip",
+            "used",
+        ],
+    ),
 ];
 
 /// What is asked, of constants.
@@ -37,9 +60,9 @@ const QUERIES: [&str; 16] = [
     "SELECT to_boottime(3, 0, 1104)",
     "SELECT to_boottime('REALTIME', 0, 9223372036854775807)",
     "SELECT to_boottime(64, 1, -9223372036854775807 - 1)",
-    "SELECT convert_clock(3, 0, 5, 6, 0)",
+    "SELECT convert_clock(3, 0, 5, 6, 0, 0, 1), to_boottime(64, 1, 5, 1, 2)",
     "SELECT convert_clock(6, 0, 5, 3, 0), convert_clock(128, 0, 5, 1, 0)",
-    "SELECT why_unresolved(3, 0, 5)",
+    "SELECT why_unresolved(3, 0, 5), to_boottime_linear(3, 0, 5, 1), boottime_error(3, 0, 5, 1, 1)",
     "SELECT * FROM clock_path(3, 0, 5)",
     "SELECT * FROM clock_path(1, 0, 9223372036854775807)",
     "SELECT to_realtime(5), to_monotonic(5), abs_time_str(5)",
@@ -112,11 +135,15 @@ pub fn clock_table(bytes: &[u8]) {
 
 fn insert(conn: &Connection, row: &Row, number: i64) {
     let (table, columns) = TABLES[usize::from(row.table) % TABLES.len()];
-    let values = (0..columns.len()).map(|at| {
+    let values = columns.iter().enumerate().map(|(at, column)| {
         let given = row.values.get(at).map(Any::value);
         match row.plain & (1 << at) {
-            0 => given.unwrap_or(rusqlite::types::Value::Integer(number % 3)),
-            _ => rusqlite::types::Value::Integer((number / 2) % 7),
+            0 => given.unwrap_or(Value::Integer(number % 3)),
+            _ if *column == "source" => {
+                let source = Source::ALL[(number / 2) as usize % Source::ALL.len()];
+                Value::Text(source.name().to_owned())
+            }
+            _ => Value::Integer((number / 2) % 7),
         }
     });
     let values: Vec<_> = values.collect();

@@ -190,8 +190,12 @@ pub fn import(bytes: &[u8]) {
     let database = dir.path().join("trace.db");
     fs::write(&trace, bytes).unwrap();
     let source = Source::File(trace);
-    let done =
-        timebase_import::import(&source, &database, &Options::default(), &Monitor::default());
+    let done = timebase_import::import(
+        &[source],
+        &database,
+        &Options::default(),
+        &Monitor::default(),
+    );
     match done {
         Ok(_) => whole(&database, bytes),
         Err(

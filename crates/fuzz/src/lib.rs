@@ -10,6 +10,7 @@
 //! |---|---|
 //! | [`import()`] | a file that is imported |
 //! | [`rows()`] | the same, without a database |
+//! | [`archives()`] | what an import is made of: an archive, or a trace |
 //! | [`stream()`] | a decompressed stream of packets |
 //! | [`interned()`] | what is done to the interned data of sequences |
 //! | [`descriptor()`] | descriptors, a packet, and a path in it |
@@ -18,6 +19,7 @@
 //! | [`sql_functions()`] | calls of SQL functions |
 //! | [`btree()`] | rows, against SQLite itself |
 //! | [`script()`] | a text of SQL and values of its parameters, against SQLite itself |
+//! | [`manifest()`] | a manifest of several traces |
 //! | [`text()`] | a clock, a time, a zone as people write them |
 //!
 //! # Design
@@ -35,12 +37,14 @@
 // A check that fails has to say so, and that is all there is here.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod archives;
 mod btree;
 mod clock_graph;
 mod clock_table;
 mod descriptor;
 mod import;
 mod interned;
+mod manifest;
 pub mod mutate;
 mod sql_functions;
 mod statements;
@@ -66,12 +70,14 @@ mod support {
     pub(crate) use crate::encode;
 }
 
+pub use archives::archives;
 pub use btree::btree;
 pub use clock_graph::clock_graph;
 pub use clock_table::clock_table;
 pub use descriptor::descriptor;
 pub use import::{import, rows};
 pub use interned::interned;
+pub use manifest::manifest;
 pub use sql_functions::sql_functions;
 pub use statements::script;
 pub use stream::stream;

@@ -58,11 +58,12 @@ const KNOWN: [i64; 12] = [
     -62_135_596_800_000_000,
 ];
 
-const WORDS: [&str; 20] = [
+const WORDS: [&str; 21] = [
     "REALTIME",
     "MONOTONIC",
     "BOOTTIME",
     "boottime of machine 1",
+    "64@3 of machine 0 in file 0",
     "64@3",
     "64",
     "com.example.gpu",
@@ -131,7 +132,7 @@ fn known() -> Known {
     let dir = scratch();
     let path = dir.path().join("trace.db");
     let source = Source::File(TRACE.into());
-    timebase_import::import(&source, &path, &Options::default(), &Monitor::default()).unwrap();
+    timebase_import::import(&[source], &path, &Options::default(), &Monitor::default()).unwrap();
     // In memory, so that no file has to stay.
     let conn = Connection::open_in_memory().unwrap();
     conn.execute_batch("PRAGMA cache_size = -4000").unwrap();
@@ -209,9 +210,9 @@ pub fn sql_functions(bytes: &[u8]) {
 
 impl Known {
     fn call(&self, call: &Call) {
-        let places: Vec<_> = call.arguments.iter().take(6).map(Any::place).collect();
+        let places: Vec<_> = call.arguments.iter().take(7).map(Any::place).collect();
         let places = places.join(", ");
-        let values: Vec<_> = call.arguments.iter().take(6).map(Any::value).collect();
+        let values: Vec<_> = call.arguments.iter().take(7).map(Any::value).collect();
         let index = usize::from(call.function) % (self.functions.len() + self.tables.len());
         let (name, sql) = match self.functions.get(index) {
             Some(name) => (name, format!("SELECT {name}({places})")),

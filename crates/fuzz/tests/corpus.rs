@@ -53,4 +53,4 @@ macro_rules! targets {
     };
 }
 
-targets!(import rows stream interned descriptor clock_graph clock_table sql_functions btree script text);
+targets!(import rows archives stream interned descriptor clock_graph clock_table sql_functions btree script manifest text);

@@ -1,6 +1,6 @@
 //! How sure the times of a clock are: the errors of its line, along the readings.
 
-use rusqlite::Connection;
+use rusqlite::{Connection, params};
 
 use crate::clocks::Key;
 use crate::error::{Error, Reading};
@@ -51,9 +51,16 @@ fn pieces(
 ) -> rusqlite::Result<Vec<Corner>> {
     let mut statement = database.prepare(
         "SELECT start_value, end_value, error, error_slope, kind FROM clock_mapping_linear
-         WHERE machine_id = ?1 AND clock_id = ?2 AND seq_id = ?3 AND to_clock_id = ?4 AND kind <> 'step'",
+         WHERE machine_id = ?1 AND clock_id = ?2 AND seq_id = ?3 AND to_clock_id = ?4 AND trace_file_id IS ?5
+           AND kind <> 'step' AND error IS NOT NULL",
     )?;
-    let mut rows = statement.query([clock.machine, clock.id, clock.sequence, target])?;
+    let mut rows = statement.query(params![
+        clock.machine,
+        clock.id,
+        clock.sequence,
+        target,
+        clock.own_file()
+    ])?;
     let mut corners = Corners::new(since, until);
     while let Some(row) = rows.next()? {
         let of = |value: Option<i64>| value.map(|value| distance(origin, value));

@@ -17,25 +17,64 @@ pub struct Key {
     pub machine: i64,
     pub id: i64,
     pub sequence: i64,
+    /// The trace file whose own it is; -1 if it is the machine's.
+    pub file: i64,
 }
 
 impl Key {
-    /// The clock that a packet was read from: only the clocks 64 to 127 are those of a sequence.
-    pub fn of_packet(machine: i64, id: i64, sequence: i64) -> Key {
-        let sequence = if (64..128).contains(&id) { sequence } else { 0 };
-        Key {
-            machine,
-            id,
-            sequence,
-        }
-    }
-
-    fn of_row(row: &Row<'_>, first: usize) -> rusqlite::Result<Key> {
+    /// The clock in three columns of a row, with its file in another.
+    pub fn of_row(row: &Row<'_>, first: usize, file: usize) -> rusqlite::Result<Key> {
         Ok(Key {
             machine: row.get(first)?,
             id: row.get(first + 1)?,
             sequence: row.get(first + 2)?,
+            file: row.get::<_, Option<i64>>(file)?.unwrap_or(-1),
         })
+    }
+
+    /// The file as the tables have it.
+    pub fn own_file(self) -> Option<i64> {
+        (self.file >= 0).then_some(self.file)
+    }
+
+    /// Whose it is: a machine, and a file if it is one of several.
+    pub fn owner(self) -> (i64, i64) {
+        (self.machine, self.file.max(0))
+    }
+}
+
+/// Who says how two clocks are related.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A snapshot of both.
+    Snapshot(Taker),
+    /// One machine asked the other.
+    RemoteSync,
+    Manifest,
+    /// Nobody.
+    Assumed,
+}
+
+/// Who took a snapshot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Taker {
+    Service,
+    Writer,
+    Ftrace,
+}
+
+impl Source {
+    /// What a column `source` says.
+    pub fn of_row(row: &Row<'_>, column: usize) -> rusqlite::Result<Source> {
+        let source = match row.get_ref(column)?.as_bytes().unwrap_or_default() {
+            b"writer" => Source::Snapshot(Taker::Writer),
+            b"ftrace" => Source::Snapshot(Taker::Ftrace),
+            b"remote_sync" => Source::RemoteSync,
+            b"manifest" => Source::Manifest,
+            b"assumed" => Source::Assumed,
+            _ => Source::Snapshot(Taker::Service),
+        };
+        Ok(source)
     }
 }
 
@@ -43,7 +82,8 @@ impl Key {
 #[derive(Debug)]
 pub struct Clock {
     pub key: Key,
-    /// As people write it: `MONOTONIC`, `64@3`, with the machine if that is not the host.
+    /// As people write it: `MONOTONIC`, `64@3`, with the machine if that is not 0 and the file
+    /// if it is the file's own.
     pub label: String,
     pub snapshots: u64,
     pub packets: u64,
@@ -59,7 +99,7 @@ pub struct Hop {
     pub to: Key,
     pub from_label: String,
     pub to_label: String,
-    pub source: i64,
+    pub source: Source,
     pub readings: u64,
     pub nominal_rate: f64,
     pub drift_ppm: Option<f64>,
@@ -102,6 +142,8 @@ pub struct Clocks {
     /// The ones that matter come first: read more than once, used by packets, and where nearest
     /// neighbour is wrong.
     pub hops: Vec<Hop>,
+    /// Those between clocks that nobody read together: of several machines or files.
+    pub relations: Vec<Hop>,
     /// How many there are in all.
     pub all_hops: u64,
     labels: HashMap<Key, String>,
@@ -119,9 +161,14 @@ impl Clocks {
             let sql = format!("SELECT count(*) FROM {table}");
             database.query_row(&sql, [], |row| natural(row, 0))
         };
+        let hops = hops(database, &labels).reading("hops between clocks")?;
+        let (hops, relations) = hops
+            .into_iter()
+            .partition(|hop| matches!(hop.source, Source::Snapshot(_)));
         Ok(Clocks {
             all: counted("clock").reading("clocks")?,
-            hops: hops(database, &labels).reading("hops between clocks")?,
+            hops,
+            relations,
             all_hops: counted("clock_hop").reading("hops between clocks")?,
             clocks,
             labels,
@@ -155,19 +202,23 @@ fn label(key: Key, name: Option<String>) -> String {
         None if key.sequence != 0 => format!("{}@{}", key.id, key.sequence),
         None => key.id.to_string(),
     };
-    match key.machine {
+    let clock = match key.machine {
         0 => clock,
         machine => format!("{clock} of machine {machine}"),
+    };
+    match key.file {
+        ..=0 => clock,
+        file => format!("{clock} in file {file}"),
     }
 }
 
 fn clocks(database: &Connection) -> rusqlite::Result<Vec<Clock>> {
     let mut statement = database.prepare(
-        "SELECT machine_id, clock_id, seq_id, name, snapshots, packets, path IS NOT NULL, is_monotonic
-         FROM clock ORDER BY packets DESC, machine_id, clock_id, seq_id LIMIT ?1",
+        "SELECT machine_id, clock_id, seq_id, name, snapshots, packets, path IS NOT NULL, is_monotonic, trace_file_id
+         FROM clock ORDER BY packets DESC, machine_id, clock_id, seq_id, trace_file_id LIMIT ?1",
     )?;
     let rows = statement.query_map([MOST], |row| {
-        let key = Key::of_row(row, 0)?;
+        let key = Key::of_row(row, 0, 8)?;
         Ok(Clock {
             key,
             label: label(key, row.get(3)?),
@@ -184,10 +235,12 @@ fn hops(database: &Connection, labels: &HashMap<Key, String>) -> rusqlite::Resul
     let mut statement = database.prepare(
         "SELECT h.machine_id, h.clock_id, h.seq_id, h.to_machine_id, h.to_clock_id, h.to_seq_id,
                 h.id, h.source, h.readings, h.nominal_rate, h.drift_ppm, h.noise_ns, h.steps, h.outliers,
-                h.worst_error_ns, h.worst_error_nearest_ns, h.interval_for_1us_s, coalesce(c.packets, 0) AS packets
+                h.worst_error_ns, h.worst_error_nearest_ns, h.interval_for_1us_s, coalesce(c.packets, 0) AS packets,
+                h.trace_file_id, h.to_trace_file_id
          FROM clock_hop AS h
-         LEFT JOIN clock AS c
+         LEFT JOIN clock_record AS c
            ON c.machine_id = h.machine_id AND c.clock_id = h.clock_id AND c.seq_id = h.seq_id
+          AND c.file = coalesce(h.trace_file_id, -1)
          ORDER BY h.readings > 1 DESC, packets > 0 DESC, h.worst_error_nearest_ns DESC, packets DESC, h.id LIMIT ?1",
     )?;
     let label = |key: Key| {
@@ -195,14 +248,14 @@ fn hops(database: &Connection, labels: &HashMap<Key, String>) -> rusqlite::Resul
         known.unwrap_or_else(|| label(key, None))
     };
     let rows = statement.query_map([MOST], |row| {
-        let (from, to) = (Key::of_row(row, 0)?, Key::of_row(row, 3)?);
+        let (from, to) = (Key::of_row(row, 0, 18)?, Key::of_row(row, 3, 19)?);
         Ok(Hop {
             from,
             to,
             from_label: label(from),
             to_label: label(to),
             id: row.get(6)?,
-            source: row.get(7)?,
+            source: Source::of_row(row, 7)?,
             readings: natural(row, 8)?,
             nominal_rate: finite(row, 9)?.unwrap_or(1.0),
             drift_ppm: finite(row, 10)?,

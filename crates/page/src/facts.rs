@@ -17,6 +17,8 @@ pub struct Facts {
     pub is_linear: bool,
     /// The number of the clock of trace time.
     pub trace_clock: i64,
+    /// The machine whose clock that is.
+    pub trace_machine: i64,
     pub packets: u64,
     pub placed: u64,
     pub unplaced: u64,
@@ -55,14 +57,15 @@ impl Facts {
         let file = source
             .as_deref()
             .and_then(|path| path.rsplit(['/', '\\']).next());
-        let trace_clock = fact(database, "trace_time_clock_id")?;
+        let number = |name: &str| -> Result<Option<i64>, Error> {
+            Ok(fact(database, name)?.and_then(|id| id.parse().ok()))
+        };
         Ok(Facts {
             noted,
             name: file.filter(|file| !file.is_empty()).map(shown),
             is_linear: fact(database, "conversion")?.as_deref() == Some("linear"),
-            trace_clock: trace_clock
-                .and_then(|id| id.parse().ok())
-                .unwrap_or(BOOTTIME),
+            trace_clock: number("trace_time_clock_id")?.unwrap_or(BOOTTIME),
+            trace_machine: number("trace_time_machine_id")?.unwrap_or(0),
             packets,
             placed,
             unplaced,
@@ -90,7 +93,7 @@ fn span(database: &Connection) -> rusqlite::Result<Option<(i64, i64)>> {
         "SELECT min(start_ts), max(end_ts) FROM (
            SELECT start_ts, end_ts FROM trace_bounds
            UNION ALL
-           SELECT min(ts), max(ts) FROM clock_snapshot
+           SELECT min(ts), max(ts) FROM clock_snapshot WHERE source NOT IN ('manifest', 'assumed')
          )",
         [],
         |row| {

@@ -9,20 +9,25 @@
 //! that lays out graphs of any kind (layout-rs) was the alternative: it makes pictures
 //! three times as wide, for graphs that do not come here.
 //!
+//! Where there are several machines or files, clocks of one owner that stand below each other have
+//! a common ground with the owner's name at its side: boxes around all clocks of a machine would
+//! cross the lines of the tree, which is what the picture is of.
+//!
 //! Clocks of sequences come by the thousand and look alike. Where more than [`ALONE`] with one
 //! number lead to the same clock, they are one box.
 
 use std::collections::{BTreeMap, HashSet};
 
-use plotters::element::{PathElement, Rectangle, Text};
+use plotters::element::{DashedPathElement, PathElement, Rectangle, Text};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, RGBColor, ShapeStyle};
 
-use crate::clocks::{Clock, Clocks, Hop, Key};
+use crate::clocks::{Clock, Clocks, Hop, Key, Source};
 use crate::draw::{Area, Failure, SCALE, bold, svg, text, width};
 use crate::error::Error;
 use crate::hop::gigahertz;
-use crate::palette::{DOT, INK, MUTED, OUTLIER, PANEL, STEP};
+use crate::palette::{BAR, DOT, GRID, INK, MUTED, OUTLIER, PANEL, STEP};
+use crate::parts::Parts;
 use crate::text::{count, counted, digits};
 
 /// How many clocks of sequences have a box each.
@@ -36,11 +41,15 @@ const ROW: i32 = 46;
 const BOX: i32 = 36;
 const REACH: i32 = 180;
 const TRUNK: i32 = 16;
+/// What is free around the name of an owner, in pixels.
+const MARGIN: i32 = 10;
 
 /// A picture of the graph, and how many clocks are not in it.
 #[derive(Debug)]
 pub struct Graph {
     pub svg: String,
+    /// How wide it is where it is shown in full, in pixels.
+    pub width: i32,
     pub left_out: usize,
 }
 
@@ -54,10 +63,13 @@ struct Node {
     /// What stands on the hop, above and below its line.
     hop: Option<(String, String)>,
     colour: RGBColor,
+    /// The machine, and the file or 0.
+    owner: (i64, i64),
+    source: Option<Source>,
 }
 
 /// Draws the graph; `None` without a clock.
-pub fn draw(clocks: &Clocks) -> Result<Option<Graph>, Error> {
+pub fn draw(clocks: &Clocks, parts: &Parts) -> Result<Option<Graph>, Error> {
     let mut nodes = nodes(clocks);
     if nodes.is_empty() {
         return Ok(None);
@@ -65,10 +77,71 @@ pub fn draw(clocks: &Clocks) -> Result<Option<Graph>, Error> {
     let left_out = nodes.len().saturating_sub(MOST);
     nodes.truncate(MOST);
     let rows = i32::try_from(nodes.len()).unwrap_or(0);
-    let right = nodes.iter().map(Node::right).max().unwrap_or(0) / SCALE;
-    let size = (right.max(WIDTH), rows * ROW + 4);
-    let svg = svg("the clock graph", size, |area| paint(area, &nodes))?;
-    Ok(Some(Graph { svg, left_out }))
+    let right = nodes.iter().map(Node::right).max().unwrap_or(0);
+    let grounds = grounds(&nodes, parts);
+    let titles = grounds.iter().map(|ground| width(&ground.title, true));
+    let room = titles.max().map_or(0, |title| title + 2 * MARGIN * SCALE);
+    let size = ((right + room) / SCALE, rows * ROW + 4);
+    let size = (size.0.max(WIDTH), size.1);
+    let svg = svg("the clock graph", size, |area| {
+        paint_grounds(area, &grounds, (right, size.0 * SCALE))?;
+        paint(area, &nodes)
+    })?;
+    Ok(Some(Graph {
+        svg,
+        width: size.0,
+        left_out,
+    }))
+}
+
+/// Rows of one owner below each other.
+struct Ground {
+    first: usize,
+    rows: usize,
+    title: String,
+}
+
+/// The grounds of all rows; none where all clocks are of one owner.
+fn grounds(nodes: &[Node], parts: &Parts) -> Vec<Ground> {
+    let mut grounds: Vec<Ground> = Vec::new();
+    let mut first = 0;
+    for same in nodes.chunk_by(|one, next| one.owner == next.owner) {
+        if let [one, ..] = same {
+            grounds.push(Ground {
+                first,
+                rows: same.len(),
+                title: parts.owner(one.owner),
+            });
+        }
+        first += same.len();
+    }
+    if grounds.len() < 2 {
+        grounds.clear();
+    }
+    grounds
+}
+
+/// From where to where a row is, with what is free around its box.
+fn top(row: usize) -> i32 {
+    (2 + i32::try_from(row).unwrap_or(0) * ROW) * SCALE
+}
+
+fn paint_grounds(
+    area: &Area<'_>,
+    grounds: &[Ground],
+    (left, right): (i32, i32),
+) -> Result<(), Failure> {
+    for (index, ground) in grounds.iter().enumerate() {
+        let (above, below) = (top(ground.first), top(ground.first + ground.rows));
+        let line = [(0, above - 2 * SCALE), (right, above - 2 * SCALE)];
+        if index % 2 == 1 {
+            let shape = [line[0], (right, below - 4 * SCALE)];
+            area.draw(&Rectangle::new(shape, GRID.mix(0.6).filled()))?;
+        }
+        let place = (left + MARGIN * SCALE, above + 5 * SCALE);
+        area.draw(&Text::new(ground.title.clone(), place, bold(MUTED)))?;
+    }
+    Ok(())
 }
 
 impl Node {
@@ -88,13 +161,14 @@ impl Node {
 /// The boxes from the top to the bottom.
 fn nodes(clocks: &Clocks) -> Vec<Node> {
     let mut below: BTreeMap<Key, Vec<&Hop>> = BTreeMap::new();
-    for hop in &clocks.hops {
+    let all = || clocks.hops.iter().chain(&clocks.relations);
+    for hop in all() {
         below.entry(hop.to).or_default().push(hop);
     }
     for hops in below.values_mut() {
         hops.sort_by_key(|hop| hop.from);
     }
-    let sources: HashSet<Key> = clocks.hops.iter().map(|hop| hop.from).collect();
+    let sources: HashSet<Key> = all().map(|hop| hop.from).collect();
     let mut tree = Tree {
         clocks,
         below,
@@ -130,6 +204,8 @@ impl<'a> Tree<'a> {
             name: self.clocks.label(key),
             below: clock.map(used).unwrap_or_default(),
             hop: hop.map(|hop| said(&[hop])),
+            owner: key.owner(),
+            source: hop.map(|hop| hop.source),
             colour: match hop {
                 None => DOT,
                 Some(hop) if hop.steps > 0 || hop.has_other_unit() && !hop.is_coarse() => STEP,
@@ -168,6 +244,8 @@ impl<'a> Tree<'a> {
             below: counted(packets, "packet", "packets"),
             hop: Some(said(hops)),
             colour: INK,
+            owner: one.owner(),
+            source: hops.first().map(|hop| hop.source),
         });
     }
 
@@ -201,6 +279,8 @@ impl<'a> Tree<'a> {
                         _ => format!("{used}, leads nowhere"),
                     },
                     hop: None,
+                    owner: clock.key.owner(),
+                    source: None,
                     colour: if clock.has_path { DOT } else { OUTLIER },
                 });
             }
@@ -210,18 +290,26 @@ impl<'a> Tree<'a> {
 
 /// Whether two clocks are those of sequences, with one number.
 fn alike(one: Key, other: Key) -> bool {
-    one.machine == other.machine && one.id == other.id && one.sequence != 0 && other.sequence != 0
+    one.owner() == other.owner() && one.id == other.id && one.sequence != 0 && other.sequence != 0
 }
 
 fn used(clock: &Clock) -> String {
     counted(clock.packets, "packet", "packets")
 }
 
-/// What stands on hops: how many snapshots, and the drift.
+/// What stands on hops: how many snapshots, and the drift; or who else relates the clocks.
 fn said(hops: &[&Hop]) -> (String, String) {
+    let related = |by: &str, how: &str| (by.to_owned(), how.to_owned());
+    match hops.first().map(|hop| hop.source) {
+        Some(Source::Manifest) => return related("by the manifest", "an offset"),
+        Some(Source::Assumed) => return related("assumed the same", "nothing tells"),
+        _ => {}
+    }
     let readings = || hops.iter().map(|hop| hop.readings);
     let (least, most) = (readings().min().unwrap_or(0), readings().max().unwrap_or(0));
+    let is_asked = hops.iter().any(|hop| hop.source == Source::RemoteSync);
     let snapshots = match least == most {
+        true if is_asked => counted(most, "synchronization", "synchronizations"),
         true => counted(most, "snapshot", "snapshots"),
         false => format!(
             "{} to {}",
@@ -238,6 +326,9 @@ fn said(hops: &[&Hop]) -> (String, String) {
     let below = match hops {
         [hop] if hop.is_coarse() => "stands still between ticks".to_owned(),
         [hop] if hop.has_other_unit() => format!("{} GHz", gigahertz(hop.rate())),
+        [hop] if hop.source == Source::RemoteSync && drift.is_none() => {
+            "it asked for the time".to_owned()
+        }
         _ => drift.map_or_else(
             || "drift not known".to_owned(),
             |drift| format!("{} ppm", between(drift)),
@@ -247,7 +338,6 @@ fn said(hops: &[&Hop]) -> (String, String) {
 }
 
 fn paint(area: &Area<'_>, nodes: &[Node]) -> Result<(), Failure> {
-    let top = |row: usize| (2 + i32::try_from(row).unwrap_or(0) * ROW) * SCALE;
     for (row, node) in nodes.iter().enumerate() {
         let middle = top(row) + BOX * SCALE / 2;
         if let Some((parent_row, parent)) = node.parent.and_then(|row| Some((row, nodes.get(row)?)))
@@ -258,8 +348,21 @@ fn paint(area: &Area<'_>, nodes: &[Node]) -> Result<(), Failure> {
                 (trunk, middle),
                 (node.left(), middle),
             ];
-            let style = ShapeStyle::from(MUTED).stroke_width(2);
-            area.draw(&PathElement::new(corner, style))?;
+            match node.source {
+                Some(Source::Assumed) => {
+                    let style = ShapeStyle::from(OUTLIER).stroke_width(4);
+                    area.draw(&DashedPathElement::new(corner, 5 * SCALE, 4 * SCALE, style))?;
+                }
+                source => {
+                    let (colour, width) = match source {
+                        Some(Source::RemoteSync) => (DOT, 5),
+                        Some(Source::Manifest) => (BAR, 5),
+                        _ => (MUTED, 2),
+                    };
+                    let style = ShapeStyle::from(colour).stroke_width(width);
+                    area.draw(&PathElement::new(corner, style))?;
+                }
+            }
         }
         if let (Some((above, below)), Some(parent)) =
             (&node.hop, node.parent.and_then(|row| nodes.get(row)))

@@ -18,7 +18,9 @@ use crate::facts::{BOOTTIME, Facts};
 use crate::findings::{Finding, Findings, Severity};
 use crate::graph::Graph;
 use crate::hop::{self, Plot};
+use crate::parts::Parts;
 use crate::strips::Strips;
+use crate::sync::{self, Syncs};
 use crate::text::{count, counted, digits, duration, share, shown};
 use crate::trail::distance;
 use crate::{Report, band, graph, palette, strips, trail};
@@ -42,6 +44,8 @@ pub struct Page<'a> {
     graph: Option<Graph>,
     plots: Vec<Plot>,
     strips: Option<Strips>,
+    parts: Parts,
+    syncs: Syncs,
     reports: &'a [Report],
 }
 
@@ -54,6 +58,8 @@ impl<'a> Page<'a> {
     ) -> Result<Page<'a>, Error> {
         let facts = Facts::read(database)?;
         let clocks = Clocks::read(database)?;
+        let parts = Parts::read(database)?;
+        let begin = facts.span.map_or(0, |(begin, _)| begin);
         let strips = match facts.span {
             Some(span) => strips::draw(database, &clocks, span)?,
             None => None,
@@ -61,9 +67,11 @@ impl<'a> Page<'a> {
         Ok(Page {
             name: facts.name.clone().unwrap_or_else(|| shown(name)),
             findings: Findings::read(database)?,
-            graph: graph::draw(&clocks)?,
+            graph: graph::draw(&clocks, &parts)?,
+            syncs: sync::draw(database, &clocks, begin)?,
             plots: plots(database, &clocks, &facts)?,
             strips,
+            parts,
             facts,
             clocks,
             reports,
@@ -120,6 +128,12 @@ impl Page<'_> {
                     main {
                         (section("findings", "What the doctor found", &listed(&self.findings)))
                         (section("graph", "How the clocks hang together", &self.graph_section()))
+                        @if self.parts.all > 1 {
+                            (section("placed", "How the files were placed", &self.placed_section()))
+                        }
+                        @if !self.syncs.shown.is_empty() {
+                            (section("sync", "What machines asked each other", &self.sync_section()))
+                        }
                         (section("hops", "How each clock runs", &self.hops_section()))
                         (section("packets", "Where packets lie, and where the snapshots are", &self.strips_section()))
                         @for report in self.reports.iter().filter(|report| !report.is_folded) {
@@ -132,7 +146,9 @@ impl Page<'_> {
                     }
                     footer {
                         "Made by timebase " (env!("CARGO_PKG_VERSION"))
-                        ". All times are in the database, and every picture is of its tables clock_snapshot, clock_hop, clock_hop_reading and clock_mapping_linear."
+                        ". All times are in the database, and every picture is of its tables clock_snapshot, clock_hop, clock_hop_reading and clock_mapping_linear"
+                        @if self.parts.all > 1 { ", placement and remote_clock_sync" }
+                        "."
                     }
                 }
             }
@@ -162,6 +178,15 @@ impl Page<'_> {
                         @if let Some((begin, end)) = facts.span { small { "in " (duration(distance(begin, end))) } }
                     }
                 }
+                @if self.parts.all > 1 {
+                    div {
+                        dt { "Machines" }
+                        dd #machine-count {
+                            (count(i128::from(self.parts.machines)))
+                            small { "in " (counted(self.parts.files, "file", "files")) }
+                        }
+                    }
+                }
                 div {
                     dt { "Clocks" }
                     dd #clock-count {
@@ -185,11 +210,11 @@ impl Page<'_> {
 
     /// A sentence on what the page shows.
     fn verdict_of_clocks(&self) -> String {
-        let trace_clock = self
-            .clocks
-            .clocks
-            .iter()
-            .find(|clock| clock.key.machine == 0 && clock.key.id == self.facts.trace_clock);
+        let trace_clock = self.clocks.clocks.iter().find(|clock| {
+            clock.key.machine == self.facts.trace_machine
+                && clock.key.id == self.facts.trace_clock
+                && clock.key.file < 0
+        });
         let trace_clock = trace_clock.map_or("BOOTTIME", |clock| clock.label.as_str());
         let how = match self.facts.is_linear {
             true => "by the line between two snapshots",
@@ -212,6 +237,9 @@ impl Page<'_> {
         let linear = worst(&|hop| hop.worst_ns);
         let said = |hop: &Hop, ns: f64| format!("{} ({})", duration(ns), hop.from_label);
         match nearest.zip(linear) {
+            None if self.clocks.relations.iter().any(|hop| hop.packets > 0) => {
+                html! { "not known" small { "clocks of other machines and files: see how they were placed" } }
+            }
             None if used.count() == 0 => {
                 html! { "none" small { "packets use no clock that is converted" } }
             }
@@ -234,21 +262,87 @@ impl Page<'_> {
         };
         html! {
             p.about { "Each clock leads to the one above it on its line, by the snapshots that hold both. ppm: how much faster the clock above runs." }
-            figure.one role="img" aria-label="The clock graph" { (PreEscaped(&graph.svg)) }
+            @if !self.clocks.relations.is_empty() {
+                p.about { "Where one of two clocks is of another machine or file, they were never read together; the line says what relates them:" }
+                p.notes.key {
+                    span { i style="background:var(--dot)" {} "one machine asked the other for the time" }
+                    span { i style="background:var(--bar)" {} "the manifest says so" }
+                    span { i style="background:var(--outlier)" {} "dashed: assumed, as nothing tells" }
+                }
+            }
+            figure.one style=[full_width(graph)] role="img" aria-label="The clock graph" { (PreEscaped(&graph.svg)) }
             @if graph.left_out > 0 {
                 p.none { (counted(graph.left_out as u64, "box more has", "boxes more have")) " no room here." }
             }
         }
     }
 
+    fn placed_section(&self) -> Markup {
+        let parts = &self.parts;
+        let time = |ns: Option<i64>| ns.map_or_else(|| "–".to_owned(), |ns| duration(ns as f64));
+        html! {
+            p.about { "What each file has of each machine, and what is added to its BOOTTIME to make trace time of it." }
+            div.wide { table {
+                thead { tr {
+                    @for column in ["file", "machine", "how", "added", "give or take", "clocks"] {
+                        th { (column) }
+                    }
+                } }
+                tbody { @for part in &parts.shown {
+                    tr {
+                        td { (parts.file(part.owner.1)) }
+                        td { (parts.machine(part.owner.0)) }
+                        td {
+                            (part.how())
+                            @if let Some(differ) = part.boots_differ {
+                                "; by REALTIME it is " (duration(differ as f64)) " from there, as if restarted"
+                            }
+                        }
+                        td.number { (time(part.offset)) }
+                        td.number { (time(part.error)) }
+                        td { @if part.is_isolated { "its own" } @else { "the machine's" } }
+                    }
+                } }
+            } }
+            @let more = parts.all.saturating_sub(parts.shown.len() as u64);
+            @if more > 0 { p.none { "… and " (count(i128::from(more))) " more, in the view placement." } }
+        }
+    }
+
+    fn sync_section(&self) -> Markup {
+        html! {
+            p.about { "By how much the clock that asked was ahead of the other. A bar is all that a round trip allows; what both clocks did goes through the bars." }
+            p.notes.key {
+                span { i style="background:var(--dot)" {} "samples, give or take half a round trip" }
+                span { i style="background:var(--outlier)" {} "left out by rates" }
+            }
+            div.plots {
+                @for sync in &self.syncs.shown {
+                    figure {
+                        h3 { (sync.title) }
+                        div role="img" aria-label=(sync.title) { (PreEscaped(&sync.svg)) }
+                        p.notes { (sync.notes) }
+                    }
+                }
+            }
+            @if self.syncs.left_out > 0 {
+                p.none { (counted(self.syncs.left_out as u64, "pair of clocks more", "pairs of clocks more")) ", in the table remote_clock_sync." }
+            }
+        }
+    }
+
     fn hops_section(&self) -> Markup {
         let hops = &self.clocks.hops;
+        if hops.is_empty() && !self.clocks.relations.is_empty() {
+            return html! { p.none { "No snapshot holds two clocks: what is converted is of other machines or files." } };
+        }
         if hops.is_empty() {
             return html! { p.none { "No clock is converted by way of another: no snapshot holds two, or they went backwards." } };
         }
         let listed = hops.get(self.plots.len()..).unwrap_or_default();
         let shown = self.plots.len().saturating_add(listed.len().min(LISTED));
-        let more = self.clocks.all_hops.saturating_sub(shown as u64);
+        let known = shown.saturating_add(self.clocks.relations.len());
+        let more = self.clocks.all_hops.saturating_sub(known as u64);
         html! {
             p.about { "How much further one clock went than the other. A flat line is a clock that keeps its rate; the band is how sure its times are." }
             p.notes.key {
@@ -291,6 +385,14 @@ impl Page<'_> {
             }
         }
     }
+}
+
+/// A wide graph may take all of the page; of several machines it is mostly one.
+fn full_width(graph: &Graph) -> Option<String> {
+    /// What a picture alone takes anyway.
+    const USUAL: i32 = 510;
+
+    (graph.width > USUAL).then(|| format!("max-width:{}px", graph.width))
 }
 
 fn section(id: &str, title: &str, content: &Markup) -> Markup {

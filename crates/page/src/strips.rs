@@ -72,15 +72,12 @@ pub fn draw(
         places.insert(clock.key, strips.len());
         strips.push(Strip::new(&clock.label, clock.packets));
     }
-    each(
-        (database, "clock_snapshot"),
-        &places,
-        &mut strips,
-        |strip, ts| strip.snapshot(ts, part(ts, span)),
-    )
+    each(database, SNAPSHOTS, &places, &mut strips, |strip, ts| {
+        strip.snapshot(ts, part(ts, span));
+    })
     .reading("clock snapshots")?;
     // Behind the snapshots, which say how far a packet is from them.
-    each((database, "packet"), &places, &mut strips, |strip, ts| {
+    each(database, PACKETS, &places, &mut strips, |strip, ts| {
         strip.packet(ts, part(ts, span));
     })
     .reading("packets")?;
@@ -108,20 +105,33 @@ fn part(ts: i64, (begin, end): (i64, i64)) -> usize {
     ((share * PARTS as f64) as usize).min(PARTS - 1)
 }
 
-/// Gives the times of the rows of a table to the strips of their clocks.
+/// The readings that somebody took.
+const SNAPSHOTS: &str = "SELECT machine_id, clock_id, seq_id, ts, trace_file_id FROM clock_snapshot
+    WHERE ts IS NOT NULL AND source NOT IN ('manifest', 'assumed')";
+
+/// The packets with their clocks: as the view packet_clock has them, which would be asked anew for
+/// each packet.
+const PACKETS: &str = "
+    SELECT p.machine_id, p.clock_id, iif(p.clock_id BETWEEN 64 AND 127, p.seq_id, 0), p.ts,
+           coalesce(x.file, iif(p.clock_id BETWEEN 64 AND 127 OR p.id >= t.own_from
+                                OR t.is_pinned AND p.clock_id = 11, p.trace_file_id, -1))
+    FROM packet AS p
+    LEFT JOIN part AS t ON t.trace_file_id = p.trace_file_id AND t.machine_id = p.machine_id
+    LEFT JOIN packet_clock_record AS x ON x.packet_id = p.id
+    WHERE p.ts IS NOT NULL AND p.clock_id IS NOT NULL";
+
+/// Gives the times of rows to the strips of their clocks.
 fn each(
-    (database, table): (&Connection, &str),
+    database: &Connection,
+    sql: &str,
     places: &HashMap<Key, usize>,
     strips: &mut [Strip],
     note: impl Fn(&mut Strip, i64),
 ) -> rusqlite::Result<()> {
-    let sql = format!(
-        "SELECT machine_id, clock_id, seq_id, ts FROM {table} WHERE ts IS NOT NULL AND clock_id IS NOT NULL"
-    );
-    let mut statement = database.prepare(&sql)?;
+    let mut statement = database.prepare(sql)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        let clock = Key::of_packet(row.get(0)?, row.get(1)?, row.get(2)?);
+        let clock = Key::of_row(row, 0, 4)?;
         let place = places.get(&clock);
         let ts = row.get(3)?;
         if let Some(strip) = place.and_then(|place| strips.get_mut(*place)) {

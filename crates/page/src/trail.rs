@@ -12,7 +12,7 @@ use std::collections::HashMap;
 
 use rusqlite::Connection;
 
-use crate::clocks::{Hop, Key};
+use crate::clocks::{Hop, Key, Source};
 use crate::error::{Error, Reading};
 
 /// How many dots a hop has at most.
@@ -238,14 +238,14 @@ pub fn read(database: &Connection, hops: &[Hop], begin: i64) -> Result<Vec<Trail
 /// A reading of a snapshot.
 struct Taken {
     key: Key,
-    source: i64,
+    source: Source,
     value: i64,
     ts: Option<i64>,
 }
 
 fn snapshots(database: &Connection, mut each: impl FnMut(i64, &[Taken])) -> rusqlite::Result<()> {
     let mut statement = database.prepare(
-        "SELECT snapshot_id, machine_id, clock_id, seq_id, source, clock_value, ts
+        "SELECT snapshot_id, machine_id, clock_id, seq_id, source, clock_value, ts, trace_file_id
          FROM clock_snapshot ORDER BY id",
     )?;
     let mut rows = statement.query([])?;
@@ -262,12 +262,8 @@ fn snapshots(database: &Connection, mut each: impl FnMut(i64, &[Taken])) -> rusq
         }
         if taken.len() < TOGETHER {
             taken.push(Taken {
-                key: Key {
-                    machine: row.get(1)?,
-                    id: row.get(2)?,
-                    sequence: row.get(3)?,
-                },
-                source: row.get(4)?,
+                key: Key::of_row(row, 1, 7)?,
+                source: Source::of_row(row, 4)?,
                 value: row.get(5)?,
                 ts: row.get(6)?,
             });
@@ -291,7 +287,8 @@ fn off_line(database: &Connection, hops: &[Hop]) -> rusqlite::Result<HashMap<(us
     let mut rows = statement.query([KNOWN])?;
     let mut off = HashMap::new();
     while let Some(row) = rows.next()? {
-        let Some(place) = places.get(&row.get(0)?) else {
+        let (place, snapshot): (_, Option<i64>) = (places.get(&row.get(0)?), row.get(1)?);
+        let Some((place, snapshot)) = place.zip(snapshot) else {
             continue;
         };
         let kind: String = row.get(2)?;
@@ -300,7 +297,7 @@ fn off_line(database: &Connection, hops: &[Hop]) -> rusqlite::Result<HashMap<(us
             "step" => Kind::Step(deviation.unwrap_or(0.0)),
             _ => Kind::Outlier,
         };
-        off.insert((*place, row.get(1)?), kind);
+        off.insert((*place, snapshot), kind);
     }
     Ok(off)
 }

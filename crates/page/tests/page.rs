@@ -29,22 +29,23 @@ fn with_snapshots(snapshots: u32) -> Connection {
     run(
         &database,
         &format!(
-            "INSERT INTO clock (machine_id, clock_id, seq_id, name, scope, unit_multiplier_ns, is_incremental, is_monotonic,
-                                snapshots, packets, path, hops)
-             VALUES (0, 6, 0, 'BOOTTIME', 'builtin', 1, 0, 1, {snapshots}, 0, 'BOOTTIME', 0),
-                    (0, 3, 0, 'MONOTONIC', 'builtin', 1, 0, 1, {snapshots}, 2, 'MONOTONIC → BOOTTIME', 1);
+            "INSERT INTO clock_record (machine_id, clock_id, seq_id, file, name, scope, unit_multiplier_ns, is_incremental,
+                                       is_monotonic, snapshots, packets, path, hops)
+             VALUES (0, 6, 0, -1, 'BOOTTIME', 'builtin', 1, 0, 1, {snapshots}, 0, 'BOOTTIME', 0),
+                    (0, 3, 0, -1, 'MONOTONIC', 'builtin', 1, 0, 1, {snapshots}, 2, 'MONOTONIC → BOOTTIME', 1);
              WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < {snapshots})
              INSERT INTO clock_snapshot (ts, clock_id, clock_value, snapshot_id)
              SELECT 5000000000 + i * 1000000000, c.id, i * iif(c.id = 6, 1000000000, 999990000), i
              FROM n, (SELECT 6 AS id UNION ALL SELECT 3) AS c ORDER BY i, c.id DESC;
-             INSERT INTO clock_hop VALUES (0, 0, 3, 0, 0, 6, 0, 'MONOTONIC', 'BOOTTIME', 0, {snapshots}, 1.0, 10.00010000100001, 0.0, 100.0, 0, 0,
+             INSERT INTO clock_hop VALUES (0, 0, 3, 0, NULL, 0, 6, 0, NULL, 'MONOTONIC', 'BOOTTIME', 'service', {snapshots}, 1.0, 10.00010000100001, 0.0, 100.0, 0, 0,
                                            150.0, 10000.0, 0.1);
-             INSERT INTO clock_route VALUES (0, 3, 0, 6, 0);
+             INSERT INTO clock_route VALUES (0, 3, 0, -1, 6, 0);
              INSERT INTO clock_line VALUES (0, -9223372036854775808, 0, 5000000000, 1e-5, 100.0, -1e-7, 'before'),
                                            (0, 0, {snapshots} * 999990000, 5000000000, 1e-5, 100.0, 0.0, 'line'),
                                            (0, {snapshots} * 999990000, NULL, 5000000000 + {snapshots} * 10000, 1e-5, 100.0, 1e-7, 'after');
-             INSERT INTO packet (id, ts, timestamp, clock_id, clock_ts, seq_id, machine_id, unresolved, offset, size)
-             VALUES (0, 5500000000, 5, 3, 5, 1, 0, NULL, 0, 9), (1, NULL, 6, 3, 6, 1, 0, 'overflow', 9, 9);"
+             INSERT INTO packet (id, ts, timestamp, clock_id, clock_ts, seq_id, machine_id, unresolved,
+                                 trace_file_id, number, offset, size)
+             VALUES (0, 5500000000, 5, 3, 5, 1, 0, NULL, 0, 0, 0, 9), (1, NULL, 6, 3, 6, 1, 0, 'overflow', 0, 1, 9, 9);"
         ),
     );
     database
@@ -140,18 +141,103 @@ fn with_sequences(sequences: u32) -> Connection {
         &database,
         &format!(
             "CREATE TEMP TABLE n AS WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {sequences}) SELECT i FROM n;
-             INSERT INTO clock (machine_id, clock_id, seq_id, scope, unit_multiplier_ns, is_incremental, is_monotonic,
-                                snapshots, packets, path, hops)
-             SELECT 0, 64, i, 'sequence', 1, 0, 1, 1, 3, '64@' || i || ' → BOOTTIME', 1 FROM n;
-             INSERT INTO clock_snapshot (ts, clock_id, seq_id, clock_value, snapshot_id)
-             SELECT 5500000000, iif(c, 6, 64), iif(c, 0, i), 500000000, 10 + i FROM n, (SELECT 0 AS c UNION ALL SELECT 1) ORDER BY i;
+             INSERT INTO clock_record (machine_id, clock_id, seq_id, file, scope, unit_multiplier_ns, is_incremental,
+                                       is_monotonic, snapshots, packets, path, hops)
+             SELECT 0, 64, i, 0, 'sequence', 1, 0, 1, 1, 3, '64@' || i || ' → BOOTTIME', 1 FROM n;
+             INSERT INTO clock_snapshot (ts, clock_id, seq_id, trace_file_id, clock_value, snapshot_id)
+             SELECT 5500000000, iif(c, 6, 64), iif(c, 0, i), iif(c, NULL, 0), 500000000, 10 + i FROM n, (SELECT 0 AS c UNION ALL SELECT 1) ORDER BY i;
              INSERT INTO clock_hop
-             SELECT i, 0, 64, i, 0, 6, 0, '64@' || i, 'BOOTTIME', 0, 1, 1.0, NULL, 0.0, 100.0, 0, 0, 0.0, 0.0, NULL FROM n;
-             INSERT INTO packet (id, ts, timestamp, clock_id, clock_ts, seq_id, machine_id, offset, size)
-             SELECT 10 + i, 5600000000, 5, 64, 5, i, 0, 0, 9 FROM n;"
+             SELECT i, 0, 64, i, 0, 0, 6, 0, NULL, '64@' || i, 'BOOTTIME', 'service', 1, 1.0, NULL, 0.0, 100.0, 0, 0, 0.0, 0.0, NULL FROM n;
+             INSERT INTO packet (id, ts, timestamp, clock_id, clock_ts, seq_id, machine_id, trace_file_id, number, offset, size)
+             SELECT 10 + i, 5600000000, 5, 64, 5, i, 0, 0, 10 + i, 0, 9 FROM n;"
         ),
     );
     database
+}
+
+/// A guest that asked the host so many times, every second; and a file of another machine.
+fn with_machines(samples: u32) -> Connection {
+    let database = with_snapshots(3);
+    run(
+        &database,
+        &format!(
+            "INSERT INTO machine (id, raw_id, name, packets) VALUES (0, 0, NULL, 2), (1, 7, '<vm>', 1), (2, 9, 'car', 1);
+             INSERT INTO trace_file (id, name, is_container, packets) VALUES (1, 'host.pftrace', 0, 3), (2, 'car.pftrace', 0, 1);
+             INSERT INTO part (trace_file_id, machine_id, own_from, is_pinned, how, offset, error, boots_differ)
+             VALUES (1, 0, NULL, 0, 'trace_time', 0, 0, NULL), (1, 1, NULL, 0, 'remote_sync', -48000000000, 1500, NULL),
+                    (2, 2, NULL, 0, 'manifest', 500, 300, NULL), (2, 0, 3, 0, 'same_clock', 0, NULL, -3000000000);
+             INSERT INTO clock_record VALUES
+               (1, 6, 0, -1, 'BOOTTIME', 'builtin', 1, 0, 1, 3, 0, 0, 1, 'BOOTTIME of machine 1 → BOOTTIME', 1),
+               (2, 6, 0, -1, 'BOOTTIME', 'builtin', 1, 0, 1, 3, 0, 0, 1, 'BOOTTIME of machine 2 → BOOTTIME', 1),
+               (0, 6, 0, 2, 'BOOTTIME', 'builtin', 1, 0, 1, 3, 0, 0, 1, 'BOOTTIME in file 2 → BOOTTIME', 1);
+             INSERT INTO clock_hop
+             SELECT 10 + id, machine, 6, 0, file, 0, 6, 0, NULL, 'a', 'b', source, 1, 1.0, NULL, 0.0, 100.0, 0, 0, 0.0, 0.0, NULL
+             FROM (SELECT 0 AS id, 1 AS machine, NULL AS file, 'remote_sync' AS source UNION ALL
+                   SELECT 1, 2, NULL, 'manifest' UNION ALL SELECT 2, 0, 2, 'assumed');
+             INSERT INTO clock_snapshot (ts, machine_id, clock_id, clock_value, snapshot_id, source)
+             VALUES (-1700000000000000000, 0, 6, 0, 100, 'assumed'), (-1700000000000000000, 2, 6, 0, 100, 'assumed');
+             WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < {samples})
+             INSERT INTO remote_clock_sync (packet_id, machine_id, clock_id, host_machine_id, host_value, ts, offset,
+                                            half_round_trip, used)
+             SELECT 1, 1, 6, 0, i * 1000000000, i * 1000000000, 48000000000 + 100 * i, 1000 + i % 7, i % 3 > 0 FROM n;"
+        ),
+    );
+    database
+}
+
+#[test]
+fn x26_the_graph_says_what_relates_machines_and_files() {
+    let page = page(&with_machines(5));
+    let graph = between(&page, "id=\"graph\"", "</section>");
+    for said in [
+        "\nBOOTTIME of machine 1\n",
+        "\nBOOTTIME in file 2\n",
+        "\n&lt;vm&gt; (machine 1)\n",
+        "\nmachine 0, car.pftrace (file 2)\n",
+        "\nby the manifest\n",
+        "\nassumed the same\n",
+        "dashed: assumed, as nothing tells",
+    ] {
+        assert!(graph.contains(said), "{said}: {graph}");
+    }
+    // None of the three is a clock that was read together with another.
+    let hops = between(&page, "id=\"hops\"", "</section>");
+    assert_eq!(hops.matches("<figure").count(), 1);
+    // What is assumed of wall clocks is of the year 1970, and no part of the trace.
+    assert!(between(&page, "id=\"packet-count\">", "</dd>").contains("in 2 s"));
+}
+
+#[test]
+fn x28_every_part_says_how_it_was_placed() {
+    let page = page(&with_machines(5));
+    let placed = between(&page, "id=\"placed\"", "</section>");
+    for said in [
+        "<td>host.pftrace (file 1)</td><td>&lt;vm&gt; (machine 1)</td><td>by asking the other machine for the time</td>\
+         <td class=\"number\">−48 s</td><td class=\"number\">1.5 µs</td><td>the machine's</td>",
+        "<td>as the manifest says</td><td class=\"number\">500 ns</td><td class=\"number\">300 ns</td>",
+        "assumed: BOOTTIME is the same; by REALTIME it is −3 s from there, as if restarted",
+        "<td class=\"number\">–</td><td>its own</td>",
+    ] {
+        assert!(placed.contains(said), "{said}: {placed}");
+    }
+    // One machine in one file has nothing to tell of that.
+    let plain = self::page(&with_snapshots(3));
+    assert!(!plain.contains("id=\"placed\"") && !plain.contains("id=\"sync\""));
+    assert!(!plain.contains("machine-count") && !plain.contains("dashed"));
+}
+
+#[test]
+fn x24_samples_are_plotted_with_what_a_round_trip_allows() {
+    let few = page(&with_machines(6));
+    let sync = between(&few, "id=\"sync\"", "</section>");
+    assert!(sync.contains("BOOTTIME of machine 1 asked BOOTTIME"));
+    assert!(sync.contains("6 samples · 4 used by rates · the best within 1 µs"));
+    assert_eq!(sync.matches("<circle").count(), 6);
+    let many = page(&with_machines(50_000));
+    let sync = between(&many, "id=\"sync\"", "</section>");
+    assert!(sync.matches("<circle").count() <= 300);
+    assert!(sync.contains("50,000 samples") && sync.contains("that say most"));
+    assert!(many.len() < 400_000, "{}", many.len());
 }
 
 #[test]
@@ -172,9 +258,9 @@ fn names_of_strangers_are_text() {
     let database = with_snapshots(3);
     run(
         &database,
-        "UPDATE clock SET name = '<script>alert(1)</script>' WHERE clock_id = 3;
-         UPDATE clock SET name = '\"><img src=x onerror=alert(1)>' WHERE clock_id = 6;
-         INSERT INTO fact VALUES ('source', '</title><script>alert(2)</script>'), ('system_name', char(27) || '[2J' || char(8238) || '&amp;');
+        "UPDATE clock_record SET name = '<script>alert(1)</script>' WHERE clock_id = 3;
+         UPDATE clock_record SET name = '\"><img src=x onerror=alert(1)>' WHERE clock_id = 6;
+         INSERT INTO fact (name, value) VALUES ('source', '</title><script>alert(2)</script>'), ('system_name', char(27) || '[2J' || char(8238) || '&amp;');
          DROP VIEW finding;
          CREATE VIEW finding AS SELECT '</style><b>' AS check_name, '<i>' AS severity, '<svg onload=alert(3)>' AS subject, NULL AS machine_id, NULL AS clock_id, NULL AS seq_id, NULL AS packet_id,
            NULL AS offset, 1 AS events, NULL AS worst_ns, '<iframe src=//example.com>' AS message, 'see <a href=\"javascript:x\">' AS advice;",
@@ -217,7 +303,7 @@ fn what_is_endless_in_a_database_ends_on_the_page() {
     let database = with_snapshots(3);
     run(
         &database,
-        "UPDATE clock SET name = printf('%.*c', 3000000, 'x') WHERE clock_id = 3;
+        "UPDATE clock_record SET name = printf('%.*c', 3000000, 'x') WHERE clock_id = 3;
          DROP VIEW finding;
          CREATE VIEW finding AS SELECT printf('%.*c', 100000, 'c') AS check_name, 'error' AS severity, printf('%.*c', 100000, 's') AS subject,
            NULL AS machine_id, NULL AS clock_id, NULL AS seq_id, packet_id, NULL AS offset, 1 AS events, NULL AS worst_ns, printf('%.*c', 100000, 'm') AS message, printf('%.*c', 100000, 'a') AS advice

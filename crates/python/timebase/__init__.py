@@ -8,7 +8,7 @@
 (2692618235664,)
 >>> trace.close()
 
-`connect` takes a trace or a database, `import_trace` makes a database, and
+`connect` takes a trace, several or a database, `import_trace` makes a database, and
 `read_sql` gives the result of a query as a pandas data frame. `doctor` tells what is
 wrong with the clocks of a trace, and `report` makes a page about them.
 

@@ -25,12 +25,12 @@ import os
 import sqlite3
 import weakref
 from pathlib import Path
-from typing import Any, Callable, Optional, TypeVar, Union
+from typing import Any, Callable, Optional, Sequence, TypeVar, Union
 from urllib.parse import parse_qsl, quote
 
 from . import _extension
 from ._functions import Functions, Statement, load
-from ._program import Trace, check_conversion, import_temporarily
+from ._program import Manifest, Trace, Traces, check_conversion, import_temporarily, several
 from ._progress import Progress
 from ._scratch import Scratch
 
@@ -279,19 +279,20 @@ class _PythonCursor(_Cursor):
 
 
 def connect(
-    db_or_trace: Trace,
+    db_or_trace: Traces,
     *,
+    manifest: Optional[Manifest] = None,
     write: bool = False,
     functions: str = "auto",
     conversion: Optional[str] = None,
     progress: Progress = None,
     **arguments: Any,
 ) -> Connection:
-    """A connection to a database, or to a trace, with timebase's SQL functions on it.
+    """A connection to a database, or to a trace or several, with timebase's SQL functions on it.
 
-    A trace (a path or a file object, perhaps compressed) is imported to a temporary
+    A trace (a path or a file object, perhaps compressed; or an archive, or a list of traces) is imported to a temporary
     database, which is removed when the connection is closed, collected or the
-    process ends; by the next one, if it is killed. `conversion` and `progress` are as with `import_trace`; a
+    process ends; by the next one, if it is killed. `manifest`, `conversion` and `progress` are as with `import_trace`; a
     database that was imported with another conversion is refused. All other `arguments` are those of ``sqlite3.connect``.
 
     The connection is read-only: the file cannot be changed, while temporary tables
@@ -312,7 +313,7 @@ def connect(
     Raises `ExtensionError` if none of what was asked for works,
     FileNotFoundError for a path where nothing is, `ImportFailed` for a trace
     that cannot be imported, ValueError for a trace with ``write=True``, whose changes
-    would be thrown away, and for a database of another conversion, and sqlite3.Error as sqlite3 does. A database that is
+    would be thrown away, for a database with a `manifest`, among several traces, or of another conversion, and sqlite3.Error as sqlite3 does. A database that is
     not timebase's can be opened; the functions of clocks then say that it is none.
 
     >>> import timebase
@@ -334,6 +335,11 @@ def connect(
     >>> trace.execute("CREATE TEMP TABLE first AS SELECT * FROM packet LIMIT 1").connection is trace
     True
     >>> trace.close()
+
+    >>> trace = timebase.connect(["tests/data/sdk.pftrace", "tests/data/dst.pftrace"])
+    >>> trace.execute("SELECT trace_file_id, count(*) FROM packet GROUP BY trace_file_id").fetchall()
+    [(1, 4825), (2, 8)]
+    >>> trace.close()
     """
     if functions not in ("auto", "extension", "python"):
         raise ValueError(f"functions must be 'auto', 'extension' or 'python', not {functions!r}")
@@ -341,10 +347,12 @@ def connect(
         check_conversion(conversion)
     if "factory" in arguments:
         raise TypeError("factory cannot be given: timebase.connect() has one of its own")
-    if is_database(db_or_trace, arguments.get("uri", False)):
-        connection = (_open if write else _open_read_only)(db_or_trace, functions, arguments)
+    traces = several(db_or_trace)
+    database = database_of(traces, manifest, arguments.get("uri", False))
+    if database is not None:
+        connection = (_open if write else _open_read_only)(database, functions, arguments)
         if conversion is not None:
-            _refuse_other(connection, db_or_trace, conversion)
+            _refuse_other(connection, database, conversion)
         return connection
 
     if write:
@@ -354,8 +362,8 @@ def connect(
         )
     scratch = Scratch()
     try:
-        database = import_temporarily(db_or_trace, scratch.path / "trace.db", conversion, progress)
-        connection = _open_read_only(database, functions, {**arguments, "uri": False})
+        made = import_temporarily(traces, scratch.path / "trace.db", manifest, conversion, progress)
+        connection = _open_read_only(made, functions, {**arguments, "uri": False})
     except BaseException:
         scratch.remove()
         raise
@@ -383,7 +391,29 @@ def _refuse_other(connection: Connection, database: Any, conversion: str) -> Non
         raise
 
 
-def is_database(given: Any, uri: bool = False) -> bool:
+def database_of(traces: Sequence[Trace], manifest: Optional[Manifest], uri: bool = False) -> Any:
+    """The database that was given; None where traces were.
+
+    Raises ValueError for a database with what is only for traces.
+    """
+    found = [given for given in traces if _is_database(given, uri)]
+    if not found:
+        return None
+    database: Any = found[0]
+    if len(traces) > 1:
+        raise ValueError(
+            f"{os.fspath(database)} is a database, and only traces are imported together; "
+            "ask it alone, or give the trace that it was made of"
+        )
+    if manifest is not None:
+        raise ValueError(
+            f"{os.fspath(database)} is a database, and a manifest is for the import; "
+            "import its trace again with manifest="
+        )
+    return database
+
+
+def _is_database(given: Any, uri: bool) -> bool:
     """Whether a file is a database, and no trace."""
     if not isinstance(given, (str, os.PathLike)):
         return False

@@ -142,10 +142,17 @@ def extra_body_script(database: Optional[str], table: Optional[str], datasette: 
 
 _THREAD, _PROCESS, _SLICE, _TRACK = ("thread", "utid"), ("process", "upid"), ("slice", "id"), ("track", "id")
 _ARGS = ("args", "arg_set_id")
+_FILE, _MACHINE = ("trace_file", "id"), ("machine", "id")
 
 #: Where the row is that a number stands for: a table, and its column.
 LINKS: Dict[str, Tuple[str, str]] = {
     "packet_id": ("packet", "id"),
+    "trace_file_id": _FILE,
+    "to_trace_file_id": _FILE,
+    "host_trace_file_id": _FILE,
+    "machine_id": _MACHINE,
+    "to_machine_id": _MACHINE,
+    "host_machine_id": _MACHINE,
     "utid": _THREAD,
     "utid_in": _THREAD,
     "utid_out": _THREAD,
@@ -173,6 +180,8 @@ LINKS: Dict[str, Tuple[str, str]] = {
 def link(column: str, table: Optional[str]) -> Optional[Tuple[str, str]]:
     """Where the rows are that the numbers of a column stand for; of a query, the table is not known."""
     if column == "parent_id" and table is not None:
+        if table == "trace_file":
+            return _FILE
         return _TRACK if "track" in table else _SLICE
     target = LINKS.get(column)
     return None if target is not None and target == (table, column) else target

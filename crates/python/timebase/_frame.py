@@ -17,7 +17,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, List, Mapping, Optional, Sequence, Set, Union
 
 from ._connection import connect
-from ._program import Trace
+from ._program import Manifest, Traces
 from ._progress import Progress
 
 if TYPE_CHECKING:
@@ -26,16 +26,17 @@ if TYPE_CHECKING:
 
 def read_sql(
     sql: str,
-    source: Union[sqlite3.Connection, Trace],
+    source: Union[sqlite3.Connection, Traces],
     params: Union[Sequence[Any], Mapping[str, Any]] = (),
     *,
+    manifest: Optional[Manifest] = None,
     conversion: Optional[str] = None,
     progress: Progress = None,
 ) -> pandas.DataFrame:
     """The result of a query as a pandas data frame.
 
-    `source` is a connection, or what `connect` takes; a trace is imported for this
-    one query then, with `conversion` and `progress` as with `import_trace`. `params` are the values of
+    `source` is a connection, or what `connect` takes; a trace, or several, are imported for this
+    one query then, with `manifest`, `conversion` and `progress` as with `import_trace`. `params` are the values of
     the ``?`` or ``:name`` in `sql`.
 
     Integers stay exact: a column that has NULLs besides them is of the type
@@ -62,7 +63,7 @@ def read_sql(
         raise ModuleNotFoundError("timebase.read_sql() needs pandas: pip install pandas", name="pandas") from error
 
     if not isinstance(source, sqlite3.Connection):
-        with closing(connect(source, conversion=conversion, progress=progress)) as connection:
+        with closing(connect(source, manifest=manifest, conversion=conversion, progress=progress)) as connection:
             frame: pandas.DataFrame = read_sql(sql, connection, params)
             return frame
     with closing(source.cursor()) as cursor:

@@ -21,15 +21,21 @@ import warnings
 from contextlib import closing, nullcontext
 from pathlib import Path
 from types import FrameType
-from typing import IO, BinaryIO, Iterable, Iterator, List, Optional, Sequence, Tuple, Union
+from typing import IO, Any, BinaryIO, Iterable, Iterator, List, Optional, Sequence, Tuple, Union
 
 from ._progress import Progress, Reporter, State, reporter
 
 Trace = Union[str, "os.PathLike[str]", BinaryIO]
 
+#: What an import is made of: a trace, an archive of traces, or several traces.
+Traces = Union[Trace, Iterable[Trace]]
+
+#: What says how several traces and their machines are related.
+Manifest = Union[str, "os.PathLike[str]"]
+
 
 class ImportFailed(RuntimeError):
-    """A trace could not be imported. The message is the program's.
+    """A trace could not be imported, or one of several. The message is the program's.
 
     >>> import timebase
     >>> timebase.import_trace("no such file", "trace.db")
@@ -79,9 +85,10 @@ def _script_directories() -> Iterator[Path]:
 
 
 def import_trace(
-    trace: Trace,
+    trace: Traces,
     db: Optional[Union[str, "os.PathLike[str]"]] = None,
     *,
+    manifest: Optional[Manifest] = None,
     conversion: str = "nearest",
     force: bool = False,
     data: bool = True,
@@ -93,12 +100,17 @@ def import_trace(
     max_memory: Optional[Union[int, str]] = None,
     progress: Progress = None,
 ) -> Path:
-    """Makes a database of a trace, and returns the path of the database.
+    """Makes a database of a trace, or of several, and returns the path of the database.
 
     `trace` is a path or a file object open for reading bytes; either may be
     compressed with gzip or zstd. `db` is where the database goes: by default
     beside the trace, with ``.db`` for its extension. It appears when it is
     complete, or not at all.
+
+    Several traces come onto one timeline: `trace` is a list of them then, in any order, or a zip or tar
+    archive that has them in it. `manifest` is the path of a file that says how they and their machines are
+    related (``docs/manifest.md``); an archive may have its own inside. Each file is known by its name without
+    directories, so no two may have the same; of a list, one may be a file object.
 
     ``conversion="linear"`` brings readings of clocks to one clock by lines through all snapshots of
     the trace, which is read twice; "nearest" by the nearest snapshot, as Perfetto does.
@@ -123,7 +135,7 @@ def import_trace(
     bytes are read twice, those of a file object copied before that, and each time the numbers begin at 0.
 
     Raises `ImportFailed`, with the program's message, TypeError for a file
-    object without a `db`, and ValueError for `tables` with ``events=False``.
+    object or several traces without a `db`, and ValueError for `tables` with ``events=False``.
 
     >>> import timebase
     >>> timebase.import_trace("tests/data/sdk.pftrace", "sdk.db")
@@ -141,12 +153,20 @@ def import_trace(
     >>> trace.execute("SELECT (SELECT count(*) FROM sched), (SELECT count(*) FROM slice)").fetchone()
     (3815, 0)
     >>> trace.close()
+    >>> db = timebase.import_trace(["tests/data/sdk.pftrace", "tests/data/dst.pftrace"], "both.db")
+    >>> trace = timebase.connect(db)
+    >>> trace.execute("SELECT name, packets FROM trace_file WHERE parent_id = 0").fetchall()
+    [('sdk.pftrace', 4825), ('dst.pftrace', 8)]
+    >>> trace.close()
     """
+    traces = several(trace)
     if db is None:
-        if not isinstance(trace, (str, os.PathLike)):
-            _check_is_trace(trace)
+        if len(traces) > 1:
+            raise TypeError("db is needed where there are several traces: the path of the database")
+        [only] = traces
+        if not isinstance(only, (str, os.PathLike)):
             raise TypeError("db is needed where the trace is a file object: the path of the database")
-        db = _beside(Path(trace))
+        db = _beside(Path(only))
     if isinstance(tables, str):
         raise TypeError(f"tables must be a list of names, such as [{tables!r}], not a str")
     chosen = None if tables is None else list(tables)
@@ -170,13 +190,15 @@ def import_trace(
         arguments.append(f"--max-memory={max_memory}")
     files = [os.fspath(file) for file in descriptors]
     arguments += ["--descriptor=" + file for file in files]
-    return _import(trace, db, arguments, [*(chosen or ()), *files], progress)
+    return _import(traces, db, manifest, arguments, [*(chosen or ()), *files], progress)
 
 
-def import_temporarily(trace: Trace, db: Path, conversion: Optional[str], progress: Progress) -> Path:
+def import_temporarily(
+    traces: Sequence[Trace], db: Path, manifest: Optional[Manifest], conversion: Optional[str], progress: Progress
+) -> Path:
     """Makes a database whose place is not the caller's choice."""
     arguments = [] if conversion is None else _conversion(conversion)
-    return _import(trace, db, arguments, [], progress, is_temporary=True)
+    return _import(traces, db, manifest, arguments, [], progress, is_temporary=True)
 
 
 def _conversion(conversion: str) -> List[str]:
@@ -194,14 +216,34 @@ def _beside(trace: Path) -> Path:
     return (trace.with_suffix("") if trace.suffix in (".gz", ".zst") else trace).with_suffix(".db")
 
 
-def _check_is_trace(trace: Trace) -> None:
-    if not isinstance(trace, (str, os.PathLike)) and not hasattr(trace, "read"):
-        raise TypeError(f"trace must be a path or a file object, not {type(trace).__name__}")
+def several(given: Any) -> List[Trace]:
+    """The traces that were given, at least one of them.
+
+    A file object is one, although it can be iterated.
+    """
+    if _is_trace(given):
+        return [given]
+    if isinstance(given, (bytes, bytearray)) or not isinstance(given, Iterable):
+        raise TypeError(f"trace must be a path, a file object, or a list of them, not {type(given).__name__}")
+    traces: List[Trace] = list(given)
+    if not traces:
+        raise ValueError("there is no trace in the list; name at least one")
+    for trace in traces:
+        if not _is_trace(trace):
+            raise TypeError(f"each trace of a list must be a path or a file object, not {type(trace).__name__}")
+    if sum(not isinstance(trace, (str, os.PathLike)) for trace in traces) > 1:
+        raise TypeError("only one trace of a list can be a file object; name the others by their paths")
+    return traces
+
+
+def _is_trace(given: Any) -> bool:
+    return isinstance(given, (str, os.PathLike)) or hasattr(given, "read")
 
 
 def _import(
-    trace: Trace,
+    traces: Sequence[Trace],
     db: Union[str, "os.PathLike[str]"],
+    manifest: Optional[Manifest],
     arguments: List[str],
     given: Sequence[str],
     progress: Progress,
@@ -209,21 +251,29 @@ def _import(
     is_temporary: bool = False,
 ) -> Path:
     """Runs the import. `given` are texts of the caller's, which messages may repeat."""
-    _check_is_trace(trace)
     database = _path(db)
     stream: Optional[BinaryIO] = None
-    if isinstance(trace, (str, os.PathLike)):
-        source = _path(trace)
-    else:
-        stream, source = trace, "-"
+    sources: List[str] = []
+    for trace in traces:
+        if isinstance(trace, (str, os.PathLike)):
+            sources.append(_path(trace))
+        else:
+            stream = trace
+            sources.append("-")
+    named = [source for source in sources if source != "-"]
+    if manifest is not None:
+        named.append(_path(manifest))
+        arguments = [*arguments, "--manifest=" + named[-1]]
     told = reporter(progress)
     # Also if nobody is told: one who writes lines that nobody reads any more gives up, so
     # that no import goes on when this process is killed.
     command = ["import", "--output=" + database, "--progress=lines", *arguments]
     if stream is not None:
         command.append("--pieces")
-    code, said = _run([*command, "--", source], stream, told)
-    verbatim = [text for text in (source if stream is None else "", database, *given) if text]
+    code, said = _run([*command, "--", *sources], stream, told)
+    # Of several, messages have what they are called without their directories.
+    names = [os.path.basename(path) for path in named]
+    verbatim = [text for text in (*named, *names, database, *given) if text]
     if code != 0:
         why = reason(said) or f"timebase import ended with code {code}"
         raise ImportFailed(_in_python(why, verbatim, is_temporary))
@@ -270,6 +320,7 @@ _WORDS: List[Tuple[str, str]] = [
     (r"--tables", "tables="),
     (r"--max-size", "max_size="),
     (r"--max-memory", "max_memory="),
+    (r"--manifest", "manifest="),
     (r"--conversion linear", 'conversion="linear"'),
     (r"--descriptor", "descriptors="),
     (r"standard input", "the file object"),

@@ -13,10 +13,10 @@ import os
 import subprocess
 from contextlib import closing
 from pathlib import Path
-from typing import List, NamedTuple, Optional, Union
+from typing import List, NamedTuple, Optional, Sequence, Union
 
-from ._connection import connect, is_database
-from ._program import Trace, import_temporarily, program_path, reason
+from ._connection import connect, database_of
+from ._program import Manifest, Trace, Traces, import_temporarily, program_path, reason, several
 from ._progress import Progress
 from ._scratch import Scratch
 
@@ -79,6 +79,8 @@ class Finding(NamedTuple):
     #: The clock or what else it is about.
     subject: Optional[str]
     machine_id: Optional[int]
+    #: The file whose own the clock is, or which it is about.
+    trace_file_id: Optional[int]
     clock_id: Optional[int]
     seq_id: Optional[int]
     #: The first packet that shows it, and where that is in the trace.
@@ -92,13 +94,19 @@ class Finding(NamedTuple):
     advice: Optional[str]
 
 
-def report(trace_or_db: Trace, *, conversion: Optional[str] = None, progress: Progress = None) -> Report:
+def report(
+    trace_or_db: Traces,
+    *,
+    manifest: Optional[Manifest] = None,
+    conversion: Optional[str] = None,
+    progress: Progress = None,
+) -> Report:
     """A page about the clocks of a trace, to look at: what is wrong with them, how each runs, and what could not
     be placed in time.
 
-    `trace_or_db` is a trace (a path, or a file object open for reading bytes), which is imported to a
-    temporary database, with `conversion` and `progress` as with `import_trace`; or a database that was imported, which
-    is refused if that was with another conversion.
+    `trace_or_db` is a trace (a path, or a file object open for reading bytes), or several, which are imported to a
+    temporary database, with `manifest`, `conversion` and `progress` as with `import_trace`; or a database that was
+    imported, which is refused if that was with another conversion.
 
     Raises `ReportFailed`, and `ImportFailed` for what is no trace.
 
@@ -107,14 +115,20 @@ def report(trace_or_db: Trace, *, conversion: Optional[str] = None, progress: Pr
     >>> page.html[:15]
     '<!DOCTYPE html>'
     """
-    name = os.path.basename(os.fspath(trace_or_db)) if isinstance(trace_or_db, (str, os.PathLike)) else "a file object"
-    return Report(_asked(trace_or_db, ["report", "--output=-"], conversion, progress), name)
+    traces = several(trace_or_db)
+    [name, *others] = [
+        os.path.basename(os.fspath(trace)) if isinstance(trace, (str, os.PathLike)) else "a file object" for trace in traces
+    ]
+    page = _asked(traces, ["report", "--output=-"], manifest, conversion, progress)
+    return Report(page, f"{1 + len(others)} traces" if others else name)
 
 
-def doctor(trace_or_db: Trace, *, progress: Progress = None) -> List[Finding]:
+def doctor(
+    trace_or_db: Traces, *, manifest: Optional[Manifest] = None, progress: Progress = None
+) -> List[Finding]:
     """What is wrong with the clocks of a trace, and what its producer can do: errors come first.
 
-    `trace_or_db` and `progress` are as with `report`. The findings are the rows of the view ``finding``, which
+    `trace_or_db`, `manifest` and `progress` are as with `report`. The findings are the rows of the view ``finding``, which
     any query can ask as well; ``pandas.DataFrame(timebase.doctor(trace))`` is a table of them.
 
     Raises `ReportFailed`, and `ImportFailed` for what is no trace.
@@ -124,22 +138,31 @@ def doctor(trace_or_db: Trace, *, progress: Progress = None) -> List[Finding]:
     ...     print(finding.severity, finding.check_name, finding.subject)
     error clock_backwards REALTIME
     """
-    answer = json.loads(_asked(trace_or_db, ["doctor", "--format=json", "--fail-on=never"], None, progress))
+    command = ["doctor", "--format=json", "--fail-on=never"]
+    answer = json.loads(_asked(several(trace_or_db), command, manifest, None, progress))
     return [Finding(**{name: row[name] for name in Finding._fields}) for row in answer["findings"]]
 
 
-def _asked(trace_or_db: Trace, command: List[str], conversion: Optional[str], progress: Progress) -> str:
-    """What the program answers of a trace or a database."""
-    if is_database(trace_or_db):
+def _asked(
+    traces: Sequence[Trace],
+    command: List[str],
+    manifest: Optional[Manifest],
+    conversion: Optional[str],
+    progress: Progress,
+) -> str:
+    """What the program answers of traces or a database."""
+    database = database_of(traces, manifest)
+    if database is not None:
         if conversion is not None:
             # It says what is wrong in Python's words.
-            with closing(connect(trace_or_db, conversion=conversion)):
+            with closing(connect(database, conversion=conversion)):
                 pass
-        return _answer(command, Path(os.fspath(trace_or_db)))
+        return _answer(command, Path(os.fspath(database)))
     # Imported here, for its progress and its warnings.
     scratch = Scratch()
     try:
-        return _answer(command, import_temporarily(trace_or_db, scratch.path / "trace.db", conversion, progress))
+        made = import_temporarily(traces, scratch.path / "trace.db", manifest, conversion, progress)
+        return _answer(command, made)
     finally:
         scratch.remove()
 

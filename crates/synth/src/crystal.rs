@@ -20,7 +20,7 @@ const LARGEST_CHANGE: u128 = 173_205_081;
 const NANOSECONDS: u32 = 1_000_000;
 
 /// A clock with a crystal.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Crystal {
     random: Random,
     /// What it read in ticks at the beginning.

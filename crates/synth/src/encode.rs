@@ -75,7 +75,17 @@ impl Reading {
 
 /// The payload `clock_snapshot`; a primary clock of 0 is none.
 pub(crate) fn snapshot(out: &mut Vec<u8>, readings: &[Reading], primary_trace_clock: u32) {
-    message(out, 6, |out| {
+    snapshot_as(out, 6, readings, primary_trace_clock);
+}
+
+/// A `ClockSnapshot` in any field.
+pub(crate) fn snapshot_as(
+    out: &mut Vec<u8>,
+    field: u32,
+    readings: &[Reading],
+    primary_trace_clock: u32,
+) {
+    message(out, field, |out| {
         for reading in readings {
             message(out, 1, |out| {
                 number(out, 1, reading.clock_id.into());

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, Parser, ValueEnum};
-use timebase_synth::{BOMBS, Bomb, Compression, FtraceClock, Mix, Preset, Reference, Settings};
+use timebase_synth::{
+    BOMBS, Bomb, Compression, Form, FtraceClock, Mix, Preset, Reference, Set, Settings,
+};
 
 use crate::quantity::{count, nanoseconds};
 
@@ -28,12 +30,15 @@ Examples:
   synth --preset mixed --seed 7 --compress zstd --truth truth.tsv mixed.pftrace
   synth --preset gigahertz --crystal-snapshot 10s --truth truth.tsv tsc.pftrace
   synth --bytes 4G - | timebase import - -o large.db
+  synth --preset relay --guests 2 --round-trip 20us --truth truth.tsv set/
 
 The truth is a table with a line for each row that has a timestamp: its table and id, the true
-BOOTTIME in ns, and either the largest error in ns that its time may have, or why it must have none."
+BOOTTIME in ns, and either the largest error in ns that its time may have, or why it must have none.
+That of a set has the file and the machine of each row, and the host's BOOTTIME; ids are those that
+rows would have if their file was imported alone."
 )]
 pub struct Flags {
-    /// Where to write the trace; '-' is standard output
+    /// Where to write the trace; '-' is standard output. Of a set, the directory, which is made
     #[arg(value_name = "OUTPUT")]
     pub output: PathBuf,
     /// Where to write the truth, as values separated by tabs
@@ -49,10 +54,10 @@ pub struct Flags {
     /// What all random choices follow from
     #[arg(long, default_value_t = 1, value_name = "NUMBER")]
     seed: u64,
-    /// How many records: packets, kernel events and log lines
+    /// How many records: packets, kernel events and log lines; of a set, in all of its files
     #[arg(long, value_parser = count, value_name = "N", conflicts_with = "bytes")]
     records: Option<u64>,
-    /// How large the file is
+    /// How large the file is, or all files of a set together
     #[arg(long, value_parser = count, value_name = "SIZE")]
     bytes: Option<u64>,
     #[command(flatten)]
@@ -65,12 +70,23 @@ pub struct Flags {
     others: Others,
     #[command(flatten)]
     crystals: Crystals,
+    #[command(flatten)]
+    machines: Machines,
     /// How packets are compressed
     #[arg(long, value_enum, value_name = "HOW", help_heading = "Compression")]
     compress: Option<CompressionName>,
     /// How many bytes of packets are compressed together [default: 65536]
     #[arg(long, value_parser = count, value_name = "SIZE", help_heading = "Compression")]
     compression_batch: Option<u64>,
+}
+
+/// What is to be written.
+#[derive(Debug, PartialEq)]
+pub enum Wanted {
+    /// One trace.
+    Trace(Settings),
+    /// Several machines or files.
+    Set(Set),
 }
 
 #[derive(Debug, Args)]
@@ -212,6 +228,48 @@ struct Crystals {
     outlier: Option<u64>,
 }
 
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Sets of several machines or files")]
+struct Machines {
+    /// How many processes there are, of which each is a file [default: 20]
+    #[arg(long, value_name = "N")]
+    processes: Option<u32>,
+    /// How many guests there are [default: 1]
+    #[arg(long, value_name = "N")]
+    guests: Option<u32>,
+    /// How much faster the first guest is than the host, and the second slower, in millionths
+    /// [default: 50]
+    #[arg(long, value_name = "PPM")]
+    guest_drift: Option<u32>,
+    /// How far guests' rates wander in a second, in 10^-9 [default: 0]
+    #[arg(long, value_name = "PPB")]
+    guest_wander: Option<u32>,
+    /// How far the first guest is ahead of the host [default: 50000s]
+    #[arg(long, value_parser = nanoseconds, value_name = "TIME")]
+    guest_offset: Option<u64>,
+    /// How far REALTIME of guests is off the host's at most [default: 100us]
+    #[arg(long, value_parser = nanoseconds, value_name = "TIME")]
+    realtime_apart: Option<u64>,
+    /// How long a message and its answer take at least [default: 200us]
+    #[arg(long, value_parser = nanoseconds, value_name = "TIME")]
+    round_trip: Option<u64>,
+    /// How much longer they take at most [default: 200us]
+    #[arg(long, value_parser = nanoseconds, value_name = "TIME")]
+    round_jitter: Option<u64>,
+    /// By how much more than half of that the message takes, in hundredths [default: 10]
+    #[arg(long, value_name = "PERCENT")]
+    asymmetry: Option<u32>,
+    /// The time from one round to the next; less than 30s makes false ones [default: 30s]
+    #[arg(long, value_parser = nanoseconds, value_name = "TIME")]
+    round_interval: Option<u64>,
+    /// How many packets tell of a guest's rounds [default: 1]
+    #[arg(long, value_parser = count, value_name = "N")]
+    sync_packets: Option<u64>,
+    /// How long after its place in the trace such a packet is written [default: 100s]
+    #[arg(long, value_parser = nanoseconds, value_name = "TIME")]
+    read_after: Option<u64>,
+}
+
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum PresetName {
     /// 2,000,000 packets of the SDK on 8 sequences
@@ -245,6 +303,16 @@ enum PresetName {
     ThreeHops,
     /// Counters of 2.7 GHz that say a tick is a nanosecond
     Gigahertz,
+    /// A set: a host and its guest in one file, which ask each other for the time
+    Relay,
+    /// A set: a file of the host and one of the guest, which only REALTIME relates
+    Files,
+    /// A set: the same with a manifest that says how far they are apart
+    Manifest,
+    /// A set: 20 files of processes of one machine, 1 GB in all
+    Processes,
+    /// A set: the same packets in one file
+    Together,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -281,8 +349,20 @@ impl Flags {
     }
 
     /// The preset, with what the other options change.
-    pub fn settings(&self) -> Settings {
-        let mut settings = Settings::preset(self.preset.into()).seed(self.seed);
+    pub fn wanted(&self) -> Wanted {
+        match self.preset.into() {
+            Kind::Trace(preset) => Wanted::Trace(self.change(Settings::preset(preset))),
+            Kind::Set(form) => {
+                let mut set = Set::of(form);
+                self.machines.change(&mut set);
+                set.machine = self.change(set.machine);
+                Wanted::Set(set)
+            }
+        }
+    }
+
+    fn change(&self, settings: Settings) -> Settings {
+        let mut settings = settings.seed(self.seed);
         settings = match (self.records, self.bytes) {
             (Some(records), _) => settings.records(records),
             (None, Some(bytes)) => settings.bytes(bytes),
@@ -393,24 +473,52 @@ impl Crystals {
     }
 }
 
-impl From<PresetName> for Preset {
-    fn from(name: PresetName) -> Preset {
+impl Machines {
+    fn change(&self, knobs: &mut Set) {
+        set(&mut knobs.processes, self.processes);
+        set(&mut knobs.guests, self.guests);
+        set(&mut knobs.guest_drift_ppm, self.guest_drift);
+        set(&mut knobs.guest_wander_ppb, self.guest_wander);
+        set(&mut knobs.guest_offset_ns, self.guest_offset);
+        set(&mut knobs.realtime_apart_ns, self.realtime_apart);
+        set(&mut knobs.round_trip_ns, self.round_trip);
+        set(&mut knobs.jitter_ns, self.round_jitter);
+        set(&mut knobs.asymmetry_percent, self.asymmetry);
+        set(&mut knobs.round_interval_ns, self.round_interval);
+        set(&mut knobs.sync_packets, self.sync_packets);
+        set(&mut knobs.read_after_ns, self.read_after);
+    }
+}
+
+/// What presets are of.
+enum Kind {
+    Trace(Preset),
+    Set(Form),
+}
+
+impl From<PresetName> for Kind {
+    fn from(name: PresetName) -> Kind {
         match name {
-            PresetName::Packets => Preset::Packets,
-            PresetName::Events => Preset::Events,
-            PresetName::Logs => Preset::Logs,
-            PresetName::Hops => Preset::Hops,
-            PresetName::Snapshots => Preset::Snapshots,
-            PresetName::Sequences => Preset::Sequences,
-            PresetName::Mixed => Preset::Mixed,
-            PresetName::Drift => Preset::Drift,
-            PresetName::Wander => Preset::Wander,
-            PresetName::Jitter => Preset::Jitter,
-            PresetName::Outliers => Preset::Outliers,
-            PresetName::Suspends => Preset::Suspends,
-            PresetName::TwoHops => Preset::TwoHops,
-            PresetName::ThreeHops => Preset::ThreeHops,
-            PresetName::Gigahertz => Preset::Gigahertz,
+            PresetName::Packets => Kind::Trace(Preset::Packets),
+            PresetName::Events => Kind::Trace(Preset::Events),
+            PresetName::Logs => Kind::Trace(Preset::Logs),
+            PresetName::Hops => Kind::Trace(Preset::Hops),
+            PresetName::Snapshots => Kind::Trace(Preset::Snapshots),
+            PresetName::Sequences => Kind::Trace(Preset::Sequences),
+            PresetName::Mixed => Kind::Trace(Preset::Mixed),
+            PresetName::Drift => Kind::Trace(Preset::Drift),
+            PresetName::Wander => Kind::Trace(Preset::Wander),
+            PresetName::Jitter => Kind::Trace(Preset::Jitter),
+            PresetName::Outliers => Kind::Trace(Preset::Outliers),
+            PresetName::Suspends => Kind::Trace(Preset::Suspends),
+            PresetName::TwoHops => Kind::Trace(Preset::TwoHops),
+            PresetName::ThreeHops => Kind::Trace(Preset::ThreeHops),
+            PresetName::Gigahertz => Kind::Trace(Preset::Gigahertz),
+            PresetName::Relay => Kind::Set(Form::Relay),
+            PresetName::Files => Kind::Set(Form::Files),
+            PresetName::Manifest => Kind::Set(Form::Manifest),
+            PresetName::Processes => Kind::Set(Form::Processes),
+            PresetName::Together => Kind::Set(Form::Together),
         }
     }
 }
@@ -454,8 +562,15 @@ mod tests {
     use timebase_synth::Size;
 
     fn settings(arguments: &[&str]) -> Settings {
+        match wanted(arguments) {
+            Wanted::Trace(settings) => settings,
+            Wanted::Set(set) => set.machine,
+        }
+    }
+
+    fn wanted(arguments: &[&str]) -> Wanted {
         let arguments = ["synth", "-"].iter().chain(arguments);
-        Flags::try_parse_from(arguments).unwrap().settings()
+        Flags::try_parse_from(arguments).unwrap().wanted()
     }
 
     #[test]
@@ -475,6 +590,20 @@ mod tests {
                 ..Settings::preset(Preset::Mixed)
             }
         );
+    }
+
+    #[test]
+    fn a_set_has_its_own_options_and_those_of_its_machines() {
+        let asked = ["--guests", "2", "--round-trip", "20us", "--records", "5k"];
+        let relay = Set::of(Form::Relay);
+        let expected = Set {
+            guests: 2,
+            round_trip_ns: 20_000,
+            machine: relay.machine.clone().records(5000),
+            ..relay
+        };
+        let found = wanted(&[["--preset", "relay"].as_slice(), &asked].concat());
+        assert_eq!(found, Wanted::Set(expected));
     }
 
     #[test]

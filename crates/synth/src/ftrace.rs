@@ -45,7 +45,6 @@ pub(crate) struct Ftrace {
     comms: Vec<Vec<u8>>,
     /// All names, as `CompactSched` has them.
     intern_table: Vec<u8>,
-    events: u64,
     pairs: u64,
 }
 
@@ -83,7 +82,6 @@ impl Ftrace {
             events_per_read: settings.events_per_read,
             comms,
             intern_table,
-            events: 0,
             pairs: 0,
         }
     }
@@ -128,9 +126,9 @@ impl Ftrace {
     /// What the events' clock reads now.
     fn now<W>(&self, scene: &Scene<'_, W>) -> i64 {
         match self.clock {
-            FtraceClock::Boottime => scene.world.now(),
+            FtraceClock::Boottime => scene.world.boottime(),
             FtraceClock::MonotonicRaw => scene.world.monotonic_raw(),
-            FtraceClock::Global | FtraceClock::Local => self.kernel.ticks(scene.world.now()),
+            FtraceClock::Global | FtraceClock::Local => self.kernel.ticks(scene.world.boottime()),
         }
     }
 
@@ -151,7 +149,7 @@ impl Ftrace {
             return Ok(());
         }
         self.waiting = 0;
-        let (ftrace, boot) = (self.now(scene), scene.world.now());
+        let (ftrace, boot) = (self.now(scene), scene.world.boottime());
         let number = match self.clock {
             FtraceClock::Boottime => 0,
             FtraceClock::Global => 2,
@@ -188,18 +186,12 @@ impl Ftrace {
                 } else {
                     error
                 };
-                let row = Row::FtraceEvent(self.events);
+                let row = Row::FtraceEvent(scene.out.next_event());
                 scene.truths.tell(row, time, Expected::Within(error))?;
-                self.events += 1;
             }
             cpu.clear();
         }
         Ok(())
-    }
-
-    /// How many events were written.
-    pub fn events(&self) -> u64 {
-        self.events
     }
 
     /// How many pairs of clocks were written, each in the bundles of one read.

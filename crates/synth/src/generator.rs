@@ -1,7 +1,9 @@
 //! The course of a trace: which record comes next, and what happens to the
 //! machine in between.
 
+use std::cell::RefCell;
 use std::io::Write;
+use std::rc::Rc;
 
 use crate::chain::Chain;
 use crate::counter::Counter;
@@ -10,12 +12,12 @@ use crate::error::Error;
 use crate::ftrace::Ftrace;
 use crate::late::Late;
 use crate::logs::Logs;
-use crate::output::Output;
+use crate::output::{Output, Port};
 use crate::random::Random;
 use crate::scene::Scene;
 use crate::sdk::Sdk;
 use crate::settings::{Settings, Size};
-use crate::truth::{Sink, Truths};
+use crate::truth::{Sink, Truths, Whose};
 use crate::world::World;
 
 /// What a trace holds.
@@ -42,7 +44,8 @@ pub struct Summary {
 }
 
 /// Things that happen so many times, evenly over the trace.
-struct Milestones {
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Milestones {
     count: u64,
     /// 0 if the first is at the beginning of the trace, 1 if none is at its
     /// beginning or end.
@@ -51,16 +54,59 @@ struct Milestones {
 }
 
 impl Milestones {
+    /// So many, the first of them at the beginning.
+    pub fn from_the_beginning(count: u64) -> Self {
+        Milestones {
+            count,
+            inset: 0,
+            passed: 0,
+        }
+    }
+
+    /// So many, none of them at the beginning or the end.
+    fn within(count: u64) -> Self {
+        Milestones {
+            count,
+            inset: 1,
+            passed: 0,
+        }
+    }
+
     /// Whether the next one is due after `done` of `total`.
     #[inline]
-    fn due(&self, done: u64, total: u64) -> bool {
+    pub fn due(&self, done: u64, total: u64) -> bool {
         let at = u128::from(self.passed + self.inset) * u128::from(total);
         self.passed < self.count && u128::from(done) * u128::from(self.count + self.inset) >= at
     }
+
+    /// The next one has been.
+    pub fn pass(&mut self) {
+        self.passed += 1;
+    }
+}
+
+/// What happens next in a trace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Next {
+    Record,
+    /// The service takes a snapshot.
+    Snapshot,
+    Suspend,
+    /// REALTIME is set back.
+    Step,
+    /// What waits is written.
+    End,
 }
 
 pub(crate) struct Generator<'a, W> {
-    settings: &'a Settings,
+    settings: Settings,
+    /// Its size, in what [`Generator::done`] counts.
+    total: u64,
+    snapshots: Milestones,
+    suspends: Milestones,
+    steps: Milestones,
+    /// Whether a record came after the last snapshot of the service.
+    record_at_last: bool,
     scene: Scene<'a, W>,
     sdk: Sdk,
     ftrace: Ftrace,
@@ -73,19 +119,37 @@ pub(crate) struct Generator<'a, W> {
 }
 
 impl<'a, W: Write> Generator<'a, W> {
-    pub fn new(settings: &'a Settings, out: W, sink: Option<Sink<'a>>) -> Result<Self, Error> {
+    /// A trace of one machine in a file of its own.
+    pub fn alone(settings: &Settings, out: W, sink: Option<Sink<'a>>) -> Result<Self, Error> {
         settings.check()?;
         let mut random = Random::new(settings.seed);
         let world = World::new(settings, &mut random);
-        let mut scene = Scene {
+        let out = Output::new(out, settings.compression, settings.compression_batch)?;
+        let scene = Scene {
             random,
             world,
-            out: Output::new(out, settings.compression, settings.compression_batch)?,
-            truths: Truths { sink },
+            out: Port::new(out),
+            truths: Truths {
+                sink: sink.map(|sink| Rc::new(RefCell::new(sink))),
+                whose: Whose::default(),
+            },
             snapshots: 0,
+            has_service: true,
+            sequences_before: 0,
         };
-        Ok(Generator {
-            settings,
+        Ok(Generator::new(settings, scene))
+    }
+
+    /// What a machine records, by settings that are in range.
+    pub fn new(settings: &Settings, mut scene: Scene<'a, W>) -> Self {
+        let (Size::Records(total) | Size::Bytes(total)) = settings.size;
+        Generator {
+            total,
+            snapshots: Milestones::from_the_beginning(settings.service_snapshots),
+            suspends: Milestones::within(settings.suspends.into()),
+            steps: Milestones::within(u64::from(settings.realtime_step_ns > 0)),
+            record_at_last: true,
+            settings: settings.clone(),
             sdk: Sdk::new(settings),
             ftrace: Ftrace::new(settings, &mut scene),
             logs: Logs::new(settings),
@@ -95,51 +159,106 @@ impl<'a, W: Write> Generator<'a, W> {
             crystals: Crystals::new(settings, &scene.world),
             scene,
             records: 0,
-        })
+        }
     }
 
     pub fn run(mut self) -> Result<Summary, Error> {
-        let settings = self.settings;
-        let total = match settings.size {
-            Size::Records(total) | Size::Bytes(total) => total,
-        };
-        let milestones = |count, inset| Milestones {
-            count,
-            inset,
-            passed: 0,
-        };
-        let mut snapshots = milestones(settings.service_snapshots, 0);
-        let mut suspends = milestones(settings.suspends.into(), 1);
-        let mut steps = milestones(u64::from(settings.realtime_step_ns > 0), 1);
-        // A size in bytes may be too small for all snapshots: there are as many
-        // as records then, and no more when it is reached.
-        let bounded = matches!(settings.size, Size::Bytes(_));
-        let mut record_at_last = true;
         loop {
-            let done = self.done();
-            if bounded && done >= total {
-                return self.finish();
-            }
-            if snapshots.due(done, total) && (record_at_last || !bounded) {
-                snapshots.passed += 1;
-                record_at_last = false;
-                self.scene.service_snapshot()?;
-            } else if suspends.due(done, total) {
-                suspends.passed += 1;
-                self.crystals.before_suspend(&mut self.scene)?;
-                self.scene.suspend(settings.suspend_ns)?;
-                self.crystals.after_suspend(&mut self.scene)?;
-            } else if steps.due(done, total) {
-                steps.passed += 1;
-                let step = i64::try_from(settings.realtime_step_ns).unwrap_or(i64::MAX);
-                self.scene.set_realtime_back(step)?;
-            } else if done < total {
-                record_at_last = true;
-                self.record()?;
-            } else {
-                return self.finish();
+            let next = self.next();
+            self.wait(next)?;
+            self.act(next)?;
+            if next == Next::End {
+                break;
             }
         }
+        let scene = &self.scene;
+        let written = scene.out.finish()?;
+        Ok(Summary {
+            records: self.records,
+            packets: written.packets,
+            events: written.events,
+            lines: written.lines,
+            snapshots: scene.snapshots,
+            pairs: self.ftrace.pairs(),
+            bytes: written.bytes,
+            begin_ns: scene.world.begin(),
+            end_ns: scene.world.now(),
+        })
+    }
+
+    /// What happens next.
+    pub fn next(&self) -> Next {
+        let (done, total) = (self.done(), self.total);
+        // A size in bytes may be too small for all snapshots: there are as many
+        // as records then, and no more when it is reached.
+        let bounded = matches!(self.settings.size, Size::Bytes(_));
+        if bounded && done >= total {
+            Next::End
+        } else if self.snapshots.due(done, total) && (self.record_at_last || !bounded) {
+            Next::Snapshot
+        } else if self.suspends.due(done, total) {
+            Next::Suspend
+        } else if self.steps.due(done, total) {
+            Next::Step
+        } else if done < total {
+            Next::Record
+        } else {
+            Next::End
+        }
+    }
+
+    /// Goes on to when that happens.
+    pub fn wait(&mut self, next: Next) -> Result<(), Error> {
+        match next {
+            Next::Snapshot | Next::Record => self.scene.world.go_on(&mut self.scene.random),
+            Next::Suspend | Next::Step | Next::End => Ok(()),
+        }
+    }
+
+    /// It happens.
+    pub fn act(&mut self, next: Next) -> Result<(), Error> {
+        match next {
+            Next::Snapshot => {
+                self.snapshots.pass();
+                self.record_at_last = false;
+                self.scene.service_snapshot_now()
+            }
+            Next::Suspend => {
+                self.suspends.pass();
+                self.crystals.before_suspend(&mut self.scene)?;
+                self.scene.suspend(self.settings.suspend_ns)?;
+                self.crystals.after_suspend(&mut self.scene)
+            }
+            Next::Step => {
+                self.steps.pass();
+                let step = i64::try_from(self.settings.realtime_step_ns).unwrap_or(i64::MAX);
+                self.scene.set_realtime_back(step)
+            }
+            Next::Record => {
+                self.record_at_last = true;
+                self.record()
+            }
+            Next::End => self.finish(),
+        }
+    }
+
+    /// How far the trace is, of how much.
+    pub fn progress(&self) -> (u64, u64) {
+        (self.done(), self.total)
+    }
+
+    /// Its machine, and its way into the file.
+    pub fn scene(&self) -> &Scene<'a, W> {
+        &self.scene
+    }
+
+    pub fn scene_mut(&mut self) -> &mut Scene<'a, W> {
+        &mut self.scene
+    }
+
+    /// How many records there are.
+    pub fn records(&self) -> u64 {
+        self.records
     }
 
     /// How much of the trace's size there is.
@@ -156,7 +275,6 @@ impl<'a, W: Write> Generator<'a, W> {
 
     fn record(&mut self) -> Result<(), Error> {
         self.records += 1;
-        self.scene.world.go_on(&mut self.scene.random)?;
         let weights = self.settings.mix.weights();
         let sum = weights.iter().map(|&weight| u64::from(weight)).sum();
         let mut drawn = self.scene.random.below(sum);
@@ -177,21 +295,11 @@ impl<'a, W: Write> Generator<'a, W> {
         }
     }
 
-    fn finish(mut self) -> Result<Summary, Error> {
+    /// Writes what waits.
+    fn finish(&mut self) -> Result<(), Error> {
         let scene = &mut self.scene;
         self.logs.finish(scene)?;
         self.ftrace.finish(scene)?;
-        self.late.finish(scene)?;
-        Ok(Summary {
-            records: self.records,
-            packets: scene.out.packets(),
-            events: self.ftrace.events(),
-            lines: self.logs.lines(),
-            snapshots: scene.snapshots,
-            pairs: self.ftrace.pairs(),
-            bytes: scene.out.finish()?,
-            begin_ns: scene.world.begin(),
-            end_ns: scene.world.now(),
-        })
+        self.late.finish(scene)
     }
 }

@@ -1,4 +1,4 @@
-//! Perfetto traces of any size, whose true times are known.
+//! Perfetto traces of any size, and sets of them, whose true times are known.
 //!
 //! ```
 //! use timebase_synth::{Expected, Preset, Settings};
@@ -84,6 +84,31 @@
 //! | `apart_ns` | how far apart the two clocks of a snapshot are read |
 //! | `outlier_every`, `outlier_ns` | which of them are read further apart, and how far |
 //! | `compression`, `compression_batch` | compressed packets (rule F3) |
+//!
+//! # Sets
+//!
+//! A [`Set`] is several machines or files ([`write_set`]). There is still one true time, the
+//! host's BOOTTIME. A guest's BOOTTIME is a clock with a crystal over it, its other clocks
+//! are lines over its own BOOTTIME, and its REALTIME, which somebody keeps right, is one over
+//! the true time. Machines know of each other by REALTIME, by what they have asked each other
+//! (`rounds.rs`), or by a manifest. How far a conversion between them may be off is not told,
+//! but when everything happened: that a share of all is within the error that an import states
+//! is to be measured.
+//!
+//! [`Form`] says how a set is divided into files. What its machines record are the knobs above
+//! (`machine`), without those whose clocks are the host's, or that happen to a machine:
+//!
+//! | knob | meaning |
+//! |---|---|
+//! | `processes` | of one machine, each with a file and snapshots of its own |
+//! | `guests` | machines beside the host |
+//! | `guest_drift_ppm`, `guest_wander_ppb` | how far off their rates are, and how fast these change |
+//! | `guest_offset_ns` | how far apart machines began |
+//! | `realtime_apart_ns` | how far their REALTIME is off (rule X26) |
+//! | `round_trip_ns`, `jitter_ns` | how long a message and its answer take (rule X20) |
+//! | `asymmetry_percent` | how much longer the message takes than the answer |
+//! | `round_interval_ns` | time between rounds (rule X24) |
+//! | `sync_packets`, `read_after_ns` | where rounds stand in a trace, and which |
 
 mod bombs;
 mod chain;
@@ -98,10 +123,13 @@ mod generator;
 mod hop;
 mod late;
 mod logs;
+mod machines;
 mod output;
 mod random;
+mod rounds;
 mod scene;
 mod sdk;
+mod set;
 mod settings;
 mod truth;
 mod world;
@@ -113,7 +141,9 @@ use crate::generator::Generator;
 pub use bombs::{BOMBS, Bomb, bomb};
 pub use error::Error;
 pub use generator::Summary;
+pub use machines::{SetFile, SetSummary, SetTruth, write_set, write_set_with_truth};
 pub use random::Random;
+pub use set::{Form, Set};
 pub use settings::{Compression, FtraceClock, Mix, Preset, Reference, Settings, Size};
 pub use truth::{Expected, Reason, Row, Truth};
 
@@ -137,7 +167,7 @@ pub use truth::{Expected, Reason, Row, Truth};
 /// If a knob is out of range, before anything is written; if the trace would
 /// last too long; or those of `out`.
 pub fn write(settings: &Settings, out: &mut impl Write) -> Result<Summary, Error> {
-    Generator::new(settings, out, None)?.run()
+    Generator::alone(settings, out, None)?.run()
 }
 
 /// Writes a trace, and tells the truth of everything in it that has a time, in
@@ -151,5 +181,6 @@ pub fn write_with_truth(
     out: &mut impl Write,
     truth: &mut dyn FnMut(Truth) -> io::Result<()>,
 ) -> Result<Summary, Error> {
-    Generator::new(settings, out, Some(truth))?.run()
+    let mut sink = |_, told| truth(told);
+    Generator::alone(settings, out, Some(&mut sink))?.run()
 }

@@ -23,7 +23,6 @@ pub(crate) struct Logs {
     waiting: Vec<u8>,
     /// When each of them was, and how far its conversion may be off.
     times: Vec<(i64, i64)>,
-    lines: u64,
 }
 
 impl Logs {
@@ -32,7 +31,6 @@ impl Logs {
             lines_per_packet: settings.lines_per_packet as usize,
             waiting: Vec::new(),
             times: Vec::new(),
-            lines: 0,
         }
     }
 
@@ -73,10 +71,10 @@ impl Logs {
         if self.times.is_empty() {
             return Ok(());
         }
-        let now = scene.world.now();
+        let (now, boottime) = (scene.world.now(), scene.world.boottime());
         let id = scene.out.packet(|out| {
             // On the trace's default clock (rule T2).
-            encode::time(out, 8, now);
+            encode::time(out, 8, boottime);
             encode::number(out, 10, seq::LOGS.into());
             encode::bytes(out, 39, &self.waiting);
         })?;
@@ -89,18 +87,11 @@ impl Logs {
             } else {
                 Expected::Within(error)
             };
-            scene
-                .truths
-                .tell(Row::AndroidLog(self.lines), time, expected)?;
-            self.lines += 1;
+            let row = Row::AndroidLog(scene.out.next_line());
+            scene.truths.tell(row, time, expected)?;
         }
         self.times.clear();
         self.waiting.clear();
         Ok(())
-    }
-
-    /// How many lines were written.
-    pub fn lines(&self) -> u64 {
-        self.lines
     }
 }

@@ -1,5 +1,5 @@
-//! The program `synth`: a Perfetto trace to a file or a pipe, and its truth to
-//! another file.
+//! The program `synth`: a Perfetto trace to a file or a pipe, or a set of them to a
+//! directory, and their truth to another file.
 
 mod flags;
 mod quantity;
@@ -11,10 +11,10 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser;
-use timebase_synth::{Error, Settings, Summary};
+use timebase_synth::{Error, Set, SetSummary, Settings, Summary};
 
-use flags::Flags;
-use truth_file::TruthFile;
+use flags::{Flags, Wanted};
+use truth_file::{SetTruthFile, TruthFile};
 
 fn main() -> ExitCode {
     let flags = Flags::parse();
@@ -22,7 +22,7 @@ fn main() -> ExitCode {
         Ok(summary) => {
             // Standard output may be the trace.
             if let Some(summary) = summary {
-                eprint!("{}", described(&summary));
+                eprint!("{summary}");
             }
             ExitCode::SUCCESS
         }
@@ -36,34 +36,79 @@ fn main() -> ExitCode {
 }
 
 /// Tells what was written; of a bomb there is nothing to tell.
-fn run(flags: &Flags) -> Result<Option<Summary>, Error> {
-    if flags.output == Path::new("-") {
-        return generate(&mut io::stdout().lock(), flags);
-    }
-    generate(&mut create(&flags.output)?, flags)
-}
-
-fn generate(out: &mut impl Write, flags: &Flags) -> Result<Option<Summary>, Error> {
+fn run(flags: &Flags) -> Result<Option<String>, Error> {
     if let Some((bomb, count)) = flags.bomb() {
-        bomb.write(count, out)?;
+        bomb.write(count, &mut output(flags)?)?;
         return Ok(None);
     }
-    trace(&flags.settings(), out, flags).map(Some)
+    Ok(Some(match flags.wanted() {
+        Wanted::Trace(settings) => described(&trace(&settings, flags)?),
+        Wanted::Set(wanted) => described_set(&set(&wanted, flags)?),
+    }))
 }
 
-fn trace(settings: &Settings, out: &mut impl Write, flags: &Flags) -> Result<Summary, Error> {
+/// Where one trace goes.
+fn output(flags: &Flags) -> io::Result<Box<dyn Write>> {
+    if flags.output == Path::new("-") {
+        return Ok(Box::new(io::stdout().lock()));
+    }
+    Ok(Box::new(create(&flags.output)?))
+}
+
+fn trace(settings: &Settings, flags: &Flags) -> Result<Summary, Error> {
+    let mut out = output(flags)?;
     let Some(path) = &flags.truth else {
-        return timebase_synth::write(settings, out);
+        return timebase_synth::write(settings, &mut out);
     };
     let mut file = TruthFile::new(create(path)?)?;
-    let summary = timebase_synth::write_with_truth(settings, out, &mut |truth| file.write(&truth))?;
+    let tell = &mut |truth| file.write(&truth);
+    let summary = timebase_synth::write_with_truth(settings, &mut out, tell)?;
     file.finish()?;
     Ok(summary)
 }
 
+fn set(set: &Set, flags: &Flags) -> Result<SetSummary, Error> {
+    let directory = &flags.output;
+    if directory == Path::new("-") {
+        let said = "a set has several files: name a directory instead of '-'";
+        return Err(io::Error::new(ErrorKind::InvalidInput, said).into());
+    }
+    std::fs::create_dir_all(directory).map_err(|error| named(directory, error))?;
+    let file = |name: &str| create(&directory.join(name));
+    let Some(path) = &flags.truth else {
+        return timebase_synth::write_set(set, file);
+    };
+    let mut truths = SetTruthFile::new(create(path)?, set.files())?;
+    let summary =
+        timebase_synth::write_set_with_truth(set, file, &mut |truth| truths.write(&truth))?;
+    truths.finish()?;
+    Ok(summary)
+}
+
 fn create(path: &Path) -> io::Result<File> {
-    File::create(path)
-        .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
+    File::create(path).map_err(|error| named(path, error))
+}
+
+fn named(path: &Path, error: io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
+
+fn described_set(summary: &SetSummary) -> String {
+    let files = summary.files.iter().map(|file| {
+        format!(
+            "{}: {} packets, {} events, {} lines, {} bytes\n",
+            file.name, file.packets, file.events, file.lines, file.bytes
+        )
+    });
+    let files: String = files.collect();
+    let manifest = summary.manifest.map(|name| format!("{name}\n"));
+    format!(
+        "{files}{}records    {}\nBOOTTIME   {} to {} ns\n",
+        manifest.unwrap_or_default(),
+        summary.records,
+        summary.begin_ns,
+        summary.end_ns
+    )
 }
 
 fn described(summary: &Summary) -> String {

@@ -1,7 +1,9 @@
 //! Packets on their way into the file: numbered, framed, and compressed in
-//! batches (rule F3).
+//! batches (rule F3). Those of several machines may go into one.
 
+use std::cell::RefCell;
 use std::io::{self, Write};
+use std::rc::Rc;
 
 use crate::encode;
 use crate::settings::Compression;
@@ -16,9 +18,14 @@ const ZLIB_LEVEL: u32 = 6;
 /// The field of `Trace`.
 const PACKET: u32 = 1;
 
+/// The field of `TracePacket`.
+const MACHINE_ID: u32 = 98;
+
 pub(crate) struct Output<W> {
     out: W,
     packets: u64,
+    events: u64,
+    lines: u64,
     batch: Vec<u8>,
     batch_bytes: usize,
     compressor: Compressor,
@@ -48,6 +55,8 @@ impl<W: Write> Output<W> {
         Ok(Output {
             out,
             packets: 0,
+            events: 0,
+            lines: 0,
             batch: Vec::with_capacity(batch_bytes.min(UNCOMPRESSED_BATCH)),
             batch_bytes,
             compressor,
@@ -58,16 +67,19 @@ impl<W: Write> Output<W> {
         })
     }
 
-    /// Writes a packet. Its number is the answer.
+    /// Writes a packet. Its number is the answer, and how many bytes it has
+    /// before it is compressed.
     #[inline]
-    pub fn packet(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> io::Result<u64> {
+    fn packet(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> io::Result<(u64, u64)> {
+        let before = self.batch.len();
         encode::message(&mut self.batch, PACKET, write);
+        let bytes = self.batch.len() - before;
         let id = self.packets;
         self.packets += 1;
         if self.batch.len() >= self.batch_bytes {
             self.end_batch()?;
         }
-        Ok(id)
+        Ok((id, bytes as u64))
     }
 
     fn end_batch(&mut self) -> io::Result<()> {
@@ -101,30 +113,106 @@ impl<W: Write> Output<W> {
         Ok(())
     }
 
-    /// How many packets there are, those inside of compressed ones counted, and
-    /// those not.
-    pub fn packets(&self) -> u64 {
-        self.packets
-    }
-
-    /// How large the file would be if `more` bytes of packets were added and it
-    /// ended then: exact if nothing is compressed.
-    pub fn size_with(&self, more: u64) -> u64 {
-        let waiting = self.batch.len() as u64 + more;
+    /// How many bytes of the file so many of packets make: exact if nothing is
+    /// compressed.
+    fn size_of(&self, bytes: u64) -> u64 {
         match self.compressor {
-            Compressor::None => self.written + waiting,
+            Compressor::None => bytes,
             _ => {
                 let (of, to) = self.compressed;
-                let waiting = u128::from(waiting) * u128::from(to) / u128::from(of);
-                self.written + u64::try_from(waiting).unwrap_or(u64::MAX)
+                let size = u128::from(bytes) * u128::from(to) / u128::from(of);
+                u64::try_from(size).unwrap_or(u64::MAX)
             }
         }
     }
 
-    /// Writes what is left, and tells how large the file is.
-    pub fn finish(&mut self) -> io::Result<u64> {
+    /// Writes what is left, and tells what the file holds.
+    fn finish(&mut self) -> io::Result<Written> {
         self.end_batch()?;
         self.out.flush()?;
-        Ok(self.written)
+        Ok(Written {
+            packets: self.packets,
+            events: self.events,
+            lines: self.lines,
+            bytes: self.written,
+        })
+    }
+}
+
+/// What was written into a file.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Written {
+    /// Those inside of compressed ones counted, and those not.
+    pub packets: u64,
+    pub events: u64,
+    pub lines: u64,
+    /// How large it is.
+    pub bytes: u64,
+}
+
+/// A machine's way into a file.
+pub(crate) struct Port<W> {
+    file: Rc<RefCell<Output<W>>>,
+    /// What its packets say; the host's say nothing.
+    machine_id: u32,
+    /// How many bytes its packets have before they are compressed.
+    bytes: u64,
+}
+
+impl<W: Write> Port<W> {
+    pub fn new(file: Output<W>) -> Self {
+        Port {
+            file: Rc::new(RefCell::new(file)),
+            machine_id: 0,
+            bytes: 0,
+        }
+    }
+
+    /// The way of another machine into the same file.
+    pub fn shared(&self, machine_id: u32) -> Self {
+        Port {
+            file: Rc::clone(&self.file),
+            machine_id,
+            bytes: 0,
+        }
+    }
+
+    /// Writes a packet. Its number in the file is the answer.
+    #[inline]
+    pub fn packet(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> io::Result<u64> {
+        let machine_id = self.machine_id;
+        let (id, bytes) = self.file.borrow_mut().packet(|out| {
+            write(out);
+            if machine_id != 0 {
+                encode::number(out, MACHINE_ID, machine_id.into());
+            }
+        })?;
+        self.bytes += bytes;
+        Ok(id)
+    }
+
+    /// The number of the next kernel event in the file.
+    pub fn next_event(&self) -> u64 {
+        let events = &mut self.file.borrow_mut().events;
+        *events += 1;
+        *events - 1
+    }
+
+    /// The number of the next log line in the file.
+    pub fn next_line(&self) -> u64 {
+        let lines = &mut self.file.borrow_mut().lines;
+        *lines += 1;
+        *lines - 1
+    }
+
+    /// How many bytes of the file would be this machine's if `more` bytes of
+    /// packets were added and it ended then: exact if nothing is compressed.
+    pub fn size_with(&self, more: u64) -> u64 {
+        self.file.borrow().size_of(self.bytes + more)
+    }
+
+    /// Writes what is left, of all machines.
+    pub fn finish(&self) -> io::Result<Written> {
+        self.file.borrow_mut().finish()
     }
 }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use crate::encode::{self, Reading};
 use crate::error::Error;
-use crate::output::Output;
+use crate::output::Port;
 use crate::random::Random;
 use crate::truth::{Expected, Row, Truths};
 use crate::world::World;
@@ -45,9 +45,14 @@ const PAUSE: u64 = 1000;
 pub(crate) struct Scene<'a, W> {
     pub random: Random,
     pub world: World,
-    pub out: Output<W>,
+    pub out: Port<W>,
     pub truths: Truths<'a>,
     pub snapshots: u64,
+    /// Whether a service runs on this machine that takes snapshots. On the guest
+    /// of a relay none does.
+    pub has_service: bool,
+    /// How many sequences of the SDK others have that come before its own.
+    pub sequences_before: u32,
 }
 
 impl<W: Write> Scene<'_, W> {
@@ -75,24 +80,18 @@ impl<W: Write> Scene<'_, W> {
             .tell(Row::Packet(id), boottime, Expected::Within(error))
     }
 
-    /// The service takes a snapshot.
-    pub fn service_snapshot(&mut self) -> Result<(), Error> {
+    /// The service takes a snapshot, a little later.
+    fn service_snapshot(&mut self) -> Result<(), Error> {
         self.world.go_on(&mut self.random)?;
         self.service_snapshot_now()
     }
 
-    fn service_snapshot_now(&mut self) -> Result<(), Error> {
-        let read = self.world.take_snapshot();
-        let readings = [
-            Reading::new(clock::REALTIME, read.realtime),
-            Reading::new(clock::REALTIME_COARSE, read.realtime_coarse),
-            Reading::new(clock::MONOTONIC, read.monotonic),
-            Reading::new(clock::MONOTONIC_COARSE, read.monotonic_coarse),
-            Reading::new(clock::MONOTONIC_RAW, read.monotonic_raw),
-            Reading::new(clock::BOOTTIME, read.boottime),
-        ];
-        // Each of them leads to BOOTTIME by this very snapshot.
-        self.snapshot(seq::SERVICE, &readings, read.boottime, 0)?;
+    pub fn service_snapshot_now(&mut self) -> Result<(), Error> {
+        if self.has_service {
+            let read = self.world.take_snapshot();
+            // Each of them leads to BOOTTIME by this very snapshot.
+            self.snapshot(seq::SERVICE, &read.readings(), self.world.now(), 0)?;
+        }
         Ok(())
     }
 

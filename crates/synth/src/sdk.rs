@@ -96,7 +96,7 @@ impl Sdk {
             Reference::Alternating => index % 2 == 1,
         };
         let mut sequence = Sequence {
-            id: seq::SDK + index,
+            id: seq::SDK + scene.sequences_before + index,
             on_monotonic,
             clock: Drifting::new(&mut scene.random, 0, 0, 0, 1),
             hop: Hop::default(),
@@ -126,7 +126,7 @@ impl Sequence {
         if self.on_monotonic {
             scene.world.monotonic()
         } else {
-            scene.world.now()
+            scene.world.boottime()
         }
     }
 

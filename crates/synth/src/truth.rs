@@ -1,6 +1,8 @@
 //! What is known of what a trace holds: the ground truth.
 
+use std::cell::RefCell;
 use std::io;
+use std::rc::Rc;
 
 /// What becomes of one timestamped thing in a trace, if it is imported by the
 /// rules.
@@ -83,12 +85,20 @@ impl Reason {
     }
 }
 
+/// What a truth is of.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Whose {
+    pub file: usize,
+    pub machine: u32,
+}
+
 /// Who wants the truth.
-pub(crate) type Sink<'a> = &'a mut dyn FnMut(Truth) -> io::Result<()>;
+pub(crate) type Sink<'a> = &'a mut dyn FnMut(Whose, Truth) -> io::Result<()>;
 
 /// Tells the truth to whoever wants it.
 pub(crate) struct Truths<'a> {
-    pub sink: Option<Sink<'a>>,
+    pub sink: Option<Rc<RefCell<Sink<'a>>>>,
+    pub whose: Whose,
 }
 
 impl Truths<'_> {
@@ -100,12 +110,13 @@ impl Truths<'_> {
 
     #[inline]
     pub fn tell(&mut self, row: Row, boottime: i64, expected: Expected) -> io::Result<()> {
-        match &mut self.sink {
-            Some(sink) => sink(Truth {
-                row,
-                boottime,
-                expected,
-            }),
+        let truth = Truth {
+            row,
+            boottime,
+            expected,
+        };
+        match &self.sink {
+            Some(sink) => sink.borrow_mut()(self.whose, truth),
             None => Ok(()),
         }
     }

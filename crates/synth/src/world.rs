@@ -1,15 +1,23 @@
-//! The true time, and the machine's clocks that depend on it.
+//! The true time, and a machine's clocks that depend on it.
+//!
+//! The true time is the host's BOOTTIME. That of a guest has a crystal of its own; its
+//! REALTIME, which somebody keeps right, follows the true time.
 
 use crate::clock::Drifting;
+use crate::crystal::Crystal;
+use crate::encode::Reading;
 use crate::error::Error;
 use crate::hop::Hop;
 use crate::random::Random;
+use crate::scene::clock;
 use crate::settings::Settings;
 
 const SECOND: i64 = 1_000_000_000;
 
 /// The true BOOTTIME at which every trace begins.
-const BEGIN: i64 = 1000 * SECOND;
+pub(crate) const BEGIN: i64 = 1000 * SECOND;
+/// Machines that ask each other for the time have done so for as long before.
+pub(crate) const EARLY: i64 = BEGIN - 300 * SECOND;
 /// For how long the machine had been suspended until then.
 const SUSPENDED_BEFORE: i64 = 300 * SECOND;
 /// What REALTIME reads then: 14 November 2023.
@@ -30,11 +38,28 @@ pub(crate) struct Builtin {
     pub boottime: i64,
 }
 
-#[derive(Debug)]
+impl Builtin {
+    /// As snapshots have them.
+    pub fn readings(&self) -> [Reading; 6] {
+        [
+            Reading::new(clock::REALTIME, self.realtime),
+            Reading::new(clock::REALTIME_COARSE, self.realtime_coarse),
+            Reading::new(clock::MONOTONIC, self.monotonic),
+            Reading::new(clock::MONOTONIC_COARSE, self.monotonic_coarse),
+            Reading::new(clock::MONOTONIC_RAW, self.monotonic_raw),
+            Reading::new(clock::BOOTTIME, self.boottime),
+        ]
+    }
+}
+
+#[derive(Debug, Clone)]
 pub(crate) struct World {
-    /// The true BOOTTIME, in ns.
+    /// The true time, in ns.
     now: i64,
-    begin: i64,
+    /// A guest's BOOTTIME, over the true time.
+    guest: Option<Crystal>,
+    /// What BOOTTIME reads now, in ns.
+    boottime: i64,
     /// For how long the machine was suspended since the trace began.
     suspended: i64,
     /// By how much REALTIME was set back.
@@ -49,7 +74,7 @@ pub(crate) struct World {
 }
 
 /// The hops to BOOTTIME that the service's snapshots make.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct ServiceHops {
     monotonic: Hop,
     monotonic_raw: Hop,
@@ -57,13 +82,15 @@ struct ServiceHops {
 }
 
 impl World {
+    /// The host when its trace begins.
     pub fn new(settings: &Settings, random: &mut Random) -> Self {
         let awake = BEGIN - SUSPENDED_BEFORE;
         let mut clock =
             |parent, origin| Drifting::new(random, settings.drift_ppm, parent, origin, 1);
         World {
             now: BEGIN,
-            begin: BEGIN,
+            guest: None,
+            boottime: BEGIN,
             suspended: 0,
             set_back: 0,
             realtime_went_back: false,
@@ -75,15 +102,30 @@ impl World {
         }
     }
 
-    /// The true BOOTTIME, in ns.
+    /// The same machine [`EARLY`], as a guest whose BOOTTIME is this crystal's, and whose
+    /// REALTIME is so far off. Without a crystal it is the host.
+    pub fn early(mut self, crystal: Option<Crystal>, realtime_off: i64) -> Self {
+        self.guest = crystal;
+        self.set_back = -realtime_off;
+        self.go_to(EARLY);
+        self
+    }
+
+    /// The true time, in ns.
     #[inline]
     pub fn now(&self) -> i64 {
         self.now
     }
 
+    /// What BOOTTIME reads now: on the host, the true time.
+    #[inline]
+    pub fn boottime(&self) -> i64 {
+        self.boottime
+    }
+
     /// When the trace begins.
     pub fn begin(&self) -> i64 {
-        self.begin
+        BEGIN
     }
 
     /// Goes on by a random gap: 2 ns at least, so that a clock that is a tenth
@@ -101,8 +143,21 @@ impl World {
         if now >= END {
             return Err(Error::TooLong);
         }
-        self.now = now;
+        self.go_to(now);
         Ok(())
+    }
+
+    /// Goes on to a true time; a guest not back.
+    #[inline]
+    pub fn go_to(&mut self, now: i64) {
+        self.now = now;
+        self.boottime = match &mut self.guest {
+            None => now,
+            Some(crystal) => {
+                crystal.go_on(now);
+                crystal.ticks(0)
+            }
+        };
     }
 
     /// Goes on by `ns` while all clocks but BOOTTIME and REALTIME stand still.
@@ -126,7 +181,7 @@ impl World {
     /// BOOTTIME without suspends, over which MONOTONIC drifts.
     #[inline]
     pub fn awake(&self) -> i64 {
-        self.now - SUSPENDED_BEFORE - self.suspended
+        self.boottime - SUSPENDED_BEFORE - self.suspended
     }
 
     #[inline]
@@ -150,6 +205,11 @@ impl World {
         self.hops.monotonic.take(awake, suspended);
         self.hops.monotonic_raw.take(awake, suspended);
         self.hops.realtime.take(self.now, 0);
+        self.read()
+    }
+
+    /// What all clocks read now.
+    pub fn read(&self) -> Builtin {
         let (realtime, monotonic) = (self.realtime(), self.monotonic());
         let coarse = |value: i64| value - value % JIFFY;
         Builtin {
@@ -158,7 +218,7 @@ impl World {
             monotonic,
             monotonic_coarse: coarse(monotonic),
             monotonic_raw: self.monotonic_raw(),
-            boottime: self.now,
+            boottime: self.boottime,
         }
     }
 

@@ -48,7 +48,7 @@ fn imported(settings: &Settings) -> Imported {
     .unwrap();
     assert_eq!(file.metadata().unwrap().len(), summary.bytes);
     let found = import(
-        &Source::File(trace),
+        &[Source::File(trace)],
         &database,
         &Options::default(),
         &Monitor::default(),

@@ -6,11 +6,11 @@ use std::ptr;
 use super::*;
 
 /// 64@2 1000 = MONOTONIC 1100; MONOTONIC 1200 = BOOTTIME 5200.
-const SNAPSHOTS: [[i64; 10]; 4] = [
-    [0, 0, 64, 2, 1000, 1, 0, 0, 5100, 1],
-    [0, 0, 3, 0, 1100, 1, 0, 0, 5100, 2],
-    [1, 0, 3, 0, 1200, 1, 0, 0, 5200, 3],
-    [1, 0, 6, 0, 5200, 1, 0, 0, 5200, 4],
+const SNAPSHOTS: [[i64; 11]; 4] = [
+    [0, 0, 64, 2, 1000, 1, 0, 1, 5100, 1, -1],
+    [0, 0, 3, 0, 1100, 1, 0, 1, 5100, 2, -1],
+    [1, 0, 3, 0, 1200, 1, 0, 1, 5200, 3, -1],
+    [1, 0, 6, 0, 5200, 1, 0, 1, 5200, 4, -1],
 ];
 
 unsafe fn query<'a>(sql: *const u8, size: usize) -> &'a str {
@@ -32,7 +32,7 @@ unsafe extern "C" fn snapshots(
             for rows in SNAPSHOTS.chunks(3) {
                 let numbers = rows.as_flattened().as_ptr();
                 let more =
-                    timebase_rows(sink, rows.len(), 10, ptr::null(), numbers, ptr::null(), 0);
+                    timebase_rows(sink, rows.len(), 11, ptr::null(), numbers, ptr::null(), 0);
                 assert_eq!(more, 1);
             }
         } else {
@@ -216,6 +216,27 @@ fn every_kind_of_answer_is_given() {
     assert_eq!(call("to_boottime", &reading), Got::Number(INTEGER, 5103));
     let named = [Text(b"MONOTONIC"), Integer(0), Integer(1203)];
     assert_eq!(call("to_boottime", &named), Got::Number(INTEGER, 5203));
+    let of_a_file = [
+        Integer(64),
+        Integer(2),
+        Integer(1003),
+        Integer(0),
+        Integer(0),
+    ];
+    assert_eq!(call("to_boottime", &of_a_file), Got::Number(INTEGER, 5103));
+    let converted = [
+        Text(b"64@2"),
+        Null,
+        Integer(1003),
+        Integer(3),
+        Integer(0),
+        Integer(0),
+        Null,
+    ];
+    assert_eq!(
+        call("convert_clock", &converted),
+        Got::Number(INTEGER, 1103)
+    );
     let null = [Integer(64), Null, Integer(1003)];
     assert_eq!(call("to_boottime", &null), Got::Number(NULL, 0));
     let unknown = [Integer(64), Integer(3), Integer(1003)];

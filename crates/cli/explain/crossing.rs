@@ -1,0 +1,179 @@
+//! What a hop rests on that leads from one machine or file to another.
+
+use rusqlite::{Connection, OptionalExtension, params};
+use timebase_resolver::{ClockId, WrittenClock};
+
+/// What is told of such a hop, in parts that a line can be folded between.
+pub type Note = Vec<String>;
+
+/// What two clocks were related by, where that is not a snapshot of both on one machine.
+pub fn note(
+    database: &Connection,
+    (from, to): (&str, &str),
+    snapshot: i64,
+) -> anyhow::Result<Option<Note>> {
+    let found = database.query_row(
+        "SELECT source, packet_id, machine_id, trace_file_id FROM clock_snapshot WHERE snapshot_id = ?1
+         ORDER BY id LIMIT 1",
+        [snapshot],
+        |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)),
+    );
+    let found: Option<(String, Option<i64>, u32, Option<u32>)> = found.optional()?;
+    let Some((source, packet, machine, file)) = found else {
+        return Ok(None);
+    };
+    let clocks: (WrittenClock, WrittenClock) = match (from.parse(), to.parse()) {
+        (Ok(from), Ok(to)) => (from, to),
+        _ => return Ok(None),
+    };
+    match (source.as_str(), packet) {
+        ("remote_sync", Some(packet)) => synchronized(database, packet, clocks.0.id()).map(Some),
+        // The first clock of such a pair is that of the file whose entry it is.
+        ("manifest", _) => manifest(database, machine, file).map(Some),
+        ("assumed", _) => assumed(database, clocks).map(Some),
+        _ if clocks.0.id() == clocks.1.id() => Ok(Some(vec![
+            "the wall clock of a file is that of its machine".to_owned(),
+        ])),
+        _ => Ok(None),
+    }
+}
+
+/// Whether a snapshot is of what somebody read, and not of what a manifest says or nobody knows.
+pub fn is_measured(database: &Connection, snapshot: i64) -> anyhow::Result<bool> {
+    let sql = "SELECT NOT EXISTS (
+        SELECT 1 FROM clock_snapshot WHERE snapshot_id = ?1 AND source IN ('manifest', 'assumed')
+    )";
+    Ok(database.query_row(sql, [snapshot], |row| row.get(0))?)
+}
+
+/// Rules X20 and X21: what a machine asked another, and what came of it.
+fn synchronized(database: &Connection, packet: i64, clock: ClockId) -> anyhow::Result<Note> {
+    let (samples, offsets, errors) = database.query_row(
+        "SELECT count(*), min(offset), max(offset), min(half_round_trip), max(half_round_trip)
+         FROM remote_clock_sync WHERE packet_id = ?1 AND clock_id = ?2",
+        params![packet, clock.get()],
+        |row| {
+            let offsets: (Option<i64>, Option<i64>) = (row.get(1)?, row.get(2)?);
+            let errors: (Option<i64>, Option<i64>) = (row.get(3)?, row.get(4)?);
+            Ok((row.get::<_, i64>(0)?, offsets, errors))
+        },
+    )?;
+    let (low, high) = (offsets.0.unwrap_or(0), offsets.1.unwrap_or(0));
+    let error = between(errors.0.unwrap_or(0), errors.1.unwrap_or(0));
+    let rounds = match samples / 2 {
+        1 => "1 round".to_owned(),
+        rounds => format!("{rounds} rounds"),
+    };
+    let mut note = vec![
+        format!("synchronization of packet {packet}, {rounds}:"),
+        format!("client − host is {} ns", between(low, high)),
+        format!("± {error} ns, half a round trip"),
+    ];
+    if low != high
+        && let Some(last) = note.last_mut()
+    {
+        last.push_str("; this is their average");
+    }
+    Ok(note)
+}
+
+fn between(low: i64, high: i64) -> String {
+    match low == high {
+        true => low.to_string(),
+        false => format!("{low} to {high}"),
+    }
+}
+
+/// Rule X35: the manifest, and the entry that says it if that can be told.
+fn manifest(database: &Connection, machine: u32, file: Option<u32>) -> anyhow::Result<Note> {
+    let one = |sql: &str, id: Option<u32>| -> anyhow::Result<Option<String>> {
+        let found = database.query_row(sql, params![id], |row| row.get(0));
+        Ok(found.optional()?.flatten())
+    };
+    let name = one(
+        "SELECT name FROM trace_file WHERE trace_type = 'perfetto_manifest' AND ?1 IS NULL",
+        None,
+    )?;
+    let entry = match file {
+        Some(_) => one("SELECT name FROM trace_file WHERE id = ?1", file)?,
+        None => one(
+            "SELECT min(f.name) FROM part AS p JOIN trace_file AS f ON f.id = p.trace_file_id
+             WHERE p.machine_id = ?1 HAVING count(*) = 1",
+            Some(machine),
+        )?,
+    };
+    let mut note = vec![match name {
+        Some(name) => format!("the manifest {name} relates them"),
+        None => "the manifest relates them".to_owned(),
+    }];
+    if let Some((last, entry)) = note.last_mut().zip(entry) {
+        last.push(',');
+        note.push(format!("in the entry of {entry} (clocks)"));
+    }
+    Ok(note)
+}
+
+/// Rules X26 and X28: what is taken for granted, as nothing tells, and what speaks against it.
+fn assumed(
+    database: &Connection,
+    (from, to): (WrittenClock, WrittenClock),
+) -> anyhow::Result<Note> {
+    let machine = |clock: WrittenClock| clock.clock().machine;
+    let text = match from.id() {
+        ClockId::REALTIME => {
+            "assumed, a rendezvous at REALTIME: the wall clocks of both machines are taken to agree"
+        }
+        _ if machine(from) == machine(to) => {
+            "assumed: BOOTTIME of the file is taken for that of its machine, as if both were of one boot"
+        }
+        _ => "assumed: BOOTTIME of the two is taken for the same",
+    };
+    let (first, rest) = text.split_once(": ").unwrap_or((text, ""));
+    let mut note = vec![format!("{first}:"), rest.to_owned()];
+    let differ = database.query_row(
+        "SELECT boots_differ FROM part WHERE machine_id = ?1 AND trace_file_id = ?2",
+        params![machine(from).0, from.file().or(to.file())],
+        |row| row.get::<_, Option<i64>>(0),
+    );
+    if let Some(differ) = differ.optional()?.flatten()
+        && machine(from) == machine(to)
+    {
+        if let Some(last) = note.last_mut() {
+            last.push(';');
+        }
+        note.push(format!(
+            "by REALTIME the file is {:+.3} s from there",
+            differ as f64 / 1e9
+        ));
+    }
+    Ok(note)
+}
+
+/// A sample that a conversion by rates uses: which packet asked, and half of the round trip.
+pub fn sample(
+    database: &Connection,
+    (from, to): (&str, &str),
+    (from_value, to_value): (i64, i64),
+) -> anyhow::Result<Option<(i64, i64)>> {
+    let (Ok(from), Ok(to)): (Result<WrittenClock, _>, Result<WrittenClock, _>) =
+        (from.parse(), to.parse())
+    else {
+        return Ok(None);
+    };
+    let found = database.query_row(
+        "SELECT packet_id, half_round_trip FROM remote_clock_sync
+         WHERE used AND clock_id = ?1
+           AND (machine_id = ?2 AND host_machine_id = ?3 AND host_value = ?5 AND host_value + offset = ?4
+             OR machine_id = ?3 AND host_machine_id = ?2 AND host_value = ?4 AND host_value + offset = ?5)
+         ORDER BY half_round_trip LIMIT 1",
+        params![
+            from.id().get(),
+            from.clock().machine.0,
+            to.clock().machine.0,
+            from_value,
+            to_value
+        ],
+        |row| Ok((row.get(0)?, row.get(1)?)),
+    );
+    Ok(found.optional()?)
+}

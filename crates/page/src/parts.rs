@@ -1,0 +1,127 @@
+//! How what files hold of machines was placed in time, and what these are called.
+
+use std::collections::HashMap;
+
+use rusqlite::Connection;
+
+use crate::clocks::natural;
+use crate::error::{Error, Reading};
+use crate::text::shown;
+
+/// How many parts are shown.
+const MOST: i64 = 100;
+/// How many names are known.
+const NAMES: i64 = 10_000;
+
+/// What a file holds of a machine.
+#[derive(Debug)]
+pub struct Part {
+    /// The machine and the file, by their ids.
+    pub owner: (i64, i64),
+    /// As the view `placement` has it.
+    pub how: String,
+    /// Whether its clocks are the file's own.
+    pub is_isolated: bool,
+    pub offset: Option<i64>,
+    pub error: Option<i64>,
+    pub boots_differ: Option<i64>,
+}
+
+/// All parts.
+#[derive(Debug)]
+pub struct Parts {
+    pub shown: Vec<Part>,
+    /// How many there are in all.
+    pub all: u64,
+    /// How many machines and files there are that have something.
+    pub machines: u64,
+    pub files: u64,
+    machine_names: HashMap<i64, String>,
+    file_names: HashMap<i64, String>,
+}
+
+impl Part {
+    /// How it was placed, in words.
+    pub fn how(&self) -> &'static str {
+        match self.how.as_str() {
+            "trace_time" => "its clock is trace time",
+            "snapshots" => "by its clock snapshots",
+            "remote_sync" => "by asking the other machine for the time",
+            "manifest" => "as the manifest says",
+            "realtime" => "assumed: the wall clocks of both machines agree",
+            "same_clock" => "assumed: BOOTTIME is the same",
+            _ => "nothing relates it to trace time",
+        }
+    }
+}
+
+impl Parts {
+    /// Reads them.
+    pub fn read(database: &Connection) -> Result<Parts, Error> {
+        Parts::of(database).reading("parts of files")
+    }
+
+    fn of(database: &Connection) -> rusqlite::Result<Parts> {
+        let names = |table: &str| -> rusqlite::Result<HashMap<i64, String>> {
+            let sql = format!(
+                "SELECT id, substr(name, 1, 1000) FROM {table} WHERE name IS NOT NULL ORDER BY id LIMIT {NAMES}"
+            );
+            let mut statement = database.prepare(&sql)?;
+            let rows = statement.query_map([], |row| {
+                Ok((row.get(0)?, shown(&row.get::<_, String>(1)?)))
+            })?;
+            rows.collect()
+        };
+        let (all, machines, files) = database.query_row(
+            "SELECT count(*), count(DISTINCT machine_id), count(DISTINCT trace_file_id) FROM placement",
+            [],
+            |row| Ok((natural(row, 0)?, natural(row, 1)?, natural(row, 2)?)),
+        )?;
+        let mut statement = database.prepare(
+            "SELECT machine_id, trace_file_id, how, isolated, offset, error, boots_differ
+             FROM placement ORDER BY trace_file_id, machine_id LIMIT ?1",
+        )?;
+        let parts = statement.query_map([MOST], |row| {
+            Ok(Part {
+                owner: (row.get(0)?, row.get(1)?),
+                how: row.get(2)?,
+                is_isolated: row.get(3)?,
+                offset: row.get(4)?,
+                error: row.get(5)?,
+                boots_differ: row.get(6)?,
+            })
+        })?;
+        Ok(Parts {
+            shown: parts.collect::<rusqlite::Result<_>>()?,
+            all,
+            machines,
+            files,
+            machine_names: names("machine")?,
+            file_names: names("trace_file")?,
+        })
+    }
+
+    /// How a machine is called.
+    pub fn machine(&self, id: i64) -> String {
+        match self.machine_names.get(&id) {
+            Some(name) => format!("{name} (machine {id})"),
+            None => format!("machine {id}"),
+        }
+    }
+
+    /// How a file is called.
+    pub fn file(&self, id: i64) -> String {
+        match self.file_names.get(&id) {
+            Some(name) => format!("{name} (file {id})"),
+            None => format!("file {id}"),
+        }
+    }
+
+    /// Whose clocks are: a machine's, and a file's if that is not 0.
+    pub fn owner(&self, (machine, file): (i64, i64)) -> String {
+        match file {
+            0 => self.machine(machine),
+            file => format!("{}, {}", self.machine(machine), self.file(file)),
+        }
+    }
+}
