@@ -15,7 +15,7 @@ use serde_json::Value as Json;
 use timebase_schema::CHECKS;
 
 use crate::support::encode::{self, ClockSnapshot, Message, Packet, Reading};
-use crate::support::{Imported, Place, answer, data, files, repository, rows, run};
+use crate::support::{Imported, Place, answer, data, files, import, repository, rows, run};
 
 /// Set to write the traces and the expected findings anew.
 const WRITE: &str = "TIMEBASE_WRITE";
@@ -24,8 +24,9 @@ const WRITE: &str = "TIMEBASE_WRITE";
 fn findings(conn: &Connection) -> String {
     let found = rows(
         conn,
-        "SELECT severity, check_name, subject, machine_id, clock_id, seq_id, packet_id, offset, events, worst_ns, \
-         message, advice FROM finding ORDER BY check_name, severity, machine_id, clock_id, seq_id, subject, message",
+        "SELECT severity, check_name, subject, machine_id, trace_file_id, clock_id, seq_id, packet_id, offset, events, \
+         worst_ns, message, advice FROM finding \
+         ORDER BY check_name, severity, machine_id, trace_file_id, clock_id, seq_id, subject, message",
     );
     let mut text = String::new();
     for row in found {
@@ -34,6 +35,7 @@ fn findings(conn: &Connection) -> String {
             check,
             subject,
             machine,
+            file,
             clock,
             seq,
             packet,
@@ -45,7 +47,7 @@ fn findings(conn: &Connection) -> String {
         ] = row.try_into().unwrap();
         writeln!(
             text,
-            "{severity} {check}: {subject}\n  machine {machine}, clock {clock}, sequence {seq}, packet {packet}, \
+            "{severity} {check}: {subject}\n  machine {machine}, file {file}, clock {clock}, sequence {seq}, packet {packet}, \
              offset {offset}, events {events}, worst {worst}\n  {message}\n  {advice}"
         )
         .unwrap();
@@ -56,19 +58,21 @@ fn findings(conn: &Connection) -> String {
 #[test]
 fn each_check_has_a_trace_that_triggers_just_that() {
     let mut wrong = String::new();
+    let mut named = BTreeSet::new();
     for check in CHECKS {
-        let trace = traces::of(check.name);
-        let trace = trace.unwrap_or_else(|| panic!("no trace triggers {}", check.name));
-        let file = data(&format!("doctor/{}.pftrace", check.name));
+        let case = traces::of(check.name);
+        let case = case.unwrap_or_else(|| panic!("no trace triggers {}", check.name));
+        let file = data(&format!("doctor/{}.{}", check.name, case.extension));
         if env::var_os(WRITE).is_some() {
-            fs::write(&file, &trace).unwrap();
+            fs::write(&file, &case.bytes).unwrap();
         }
         assert!(
-            fs::read(&file).unwrap() == trace,
+            fs::read(&file).unwrap() == case.bytes,
             "{} is another trace",
             file.display()
         );
-        let imported = Imported::of_bytes(&trace, &[]);
+        named.insert(file.clone());
+        let imported = Imported::of(&file, &[]);
         let found = imported.rows("SELECT DISTINCT check_name FROM finding");
         if found != [[check.name]] {
             writeln!(wrong, "{}:\n{}", check.name, findings(&imported.conn)).unwrap();
@@ -80,20 +84,16 @@ fn each_check_has_a_trace_that_triggers_just_that() {
         assert_eq!(imported.count(sql), imported.count(&own));
     }
     assert!(wrong.is_empty(), "{wrong}");
-    let named: BTreeSet<String> = CHECKS
-        .iter()
-        .map(|check| format!("{}.pftrace", check.name))
-        .collect();
-    for file in files("tests/data/doctor", &["pftrace"]) {
-        let name = file.file_name().unwrap().to_str().unwrap();
-        assert!(named.contains(name), "{name} is of no check");
+    for file in files("tests/data/doctor", &["pftrace", "tar"]) {
+        assert!(named.contains(&file), "{} is of no check", file.display());
     }
 }
 
 /// What is found in the trace of each check, and in all others of tests/data.
 #[test]
 fn the_findings_of_every_trace_are_those_that_were_read_and_found_right() {
-    let traces = files("tests/data", &["pftrace"]);
+    let mut traces = files("tests/data", &["pftrace"]);
+    traces.extend(files("tests/data/doctor", &["tar"]));
     let place = repository().join("tests/data");
     let half = traces.len().div_ceil(2);
     let found = thread::scope(|scope| {
@@ -180,7 +180,11 @@ fn every_check_is_explained_as_its_file_says() {
             continue;
         }
         let (said, advice) = rest.rsplit_once(" | [trace](").unwrap();
-        assert_eq!(advice, format!("../tests/data/doctor/{name}.pftrace) |"));
+        let extension = traces::of(name).unwrap().extension;
+        assert_eq!(
+            advice,
+            format!("../tests/data/doctor/{name}.{extension}) |")
+        );
         let (said, advice) = said.rsplit_once(" | ").unwrap();
         assert!(advice.ends_with('.'), "{name}: {advice}");
         explained.push((name, said.to_owned()));
@@ -421,6 +425,50 @@ error: 64@3 [sequence_clock_undefined]
   events     2 of 4 packets on trace time
 "
     );
+}
+
+/// Of several files and machines, with their names; and the numbers tell how many there are.
+#[test]
+fn a_finding_of_a_merge_names_its_files_and_machines() {
+    let place = Place::new();
+    let archive = data("doctor/clock_source_mixed.tar");
+    let shown = |manifest: &str| {
+        let manifest = place.write("manifest.json", manifest.as_bytes());
+        let database = place.path("out.db");
+        let args = ["--force", "--manifest", manifest.to_str().unwrap()];
+        let said = import(&archive, &database, &args);
+        assert_eq!(said.code, Some(0), "{}", said.stderr);
+        answer(&["doctor", database.to_str().unwrap()])
+    };
+    let plain = shown(r#"{"perfetto_manifest": {"version": 1}}"#);
+    assert!(
+        plain.starts_with(
+            "\
+warning: machine 1 in b.pftrace [clock_source_mixed]
+  1 event of b.pftrace got times by the snapshots of other files of machine 1, as its own first one
+  is packet 4 and came after them.
+  where  packet 4, at byte 19 of b.pftrace (machine 1)
+  cost   1 event
+"
+        ),
+        "{plain}"
+    );
+    assert!(
+        plain.contains("\n  inputs     2 machines in 2 files\n"),
+        "{plain}"
+    );
+    let machines = r#"[{"id": 0, "name": "desk"}, {"id": 7, "name": "phone"}]"#;
+    let files = ["a", "b"]
+        .map(|file| format!(r#"{{"path": "{file}.pftrace", "machines": {machines}}}"#))
+        .join(", ");
+    let named = shown(&format!(
+        r#"{{"perfetto_manifest": {{"version": 1, "files": [{files}]}}}}"#
+    ));
+    assert!(
+        named.starts_with("warning: phone in b.pftrace [clock_source_mixed]\n"),
+        "{named}"
+    );
+    assert!(named.contains("of b.pftrace (phone)\n"), "{named}");
 }
 
 #[test]

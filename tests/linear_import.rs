@@ -63,6 +63,9 @@ fn all(conn: &Connection) -> Vec<Rows> {
     let names: Vec<&str> = names.iter().map(|row| row[0].as_str()).collect();
     let mut all = tables(conn, &names, &[]);
     for (name, rows) in &mut all {
+        if name == "trace_file" {
+            rows.iter_mut().for_each(|row| row[2].clear()); // its name
+        }
         if name == "fact" || name == "metadata" {
             let own = ["source", "clock_snapshot_version"];
             rows.retain(|row| !own.contains(&row[if name == "fact" { 0 } else { 1 }].as_str()));
@@ -163,7 +166,12 @@ fn both_passes_find_the_same_in_damaged_traces() {
                         ..Options::default()
                     };
                     let out = place.path(name);
-                    let summary = timebase_import::import(&trace, &out, &options, &monitor());
+                    let summary = timebase_import::import(
+                        std::slice::from_ref(&trace),
+                        &out,
+                        &options,
+                        &monitor(),
+                    );
                     let conn = summary.map(|_| Connection::open(out).unwrap());
                     conn.map_err(|error| error.to_string())
                 };

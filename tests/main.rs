@@ -15,6 +15,8 @@ mod kernel_rules;
 mod kernel_tables;
 mod legacy_event_rules;
 mod linear_import;
+mod manifest;
+mod merge;
 mod model;
 mod newcomer;
 mod packet_json;

@@ -495,7 +495,6 @@ const GREATEST: u64 = i64::MAX.cast_unsigned();
 #[test]
 fn t2_what_is_taken_as_trace_time_is_not_tried_again() {
     let packet = Packet {
-        machine_id: 7,
         timestamp: Some(GREATEST + 1),
         ..Packet::default()
     };
@@ -586,27 +585,43 @@ fn i1_n1_a_rejected_pair_is_not_the_pair_added_last() {
 
 #[test]
 fn i1_n6_a_pair_without_trace_time_says_nothing_of_its_packet() {
-    let mut packet = bundle(GLOBAL, Some((10, 110)), &[]);
-    packet.machine_id = 7;
+    let packet = bundle(GLOBAL, Some((10, 110)), &[]);
     let placed = Packet {
         timestamp: Some(5),
         ..packet.clone()
     };
-    // This snapshot has no trace time either: both are tried again.
-    let alone = ClockSnapshot {
-        clocks: vec![Reading {
-            id: CUSTOM,
-            ..Reading::default()
-        }],
-        primary: None,
+    let of_custom = |primary| {
+        let snapshot = ClockSnapshot {
+            clocks: vec![Reading {
+                id: CUSTOM,
+                ..Reading::default()
+            }],
+            primary,
+        };
+        Packet {
+            seq: 1,
+            clock_snapshot: Some(snapshot),
+            ..Packet::default()
+        }
     };
-    let alone = Packet {
+    // Trace time is a clock that no pair leads to.
+    let other = of_custom(Some(MONOTONIC as i32));
+    let alone = of_custom(None);
+    let realtime = Packet {
+        clock_snapshot: Some(ClockSnapshot {
+            clocks: vec![Reading {
+                id: REALTIME,
+                ..Reading::default()
+            }],
+            primary: Some(REALTIME as i32),
+        }),
         seq: 1,
-        clock_snapshot: Some(alone),
         ..Packet::default()
     };
-    assert_agree(vec![packet, alone.clone()], &[]);
-    assert_agree(vec![placed, alone], &[]);
+    // The snapshot has no trace time either: both are tried again.
+    assert_agree(vec![realtime.clone(), packet.clone(), alone.clone()], &[]);
+    assert_agree(vec![realtime, placed, alone.clone()], &[]);
+    assert_agree(vec![other, packet, alone], &[]);
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! The examples of the README, of the tour and of the six tasks, run as they
-//! stand: what they show is what comes out.
+//! The examples of the README, of the tour, of the six tasks and of the page about several
+//! machines and files, run as they stand: what they show is what comes out.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -80,6 +80,11 @@ fn every_example_prints_what_the_readme_shows() {
 #[test]
 fn every_example_prints_what_the_tour_shows() {
     assert_prints_what_is_shown("docs/tour.md", 4);
+}
+
+#[test]
+fn every_example_prints_what_the_page_about_several_machines_shows() {
+    assert_prints_what_is_shown("docs/several.md", 10);
 }
 
 #[test]

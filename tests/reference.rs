@@ -144,6 +144,12 @@ fn traces() -> Vec<PathBuf> {
     traces
 }
 
+/// Of several machines and files.
+fn sets() -> [PathBuf; 3] {
+    ["phone-and-watch.tar", "processes.tar", "vm.pftrace"]
+        .map(|name| repository().join("tests/data/several").join(name))
+}
+
 #[test]
 fn every_example_of_the_reference_prints_what_is_shown() {
     assert_prints_what_is_shown("reference.md", 100);
@@ -310,9 +316,9 @@ fn every_function_has_its_place_in_the_reference() {
 
     // The arguments of a table-valued function, which are hidden columns.
     for (function, arguments) in [
-        ("clock_path", 6),
-        ("clock_path_linear", 6),
-        ("boottime_interval", 4),
+        ("clock_path", 7),
+        ("clock_path_linear", 7),
+        ("boottime_interval", 5),
     ] {
         let columns = |hidden: u8| {
             let of = format!("pragma_table_xinfo('{function}')");
@@ -403,7 +409,10 @@ fn literals_after(beginnings: &[&str]) -> BTreeSet<String> {
                 .map(|(at, _)| source.split_at(at + beginning.len()))
             {
                 let call: String = rest.chars().take(120).take_while(|c| *c != ';').collect();
-                let literal = call.split('"').nth(1).unwrap_or_default();
+                // One that is not closed here is cut.
+                let mut parts = call.split('"').skip(1);
+                let literal = parts.next().filter(|_| parts.next().is_some());
+                let literal = literal.unwrap_or_default();
                 let is_name = |c: char| c.is_ascii_lowercase() || c == '_';
                 if !literal.is_empty() && literal.chars().all(is_name) {
                     found.insert(literal.to_owned());
@@ -442,6 +451,8 @@ fn every_code_of_the_log_has_its_place_in_the_reference() {
         "offset",
         "size",
         "message",
+        "trace_file_id",
+        "machine_id",
     ];
     let gone: Vec<&String> = named
         .difference(&codes)
@@ -671,7 +682,7 @@ fn plain_sql_says_what_the_functions_say() {
     let mut databases = Databases::new();
     let large = databases.place.write("large.pftrace", &large_trace());
     let mut compared = [0; 2];
-    for trace in traces().into_iter().chain([large]) {
+    for trace in traces().into_iter().chain(sets()).chain([large]) {
         let database = databases.of(&trace);
         let conn = Connection::open(&database).unwrap();
         for view in &views {
@@ -680,7 +691,7 @@ fn plain_sql_says_what_the_functions_say() {
         for (index, (sql, expected)) in [
             (
                 "SELECT id, boottime FROM packet_boottime ORDER BY id",
-                "SELECT id, to_boottime(clock_id, seq_id, clock_ts, machine_id) FROM packet ORDER BY id",
+                "SELECT id, to_boottime(clock_id, seq_id, clock_ts, machine_id, trace_file_id) FROM packet ORDER BY id",
             ),
             (
                 "SELECT id, realtime || ' ' || abs_time FROM packet_wall_clock ORDER BY id",

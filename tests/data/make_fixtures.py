@@ -14,6 +14,7 @@ misreading of timebase cannot be in the fixtures, too.
     events/<trace>.jsonl.zst   one line an ftrace event
     args/<trace>.jsonl.zst     one line a track event with debug annotations
     *.pftrace, *.descriptor    the traces that synthetic.py describes
+    several/*                  those that several.py does
 """
 
 import json
@@ -25,6 +26,7 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.json_format import MessageToDict
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import TracePacket, TrackEvent
 
+import several
 import synthetic
 
 DATA = Path(__file__).resolve().parent
@@ -353,6 +355,8 @@ def main():
     write(DATA / "damaged.pftrace", sdk[:1600] + sdk[1700:3000], "a piece is missing, and the end")
     for name, data in synthetic.files().items():
         write(DATA / name, data)
+    for name, data in several.files().items():
+        write(DATA / "several" / name, data)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,10 @@
-//! For each check a trace that triggers just that: tests/data/doctor has them as files, for the pages.
+//! For each check a trace that triggers just that, or an archive of some: tests/data/doctor has them as files, for
+//! the pages.
 
+use crate::merge::archive::{self, File};
 use crate::support::encode::{
     self, ClockSnapshot, INCREMENTAL_STATE_CLEARED, Message, NEEDS_INCREMENTAL_STATE, Packet,
-    Reading,
+    Reading, SyncedClocks,
 };
 
 const MS: u64 = 1_000_000;
@@ -64,8 +66,151 @@ fn incremental(seq: u32, boottime: u64) -> Packet {
     packet
 }
 
-/// The trace that triggers a check.
-pub fn of(check: &str) -> Option<Vec<u8>> {
+/// The same as packets of another machine.
+fn guest(packet: Packet) -> Packet {
+    Packet {
+        machine_id: 7,
+        ..packet
+    }
+}
+
+/// What a machine read that asks the host for the time: its BOOTTIME and that of the host, by turns.
+fn sync(rounds: &[(u64, u64)]) -> Packet {
+    let reading = |value| {
+        snapshot(0, &[(BOOTTIME, value)])
+            .clock_snapshot
+            .unwrap_or_default()
+    };
+    let synced = rounds.iter().map(|&(client, host)| SyncedClocks {
+        client: reading(client),
+        host: reading(host),
+    });
+    guest(Packet {
+        remote_clock_sync: Some(synced.collect()),
+        ..Packet::default()
+    })
+}
+
+/// A fast round of it, when the client is ahead of the host by so much.
+fn round(host: u64, ahead: u64) -> [(u64, u64); 2] {
+    let read = |at| (at + ahead, at + 1000);
+    [read(host), read(host + 3000)]
+}
+
+/// The service's snapshot with the wall clock, of a machine that was started at 1.7e18 ns.
+fn with_realtime(boottime: u64) -> Packet {
+    snapshot(
+        1,
+        &[
+            (REALTIME, 1_700_000_000 * S + boottime),
+            (BOOTTIME, boottime),
+        ],
+    )
+}
+
+/// What triggers a check.
+#[derive(Debug)]
+pub struct Case {
+    /// Of its file's name.
+    pub extension: &'static str,
+    pub bytes: Vec<u8>,
+}
+
+/// An archive of traces, by their names, and of other files.
+fn archive(traces: &[(&str, &[Packet])], others: &[(&str, &[u8])]) -> Vec<u8> {
+    let traces = traces
+        .iter()
+        .map(|(name, packets)| File::new(name, encode::trace(packets)));
+    let others = others.iter().map(|(name, bytes)| File::new(name, *bytes));
+    archive::tar(&traces.chain(others).collect::<Vec<_>>())
+}
+
+/// What triggers a check.
+pub fn of(check: &str) -> Option<Case> {
+    let case = |extension, bytes| Case { extension, bytes };
+    match archive_of(check) {
+        Some(bytes) => Some(case("tar", bytes)),
+        None => trace_of(check).map(|bytes| case("pftrace", bytes)),
+    }
+}
+
+fn archive_of(check: &str) -> Option<Vec<u8>> {
+    let bytes = match check {
+        "boot_assumed" => archive(
+            &[
+                ("a.pftrace", &[with_realtime(START), placed(START + MS)]),
+                ("b.pftrace", &[service(START + S), placed(START + S + MS)]),
+                (
+                    "c.pftrace",
+                    &[with_realtime(START + 2 * S), placed(START + 2 * S + MS)],
+                ),
+            ],
+            &[],
+        ),
+        "boots_differ" => {
+            let restarted = snapshot(
+                1,
+                &[
+                    (REALTIME, 1_700_000_000 * S + START + 3600 * S),
+                    (BOOTTIME, 5 * S),
+                ],
+            );
+            archive(
+                &[
+                    ("a.pftrace", &[with_realtime(START), placed(START + MS)]),
+                    ("b.pftrace", &[restarted, placed(5 * S + MS)]),
+                ],
+                &[],
+            )
+        }
+        "clock_source_mixed" => {
+            let ask = |host| sync([round(host, 50 * S), round(host + 60 * S, 50 * S)].as_flattened());
+            let on_it = |at| guest(placed(at + 50 * S));
+            archive(
+                &[
+                    (
+                        "a.pftrace",
+                        &[service(START), ask(START), on_it(START + MS)],
+                    ),
+                    (
+                        "b.pftrace",
+                        &[on_it(START + S), ask(START + S), on_it(START + S + MS)],
+                    ),
+                ],
+                &[],
+            )
+        }
+        "part_unplaced" => {
+            let mut named = snapshot(1, &[(MONOTONIC, START)]);
+            if let Some(snapshot) = &mut named.clock_snapshot {
+                snapshot.primary = Some(3);
+            }
+            let other = snapshot(1, &[(BOOTTIME, START)]);
+            archive(
+                &[
+                    ("a.pftrace", &[named, packet(2, MONOTONIC, START + MS)]),
+                    ("b.pftrace", &[other, placed(START + MS)]),
+                ],
+                &[],
+            )
+        }
+        "member_left_out" => archive(
+            &[("a.pftrace", &[service(START), placed(START + MS)])],
+            &[("notes.txt", b"what was recorded\n"), ("b.pftrace", b"\n\n")],
+        ),
+        "manifest_entry_unused" => archive(
+            &[("a.pftrace", &[service(START), placed(START + MS)])],
+            &[(
+                "manifest.json",
+                br#"{"perfetto_manifest": {"version": 1, "files": [{"path": "b.pftrace", "machine": {"name": "phone"}}]}}"#,
+            )],
+        ),
+        _ => return None,
+    };
+    Some(bytes)
+}
+
+fn trace_of(check: &str) -> Option<Vec<u8>> {
     let trace = match check {
         "sequence_clock_undefined" => vec![
             service(START),
@@ -110,17 +255,50 @@ pub fn of(check: &str) -> Option<Vec<u8>> {
             packet(2, GPU, 2000),
             packet(2, GPU, 3000),
         ],
-        "machine_unconnected" => {
-            let machine = |packet| Packet {
-                machine_id: 7,
-                ..packet
-            };
+        "machine_unconnected" => vec![
+            service(START),
+            guest(service(900 * S)),
+            guest(packet(2, MONOTONIC, 891 * S)),
+            guest(packet(2, BOOTTIME, 902 * S)),
+            placed(START + MS),
+        ],
+        "wall_clock_only" => vec![
+            with_realtime(START),
+            guest(snapshot(
+                1,
+                &[
+                    (REALTIME, 1_700_000_000 * S + START + S),
+                    (BOOTTIME, 900 * S),
+                ],
+            )),
+            guest(packet(2, BOOTTIME, 900 * S + MS)),
+            placed(START + MS),
+        ],
+        // Two rounds 10 s apart: from the end of the first to the begin of the second is none.
+        "sync_slow" => {
+            let rounds = [round(START, 50 * S), round(START + 10 * S, 50 * S)];
             vec![
                 service(START),
-                machine(service(900 * S)),
-                machine(packet(2, MONOTONIC, 891 * S)),
-                machine(packet(2, BOOTTIME, 902 * S)),
-                placed(START + MS),
+                sync(rounds.as_flattened()),
+                guest(placed(START + 61 * S)),
+            ]
+        }
+        "sync_out_of_order" => {
+            let [(first, _), (second, _)] = round(START, 50 * S);
+            vec![
+                service(START),
+                sync(&[(first, START + 4000), (second, START + 1000)]),
+                guest(placed(START + 50 * S + MS)),
+            ]
+        }
+        // 100 ppm in 60 s.
+        "machine_drift" => {
+            let rounds = [round(START, 50 * S), round(START + 60 * S, 50 * S + 6 * MS)];
+            vec![
+                service(START),
+                sync(rounds.as_flattened()),
+                guest(placed(START + 50 * S + MS)),
+                guest(placed(START + 110 * S)),
             ]
         }
         "trace_time_undefined" => vec![

@@ -43,7 +43,7 @@ fn crafted(place: &Place, bytes: &[u8], sql: &str) -> PathBuf {
 /// In the place of a table or a view, another view.
 fn instead(name: &str, select: &str) -> String {
     let kind = match name {
-        "slice" | "args" | "metadata" => "VIEW",
+        "slice" | "args" | "metadata" | "clock" => "VIEW",
         _ => "TABLE",
     };
     format!("DROP {kind} {name}; CREATE VIEW {name} AS {select};")
@@ -87,7 +87,8 @@ fn snapshots(columns: &[(&str, &str)], from: &str) -> String {
         ("timestamp", "0"),
         ("unit_multiplier_ns", "1"),
         ("is_incremental", "0"),
-        ("source", "0"),
+        ("source", "'service'"),
+        ("trace_file_id", "NULL"),
     ];
     let columns = all.map(|(name, usual)| {
         let given = columns.iter().find(|(of, _)| *of == name);
@@ -200,11 +201,15 @@ fn values_of_a_reading_that_are_none_are_named() {
             "snapshot 0: ts must be an integer, not the text 'x'",
         ),
         ("id", "x''", "snapshot 0: id must be an integer, not a blob"),
-        ("source", "7", "snapshot 0: source 7 is none of 0, 1, 2"),
+        (
+            "source",
+            "'nobody'",
+            "snapshot 0: source must be one of manifest, service, writer, remote_sync, ftrace, assumed",
+        ),
         (
             "source",
             "NULL",
-            "snapshot 0: source must be an integer, not NULL",
+            "snapshot 0: source must be one of manifest, service, writer, remote_sync, ftrace, assumed",
         ),
         (
             "is_incremental",
@@ -784,8 +789,8 @@ fn ctrl_c_ends_what_has_no_end() {
     );
     let descriptors = format!("SELECT i AS id, x'' AS data {never}");
     let endless_clocks = format!("SELECT old.* FROM old, (SELECT i {endless}) WHERE i % 2 = 7");
-    let clocks =
-        "CREATE TABLE old AS SELECT * FROM clock;".to_owned() + &instead("clock", &endless_clocks);
+    let clocks = "CREATE TABLE old AS SELECT * FROM clock_record;".to_owned()
+        + &instead("clock_record", &endless_clocks);
     let sql = [
         readings,
         instead("slice", &slices),

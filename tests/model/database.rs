@@ -48,7 +48,7 @@ impl Database {
         let database = directory.path().join("database");
         std::fs::write(&trace, encode::trace(packets)).unwrap();
         let monitor = Monitor::default();
-        timebase_import::import(&Source::File(trace), &database, &options, &monitor).unwrap();
+        timebase_import::import(&[Source::File(trace)], &database, &options, &monitor).unwrap();
         let connection = Connection::open(database).unwrap();
         // Tables and indexes are built without SQLite.
         let check = |sql: &str| -> String {
@@ -131,7 +131,12 @@ impl Database {
                 timestamp: row.get(8)?,
                 unit: row.get(9)?,
                 incremental: row.get(10)?,
-                source: row.get(11)?,
+                source: match row.get_ref(11)?.as_str()? {
+                    "service" => 0,
+                    "writer" => 1,
+                    "ftrace" => 2,
+                    other => panic!("{other}"),
+                },
             })
         })
     }

@@ -132,7 +132,6 @@ struct World {
     huge: bool,
     /// whether snapshots name a primary clock
     primaries: bool,
-    machines: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -201,7 +200,6 @@ struct RawBundle {
 struct RawPacket {
     elapsed: i64,
     seq: u32,
-    machine: u32,
     flags: u32,
     cleared: bool,
     dropped: u32,
@@ -257,19 +255,9 @@ fn world() -> impl Strategy<Value = World> {
         any::<bool>(),
         prop::bool::weighted(0.15),
         prop::bool::weighted(0.3),
-        prop::bool::weighted(0.4),
     )
         .prop_map(
-            |(
-                mut units,
-                incremental,
-                (leads, steps_back),
-                mut sets,
-                faulty,
-                huge,
-                primaries,
-                machines,
-            )| {
+            |(mut units, incremental, (leads, steps_back), mut sets, faulty, huge, primaries)| {
                 if !faulty {
                     units[BOOTTIME] = 1; // or else no snapshot with it is accepted
                 }
@@ -285,7 +273,6 @@ fn world() -> impl Strategy<Value = World> {
                     faulty,
                     huge,
                     primaries,
-                    machines,
                 }
             },
         )
@@ -295,7 +282,6 @@ fn raw_packet() -> impl Strategy<Value = RawPacket> {
     (
         0..8_i64,
         prop_oneof![1 => Just(0_u32), 4 => Just(1), 4 => Just(2), 1 => Just(3)],
-        prop_oneof![4 => Just(0_u32), 1 => Just(7)],
         prop_oneof![6 => Just(0_u32), 2 => Just(1), 2 => Just(2), 1 => Just(3), 1 => Just(4)],
         (
             prop::bool::weighted(0.05),
@@ -318,7 +304,6 @@ fn raw_packet() -> impl Strategy<Value = RawPacket> {
             |(
                 elapsed,
                 seq,
-                machine,
                 flags,
                 (cleared, dropped),
                 first,
@@ -330,7 +315,6 @@ fn raw_packet() -> impl Strategy<Value = RawPacket> {
             )| RawPacket {
                 elapsed,
                 seq,
-                machine,
                 flags,
                 cleared,
                 dropped,
@@ -517,7 +501,6 @@ fn build(world: &World, raw: &RawPacket, now: i64, last_pair: &mut Option<i64>) 
         previous_packet_dropped: raw.dropped,
         first_packet_on_sequence: raw.first,
         defaults: raw.defaults,
-        machine_id: if world.machines { raw.machine } else { 0 },
         uid: raw.ids.0,
         pid: raw.ids.1,
         ..Packet::default()

@@ -15,6 +15,7 @@ pub const REALTIME: u32 = 1;
 pub const MONOTONIC: u32 = 3;
 pub const MONOTONIC_RAW: u32 = 5;
 pub const BOOTTIME: u32 = 6;
+const TRACE_FILE: u32 = 11;
 /// I1: the clock of a bundle's sequence.
 pub const OF_SEQUENCE: u32 = 64;
 
@@ -755,6 +756,8 @@ pub fn import(trace: &[Packet]) -> Imported {
     // T1
     let mut trace_time = Clock::host(BOOTTIME);
     let mut converted = false;
+    // X25: whether a snapshot has claimed it; until one does, or something is converted, nobody knows it
+    let mut claimed = false;
     // X26: the machines whose way to it is settled
     let mut bridged = BTreeSet::new();
 
@@ -808,6 +811,8 @@ pub fn import(trace: &[Packet]) -> Imported {
                 rejected.insert(row.id, broken);
             } else {
                 trace_time = new_trace_time;
+                let holds = |id| new.clocks().contains(&Clock::host(id));
+                claimed |= primary.is_some() || holds(BOOTTIME) && !holds(TRACE_FILE);
                 for r in &new.readings {
                     ticked.push(Event::Reset(r.clock, r.ticks)); // V5
                 }
@@ -815,7 +820,14 @@ pub fn import(trace: &[Packet]) -> Imported {
                 snapshots.push(new);
                 let snapshot = snapshots.len() - 1;
                 // D3, N6
-                match place(&mut reading_rows, &snapshots, snapshot, trace_time) {
+                let is_known = claimed || converted;
+                match place(
+                    &mut reading_rows,
+                    &snapshots,
+                    snapshot,
+                    trace_time,
+                    is_known,
+                ) {
                     Ok(ts) => {
                         row.ts = Some(ts);
                         converted = true;
@@ -851,7 +863,14 @@ pub fn import(trace: &[Packet]) -> Imported {
             reading_rows.extend(snapshot_rows(&new, snapshots.len(), row.id));
             snapshots.push(new);
             let snapshot = snapshots.len() - 1;
-            match place(&mut reading_rows, &snapshots, snapshot, trace_time) {
+            let is_known = claimed || converted;
+            match place(
+                &mut reading_rows,
+                &snapshots,
+                snapshot,
+                trace_time,
+                is_known,
+            ) {
                 Ok(_) => converted = true, // T1
                 Err(_) => retries.push(Retry::Pair(snapshot)),
             }
@@ -863,7 +882,7 @@ pub fn import(trace: &[Packet]) -> Imported {
             reading_rows.extend(snapshot_rows(&assumed, snapshots.len(), row.id));
             snapshots.push(assumed);
             let snapshot = snapshots.len() - 1;
-            match place(&mut reading_rows, &snapshots, snapshot, trace_time) {
+            match place(&mut reading_rows, &snapshots, snapshot, trace_time, true) {
                 Ok(_) => converted = true, // T1
                 Err(_) => retries.push(Retry::Pair(snapshot)),
             }
@@ -1007,12 +1026,12 @@ pub fn import(trace: &[Packet]) -> Imported {
                 row.unresolved = result.err().map(str::to_owned);
             }
             Retry::Snapshot(index, snapshot) => {
-                let result = place(&mut reading_rows, &snapshots, snapshot, trace_time);
+                let result = place(&mut reading_rows, &snapshots, snapshot, trace_time, true);
                 rows[index].ts = result.ok();
                 rows[index].unresolved = result.err().flatten().map(str::to_owned);
             }
             Retry::Pair(snapshot) => {
-                let _ = place(&mut reading_rows, &snapshots, snapshot, trace_time);
+                let _ = place(&mut reading_rows, &snapshots, snapshot, trace_time, true);
             }
             Retry::Event(index, clock, reading) => {
                 let result = convert(&snapshots, clock, reading.into(), trace_time);
@@ -1048,7 +1067,11 @@ fn place(
     snapshots: &[Snapshot],
     index: usize,
     trace_time: Clock,
+    is_known: bool,
 ) -> Result<i64, Option<Reason>> {
+    if !is_known {
+        return Err(None);
+    }
     let results: Vec<Result<i64, Reason>> = snapshots[index]
         .readings
         .iter()

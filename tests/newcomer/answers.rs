@@ -184,6 +184,7 @@ fn statements_are_found_wherever_a_reader_meets_them() {
         ("docs/python.md", 6),
         ("docs/reference.md", 105),
         ("docs/reports.md", 1),
+        ("docs/several.md", 9),
         ("docs/tasks.md", 4),
         ("docs/tour.md", 6),
         ("docs/notebooks/", 15),

@@ -110,9 +110,12 @@ fn every_clock_that_is_printed_can_be_given() {
     for trace in ["app", "multihop", "late-frame", "ftrace-machines", "sdk"] {
         let trace = format!("tests/data/{trace}.pftrace");
         let listed = answer(&["clocks", &trace, "--format", "csv"]);
-        for line in listed.lines().skip(1) {
-            let mut cells = line.split(',');
-            let (machine, clock) = (cells.next().unwrap(), cells.next().unwrap());
+        let mut listed = listed.lines();
+        let columns: Vec<&str> = listed.next().unwrap().split(',').collect();
+        let place = |name: &str| columns.iter().position(|column| *column == name).unwrap();
+        for line in listed {
+            let cells: Vec<&str> = line.split(',').collect();
+            let (machine, clock) = (cells[place("machine")], cells[place("clock")]);
             let beside = [
                 "explain",
                 &trace,
@@ -285,11 +288,24 @@ fn a_sequence_or_machine_beside_a_clock_must_be_its_own() {
     }
     let told = answer(&explain(&["--clock", "64@2", "--seq", "2"]));
     assert_eq!(told, answer(&explain(&["--clock", "64", "--seq", "2"])));
-    let guest = answer(&explain(&["--clock", "64@2", "--machine", "3"]));
-    assert!(
-        guest.starts_with("64@2 of machine 3 3503 is unresolved"),
-        "{guest}"
-    );
+    for (other, expected) in [
+        (
+            &["--clock", "64@2", "--machine", "3"][..],
+            "--machine 3 is neither the id nor the name of one; the machines are 0\n",
+        ),
+        (
+            &["--clock", "64@2", "--file", "other.pftrace"],
+            "--file other.pftrace is neither the id nor the name of one; the files are 0 (tests/data/multihop.pftrace)\n",
+        ),
+        (
+            &["--clock", "64@2 of machine 3"],
+            "--clock 64@2 of machine 3: there is no machine 3; the machines are 0\n",
+        ),
+    ] {
+        let (said, code) = refused(&explain(other));
+        assert_eq!(code, 1, "{said}");
+        assert!(said.ends_with(expected), "{said}");
+    }
 }
 
 #[test]

@@ -108,7 +108,7 @@ fn help_lists_every_table_function_command_and_report() {
         assert!(functions.contains(&format!("{function}(")), "{function}");
     }
     for command in [
-        "import", "query", "shell", "clocks", "explain", "help", "man",
+        "import", "query", "shell", "clocks", "explain", "manifest", "help", "man",
     ] {
         assert!(
             help(&["commands"]).contains(&format!("\n  {command} ")),

@@ -122,15 +122,18 @@ CALLS = [
     "to_boottime(64, 2, 3503)",
     "to_boottime('MONOTONIC', 0, 3503)",
     "to_boottime(64, 2, 3503, 0)",
+    "to_boottime(64, 2, 3503, 0, NULL)",
     "to_boottime(64, 2, NULL)",
     "to_boottime(99, 9, 5)",
     "convert_clock(64, 2, 3503, 'MONOTONIC', 0)",
     "convert_clock('BOOTTIME', 0, 7703, 64, 2, 0)",
     "why_unresolved(64, 2, 3503)",
     "why_unresolved(99, 9, 5)",
-    "why_unresolved(99, 9, 5, 1)",
+    "why_unresolved(99, 9, 5, 0)",
     "why_unresolved(3, 0, 5, 64, 2)",
     "why_unresolved(3, 0, 5, 'REALTIME', 0, 0)",
+    "why_unresolved(3, 0, 5, 'REALTIME', 0, 0, NULL)",
+    "convert_clock('BOOTTIME', 0, 7703, 64, 2, 0, NULL)",
     "(SELECT json_group_array(json_array(step, from_clock, to_clock, snapshot_id, from_value, "
     "to_value, value_in, value_out)) FROM clock_path(64, 2, 3503))",
     "(SELECT count(*) FROM clock_path(64, 2, 3503, 3, 0, 0))",
@@ -206,7 +209,7 @@ WRONG = [
     ("SELECT * FROM clock_path", "clock_path() needs the arguments"),
     ("SELECT * FROM clock_path(3, 0, zeroblob(1000000))", "clock_path(): argument 3 (ts)"),
     ("SELECT * FROM clock_path(CAST(x'ff' AS TEXT), 0, 1)", "clock_path(): argument 1 (clock_id) must be UTF-8"),
-    ("SELECT * FROM clock_path(1, 2, 3, 4, 5, 6, 7)", "too many arguments on clock_path()"),
+    ("SELECT * FROM clock_path(1, 2, 3, 4, 5, 6, 7, 8)", "too many arguments on clock_path()"),
     ("SELECT * FROM ancestor_slice", "ancestor_slice() needs the argument (start_id)"),
     ("SELECT * FROM ancestor_slice('a')", "ancestor_slice(): argument 1 (start_id) must be an integer"),
     ("SELECT * FROM descendant_slice(99)", "descendant_slice(): argument 1 (start_id) must be the id of a slice"),
@@ -247,20 +250,20 @@ VALUES = ["NULL", "0", "-1", "3", "64", "4294967295", "4294967296", "92233720368
           "-9223372036854775808", "1e308", "-0.0", "9e999", "''", "'MONOTONIC'", "'64@2'", "'2026-11-21'", "'x' || char(0)",
           "CAST(x'ff' AS TEXT)", "x''", "x'40d008'", "zeroblob(100000)", "randomblob(1000)",
           "printf('%.*c', 100000, '[')", "'track_event.' || char(0)"]
-CALLS = {"to_boottime": 4, "convert_clock": 6, "why_unresolved": 6, "clock_id": 1, "clock_name": 1,
+CALLS = {"to_boottime": 5, "convert_clock": 7, "why_unresolved": 7, "clock_id": 1, "clock_name": 1,
          "packet_json": 1, "packet_field": 2, "extract_arg": 2, "slice_is_ancestor": 2, "to_realtime": 1, "to_monotonic": 1, "abs_time_str": 2,
          "from_abs_time_str": 1}
 conn = load(GIVEN[0])
 answers = refusals = 0
 unnamed = []
-TABLES = {"clock_path": 6, "ancestor_slice": 1, "descendant_slice": 1, "following_flow": 1, "preceding_flow": 1,
+TABLES = {"clock_path": 7, "ancestor_slice": 1, "descendant_slice": 1, "following_flow": 1, "preceding_flow": 1,
           "directly_connected_flow": 1}
 for name, most in [*CALLS.items(), *TABLES.items()]:
     of_table = name in TABLES
     for count in range(most + 2):
         # Every combination of up to three; of more, one of each kind behind sound ones.
         rows = itertools.product(VALUES, repeat=count) if count <= 3 else (
-            [*["64", "2", "3503", "3", "0", "0", "0"][:count - 1], value] for value in VALUES)
+            [*["64", "2", "3503", "3", "0", "0", "NULL", "0"][:count - 1], value] for value in VALUES)
         for arguments in rows:
             call = f"{name}({', '.join(arguments)})"
             try:
@@ -304,7 +307,7 @@ def test_a_database_of_another_version_is_told_with_what_to_do(python, multihop,
     changed(multihop, f"PRAGMA user_version = {version}; {tables}")
     for message in python(REFUSALS, multihop, json.dumps(READ_SNAPSHOTS)):
         assert f"this database has version {version} of timebase's tables" in message
-        assert message.endswith("this timebase reads version 6: import the trace again")
+        assert message.endswith("this timebase reads version 7: import the trace again")
 
 
 def test_a_database_without_arguments_is_told(python, tmp_path):
@@ -352,7 +355,7 @@ def test_a_file_that_is_no_database_is_told(python, tmp_path):
         ("UPDATE clock_snapshot SET clock_value = 'late'", "clock_snapshot cannot be used"),
         ("UPDATE clock_snapshot SET clock_id = x'00'", "clock_snapshot cannot be used"),
         ("UPDATE clock_snapshot SET machine_id = -1", "clock_snapshot cannot be used"),
-        ("UPDATE clock_snapshot SET source = 7", "source 7 is none of 0, 1, 2"),
+        ("UPDATE clock_snapshot SET source = 7", "source must be one of "),
         ("INSERT INTO clock_snapshot (snapshot_id, clock_id, clock_value) VALUES (99, 3, 1), (99, 3, 2)", "snapshot 99"),
     ],
 )

@@ -37,7 +37,7 @@ NO_READINGS = f"""
     DROP TABLE clock_snapshot;
     CREATE VIEW clock_snapshot AS {ENDLESS}
     SELECT i AS id, 0 AS ts, 3 AS clock_id, i AS clock_value, i AS snapshot_id, 0 AS machine_id, 0 AS seq_id,
-      1 AS unit_multiplier_ns, 0 AS is_incremental, 0 AS source
+      1 AS unit_multiplier_ns, 0 AS is_incremental, 'service' AS source, NULL AS trace_file_id
     FROM n WHERE i % 2 = 7;
 """
 
@@ -66,7 +66,7 @@ def test_a_view_that_calls_the_function_that_reads_it_is_an_error(craft):
     database = craft(
         """DROP TABLE clock_snapshot;
         CREATE VIEW clock_snapshot AS SELECT 0 AS id, 0 AS ts, 3 AS clock_id, to_boottime(3, 0, 5) AS clock_value,
-          0 AS snapshot_id, 0 AS machine_id, 0 AS seq_id, 1 AS unit_multiplier_ns, 0 AS is_incremental, 0 AS source"""
+          0 AS snapshot_id, 0 AS machine_id, 0 AS seq_id, 1 AS unit_multiplier_ns, 0 AS is_incremental, 'service' AS source, NULL AS trace_file_id"""
     )
     for functions in ("extension", "python"):
         with closing(timebase.connect(database, functions=functions)) as trace:

@@ -270,7 +270,7 @@ def test_a_table_that_needs_the_clocks_is_told(connect, database):
         ("SET clock_value = 1.5", "clock_value must be an integer, not the real number 1.5"),
         ("SET clock_id = x'00'", "clock_id must be an integer, not a blob"),
         ("SET machine_id = -1", "machine_id must be between 0 and 4294967295, not -1"),
-        ("SET source = 7", "source 7 is none of 0, 1, 2"),
+        ("SET source = 7", "source must be one of manifest, service, writer, remote_sync, ftrace, assumed"),
     ],
 )
 def test_snapshots_that_cannot_be_are_told(connect, database, change, expected):
@@ -397,7 +397,7 @@ VALUES = [
     "printf('%.*c', 100000, '[')", "'track_event.' || char(0)", "'timestamp'",
 ]  # fmt: skip
 COUNTS = {
-    "to_boottime": 4, "convert_clock": 6, "why_unresolved": 6, "clock_id": 1, "clock_name": 1, "packet_json": 1,
+    "to_boottime": 5, "convert_clock": 7, "why_unresolved": 7, "clock_id": 1, "clock_name": 1, "packet_json": 1,
     "packet_field": 2, "extract_arg": 2, "to_realtime": 1, "to_monotonic": 1, "abs_time_str": 2, "from_abs_time_str": 1,
     "timebase_version": 0,
 }  # fmt: skip
@@ -411,7 +411,7 @@ def test_any_arguments_have_the_same_answer_or_error(function, database):
         with closing(timebase.connect(database, functions="python")) as python:
             for count in range(COUNTS[function] + 2):
                 # Every combination of up to two; of more, one of each kind in each place of sound ones.
-                sound = ["64", "2", "3503", "3", "0", "0", "0"][:count]
+                sound = ["64", "2", "3503", "3", "0", "0", "NULL", "0"][:count]
                 calls = itertools.product(VALUES, repeat=count)
                 if count > 2:
                     calls = ([*sound[:at], value, *sound[at + 1 :]] for at in range(count) for value in VALUES)
@@ -437,7 +437,7 @@ def test_they_do_for_any_snapshots(seed, database):
         plain.execute("DELETE FROM clock_snapshot")
         kinds = [randoms.sample(clocks, randoms.randint(1, 4)) for _ in range(6)]
         for snapshot in range(randoms.randint(1, 40)):
-            source = randoms.choice([0, 0, 1, 2])
+            source = randoms.choice(["service", "service", "writer", "remote_sync", "ftrace", "manifest", "assumed"])
             for clock, seq in randoms.choice(kinds):
                 value = snapshot * 100 + randoms.randint(-60 if randoms.random() < 0.1 else 0, 60) + big * randoms.choice([0, 1])
                 plain.execute(
@@ -634,7 +634,7 @@ def test_import_fails_with_the_programs_words(tmp_path, database):
         timebase.import_trace(io.BytesIO(b"x" * 10_000_000), tmp_path / "multihop.db")
     with pytest.raises(TypeError, match="db is needed"):
         timebase.import_trace(io.BytesIO(b""))
-    with pytest.raises(TypeError, match="trace must be a path or a file object, not int"):
+    with pytest.raises(TypeError, match="trace must be a path, a file object, or a list of them, not int"):
         timebase.import_trace(5, tmp_path / "x.db")
     assert not (tmp_path / "x.db").exists()
 

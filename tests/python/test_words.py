@@ -18,7 +18,7 @@ MULTIHOP = DATA / "multihop.pftrace"
 SOURCES = ["crates/import/src", "crates/trace/src", "crates/cli/import.rs", "crates/cli/messages.rs"]
 FLAG = re.compile(r"(?<![\w-])--?[a-z][\w-]*(?![\w-])|timebase (?:import|query|shell|clocks|explain)\b")
 # Other programs' flags, and those that the package gives by itself.
-NOT_OURS = {"--include_imports", "--descriptor_set_out", "-dc", "--long", "-so", "-xf", "--txt", "-c", "--pieces"}
+NOT_OURS = {"--include_imports", "--descriptor_set_out", "-dc", "--long", "-so", "-xf", "--txt", "-c", "-r", "--sparse", "--pieces"}
 
 
 def messages():

@@ -24,6 +24,18 @@ pub struct Packet {
     pub ftrace_events: Option<Bundle>,
     /// `android_log`: the timestamps of its events.
     pub android_log: Option<Vec<Option<u64>>>,
+    pub remote_clock_sync: Option<Vec<SyncedClocks>>,
+    /// `system_info` with this `machine_name`.
+    pub machine_name: Option<String>,
+    /// `synchronization_marker`
+    pub is_marker: bool,
+}
+
+/// `RemoteClockSync.SyncedClocks`
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SyncedClocks {
+    pub client: ClockSnapshot,
+    pub host: ClockSnapshot,
 }
 
 /// The payload `clock_snapshot`.
@@ -228,8 +240,28 @@ fn packet_bytes(packet: &Packet) -> Vec<u8> {
     if let Some(timestamps) = &packet.android_log {
         bytes(&mut out, 39, &log_bytes(timestamps));
     }
+    if let Some(synced) = &packet.remote_clock_sync {
+        bytes(&mut out, 107, &remote_sync_bytes(synced));
+    }
+    if let Some(name) = &packet.machine_name {
+        bytes(&mut out, 45, &Message::new().text(17, name).0);
+    }
+    if packet.is_marker {
+        bytes(&mut out, 36, &[0; 16]);
+    }
     if let Some((field, payload)) = &packet.payload {
         bytes(&mut out, *field, payload);
+    }
+    out
+}
+
+fn remote_sync_bytes(synced: &[SyncedClocks]) -> Vec<u8> {
+    let mut out = Vec::new();
+    for synced in synced {
+        let mut both = Vec::new();
+        bytes(&mut both, 2, &snapshot_bytes(&synced.client));
+        bytes(&mut both, 3, &snapshot_bytes(&synced.host));
+        bytes(&mut out, 1, &both);
     }
     out
 }

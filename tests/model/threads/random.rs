@@ -15,7 +15,7 @@ fn wrong(packets: &[Message]) -> Answered {
     let database = directory.path().join("database");
     std::fs::write(&file, &trace).unwrap();
     timebase_import::import(
-        &Source::File(file),
+        &[Source::File(file)],
         &database,
         &Options::default(),
         &Monitor::default(),

@@ -146,13 +146,18 @@ pub fn untold(name: &str) -> Option<&'static str> {
         .map(|(_, why)| *why)
 }
 
-const UNTOLD: [(&str, &str); 7] = [
+const UNTOLD: [(&str, &str); 8] = [
     (
         "packet packet_resync packet_interval packet_unsure unsure_record sequence import_log clock clock_mapping clock_step
          clock_mapping_linear clock_route clock_line clock_hop clock_hop_reading to_boottime_linear boottime_error
          boottime_interval clock_path_linear descriptor fact metadata stats finding flow_backwards
-         to_boottime convert_clock why_unresolved clock_path clock_id clock_name packet_json packet_field",
+         to_boottime convert_clock why_unresolved clock_path clock_id clock_name packet_json packet_field
+         packet_clock packet_clock_record clock_record",
         "trace processor has no table of packets, and of clocks the readings only (tests/clocks.rs compares these)",
+    ),
+    (
+        "trace_file placement part remote_clock_sync packets first_ts last_ts",
+        "every recorded trace is one file of one machine; tests/merge has those of several",
     ),
     (
         "to_realtime to_monotonic abs_time_str from_abs_time_str clock_snapshot",
@@ -175,7 +180,7 @@ const UNTOLD: [(&str, &str); 7] = [
         "how timebase stores what the views have",
     ),
     (
-        "timestamp system_ram_gb display_value scope",
+        "timestamp system_ram_gb display_value scope m.name",
         "a column that none of trace processor's answers has",
     ),
     (

@@ -1,0 +1,261 @@
+//! `timebase manifest`: what is printed of traces of one machine, of several, and of those that cannot be read.
+
+use std::io::Write;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use timebase_manifest::Manifest;
+
+use crate::support::encode::{ClockSnapshot, Message, Packet, Reading, trace};
+use crate::support::{Place, Said, answer, run};
+
+fn snapshot(machine_id: u32) -> Packet {
+    let reading = |id, timestamp| Reading {
+        id,
+        timestamp,
+        ..Reading::default()
+    };
+    let clocks = vec![
+        reading(6, 1_000_000_000),
+        reading(1, 1_700_000_000_000_000_000),
+    ];
+    Packet {
+        machine_id,
+        clock_snapshot: Some(ClockSnapshot {
+            clocks,
+            primary: None,
+        }),
+        ..Packet::default()
+    }
+}
+
+fn payload(machine_id: u32, field: u32, payload: Message) -> Packet {
+    Packet {
+        machine_id,
+        payload: Some((field, payload.0)),
+        ..Packet::default()
+    }
+}
+
+/// A `SystemInfo` with a `machine_name`.
+fn called(machine_id: u32, name: &str) -> Packet {
+    payload(machine_id, 45, Message::new().text(17, name))
+}
+
+fn remote_clock_sync(machine_id: u32) -> Packet {
+    payload(machine_id, 107, Message::new())
+}
+
+fn compressed(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// What is said of files with these names.
+fn manifest(files: &[(&str, Vec<u8>)]) -> Said {
+    let place = Place::new();
+    let paths: Vec<_> = files
+        .iter()
+        .map(|(name, bytes)| place.write(name, bytes))
+        .collect();
+    let paths = paths.iter().map(|path| path.to_str().unwrap());
+    let arguments: Vec<&str> = ["manifest"].into_iter().chain(paths).collect();
+    let said = run(&arguments);
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    let read = Manifest::parse(said.stdout.as_bytes()).unwrap();
+    assert_eq!(read.to_string(), said.stdout);
+    said
+}
+
+#[test]
+fn x10_files_without_ids_are_of_one_machine_and_get_no_names() {
+    let bytes = trace(&[snapshot(0)]);
+    let said = manifest(&[("b", bytes.clone()), ("a", bytes)]);
+    assert_eq!(
+        said.stdout,
+        "{\"perfetto_manifest\": {\n  \"version\": 1,\n  \"files\": [\n    {\"path\": \"a\"},\n    {\"path\": \"b\"}\n  ]\n}}\n"
+    );
+    assert_eq!(
+        said.stderr,
+        "timebase: note: a, b: packets without a machine_id are of one machine, the host, in all of these. If they \
+         are several machines, give each file its own: \"machine\": {\"name\": \"…\"}\n"
+    );
+}
+
+#[test]
+fn x10_files_that_call_their_machine_otherwise_are_told_of() {
+    let said = manifest(&[
+        ("a", trace(&[snapshot(0), called(0, "phone")])),
+        ("b", trace(&[snapshot(0), called(0, "watch")])),
+    ]);
+    assert!(!said.stdout.contains("phone"), "{}", said.stdout);
+    assert!(
+        said.stderr
+            .contains(", though it calls itself \"phone\" in a, \"watch\" in b. If they"),
+        "{}",
+        said.stderr
+    );
+}
+
+#[test]
+fn x34_machines_are_called_what_they_call_themselves() {
+    let relay = trace(&[
+        snapshot(0),
+        called(7, "vm"),
+        remote_clock_sync(7),
+        called(42, "vm"),
+        snapshot(42),
+        snapshot(9),
+    ]);
+    let said = manifest(&[("relay", relay)]);
+    assert_eq!(
+        said.stdout,
+        r#"{"perfetto_manifest": {
+  "version": 1,
+  "files": [
+    {"path": "relay",
+     "machines": [
+       {"id": 0, "name": "host"},
+       {"id": 7, "name": "vm"},
+       {"id": 42, "name": "vm (42)"},
+       {"id": 9, "name": "machine 9"}]}
+  ]
+}}
+"#
+    );
+    let notes: Vec<&str> = said.stderr.lines().collect();
+    assert_eq!(notes.len(), 2, "{}", said.stderr);
+    assert_eq!(
+        notes[0],
+        "timebase: note: relay: no RemoteClockSync relates the clocks of machine 42 to others, so its REALTIME, or else \
+         its BOOTTIME, is taken for that of trace time. If you know better: \"clocks\": {\"machine\": \"vm (42)\", \
+         \"clock\": \"BOOTTIME\", \"sync_to\": {\"file\": \"relay\", \"machine\": \"…\", \"clock\": \"BOOTTIME\"}, \"offset_ns\": …}"
+    );
+    assert!(
+        notes[1].contains("the clocks of machine 9 to others"),
+        "{}",
+        notes[1]
+    );
+}
+
+#[test]
+fn x34_where_a_machine_has_a_name_all_have() {
+    let said = manifest(&[
+        ("b", trace(&[snapshot(0)])),
+        (
+            "a",
+            trace(&[snapshot(0), snapshot(7), remote_clock_sync(7)]),
+        ),
+    ]);
+    assert_eq!(
+        said.stdout,
+        r#"{"perfetto_manifest": {
+  "version": 1,
+  "files": [
+    {"path": "a",
+     "machines": [
+       {"id": 0, "name": "host"},
+       {"id": 7, "name": "machine 7"}]},
+    {"path": "b",
+     "machines": [{"id": 0, "name": "host"}]}
+  ]
+}}
+"#
+    );
+    assert!(
+        said.stderr
+            .ends_with("give it a name of its own in each file\n"),
+        "{}",
+        said.stderr
+    );
+}
+
+#[test]
+fn x12_a_stamped_file_has_no_host() {
+    // A synchronization marker makes none (rule X11); compressed files come last (X4).
+    let stamped = trace(&[payload(0, 36, Message::new()), snapshot(42)]);
+    let said = manifest(&[("a.gz", compressed(&stamped)), ("b", trace(&[snapshot(7)]))]);
+    assert_eq!(
+        said.stdout,
+        r#"{"perfetto_manifest": {
+  "version": 1,
+  "files": [
+    {"path": "b",
+     "machines": [{"id": 7, "name": "machine 7"}]},
+    {"path": "a.gz",
+     "machines": [{"id": 42, "name": "machine 42"}]}
+  ]
+}}
+"#
+    );
+    assert_eq!(said.stderr, "");
+}
+
+#[test]
+fn x37_a_file_without_snapshots_may_be_pinned() {
+    let timed = Packet {
+        timestamp: Some(2),
+        ..Packet::default()
+    };
+    let said = manifest(&[("a", trace(&[snapshot(42)])), ("n", trace(&[timed]))]);
+    assert_eq!(
+        said.stderr,
+        "timebase: note: n: it has no ClockSnapshot. If its times are of a clock of its own, relate that to another \
+         file's: \"clocks\": {\"sync_to\": {\"file\": \"a\", \"clock\": \"BOOTTIME\"}, \"offset_ns\": …}\n"
+    );
+}
+
+#[test]
+fn what_is_no_trace_is_refused() {
+    let place = Place::new();
+    let sure = place.write("a", &trace(&[snapshot(0)]));
+    let sure = sure.to_str().unwrap();
+    let refused = |path: &str| {
+        let said = run(&["manifest", sure, path]);
+        assert_eq!(
+            (said.code, said.stdout.as_str()),
+            (Some(1), ""),
+            "{}",
+            said.stderr
+        );
+        said.stderr
+    };
+    assert!(refused("README.md").contains("README.md is no trace but text"));
+    assert!(refused("docs").contains("docs is a directory"));
+    assert!(refused("nowhere/b").contains("cannot open nowhere/b"));
+    let empty = place.write("empty", b"");
+    assert!(refused(empty.to_str().unwrap()).contains("is empty"));
+    let many: Vec<Packet> = (0..1001).map(|id| snapshot(id + 1)).collect();
+    let many = place.write("many", &trace(&many));
+    assert!(refused(many.to_str().unwrap()).contains("packets of more than 1000 machines"));
+
+    let said = run(&["manifest", "-"]);
+    assert_eq!(said.code, Some(2));
+    assert!(
+        said.stderr.contains("standard input has no name"),
+        "{}",
+        said.stderr
+    );
+}
+
+#[test]
+fn x1_two_files_of_one_name_are_refused() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("d")).unwrap();
+    let bytes = trace(&[snapshot(0)]);
+    let [one, two] = ["a", "d/a"].map(|name| place.write(name, &bytes));
+    let said = run(&["manifest", one.to_str().unwrap(), two.to_str().unwrap()]);
+    assert_eq!((said.code, said.stdout.as_str()), (Some(1), ""));
+    assert!(
+        said.stderr.contains("two files are called a: "),
+        "{}",
+        said.stderr
+    );
+}
+
+#[test]
+fn recorded_traces_name_no_machine() {
+    let said = answer(&["manifest", "tests/data/system.pftrace"]);
+    assert!(said.contains("{\"path\": \"system.pftrace\"}"), "{said}");
+}

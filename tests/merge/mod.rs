@@ -1,0 +1,18 @@
+//! Several files, several machines, one timeline (rules X): a naive model of the rules, and the
+//! program against it.
+
+pub mod archive;
+mod database;
+mod examples;
+mod explained;
+mod generate;
+mod graph;
+mod import;
+mod manifest;
+mod model;
+mod notation;
+mod random;
+mod rules;
+mod sets;
+mod shown;
+mod wire;
