@@ -122,7 +122,7 @@ fn the_page_of_every_recorded_trace_says_what_the_database_says() {
         hops_seen += plots;
         if in_database <= 24 && count("SELECT coalesce(max(readings), 0) FROM clock_hop") <= 400 {
             let dots = count(
-                "SELECT coalesce(sum(readings - outliers), 0) FROM clock_hop WHERE source <> 'assumed'",
+                "SELECT coalesce(sum(readings - outliers), 0) FROM clock_hop WHERE source NOT IN ('remote_sync', 'manifest', 'assumed')",
             );
             assert_eq!(hops.matches("<circle").count() as i64, dots, "{name}");
         }

@@ -114,17 +114,9 @@ fn others() -> Vec<(&'static str, Vec<u8>, &'static [&'static str])> {
             fs::read(PROGRAM).unwrap()[..9000].to_vec(),
             &["executable"],
         ),
-        (
-            "bugreport.zip",
-            zip("version.txt"),
-            &["bug report", "FS/data/misc/perfetto-traces", "unzip"],
-        ),
-        (
-            "trace.zip",
-            zip("phone.pftrace"),
-            &["zip archive", "'phone.pftrace'", "Unzip"],
-        ),
-        ("traces.tar", tar, &["tar archive", "tar -xf"]),
+        ("bugreport.zip", zip("version.txt"), &["has no trace in it"]),
+        ("trace.zip", zip("phone.pftrace"), &["has no trace in it"]),
+        ("traces.tar", tar, &["has no trace in it"]),
         (
             "trace.xz",
             b"\xfd7zXZ\0\0\x04aaaaaaaaaaaaaa".to_vec(),

@@ -18,7 +18,7 @@ WHERE unresolved NOT IN ('unknown_clock', 'no_path', 'non_monotonic', 'no_target
   'incremental_state_lost', 'no_sequence_id', 'no_base')
 UNION ALL
 SELECT 'packet: sequence of ' || id FROM packet AS p
-WHERE seq_id <> 0 AND NOT EXISTS (SELECT 1 FROM sequence AS s WHERE s.id = p.seq_id AND s.machine_id = p.machine_id)
+WHERE seq_id <> 0 AND NOT EXISTS (SELECT 1 FROM sequence AS s WHERE s.id = p.seq_id AND s.machine_id = p.machine_id AND s.trace_file_id = p.trace_file_id)
 UNION ALL
 SELECT 'sequence: packets of ' || id FROM sequence WHERE packets < 0 OR losses > packets OR first_ts > last_ts
 
@@ -26,15 +26,15 @@ SELECT 'sequence: packets of ' || id FROM sequence WHERE packets < 0 OR losses >
 UNION ALL
 SELECT 'clock_snapshot: ' || id FROM clock_snapshot
 WHERE clock_value <> timestamp * unit_multiplier_ns
-  OR source NOT IN (0, 1, 2, 3) OR clock_id = 0 OR clock_id BETWEEN 64 AND 127 AND seq_id = 0
+  OR source NOT IN ('manifest', 'service', 'writer', 'remote_sync', 'ftrace', 'assumed') OR clock_id = 0 OR clock_id BETWEEN 64 AND 127 AND seq_id = 0
 UNION ALL
 SELECT 'clock_snapshot: no clock for ' || id FROM clock_snapshot AS r
 WHERE NOT EXISTS (SELECT 1 FROM clock AS c
-  WHERE c.machine_id = r.machine_id AND c.clock_id = r.clock_id AND c.seq_id = r.seq_id)
+  WHERE c.machine_id = r.machine_id AND c.clock_id = r.clock_id AND c.seq_id = r.seq_id AND c.trace_file_id IS r.trace_file_id)
 UNION ALL
 SELECT 'clock_step: ' || clock_id FROM (
   SELECT clock_id, start_value, end_value, lead(start_value) OVER (
-    PARTITION BY machine_id, clock_id, seq_id, to_clock_id ORDER BY start_value) AS next FROM clock_step)
+    PARTITION BY machine_id, clock_id, seq_id, file, to_clock_id ORDER BY start_value) AS next FROM clock_step)
 WHERE end_value <= start_value OR next IS NOT NULL AND (end_value IS NULL OR end_value > next)
 
 -- kernel events and log lines

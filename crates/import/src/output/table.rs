@@ -13,7 +13,7 @@ use timebase_sort::Scratch;
 use crate::error::WriteError;
 
 /// The most columns that a table has.
-const MOST_COLUMNS: usize = 20;
+const MOST_COLUMNS: usize = 24;
 
 /// Where the tables and indexes of an empty database begin.
 pub(crate) struct Roots(HashMap<String, u32>);
