@@ -37,8 +37,10 @@
 //!     offset: "",
 //!     size: "",
 //!     message: "hello",
+//!     trace_file_id: "",
+//!     machine_id: "",
 //! };
-//! assert_eq!(row.cells(), ["1", "info", "example", "", "", "", "hello"]);
+//! assert_eq!(row.cells(), ["1", "info", "example", "", "", "", "hello", "", ""]);
 //! assert_eq!(import_log::TABLE.columns[2], "code");
 //!
 //! assert!(tables::sequence::TABLE.keyed && !import_log::TABLE.keyed);
@@ -222,7 +224,7 @@ impl Table {
     ///
     /// ```
     /// let insert = timebase_schema::tables::fact::TABLE.insert();
-    /// assert_eq!(insert, "INSERT INTO fact (name, value) VALUES (?1, ?2)");
+    /// assert_eq!(insert, "INSERT INTO fact (name, file, value) VALUES (?1, ?2, ?3)");
     /// ```
     pub fn insert(&self) -> String {
         let parameters: Vec<String> = (1..=self.columns.len()).map(|n| format!("?{n}")).collect();
