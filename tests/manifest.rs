@@ -6,6 +6,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use timebase_manifest::Manifest;
 
+use crate::merge::archive::{self, File};
 use crate::support::encode::{ClockSnapshot, Message, Packet, Reading, trace};
 use crate::support::{Place, Said, answer, run};
 
@@ -225,7 +226,9 @@ fn what_is_no_trace_is_refused() {
     assert!(refused("docs").contains("docs is a directory"));
     assert!(refused("nowhere/b").contains("cannot open nowhere/b"));
     let empty = place.write("empty", b"");
-    assert!(refused(empty.to_str().unwrap()).contains("is empty"));
+    assert!(
+        refused(empty.to_str().unwrap()).contains("empty is no trace: there is no packet in it")
+    );
     let many: Vec<Packet> = (0..1001).map(|id| snapshot(id + 1)).collect();
     let many = place.write("many", &trace(&many));
     assert!(refused(many.to_str().unwrap()).contains("packets of more than 1000 machines"));
@@ -248,9 +251,80 @@ fn x1_two_files_of_one_name_are_refused() {
     let said = run(&["manifest", one.to_str().unwrap(), two.to_str().unwrap()]);
     assert_eq!((said.code, said.stdout.as_str()), (Some(1), ""));
     assert!(
-        said.stderr.contains("two files are called a: "),
+        said.stderr.contains("have the same name, 'a', "),
         "{}",
         said.stderr
+    );
+}
+
+#[test]
+fn x1_members_of_an_archive_are_called_by_their_paths() {
+    let bytes = trace(&[snapshot(7)]);
+    let archive = archive::zip(&[
+        File::new("d/a", bytes.clone()),
+        File::new("README", "what this is"),
+        File::new("d/b.gz", compressed(&bytes)),
+    ]);
+    for archive in [compressed(&archive), archive] {
+        let said = manifest(&[("set.zip", archive)]);
+        assert_eq!(
+            said.stdout,
+            r#"{"perfetto_manifest": {
+  "version": 1,
+  "files": [
+    {"path": "d/a",
+     "machines": [{"id": 7, "name": "machine 7"}]},
+    {"path": "d/b.gz",
+     "machines": [{"id": 7, "name": "machine 7"}]}
+  ]
+}}
+"#
+        );
+        assert!(
+            said.stderr
+                .contains("set.zip has no entry: it is no trace but text"),
+            "{}",
+            said.stderr
+        );
+    }
+}
+
+#[test]
+fn x30_an_archive_with_a_manifest_needs_no_other() {
+    let place = Place::new();
+    let file = |name: &str, text: &str| File::new(name, text);
+    let manifest = file("m.json", r#"{"perfetto_manifest": {"version": 1}}"#);
+    let with = place.write("with.zip", &archive::zip(&[manifest]));
+    let empty = place.write("none.zip", &archive::zip(&[file("README", "what this is")]));
+    for (path, expected) in [
+        (with, "'m.json' in "),
+        (empty, "none.zip has no trace in it"),
+    ] {
+        let said = run(&["manifest", path.to_str().unwrap()]);
+        assert_eq!((said.code, said.stdout.as_str()), (Some(1), ""));
+        assert!(said.stderr.contains(expected), "{}", said.stderr);
+    }
+}
+
+#[test]
+fn x32_files_of_one_name_have_one_entry() {
+    let archive = archive::tar(&[
+        File::new("a", trace(&[snapshot(7)])),
+        File::new("a", trace(&[snapshot(8), called(7, "vm")])),
+    ]);
+    let said = manifest(&[("set.tar", archive)]);
+    assert_eq!(
+        said.stdout,
+        r#"{"perfetto_manifest": {
+  "version": 1,
+  "files": [
+    {"path": "a",
+     "machines": [
+       {"id": 7, "name": "vm"},
+       {"id": 8, "name": "machine 8"}]}
+  ]
+}}
+"#
     );
 }
 

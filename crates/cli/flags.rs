@@ -410,7 +410,7 @@ Examples:
   timebase manifest phone.pftrace watch.pftrace > manifest.json
   timebase manifest relay.pftrace")]
 pub struct ManifestArguments {
-    /// The traces; may be compressed
+    /// The traces, which may be compressed, or one archive of them
     #[arg(value_name = "TRACE", required = true)]
     pub traces: Vec<PathBuf>,
 }

@@ -15,46 +15,43 @@
 mod draft;
 mod scan;
 
-use std::collections::HashSet;
+use std::env;
 use std::ffi::OsStr;
-use std::fs;
 use std::io::Write;
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::{Context, bail};
-use timebase_trace::{Monitor, Source};
+use anyhow::bail;
+use timebase_sort::Scratch;
+use timebase_trace::{Inputs, Monitor, Pass, Reads, Source, TraceType};
 
 use crate::flags::{ManifestArguments, wrong_usage};
 use crate::messages;
 use crate::progress::{self, Progress};
 use crate::signals::Signals;
 use draft::Draft;
-use scan::Scanned;
 
 pub fn run(
     arguments: &ManifestArguments,
     signals: &Signals,
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
-    let mut names = HashSet::new();
-    let mut scanned = Vec::new();
-    for trace in &arguments.traces {
-        if trace == OsStr::new("-") {
-            wrong_usage(
-                "manifest",
-                "a manifest names files, and standard input has no name",
-            );
-        }
-        let name = name(trace)?;
-        if !names.insert(name.clone()) {
-            bail!(
-                "two files are called {name}: in a manifest and in an import of both they need different names"
-            );
-        }
-        scanned.push(scan(trace, name, signals)?);
+    if arguments
+        .traces
+        .iter()
+        .any(|trace| trace == OsStr::new("-"))
+    {
+        wrong_usage(
+            "manifest",
+            "a manifest names files, and standard input has no name",
+        );
     }
-    let draft = Draft::of(scanned);
+    let monitor = Arc::new(Monitor::default());
+    let draft = signals.during_import(&monitor, || {
+        progress::shown(Progress::Auto, &monitor, None, || {
+            read(&arguments.traces, &monitor)
+        })
+    })??;
     for note in &draft.notes {
         messages::say(format_args!("timebase: note: {note}"));
     }
@@ -62,27 +59,46 @@ pub fn run(
     Ok(())
 }
 
-/// What a manifest calls a file (rule X1).
-fn name(trace: &Path) -> anyhow::Result<String> {
-    let name = trace.file_name().and_then(OsStr::to_str);
-    let name = name.with_context(|| {
-        let trace = trace.display();
-        format!("{trace} has no name that a manifest can hold, which is text: rename it")
-    });
-    Ok(name?.to_owned())
-}
+/// Reads all files, in the order in which an import reads them.
+fn read(traces: &[PathBuf], monitor: &Monitor) -> anyhow::Result<Draft> {
+    let sources: Vec<Source> = traces.iter().cloned().map(Source::File).collect();
+    let scratch = Scratch::from(&env::temp_dir());
+    let mut inputs = Inputs::open(&sources, None, Reads::Once, &scratch, monitor)?;
+    monitor.begin(Pass::Only, inputs.total());
 
-/// Reads one of the arguments, and shows how far it is.
-fn scan(trace: &Path, name: String, signals: &Signals) -> anyhow::Result<Scanned> {
-    let source = Source::File(trace.to_owned());
-    let monitor = Arc::new(Monitor::default());
-    let file = fs::metadata(trace).ok();
-    let size = file
-        .filter(fs::Metadata::is_file)
-        .map(|metadata| metadata.len());
-    signals.during_import(&monitor, || {
-        progress::shown(Progress::Auto, &monitor, size, || {
-            scan::scan(&source, name, &monitor)
-        })
-    })?
+    let all = inputs.files().first();
+    let is_archive = all.is_some_and(|all| all.is_container && all.kind.is_some());
+    let damage = inputs.damage().iter();
+    let mut notes: Vec<String> = damage
+        .map(|damage| format!("{}: {}", inputs.title(0), damage.why))
+        .collect();
+    let mut scanned = Vec::new();
+    for id in inputs.order().to_vec() {
+        let Some(file) = inputs.files().get(id).cloned() else {
+            continue;
+        };
+        let title = inputs.title(id).to_owned();
+        if file.kind == Some(TraceType::Manifest) {
+            bail!(
+                "{title} is a manifest already, and there can be only one: change that, or leave it out"
+            );
+        }
+        // As an argument beside others: a manifest makes the one that is alone one of two (rule X1).
+        let alone = traces.first().filter(|_| file.parent.is_none());
+        let name = match alone.and_then(|alone| alone.file_name()) {
+            Some(name) => name.to_string_lossy().into_owned(),
+            None => file.name.unwrap_or_default(),
+        };
+        match scan::scan(&mut inputs.open_ahead(id)?, name, monitor)? {
+            Ok(file) => scanned.push(file),
+            Err(why) if is_archive => notes.push(format!("{title} has no entry: it {why}")),
+            Err(why) => bail!("{title} {why}"),
+        }
+    }
+    if scanned.is_empty() {
+        bail!("{} has no trace in it", inputs.title(0));
+    }
+    let mut draft = Draft::of(scanned);
+    notes.append(&mut draft.notes);
+    Ok(Draft { notes, ..draft })
 }

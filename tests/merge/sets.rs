@@ -1,9 +1,10 @@
 //! The sets of files in tests/data/merge, for each event of which its time and its machine are
 //! known.
 
+use super::archive::{File, members, zip};
 use super::database::{self, Database};
 use super::model::{self, Imported};
-use crate::support::data;
+use crate::support::{Place, answer, data};
 use std::collections::BTreeMap;
 use std::fs;
 
@@ -121,4 +122,43 @@ fn the_program_makes_of_all_sets_what_is_expected() {
         };
         assert_as_expected(&set, &found, &expected);
     }
+}
+
+/// A set without its manifest, if it has one.
+fn traces(set: &str) -> Vec<File> {
+    let mut files = members(&archive(set));
+    files.retain(|file| file.name != "m.json");
+    files
+}
+
+#[test]
+fn x10_the_manifest_that_is_printed_changes_nothing_in_any_set() {
+    let mut compared = 0;
+    for (set, _) in expected() {
+        let zip = zip(&traces(&set));
+        let place = Place::new();
+        let path = place.write("set.zip", &zip);
+        let manifest = answer(&["manifest", path.to_str().unwrap()]);
+        let without = database::import_archive("set.zip", &zip);
+        let with = database::import(&[File::new("set.zip", zip)], Some(&manifest));
+        let (Ok(without), Ok(with)) = (&without, &with) else {
+            assert_eq!(without.is_ok(), with.is_ok(), "{set}: {manifest}");
+            continue;
+        };
+        // What machines are called is new, and their raw ids by that.
+        let packets = |database: &Database| {
+            let packets = database.packets().into_iter();
+            let same = packets.map(|packet| database::PacketRow {
+                raw_id: packet
+                    .raw_id
+                    .and_then(|raw_id| Some(database.machine(raw_id)?.cast_unsigned())),
+                machine_name: None,
+                ..packet
+            });
+            same.collect::<Vec<_>>()
+        };
+        assert_eq!(packets(with), packets(without), "{set}: {manifest}");
+        compared += 1;
+    }
+    assert!(compared >= 30, "{compared}");
 }

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
 
 use anyhow::bail;
-use timebase_trace::{Found, Input, Monitor, Packet, Packets, Payload, Source};
+use timebase_trace::{Found, Input, Monitor, Packet, Packets, Payload};
 use timebase_wire::field::{Fields, Value};
 use timebase_wire::packet::PacketType;
 
@@ -20,8 +20,6 @@ const MACHINE_NAME: u32 = 17;
 #[derive(Debug, Default)]
 pub struct Scanned {
     pub name: String,
-    /// Whether it is compressed as a whole, and so read after those that are not (rule X4).
-    pub is_compressed: bool,
     /// In the order of their first packets.
     pub machines: Vec<Machine>,
     pub has_snapshots: bool,
@@ -39,6 +37,24 @@ pub struct Machine {
 }
 
 impl Scanned {
+    /// Takes in what is known of another file of the same name.
+    pub fn absorb(&mut self, other: Scanned) {
+        self.has_snapshots |= other.has_snapshots;
+        for new in other.machines {
+            let known = self
+                .machines
+                .iter_mut()
+                .find(|known| known.raw_id == new.raw_id);
+            match known {
+                Some(known) => {
+                    known.name = known.name.take().or(new.name);
+                    known.is_synchronized |= new.is_synchronized;
+                }
+                None => self.machines.push(new),
+            }
+        }
+    }
+
     /// A machine by its raw id, old or new. `None` if it would be one too many.
     fn machine(&mut self, raw_id: u32) -> Option<&mut Machine> {
         let known = self
@@ -95,12 +111,18 @@ fn machine_name(system_info: &[u8]) -> Option<String> {
     name.filter(|name| !name.is_empty()).map(str::to_owned)
 }
 
-/// Reads a trace that is a file of its own.
-pub fn scan(source: &Source, name: String, monitor: &Monitor) -> anyhow::Result<Scanned> {
-    let mut input = Input::open(source, monitor)?;
+/// Reads a file; if it is no trace, tells what it is.
+///
+/// # Errors
+///
+/// If it cannot be read, or has too many machines.
+pub fn scan(
+    input: &mut Input<'_>,
+    name: String,
+    monitor: &Monitor,
+) -> anyhow::Result<Result<Scanned, String>> {
     let mut scanned = Scanned {
         name,
-        is_compressed: input.compression().is_some(),
         ..Scanned::default()
     };
     let mut packets = 0u64;
@@ -110,7 +132,7 @@ pub fn scan(source: &Source, name: String, monitor: &Monitor) -> anyhow::Result<
         match found {
             Found::Packet(packet) => {
                 packets = packets.saturating_add(1);
-                monitor.packets.store(packets, Ordering::Relaxed);
+                monitor.packets.fetch_add(1, Ordering::Relaxed);
                 has_too_many = scanned.packet(packet).is_none();
             }
             Found::Region { region, carrier } => {
@@ -123,18 +145,19 @@ pub fn scan(source: &Source, name: String, monitor: &Monitor) -> anyhow::Result<
             false => ControlFlow::Continue(Payload::Sound),
         }
     });
-    if let Some(failure) = input.failure(source) {
+    if let Some(failure) = input.failed() {
         return Err(failure.into());
     }
     if has_too_many {
         bail!(
-            "{source} has packets of more than {MOST_MACHINES} machines, which nobody names one by one"
+            "{} has packets of more than {MOST_MACHINES} machines, which nobody names one by one",
+            input.name()
         );
     }
     let other = (packets == 0 || is_damaged_at_begin).then(|| input.recognize());
-    match other.flatten() {
-        Some(other) => bail!("{source} is no trace but {other}"),
-        None if packets == 0 => bail!("{source} is no trace: there is no packet in it"),
+    Ok(match other.flatten() {
+        Some(other) => Err(format!("is no trace but {other}")),
+        None if packets == 0 => Err("is no trace: there is no packet in it".to_owned()),
         None => Ok(scanned),
-    }
+    })
 }
