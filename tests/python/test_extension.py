@@ -276,7 +276,7 @@ for name, most in [*CALLS.items(), *TABLES.items()]:
 print(json.dumps([answers, refusals, unnamed[:5], answer(conn, GIVEN[1])]))
 """
     answers, refusals, unnamed, sound = python(script, multihop, SOUND)
-    assert answers > 1000 and refusals > 1000
+    assert answers > 500 and refusals > 1000
     assert unnamed == []
     assert sound == 7703
 

@@ -5,12 +5,36 @@ use rusqlite::{Connection, ToSql};
 use timebase_manifest::Attribute;
 use timebase_resolver::Unresolved;
 use timebase_schema::{self as schema, tables};
-use timebase_trace::TraceType;
+use timebase_trace::{Digested, TraceType};
 
+use crate::files::Files;
 use crate::frame::{Frame, counter};
-use crate::import::ReadTrace;
+use crate::options::Conversion;
 use crate::output::{self, Counter, Fact, Meaning, Placed};
+use crate::pipeline::FileRead;
 use crate::summary::{Events, Placement, Summary};
+
+/// What was read of an import, for its tables.
+pub(crate) struct ReadTrace<'a> {
+    pub files: &'a Files<'a>,
+    /// Those that are no manifests, in the order in which they were read.
+    pub read: &'a [FileRead],
+    /// The archive that they are in, as a file.
+    pub archive: Option<&'a Digested>,
+    pub known: &'a Known,
+    /// How many rows each table has got, by its number.
+    pub rows: Vec<i64>,
+    /// How readings are brought to trace time.
+    pub conversion: Conversion,
+}
+
+/// What is known of clocks when all files are read.
+pub(crate) struct Known {
+    /// How parts were placed.
+    pub placed: Vec<Placed>,
+    /// Of each sample of a synchronization whether conversions by rates use it.
+    pub used: Vec<bool>,
+}
 
 impl ReadTrace<'_> {
     /// How many rows a table has got.

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags};
 use timebase_sort::Scratch;
-use timebase_trace::{Digested, InputsError, Monitor, Pass, Reads, Source, SourceError, TraceType};
+use timebase_trace::{InputsError, Monitor, Pass, Reads, Source, SourceError, TraceType};
 
-use crate::describe::{describe, summarize};
+use crate::describe::{Known, ReadTrace, describe, summarize};
 use crate::error::{Error, HowFar, WriteError, is_full};
 use crate::files::Files;
 use crate::frame::{Frame, Keep};
@@ -16,7 +16,7 @@ use crate::identity::check_database;
 use crate::limits::Limits;
 use crate::options::{Conversion, Options};
 use crate::output::{
-    self, Destination, KeyedRow, Message, Placed, Room, SettledRows, Severity, Solved, Writer,
+    self, Destination, KeyedRow, Message, Room, SettledRows, Severity, Solved, Writer,
 };
 use crate::pipeline::{self, Broken, FileRead, Read};
 use crate::place::Whole;
@@ -155,28 +155,6 @@ pub(crate) fn timed(
     summary.warnings = warnings.told;
     summary.database_bytes = destination.complete()?;
     Ok(summary)
-}
-
-/// What was read of an import, for its tables.
-pub(crate) struct ReadTrace<'a> {
-    pub files: &'a Files<'a>,
-    /// Those that are no manifests, in the order in which they were read.
-    pub read: &'a [FileRead],
-    /// The archive that they are in, as a file.
-    pub archive: Option<&'a Digested>,
-    pub known: &'a Known,
-    /// How many rows each table has got, by its number.
-    pub rows: Vec<i64>,
-    /// How readings are brought to trace time.
-    pub conversion: Conversion,
-}
-
-/// What is known of clocks when all files are read.
-pub(crate) struct Known {
-    /// How parts were placed.
-    pub placed: Vec<Placed>,
-    /// Of each sample of a synchronization whether conversions by rates use it.
-    pub used: Vec<bool>,
 }
 
 /// What the user should know.

@@ -48,18 +48,7 @@ impl Source {
 impl Source {
     /// Opens the source if it is a file that can be read as often as one likes: a pipe has a name,
     /// too.
-    ///
-    /// ```
-    /// use timebase_trace::Source;
-    /// assert!(Source::Stdin.open_file()?.is_none());
-    /// assert!(Source::File("../../tests/data/sdk.pftrace".into()).open_file()?.is_some());
-    /// # Ok::<(), timebase_trace::SourceError>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`SourceError`] says for the user what was wrong.
-    pub fn open_file(&self) -> Result<Option<File>, SourceError> {
+    pub(crate) fn open_file(&self) -> Result<Option<File>, SourceError> {
         match self {
             Source::File(path) if path.is_file() => {
                 let opened = File::open(path).map_err(|error| self.unreadable(error));
@@ -380,56 +369,6 @@ impl<'a> Input<'a> {
     pub fn open(source: &Source, monitor: &'a Monitor) -> Result<Input<'a>, SourceError> {
         let bytes = source.bytes(monitor)?;
         Input::begin(bytes, &source.to_string(), monitor, Use::IMPORT)
-    }
-
-    /// Opens the source for who wants its bytes as they are, be they compressed, to put them
-    /// aside. Nothing is hashed.
-    ///
-    /// ```
-    /// use std::io::Read;
-    /// use timebase_trace::{Input, Monitor, Source};
-    ///
-    /// let (source, monitor) = (Source::File("../../tests/data/sdk.pftrace".into()), Monitor::default());
-    /// let mut aside = Vec::new();
-    /// Input::open_as_is(&source, &monitor)?.reader.read_to_end(&mut aside)?;
-    /// let input = Input::of(&aside[..], &source, &monitor)?; // as if it was read from the source
-    /// assert_eq!(input.compression(), None);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// As those of [`Input::open`].
-    pub fn open_as_is(source: &Source, monitor: &'a Monitor) -> Result<Input<'a>, SourceError> {
-        let bytes = source.bytes(monitor)?;
-        Input::begin(bytes, &source.to_string(), monitor, Use::PUT_ASIDE)
-    }
-
-    /// The bytes of the source, from a copy of it.
-    ///
-    /// # Errors
-    ///
-    /// As those of [`Input::open`].
-    pub fn of(
-        bytes: impl Read + Send + 'a,
-        source: &Source,
-        monitor: &'a Monitor,
-    ) -> Result<Input<'a>, SourceError> {
-        Input::begin(Box::new(bytes), &source.to_string(), monitor, Use::IMPORT)
-    }
-
-    /// The bytes of the source for who reads them ahead, before the import is made of them.
-    /// Nothing is hashed.
-    ///
-    /// # Errors
-    ///
-    /// As those of [`Input::open`].
-    pub fn ahead(
-        bytes: impl Read + Send + 'a,
-        source: &Source,
-        monitor: &'a Monitor,
-    ) -> Result<Input<'a>, SourceError> {
-        Input::begin(Box::new(bytes), &source.to_string(), monitor, Use::AHEAD)
     }
 
     pub(crate) fn begin(

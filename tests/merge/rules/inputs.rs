@@ -416,3 +416,17 @@ fn x1_the_manifest_of_the_option_is_one_more_input() {
         assert_eq!(database.lines("SELECT name FROM machine"), ["phone"]);
     }
 }
+
+#[test]
+fn f6_a_file_that_is_cut_has_so_many_packets_of_its_own() {
+    let mut files = two();
+    let cut = files[0].bytes.len() - 1;
+    files[0].bytes.truncate(cut);
+    let database = database::import(&files, None).unwrap();
+    let told = database.lines("SELECT message FROM import_log WHERE code = 'cut'");
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(
+        told[0].ends_with("; the 1 packets before it are imported"),
+        "{told:?}"
+    );
+}

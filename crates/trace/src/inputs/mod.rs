@@ -716,7 +716,8 @@ fn stored(
             .len();
         return Ok((Store::File(file), size));
     }
-    let mut input = Input::open_as_is(source, monitor)?;
+    let bytes = source.bytes(monitor)?;
+    let mut input = Input::begin(bytes, &source.to_string(), monitor, Use::PUT_ASIDE)?;
     monitor.begin(Pass::Copy, None);
     let mut file = scratch.file().map_err(InputsError::PutAside)?;
     let size = put_aside(&mut input, &mut file, &mut Vec::new())?;

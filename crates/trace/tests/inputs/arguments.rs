@@ -300,11 +300,7 @@ fn x9_the_monitor_counts_what_is_read_and_ends_it() {
     assert!(monitor.is_read.load(Ordering::Relaxed));
     assert_eq!(monitor.bytes_read.load(Ordering::Relaxed), 404);
     let whole = inputs.digest().unwrap().unwrap();
-    let alone = place.write("copy", &archive);
-    let mut alone = timebase_trace::Input::open_as_is(&alone, &monitor).unwrap();
-    let mut copy = Vec::new();
-    alone.reader.read_to_end(&mut copy).unwrap();
-    assert_eq!((whole.size, copy), (archive.len() as u64, archive));
+    assert_eq!(whole.size, archive.len() as u64);
 
     monitor.cancel.store(true, Ordering::Relaxed);
     assert!(place.open(&[source], None, Reads::Once, &monitor).is_err());
