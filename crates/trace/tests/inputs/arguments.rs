@@ -1,6 +1,5 @@
 //! What arguments are together (rules X1, X4, X6, X7, X9).
 
-use std::io::Read;
 use std::sync::atomic::Ordering;
 
 use timebase_trace::{Inputs, InputsError, Monitor, Pass, Reads, Source, SourceError, TraceType};
