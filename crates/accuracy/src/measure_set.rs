@@ -125,7 +125,10 @@ fn times(conn: &Connection) -> Result<HashMap<(String, i64), Times>, Error> {
             linear: row.get(4)?,
             bar: row.get(5)?,
         };
-        Ok(((row.get(0)?, row.get(1)?), times))
+        // A trace that is alone is called by its path.
+        let path: String = row.get(0)?;
+        let name = path.rsplit(['/', '\\']).next().unwrap_or_default();
+        Ok(((name.to_owned(), row.get(1)?), times))
     })?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
