@@ -408,7 +408,8 @@ pub struct ReportArguments {
 #[command(after_help = "\
 Examples:
   timebase manifest phone.pftrace watch.pftrace > manifest.json
-  timebase manifest relay.pftrace")]
+  timebase manifest relay.pftrace
+  timebase manifest traces.zip")]
 pub struct ManifestArguments {
     /// The traces, which may be compressed, or one archive of them
     #[arg(value_name = "TRACE", required = true)]

@@ -15,6 +15,7 @@
 mod draft;
 mod scan;
 
+use std::collections::HashMap;
 use std::env;
 use std::ffi::OsStr;
 use std::io::Write;
@@ -30,6 +31,7 @@ use crate::messages;
 use crate::progress::{self, Progress};
 use crate::signals::Signals;
 use draft::Draft;
+use scan::Scanned;
 
 pub fn run(
     arguments: &ManifestArguments,
@@ -72,7 +74,9 @@ fn read(traces: &[PathBuf], monitor: &Monitor) -> anyhow::Result<Draft> {
     let mut notes: Vec<String> = damage
         .map(|damage| format!("{}: {}", inputs.title(0), damage.why))
         .collect();
-    let mut scanned = Vec::new();
+    // One entry is for all files of its name (rule X32).
+    let mut scanned: Vec<Scanned> = Vec::new();
+    let mut places = HashMap::new();
     for id in inputs.order().to_vec() {
         let Some(file) = inputs.files().get(id).cloned() else {
             continue;
@@ -89,16 +93,31 @@ fn read(traces: &[PathBuf], monitor: &Monitor) -> anyhow::Result<Draft> {
             Some(name) => name.to_string_lossy().into_owned(),
             None => file.name.unwrap_or_default(),
         };
-        match scan::scan(&mut inputs.open_ahead(id)?, name, monitor)? {
-            Ok(file) => scanned.push(file),
+        let place = places.get(&name).copied();
+        let mut file = Scanned {
+            name: name.clone(),
+            ..Scanned::default()
+        };
+        let known = place.and_then(|place: usize| scanned.get_mut(place));
+        let known = known.unwrap_or(&mut file);
+        match scan::scan(&mut inputs.open_ahead(id)?, known, monitor)? {
+            Ok(()) if place.is_none() => {
+                places.insert(name, scanned.len());
+                scanned.push(file);
+            }
+            Ok(()) => {}
             Err(why) if is_archive => notes.push(format!("{title} has no entry: it {why}")),
             Err(why) => bail!("{title} {why}"),
         }
     }
     if scanned.is_empty() {
-        bail!("{} has no trace in it", inputs.title(0));
+        let why = match notes.is_empty() {
+            true => "there is no file in it".to_owned(),
+            false => notes.join("; "),
+        };
+        bail!("{} has no trace in it: {why}", inputs.title(0));
     }
-    let mut draft = Draft::of(scanned);
+    let mut draft = Draft::of(&scanned);
     notes.append(&mut draft.notes);
     Ok(Draft { notes, ..draft })
 }

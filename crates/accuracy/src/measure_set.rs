@@ -127,8 +127,8 @@ fn times(conn: &Connection) -> Result<HashMap<(String, i64), Times>, Error> {
         };
         // A trace that is alone is called by its path.
         let path: String = row.get(0)?;
-        let name = path.rsplit(['/', '\\']).next().unwrap_or_default();
-        Ok(((name.to_owned(), row.get(1)?), times))
+        let name = Path::new(&path).file_name().unwrap_or_default();
+        Ok(((name.to_string_lossy().into_owned(), row.get(1)?), times))
     })?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
@@ -157,7 +157,11 @@ mod tests {
         )
         .unwrap();
         for (id, name) in names.iter().enumerate() {
-            let file = (id as i64, name);
+            let name = match names.len() {
+                1 => path.with_file_name(name),
+                _ => PathBuf::from(name),
+            };
+            let file = (id as i64, name.to_str());
             conn.execute("INSERT INTO trace_file VALUES (?, ?)", file)
                 .unwrap();
         }

@@ -22,19 +22,11 @@ pub struct Draft {
 
 impl Draft {
     /// Of files in the order in which they are read.
-    pub fn of(found: Vec<Scanned>) -> Draft {
-        let mut files: Vec<Scanned> = Vec::new();
-        for file in found {
-            // One entry is for all files of its name (rule X32).
-            match files.iter_mut().find(|known| known.name == file.name) {
-                Some(known) => known.absorb(file),
-                None => files.push(file),
-            }
-        }
+    pub fn of(files: &[Scanned]) -> Draft {
         let machines = files.iter().flat_map(|file| &file.machines);
         let has_ids = machines.clone().any(|machine| machine.raw_id != 0);
         let names = if has_ids {
-            names(&files)
+            names(files)
         } else {
             HashMap::new()
         };
@@ -48,7 +40,7 @@ impl Draft {
                 files: files.iter().map(entry).collect(),
                 ..Manifest::default()
             },
-            notes: notes(&files, &names),
+            notes: notes(files, &names),
         }
     }
 }
@@ -196,9 +188,9 @@ mod tests {
 
     prop_compose! {
         fn files()(
-            files in vec(("[a-c]{1,2}", vec(machine(), 0..4), any::<bool>()), 1..4),
+            files in prop::collection::btree_map("[a-e]{1,2}", (vec(machine(), 0..4), any::<bool>()), 1..4),
         ) -> Vec<Scanned> {
-            let files = files.into_iter().map(|(name, found, has_snapshots)| {
+            let files = files.into_iter().map(|(name, (found, has_snapshots))| {
                 let mut machines: Vec<Machine> = Vec::new();
                 for machine in found {
                     if machines.iter().all(|known| known.raw_id != machine.raw_id) {
@@ -218,7 +210,7 @@ mod tests {
                 .iter()
                 .map(|file| (file.name.clone(), file.machines.iter().map(|machine| machine.raw_id).collect()))
                 .collect();
-            let printed = Draft::of(files).manifest.to_string();
+            let printed = Draft::of(&files).manifest.to_string();
             let manifest = Manifest::parse(printed.as_bytes());
             let members_of: Vec<Member<'_>> = members
                 .iter()

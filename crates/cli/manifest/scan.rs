@@ -16,7 +16,7 @@ const REMOTE_CLOCK_SYNC: PacketType = PacketType(107);
 /// `SystemInfo.machine_name`
 const MACHINE_NAME: u32 = 17;
 
-/// A file and its machines.
+/// The files of a name, which is nearly always one, and their machines.
 #[derive(Debug, Default)]
 pub struct Scanned {
     pub name: String,
@@ -37,24 +37,6 @@ pub struct Machine {
 }
 
 impl Scanned {
-    /// Takes in what is known of another file of the same name.
-    pub fn absorb(&mut self, other: Scanned) {
-        self.has_snapshots |= other.has_snapshots;
-        for new in other.machines {
-            let known = self
-                .machines
-                .iter_mut()
-                .find(|known| known.raw_id == new.raw_id);
-            match known {
-                Some(known) => {
-                    known.name = known.name.take().or(new.name);
-                    known.is_synchronized |= new.is_synchronized;
-                }
-                None => self.machines.push(new),
-            }
-        }
-    }
-
     /// A machine by its raw id, old or new. `None` if it would be one too many.
     fn machine(&mut self, raw_id: u32) -> Option<&mut Machine> {
         let known = self
@@ -111,20 +93,16 @@ fn machine_name(system_info: &[u8]) -> Option<String> {
     name.filter(|name| !name.is_empty()).map(str::to_owned)
 }
 
-/// Reads a file; if it is no trace, tells what it is.
+/// Reads a file, in addition to what is known of its name; if it is no trace, tells what it is.
 ///
 /// # Errors
 ///
 /// If it cannot be read, or has too many machines.
 pub fn scan(
     input: &mut Input<'_>,
-    name: String,
+    scanned: &mut Scanned,
     monitor: &Monitor,
-) -> anyhow::Result<Result<Scanned, String>> {
-    let mut scanned = Scanned {
-        name,
-        ..Scanned::default()
-    };
+) -> anyhow::Result<Result<(), String>> {
     let mut packets = 0u64;
     let mut has_too_many = false;
     let mut is_damaged_at_begin = false;
@@ -158,6 +136,6 @@ pub fn scan(
     Ok(match other.flatten() {
         Some(other) => Err(format!("is no trace but {other}")),
         None if packets == 0 => Err("is no trace: there is no packet in it".to_owned()),
-        None => Ok(scanned),
+        None => Ok(()),
     })
 }

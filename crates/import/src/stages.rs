@@ -148,7 +148,7 @@ fn through(source: &Source, go: impl FnOnce(&mut Input<'_>)) -> Result<Duration,
     let begun = Instant::now();
     let mut input = Input::open(source, &monitor)?;
     go(&mut input);
-    if let Some(failure) = input.failure(source) {
+    if let Some(failure) = input.failed() {
         return Err(failure.into());
     }
     input.digest();

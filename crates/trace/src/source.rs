@@ -459,19 +459,10 @@ impl<'a> Input<'a> {
     }
 
     /// The failure to read the source itself, if there was one.
-    pub fn failure(&self, source: &Source) -> Option<SourceError> {
-        self.failure_of(source.to_string())
-    }
-
-    /// The same, under the name that it was opened with.
     pub fn failed(&self) -> Option<SourceError> {
-        self.failure_of(self.name.clone())
-    }
-
-    fn failure_of(&self, source_name: String) -> Option<SourceError> {
         let error = self.seen().failure.take()?;
         Some(SourceError::Read {
-            source_name,
+            source_name: self.name.clone(),
             offset: self.seen().size,
             error,
         })
