@@ -174,6 +174,7 @@ impl Clock {
 
     /// The clock that `id` means on a packet of this machine and sequence, where there is one file
     /// only.
+    #[inline]
     pub fn new(machine: MachineId, id: ClockId, seq: SeqId) -> Clock {
         Clock::in_file(machine, id, seq, FileTag::ONLY, FileTag::SHARED)
     }
@@ -189,6 +190,7 @@ impl Clock {
     /// let boottime = Clock::in_file(host, ClockId(6), SeqId(3), file, FileTag::SHARED);
     /// assert_eq!(boottime, Clock::BOOTTIME);
     /// ```
+    #[inline]
     pub fn in_file(
         machine: MachineId,
         id: ClockId,

@@ -1,8 +1,8 @@
 //! Where the conversions between two clocks were last.
 //!
 //! A table of slots, found by a multiplication. All that a conversion on the stretch of values
-//! where the last one was needs to read of a slot is in one cache line.
-//! Where two pairs of clocks share a slot, the later one has it; the table grows,
+//! where the last one was needs to read is a slot, and a slot is a cache line; what else is known
+//! of it is in a table beside. Where two pairs of clocks share a slot, the later one has it; the table grows,
 //! within bounds, as long as that happens often.
 //!
 //! The alternative was a hash table from clocks to indices and a stretch for
@@ -14,8 +14,8 @@
 use crate::clock::Clock;
 use crate::routes::SetIx;
 
-/// How many slots there are at first and at most, as powers of two: 128 KiB and
-/// 2 MiB.
+/// How many slots there are at first and at most, as powers of two: 64 KiB and
+/// 1 MiB, and a fifth of that beside them.
 const FEWEST: u32 = 10;
 const MOST: u32 = 14;
 
@@ -67,7 +67,14 @@ pub(crate) struct Slot {
     pub offset: i64,
     /// How many snapshots there were.
     pub generation: u32,
-    /// How many conversions in that generation were off the stretch.
+}
+
+const _: () = assert!(size_of::<Slot>() == 64);
+
+/// How the stretch came about.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Origin {
+    /// How many conversions in the slot's generation were off the stretch.
     pub misses: u32,
     /// If the path is one hop over one set: that set, and how many rows it had.
     /// The stretch stays right until the set has more.
@@ -88,6 +95,8 @@ impl Slot {
 pub(crate) struct Recent {
     /// Empty before the first conversion.
     slots: Box<[Slot]>,
+    /// One for each slot.
+    origins: Box<[Origin]>,
     /// Leaves as many bits of a product as number the slots.
     shift: u32,
     /// How often a pair of clocks lost its slot to another, in this table.
@@ -101,27 +110,32 @@ impl Recent {
         slot.key.is(key).then_some(slot)
     }
 
-    pub fn find_mut(&mut self, key: Key) -> Option<&mut Slot> {
-        let slot = self.slots.get_mut(key.slot(self.shift))?;
-        slot.key.is(key).then_some(slot)
+    pub fn find_mut(&mut self, key: Key) -> Option<(&mut Slot, &mut Origin)> {
+        let index = key.slot(self.shift);
+        let slot = self.slots.get_mut(index)?;
+        let origin = self.origins.get_mut(index)?;
+        slot.key.is(key).then_some((slot, origin))
     }
 
-    pub fn put(&mut self, slot: Slot) {
+    pub fn put(&mut self, slot: Slot, origin: Origin) {
         if self.slots.is_empty() {
             self.start(FEWEST);
         } else if self.lost > self.slots.len() && self.shift > 64 - MOST {
             self.start(64 - self.shift + 1);
         }
-        let place = &mut self.slots[slot.key.slot(self.shift)];
+        let index = slot.key.slot(self.shift);
+        let place = &mut self.slots[index];
         let lost = !place.key.is(slot.key) && !place.key.is(Key::default());
         self.lost += usize::from(lost);
         *place = slot;
+        self.origins[index] = origin;
     }
 
     /// What an empty slot says is right: clock 0 shows what it shows.
     fn start(&mut self, bits: u32) {
         self.slots = Box::default(); // before the next one is there
         self.slots = vec![Slot::default(); 1 << bits].into();
+        self.origins = vec![Origin::default(); 1 << bits].into();
         self.shift = 64 - bits;
         self.lost = 0;
     }
@@ -147,7 +161,7 @@ mod tests {
         assert!(recent.find(slot(1).key).is_none());
         for round in 0..20 {
             for seq in 1..=10_000 {
-                recent.put(slot(seq));
+                recent.put(slot(seq), Origin::default());
                 let found = recent.find(slot(seq).key).map(|slot| slot.offset);
                 assert_eq!(found, Some(seq.into()));
                 let other = recent.find(slot(seq + round).key);

@@ -4,7 +4,7 @@ use super::{ClockGraph, SnapshotId};
 use crate::clock::Clock;
 use crate::hop::{self, Stretch};
 use crate::mapping::{Bounds, Mapping, clamp};
-use crate::recent::{Key, Slot};
+use crate::recent::{Key, Origin, Slot};
 use crate::routes::{DomainIx, Over, Routes, SetIx, Topology};
 use crate::snapshot::Source;
 use crate::time::{ClockNs, Ticks};
@@ -185,16 +185,16 @@ impl ClockGraph {
         let key = Key::new(from, to);
         let generation = self.snapshots;
         let mut misses = 1;
-        if let Some(slot) = self.recent.find_mut(key) {
+        if let Some((slot, origin)) = self.recent.find_mut(key) {
             if slot.generation == generation {
-                misses = slot.misses.saturating_add(1);
-            } else if slot.rows > 0
+                misses = origin.misses.saturating_add(1);
+            } else if origin.rows > 0
                 && slot.generation >= self.topology_changed
-                && slot.rows as usize == self.store.set(slot.set).rows.len()
+                && origin.rows as usize == self.store.set(origin.set).rows.len()
             {
                 // The snapshots since then do not matter to it.
                 slot.generation = generation;
-                slot.misses = 0;
+                origin.misses = 0;
                 if slot.covers(value, generation) {
                     return value.checked_add(slot.offset).ok_or(Unresolved::Overflow);
                 }
@@ -216,8 +216,11 @@ impl ClockGraph {
         let mut slot = Slot {
             key,
             generation,
-            misses,
             ..Slot::default()
+        };
+        let mut origin = Origin {
+            misses,
+            ..Origin::default()
         };
         let mut bounds = Bounds::default();
         let (mut total, mut hops, mut last) = (0i128, 0, None);
@@ -228,15 +231,15 @@ impl ClockGraph {
             last = set;
         })?;
         if let (1, Some(set)) = (hops, last) {
-            slot.set = set;
-            slot.rows = self.store.set(set).rows.len() as u32;
+            origin.set = set;
+            origin.rows = self.store.set(set).rows.len() as u32;
         }
         let step = bounds.step(i64::try_from(total).ok());
         slot.offset = step.offset.ok_or(Unresolved::Overflow)?;
         slot.start = step.start.unwrap_or(i64::MIN);
         let end = step.end.map_or(i64::MAX, |end| end.saturating_sub(1));
         slot.span = end.wrapping_sub(slot.start) as u64;
-        self.recent.put(slot);
+        self.recent.put(slot, origin);
         value.checked_add(slot.offset).ok_or(Unresolved::Overflow)
     }
 

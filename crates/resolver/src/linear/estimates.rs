@@ -527,11 +527,9 @@ impl Estimates {
     /// Fits a hop to its samples, or to its snapshots.
     fn fit_anew(&self, hop: (DomainIx, DomainIx)) -> Fit {
         let graph = &self.graph;
-        let is_coarse = |domain: DomainIx| {
-            let domain = graph.domains().get(domain as usize);
-            domain.is_some_and(|domain| domain.clock.id.is_coarse())
-        };
-        let is_coarse = is_coarse(hop.0) || is_coarse(hop.1);
+        let clock = |domain: DomainIx| graph.domains().get(domain as usize).map(|of| of.clock);
+        let clocks = [clock(hop.0), clock(hop.1)];
+        let is_coarse = clocks.iter().flatten().any(|clock| clock.id.is_coarse());
         if let Some((samples, from_client)) = self.samples_of(hop) {
             let knots = sync::knots(samples, from_client, is_coarse);
             if !knots.is_empty() {
@@ -541,7 +539,10 @@ impl Estimates {
         let mut knots = Vec::with_capacity(graph.readings(hop));
         graph.each_reading(hop, |a, b, snapshot| knots.push(Knot::read(a, b, snapshot)));
         match graph.source_of(hop) {
-            Some(Source::Manifest) => Fit::said(knots, true),
+            Some(Source::Manifest) => {
+                let [from, to] = clocks.map(|clock| clock.map(|clock| clock.machine));
+                Fit::said(knots, from == to)
+            }
             Some(Source::Assumed) => Fit::said(knots, false),
             _ => Fit::new(knots, is_coarse),
         }

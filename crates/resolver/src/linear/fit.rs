@@ -314,7 +314,8 @@ impl Fit {
         }
     }
 
-    /// Fits a hop to what is assumed or, if `is_exact`, told of its clocks.
+    /// Fits a hop to what is assumed or told of its clocks. Nobody knows an error unless that
+    /// `is_exact`.
     pub(super) fn said(knots: Vec<Knot>, is_exact: bool) -> Fit {
         Fit {
             is_known: is_exact,

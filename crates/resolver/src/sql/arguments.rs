@@ -46,8 +46,20 @@ impl Owner {
     }
 }
 
+/// The arguments of a conversion between clocks of the host, which are given by numbers or by
+/// builtin names.
+pub(super) struct Numbers {
+    pub from: (ClockId, SeqId),
+    pub ticks: i64,
+    pub to: Option<(ClockId, SeqId)>,
+}
+
 /// What a function of clocks asks its arguments for.
 pub(super) trait ClockArguments {
+    /// All that a conversion needs, as nearly all calls have it; `None` if an argument is
+    /// anything else, or if whose the clocks are is given, too.
+    fn numbers(&self, has_target: bool) -> Option<Numbers>;
+
     /// A clock as it was written; `None` if it is NULL.
     fn written(&self, argument: Argument) -> Result<Option<WrittenClock>>;
 
@@ -81,6 +93,22 @@ pub(super) trait ClockArguments {
 }
 
 impl<V: Values + ?Sized> ClockArguments for Arguments<'_, V> {
+    #[inline(always)]
+    fn numbers(&self, has_target: bool) -> Option<Numbers> {
+        let (to, owner) = match has_target {
+            true => (Some(hosts_clock(self, TO)?), Owner::OF_TWO),
+            false => (None, Owner::OF_ONE),
+        };
+        if self.has(owner.machine) {
+            return None;
+        }
+        Some(Numbers {
+            from: hosts_clock(self, FROM)?,
+            ticks: plain_integer(self, TS)?,
+            to,
+        })
+    }
+
     fn written(&self, (index, name): Argument) -> Result<Option<WrittenClock>> {
         match self.get(index) {
             Some(ValueRef::Text(_)) => match self.text(index, name)?.map(str::parse) {
@@ -95,36 +123,25 @@ impl<V: Values + ?Sized> ClockArguments for Arguments<'_, V> {
         }
     }
 
-    /// Numbers have a way of their own, with nothing of what texts need, and builtin
-    /// names have one with little: else a conversion takes half as much time again.
-    #[inline(always)]
     fn clock(
         &self,
         arguments: [Argument; 2],
         owner: Owner,
         named: &mut bool,
     ) -> Result<Option<Asked>> {
-        let [(index, name), seq] = arguments;
-        match self.get(index) {
-            Some(ValueRef::Text(text)) => match builtin_id(text) {
-                Some(id) => builtin_clock(self, id, seq, owner),
-                None => written_clock(self, arguments, owner, named),
-            },
-            _ => {
-                let id = number(self, (index, name))?;
-                numbered_clock(self, id, seq, owner)
-            }
+        let [clock, seq] = arguments;
+        match self.get(clock.0) {
+            Some(ValueRef::Text(_)) => written_clock(self, arguments, owner, named),
+            _ => numbered_clock(self, clock, seq, owner),
         }
     }
 
-    #[inline(always)]
     fn reading(&self, owner: Owner, named: &mut bool) -> Result<Option<(Asked, i64)>> {
         let clock = self.clock(FROM, owner, named)?;
         let ticks = self.integer(TS.0, TS.1)?;
         Ok(clock.zip(ticks))
     }
 
-    #[inline(always)]
     fn found(
         &self,
         argument: Argument,
@@ -152,8 +169,34 @@ impl<V: Values + ?Sized> ClockArguments for Arguments<'_, V> {
     }
 }
 
-/// A clock by its number; `None` if it is NULL.
+/// A clock by its number or builtin name; `None` if it is anything else.
 #[inline(always)]
+fn hosts_clock<V: Values + ?Sized>(
+    arguments: &Arguments<'_, V>,
+    [(clock, _), seq]: [Argument; 2],
+) -> Option<(ClockId, SeqId)> {
+    let id = match arguments.get(clock) {
+        Some(ValueRef::Integer(id)) if id != 0 => ClockId(u32::try_from(id).ok()?),
+        Some(ValueRef::Text(name)) => builtin_id(name)?,
+        _ => return None,
+    };
+    let seq = u32::try_from(plain_integer(arguments, seq)?).ok()?;
+    Some((id, SeqId(seq)))
+}
+
+/// An integer; `None` if it is anything else.
+#[inline(always)]
+fn plain_integer<V: Values + ?Sized>(
+    arguments: &Arguments<'_, V>,
+    (index, _): Argument,
+) -> Option<i64> {
+    match arguments.get(index) {
+        Some(ValueRef::Integer(value)) => Some(value),
+        _ => None,
+    }
+}
+
+/// A clock by its number; `None` if it is NULL.
 fn number<V: Values + ?Sized>(
     arguments: &Arguments<'_, V>,
     (index, name): Argument,
@@ -169,7 +212,6 @@ fn number<V: Values + ?Sized>(
 }
 
 /// The machine that an optional argument names; `None` if it is NULL.
-#[inline(always)]
 fn machine_of<V: Values + ?Sized>(
     arguments: &Arguments<'_, V>,
     (index, name): Argument,
@@ -181,7 +223,6 @@ fn machine_of<V: Values + ?Sized>(
 }
 
 /// The file that an optional argument names, in which NULL is as if it were not given.
-#[inline(always)]
 fn file_of<V: Values + ?Sized>(
     arguments: &Arguments<'_, V>,
     (index, name): Argument,
@@ -193,14 +234,14 @@ fn file_of<V: Values + ?Sized>(
     Ok(file.map_or(AskedFile::Any, AskedFile::Of))
 }
 
-/// A clock by its number, which was given.
-#[inline(always)]
+/// A clock by its number.
 fn numbered_clock<V: Values + ?Sized>(
     arguments: &Arguments<'_, V>,
-    id: Option<ClockId>,
+    clock: Argument,
     (seq, seq_name): Argument,
     owner: Owner,
 ) -> Result<Option<Asked>> {
+    let id = number(arguments, clock)?;
     let seq = arguments.number(seq, seq_name)?;
     let machine = machine_of(arguments, owner.machine())?;
     let file = file_of(arguments, owner.file())?;
@@ -211,19 +252,7 @@ fn numbered_clock<V: Values + ?Sized>(
     Ok(Some(Asked { clock, file }))
 }
 
-/// A clock by its builtin name.
-#[inline(never)]
-fn builtin_clock<V: Values + ?Sized>(
-    arguments: &Arguments<'_, V>,
-    id: ClockId,
-    seq: Argument,
-    owner: Owner,
-) -> Result<Option<Asked>> {
-    numbered_clock(arguments, Some(id), seq, owner)
-}
-
 /// A clock by what is written for it.
-#[inline(never)]
 fn written_clock<V: Values + ?Sized>(
     arguments: &Arguments<'_, V>,
     [clock, seq_argument]: [Argument; 2],
@@ -282,7 +311,6 @@ fn same<V: Values + ?Sized>(
 
 /// What is told where a clock is not there.
 #[cold]
-#[inline(never)]
 fn not_there<V: Values + ?Sized>(
     arguments: &Arguments<'_, V>,
     clock: Argument,

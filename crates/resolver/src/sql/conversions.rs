@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use timebase_sqlfn::{Answer, Arguments, Call, Function, Functions, Result, Session, ValueRef};
 
-use super::arguments::{ClockArguments, FROM, Owner, TO};
+use super::arguments::{ClockArguments, FROM, Numbers, Owner, TO};
 use super::snapshots::Snapshots;
 use crate::clock::{Clock, builtin_name};
 use crate::unresolved::Unresolved;
@@ -19,22 +19,23 @@ pub(super) fn add(to: &mut impl Functions, session: &Session<Snapshots>) -> Resu
     to.add("clock_name", 1, NameOfClockId)
 }
 
-fn nearest(snapshots: &mut Snapshots, from: Clock, ticks: i64, to: Clock) -> Answer {
-    snapshots.convert(from, ticks, to).ok().into()
+#[inline(always)]
+fn nearest(snapshots: &mut Snapshots, from: Clock, ticks: i64, to: Clock) -> Option<i64> {
+    snapshots.convert(from, ticks, to).ok()
 }
 
-fn reason(snapshots: &mut Snapshots, from: Clock, ticks: i64, to: Clock) -> Answer {
+fn reason(snapshots: &mut Snapshots, from: Clock, ticks: i64, to: Clock) -> Option<&'static str> {
     let reason = snapshots.convert(from, ticks, to).err();
-    reason.map(Unresolved::code).into()
+    reason.map(Unresolved::code)
 }
 
-fn linear(snapshots: &mut Snapshots, from: Clock, ticks: i64, to: Clock) -> Answer {
-    snapshots.convert_linear(from, ticks, to).ok().into()
+fn linear(snapshots: &mut Snapshots, from: Clock, ticks: i64, to: Clock) -> Option<i64> {
+    snapshots.convert_linear(from, ticks, to).ok()
 }
 
-fn error(snapshots: &mut Snapshots, from: Clock, ticks: i64, to: Clock) -> Answer {
+fn error(snapshots: &mut Snapshots, from: Clock, ticks: i64, to: Clock) -> Option<i64> {
     let estimate = snapshots.estimate(from, ticks, to).ok();
-    estimate.and_then(|estimate| estimate.error()).into()
+    estimate.and_then(|estimate| estimate.error())
 }
 
 /// For a function whose target is BOOTTIME, however many arguments it has.
@@ -66,9 +67,31 @@ where
 }
 
 /// What a conversion answers of the snapshots, a clock and its reading, and the target.
-trait Answers: Fn(&mut Snapshots, Clock, i64, Clock) -> Answer + Send + Sync + 'static {}
+trait Answers: Send + Sync + 'static {
+    /// What is an answer only when all is done, so that it goes through registers.
+    type Value: Into<Answer>;
 
-impl<A: Fn(&mut Snapshots, Clock, i64, Clock) -> Answer + Send + Sync + 'static> Answers for A {}
+    fn answer(
+        &self,
+        snapshots: &mut Snapshots,
+        from: Clock,
+        ticks: i64,
+        to: Clock,
+    ) -> Option<Self::Value>;
+}
+
+impl<A, T> Answers for A
+where
+    A: Fn(&mut Snapshots, Clock, i64, Clock) -> Option<T> + Send + Sync + 'static,
+    T: Into<Answer>,
+{
+    type Value = T;
+
+    #[inline(always)]
+    fn answer(&self, snapshots: &mut Snapshots, from: Clock, ticks: i64, to: Clock) -> Option<T> {
+        self(snapshots, from, ticks, to)
+    }
+}
 
 /// A function of `(clock_id, seq_id, ts)`, perhaps `(to_clock_id, to_seq_id)`,
 /// and perhaps a machine and a file. It is NULL if any of them but the file is.
@@ -82,6 +105,36 @@ struct Conversion<A> {
 impl<A: Answers> Function for Conversion<A> {
     #[inline]
     fn call<C: Call>(&self, call: &C) -> Result<Answer> {
+        let arguments = Arguments::new(self.name, call);
+        match arguments.numbers(self.has_target) {
+            Some(numbers) => self.of_numbers(call, numbers),
+            None => self.of_any(call),
+        }
+    }
+}
+
+impl<A: Answers> Conversion<A> {
+    /// For clocks by their numbers, and no machine or file: nothing that is known of a clock goes
+    /// through memory, where what is written in halves is waited for when it is read at once.
+    #[inline(always)]
+    fn of_numbers<C: Call>(&self, call: &C, numbers: Numbers) -> Result<Answer> {
+        let Numbers { from, ticks, to } = numbers;
+        let answer = self.session.with(self.name, call, |snapshots| {
+            let from = snapshots.hosts_clock(from)?;
+            let to = match to {
+                None => snapshots.boottime(),
+                Some(to) => snapshots.hosts_clock(to)?,
+            };
+            Some(self.answer.answer(snapshots, from, ticks, to))
+        })?;
+        match answer {
+            Some(answer) => Ok(answer.into()),
+            None => self.of_any(call),
+        }
+    }
+
+    #[inline(never)]
+    fn of_any<C: Call>(&self, call: &C) -> Result<Answer> {
         let arguments = Arguments::new(self.name, call);
         let owner = match self.has_target {
             true => Owner::OF_TWO,
@@ -108,12 +161,10 @@ impl<A: Answers> Function for Conversion<A> {
                 None => snapshots.boottime(),
                 Some(to) => arguments.found(TO[0], owner, to, snapshots)?,
             };
-            Ok((self.answer)(snapshots, from, ticks, to))
+            Ok(self.answer.answer(snapshots, from, ticks, to).into())
         })?
     }
-}
 
-impl<A> Conversion<A> {
     #[cold]
     #[inline(never)]
     fn check_names<C: Call>(&self, call: &C) -> Result<()> {

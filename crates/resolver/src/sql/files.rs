@@ -185,8 +185,19 @@ impl Owners {
         Some(Clock { file, ..clock })
     }
 
+    /// The clock of the host of this number and sequence, whose file nobody tells; `None` if it
+    /// may be of one of several files.
+    #[inline(always)]
+    pub fn hosts_clock(&self, id: ClockId, seq: SeqId) -> Option<Clock> {
+        let clock = Clock::new(MachineId::HOST, id, seq);
+        match self.scoped {
+            _ if clock.file == FileTag::SHARED => Some(clock),
+            Scoped::One(file) => Some(Clock { file, ..clock }),
+            Scoped::Several(_) => None,
+        }
+    }
+
     /// The clock that is asked for.
-    #[inline]
     pub fn clock(&self, asked: Asked) -> Result<Clock, NotThere> {
         let Asked { clock, file } = asked;
         if let Some(machines) = &self.machines

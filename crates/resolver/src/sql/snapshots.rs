@@ -28,7 +28,7 @@ use timebase_sqlfn::{Database, Error, Result, Row, Table, ValueRef, Values, unle
 use super::files::{Asked, NotThere, Owners, no_file};
 use super::samples;
 use super::trace_time::{Readings, UnorderedReadings};
-use crate::clock::{Clock, ClockId};
+use crate::clock::{Clock, ClockId, SeqId};
 use crate::domain::Domain;
 use crate::graph::{ClockGraph, Hop, SnapshotId};
 use crate::linear::{Estimate, Estimates, LinearHop};
@@ -99,8 +99,14 @@ impl Snapshots {
         self.owners.clock(asked)
     }
 
+    /// A clock of the host by its number and sequence; `None` if it is of one of several files.
+    #[inline(always)]
+    pub fn hosts_clock(&self, (id, seq): (ClockId, SeqId)) -> Option<Clock> {
+        self.owners.hosts_clock(id, seq)
+    }
+
     /// BOOTTIME of the machine that trace time is of.
-    #[inline]
+    #[inline(always)]
     pub fn boottime(&self) -> Clock {
         Clock {
             machine: self.owners.trace_time_machine(),
@@ -110,7 +116,7 @@ impl Snapshots {
 
     /// Converts a reading in the clock's own unit (rule V4) to nanoseconds of
     /// another clock.
-    #[inline]
+    #[inline(always)]
     pub fn convert(&mut self, from: Clock, ticks: i64, to: Clock) -> Result<i64, Unresolved> {
         let unit = self.unit(from);
         let graph = self.estimates.graph_mut();
@@ -142,7 +148,7 @@ impl Snapshots {
     }
 
     /// Nanoseconds in a unit of a clock.
-    #[inline]
+    #[inline(always)]
     fn unit(&mut self, clock: Clock) -> i64 {
         if self.unit.0 != clock {
             self.unit = (clock, unit(self.estimates.graph(), clock));

@@ -288,50 +288,60 @@ fn r9_other_sources_and_clocks_have_no_samples() {
 }
 
 #[test]
-fn r9_r10_what_is_told_is_exact_and_what_is_assumed_has_no_error() {
-    let of = |source| {
+fn r10_what_is_told_of_one_machine_is_exact() {
+    let clock = Clock::host(200);
+    let mut graph = ClockGraph::new();
+    let pair = [reading(clock, 0), reading(HOST, 500)];
+    graph.add_snapshot(Source::Manifest, &pair, None).unwrap();
+    let day = ClockNs(86_400 * SECOND);
+    let told = Estimates::new(graph).at(clock, day, HOST).unwrap();
+    assert_eq!(told.value, ClockNs(86_400 * SECOND + 500));
+    assert_eq!((told.error(), told.kind), (Some(100), LineKind::After));
+}
+
+#[test]
+fn r10_what_is_told_of_two_machines_or_assumed_has_no_error() {
+    for source in [Source::Manifest, Source::Assumed] {
         let mut graph = ClockGraph::new();
         let pair = [reading(GUEST, 0), reading(HOST, 500)];
         graph.add_snapshot(source, &pair, None).unwrap();
         let beyond = [reading(HOST, 0), reading(Clock::host(3), 7)];
         graph.add_snapshot(Source::Service, &beyond, None).unwrap();
-        Estimates::new(graph)
-    };
-    let day = 86_400 * SECOND;
-    let told = at(&mut of(Source::Manifest), day);
-    assert_eq!(told, (day + 500, 100.0, LineKind::After));
-
-    let mut assumed = of(Source::Assumed);
-    let estimate = assumed.at(GUEST, ClockNs(day), HOST).unwrap();
-    assert_eq!(
-        (estimate.value, estimate.error()),
-        (ClockNs(day + 500), None)
-    );
-    assert_eq!(estimate.interval(), None);
-    // And so it is wherever the way goes on.
-    let estimate = assumed.at(GUEST, ClockNs(day), Clock::host(3)).unwrap();
-    assert_eq!(
-        (estimate.value, estimate.error()),
-        (ClockNs(day + 507), None)
-    );
-    let lines: Vec<_> = assumed.lines(GUEST, Clock::host(3)).unwrap().collect();
-    assert!(
-        lines
-            .iter()
-            .all(|line| line.known_error().is_none() && line.offset == Some(507))
-    );
-    assert!(
-        lines
-            .iter()
-            .all(|line| line.error_slope == 0.0 && line.slope == 0.0)
-    );
-    let hops = assumed.explain(GUEST, ClockNs(5), Clock::host(3)).unwrap();
-    assert_eq!(
-        hops.iter()
-            .map(|hop| hop.error_ns.is_finite())
-            .collect::<Vec<_>>(),
-        [false, true]
-    );
+        let mut estimates = Estimates::new(graph);
+        let day = 86_400 * SECOND;
+        let estimate = estimates.at(GUEST, ClockNs(day), HOST).unwrap();
+        assert_eq!(
+            (estimate.value, estimate.error()),
+            (ClockNs(day + 500), None)
+        );
+        assert_eq!(estimate.interval(), None);
+        // And so it is wherever the way goes on.
+        let estimate = estimates.at(GUEST, ClockNs(day), Clock::host(3)).unwrap();
+        assert_eq!(
+            (estimate.value, estimate.error()),
+            (ClockNs(day + 507), None)
+        );
+        let lines: Vec<_> = estimates.lines(GUEST, Clock::host(3)).unwrap().collect();
+        assert!(
+            lines
+                .iter()
+                .all(|line| line.known_error().is_none() && line.offset == Some(507))
+        );
+        assert!(
+            lines
+                .iter()
+                .all(|line| line.error_slope == 0.0 && line.slope == 0.0)
+        );
+        let hops = estimates
+            .explain(GUEST, ClockNs(5), Clock::host(3))
+            .unwrap();
+        assert_eq!(
+            hops.iter()
+                .map(|hop| hop.error_ns.is_finite())
+                .collect::<Vec<_>>(),
+            [false, true]
+        );
+    }
 }
 
 /// The samples that the rule uses, as (host, offset, bound), with nothing but the rule.
