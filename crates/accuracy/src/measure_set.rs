@@ -18,9 +18,16 @@ pub struct SetMeasured {
     pub nearest: Off,
     /// How far the rate-aware conversion is.
     pub linear: Off,
-    /// The share of them that are within the error that is stated.
+    /// How sure that is said to be; `None` if of no packet an error is stated.
+    pub stated: Option<Stated>,
+}
+
+/// The errors that are stated.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Stated {
+    /// The share of all packets that are within theirs. One that has none is not.
     pub inside: f64,
-    /// The median of that error, in nanoseconds.
+    /// The median, in nanoseconds.
     pub bar: f64,
 }
 
@@ -83,7 +90,7 @@ fn compare(conn: &Connection, names: &[String], truths: &[SetTruth]) -> Result<S
             Some(&Times {
                 nearest: Some(nearest),
                 linear: Some(linear),
-                bar: Some(bar),
+                bar,
                 ..
             }) => (nearest, linear, bar),
             _ => {
@@ -94,14 +101,18 @@ fn compare(conn: &Connection, names: &[String], truths: &[SetTruth]) -> Result<S
         let off = by_linear.abs_diff(truth.boottime);
         nearest.push(by_nearest.abs_diff(truth.boottime) as f64);
         linear.push(off as f64);
-        bars.push(bar as f64);
-        inside += u64::from(off <= bar.unsigned_abs());
+        if let Some(bar) = bar {
+            bars.push(bar as f64);
+            inside += u64::from(off <= bar.unsigned_abs());
+        }
     }
     Ok(SetMeasured {
-        inside: inside as f64 / linear.len() as f64,
+        stated: (!bars.is_empty()).then(|| Stated {
+            inside: inside as f64 / linear.len() as f64,
+            bar: Off::of(bars).median,
+        }),
         nearest: Off::of(nearest),
         linear: Off::of(linear),
-        bar: Off::of(bars).median,
     })
 }
 
@@ -111,7 +122,7 @@ struct Times {
     is_snapshot: bool,
     nearest: Option<i64>,
     linear: Option<i64>,
-    /// How far that may be off.
+    /// How far that may be off, where that is known.
     bar: Option<i64>,
 }
 
@@ -146,7 +157,7 @@ mod tests {
         names: &[String],
         by_nearest: i64,
         by_linear: Option<i64>,
-        bar: i64,
+        bar: Option<i64>,
     ) -> Connection {
         let conn = Connection::open(path).unwrap();
         conn.execute_batch(
@@ -182,7 +193,7 @@ mod tests {
             let linear = by_linear.map(off);
             conn.execute("INSERT INTO packet VALUES (?, ?, ?, ?, ?)", packet)
                 .unwrap();
-            let interval = (id, linear, linear.map(|ts| ts + bar));
+            let interval = (id, linear, linear.zip(bar).map(|(ts, bar)| ts + bar));
             conn.execute("INSERT INTO packet_interval VALUES (?, ?, ?)", interval)
                 .unwrap();
         }
@@ -208,15 +219,28 @@ mod tests {
             let (names, truths) = (case.files(), truths(&case));
             let path = directory.path().join(format!("{number}.db"));
             // The second guest is off by twice as much, and outside.
-            let conn = database(&path, &truths, &names, 3000, Some(-100), 100);
+            let conn = database(&path, &truths, &names, 3000, Some(-100), Some(100));
             let measured = compare(&conn, &names, &truths).unwrap();
             assert!(measured.nearest.count > 1000);
             assert_eq!(measured.nearest.worst, 6000.0);
             assert_eq!(measured.linear.worst, 200.0);
-            assert!((0.4..0.6).contains(&measured.inside), "{measured:?}");
-            assert_eq!(measured.bar, 100.0);
+            let stated = measured.stated.unwrap();
+            assert!((0.4..0.6).contains(&stated.inside), "{measured:?}");
+            assert_eq!(stated.bar, 100.0);
             assert!((measured.better() - 30.0).abs() < 0.01);
         }
+    }
+
+    #[test]
+    fn where_no_error_is_stated_nothing_is_inside_or_outside() {
+        let directory = tempfile::tempdir().unwrap();
+        let set = two_guests(Form::Files);
+        let (names, truths) = (set.files(), truths(&set));
+        let path = directory.path().join("t.db");
+        let conn = database(&path, &truths, &names, 3000, Some(-100), None);
+        let measured = compare(&conn, &names, &truths).unwrap();
+        assert_eq!(measured.stated, None);
+        assert_eq!(measured.linear.worst, 200.0);
     }
 
     #[test]
@@ -224,9 +248,16 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let set = two_guests(Form::Files);
         let (names, truths) = (set.files(), truths(&set));
-        let conn = database(&directory.path().join("t.db"), &truths, &names, 0, None, 0);
+        let conn = database(
+            &directory.path().join("t.db"),
+            &truths,
+            &names,
+            0,
+            None,
+            None,
+        );
         let error = compare(&conn, &names, &truths).unwrap_err().to_string();
-        assert!(error.starts_with("packet 0 of guest-"), "{error}");
+        assert!(error.starts_with("packet 0 of vm-"), "{error}");
         assert!(error.ends_with(" has no time, which is known"), "{error}");
     }
 

@@ -8,7 +8,7 @@ use crate::case::{Case, Goals};
 use crate::left_out::LeftOut;
 use crate::measure::{Inversions, Measured};
 use crate::measure_set::SetMeasured;
-use crate::set_case::SetCase;
+use crate::set_case::{SetCase, SetGoal};
 
 impl Goals {
     /// Those that are missed.
@@ -99,6 +99,37 @@ pub fn cases(all: &[(Case, Measured)]) -> String {
     table.to_string()
 }
 
+impl SetGoal {
+    /// What is missed of it.
+    ///
+    /// ```
+    /// use timebase_accuracy::{Off, SetGoal, SetMeasured, Stated};
+    ///
+    /// let off = Off { count: 1, rms: 3e6, median: 3e6, worst: 3e6 };
+    /// let stated = Some(Stated { inside: 0.5, bar: 5_000.0 });
+    /// let measured = SetMeasured { nearest: off, linear: off, stated };
+    /// assert_eq!(SetGoal::Inside(0.99).missed(&measured).unwrap(), "50.00 % inside, not 99 %");
+    /// // An error that nobody can know must not be stated.
+    /// assert!(SetGoal::Unstated(5e6).missed(&measured).is_some());
+    /// let unstated = SetMeasured { stated: None, ..measured };
+    /// assert_eq!(SetGoal::Unstated(5e6).missed(&unstated), None);
+    /// ```
+    pub fn missed(self, measured: &SetMeasured) -> Option<String> {
+        match (self, measured.stated) {
+            (SetGoal::Inside(goal), Some(stated)) if stated.inside < goal => {
+                let (inside, goal) = (percent(stated.inside), goal * 100.0);
+                Some(format!("{inside} inside, not {goal} %"))
+            }
+            (SetGoal::Inside(_), None) => Some("no error is stated".to_owned()),
+            (SetGoal::Unstated(_), Some(_)) => Some("an error is stated".to_owned()),
+            (SetGoal::Unstated(worst), None) if measured.linear.worst > worst => {
+                Some(format!("more than {} off", time(worst)))
+            }
+            _ => None,
+        }
+    }
+}
+
 /// The table of sets.
 pub fn set_cases(all: &[(SetCase, SetMeasured)]) -> String {
     let mut table = table(&[
@@ -116,10 +147,11 @@ pub fn set_cases(all: &[(SetCase, SetMeasured)]) -> String {
         "goal",
     ]);
     for (case, measured) in all {
-        let goal = case.inside.map(|goal| match measured.inside < goal {
-            true => format!("**not {} % inside**", goal * 100.0),
-            false => "met".to_owned(),
-        });
+        let missed = case.goal.missed(measured);
+        let (inside, bar) = match measured.stated {
+            Some(stated) => (percent(stated.inside), time(stated.bar)),
+            None => ("".to_owned(), "none".to_owned()),
+        };
         table.add_row([
             case.name.to_owned(),
             grouped(measured.linear.count as u64),
@@ -130,9 +162,9 @@ pub fn set_cases(all: &[(SetCase, SetMeasured)]) -> String {
             time(measured.linear.median),
             time(measured.linear.worst),
             format!("{:.1}", measured.better()),
-            percent(measured.inside),
-            time(measured.bar),
-            goal.unwrap_or_default(),
+            inside,
+            bar,
+            missed.map_or("met".to_owned(), |missed| format!("**{missed}**")),
         ]);
     }
     table.to_string()

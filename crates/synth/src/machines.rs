@@ -85,8 +85,8 @@ type SetSink<'a> = &'a mut dyn FnMut(SetTruth) -> io::Result<()>;
 /// set.machine = set.machine.records(1000);
 /// let create = |name: &str| std::fs::File::create(directory.path().join(name));
 /// let summary = timebase_synth::write_set(&set, create)?;
-/// assert_eq!(summary.files[1].name, "guest-1.pftrace");
-/// assert_eq!(directory.path().join("guest-1.pftrace").metadata()?.len(), summary.files[1].bytes);
+/// assert_eq!(summary.files[1].name, "vm-1.pftrace");
+/// assert_eq!(directory.path().join("vm-1.pftrace").metadata()?.len(), summary.files[1].bytes);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///

@@ -13,7 +13,7 @@ use crate::settings::{FtraceClock, Mix, Settings, Size};
 /// set.guests = 2;
 /// set.round_trip_ns = 20_000;
 /// assert_eq!(set.files(), ["relay.pftrace"]);
-/// assert_eq!(Set { form: Form::Files, ..set }.files(), ["host.pftrace", "guest-1.pftrace", "guest-2.pftrace"]);
+/// assert_eq!(Set { form: Form::Files, ..set }.files(), ["host.pftrace", "vm-1.pftrace", "vm-2.pftrace"]);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Set {
@@ -136,13 +136,13 @@ impl Set {
     }
 
     /// The names of its traces, in the order in which [`SetTruth`](crate::SetTruth)
-    /// counts them.
+    /// counts them. The host's is read first (rule X4), so that trace time is its.
     pub fn files(&self) -> Vec<String> {
         match self.form {
             Form::Relay => vec!["relay.pftrace".to_owned()],
             Form::Together => vec!["together.pftrace".to_owned()],
             Form::Files | Form::Manifest => {
-                let guests = (1..=self.guests).map(|number| format!("guest-{number}.pftrace"));
+                let guests = (1..=self.guests).map(|number| format!("vm-{number}.pftrace"));
                 [String::from("host.pftrace")]
                     .into_iter()
                     .chain(guests)

@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn a_row_of_a_set_has_its_file_and_machine() {
-        let files = vec!["host.pftrace".to_owned(), "guest-1.pftrace".to_owned()];
+        let files = vec!["host.pftrace".to_owned(), "vm-1.pftrace".to_owned()];
         let mut file = SetTruthFile::new(Vec::new(), files).unwrap();
         let truth = SetTruth {
             file: 1,
@@ -107,7 +107,7 @@ mod tests {
         assert_eq!(
             String::from_utf8(bytes).unwrap(),
             "file\tmachine\ttable\tid\tboottime\tunresolved\n\
-             guest-1.pftrace\t1\tpacket\t7\t1000\t\n"
+             vm-1.pftrace\t1\tpacket\t7\t1000\t\n"
         );
     }
 }

@@ -273,8 +273,8 @@ fn x12_only_guests_have_machine_ids_and_not_with_a_manifest() {
             ids.dedup();
             let expected: &[Option<u64>] = match (form, name.as_str()) {
                 (Form::Relay, _) => &[None, Some(0x8c1f_0de1), Some(0x8c1f_0de2)],
-                (Form::Files, "guest-1.pftrace") => &[Some(0x8c1f_0de1)],
-                (Form::Files, "guest-2.pftrace") => &[Some(0x8c1f_0de2)],
+                (Form::Files, "vm-1.pftrace") => &[Some(0x8c1f_0de1)],
+                (Form::Files, "vm-2.pftrace") => &[Some(0x8c1f_0de2)],
                 _ => &[None],
             };
             assert_eq!(ids, expected, "{form:?} {name}");
@@ -531,7 +531,7 @@ fn a_manifest_says_how_far_machines_are_apart() {
     assert_eq!(paths, set.files());
     assert!(files[0].get("clocks").is_none());
     for (guest, file) in (1..).zip(&files[1..]) {
-        assert_eq!(file["machine"]["name"], format!("guest-{guest}"));
+        assert_eq!(file["machine"]["name"], format!("vm-{guest}"));
         assert_eq!(file["clocks"]["sync_to"]["file"], "host.pftrace");
         let offset = file["clocks"]["offset_ns"].as_i64().unwrap();
         assert_eq!(offset, -guest * set.guest_offset_ns.cast_signed());
