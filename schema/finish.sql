@@ -366,13 +366,14 @@ SELECT c.id, c.ts, c.track_id, c.value, c.arg_set_id, t.name, t.unit
 FROM counter_record AS c JOIN track_record AS t ON t.id = c.track_id;
 
 -- Arguments of everything: those of slices, tracks, processes and values, and of kernel events. Integers of 2^63 and more
--- are real numbers where SQLite reads JSON, so their 64 bits are put together from the digits, if a path can have the key.
+-- are real numbers where SQLite reads JSON, so their 64 bits are put together from the digits, if a path can have the key;
+-- else they stay real numbers.
 -- The plus signs make columns of both parts alike, for only then SQLite looks up sets by their numbers in a join.
 CREATE VIEW args AS
 SELECT 4294967296 * (arg_set_id + 1) + place AS id, arg_set_id, +flat_key AS flat_key, +key AS key,
-       CASE WHEN json_type IN ('integer', 'true', 'false') THEN bits END AS int_value,
+       CASE WHEN json_type IN ('integer', 'true', 'false') AND typeof(bits) = 'integer' THEN bits END AS int_value,
        CASE json_type WHEN 'text' THEN bits END AS string_value,
-       CASE json_type WHEN 'real' THEN bits END AS real_value,
+       CASE typeof(bits) WHEN 'real' THEN bits END AS real_value,
        +value_type AS value_type,
        CASE value_type WHEN 'bool' THEN json_type
                        WHEN 'uint' THEN printf('%llu', bits)
@@ -396,12 +397,18 @@ FROM (
 )
 UNION ALL
 SELECT 4294967296 * (a.id + 1) + j.id, a.id, +j.key, +j.key,
-       CASE WHEN j.type IN ('integer', 'true', 'false') THEN j.value END,
+       CASE WHEN j.type = 'integer' AND typeof(j.value) = 'real'
+            THEN (SELECT 10 * (substr(digits, 1, length(digits) - 1) - 1844674407370955160) + substr(digits, -1) - 16
+                  FROM (SELECT a.args -> j.fullkey AS digits))
+            WHEN j.type IN ('integer', 'true', 'false') THEN j.value END,
        CASE WHEN j.type IN ('text', 'array', 'object') THEN j.value END,
        CASE WHEN j.type = 'real' THEN j.value END,
-       CASE j.type WHEN 'integer' THEN 'int' WHEN 'text' THEN 'string' WHEN 'true' THEN 'bool'
-                   WHEN 'false' THEN 'bool' WHEN 'array' THEN 'json' WHEN 'object' THEN 'json' ELSE j.type END,
-       CASE j.type WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' ELSE CAST(j.value AS TEXT) END
+       CASE j.type WHEN 'integer' THEN iif(typeof(j.value) = 'real', 'uint', 'int') WHEN 'text' THEN 'string'
+                   WHEN 'true' THEN 'bool' WHEN 'false' THEN 'bool' WHEN 'array' THEN 'json' WHEN 'object' THEN 'json'
+                   ELSE j.type END,
+       CASE WHEN j.type IN ('true', 'false') THEN j.type
+            WHEN j.type = 'integer' AND typeof(j.value) = 'real' THEN a.args -> j.fullkey
+            ELSE CAST(j.value AS TEXT) END
 FROM ftrace_args AS a, json_each(a.args) AS j;
 
 -- One row a clock domain.

@@ -9,6 +9,7 @@ mod damage;
 mod descriptor_rules;
 mod doctor;
 mod events;
+mod export;
 mod hostile;
 mod import;
 mod kernel_rules;

@@ -12,6 +12,7 @@ mod bombs;
 mod child;
 mod conversions;
 mod events;
+mod export;
 mod files;
 mod functions;
 mod growth;
@@ -83,6 +84,12 @@ const SECTIONS: &[Section] = &[
         name: "queries",
         about: "What people ask of scheduling, slices and counters, against plain tables",
         run: queries::run,
+        is_extra: false,
+    },
+    Section {
+        name: "export",
+        about: "Tables as Parquet, against reading their rows out of SQLite",
+        run: export::run,
         is_extra: false,
     },
     Section {

@@ -1,6 +1,6 @@
-//! Imports by the program itself, with any number of files.
+//! The program itself: imports of any number of files, and exports.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -18,22 +18,27 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_timebase");
 /// Imports files as a user does.
 pub fn import(inputs: &[PathBuf], database: &Path) -> Result<Cost> {
     remove(database)?;
+    let inputs = inputs.iter().map(|input| input.as_os_str());
+    let arguments = [OsStr::new("import")].into_iter().chain(inputs);
+    cost(arguments.chain([OsStr::new("-o"), database.as_os_str()]))
+}
+
+/// Runs the program with these arguments.
+pub fn cost<'a>(arguments: impl Iterator<Item = &'a OsStr>) -> Result<Cost> {
+    let arguments: Vec<&OsStr> = arguments.collect();
     // Between the two there is a process of this program that does nothing else: what its only
     // child took is told by the system, and begins with what the parent had.
     let output = Command::new(std::env::current_exe()?)
         .arg("--program")
-        .arg("import")
-        .args(inputs)
-        .arg("-o")
-        .arg(database)
+        .args(&arguments)
         .output()?;
+    let failed = |said: &str| format!("timebase {} failed: {said}", named(&arguments));
     if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        return Err(format!("the import of {} failed: {said}", named(inputs)).into());
+        return Err(failed(&String::from_utf8_lossy(&output.stderr)).into());
     }
     let told: Value = serde_json::from_slice(&output.stdout)?;
     if let Some(said) = told.get("error").and_then(Value::as_str) {
-        return Err(format!("the import of {} failed: {said}", named(inputs)).into());
+        return Err(failed(said).into());
     }
     Ok(Cost {
         time: Duration::from_nanos(number(&told, "ns")?),
@@ -41,11 +46,10 @@ pub fn import(inputs: &[PathBuf], database: &Path) -> Result<Cost> {
     })
 }
 
-fn named(inputs: &[PathBuf]) -> String {
-    match inputs {
-        [input] => input.display().to_string(),
-        _ => format!("{} files", inputs.len()),
-    }
+/// The arguments, if they are few.
+fn named(arguments: &[&OsStr]) -> String {
+    let words = arguments.iter().take(8).map(|word| word.to_string_lossy());
+    words.collect::<Vec<_>>().join(" ")
 }
 
 /// What that process does.

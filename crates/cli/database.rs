@@ -177,16 +177,50 @@ fn number(metadata: &fs::Metadata) -> u64 {
 
 /// Opens a database, or imports a trace to a temporary one.
 pub fn open(given: &Path, access: Access, signals: &Signals) -> anyhow::Result<Database> {
-    let (path, file) = match kind(given)? {
-        // Before it is read, so that any change is seen.
-        FileKind::Database => (given.to_owned(), OpenFile::of(given).ok()),
-        FileKind::Trace if access.is_writing => bail!(
-            "{} is a trace: what is written to its temporary database would be lost; \
-             make one of it with 'timebase import'",
-            given.display()
-        ),
-        FileKind::Trace => (import_temporarily(given, access, signals)?, None),
+    if kind(given)? == FileKind::Database {
+        return open_file(given, access);
+    }
+    ensure!(
+        !access.is_writing,
+        "{} is a trace: what is written to its temporary database would be lost; \
+         make one of it with 'timebase import'",
+        given.display()
+    );
+    let options = Options {
+        conversion: access.conversion.unwrap_or_default(),
+        keep_data: access.to_data,
+        subjects: access.subjects.to_vec(),
+        strict: access.is_strict,
+        ..Options::default()
     };
+    let source = Source::from_arg(given.as_os_str());
+    open_traces(given, &[source], &options, Progress::Auto, signals)
+}
+
+/// Opens a database that is a file.
+pub fn open_file(given: &Path, access: Access) -> anyhow::Result<Database> {
+    // Before it is read, so that any change is seen.
+    let file = OpenFile::of(given).ok();
+    let mut database = open_path(given, given.to_owned(), access)?;
+    database.file = file.filter(|_| !access.is_writing);
+    Ok(database)
+}
+
+/// Imports traces to a temporary database, and opens that for reading. They are called `given` in errors.
+pub fn open_traces(
+    given: &Path,
+    sources: &[Source],
+    options: &Options,
+    progress: Progress,
+    signals: &Signals,
+) -> anyhow::Result<Database> {
+    let path = import_temporarily(sources, options, progress, signals)?;
+    // What is asked of it, it was made with.
+    open_path(given, path, Access::CLOCKS)
+}
+
+/// Opens a database, which is called `given` in errors.
+fn open_path(given: &Path, path: PathBuf, access: Access) -> anyhow::Result<Database> {
     let flags = if access.is_writing {
         OpenFlags::SQLITE_OPEN_READ_WRITE
     } else {
@@ -232,7 +266,7 @@ pub fn open(given: &Path, access: Access, signals: &Signals) -> anyhow::Result<D
         connection,
         changes,
         denied,
-        file: file.filter(|_| !access.is_writing),
+        file: None,
     })
 }
 
@@ -280,7 +314,8 @@ fn refuse_other(
     Ok(())
 }
 
-fn kind(given: &Path) -> anyhow::Result<FileKind> {
+/// Whether a file is a database or a trace.
+pub fn kind(given: &Path) -> anyhow::Result<FileKind> {
     if given.as_os_str() == OsStr::new("-") {
         return Ok(FileKind::Trace);
     }
@@ -300,20 +335,17 @@ fn kind(given: &Path) -> anyhow::Result<FileKind> {
     timebase_import::file_kind(given).with_context(cannot_open)
 }
 
-fn import_temporarily(given: &Path, access: Access, signals: &Signals) -> anyhow::Result<PathBuf> {
+fn import_temporarily(
+    sources: &[Source],
+    options: &Options,
+    progress: Progress,
+    signals: &Signals,
+) -> anyhow::Result<PathBuf> {
     let directory = signals.temporary_directory().context(
         "a trace is imported to a temporary database; the variable TMPDIR names a place for it",
     )?;
     let path = directory.join("trace.db");
-    let options = Options {
-        conversion: access.conversion.unwrap_or_default(),
-        keep_data: access.to_data,
-        subjects: access.subjects.to_vec(),
-        strict: access.is_strict,
-        ..Options::default()
-    };
-    let source = Source::from_arg(given.as_os_str());
-    let (summary, _) = import::monitored(&[source], &path, &options, Progress::Auto, signals)
+    let (summary, _) = import::monitored(sources, &path, options, progress, signals)
         .map_err(|error| unwritable(error, &directory))?;
     messages::warnings(&summary.warnings);
     Ok(path)

@@ -4,12 +4,14 @@
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use clap::builder::PossibleValue;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use timebase_import::{FileKind, Options, Size, Subject};
 use timebase_resolver::{NotAClock, NotATime, WallTime, WrittenClock};
 
+use crate::export;
 use crate::messages;
 use crate::output::Format;
 use crate::parameters::{self, Parameter};
@@ -70,6 +72,12 @@ pub enum Command {
     /// As one would do it by hand: each hop, the snapshot that it uses, the arithmetic. If the reading
     /// cannot be converted, the reason is the answer.
     Explain(ExplainArguments),
+    /// Write the tables of a trace as Parquet, into a folder of many traces
+    ///
+    /// Spark, DuckDB, Polars and pandas read such a folder: of each table there is one, with a partition a trace
+    /// (trace_id=…). The columns of a table are the same for every trace. A trace is imported first, to a
+    /// temporary database, without what no table that is asked for needs.
+    Export(ExportArguments),
     /// Make a page about the clocks of a trace, to look at and to send
     ///
     /// One HTML file that needs nothing else: what the doctor found, the clock graph, a plot of how each
@@ -285,7 +293,7 @@ pub struct QueryArguments {
     /// and a line '# Title' in csv with several results. [default: table, or what the name of --output
     /// ends with]
     #[arg(short = 'F', long, value_enum)]
-    format: Option<Format>,
+    format: Option<QueryFormat>,
     /// Write the result to a file, which appears when it is complete
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -307,9 +315,49 @@ pub struct QueryArguments {
 
 impl QueryArguments {
     /// How the result is written.
-    pub fn format(&self) -> Format {
-        let of_file = || self.output.as_deref().and_then(Format::of_file);
-        self.format.or_else(of_file).unwrap_or(Format::Table)
+    pub fn format(&self) -> QueryFormat {
+        let of_file = || self.output.as_deref().and_then(QueryFormat::of_file);
+        let format = self.format.or_else(of_file);
+        format.unwrap_or(QueryFormat::Rows(Format::Table))
+    }
+}
+
+/// A format of the result of a query.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueryFormat {
+    /// One that any result may have.
+    Rows(Format),
+    /// A file of its own kind, of one result.
+    Parquet,
+}
+
+impl QueryFormat {
+    /// The format that a file's name ends with, if it does.
+    fn of_file(path: &Path) -> Option<QueryFormat> {
+        QueryFormat::from_str(path.extension()?.to_str()?, true).ok()
+    }
+}
+
+impl ValueEnum for QueryFormat {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[
+            QueryFormat::Rows(Format::Table),
+            QueryFormat::Rows(Format::Csv),
+            QueryFormat::Rows(Format::Json),
+            QueryFormat::Rows(Format::Jsonl),
+            QueryFormat::Rows(Format::Markdown),
+            QueryFormat::Rows(Format::Line),
+            QueryFormat::Parquet,
+        ]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        match self {
+            QueryFormat::Rows(format) => format.to_possible_value(),
+            QueryFormat::Parquet => {
+                Some(PossibleValue::new("parquet").help("A file for other programs, of one result"))
+            }
+        }
     }
 }
 
@@ -377,6 +425,87 @@ pub struct DoctorArguments {
     /// Which findings make the exit code 1
     #[arg(long, value_enum, value_name = "SEVERITY", default_value_t = FailOn::Error)]
     pub fail_on: FailOn,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  timebase export trace.pftrace -o traces
+  timebase export trace.db -o traces --tables slice,thread --label build=1234
+  timebase export --schema --tables slice
+  duckdb -c \"SELECT name, count(*) FROM 'traces/slice/*/*.parquet' GROUP BY name\"")]
+pub struct ExportArguments {
+    /// A database that 'import' made, or what 'import' takes: a trace, an archive of traces, or several that
+    /// belong together; '-' is standard input
+    #[arg(value_name = "TRACE-or-DB", required_unless_present = "schema")]
+    pub traces: Vec<PathBuf>,
+    /// The folder, which is made if it is not there
+    #[arg(short, long, value_name = "DIR", required_unless_present = "schema")]
+    pub output: Option<PathBuf>,
+    /// Which tables and views, with a comma between [default: all that 'timebase help tables' lists]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub tables: Option<Vec<String>>,
+    /// How the files are compressed
+    #[arg(long, value_enum, value_name = "HOW", default_value_t = Compression::Zstd)]
+    pub compression: Compression,
+    /// Give each table a column of this name, with this value, to tell traces apart
+    ///
+    /// May be given several times: --label build=1234 --label device=oriole.
+    #[arg(long = "label", value_name = "NAME=VALUE", value_parser = export::label)]
+    pub labels: Vec<(String, String)>,
+    /// Replace the trace if it is in the folder
+    #[arg(short, long)]
+    pub force: bool,
+    /// Print the columns of the tables and their types, as JSON, and export nothing
+    #[arg(long, conflicts_with_all = ["traces", "output", "labels", "force"])]
+    pub schema: bool,
+    /// How readings of the trace's clocks are brought to one clock [default: nearest]
+    ///
+    /// A database has times of one kind: the other one is refused.
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub conversion: Option<Conversion>,
+    /// How the files and their machines are related: as for 'import'
+    #[arg(long, value_name = "FILE")]
+    pub manifest: Option<PathBuf>,
+    /// Extend the schema of packets by a file: as for 'import'
+    #[arg(long, value_name = "FILE")]
+    pub descriptor: Vec<PathBuf>,
+    /// Fail where the trace is damaged, instead of exporting what can be read of it
+    #[arg(long)]
+    pub strict: bool,
+    /// Stop where the temporary database would take more than this: as for 'import'
+    #[arg(long, value_name = "SIZE")]
+    pub max_size: Option<Size>,
+    /// Stop where the import would take more than this of memory: as for 'import'
+    #[arg(long, value_name = "SIZE", default_value_t = Options::MEMORY)]
+    pub max_memory: Size,
+    /// Whether and how to show how far it is
+    ///
+    /// After the lines of the import, if there is one, a line of 'lines' is
+    /// {"tables":N,"of":N,"rows":N,"phase":"exporting"}.
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t = Progress::Auto)]
+    pub progress: Progress,
+}
+
+/// How files of Parquet are compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Compression {
+    /// Zstandard: small, and read by all that is not old
+    Zstd,
+    /// Snappy: read by everything
+    Snappy,
+    /// Not at all
+    None,
+}
+
+impl From<Compression> for timebase_export::Compression {
+    fn from(compression: Compression) -> Self {
+        match compression {
+            Compression::Zstd => timebase_export::Compression::Zstd,
+            Compression::Snappy => timebase_export::Compression::Snappy,
+            Compression::None => timebase_export::Compression::None,
+        }
+    }
 }
 
 #[derive(Debug, Args)]

@@ -398,7 +398,7 @@ fn names(connection: &Connection, sql: &str, values: &[&str]) -> Option<Vec<Stri
 }
 
 /// The names that somebody may have meant, the likeliest first.
-fn meant(name: &str, there: &[String]) -> Option<String> {
+pub fn meant(name: &str, there: &[String]) -> Option<String> {
     let name = name.to_ascii_lowercase();
     let mut alike: Vec<(f64, &String)> = there
         .iter()

@@ -415,7 +415,7 @@ fn percentage(part: u64, whole: u64) -> String {
 }
 
 /// For a shell, so that the line can be pasted.
-fn quoted(path: &str) -> Cow<'_, str> {
+pub fn quoted(path: &str) -> Cow<'_, str> {
     let is_plain = |c: char| c.is_alphanumeric() || "/._-+=:,@%".contains(c);
     if !path.is_empty() && path.chars().all(is_plain) {
         Cow::Borrowed(path)

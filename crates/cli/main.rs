@@ -11,6 +11,7 @@ mod database;
 mod datasette;
 mod doctor;
 mod explain;
+mod export;
 mod flags;
 mod generated;
 mod guard;
@@ -74,6 +75,7 @@ fn run(command: &Command, signals: &Signals) -> anyhow::Result<ExitCode> {
             doctor::run(arguments, signals, &mut out).map(|found| verdict = found)
         }
         Command::Explain(arguments) => explain::run(arguments, signals, &mut out),
+        Command::Export(arguments) => export::run(arguments, signals, &mut out),
         Command::Report(arguments) => page::run(arguments, signals, &mut out),
         Command::Manifest(arguments) => manifest::run(arguments, signals, &mut out),
         Command::ClockId { name } => clocks::id(name, &mut out),

@@ -11,7 +11,6 @@ mod whole;
 use std::fmt::Display;
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 use std::mem;
-use std::path::Path;
 
 use clap::ValueEnum;
 use rusqlite::types::ValueRef;
@@ -35,13 +34,6 @@ pub enum Format {
     Markdown,
     /// For a person: a line a value, however narrow the terminal
     Line,
-}
-
-impl Format {
-    /// The format that a file's name ends with, if it does.
-    pub fn of_file(path: &Path) -> Option<Format> {
-        Format::from_str(path.extension()?.to_str()?, true).ok()
-    }
 }
 
 /// Something to write to, whose errors say what it is.

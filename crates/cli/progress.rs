@@ -79,6 +79,40 @@ pub fn shown<T>(
     }
 }
 
+/// Does `work`, an export of so many tables, while another thread shows what `monitor` says about it.
+pub fn shown_export<T>(
+    progress: Progress,
+    monitor: &Arc<timebase_export::Monitor>,
+    of: usize,
+    work: impl FnOnce() -> T,
+) -> anyhow::Result<T> {
+    let state = {
+        let monitor = Arc::clone(monitor);
+        move || {
+            let rows = monitor.rows.load(Ordering::Relaxed);
+            (monitor.tables.load(Ordering::Relaxed), rows)
+        }
+    };
+    match progress {
+        Progress::Auto if io::stderr().is_terminal() => {
+            let mut bar = Bar::new()?;
+            Ok(during(work, move || bar.draw_export(state(), of)))
+        }
+        Progress::Auto | Progress::Never => Ok(work()),
+        Progress::Lines => {
+            let monitor = Arc::clone(monitor);
+            Ok(during(work, move || {
+                let (tables, rows) = state();
+                let line =
+                    json!({ "tables": tables, "of": of, "rows": rows, "phase": "exporting" });
+                if messages::is_gone(line) {
+                    monitor.cancel.store(true, Ordering::Relaxed);
+                }
+            }))
+        }
+    }
+}
+
 /// Does `work` while `tell` is called every now and then on another thread, and once more
 /// when it is done.
 fn during<T>(work: impl FnOnce() -> T, mut tell: impl FnMut() + Send + 'static) -> T {
@@ -262,6 +296,20 @@ impl Bar {
                     .set_message(fitting(parts, width.saturating_sub(2)));
             }
         }
+        self.bar.tick();
+    }
+
+    fn draw_export(&mut self, (tables, rows): (usize, u64), of: usize) {
+        let (_, width) = self.terminal.size();
+        let elapsed = HumanDuration(self.bar.elapsed());
+        let parts = vec![
+            part(2, format!("{tables} of {of} tables")),
+            part(1, format!("{} rows", HumanCount(rows))),
+            part(0, format!("{elapsed:#}")),
+        ];
+        let room = usize::from(width).saturating_sub(2);
+        self.bar.set_style(self.with_spinner.clone());
+        self.bar.set_message(fitting(parts, room));
         self.bar.tick();
     }
 }

@@ -2,12 +2,12 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::io::{self, Read, Write};
+use std::io::{self, IsTerminal, Read, Write};
 
 use anyhow::{Context, ensure};
 
 use crate::database::{self, Access};
-use crate::flags::{QueryArguments, wrong_usage};
+use crate::flags::{QueryArguments, QueryFormat, wrong_usage};
 use crate::output::{self, file};
 use crate::parameters::Parameters;
 use crate::reports::Report;
@@ -27,6 +27,11 @@ pub fn run(
     let output = arguments.output.as_deref().filter(|path| *path != "-");
     if let Some(output) = output {
         file::check(output, &arguments.source)?;
+    } else if arguments.format() == QueryFormat::Parquet && io::stdout().is_terminal() {
+        wrong_usage(
+            "query",
+            "Parquet is for programs, and this is a terminal; name a file with -o result.parquet",
+        );
     }
     let access = Access {
         is_writing: arguments.write,
@@ -38,8 +43,14 @@ pub fn run(
     named(arguments, parameters.resolve(&database))?;
     let run = |terminal, out: &mut dyn Write| {
         let result = signals.during_query(database.get_interrupt_handle(), || {
-            let format = arguments.format();
-            statements::run_script(&database, &script, &parameters, format, terminal, out)
+            match arguments.format() {
+                QueryFormat::Rows(format) => {
+                    statements::run_script(&database, &script, &parameters, format, terminal, out)
+                }
+                QueryFormat::Parquet => {
+                    statements::run_parquet(&database, &script, &parameters, out)
+                }
+            }
         });
         database.tell_changes();
         let rows = named(arguments, result)?;

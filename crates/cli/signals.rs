@@ -26,6 +26,8 @@ enum Busy {
     Import(Arc<Monitor>),
     /// Statements whose interruption ends the program.
     Query(InterruptHandle),
+    /// Statements whose rows another thread writes.
+    Export(InterruptHandle, Arc<timebase_export::Monitor>),
     /// A statement typed in a shell, which lives on.
     Statement(InterruptHandle),
 }
@@ -71,6 +73,16 @@ impl Signals {
     /// is for.
     pub fn during_query<T>(&self, handle: InterruptHandle, work: impl FnOnce() -> T) -> T {
         self.during(Busy::Query(handle), work)
+    }
+
+    /// The same where rows are exported: the signal is seen between two statements, too.
+    pub fn during_export<T>(
+        &self,
+        handle: InterruptHandle,
+        monitor: &Arc<timebase_export::Monitor>,
+        work: impl FnOnce() -> T,
+    ) -> T {
+        self.during(Busy::Export(handle, Arc::clone(monitor)), work)
     }
 
     /// The same for a statement typed in a shell: a signal interrupts it, and does not end
@@ -155,5 +167,9 @@ fn stop(state: &mut State) {
         }
         Busy::Import(monitor) => monitor.cancel.store(true, Ordering::Relaxed),
         Busy::Query(handle) => handle.interrupt(),
+        Busy::Export(handle, monitor) => {
+            monitor.cancel.store(true, Ordering::Relaxed);
+            handle.interrupt();
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use anyhow::anyhow;
+use anyhow::{anyhow, ensure};
 use rusqlite::ErrorCode;
 
 use crate::database::Database;
@@ -54,6 +54,55 @@ pub fn run_script(
     let rows = run_all(database, script, parameters, &mut results)?;
     results.finish()?;
     Ok(rows)
+}
+
+/// Runs the statements of a script, of which one has a result: that is written as Parquet.
+///
+/// Returns how many rows it has.
+pub fn run_parquet(
+    database: &Database,
+    script: &Script<'_>,
+    parameters: &Parameters,
+    out: &mut dyn Write,
+) -> anyhow::Result<u64> {
+    let several = script.statements.len() > 1;
+    let mut written = None;
+    for (index, part) in script.statements.iter().enumerate() {
+        let place = match several {
+            true => format!("{}: ", script::place(index, part.title.as_deref())),
+            false => String::new(),
+        };
+        let sql = part.sql;
+        let describe = |error| {
+            let denied = database.why_denied();
+            hints::with_hint(database, describe(&error, denied, sql, &place), sql)
+        };
+        let rows = database.during(|| {
+            let mut statement = database.prepare(sql).map_err(describe)?;
+            parameters
+                .bind(&mut statement)
+                .map_err(|error| anyhow!("{place}{error:#}\n{}", excerpt(sql, None)))?;
+            if statement.column_count() == 0 {
+                let mut rows = statement.raw_query();
+                while rows.next().map_err(describe)?.is_some() {}
+                return Ok(None);
+            }
+            ensure!(
+                written.is_none(),
+                "{place}it has a result, and so has a statement before it: a file of Parquet is of one"
+            );
+            let types = timebase_export::declared_types(database, sql).map_err(describe)?;
+            let rows = timebase_export::write_result(&mut statement, &types, out);
+            rows.map(Some).map_err(|error| match error {
+                timebase_export::Error::Unreadable { error, .. } => describe(error),
+                other => other.into(),
+            })
+        })?;
+        written = written.or(rows);
+    }
+    let asked: Vec<&str> = script.statements.iter().map(|part| part.sql).collect();
+    messages::warnings(&hints::left_out(database, &asked.join("\n")));
+    written.ok_or_else(|| anyhow!("no statement has a result, and a file of Parquet is of one"))
 }
 
 fn run_all(

@@ -4,5 +4,5 @@
 mod crashes;
 mod databases;
 #[cfg(target_os = "linux")] // where a library can be put before the C library
-mod faults;
+pub mod faults;
 mod resources;

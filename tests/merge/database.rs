@@ -255,7 +255,7 @@ fn line_of(
     let is_of_whole =
         columns.iter().position(|c| c == "file").map(value) == Some(Value::Integer(-1));
     let tells_of_input = text("name").is_some_and(|name| {
-        let of_input = ["trace_size_bytes", "trace_type", "trace_uuid"];
+        let of_input = ["trace_id", "trace_size_bytes", "trace_type", "trace_uuid"];
         name.starts_with("source")
             || name == "clock_snapshot_version" // of this import
             || is_of_whole && of_input.contains(&name.as_str())

@@ -52,7 +52,7 @@ fn a_slow_pipe_has_a_line_that_fits_in_any_terminal() {
 
 /// A trace that takes a while.
 fn large(place: &Place) -> String {
-    let trace = fs::read(data("app.pftrace")).unwrap().repeat(6);
+    let trace = fs::read(data("app.pftrace")).unwrap().repeat(60);
     place
         .write("large.pftrace", &trace)
         .to_str()

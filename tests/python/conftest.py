@@ -46,6 +46,15 @@ INSERT OR REPLACE INTO arg_set (id, args) VALUES
 """
 
 
+@pytest.fixture(scope="session")
+def fleet(tmp_path_factory):
+    """Forty small traces of phones, of which one is damaged, one is empty, and four lost packets."""
+    directory = tmp_path_factory.mktemp("fleet")
+    command = ["cargo", "run", "--quiet", "--locked", "-p", "timebase-synth", "--", "--fleet=40", directory]
+    subprocess.run(command, cwd=REPOSITORY, check=True, stderr=subprocess.DEVNULL)
+    return directory
+
+
 @pytest.fixture
 def in_repository(tmp_path, monkeypatch):
     """A directory to write to, where tests/data is as in the repository."""

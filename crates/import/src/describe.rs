@@ -2,6 +2,7 @@
 //! `fact`.
 
 use rusqlite::{Connection, ToSql};
+use sha2::{Digest, Sha256};
 use timebase_manifest::Attribute;
 use timebase_resolver::Unresolved;
 use timebase_schema::{self as schema, tables};
@@ -69,7 +70,31 @@ impl ReadTrace<'_> {
             .unzip();
         (packets, size, sha256.flatten())
     }
+
+    /// What tells this trace from others, wherever it lies and whatever it is called: the first digits of the
+    /// hash of its file; of several files, of the hash of their hashes, in whatever order they were named.
+    fn id(&self) -> String {
+        if let (_, _, Some(sha256)) = self.of_file(0) {
+            return sha256.chars().take(ID_DIGITS).collect();
+        }
+        let read = self.read.iter().map(|read| &read.digest);
+        let digests = read.chain(self.files.digests.values());
+        let mut hashes: Vec<String> = digests
+            .map(|digest| match &digest.sha256 {
+                Some(sha256) => sha256.clone(),
+                // It was not read to its end.
+                None => digest.size.to_string(),
+            })
+            .collect();
+        hashes.sort_unstable();
+        let hash = Sha256::digest(hashes.join("\n"));
+        let bytes = hash.iter().take(ID_DIGITS / 2);
+        bytes.map(|byte| format!("{byte:02x}")).collect()
+    }
 }
+
+/// How many hexadecimal digits tell traces apart.
+const ID_DIGITS: usize = 32;
 
 /// Fills `clock`, `sequence` and `trace_file`, and tells what there is.
 pub(crate) fn summarize(
@@ -181,6 +206,7 @@ pub(crate) fn describe(
     let sizes = trace.read.iter().map(|read| read.digest.size);
     let size = size.unwrap_or_else(|| sizes.fold(files.read_ahead(), u64::saturating_add)) as i64;
     let source = files.title();
+    let trace_id = trace.id();
     let tables = frame.wanted().names();
     let conversion = trace.conversion.name();
     let data = if frame.keeps_data() { "all" } else { "none" };
@@ -190,6 +216,7 @@ pub(crate) fn describe(
         ("conversion", -1, &conversion),
         ("import_data", -1, &data),
         ("import_tables", -1, &tables),
+        ("trace_id", -1, &trace_id),
         ("trace_time_clock_id", -1, &trace_time),
         ("trace_time_machine_id", -1, &of_machine),
         ("trace_type", -1, &trace_type),

@@ -58,6 +58,20 @@ impl Subject {
         !matches!(self, Subject::KernelEvents | Subject::Logs)
     }
 
+    /// The subject that the rows of a table are about; `None` if they are there without events.
+    ///
+    /// ```
+    /// use timebase_import::Subject;
+    /// assert_eq!(Subject::of_table("sched_record"), Some(Subject::Scheduling));
+    /// assert_eq!(Subject::of_table("track_record"), Some(Subject::Threads));
+    /// assert_eq!(Subject::of_table("packet"), None);
+    /// ```
+    pub fn of_table(name: &str) -> Option<Subject> {
+        let table = tables::ALL.iter().find(|table| table.name == name)?;
+        let (Events::Rows { name, .. } | Events::PartOf(name)) = table.events?;
+        Some(Subject::of(name))
+    }
+
     /// The subject of what a table or view shows.
     fn of(name: &str) -> Subject {
         let mut all = Subject::ALL.into_iter();
@@ -101,12 +115,10 @@ impl Wanted {
     /// The tables of these subjects, and those that are of none.
     pub fn of(subjects: &[Subject]) -> Self {
         let follows = subjects.iter().any(|subject| subject.is_followed());
-        let is_wanted = |table: &&Table| match table.events {
+        let is_wanted = |table: &&Table| match Subject::of_table(table.name) {
             None => true,
-            Some(Events::Rows { name, .. } | Events::PartOf(name)) => match Subject::of(name) {
-                Subject::Threads => follows,
-                subject => subjects.contains(&subject),
-            },
+            Some(Subject::Threads) => follows,
+            Some(subject) => subjects.contains(&subject),
         };
         Wanted {
             subjects: subjects.to_vec(),

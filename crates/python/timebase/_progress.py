@@ -34,6 +34,8 @@ class State(NamedTuple):
     packets: int
     #: "reading"; or "copying" and "surveying" before that, where the trace is read twice; "writing" when all is read.
     phase: str
+    #: What `packets` counts, where it is something else.
+    counted: str = "packets"
 
     def doing(self) -> str:
         return _DOING.get(self.phase, "importing")
@@ -125,7 +127,7 @@ class _TqdmBar:
 
     def show(self, state: State) -> None:
         self._bar.set_description(state.doing(), refresh=False)
-        self._bar.set_postfix_str(f"{state.packets:,} packets", refresh=False)
+        self._bar.set_postfix_str(f"{state.packets:,} {state.counted}", refresh=False)
         # Of a file object it is known when it was copied.
         self._bar.total = state.bytes_total
         self._bar.n = state.bytes_read
@@ -144,7 +146,7 @@ class _Line:
     def show(self, state: State) -> None:
         read, total = state.bytes_read, state.bytes_total
         share = f"{100 * read // total} % of {_size(total)}" if total else _size(read)
-        self._write(f"{state.doing()}: {share}, {state.packets:,} packets")
+        self._write(f"{state.doing()}: {share}, {state.packets:,} {state.counted}")
 
     def close(self) -> None:
         self._write("")

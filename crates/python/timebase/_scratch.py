@@ -13,6 +13,7 @@ import shutil
 import sys
 import tempfile
 from pathlib import Path
+from typing import Optional
 
 #: As in the program: how the names begin, how many letters and digits follow, and the lock.
 _PREFIX = ".timebase-"
@@ -21,11 +22,11 @@ _LOCK = "timebase.lock"
 
 
 class Scratch:
-    """A directory in that for temporary files, until it is removed."""
+    """A directory in that for temporary files, or in another one, until it is removed."""
 
-    def __init__(self) -> None:
+    def __init__(self, parent: Optional[str] = None) -> None:
         while True:
-            self.path = Path(tempfile.gettempdir()) / (_PREFIX + secrets.token_hex(_RANDOM // 2))
+            self.path = Path(parent or tempfile.gettempdir()) / (_PREFIX + secrets.token_hex(_RANDOM // 2))
             try:
                 os.mkdir(self.path, 0o700)
                 self._file = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, Parser, ValueEnum};
 use timebase_synth::{
-    BOMBS, Bomb, Compression, Form, FtraceClock, Mix, Preset, Reference, Set, Settings,
+    BOMBS, Bomb, Compression, Fleet, Form, FtraceClock, Mix, Preset, Reference, Set, Settings,
 };
 
 use crate::quantity::{count, nanoseconds};
@@ -31,6 +31,7 @@ Examples:
   synth --preset gigahertz --crystal-snapshot 10s --truth truth.tsv tsc.pftrace
   synth --bytes 4G - | timebase import - -o large.db
   synth --preset relay --guests 2 --round-trip 20us --truth truth.tsv set/
+  synth --fleet 1000 --damaged 2 traces/
 
 The truth is a table with a line for each row that has a timestamp: its table and id, the true
 BOOTTIME in ns, and either the largest error in ns that its time may have, or why it must have none.
@@ -38,7 +39,7 @@ That of a set has the file and the machine of each row, and the host's BOOTTIME;
 rows would have if their file was imported alone."
 )]
 pub struct Flags {
-    /// Where to write the trace; '-' is standard output. Of a set, the directory, which is made
+    /// Where to write the trace; '-' is standard output. Of a set or a fleet, the directory, which is made
     #[arg(value_name = "OUTPUT")]
     pub output: PathBuf,
     /// Where to write the truth, as values separated by tabs
@@ -51,6 +52,13 @@ pub struct Flags {
     /// full size is. No other option counts then
     #[arg(long, value_parser = bombs(), value_name = "NAME", hide_possible_values = true, conflicts_with = "truth")]
     bomb: Option<String>,
+    /// So many small traces of phones, of five devices with two builds, instead of one. Besides this
+    /// only '--damaged', '--seed' and '--records' count then, which are those of each [default: 1500]
+    #[arg(long, value_name = "TRACES", conflicts_with_all = ["truth", "bomb", "bytes", "preset"])]
+    fleet: Option<u32>,
+    /// How many of a hundred traces of a fleet are damaged [default: 2]
+    #[arg(long, value_name = "PERCENT", requires = "fleet")]
+    damaged: Option<u32>,
     /// What all random choices follow from
     #[arg(long, default_value_t = 1, value_name = "NUMBER")]
     seed: u64,
@@ -87,6 +95,8 @@ pub enum Wanted {
     Trace(Settings),
     /// Several machines or files.
     Set(Set),
+    /// Many small traces.
+    Fleet(Fleet),
 }
 
 #[derive(Debug, Args)]
@@ -350,6 +360,15 @@ impl Flags {
 
     /// The preset, with what the other options change.
     pub fn wanted(&self) -> Wanted {
+        if let Some(traces) = self.fleet {
+            let small = Fleet::default();
+            return Wanted::Fleet(Fleet {
+                traces,
+                damaged_percent: self.damaged.unwrap_or(small.damaged_percent),
+                seed: self.seed,
+                records: self.records.unwrap_or(small.records),
+            });
+        }
         match self.preset.into() {
             Kind::Trace(preset) => Wanted::Trace(self.change(Settings::preset(preset))),
             Kind::Set(form) => {
@@ -555,7 +574,7 @@ impl From<FtraceClockName> for FtraceClock {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
+#[allow(clippy::unwrap_used, clippy::panic)]
 mod tests {
     use super::*;
     use clap::CommandFactory;
@@ -565,6 +584,7 @@ mod tests {
         match wanted(arguments) {
             Wanted::Trace(settings) => settings,
             Wanted::Set(set) => set.machine,
+            Wanted::Fleet(fleet) => panic!("{fleet:?}"),
         }
     }
 
@@ -604,6 +624,24 @@ mod tests {
         };
         let found = wanted(&[["--preset", "relay"].as_slice(), &asked].concat());
         assert_eq!(found, Wanted::Set(expected));
+    }
+
+    #[test]
+    fn a_fleet_has_a_seed_and_a_size_and_nothing_else() {
+        let asked = ["--fleet", "12", "--seed", "7", "--records", "1k"];
+        let expected = Fleet {
+            traces: 12,
+            seed: 7,
+            records: 1000,
+            ..Fleet::default()
+        };
+        assert_eq!(wanted(&asked), Wanted::Fleet(expected));
+        for wrong in [
+            ["--fleet", "12", "--preset", "logs"],
+            ["--damaged", "2", "--seed", "1"],
+        ] {
+            assert!(Flags::try_parse_from(["synth", "d"].iter().chain(&wrong)).is_err());
+        }
     }
 
     #[test]

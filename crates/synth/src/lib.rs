@@ -109,6 +109,18 @@
 //! | `asymmetry_percent` | how much longer the message takes than the answer |
 //! | `round_interval_ns` | time between rounds (rule X24) |
 //! | `sync_packets`, `read_after_ns` | where rounds stand in a trace, and which |
+//!
+//! # Fleets
+//!
+//! A [`Fleet`] is many small traces, of five devices with two builds ([`write_fleet`]): for who reads
+//! folders of traces. No truth is told of them; what is true of all is that one device's frames take
+//! longer with the second build, and that another has a clock that is not what it says.
+//!
+//! | knob | meaning |
+//! |---|---|
+//! | `traces` | how many |
+//! | `damaged_percent` | how many of a hundred are damaged |
+//! | `records` | how many records each has at least |
 
 mod bombs;
 mod chain;
@@ -118,6 +130,7 @@ mod crystal;
 mod crystals;
 mod encode;
 mod error;
+mod fleet;
 mod ftrace;
 mod generator;
 mod hop;
@@ -125,6 +138,7 @@ mod late;
 mod logs;
 mod machines;
 mod output;
+mod phone;
 mod random;
 mod rounds;
 mod scene;
@@ -140,6 +154,7 @@ use crate::generator::Generator;
 
 pub use bombs::{BOMBS, Bomb, bomb};
 pub use error::Error;
+pub use fleet::{Fleet, FleetFile, FleetState, FleetSummary, write_fleet};
 pub use generator::Summary;
 pub use machines::{SetFile, SetSummary, SetTruth, write_set, write_set_with_truth};
 pub use random::Random;

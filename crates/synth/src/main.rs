@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser;
-use timebase_synth::{Error, Set, SetSummary, Settings, Summary};
+use timebase_synth::{Error, Fleet, FleetSummary, Set, SetSummary, Settings, Summary};
 
 use flags::{Flags, Wanted};
 use truth_file::{SetTruthFile, TruthFile};
@@ -44,6 +44,7 @@ fn run(flags: &Flags) -> Result<Option<String>, Error> {
     Ok(Some(match flags.wanted() {
         Wanted::Trace(settings) => described(&trace(&settings, flags)?),
         Wanted::Set(wanted) => described_set(&set(&wanted, flags)?),
+        Wanted::Fleet(wanted) => described_fleet(&fleet(&wanted, flags)?),
     }))
 }
 
@@ -68,12 +69,7 @@ fn trace(settings: &Settings, flags: &Flags) -> Result<Summary, Error> {
 }
 
 fn set(set: &Set, flags: &Flags) -> Result<SetSummary, Error> {
-    let directory = &flags.output;
-    if directory == Path::new("-") {
-        let said = "a set has several files: name a directory instead of '-'";
-        return Err(io::Error::new(ErrorKind::InvalidInput, said).into());
-    }
-    std::fs::create_dir_all(directory).map_err(|error| named(directory, error))?;
+    let directory = directory(flags, "a set")?;
     let file = |name: &str| create(&directory.join(name));
     let Some(path) = &flags.truth else {
         return timebase_synth::write_set(set, file);
@@ -83,6 +79,22 @@ fn set(set: &Set, flags: &Flags) -> Result<SetSummary, Error> {
         timebase_synth::write_set_with_truth(set, file, &mut |truth| truths.write(&truth))?;
     truths.finish()?;
     Ok(summary)
+}
+
+fn fleet(fleet: &Fleet, flags: &Flags) -> Result<FleetSummary, Error> {
+    let directory = directory(flags, "a fleet")?;
+    timebase_synth::write_fleet(fleet, |name| create(&directory.join(name)))
+}
+
+/// Where several files go; `what` they are together.
+fn directory<'a>(flags: &'a Flags, what: &str) -> io::Result<&'a Path> {
+    let directory = &flags.output;
+    if directory == Path::new("-") {
+        let said = format!("{what} has several files: name a directory instead of '-'");
+        return Err(io::Error::new(ErrorKind::InvalidInput, said));
+    }
+    std::fs::create_dir_all(directory).map_err(|error| named(directory, error))?;
+    Ok(directory)
 }
 
 fn create(path: &Path) -> io::Result<File> {
@@ -108,6 +120,13 @@ fn described_set(summary: &SetSummary) -> String {
         summary.records,
         summary.begin_ns,
         summary.end_ns
+    )
+}
+
+fn described_fleet(summary: &FleetSummary) -> String {
+    format!(
+        "traces     {}\nlossy      {}\ndamaged    {}\nempty      {}\nbytes      {}\n",
+        summary.traces, summary.lossy, summary.damaged, summary.empty, summary.bytes
     )
 }
 

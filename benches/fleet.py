@@ -1,0 +1,137 @@
+"""What a fleet costs: the bare imports of its traces, timebase.dataset, and Spark, on one processor and on two.
+
+    cargo build --release && cargo build --release -p timebase-synth
+    PYTHONPATH=crates/python TIMEBASE_PROGRAM=target/release/timebase target/spark/bin/python benches/fleet.py
+
+All figures but the first column are ratios to the bare imports of the same files with as many processors in the same run: `timebase import`
+to a file, one after the other on each processor. That of a fleet is to that of the smallest one: with as many times the
+traces it should take as many times as long. tests/run makes the environment target/spark. --traces, --processors, --records and --rounds
+change the sizes; of several rounds the fastest of each counts.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pyspark
+
+os.environ["SPARK_HOME"] = os.path.dirname(pyspark.__file__)
+
+import timebase.spark  # noqa: E402
+from timebase.dataset import Dataset  # noqa: E402
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+PROGRAM = os.path.abspath(os.environ["TIMEBASE_PROGRAM"])
+# For the workers, which run elsewhere.
+os.environ["TIMEBASE_PROGRAM"] = PROGRAM
+os.environ["PYTHONPATH"] = str(REPOSITORY / "crates" / "python")
+
+#: The rows of a trace, and how much memory the task takes for them above that of Python, Spark and Arrow. The most that there was is asked
+#: of the kernel and not of getrusage, which counts what a process was before its program began.
+TASK = """
+import re, sys, pyarrow.parquet, pyspark.sql.pandas.types, timebase.spark
+def most(): return int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1])
+source = timebase.spark.TraceDataSource({"path": sys.argv[1], "table": "slice"})
+reader = source.reader(source.schema())
+[part] = reader.partitions()
+before = most()
+rows = sum(batch.num_rows for batch in reader.read(part))
+print(rows, most() - before)
+"""
+
+#: The same of the program, asked by a process that is smaller than it, for the same reason.
+PROGRAM_ALONE = """
+import resource, subprocess, sys
+subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+"""
+
+
+def fleet(directory, traces, records):
+    command = [REPOSITORY / "target/release/synth", f"--fleet={traces}", f"--records={records}", directory]
+    subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+    return directory
+
+
+def bare(directory, processors):
+    """The imports alone."""
+    with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(processors) as pool:
+
+        def one(trace):
+            database = os.path.join(scratch, trace.name + ".db")
+            subprocess.run([PROGRAM, "import", trace, "-o", database], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            if os.path.exists(database):
+                os.unlink(database)
+
+        list(pool.map(one, sorted(directory.iterdir())))
+
+
+def exported(directory, processors, tables):
+    with Dataset(directory, processes=processors, tables=tables, progress=False) as traces:
+        traces.export()
+
+
+def counted(spark, directory, **options):
+    spark.read.format("perfetto").options(**options).load(str(directory)).count()
+
+
+def seconds(work):
+    begin = time.perf_counter()
+    work()
+    return time.perf_counter() - begin
+
+
+def asked(command):
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    return list(map(int, done.stdout.split()))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--traces", default="100,300,1000")
+    parser.add_argument("--processors", default="1,2")
+    parser.add_argument("--records", default=1500, type=int, help="of each trace")
+    parser.add_argument("--rounds", default=1, type=int)
+    arguments = parser.parse_args()
+    sizes = [int(size) for size in arguments.traces.split(",")]
+    with tempfile.TemporaryDirectory() as scratch:
+        fleets = {size: fleet(Path(scratch) / str(size), size, arguments.records) for size in sizes}
+        print("| processors | traces | bare imports, ms a trace | to the smallest fleet | dataset, slice | dataset, all tables | Spark, slice | Spark, slice, 16 a task | Spark, sql |")
+        print("|---|---|---|---|---|---|---|---|---|")
+        for processors in map(int, arguments.processors.split(",")):
+            quiet = {"spark.ui.enabled": "false", "spark.log.level": "ERROR", "spark.ui.showConsoleProgress": "false"}
+            spark = timebase.spark.session(f"local-cluster[{processors},1,1024]", config=quiet)
+            counted(spark, sorted(fleets[sizes[0]].iterdir())[0], table="slice")  # workers begin with the first job
+            smallest = None
+            for size, directory in fleets.items():
+                works = {
+                    "bare": lambda: bare(directory, processors),
+                    "dataset": lambda: exported(directory, processors, ["slice"]),
+                    "all": lambda: exported(directory, processors, None),
+                    "spark": lambda: counted(spark, directory, table="slice"),
+                    "shared": lambda: counted(spark, directory, table="slice", traces_per_task=16),
+                    "sql": lambda: counted(spark, directory, sql="SELECT count(*) AS slices FROM slice"),
+                }
+                took = {name: min(seconds(work) for _ in range(arguments.rounds)) for name, work in works.items()}
+                each = took["bare"] / size
+                smallest = smallest or each
+                ratios = [each / smallest, *(took[name] / took["bare"] for name in ("dataset", "all", "spark", "shared", "sql"))]
+                print(f"| {processors} | {size:,} | {1000 * each:.0f} | " + " | ".join(f"{ratio:.2f}" for ratio in ratios) + " |", flush=True)
+            spark.stop()
+        print("\nA task of Spark's, of a trace of so many MB:\n\n| MB | slices | MB of Python's, above what Spark needs | MB of the program |\n|---|---|---|---|")
+        for records in (arguments.records, 100_000, 1_000_000):
+            [trace] = fleet(Path(scratch) / f"of-{records}", 1, records).iterdir()
+            rows, own = asked([sys.executable, "-c", TASK, trace])
+            exported_to = Path(scratch) / f"tables-{records}"
+            export = [PROGRAM, "export", trace, "-o", exported_to, "--tables=slice", "--compression=none"]
+            [program] = asked([sys.executable, "-S", "-c", PROGRAM_ALONE, *export])
+            print(f"| {trace.stat().st_size / 1e6:.1f} | {rows:,} | {own / 1000:.0f} | {program / 1000:.0f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,284 @@
+//! `timebase export`: the tables of a trace as Parquet, into a folder of many.
+//!
+//! # Design
+//!
+//! What is asked for decides what is imported: SQLite tells which tables a view reads, and the schema of which
+//! events a table is. So `--tables packet` follows no events, and whatever does not show the bytes of packets does without
+//! them. To import everything was the alternative; that takes several times as long where few tables are wanted of
+//! many traces.
+//!
+//! The tables are those of the reference that are meant for queries. Those behind the views can be named.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{anyhow, bail};
+use indicatif::{HumanBytes, HumanCount};
+use timebase_export::{Folder, Monitor, Schema, Summary, Table};
+use timebase_import::{FileKind, Options, Source, Subject};
+
+use crate::database::{self, Access, Database};
+use crate::flags::{ExportArguments, wrong_usage};
+use crate::guard;
+use crate::reference::{Kind, reference};
+use crate::signals::Signals;
+use crate::{hints, import, messages, progress};
+
+/// Tables that are of no one subject, as they tell of all that an import finds.
+const OF_ALL: [&str; 5] = [
+    "event_span",
+    "import_log",
+    "machine",
+    "stats",
+    "unsure_record",
+];
+
+/// Tables of what has its threads only where events are followed in the order of time.
+const OF_THREADS: [&str; 2] = ["android_log_thread", "thread_emitting"];
+
+/// Tables that say how an import was made.
+const FACTS: [&str; 2] = ["fact", "metadata"];
+
+pub fn run(
+    arguments: &ExportArguments,
+    signals: &Signals,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    let schema = Schema::new()?;
+    let tables = asked(arguments.tables.as_deref(), &schema);
+    if arguments.schema {
+        let described = timebase_export::described(tables);
+        return Ok(writeln!(out, "{described}")?);
+    }
+    if let Err(error) = timebase_export::check_labels(&arguments.labels, &schema) {
+        wrong_usage("export", &error.to_string());
+    }
+    let output = arguments.output.as_deref().unwrap_or(Path::new("-"));
+    if output == "-" {
+        wrong_usage("export", "tables go to a folder; name one with -o DIR");
+    }
+    let kind = kind(arguments)?;
+    let folder = Folder::at(output)?;
+    let options = timebase_export::Options {
+        tables,
+        compression: arguments.compression.into(),
+        labels: arguments.labels.clone(),
+        overwrite: arguments.force,
+    };
+    let directory = folder.directory().to_owned();
+    let begun = Instant::now();
+    let summary = signals.during_file(&directory, || {
+        let database = open(arguments, kind, &options.tables, &schema, signals)?;
+        let monitor = Arc::new(Monitor::default());
+        let exported = signals.during_export(database.get_interrupt_handle(), &monitor, || {
+            progress::shown_export(arguments.progress, &monitor, options.tables.len(), || {
+                timebase_export::export(&database, &folder, &schema, &options, &monitor)
+            })
+        })?;
+        database.warn_if_changed();
+        exported.map_err(|error| told(error, &arguments.traces))
+    })?;
+    messages::say(screen(arguments, output, &summary, begun.elapsed()));
+    Ok(())
+}
+
+/// The tables that are asked for, each once.
+fn asked<'a>(names: Option<&[String]>, schema: &'a Schema) -> Vec<&'a Table> {
+    let Some(names) = names else {
+        return for_queries(schema).collect();
+    };
+    let mut tables: Vec<&Table> = Vec::new();
+    for name in names {
+        let mut all = schema.tables();
+        let Some(table) = all.find(|table| table.name.eq_ignore_ascii_case(name)) else {
+            wrong_usage("export", &unknown(name, schema));
+        };
+        if tables.iter().all(|other| other.name != table.name) {
+            tables.push(table);
+        }
+    }
+    tables
+}
+
+/// What is said of a table that is none.
+fn unknown(name: &str, schema: &Schema) -> String {
+    let names: Vec<String> = schema.tables().map(|table| table.name.clone()).collect();
+    let meant = hints::meant(name, &names);
+    let meant = meant.map_or_else(
+        || ".".to_owned(),
+        |meant| format!("; did you mean {meant}?"),
+    );
+    let all = for_queries(schema).map(|table| table.name.as_str());
+    let all: Vec<&str> = all.collect();
+    format!(
+        "there is no table '{name}'{meant} The tables are {}",
+        all.join(", ")
+    )
+}
+
+/// The tables and views that are meant for queries.
+fn for_queries(schema: &Schema) -> impl Iterator<Item = &Table> {
+    let sections = reference().sections.iter();
+    let tables = sections.filter(|section| section.kind == Kind::Table);
+    tables.filter_map(|section| schema.table(&section.name))
+}
+
+/// A name and a value of `--label`.
+pub fn label(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) => Ok((name.to_owned(), value.to_owned())),
+        None => Err("a label is a name and a value: --label build=1234".to_owned()),
+    }
+}
+
+/// What was given: a database, or traces.
+fn kind(arguments: &ExportArguments) -> anyhow::Result<FileKind> {
+    for given in &arguments.traces {
+        if database::kind(given)? == FileKind::Trace {
+            continue;
+        }
+        let given = given.display();
+        if arguments.traces.len() > 1 {
+            bail!(
+                "{given} is a database, and several arguments are traces that belong together; \
+                 export databases one by one"
+            );
+        }
+        let of_traces = [
+            (arguments.manifest.is_some(), "--manifest"),
+            (!arguments.descriptor.is_empty(), "--descriptor"),
+            (arguments.max_size.is_some(), "--max-size"),
+        ];
+        if let Some((_, option)) = of_traces.iter().find(|(is_given, _)| *is_given) {
+            bail!("{given} is a database, and {option} is for the import of a trace");
+        }
+        return Ok(FileKind::Database);
+    }
+    Ok(FileKind::Trace)
+}
+
+fn open(
+    arguments: &ExportArguments,
+    kind: FileKind,
+    tables: &[&Table],
+    schema: &Schema,
+    signals: &Signals,
+) -> anyhow::Result<Database> {
+    let conversion = arguments.conversion.map(Into::into);
+    if let (FileKind::Database, [given]) = (kind, arguments.traces.as_slice()) {
+        let access = Access {
+            is_strict: arguments.strict,
+            conversion,
+            ..Access::ALL
+        };
+        return database::open_file(given, access);
+    }
+    let sources = arguments.traces.iter();
+    let sources: Vec<Source> = sources
+        .map(|trace| Source::from_arg(trace.as_os_str()))
+        .collect();
+    let (subjects, keep_data) = needs(tables, schema)?;
+    let options = Options {
+        conversion: conversion.unwrap_or_default(),
+        manifest: arguments.manifest.clone(),
+        keep_data,
+        subjects,
+        descriptors: arguments.descriptor.clone(),
+        strict: arguments.strict,
+        overwrite: false,
+        max_size: arguments.max_size,
+        max_memory: Some(arguments.max_memory),
+    };
+    let given = match arguments.traces.as_slice() {
+        [trace] => trace,
+        _ => Path::new("the temporary database"),
+    };
+    database::open_traces(given, &sources, &options, arguments.progress, signals)
+}
+
+/// Which events an import has to keep for tables, and whether the bytes of packets.
+fn needs(tables: &[&Table], schema: &Schema) -> anyhow::Result<(Vec<Subject>, bool)> {
+    let mut subjects = Vec::new();
+    let mut keeps_data = false;
+    for table in tables {
+        let has_facts = FACTS.contains(&table.name.as_str());
+        let reads = schema.reads(table)?;
+        keeps_data |= reads.data() || has_facts;
+        if has_facts || reads.tables().any(|name| OF_ALL.contains(&name)) {
+            subjects = Subject::ALL.to_vec();
+        }
+        for read in reads.tables() {
+            let threads = OF_THREADS.contains(&read).then_some(Subject::Threads);
+            for subject in Subject::of_table(read).into_iter().chain(threads) {
+                if !subjects.contains(&subject) {
+                    subjects.push(subject);
+                }
+            }
+        }
+    }
+    Ok((subjects, keeps_data))
+}
+
+/// What failed, and what can be done about it.
+fn told(error: timebase_export::Error, traces: &[PathBuf]) -> anyhow::Error {
+    let advice = match &error {
+        timebase_export::Error::Unreadable { error, .. } => guard::advice(error),
+        _ => None,
+    };
+    let error = anyhow::Error::new(error);
+    let error = match advice {
+        Some(advice) => anyhow!("{error:#}; {advice}"),
+        // It stays what it is, so that an interruption is told as such.
+        None => error,
+    };
+    match traces {
+        [trace] => error.context(trace.display().to_string()),
+        _ => error,
+    }
+}
+
+/// The summary.
+fn screen(
+    arguments: &ExportArguments,
+    output: &Path,
+    summary: &Summary,
+    elapsed: Duration,
+) -> String {
+    let source: Cow<'_, str> = match arguments.traces.as_slice() {
+        [trace] if trace.as_os_str() == "-" => "standard input".into(),
+        [trace] => trace.to_string_lossy(),
+        traces => format!("{} files", traces.len()).into(),
+    };
+    let rows: u64 = summary.tables.iter().map(|(_, rows)| rows).sum();
+    let filled = summary.tables.iter().filter(|(_, rows)| *rows > 0).count();
+    let mut screen = format!("{source} → {}\n\n", output.display());
+    let lines = [
+        ("trace_id", summary.trace.id.clone()),
+        (
+            "tables",
+            format!("{}, {filled} of them with rows", summary.tables.len()),
+        ),
+        ("rows", HumanCount(rows).to_string()),
+        (
+            "size",
+            format!("{} of Parquet, in {elapsed:.1?}", HumanBytes(summary.bytes)),
+        ),
+    ];
+    for (heading, text) in lines {
+        let _ = writeln!(screen, "  {heading:<10}  {text}");
+    }
+    let largest = summary.tables.iter().max_by_key(|(_, rows)| *rows);
+    let folder = output.to_string_lossy();
+    // What a shell or SQL would take for something else is not worth a line of quotation marks.
+    if let (Some((table, _)), Cow::Borrowed(folder)) = (largest, import::quoted(&folder)) {
+        let _ = write!(
+            screen,
+            "\nNext: duckdb -c \"SELECT trace_id, count(*) FROM '{folder}/{table}/*/*.parquet' GROUP BY trace_id\""
+        );
+    }
+    screen
+}

@@ -1,0 +1,479 @@
+//! What tables and views there are, and of which type each column is.
+//!
+//! A table says it itself, in `schema/tables.sql`, and SQLite hands that on to columns of views that are
+//! taken as they are. What a view computes has no type in SQLite, so it is said here, once.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
+use rusqlite::{Connection, OpenFlags};
+use serde_json::{Value, json};
+
+use crate::error::Error;
+
+/// What the values of a column are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Type {
+    /// Integers of 64 bits: numbers, times in nanoseconds, and 0 or 1 for no or yes.
+    Int64,
+    /// Real numbers.
+    Double,
+    /// Text in UTF-8.
+    String,
+    /// Bytes.
+    Binary,
+}
+
+impl Type {
+    /// What it is called in a schema.
+    ///
+    /// ```
+    /// assert_eq!(timebase_export::Type::Int64.name(), "int64");
+    /// ```
+    pub fn name(self) -> &'static str {
+        match self {
+            Type::Int64 => "int64",
+            Type::Double => "double",
+            Type::String => "string",
+            Type::Binary => "binary",
+        }
+    }
+
+    /// That of what a table declares.
+    pub(crate) fn declared(name: &str) -> Option<Type> {
+        let types = [
+            ("INTEGER", Type::Int64),
+            ("REAL", Type::Double),
+            ("TEXT", Type::String),
+            ("BLOB", Type::Binary),
+        ];
+        let mut types = types.into_iter();
+        types
+            .find(|(declared, _)| declared.eq_ignore_ascii_case(name))
+            .map(|(_, kind)| kind)
+    }
+}
+
+/// Columns that have no declared type, of views because they are computed.
+const COMPUTED: &[(&str, Type, &[&str])] = &[
+    ("ftrace_event", Type::Int64, &["timestamp", "ucpu"]),
+    ("ftrace_event", Type::String, &["unresolved"]),
+    ("raw", Type::Int64, &["ucpu"]),
+    ("ftrace_event_partial", Type::Int64, &["timestamp"]),
+    ("ftrace_event_partial", Type::String, &["unresolved"]),
+    (
+        "process",
+        Type::Int64,
+        &["android_appid", "android_user_id"],
+    ),
+    ("sched", Type::Int64, &["ts_end"]),
+    (
+        "thread_state",
+        Type::Int64,
+        &["id", "io_wait", "waker_utid", "waker_id", "irq_context"],
+    ),
+    ("thread_state", Type::String, &["state", "blocked_function"]),
+    (
+        "thread_state_with_thread_process",
+        Type::Int64,
+        &["id", "io_wait", "waker_utid", "waker_id", "irq_context"],
+    ),
+    (
+        "thread_state_with_thread_process",
+        Type::String,
+        &["state", "blocked_function"],
+    ),
+    ("cpu_time_by_thread", Type::Int64, &["cpu_time", "slices"]),
+    (
+        "cpu_time_by_process",
+        Type::Int64,
+        &["cpu_time", "threads", "slices"],
+    ),
+    ("cpu_track", Type::Int64, &["cpu"]),
+    ("gpu_track", Type::Int64, &["context_id"]),
+    ("cpu_counter_track", Type::Int64, &["cpu"]),
+    ("slice_self_dur", Type::Int64, &["self_dur"]),
+    (
+        "flow_with_slices",
+        Type::Int64,
+        &["delay", "upid_out", "upid_in"],
+    ),
+    ("gpu_slice", Type::Int64, &["frame_id"]),
+    (
+        "gpu_slice",
+        Type::String,
+        &[
+            "render_target_name",
+            "render_pass_name",
+            "command_buffer_name",
+        ],
+    ),
+    ("args", Type::Int64, &["id", "int_value"]),
+    ("args", Type::Double, &["real_value"]),
+    (
+        "args",
+        Type::String,
+        &[
+            "flat_key",
+            "key",
+            "string_value",
+            "value_type",
+            "display_value",
+        ],
+    ),
+    ("clock", Type::Int64, &["trace_file_id"]),
+    ("placement", Type::Int64, &["isolated"]),
+    ("packet_clock", Type::Int64, &["seq_id", "trace_file_id"]),
+    (
+        "clock_mapping",
+        Type::Int64,
+        &["trace_file_id", "start_value"],
+    ),
+    (
+        "clock_mapping_linear",
+        Type::Int64,
+        &["trace_file_id", "start_value"],
+    ),
+    (
+        "packet_interval",
+        Type::Int64,
+        &["earliest", "ts", "latest"],
+    ),
+    ("packet_resync", Type::Int64, &["resync_ts", "difference"]),
+    (
+        "metadata",
+        Type::Int64,
+        &["int_value", "trace_file_id", "machine_id"],
+    ),
+    (
+        "metadata",
+        Type::String,
+        &["key_type", "str_value", "value"],
+    ),
+    ("fact", Type::String, &["value"]),
+    ("trace_bounds", Type::Int64, &["start_ts", "end_ts"]),
+    (
+        "finding",
+        Type::Int64,
+        &[
+            "machine_id",
+            "trace_file_id",
+            "clock_id",
+            "seq_id",
+            "packet_id",
+            "offset",
+            "events",
+            "worst_ns",
+        ],
+    ),
+    (
+        "finding",
+        Type::String,
+        &["check_name", "severity", "subject", "message", "advice"],
+    ),
+];
+
+/// Columns with values of several types, which are written as SQLite writes them as text.
+const ANY: [(&str, &str); 2] = [("fact", "value"), ("metadata", "value")];
+
+/// The partition of a trace is called as Perfetto calls what tells flows apart: these columns have another
+/// name in Parquet.
+const RENAMED: [(&str, &str); 1] = [("trace_id", "flow_trace_id")];
+
+/// A column, as a reader of Parquet sees it.
+///
+/// ```
+/// let schema = timebase_export::Schema::new()?;
+/// let ts = schema.table("sched").and_then(|table| table.column("ts")).expect("is there");
+/// assert_eq!(ts.kind, timebase_export::Type::Int64);
+/// # Ok::<(), timebase_export::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// What it is called.
+    pub name: String,
+    /// What its values are.
+    pub kind: Type,
+    /// Whether a value may be NULL.
+    pub is_nullable: bool,
+}
+
+/// A table or view.
+///
+/// ```
+/// let schema = timebase_export::Schema::new()?;
+/// let packet = schema.table("packet").expect("is there");
+/// assert!(schema.reads(packet)?.data());
+/// assert!(packet.columns.iter().any(|column| column.name == "data" && column.is_nullable));
+/// # Ok::<(), timebase_export::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// What it is called.
+    pub name: String,
+    /// Its columns, in their order.
+    pub columns: Vec<Column>,
+    /// How SQLite is asked for its rows.
+    pub(crate) sql: String,
+}
+
+impl Table {
+    /// The column of a name.
+    pub fn column(&self, name: &str) -> Option<&Column> {
+        self.columns.iter().find(|column| column.name == name)
+    }
+}
+
+/// The columns of tables that are read for a table or view, views being seen through.
+#[derive(Clone, Debug)]
+pub struct Reads(BTreeSet<(String, String)>);
+
+impl Reads {
+    /// Whether the bytes of packets are.
+    pub fn data(&self) -> bool {
+        let data = ("packet".to_owned(), "data".to_owned());
+        self.0.contains(&data)
+    }
+
+    /// The tables.
+    pub fn tables(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|(table, _)| table.as_str())
+    }
+}
+
+/// All tables and views of a database, whatever its trace has.
+#[derive(Debug)]
+pub struct Schema {
+    tables: Vec<Table>,
+    /// A database without rows.
+    empty: Mutex<Connection>,
+}
+
+impl Schema {
+    /// The tables and views of this version.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Untyped`] if a column has no type, which a test rules out.
+    ///
+    /// ```
+    /// let schema = timebase_export::Schema::new()?;
+    /// assert!(schema.tables().count() > 70);
+    /// assert!(schema.table("slices").is_some() && schema.table("scheds").is_none());
+    /// # Ok::<(), timebase_export::Error>(())
+    /// ```
+    pub fn new() -> Result<Schema, Error> {
+        // One thread at a time has it.
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let empty = Connection::open_in_memory_with_flags(flags).map_err(unreadable)?;
+        let made = empty.execute_batch(timebase_schema::TABLES);
+        made.and_then(|()| empty.execute_batch(&timebase_schema::finish()))
+            .map_err(unreadable)?;
+        Ok(Schema {
+            tables: tables(&empty)?,
+            empty: Mutex::new(empty),
+        })
+    }
+
+    /// What is read for a table, as SQLite says while it prepares the statement.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unreadable`], if memory is exhausted.
+    pub fn reads(&self, table: &Table) -> Result<Reads, Error> {
+        let mut empty = self.empty.lock().unwrap_or_else(PoisonError::into_inner);
+        reads(&mut empty, &table.sql).map_err(unreadable)
+    }
+
+    /// All of them.
+    pub fn tables(&self) -> impl Iterator<Item = &Table> {
+        self.tables.iter()
+    }
+
+    /// The one of a name.
+    pub fn table(&self, name: &str) -> Option<&Table> {
+        self.tables.iter().find(|table| table.name == name)
+    }
+}
+
+/// What a reader has to know of tables before there is one: their columns, as JSON.
+///
+/// ```
+/// use timebase_export::{Schema, described};
+/// let schema = Schema::new()?;
+/// let json = described(schema.table("trace_bounds"));
+/// let column = &json["tables"][0]["columns"][0];
+/// assert_eq!(column.to_string(), r#"{"name":"start_ts","nullable":true,"type":"int64"}"#);
+/// # Ok::<(), timebase_export::Error>(())
+/// ```
+pub fn described<'a>(tables: impl IntoIterator<Item = &'a Table>) -> Value {
+    let column = |column: &Column| {
+        json!({
+            "name": column.name,
+            "type": column.kind.name(),
+            "nullable": column.is_nullable,
+        })
+    };
+    let table = |table: &Table| {
+        let columns: Vec<Value> = table.columns.iter().map(column).collect();
+        json!({ "name": table.name, "columns": columns })
+    };
+    let tables: Vec<Value> = tables.into_iter().map(table).collect();
+    json!({ "tables": tables })
+}
+
+fn unreadable(error: rusqlite::Error) -> Error {
+    Error::Unreadable {
+        table: "sqlite_schema".to_owned(),
+        error,
+    }
+}
+
+/// All tables and views of an empty database.
+fn tables(empty: &Connection) -> Result<Vec<Table>, Error> {
+    let sql = "SELECT s.name, c.name, c.type, NOT (c.\"notnull\" OR c.pk) OR s.type = 'view'
+               FROM sqlite_schema AS s, pragma_table_info(s.name) AS c
+               WHERE s.type IN ('table', 'view') AND s.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
+               ORDER BY s.rowid, c.cid";
+    let mut statement = empty.prepare(sql).map_err(unreadable)?;
+    let rows = statement.query_map([], |row| {
+        Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+    });
+    let mut tables: Vec<Table> = Vec::new();
+    for row in rows.map_err(unreadable)? {
+        // Only tables tell where there is no NULL.
+        let (table, column, declared, is_nullable): (String, String, String, bool) =
+            row.map_err(unreadable)?;
+        let computed = COMPUTED
+            .iter()
+            .find(|(view, _, columns)| *view == table && columns.contains(&column.as_str()));
+        let kind = match computed {
+            Some((_, kind, _)) => *kind,
+            None => Type::declared(&declared).ok_or_else(|| Error::Untyped {
+                table: table.clone(),
+                column: column.clone(),
+            })?,
+        };
+        let is_any = ANY.contains(&(table.as_str(), column.as_str()));
+        let term = match is_any {
+            true => format!("CAST(\"{column}\" AS TEXT)"),
+            false => format!("\"{column}\""),
+        };
+        let renamed = RENAMED.iter().find(|(from, _)| *from == column);
+        let column = Column {
+            name: renamed.map_or(column, |(_, to)| (*to).to_owned()),
+            kind,
+            is_nullable,
+        };
+        match tables.last_mut().filter(|last| last.name == table) {
+            Some(last) => {
+                last.sql = format!("{}, {term}", last.sql);
+                last.columns.push(column);
+            }
+            None => tables.push(Table {
+                sql: format!("SELECT {term}"),
+                columns: vec![column],
+                name: table,
+            }),
+        }
+    }
+    for table in &mut tables {
+        table.sql = format!("{} FROM \"{}\"", table.sql, table.name);
+    }
+    Ok(tables)
+}
+
+/// The columns of tables that a statement reads.
+fn reads(empty: &mut Connection, sql: &str) -> rusqlite::Result<Reads> {
+    let seen: Arc<Mutex<BTreeSet<(String, String)>>> = Arc::default();
+    let note = Arc::clone(&seen);
+    empty.authorizer(Some(move |context: AuthContext<'_>| {
+        if let AuthAction::Read {
+            table_name,
+            column_name,
+        } = context.action
+        {
+            let mut seen = note.lock().unwrap_or_else(PoisonError::into_inner);
+            seen.insert((table_name.to_owned(), column_name.to_owned()));
+        }
+        Authorization::Allow
+    }))?;
+    let prepared = empty.prepare(sql).map(drop);
+    empty.authorizer(None::<fn(AuthContext<'_>) -> Authorization>)?;
+    prepared?;
+    let seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+    Ok(Reads(seen.clone()))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_column_has_a_type_and_every_type_that_is_said_here_a_column() {
+        let schema = Schema::new().unwrap();
+        for (table, _, columns) in COMPUTED {
+            let table = schema.table(table).unwrap();
+            for column in *columns {
+                assert!(table.column(column).is_some(), "{}.{column}", table.name);
+            }
+        }
+        for (table, column) in ANY {
+            let column = schema.table(table).unwrap().column(column).unwrap();
+            assert_eq!(column.kind, Type::String);
+        }
+    }
+
+    #[test]
+    fn a_new_column_without_a_type_is_told() {
+        let empty = Connection::open_in_memory().unwrap();
+        empty
+            .execute_batch("CREATE VIEW fresh AS SELECT 1 + 1 AS two")
+            .unwrap();
+        let error = tables(&empty).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the column two of fresh has no type: crates/export/src/columns.rs says those that are computed"
+        );
+    }
+
+    #[test]
+    fn no_column_is_called_as_the_partition() {
+        let schema = Schema::new().unwrap();
+        for table in schema.tables() {
+            assert!(table.column("trace_id").is_none(), "{}", table.name);
+            let names: BTreeSet<String> = table
+                .columns
+                .iter()
+                .map(|column| column.name.to_ascii_lowercase())
+                .collect();
+            assert_eq!(names.len(), table.columns.len(), "{}", table.name);
+        }
+        let flow = schema.table("flow").unwrap();
+        assert!(flow.column("flow_trace_id").is_some());
+    }
+
+    #[test]
+    fn what_is_not_null_in_a_table_is_not_null_in_parquet() {
+        let schema = Schema::new().unwrap();
+        let is_nullable = |table: &str, column: &str| {
+            let table = schema.table(table).unwrap();
+            table.column(column).unwrap().is_nullable
+        };
+        assert!(!is_nullable("packet", "id") && !is_nullable("packet", "seq_id"));
+        assert!(is_nullable("packet", "ts"));
+        assert!(!is_nullable("clock_route", "clock_id"));
+        assert!(is_nullable("slice", "id"));
+    }
+
+    #[test]
+    fn a_view_reads_the_tables_behind_it() {
+        let schema = Schema::new().unwrap();
+        let reads = schema.reads(schema.table("sched").unwrap()).unwrap();
+        let tables: BTreeSet<&str> = reads.tables().collect();
+        assert!(tables.contains("sched_record") && tables.contains("string"));
+        assert!(!reads.data());
+    }
+}

@@ -1,0 +1,264 @@
+//! Tables of a database into a folder.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::thread;
+
+use rusqlite::Connection;
+use serde_json::{Map, Value, json};
+
+use crate::chunk::Chunk;
+use crate::columns::{Schema, Table};
+use crate::error::Error;
+use crate::file::{Compression, Contents, ParquetFile};
+use crate::folder::Folder;
+use crate::rows::Source;
+use crate::trace::Trace;
+
+/// How many threads wait for the disk.
+const SYNCING: usize = 16;
+
+/// What is exported, and how.
+#[derive(Clone, Debug)]
+pub struct Options<'a> {
+    /// The tables, each once.
+    pub tables: Vec<&'a Table>,
+    /// How pages are compressed.
+    pub compression: Compression,
+    /// Columns that all tables get, with their values; [`check_labels`](crate::check_labels) has looked at
+    /// them.
+    pub labels: Vec<(String, String)>,
+    /// Whether a trace that is in the folder is replaced.
+    pub overwrite: bool,
+}
+
+/// How far an export is, for other threads.
+#[derive(Debug, Default)]
+pub struct Monitor {
+    /// How many tables are done.
+    pub tables: AtomicUsize,
+    /// How many rows of all tables have been read.
+    pub rows: AtomicU64,
+    /// Set by who wants it to stop.
+    pub cancel: AtomicBool,
+}
+
+/// What was exported.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// Of which trace.
+    pub trace: Trace,
+    /// The rows of each table.
+    pub tables: Vec<(String, u64)>,
+    /// How many bytes all files have.
+    pub bytes: u64,
+}
+
+/// What the thread that makes Parquet is given.
+enum Step<'a> {
+    Begin(&'a Table),
+    Rows(Chunk),
+    End,
+}
+
+/// Exports tables of a database, as it is now, to a folder of traces.
+///
+/// One thread steps through the rows while another makes Parquet of those that came before.
+///
+/// # Errors
+///
+/// [`Error`] says what is wrong. The folder is as it was then.
+///
+/// The [crate] has an example.
+pub fn export(
+    database: &Connection,
+    folder: &Folder,
+    schema: &Schema,
+    options: &Options<'_>,
+    monitor: &Monitor,
+) -> Result<Summary, Error> {
+    let unreadable = |error| Error::Unreadable {
+        table: "the database".to_owned(),
+        error,
+    };
+    // All tables are read as they are at one moment.
+    let transaction = database.unchecked_transaction().map_err(unreadable)?;
+    let trace = Trace::of(&transaction)?;
+    if folder.has(&trace.id) && !options.overwrite {
+        return Err(Error::Exists {
+            path: folder.path().to_owned(),
+            trace_id: trace.id,
+        });
+    }
+    let (steps, taken) = sync_channel(0);
+    let (read, made) = thread::scope(|scope| {
+        let making = scope.spawn(|| make(taken, folder, &trace, options));
+        let read = read(&transaction, options, monitor, |step| {
+            steps.send(step).is_ok()
+        });
+        drop(steps);
+        // A panic of the thread is ours.
+        let made = making
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        (read, made)
+    });
+    // If it cannot write, the reader sees no more than that nobody takes its rows.
+    let bytes = made?;
+    let rows = read?;
+    drop(transaction);
+    if monitor.cancel.load(Ordering::Relaxed) {
+        return Err(Error::Cancelled);
+    }
+    let names: Vec<&str> = options.tables.iter().map(|t| t.name.as_str()).collect();
+    let asked: BTreeSet<&str> = names.iter().copied().collect();
+    let others = schema.tables().map(|table| table.name.as_str());
+    let others = others.filter(|name| !asked.contains(name));
+    let summary = Summary {
+        trace,
+        tables: options
+            .tables
+            .iter()
+            .map(|table| table.name.clone())
+            .zip(rows)
+            .collect(),
+        bytes,
+    };
+    let said = said(&summary, options).to_string();
+    folder.complete(&summary.trace.id, &names, others, said.as_bytes())?;
+    Ok(summary)
+}
+
+/// Reads all tables, for somebody who takes what is read as long as `give` says so.
+fn read<'a>(
+    database: &Connection,
+    options: &Options<'a>,
+    monitor: &Monitor,
+    mut give: impl FnMut(Step<'a>) -> bool,
+) -> Result<Vec<u64>, Error> {
+    let cancelled = || monitor.cancel.load(Ordering::Relaxed);
+    let mut counts = Vec::new();
+    for &table in &options.tables {
+        if cancelled() || !give(Step::Begin(table)) {
+            return Err(Error::Cancelled);
+        }
+        let source = Source {
+            table: &table.name,
+            columns: &table.columns,
+            advice: "",
+        };
+        let statement = database.prepare(&table.sql);
+        let mut statement = statement.map_err(|error| Error::Unreadable {
+            table: table.name.clone(),
+            error,
+        })?;
+        let rows = source.read(&mut statement, |chunk| {
+            monitor.rows.fetch_add(chunk.rows as u64, Ordering::Relaxed);
+            match !cancelled() && give(Step::Rows(chunk)) {
+                true => Ok(()),
+                false => Err(Error::Cancelled),
+            }
+        })?;
+        if !give(Step::End) {
+            return Err(Error::Cancelled);
+        }
+        monitor.tables.fetch_add(1, Ordering::Relaxed);
+        counts.push(rows);
+    }
+    Ok(counts)
+}
+
+/// Makes a file of each table, and tells how many bytes they have.
+fn make<'a>(
+    steps: Receiver<Step<'a>>,
+    folder: &Folder,
+    trace: &Trace,
+    options: &'a Options<'a>,
+) -> Result<u64, Error> {
+    let mut bytes = 0;
+    let mut files = Vec::new();
+    let mut open: Option<(ParquetFile<'a, Arc<File>>, Arc<File>, PathBuf)> = None;
+    for step in steps {
+        match (step, &mut open) {
+            (Step::Begin(table), open) => {
+                let path = folder.destination(&table.name, &trace.id);
+                let file = folder.create(&table.name);
+                let file = Arc::new(file.map_err(|error| Error::write(&path, error))?);
+                let contents = Contents {
+                    table: &table.name,
+                    columns: &table.columns,
+                    labels: &options.labels,
+                    compression: options.compression,
+                    path: path.clone(),
+                    advice: "",
+                };
+                let parquet = ParquetFile::new(contents, Arc::clone(&file))?;
+                *open = Some((parquet, file, path));
+            }
+            (Step::Rows(chunk), Some((parquet, _, _))) => parquet.write(chunk)?,
+            (Step::End, open) => {
+                if let Some((mut parquet, file, path)) = open.take() {
+                    parquet.finish()?;
+                    let size = file.metadata();
+                    bytes += size.map_err(|error| Error::write(&path, error))?.len();
+                    files.push((file, path));
+                }
+            }
+            (Step::Rows(_), None) => {}
+        }
+    }
+    sync(&files)?;
+    Ok(bytes)
+}
+
+/// Waits until all files are on the disk. Of those that are waited for together, a file system takes many at once:
+/// one after the other, the files of a small trace took longer than all else.
+fn sync(files: &[(Arc<File>, PathBuf)]) -> Result<(), Error> {
+    let part = files.len().div_ceil(SYNCING).max(1);
+    thread::scope(|scope| {
+        let wait = |files: &[(Arc<File>, PathBuf)]| {
+            files.iter().try_for_each(|(file, path)| {
+                file.sync_all().map_err(|error| Error::write(path, error))
+            })
+        };
+        let waiting: Vec<_> = files
+            .chunks(part)
+            .map(|files| scope.spawn(move || wait(files)))
+            .collect();
+        waiting.into_iter().try_for_each(|waiting| {
+            let result = waiting.join();
+            result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    })
+}
+
+/// What says that a trace is complete.
+fn said(summary: &Summary, options: &Options<'_>) -> Value {
+    let trace = &summary.trace;
+    let tables: Map<String, Value> = summary
+        .tables
+        .iter()
+        .map(|(name, rows)| (name.clone(), json!(rows)))
+        .collect();
+    let labels: Map<String, Value> = options
+        .labels
+        .iter()
+        .map(|(name, value)| (name.clone(), json!(value)))
+        .collect();
+    json!({
+        "trace_id": trace.id,
+        "version": env!("CARGO_PKG_VERSION"),
+        "layout": trace.layout,
+        "source": trace.source,
+        "hash": trace.sha256,
+        "size": trace.size,
+        "tables": tables,
+        "labels": labels,
+        "conversion": trace.conversion,
+        "compression": options.compression.name(),
+    })
+}

@@ -1,0 +1,75 @@
+//! Rows of a SQLite database as Parquet: the tables of a trace in a folder of many traces, and the result of
+//! any statement as a file.
+//!
+//! ```
+//! use timebase_export::{Compression, Folder, Monitor, Options, Schema, export};
+//!
+//! # let database = rusqlite::Connection::open_in_memory()?;
+//! # database.execute_batch(timebase_schema::TABLES)?;
+//! # database.execute_batch(&timebase_schema::finish())?;
+//! # database.execute_batch("INSERT INTO fact (name, value) VALUES ('trace_id', '00112233445566778899aabbccddeeff')")?;
+//! # let place = tempfile::tempdir()?;
+//! # let path = place.path().join("traces");
+//! let schema = Schema::new()?;
+//! let options = Options {
+//!     tables: schema.table("sched").into_iter().collect(),
+//!     compression: Compression::Zstd,
+//!     labels: vec![("build".to_owned(), "1234".to_owned())],
+//!     overwrite: false,
+//! };
+//! let folder = Folder::at(&path)?;
+//! let summary = export(&database, &folder, &schema, &options, &Monitor::default())?;
+//! assert_eq!(summary.tables, [("sched".to_owned(), 0)]);
+//! assert!(path.join("sched/trace_id=00112233445566778899aabbccddeeff/part-0.parquet").exists());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Design
+//!
+//! | file | |
+//! |---|---|
+//! | `columns.rs` | which tables and views there are, and the type of each column |
+//! | `chunk.rs`, `rows.rs` | rows as they come, in columns: what becomes a row group |
+//! | `file.rs` | a Parquet file, and how each column is encoded |
+//! | `folder.rs` | many traces beside each other; how one gets there whole |
+//! | `export.rs` | tables of a database into a folder, by two threads |
+//! | `result.rs` | any statement into a file |
+//!
+//! **The column writers of the crate `parquet`, without Arrow.** SQLite gives values one by one, and the writer wants
+//! a column of a row group at a time; so what lies between is a vector a column, of at most 128 Ki rows or
+//! 16 MB, and nothing of the size of a table. There are two: one is filled by the thread that steps through the
+//! statement while the other one is encoded and compressed.
+//!
+//! What was considered instead:
+//!
+//! * **The Arrow crates**, with a builder a column and `ArrowWriter`. The values would be copied once more, and Arrow's
+//!   kernels are most of what is to be compiled; nothing of them is needed to write numbers and texts.
+//! * **Arrow IPC files.** They are written faster, but are several times as large, and Spark reads no folder of them.
+//! * **A writer of our own.** Pages of one encoding are a few hundred lines; statistics, page indexes and what other readers
+//!   make of them are the part that is hard, and is kept well by others.
+//! * **A row group for whatever rows come in some time** would have let the second thread begin earlier. Files of the same
+//!   rows would differ from run to run.
+//!
+//! **Types come from the database's SQL**: `columns.rs` makes an empty database and asks SQLite. So the columns of a table
+//! are the same whatever is in a trace, and a new column without a type fails a test. A value that does not fit
+//! is an error, and nothing is made of it that it was not.
+
+mod chunk;
+mod columns;
+mod error;
+mod export;
+mod file;
+mod folder;
+mod labels;
+mod result;
+mod rows;
+mod trace;
+
+pub use columns::{Column, Reads, Schema, Table, Type, described};
+pub use error::Error;
+pub use export::{Monitor, Options, Summary, export};
+pub use file::Compression;
+pub use folder::Folder;
+pub use labels::check_labels;
+pub use result::{declared_types, write_result};
+pub use trace::Trace;

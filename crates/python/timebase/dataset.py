@@ -1,0 +1,447 @@
+"""Many traces on one machine: their tables as Parquet in a folder, for pyarrow, pandas, Polars and DuckDB.
+
+>>> from timebase.dataset import Dataset
+>>> traces = Dataset(["tests/data/sdk.pftrace", "tests/data/app.pftrace"])
+>>> traces.sql("SELECT count(*) AS slices FROM slice").to_pandas()[["trace_path", "slices"]]
+               trace_path  slices
+0  tests/data/sdk.pftrace    3200
+1  tests/data/app.pftrace    1799
+>>> frames = traces.table("slice", columns=["dur"], filter=[("name", "=", "frame")])
+>>> frames.num_rows
+90
+>>> traces.close()
+
+Each trace is exported by a process of its own (`timebase export`), as many at a time as there
+are processors. What was exported is not exported again: the folder says of each trace by which version
+of the program, and how. Threads wait for these processes; processes of Python's would cost
+more, and do nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import weakref
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Union
+
+from ._progress import Progress, State, reporter
+from ._scratch import Scratch
+from ._traces import (
+    UNREADABLE,
+    Failed,
+    Many,
+    Programs,
+    check_tables,
+    conversion_arguments,
+    found,
+    hashed,
+    schema,
+    version,
+)
+
+if TYPE_CHECKING:
+    import pyarrow
+    import pyarrow.dataset
+
+#: What is said of every trace: the same of all, or what a function makes of its path.
+Labels = Union[Mapping[str, Any], Callable[[str], Mapping[str, Any]]]
+
+#: Rows that are wanted: an expression of pyarrow's, or tuples such as ``("name", "=", "frame")``.
+Filter = Union["pyarrow.dataset.Expression", List[Any]]
+
+#: Besides the folders of tables, what a folder has: a file for each trace that is complete.
+_RECORDS = "_timebase"
+
+#: The table that tells what of a trace could not be read; it is always exported.
+_LOG = "import_log"
+
+#: Columns that every result of `Dataset.sql` has.
+_OWN = ("trace_id", "trace_path")
+
+
+class DatasetError(RuntimeError):
+    """A folder of traces could not be read, or not be written. The message is the program's, if it has one.
+
+    >>> from timebase.dataset import Dataset
+    >>> Dataset("tests/data/sdk.pftrace").sql("SELECT * FROM slizes")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    timebase.dataset.DatasetError: tests/data/sdk.pftrace: ...no such table: slizes...
+    """
+
+
+class _Trace(NamedTuple):
+    path: str
+    size: int
+    labels: Dict[str, str]
+
+
+class Dataset:
+    """The tables of many traces, as one.
+
+    `traces` is a folder, a pattern such as ``"traces/*.pftrace"``, or a list of paths. Of a folder all files are
+    read, but for those whose names begin with ``.`` or ``_``.
+
+    `folder` is where the tables go, as Parquet: ``slice/trace_id=…/part-0.parquet``. It is made if it is not there, and
+    traces that are in it already are not exported again, if that was by the same version of the program, with the
+    same labels, conversion and compression. By default it is a temporary one, which goes with this object, or
+    with `close`. `tables` are those that are wanted, by default all; ``import_log`` is always there.
+
+    `labels` are columns of every table: a dict, or a function that makes one of a trace's path, such as
+    ``lambda path: {"build": path.split("-")[1]}``. They are texts.
+
+    `conversion` is that of `timebase.import_trace`, `compression` is ``"zstd"`` (by default), ``"snappy"`` or ``"none"``. `processes` is how
+    many traces are read at a time, by default as many as there are processors. `progress` is that of
+    `timebase.import_trace`; a function gets how many bytes of traces were read, of how many, and how many traces that are.
+
+    A trace that cannot be read does not end anything: `errors` tells of it.
+
+    Raises FileNotFoundError where there are no traces, ValueError for a table or an option that there is not, and
+    ModuleNotFoundError without pyarrow.
+
+    >>> from timebase.dataset import Dataset
+    >>> with Dataset("tests/data/doctor/c*.pftrace", labels={"lab": "north"}, tables=["finding"]) as traces:
+    ...     found = traces.table("finding", columns=["check_name", "lab"], filter=[("severity", "=", "error")])
+    >>> found.to_pylist()[0]
+    {'check_name': 'clock_backwards', 'lab': 'north'}
+    """
+
+    def __init__(
+        self,
+        traces: Many,
+        *,
+        folder: Optional[Union[str, "os.PathLike[str]"]] = None,
+        tables: Optional[Iterable[str]] = None,
+        labels: Optional[Labels] = None,
+        conversion: Optional[str] = None,
+        compression: Optional[str] = None,
+        processes: Optional[int] = None,
+        progress: Progress = None,
+    ) -> None:
+        _pyarrow()
+        if isinstance(tables, str):
+            raise TypeError(f"tables must be a list of names, such as [{tables!r}], not a str")
+        if compression not in (None, "zstd", "snappy", "none"):
+            raise ValueError(f"compression must be 'zstd', 'snappy' or 'none', not {compression!r}")
+        if processes is not None and processes < 1:
+            raise ValueError(f"processes must be at least 1, not {processes}")
+        self._conversion = conversion_arguments(conversion)
+        self._compression = compression or "zstd"
+        self._processes = processes or _processors()
+        self._progress = progress
+        reporter(progress)  # It says what is wrong with it.
+        self._schema = schema()
+        self._tables: Optional[List[str]] = None if tables is None else list(dict.fromkeys([*tables, _LOG]))
+        check_tables(self._tables or (), self._schema)
+        self._traces = [_Trace(path, os.stat(path).st_size, _labels(labels, path)) for path in found(traces)]
+        self._folder, self._remove = _folder(folder)
+        if self._remove is not None:
+            self._finalizer = weakref.finalize(self, self._remove)
+        #: By path: of those whose files could be read.
+        self._ids: Dict[str, str] = {}
+        #: By path: why a trace could not be read.
+        self._failed: Dict[str, str] = {}
+        self._is_exported = False
+
+    def __enter__(self) -> "Dataset":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Removes the folder, if it is a temporary one."""
+        if self._remove is not None:
+            self._finalizer()
+
+    def __repr__(self) -> str:
+        return f"<timebase.dataset.Dataset of {len(self._traces)} traces in {self._folder}>"
+
+    @property
+    def folder(self) -> Path:
+        """Where the tables are."""
+        return self._folder
+
+    def export(self) -> "Dataset":
+        """Exports all traces that are not in the folder yet; `table`, `dataset` and `errors` do it by themselves.
+
+        Raises `DatasetError` if the disk is full, and for a folder that holds something else.
+        """
+        if self._is_exported:
+            return self
+        os.makedirs(self._folder / _RECORDS, exist_ok=True)
+        now = version()
+        first = self._first_of_each()
+
+        def one(programs: Programs, trace: _Trace) -> None:
+            id = self._ids[trace.path]
+            if self._is_done(id, trace, now):
+                return
+            arguments = ["export", f"--output={self._folder}", "--force", f"--compression={self._compression}"]
+            arguments += self._conversion
+            if self._tables is not None:
+                arguments.append("--tables=" + ",".join(self._tables))
+            arguments += [f"--label={name}={value}" for name, value in trace.labels.items()]
+            programs.run(arguments, [trace.path], [str(self._folder), *trace.labels.values()])
+
+        self._each(one, first)
+        self._is_exported = True
+        return self
+
+    @property
+    def traces(self) -> "pyarrow.Table":
+        """A row for each trace: ``trace_id``, ``trace_path``, ``size`` in bytes, ``labels``, and ``state``.
+
+        The state is "exported", "new", "unreadable", or "duplicate" of a file with the same bytes as an
+        earlier one.
+        """
+        pa = _pyarrow()
+        first = {trace.path for trace in self._first_of_each()}
+        now = version()
+
+        def state(trace: _Trace) -> str:
+            id = self._ids.get(trace.path)
+            if id is None or trace.path in self._failed:
+                return UNREADABLE
+            if trace.path not in first:
+                return "duplicate"
+            return "exported" if self._is_done(id, trace, now) else "new"
+
+        columns = {
+            "trace_id": pa.array([self._ids.get(trace.path) for trace in self._traces], pa.string()),
+            "trace_path": pa.array([trace.path for trace in self._traces], pa.string()),
+            "size": pa.array([trace.size for trace in self._traces], pa.int64()),
+            "labels": pa.array([list(trace.labels.items()) for trace in self._traces], pa.map_(pa.string(), pa.string())),
+            "state": pa.array([state(trace) for trace in self._traces], pa.string()),
+        }
+        return pa.table(columns)
+
+    @property
+    def errors(self) -> "pyarrow.Table":
+        """What could not be read: ``path``, ``code``, ``message``.
+
+        The code is "unreadable" of a trace of which nothing was; of one that is damaged they are the rows of its
+        ``import_log`` that are no mere notes.
+        """
+        pa = _pyarrow()
+        self.export()
+        paths = {self._ids[trace.path]: trace.path for trace in reversed(self._traces) if trace.path in self._ids}
+        rows = [(path, UNREADABLE, message) for path, message in self._failed.items()]
+        if self._readable():
+            wanted = ["trace_id", "code", "message"]
+            log = self.table(_LOG, columns=wanted, filter=[("severity", "!=", "info")])
+            rows += [(paths[row["trace_id"]], row["code"], row["message"]) for row in log.to_pylist()]
+        order = {trace.path: number for number, trace in enumerate(self._traces)}
+        rows.sort(key=lambda row: order[row[0]])
+        return pa.table({name: pa.array([row[at] for row in rows], pa.string()) for at, name in enumerate(("path", "code", "message"))})
+
+    def dataset(self, name: str) -> "pyarrow.dataset.Dataset":
+        """A table of all traces, which is read when it is asked for; DuckDB takes it as it is.
+
+        >>> from timebase.dataset import Dataset
+        >>> traces = Dataset("tests/data/sdk.pftrace")
+        >>> slices = traces.dataset("slice")
+        >>> import duckdb
+        >>> duckdb.sql("SELECT count(*) FROM slices").fetchall()
+        [(3200,)]
+
+        Raises `DatasetError` if no trace could be read.
+        """
+        from pyarrow import dataset
+
+        pa = _pyarrow()
+        check_tables([name], self._schema if self._tables is None else dict.fromkeys(self._tables))
+        self.export()
+        readable = self._readable()
+        if not readable:
+            path, message = next(iter(self._failed.items()))
+            raise DatasetError(f"no trace could be read; of {path} it is said: {message}")
+        # Columns are the same of all traces, but for labels.
+        kinds = {tuple(trace.labels): trace for trace in reversed(readable)}
+        schemas = [dataset.dataset(str(self._file(name, trace)), format="parquet").schema for trace in reversed(kinds.values())]
+        fields = pa.unify_schemas([*schemas, pa.schema([("trace_id", pa.string())])])
+        return dataset.dataset(
+            [str(self._file(name, trace)) for trace in readable],
+            format="parquet",
+            schema=fields.remove_metadata(),
+            partitioning=dataset.partitioning(pa.schema([("trace_id", pa.string())]), flavor="hive"),
+        )
+
+    def table(
+        self, name: str, columns: Optional[Sequence[str]] = None, filter: Optional[Filter] = None
+    ) -> "pyarrow.Table":
+        """A table of all traces, with the columns ``trace_id`` and those of the labels.
+
+        `columns` are those that are wanted, by default all, and `filter` says which rows: only these are read.
+
+        Raises as `dataset`.
+        """
+        rows = self.dataset(name)
+        if isinstance(filter, list):
+            from pyarrow.parquet import filters_to_expression
+
+            filter = filters_to_expression(filter)
+        if columns is not None:
+            for column in columns:
+                if column not in rows.schema.names:
+                    raise ValueError(f"there is no column {column!r} in {name}; there are {', '.join(rows.schema.names)}")
+        return rows.to_table(columns=None if columns is None else list(columns), filter=filter)
+
+    def sql(self, query: str) -> "pyarrow.Table":
+        """A query on each trace, with all of timebase's functions; the results are one table, in the order of traces.
+
+        It has the columns ``trace_id`` and ``trace_path`` and those of the labels besides the query's own. Each trace is
+        imported for that: what is asked often is better asked of `dataset`.
+
+        Raises `DatasetError` if the query fails, and ValueError if it has a column of these names.
+        """
+        pa = _pyarrow()
+        from pyarrow import parquet
+
+        scratch = Scratch()
+        try:
+
+            def one(programs: Programs, trace: _Trace) -> "pyarrow.Table":
+                file = scratch.path / (self._ids[trace.path] + ".parquet")
+                arguments = ["query", "--format=parquet", f"--output={file}", *self._conversion]
+                try:
+                    programs.run(arguments, [trace.path, query], [query])
+                except Failed as error:
+                    # If it can be imported, it was the query.
+                    database = file.with_suffix(".db")
+                    programs.run(["import", f"--output={database}", *self._conversion], [trace.path])
+                    raise DatasetError(f"{trace.path}: {error}") from None
+                result = parquet.read_table(file)
+                file.unlink()
+                own = {"trace_id": self._ids[trace.path], "trace_path": trace.path, **trace.labels}
+                for name in own:
+                    if name in result.column_names:
+                        raise ValueError(f"the query has a column {name!r}, as every trace; call it otherwise with AS")
+                for name, value in own.items():
+                    result = result.append_column(name, pa.repeat(pa.scalar(value, pa.string()), result.num_rows))
+                return result
+
+            results = self._each(one, self._first_of_each())
+        finally:
+            scratch.remove()
+        if not results:
+            path, message = next(iter(self._failed.items()))
+            raise DatasetError(f"no trace could be read; of {path} it is said: {message}")
+        return pa.concat_tables(results, promote_options="permissive")
+
+    def _each(self, one: Callable[[Programs, _Trace], Any], traces: Sequence[_Trace]) -> List[Any]:
+        """What comes of each trace that can be read, several at a time; why the others cannot be is kept."""
+        programs, told = Programs(), reporter(self._progress)
+        total, read, done = sum(trace.size for trace in traces), 0, 0
+        with ThreadPoolExecutor(self._processes) as pool:
+            futures: Dict["Future[Any]", _Trace] = {pool.submit(one, programs, trace): trace for trace in traces}
+            try:
+                waiting = set(futures)
+                while waiting:
+                    # Short, since not everywhere does Ctrl-C end a wait.
+                    over, waiting = wait(waiting, timeout=0.2, return_when=FIRST_COMPLETED)
+                    for future in over:
+                        read, done = read + futures[future].size, done + 1
+                        self._took(future, futures[future])
+                    if told is not None and over:
+                        told.report(State(read, total, done, "reading", "traces"))
+            except BaseException:
+                for future in futures:
+                    future.cancel()
+                programs.stop()
+                raise
+            finally:
+                if told is not None:
+                    told.close()
+        return [future.result() for future in futures if future.exception() is None]
+
+    def _took(self, future: "Future[Any]", trace: _Trace) -> None:
+        error = future.exception()
+        if error is None:
+            self._failed.pop(trace.path, None)
+            return
+        if not isinstance(error, Failed):
+            raise error
+        message = str(error)
+        # Of the disk, not of the trace: the next ones would tell the same.
+        if "no space left" in message.lower():
+            raise DatasetError(message)
+        self._failed[trace.path] = message
+
+    def _first_of_each(self) -> List[_Trace]:
+        """The traces whose files can be read, those with the same bytes once."""
+        if not self._ids:
+
+            def one(_: Programs, trace: _Trace) -> None:
+                try:
+                    self._ids[trace.path] = hashed(trace.path)
+                except OSError as error:
+                    raise Failed(f"cannot read {trace.path}: {error.strerror}") from error
+
+            progress, self._progress = self._progress, False
+            self._each(one, self._traces)
+            self._progress = progress
+        first = {self._ids[trace.path]: trace for trace in reversed(self._traces) if trace.path in self._ids}
+        return list(reversed(first.values()))
+
+    def _readable(self) -> List[_Trace]:
+        return [trace for trace in self._first_of_each() if trace.path not in self._failed]
+
+    def _file(self, table: str, trace: _Trace) -> Path:
+        return self._folder / table / f"trace_id={self._ids[trace.path]}" / "part-0.parquet"
+
+    def _is_done(self, id: str, trace: _Trace, now: str) -> bool:
+        """Whether the folder has the trace as it is asked for."""
+        try:
+            record = json.loads((self._folder / _RECORDS / f"{id}.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return False
+        [*_, conversion] = self._conversion or ["--conversion=nearest"]
+        wanted = {
+            "version": now,
+            "labels": trace.labels,
+            "conversion": conversion.partition("=")[2],
+            "compression": self._compression,
+        }
+        tables = self._schema if self._tables is None else self._tables
+        is_same = all(record.get(name) == value for name, value in wanted.items())
+        return is_same and set(tables) <= set(record.get("tables", ()))
+
+
+def _pyarrow() -> Any:
+    try:
+        import pyarrow
+    except ModuleNotFoundError as error:
+        message = "timebase.dataset needs pyarrow: pip install 'timebase[dataset]'"
+        raise ModuleNotFoundError(message, name="pyarrow") from error
+    return pyarrow
+
+
+def _processors() -> int:
+    # As many as this process may use, where the system tells.
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
+
+
+def _labels(labels: Optional[Labels], path: str) -> Dict[str, str]:
+    given = labels(path) if callable(labels) else labels or {}
+    if not isinstance(given, Mapping):
+        raise TypeError(f"labels must be a dict, or a function that returns one, not {type(given).__name__} (of {path})")
+    for name in given:
+        if name in _OWN:
+            raise ValueError(f"a label cannot be called {name!r}, as every trace has a column of that name")
+    return {str(name): str(value) for name, value in given.items()}
+
+
+def _folder(folder: Optional[Union[str, "os.PathLike[str]"]]) -> Any:
+    """The folder of tables, and what removes it if it is a temporary one."""
+    if folder is None:
+        scratch = Scratch()
+        return scratch.path / "tables", scratch.remove
+    path = Path(folder)
+    if path.exists() and not path.is_dir():
+        raise NotADirectoryError(f"{path} is a file; name a folder for the tables")
+    if path.is_dir() and any(path.iterdir()) and not (path / _RECORDS).is_dir():
+        raise DatasetError(f"{path} holds something else than tables of timebase; name another folder")
+    return path, None

@@ -1,0 +1,588 @@
+"""Many traces on a cluster: a folder of traces is a table of Spark.
+
+    import timebase.spark
+
+    spark = timebase.spark.session()                 # or, in a session that is there: timebase.spark.register(spark)
+    slices = spark.read.format("perfetto").option("table", "slice").load("traces/*.pftrace")
+    frames = spark.read.format("perfetto").option("sql", "SELECT count(*) AS frames FROM slice").load("traces")
+
+Each trace is a partition, and so a task, or several small ones are: the task imports it with the program, on the executor's local
+disk, and yields Arrow batches. Spark's Python Data Source API tells filters, and not which columns are wanted: these are named with the
+option ``columns``, or by a schema.
+
+Spark runs `TraceReader.read` on the executors, and all else on the driver. Nothing of pyarrow is imported before a task
+needs it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+import sys
+import tempfile
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple
+
+try:
+    import pyspark
+    from pyspark.sql import datasource as api
+except ImportError as error:
+    _version = getattr(globals().get("pyspark"), "__version__", None)
+    if _version is None:
+        _message = "timebase.spark needs pyspark 4.1 or later: pip install 'timebase[spark]'"
+        raise ModuleNotFoundError(_message, name="pyspark") from error
+    raise ImportError(f"timebase.spark needs pyspark 4.1 or later, and this is {_version}: pip install 'timebase[spark]'") from error
+if not hasattr(api, "EqualTo"):
+    raise ImportError(f"timebase.spark needs pyspark 4.1 or later, and this is {pyspark.__version__}: pip install 'timebase[spark]'")
+
+from pyspark.sql.types import BinaryType, DataType, DoubleType, LongType, StringType, StructField, StructType
+
+from ._scratch import Scratch
+from ._traces import (
+    IMPORT_LOG,
+    UNREADABLE,
+    Failed,
+    Programs,
+    check_tables,
+    conversion_arguments,
+    found,
+    hashed,
+    is_trace_name,
+    nothing_in,
+    schema,
+)
+
+if TYPE_CHECKING:
+    import pyarrow
+    from pyspark.sql import SparkSession
+
+#: What is said of a trace in every table but ``errors``.
+_OWN = ("trace_id", "trace_path")
+
+#: The table of what could not be read.
+_ERRORS = ("path", "code", "message")
+
+#: How many rows travel at once: of a hundred bytes each they are two megabytes.
+_ROWS = 16_384
+
+#: Of how many traces a query is run to learn its columns, until one has a value in each.
+_PROBES = 5
+
+
+class TraceDataSource(api.DataSource):
+    """Spark's data source ``perfetto``: a table of many traces, or a query on each.
+
+    ``load`` takes a folder, a pattern, or a trace; ``file:`` may stand before it. What has another scheme (``s3://…``) is opened
+    with `fsspec <https://filesystem-spec.readthedocs.io>`_, and copied to the executor's disk while it is read.
+
+    | option | |
+    |---|---|
+    | ``table`` | a table or view of the reference, or ``errors`` (``path``, ``code``, ``message``): what could not be read |
+    | ``sql`` | instead: a query that is run on each trace, with timebase's functions |
+    | ``columns`` | those of the table that are wanted, such as ``ts, dur, name``; by default all |
+    | ``mode`` | ``permissive`` (by default) yields what can be read of damaged traces; ``failfast`` fails naming the file |
+    | ``conversion`` | ``nearest`` (by default) or ``linear`` |
+    | ``labels`` | columns with the same value for all traces, as JSON: ``{"lab": "north"}`` |
+    | ``traces_per_task`` | how many traces are a partition, by default one: more of them, if they are small |
+    | ``storage`` | what fsspec is given to open files, as JSON |
+
+    Every table has the columns ``trace_id`` and ``trace_path`` besides its own; filters of ``trace_path`` leave out whole traces.
+    """
+
+    @classmethod
+    def name(cls) -> str:
+        return "perfetto"
+
+    def schema(self) -> StructType:
+        return _schema(Options.of(self.options))
+
+    def reader(self, schema: StructType) -> "TraceReader":
+        return TraceReader(Options.of(self.options), schema)
+
+
+@dataclass(frozen=True)
+class Options:
+    """What was asked for, checked."""
+
+    paths: Tuple[str, ...]
+    table: Optional[str]
+    sql: Optional[str]
+    columns: Tuple[str, ...]
+    is_strict: bool
+    conversion: Tuple[str, ...]
+    labels: Mapping[str, str]
+    traces_per_task: int
+    storage: Mapping[str, Any]
+
+    @staticmethod
+    def of(given: Mapping[str, str]) -> "Options":
+        known = ("path", "paths", "table", "sql", "columns", "mode", "conversion", "labels", "traces_per_task", "storage")
+        for name in given:
+            if name.lower() not in known:
+                raise ValueError(f"there is no option {name!r}; there are {', '.join(known[2:])}")
+        # Spark gives one path, or a list of them.
+        paths = [given["path"]] if "path" in given else json.loads(given.get("paths", "[]"))
+        if not paths:
+            raise ValueError('there are no traces named; give a folder or a pattern to load(), such as load("traces/*.pftrace")')
+        table, sql = given.get("table"), given.get("sql")
+        if (table is None) == (sql is None):
+            raise ValueError("name either a table, with option(\"table\", …), or a query, with option(\"sql\", …)")
+        mode = given.get("mode", "permissive").lower()
+        if mode not in ("permissive", "failfast"):
+            raise ValueError(f"mode must be permissive or failfast, not {mode!r}")
+        traces_per_task = given.get("traces_per_task", "1")
+        if not traces_per_task.isdecimal() or int(traces_per_task) == 0:
+            raise ValueError(f"traces_per_task must be a number of 1 and more, not {traces_per_task!r}")
+        columns = tuple(name.strip() for name in given.get("columns", "").split(",") if name.strip())
+        if columns and table in (None, "errors"):
+            raise ValueError("columns are those of a table; a query names its own")
+        labels = {name: str(value) for name, value in _json("labels", given.get("labels")).items()}
+        for name in _OWN:
+            if name in labels:
+                raise ValueError(f"a label cannot be called {name!r}, as every trace has a column of that name")
+        return Options(
+            paths=tuple(paths),
+            table=table,
+            sql=sql,
+            columns=columns,
+            is_strict=mode == "failfast",
+            conversion=tuple(conversion_arguments(given.get("conversion"))),
+            labels=labels,
+            traces_per_task=int(traces_per_task),
+            storage=_json("storage", given.get("storage")),
+        )
+
+
+def _json(option: str, text: Optional[str]) -> Dict[str, Any]:
+    try:
+        value = json.loads(text or "{}")
+    except ValueError as error:
+        raise ValueError(f"the option {option} must be an object of JSON, such as {{\"a\": \"b\"}}: {error}") from None
+    if not isinstance(value, dict):
+        raise ValueError(f"the option {option} must be an object of JSON, such as {{\"a\": \"b\"}}, not {text}")
+    return value
+
+
+def register(spark: "SparkSession") -> None:
+    """Makes the data source known to a session, and lets Spark tell it filters."""
+    spark.dataSource.register(TraceDataSource)
+    spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
+
+
+def session(master: str = "local[*]", *, name: str = "timebase", config: Optional[Mapping[str, str]] = None) -> "SparkSession":
+    """A session of Spark that knows the data source: on all processors of this machine, or on the cluster `master`.
+
+    `config` are settings of Spark's. Raises RuntimeError if there is no Java.
+    """
+    from pyspark.sql import SparkSession
+
+    home = os.environ.get("JAVA_HOME")
+    java = shutil.which("java", path=os.path.join(home, "bin") if home else None)
+    if java is None:
+        where = f"in JAVA_HOME ({home})" if home else "here"
+        raise RuntimeError(
+            f"Spark needs Java 17 or later, and there is none {where} (Debian: apt install openjdk-17-jre-headless; macOS: brew install openjdk@17)"
+        )
+    if master.startswith("local"):
+        # Its workers are on this machine, and shall have the packages of this Python.
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.master(master).appName(name)
+    for key, value in (config or {}).items():
+        builder = builder.config(key, value)
+    spark = builder.getOrCreate()
+    register(spark)
+    return spark
+
+
+# The schema, on the driver.
+
+
+_TYPES: Dict[str, DataType] = {
+    "int64": LongType(),
+    "double": DoubleType(),
+    "string": StringType(),
+    "binary": BinaryType(),
+}
+
+
+def _schema(options: Options) -> StructType:
+    if options.table == "errors":
+        return StructType([StructField(name, StringType()) for name in _ERRORS])
+    if options.sql is not None:
+        columns = _probed(options)
+        for name, _ in columns:
+            if name in _OWN or name in options.labels:
+                raise ValueError(f"the query has a column {name!r}, as every trace; call it otherwise with AS")
+    else:
+        tables = {**schema(), "errors": []}
+        table = options.table or ""
+        check_tables([table], tables)
+        columns = [(column.name, _TYPES[column.type]) for column in tables[table]]
+        if options.columns:
+            by_name = {**dict(columns), **{name: StringType() for name in (*options.labels, *_OWN)}}
+            for name in options.columns:
+                if name not in by_name:
+                    raise ValueError(f"there is no column {name!r} in {table}; there are {', '.join(by_name)}")
+            return StructType([StructField(name, by_name[name]) for name in options.columns])
+    columns = [*columns, *((name, StringType()) for name in (*options.labels, *_OWN))]
+    return StructType([StructField(name, type) for name, type in columns])
+
+
+def _probed(options: Options) -> List[Tuple[str, DataType]]:
+    """The columns of a query: those that it has on the first traces that can be read, the smallest first."""
+    from pyarrow import parquet, types
+
+    known: Dict[str, Optional[DataType]] = {}
+    first_failure = None
+    read = 0
+    for path in _smallest_first(_found(options)):
+        with _scratch() as scratch:
+            try:
+                with _local(path, scratch, options) as file:
+                    columns = parquet.read_schema(_queried(file, path, scratch, options))
+            except Failed as error:
+                first_failure = first_failure or error
+                continue
+        for field in columns:
+            type = field.type.value_type if types.is_dictionary(field.type) else field.type
+            told = _TYPES.get({"large_string": "string", "large_binary": "binary"}.get(str(type), str(type)))
+            known[field.name] = known.get(field.name) or told
+        read += 1
+        if read == _PROBES or all(known.values()):
+            break
+    if not known:
+        raise RuntimeError(f"the columns of the query cannot be known, as no trace could be read: {first_failure}")
+    return [(name, type or StringType()) for name, type in known.items()]
+
+
+def _smallest_first(paths: Sequence[str]) -> List[str]:
+    sizes = {path: 0 if _is_remote(path) else os.path.getsize(path) for path in paths}
+    return sorted(paths, key=lambda path: sizes[path])
+
+
+def _found(options: Options) -> List[str]:
+    """The paths of all traces."""
+    paths: List[str] = []
+    for given in options.paths:
+        if _is_remote(given):
+            paths += _found_remotely(given, options)
+        else:
+            paths += map(os.path.abspath, found(_without_scheme(given)))
+    return list(dict.fromkeys(paths))
+
+
+def _found_remotely(given: str, options: Options) -> List[str]:
+    files, path = _remote(given, options)
+    if any(sign in path for sign in "*?["):
+        paths = files.glob(path)
+    elif files.isdir(path):
+        paths = [path for path in files.ls(path, detail=False) if is_trace_name(path.rsplit("/", 1)[-1])]
+    else:
+        paths = [path]
+    paths = sorted(path for path in paths if files.isfile(path))
+    if not paths:
+        raise FileNotFoundError(nothing_in([given]))
+    return [files.unstrip_protocol(path) for path in paths]
+
+
+def _without_scheme(path: str) -> str:
+    """``file:///a`` and ``file:/a`` are ``/a``."""
+    if not path.startswith("file:"):
+        return path
+    path = path[len("file:") :]
+    return "/" + path.lstrip("/") if path.startswith("//") else path
+
+
+def _is_remote(path: str) -> bool:
+    return "://" in path and not path.startswith("file:")
+
+
+def _remote(path: str, options: Options) -> Any:
+    try:
+        from fsspec.core import url_to_fs
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(f"{path} needs fsspec, and what it needs for this kind of path: pip install fsspec", name="fsspec") from error
+    return url_to_fs(path, **options.storage)
+
+
+# A trace, on an executor.
+
+
+@dataclass
+class TracePartition(api.InputPartition):
+    """The trace that a task reads, or several."""
+
+    paths: Tuple[str, ...]
+
+
+class TraceReader(api.DataSourceReader):
+    """Reads the traces, each in a task."""
+
+    def __init__(self, options: Options, schema: StructType) -> None:
+        self._options = options
+        self._schema = schema
+        self._filters: List[api.Filter] = []
+
+    def pushFilters(self, filters: List[api.Filter]) -> Iterable[api.Filter]:
+        # What is left out early is looked at by Spark once more, which costs little.
+        self._filters = [filter for filter in filters if _is_understood(filter)]
+        return filters
+
+    def partitions(self) -> Sequence[api.InputPartition]:
+        wanted = [path for path in _found(self._options) if _holds(self._filters, "trace_path", path)]
+        size = self._options.traces_per_task
+        return [TracePartition(tuple(wanted[start : start + size])) for start in range(0, len(wanted), size)]
+
+    def read(self, partition: api.InputPartition) -> Iterator["pyarrow.RecordBatch"]:
+        # Where all traces are left out, Spark gives a partition of its own.
+        for path in partition.paths if isinstance(partition, TracePartition) else ():
+            yield from self._read(path)
+
+    def _read(self, path: str) -> Iterator["pyarrow.RecordBatch"]:
+        options = self._options
+        with _scratch() as scratch:
+            try:
+                with _local(path, scratch, options) as file:
+                    if options.table == "errors":
+                        yield from self._errors(file, path, scratch)
+                    else:
+                        yield from self._rows(file, path, scratch)
+            except Failed as error:
+                if options.is_strict:
+                    raise RuntimeError(f"{path} cannot be read: {error}") from None
+
+    def _errors(self, file: str, path: str, scratch: Scratch) -> Iterator["pyarrow.RecordBatch"]:
+        """What of a trace could not be read."""
+        import pyarrow as pa
+
+        database = os.path.join(scratch.path, "trace.db")
+        try:
+            _run(["import", f"--output={database}", "--no-data", *self._options.conversion], [file], path)
+        except Failed as error:
+            rows = [(path, UNREADABLE, str(error))]
+        else:
+            with closing(sqlite3.connect(database)) as connection:
+                rows = [(path, code, message) for code, message in connection.execute(IMPORT_LOG)]
+        names = [name for name in self._schema.names]
+        columns = dict(zip(_ERRORS, zip(*rows))) if rows else {}
+        if columns:
+            yield pa.RecordBatch.from_arrays([pa.array(columns[name], pa.string()) for name in names], names=names)
+
+    def _rows(self, file: str, path: str, scratch: Scratch) -> Iterator["pyarrow.RecordBatch"]:
+        """The rows of the table or query."""
+        own = {**self._options.labels, "trace_path": path}
+        # That of the folder is known only when it is there; a filter may make it needless.
+        if self._options.sql is not None or _is_filtered(self._filters, "trace_id"):
+            own["trace_id"] = hashed(file)
+            if not _holds(self._filters, "trace_id", own["trace_id"]):
+                return
+        if self._options.sql is not None:
+            table = _queried(file, path, scratch, self._options)
+        else:
+            table, own["trace_id"] = _exported(file, path, scratch, self._options)
+        yield from _batches(table, own, self._schema, self._filters, path)
+
+
+def _exported(file: str, path: str, scratch: Scratch, options: Options) -> Tuple[str, str]:
+    """The Parquet file of the table, and the trace's id."""
+    folder = os.path.join(scratch.path, "tables")
+    arguments = ["export", f"--output={folder}", f"--tables={options.table}", "--compression=none", *options.conversion]
+    _run([*arguments, *(["--strict"] if options.is_strict else [])], [file], path)
+    table = os.path.join(folder, str(options.table))
+    [name] = [name for name in os.listdir(table) if name.startswith("trace_id=")]
+    return os.path.join(table, name, "part-0.parquet"), name.partition("=")[2]
+
+
+def _queried(file: str, path: str, scratch: Scratch, options: Options) -> str:
+    """The Parquet file of the query's result."""
+    result = os.path.join(scratch.path, "result.parquet")
+    arguments = [*options.conversion, *(["--strict"] if options.is_strict else [])]
+    try:
+        _run(["query", "--format=parquet", f"--output={result}", *arguments], [file, str(options.sql)], path)
+    except Failed as error:
+        # If the trace can be imported, it was the query.
+        _run(["import", f"--output={os.path.join(scratch.path, 'trace.db')}", *arguments], [file], path)
+        raise RuntimeError(f"{path}: {error}") from None
+    return result
+
+
+def _run(arguments: List[str], inputs: List[str], path: str) -> None:
+    """Runs the program; what it says of a copy is said of the trace."""
+    try:
+        Programs().run(arguments, inputs)
+    except Failed as error:
+        said = str(error).replace(inputs[0], path)
+        raise Failed(said.replace("Without strict=True", "With the mode permissive")) from None
+
+
+def _batches(
+    file: str, own: Mapping[str, str], schema: StructType, filters: Sequence[api.Filter], path: str
+) -> Iterator["pyarrow.RecordBatch"]:
+    """The rows of a Parquet file, with the columns and types of the schema."""
+    import pyarrow as pa
+    from pyarrow import parquet
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    wanted = to_arrow_schema(schema, timezone="UTC")
+    with parquet.ParquetFile(file, pre_buffer=False) as table:
+        there = set(table.schema_arrow.names)
+        for field in wanted:
+            if field.name not in there and field.name not in own:
+                raise RuntimeError(f"{path}: there is no column {field.name!r}; there are {', '.join([*table.schema_arrow.names, *own])}")
+        groups = [group for group in range(table.num_row_groups) if _may_hold(table.metadata.row_group(group), filters)]
+        names = [name for name in dict.fromkeys([*wanted.names, *_attributes(filters)]) if name in there]
+        for batch in table.iter_batches(_ROWS, row_groups=groups, columns=names, use_threads=False):
+            batch = _kept(batch, filters)
+            if batch.num_rows:
+                columns = [_column(batch, field, own, path) for field in wanted]
+                yield pa.RecordBatch.from_arrays(columns, schema=wanted)
+
+
+def _column(batch: "pyarrow.RecordBatch", field: "pyarrow.Field", own: Mapping[str, str], path: str) -> "pyarrow.Array":
+    import pyarrow as pa
+
+    if field.name in own:
+        return pa.repeat(pa.scalar(own[field.name], pa.string()), batch.num_rows).cast(field.type)
+    column = batch.column(field.name)
+    try:
+        return column if column.type == field.type else column.cast(field.type)
+    except pa.ArrowInvalid as error:
+        raise RuntimeError(
+            f"{path}: the column {field.name} has values that are no {field.type}: {error}; "
+            "say with CAST in the query, or with schema() of the reader, what it is"
+        ) from None
+
+
+@contextmanager
+def _local(path: str, scratch: Scratch, options: Options) -> Iterator[str]:
+    """The trace's file on this machine, a copy if it is elsewhere."""
+    if not _is_remote(path):
+        if not os.path.exists(path):
+            raise FileNotFoundError(f"{path} is not there on this executor; put traces where all executors see them, or name them by a scheme such as s3://")
+        yield path
+        return
+    files, inside = _remote(path, options)
+    copy = os.path.join(scratch.path, inside.rsplit("/", 1)[-1])
+    files.get_file(inside, copy)
+    yield copy
+
+
+@contextmanager
+def _scratch() -> Iterator[Scratch]:
+    """A directory on the executor's local disks, as Spark has them, or where temporary files are."""
+    disks = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")
+    disk = disks[os.getpid() % len(disks)]
+    scratch = Scratch(disk if os.path.isdir(disk) else tempfile.gettempdir())
+    try:
+        yield scratch
+    finally:
+        scratch.remove()
+
+
+# Filters.
+
+
+def _is_understood(filter: api.Filter) -> bool:
+    if isinstance(filter, api.Not):
+        return _is_understood(filter.child)
+    return len(filter.attribute) == 1 and isinstance(
+        filter,
+        (
+            api.EqualTo,
+            api.EqualNullSafe,
+            api.GreaterThan,
+            api.GreaterThanOrEqual,
+            api.LessThan,
+            api.LessThanOrEqual,
+            api.In,
+            api.IsNull,
+            api.IsNotNull,
+            api.StringStartsWith,
+            api.StringEndsWith,
+            api.StringContains,
+        ),
+    )
+
+
+def _attribute(filter: api.Filter) -> str:
+    return _attribute(filter.child) if isinstance(filter, api.Not) else filter.attribute[0]
+
+
+def _attributes(filters: Sequence[api.Filter]) -> List[str]:
+    return [_attribute(filter) for filter in filters]
+
+
+def _is_filtered(filters: Sequence[api.Filter], name: str) -> bool:
+    return name in _attributes(filters)
+
+
+def _holds(filters: Sequence[api.Filter], name: str, value: str) -> bool:
+    """Whether a trace, of which something is known, may have rows that are wanted."""
+    return all(_is_true(filter, value) for filter in filters if _attribute(filter) == name)
+
+
+def _is_true(filter: api.Filter, value: str) -> bool:
+    """What a filter says of a text that is no NULL."""
+    if isinstance(filter, api.Not):
+        return not _is_true(filter.child, value)
+    if isinstance(filter, api.IsNull):
+        return False
+    if isinstance(filter, api.IsNotNull):
+        return True
+    other = filter.value
+    if isinstance(filter, api.In):
+        return value in other
+    return {
+        api.EqualTo: lambda: value == other,
+        api.EqualNullSafe: lambda: value == other,
+        api.GreaterThan: lambda: value > other,
+        api.GreaterThanOrEqual: lambda: value >= other,
+        api.LessThan: lambda: value < other,
+        api.LessThanOrEqual: lambda: value <= other,
+        api.StringStartsWith: lambda: value.startswith(other),
+        api.StringEndsWith: lambda: value.endswith(other),
+        api.StringContains: lambda: other in value,
+    }[type(filter)]()
+
+
+def _may_hold(group: "pyarrow.parquet.RowGroupMetaData", filters: Sequence[api.Filter]) -> bool:
+    """Whether a group of rows can have such that are wanted, by its least and greatest numbers."""
+    bounds = {}
+    for number in range(group.num_columns):
+        column = group.column(number)
+        statistics = column.statistics
+        if column.physical_type == "INT64" and statistics is not None and statistics.has_min_max:
+            bounds[column.path_in_schema] = (statistics.min, statistics.max)
+    for filter in filters:
+        value = getattr(filter, "value", None)
+        if _attribute(filter) not in bounds or not isinstance(value, int):
+            continue
+        low, high = bounds[_attribute(filter)]
+        if isinstance(filter, api.EqualTo) and not low <= value <= high:
+            return False
+        if isinstance(filter, (api.GreaterThan, api.GreaterThanOrEqual)) and high < value:
+            return False
+        if isinstance(filter, (api.LessThan, api.LessThanOrEqual)) and low > value:
+            return False
+    return True
+
+
+def _kept(batch: "pyarrow.RecordBatch", filters: Sequence[api.Filter]) -> "pyarrow.RecordBatch":
+    """The rows that filters want, as far as these are comparisons and of the table's own columns."""
+    from pyarrow import compute
+
+    compared = {
+        api.EqualTo: compute.equal,
+        api.GreaterThan: compute.greater,
+        api.GreaterThanOrEqual: compute.greater_equal,
+        api.LessThan: compute.less,
+        api.LessThanOrEqual: compute.less_equal,
+    }
+    for filter in filters:
+        name, compare = _attribute(filter), compared.get(type(filter))
+        if compare is not None and name in batch.schema.names and isinstance(filter.value, (int, float, str)):
+            batch = batch.filter(compare(batch.column(name), filter.value))
+    return batch

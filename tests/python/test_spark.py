@@ -1,0 +1,286 @@
+"""timebase.spark with a real Spark, of two workers: its tables are those of the single databases.
+
+It has an environment of its own (requirements-spark.txt), which tests/run makes; in any other one it is skipped.
+"""
+
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from conftest import DATA
+from fleet_page import QUESTIONS, SPARK, TABLES as ASKED, as_text, labels
+
+pyspark = pytest.importorskip("pyspark", reason="tests/run has an environment for Spark")
+
+# Workers are started by what is in its folder.
+os.environ["SPARK_HOME"] = os.path.dirname(pyspark.__file__)
+
+import timebase.dataset  # noqa: E402
+import timebase.spark  # noqa: E402
+
+#: Tables of every kind of value: numbers, texts, fractions, bytes.
+TABLES = ["args", "clock_snapshot", "counter", "packet", "process", "sched", "slice", "stats", "thread_state"]
+
+
+@pytest.fixture(scope="module")
+def spark():
+    quiet = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2", "spark.log.level": "ERROR"}
+    session = timebase.spark.session("local-cluster[2,1,1024]", config=quiet)
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="module")
+def load(spark, fleet):
+    """A table of the fleet, or of other traces."""
+    return lambda path=fleet, **options: spark.read.format("perfetto").options(**options).load(str(path))
+
+
+@pytest.fixture(scope="module")
+def singly(fleet, tmp_path_factory):
+    """The databases of all traces that can be read, by their paths."""
+    directory = tmp_path_factory.mktemp("singly")
+    made = {}
+    for path in sorted(fleet.iterdir()):
+        database = directory / (path.name + ".db")
+        command = [os.environ["TIMEBASE_PROGRAM"], "import", "--no-data", path, "-o", database]
+        if subprocess.run(command, capture_output=True).returncode == 0:
+            made[str(path)] = database
+    return made
+
+
+def of_each(singly, sql):
+    """What a query gives on each database."""
+    for path, database in singly.items():
+        with closing(sqlite3.connect(database)) as connection:
+            for row in connection.execute(sql):
+                yield (path, *row)
+
+
+@pytest.mark.parametrize("table, sums", [("slice", "dur, ts, depth"), ("finding", "events")])
+def test_counts_and_sums_are_those_of_the_single_databases(table, sums, load, singly):
+    columns = sums.split(", ")
+    of_spark = load(table=table).groupBy("trace_path").agg({"*": "count", **dict.fromkeys(columns, "sum")})
+    asked = of_spark.select("trace_path", "count(1)", *(f"sum({column})" for column in columns))
+    expected = of_each(singly, f"SELECT count(*), {', '.join(f'sum({column})' for column in columns)} FROM {table} HAVING count(*) > 0")
+    assert sorted(map(tuple, asked.collect())) == sorted(expected)
+    assert len(singly) == 39
+
+
+def test_several_traces_may_share_a_task(load, fleet):
+    alone, shared = load(table="slice"), load(table="slice", traces_per_task=8)
+    assert (alone.rdd.getNumPartitions(), shared.rdd.getNumPartitions()) == (40, 5)
+    rows = shared.groupBy("trace_path").count().collect()
+    assert len(rows) == 39 and sum(row["count"] for row in rows) == 17296
+
+
+def test_the_rows_of_a_trace_are_those_of_its_database_and_of_its_types(spark, load, tmp_path):
+    trace = DATA / "app.pftrace"
+    database = timebase.import_trace(trace, tmp_path / "app.db")
+    timebase.dataset.Dataset(trace, folder=tmp_path / "tables", tables=TABLES).export()
+    with closing(sqlite3.connect(database)) as connection:
+        for name in TABLES:
+            expected = connection.execute(f"SELECT * FROM {name}").fetchall()
+            # As the data source reads it, and as Spark reads what was exported.
+            for rows in [load(trace, table=name), spark.read.parquet(str(tmp_path / "tables" / name))]:
+                rows = rows.drop("trace_id", "trace_path").collect()
+                assert exact(rows, name) == exact(expected, name), name
+
+
+def exact(rows, name):
+    # SQLite numbers what is inside of JSON, and writes numbers, each version in its own way.
+    rows = [row[1:-1] if name == "args" else row for row in map(tuple, rows)]
+    plain = [[bytes(value) if isinstance(value, bytearray) else value for value in row] for row in rows]
+    return Counter(repr([(type(value).__name__, value) for value in row]) for row in plain)
+
+
+def test_a_worker_that_is_killed_in_the_middle_changes_nothing(spark, load, singly):
+    tracker, rows = spark.sparkContext.statusTracker(), []
+    spark.sparkContext.setJobGroup("killed", "", False)
+    job = threading.Thread(target=lambda: rows.extend(load(table="slice").collect()))
+    before = set(executors())
+    assert len(before) == 2
+    job.start()
+    deadline = time.monotonic() + 60
+    while not any(stage.numCompletedTasks >= 3 for stage in map(tracker.getStageInfo, tracker.getActiveStageIds()) if stage):
+        assert time.monotonic() < deadline and job.is_alive()
+        time.sleep(0.02)
+    os.kill(min(before), signal.SIGKILL)
+    job.join()
+    expected = dict(of_each(singly, "SELECT count(*) FROM slice"))
+    assert Counter(row.trace_path for row in rows) == Counter({path: count for path, count in expected.items() if count})
+    assert min(before) not in executors()
+
+
+def executors():
+    """The processes of Spark's executors that this one has started, by way of its JVM."""
+    parents, found = {}, []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            stat, command = (process / "stat").read_text(), (process / "cmdline").read_bytes()
+        except OSError:
+            continue  # It has just ended.
+        parents[int(process.name)] = int(stat.rpartition(")")[2].split()[1])
+        if b"CoarseGrainedExecutorBackend" in command:
+            found.append(int(process.name))
+
+    def is_ours(process):
+        while process > 1:
+            if process == os.getpid():
+                return True
+            process = parents.get(process, 0)
+        return False
+
+    return [process for process in found if is_ours(process)]
+
+
+def test_a_query_is_run_on_each_trace(load, singly):
+    asked = "SELECT name, count(*) AS slices, avg(dur) AS mean, abs_time_str(min(ts)) AS since FROM slice GROUP BY name"
+    rows = load(sql=asked, labels='{"lab": "north"}')
+    kinds = [("name", "string"), ("slices", "bigint"), ("mean", "double"), ("since", "string")]
+    assert rows.dtypes == [*kinds, ("lab", "string"), ("trace_id", "string"), ("trace_path", "string")]
+    found = rows.where("lab = 'north'").select("trace_path", "name", "slices", "mean").collect()
+    expected = of_each(singly, "SELECT name, count(*), avg(dur) FROM slice GROUP BY name")
+    assert sorted(map(tuple, found)) == sorted(expected)
+
+
+def test_filters_leave_out_whole_traces_and_rows(load, fleet, singly):
+    rows = load(table="slice", columns="name, ts, trace_path").where("trace_path LIKE '%/elm-%' AND name = 'frame' AND ts > 5")
+    assert rows.rdd.getNumPartitions() == len(list(fleet.glob("elm-*"))) == 8
+    expected = {path: count for path, count in of_each(singly, "SELECT count(*) FROM slice WHERE name = 'frame'") if "/elm-" in path}
+    found = Counter(row.trace_path for row in rows.collect())
+    assert found == Counter(expected) and rows.columns == ["name", "ts", "trace_path"]
+    path, count = next(iter(expected.items()))
+    [id] = {row.trace_id for row in load(path, table="slice", columns="trace_id").collect()}
+    assert load(table="slice").where(f"trace_id = '{id}' AND name = 'frame'").count() == count
+
+
+@pytest.fixture(scope="module")
+def lake(spark, fleet, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("lake") / "tables"
+    timebase.dataset.Dataset(fleet, folder=folder, tables=ASKED, labels=labels).export()
+    spark.conf.set("spark.sql.sources.partitionColumnTypeInference.enabled", "false")
+    for name in ASKED:
+        spark.read.parquet(str(folder / name)).createOrReplaceTempView(name)
+    return spark
+
+
+class TestThePage:
+    """docs/fleet.md: Spark answers as DuckDB does, in test_fleet.py."""
+
+    @pytest.mark.parametrize("sql, printed", QUESTIONS, ids=range(len(QUESTIONS)))
+    def test_a_question_has_the_answer_that_is_shown(self, sql, printed, lake):
+        answer = lake.sql(sql)
+        assert as_text(answer.columns, answer.collect()) == printed
+
+    def test_its_python_prints_what_is_shown(self, spark, fleet, capsys):
+        code, printed = SPARK
+        # Spark was started elsewhere.
+        exec(code.replace('load("traces', f'load("{fleet}'), {})
+        assert capsys.readouterr().out == printed
+
+
+class TestDamagedTraces:
+    def test_permissive_yields_what_can_be_read_and_tells_the_rest(self, load, fleet):
+        [empty] = [str(path) for path in fleet.iterdir() if path.stat().st_size == 0]
+        errors = {row.path: row for row in load(table="errors").collect()}
+        assert (errors[empty].code, errors[empty].message) == ("unreadable", f"{empty} is empty; a trace has at least one packet")
+        [cut] = [path for path, row in errors.items() if row.code == "cut"]
+        assert 0 < load(cut, table="slice").count() < 300
+
+    def test_failfast_names_the_file(self, load, fleet, tmp_path):
+        (tmp_path / "cut.pftrace").write_bytes((DATA / "sdk.pftrace").read_bytes()[:50_000])
+        for options in ({"table": "slice"}, {"sql": "SELECT count(*) AS n FROM slice"}):
+            with pytest.raises(Exception, match="cut.pftrace.*(is damaged|cannot be read): .*ends inside the packet") as error:
+                load(tmp_path, mode="failfast", **options).collect()
+            assert "strict" not in str(error.value)
+
+
+class TestBadInput:
+    @pytest.mark.parametrize(
+        "options, said",
+        [
+            ({"table": "slizes"}, "there is no table 'slizes'; there are .*sched.*slice.*thread"),
+            ({}, "name either a table, with option.*, or a query"),
+            ({"table": "slice", "sql": "SELECT 1"}, "name either a table, with option.*, or a query"),
+            ({"table": "slice", "modus": "x"}, "there is no option 'modus'; there are table, sql, columns, mode"),
+            ({"table": "slice", "mode": "fast"}, "mode must be permissive or failfast, not 'fast'"),
+            ({"table": "slice", "conversion": "cubic"}, "conversion must be 'nearest' or 'linear', not 'cubic'"),
+            ({"table": "slice", "traces_per_task": "0"}, "traces_per_task must be a number of 1 and more, not '0'"),
+            ({"table": "slice", "columns": "tz"}, "there is no column 'tz' in slice; there are .*ts.*trace_path"),
+            ({"table": "slice", "labels": "north"}, "the option labels must be an object of JSON"),
+            ({"sql": "SELECT nam FROM slice"}, "no such column: nam"),
+            ({"sql": "SELECT 1 AS trace_id"}, "the query has a column 'trace_id', as every trace"),
+        ],
+        ids=lambda value: " ".join(value) if isinstance(value, dict) else None,
+    )
+    def test_it_is_told(self, options, said, load):
+        with pytest.raises(Exception, match=said):
+            load(**options).collect()
+
+    def test_an_empty_folder(self, load, tmp_path):
+        with pytest.raises(Exception, match="there are no traces in .*; name a folder with traces, or a pattern"):
+            load(tmp_path, table="slice").collect()
+        with pytest.raises(Exception, match="there is no file or folder .*/none"):
+            load(tmp_path / "none", table="slice").collect()
+
+    def test_without_java(self, tmp_path):
+        script = "import timebase.spark; timebase.spark.session()"
+        environment = {**os.environ, "PATH": str(tmp_path), "JAVA_HOME": ""}
+        done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True)
+        assert "RuntimeError: Spark needs Java 17 or later, and there is none here (Debian: apt install openjdk-17" in done.stderr
+
+
+class TestATaskAlone:
+    """What a task does, without Spark around it."""
+
+    @staticmethod
+    def read(path, **options):
+        source = timebase.spark.TraceDataSource({"path": str(path), **options})
+        reader = source.reader(source.schema())
+        return [row for part in reader.partitions() for batch in reader.read(part) for row in batch.to_pylist()]
+
+    def test_what_fsspec_opens_is_copied_and_called_by_its_own_name(self):
+        import fsspec
+
+        files = fsspec.filesystem("memory")
+        for name in ("app", "multihop"):
+            files.pipe(f"/traces/{name}.pftrace", (DATA / f"{name}.pftrace").read_bytes())
+        for path in ("memory://traces", "memory://traces/*.pftrace"):
+            rows = self.read(path, sql="SELECT count(*) AS packets FROM packet", storage=json.dumps({"skip_instance_cache": True}))
+            assert {row["trace_path"] for row in rows} == {"memory:///traces/app.pftrace", "memory:///traces/multihop.pftrace"}
+            [local] = self.read(DATA / "app.pftrace", sql="SELECT count(*) AS packets FROM packet")
+            assert (local["trace_id"], local["packets"]) in {(row["trace_id"], row["packets"]) for row in rows}
+        files.pipe("/bad/a.pftrace", b"no trace")
+        [error] = self.read("memory://bad", table="errors")
+        assert error["message"].startswith("memory:///bad/a.pftrace is not a Perfetto trace")
+
+    def test_a_path_may_have_a_scheme(self):
+        asked = "SELECT count(*) AS packets FROM packet"
+        assert self.read(f"file://{DATA}/app.pftrace", sql=asked) == self.read(DATA / "app.pftrace", sql=asked)
+
+    def test_a_trace_that_an_executor_does_not_see_is_an_error(self, tmp_path):
+        shutil.copy(DATA / "multihop.pftrace", tmp_path / "a.pftrace")
+        source = timebase.spark.TraceDataSource({"path": str(tmp_path), "table": "packet"})
+        reader = source.reader(source.schema())
+        [part] = reader.partitions()
+        (tmp_path / "a.pftrace").unlink()
+        with pytest.raises(FileNotFoundError, match="a.pftrace is not there on this executor; put traces where all executors see them"):
+            list(reader.read(part))
+
+    def test_nothing_stays_on_the_disk(self, tmp_path, monkeypatch):
+        monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path))
+        assert self.read(DATA / "app.pftrace", table="slice")
+        with pytest.raises(RuntimeError, match="no such column"):
+            self.read(DATA / "app.pftrace", sql="SELECT nam FROM slice")
+        assert list(tmp_path.iterdir()) == []
