@@ -127,14 +127,6 @@ fn for_queries(schema: &Schema) -> impl Iterator<Item = &Table> {
     tables.filter_map(|section| schema.table(&section.name))
 }
 
-/// A name and a value of `--label`.
-pub fn label(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((name, value)) => Ok((name.to_owned(), value.to_owned())),
-        None => Err("a label is a name and a value: --label build=1234".to_owned()),
-    }
-}
-
 /// What was given: a database, or traces.
 fn kind(arguments: &ExportArguments) -> anyhow::Result<FileKind> {
     for given in &arguments.traces {
@@ -149,9 +141,9 @@ fn kind(arguments: &ExportArguments) -> anyhow::Result<FileKind> {
             );
         }
         let of_traces = [
-            (arguments.manifest.is_some(), "--manifest"),
-            (!arguments.descriptor.is_empty(), "--descriptor"),
-            (arguments.max_size.is_some(), "--max-size"),
+            (arguments.settings.manifest.is_some(), "--manifest"),
+            (!arguments.settings.descriptor.is_empty(), "--descriptor"),
+            (arguments.settings.max_size.is_some(), "--max-size"),
         ];
         if let Some((_, option)) = of_traces.iter().find(|(is_given, _)| *is_given) {
             bail!("{given} is a database, and {option} is for the import of a trace");
@@ -171,7 +163,7 @@ fn open(
     let conversion = arguments.conversion.map(Into::into);
     if let (FileKind::Database, [given]) = (kind, arguments.traces.as_slice()) {
         let access = Access {
-            is_strict: arguments.strict,
+            is_strict: arguments.settings.strict,
             conversion,
             ..Access::ALL
         };
@@ -184,14 +176,9 @@ fn open(
     let (subjects, keep_data) = needs(tables, schema)?;
     let options = Options {
         conversion: conversion.unwrap_or_default(),
-        manifest: arguments.manifest.clone(),
         keep_data,
         subjects,
-        descriptors: arguments.descriptor.clone(),
-        strict: arguments.strict,
-        overwrite: false,
-        max_size: arguments.max_size,
-        max_memory: Some(arguments.max_memory),
+        ..arguments.settings.options()
     };
     let given = match arguments.traces.as_slice() {
         [trace] => trace,

@@ -11,7 +11,6 @@ use clap_complete::Shell;
 use timebase_import::{FileKind, Options, Size, Subject};
 use timebase_resolver::{NotAClock, NotATime, WallTime, WrittenClock};
 
-use crate::export;
 use crate::messages;
 use crate::output::Format;
 use crate::parameters::{self, Parameter};
@@ -199,14 +198,36 @@ pub struct ImportArguments {
         conflicts_with = "no_events"
     )]
     pub tables: Option<Vec<Subject>>,
+    /// How readings of clocks are brought to one clock
+    #[arg(long, value_enum, value_name = "HOW", default_value_t = Conversion::Nearest)]
+    pub conversion: Conversion,
+    #[command(flatten)]
+    pub settings: ImportSettings,
+    /// Whether and how to show how far it is
+    ///
+    /// A line of 'lines' is {"bytes":N,"of":N,"packets":N,"phase":"reading"}: how many bytes of the trace are
+    /// read, of how many (null for a pipe), and how many packets. The phase is 'writing' when all is
+    /// read. With --conversion linear, 'surveying' comes before 'reading', for a pipe 'copying' before that, and
+    /// each counts from 0. If nobody reads the lines any more, the import ends and changes nothing.
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t = Progress::Auto)]
+    pub progress: Progress,
+    /// Take standard input in pieces from a program that says where the trace ends
+    ///
+    /// Before each piece stands its size, as four bytes, the lowest first; a piece of no bytes is the end. If
+    /// standard input ends without that, the program was killed, and the import fails: what has come may
+    /// be half a trace.
+    #[arg(long)]
+    pub pieces: bool,
+}
+
+/// How traces are imported, whichever command does it.
+#[derive(Debug, Args)]
+pub struct ImportSettings {
     /// How the files and their machines are related: a manifest in Perfetto's format
     ///
     /// 'timebase manifest TRACE...' prints one to begin with. An archive may have its own inside.
     #[arg(long, value_name = "FILE")]
     pub manifest: Option<PathBuf>,
-    /// How readings of clocks are brought to one clock
-    #[arg(long, value_enum, value_name = "HOW", default_value_t = Conversion::Nearest)]
-    pub conversion: Conversion,
     /// Extend the schema of packets by a file, for events, packet_json and packet_field
     ///
     /// The file is a serialized FileDescriptorSet, as 'protoc --include_imports
@@ -229,21 +250,20 @@ pub struct ImportArguments {
     /// made to fill the memory do.
     #[arg(long, value_name = "SIZE", default_value_t = Options::MEMORY)]
     pub max_memory: Size,
-    /// Whether and how to show how far it is
-    ///
-    /// A line of 'lines' is {"bytes":N,"of":N,"packets":N,"phase":"reading"}: how many bytes of the trace are
-    /// read, of how many (null for a pipe), and how many packets. The phase is 'writing' when all is
-    /// read. With --conversion linear, 'surveying' comes before 'reading', for a pipe 'copying' before that, and
-    /// each counts from 0. If nobody reads the lines any more, the import ends and changes nothing.
-    #[arg(long, value_enum, value_name = "WHEN", default_value_t = Progress::Auto)]
-    pub progress: Progress,
-    /// Take standard input in pieces from a program that says where the trace ends
-    ///
-    /// Before each piece stands its size, as four bytes, the lowest first; a piece of no bytes is the end. If
-    /// standard input ends without that, the program was killed, and the import fails: what has come may
-    /// be half a trace.
-    #[arg(long)]
-    pub pieces: bool,
+}
+
+impl ImportSettings {
+    /// The options of an import, with its own defaults for all else.
+    pub fn options(&self) -> Options {
+        Options {
+            manifest: self.manifest.clone(),
+            descriptors: self.descriptor.clone(),
+            strict: self.strict,
+            max_size: self.max_size,
+            max_memory: Some(self.max_memory),
+            ..Options::default()
+        }
+    }
 }
 
 impl ImportArguments {
@@ -451,7 +471,7 @@ pub struct ExportArguments {
     /// Give each table a column of this name, with this value, to tell traces apart
     ///
     /// May be given several times: --label build=1234 --label device=oriole.
-    #[arg(long = "label", value_name = "NAME=VALUE", value_parser = export::label)]
+    #[arg(long = "label", value_name = "NAME=VALUE", value_parser = label)]
     pub labels: Vec<(String, String)>,
     /// Replace the trace if it is in the folder
     #[arg(short, long)]
@@ -464,27 +484,22 @@ pub struct ExportArguments {
     /// A database has times of one kind: the other one is refused.
     #[arg(long, value_enum, value_name = "HOW")]
     pub conversion: Option<Conversion>,
-    /// How the files and their machines are related: as for 'import'
-    #[arg(long, value_name = "FILE")]
-    pub manifest: Option<PathBuf>,
-    /// Extend the schema of packets by a file: as for 'import'
-    #[arg(long, value_name = "FILE")]
-    pub descriptor: Vec<PathBuf>,
-    /// Fail where the trace is damaged, instead of exporting what can be read of it
-    #[arg(long)]
-    pub strict: bool,
-    /// Stop where the temporary database would take more than this: as for 'import'
-    #[arg(long, value_name = "SIZE")]
-    pub max_size: Option<Size>,
-    /// Stop where the import would take more than this of memory: as for 'import'
-    #[arg(long, value_name = "SIZE", default_value_t = Options::MEMORY)]
-    pub max_memory: Size,
+    #[command(flatten)]
+    pub settings: ImportSettings,
     /// Whether and how to show how far it is
     ///
     /// After the lines of the import, if there is one, a line of 'lines' is
     /// {"tables":N,"of":N,"rows":N,"phase":"exporting"}.
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = Progress::Auto)]
     pub progress: Progress,
+}
+
+/// A name and a value of `--label`.
+fn label(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) => Ok((name.to_owned(), value.to_owned())),
+        None => Err("a label is a name and a value: --label build=1234".to_owned()),
+    }
 }
 
 /// How files of Parquet are compressed.

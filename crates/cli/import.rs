@@ -39,14 +39,10 @@ pub fn run(arguments: &ImportArguments, signals: &Signals) -> anyhow::Result<()>
     let destination = destination(arguments);
     let options = Options {
         conversion: arguments.conversion.into(),
-        manifest: arguments.manifest.clone(),
         keep_data: !arguments.no_data,
         subjects: arguments.subjects(),
-        descriptors: arguments.descriptor.clone(),
-        strict: arguments.strict,
         overwrite: arguments.force,
-        max_size: arguments.max_size,
-        max_memory: Some(arguments.max_memory),
+        ..arguments.settings.options()
     };
     let (summary, elapsed) = monitored(
         &sources,

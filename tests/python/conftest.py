@@ -47,6 +47,14 @@ INSERT OR REPLACE INTO arg_set (id, args) VALUES
 
 
 @pytest.fixture(scope="session")
+def all_tables(tmp_path_factory):
+    """All tables of all traces of the repository."""
+    from all_tables import AllTables
+
+    return AllTables(tmp_path_factory.mktemp("all"))
+
+
+@pytest.fixture(scope="session")
 def fleet(tmp_path_factory):
     """Forty small traces of phones, of which one is damaged, one is empty, and four lost packets."""
     directory = tmp_path_factory.mktemp("fleet")

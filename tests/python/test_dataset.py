@@ -7,96 +7,54 @@ import sqlite3
 import stat
 import subprocess
 import sys
-import warnings
 from contextlib import closing
 
 import duckdb
 import polars
 import pyarrow.dataset
-import pyarrow.parquet
 import pytest
 import timebase
+from all_tables import exact, of_arrow
 from conftest import DATA
 from timebase.dataset import Dataset, DatasetError
-
-#: A trace of the SDK, one of the kernel, one with log lines, one that is damaged.
-TRACES = [DATA / name for name in ("app.pftrace", "late-frame.pftrace", "ftrace-machines.pftrace", "damaged.pftrace")]
-
 
 def device_and_build(path):
     device, build, _ = os.path.basename(path).split("-")
     return {"device": device, "build": build}
 
 
-def exact(rows):
-    """Rows with the types of their values, so that 1 is not 1.0."""
-    return sorted(repr([(type(value).__name__, value) for value in row]) for row in rows)
-
-
-def of_arrow(table):
-    return list(zip(*(column.to_pylist() for column in table.columns)))
-
-
-@pytest.fixture(scope="module", params=TRACES, ids=lambda path: path.stem)
-def exported(request, tmp_path_factory):
-    """A database, and the folder of its tables."""
-    directory = tmp_path_factory.mktemp("exported")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", timebase.TraceWarning)
-        database = timebase.import_trace(request.param, directory / "trace.db")
-    folder = directory / "tables"
-    command = [os.environ["TIMEBASE_PROGRAM"], "export", database, "-o", folder]
-    subprocess.run(command, check=True, capture_output=True)
-    with closing(sqlite3.connect(database)) as connection:
-        yield connection, folder
-
-
-def tables(folder):
-    return sorted(path.name for path in folder.iterdir() if not path.name.startswith("_"))
-
-
-def test_every_table_is_exported(exported):
-    connection, folder = exported
-    names = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')")}
-    assert len(tables(folder)) > 50 and set(tables(folder)) <= names
-    assert {"slice", "sched", "thread_state", "counter", "args", "packet", "finding", "import_log", "android_logs"} <= set(tables(folder))
+def test_every_table_is_exported(all_tables):
+    names = all_tables.names
+    assert len(names) > 50 and len(all_tables.ids) > 20
+    assert {"slice", "sched", "thread_state", "counter", "args", "packet", "finding", "import_log", "android_logs"} <= set(names)
 
 
 @pytest.mark.parametrize("reader", ["pyarrow", "duckdb", "polars"])
-def test_every_row_of_every_table_is_that_of_the_database_and_of_its_type(reader, exported):
-    connection, folder = exported
-    rows = 0
-    for name in tables(folder):
-        [file] = (folder / name).glob("trace_id=*/part-0.parquet")
-        columns, found = READERS[reader](file)
-        query = connection.execute(f'SELECT * FROM "{name}"')
-        # The partition is called trace_id, so a flow's own is not.
-        assert columns == ["flow_trace_id" if column == "trace_id" else column for column, *_ in query.description], name
-        expected = query.fetchall()
-        if name == "args":
-            # SQLite numbers what is inside of JSON, and writes numbers, each version in its own way.
-            found, expected = ([row[1:-1] for row in all] for all in (found, expected))
-        if name == "metadata":
-            # The one column of numbers and texts is of texts.
-            expected = [(*row[:4], None if row[4] is None else str(row[4]), *row[5:]) for row in expected]
-        assert exact(found) == exact(expected), name
-        rows += len(expected)
-    assert rows > 100
+def test_every_row_of_every_table_of_every_trace_is_that_of_its_database_and_of_its_type(reader, all_tables):
+    seen = 0
+    for name in all_tables.names:
+        columns, found = READERS[reader](all_tables.folder / name)
+        expected_columns, expected = all_tables.rows(name)
+        assert columns == expected_columns, name
+        assert exact(name, columns, found) == exact(name, columns, expected), name
+        seen += len(expected)
+    assert seen > 100_000
 
 
-def by_pyarrow(file):
-    table = pyarrow.parquet.ParquetFile(file).read()
-    return table.column_names, of_arrow(table)
+def by_pyarrow(table):
+    read = pyarrow.dataset.dataset(table, partitioning=pyarrow.dataset.partitioning(pyarrow.schema([("trace_id", pyarrow.string())]), flavor="hive")).to_table()
+    return read.column_names, of_arrow(read)
 
 
-def by_duckdb(file):
+def by_duckdb(table):
     with closing(duckdb.connect()) as connection:
-        query = connection.execute("SELECT * FROM read_parquet(?, hive_partitioning = false)", [str(file)])
+        files = f"{table}/*/*.parquet"
+        query = connection.execute("SELECT * FROM read_parquet(?, hive_partitioning = true, hive_types_autocast = false)", [files])
         return [column[0] for column in query.description], query.fetchall()
 
 
-def by_polars(file):
-    frame = polars.read_parquet(file, hive_partitioning=False)
+def by_polars(table):
+    frame = polars.scan_parquet(table, hive_partitioning=True, hive_schema={"trace_id": polars.String}).collect()
     return frame.columns, frame.rows()
 
 
@@ -267,6 +225,7 @@ class TestBadInput:
             ({"compression": "gzip"}, "compression must be 'zstd', 'snappy' or 'none', not 'gzip'"),
             ({"processes": 0}, "processes must be at least 1, not 0"),
             ({"labels": {"trace_id": 1}}, "a label cannot be called 'trace_id'"),
+            ({"labels": {"Dur": 1}}, "the label 'Dur' is called as a column of .*; give it another name"),
         ]:
             with pytest.raises(ValueError, match=message):
                 Dataset(DATA / "sdk.pftrace", **wrong)

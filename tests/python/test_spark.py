@@ -17,6 +17,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from all_tables import exact, of_arrow
 from conftest import DATA
 from fleet_page import QUESTIONS, SPARK, TABLES as ASKED, as_text, labels
 
@@ -27,6 +28,8 @@ os.environ["SPARK_HOME"] = os.path.dirname(pyspark.__file__)
 
 import timebase.dataset  # noqa: E402
 import timebase.spark  # noqa: E402
+from pyspark.sql.datasource import GreaterThan  # noqa: E402
+from pyspark.sql.types import StringType, StructField, StructType  # noqa: E402
 
 #: Tables of every kind of value: numbers, texts, fractions, bytes.
 TABLES = ["args", "clock_snapshot", "counter", "packet", "process", "sched", "slice", "stats", "thread_state"]
@@ -77,37 +80,43 @@ def test_counts_and_sums_are_those_of_the_single_databases(table, sums, load, si
     assert len(singly) == 39
 
 
-def test_several_traces_may_share_a_task(load, fleet):
-    alone, shared = load(table="slice"), load(table="slice", traces_per_task=8)
-    assert (alone.rdd.getNumPartitions(), shared.rdd.getNumPartitions()) == (40, 5)
+def test_small_traces_share_tasks_and_large_ones_have_their_own(load, tmp_path):
+    alone, eight, shared = (load(table="slice", **options) for options in ({"traces_per_task": 1}, {"traces_per_task": 8}, {}))
+    assert [rows.rdd.getNumPartitions() for rows in (alone, eight, shared)] == [40, 5, 2]
     rows = shared.groupBy("trace_path").count().collect()
     assert len(rows) == 39 and sum(row["count"] for row in rows) == 17296
+    for name, size in [("a", 9), ("b", 1), ("c", 9), ("d", 4), ("e", 3), ("f", 1)]:
+        (tmp_path / name).write_bytes(bytes(size << 20))
+    source = timebase.spark.TraceDataSource({"path": str(tmp_path), "table": "slice"})
+    tasks = source.reader(source.schema()).partitions()
+    assert ["".join(map(os.path.basename, task.paths)) for task in tasks] == ["a", "b", "c", "de", "f"]
 
 
-def test_the_rows_of_a_trace_are_those_of_its_database_and_of_its_types(spark, load, tmp_path):
-    trace = DATA / "app.pftrace"
-    database = timebase.import_trace(trace, tmp_path / "app.db")
-    timebase.dataset.Dataset(trace, folder=tmp_path / "tables", tables=TABLES).export()
-    with closing(sqlite3.connect(database)) as connection:
-        for name in TABLES:
-            expected = connection.execute(f"SELECT * FROM {name}").fetchall()
-            # As the data source reads it, and as Spark reads what was exported.
-            for rows in [load(trace, table=name), spark.read.parquet(str(tmp_path / "tables" / name))]:
-                rows = rows.drop("trace_id", "trace_path").collect()
-                assert exact(rows, name) == exact(expected, name), name
+def test_every_row_of_every_table_of_every_trace_is_that_of_its_database_and_of_its_type(spark, all_tables):
+    """As Spark reads what was exported."""
+    spark.conf.set("spark.sql.sources.partitionColumnTypeInference.enabled", "false")
+    seen = 0
+    for name in all_tables.names:
+        found = spark.read.parquet(str(all_tables.folder / name)).toArrow()
+        columns, expected = all_tables.rows(name)
+        assert found.column_names == columns, name
+        assert exact(name, columns, of_arrow(found)) == exact(name, columns, expected), name
+        seen += len(expected)
+    assert seen > 100_000
 
 
-def exact(rows, name):
-    # SQLite numbers what is inside of JSON, and writes numbers, each version in its own way.
-    rows = [row[1:-1] if name == "args" else row for row in map(tuple, rows)]
-    plain = [[bytes(value) if isinstance(value, bytearray) else value for value in row] for row in rows]
-    return Counter(repr([(type(value).__name__, value) for value in row]) for row in plain)
+def test_the_data_source_reads_the_same(spark, all_tables):
+    for name in TABLES:
+        found = spark.read.format("perfetto").option("table", name).load(all_tables.traces).drop("trace_path").toArrow()
+        columns, expected = all_tables.rows(name)
+        assert found.column_names == columns, name
+        assert exact(name, columns, of_arrow(found)) == exact(name, columns, expected), name
 
 
 def test_a_worker_that_is_killed_in_the_middle_changes_nothing(spark, load, singly):
     tracker, rows = spark.sparkContext.statusTracker(), []
     spark.sparkContext.setJobGroup("killed", "", False)
-    job = threading.Thread(target=lambda: rows.extend(load(table="slice").collect()))
+    job = threading.Thread(target=lambda: rows.extend(load(table="slice", traces_per_task=1).collect()))
     before = set(executors())
     assert len(before) == 2
     job.start()
@@ -155,7 +164,7 @@ def test_a_query_is_run_on_each_trace(load, singly):
 
 
 def test_filters_leave_out_whole_traces_and_rows(load, fleet, singly):
-    rows = load(table="slice", columns="name, ts, trace_path").where("trace_path LIKE '%/elm-%' AND name = 'frame' AND ts > 5")
+    rows = load(table="slice", columns="name, ts, trace_path", traces_per_task=1).where("trace_path LIKE '%/elm-%' AND name = 'frame' AND ts > 5")
     assert rows.rdd.getNumPartitions() == len(list(fleet.glob("elm-*"))) == 8
     expected = {path: count for path, count in of_each(singly, "SELECT count(*) FROM slice WHERE name = 'frame'") if "/elm-" in path}
     found = Counter(row.trace_path for row in rows.collect())
@@ -219,6 +228,7 @@ class TestBadInput:
             ({"table": "slice", "traces_per_task": "0"}, "traces_per_task must be a number of 1 and more, not '0'"),
             ({"table": "slice", "columns": "tz"}, "there is no column 'tz' in slice; there are .*ts.*trace_path"),
             ({"table": "slice", "labels": "north"}, "the option labels must be an object of JSON"),
+            ({"table": "slice", "labels": '{"Dur": 1}'}, "the label 'Dur' is called as a column of slice; give it another name"),
             ({"sql": "SELECT nam FROM slice"}, "no such column: nam"),
             ({"sql": "SELECT 1 AS trace_id"}, "the query has a column 'trace_id', as every trace"),
         ],
@@ -277,6 +287,19 @@ class TestATaskAlone:
         (tmp_path / "a.pftrace").unlink()
         with pytest.raises(FileNotFoundError, match="a.pftrace is not there on this executor; put traces where all executors see them"):
             list(reader.read(part))
+
+    def test_a_filter_compares_what_the_schema_says_and_not_what_the_file_has(self):
+        source = timebase.spark.TraceDataSource({"path": str(DATA / "app.pftrace"), "sql": "SELECT 9 AS n UNION SELECT 10"})
+        reader = source.reader(StructType([StructField("n", StringType())]))
+        list(reader.pushFilters([GreaterThan(("n",), "5")]))
+        [part] = reader.partitions()
+        assert [row for batch in reader.read(part) for row in batch.to_pylist()] == [{"n": "9"}]
+
+    def test_it_needs_no_pandas(self):
+        script = "import sys, timebase.spark; source = timebase.spark.TraceDataSource({'path': sys.argv[1], 'table': 'slice'})\n"
+        script += "reader = source.reader(source.schema()); [part] = reader.partitions()\n"
+        script += "assert sum(batch.num_rows for batch in reader.read(part)) == 1799 and 'pandas' not in sys.modules"
+        subprocess.run([sys.executable, "-c", script, DATA / "app.pftrace"], check=True)
 
     def test_nothing_stays_on_the_disk(self, tmp_path, monkeypatch):
         monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path))

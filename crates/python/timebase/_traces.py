@@ -104,6 +104,14 @@ def check_tables(names: Iterable[str], known: Mapping[str, Any]) -> None:
             raise ValueError(f"there is no table {name!r}; there are {', '.join(sorted(known))}")
 
 
+def check_labels(labels: Iterable[str], tables: Mapping[str, Iterable[Column]]) -> None:
+    """Raises ValueError for a label that is called as a column, in whatever case."""
+    owners = {column.name.lower(): table for table, columns in tables.items() for column in columns}
+    for name in labels:
+        if name.lower() in owners:
+            raise ValueError(f"the label {name!r} is called as a column of {owners[name.lower()]}; give it another name")
+
+
 def conversion_arguments(conversion: Optional[str]) -> List[str]:
     """Those of a conversion that was asked for."""
     if conversion is None:

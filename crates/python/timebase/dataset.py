@@ -33,6 +33,7 @@ from ._traces import (
     Failed,
     Many,
     Programs,
+    check_labels,
     check_tables,
     conversion_arguments,
     found,
@@ -97,8 +98,8 @@ class Dataset:
 
     A trace that cannot be read does not end anything: `errors` tells of it.
 
-    Raises FileNotFoundError where there are no traces, ValueError for a table or an option that there is not, and
-    ModuleNotFoundError without pyarrow.
+    Raises FileNotFoundError where there are no traces, ValueError for a table or an option that there is not and for a label
+    that is called as a column, and ModuleNotFoundError without pyarrow.
 
     >>> from timebase.dataset import Dataset
     >>> with Dataset("tests/data/doctor/c*.pftrace", labels={"lab": "north"}, tables=["finding"]) as traces:
@@ -135,6 +136,7 @@ class Dataset:
         self._tables: Optional[List[str]] = None if tables is None else list(dict.fromkeys([*tables, _LOG]))
         check_tables(self._tables or (), self._schema)
         self._traces = [_Trace(path, os.stat(path).st_size, _labels(labels, path)) for path in found(traces)]
+        check_labels(dict.fromkeys(name for trace in self._traces for name in trace.labels), self._schema)
         self._folder, self._remove = _folder(folder)
         if self._remove is not None:
             self._finalizer = weakref.finalize(self, self._remove)

@@ -6,9 +6,9 @@
     slices = spark.read.format("perfetto").option("table", "slice").load("traces/*.pftrace")
     frames = spark.read.format("perfetto").option("sql", "SELECT count(*) AS frames FROM slice").load("traces")
 
-Each trace is a partition, and so a task, or several small ones are: the task imports it with the program, on the executor's local
-disk, and yields Arrow batches. Spark's Python Data Source API tells filters, and not which columns are wanted: these are named with the
-option ``columns``, or by a schema.
+Each trace is a partition, and so a task, or several small ones are, as a task costs something whatever it reads: it imports them with the
+program, one after the other, on the executor's local disk, and yields Arrow batches. Spark's Python Data Source API tells filters, and not
+which columns are wanted: these are named with the option ``columns``, or by a schema.
 
 Spark runs `TraceReader.read` on the executors, and all else on the driver. Nothing of pyarrow is imported before a task
 needs it.
@@ -22,9 +22,10 @@ import shutil
 import sqlite3
 import sys
 import tempfile
+from array import array
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 try:
     import pyspark
@@ -46,6 +47,7 @@ from ._traces import (
     UNREADABLE,
     Failed,
     Programs,
+    check_labels,
     check_tables,
     conversion_arguments,
     found,
@@ -68,6 +70,11 @@ _ERRORS = ("path", "code", "message")
 #: How many rows travel at once: of a hundred bytes each they are two megabytes.
 _ROWS = 16_384
 
+#: How much a task reads if its traces are small, in bytes, where each trace counts for so many more: what its import takes
+#: that has no bytes.
+_TASK = 8 << 20
+_EACH = 256 << 10
+
 #: Of how many traces a query is run to learn its columns, until one has a value in each.
 _PROBES = 5
 
@@ -86,7 +93,7 @@ class TraceDataSource(api.DataSource):
     | ``mode`` | ``permissive`` (by default) yields what can be read of damaged traces; ``failfast`` fails naming the file |
     | ``conversion`` | ``nearest`` (by default) or ``linear`` |
     | ``labels`` | columns with the same value for all traces, as JSON: ``{"lab": "north"}`` |
-    | ``traces_per_task`` | how many traces are a partition, by default one: more of them, if they are small |
+    | ``traces_per_task`` | how many traces are a partition; by default one, or as many small ones as have 8 MB together |
     | ``storage`` | what fsspec is given to open files, as JSON |
 
     Every table has the columns ``trace_id`` and ``trace_path`` besides its own; filters of ``trace_path`` leave out whole traces.
@@ -114,7 +121,7 @@ class Options:
     is_strict: bool
     conversion: Tuple[str, ...]
     labels: Mapping[str, str]
-    traces_per_task: int
+    traces_per_task: Optional[int]
     storage: Mapping[str, Any]
 
     @staticmethod
@@ -133,8 +140,8 @@ class Options:
         mode = given.get("mode", "permissive").lower()
         if mode not in ("permissive", "failfast"):
             raise ValueError(f"mode must be permissive or failfast, not {mode!r}")
-        traces_per_task = given.get("traces_per_task", "1")
-        if not traces_per_task.isdecimal() or int(traces_per_task) == 0:
+        traces_per_task = given.get("traces_per_task")
+        if traces_per_task is not None and (not traces_per_task.isdecimal() or int(traces_per_task) == 0):
             raise ValueError(f"traces_per_task must be a number of 1 and more, not {traces_per_task!r}")
         columns = tuple(name.strip() for name in given.get("columns", "").split(",") if name.strip())
         if columns and table in (None, "errors"):
@@ -151,7 +158,7 @@ class Options:
             is_strict=mode == "failfast",
             conversion=tuple(conversion_arguments(given.get("conversion"))),
             labels=labels,
-            traces_per_task=int(traces_per_task),
+            traces_per_task=None if traces_per_task is None else int(traces_per_task),
             storage=_json("storage", given.get("storage")),
         )
 
@@ -220,6 +227,7 @@ def _schema(options: Options) -> StructType:
         tables = {**schema(), "errors": []}
         table = options.table or ""
         check_tables([table], tables)
+        check_labels(options.labels, {table: tables[table]})
         columns = [(column.name, _TYPES[column.type]) for column in tables[table]]
         if options.columns:
             by_name = {**dict(columns), **{name: StringType() for name in (*options.labels, *_OWN)}}
@@ -238,7 +246,7 @@ def _probed(options: Options) -> List[Tuple[str, DataType]]:
     known: Dict[str, Optional[DataType]] = {}
     first_failure = None
     read = 0
-    for path in _smallest_first(_found(options)):
+    for path, _ in sorted(_found(options), key=lambda trace: trace.size):
         with _scratch() as scratch:
             try:
                 with _local(path, scratch, options) as file:
@@ -258,34 +266,36 @@ def _probed(options: Options) -> List[Tuple[str, DataType]]:
     return [(name, type or StringType()) for name, type in known.items()]
 
 
-def _smallest_first(paths: Sequence[str]) -> List[str]:
-    sizes = {path: 0 if _is_remote(path) else os.path.getsize(path) for path in paths}
-    return sorted(paths, key=lambda path: sizes[path])
+class _Trace(NamedTuple):
+    path: str
+    #: In bytes; 0 where the file system does not tell.
+    size: int
 
 
-def _found(options: Options) -> List[str]:
-    """The paths of all traces."""
-    paths: List[str] = []
+def _found(options: Options) -> List[_Trace]:
+    """All traces, each once."""
+    traces: List[_Trace] = []
     for given in options.paths:
         if _is_remote(given):
-            paths += _found_remotely(given, options)
+            traces += _found_remotely(given, options)
         else:
-            paths += map(os.path.abspath, found(_without_scheme(given)))
-    return list(dict.fromkeys(paths))
+            paths = map(os.path.abspath, found(_without_scheme(given)))
+            traces += (_Trace(path, os.path.getsize(path)) for path in paths)
+    return list({trace.path: trace for trace in traces}.values())
 
 
-def _found_remotely(given: str, options: Options) -> List[str]:
+def _found_remotely(given: str, options: Options) -> List[_Trace]:
     files, path = _remote(given, options)
     if any(sign in path for sign in "*?["):
-        paths = files.glob(path)
+        told = list(files.glob(path, detail=True).values())
     elif files.isdir(path):
-        paths = [path for path in files.ls(path, detail=False) if is_trace_name(path.rsplit("/", 1)[-1])]
+        told = [one for one in files.ls(path, detail=True) if is_trace_name(one["name"].rsplit("/", 1)[-1])]
     else:
-        paths = [path]
-    paths = sorted(path for path in paths if files.isfile(path))
-    if not paths:
+        told = [files.info(path)]
+    told = sorted((one for one in told if one["type"] == "file"), key=lambda one: one["name"])
+    if not told:
         raise FileNotFoundError(nothing_in([given]))
-    return [files.unstrip_protocol(path) for path in paths]
+    return [_Trace(files.unstrip_protocol(one["name"]), one.get("size") or 0) for one in told]
 
 
 def _without_scheme(path: str) -> str:
@@ -332,9 +342,18 @@ class TraceReader(api.DataSourceReader):
         return filters
 
     def partitions(self) -> Sequence[api.InputPartition]:
-        wanted = [path for path in _found(self._options) if _holds(self._filters, "trace_path", path)]
-        size = self._options.traces_per_task
-        return [TracePartition(tuple(wanted[start : start + size])) for start in range(0, len(wanted), size)]
+        wanted = [trace for trace in _found(self._options) if _holds(self._filters, "trace_path", trace.path)]
+        tasks: List[List[_Trace]] = []
+        for trace in wanted:
+            if not tasks or self._is_full(tasks[-1], trace):
+                tasks.append([])
+            tasks[-1].append(trace)
+        return [TracePartition(tuple(trace.path for trace in task)) for task in tasks]
+
+    def _is_full(self, task: Sequence[_Trace], next: _Trace) -> bool:
+        if self._options.traces_per_task is not None:
+            return len(task) == self._options.traces_per_task
+        return sum(trace.size + _EACH for trace in [*task, next]) > _TASK
 
     def read(self, partition: api.InputPartition) -> Iterator["pyarrow.RecordBatch"]:
         # Where all traces are left out, Spark gives a partition of its own.
@@ -433,19 +452,19 @@ def _batches(
             if field.name not in there and field.name not in own:
                 raise RuntimeError(f"{path}: there is no column {field.name!r}; there are {', '.join([*table.schema_arrow.names, *own])}")
         groups = [group for group in range(table.num_row_groups) if _may_hold(table.metadata.row_group(group), filters)]
-        names = [name for name in dict.fromkeys([*wanted.names, *_attributes(filters)]) if name in there]
+        names = [name for name in wanted.names if name in there]
         for batch in table.iter_batches(_ROWS, row_groups=groups, columns=names, use_threads=False):
-            batch = _kept(batch, filters)
+            columns = [_column(batch, field, own, path) for field in wanted]
+            batch = _kept(pa.RecordBatch.from_arrays(columns, schema=wanted), filters)
             if batch.num_rows:
-                columns = [_column(batch, field, own, path) for field in wanted]
-                yield pa.RecordBatch.from_arrays(columns, schema=wanted)
+                yield batch
 
 
 def _column(batch: "pyarrow.RecordBatch", field: "pyarrow.Field", own: Mapping[str, str], path: str) -> "pyarrow.Array":
     import pyarrow as pa
 
     if field.name in own:
-        return pa.repeat(pa.scalar(own[field.name], pa.string()), batch.num_rows).cast(field.type)
+        return _repeated(own[field.name], batch.num_rows).cast(field.type)
     column = batch.column(field.name)
     try:
         return column if column.type == field.type else column.cast(field.type)
@@ -454,6 +473,16 @@ def _column(batch: "pyarrow.RecordBatch", field: "pyarrow.Field", own: Mapping[s
             f"{path}: the column {field.name} has values that are no {field.type}: {error}; "
             "say with CAST in the query, or with schema() of the reader, what it is"
         ) from None
+
+
+def _repeated(text: str, rows: int) -> "pyarrow.Array":
+    """The same text in each row. What Arrow makes of values of Python's it makes by way of pandas, if that is there, which takes
+    as much memory as all else."""
+    import pyarrow as pa
+
+    value = text.encode("utf-8")
+    ends = array("i", range(0, (rows + 1) * len(value), len(value)) if value else [0] * (rows + 1))
+    return pa.StringArray.from_buffers(rows, pa.py_buffer(ends), pa.py_buffer(value * rows))
 
 
 @contextmanager
@@ -571,7 +600,7 @@ def _may_hold(group: "pyarrow.parquet.RowGroupMetaData", filters: Sequence[api.F
 
 
 def _kept(batch: "pyarrow.RecordBatch", filters: Sequence[api.Filter]) -> "pyarrow.RecordBatch":
-    """The rows that filters want, as far as these are comparisons and of the table's own columns."""
+    """The rows that filters want, as far as these are comparisons."""
     from pyarrow import compute
 
     compared = {
@@ -583,6 +612,6 @@ def _kept(batch: "pyarrow.RecordBatch", filters: Sequence[api.Filter]) -> "pyarr
     }
     for filter in filters:
         name, compare = _attribute(filter), compared.get(type(filter))
-        if compare is not None and name in batch.schema.names and isinstance(filter.value, (int, float, str)):
+        if compare is not None and isinstance(filter.value, (int, float, str)):
             batch = batch.filter(compare(batch.column(name), filter.value))
     return batch

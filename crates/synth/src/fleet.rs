@@ -3,14 +3,8 @@
 use std::io::{self, Write};
 
 use crate::error::Error;
-use crate::phone::Phone;
+use crate::phone::{BUILDS, DEVICES, Phone};
 use crate::random::Random;
-
-/// The devices of a fleet, in the order in which traces take turns.
-pub(crate) const DEVICES: [&str; 5] = ["aster", "birch", "cedar", "dahlia", "elm"];
-
-/// Its builds. On the device "birch" the second is slower.
-pub(crate) const BUILDS: [&str; 2] = ["b1", "b2"];
 
 /// Where the words "not a trace" stand in one that is nothing of the kind.
 const NO_TRACE: &[u8] = b"this file was a trace once, and something else was written over it\n";
@@ -185,7 +179,13 @@ pub fn write_fleet<W: Write>(
         let mut random = Random::new(fleet.seed.wrapping_mul(1_000_003).wrapping_add(number));
         let mut trace = Vec::new();
         if file.state != FleetState::Empty {
-            trace = Phone::new(&file, &mut random).record(fleet.records);
+            trace = Phone::new(
+                file.device,
+                file.build,
+                file.state == FleetState::Lossy,
+                &mut random,
+            )
+            .record(fleet.records);
         }
         summary.traces += 1;
         match file.state {

@@ -2,9 +2,14 @@
 //! both, and a display with a clock of its own.
 
 use crate::encode::{self, Reading};
-use crate::fleet::{BUILDS, DEVICES, FleetFile, FleetState};
 use crate::random::Random;
 use crate::scene::{clock, seq};
+
+/// The devices of a fleet, in the order in which traces take turns.
+pub(crate) const DEVICES: [&str; 5] = ["aster", "birch", "cedar", "dahlia", "elm"];
+
+/// Its builds. On the device "birch" the second is slower.
+pub(crate) const BUILDS: [&str; 2] = ["b1", "b2"];
 
 /// The clock `com.example.display`, by the number that its name hashes to.
 const DISPLAY_CLOCK: u32 = 3_847_903_918;
@@ -58,19 +63,20 @@ pub(crate) struct Phone<'a> {
 }
 
 impl<'a> Phone<'a> {
-    pub fn new(file: &FleetFile, random: &'a mut Random) -> Self {
-        let is_slower = file.device == "birch" && Some(&file.build) == BUILDS.last();
-        let device = DEVICES.iter().position(|&device| device == file.device);
-        let drawing = DRAWING.get(device.unwrap_or_default());
+    /// One of [`DEVICES`] with one of [`BUILDS`].
+    pub fn new(device: &str, build: &str, is_lossy: bool, random: &'a mut Random) -> Self {
+        let is_slower = device == "birch" && BUILDS.last() == Some(&build);
+        let number = DEVICES.iter().position(|&other| other == device);
+        let drawing = DRAWING.get(number.unwrap_or_default());
         let begin = 1_000_000_000_000 + random.below(1_000_000_000_000);
         Phone {
             random,
             out: Vec::new(),
             kernel: Default::default(),
-            is_lossy: file.state == FleetState::Lossy,
+            is_lossy,
             drawing: drawing.copied().unwrap_or_default(),
             percent: if is_slower { 160 } else { 100 },
-            ticks: if file.device == "elm" { 24 } else { 10 },
+            ticks: if device == "elm" { 24 } else { 10 },
             begin,
             records: 0,
         }

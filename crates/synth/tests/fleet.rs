@@ -3,28 +3,16 @@
 
 #![allow(clippy::unwrap_used)]
 
-use std::cell::RefCell;
+mod common;
+
 use std::collections::BTreeMap;
-use std::io::{self, Write};
-use std::rc::Rc;
+use std::io;
 
 use rusqlite::Connection;
 use timebase_import::{Monitor, Options, Source, import};
 use timebase_synth::{Error, Fleet, FleetFile, FleetState, FleetSummary, write_fleet};
 
-#[derive(Clone, Default)]
-struct Memory(Rc<RefCell<Vec<u8>>>);
-
-impl Write for Memory {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.borrow_mut().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
+use common::Memory;
 
 fn written(fleet: &Fleet) -> (BTreeMap<String, Vec<u8>>, FleetSummary) {
     let mut files = BTreeMap::<String, Memory>::new();

@@ -3,32 +3,18 @@
 
 #![allow(clippy::unwrap_used)]
 
-use std::cell::RefCell;
+mod common;
+
 use std::collections::HashMap;
-use std::io::{self, Write};
-use std::rc::Rc;
 
 use rusqlite::Connection;
 use sha2::{Digest, Sha256};
 use timebase_import::{Monitor, Options, Source, import};
 use timebase_synth::{Form, Row, Set, SetSummary, SetTruth, write_set, write_set_with_truth};
 
+use common::Memory;
+
 const SECOND: i64 = 1_000_000_000;
-
-/// A file in memory.
-#[derive(Clone, Default)]
-struct Memory(Rc<RefCell<Vec<u8>>>);
-
-impl Write for Memory {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.borrow_mut().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
 
 struct Written {
     summary: SetSummary,
