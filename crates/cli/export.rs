@@ -48,8 +48,12 @@ pub fn run(
     signals: &Signals,
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
-    let schema = Schema::new()?;
-    let tables = asked(arguments.tables.as_deref(), &schema);
+    let schema = match &arguments.tables {
+        // Labels are compared to the columns of all.
+        Some(names) if arguments.labels.is_empty() => Schema::of(names)?,
+        _ => Schema::new()?,
+    };
+    let tables = asked(arguments.tables.as_deref(), &schema)?;
     if arguments.schema {
         let described = timebase_export::described(tables);
         return Ok(writeln!(out, "{described}")?);
@@ -87,26 +91,26 @@ pub fn run(
 }
 
 /// The tables that are asked for, each once.
-fn asked<'a>(names: Option<&[String]>, schema: &'a Schema) -> Vec<&'a Table> {
+fn asked<'a>(names: Option<&[String]>, schema: &'a Schema) -> anyhow::Result<Vec<&'a Table>> {
     let Some(names) = names else {
-        return for_queries(schema).collect();
+        return Ok(for_queries(schema).collect());
     };
     let mut tables: Vec<&Table> = Vec::new();
     for name in names {
         let mut all = schema.tables();
         let Some(table) = all.find(|table| table.name.eq_ignore_ascii_case(name)) else {
-            wrong_usage("export", &unknown(name, schema));
+            wrong_usage("export", &unknown(name, &Schema::new()?));
         };
         if tables.iter().all(|other| other.name != table.name) {
             tables.push(table);
         }
     }
-    tables
+    Ok(tables)
 }
 
 /// What is said of a table that is none.
 fn unknown(name: &str, schema: &Schema) -> String {
-    let names: Vec<String> = schema.tables().map(|table| table.name.clone()).collect();
+    let names: Vec<String> = schema.names().map(str::to_owned).collect();
     let meant = hints::meant(name, &names);
     let meant = meant.map_or_else(
         || ".".to_owned(),

@@ -3,7 +3,7 @@
 //! A table says it itself, in `schema/tables.sql`, and SQLite hands that on to columns of views that are
 //! taken as they are. What a view computes has no type in SQLite, so it is said here, once.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
@@ -242,16 +242,18 @@ impl Reads {
     }
 }
 
-/// All tables and views of a database, whatever its trace has.
+/// Tables and views of a database, whatever its trace has.
 #[derive(Debug)]
 pub struct Schema {
     tables: Vec<Table>,
+    /// What all are called, in the order of `tables`.
+    names: Vec<String>,
     /// A database without rows.
     empty: Mutex<Connection>,
 }
 
 impl Schema {
-    /// The tables and views of this version.
+    /// All tables and views of this version.
     ///
     /// # Errors
     ///
@@ -264,16 +266,54 @@ impl Schema {
     /// # Ok::<(), timebase_export::Error>(())
     /// ```
     pub fn new() -> Result<Schema, Error> {
+        Schema::made(|_| true)
+    }
+
+    /// Those of some names, in upper or lower case; a name that is none is left out. To make all takes as long as the import
+    /// of a small trace.
+    ///
+    /// # Errors
+    ///
+    /// As [`Schema::new`].
+    ///
+    /// ```
+    /// let schema = timebase_export::Schema::of(&["Slices", "scheds"])?;
+    /// let names: Vec<&str> = schema.tables().map(|table| table.name.as_str()).collect();
+    /// assert_eq!(names, ["slices"]);
+    /// # Ok::<(), timebase_export::Error>(())
+    /// ```
+    pub fn of<S: AsRef<str>>(names: &[S]) -> Result<Schema, Error> {
+        let is_asked = |name: &str| {
+            let mut names = names.iter();
+            names.any(|asked| asked.as_ref().eq_ignore_ascii_case(name))
+        };
+        Schema::made(is_asked)
+    }
+
+    fn made(is_asked: impl Fn(&str) -> bool) -> Result<Schema, Error> {
+        let finish = timebase_schema::finish();
+        let mut objects = objects(timebase_schema::TABLES);
+        objects.extend(self::objects(&finish));
         // One thread at a time has it.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let empty = Connection::open_in_memory_with_flags(flags).map_err(unreadable)?;
-        let made = empty.execute_batch(timebase_schema::TABLES);
-        made.and_then(|()| empty.execute_batch(&timebase_schema::finish()))
-            .map_err(unreadable)?;
+        let made = empty.execute_batch(&needed(&objects, &is_asked));
+        made.map_err(unreadable)?;
+        let asked = objects.iter().filter(|object| is_asked(object.name));
+        let tables = asked.map(|object| table(&empty, object));
         Ok(Schema {
-            tables: tables(&empty)?,
+            tables: tables.collect::<Result<_, _>>()?,
+            names: objects
+                .iter()
+                .map(|object| object.name.to_owned())
+                .collect(),
             empty: Mutex::new(empty),
         })
+    }
+
+    /// What all tables and views of a database are called, whether they were asked for or not.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().map(String::as_str)
     }
 
     /// What is read for a table, as SQLite says while it prepares the statement.
@@ -286,7 +326,7 @@ impl Schema {
         reads(&mut empty, &table.sql).map_err(unreadable)
     }
 
-    /// All of them.
+    /// Those that were asked for.
     pub fn tables(&self) -> impl Iterator<Item = &Table> {
         self.tables.iter()
     }
@@ -330,58 +370,89 @@ fn unreadable(error: rusqlite::Error) -> Error {
     }
 }
 
-/// All tables and views of an empty database.
-fn tables(empty: &Connection) -> Result<Vec<Table>, Error> {
-    let sql = "SELECT s.name, c.name, c.type, NOT (c.\"notnull\" OR c.pk) OR s.type = 'view'
-               FROM sqlite_schema AS s, pragma_table_info(s.name) AS c
-               WHERE s.type IN ('table', 'view') AND s.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
-               ORDER BY s.rowid, c.cid";
+/// The statement that makes a table or view.
+#[derive(Clone, Copy, Debug)]
+struct Object<'a> {
+    name: &'a str,
+    is_view: bool,
+    sql: &'a str,
+}
+
+/// Those of a script, of which each begins a line; what stands behind it up to the next one is with it.
+fn objects(script: &str) -> Vec<Object<'_>> {
+    const CREATE: &str = "\nCREATE ";
+
+    let mut starts = script.match_indices(CREATE).peekable();
+    let mut objects = Vec::new();
+    while let Some((start, _)) = starts.next() {
+        let end = starts.peek().map_or(script.len(), |(end, _)| *end);
+        let sql = script.get(start..end).unwrap_or_default();
+        let what = sql.get(CREATE.len()..).unwrap_or_default();
+        let (is_view, named) = match (what.strip_prefix("VIEW "), what.strip_prefix("TABLE ")) {
+            (Some(named), _) => (true, named),
+            (_, Some(named)) => (false, named),
+            // No statement that reads needs it.
+            (None, None) => continue,
+        };
+        let name = named.split(' ').next().unwrap_or_default();
+        objects.push(Object { name, is_view, sql });
+    }
+    objects
+}
+
+/// What makes the objects that are asked for, and all that their statements name.
+fn needed(objects: &[Object<'_>], is_asked: impl Fn(&str) -> bool) -> String {
+    let is_letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    let by_name: HashMap<&str, Object<'_>> = objects.iter().map(|o| (o.name, *o)).collect();
+    let mut waiting: Vec<&str> = objects.iter().map(|object| object.name).collect();
+    waiting.retain(|name| is_asked(name));
+    let mut found = BTreeSet::new();
+    while let Some(object) = waiting.pop().and_then(|name| by_name.get(name)) {
+        if found.insert(object.name) {
+            let words = object.sql.split(|letter| !is_letter(letter));
+            waiting.extend(words.filter(|word| by_name.contains_key(word)));
+        }
+    }
+    let found = objects.iter().filter(|object| found.contains(object.name));
+    found.map(|object| object.sql).collect()
+}
+
+/// A table or view of an empty database.
+fn table(empty: &Connection, object: &Object<'_>) -> Result<Table, Error> {
+    let name = object.name;
+    let sql = "SELECT name, type, \"notnull\" OR pk FROM pragma_table_info(?1) ORDER BY cid";
     let mut statement = empty.prepare(sql).map_err(unreadable)?;
-    let rows = statement.query_map([], |row| {
-        Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
-    });
-    let mut tables: Vec<Table> = Vec::new();
+    let rows = statement.query_map([name], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)));
+    let (mut columns, mut terms) = (Vec::new(), Vec::new());
     for row in rows.map_err(unreadable)? {
-        // Only tables tell where there is no NULL.
-        let (table, column, declared, is_nullable): (String, String, String, bool) =
-            row.map_err(unreadable)?;
+        let (column, declared, is_set): (String, String, bool) = row.map_err(unreadable)?;
         let computed = COMPUTED
             .iter()
-            .find(|(view, _, columns)| *view == table && columns.contains(&column.as_str()));
+            .find(|(view, _, columns)| *view == name && columns.contains(&column.as_str()));
         let kind = match computed {
             Some((_, kind, _)) => *kind,
             None => Type::declared(&declared).ok_or_else(|| Error::Untyped {
-                table: table.clone(),
+                table: name.to_owned(),
                 column: column.clone(),
             })?,
         };
-        let is_any = ANY.contains(&(table.as_str(), column.as_str()));
-        let term = match is_any {
+        terms.push(match ANY.contains(&(name, column.as_str())) {
             true => format!("CAST(\"{column}\" AS TEXT)"),
             false => format!("\"{column}\""),
-        };
+        });
         let renamed = RENAMED.iter().find(|(from, _)| *from == column);
-        let column = Column {
+        columns.push(Column {
             name: renamed.map_or(column, |(_, to)| (*to).to_owned()),
             kind,
-            is_nullable,
-        };
-        match tables.last_mut().filter(|last| last.name == table) {
-            Some(last) => {
-                last.sql = format!("{}, {term}", last.sql);
-                last.columns.push(column);
-            }
-            None => tables.push(Table {
-                sql: format!("SELECT {term}"),
-                columns: vec![column],
-                name: table,
-            }),
-        }
+            // Only tables tell where there is no NULL.
+            is_nullable: object.is_view || !is_set,
+        });
     }
-    for table in &mut tables {
-        table.sql = format!("{} FROM \"{}\"", table.sql, table.name);
-    }
-    Ok(tables)
+    Ok(Table {
+        name: name.to_owned(),
+        columns,
+        sql: format!("SELECT {} FROM \"{name}\"", terms.join(", ")),
+    })
 }
 
 /// The columns of tables that a statement reads.
@@ -429,14 +500,41 @@ mod tests {
     #[test]
     fn a_new_column_without_a_type_is_told() {
         let empty = Connection::open_in_memory().unwrap();
-        empty
-            .execute_batch("CREATE VIEW fresh AS SELECT 1 + 1 AS two")
-            .unwrap();
-        let error = tables(&empty).unwrap_err();
+        let fresh = objects("\nCREATE VIEW fresh AS SELECT 1 + 1 AS two;\n")[0];
+        empty.execute_batch(fresh.sql).unwrap();
+        let error = table(&empty, &fresh).unwrap_err();
         assert_eq!(
             error.to_string(),
             "the column two of fresh has no type: crates/export/src/columns.rs says those that are computed"
         );
+    }
+
+    #[test]
+    fn all_tables_and_views_of_a_database_are_there() {
+        let database = Connection::open_in_memory().unwrap();
+        database.execute_batch(timebase_schema::TABLES).unwrap();
+        database.execute_batch(&timebase_schema::finish()).unwrap();
+        let sql = "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') ORDER BY rowid";
+        let mut statement = database.prepare(sql).unwrap();
+        let names = statement.query_map([], |row| row.get(0)).unwrap();
+        let names: Vec<String> = names.map(Result::unwrap).collect();
+        let schema = Schema::new().unwrap();
+        assert_eq!(schema.names().collect::<Vec<_>>(), names);
+        let tables = schema.tables().map(|table| table.name.as_str());
+        assert_eq!(tables.collect::<Vec<_>>(), names);
+    }
+
+    #[test]
+    fn a_table_is_the_same_alone_as_among_all() {
+        let all = Schema::new().unwrap();
+        for table in all.tables() {
+            let alone = Schema::of(&[&table.name]).unwrap();
+            assert_eq!(alone.tables.len(), 1, "{}", table.name);
+            let found = &alone.tables[0];
+            assert_eq!((&found.columns, &found.sql), (&table.columns, &table.sql));
+            let (reads, expected) = (alone.reads(found).unwrap(), all.reads(table).unwrap());
+            assert_eq!(reads.0, expected.0, "{}", table.name);
+        }
     }
 
     #[test]

@@ -116,8 +116,7 @@ pub fn export(
     }
     let names: Vec<&str> = options.tables.iter().map(|t| t.name.as_str()).collect();
     let asked: BTreeSet<&str> = names.iter().copied().collect();
-    let others = schema.tables().map(|table| table.name.as_str());
-    let others = others.filter(|name| !asked.contains(name));
+    let others = schema.names().filter(|name| !asked.contains(name));
     let summary = Summary {
         trace,
         tables: options
@@ -148,15 +147,11 @@ fn read<'a>(
         }
         let source = Source {
             table: &table.name,
+            sql: &table.sql,
             columns: &table.columns,
             advice: "",
         };
-        let statement = database.prepare(&table.sql);
-        let mut statement = statement.map_err(|error| Error::Unreadable {
-            table: table.name.clone(),
-            error,
-        })?;
-        let rows = source.read(&mut statement, |chunk| {
+        let rows = source.read(database, |chunk| {
             monitor.rows.fetch_add(chunk.rows as u64, Ordering::Relaxed);
             match !cancelled() && give(Step::Rows(chunk)) {
                 true => Ok(()),

@@ -1,6 +1,11 @@
 //! Rows out of SQLite, in chunks.
 
-use rusqlite::Statement;
+use std::ffi::{CStr, c_int};
+use std::ptr;
+use std::slice;
+
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, ffi};
 
 use crate::chunk::Chunk;
 use crate::columns::Column;
@@ -9,6 +14,7 @@ use crate::error::Error;
 /// A statement that is asked, and what it is called in errors.
 pub(crate) struct Source<'a> {
     pub table: &'a str,
+    pub sql: &'a str,
     pub columns: &'a [Column],
     /// What can be done about a value of a wrong type.
     pub advice: &'static str,
@@ -19,22 +25,22 @@ impl Source<'_> {
     /// how many there were.
     pub fn read(
         &self,
-        statement: &mut Statement<'_>,
+        database: &Connection,
         mut take: impl FnMut(Chunk) -> Result<(), Error>,
     ) -> Result<u64, Error> {
         let unreadable = |error| self.unreadable(error);
-        let mut rows = statement.raw_query();
+        let mut rows = Rows::of(database, self.sql).map_err(unreadable)?;
         let mut before = 0;
         let mut chunk = Chunk::new(self.columns, before);
         while let Some(row) = rows.next().map_err(unreadable)? {
-            let pushed = chunk.push(self.columns, |index| row.get_ref(index));
+            let pushed = chunk.push(self.columns, |index| Ok(row.value(index)));
             if let Err(misfit) = pushed.map_err(unreadable)? {
                 let row = before + chunk.rows as u64 + 1;
                 return Err(self.misfit(misfit.column, row, misfit.found));
             }
             if chunk.is_full() {
                 before += chunk.rows as u64;
-                let next = Chunk::new(self.columns, before);
+                let next = chunk.next(before);
                 take(std::mem::replace(&mut chunk, next))?;
             }
         }
@@ -62,5 +68,109 @@ impl Source<'_> {
             expected: column.map_or("", |column| column.kind.name()),
             advice: self.advice.to_owned(),
         }
+    }
+}
+
+/// A statement that runs, by SQLite's own interface: with rusqlite's, which looks at more than has to be looked at of each
+/// value, an export took a fifth longer.
+struct Rows<'c> {
+    database: &'c Connection,
+    statement: *mut ffi::sqlite3_stmt,
+    columns: usize,
+}
+
+impl<'c> Rows<'c> {
+    fn of(database: &'c Connection, sql: &str) -> rusqlite::Result<Self> {
+        // A statement that cannot be prepared is an error of rusqlite's, with its message.
+        let columns = database.prepare(sql)?.column_count();
+        let length = c_int::try_from(sql.len()).unwrap_or(c_int::MAX);
+        let mut statement = ptr::null_mut();
+        // SAFETY: the connection is open as long as it is borrowed; the text has as many bytes as is said, and SQLite
+        // keeps none of it; what is prepared is finalized when this is dropped.
+        let code = unsafe {
+            ffi::sqlite3_prepare_v2(
+                database.handle(),
+                sql.as_ptr().cast(),
+                length,
+                &raw mut statement,
+                ptr::null_mut(),
+            )
+        };
+        match code {
+            ffi::SQLITE_OK => Ok(Rows {
+                database,
+                statement,
+                columns,
+            }),
+            code => Err(rusqlite::Error::SqliteFailure(ffi::Error::new(code), None)),
+        }
+    }
+
+    /// The next row. While it is there, the statement cannot go on.
+    fn next(&mut self) -> rusqlite::Result<Option<Row<'_>>> {
+        // SAFETY: the statement was prepared, and its connection is borrowed.
+        match unsafe { ffi::sqlite3_step(self.statement) } {
+            ffi::SQLITE_ROW => Ok(Some(Row(self))),
+            ffi::SQLITE_DONE => Ok(None),
+            code => {
+                // SAFETY: the connection is open; the message is SQLite's until the next call, and copied before.
+                let message =
+                    unsafe { CStr::from_ptr(ffi::sqlite3_errmsg(self.database.handle())) };
+                let message = message.to_string_lossy().into_owned();
+                let error = ffi::Error::new(code);
+                Err(rusqlite::Error::SqliteFailure(error, Some(message)))
+            }
+        }
+    }
+}
+
+impl Drop for Rows<'_> {
+    fn drop(&mut self) {
+        // SAFETY: it was prepared, and nothing has it any more.
+        unsafe { ffi::sqlite3_finalize(self.statement) };
+    }
+}
+
+/// The row that a statement stands on.
+#[derive(Clone, Copy)]
+struct Row<'r>(&'r Rows<'r>);
+
+impl<'r> Row<'r> {
+    /// The value of a column; NULL if there is no such column.
+    #[inline]
+    fn value(self, index: usize) -> ValueRef<'r> {
+        if index >= self.0.columns {
+            return ValueRef::Null;
+        }
+        // SAFETY: the statement stands on a row, which has this column, and goes on only when nothing has the value any
+        // more. It is of this thread alone, so the value can be asked without a lock. A text is asked as text only, and a
+        // blob as a blob, so nothing moves what was given; it has as many bytes as SQLite says.
+        unsafe {
+            let value = ffi::sqlite3_column_value(self.0.statement, index as c_int);
+            match ffi::sqlite3_value_type(value) {
+                ffi::SQLITE_INTEGER => ValueRef::Integer(ffi::sqlite3_value_int64(value)),
+                ffi::SQLITE_FLOAT => ValueRef::Real(ffi::sqlite3_value_double(value)),
+                ffi::SQLITE_TEXT => {
+                    let start = ffi::sqlite3_value_text(value);
+                    ValueRef::Text(bytes(start, ffi::sqlite3_value_bytes(value)))
+                }
+                ffi::SQLITE_BLOB => {
+                    let start = ffi::sqlite3_value_blob(value);
+                    ValueRef::Blob(bytes(start.cast(), ffi::sqlite3_value_bytes(value)))
+                }
+                _ => ValueRef::Null,
+            }
+        }
+    }
+}
+
+/// # Safety
+///
+/// If it is not null, `start` has so many bytes behind it, which stay as they are.
+unsafe fn bytes<'a>(start: *const u8, length: c_int) -> &'a [u8] {
+    match usize::try_from(length) {
+        // SAFETY: as of this function.
+        Ok(length) if !start.is_null() => unsafe { slice::from_raw_parts(start, length) },
+        _ => &[],
     }
 }
