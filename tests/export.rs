@@ -594,14 +594,18 @@ fn an_export_is_told_on_standard_error_and_to_programs_in_lines() {
     let place = Place::new();
     let folder = place.path("traces");
     let new = folder.to_str().unwrap();
-    let said = run(&[
-        "export",
-        "tests/data/dst.pftrace",
-        "-o",
-        new,
-        "--tables",
-        "packet,gpu",
-    ]);
+    let export = |more: &[&str]| {
+        let arguments = [
+            "export",
+            "tests/data/dst.pftrace",
+            "-o",
+            new,
+            "--tables",
+            "packet,gpu",
+        ];
+        run(&[&arguments[..], more].concat())
+    };
+    let said = export(&[]);
     let id = "543e6c22fa34615fbae1090b30357699";
     for line in [
         format!("tests/data/dst.pftrace → {new}\n"),
@@ -612,17 +616,7 @@ fn an_export_is_told_on_standard_error_and_to_programs_in_lines() {
     ] {
         assert!(said.stderr.contains(&line), "{line}\n{}", said.stderr);
     }
-    let said = run(&[
-        "export",
-        "tests/data/dst.pftrace",
-        "-o",
-        new,
-        "--tables",
-        "packet,gpu",
-        "--force",
-        "--progress",
-        "lines",
-    ]);
+    let said = export(&["--force", "--progress", "lines"]);
     let last = said
         .stderr
         .lines()

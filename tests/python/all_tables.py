@@ -3,6 +3,8 @@
 import os
 import sqlite3
 import subprocess
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 from conftest import DATA
@@ -14,40 +16,43 @@ _NOT_COMPARED = {"args": {"id", "display_value"}}
 class AllTables:
     def __init__(self, directory):
         self.folder = directory / "tables"
-        #: Those that can be read, each once.
-        self.traces = []
-        self._databases = {}
-        for number, trace in enumerate(sorted(DATA.rglob("*.pftrace"))):
-            database = directory / f"{number}.db"
-            imported = _run("import", trace, "-o", database)
-            if imported.returncode != 0:
-                # As it is to be: these traces are there for it.
-                assert b"error" in imported.stderr, trace
-                continue
-            with closing(sqlite3.connect(database)) as connection:
-                [(id,)] = connection.execute("SELECT value FROM fact WHERE name = 'trace_id'")
-            if id not in self._databases:
-                _run("export", database, "-o", self.folder).check_returncode()
-                self._databases[id] = database
-                self.traces.append(str(trace))
+        traces = sorted(DATA.rglob("*.pftrace"))
+        with ThreadPoolExecutor() as pool:
+            made = pool.map(self._made, traces, (directory / f"{number}.db" for number in range(len(traces))))
+            by_id = {id: (str(trace), database) for trace, (id, database) in zip(traces, made) if id is not None}
+        #: The ids of those that can be read, each once, their paths, and their databases.
+        self.ids = list(by_id)
+        self.traces = [trace for trace, _ in by_id.values()]
+        self._databases = [sqlite3.connect(database) for _, database in by_id.values()]
+
+    def close(self):
+        for database in self._databases:
+            database.close()
+
+    def _made(self, trace, database):
+        """The id of a trace that can be read, and its database."""
+        imported = _run("import", trace, "-o", database)
+        if imported.returncode != 0:
+            # As it is to be: these traces are there for it.
+            assert b"error" in imported.stderr, trace
+            return None, None
+        with closing(sqlite3.connect(database)) as connection:
+            [(id,)] = connection.execute("SELECT value FROM fact WHERE name = 'trace_id'")
+        _run("export", database, "-o", self.folder, "--force").check_returncode()
+        return id, database
 
     @property
     def names(self):
         return sorted(path.name for path in self.folder.iterdir() if not path.name.startswith("_"))
 
-    @property
-    def ids(self):
-        return set(self._databases)
-
     def rows(self, name):
         """The columns of a table, and the rows of all databases, as Parquet has to have them: with the trace's id as the last column."""
         rows = []
-        for id, database in self._databases.items():
-            with closing(sqlite3.connect(database)) as connection:
-                query = connection.execute(f'SELECT * FROM "{name}"')
-                # The partition is called trace_id, so a flow's own is not.
-                columns = ["flow_trace_id" if column == "trace_id" else column for column, *_ in query.description]
-                rows += [(*row, id) for row in query]
+        for id, database in zip(self.ids, self._databases):
+            query = database.execute(f'SELECT * FROM "{name}"')
+            # The partition is called trace_id, so a flow's own is not.
+            columns = ["flow_trace_id" if column == "trace_id" else column for column, *_ in query.description]
+            rows += [(*row, id) for row in query]
         if name == "metadata":
             # The one column of numbers and texts is of texts.
             at = columns.index("value")
@@ -56,10 +61,13 @@ class AllTables:
 
 
 def exact(name, columns, rows):
-    """Rows with the types of their values, so that 1 is not 1.0, in an order that is the same for the same rows."""
+    """How often there is each row, and the types of each column, so that 1 is not 1.0."""
     left_out = _NOT_COMPARED.get(name, ())
     kept = [index for index, column in enumerate(columns) if column not in left_out]
-    return sorted(repr([(type(row[index]).__name__, row[index]) for index in kept]) for row in rows)
+    if len(kept) < len(columns):
+        rows = [tuple(row[index] for index in kept) for row in rows]
+    types = [set(map(type, column)) for column in zip(*rows)]
+    return Counter(rows), types
 
 
 def of_arrow(table):

@@ -51,7 +51,9 @@ def all_tables(tmp_path_factory):
     """All tables of all traces of the repository."""
     from all_tables import AllTables
 
-    return AllTables(tmp_path_factory.mktemp("all"))
+    made = AllTables(tmp_path_factory.mktemp("all"))
+    yield made
+    made.close()
 
 
 @pytest.fixture(scope="session")

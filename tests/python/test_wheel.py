@@ -112,6 +112,17 @@ def test_without_the_extension(installed, in_repository):
     assert run([installed / "python", "-c", script], in_repository) == "python 7703 unknown_clock {}\n"
 
 
+def test_with_its_extra_it_reads_a_folder_of_traces(wheel, tmp_path):
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "environment"], check=True)
+    [python] = (tmp_path / "environment").glob("*/python" if sys.platform != "win32" else "*/python.exe")
+    run([python, "-m", "pip", "install", "--quiet", f"{wheel}[dataset]"])
+    (tmp_path / "traces").mkdir()
+    for name in ("sdk.pftrace", "app.pftrace"):
+        shutil.copy(REPOSITORY / "tests/data" / name, tmp_path / "traces")
+    script = "from timebase.dataset import Dataset; traces = Dataset('traces', tables=['slice']); print(traces.table('slice').num_rows)"
+    assert run([python, "-c", script], tmp_path) == "4999\n"
+
+
 @pytest.mark.parametrize("how", ["target", "prefix"])
 def test_other_ways_to_install(how, wheel, installed, in_repository):
     directory = in_repository / how
