@@ -1,12 +1,13 @@
-"""What a fleet costs: the bare imports of its traces, timebase.dataset, and Spark, on one processor and on two.
+"""What a fleet costs: the bare imports of its traces, timebase.dataset, and Spark.
 
     cargo build --release && cargo build --release -p timebase-synth
     PYTHONPATH=crates/python TIMEBASE_PROGRAM=target/release/timebase target/spark/bin/python benches/fleet.py
 
-All figures but the first column are ratios to the bare imports of the same files with as many processors in the same run: `timebase import`
-to a file, one after the other on each processor. That of a fleet is to that of the smallest one: with as many times the
-traces it should take as many times as long. tests/run makes the environment target/spark. --traces, --processors, --records and --rounds
-change the sizes; of several rounds the fastest of each counts.
+All count the slices, and have to find as many. All figures but the first column are ratios to the bare imports of the same files
+with as many processors in the same run: `timebase import` to a file, one after the other on each processor. That of a fleet is to that of the
+smallest one: with as many times the traces it should take as many times as long. tests/run makes the environment target/spark. --traces and
+--records change the fleets, --processors says how many of this machine's may be used, by default all; of several --rounds the fastest of
+each counts. Linux only.
 """
 
 import argparse
@@ -75,19 +76,25 @@ def bare(directory, processors):
         list(pool.map(one, sorted(directory.iterdir())))
 
 
-def exported(directory, processors, tables):
-    with Dataset(directory, processes=processors, tables=tables, progress=False) as traces:
-        traces.export()
+def exported(directory, processors):
+    """How many slices there are, by timebase.dataset."""
+    with Dataset(directory, processes=processors, tables=["slice"], progress=False) as traces:
+        return traces.dataset("slice").count_rows()
 
 
 def counted(spark, directory, **options):
-    spark.read.format("perfetto").options(**options).load(str(directory)).count()
+    return spark.read.format("perfetto").options(**options).load(str(directory)).count()
 
 
-def seconds(work):
+def summed(spark, directory):
+    rows = spark.read.format("perfetto").option("sql", "SELECT count(*) AS slices FROM slice").load(str(directory))
+    return rows.groupBy().sum("slices").collect()[0][0]
+
+
+def timed(work):
     begin = time.perf_counter()
-    work()
-    return time.perf_counter() - begin
+    result = work()
+    return time.perf_counter() - begin, result
 
 
 def asked(command):
@@ -98,35 +105,39 @@ def asked(command):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--traces", default="100,300,1000")
-    parser.add_argument("--processors", default="1,2")
+    parser.add_argument("--processors", default=len(os.sched_getaffinity(0)), type=int)
     parser.add_argument("--records", default=1500, type=int, help="of each trace")
     parser.add_argument("--rounds", default=1, type=int)
     arguments = parser.parse_args()
+    processors = arguments.processors
+    # For all that is started, too.
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:processors])
     sizes = [int(size) for size in arguments.traces.split(",")]
     with tempfile.TemporaryDirectory() as scratch:
         fleets = {size: fleet(Path(scratch) / str(size), size, arguments.records) for size in sizes}
         asked_of = ["dataset, `slice`", "Spark, `slice`", "Spark, `ts, dur, name` of it", "Spark, `sql`"]
         print(f"| processors | traces | bare imports, ms a trace | to the smallest fleet | {' | '.join(asked_of)} |\n|{'---|' * 8}")
-        for processors in map(int, arguments.processors.split(",")):
-            quiet = {"spark.ui.enabled": "false", "spark.log.level": "ERROR", "spark.ui.showConsoleProgress": "false"}
-            spark = timebase.spark.session(f"local-cluster[{processors},1,1024]", config=quiet)
-            for _ in range(WARM):
-                counted(spark, fleets[sizes[0]], table="slice")
-            smallest = None
-            for size, directory in fleets.items():
-                works = [
-                    lambda: bare(directory, processors),
-                    lambda: exported(directory, processors, ["slice"]),
-                    lambda: counted(spark, directory, table="slice"),
-                    lambda: counted(spark, directory, table="slice", columns="ts, dur, name"),
-                    lambda: counted(spark, directory, sql="SELECT count(*) AS slices FROM slice"),
-                ]
-                bare_time, *took = (min(seconds(work) for _ in range(arguments.rounds)) for work in works)
-                each = bare_time / size
-                smallest = smallest or each
-                ratios = [each / smallest, *(time / bare_time for time in took)]
-                print(f"| {processors} | {size:,} | {1000 * each:.0f} | " + " | ".join(f"{ratio:.2f}" for ratio in ratios) + " |", flush=True)
-            spark.stop()
+        quiet = {"spark.ui.enabled": "false", "spark.log.level": "ERROR", "spark.ui.showConsoleProgress": "false"}
+        spark = timebase.spark.session(f"local-cluster[{processors},1,1024]", config=quiet)
+        for _ in range(WARM):
+            counted(spark, fleets[sizes[0]], table="slice")
+        smallest = None
+        for size, directory in fleets.items():
+            works = [
+                lambda: bare(directory, processors),
+                lambda: exported(directory, processors),
+                lambda: counted(spark, directory, table="slice"),
+                lambda: counted(spark, directory, table="slice", columns="ts, dur, name"),
+                lambda: summed(spark, directory),
+            ]
+            best = [min(timed(work) for _ in range(arguments.rounds)) for work in works]
+            assert len({slices for _, slices in best[1:]}) == 1, best
+            bare_time, *took = (time for time, _ in best)
+            each = bare_time / size
+            smallest = smallest or each
+            ratios = [each / smallest, *(time / bare_time for time in took)]
+            print(f"| {processors} | {size:,} | {1000 * each:.0f} | " + " | ".join(f"{ratio:.2f}" for ratio in ratios) + " |", flush=True)
+        spark.stop()
         print("\nA task of Spark's, of a trace of so many MB:\n\n| MB | slices | MB of Python's, above what Spark needs | MB of the program |\n|---|---|---|---|")
         for records in (arguments.records, 100_000, 1_000_000):
             [trace] = fleet(Path(scratch) / f"of-{records}", 1, records).iterdir()

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use rusqlite::InterruptHandle;
@@ -19,21 +21,26 @@ use crate::messages;
 /// The exit code of what a signal ended, as a shell has it of one that Ctrl-C killed.
 pub const INTERRUPTED: u8 = 130;
 
+/// How often statements are interrupted that go on.
+const AGAIN: Duration = Duration::from_millis(50);
+
 /// What the program is doing, as far as a signal is concerned.
 enum Busy {
     /// Nothing that could be stopped: the signal ends the program.
     Idle,
     Import(Arc<Monitor>),
     /// Statements whose interruption ends the program.
-    Query(InterruptHandle),
+    Query(Arc<InterruptHandle>),
     /// Statements whose rows another thread writes.
-    Export(InterruptHandle, Arc<timebase_export::Monitor>),
+    Export(Arc<InterruptHandle>, Arc<timebase_export::Monitor>),
     /// A statement typed in a shell, which lives on.
-    Statement(InterruptHandle),
+    Statement(Arc<InterruptHandle>),
 }
 
 struct State {
     busy: Busy,
+    /// Grows when something begins or ends.
+    work: u64,
     came: bool,
     /// How many have come for the statement that runs.
     pressed: u32,
@@ -50,18 +57,24 @@ pub struct Signals {
 impl Signals {
     /// Takes over the signals of the process; for `main` to call, once.
     pub fn install() -> anyhow::Result<Signals> {
-        let state = Arc::new(Mutex::new(State {
+        let signals = Signals::new();
+        let state = Arc::clone(&signals.state);
+        ctrlc::set_handler(move || stop(&state)).context("cannot handle signals")?;
+        Ok(signals)
+    }
+
+    fn new() -> Signals {
+        let state = State {
             busy: Busy::Idle,
+            work: 0,
             came: false,
             pressed: 0,
             temporary: None,
             incomplete: None,
-        }));
-        let signals = Signals {
-            state: Arc::clone(&state),
         };
-        ctrlc::set_handler(move || stop(&mut lock(&state))).context("cannot handle signals")?;
-        Ok(signals)
+        Signals {
+            state: Arc::new(Mutex::new(state)),
+        }
     }
 
     /// Does `work`; a signal makes it fail by way of `monitor`.
@@ -72,7 +85,7 @@ impl Signals {
     /// Does `work`; a signal makes the statement fail that the handle
     /// is for.
     pub fn during_query<T>(&self, handle: InterruptHandle, work: impl FnOnce() -> T) -> T {
-        self.during(Busy::Query(handle), work)
+        self.during(Busy::Query(Arc::new(handle)), work)
     }
 
     /// The same where rows are exported: the signal is seen between two statements, too.
@@ -82,6 +95,7 @@ impl Signals {
         monitor: &Arc<timebase_export::Monitor>,
         work: impl FnOnce() -> T,
     ) -> T {
+        let handle = Arc::new(handle);
         self.during(Busy::Export(handle, Arc::clone(monitor)), work)
     }
 
@@ -89,7 +103,7 @@ impl Signals {
     /// the program; unless it is the third one, as a function of SQLite's that runs for long
     /// looks for none.
     pub fn during_statement<T>(&self, handle: InterruptHandle, work: impl FnOnce() -> T) -> T {
-        self.during(Busy::Statement(handle), work)
+        self.during(Busy::Statement(Arc::new(handle)), work)
     }
 
     /// Whether a signal has come.
@@ -100,9 +114,12 @@ impl Signals {
     fn during<T>(&self, busy: Busy, work: impl FnOnce() -> T) -> T {
         let mut state = lock(&self.state);
         (state.busy, state.pressed) = (busy, 0);
+        state.work = state.work.wrapping_add(1);
         drop(state);
         let result = work();
-        lock(&self.state).busy = Busy::Idle;
+        let mut state = lock(&self.state);
+        state.busy = Busy::Idle;
+        state.work = state.work.wrapping_add(1);
         result
     }
 
@@ -144,14 +161,15 @@ fn restore_terminal() {
     }
 }
 
-fn stop(state: &mut State) {
+fn stop(shared: &Arc<Mutex<State>>) {
+    let mut state = lock(shared);
     state.came = true;
     // A second signal finds the program idle and ends it: the first one may
     // have come while it was stuck, in reading a pipe that nobody writes to.
     state.pressed = state.pressed.saturating_add(1);
     match mem::replace(&mut state.busy, Busy::Idle) {
         Busy::Statement(handle) if state.pressed < 3 => {
-            handle.interrupt();
+            interrupt(Arc::clone(&handle), state.work, shared);
             state.busy = Busy::Statement(handle);
         }
         Busy::Idle | Busy::Statement(_) => {
@@ -166,10 +184,64 @@ fn stop(state: &mut State) {
             process::exit(INTERRUPTED.into());
         }
         Busy::Import(monitor) => monitor.cancel.store(true, Ordering::Relaxed),
-        Busy::Query(handle) => handle.interrupt(),
+        Busy::Query(handle) => interrupt(handle, state.work, shared),
         Busy::Export(handle, monitor) => {
             monitor.cancel.store(true, Ordering::Relaxed);
+            interrupt(handle, state.work, shared);
+        }
+    }
+}
+
+/// Interrupts the statements of a work until it is over. Once is not enough: SQLite takes no notice where no statement runs, as
+/// before the first one and between two.
+fn interrupt(handle: Arc<InterruptHandle>, work: u64, shared: &Arc<Mutex<State>>) {
+    handle.interrupt();
+    let shared = Arc::clone(shared);
+    thread::spawn(move || {
+        loop {
+            thread::sleep(AGAIN);
+            // The next work does not begin meanwhile.
+            let state = lock(&shared);
+            if state.work != work {
+                return;
+            }
             handle.interrupt();
         }
+    });
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use rusqlite::{Connection, ErrorCode};
+
+    use super::*;
+
+    /// Minutes, if nothing stops it.
+    const LONG: &str =
+        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 1000000000)
+                        SELECT count(*) FROM n";
+
+    fn asked(connection: &Connection, sql: &str) -> rusqlite::Result<i64> {
+        connection.query_row(sql, [], |row| row.get(0))
+    }
+
+    #[test]
+    fn a_signal_that_comes_before_the_statement_begins_stops_it_too_and_not_the_next() {
+        let signals = Signals::new();
+        let connection = Connection::open_in_memory().unwrap();
+        let handle = || connection.get_interrupt_handle();
+        let answer = signals.during_query(handle(), || {
+            stop(&signals.state);
+            asked(&connection, LONG)
+        });
+        let code = answer.unwrap_err().sqlite_error_code();
+        assert_eq!(code, Some(ErrorCode::OperationInterrupted));
+        // Longer than it takes to interrupt a second time.
+        let next = signals.during_query(handle(), || {
+            thread::sleep(AGAIN * 2);
+            asked(&connection, "SELECT 1")
+        });
+        assert_eq!(next.unwrap(), 1);
     }
 }

@@ -29,7 +29,7 @@
 //! | file | |
 //! |---|---|
 //! | `columns.rs` | which tables and views there are, and the type of each column |
-//! | `chunk.rs`, `rows.rs` | rows as they come, in columns: what becomes a row group |
+//! | `chunk.rs`, `rows.rs` | rows as SQLite's own interface gives them, in columns: what becomes a row group |
 //! | `file.rs` | a Parquet file, and how each column is encoded |
 //! | `folder.rs` | many traces beside each other; how one gets there whole |
 //! | `export.rs` | tables of a database into a folder, by two threads |
@@ -50,9 +50,9 @@
 //! * **A row group for whatever rows come in some time** would have let the second thread begin earlier. Files of the same
 //!   rows would differ from run to run.
 //!
-//! **Types come from the database's SQL**: `columns.rs` makes an empty database and asks SQLite. So the columns of a table
-//! are the same whatever is in a trace, and a new column without a type fails a test. A value that does not fit
-//! is an error, and nothing is made of it that it was not.
+//! **Types come from the database's SQL**: `columns.rs` makes an empty database, of the tables that are asked for and what their views
+//! name, and asks SQLite. So the columns of a table are the same whatever is in a trace, and a new column without a type fails a
+//! test. A value that does not fit is an error, and nothing is made of it that it was not.
 
 mod chunk;
 mod columns;
