@@ -76,30 +76,6 @@ impl Chunk {
         }
     }
 
-    /// The one behind it, with room for as many values as this one has.
-    pub fn next(&self, before: u64) -> Chunk {
-        let next = |part: &Part| Part {
-            values: match &part.values {
-                Values::Int64(values) => Values::Int64(Vec::with_capacity(values.len())),
-                Values::Double(values) => Values::Double(Vec::with_capacity(values.len())),
-                Values::Bytes { bytes, ends } => Values::Bytes {
-                    bytes: Vec::with_capacity(bytes.len()),
-                    ends: Vec::with_capacity(ends.len()),
-                },
-            },
-            levels: part
-                .levels
-                .as_ref()
-                .map(|all| Vec::with_capacity(all.len())),
-        };
-        Chunk {
-            parts: self.parts.iter().map(next).collect(),
-            rows: 0,
-            before,
-            bytes: 0,
-        }
-    }
-
     /// Whether it is time for the next one.
     pub fn is_full(&self) -> bool {
         self.rows >= ROWS || self.bytes >= BYTES

@@ -40,7 +40,7 @@ impl Source<'_> {
             }
             if chunk.is_full() {
                 before += chunk.rows as u64;
-                let next = chunk.next(before);
+                let next = Chunk::new(self.columns, before);
                 take(std::mem::replace(&mut chunk, next))?;
             }
         }
