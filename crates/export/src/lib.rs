@@ -31,6 +31,7 @@
 //! | `columns.rs` | which tables and views there are, and the type of each column |
 //! | `chunk.rs`, `rows.rs` | rows as SQLite's own interface gives them, in columns: what becomes a row group |
 //! | `file.rs` | a Parquet file, and how each column is encoded |
+//! | `prepared.rs` | a statement by SQLite's own interface |
 //! | `folder.rs` | many traces beside each other; how one gets there whole |
 //! | `export.rs` | tables of a database into a folder, by two threads |
 //! | `result.rs` | any statement into a file |
@@ -61,6 +62,7 @@ mod export;
 mod file;
 mod folder;
 mod labels;
+mod prepared;
 mod result;
 mod rows;
 mod trace;

@@ -2,7 +2,6 @@
 
 use std::ffi::CStr;
 use std::io::Write;
-use std::ptr;
 
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Statement, ffi};
@@ -11,6 +10,7 @@ use crate::chunk::{Chunk, Misfit, Values};
 use crate::columns::{Column, Type};
 use crate::error::Error;
 use crate::file::{Compression, Contents, ParquetFile};
+use crate::prepared::Prepared;
 
 /// What a result is called in errors.
 const RESULT: &str = "the result";
@@ -37,24 +37,8 @@ const EXACT: u64 = 1 << f64::MANTISSA_DIGITS;
 /// ```
 pub fn declared_types(database: &Connection, sql: &str) -> rusqlite::Result<Vec<Option<Type>>> {
     // rusqlite tells them, too, but panics where a schema that somebody made up has a type that is not UTF-8.
-    // It would be made into an error first, in any case: such a statement is the same when prepared.
-    drop(database.prepare(sql)?);
-    let length = i32::try_from(sql.len()).unwrap_or(i32::MAX);
-    let mut statement = ptr::null_mut();
-    // SAFETY: the connection is open as long as it is borrowed; the text has as many bytes as is said, and
-    // SQLite keeps none of it; what is prepared is finalized below, whatever becomes of it.
-    let code = unsafe {
-        ffi::sqlite3_prepare_v2(
-            database.handle(),
-            sql.as_ptr().cast(),
-            length,
-            &raw mut statement,
-            ptr::null_mut(),
-        )
-    };
-    if code != ffi::SQLITE_OK {
-        return Err(rusqlite::Error::SqliteFailure(ffi::Error::new(code), None));
-    }
+    let prepared = Prepared::of(database, sql)?;
+    let statement = prepared.raw();
     // SAFETY: the statement was prepared, or is null, of which SQLite says that it has no columns.
     let count = unsafe { ffi::sqlite3_column_count(statement) };
     let types = (0..count).map(|index| {
@@ -68,10 +52,7 @@ pub fn declared_types(database: &Connection, sql: &str) -> rusqlite::Result<Vec<
         let declared = unsafe { CStr::from_ptr(declared) };
         declared.to_str().ok().and_then(Type::declared)
     });
-    let types = types.collect();
-    // SAFETY: it was made above, and nothing has it any more.
-    unsafe { ffi::sqlite3_finalize(statement) };
-    Ok(types)
+    Ok(types.collect())
 }
 
 /// Writes the rows of a statement as Parquet, and tells how many there are. Its parameters are bound.

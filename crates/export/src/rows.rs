@@ -1,7 +1,6 @@
 //! Rows out of SQLite, in chunks.
 
-use std::ffi::{CStr, c_int};
-use std::ptr;
+use std::ffi::c_int;
 use std::slice;
 
 use rusqlite::types::ValueRef;
@@ -10,6 +9,7 @@ use rusqlite::{Connection, ffi};
 use crate::chunk::Chunk;
 use crate::columns::Column;
 use crate::error::Error;
+use crate::prepared::Prepared;
 
 /// A statement that is asked, and what it is called in errors.
 pub(crate) struct Source<'a> {
@@ -71,63 +71,31 @@ impl Source<'_> {
     }
 }
 
-/// A statement that runs, by SQLite's own interface: with rusqlite's, which looks at more than has to be looked at of each
-/// value, an export took a fifth longer.
+/// A statement that runs, by SQLite's own interface: rusqlite's looks at more than has to be looked at of each value.
 struct Rows<'c> {
-    database: &'c Connection,
-    statement: *mut ffi::sqlite3_stmt,
+    statement: Prepared<'c>,
     columns: usize,
 }
 
 impl<'c> Rows<'c> {
     fn of(database: &'c Connection, sql: &str) -> rusqlite::Result<Self> {
-        // A statement that cannot be prepared is an error of rusqlite's, with its message.
-        let columns = database.prepare(sql)?.column_count();
-        let length = c_int::try_from(sql.len()).unwrap_or(c_int::MAX);
-        let mut statement = ptr::null_mut();
-        // SAFETY: the connection is open as long as it is borrowed; the text has as many bytes as is said, and SQLite
-        // keeps none of it; what is prepared is finalized when this is dropped.
-        let code = unsafe {
-            ffi::sqlite3_prepare_v2(
-                database.handle(),
-                sql.as_ptr().cast(),
-                length,
-                &raw mut statement,
-                ptr::null_mut(),
-            )
-        };
-        match code {
-            ffi::SQLITE_OK => Ok(Rows {
-                database,
-                statement,
-                columns,
-            }),
-            code => Err(rusqlite::Error::SqliteFailure(ffi::Error::new(code), None)),
-        }
+        let statement = Prepared::of(database, sql)?;
+        // SAFETY: the statement was prepared, or is null, of which SQLite says that it has no columns.
+        let columns = unsafe { ffi::sqlite3_column_count(statement.raw()) };
+        Ok(Rows {
+            statement,
+            columns: usize::try_from(columns).unwrap_or_default(),
+        })
     }
 
     /// The next row. While it is there, the statement cannot go on.
     fn next(&mut self) -> rusqlite::Result<Option<Row<'_>>> {
         // SAFETY: the statement was prepared, and its connection is borrowed.
-        match unsafe { ffi::sqlite3_step(self.statement) } {
+        match unsafe { ffi::sqlite3_step(self.statement.raw()) } {
             ffi::SQLITE_ROW => Ok(Some(Row(self))),
             ffi::SQLITE_DONE => Ok(None),
-            code => {
-                // SAFETY: the connection is open; the message is SQLite's until the next call, and copied before.
-                let message =
-                    unsafe { CStr::from_ptr(ffi::sqlite3_errmsg(self.database.handle())) };
-                let message = message.to_string_lossy().into_owned();
-                let error = ffi::Error::new(code);
-                Err(rusqlite::Error::SqliteFailure(error, Some(message)))
-            }
+            code => Err(self.statement.failure(code)),
         }
-    }
-}
-
-impl Drop for Rows<'_> {
-    fn drop(&mut self) {
-        // SAFETY: it was prepared, and nothing has it any more.
-        unsafe { ffi::sqlite3_finalize(self.statement) };
     }
 }
 
@@ -146,7 +114,7 @@ impl<'r> Row<'r> {
         // more. It is of this thread alone, so the value can be asked without a lock. A text is asked as text only, and a
         // blob as a blob, so nothing moves what was given; it has as many bytes as SQLite says.
         unsafe {
-            let value = ffi::sqlite3_column_value(self.0.statement, index as c_int);
+            let value = ffi::sqlite3_column_value(self.0.statement.raw(), index as c_int);
             match ffi::sqlite3_value_type(value) {
                 ffi::SQLITE_INTEGER => ValueRef::Integer(ffi::sqlite3_value_int64(value)),
                 ffi::SQLITE_FLOAT => ValueRef::Real(ffi::sqlite3_value_double(value)),
