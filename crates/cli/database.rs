@@ -2,6 +2,7 @@
 //! to a temporary one first.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
@@ -11,7 +12,7 @@ use std::time::SystemTime;
 
 use anyhow::{Context, anyhow, bail, ensure};
 use rusqlite::{Connection, MAIN_DB, OpenFlags};
-use timebase_import::{Conversion, FileKind, Options, Source, Subject};
+use timebase_import::{Conversion, FileKind, Options, Source, Subject, Views};
 
 use crate::changes::Changes;
 use crate::guard::{self, Denied};
@@ -177,6 +178,16 @@ fn number(metadata: &fs::Metadata) -> u64 {
 
 /// Opens a database, or imports a trace to a temporary one.
 pub fn open(given: &Path, access: Access, signals: &Signals) -> anyhow::Result<Database> {
+    open_for(given, access, Views::All, signals)
+}
+
+/// Opens a database, or imports a trace to a temporary one that has these views.
+pub fn open_for(
+    given: &Path,
+    access: Access,
+    views: Views,
+    signals: &Signals,
+) -> anyhow::Result<Database> {
     if kind(given)? == FileKind::Database {
         return open_file(given, access);
     }
@@ -190,6 +201,7 @@ pub fn open(given: &Path, access: Access, signals: &Signals) -> anyhow::Result<D
         conversion: access.conversion.unwrap_or_default(),
         keep_data: access.to_data,
         subjects: access.subjects.to_vec(),
+        views,
         strict: access.is_strict,
         ..Options::default()
     };
@@ -236,11 +248,7 @@ fn open_path(given: &Path, path: PathBuf, access: Access) -> anyhow::Result<Data
         timebase_import::Error::Unreadable { error, .. } => unreadable(given, error),
         other => other.into(),
     })?;
-    timebase_resolver::sql::register(&connection)
-        .and_then(|()| timebase_descriptor::sql::register(&connection))
-        .and_then(|()| timebase_args::register(&connection))
-        .and_then(|()| timebase_slices::register(&connection))
-        .with_context(|| format!("cannot use {}", given.display()))?;
+    register(&connection).with_context(|| format!("cannot use {}", given.display()))?;
     let denied = match access.is_writing {
         false => guard::protect(&mut connection)
             .with_context(|| format!("cannot use {}", given.display()))?,
@@ -268,6 +276,27 @@ fn open_path(given: &Path, path: PathBuf, access: Access) -> anyhow::Result<Data
         denied,
         file: None,
     })
+}
+
+fn register(connection: &Connection) -> rusqlite::Result<()> {
+    timebase_resolver::sql::register(connection)?;
+    timebase_descriptor::sql::register(connection)?;
+    timebase_args::register(connection)?;
+    timebase_slices::register(connection)
+}
+
+/// What timebase's SQL functions are called, those that are tables among them.
+pub fn functions() -> rusqlite::Result<BTreeSet<String>> {
+    let names = |connection: &Connection| -> rusqlite::Result<BTreeSet<String>> {
+        let sql =
+            "SELECT name FROM pragma_function_list UNION SELECT name FROM pragma_module_list";
+        let mut statement = connection.prepare(sql)?;
+        statement.query_map([], |row| row.get(0))?.collect()
+    };
+    let connection = Connection::open_in_memory()?;
+    let of_sqlite = names(&connection)?;
+    register(&connection)?;
+    Ok(names(&connection)?.difference(&of_sqlite).cloned().collect())
 }
 
 /// What is said of a file that SQLite cannot read, and what can be done.
@@ -389,6 +418,15 @@ mod tests {
         }
         fs::remove_file(&path).expect("can be removed");
         assert!(!file.has_changed());
+    }
+
+    #[test]
+    fn functions_of_all_kinds_are_known() {
+        let functions = functions().expect("SQLite tells them");
+        for name in ["to_boottime", "clock_path", "packet_json", "extract_arg", "ancestor_slice"] {
+            assert!(functions.contains(name), "{name}");
+        }
+        assert!(!functions.contains("count") && !functions.contains("json_each"));
     }
 
     #[test]

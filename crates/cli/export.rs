@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use anyhow::{anyhow, bail};
 use indicatif::{HumanBytes, HumanCount};
 use timebase_export::{Folder, Monitor, Schema, Summary, Table};
-use timebase_import::{FileKind, Options, Source, Subject};
+use timebase_import::{FileKind, Options, Source, Subject, Views};
 
 use crate::database::{self, Access, Database};
 use crate::flags::{ExportArguments, wrong_usage};
@@ -182,6 +182,7 @@ fn open(
         conversion: conversion.unwrap_or_default(),
         keep_data,
         subjects,
+        views: Views::Named(tables.iter().map(|table| table.name.clone()).collect()),
         ..arguments.settings.options()
     };
     let given = match arguments.traces.as_slice() {

@@ -11,6 +11,7 @@
 
 use anyhow::anyhow;
 use rusqlite::{Connection, params_from_iter};
+use timebase_schema::{Kind, Statement};
 
 /// How much two names may differ, of the longer one's length, to be taken for each other.
 const LEAST_ALIKE: f64 = 0.6;
@@ -269,13 +270,18 @@ fn table(connection: &Connection, name: &str) -> Option<String> {
              '{packet_type}', and packet_json(data) and packet_field(data, 'path') read it{schema}"
         ));
     }
-    let there = names(
+    let mut there = names(
         connection,
         "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')
                 AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name NOT LIKE '%\\_record' ESCAPE '\\'
          UNION SELECT name FROM sqlite_temp_schema WHERE type IN ('table', 'view')",
         &[],
     )?;
+    // A temporary database has no views but those that statements name.
+    let views = timebase_schema::finish();
+    let mut views = Statement::all(&views);
+    views.retain(|one| one.kind == Kind::View && there.iter().all(|name| name != one.name));
+    there.extend(views.iter().map(|view| view.name.to_owned()));
     Some(match meant(name, &there) {
         Some(meant) => format!("did you mean {meant}?"),
         None => {
@@ -437,7 +443,7 @@ fn is_of_name(c: char) -> bool {
 }
 
 /// The words of a statement that may be names.
-fn words(sql: &str) -> Vec<&str> {
+pub fn words(sql: &str) -> Vec<&str> {
     let words = sql.split(|c: char| !is_of_name(c));
     words.filter(|word| !word.is_empty()).collect()
 }

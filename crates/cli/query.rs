@@ -5,6 +5,7 @@ use std::fs;
 use std::io::{self, IsTerminal, Read, Write};
 
 use anyhow::{Context, ensure};
+use timebase_import::Views;
 
 use crate::database::{self, Access};
 use crate::flags::{QueryArguments, QueryFormat, wrong_usage};
@@ -13,7 +14,7 @@ use crate::parameters::Parameters;
 use crate::reports::Report;
 use crate::script::Script;
 use crate::signals::Signals;
-use crate::statements;
+use crate::{hints, statements};
 
 pub fn run(
     arguments: &QueryArguments,
@@ -39,7 +40,7 @@ pub fn run(
         conversion: arguments.conversion.map(Into::into),
         ..Access::ALL
     };
-    let database = database::open(&arguments.source, access, signals)?;
+    let database = database::open_for(&arguments.source, access, views(&sql)?, signals)?;
     named(arguments, parameters.resolve(&database))?;
     let run = |terminal, out: &mut dyn Write| {
         let result = signals.during_query(database.get_interrupt_handle(), || {
@@ -68,6 +69,21 @@ pub fn run(
     written?;
     database.warn_of_pending_changes();
     Ok(())
+}
+
+/// The views that statements can read, of those that an import makes: the ones they name, or all where
+/// they ask for names, or call a function, which may read any.
+fn views(sql: &str) -> anyhow::Result<Views> {
+    let functions = database::functions()?;
+    let words = hints::words(sql);
+    let may_read_any = |word: &&str| {
+        let word = word.to_ascii_lowercase();
+        word.starts_with("sqlite_") || word.starts_with("pragma") || functions.contains(&word)
+    };
+    Ok(match words.iter().any(may_read_any) {
+        true => Views::All,
+        false => Views::Named(words.into_iter().map(str::to_owned).collect()),
+    })
 }
 
 /// Says in an error which file or report it is about, if there is one.
@@ -102,5 +118,27 @@ fn read_sql(arguments: &QueryArguments) -> anyhow::Result<String> {
         Some(file) => fs::read_to_string(file)
             .with_context(|| format!("cannot read statements from {}", file.display())),
         None => Ok(text.unwrap_or_default().to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements_that_ask_for_names_or_call_functions_have_all_views() {
+        for sql in [
+            "SELECT name FROM sqlite_schema",
+            "SELECT name FROM SQLITE_MASTER",
+            "PRAGMA table_list",
+            "SELECT * FROM pragma_table_info('slice')",
+            "SELECT Extract_Arg(arg_set_id, 'a') FROM slice",
+            "SELECT * FROM ancestor_slice(7)",
+        ] {
+            assert_eq!(views(sql).expect("SQLite tells"), Views::All, "{sql}");
+        }
+        let named = ["SELECT", "ts", "FROM", "Slice"].map(str::to_owned).to_vec();
+        let views = views("SELECT ts FROM \"Slice\"").expect("SQLite tells");
+        assert_eq!(views, Views::Named(named));
     }
 }

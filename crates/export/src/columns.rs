@@ -3,12 +3,13 @@
 //! A table says it itself, in `schema/tables.sql`, and SQLite hands that on to columns of views that are
 //! taken as they are. What a view computes has no type in SQLite, so it is said here, once.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::{Connection, OpenFlags};
 use serde_json::{Value, json};
+use timebase_schema::{Kind, Statement};
 
 use crate::error::Error;
 
@@ -292,13 +293,15 @@ impl Schema {
 
     fn made(is_asked: impl Fn(&str) -> bool) -> Result<Schema, Error> {
         let finish = timebase_schema::finish();
-        let mut objects = objects(timebase_schema::TABLES);
-        objects.extend(self::objects(&finish));
+        let mut objects = Statement::all(timebase_schema::TABLES);
+        objects.extend(Statement::all(&finish));
+        objects.retain(|object| object.kind != Kind::Other);
         // One thread at a time has it.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let empty = Connection::open_in_memory_with_flags(flags).map_err(unreadable)?;
-        let made = empty.execute_batch(&needed(&objects, &is_asked));
-        made.map_err(unreadable)?;
+        let needed = Statement::needed(&objects, &is_asked);
+        let sql: String = needed.iter().map(|object| object.sql).collect();
+        empty.execute_batch(&sql).map_err(unreadable)?;
         let asked = objects.iter().filter(|object| is_asked(object.name));
         let tables = asked.map(|object| table(&empty, object));
         Ok(Schema {
@@ -370,55 +373,8 @@ fn unreadable(error: rusqlite::Error) -> Error {
     }
 }
 
-/// The statement that makes a table or view.
-#[derive(Clone, Copy, Debug)]
-struct Object<'a> {
-    name: &'a str,
-    is_view: bool,
-    sql: &'a str,
-}
-
-/// Those of a script, of which each begins a line; what stands behind it up to the next one is with it.
-fn objects(script: &str) -> Vec<Object<'_>> {
-    const CREATE: &str = "\nCREATE ";
-
-    let mut starts = script.match_indices(CREATE).peekable();
-    let mut objects = Vec::new();
-    while let Some((start, _)) = starts.next() {
-        let end = starts.peek().map_or(script.len(), |(end, _)| *end);
-        let sql = script.get(start..end).unwrap_or_default();
-        let what = sql.get(CREATE.len()..).unwrap_or_default();
-        let (is_view, named) = match (what.strip_prefix("VIEW "), what.strip_prefix("TABLE ")) {
-            (Some(named), _) => (true, named),
-            (_, Some(named)) => (false, named),
-            // No statement that reads needs it.
-            (None, None) => continue,
-        };
-        let name = named.split(' ').next().unwrap_or_default();
-        objects.push(Object { name, is_view, sql });
-    }
-    objects
-}
-
-/// What makes the objects that are asked for, and all that their statements name.
-fn needed(objects: &[Object<'_>], is_asked: impl Fn(&str) -> bool) -> String {
-    let is_letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
-    let by_name: HashMap<&str, Object<'_>> = objects.iter().map(|o| (o.name, *o)).collect();
-    let mut waiting: Vec<&str> = objects.iter().map(|object| object.name).collect();
-    waiting.retain(|name| is_asked(name));
-    let mut found = BTreeSet::new();
-    while let Some(object) = waiting.pop().and_then(|name| by_name.get(name)) {
-        if found.insert(object.name) {
-            let words = object.sql.split(|letter| !is_letter(letter));
-            waiting.extend(words.filter(|word| by_name.contains_key(word)));
-        }
-    }
-    let found = objects.iter().filter(|object| found.contains(object.name));
-    found.map(|object| object.sql).collect()
-}
-
 /// A table or view of an empty database.
-fn table(empty: &Connection, object: &Object<'_>) -> Result<Table, Error> {
+fn table(empty: &Connection, object: &Statement<'_>) -> Result<Table, Error> {
     let name = object.name;
     let sql = "SELECT name, type, \"notnull\" OR pk FROM pragma_table_info(?1) ORDER BY cid";
     let mut statement = empty.prepare(sql).map_err(unreadable)?;
@@ -445,7 +401,7 @@ fn table(empty: &Connection, object: &Object<'_>) -> Result<Table, Error> {
             name: renamed.map_or(column, |(_, to)| (*to).to_owned()),
             kind,
             // Only tables tell where there is no NULL.
-            is_nullable: object.is_view || !is_set,
+            is_nullable: object.kind == Kind::View || !is_set,
         });
     }
     Ok(Table {
@@ -500,7 +456,7 @@ mod tests {
     #[test]
     fn a_new_column_without_a_type_is_told() {
         let empty = Connection::open_in_memory().unwrap();
-        let fresh = objects("\nCREATE VIEW fresh AS SELECT 1 + 1 AS two;\n")[0];
+        let fresh = Statement::all("\nCREATE VIEW fresh AS SELECT 1 + 1 AS two;\n")[0];
         empty.execute_batch(fresh.sql).unwrap();
         let error = table(&empty, &fresh).unwrap_err();
         assert_eq!(

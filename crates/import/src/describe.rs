@@ -96,6 +96,9 @@ impl ReadTrace<'_> {
 /// How many hexadecimal digits tell traces apart.
 const ID_DIGITS: usize = 32;
 
+/// The views that are read here.
+pub(crate) const VIEWS: [&str; 1] = ["trace_bounds"];
+
 /// Fills `clock`, `sequence` and `trace_file`, and tells what there is.
 pub(crate) fn summarize(
     conn: &Connection,

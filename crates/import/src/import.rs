@@ -484,7 +484,7 @@ impl Undertaking<'_> {
                 let code = "clock_mapping_linear_bounded";
                 bounded(code, text).insert(&conn, (None, None))?;
             }
-            output::indexes_and_views(&conn, &indexes, &mut room)?;
+            output::indexes_and_views(&conn, &indexes, &self.options.views, &mut room)?;
             Ok(!is_cancelled())
         };
         match self.with_sqlite(&conn, late())? {

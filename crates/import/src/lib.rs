@@ -75,7 +75,7 @@ mod world;
 pub use error::{Error, HowFar};
 pub use identity::check_database;
 pub use import::import;
-pub use options::{Conversion, Options};
+pub use options::{Conversion, Options, Views};
 pub use size::{NotASize, Size};
 pub use stages::{Stages, stages, thrown_away};
 pub use subjects::{Subject, UnknownSubject};

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::describe;
 use crate::size::Size;
 use crate::subjects::Subject;
 
@@ -30,6 +31,32 @@ impl Conversion {
     }
 }
 
+/// Which views a database has.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Views {
+    /// All.
+    #[default]
+    All,
+    /// Those of these names, in upper or lower case, and those that they read: for a database that is asked something known,
+    /// and then removed. To make all is a third of what the import of a small trace takes.
+    Named(Vec<String>),
+}
+
+impl Views {
+    /// The statements that make them, and what else is made when all rows are in.
+    pub(crate) fn sql(&self) -> String {
+        match self {
+            Views::All => timebase_schema::finish(),
+            Views::Named(names) => {
+                let mut names: Vec<&str> = names.iter().map(String::as_str).collect();
+                names.extend(describe::VIEWS);
+                let is_wanted = |view: &str| names.iter().any(|n| n.eq_ignore_ascii_case(view));
+                timebase_schema::finish_with(is_wanted)
+            }
+        }
+    }
+}
+
 /// How to import.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
@@ -42,6 +69,8 @@ pub struct Options {
     pub keep_data: bool,
     /// Which of the events inside of packets become rows.
     pub subjects: Vec<Subject>,
+    /// Which views the database has.
+    pub views: Views,
     /// Files that extend the schema of packets, each a serialized
     /// `FileDescriptorSet`.
     pub descriptors: Vec<PathBuf>,
@@ -69,6 +98,7 @@ impl Default for Options {
             manifest: None,
             keep_data: true,
             subjects: Subject::ALL.to_vec(),
+            views: Views::All,
             descriptors: Vec::new(),
             strict: false,
             overwrite: false,

@@ -6,12 +6,13 @@ use std::collections::BTreeMap;
 use rusqlite::types::Null;
 use rusqlite::{Connection, Statement, ToSql};
 use timebase_resolver::{Clock, ClockId, ClockNs, builtin_name};
-use timebase_schema::{Row, Table, finish, tables};
+use timebase_schema::{Row, Table, tables};
 use timebase_trace::TraceFile;
 
 use super::counter::Meaning;
 use super::room::Room;
 use crate::error::WriteError;
+use crate::options::Views;
 use crate::place::{Place, file_id, file_key, shared};
 
 /// Inserts rows of a table, by the names of its columns.
@@ -244,6 +245,7 @@ pub(crate) fn drop_indexes(conn: &Connection, names: &[&str]) -> rusqlite::Resul
 pub(crate) fn indexes_and_views(
     conn: &Connection,
     indexes: &[Postponed],
+    views: &Views,
     room: &mut Room<'_>,
 ) -> Result<(), WriteError> {
     for Postponed { table, sql } in indexes {
@@ -252,5 +254,5 @@ pub(crate) fn indexes_and_views(
         let rows: i64 = conn.query_row(&last, [], |row| row.get(0))?;
         room.sorting(conn, rows.unsigned_abs(), || conn.execute_batch(sql))?;
     }
-    Ok(conn.execute_batch(&finish())?)
+    Ok(conn.execute_batch(&views.sql())?)
 }

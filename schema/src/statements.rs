@@ -1,0 +1,88 @@
+//! The statements of a script of the schema, and which others a table or view needs.
+
+use std::collections::{BTreeSet, HashMap};
+
+/// What a statement makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A table.
+    Table,
+    /// A view.
+    View,
+    /// Something that no statement that reads names: an index or a trigger.
+    Other,
+}
+
+/// A statement that makes something.
+///
+/// ```
+/// use timebase_schema::{Kind, Statement};
+/// let statements = Statement::all(timebase_schema::TABLES);
+/// let packet = statements.iter().find(|statement| statement.name == "packet").unwrap();
+/// assert_eq!(packet.kind, Kind::Table);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Statement<'a> {
+    /// What it makes is called; of [`Kind::Other`] it is any word.
+    pub name: &'a str,
+    /// What it makes.
+    pub kind: Kind,
+    /// Its text, and what stands behind it up to the next one.
+    pub sql: &'a str,
+}
+
+impl<'a> Statement<'a> {
+    /// Those of a script, of which each begins a line.
+    pub fn all(script: &'a str) -> Vec<Statement<'a>> {
+        const CREATE: &str = "\nCREATE ";
+
+        let mut starts = script.match_indices(CREATE).peekable();
+        let mut statements = Vec::new();
+        while let Some((start, _)) = starts.next() {
+            let end = starts.peek().map_or(script.len(), |(end, _)| *end);
+            let sql = script.get(start..end).unwrap_or_default();
+            let what = sql.get(CREATE.len()..).unwrap_or_default();
+            let (kind, named) = match (what.strip_prefix("VIEW "), what.strip_prefix("TABLE ")) {
+                (Some(named), _) => (Kind::View, named),
+                (_, Some(named)) => (Kind::Table, named),
+                (None, None) => (Kind::Other, what),
+            };
+            let name = named.split(' ').next().unwrap_or_default();
+            statements.push(Statement { name, kind, sql });
+        }
+        statements
+    }
+
+    /// Those tables and views of `statements` that are wanted, and all that these name.
+    ///
+    /// What a statement names is told by its words: one too many does no harm.
+    ///
+    /// ```
+    /// use timebase_schema::Statement;
+    /// let script = "\nCREATE TABLE a (b);\nCREATE VIEW c AS SELECT b FROM a;\nCREATE VIEW d AS SELECT 1;";
+    /// let all = Statement::all(script);
+    /// let needed = Statement::needed(&all, |name| name == "c");
+    /// assert!(needed.iter().map(|statement| statement.name).eq(["a", "c"]));
+    /// ```
+    pub fn needed(
+        statements: &[Statement<'a>],
+        is_wanted: impl Fn(&str) -> bool,
+    ) -> Vec<Statement<'a>> {
+        let is_letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+        let readable = statements.iter().filter(|one| one.kind != Kind::Other);
+        let readable: Vec<Statement<'a>> = readable.copied().collect();
+        let by_name: HashMap<&str, &str> = readable.iter().map(|one| (one.name, one.sql)).collect();
+        let mut waiting: Vec<&str> = readable.iter().map(|one| one.name).collect();
+        waiting.retain(|name| is_wanted(name));
+        let mut found = BTreeSet::new();
+        while let Some(name) = waiting.pop() {
+            if found.insert(name) {
+                let sql = by_name.get(name).copied().unwrap_or_default();
+                let words = sql.split(|letter| !is_letter(letter));
+                waiting.extend(words.filter(|word| by_name.contains_key(word)));
+            }
+        }
+        let needed = readable.iter().filter(|one| found.contains(one.name));
+        needed.copied().collect()
+    }
+}
