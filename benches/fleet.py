@@ -8,25 +8,34 @@ with as many processors in the same run: `timebase import` to a file, one after 
 smallest one: with as many times the traces it should take as many times as long. tests/run makes the environment target/spark. --traces and
 --records change the fleets, --processors says how many of this machine's may be used, by default all; of several --rounds the fastest of
 each counts. Linux only.
+
+With --check nothing is measured: each table of the fleet is compared, by how many rows it has of each trace and a sum of each column, as
+Spark makes it, to the single databases. While `slice` is read, a worker is killed.
+
+    PYTHONPATH=crates/python TIMEBASE_PROGRAM=target/release/timebase target/spark/bin/python benches/fleet.py --check --traces 1000
 """
 
 import argparse
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pyspark
 
+REPOSITORY = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(REPOSITORY / "tests" / "python"))
 os.environ["SPARK_HOME"] = os.path.dirname(pyspark.__file__)
 
 import timebase.spark  # noqa: E402
+from fleet_tables import Tables, executors  # noqa: E402
 from timebase.dataset import Dataset  # noqa: E402
 
-REPOSITORY = Path(__file__).resolve().parents[1]
 PROGRAM = os.path.abspath(os.environ["TIMEBASE_PROGRAM"])
 # For the workers, which run elsewhere.
 os.environ["TIMEBASE_PROGRAM"] = PROGRAM
@@ -102,12 +111,48 @@ def asked(command):
     return list(map(int, done.stdout.split()))
 
 
+def kill_a_worker(spark):
+    """Once some tasks have ended."""
+    tracker = spark.sparkContext.statusTracker()
+    while not any(stage.numCompletedTasks >= 3 for stage in filter(None, map(tracker.getStageInfo, tracker.getActiveStageIds()))):
+        time.sleep(0.01)
+    os.kill(min(executors()), signal.SIGKILL)
+
+
+def check(spark, directory, processors):
+    tables = Tables()
+    with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(processors) as pool:
+
+        def one(trace):
+            return str(trace), tables.of_trace(trace, os.path.join(scratch, trace.name + ".db"), tables.names)
+
+        singly = {path: rows for path, rows in pool.map(one, sorted(directory.iterdir())) if rows is not None}
+    print(f"{len(singly)} traces of {len(list(directory.iterdir()))} can be read")
+    total = 0
+    for table in tables.names:
+        options, killing = {}, None
+        if table == "slice":
+            options, killing = {"traces_per_task": 1}, threading.Thread(target=kill_a_worker, args=[spark], daemon=True)
+            before = executors()
+            killing.start()
+        expected = {path: rows[table] for path, rows in singly.items() if rows[table][0] > 0}
+        found = tables.of_spark(spark, directory, table, **options)
+        assert found == expected, (table, [path for path in {*found, *expected} if found.get(path) != expected.get(path)])
+        assert killing is None or not killing.is_alive() and min(before) not in executors()
+        rows = sum(count for count, *_ in expected.values())
+        total += rows
+        killed = ", a worker was killed" if killing else ""
+        print(f"{table}: {rows:,} rows of {len(expected):,} traces{killed}", flush=True)
+    print(f"{len(tables.names)} tables, {total:,} rows: all equal")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--traces", default="100,300,1000")
     parser.add_argument("--processors", default=len(os.sched_getaffinity(0)), type=int)
     parser.add_argument("--records", default=1500, type=int, help="of each trace")
     parser.add_argument("--rounds", default=1, type=int)
+    parser.add_argument("--check", action="store_true", help="that each table is that of the single databases")
     arguments = parser.parse_args()
     processors = arguments.processors
     # For all that is started, too.
@@ -115,9 +160,15 @@ def main():
     sizes = [int(size) for size in arguments.traces.split(",")]
     with tempfile.TemporaryDirectory() as scratch:
         fleets = {size: fleet(Path(scratch) / str(size), size, arguments.records) for size in sizes}
+        quiet = {"spark.ui.enabled": "false", "spark.log.level": "ERROR", "spark.ui.showConsoleProgress": "false"}
+        if arguments.check:
+            spark = timebase.spark.session(f"local-cluster[{processors},1,1024]", config={**quiet, "spark.sql.shuffle.partitions": "2"})
+            for directory in fleets.values():
+                check(spark, directory, processors)
+            spark.stop()
+            return
         asked_of = ["dataset, `slice`", "Spark, `slice`", "Spark, `ts, dur, name` of it", "Spark, `sql`"]
         print(f"| processors | traces | bare imports, ms a trace | to the smallest fleet | {' | '.join(asked_of)} |\n|{'---|' * 8}")
-        quiet = {"spark.ui.enabled": "false", "spark.log.level": "ERROR", "spark.ui.showConsoleProgress": "false"}
         spark = timebase.spark.session(f"local-cluster[{processors},1,1024]", config=quiet)
         for _ in range(WARM):
             counted(spark, fleets[sizes[0]], table="slice")

@@ -185,6 +185,38 @@ fn assert_prints_what_is_shown(name: &str, at_least: usize) {
     }
 }
 
+/// A temporary database has no views but those that the statements need.
+#[test]
+fn every_example_of_the_reference_is_answered_alike_by_the_trace_itself() {
+    let mut databases = Databases::new();
+    let examples = examples(&page("reference.md"));
+    for example in examples.iter().filter(|example| !example.is_writing) {
+        let asked = [databases.of(&example.trace), example.trace.clone()];
+        let [of_database, of_trace] = asked.map(|source| query(&source, &[&example.sql]));
+        assert_eq!(of_trace.stdout, of_database.stdout, "{}", example.sql);
+        assert_eq!(of_trace.code, of_database.code, "{}", example.sql);
+    }
+}
+
+#[test]
+fn every_view_of_a_trace_that_is_asked_itself_has_the_rows_of_its_database() {
+    let mut databases = Databases::new();
+    let trace = repository().join("tests/data/app.pftrace");
+    let conn = Connection::open(databases.of(&trace)).unwrap();
+    let views = pairs(
+        &conn,
+        "SELECT upper(name), type FROM sqlite_schema WHERE type = 'view'",
+    );
+    assert!(views.len() > 40);
+    for (view, _) in views {
+        // When, how and how fast something was imported, is of the import.
+        let columns = if view == "METADATA" { "name" } else { "*" };
+        let sql = format!("SELECT {columns} FROM \"{view}\"");
+        let rows = csv(&databases.of(&trace), &sql);
+        assert!(csv(&trace, &sql) == rows, "{view}");
+    }
+}
+
 /// The text below each heading of a page, up to the next.
 fn sections(page: &str) -> BTreeMap<String, String> {
     let mut sections: BTreeMap<String, String> = BTreeMap::new();

@@ -288,15 +288,17 @@ fn register(connection: &Connection) -> rusqlite::Result<()> {
 /// What timebase's SQL functions are called, those that are tables among them.
 pub fn functions() -> rusqlite::Result<BTreeSet<String>> {
     let names = |connection: &Connection| -> rusqlite::Result<BTreeSet<String>> {
-        let sql =
-            "SELECT name FROM pragma_function_list UNION SELECT name FROM pragma_module_list";
+        let sql = "SELECT name FROM pragma_function_list UNION SELECT name FROM pragma_module_list";
         let mut statement = connection.prepare(sql)?;
         statement.query_map([], |row| row.get(0))?.collect()
     };
     let connection = Connection::open_in_memory()?;
     let of_sqlite = names(&connection)?;
     register(&connection)?;
-    Ok(names(&connection)?.difference(&of_sqlite).cloned().collect())
+    Ok(names(&connection)?
+        .difference(&of_sqlite)
+        .cloned()
+        .collect())
 }
 
 /// What is said of a file that SQLite cannot read, and what can be done.
@@ -423,7 +425,13 @@ mod tests {
     #[test]
     fn functions_of_all_kinds_are_known() {
         let functions = functions().expect("SQLite tells them");
-        for name in ["to_boottime", "clock_path", "packet_json", "extract_arg", "ancestor_slice"] {
+        for name in [
+            "to_boottime",
+            "clock_path",
+            "packet_json",
+            "extract_arg",
+            "ancestor_slice",
+        ] {
             assert!(functions.contains(name), "{name}");
         }
         assert!(!functions.contains("count") && !functions.contains("json_each"));

@@ -3,8 +3,8 @@
 //! # Design
 //!
 //! What is asked for decides what is imported: SQLite tells which tables a view reads, and the schema of which
-//! events a table is. So `--tables packet` follows no events, and whatever does not show the bytes of packets does without
-//! them. To import everything was the alternative; that takes several times as long where few tables are wanted of
+//! events a table is. So `--tables packet` follows no events, whatever does not show the bytes of packets does without
+//! them, and there are no other views. To import everything was the alternative; that takes several times as long where few tables are wanted of
 //! many traces.
 //!
 //! The tables are those of the reference that are meant for queries. Those behind the views can be named.

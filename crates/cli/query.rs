@@ -1,4 +1,11 @@
 //! `timebase query`: statements in, results out.
+//!
+//! # Design
+//!
+//! The temporary database of a trace has those views alone that the statements name: to make all, and to read them when it is opened, is
+//! half of what a small trace takes, and a fleet has thousands. What is named is told by the words, of which one too many does no harm.
+//! To write views as rows of `sqlite_schema`, without SQLite's parsing them, was the alternative. SQLite warns of that, and reads them
+//! all the same when the database is opened.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -137,7 +144,9 @@ mod tests {
         ] {
             assert_eq!(views(sql).expect("SQLite tells"), Views::All, "{sql}");
         }
-        let named = ["SELECT", "ts", "FROM", "Slice"].map(str::to_owned).to_vec();
+        let named = ["SELECT", "ts", "FROM", "Slice"]
+            .map(str::to_owned)
+            .to_vec();
         let views = views("SELECT ts FROM \"Slice\"").expect("SQLite tells");
         assert_eq!(views, Views::Named(named));
     }

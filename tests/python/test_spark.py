@@ -20,6 +20,7 @@ import pytest
 from all_tables import exact, of_arrow
 from conftest import DATA
 from fleet_page import QUESTIONS, SPARK, TABLES as ASKED, as_text, labels
+from fleet_tables import Tables, executors
 
 pyspark = pytest.importorskip("pyspark", reason="tests/run has an environment for Spark")
 
@@ -33,6 +34,9 @@ from pyspark.sql.types import StringType, StructField, StructType  # noqa: E402
 
 #: Tables of every kind of value: numbers, texts, fractions, bytes.
 TABLES = ["args", "counter", "packet", "slice"]
+
+#: Tables of a fleet that are compared by sums: of clocks, packets, threads, slices, findings.
+COMPARED = ["clock_mapping_linear", "finding", "ftrace_event", "import_log", "packet_clock", "slice", "stats", "thread_state"]
 
 
 @pytest.fixture(scope="module")
@@ -72,26 +76,37 @@ def of_each(singly, sql):
                 yield (path, *row)
 
 
-@pytest.mark.parametrize("table, sums", [("slice", "dur, ts, depth"), ("finding", "events")])
-def test_counts_and_sums_are_those_of_the_single_databases(table, sums, load, singly):
-    columns = sums.split(", ")
-    of_spark = load(table=table).groupBy("trace_path").agg({"*": "count", **dict.fromkeys(columns, "sum")})
-    asked = of_spark.select("trace_path", "count(1)", *(f"sum({column})" for column in columns))
-    expected = of_each(singly, f"SELECT count(*), {', '.join(f'sum({column})' for column in columns)} FROM {table} HAVING count(*) > 0")
-    assert sorted(map(tuple, asked.collect())) == sorted(expected)
+def test_counts_and_sums_are_those_of_the_single_databases(spark, fleet, tmp_path):
+    tables = Tables()
+    of_traces = {str(trace): tables.of_trace(trace, tmp_path / "one.db", COMPARED) for trace in fleet.iterdir()}
+    singly = {path: rows for path, rows in of_traces.items() if rows is not None}
     assert len(singly) == 39
+    for table in COMPARED:
+        expected = {path: rows[table] for path, rows in singly.items() if rows[table][0] > 0}
+        assert len(expected) > 4, table
+        assert tables.of_spark(spark, fleet, table) == expected, table
 
 
 def test_small_traces_share_tasks_and_large_ones_have_their_own(load, tmp_path):
     alone, eight, shared = (load(table="slice", **options) for options in ({"traces_per_task": 1}, {"traces_per_task": 8}, {}))
-    assert [rows.rdd.getNumPartitions() for rows in (alone, eight, shared)] == [40, 5, 2]
+    assert [rows.rdd.getNumPartitions() for rows in (alone, eight, shared)] == [40, 5, 1]
     rows = shared.groupBy("trace_path").count().collect()
     assert len(rows) == 39 and sum(row["count"] for row in rows) == 17296
-    for name, size in [("a", 9), ("b", 1), ("c", 9), ("d", 4), ("e", 3), ("f", 1)]:
-        (tmp_path / name).write_bytes(bytes(size << 20))
-    source = timebase.spark.TraceDataSource({"path": str(tmp_path), "table": "slice"})
-    tasks = source.reader(source.schema()).partitions()
-    assert ["".join(map(os.path.basename, task.paths)) for task in tasks] == ["a", "b", "c", "de", "f"]
+
+    def tasks(*sizes):
+        """Of traces of so many MB."""
+        folder = tmp_path / str(len(sizes))
+        folder.mkdir()
+        for number, size in enumerate(sizes):
+            with open(folder / f"{number:03}", "wb") as file:
+                file.truncate(size << 20)
+        source = timebase.spark.TraceDataSource({"path": str(folder), "table": "slice"})
+        return [list(map(int, map(os.path.basename, task.paths))) for task in source.reader(source.schema()).partitions()]
+
+    assert tasks(17, 1, 17, 8, 6, 1) == [[0], [1], [2], [3, 4, 5]]
+    # Of a larger fleet they are larger, up to a size.
+    assert [len(task) for task in tasks(*[8] * 100)] == [*[3] * 33, 1]
+    assert [len(task) for task in tasks(*[8] * 400)] == [*[7] * 57, 1]
 
 
 def test_every_row_of_every_table_of_every_trace_is_that_of_its_database_and_of_its_type(spark, all_tables):
@@ -131,28 +146,6 @@ def test_a_worker_that_is_killed_in_the_middle_changes_nothing(spark, load, sing
     expected = dict(of_each(singly, "SELECT count(*) FROM slice"))
     assert Counter(row.trace_path for row in rows) == Counter({path: count for path, count in expected.items() if count})
     assert min(before) not in executors()
-
-
-def executors():
-    """The processes of Spark's executors that this one has started, by way of its JVM."""
-    parents, found = {}, []
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            stat, command = (process / "stat").read_text(), (process / "cmdline").read_bytes()
-        except OSError:
-            continue  # It has just ended.
-        parents[int(process.name)] = int(stat.rpartition(")")[2].split()[1])
-        if b"CoarseGrainedExecutorBackend" in command:
-            found.append(int(process.name))
-
-    def is_ours(process):
-        while process > 1:
-            if process == os.getpid():
-                return True
-            process = parents.get(process, 0)
-        return False
-
-    return [process for process in found if is_ours(process)]
 
 
 def test_a_query_is_run_on_each_trace(load, singly):

@@ -70,9 +70,13 @@ _ERRORS = ("path", "code", "message")
 #: How many rows travel at once: of a hundred bytes each they are two megabytes.
 _ROWS = 16_384
 
-#: How much a task reads if its traces are small, in bytes, where each trace counts for so many more: what its import takes
-#: that has no bytes.
-_TASK = 8 << 20
+#: How much a task reads if its traces are small, in bytes: a part of the fleet, and no less and no more than this. What a task costs
+#: beside its traces is then little, few are lost with a worker, and all workers have something to do.
+_PART = 32
+_LEAST = 16 << 20
+_MOST = 64 << 20
+
+#: What each trace counts beside its bytes, as its import takes some time that has no bytes.
 _EACH = 256 << 10
 
 #: Of how many traces a query is run to learn its columns, until one has a value in each.
@@ -93,7 +97,7 @@ class TraceDataSource(api.DataSource):
     | ``mode`` | ``permissive`` (by default) yields what can be read of damaged traces; ``failfast`` fails naming the file |
     | ``conversion`` | ``nearest`` (by default) or ``linear`` |
     | ``labels`` | columns with the same value for all traces, as JSON: ``{"lab": "north"}`` |
-    | ``traces_per_task`` | how many traces are a partition; by default one, or as many small ones as have 8 MB together |
+    | ``traces_per_task`` | how many traces are a partition; by default one, or several small ones: as have 16 MB together, and of large fleets up to 64 MB |
     | ``storage`` | what fsspec is given to open files, as JSON |
 
     Every table has the columns ``trace_id`` and ``trace_path`` besides its own; filters of ``trace_path`` leave out whole traces.
@@ -343,22 +347,26 @@ class TraceReader(api.DataSourceReader):
 
     def partitions(self) -> Sequence[api.InputPartition]:
         wanted = [trace for trace in _found(self._options) if _holds(self._filters, "trace_path", trace.path)]
-        tasks: List[List[_Trace]] = []
-        for trace in wanted:
-            if not tasks or self._is_full(tasks[-1], trace):
-                tasks.append([])
-            tasks[-1].append(trace)
-        return [TracePartition(tuple(trace.path for trace in task)) for task in tasks]
-
-    def _is_full(self, task: Sequence[_Trace], next: _Trace) -> bool:
+        # What a trace counts, and how much a task may have of that.
         if self._options.traces_per_task is not None:
-            return len(task) == self._options.traces_per_task
-        return sum(trace.size + _EACH for trace in [*task, next]) > _TASK
+            counts, most = [1] * len(wanted), self._options.traces_per_task
+        else:
+            counts = [trace.size + _EACH for trace in wanted]
+            most = min(max(sum(counts) // _PART, _LEAST), _MOST)
+        tasks: List[List[str]] = []
+        room = 0
+        for trace, count in zip(wanted, counts):
+            if not tasks or count > room:
+                tasks.append([])
+                room = most
+            tasks[-1].append(trace.path)
+            room -= count
+        return [TracePartition(tuple(task)) for task in tasks]
 
     def read(self, partition: api.InputPartition) -> Iterator["pyarrow.RecordBatch"]:
         # Where all traces are left out, Spark gives a partition of its own.
-        for path in partition.paths if isinstance(partition, TracePartition) else ():
-            yield from self._read(path)
+        paths = partition.paths if isinstance(partition, TracePartition) else ()
+        yield from _together(batch for path in paths for batch in self._read(path))
 
     def _read(self, path: str) -> Iterator["pyarrow.RecordBatch"]:
         options = self._options
@@ -458,6 +466,22 @@ def _batches(
             batch = _kept(pa.RecordBatch.from_arrays(columns, schema=wanted), filters)
             if batch.num_rows:
                 yield batch
+
+
+def _together(batches: Iterable["pyarrow.RecordBatch"]) -> Iterator["pyarrow.RecordBatch"]:
+    """Those of small traces put together, as a batch costs something whatever it holds."""
+    import pyarrow as pa
+
+    held: List["pyarrow.RecordBatch"] = []
+    rows = 0
+    for batch in batches:
+        if held and rows + batch.num_rows > _ROWS:
+            yield from pa.Table.from_batches(held).combine_chunks().to_batches()
+            held, rows = [], 0
+        held.append(batch)
+        rows += batch.num_rows
+    if held:
+        yield from pa.Table.from_batches(held).combine_chunks().to_batches()
 
 
 def _column(batch: "pyarrow.RecordBatch", field: "pyarrow.Field", own: Mapping[str, str], path: str) -> "pyarrow.Array":

@@ -1,0 +1,78 @@
+"""How many rows each table of a fleet has of each trace, and a sum of each column: by single databases, and by Spark.
+
+test_spark.py compares some tables of a small fleet, and `benches/fleet.py --check` all of a large one.
+"""
+
+import os
+import sqlite3
+import subprocess
+from contextlib import closing
+from pathlib import Path
+
+from timebase._traces import schema
+
+#: How SQLite and Spark, both, make a number of a column that is added up.
+_ADDED = {
+    "int64": "sum(`{}` % 1000003)",
+    "double": "count(`{}`)",
+    "string": "sum(length(`{}`))",
+    "binary": "sum(length(`{}`))",
+}
+
+#: SQLite numbers what is inside of JSON, and writes numbers, each version in its own way; and some facts are of the import.
+_NOT_ADDED = {"args": {"id", "display_value"}, "metadata": {"int_value", "str_value", "value"}}
+
+
+class Tables:
+    def __init__(self):
+        self._columns = schema()
+
+    @property
+    def names(self):
+        return list(self._columns)
+
+    def _asked(self, table, names):
+        columns = [column for column in self._columns[table] if column.name not in _NOT_ADDED.get(table, ())]
+        added = (_ADDED[column.type].format(names.get(column.name, column.name)) for column in columns)
+        return ", ".join(["count(*)", *added])
+
+    def of_trace(self, trace, database, tables):
+        """Of each table the row of a trace, which is imported for that; None if it cannot be."""
+        command = [os.environ["TIMEBASE_PROGRAM"], "import", trace, "-o", database]
+        if subprocess.run(command, capture_output=True).returncode != 0:
+            return None
+        # The partition of a trace is called as Perfetto calls what tells flows apart.
+        own = {"flow_trace_id": "trace_id"}
+        with closing(sqlite3.connect(database)) as connection:
+            rows = {table: connection.execute(f"SELECT {self._asked(table, own)} FROM `{table}`").fetchone() for table in tables}
+        os.unlink(database)
+        return rows
+
+    def of_spark(self, spark, traces, table, **options):
+        """The row of each trace that has rows, by its path."""
+        rows = spark.read.format("perfetto").options(table=table, **options).load(str(traces))
+        rows.createOrReplaceTempView("asked")
+        found = spark.sql(f"SELECT trace_path, {self._asked(table, {})} FROM asked GROUP BY trace_path").collect()
+        return {path: tuple(row) for path, *row in found}
+
+
+def executors():
+    """The processes of Spark's executors that this one has started, by way of its JVM."""
+    parents, found = {}, []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            stat, command = (process / "stat").read_text(), (process / "cmdline").read_bytes()
+        except OSError:
+            continue  # It has just ended.
+        parents[int(process.name)] = int(stat.rpartition(")")[2].split()[1])
+        if b"CoarseGrainedExecutorBackend" in command:
+            found.append(int(process.name))
+
+    def is_ours(process):
+        while process > 1:
+            if process == os.getpid():
+                return True
+            process = parents.get(process, 0)
+        return False
+
+    return [process for process in found if is_ours(process)]
