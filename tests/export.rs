@@ -369,6 +369,9 @@ fn many_traces_are_beside_each_other_and_one_is_replaced_by_force_alone() {
         exists,
         format!("tests/data/dst.pftrace: {path} has this trace already, {id}; --force replaces it")
     );
+    // Before it is imported, for which there is no room here.
+    let no_room = ["tests/data/dst.pftrace", "-o", path, "--max-size", "1"];
+    assert_eq!(refused(&no_room, 1), exists);
     assert_eq!(tree(&folder), before);
     // All of it is replaced: what is not asked for any more was of the older one.
     export(
@@ -469,12 +472,12 @@ fn what_cannot_be_exported_is_told_with_what_to_do() {
             &[trace, "-o", new, "--tables", "scheds"],
             2,
             "there is no table 'scheds'; did you mean sched? \
-             The tables are trace_file, placement, packet_clock,",
+             The tables are\n  trace_file, placement, packet_clock,",
         ),
         (
             &[trace, "-o", new, "--tables", ""],
             2,
-            "there is no table ''. The tables are",
+            "there is no table ''. The tables are\n  trace_file,",
         ),
     ] {
         let error = refused(arguments, code);

@@ -43,6 +43,9 @@ const OF_THREADS: [&str; 2] = ["android_log_thread", "thread_emitting"];
 /// Tables that say how an import was made.
 const FACTS: [&str; 2] = ["fact", "metadata"];
 
+/// How wide a list of tables is where there is no terminal.
+const WIDTH: usize = 100;
+
 pub fn run(
     arguments: &ExportArguments,
     signals: &Signals,
@@ -76,6 +79,7 @@ pub fn run(
     let directory = folder.directory().to_owned();
     let begun = Instant::now();
     let summary = signals.during_file(&directory, || {
+        refuse_present(arguments, kind, &folder)?;
         let database = open(arguments, kind, &options.tables, &schema, signals)?;
         let monitor = Arc::new(Monitor::default());
         let exported = signals.during_export(database.get_interrupt_handle(), &monitor, || {
@@ -118,9 +122,13 @@ fn unknown(name: &str, schema: &Schema) -> String {
     );
     let all = for_queries(schema).map(|table| table.name.as_str());
     let all: Vec<&str> = all.collect();
+    let width = crate::output::terminal_width().map_or(WIDTH, usize::from);
+    let lines = textwrap::Options::new(width)
+        .initial_indent("  ")
+        .subsequent_indent("  ");
     format!(
-        "there is no table '{name}'{meant} The tables are {}",
-        all.join(", ")
+        "there is no table '{name}'{meant} The tables are\n{}",
+        textwrap::fill(&all.join(", "), lines)
     )
 }
 
@@ -155,6 +163,31 @@ fn kind(arguments: &ExportArguments) -> anyhow::Result<FileKind> {
         return Ok(FileKind::Database);
     }
     Ok(FileKind::Trace)
+}
+
+/// Refuses a trace that the folder has, before it is imported.
+fn refuse_present(
+    arguments: &ExportArguments,
+    kind: FileKind,
+    folder: &Folder,
+) -> anyhow::Result<()> {
+    let (FileKind::Trace, [trace]) = (kind, arguments.traces.as_slice()) else {
+        return Ok(());
+    };
+    // A pipe can be read once.
+    let is_known = trace != "-" && trace.is_file();
+    if arguments.force || !is_known || folder.is_empty() {
+        return Ok(());
+    }
+    match timebase_import::trace_id(trace) {
+        Ok(trace_id) if folder.has(&trace_id) => {
+            let path = folder.path().to_owned();
+            let present = timebase_export::Error::Exists { path, trace_id };
+            Err(told(present, &arguments.traces))
+        }
+        // If it cannot be read, the import says why.
+        _ => Ok(()),
+    }
 }
 
 fn open(

@@ -8,7 +8,7 @@ use crate::columns::{Column, Type};
 const ROWS: usize = 128 << 10;
 
 /// How many bytes the values of a row group have, with the last row.
-const BYTES: usize = 16 << 20;
+const BYTES: usize = 12 << 20;
 
 /// Values of a column, without those that are NULL.
 #[derive(Debug)]

@@ -26,7 +26,7 @@ const FILE: &str = "part-0.parquet";
 /// # let place = tempfile::tempdir()?;
 /// let path = place.path().join("traces");
 /// let folder = Folder::at(&path)?;
-/// assert!(!folder.has("0123456789abcdef0123456789abcdef"));
+/// assert!(folder.is_empty() && !folder.has("0123456789abcdef0123456789abcdef"));
 /// // Nothing has come into it.
 /// drop(folder);
 /// assert!(!path.exists());
@@ -103,6 +103,12 @@ impl Folder {
     /// Whether a trace is in it, complete.
     pub fn has(&self, trace_id: &str) -> bool {
         self.done(trace_id).is_file()
+    }
+
+    /// Whether no trace is.
+    pub fn is_empty(&self) -> bool {
+        let mut done = fs::read_dir(self.path.join(DONE)).into_iter().flatten();
+        done.next().is_none()
     }
 
     fn done(&self, trace_id: &str) -> PathBuf {
@@ -280,7 +286,7 @@ mod tests {
             .unwrap();
         drop(folder);
         let folder = Folder::at(&path).unwrap();
-        assert!(folder.has(ID));
+        assert!(folder.has(ID) && !folder.is_empty());
         assert_eq!(
             fs::read_to_string(folder.destination("slice", ID)).unwrap(),
             "first"

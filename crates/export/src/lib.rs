@@ -38,7 +38,7 @@
 //!
 //! **The column writers of the crate `parquet`, without Arrow.** SQLite gives values one by one, and the writer wants
 //! a column of a row group at a time; so what lies between is a vector a column, of at most 128 Ki rows or
-//! 16 MB, and nothing of the size of a table. There are two: one is filled by the thread that steps through the
+//! 12 MB, and nothing of the size of a table. There are two: one is filled by the thread that steps through the
 //! statement while the other one is encoded and compressed.
 //!
 //! What was considered instead:

@@ -10,6 +10,7 @@ use timebase_trace::{Digested, TraceType};
 
 use crate::files::Files;
 use crate::frame::{Frame, counter};
+use crate::identity::{ID_DIGITS, id_of};
 use crate::options::Conversion;
 use crate::output::{self, Counter, Fact, Meaning, Placed};
 use crate::pipeline::FileRead;
@@ -87,14 +88,9 @@ impl ReadTrace<'_> {
             })
             .collect();
         hashes.sort_unstable();
-        let hash = Sha256::digest(hashes.join("\n"));
-        let bytes = hash.iter().take(ID_DIGITS / 2);
-        bytes.map(|byte| format!("{byte:02x}")).collect()
+        id_of(Sha256::digest(hashes.join("\n")))
     }
 }
-
-/// How many hexadecimal digits tell traces apart.
-const ID_DIGITS: usize = 32;
 
 /// The views that are read here.
 pub(crate) const VIEWS: [&str; 1] = ["trace_bounds"];

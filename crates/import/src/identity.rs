@@ -1,9 +1,51 @@
-//! Whether a database is one of ours.
+//! Whether a database is one of ours, and what tells traces apart.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
 
 use rusqlite::Connection;
+use sha2::{Digest, Sha256};
 use timebase_schema::{APPLICATION_ID, VERSION};
 
 use crate::error::Error;
+
+/// How many bytes of the hash of a file tell traces apart.
+const ID_BYTES: usize = 16;
+
+/// How many hexadecimal digits these are.
+pub(crate) const ID_DIGITS: usize = 2 * ID_BYTES;
+
+/// What a hash makes the id of a trace.
+pub(crate) fn id_of(hash: impl AsRef<[u8]>) -> String {
+    let bytes = hash.as_ref().iter().take(ID_BYTES);
+    bytes.map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The `trace_id` that the database of a file will have, if all of the file can be read: the first 32 digits of its SHA-256.
+///
+/// ```
+/// # let file = tempfile::NamedTempFile::new()?;
+/// assert_eq!(timebase_import::trace_id(file.path())?, "e3b0c44298fc1c149afbf4c8996fb924");
+/// # Ok::<(), std::io::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// If the file cannot be read.
+pub fn trace_id(path: &Path) -> io::Result<String> {
+    let mut file = File::open(path)?;
+    let mut hash = Sha256::new();
+    let mut buffer = vec![0; 1 << 20];
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => return Ok(id_of(hash.finalize())),
+            Ok(size) => hash.update(buffer.get(..size).unwrap_or_default()),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
 
 /// Checks that a database is one that this version of timebase can read.
 ///

@@ -73,7 +73,7 @@ mod verdict;
 mod world;
 
 pub use error::{Error, HowFar};
-pub use identity::check_database;
+pub use identity::{check_database, trace_id};
 pub use import::import;
 pub use options::{Conversion, Options, Views};
 pub use size::{NotASize, Size};
