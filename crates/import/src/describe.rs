@@ -92,9 +92,6 @@ impl ReadTrace<'_> {
     }
 }
 
-/// The views that are read here.
-pub(crate) const VIEWS: [&str; 1] = ["trace_bounds"];
-
 /// Fills `clock`, `sequence` and `trace_file`, and tells what there is.
 pub(crate) fn summarize(
     conn: &Connection,
