@@ -17,11 +17,9 @@ Spark makes it, to the single databases. While `slice` is read, a worker is kill
 
 import argparse
 import os
-import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -33,7 +31,7 @@ sys.path.insert(0, str(REPOSITORY / "tests" / "python"))
 os.environ["SPARK_HOME"] = os.path.dirname(pyspark.__file__)
 
 import timebase.spark  # noqa: E402
-from fleet_tables import Tables, executors  # noqa: E402
+from fleet_tables import Tables, executors, kill_a_worker  # noqa: E402
 from timebase.dataset import Dataset  # noqa: E402
 
 PROGRAM = os.path.abspath(os.environ["TIMEBASE_PROGRAM"])
@@ -111,14 +109,6 @@ def asked(command):
     return list(map(int, done.stdout.split()))
 
 
-def kill_a_worker(spark):
-    """Once some tasks have ended."""
-    tracker = spark.sparkContext.statusTracker()
-    while not any(stage.numCompletedTasks >= 3 for stage in filter(None, map(tracker.getStageInfo, tracker.getActiveStageIds()))):
-        time.sleep(0.01)
-    os.kill(min(executors()), signal.SIGKILL)
-
-
 def check(spark, directory, processors):
     tables = Tables()
     with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(processors) as pool:
@@ -132,13 +122,11 @@ def check(spark, directory, processors):
     for table in tables.names:
         options, killing = {}, None
         if table == "slice":
-            options, killing = {"traces_per_task": 1}, threading.Thread(target=kill_a_worker, args=[spark], daemon=True)
-            before = executors()
-            killing.start()
+            options, killing = {"traces_per_task": 1}, ThreadPoolExecutor(1).submit(kill_a_worker, spark)
         expected = {path: rows[table] for path, rows in singly.items() if rows[table][0] > 0}
         found = tables.of_spark(spark, directory, table, **options)
         assert found == expected, (table, [path for path in {*found, *expected} if found.get(path) != expected.get(path)])
-        assert killing is None or not killing.is_alive() and min(before) not in executors()
+        assert killing is None or killing.result() not in executors()
         rows = sum(count for count, *_ in expected.values())
         total += rows
         killed = ", a worker was killed" if killing else ""

@@ -178,14 +178,14 @@ fn number(metadata: &fs::Metadata) -> u64 {
 
 /// Opens a database, or imports a trace to a temporary one.
 pub fn open(given: &Path, access: Access, signals: &Signals) -> anyhow::Result<Database> {
-    open_for(given, access, Views::All, signals)
+    open_for(given, access, || Ok(Views::All), signals)
 }
 
-/// Opens a database, or imports a trace to a temporary one that has these views.
+/// Opens a database, or imports a trace to a temporary one that has the views that `views` tells.
 pub fn open_for(
     given: &Path,
     access: Access,
-    views: Views,
+    views: impl FnOnce() -> anyhow::Result<Views>,
     signals: &Signals,
 ) -> anyhow::Result<Database> {
     if kind(given)? == FileKind::Database {
@@ -201,7 +201,7 @@ pub fn open_for(
         conversion: access.conversion.unwrap_or_default(),
         keep_data: access.to_data,
         subjects: access.subjects.to_vec(),
-        views,
+        views: views()?,
         strict: access.is_strict,
         ..Options::default()
     };

@@ -47,7 +47,7 @@ pub fn run(
         conversion: arguments.conversion.map(Into::into),
         ..Access::ALL
     };
-    let database = database::open_for(&arguments.source, access, views(&sql)?, signals)?;
+    let database = database::open_for(&arguments.source, access, || views(&sql), signals)?;
     named(arguments, parameters.resolve(&database))?;
     let run = |terminal, out: &mut dyn Write| {
         let result = signals.during_query(database.get_interrupt_handle(), || {

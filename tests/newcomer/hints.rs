@@ -358,6 +358,16 @@ fn someone_misspells_a_name_and_reads_what_is_there() {
         tip.trim().to_owned()
     };
     assert_eq!(tip("SELECT * FROM slcies"), "did you mean slices?");
+    // So is a trace's, whose temporary database has no views but those that are named.
+    let trace = data("app.pftrace");
+    let said = run(&["query", trace.to_str().unwrap(), "SELECT * FROM slcies"]);
+    assert!(
+        said.stderr
+            .trim_end()
+            .ends_with("tip: did you mean slices?"),
+        "{}",
+        said.stderr
+    );
     assert_eq!(
         tip("SELECT * FROM slice JOIN thred USING (utid)"),
         "did you mean thread?"

@@ -4,8 +4,10 @@ test_spark.py compares some tables of a small fleet, and `benches/fleet.py --che
 """
 
 import os
+import signal
 import sqlite3
 import subprocess
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -19,8 +21,11 @@ _ADDED = {
     "binary": "sum(length(`{}`))",
 }
 
-#: SQLite numbers what is inside of JSON, and writes numbers, each version in its own way; and some facts are of the import.
-_NOT_ADDED = {"args": {"id", "display_value"}, "metadata": {"int_value", "str_value", "value"}}
+#: In these, SQLite numbers what is inside of JSON, and writes numbers, each version in its own way.
+NOT_COMPARED = {"args": {"id", "display_value"}}
+
+#: Some facts are of the import, not of the trace.
+_NOT_ADDED = {**NOT_COMPARED, "metadata": {"int_value", "str_value", "value"}}
 
 
 class Tables:
@@ -76,3 +81,14 @@ def executors():
         return False
 
     return [process for process in found if is_ours(process)]
+
+
+def kill_a_worker(spark):
+    """Kills an executor once some tasks of a job have ended, and tells which."""
+    tracker, executor = spark.sparkContext.statusTracker(), min(executors())
+    deadline = time.monotonic() + 60
+    while not any(stage.numCompletedTasks >= 3 for stage in map(tracker.getStageInfo, tracker.getActiveStageIds()) if stage):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    os.kill(executor, signal.SIGKILL)
+    return executor

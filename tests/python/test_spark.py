@@ -6,12 +6,10 @@ It has an environment of its own (requirements-spark.txt), which tests/run makes
 import json
 import os
 import shutil
-import signal
 import sqlite3
 import subprocess
 import sys
 import threading
-import time
 from collections import Counter
 from contextlib import closing
 from pathlib import Path
@@ -20,7 +18,7 @@ import pytest
 from all_tables import exact, of_arrow
 from conftest import DATA
 from fleet_page import QUESTIONS, SPARK, TABLES as ASKED, as_text, labels
-from fleet_tables import Tables, executors
+from fleet_tables import Tables, executors, kill_a_worker
 
 pyspark = pytest.importorskip("pyspark", reason="tests/run has an environment for Spark")
 
@@ -131,21 +129,16 @@ def test_the_data_source_reads_the_same(spark, all_tables):
 
 
 def test_a_worker_that_is_killed_in_the_middle_changes_nothing(spark, load, singly):
-    tracker, rows = spark.sparkContext.statusTracker(), []
-    spark.sparkContext.setJobGroup("killed", "", False)
+    rows = []
     job = threading.Thread(target=lambda: rows.extend(load(table="slice", traces_per_task=1).collect()))
-    before = set(executors())
-    assert len(before) == 2
+    assert len(executors()) == 2
     job.start()
-    deadline = time.monotonic() + 60
-    while not any(stage.numCompletedTasks >= 3 for stage in map(tracker.getStageInfo, tracker.getActiveStageIds()) if stage):
-        assert time.monotonic() < deadline and job.is_alive()
-        time.sleep(0.02)
-    os.kill(min(before), signal.SIGKILL)
+    killed = kill_a_worker(spark)
+    assert job.is_alive()
     job.join()
     expected = dict(of_each(singly, "SELECT count(*) FROM slice"))
     assert Counter(row.trace_path for row in rows) == Counter({path: count for path, count in expected.items() if count})
-    assert min(before) not in executors()
+    assert killed not in executors()
 
 
 def test_a_query_is_run_on_each_trace(load, singly):
