@@ -9,7 +9,7 @@
 -- All times are integers in nanoseconds unless a column says otherwise.
 
 PRAGMA application_id = 1952605811;  -- 'tbfs'
-PRAGMA user_version = 7;
+PRAGMA user_version = 8;
 
 -- The files of an import: the input, and what is in it if it is an archive or if several were named.
 CREATE TABLE trace_file (
@@ -52,6 +52,21 @@ CREATE TABLE remote_clock_sync (
   offset             INTEGER NOT NULL,  -- the client's clock read so much more
   half_round_trip    INTEGER NOT NULL,  -- give or take this
   used               INTEGER NOT NULL   -- 1 if conversions by rates use it
+);
+
+-- What is missing of the recording: one row for each piece of evidence (rules DT1).
+CREATE TABLE loss (
+  id         INTEGER PRIMARY KEY,
+  kind       TEXT NOT NULL,  -- kernel_events, switch, packets, kernel_buffer, setup, buffer, writer, damage
+  start_ts   INTEGER,        -- between which times; NULL where that is not known
+  end_ts     INTEGER,
+  machine_id INTEGER,        -- whose, in machine
+  ucpu       INTEGER,        -- of which CPU
+  seq_id     INTEGER,        -- of which sequence
+  buffer     INTEGER,        -- of which buffer of the recording, from 0
+  count      INTEGER,        -- how many events, packets, chunks or bytes; NULL if not known
+  packet_id  INTEGER,        -- the packet that says so
+  severity   TEXT NOT NULL   -- data_loss, or info where the recording was meant to
 );
 
 -- One row for every packet of the trace, in the order in which files are read.

@@ -505,7 +505,7 @@ fn a_timebase_database_of_another_version_is_told() {
 #[test]
 fn a_database_that_timebase_did_not_make_may_have_any_version() {
     let conn = database();
-    conn.execute_batch("PRAGMA application_id = 0; PRAGMA user_version = 7")
+    conn.execute_batch("PRAGMA application_id = 0; PRAGMA user_version = 8")
         .unwrap();
     let sql = "SELECT to_boottime(3, 0, 1104)";
     assert_eq!(ask(&conn, sql), Value::Integer(5104));
