@@ -13,7 +13,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::bail;
 use indicatif::{HumanBytes, HumanCount};
-use timebase_import::{Conversion, Events, FileKind, Monitor, Options, Placement, Source, Summary};
+use timebase_import::{
+    Conversion, Events, FileKind, Lost, Monitor, Options, Placement, Source, Summary,
+};
 use timebase_resolver::Unresolved;
 
 use crate::flags::{ImportArguments, wrong_usage};
@@ -234,6 +236,7 @@ fn screen(
         lines.extend(reasons(&events.unresolved));
     }
 
+    lines.extend(lost(summary));
     lines.extend(without_table(summary, has_data));
 
     let mut snapshots = HumanCount(summary.snapshots).to_string();
@@ -269,6 +272,62 @@ fn screen(
         quoted(&destination.to_string_lossy())
     );
     screen
+}
+
+/// What the recording lost, if anything says that it did.
+fn lost(summary: &Summary) -> Option<(&'static str, String)> {
+    let mut told: Vec<(usize, String)> = summary.lost.iter().filter_map(in_words).collect();
+    told.sort_by_key(|(place, _)| *place);
+    let texts: Vec<String> = told.into_iter().map(|(_, text)| text).collect();
+    (!texts.is_empty()).then(|| ("lost", texts.join(", ")))
+}
+
+/// What says that something is missing, in words; and its place in the line.
+fn in_words(lost: &Lost) -> Option<(usize, String)> {
+    let cpus = || counted(lost.cpus, "CPU", "CPUs");
+    let writers = || counted(lost.sequences, "writer", "writers");
+    let is_of_one = lost.cpus + lost.sequences + lost.buffers > 0;
+    Some(match (lost.kind.as_str(), is_of_one) {
+        ("switch", _) => {
+            let switches = counted(lost.rows, "switch", "switches");
+            (0, format!("{switches} on {}", cpus()))
+        }
+        ("kernel_events", _) => {
+            let places = counted(lost.rows, "place", "places");
+            (1, format!("kernel events in {places} on {}", cpus()))
+        }
+        ("packets", _) => {
+            let packets = counted(lost.rows, "packet", "packets");
+            (2, format!("{packets} of {}", writers()))
+        }
+        ("kernel_buffer", true) => {
+            let events = counted(lost.count, "kernel event", "kernel events");
+            (3, format!("{events} in the buffers of {}", cpus()))
+        }
+        ("kernel_buffer", false) => (4, "kernel events that could not be read".to_owned()),
+        ("buffer", _) if !lost.is_data_loss => {
+            let chunks = counted(lost.count, "chunk", "chunks");
+            let rings = counted(lost.buffers, "ring buffer", "ring buffers");
+            (10, format!("{chunks} overwritten in {rings}"))
+        }
+        ("buffer", true) => {
+            let chunks = counted(lost.count, "chunk or packet", "chunks or packets");
+            let buffers = counted(lost.buffers, "buffer", "buffers");
+            (5, format!("{chunks} in {buffers}"))
+        }
+        ("buffer", false) => {
+            let chunks = counted(lost.count, "chunk or packet", "chunks or packets");
+            (6, format!("{chunks} before any buffer"))
+        }
+        ("writer", true) => (7, format!("data of {}", writers())),
+        ("writer", false) => {
+            let flushes = counted(lost.count, "failed flush", "failed flushes");
+            (8, format!("{flushes} or invalid packets"))
+        }
+        ("setup", _) => (9, counted(lost.rows, "setup error", "setup errors")),
+        ("damage", _) => (11, counted(lost.rows, "damaged place", "damaged places")),
+        _ => return None,
+    })
 }
 
 /// Where most packets are only rows of `packet`: which, and how to see what is in them.
@@ -472,6 +531,7 @@ mod tests {
                 rows: 1234,
                 unresolved: [("non_monotonic", 7)].into(),
             }],
+            lost: Vec::new(),
             trace_time_clock: "BOOTTIME".to_owned(),
             rejected_snapshots: 2,
             start_ts: Some(1_000_000_000),

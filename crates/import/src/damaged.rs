@@ -1,8 +1,10 @@
-//! What of a trace holds no packets, and what that makes unsure (rules Z1, Z8).
+//! What of a trace holds no packets, what that makes unsure (rules Z1, Z8), and between which times it
+//! is (rule DT1).
 
 use rustc_hash::FxHashMap;
 use timebase_trace::{Damage, Region};
 
+use crate::output::{Loss, LossKind, Rows};
 use crate::place::SequenceIx;
 
 /// What is said of a trace that ends early, behind so many packets.
@@ -71,5 +73,61 @@ impl Damaged {
     pub fn since_reset(&self, sequence: SequenceIx) -> Option<i64> {
         let reset = self.resets.get(&sequence.0);
         (self.is_any() && reset != Some(&self.last)).then_some(self.last)
+    }
+}
+
+/// The times around damage, in the order of a file.
+#[derive(Debug, Default)]
+pub(crate) struct Around {
+    /// The last time that was read.
+    last: Option<i64>,
+    /// Damage behind which no time was read yet.
+    open: Vec<Loss>,
+}
+
+/// So much damage is kept until a time follows; of more in one place it is not known which does.
+const MOST_OPEN: usize = 1 << 16;
+
+impl Around {
+    /// The last time that was read.
+    pub fn last(&self) -> Option<i64> {
+        self.last
+    }
+
+    /// A packet has these times inside, the first and the last of it in file order.
+    #[inline]
+    pub fn saw(&mut self, (first, last): (i64, i64), rows: &mut Rows<'_>) {
+        self.last = Some(last);
+        if !self.open.is_empty() {
+            self.close(Some(first), rows);
+        }
+    }
+
+    /// Something is damaged; `start` is the last time before it.
+    #[cold]
+    pub fn damaged(&mut self, start: Option<i64>, of: Loss, rows: &mut Rows<'_>) {
+        let loss = Loss { start, ..of };
+        match self.open.len() {
+            MOST_OPEN.. => loss.push(rows),
+            _ => self.open.push(loss),
+        }
+    }
+
+    /// The next time is read, or there is none.
+    #[cold]
+    pub fn close(&mut self, end: Option<i64>, rows: &mut Rows<'_>) {
+        for loss in self.open.drain(..) {
+            Loss { end, ..loss }.push(rows);
+        }
+    }
+}
+
+/// A packet that cannot be read, of a machine if that is known.
+pub(crate) fn unread_packet(id: i64, machine: Option<u32>) -> Loss {
+    Loss {
+        machine,
+        count: Some(1),
+        packet: Some(id),
+        ..Loss::new(LossKind::Damage)
     }
 }

@@ -12,9 +12,9 @@ use crate::files::Files;
 use crate::frame::{Frame, counter};
 use crate::identity::{ID_DIGITS, id_of};
 use crate::options::Conversion;
-use crate::output::{self, Counter, Fact, Meaning, Placed};
+use crate::output::{self, Counter, Fact, Meaning, Placed, Stat};
 use crate::pipeline::FileRead;
-use crate::summary::{Events, Placement, Summary};
+use crate::summary::{Events, Lost, Placement, Summary};
 
 /// What was read of an import, for its tables.
 pub(crate) struct ReadTrace<'a> {
@@ -105,6 +105,7 @@ pub(crate) fn summarize(
     let sequences = output::sequences(conn, &frame.place)?;
     let bounds = "SELECT start_ts, end_ts FROM trace_bounds";
     let (start_ts, end_ts) = conn.query_row(bounds, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let lost = lost(conn)?;
     let journal = &frame.journal;
     let wanted = tables::ALL.iter().filter(|table| frame.wanted().has(table));
     let events = wanted.filter_map(|table| match table.events? {
@@ -134,6 +135,7 @@ pub(crate) fn summarize(
         read: frame.read,
         unread: frame.unread(),
         events,
+        lost,
         trace_time_clock: frame.place.trace_time().to_string(),
         start_ts,
         end_ts,
@@ -152,6 +154,27 @@ pub(crate) fn summarize(
         database_bytes: 0,
         warnings: Vec::new(),
     })
+}
+
+/// What the table `loss` has of each kind.
+fn lost(conn: &Connection) -> rusqlite::Result<Vec<Lost>> {
+    let sql = "SELECT kind, severity = 'data_loss', count(*), CAST(total(count) AS INTEGER), count(DISTINCT ucpu),
+            count(DISTINCT (coalesce(machine_id, 0) << 32) + seq_id), count(DISTINCT (coalesce(machine_id, 0) << 32) + buffer)
+        FROM loss GROUP BY kind, severity, coalesce(ucpu, seq_id, buffer) IS NULL";
+    let mut statement = conn.prepare(sql)?;
+    let rows = statement.query_map([], |row| {
+        let number = |column| Ok::<u64, rusqlite::Error>(row.get::<_, i64>(column)?.unsigned_abs());
+        Ok(Lost {
+            kind: row.get(0)?,
+            is_data_loss: row.get(1)?,
+            rows: number(2)?,
+            count: number(3)?,
+            cpus: number(4)?,
+            sequences: number(5)?,
+            buffers: number(6)?,
+        })
+    })?;
+    rows.collect()
 }
 
 /// Fills `stats` and `fact`.
@@ -180,19 +203,31 @@ pub(crate) fn describe(
         (Counter::info("trace_bytes"), counts.bytes),
     ];
     let counters = counters.into_iter().chain(frame.journal.counters());
-    let mut stats: Vec<(String, Meaning, u64)> = counters
-        .map(|(counter, count)| (counter.name.to_owned(), counter.meaning, count))
+    let mut stats: Vec<Stat> = counters
+        .map(|(counter, count)| Stat::of_whole(counter.name.to_owned(), counter.meaning, count))
         .collect();
     let packets = ("packets", None, &summary.unresolved);
     let events = summary.events.iter();
     let events = events.map(|events| (events.table, Some(events.rows), &events.unresolved));
     for (name, rows, unresolved) in [packets].into_iter().chain(events) {
-        stats.extend(rows.map(|rows| (name.to_owned(), Meaning::INFO, rows)));
+        stats.extend(rows.map(|rows| Stat::of_whole(name.to_owned(), Meaning::INFO, rows)));
         for (&reason, count) in unresolved {
             let name = format!("{name}_unresolved_{reason}");
-            stats.push((name, meaning_of(reason), *count));
+            stats.push(Stat::of_whole(name, meaning_of(reason), *count));
         }
     }
+    stats.extend(
+        frame
+            .journal
+            .all_recorded()
+            .map(|(key, meaning, value)| Stat {
+                name: key.name.to_owned(),
+                meaning,
+                value,
+                idx: key.idx,
+                of: Some((key.file, key.machine)),
+            }),
+    );
     output::stats(conn, stats)?;
 
     let trace_time = frame.place.trace_time();

@@ -3,6 +3,7 @@
 
 mod descriptors;
 
+use std::collections::BTreeMap;
 use std::collections::hash_map::Entry;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -29,6 +30,8 @@ pub(crate) struct Facts {
     pub first_packets: FxHashSet<u32>,
     pub rails: Rails,
     pub gpu_counters: GpuCounters,
+    /// What the last configuration asks for that each part has of a recording.
+    pub configs: BTreeMap<PartIx, Config>,
     /// The schema with all that the trace adds to it, if anybody needs it.
     pub schema: Option<Pool>,
 }
@@ -270,6 +273,16 @@ impl GpuCounters {
     }
 }
 
+/// What a recording was asked to do, as far as somebody reads it.
+#[derive(Debug, Default)]
+pub(crate) struct Config {
+    /// Of each buffer whether it keeps its beginning and drops what comes when it is full; else
+    /// it is a ring.
+    pub discards: Vec<bool>,
+    /// Whether addresses of the kernel are to have names.
+    pub wants_symbols: bool,
+}
+
 /// The machines, in the order of the table: the host first, the others as they are
 /// first seen (rule H1).
 #[derive(Debug, Default)]
@@ -322,6 +335,12 @@ pub(crate) struct SystemInfo {
 
 /// How many CPUs a machine can have.
 pub(crate) const CPUS: u32 = 4096;
+
+/// The row of a CPU of a machine (rule H2).
+pub(crate) fn ucpu(machine: u32, cpu: u32) -> Option<u32> {
+    let first = machine.checked_mul(CPUS)?;
+    (cpu < CPUS).then(|| first.saturating_add(cpu))
+}
 
 /// A CPU of `cpu_info`.
 #[derive(Debug, Default, Clone)]

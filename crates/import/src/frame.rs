@@ -16,12 +16,12 @@ use timebase_trace::{Counts, End, Found, Packets, Payload, RawPacket, Region, Un
 use timebase_wire::packet::{Header, PacketType};
 use timebase_wire::proto::TracePacketDefaults;
 
-use crate::damaged::{Damaged, cut};
+use crate::damaged::{Around, Damaged, cut, unread_packet};
 use crate::facts::Facts;
 use crate::limits::Watch;
 use crate::output::{
-    Cell, Fact, Faults, Journal, Message, NOT_INTERNED, PacketRow, RowType, Rows, SettledRows,
-    Severity,
+    Cell, Fact, Faults, Journal, Loss, LossKind, Message, NOT_INTERNED, PacketRow, RowType, Rows,
+    SettledRows, Severity,
 };
 use crate::place::{
     PartIx, Place, Placement, SequenceIx, Settled, Snapshot, Taken, TraceTime, Whole, called,
@@ -63,6 +63,8 @@ pub(crate) struct Frame {
     faults: Faults,
     /// The event that is being made.
     event: Vec<u8>,
+    /// The times of the first and the last event of the packet that is read, in file order.
+    event_times: Option<(i64, i64)>,
     keep: Keep,
     scratch: Scratch,
     watch: Watch,
@@ -87,6 +89,8 @@ struct FileState {
     last: Option<(u32, u32, bool)>,
     /// What was counted of damage before it.
     counted: Counted,
+    /// The times around its damage.
+    around: Around,
 }
 
 /// What is counted of the damage of a trace.
@@ -212,6 +216,7 @@ impl Frame {
             writers: Writers::new(scratch),
             faults: Faults::default(),
             event: Vec::new(),
+            event_times: None,
             keep,
             settled: SettledRows::new(scratch),
             scratch: scratch.clone(),
@@ -242,6 +247,7 @@ impl Frame {
             before: rows.count(&tables::packet::TABLE),
             last: None,
             counted: Counted::of(&self.journal),
+            around: Around::default(),
         };
     }
 
@@ -293,6 +299,7 @@ impl Frame {
     pub fn end_file(&mut self, rows: &mut Rows<'_>) -> io::Result<ReadFile> {
         self.settle(rows, |place, scratch, each| place.end_file(scratch, each))?;
         self.tell_made(None, 0, rows);
+        self.file.around.close(None, rows);
         rows.at(None, None);
         let before = self.file.before;
         let packets = rows.count(&tables::packet::TABLE).saturating_sub(before);
@@ -378,6 +385,7 @@ impl Frame {
             writers: &mut self.writers,
             faults: &mut self.faults,
             event: &mut self.event,
+            event_times: &mut self.event_times,
             wanted: &self.keep.events,
         };
         (&mut self.readers, desk)
@@ -430,16 +438,17 @@ impl Frame {
         }
         let is_read = parsed.is_ok();
         let payload = verdict(&parsed);
+        let counted = header.packet_type();
+        let counted = counted.filter(|PacketType(number)| !OF_THE_RECORDING.contains(number));
+        self.event_times = None;
         match parsed {
             Ok(Parsed::Unread) => {
-                if let Some(PacketType(number)) = header.packet_type()
-                    && !OF_THE_RECORDING.contains(&number)
-                {
+                if let Some(PacketType(number)) = counted {
                     *self.unread.entry(number).or_default() += 1;
                 }
             }
             Ok(parsed) => {
-                self.read += 1;
+                self.read += u64::from(counted.is_some());
                 let packet = Packet {
                     id,
                     offset: packet.offset,
@@ -468,6 +477,15 @@ impl Frame {
                     say(rows, severity, code, Some(id), offset, text);
                 }
             }
+        }
+        let before = self.file.around.last();
+        let own = placement.ts.map(|TraceTime(ts)| (ts, ts));
+        if let Some(times) = self.event_times.or(own) {
+            self.file.around.saw(times, rows);
+        }
+        if matches!(payload, Payload::Corrupt) {
+            let loss = unread_packet(id, Some(machine));
+            self.file.around.damaged(before, loss, rows);
         }
         if let Some(ts) = placement.ts {
             let read = header.packet_type().filter(|_| is_read);
@@ -654,6 +672,8 @@ impl Frame {
         self.journal.count(counter::PACKETS_CORRUPT, 1);
         let (code, text) = ("corrupt_packet", why.to_string());
         say(rows, Severity::Error, code, Some(id), raw.offset, text);
+        let around = &mut self.file.around;
+        around.damaged(around.last(), unread_packet(id, None), rows);
         rows.packet(
             PacketRow {
                 id,
@@ -680,6 +700,8 @@ impl Frame {
         self.damage.add(region, carrier, log);
         self.journal.count(counter::DAMAGED_REGIONS, 1);
         self.journal.count(counter::DAMAGED_BYTES, region.size);
+        let around = &mut self.file.around;
+        around.damaged(around.last(), Loss::new(LossKind::Damage), rows);
         let is_cut = region.why.is_cut();
         let why = region.why.to_string();
         let packets = rows.count(&tables::packet::TABLE) - self.file.before;

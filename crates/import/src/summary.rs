@@ -28,6 +28,8 @@ pub struct Summary {
     pub unread: BTreeMap<String, u64>,
     /// The tables of events inside of packets.
     pub events: Vec<Events>,
+    /// What of the recording is missing.
+    pub lost: Vec<Lost>,
     /// The clock that `ts` is on.
     pub trace_time_clock: String,
     /// How many files were read, if there was not only one.
@@ -67,6 +69,26 @@ pub struct Placement {
     /// By how much REALTIME puts it later than it is, in nanoseconds, if that is another boot of the
     /// machine (rule X28).
     pub boots_differ: Option<i64>,
+}
+
+/// What says that something is missing: rows of the table `loss` of one kind, those that name a CPU, a
+/// sequence or a buffer by themselves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lost {
+    /// `kernel_buffer`, `buffer`, `damage` …
+    pub kind: String,
+    /// Whether the recording was not meant to lose it.
+    pub is_data_loss: bool,
+    /// How many rows there are.
+    pub rows: u64,
+    /// How many events, packets or chunks these count.
+    pub count: u64,
+    /// Of how many CPUs they are.
+    pub cpus: u64,
+    /// Of how many sequences.
+    pub sequences: u64,
+    /// Of how many buffers.
+    pub buffers: u64,
 }
 
 /// How the rows of a table of events fared.

@@ -38,8 +38,12 @@ impl PacketType {
     pub const SYS_STATS: PacketType = PacketType(7);
     /// `process_stats`
     pub const PROCESS_STATS: PacketType = PacketType(9);
+    /// `trace_config`
+    pub const TRACE_CONFIG: PacketType = PacketType(33);
     /// `ftrace_stats`
     pub const FTRACE_STATS: PacketType = PacketType(34);
+    /// `trace_stats`
+    pub const TRACE_STATS: PacketType = PacketType(35);
     /// `synchronization_marker`
     pub const SYNCHRONIZATION_MARKER: PacketType = PacketType(36);
     /// `remote_clock_sync`
@@ -102,8 +106,9 @@ pub struct Header<'a> {
     pub trusted_packet_sequence_id: u32,
     /// See [`INCREMENTAL_STATE_CLEARED`] and [`NEEDS_INCREMENTAL_STATE`].
     pub sequence_flags: u32,
-    /// Whether the sequence lost data before this packet (rule S3).
-    pub previous_packet_dropped: bool,
+    /// Not 0 if the sequence lost data before this packet (rule S3): a bit for each cause that the
+    /// recorder knows.
+    pub previous_packet_dropped: u32,
     /// Whether the recorder says that the sequence starts here.
     pub first_packet_on_sequence: bool,
     /// 0 is the host.
@@ -149,7 +154,7 @@ impl<'a> Header<'a> {
                 (41, Value::Varint(v)) if v != 0 => {
                     header.sequence_flags |= INCREMENTAL_STATE_CLEARED;
                 }
-                (42, Value::Varint(v)) => header.previous_packet_dropped = v as u32 != 0,
+                (42, Value::Varint(v)) => header.previous_packet_dropped = v as u32,
                 (87, Value::Varint(v)) => header.first_packet_on_sequence = v != 0,
                 (98, Value::Varint(v)) => header.machine_id = v as u32,
                 (3, Value::Varint(v)) => header.trusted_uid = Some(v as i32),
@@ -226,7 +231,8 @@ mod tests {
         assert_eq!(header.trusted_pid, Some(42));
         assert_eq!(header.trusted_packet_sequence_id, 7);
         assert!(header.clears_state() && header.needs_state());
-        assert!(header.previous_packet_dropped && header.first_packet_on_sequence);
+        assert_eq!(header.previous_packet_dropped, 4);
+        assert!(header.first_packet_on_sequence);
         assert_eq!(header.machine_id, 3);
         assert_eq!(header.payload, Some((PacketType(39), &[8, 1][..])));
         assert_eq!(header.interned_data, Some(&[1][..]));

@@ -13,13 +13,15 @@ pub(crate) struct Counter {
 /// What a counter above 0 means.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Meaning {
-    /// `info`, `data_loss` or `error`.
+    /// `info`, `notice`, `data_loss` or `error`.
     pub severity: &'static str,
     /// Who noticed: the recorder, `trace`, or the import, `analysis`.
     pub source: &'static str,
 }
 
 impl Meaning {
+    /// Nothing is wrong, and yet not all is as it was asked for.
+    pub const NOTICE: Meaning = Meaning::noticed_here("notice");
     /// Nothing is wrong.
     pub const INFO: Meaning = Meaning::noticed_here("info");
     /// Nobody did anything wrong, and yet something is missing.
@@ -41,6 +43,14 @@ impl Counter {
         Counter {
             name,
             meaning: Meaning::INFO,
+        }
+    }
+
+    /// Of what is not as it was asked for.
+    pub const fn notice(name: &'static str) -> Counter {
+        Counter {
+            name,
+            meaning: Meaning::NOTICE,
         }
     }
 

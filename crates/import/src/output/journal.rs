@@ -9,7 +9,7 @@ use timebase_resolver::{FileTag, Unresolved};
 use timebase_schema::{Row, Table, tables};
 
 use super::batch::Cell;
-use super::counter::Counter;
+use super::counter::{Counter, Meaning};
 use super::rows::Rows;
 
 /// How much a message matters.
@@ -118,11 +118,28 @@ impl Reasons {
     }
 }
 
+/// Which counter of a file and a machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Recorded {
+    pub name: &'static str,
+    pub file: u32,
+    pub machine: u32,
+    /// Which of several things was counted.
+    pub idx: Option<u32>,
+}
+
+/// There are at most so many of them: a million machines can say a dozen words each.
+const MOST_RECORDED: usize = 1 << 20;
+
+const RECORDED_LEFT_OUT: Counter = Counter::data_loss("recorded_stats_left_out");
+
 /// Collects it.
 #[derive(Debug)]
 pub(crate) struct Journal {
     /// Counters for the table `stats`, by their names.
     counters: BTreeMap<&'static str, (Counter, u64)>,
+    /// Counters that the trace brings of a part of it.
+    recorded: BTreeMap<Recorded, (i64, &'static Meaning)>,
     /// Facts for the table `fact`, by their names and files.
     facts: BTreeMap<(&'static str, i64), Fact>,
     /// The file of facts of files: -1 for the only one.
@@ -138,6 +155,7 @@ impl Default for Journal {
     fn default() -> Self {
         Journal {
             counters: BTreeMap::new(),
+            recorded: BTreeMap::new(),
             facts: BTreeMap::new(),
             file: -1,
             unplaced: vec![Reasons::default(); tables::ALL.len()],
@@ -152,6 +170,48 @@ impl Journal {
     pub fn count(&mut self, counter: Counter, more: u64) {
         let (_, value) = self.counters.entry(counter.name).or_insert((counter, 0));
         *value += more;
+    }
+
+    /// Sets a counter of a file and a machine, `of`; the last value counts.
+    pub fn set(
+        &mut self,
+        counter: &'static Counter,
+        (file, machine): (u32, u32),
+        idx: Option<u32>,
+        value: i64,
+    ) {
+        let key = Recorded {
+            name: counter.name,
+            file,
+            machine,
+            idx,
+        };
+        if self.recorded.len() >= MOST_RECORDED && !self.recorded.contains_key(&key) {
+            return self.count(RECORDED_LEFT_OUT, 1);
+        }
+        self.recorded.insert(key, (value, &counter.meaning));
+    }
+
+    /// What a counter of a file and a machine has.
+    pub fn recorded(
+        &self,
+        counter: &Counter,
+        (file, machine): (u32, u32),
+        idx: Option<u32>,
+    ) -> Option<i64> {
+        let key = Recorded {
+            name: counter.name,
+            file,
+            machine,
+            idx,
+        };
+        self.recorded.get(&key).map(|(value, _)| *value)
+    }
+
+    /// All counters of files and machines.
+    pub fn all_recorded(&self) -> impl Iterator<Item = (Recorded, Meaning, i64)> {
+        let all = self.recorded.iter();
+        all.map(|(key, (value, meaning))| (*key, **meaning, *value))
     }
 
     /// What a counter has.

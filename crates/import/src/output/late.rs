@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::types::Null;
 use rusqlite::{Connection, Statement, ToSql};
 use timebase_resolver::{Clock, ClockId, ClockNs, builtin_name};
 use timebase_schema::{Row, Table, tables};
@@ -180,27 +179,54 @@ pub(crate) fn remote_clock_syncs(
 }
 
 /// Fills the table `stats` with counters of the whole trace.
-pub(crate) fn stats(
-    conn: &Connection,
-    mut counters: Vec<(String, Meaning, u64)>,
-) -> rusqlite::Result<()> {
-    counters.sort_by(|(one, ..), (other, ..)| one.cmp(other));
+pub(crate) fn stats(conn: &Connection, mut stats: Vec<Stat>) -> rusqlite::Result<()> {
+    stats.sort_by(|one, other| {
+        (&one.name, one.of, one.idx).cmp(&(&other.name, other.of, other.idx))
+    });
     let mut inserts = Inserts::into(conn, &tables::stats::TABLE)?;
-    for (number, (name, meaning, value)) in counters.iter().enumerate() {
-        let number = number as i64;
+    let (mut key, mut last) = (-1_i64, "");
+    for (number, stat) in stats.iter().enumerate() {
+        if stat.name != last {
+            (key, last) = (key.saturating_add(1), &stat.name);
+        }
+        let (file, machine) = stat.of.unzip();
         inserts.push(tables::stats::Row::<&dyn ToSql> {
-            id: &number,
-            name,
-            key: &number,
-            idx: &Null,
-            severity: &meaning.severity,
-            source: &meaning.source,
-            value: &i64::try_from(*value).unwrap_or(i64::MAX),
-            trace_file_id: &Null,
-            machine_id: &Null,
+            id: &(number as i64),
+            name: &stat.name,
+            key: &key,
+            idx: &stat.idx,
+            severity: &stat.meaning.severity,
+            source: &stat.meaning.source,
+            value: &stat.value,
+            trace_file_id: &file,
+            machine_id: &machine,
         })?;
     }
     Ok(())
+}
+
+/// A row of `stats`.
+pub(crate) struct Stat {
+    pub name: String,
+    pub meaning: Meaning,
+    pub value: i64,
+    /// Which of several things was counted.
+    pub idx: Option<u32>,
+    /// The file and the machine that it was counted of; `None` for the whole.
+    pub of: Option<(u32, u32)>,
+}
+
+impl Stat {
+    /// Of the whole.
+    pub fn of_whole(name: String, meaning: Meaning, value: u64) -> Stat {
+        Stat {
+            name,
+            meaning,
+            value: i64::try_from(value).unwrap_or(i64::MAX),
+            idx: None,
+            of: None,
+        }
+    }
 }
 
 /// A fact: its name, the file that it is of (-1 for the whole), and what it is.

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | where rows go that are being made | `rows.rs`, `batch.rs` |
 //! | how they become pages | `writer.rs`, `table.rs` |
-//! | what is said about the trace | `journal.rs`, `faults.rs`, `counter.rs` |
+//! | what is said about the trace | `journal.rs`, `faults.rs`, `counter.rs`, `loss.rs` |
 //! | what becomes of rows that waited for their time | `settled.rs` |
 //! | what is known at the end | `late.rs`, `solved.rs`, `parts.rs` |
 //! | how much SQLite may write | `room.rs` |
@@ -17,6 +17,7 @@ mod destination;
 mod faults;
 mod journal;
 mod late;
+mod loss;
 mod parts;
 mod room;
 mod rows;
@@ -31,9 +32,10 @@ pub(crate) use destination::{Destination, parent};
 pub(crate) use faults::{Fault, Faults, NOT_INTERNED, PARSER_ERROR};
 pub(crate) use journal::{Fact, Journal, Message, Severity};
 pub(crate) use late::{
-    StatedFact, clocks, drop_indexes, facts, indexes_and_views, remote_clock_syncs, sequences,
-    stats, trace_files,
+    Stat, StatedFact, clocks, drop_indexes, facts, indexes_and_views, remote_clock_syncs,
+    sequences, stats, trace_files,
 };
+pub(crate) use loss::{Loss, LossKind};
 pub(crate) use parts::{Placed, insert as insert_parts, placed};
 pub(crate) use room::Room;
 pub(crate) use rows::{Outlet, Rows};

@@ -547,6 +547,11 @@ impl Place {
         self.clocks.trace_time.or_first()
     }
 
+    /// A sequence of the file that is read, by the `machine_id` of its packets and its number.
+    pub fn sequence(&self, machine_id: u32, id: u32) -> Option<&Sequence> {
+        self.sequences.known(machine_id, id)
+    }
+
     /// The sequences that packets name, in order of their first packet.
     pub fn sequences(&self) -> impl Iterator<Item = &Sequence> {
         self.sequences.iter()

@@ -34,7 +34,7 @@ pub(crate) use aside::{EventRow, put_reason, take_reason};
 pub(crate) use clocks::{EventClock, Made, Placement, Whole};
 pub(crate) use desk::{Place, Taken, called, file_id, file_key, table_order};
 pub(crate) use parts::{Part, PartIx, TRACE_FILE, shared};
-pub(crate) use sequence::SequenceIx;
+pub(crate) use sequence::{CAUSES, SequenceIx};
 pub(crate) use snapshot::{Snapshot, recorded};
 pub(crate) use time::TraceTime;
 pub(crate) use waiting::{Settled, SettledEvent};

@@ -10,6 +10,9 @@ use timebase_wire::packet::Header;
 use super::parts::PartIx;
 use super::time::TraceTime;
 
+/// How many bits of `previous_packet_dropped` say why; the lowest is of who does not say.
+pub(crate) const CAUSES: usize = 8;
+
 /// What is known of one sequence (rules S5, X13).
 #[derive(Debug)]
 pub(crate) struct Sequence {
@@ -19,6 +22,11 @@ pub(crate) struct Sequence {
     pub pid: Option<i32>,
     pub packets: u64,
     pub losses: u32,
+    /// How often it lost packets for each cause that the recorder knows.
+    causes: Option<Box<[u32; CAUSES]>>,
+    /// How many packets needed its state, and how many of them could not rely on it (rule S4).
+    needing: u32,
+    distrusted: u32,
     /// The smallest and the greatest `ts` of its packets; the other way round
     /// while there is none.
     times: (i64, i64),
@@ -42,6 +50,9 @@ impl Sequence {
             pid: None,
             packets: 0,
             losses: 0,
+            causes: None,
+            needing: 0,
+            distrusted: 0,
             times: (i64::MAX, i64::MIN),
             valid: false,
             cleared: 0,
@@ -60,8 +71,8 @@ impl Sequence {
         self.uid = self.uid.or(header.trusted_uid);
         self.pid = self.pid.or(header.trusted_pid);
         // A writer's first packet is marked as after a loss; nothing is lost.
-        if header.previous_packet_dropped && !first {
-            self.losses = self.losses.saturating_add(1);
+        if header.previous_packet_dropped != 0 && !first {
+            self.lose(header.previous_packet_dropped);
         }
         if self.id == 0 {
             return; // packets without a sequence share no state
@@ -70,13 +81,42 @@ impl Sequence {
             self.valid = true; // S2
             self.cleared = self.cleared.wrapping_add(1);
             self.default_clock = 0;
-        } else if header.previous_packet_dropped {
+        } else if header.previous_packet_dropped != 0 {
             self.valid = false; // S3
             self.lost = self.lost.wrapping_add(1);
         }
         if let Some(clock) = default_clock {
             self.default_clock = clock; // S1
         }
+        if header.needs_state() {
+            self.needing = self.needing.saturating_add(1);
+            self.distrusted = self.distrusted.saturating_add((!self.valid).into());
+        }
+    }
+
+    /// It lost packets, for these causes.
+    #[cold]
+    fn lose(&mut self, causes: u32) {
+        self.losses = self.losses.saturating_add(1);
+        let known = causes >> 1;
+        if known == 0 {
+            return;
+        }
+        let counts = self.causes.get_or_insert_default();
+        for (bit, count) in counts.iter_mut().enumerate() {
+            *count = count.saturating_add(known >> bit & 1);
+        }
+    }
+
+    /// How often it lost packets for each cause, from the second bit of `previous_packet_dropped` on.
+    pub fn causes(&self) -> [u32; CAUSES] {
+        self.causes.as_deref().copied().unwrap_or_default()
+    }
+
+    /// How many packets needed its state and could not rely on it, if no packet that needed it could.
+    pub fn never_trusted(&self) -> Option<u32> {
+        let none_could = self.distrusted > 0 && self.distrusted == self.needing;
+        none_could.then_some(self.distrusted)
     }
 
     /// Rule S4: whether packets can rely on the state.
@@ -182,6 +222,12 @@ impl Sequences {
         });
         self.last = Some((key, index));
         SequenceIx(index)
+    }
+
+    /// A sequence of the file that is read, by the `machine_id` of its packets and its number.
+    pub fn known(&self, machine_id: u32, id: u32) -> Option<&Sequence> {
+        let &index = self.index.get(&(machine_id, id))?;
+        self.all.get(index as usize)
     }
 
     pub fn get(&mut self, index: SequenceIx) -> &mut Sequence {

@@ -8,12 +8,15 @@ use super::clock_snapshot::Snapshots;
 use super::descriptors::{ThreadDescriptors, TrackDescriptors};
 use super::extension_descriptor::Extensions;
 use super::ftrace::Ftrace;
+use super::ftrace_stats::FtraceStats;
 use super::gpu_counter_event::GpuCounterEvents;
 use super::observed::Observed;
 use super::once::Once;
 use super::power_rails::PowerRails;
 use super::reader::{Corrupt, Desk, Packet, Reader};
 use super::remote_clock_sync::RemoteClockSyncs;
+use super::trace_config::TraceConfigs;
+use super::trace_stats::TraceStats;
 use super::trace_uuid::Uuid;
 use super::track_event::TrackEvents;
 use crate::output::Rows;
@@ -110,7 +113,9 @@ readers! {
     SystemInfo: Once<45> = SYSTEM_INFO,
     CpuInfo: Once<67> = CPU_INFO,
     ServiceEvent: Once<69> = SERVICE_EVENT,
-    FtraceStats: Once<34> = FTRACE_STATS,
+    FtraceStats: FtraceStats = FTRACE_STATS,
+    TraceConfig: TraceConfigs = TRACE_CONFIG,
+    TraceStats: TraceStats = TRACE_STATS,
     ProcessTree: Observed<2> = PROCESS_TREE,
     SysStats: Observed<7> = SYS_STATS,
     ProcessStats: Observed<9> = PROCESS_STATS,

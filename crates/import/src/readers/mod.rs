@@ -9,6 +9,7 @@ mod clock_snapshot;
 mod descriptors;
 mod extension_descriptor;
 mod ftrace;
+mod ftrace_stats;
 mod gpu_counter_event;
 mod observed;
 mod once;
@@ -16,6 +17,8 @@ mod packet_schema;
 mod power_rails;
 mod reader;
 mod remote_clock_sync;
+mod trace_config;
+mod trace_stats;
 mod trace_uuid;
 mod track_event;
 

@@ -10,9 +10,6 @@ use crate::facts::{CPUS, CpuInfo, Machine, SystemInfo};
 use crate::message::Message;
 use crate::output::Journal;
 
-/// `FtraceStats` of this phase tell how the recording began.
-const START_OF_TRACE: u64 = 1;
-
 /// The row of the host in `machine`.
 const HOST: u32 = 0;
 
@@ -49,10 +46,6 @@ impl<const TYPE: u32> Reader for Once<TYPE> {
                 machine.cpus.extend(message.messages(1).take(room).map(cpu));
             }
             PacketType::SERVICE_EVENT => service_event(message, packet, machine),
-            PacketType::FTRACE_STATS => {
-                machine.preserves_buffer |=
-                    message.number(1) == Some(START_OF_TRACE) && message.flag(8);
-            }
             _ => {}
         }
     }

@@ -187,6 +187,8 @@ pub(crate) struct Desk<'a, 'o> {
     pub faults: &'a mut Faults,
     /// The event that is being made.
     pub event: &'a mut Vec<u8>,
+    /// The times of the first and the last event of the packet, in file order.
+    pub event_times: &'a mut Option<(i64, i64)>,
     /// Which tables get rows.
     pub wanted: &'a Wanted,
 }
@@ -256,6 +258,9 @@ impl Desk<'_, '_> {
     ) -> Result<TraceTime, Unresolved> {
         match self.place.event(clock, timestamp) {
             Ok(ts) => {
+                let TraceTime(time) = ts;
+                let (first, _) = self.event_times.unwrap_or((time, time));
+                *self.event_times = Some((first, time));
                 if !event.is_empty() {
                     self.latest.event(ts);
                     self.timeline.push(ts, event);

@@ -4,15 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use timebase_schema::tables::{cpu_available_frequencies, cpu_record, machine};
 
-pub(crate) use crate::facts::CPUS;
+pub(crate) use crate::facts::{CPUS, ucpu};
 use crate::facts::{CpuInfo, Machine, Machines};
 use crate::output::{Cell, Rows};
-
-/// The row of a CPU of a machine (rule H2).
-pub(crate) fn ucpu(machine: u32, cpu: u32) -> Option<u32> {
-    let first = machine.checked_mul(CPUS)?;
-    (cpu < CPUS).then(|| first.saturating_add(cpu))
-}
 
 /// The CPUs that something was said of.
 #[derive(Debug, Default)]

@@ -22,6 +22,7 @@ use super::unresolved::Stretches;
 use crate::output::{Cell, Counter, Rows, Severity};
 use crate::place::{EventClock, EventRow, SettledEvent, Snapshot, TraceTime};
 use crate::readers::reader::{Corrupt, Desk, Packet, Reader};
+use crate::readers::trace_stats::of as recorded_of;
 use crate::timeline;
 use crate::trackers::{self, KERNEL_SYMBOLS};
 
@@ -30,6 +31,9 @@ const SEQUENCE_CLOCK: ClockId = ClockId(64);
 
 /// Bundles of so many CPUs are followed.
 const CPUS: u32 = 1024;
+
+/// A CPU of which events are missing.
+static HAS_DATA_LOSS: Counter = Counter::data_loss("ftrace_cpu_has_data_loss").recorded();
 
 /// What is remembered between bundles.
 #[derive(Debug, Default)]
@@ -418,6 +422,10 @@ impl Import<'_, '_, '_> {
         if bundle.lost_events {
             let lost = Counter::data_loss("ftrace_bundles_after_lost_events");
             journal.count(lost.recorded(), 1);
+            if let Some(cpu) = bundle.cpu.filter(|&cpu| cpu < CPUS) {
+                let of = recorded_of(self.desk.place, self.packet.of);
+                journal.set(&HAS_DATA_LOSS, of, Some(cpu), 1);
+            }
         }
         if self.corrupt > 0 {
             journal.count(Counter::error("ftrace_events_corrupt"), self.corrupt);

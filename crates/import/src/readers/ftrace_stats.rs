@@ -1,0 +1,401 @@
+//! What the recorder says of the kernel's ring buffers, when it began and when it ended, and of
+//! what it could not switch on (rules DT1, DT2, O5).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::observed::well_formed;
+use super::reader::{Corrupt, Desk, Packet, Reader};
+use super::trace_stats::{of, zeros};
+use crate::facts::{CPUS, ucpu};
+use crate::message::Message;
+use crate::output::{Counter, Loss, LossKind, Severity};
+use crate::place::PartIx;
+
+/// The fields of `FtraceStats`.
+mod field {
+    pub const PHASE: u32 = 1;
+    pub const CPU_STATS: u32 = 2;
+    pub const KERNEL_SYMBOLS_PARSED: u32 = 3;
+    pub const ATRACE_ERRORS: u32 = 5;
+    pub const UNKNOWN_FTRACE_EVENTS: u32 = 6;
+    pub const FAILED_FTRACE_EVENTS: u32 = 7;
+    pub const PRESERVE_FTRACE_BUFFER: u32 = 8;
+    pub const FTRACE_PARSE_ERRORS: u32 = 9;
+    pub const KPROBE_STATS: u32 = 10;
+    pub const EXCLUSIVE_FEATURE_ERROR: u32 = 13;
+    /// Of `FtraceCpuStats`.
+    pub const CPU: u32 = 1;
+    pub const OLDEST_EVENT_TS: u32 = 6;
+    pub const NOW_TS: u32 = 7;
+}
+
+/// Of which moment statistics are: the values of `FtraceStats.Phase`, and a place in each row of
+/// counters below.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Begin,
+    End,
+}
+
+impl Phase {
+    fn of(stats: Message<'_>) -> Option<Phase> {
+        match stats.number(field::PHASE)? {
+            1 => Some(Phase::Begin),
+            2 => Some(Phase::End),
+            _ => None,
+        }
+    }
+}
+
+/// The counters of a field: of the begin, of the end, and by how much it grew.
+struct Grows {
+    field: u32,
+    counters: [Counter; 3],
+    /// Whether it is of what is missing.
+    is_loss: bool,
+}
+
+/// Fields of a CPU.
+static CPU: [Grows; 6] = [
+    Grows {
+        field: 2,
+        counters: [
+            Counter::info("ftrace_cpu_entries_begin").recorded(),
+            Counter::info("ftrace_cpu_entries_end").recorded(),
+            Counter::info("ftrace_cpu_entries_delta").recorded(),
+        ],
+        is_loss: false,
+    },
+    Grows {
+        field: 3,
+        counters: [
+            Counter::info("ftrace_cpu_overrun_begin").recorded(),
+            Counter::info("ftrace_cpu_overrun_end").recorded(),
+            Counter::info("ftrace_cpu_overrun_delta").recorded(),
+        ],
+        is_loss: true,
+    },
+    Grows {
+        field: 4,
+        counters: [
+            Counter::info("ftrace_cpu_commit_overrun_begin").recorded(),
+            Counter::info("ftrace_cpu_commit_overrun_end").recorded(),
+            Counter::error("ftrace_cpu_commit_overrun_delta").recorded(),
+        ],
+        is_loss: true,
+    },
+    Grows {
+        field: 5,
+        counters: [
+            Counter::info("ftrace_cpu_bytes_begin").recorded(),
+            Counter::info("ftrace_cpu_bytes_end").recorded(),
+            Counter::info("ftrace_cpu_bytes_delta").recorded(),
+        ],
+        is_loss: false,
+    },
+    Grows {
+        field: 8,
+        counters: [
+            Counter::info("ftrace_cpu_dropped_events_begin").recorded(),
+            Counter::info("ftrace_cpu_dropped_events_end").recorded(),
+            Counter::error("ftrace_cpu_dropped_events_delta").recorded(),
+        ],
+        is_loss: true,
+    },
+    Grows {
+        field: 9,
+        counters: [
+            Counter::info("ftrace_cpu_read_events_begin").recorded(),
+            Counter::info("ftrace_cpu_read_events_end").recorded(),
+            Counter::info("ftrace_cpu_read_events_delta").recorded(),
+        ],
+        is_loss: false,
+    },
+];
+
+/// Times of a CPU's buffer, in seconds; the counters have nanoseconds.
+static TIMES: [(u32, [Counter; 2]); 2] = [
+    (
+        field::OLDEST_EVENT_TS,
+        [
+            Counter::info("ftrace_cpu_oldest_event_ts_begin").recorded(),
+            Counter::info("ftrace_cpu_oldest_event_ts_end").recorded(),
+        ],
+    ),
+    (
+        field::NOW_TS,
+        [
+            Counter::info("ftrace_cpu_now_ts_begin").recorded(),
+            Counter::info("ftrace_cpu_now_ts_end").recorded(),
+        ],
+    ),
+];
+
+/// Fields of `FtraceKprobeStats`.
+static KPROBES: [(u32, [Counter; 3]); 2] = [
+    (
+        1,
+        [
+            Counter::info("ftrace_kprobe_hits_begin").recorded(),
+            Counter::info("ftrace_kprobe_hits_end").recorded(),
+            Counter::info("ftrace_kprobe_hits_delta").recorded(),
+        ],
+    ),
+    (
+        KPROBE_MISSES,
+        [
+            Counter::info("ftrace_kprobe_misses_begin").recorded(),
+            Counter::info("ftrace_kprobe_misses_end").recorded(),
+            Counter::data_loss("ftrace_kprobe_misses_delta").recorded(),
+        ],
+    ),
+];
+
+const KPROBE_MISSES: u32 = 2;
+
+static SETUP_ERRORS: Counter = Counter::notice("ftrace_setup_errors").recorded();
+static SYMBOLS_MISSING: Counter = Counter::notice("ftrace_kernel_symbols_missing").recorded();
+static PARSE_ERRORS: Counter = Counter::error("ftrace_parse_errors").recorded();
+static ZERO_LENGTH: Counter = Counter::info("ftrace_abi_errors_skipped_zero_data_length");
+
+/// `FTRACE_STATUS_ABI_ZERO_DATA_LENGTH`: a page that is filled up with zeros, which costs nothing.
+const ZERO_DATA_LENGTH: u64 = 12;
+
+/// So many names of events are said of a packet.
+const MOST_SAID: usize = 1000;
+
+/// Reads statistics of the kernel's buffers.
+#[derive(Debug, Default)]
+pub(crate) struct FtraceStats {
+    /// What is lost of each CPU of each part, by its row in [`CPU`], at the begin and at the end, and
+    /// the packet that said so last.
+    lost: BTreeMap<(PartIx, u32, usize), Lost>,
+    /// Kprobes that were missed.
+    missed: BTreeMap<PartIx, Loss>,
+    /// Sequences that said what could not be switched on.
+    told: BTreeSet<u32>,
+    /// The last packet of each part that says that the kernel gave no symbols.
+    without_symbols: BTreeMap<PartIx, Option<Loss>>,
+}
+
+#[derive(Debug, Default)]
+struct Lost {
+    begin: u64,
+    end: Option<(u64, Loss)>,
+}
+
+impl Reader for FtraceStats {
+    type Payload<'a> = Message<'a>;
+
+    fn parse(payload: &[u8]) -> Result<Message<'_>, Corrupt> {
+        well_formed(payload)?;
+        Ok(Message(payload))
+    }
+
+    fn read(&mut self, stats: Message<'_>, packet: &Packet<'_>, desk: &mut Desk<'_, '_>) {
+        if packet.is_lost() {
+            return;
+        }
+        let Some(phase) = Phase::of(stats) else {
+            return;
+        };
+        let of = of(desk.place, packet.of);
+        for cpu in stats.messages(field::CPU_STATS) {
+            self.cpu(cpu, phase, (of, packet), desk);
+        }
+        self.kprobes(stats, phase, (of, packet), desk);
+        parse_errors(stats, (of, packet), desk);
+        match phase {
+            Phase::Begin => {
+                if let Some(machine) = desk.facts.machines.get_mut(packet.machine) {
+                    machine.preserves_buffer |= stats.flag(field::PRESERVE_FTRACE_BUFFER);
+                }
+                self.setup(stats, (of, packet), desk);
+            }
+            Phase::End => {
+                let none = stats.number(field::KERNEL_SYMBOLS_PARSED) == Some(0);
+                let loss = none.then(|| said_by(packet, LossKind::Setup));
+                self.without_symbols.insert(packet.of, loss);
+            }
+        }
+    }
+
+    fn end(&mut self, desk: &mut Desk<'_, '_>) {
+        for lost in std::mem::take(&mut self.lost).into_values() {
+            let Some((end, loss)) = lost.end else {
+                continue;
+            };
+            let grown = end.saturating_sub(lost.begin);
+            if grown > 0 {
+                loss.counted(grown).push(desk.rows);
+            }
+        }
+        for loss in std::mem::take(&mut self.missed).into_values() {
+            loss.push(desk.rows);
+        }
+        for (part, loss) in std::mem::take(&mut self.without_symbols) {
+            let config = desk.facts.configs.get(&part);
+            if let Some(loss) = loss.filter(|_| config.is_some_and(|config| config.wants_symbols)) {
+                let of = of(desk.place, part);
+                desk.journal.set(&SYMBOLS_MISSING, of, None, 1);
+                loss.push(desk.rows);
+            }
+        }
+        let kprobes = KPROBES.iter().flat_map(|(_, counters)| counters);
+        let others = [&SETUP_ERRORS, &SYMBOLS_MISSING, &PARSE_ERRORS, &ZERO_LENGTH];
+        zeros(kprobes.chain(others), desk);
+    }
+}
+
+/// Where statistics are from: the file and the machine, and the packet.
+type From<'p> = ((u32, u32), &'p Packet<'p>);
+
+/// A loss that a packet says.
+fn said_by(packet: &Packet<'_>, kind: LossKind) -> Loss {
+    Loss {
+        machine: Some(packet.machine),
+        packet: Some(packet.id),
+        ..Loss::new(kind)
+    }
+}
+
+impl FtraceStats {
+    fn cpu(
+        &mut self,
+        stats: Message<'_>,
+        phase: Phase,
+        (of, packet): From<'_>,
+        desk: &mut Desk<'_, '_>,
+    ) {
+        let Some(cpu) = stats.number(field::CPU).or(Some(0)) else {
+            return;
+        };
+        let Some(cpu) = u32::try_from(cpu).ok().filter(|&cpu| cpu < CPUS) else {
+            return;
+        };
+        let idx = Some(cpu);
+        for (row, grows) in CPU.iter().enumerate() {
+            let [begin, end, delta] = &grows.counters;
+            let value = stats.number(grows.field).unwrap_or(0);
+            let counter = if phase == Phase::End { end } else { begin };
+            desk.journal.set(counter, of, idx, value.cast_signed());
+            if phase == Phase::End
+                && let Some(before) = desk.journal.recorded(begin, of, idx)
+            {
+                let grown = value.cast_signed().wrapping_sub(before);
+                desk.journal.set(delta, of, idx, grown);
+            }
+            if grows.is_loss {
+                let lost = self.lost.entry((packet.of, cpu, row)).or_default();
+                match phase {
+                    Phase::Begin => lost.begin = value,
+                    Phase::End => {
+                        let loss = Loss {
+                            ucpu: ucpu(packet.machine, cpu),
+                            ..said_by(packet, LossKind::KernelBuffer)
+                        };
+                        lost.end = Some((value, loss));
+                    }
+                }
+            }
+        }
+        for (field, counters) in &TIMES {
+            let [begin, end] = counters;
+            let counter = if phase == Phase::End { end } else { begin };
+            let seconds = stats.float(*field).unwrap_or(0.0);
+            // As large as can be where it is too large: kernels say so of an empty buffer.
+            desk.journal.set(counter, of, idx, (seconds * 1e9) as i64);
+        }
+    }
+
+    fn kprobes(
+        &mut self,
+        stats: Message<'_>,
+        phase: Phase,
+        (of, packet): From<'_>,
+        desk: &mut Desk<'_, '_>,
+    ) {
+        let kprobes = Message(stats.bytes(field::KPROBE_STATS).unwrap_or_default());
+        for (field, [begin, end, delta]) in &KPROBES {
+            let value = kprobes.number(*field).unwrap_or(0).cast_signed();
+            let counter = if phase == Phase::End { end } else { begin };
+            desk.journal.set(counter, of, None, value);
+            if phase == Phase::Begin {
+                continue;
+            }
+            let before = desk.journal.recorded(begin, of, None).unwrap_or(0);
+            let grown = value.wrapping_sub(before);
+            if before != 0 {
+                desk.journal.set(delta, of, None, grown);
+            }
+            if *field == KPROBE_MISSES {
+                self.missed.remove(&packet.of);
+                if let Some(missed) = u64::try_from(grown).ok().filter(|&missed| missed > 0) {
+                    let loss = said_by(packet, LossKind::KernelBuffer).counted(missed);
+                    self.missed.insert(packet.of, loss);
+                }
+            }
+        }
+    }
+
+    /// What could not be switched on: each is a line of the log, as nothing else says what it was.
+    fn setup(&mut self, stats: Message<'_>, (of, packet): From<'_>, desk: &mut Desk<'_, '_>) {
+        let sequence = packet.interval.sequence;
+        if self.told.contains(&sequence) {
+            return;
+        }
+        let events = |field, why| stats.each(field).map(move |name| (why, name));
+        let texts = |field, why| {
+            let text = stats.bytes(field).filter(|text| !text.is_empty());
+            text.into_iter().map(move |text| (why, text))
+        };
+        let errors = events(field::FAILED_FTRACE_EVENTS, "could not be enabled: event")
+            .chain(events(
+                field::UNKNOWN_FTRACE_EVENTS,
+                "the kernel has no event",
+            ))
+            .chain(texts(field::ATRACE_ERRORS, "atrace failed:"))
+            .chain(texts(
+                field::EXCLUSIVE_FEATURE_ERROR,
+                "another session has what only one can have:",
+            ));
+        let mut count = 0_i64;
+        for (why, what) in errors {
+            count += 1;
+            said_by(packet, LossKind::Setup).push(desk.rows);
+            if count <= MOST_SAID as i64 {
+                let what = crate::message::text(what);
+                let text = format!("{why} {}", what.trim());
+                desk.say(Severity::Warning, "ftrace_setup_errors", packet, text);
+            }
+        }
+        if count > 0 {
+            self.told.insert(sequence);
+            let before = desk.journal.recorded(&SETUP_ERRORS, of, None);
+            let all = before.unwrap_or(0).saturating_add(count);
+            desk.journal.set(&SETUP_ERRORS, of, None, all);
+        }
+    }
+}
+
+/// Pages of the kernel's buffers that the recorder could not read.
+fn parse_errors(stats: Message<'_>, (of, packet): From<'_>, desk: &mut Desk<'_, '_>) {
+    let (mut zeros, mut errors) = (0_u64, 0_u64);
+    for error in stats.numbers(field::FTRACE_PARSE_ERRORS) {
+        match error {
+            ZERO_DATA_LENGTH => zeros += 1,
+            _ => errors += 1,
+        }
+    }
+    for (counter, more) in [(&ZERO_LENGTH, zeros), (&PARSE_ERRORS, errors)] {
+        if more > 0 {
+            let before = desk.journal.recorded(counter, of, None).unwrap_or(0);
+            let all = before.saturating_add(more.cast_signed());
+            desk.journal.set(counter, of, None, all);
+        }
+    }
+    if errors > 0 {
+        let loss = said_by(packet, LossKind::KernelBuffer);
+        loss.push(desk.rows);
+    }
+}

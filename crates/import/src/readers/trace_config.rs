@@ -1,0 +1,46 @@
+//! What a recording was asked to do: as much of a `TraceConfig` as says what its losses mean.
+
+use super::observed::well_formed;
+use super::reader::{Corrupt, Desk, Packet, Reader};
+use crate::facts::Config;
+use crate::message::Message;
+
+/// Reads configurations; of several of a part the last counts.
+#[derive(Debug, Default)]
+pub(crate) struct TraceConfigs;
+
+impl Reader for TraceConfigs {
+    type Payload<'a> = Message<'a>;
+
+    fn parse(payload: &[u8]) -> Result<Message<'_>, Corrupt> {
+        well_formed(payload)?;
+        Ok(Message(payload))
+    }
+
+    fn read(&mut self, config: Message<'_>, packet: &Packet<'_>, desk: &mut Desk<'_, '_>) {
+        const BUFFERS: u32 = 1;
+        const FILL_POLICY: u32 = 4;
+        const DISCARD: u64 = 2;
+        /// The field of a `DataSource`, and of its configuration.
+        const DATA_SOURCES: u32 = 2;
+        const CONFIG: u32 = 1;
+        const FTRACE_CONFIG: u32 = 100;
+        const SYMBOLIZE_KSYMS: u32 = 13;
+
+        if packet.is_lost() {
+            return;
+        }
+        let buffers = config.messages(BUFFERS);
+        let sources = config.messages(DATA_SOURCES);
+        let mut ftrace = sources
+            .flat_map(|source| source.messages(CONFIG))
+            .flat_map(|config| config.messages(FTRACE_CONFIG));
+        let config = Config {
+            discards: buffers
+                .map(|buffer| buffer.number(FILL_POLICY) == Some(DISCARD))
+                .collect(),
+            wants_symbols: ftrace.any(|ftrace| ftrace.flag(SYMBOLIZE_KSYMS)),
+        };
+        desk.facts.configs.insert(packet.of, config);
+    }
+}

@@ -1,0 +1,367 @@
+//! What the recorder says of its buffers and writers at the end (rules DT1, DT2).
+//!
+//! # Design
+//!
+//! Counters are those of trace processor, set as a packet is read; of several packets the last
+//! counts. What of them is a loss becomes rows when all packets are read, as only then it is known
+//! which packet was the last, and how each buffer was configured.
+
+use std::collections::BTreeMap;
+
+use super::observed::well_formed;
+use super::reader::{Corrupt, Desk, Packet, Reader};
+use crate::message::Message;
+use crate::output::{Counter, Loss, LossKind};
+use crate::place::{CAUSES, PartIx, Place};
+
+/// A recorder has at most some hundred buffers; of each there are twenty counters.
+const MOST_BUFFERS: usize = 4096;
+
+/// The fields of `TraceStats`.
+mod field {
+    pub const BUFFER_STATS: u32 = 1;
+    pub const CHUNKS_DISCARDED: u32 = 8;
+    pub const PATCHES_DISCARDED: u32 = 9;
+    pub const INVALID_PACKETS: u32 = 10;
+    pub const FILTER_STATS: u32 = 11;
+    pub const FLUSHES_FAILED: u32 = 14;
+    pub const FINAL_FLUSH_OUTCOME: u32 = 15;
+    pub const WRITER_STATS: u32 = 18;
+    /// Of `FilterStats`.
+    pub const FILTER_ERRORS: u32 = 4;
+    pub const BYTES_DISCARDED_PER_BUFFER: u32 = 20;
+    /// Of `WriterStats`.
+    pub const SEQUENCE_ID: u32 = 1;
+    pub const BUFFER: u32 = 4;
+    /// Of `BufferStats`.
+    pub const CHUNKS_OVERWRITTEN: u32 = 3;
+}
+
+/// Fields of the whole service, and their counters.
+static SERVICE: [(u32, Counter); 12] = [
+    (2, Counter::info("traced_producers_connected").recorded()),
+    (3, Counter::info("traced_producers_seen").recorded()),
+    (
+        4,
+        Counter::info("traced_data_sources_registered").recorded(),
+    ),
+    (5, Counter::info("traced_data_sources_seen").recorded()),
+    (6, Counter::info("traced_tracing_sessions").recorded()),
+    (7, Counter::info("traced_total_buffers").recorded()),
+    (
+        field::CHUNKS_DISCARDED,
+        Counter::info("traced_chunks_discarded").recorded(),
+    ),
+    (
+        field::PATCHES_DISCARDED,
+        Counter::info("traced_patches_discarded").recorded(),
+    ),
+    (
+        field::INVALID_PACKETS,
+        Counter::data_loss("traced_invalid_packets").recorded(),
+    ),
+    (12, Counter::info("traced_flushes_requested").recorded()),
+    (13, Counter::info("traced_flushes_succeeded").recorded()),
+    (
+        field::FLUSHES_FAILED,
+        Counter::data_loss("traced_flushes_failed").recorded(),
+    ),
+];
+
+/// Those of the service that are losses, and whose.
+const SERVICE_LOSSES: [(u32, LossKind); 4] = [
+    (field::CHUNKS_DISCARDED, LossKind::Buffer),
+    (field::PATCHES_DISCARDED, LossKind::Buffer),
+    (field::INVALID_PACKETS, LossKind::Writer),
+    (field::FLUSHES_FAILED, LossKind::Writer),
+];
+
+/// What became of the last flush, by `final_flush_outcome`: how often.
+static FINAL_FLUSH: [(u32, Counter); 2] = [
+    (1, Counter::info("traced_final_flush_succeeded").recorded()),
+    (
+        2,
+        Counter::data_loss("traced_final_flush_failed").recorded(),
+    ),
+];
+
+/// Fields of `FilterStats`.
+static FILTER: [(u32, Counter); 5] = [
+    (1, Counter::info("filter_input_packets").recorded()),
+    (2, Counter::info("filter_input_bytes").recorded()),
+    (3, Counter::info("filter_output_bytes").recorded()),
+    (
+        field::FILTER_ERRORS,
+        Counter::error("filter_errors").recorded(),
+    ),
+    (5, Counter::info("filter_time_taken_ns").recorded()),
+];
+
+/// `bytes_discarded_per_buffer`.
+static FILTERED_OUT: Counter = Counter::info("traced_buf_bytes_filtered_out").recorded();
+
+/// Fields of `BufferStats`.
+static BUFFER: [(u32, Counter); 20] = [
+    (1, Counter::info("traced_buf_bytes_written").recorded()),
+    (2, Counter::info("traced_buf_chunks_written").recorded()),
+    (
+        field::CHUNKS_OVERWRITTEN,
+        Counter::info("traced_buf_chunks_overwritten").recorded(),
+    ),
+    (4, Counter::info("traced_buf_write_wrap_count").recorded()),
+    (5, Counter::info("traced_buf_patches_succeeded").recorded()),
+    (
+        6,
+        Counter::data_loss("traced_buf_patches_failed").recorded(),
+    ),
+    (
+        7,
+        Counter::info("traced_buf_readaheads_succeeded").recorded(),
+    ),
+    (8, Counter::info("traced_buf_readaheads_failed").recorded()),
+    (
+        9,
+        Counter::data_loss("traced_buf_abi_violations").recorded(),
+    ),
+    (10, Counter::info("traced_buf_chunks_rewritten").recorded()),
+    (
+        11,
+        Counter::info("traced_buf_chunks_committed_out_of_order").recorded(),
+    ),
+    (12, Counter::info("traced_buf_buffer_size").recorded()),
+    (13, Counter::info("traced_buf_bytes_overwritten").recorded()),
+    (14, Counter::info("traced_buf_bytes_read").recorded()),
+    (
+        15,
+        Counter::info("traced_buf_padding_bytes_written").recorded(),
+    ),
+    (
+        16,
+        Counter::info("traced_buf_padding_bytes_cleared").recorded(),
+    ),
+    (17, Counter::info("traced_buf_chunks_read").recorded()),
+    (18, Counter::info("traced_buf_chunks_discarded").recorded()),
+    (
+        19,
+        Counter::data_loss("traced_buf_trace_writer_packet_loss").recorded(),
+    ),
+    (20, Counter::info("traced_buf_chunks_relocated").recorded()),
+];
+
+/// Those of a buffer that are losses.
+const BUFFER_LOSSES: [u32; 6] = [field::CHUNKS_OVERWRITTEN, 6, 9, 11, 18, 19];
+
+/// What the writers into a buffer lost, as their packets say.
+static SEQUENCE_PACKET_LOSS: Counter = Counter::data_loss("traced_buf_sequence_packet_loss");
+static SEQUENCES_DROPPED: Counter = Counter::data_loss("traced_buf_incremental_sequences_dropped");
+
+/// For which causes, by the bits of `previous_packet_dropped` from the second on.
+static CAUSE: [Counter; CAUSES] = [
+    Counter::data_loss("traced_buf_data_loss_read_gap").recorded(),
+    Counter::data_loss("traced_buf_data_loss_chunk_corrupted").recorded(),
+    Counter::data_loss("traced_buf_data_loss_orphan_continuation").recorded(),
+    Counter::data_loss("traced_buf_data_loss_reassembly_gap").recorded(),
+    Counter::data_loss("traced_buf_data_loss_reassembly_broken_chain").recorded(),
+    Counter::data_loss("traced_buf_data_loss_overwrite").recorded(),
+    Counter::data_loss("traced_buf_data_loss_writer_abort").recorded(),
+    Counter::data_loss("traced_buf_data_loss_smb_full").recorded(),
+];
+
+/// Reads the statistics of the recorder.
+#[derive(Debug, Default)]
+pub(crate) struct TraceStats {
+    /// What the last ones of each part say that was lost.
+    losses: BTreeMap<PartIx, Vec<Lost>>,
+}
+
+/// A loss, before it is known whether it was meant.
+#[derive(Debug)]
+struct Lost {
+    loss: Loss,
+    /// Whether a buffer that is a ring is meant to lose that.
+    by_ring: bool,
+}
+
+impl Reader for TraceStats {
+    type Payload<'a> = Message<'a>;
+
+    fn parse(payload: &[u8]) -> Result<Message<'_>, Corrupt> {
+        well_formed(payload)?;
+        Corrupt::count(payload, field::BUFFER_STATS, MOST_BUFFERS, "buffers")?;
+        Ok(Message(payload))
+    }
+
+    fn read(&mut self, stats: Message<'_>, packet: &Packet<'_>, desk: &mut Desk<'_, '_>) {
+        let mut report = Report {
+            of: of(desk.place, packet.of),
+            packet,
+            desk,
+            losses: Vec::new(),
+        };
+        report.service(stats);
+        report.buffers(stats);
+        report.writers(stats);
+        let losses = report.losses;
+        self.losses.insert(packet.of, losses);
+    }
+
+    fn end(&mut self, desk: &mut Desk<'_, '_>) {
+        for (part, losses) in std::mem::take(&mut self.losses) {
+            let config = desk.facts.configs.get(&part);
+            for Lost { loss, by_ring } in losses {
+                let discards = || config?.discards.get(loss.buffer? as usize).copied();
+                let is_meant = by_ring && !discards().unwrap_or(false);
+                Loss { is_meant, ..loss }.push(desk.rows);
+            }
+        }
+        let single = SERVICE.iter().chain(&FINAL_FLUSH).chain(&FILTER);
+        zeros(single.map(|(_, counter)| counter), desk);
+    }
+}
+
+/// The file and the machine of a part.
+pub(crate) fn of(place: &Place, part: PartIx) -> (u32, u32) {
+    let part = &place.parts()[part];
+    (part.file.id, part.machine.0)
+}
+
+/// Counters of which there is one of each machine are there even if nothing was said of them.
+pub(super) fn zeros<'a>(
+    counters: impl Iterator<Item = &'static Counter> + Clone + 'a,
+    desk: &mut Desk<'_, '_>,
+) {
+    for part in desk.place.parts().iter() {
+        let of = (part.file.id, part.machine.0);
+        for counter in counters.clone() {
+            if desk.journal.recorded(counter, of, None).is_none() {
+                desk.journal.set(counter, of, None, 0);
+            }
+        }
+    }
+}
+
+/// What one packet says.
+struct Report<'r, 'd, 'o> {
+    of: (u32, u32),
+    packet: &'r Packet<'r>,
+    desk: &'r mut Desk<'d, 'o>,
+    losses: Vec<Lost>,
+}
+
+impl Report<'_, '_, '_> {
+    fn set(&mut self, counter: &'static Counter, idx: Option<u32>, value: u64) {
+        // As the same 64 bits, as trace processor has it.
+        let journal = &mut self.desk.journal;
+        journal.set(counter, self.of, idx, value.cast_signed());
+    }
+
+    fn lost(&mut self, kind: LossKind, count: u64) -> Option<&mut Lost> {
+        if count == 0 {
+            return None;
+        }
+        let loss = Loss {
+            machine: Some(self.packet.machine),
+            packet: Some(self.packet.id),
+            ..Loss::new(kind).counted(count)
+        };
+        self.losses.push(Lost {
+            loss,
+            by_ring: false,
+        });
+        self.losses.last_mut()
+    }
+
+    fn service(&mut self, stats: Message<'_>) {
+        for (field, counter) in &SERVICE {
+            let value = stats.number(*field).unwrap_or(0);
+            self.set(counter, None, value);
+            if let Some((_, kind)) = SERVICE_LOSSES.iter().find(|(loss, _)| loss == field) {
+                self.lost(*kind, value);
+            }
+        }
+        let outcome = stats.number(field::FINAL_FLUSH_OUTCOME).unwrap_or(0);
+        for (value, counter) in &FINAL_FLUSH {
+            if outcome == u64::from(*value) {
+                let before = self.desk.journal.recorded(counter, self.of, None);
+                let all = before.unwrap_or(0).saturating_add(1);
+                self.desk.journal.set(counter, self.of, None, all);
+                if counter.meaning.severity == "data_loss" {
+                    self.lost(LossKind::Writer, 1);
+                }
+            }
+        }
+        let Some(filter) = stats.bytes(field::FILTER_STATS).map(Message) else {
+            return;
+        };
+        for (field, counter) in &FILTER {
+            let value = filter.number(*field).unwrap_or(0);
+            self.set(counter, None, value);
+            if *field == field::FILTER_ERRORS {
+                self.lost(LossKind::Buffer, value);
+            }
+        }
+        let discarded = filter.numbers(field::BYTES_DISCARDED_PER_BUFFER);
+        for (buffer, bytes) in (0..MOST_BUFFERS as u32).zip(discarded) {
+            self.set(&FILTERED_OUT, Some(buffer), bytes);
+        }
+    }
+
+    fn buffers(&mut self, stats: Message<'_>) {
+        for (buffer, stats) in (0..).zip(stats.messages(field::BUFFER_STATS)) {
+            for (field, counter) in &BUFFER {
+                let value = stats.number(*field).unwrap_or(0);
+                self.set(counter, Some(buffer), value);
+                if BUFFER_LOSSES.contains(field)
+                    && let Some(lost) = self.lost(LossKind::Buffer, value)
+                {
+                    lost.loss.buffer = Some(buffer);
+                    lost.by_ring = *field == field::CHUNKS_OVERWRITTEN;
+                }
+            }
+        }
+    }
+
+    /// What the import knows of each writer, by the buffer into which the recorder says that it
+    /// writes.
+    fn writers(&mut self, stats: Message<'_>) {
+        let mut buffers: BTreeMap<u32, OfWriters> = BTreeMap::new();
+        let machine_id = self.packet.header.machine_id;
+        for writer in stats.messages(field::WRITER_STATS) {
+            // 0 is that of packets without a sequence.
+            let id = writer.small(field::SEQUENCE_ID).filter(|&id| id != 0);
+            let buffer = writer.small(field::BUFFER).unwrap_or(0);
+            let known = id.and_then(|id| self.desk.place.sequence(machine_id, id));
+            let Some(sequence) = known else {
+                continue;
+            };
+            let (losses, never_trusted) = (sequence.losses, sequence.never_trusted());
+            let of = buffers.entry(buffer).or_default();
+            of.losses += u64::from(losses);
+            of.never_trusted += u64::from(never_trusted.is_some());
+            for (all, count) in of.causes.iter_mut().zip(sequence.causes()) {
+                *all += u64::from(count);
+            }
+            for count in [losses, never_trusted.unwrap_or(0)] {
+                if let Some(lost) = self.lost(LossKind::Writer, count.into()) {
+                    lost.loss.seq = id;
+                    lost.loss.buffer = Some(buffer);
+                }
+            }
+        }
+        for (buffer, of) in buffers {
+            self.set(&SEQUENCE_PACKET_LOSS, Some(buffer), of.losses);
+            self.set(&SEQUENCES_DROPPED, Some(buffer), of.never_trusted);
+            for (counter, count) in CAUSE.iter().zip(of.causes) {
+                self.set(counter, Some(buffer), count);
+            }
+        }
+    }
+}
+
+/// What the writers into a buffer lost.
+#[derive(Debug, Default)]
+struct OfWriters {
+    losses: u64,
+    never_trusted: u64,
+    causes: [u64; CAUSES],
+}
