@@ -432,7 +432,21 @@ impl Frame {
                 .map(|snapshot| self.snapshot(&snapshot, id, packet.offset, (of, sequence), rows)),
             Err(_) => None,
         };
+        let lost = (header.previous_packet_dropped != 0)
+            .then(|| self.place.last_of(sequence))
+            .flatten();
         let placement = self.place(id, header, (of, sequence), taken);
+        if let Some(start) = lost {
+            let loss = Loss {
+                start,
+                end: placement.ts.map(|TraceTime(ts)| ts),
+                machine: Some(machine),
+                seq: Some(header.trusted_packet_sequence_id),
+                packet: Some(id),
+                ..Loss::new(LossKind::Packets)
+            };
+            loss.push(rows);
+        }
         if self.damage.is_any() {
             self.unsure(id, header, (of, sequence), &placement, rows);
         }

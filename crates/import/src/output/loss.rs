@@ -18,6 +18,12 @@ use super::rows::Rows;
 /// What a piece of evidence is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LossKind {
+    /// A bundle that says so of the kernel's events before it.
+    KernelEvents,
+    /// An event of another thread than the one that its CPU was running.
+    Switch,
+    /// A packet that says so of those before it on its sequence.
+    Packets,
     /// Statistics of a CPU's ring buffer in the kernel.
     KernelBuffer,
     /// Something that was asked for could not be switched on.
@@ -33,6 +39,9 @@ pub(crate) enum LossKind {
 impl LossKind {
     fn name(self) -> &'static str {
         match self {
+            LossKind::KernelEvents => "kernel_events",
+            LossKind::Switch => "switch",
+            LossKind::Packets => "packets",
             LossKind::KernelBuffer => "kernel_buffer",
             LossKind::Setup => "setup",
             LossKind::Buffer => "buffer",

@@ -121,6 +121,14 @@ impl Place {
         self.sequences.update(header, part, default_clock)
     }
 
+    /// The greatest time of a sequence before the packet that [`Place::enter`] was just told of; `None`
+    /// if that is the first one of the sequence, or has no sequence.
+    pub fn last_of(&mut self, sequence: SequenceIx) -> Option<Option<i64>> {
+        let sequence = self.sequences.get(sequence);
+        let has_more = sequence.id != 0 && sequence.packets > 1;
+        has_more.then(|| sequence.times().map(|(_, last)| last))
+    }
+
     /// What would become of [`Place::intern`], which is not done.
     ///
     /// # Errors

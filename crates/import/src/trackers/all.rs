@@ -19,7 +19,7 @@ use crate::facts::Facts;
 use crate::limits::Watch;
 use crate::output::{Faults, Rows};
 use crate::place::TraceTime;
-use crate::timeline::{Event, Ftrace, Switch, Timeline, Waking};
+use crate::timeline::{Event, Ftrace, Switch, Timeline, Waker, Waking};
 use crate::world::{World, ucpu};
 
 /// Gives all events of a trace to all trackers, and tells what of it does not go
@@ -110,8 +110,14 @@ impl Trackers {
                     .switch(ts, switch, is_begun(ts, switch.machine, at), at);
             }
             Event::Waking(waking) => {
-                self.sched
-                    .waking(ts, waking, is_begun(ts, waking.machine, at), at);
+                let is_begun = is_begun(ts, waking.machine, at);
+                let pid = match waking.waker {
+                    Waker::Tid(tid) => Some(tid),
+                    Waker::Running { .. } => None,
+                };
+                let on = (waking.machine, waking.cpu);
+                self.sched.sees(ts, on, pid, is_begun, at.rows);
+                self.sched.waking(ts, waking, is_begun, at);
             }
             Event::Ftrace(event) => {
                 let tid = i64::from(event.tid);
@@ -119,8 +125,11 @@ impl Trackers {
                 if let Some(ucpu) = ucpu(event.machine, event.cpu) {
                     at.world.cpus.see(ucpu);
                 }
+                let is_begun = is_begun(ts, event.machine, at);
+                let on = (event.machine, event.cpu);
+                self.sched.sees(ts, on, Some(event.tid), is_begun, at.rows);
                 let is_read = !event.message.is_empty() || reads_ftrace(event.field);
-                if is_read && is_begun(ts, event.machine, at) {
+                if is_read && is_begun {
                     for tracker in self.all() {
                         tracker.ftrace(ts, event, emitter, at);
                     }

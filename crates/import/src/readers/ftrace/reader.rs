@@ -2,6 +2,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use rustc_hash::FxHashMap;
 use timebase_resolver::{ClockId, Scope, SeqId};
 use timebase_schema::Table;
 use timebase_schema::tables::{
@@ -19,12 +20,13 @@ use super::kinds::Kinds;
 use super::running::Running;
 use super::sched::{self, field};
 use super::unresolved::Stretches;
-use crate::output::{Cell, Counter, Rows, Severity};
+use crate::output::{Cell, Counter, Loss, LossKind, Rows, Severity};
 use crate::place::{EventClock, EventRow, SettledEvent, Snapshot, TraceTime};
 use crate::readers::reader::{Corrupt, Desk, Packet, Reader};
 use crate::readers::trace_stats::of as recorded_of;
 use crate::timeline;
 use crate::trackers::{self, KERNEL_SYMBOLS};
+use crate::world::ucpu;
 
 /// The clock of a bundle that only its pairs know (rule I1).
 const SEQUENCE_CLOCK: ClockId = ClockId(64);
@@ -42,6 +44,8 @@ pub(crate) struct Ftrace {
     arguments: Arguments,
     running: Running,
     stretches: Stretches,
+    /// When the last event of each CPU was, by the machine of its part.
+    last: FxHashMap<(u32, u32), i64>,
     /// How many bundles there were.
     bundles: u64,
     /// How many events there were.
@@ -415,6 +419,28 @@ impl Import<'_, '_, '_> {
         self.desk.rows.push_like(known.table, cells);
     }
 
+    /// What the bundle says of events before it (rule DT1), and when its own were.
+    fn loss(&mut self, bundle: &Bundle<'_>) {
+        let Some(cpu) = bundle.cpu.filter(|&cpu| cpu < CPUS) else {
+            return;
+        };
+        let times = *self.desk.event_times;
+        if bundle.lost_events {
+            let loss = Loss {
+                start: self.state.last.get(&(self.machine, cpu)).copied(),
+                end: times.map(|(first, _)| first),
+                machine: Some(self.packet.machine),
+                ucpu: ucpu(self.packet.machine, cpu),
+                packet: Some(self.packet.id),
+                ..Loss::new(LossKind::KernelEvents)
+            };
+            loss.push(self.desk.rows);
+        }
+        if let Some((_, last)) = times {
+            self.state.last.insert((self.machine, cpu), last);
+        }
+    }
+
     /// Says what was wrong with the bundle.
     fn end(&mut self, bundle: &Bundle<'_>) {
         let journal = &mut *self.desk.journal;
@@ -427,6 +453,7 @@ impl Import<'_, '_, '_> {
                 journal.set(&HAS_DATA_LOSS, of, Some(cpu), 1);
             }
         }
+        self.loss(bundle);
         if self.corrupt > 0 {
             journal.count(Counter::error("ftrace_events_corrupt"), self.corrupt);
             let text = format!(

@@ -34,6 +34,7 @@ use self::slices::{Slice, SliceId, Slices};
 use self::states::{States, Wakeup};
 use super::tracker::{At, Tracker};
 use crate::message::Message;
+use crate::output::{Counter, Fault, Loss, LossKind, Rows};
 use crate::timeline::{Ftrace, Switch, Waker, Waking};
 use crate::world::{Utid, ucpu};
 
@@ -51,9 +52,35 @@ pub(crate) const KERNEL_SYMBOLS: u32 = 26;
 struct Cpu {
     /// Whom the last switch was to, of either encoding.
     running: Option<Utid>,
+    /// The pid that it has.
+    pid: u32,
     /// The row that is open, and the pid that it was opened with.
     open: Option<(SliceId, u32)>,
+    /// When its last event was.
+    last: Option<i64>,
+    /// Whether an event since the last switch told that one is missing.
+    is_told: bool,
 }
+
+impl Cpu {
+    /// An event of it says that a switch before it is missing (rule DT1).
+    fn misses_switch(&self, ts: i64, machine: u32, cpu: u32, rows: &mut Rows<'_>) {
+        let loss = Loss {
+            start: self.last,
+            end: Some(ts),
+            machine: Some(machine),
+            ucpu: ucpu(machine, cpu),
+            ..Loss::new(LossKind::Switch)
+        };
+        loss.push(rows);
+    }
+}
+
+/// Of a switch from another thread than the one that its CPU was running.
+const MISMATCHED: Fault = Fault::new(
+    Counter::error("mismatched_sched_switch_tids"),
+    "a switch is from another thread than the one that its CPU was running: a switch before it is missing",
+);
 
 /// Follows the scheduler.
 #[derive(Debug, Default)]
@@ -67,7 +94,10 @@ pub(crate) struct Sched {
 impl Tracker for Sched {
     fn switch(&mut self, ts: i64, switch: &Switch, is_begun: bool, at: &mut At<'_, '_>) {
         match switch.prev {
-            Some(_) if !is_begun => {}
+            Some(_) if !is_begun => {
+                let cpu = self.cpus.entry((switch.machine, switch.cpu)).or_default();
+                cpu.last = Some(ts);
+            }
             Some(prev) => {
                 let machine = switch.machine;
                 let world = &mut *at.world;
@@ -85,6 +115,8 @@ impl Tracker for Sched {
                 }
                 // Q5: what the CPU ran has no end.
                 if let (Some((lost, _)), None) = (open, closed) {
+                    world.faults.add(MISMATCHED, None);
+                    cpu.misses_switch(ts, machine, switch.cpu, at.rows);
                     self.states.lost(lost, &mut self.slices);
                 }
                 let closed = closed.map(|(slice, _)| slice);
@@ -178,6 +210,25 @@ impl Tracker for Sched {
 }
 
 impl Sched {
+    /// An event of a CPU that is no switch: of which thread, if it says so.
+    #[inline]
+    pub fn sees(
+        &mut self,
+        ts: i64,
+        (machine, on): (u32, u32),
+        pid: Option<u32>,
+        is_begun: bool,
+        rows: &mut Rows<'_>,
+    ) {
+        let cpu = self.cpus.entry((machine, on)).or_default();
+        let is_other = cpu.running.is_some() && pid.is_some_and(|pid| pid != cpu.pid);
+        if is_other && is_begun && !cpu.is_told {
+            cpu.is_told = true;
+            cpu.misses_switch(ts, machine, on, rows);
+        }
+        cpu.last = Some(ts);
+    }
+
     /// Rule Q3.
     fn compact_switch(&mut self, ts: i64, switch: &Switch, is_begun: bool, at: &mut At<'_, '_>) {
         let machine = switch.machine;
@@ -187,16 +238,14 @@ impl Sched {
             world.threads.name_thread(next, name);
         }
         let cpu = self.cpus.entry((machine, switch.cpu)).or_default();
-        let Some(prev) = cpu.running else {
-            cpu.running = Some(next);
-            return;
-        };
+        let before = cpu.running.replace(next);
+        (cpu.pid, cpu.last, cpu.is_told) = (switch.next_pid, Some(ts), false);
+        let Some(prev) = before else { return };
         world.threads.emits_running(ts, prev);
         if is_begun {
             let closed = cpu.open.take().map(|(slice, _)| slice);
             self.switched(ts, switch, prev, next, closed, at);
         } else {
-            cpu.running = Some(next);
             if let Some(ucpu) = ucpu(machine, switch.cpu) {
                 world.cpus.see(ucpu);
             }
@@ -241,7 +290,12 @@ impl Sched {
                 .runs(ts, next, slice, ucpu, &mut self.slices, at.rows);
         }
         let cpu = self.cpus.entry((machine, switch.cpu)).or_default();
-        cpu.running = Some(next);
-        cpu.open = Some((slice, switch.next_pid));
+        *cpu = Cpu {
+            running: Some(next),
+            pid: switch.next_pid,
+            open: Some((slice, switch.next_pid)),
+            last: Some(ts),
+            is_told: false,
+        };
     }
 }
