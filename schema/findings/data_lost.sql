@@ -1,7 +1,7 @@
 -- Packets of a sequence were lost
 -- The recorder says that packets before these were lost. Those that are there have their times.
--- Severity: info.
-SELECT 'info' AS severity, iif(sequences = 1, 'sequence ' || id, printf('%,d sequences', sequences))
+-- Severity: warning.
+SELECT 'warning' AS severity, iif(sequences = 1, 'sequence ' || id, printf('%,d sequences', sequences))
          || iif(machine_id, ' of machine ' || machine_id, '') || iif(file, ' in file ' || file, '') AS subject,
        machine_id, NULL AS clock_id, iif(sequences = 1, id, NULL) AS seq_id, file, NULL AS packet_id, losses AS events, NULL AS worst_ns,
        printf('Before %,d packet%s of %,d sequence%s the recorder lost others; table sequence has the losses of each.', losses, iif(losses = 1, '', 's'),
@@ -9,7 +9,11 @@ SELECT 'info' AS severity, iif(sequences = 1, 'sequence ' || id, printf('%,d seq
        'Make the buffer larger (BufferConfig.size_kb), or the shared memory of the producer (ProducerConfig.shm_size_kb).' AS advice
 FROM (
   SELECT machine_id, trace_file_id AS file, min(id) AS id, count(*) AS sequences, sum(losses) AS losses
-  FROM sequence
-  WHERE losses > 0
+  FROM sequence AS s
+  -- Of those whose writers are known to the recorder another check tells why.
+  WHERE losses > 0 AND NOT EXISTS (
+    SELECT * FROM loss AS l JOIN packet AS p ON p.id = l.packet_id
+    WHERE l.kind = 'writer' AND l.seq_id = s.id AND l.machine_id = s.machine_id AND p.trace_file_id = s.trace_file_id
+  )
   GROUP BY machine_id, trace_file_id
 )

@@ -108,6 +108,29 @@ fn with_realtime(boottime: u64) -> Packet {
     )
 }
 
+/// Fields of packets.
+const FTRACE_EVENTS: u32 = 1;
+const FTRACE_STATS: u32 = 34;
+const TRACE_STATS: u32 = 35;
+
+/// What the recorder tells of itself.
+fn stats(field: u32, message: Message) -> Packet {
+    Packet {
+        seq: 1,
+        payload: Some((field, message.0)),
+        ..Packet::default()
+    }
+}
+
+/// Of a phase, fields of CPU 1.
+fn ftrace_stats(phase: u64, fields: &[(u32, u64)]) -> Message {
+    let cpu = Message::new().number(1, 1);
+    let cpu = fields
+        .iter()
+        .fold(cpu, |cpu, &(field, value)| cpu.number(field, value));
+    Message::new().number(1, phase).message(2, cpu)
+}
+
 /// What triggers a check.
 #[derive(Debug)]
 pub struct Case {
@@ -362,6 +385,80 @@ fn trace_of(check: &str) -> Option<Vec<u8>> {
                 ..packet(2, BOOTTIME, START + 2 * MS)
             },
         ],
+        "kernel_buffer_overrun" => vec![
+            service(START),
+            placed(START + MS),
+            stats(FTRACE_STATS, ftrace_stats(1, &[(3, 100)])),
+            stats(FTRACE_STATS, ftrace_stats(2, &[(3, 10_099), (8, 555)])),
+        ],
+        "setup_failed" => {
+            let failed = Message::new()
+                .number(1, 1)
+                .text(6, "sched/sched_blocked_reason");
+            vec![
+                service(START),
+                placed(START + MS),
+                stats(FTRACE_STATS, failed.text(7, "raw_syscalls/sys_enter")),
+            ]
+        }
+        "buffer_lost" => {
+            let buffer = Message::new().number(18, 777).number(19, 42);
+            vec![
+                service(START),
+                placed(START + MS),
+                stats(TRACE_STATS, Message::new().message(1, buffer)),
+            ]
+        }
+        "buffer_wrapped" => {
+            let buffer = Message::new().number(3, 12_345);
+            vec![
+                service(START),
+                placed(START + MS),
+                stats(TRACE_STATS, Message::new().message(1, buffer)),
+            ]
+        }
+        // Its shared memory was full, and the last flush failed.
+        "writer_lost" => {
+            let writer = Message::new().number(1, 2).number(4, 1);
+            vec![
+                service(START),
+                packet(2, BOOTTIME, START + MS),
+                Packet {
+                    previous_packet_dropped: 256,
+                    ..packet(2, BOOTTIME, START + 2 * MS)
+                },
+                stats(
+                    TRACE_STATS,
+                    Message::new().message(18, writer).number(15, 2),
+                ),
+            ]
+        }
+        "kernel_events_lost" => {
+            let event = Message::new().number(1, START + MS).number(2, 0);
+            let bundle = Message::new().number(1, 0).message(2, event).number(3, 1);
+            vec![
+                service(START),
+                stats(FTRACE_EVENTS, bundle),
+                placed(START + MS),
+            ]
+        }
+        // From 10 to 20, and from 30 to the idle thread.
+        "switches_missed" => {
+            let switch = |at, prev, next| {
+                let switch = Message::new().number(2, prev).number(4, 1).number(6, next);
+                let event = Message::new()
+                    .number(1, at)
+                    .number(2, prev)
+                    .message(4, switch);
+                let bundle = Message::new().number(1, 0).message(2, event);
+                stats(FTRACE_EVENTS, bundle)
+            };
+            vec![
+                service(START),
+                switch(START + MS, 10, 20),
+                switch(START + 2 * MS, 30, 0),
+            ]
+        }
         "trace_damaged" => {
             let mut bytes = encode::trace(&[service(START), placed(START + MS)]);
             bytes.truncate(bytes.len() - 3);
