@@ -69,6 +69,85 @@ fn q1_q2_q5_w1_to_w4_worked_example_of_scheduling() {
     gives(&trace, spurious, &["115 110"]);
 }
 
+const LOST: &str = "SELECT kind, start_ts, end_ts, ucpu, seq_id, packet_id, severity FROM loss ORDER BY start_ts, end_ts, kind";
+
+#[test]
+fn dt1_q5_a_switch_from_another_thread_and_an_event_of_one_are_rows_of_loss() {
+    let trace = imported(&[
+        bundle(
+            0,
+            &[
+                switch(100, (0, 0), (10, "a")),
+                waking(110, 10, 11, "b"),
+                switch(150, (12, 1), (0, "swapper")),
+                print(160, 7, "of another"),
+                print(170, 8, "of a third"),
+                switch(180, (0, 0), (10, "a")),
+                waking(190, 5, 11, "b"),
+            ],
+        ),
+        bundle(1, &[print(165, 9, "before any switch")]),
+    ]);
+    gives(
+        &trace,
+        LOST,
+        &[
+            "switch 110 150 0 - - data_loss",
+            "switch 150 160 0 - - data_loss",
+            "switch 180 190 0 - - data_loss",
+        ],
+    );
+    let counted = "SELECT value, severity FROM stats WHERE name = 'mismatched_sched_switch_tids'";
+    gives(&trace, counted, &["1 error"]);
+}
+
+#[test]
+fn dt1_a_bundle_behind_lost_events_is_a_row_from_the_last_event_of_its_cpu() {
+    let lost = |cpu, time| {
+        let events = new().number(1, cpu).number(3, 1);
+        let events = events.message(2, print(time, 1, "x"));
+        new().number(10, 1).message(1, events)
+    };
+    let trace = imported(&[
+        lost(0, 50),
+        bundle(1, &[print(60, 1, "x")]),
+        bundle(0, &[print(70, 1, "x"), print(80, 1, "x")]),
+        lost(0, 90),
+        lost(1, 95),
+    ]);
+    gives(
+        &trace,
+        LOST,
+        &[
+            "kernel_events - 50 0 - 0 data_loss",
+            "kernel_events 60 95 1 - 4 data_loss",
+            "kernel_events 80 90 0 - 3 data_loss",
+        ],
+    );
+}
+
+#[test]
+fn dt1_packets_lost_on_a_sequence_that_had_some_are_a_row() {
+    let at = |time, sequence| new().number(8, time).number(10, sequence);
+    let trace = imported(&[
+        at(10, 1).number(42, 1),
+        at(20, 2),
+        at(30, 1),
+        at(40, 1).number(42, 1),
+        at(50, 2).number(42, 1),
+        new().number(8, 60),
+        new().number(8, 70).number(42, 1),
+    ]);
+    gives(
+        &trace,
+        LOST,
+        &[
+            "packets 20 50 - 2 4 data_loss",
+            "packets 30 40 - 1 3 data_loss",
+        ],
+    );
+}
+
 #[test]
 fn p3_p6_p10_to_p14_worked_example_of_threads() {
     let tree = new().message(1, process(10, 1, &["/bin/app", "-x"]));

@@ -443,6 +443,7 @@ impl Import<'_, '_, '_> {
 
     /// Says what was wrong with the bundle.
     fn end(&mut self, bundle: &Bundle<'_>) {
+        self.loss(bundle);
         let journal = &mut *self.desk.journal;
         journal.count(Counter::info("ftrace_bundles"), 1);
         if bundle.lost_events {
@@ -453,7 +454,6 @@ impl Import<'_, '_, '_> {
                 journal.set(&HAS_DATA_LOSS, of, Some(cpu), 1);
             }
         }
-        self.loss(bundle);
         if self.corrupt > 0 {
             journal.count(Counter::error("ftrace_events_corrupt"), self.corrupt);
             let text = format!(
