@@ -121,18 +121,14 @@ told AS MATERIALIZED (
       (28, 'writer', 'traced_buf_data_loss_chunk_corrupted', 'of them as a chunk was no chunk', 'Update the producer.'),
       (29, 'writer', 'traced_buf_data_loss_writer_abort', 'of them as the writer gave up a packet',
        'Make the shared memory of the producers larger (ProducerConfig.shm_size_kb), or have them write less.'),
-      (30, 'writer', 'traced_buf_incremental_sequences_dropped', 'writers of which nothing can be read, as they never said what their numbers mean',
-       'Clear the incremental state more often (IncrementalStateConfig.clear_period_ms).'),
-      (31, 'writer', 'traced_flushes_failed', 'flushes that failed', 'Give producers more time to flush (TraceConfig.flush_timeout_ms).'),
-      (32, 'writer', 'traced_final_flush_failed', 'last flush that failed: what was written last may be missing',
+      (30, 'writer', 'traced_flushes_failed', 'flushes that failed', 'Give producers more time to flush (TraceConfig.flush_timeout_ms).'),
+      (31, 'writer', 'traced_final_flush_failed', 'last flush that failed: what was written last may be missing',
        'Give producers more time to flush (TraceConfig.flush_timeout_ms), and data sources to stop (TraceConfig.data_source_stop_timeout_ms).'),
-      (33, 'writer', 'traced_invalid_packets', 'packets that the recorder refused', 'Update the producer.')
+      (32, 'writer', 'traced_invalid_packets', 'packets that the recorder refused', 'Update the producer.')
     )
   ) AS c
   CROSS JOIN stats AS s ON s.name = c.name
   WHERE s.value <> 0
-    -- Of packets that have no time for it another check tells.
-    AND (c.place <> 30 OR NOT EXISTS (SELECT * FROM stats AS u WHERE u.name = 'packets_unresolved_incremental_state_lost' AND u.value > 0))
 ),
 
 -- The hops on the way of each clock, taken from its path, which is text. To look for each hop in each path would be as many looks as

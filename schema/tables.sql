@@ -54,7 +54,7 @@ CREATE TABLE remote_clock_sync (
   used               INTEGER NOT NULL   -- 1 if conversions by rates use it
 );
 
--- What is missing of the recording: one row for each piece of evidence (rules DT1).
+-- What is missing of the recording: one row for each piece of evidence.
 CREATE TABLE loss (
   id         INTEGER PRIMARY KEY,
   kind       TEXT NOT NULL,  -- kernel_events, switch, packets, kernel_buffer, setup, buffer, writer, damage
@@ -64,7 +64,7 @@ CREATE TABLE loss (
   ucpu       INTEGER,        -- of which CPU
   seq_id     INTEGER,        -- of which sequence
   buffer     INTEGER,        -- of which buffer of the recording, from 0
-  count      INTEGER,        -- how many events, packets, chunks or bytes; NULL if not known
+  count      INTEGER,        -- how many events, packets or chunks; NULL if not known
   packet_id  INTEGER,        -- the packet that says so
   severity   TEXT NOT NULL   -- data_loss, or info where the recording was meant to
 );

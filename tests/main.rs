@@ -16,6 +16,7 @@ mod kernel_rules;
 mod kernel_tables;
 mod legacy_event_rules;
 mod linear_import;
+mod loss;
 mod manifest;
 mod merge;
 mod model;

@@ -19,4 +19,5 @@ FROM (
     GROUP BY l.machine_id, p.trace_file_id
   ) AS l
 )
+-- Of writers of which nothing can be read another check tells.
 WHERE said IS NOT NULL
