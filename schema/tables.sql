@@ -54,7 +54,7 @@ CREATE TABLE remote_clock_sync (
   used               INTEGER NOT NULL   -- 1 if conversions by rates use it
 );
 
--- What is missing of the recording: one row for each piece of evidence (rules DT1).
+-- What is missing of the recording: one row for each piece of evidence.
 CREATE TABLE loss (
   id         INTEGER PRIMARY KEY,
   kind       TEXT NOT NULL,  -- kernel_events, switch, packets, kernel_buffer, setup, buffer, writer, damage
