@@ -434,8 +434,8 @@ impl Estimates {
         let hop = |((clocks, fit), (part, at)): ((&[Clock], &Fit), (&Part, i128))| LinearHop {
             from: clocks[0],
             to: clocks[1],
-            before: fit.reading(part.around[0]),
-            after: fit.reading(part.around[1]),
+            before: fit.reading(part.around[0], Side::Before),
+            after: fit.reading(part.around[1], Side::After),
             rate: part.rate(),
             error_ns: part.error_at(at),
             kind: part.kind,
@@ -582,10 +582,23 @@ impl Lines {
     }
 }
 
+/// Of a value.
+#[derive(Debug, Clone, Copy)]
+enum Side {
+    Before,
+    After,
+}
+
 impl Fit {
-    /// A reading on the line, as its snapshot and what both clocks read in it.
-    fn reading(&self, index: Option<u32>) -> Option<(Option<SnapshotId>, i64, i64)> {
-        let knot = self.knots.get(index? as usize)?;
+    /// A reading on the line, as its snapshot and what both clocks read in it; where that is left out,
+    /// the next one that is used.
+    fn reading(&self, index: Option<u32>, side: Side) -> Option<(Option<SnapshotId>, i64, i64)> {
+        let index = index? as usize;
+        let is_used = |knot: &&Knot| !knot.is_corner;
+        let knot = match side {
+            Side::Before => self.knots.get(..=index)?.iter().rev().find(is_used),
+            Side::After => self.knots.get(index..)?.iter().find(is_used),
+        }?;
         Some((knot.snapshot(), knot.a, knot.b))
     }
 }
