@@ -352,6 +352,7 @@ impl Fit {
         fit.raise_few(&left_out, if is_coarse { TICK } else { APART });
         fit.find_worst();
         fit.find_outliers(&left_out);
+        fit.find_steps();
         let medians = fit.medians();
         fit.find_corners(&left_out, &medians, wobble);
         fit.find_jumps(&medians, wobble);
@@ -419,6 +420,7 @@ impl Fit {
         fit.find_rates(&mut numbers);
         let wobble = fit.raise_wobbles(&mut numbers);
         fit.find_worst();
+        fit.find_steps();
         let medians = fit.medians();
         fit.find_jumps(&medians, wobble);
         fit.outside = Outside::Unsure(wobble + usual.unwrap_or(OSCILLATOR));
@@ -673,8 +675,15 @@ impl Fit {
         self.outliers = outliers;
     }
 
+    /// The readings after steps.
+    fn find_steps(&mut self) {
+        let steps = self.knots.windows(2).filter(|gap| gap[0].gap != Gap::Line);
+        let steps = steps.map(|gap| OffLine::new(gap[1], moved(gap[0], gap[1], self.nominal_rate)));
+        self.steps = steps.collect();
+    }
+
     /// What is left out in a step, and tells which side it was read on, makes that narrower
-    /// (rule R4). Tells of steps, too. `wobble` is what w usually is.
+    /// (rule R4). `wobble` is what w usually is.
     fn find_corners(&mut self, left_out: &LeftOut, medians: &[f64], wobble: f64) {
         let segments = self.segments();
         let mut cornered = Vec::with_capacity(self.knots.len());
@@ -684,8 +693,6 @@ impl Fit {
                 break;
             };
             let (j, k) = (self.knots[segment.end - 1], self.knots[next.start]);
-            self.steps
-                .push(OffLine::new(k, moved(j, k, self.nominal_rate)));
             let left_out = left_out.before(next.start);
             if j.gap == Gap::Slide || left_out.is_empty() {
                 continue;

@@ -98,33 +98,72 @@ fn r1_two_snapshots_right_after_each_other_tell_no_rate() {
     let readings = [(0, 80), (6_000, 6_090), (231_000_000, 231_000_090)];
     let mut estimates = of_hop(&readings);
     let fit = fit(&mut estimates);
-    assert_eq!((fit.nominal_rate, fit.drift_ppm()), (1.0, Some(0.0)));
+    // One of the two is used, which is left open; what is not, is no outlier.
+    assert_eq!((fit.nominal_rate, fit.knots.len()), (1.0, 2));
+    assert!(fit.drift_ppm().unwrap().abs() < 0.05);
     assert_eq!((fit.steps.len(), fit.outliers.len()), (0, 0));
-    assert!(fit.worst_error_ns < 120.0);
+    // Nothing tells how exactly they were read together, and 1 ppm of half of the gap.
+    let worst = fit.worst_error_ns;
+    assert!((worst - 1000.0 - 115.5).abs() < 0.01, "{worst}");
     let (to, error, _) = at(&mut estimates, 10 * SECOND);
-    assert_eq!(to, 10 * SECOND + 90);
-    assert!(error < 1100.0);
+    assert!((to - 10 * SECOND - 90).abs() < 500);
+    assert!(error < 11_000.0, "{error}");
 }
 
 #[test]
-fn r2_what_no_oscillator_does_is_a_step() {
-    // 500 ppm of a second and 2 µs are not a step yet.
-    let mut estimates = of_hop(&ahead_by(&[0, 502_000]));
+fn r1_of_readings_right_after_each_other_one_is_used() {
+    // Three of a group: the one in the middle. It is seen in the second of which the others are off.
+    let mut readings = ahead_by(&[0, 0, 0, 0, 0, 0]);
+    readings.splice(
+        2..3,
+        [
+            (2 * SECOND, 2 * SECOND + 300),
+            (2 * SECOND + 9, 2 * SECOND + 9),
+            (2 * SECOND + 20, 2 * SECOND),
+        ],
+    );
+    let mut estimates = of_hop(&readings);
+    let fit = fit(&mut estimates);
+    let used: Vec<i64> = fit.knots.iter().map(|knot| knot.a).collect();
+    let expected = [
+        0,
+        1_000_000_000,
+        2_000_000_009,
+        3_000_000_000,
+        4_000_000_000,
+        5_000_000_000,
+    ];
+    assert_eq!(used, expected);
+    assert_eq!((fit.readings, fit.outliers.len()), (8, 0));
+}
+
+#[test]
+fn r2_what_no_rate_does_is_a_step() {
+    // 1,000 ppm of a second and 1 ms may be a line.
+    let mut estimates = of_hop(&ahead_by(&[0, 2_000_000]));
     assert_eq!(fit(&mut estimates).steps, []);
-    let mut estimates = of_hop(&ahead_by(&[0, 10, 10 + 502_001, 502_021]));
+    let mut estimates = of_hop(&ahead_by(&[0, 10, 10 + 2_000_001, 2_000_021]));
     let steps = fit(&mut estimates).steps.clone();
     assert_eq!(steps.len(), 1);
     assert_eq!(
         (steps[0].snapshot.unwrap().0, steps[0].from_value),
         (2, 2 * SECOND)
     );
-    assert!((steps[0].deviation_ns - 502_001.0).abs() < 1e-3);
+    assert!((steps[0].deviation_ns - 2_000_001.0).abs() < 1e-3);
 
     // A clock that only shows its last tick is 10 ms off without a reason.
     let coarse = Clock::host(4);
     let mut estimates = of_pairs(&[(coarse, BOOTTIME, ahead_by(&[0, 9_000_000, 0]))]);
     let fit = estimates.fit(coarse, BOOTTIME).unwrap();
     assert_eq!((&fit.steps[..], fit.drift_ppm()), (&[][..], None));
+}
+
+/// Where a hop steps, as the second after it, and which readings are left out.
+fn explained(offsets: &[i64]) -> (Vec<i64>, Vec<i64>) {
+    let mut estimates = of_hop(&ahead_by(offsets));
+    let fit = fit(&mut estimates);
+    let seconds = |of: &[OffLine]| of.iter().map(|of| of.from_value / SECOND).collect();
+    (seconds(&fit.steps), seconds(&fit.outliers))
 }
 
 #[test]
@@ -143,14 +182,83 @@ fn r3_a_snapshot_whose_clocks_were_not_read_together_is_left_out() {
     // As if it had not been there.
     assert_eq!(at(&mut estimates, 7 * SECOND).0, 7 * SECOND + 700);
 
-    // At an end, a third of how far it is off counts, of evenly spaced readings.
-    let mut estimates = of_hop(&ahead_by(&[1_800, 0, 0, 0, 0, 0]));
-    assert_eq!(self::fit(&mut estimates).outliers, []);
-    let (_, error, _) = at(&mut estimates, -1);
-    assert!((error - 600.0).abs() < 0.01, "{error}");
+    // At an end it is not its neighbour that goes, nor what follows.
+    offsets[7] -= 150_000;
+    offsets[0] += 150_000;
+    assert_eq!(explained(&offsets), (vec![], vec![0]));
+    offsets[19] -= 40_000;
+    assert_eq!(explained(&offsets), (vec![], vec![0, 19]));
     // Two readings are a line, whatever they say.
-    let mut estimates = of_hop(&ahead_by(&[0, 400_000]));
-    assert_eq!(self::fit(&mut estimates).outliers, []);
+    assert_eq!(explained(&[0, 400_000]), (vec![], vec![]));
+}
+
+#[test]
+fn r3_what_explains_a_hop_at_the_least_cost_is_how_it_was() {
+    let hop = |from: i64, rate: i64| (from..).step_by(rate as usize).take(10);
+    // The wall clock is set by 100 µs: all that follow say so.
+    let set: Vec<i64> = hop(0, 100).chain(hop(101_000, 100)).collect();
+    assert_eq!(explained(&set), (vec![10], vec![]));
+    // The rate changes by 20 ppm: nothing was set, and nothing is left out.
+    let bent: Vec<i64> = hop(0, 100).chain(hop(20_000, 20_000)).collect();
+    assert_eq!(explained(&bent), (vec![], vec![]));
+    // Three of twenty are off, two of them in a row, by different amounts.
+    let mut off: Vec<i64> = hop(0, 100).chain(hop(1_000, 100)).collect();
+    (off[3], off[11], off[12]) = (70_300, -88_900, 31_200);
+    assert_eq!(explained(&off), (vec![], vec![3, 11, 12]));
+    // A suspend beside one that is off.
+    let mut slept: Vec<i64> = hop(0, 100).chain(hop(SECOND, 100)).collect();
+    slept[9] -= 60_000;
+    assert_eq!(explained(&slept), (vec![10], vec![9]));
+}
+
+#[test]
+fn r4_a_small_step_is_a_straight_line() {
+    let before = (0..10).map(|second| second * 100);
+    let offsets: Vec<i64> = before
+        .chain((10..20).map(|second| 100_000 + second * 100))
+        .collect();
+    let mut estimates = of_hop(&ahead_by(&offsets));
+    let (to, error, kind) = at(&mut estimates, 9 * SECOND + SECOND / 2);
+    assert_eq!(
+        (to, kind),
+        (9 * SECOND + SECOND / 2 + 50_950, LineKind::Step)
+    );
+    assert!((100_000.0..101_000.0).contains(&error), "{error}");
+    // The clock may go on at its rate on both sides of it.
+    assert_eq!(at(&mut estimates, 9 * SECOND).0, 9 * SECOND + 900);
+    assert_eq!(
+        at(&mut estimates, 10 * SECOND + SECOND / 2).2,
+        LineKind::Line
+    );
+}
+
+#[test]
+fn r4_what_is_left_out_in_a_step_tells_its_side() {
+    // 30 s of sleep before 10 s. The snapshots at 8 s and 9 s were read apart, one of 11 s, too.
+    let slept = 30 * SECOND;
+    let ahead = |second: i64| second * 100 + if second >= 10 { slept } else { 0 };
+    let mut offsets: Vec<i64> = (0..20).map(ahead).collect();
+    offsets[8] += 80_000;
+    offsets[9] += 120_000;
+    offsets[10] -= 90_000;
+    let mut estimates = of_hop(&ahead_by(&offsets));
+    assert_eq!(fit(&mut estimates).outliers.len(), 3);
+    let mut ahead = |tenths: i64| {
+        let value = tenths * SECOND / 10;
+        let (to, error, kind) = at(&mut estimates, value);
+        (to - value, kind, error < 2_000.0)
+    };
+    // The line before goes on to 9 s, that after begins at 10 s.
+    assert_eq!(ahead(85), (850, LineKind::Line, true));
+    assert_eq!(ahead(90), (900, LineKind::Step, false));
+    assert_eq!(ahead(99), (990, LineKind::Step, false));
+    assert_eq!(ahead(100), (slept + 1_000, LineKind::Line, true));
+    assert_eq!(ahead(105), (slept + 1_050, LineKind::Line, true));
+    // Who asks why is shown readings that are used.
+    let value = ClockNs(9 * SECOND + SECOND / 2);
+    let hops = estimates.explain(monotonic(), value, BOOTTIME).unwrap();
+    let around = [hops[0].before, hops[0].after].map(|of| of.unwrap().1);
+    assert_eq!(around, [7 * SECOND, 11 * SECOND]);
 }
 
 #[test]
@@ -175,7 +283,7 @@ fn r4_the_line_between_and_the_usual_rate_elsewhere() {
     let mut estimates = of_hop(&[(1000, 5000)]);
     assert_eq!(
         at(&mut estimates, 400),
-        (4400, 100.0 + 600.0 * 1e-7, LineKind::Before)
+        (4400, 1000.0 + 600.0 * 1e-6, LineKind::Before)
     );
     assert_eq!(at(&mut estimates, 1000).0, 5000);
 }
@@ -184,8 +292,8 @@ fn r4_the_line_between_and_the_usual_rate_elsewhere() {
 fn r5_errors_grow_with_the_distance_and_with_what_the_rate_does() {
     // Rates of 0, 1 and 3 µs a second.
     let mut estimates = of_hop(&ahead_by(&[0, 0, 1_000, 4_000]));
-    // Inner residuals 500 and 1000, the median of which is 750.
-    let noise = 3.0 * 750.0;
+    // Inner residuals 500 and 1000, the median of which is 750; they are two.
+    let noise = 3.0 * 750.0 * 1.5;
     assert_eq!(fit(&mut estimates).noise_ns, noise);
     let mut error = |tenths: i64| at(&mut estimates, tenths * SECOND / 10).1;
     let is = |error: f64, expected: f64| assert!((error - expected).abs() < 0.01, "{error}");
@@ -194,17 +302,22 @@ fn r5_errors_grow_with_the_distance_and_with_what_the_rate_does() {
     is(error(5), noise + 1e-6 * 0.5e9);
     is(error(8), noise + 1e-6 * 0.2e9);
     is(error(15), noise + 2e-6 * 0.5e9);
-    // Outside by the largest difference to the median rate, which is 1 µs a second.
-    is(error(40), noise + 2.1e-6 * 1e9);
-    is(error(-10), noise + 2.1e-6 * 1e9);
+    // Outside by the largest difference to the median rate, which is 1 µs a second,
+    // and at least a third of 1 ppm, as there are three rates.
+    is(error(40), noise + (2.0 + 1.0 / 3.0) * 1e3);
+    is(error(-10), noise + (2.0 + 1.0 / 3.0) * 1e3);
 
-    // In a step by its size.
+    // In a step by its size, and what the rate may do up to the next reading. Nothing tells how
+    // noisy two segments of two readings are; two rates.
     let mut estimates = of_hop(&ahead_by(&[0, 0, SECOND, SECOND]));
     let (_, error, _) = at(&mut estimates, 3 * SECOND / 2);
-    is(error, 100.0 + 1e9);
-    // Never below 100 ns, and 10 ms of a coarse clock.
+    is(error, 1000.0 + 1e9 + 0.5e-6 * 1e9);
     let (_, error, _) = at(&mut estimates, SECOND / 2);
-    is(error, 100.0 + 0.05 * 1e3);
+    is(error, 1000.0 + 0.5e-6 * 0.5e9);
+    // Never below 100 ns, and 0.1 ppm; and 10 ms of a coarse clock.
+    let mut estimates = of_hop(&ahead_by(&[0; 30]));
+    let (_, error, _) = at(&mut estimates, SECOND / 2);
+    is(error, 100.0 + 1e-7 * 0.5e9);
     let coarse = Clock::host(2);
     let mut estimates = of_pairs(&[(coarse, BOOTTIME, ahead_by(&[0, 0, 0]))]);
     let estimate = estimates.at(coarse, ClockNs(0), BOOTTIME).unwrap();
@@ -225,8 +338,8 @@ fn r6_hops_are_chained_and_their_errors_added() {
     let value = ClockNs(SECOND / 4);
     let estimate = estimates.at(custom(), value, BOOTTIME).unwrap();
     assert_eq!(estimate.value, ClockNs(SECOND / 2 + 50_007));
-    // 100 ns and 0.1 ppm of 0.25 s, at the rate of the hop after it; and the same of 0.5 s.
-    let expected = (100.0 + 25.0) * (1.0 + 1e-4) + (100.0 + 50.0);
+    // 1 µs and 1 ppm of 0.25 s, at the rate of the hop after it; and the same of 0.5 s.
+    let expected = (1000.0 + 250.0) * (1.0 + 1e-4) + (1000.0 + 500.0);
     assert!((estimate.error_ns - expected).abs() < 0.01);
 
     let hops = estimates.explain(custom(), value, BOOTTIME).unwrap();
@@ -316,9 +429,9 @@ fn even_readings() -> impl Strategy<Value = Vec<(i64, i64)>> {
     let ahead = prop_oneof![
         6 => Just(0i64),
         1 => Just(1_000),
-        2 => Just(5_000),
-        2 => Just(100_000),
-        2 => Just(2_000_000),
+        2 => Just(5_003),
+        2 => Just(100_019),
+        2 => Just(2_000_117),
         1 => Just(SECOND),
     ];
     let gap = prop_oneof![5 => Just(SECOND / 10), 1 => Just(5_000), 1 => Just(20 * SECOND)];
@@ -395,7 +508,8 @@ fn compare(readings: &[(i64, i64)], is_coarse: bool) -> Result<(), TestCaseError
         let (ClockNs(to), error) = (estimate.value, estimate.error_ns);
         let (ahead, expected) = naive.at(value as f64);
         let ahead = value as f64 + ahead;
-        prop_assert!((to as f64 - ahead).abs() <= 1.01, "{value}: {to} {ahead}");
+        // Of a corner that is half a nanosecond, either is the nearer one.
+        prop_assert!((to as f64 - ahead).abs() <= 1.51, "{value}: {to} {ahead}");
         prop_assert!(
             (error - expected).abs() <= 0.1 + expected * 1e-5,
             "{value}: {error} {expected}"
