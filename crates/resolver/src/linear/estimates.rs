@@ -105,7 +105,8 @@ pub struct LinearHop {
 /// let mut estimates = Estimates::new(graph);
 /// let estimate = estimates.at(monotonic, ClockNs(5_000_000), boottime).unwrap();
 /// assert_eq!(estimate.value, ClockNs(5_000_250));
-/// assert!((100.0..102.0).contains(&estimate.error_ns));
+/// // Nothing tells how exactly two snapshots were read.
+/// assert!((1000.0..1006.0).contains(&estimate.error_ns));
 ///
 /// // Nearest neighbour takes both for equally fast.
 /// let nearest = estimates.graph_mut().convert(monotonic, ClockNs(5_000_000), boottime);

@@ -48,6 +48,8 @@ pub struct Naive {
     usual_change: f64,
     outside: f64,
     beyond: [f64; 2],
+    /// Whether something is so near to a bound that it depends on how numbers are rounded.
+    pub is_close: bool,
 }
 
 fn difference(from: i64, to: i64) -> f64 {
@@ -107,6 +109,7 @@ impl Naive {
             usual_change: 0.0,
             outside: 0.0,
             beyond: [0.0; 2],
+            is_close: false,
         };
         hop.fitted(&readings, short)
     }
@@ -451,6 +454,13 @@ impl Naive {
             }
             let near = off_rate(j, rates[number - 1], k) / 4.0;
             let out = self.left_out_between(j.0, k.0);
+            for at in &out {
+                let offs = [
+                    off_rate(j, rates[number - 1], *at),
+                    off_rate(k, rates[number], *at),
+                ];
+                self.is_close |= offs.iter().any(|off| (off - near).abs() <= 1e-9 * near);
+            }
             let early = out
                 .iter()
                 .filter(|at| off_rate(j, rates[number - 1], **at) <= near);
