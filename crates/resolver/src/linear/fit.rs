@@ -1,26 +1,17 @@
-//! One hop, fitted: which of its readings are on the line, which are outliers,
-//! where it steps, and how sure each is (rules R1–R3, R5).
-//!
-//! A reading that is taken out changes what its neighbours are off their lines, so
-//! rule R3 goes from worst to next worst. Only readings above the threshold are in
-//! the heap, which are few in a trace and bounded by the readings in any.
+//! One hop, fitted: how sure each of its readings is, what its rates are, and where it
+//! steps (rules R1, R4, R5). `choice.rs` tells which readings are used.
 
-use std::cmp::Ordering;
-use std::collections::BinaryHeap;
 use std::ops::Range;
+
+use super::choice::{self, Choice, Gap, Hop, TICK};
 
 /// How far the rate of two clocks may be off what is nominal, before they do not count
 /// the same unit (rule R1).
 const SAME_UNIT: f64 = 1e-3;
-/// How fast a clock may run away from another before it was set (rule R2).
+/// How fast a clock may run away from another before it was set (rule R9).
 pub(super) const OSCILLATOR: f64 = 500e-6;
-/// By how much two readings of one snapshot may be off without a reason (rules R2, R3).
-const APART: f64 = 2_000.0;
-const OUTLIER: f64 = 1_000.0;
-/// Of a clock that only shows its last tick (rules R2, R5).
-pub(super) const TICK: f64 = 10e6;
-/// How much shorter than usual a gap is whose rate is that of its noise (rule R1).
-const SHORT: f64 = 1e-3;
+/// How long a clock that only shows its last tick is read for its rate (rule R1).
+const TELLS_COARSE: f64 = 20e9;
 /// How much less sure than usual a rate is that tells nothing (rule R9).
 const UNSURE: f64 = 10.0;
 /// How much more a rate may change than it usually does (rule R9).
@@ -30,6 +21,17 @@ const NO_SNAPSHOT: u32 = u32::MAX;
 /// The least noise, and the least change of a rate (rule R5).
 pub(super) const LEAST_NOISE: f64 = 100.0;
 pub(super) const LEAST_WOBBLE: f64 = 1e-7;
+/// The least noise, and the least change of a rate, that so many numbers tell.
+const UNTOLD_NOISE: f64 = 1_000.0;
+const UNTOLD_WOBBLE: f64 = 1e-6;
+/// From how many residuals of second neighbours it is told what of a residual is noise.
+const SECONDS: usize = 8;
+/// Up to how far readings that are left out tell of a segment of one or two (rule R5).
+const APART: f64 = 1e6;
+/// A gap is long from so many times the usual one on.
+const LONG: f64 = 1.5;
+/// How near to a line what is left out in a step has to be, of what is between the lines (rule R4).
+const ON_A_SIDE: f64 = 0.25;
 
 /// A reading on the line, and the gap after it.
 #[derive(Debug, Clone, Copy)]
@@ -41,18 +43,20 @@ pub(super) struct Knot {
     pub error: f32,
     /// w of rule R5 in the gap after it.
     pub wobble: f32,
-    /// Whether the gap after it is a step.
-    pub steps: bool,
+    /// What the gap after it is.
+    pub gap: Gap,
+    /// Whether it was left out, and only tells which side of a step it was read on (rule R4).
+    pub is_corner: bool,
 }
 
 /// What is known of a step besides its readings.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Jump {
-    /// The reading before it.
+    /// The corner before it.
     pub knot: u32,
     /// The median rate of the segment before it.
     pub rate: f64,
-    pub size: f64,
+    pub error: f64,
 }
 
 /// A reading that is not on the line, or that begins one.
@@ -64,8 +68,8 @@ pub struct OffLine {
     pub from_value: i64,
     /// What its target read, in ns.
     pub to_value: i64,
-    /// Of an outlier, how far it is off the line of its neighbours; of a step, how
-    /// far the target moved against the source. In ns of the target.
+    /// Of an outlier, how far it is off the line of its neighbours, of two lines the nearer; of a
+    /// step, how far the target moved against the source. In ns of the target.
     pub deviation_ns: f64,
 }
 
@@ -116,6 +120,10 @@ pub struct Fit {
     pub worst_error_nearest_ns: f64,
     pub(super) knots: Vec<Knot>,
     pub(super) jumps: Vec<Jump>,
+    /// How far what is left out before and after all knots is off there (rule R5).
+    pub(super) beyond: [f64; 2],
+    /// The least w of a gap.
+    least_wobble: f64,
     /// False if nobody knows how far it is off.
     pub(super) is_known: bool,
     tells: Tells,
@@ -129,7 +137,7 @@ pub(super) fn distance(from: i64, to: i64) -> f64 {
 
 /// How far b moves against κ·a between two readings. κ is 1 for nearly all clocks, whose
 /// readings are then compared as the integers that they are.
-fn moved(from: Knot, to: Knot, kappa: f64) -> f64 {
+pub(super) fn moved(from: Knot, to: Knot, kappa: f64) -> f64 {
     let forward = i128::from(to.a) - i128::from(from.a);
     let other = i128::from(to.b) - i128::from(from.b);
     (other - forward) as f64 - forward as f64 * (kappa - 1.0)
@@ -141,7 +149,7 @@ fn rate(from: Knot, to: Knot) -> f64 {
 }
 
 /// How far a reading is off the straight line through two others.
-fn off_line(first: Knot, second: Knot, at: Knot) -> f64 {
+pub(super) fn off_line(first: Knot, second: Knot, at: Knot) -> f64 {
     let slope = moved(first, second, 1.0) / distance(first.a, second.a);
     (moved(first, at, 1.0) - distance(first.a, at.a) * slope).abs()
 }
@@ -159,7 +167,7 @@ fn middles(numbers: &mut [f64]) -> Option<[f64; 2]> {
     Some([lower.filter(|_| !is_odd).unwrap_or(upper), upper])
 }
 
-fn median(numbers: &mut [f64]) -> Option<f64> {
+pub(super) fn median(numbers: &mut [f64]) -> Option<f64> {
     let [lower, upper] = middles(numbers)?;
     Some(lower + (upper - lower) / 2.0)
 }
@@ -173,7 +181,8 @@ impl Knot {
             snapshot,
             error: 0.0,
             wobble: 0.0,
-            steps: false,
+            gap: Gap::Line,
+            is_corner: false,
         }
     }
 
@@ -217,20 +226,92 @@ impl OffLine {
     }
 }
 
+/// Two numbers by which a segment of readings is a line: where it begins, and its rate.
+#[derive(Debug, Clone, Copy)]
+struct Straight {
+    from: Knot,
+    rate: f64,
+}
+
+impl Straight {
+    /// How far ahead of the line a reading is.
+    fn ahead(&self, at: Knot) -> f64 {
+        moved(self.from, at, 1.0) - distance(self.from.a, at.a) * (self.rate - 1.0)
+    }
+
+    fn off(&self, at: Knot) -> f64 {
+        self.ahead(at).abs()
+    }
+
+    /// The line at a reading of the source; `None` if it is none of a clock.
+    fn at(&self, a: i64) -> Option<i64> {
+        let forward = i128::from(a) - i128::from(self.from.a);
+        let gained = (forward as f64 * (self.rate - 1.0)).round();
+        i64::try_from(i128::from(self.from.b) + forward + gained as i128).ok()
+    }
+}
+
+/// What is left out, with what is used around it.
+struct LeftOut {
+    knots: Vec<Knot>,
+    /// How many are before each of the knots that are used, and after all.
+    ends: Vec<usize>,
+}
+
+impl LeftOut {
+    /// What a choice does not use, but for readings of a group of which another is used.
+    fn new(knots: &[Knot], choice: &Choice) -> LeftOut {
+        let mut out = LeftOut {
+            knots: Vec::new(),
+            ends: Vec::with_capacity(choice.used.len()),
+        };
+        let mut next = 0;
+        let mut group = None;
+        let is_out = |index: usize, group: Option<usize>, next_group: Option<usize>| {
+            let own = choice.groups.get(index).copied();
+            own != group && own != next_group
+        };
+        for &(used, _) in &choice.used {
+            let own = choice.groups.get(used).copied();
+            let between = (next..used).filter(|&index| is_out(index, group, own));
+            out.knots.extend(between.map(|index| knots[index]));
+            out.ends.push(out.knots.len());
+            (next, group) = (used + 1, own);
+        }
+        let after = (next..knots.len()).filter(|&index| is_out(index, group, None));
+        out.knots.extend(after.map(|index| knots[index]));
+        out
+    }
+
+    /// What is before a knot that is used, and after the one before it; after the last, of its number.
+    fn before(&self, knot: usize) -> &[Knot] {
+        let end = self.ends.get(knot).copied().unwrap_or(self.knots.len());
+        let start = match knot.checked_sub(1) {
+            None => 0,
+            Some(before) => self.ends.get(before).copied().unwrap_or(end),
+        };
+        &self.knots[start..end]
+    }
+}
+
 impl Fit {
     /// Fits a hop to its readings, in order of `a`. `is_coarse` tells that one of the clocks
     /// only shows its last tick.
-    pub(super) fn new(mut knots: Vec<Knot>, is_coarse: bool) -> Fit {
+    pub(super) fn new(knots: Vec<Knot>, is_coarse: bool) -> Fit {
+        Fit::of_readings(knots, is_coarse, UNTOLD_NOISE)
+    }
+
+    /// `untold` is the noise where no reading tells of it.
+    fn of_readings(mut knots: Vec<Knot>, is_coarse: bool, untold: f64) -> Fit {
         knots.dedup_by_key(|knot| knot.a);
         let mut numbers: Vec<f64> = gaps(&knots)
             .map(|(from, to)| distance(from.a, to.a))
             .collect();
-        let usual = median(&mut numbers).unwrap_or(0.0);
-        // In which a tick is more than what an oscillator does.
-        let ticks = if is_coarse { TICK / OSCILLATOR } else { 0.0 };
-        let short = ticks.max(SHORT * usual);
+        let short = choice::short(&mut numbers);
+        let least = if is_coarse { TELLS_COARSE } else { 0.0 };
+        let tells = Tells::Long(short.max(least));
         numbers.clear();
-        let told = gaps(&knots).filter(|(from, to)| distance(from.a, to.a) >= short);
+        let told = gaps(&knots).filter(|&(from, to)| tells.holds(from, to));
         numbers.extend(told.map(|(from, to)| rate(from, to)));
         // Of two gaps, one may be a suspend.
         let off = |rate: &f64| (rate - 1.0).abs();
@@ -239,59 +320,42 @@ impl Fit {
             .min_by(|one, other| off(one).total_cmp(&off(other)))
             .filter(|measured| off(measured) > SAME_UNIT)
             .unwrap_or(1.0);
-        let slack = if is_coarse { TICK } else { APART };
-        let goes_on = |from: &Knot, to: &Knot| {
-            let most = kappa.abs() * OSCILLATOR * distance(from.a, to.a) + slack;
-            moved(*from, *to, kappa).abs() <= most
+        let hop = Hop {
+            kappa,
+            short,
+            is_coarse,
         };
-        numbers.clear();
-        for segment in knots.chunk_by(goes_on) {
-            let inner = segment.windows(3);
-            numbers.extend(inner.map(|three| off_line(three[0], three[2], three[1])));
-        }
-        let usual = median(&mut numbers).unwrap_or(0.0);
+        let choice = hop.choose(&knots);
+        let left_out = LeftOut::new(&knots, &choice);
+        let used = choice.used.iter();
+        let used = used.map(|&(index, gap)| Knot {
+            gap,
+            ..knots[index]
+        });
         let mut fit = Fit {
             readings: knots.len(),
             nominal_rate: kappa,
-            ..Fit::empty(Tells::Long(short))
+            knots: used.collect(),
+            ..Fit::empty(tells)
         };
-        numbers.clear();
-        let mut residuals = Vec::with_capacity(knots.len());
-        // How many readings are kept of all segments up to each.
-        let (mut kept, mut ends) = (0, Vec::new());
-        for segment in knots.chunk_by(goes_on) {
-            for (from, to) in gaps(segment) {
-                let jump = moved(from, to, 1.0).abs();
-                fit.worst_error_nearest_ns = fit.worst_error_nearest_ns.max(jump);
-            }
-            let mut sieve = Sieve::new(segment);
-            sieve.sift(OUTLIER.max(10.0 * usual), |knot, residual| {
-                fit.outliers.push(OffLine::new(knot, residual));
-            });
-            for index in 0..segment.len() {
-                let residual = sieve.holds(index).then(|| sieve.residual(index));
-                numbers.extend(residual.filter(|_| sieve.is_inner(index)));
-                residuals.push(residual.map_or(f32::NAN, |residual| residual as f32));
-            }
-            kept += sieve.count;
-            ends.push(kept);
-        }
-        fit.outliers
-            .sort_unstable_by_key(|outlier| outlier.from_value);
-        for (knot, residual) in knots.iter_mut().zip(residuals) {
-            knot.error = residual;
-        }
-        knots.retain(|knot| !knot.error.is_nan());
-        // What is after the last segment is no step.
-        ends.pop();
-        for end in ends {
-            if let Some(last) = knots.get_mut(end - 1) {
-                last.steps = true;
+        for pair in choice.used.windows(2) {
+            if pair[0].1 == Gap::Line {
+                let all = &knots[pair[0].0..=pair[1].0];
+                let gaps = gaps(all).filter(|&(from, to)| !hop.leaps(from, to));
+                let jumps = gaps.map(|(from, to)| moved(from, to, 1.0).abs());
+                fit.worst_error_nearest_ns = jumps.fold(fit.worst_error_nearest_ns, f64::max);
             }
         }
-        fit.knots = knots;
-        fit.find_errors(&mut numbers, is_coarse);
+        fit.find_errors(&mut numbers, is_coarse, untold);
         fit.find_rates(&mut numbers);
+        let wobble = fit.raise_long(&mut numbers);
+        fit.raise_few(&left_out, if is_coarse { TICK } else { APART });
+        fit.find_worst();
+        fit.find_outliers(&left_out);
+        fit.find_steps();
+        let medians = fit.medians();
+        fit.find_corners(&left_out, &medians, wobble);
+        fit.find_jumps(&medians, wobble);
         fit
     }
 
@@ -308,6 +372,8 @@ impl Fit {
             worst_error_nearest_ns: 0.0,
             knots: Vec::new(),
             jumps: Vec::new(),
+            beyond: [0.0; 2],
+            least_wobble: LEAST_WOBBLE,
             is_known: true,
             tells,
             outside: Outside::Wanders,
@@ -320,7 +386,7 @@ impl Fit {
         Fit {
             is_known: is_exact,
             outside: Outside::Exact,
-            ..Fit::new(knots, false)
+            ..Fit::of_readings(knots, false, LEAST_NOISE)
         }
     }
 
@@ -334,8 +400,9 @@ impl Fit {
             let (from, to) = (knots[index - 1], knots[index]);
             let jump = moved(from, to, 1.0).abs();
             let most = OSCILLATOR * distance(from.a, to.a) + f64::from(from.error + to.error);
-            knots[index - 1].steps = jump > most;
-            if jump <= most {
+            if jump > most {
+                knots[index - 1].gap = Gap::Step;
+            } else {
                 numbers.push(unsure(from, to));
                 worst_error_nearest_ns = f64::max(worst_error_nearest_ns, jump);
             }
@@ -352,6 +419,10 @@ impl Fit {
         };
         fit.find_rates(&mut numbers);
         let wobble = fit.raise_wobbles(&mut numbers);
+        fit.find_worst();
+        fit.find_steps();
+        let medians = fit.medians();
+        fit.find_jumps(&medians, wobble);
         fit.outside = Outside::Unsure(wobble + usual.unwrap_or(OSCILLATOR));
         fit
     }
@@ -359,53 +430,110 @@ impl Fit {
     /// That a rate changes little here and there is chance: no gap wobbles less than so often what
     /// is usual, which this returns (rule R9).
     fn raise_wobbles(&mut self, wobbles: &mut Vec<f64>) -> f64 {
-        let lines = || self.knots.windows(2).filter(|gap| !gap[0].steps);
-        wobbles.clear();
-        wobbles.extend(lines().map(|gap| f64::from(gap[0].wobble)));
+        self.wobbles(wobbles);
         let least = median(wobbles).map_or(LEAST_WOBBLE, |usual| CHANCE * usual);
-        let errors = lines().map(|gap| {
-            let half = (distance(gap[0].a, gap[1].a) / 2.0).floor();
-            f64::from(gap[0].error.max(gap[1].error)) + least.max(gap[0].wobble.into()) * half
-        });
-        self.worst_error_ns = errors.fold(0.0, f64::max);
         for knot in &mut self.knots {
             knot.wobble = knot.wobble.max(least as f32);
         }
         least
     }
 
-    /// err(i) of rule R5.
-    fn find_errors(&mut self, residuals: &mut [f64], is_coarse: bool) {
-        let least = if is_coarse { TICK } else { LEAST_NOISE };
-        let usual = median(residuals).unwrap_or(0.0);
-        self.noise_ns = least.max(3.0 * usual);
-        for knot in &mut self.knots {
-            knot.error = knot.error.max(self.noise_ns as f32);
+    /// w of all gaps that are lines.
+    fn wobbles(&self, wobbles: &mut Vec<f64>) {
+        wobbles.clear();
+        let lines = self.knots.windows(2).filter(|gap| gap[0].gap == Gap::Line);
+        wobbles.extend(lines.map(|gap| f64::from(gap[0].wobble)));
+    }
+
+    /// Of a gap that is longer than usual, w is what the rate does in so much time (rule R5). Returns
+    /// what w usually is.
+    fn raise_long(&mut self, numbers: &mut Vec<f64>) -> f64 {
+        self.wobbles(numbers);
+        let usual = median(numbers).unwrap_or(self.least_wobble);
+        let lines = self.knots.windows(2).filter(|gap| gap[0].gap == Gap::Line);
+        numbers.clear();
+        numbers.extend(lines.map(|gap| distance(gap[0].a, gap[1].a)));
+        let long = median(numbers).unwrap_or(0.0);
+        for index in 1..self.knots.len() {
+            let (from, to) = (self.knots[index - 1], self.knots[index]);
+            let span = distance(from.a, to.a);
+            if from.gap == Gap::Line && span > LONG * long {
+                let least = usual * (span / long).sqrt();
+                self.knots[index - 1].wobble = from.wobble.max(least as f32);
+            }
         }
+        usual
+    }
+
+    /// err(i) of rule R5. `untold` is the noise where no reading tells of it.
+    fn find_errors(&mut self, residuals: &mut Vec<f64>, is_coarse: bool, untold: f64) {
+        residuals.clear();
+        let mut seconds = Vec::new();
+        for segment in self.segments() {
+            let knots = &self.knots[segment];
+            residuals.extend(knots.windows(3).map(|of| off_line(of[0], of[2], of[1])));
+            seconds.extend(knots.windows(5).map(|of| off_line(of[0], of[4], of[2])));
+        }
+        let count = residuals.len() as f64;
+        let usual = median(residuals).unwrap_or(0.0);
+        let wanders = match seconds.len() >= SECONDS && usual > 0.0 {
+            true => median(&mut seconds).map_or(0.0, |second| (second / usual).powi(2) - 1.0),
+            false => 0.0,
+        };
+        let part = f64::max(1.0 / 9.0, 1.0 - wanders.max(0.0) / 7.0).sqrt();
+        let least = if is_coarse { TICK } else { LEAST_NOISE };
+        let told = 3.0 * part * (1.0 + 1.0 / count.max(1.0)) * usual;
+        self.noise_ns = least.max(untold / (1.0 + count)).max(told);
+        for segment in self.segments() {
+            for index in segment.clone() {
+                let error = self.noise_ns.max(self.residual(&segment, index));
+                self.knots[index].error = error as f32;
+            }
+        }
+    }
+
+    /// How far a reading is off the line of its neighbours in its segment.
+    fn residual(&self, segment: &Range<usize>, index: usize) -> f64 {
+        let knots = &self.knots[segment.clone()];
+        let at = self.knots[index];
+        match knots {
+            [] | [_] | [_, _] => 0.0,
+            [_, next, further, ..] if index == segment.start => off_line(*next, *further, at),
+            [.., further, next, _] if index + 1 == segment.end => off_line(*next, *further, at),
+            _ => off_line(self.knots[index - 1], self.knots[index + 1], at),
+        }
+    }
+
+    /// The segments, as ranges of the knots.
+    fn segments(&self) -> Vec<Range<usize>> {
+        let mut start = 0;
+        let of = self.knots.chunk_by(|knot, _| knot.gap == Gap::Line);
+        let of = of.map(|segment| {
+            let from = start;
+            start += segment.len();
+            from..start
+        });
+        of.collect()
     }
 
     /// The rates of rules R4 and R5.
     fn find_rates(&mut self, rates: &mut Vec<f64>) {
         rates.clear();
-        let segments = self.knots.chunk_by(|knot, _| !knot.steps);
-        rates.extend(segments.flat_map(|segment| self.rates(segment)).flatten());
+        let segments = self.segments();
+        for segment in &segments {
+            rates.extend(self.rates(&self.knots[segment.clone()]).flatten());
+        }
         self.median_rate = median(rates);
         let usual = self.usual_rate();
         for rate in rates.iter() {
             self.rate_spread = self.rate_spread.max((rate - usual).abs());
         }
-        let mut start = 0;
-        while start < self.knots.len() {
-            let rest = &self.knots[start..];
-            let count = rest.iter().take_while(|knot| !knot.steps).count();
-            let end = self.knots.len().min(start + count + 1);
-            self.find_wobbles(start..end, usual);
-            if let Some(&next) = self.knots.get(end) {
-                rates.clear();
-                rates.extend(self.rates(&self.knots[start..end]).flatten());
-                self.step(end - 1, next, median(rates).unwrap_or(usual));
-            }
-            start = end;
+        if let Tells::Long(_) = self.tells {
+            let told = rates.len().max(1) as f64;
+            self.least_wobble = LEAST_WOBBLE.max(UNTOLD_WOBBLE / told);
+        }
+        for segment in segments {
+            self.find_wobbles(segment, usual);
         }
     }
 
@@ -416,13 +544,24 @@ impl Fit {
         gaps.map(move |(from, to)| tells.holds(from, to).then(|| rate(from, to)))
     }
 
+    /// The median rate of a segment.
+    fn median_of(&self, segment: &Range<usize>) -> f64 {
+        let rates = self.rates(&self.knots[segment.clone()]).flatten();
+        median(&mut rates.collect::<Vec<_>>()).unwrap_or_else(|| self.usual_rate())
+    }
+
+    /// The median rate of each segment.
+    fn medians(&self) -> Vec<f64> {
+        let segments = self.segments();
+        segments.iter().map(|of| self.median_of(of)).collect()
+    }
+
     /// w of rule R5 in a segment.
     fn find_wobbles(&mut self, segment: Range<usize>, usual: f64) {
         let rates: Vec<Option<f64>> = self.rates(&self.knots[segment.clone()]).collect();
         let knots = &mut self.knots[segment];
         for index in 0..rates.len() {
-            let (from, to) = (knots[index], knots[index + 1]);
-            let own = rate(from, to);
+            let own = rate(knots[index], knots[index + 1]);
             let before = index.checked_sub(1).and_then(|before| rates[before]);
             let beside = [before, rates.get(index + 1).copied().flatten()];
             let differences = beside
@@ -430,22 +569,199 @@ impl Fit {
                 .flatten()
                 .map(|beside| (own - beside).abs());
             let wobble = differences.max_by(f64::total_cmp);
-            let wobble = wobble.unwrap_or((own - usual).abs()).max(LEAST_WOBBLE);
-            knots[index].wobble = wobble as f32;
-            let half = (distance(from.a, to.a) / 2.0).floor();
-            let error = f64::from(from.error.max(to.error)) + wobble * half;
-            self.worst_error_ns = self.worst_error_ns.max(error);
+            let wobble = wobble.unwrap_or((own - usual).abs());
+            knots[index].wobble = wobble.max(self.least_wobble) as f32;
         }
     }
 
-    fn step(&mut self, before: usize, next: Knot, rate: f64) {
-        let size = moved(self.knots[before], next, self.nominal_rate);
-        self.steps.push(OffLine::new(next, size));
-        self.jumps.push(Jump {
-            knot: before as u32,
-            rate,
-            size: size.abs(),
+    /// Segments of one or two readings are as unsure as what is left out beside them says, unless that
+    /// is off by more than `most` (rule R5).
+    fn raise_few(&mut self, left_out: &LeftOut, most: f64) {
+        for segment in self
+            .segments()
+            .into_iter()
+            .filter(|segment| segment.len() < 3)
+        {
+            let rate = self.median_of(&segment);
+            let beside = [left_out.before(segment.start), left_out.before(segment.end)];
+            let lines = self.knots[segment.clone()].iter();
+            let lines = lines.map(|&from| Straight { from, rate });
+            let offs = lines.flat_map(|line| {
+                let readings = beside.into_iter().flatten();
+                readings.map(move |&reading| line.off(reading))
+            });
+            let least = offs.filter(|&off| off <= most).fold(0.0, f64::max) as f32;
+            for knot in &mut self.knots[segment] {
+                knot.error = knot.error.max(least);
+            }
+        }
+    }
+
+    /// The largest error between two readings, without steps.
+    fn find_worst(&mut self) {
+        let lines = self.knots.windows(2).filter(|gap| gap[0].gap == Gap::Line);
+        let errors = lines.map(|gap| {
+            let half = (distance(gap[0].a, gap[1].a) / 2.0).floor();
+            f64::from(gap[0].error.max(gap[1].error)) + f64::from(gap[0].wobble) * half
         });
+        self.worst_error_ns = errors.fold(0.0, f64::max);
+    }
+
+    /// The line of a segment, from one of its readings on.
+    fn straight(&self, segment: &Range<usize>, from: usize) -> Straight {
+        Straight {
+            from: self.knots[from],
+            rate: self.median_of(segment),
+        }
+    }
+
+    /// What is left out, and how far it is off.
+    fn find_outliers(&mut self, left_out: &LeftOut) {
+        let mut outliers = Vec::with_capacity(left_out.knots.len());
+        let (usual, count) = (self.usual_rate(), self.knots.len());
+        let segments = self.segments();
+        for (number, segment) in segments.iter().enumerate() {
+            let lines = if left_out.before(segment.start).is_empty() {
+                Vec::new()
+            } else if let Some(before) = number.checked_sub(1).and_then(|at| segments.get(at)) {
+                let (j, k) = (self.knots[segment.start - 1], self.knots[segment.start]);
+                let slides = [Straight {
+                    from: j,
+                    rate: rate(j, k),
+                }];
+                match j.gap {
+                    Gap::Slide => slides.to_vec(),
+                    Gap::Line | Gap::Step => vec![
+                        self.straight(before, segment.start - 1),
+                        self.straight(segment, segment.start),
+                    ],
+                }
+            } else {
+                vec![Straight {
+                    from: self.knots[0],
+                    rate: usual,
+                }]
+            };
+            for &reading in left_out.before(segment.start) {
+                let off = lines.iter().map(|line| line.off(reading));
+                let off = off.min_by(f64::total_cmp).unwrap_or(0.0);
+                outliers.push(OffLine::new(reading, off));
+            }
+            for index in segment.start + 1..segment.end {
+                let (from, to) = (self.knots[index - 1], self.knots[index]);
+                let within = left_out.before(index).iter();
+                outliers.extend(
+                    within.map(|&reading| OffLine::new(reading, off_line(from, to, reading))),
+                );
+            }
+        }
+        if let Some(&last) = self.knots.last() {
+            let line = Straight {
+                from: last,
+                rate: usual,
+            };
+            let after = left_out.before(count).iter();
+            outliers.extend(after.map(|&reading| OffLine::new(reading, line.off(reading))));
+        }
+        let largest = |range: Range<usize>| {
+            let offs = outliers[range].iter().map(|outlier| outlier.deviation_ns);
+            offs.fold(0.0, f64::max)
+        };
+        let (before, after) = (left_out.before(0).len(), left_out.before(count).len());
+        self.beyond = [
+            largest(0..before),
+            largest(outliers.len() - after..outliers.len()),
+        ];
+        self.outliers = outliers;
+    }
+
+    /// The readings after steps.
+    fn find_steps(&mut self) {
+        let steps = self.knots.windows(2).filter(|gap| gap[0].gap != Gap::Line);
+        let steps = steps.map(|gap| OffLine::new(gap[1], moved(gap[0], gap[1], self.nominal_rate)));
+        self.steps = steps.collect();
+    }
+
+    /// What is left out in a step, and tells which side it was read on, makes that narrower
+    /// (rule R4). `wobble` is what w usually is.
+    fn find_corners(&mut self, left_out: &LeftOut, medians: &[f64], wobble: f64) {
+        let segments = self.segments();
+        let mut cornered = Vec::with_capacity(self.knots.len());
+        for (number, segment) in segments.iter().enumerate() {
+            cornered.extend_from_slice(&self.knots[segment.clone()]);
+            let Some(next) = segments.get(number + 1) else {
+                break;
+            };
+            let (j, k) = (self.knots[segment.end - 1], self.knots[next.start]);
+            let left_out = left_out.before(next.start);
+            if j.gap == Gap::Slide || left_out.is_empty() {
+                continue;
+            }
+            let rate = |number: usize| medians.get(number).copied();
+            let (Some(ends), Some(begins)) = (rate(number), rate(number + 1)) else {
+                continue;
+            };
+            let before = Straight {
+                from: j,
+                rate: ends,
+            };
+            let after = Straight {
+                from: k,
+                rate: begins,
+            };
+            let near = before.off(k) * ON_A_SIDE;
+            let on = |line: Straight| move |reading: &&Knot| line.off(**reading) <= near;
+            let last = left_out.iter().rev().find(on(before)).copied();
+            let first = left_out.iter().find(on(after)).copied();
+            if let (Some(last), Some(first)) = (last, first)
+                && first.a <= last.a
+            {
+                continue;
+            }
+            let corner = |at: Knot, line: Straight, gap| {
+                let away = distance(line.from.a, at.a).abs();
+                Some(Knot {
+                    b: line.at(at.a)?,
+                    error: line.from.error + (self.outside() * away) as f32,
+                    wobble: wobble as f32,
+                    gap,
+                    is_corner: true,
+                    ..at
+                })
+            };
+            if let (Some(at), Some(end)) = (last, cornered.last_mut())
+                && let Some(corner) = corner(at, before, j.gap)
+            {
+                (end.gap, end.wobble) = (Gap::Line, wobble as f32);
+                cornered.push(corner);
+            }
+            cornered.extend(first.and_then(|at| corner(at, after, Gap::Line)));
+        }
+        self.knots = cornered;
+    }
+
+    /// What is known of steps (rules R4, R5). `medians` are the rates of the segments, `wobble` is
+    /// what w usually is.
+    fn find_jumps(&mut self, medians: &[f64], wobble: f64) {
+        let segments = self.segments();
+        for ((segment, next), &rate) in segments.iter().zip(segments.iter().skip(1)).zip(medians) {
+            let last = segment.end - 1;
+            let (before, after) = (self.knots[last], self.knots[next.start]);
+            let (later, changes) = match self.knots[next.clone()] {
+                [from, to, ..] => (self::rate(from, to), f64::from(from.wobble)),
+                _ => (self.usual_rate(), wobble),
+            };
+            let unsure = (rate - later).abs() + changes;
+            let line = Straight { from: before, rate };
+            let error = f64::from(before.error.max(after.error))
+                + line.off(after)
+                + unsure * distance(before.a, after.a);
+            self.jumps.push(Jump {
+                knot: last as u32,
+                rate,
+                error,
+            });
+        }
     }
 
     /// The median rate of the hop, κ if there is none (rule R4).
@@ -456,7 +772,7 @@ impl Fit {
     /// How much the error grows outside of the readings (rules R5, R9).
     pub(super) fn outside(&self) -> f64 {
         match self.outside {
-            Outside::Wanders => self.rate_spread + LEAST_WOBBLE,
+            Outside::Wanders => self.rate_spread + self.least_wobble,
             Outside::Unsure(unsure) => self.rate_spread + unsure,
             Outside::Exact => 0.0,
         }
@@ -489,153 +805,4 @@ impl Fit {
 
 fn gaps(knots: &[Knot]) -> impl Iterator<Item = (Knot, Knot)> {
     knots.iter().copied().zip(knots.iter().skip(1).copied())
-}
-
-/// A segment while rule R3 takes readings out of it.
-struct Sieve<'p> {
-    knots: &'p [Knot],
-    /// How many are left.
-    count: usize,
-    /// The neighbours of each that are left; none while all are.
-    links: Vec<Links>,
-}
-
-/// Where the neighbours are; `NONE` where there is none.
-#[derive(Debug, Clone, Copy)]
-struct Links {
-    before: u32,
-    after: u32,
-    is_out: bool,
-}
-
-const NONE: u32 = u32::MAX;
-
-/// A reading that may be taken out: the worst first, of equal ones the first.
-#[derive(Debug, PartialEq)]
-struct Candidate {
-    residual: f64,
-    index: usize,
-}
-
-impl Eq for Candidate {}
-
-impl Ord for Candidate {
-    fn cmp(&self, other: &Self) -> Ordering {
-        let by_residual = self.residual.total_cmp(&other.residual);
-        by_residual.then(other.index.cmp(&self.index))
-    }
-}
-
-impl PartialOrd for Candidate {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl<'p> Sieve<'p> {
-    fn new(knots: &'p [Knot]) -> Self {
-        Sieve {
-            knots,
-            count: knots.len(),
-            links: Vec::new(),
-        }
-    }
-
-    fn holds(&self, index: usize) -> bool {
-        self.links.get(index).is_none_or(|links| !links.is_out)
-    }
-
-    fn before(&self, index: usize) -> Option<usize> {
-        match self.links.get(index) {
-            Some(links) => (links.before != NONE).then_some(links.before as usize),
-            None => index.checked_sub(1),
-        }
-    }
-
-    fn after(&self, index: usize) -> Option<usize> {
-        match self.links.get(index) {
-            Some(links) => (links.after != NONE).then_some(links.after as usize),
-            None => Some(index + 1).filter(|&after| after < self.knots.len()),
-        }
-    }
-
-    fn is_inner(&self, index: usize) -> bool {
-        self.before(index).is_some() && self.after(index).is_some()
-    }
-
-    /// The residual of rule R3.
-    fn residual(&self, index: usize) -> f64 {
-        let (before, after) = (self.before(index), self.after(index));
-        let at = self.knots[index];
-        let further = match (before, after) {
-            (Some(before), Some(after)) => {
-                return off_line(self.knots[before], self.knots[after], at);
-            }
-            (None, Some(next)) => self.after(next).map(|further| (next, further)),
-            (Some(next), None) => self.before(next).map(|further| (next, further)),
-            (None, None) => None,
-        };
-        further.map_or(0.0, |(next, further)| {
-            let (next, further) = (self.knots[next], self.knots[further]);
-            // What the two may be off, this one is off that many times.
-            let reach = distance(at.a, next.a) / distance(next.a, further.a);
-            off_line(next, further, at) / (1.0 + 2.0 * reach)
-        })
-    }
-
-    fn candidate(&self, index: usize, threshold: f64) -> Option<Candidate> {
-        let residual = self.residual(index);
-        (residual > threshold).then_some(Candidate { residual, index })
-    }
-
-    /// Takes out the worst reading while one is off by more than the threshold.
-    fn sift(&mut self, threshold: f64, mut each: impl FnMut(Knot, f64)) {
-        let all = 0..self.knots.len();
-        let candidates = all.filter_map(|index| self.candidate(index, threshold));
-        let mut candidates: BinaryHeap<Candidate> = candidates.collect();
-        if candidates.is_empty() || self.count < 3 {
-            return;
-        }
-        self.link();
-        while let Some(worst) = candidates.pop() {
-            if self.count < 3 {
-                return;
-            }
-            let is_known = self.holds(worst.index);
-            if !is_known || self.residual(worst.index) != worst.residual {
-                continue; // what it is off now is in the heap, too
-            }
-            let (before, after) = (self.before(worst.index), self.after(worst.index));
-            self.take_out(worst.index);
-            each(self.knots[worst.index], worst.residual);
-            let further_before = before.and_then(|before| self.before(before));
-            let further_after = after.and_then(|after| self.after(after));
-            let changed = [further_before, before, after, further_after];
-            for index in changed.into_iter().flatten() {
-                candidates.extend(self.candidate(index, threshold));
-            }
-        }
-    }
-
-    fn link(&mut self) {
-        let last = self.knots.len() - 1;
-        let links = (0..=last).map(|index| Links {
-            before: index.checked_sub(1).map_or(NONE, |before| before as u32),
-            after: if index < last { index as u32 + 1 } else { NONE },
-            is_out: false,
-        });
-        self.links = links.collect();
-    }
-
-    fn take_out(&mut self, index: usize) {
-        let Links { before, after, .. } = self.links[index];
-        self.links[index].is_out = true;
-        if before != NONE {
-            self.links[before as usize].after = after;
-        }
-        if after != NONE {
-            self.links[after as usize].before = before;
-        }
-        self.count -= 1;
-    }
 }

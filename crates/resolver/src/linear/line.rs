@@ -1,6 +1,7 @@
 //! Lines: what a hop says around a value, and what a path of hops does (rules R4–R6).
 
-use super::fit::{Fit, Jump, Knot, distance};
+use super::choice::Gap;
+use super::fit::{Fit, Knot, distance};
 use crate::mapping::clamp;
 use crate::rows::partition;
 
@@ -9,7 +10,8 @@ use crate::rows::partition;
 pub enum LineKind {
     /// The readings around it.
     Line,
-    /// The reading before it: until the next one the target was set, or slept.
+    /// The reading before it: until the next one the target was set, or slept. Or both of them, where
+    /// it may be that only its rate changed.
     Step,
     /// The first reading, which is later.
     Before,
@@ -197,7 +199,9 @@ impl Fit {
         let count = partition(knots.len(), |index| knots[index].a <= value);
         let before = count.checked_sub(1).and_then(|index| knots.get(index));
         match (before, knots.get(count)) {
-            (Some(before), Some(after)) if before.steps => self.step_part(count - 1, before, after),
+            (Some(before), Some(after)) if before.gap != Gap::Line => {
+                self.step_part(count - 1, before, after)
+            }
             (Some(before), Some(after)) => line_part(count - 1, before, after, value),
             (None, Some(first)) => Part {
                 start: None,
@@ -205,7 +209,7 @@ impl Fit {
                 error_slope: -self.outside(),
                 kind: LineKind::Before,
                 around: [None, Some(0)],
-                ..self.beside(first)
+                ..self.beside(first, 0)
             },
             (Some(last), None) => Part {
                 start: Some(last.a),
@@ -213,20 +217,20 @@ impl Fit {
                 error_slope: self.outside(),
                 kind: LineKind::After,
                 around: [Some(count as u32 - 1), None],
-                ..self.beside(last)
+                ..self.beside(last, 1)
             },
             (None, None) => unfitted(),
         }
     }
 
-    /// A line from the first or the last reading.
-    fn beside(&self, knot: &Knot) -> Part {
+    /// A line from the first or the last reading, as it is on that side.
+    fn beside(&self, knot: &Knot, side: usize) -> Part {
         Part {
             from: knot.a,
             to: knot.b,
             slope: self.usual_rate() - 1.0,
             sure: knot.a,
-            error: knot.error.into(),
+            error: f64::from(knot.error) + self.beyond.get(side).copied().unwrap_or(0.0),
             ..unfitted()
         }
     }
@@ -237,18 +241,19 @@ impl Fit {
             .binary_search_by_key(&(index as u32), |jump| jump.knot)
             .ok()
             .and_then(|found| self.jumps.get(found));
-        let (rate, size) = match jump {
-            Some(&Jump { rate, size, .. }) => (rate, size),
-            None => (self.usual_rate(), 0.0),
+        let rate = match (before.gap, jump) {
+            (Gap::Step, Some(jump)) => jump.rate - 1.0,
+            (Gap::Line | Gap::Slide, _) => gained(before, after),
+            (Gap::Step, None) => self.usual_rate() - 1.0,
         };
         Part {
             start: Some(before.a),
             end: Some(after.a),
             from: before.a,
             to: before.b,
-            slope: rate - 1.0,
+            slope: rate,
             sure: before.a,
-            error: f64::from(before.error.max(after.error)) + size,
+            error: jump.map_or(f64::INFINITY, |jump| jump.error),
             error_slope: 0.0,
             kind: LineKind::Step,
             around: [Some(index as u32), Some(index as u32 + 1)],
@@ -256,11 +261,15 @@ impl Fit {
     }
 }
 
-/// A line between two readings: the half of it that is nearer to one of them.
-fn line_part(index: usize, before: &Knot, after: &Knot, value: i64) -> Part {
-    let span = distance(before.a, after.a);
+/// How much faster the target runs on the straight line between two readings.
+fn gained(before: &Knot, after: &Knot) -> f64 {
     let ran =
         (i128::from(after.b) - i128::from(before.b)) - (i128::from(after.a) - i128::from(before.a));
+    ran as f64 / distance(before.a, after.a)
+}
+
+/// A line between two readings: the half of it that is nearer to one of them.
+fn line_part(index: usize, before: &Knot, after: &Knot, value: i64) -> Part {
     // Of an odd number, the one in the middle is as near to both.
     let half = after.a.abs_diff(before.a).div_ceil(2);
     let middle = before.a.saturating_add_unsigned(half);
@@ -275,7 +284,7 @@ fn line_part(index: usize, before: &Knot, after: &Knot, value: i64) -> Part {
         end: Some(end),
         from: before.a,
         to: before.b,
-        slope: ran as f64 / span,
+        slope: gained(before, after),
         sure,
         error: before.error.max(after.error).into(),
         error_slope: if is_later { -wobble } else { wobble },

@@ -63,6 +63,7 @@
 //! conversion needs the one piece it is on; an array of them is made only for
 //! readings that come in no order.
 
+mod choice;
 mod estimates;
 mod fit;
 mod line;

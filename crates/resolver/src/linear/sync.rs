@@ -14,7 +14,8 @@
 
 use std::collections::BTreeMap;
 
-use super::fit::{Knot, LEAST_NOISE, LEAST_WOBBLE, OSCILLATOR, TICK};
+use super::choice::TICK;
+use super::fit::{Knot, LEAST_NOISE, LEAST_WOBBLE, OSCILLATOR};
 
 /// A sample of rule X24: when the host's clock read `host_value`, that of the client read
 /// `host_value + offset`, give or take `half_round_trip`. All are nanoseconds.
