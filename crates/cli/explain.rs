@@ -179,11 +179,7 @@ enum Hops {
 }
 
 impl Answer {
-    fn of(
-        asked: &Asked,
-        conversion: Conversion,
-        database: &Connection,
-    ) -> anyhow::Result<Answer> {
+    fn of(asked: &Asked, conversion: Conversion, database: &Connection) -> anyhow::Result<Answer> {
         let linear = asked.linear_hops(database)?;
         let error = linear.iter().try_fold(0.0, |sum, hop| {
             hop.error_ns.map(|error| sum * hop.rate.abs() + error)

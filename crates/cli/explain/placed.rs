@@ -84,11 +84,7 @@ impl Known<'_> {
             }
             None => {
                 let reason = self.row.unresolved.clone().unwrap_or_default();
-                writeln!(
-                    out,
-                    "{} {} is unresolved: {reason}",
-                    asked.from, asked.ts
-                )?;
+                writeln!(out, "{} {} is unresolved: {reason}", asked.from, asked.ts)?;
                 if let Some(words) = Unresolved::from_code(&reason) {
                     writeln!(out, "{words}")?;
                 }
@@ -143,7 +139,10 @@ impl Known<'_> {
                 _ => "restarted",
             };
             let line = [
-                format!("{} {did} between the snapshots in packets {before} and {after};", asked.from),
+                format!(
+                    "{} {did} between the snapshots in packets {before} and {after};",
+                    asked.from
+                ),
                 "'timebase doctor' tells what that cost".to_owned(),
             ];
             write_folded(&line, "", width, out)?;
@@ -160,7 +159,10 @@ fn until(database: &Connection, packet: i64) -> anyhow::Result<Connection> {
             "clock_snapshot",
             "SELECT * FROM clock_snapshot WHERE packet_id < ?1 OR packet_id IS NULL ORDER BY id",
         ),
-        ("trace_file", "SELECT * FROM trace_file WHERE ?1 IS NOT NULL"),
+        (
+            "trace_file",
+            "SELECT * FROM trace_file WHERE ?1 IS NOT NULL",
+        ),
         ("part", "SELECT * FROM part WHERE ?1 IS NOT NULL"),
         ("machine", "SELECT * FROM machine WHERE ?1 IS NOT NULL"),
         (
@@ -180,8 +182,10 @@ fn until(database: &Connection, packet: i64) -> anyhow::Result<Connection> {
         snapshots.execute_batch(&format!("CREATE TABLE {table} ({columns})"))?;
         let count = statement.column_count();
         let places: Vec<String> = (1..=count).map(|place| format!("?{place}")).collect();
-        let mut insert =
-            snapshots.prepare(&format!("INSERT INTO {table} VALUES ({})", places.join(", ")))?;
+        let mut insert = snapshots.prepare(&format!(
+            "INSERT INTO {table} VALUES ({})",
+            places.join(", ")
+        ))?;
         let mut rows = statement.query([packet])?;
         while let Some(row) = rows.next()? {
             let cells = (0..count).map(|column| row.get::<_, Value>(column));

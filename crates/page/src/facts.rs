@@ -50,9 +50,11 @@ impl Facts {
             )
             .reading("packets")?;
         let wrong = database
-            .query_row("SELECT coalesce(sum(packets), 0) FROM clock_turn", [], |row| {
-                natural(row, 0)
-            })
+            .query_row(
+                "SELECT coalesce(sum(packets), 0) FROM clock_turn",
+                [],
+                |row| natural(row, 0),
+            )
             .reading("turns of clocks")?;
         let inside = database
             .query_row(
@@ -134,7 +136,12 @@ fn span(database: &Connection) -> rusqlite::Result<Option<(i64, i64)>> {
     database.query_row(
         "SELECT min(?1, coalesce((SELECT min(ts) FROM packet WHERE ts >= ?3), ?1)),
                 max(?2, coalesce((SELECT max(ts) FROM packet WHERE ts <= ?4), ?2))",
-        [begin, end, begin.saturating_sub(FAR), end.saturating_add(FAR)],
+        [
+            begin,
+            end,
+            begin.saturating_sub(FAR),
+            end.saturating_add(FAR),
+        ],
         both,
     )
 }

@@ -350,12 +350,7 @@ fn axis(hop: &Hop, scene: &Scene, unit: Unit, has_steps: bool) -> String {
     )
 }
 
-fn draw(
-    area: &draw::Area<'_>,
-    trail: &Trail,
-    scene: &Scene,
-    y_unit: Unit,
-) -> Result<(), Failure> {
+fn draw(area: &draw::Area<'_>, trail: &Trail, scene: &Scene, y_unit: Unit) -> Result<(), Failure> {
     let (begin, end) = scene.x;
     let x_unit = Unit::of(end - begin);
     let (low, high) = scene.y;

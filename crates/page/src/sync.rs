@@ -74,9 +74,7 @@ pub fn draw(database: &Connection, clocks: &Clocks, begin: i64) -> Result<Syncs,
         let first = duration(origin as f64);
         let (low, high) = heights(&drawn);
         let unit = Unit::of(low.abs().max(high.abs()));
-        let svg = svg("a synchronization", SIZE, |area| {
-            paint(area, unit, &drawn)
-        })?;
+        let svg = svg("a synchronization", SIZE, |area| paint(area, unit, &drawn))?;
         shown.push(Sync {
             title: format!("{client} asked {host}"),
             axis: format!("{client} − {host}, less {first}; {}", unit.name),
