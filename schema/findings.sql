@@ -196,4 +196,42 @@ reading AS MATERIALIZED (
   CROSS JOIN clock_line AS l
     ON l.route_id = r.route_id
    AND l.start_value = (SELECT max(m.start_value) FROM clock_line AS m WHERE m.route_id = r.route_id AND m.start_value <= r.value)
+),
+
+-- What has no time as clocks went back: of each of these, what was read from it, and what was read from others that have no way
+-- but through one that went back, which counts for the first of these, of its own machine if there is one.
+backwards AS MATERIALIZED (
+  SELECT machine_id, clock_id, seq_id, file, row_number() OVER (ORDER BY machine_id, clock_id, seq_id, file) AS place
+  FROM clock_record WHERE NOT is_monotonic
+),
+stranded AS (
+  SELECT place, own, other,
+         CASE
+           WHEN other > 0 AND own > 0 THEN printf('%,d events could not be placed in time, %,d of them on other clocks whose way to trace time leads through it.', own + other, other)
+           WHEN other > 0 THEN printf('%,d event%s on other clocks, whose way to trace time leads through it, could not be placed in time.', other, iif(other = 1, '', 's'))
+           ELSE printf('%,d event%s on it could not be placed in time.', own, iif(own = 1, '', 's'))
+         END AS said
+  FROM (
+    SELECT coalesce(own_place, (SELECT min(o.place) FROM backwards AS o WHERE o.machine_id = u.machine_id), 1) AS place,
+           sum(iif(own_place, events, 0)) AS own, sum(iif(own_place, 0, events)) AS other
+    FROM (SELECT u.*, b.place AS own_place FROM unplaced AS u LEFT JOIN backwards AS b USING (machine_id, clock_id, seq_id, file)) AS u
+    WHERE reason = 'non_monotonic'
+    GROUP BY 1
+  )
+),
+
+-- The clocks that wrapped or restarted, by what they did, with the first time of it and what it cost. What has no time counts for
+-- what came first.
+turned AS (
+  SELECT t.*, s.said, iif(t.is_first, coalesce(s.own + s.other, 0), 0) AS lost
+  FROM (
+    SELECT c.machine_id, c.clock_id, c.seq_id, coalesce(c.trace_file_id, -1) AS file, c.kind, count(*) AS times, sum(c.packets) AS wrong,
+           min(c.wrong_packet_id) AS wrong_packet, max(c.worst_ns) AS worst, c.bits, c.turn_ns, c.before_packet_id, c.packet_id,
+           c.before_value / 1e9 AS before_s, c.value / 1e9 AS value_s, (c.end_ts - c.start_ts) / 1e9 AS gap_s,
+           min(c.id) = min(min(c.id)) OVER (PARTITION BY c.machine_id, c.clock_id, c.seq_id, c.trace_file_id) AS is_first
+    FROM clock_turn AS c
+    GROUP BY c.machine_id, c.clock_id, c.seq_id, c.trace_file_id, c.kind
+  ) AS t
+  LEFT JOIN backwards AS b USING (machine_id, clock_id, seq_id, file)
+  LEFT JOIN stranded AS s USING (place)
 )

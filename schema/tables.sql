@@ -591,6 +591,29 @@ CREATE TABLE clock_hop_reading (
   deviation_ns REAL NOT NULL      -- of an outlier, from the line of its neighbours; of a step, how far the second clock moved against the first
 );
 
+-- Where a clock wrapped or restarted: one row for each two of its snapshots between which it did. What was read after that
+-- and converted by a snapshot from before it is counted; of an import by rates, which continues the clock, nothing is.
+CREATE TABLE clock_turn (
+  id               INTEGER PRIMARY KEY,
+  machine_id       INTEGER NOT NULL,  -- the clock
+  clock_id         INTEGER NOT NULL,
+  seq_id           INTEGER NOT NULL,
+  trace_file_id    INTEGER,           -- the file whose own it is; NULL if it is the machine's
+  kind             TEXT NOT NULL,     -- wrap: it was through, and began again at 0; restart: it began again
+  turns            INTEGER NOT NULL,  -- how often it wrapped; 0 of a restart
+  bits             INTEGER,           -- it counts to 2 to the power of this, in its units; NULL of a restart
+  turn_ns          REAL,              -- how long that takes; NULL of a restart
+  before_packet_id INTEGER,           -- the packets with the snapshots before and after it
+  packet_id        INTEGER,
+  before_value     INTEGER NOT NULL,  -- what it read in them, in nanoseconds
+  value            INTEGER NOT NULL,
+  start_ts         INTEGER NOT NULL,  -- trace time of both
+  end_ts           INTEGER NOT NULL,
+  packets          INTEGER NOT NULL,  -- how many packets have a wrong time by it
+  wrong_packet_id  INTEGER,           -- the first of them
+  worst_ns         INTEGER            -- by how much the worst is off
+);
+
 -- One row a writer of packets.
 CREATE TABLE sequence (
   id         INTEGER NOT NULL,  -- trusted_packet_sequence_id

@@ -38,3 +38,4 @@ mod support;
 mod threads;
 mod track_event_rules;
 mod track_rules;
+mod words;

@@ -5,6 +5,7 @@
 //! | what was asked for | `explain/question.rs` |
 //! | which machine and file are meant | `explain/owner.rs` |
 //! | which clock of the trace that is, and which else there are | `explain/chosen.rs` |
+//! | what the packet's row says, where all snapshots say something else | `explain/placed.rs` |
 //! | what a hop to another machine or file rests on | `explain/crossing.rs` |
 //! | how it is laid out | `explain/hops.rs` |
 
@@ -12,6 +13,7 @@ mod chosen;
 mod crossing;
 mod hops;
 mod owner;
+mod placed;
 mod question;
 
 use std::io::Write;
@@ -31,6 +33,7 @@ use hops::{
     Hop, LinearHop, Snapshot, Taken, shown_error, write_folded, write_hops, write_linear_hops,
 };
 use owner::Owner;
+use placed::Placed;
 use question::{Question, is_wall_clock};
 
 pub fn run(
@@ -99,15 +102,16 @@ fn explain(
         clock: from,
         ts,
         owner,
+        row,
     }) = reading
     else {
         return Ok(());
     };
-    let is_given = matches!(question, Question::Reading { .. });
-    let trace_time = trace_time_machine(database)?;
     let to = match &arguments.to {
+        // What the row of a packet has is trace time.
+        None if row.is_some() => placed::trace_time(database)?,
         None => Clock {
-            machine: trace_time,
+            machine: trace_time_machine(database)?,
             ..Clock::BOOTTIME
         },
         Some(to) => {
@@ -116,50 +120,30 @@ fn explain(
             clock
         }
     };
-    let value = write_unit(database, from, ts, !is_given, out)?;
+    let value = write_unit(database, from, ts, row.is_some(), out)?;
     let asked = Asked::new(from, ts, to);
-    let linear = match conversion(arguments, database)? {
-        Conversion::Linear => asked.linear_hops(database)?,
-        Conversion::Nearest => Vec::new(),
-    };
-    let (result, error) = match linear.last() {
-        Some(last) => {
-            let clocks = linear.iter().flat_map(|hop| [&hop.from, &hop.to]);
-            write_names(database, clocks, width, out)?;
-            write_linear_hops(&linear, width, out)?;
-            let overflow = || Unresolved::Overflow.code().to_owned();
-            let error = linear.iter().try_fold(0.0, |sum, hop| {
-                hop.error_ns.map(|error| sum * hop.rate.abs() + error)
-            });
-            (
-                last.value_out.ok_or_else(overflow),
-                Some(shown_error(error)),
-            )
+    let by_import = conversion_of(database)?;
+    let conversion = arguments.conversion.unwrap_or(by_import);
+    let answer = Answer::of(&asked, conversion, database)?;
+    // The same question as that which the row answers.
+    let row = row.filter(|_| arguments.to.is_none() && conversion == by_import);
+    match row {
+        Some(row) if !row.is(&answer.result) => {
+            let known = placed::Known {
+                database,
+                row: &row,
+                of_all: &answer,
+                value,
+            };
+            return known.write(&asked, conversion, width, out);
         }
-        // By lines, no hop means what it means by snapshots: the same clock, or no way.
-        None => {
-            let hops = asked.hops(database)?;
-            let clocks = hops.iter().flat_map(|hop| [&hop.from, &hop.to]);
-            write_names(database, clocks, width, out)?;
-            write_hops(&hops, value, width, out)?;
-            (asked.nearest(database)?, None)
-        }
-    };
-    match result {
-        Ok(value) => {
-            let mut line = vec![format!("{from} {ts} is {to} {value} ns")];
-            line.extend(error);
-            if is_wall_clock(to.id) {
-                if let Some(last) = line.last_mut() {
-                    last.push(',');
-                }
-                line.push(format!("{} UTC", WallTime::of_realtime(value)));
-            }
-            write_folded(&line, "", width, out)?;
-        }
+        _ => answer.write_hops(database, value, width, out)?,
+    }
+    match &answer.result {
+        Ok(value) => asked.write_answer(*value, answer.how(), width, out)?,
         Err(reason) => {
             writeln!(out, "{from} {ts} is unresolved: {reason}")?;
-            let reason = Unresolved::from_code(&reason);
+            let reason = Unresolved::from_code(reason);
             if let Some(words) = reason {
                 writeln!(out, "{words}")?;
             }
@@ -168,7 +152,7 @@ fn explain(
                 ..
             } = question
                 && reason == Some(Unresolved::NonMonotonic)
-                && from.machine == trace_time
+                && from.machine == trace_time_machine(database)?
             {
                 writeln!(
                     out,
@@ -180,11 +164,87 @@ fn explain(
     Ok(())
 }
 
-/// Which conversion is asked for: unless the command line says it, that of the import.
-fn conversion(arguments: &ExplainArguments, database: &Connection) -> anyhow::Result<Conversion> {
-    if let Some(conversion) = arguments.conversion {
-        return Ok(conversion);
+/// What a conversion gives, and how.
+struct Answer {
+    /// The reading of the target, or why there is none.
+    result: Result<i64, String>,
+    hops: Hops,
+    /// Where it is by the clocks' rate, and how far that may be off, if there is a way.
+    by_rate: Option<(i64, Option<f64>)>,
+}
+
+enum Hops {
+    Nearest(Vec<Hop>),
+    Linear(Vec<LinearHop>),
+}
+
+impl Answer {
+    fn of(asked: &Asked, conversion: Conversion, database: &Connection) -> anyhow::Result<Answer> {
+        let linear = asked.linear_hops(database)?;
+        let error = linear.iter().try_fold(0.0, |sum, hop| {
+            hop.error_ns.map(|error| sum * hop.rate.abs() + error)
+        });
+        let overflow = || Unresolved::Overflow.code().to_owned();
+        let last = linear.last().map(|last| last.value_out);
+        let by_rate = last.flatten().map(|value| (value, error));
+        Ok(match (conversion, last) {
+            (Conversion::Linear, Some(value)) => Answer {
+                result: value.ok_or_else(overflow),
+                hops: Hops::Linear(linear),
+                by_rate,
+            },
+            // By lines, no hop means what it means by snapshots: the same clock, or no way.
+            _ => Answer {
+                result: asked.nearest(database)?,
+                hops: Hops::Nearest(asked.hops(database, database)?),
+                by_rate,
+            },
+        })
     }
+
+    /// What stands behind the result: how exact it is.
+    fn how(&self) -> Option<String> {
+        match (&self.hops, self.by_rate) {
+            (Hops::Linear(_), Some((_, error))) => Some(shown_error(error)),
+            (Hops::Nearest(hops), Some(_)) if hops.is_empty() => None,
+            (Hops::Nearest(_), Some(_)) => Some(format!("(nearest; {})", self.rate()?)),
+            _ => None,
+        }
+    }
+
+    /// Where it is by the clocks' rate.
+    fn rate(&self) -> Option<String> {
+        let (value, error) = self.by_rate?;
+        let error = error.map_or("nobody knows how much".to_owned(), |error| {
+            format!("{:.0}", error.ceil())
+        });
+        Some(format!("by the clocks' rate {value} ± {error}"))
+    }
+
+    fn write_hops(
+        &self,
+        database: &Connection,
+        value: i128,
+        width: usize,
+        out: &mut dyn Write,
+    ) -> anyhow::Result<()> {
+        match &self.hops {
+            Hops::Linear(hops) => {
+                let clocks = hops.iter().flat_map(|hop| [&hop.from, &hop.to]);
+                write_names(database, clocks, width, out)?;
+                write_linear_hops(hops, width, out)
+            }
+            Hops::Nearest(hops) => {
+                let clocks = hops.iter().flat_map(|hop| [&hop.from, &hop.to]);
+                write_names(database, clocks, width, out)?;
+                write_hops(hops, value, width, out)
+            }
+        }
+    }
+}
+
+/// The conversion of the import.
+fn conversion_of(database: &Connection) -> anyhow::Result<Conversion> {
     let sql = "SELECT value = 'linear' FROM metadata WHERE name = 'conversion'";
     let is_linear = database.query_row(sql, [], |row| row.get::<_, Option<bool>>(0));
     Ok(match is_linear.optional()?.flatten() {
@@ -254,6 +314,8 @@ struct Reading {
     ts: i64,
     /// Whose the clock to convert to is.
     owner: Owner,
+    /// What the packet's row says, if it is of one.
+    row: Option<Placed>,
 }
 
 /// The reading that was given; says which one is meant by a time of day.
@@ -275,8 +337,12 @@ fn given_reading(
             ts
         }
     };
-    let owner = Owner::default();
-    Ok(Reading { clock, ts, owner })
+    Ok(Reading {
+        clock,
+        ts,
+        owner: Owner::default(),
+        row: None,
+    })
 }
 
 /// The packet that began a slice; says which slice that is.
@@ -325,7 +391,7 @@ fn recorded(
 ) -> anyhow::Result<Option<Reading>> {
     let found = database.query_row(
         "SELECT p.timestamp, c.clock_id, p.clock_ts, c.seq_id, p.machine_id, p.unresolved, c.trace_file_id,
-                p.trace_file_id, p.number, f.name
+                p.trace_file_id, p.number, f.name, p.ts
          FROM packet AS p
          LEFT JOIN packet_clock AS c ON c.packet_id = p.id
          LEFT JOIN trace_file AS f ON f.id = p.trace_file_id AND f.id > 0
@@ -346,15 +412,13 @@ fn recorded(
             let place = name.map(|name| format!(" ({number} of {name})"));
             let read: (Option<i64>, Option<i64>, Option<String>) =
                 (row.get(0)?, row.get(2)?, row.get(5)?);
-            Ok((read, clock, owner, place.unwrap_or_default()))
+            Ok((read, clock, owner, place.unwrap_or_default(), row.get(10)?))
         },
     );
-    let ((timestamp, ts, unresolved), clock, owner, place) =
-        found.optional()?.with_context(|| {
-            format!(
-                "there is no packet {packet}; SELECT count(*) FROM packet tells how many there are"
-            )
-        })?;
+    let found = found.optional()?.with_context(|| {
+        format!("there is no packet {packet}; SELECT count(*) FROM packet tells how many there are")
+    })?;
+    let ((timestamp, ts, unresolved), clock, owner, place, trace_time) = found;
     let Some(timestamp) = timestamp else {
         writeln!(
             out,
@@ -363,6 +427,14 @@ fn recorded(
         return Ok(None);
     };
     let (Some(clock), Some(ts)) = (clock, ts) else {
+        if let Some(trace_time) = trace_time {
+            writeln!(
+                out,
+                "packet {packet}{place} with timestamp {timestamp} is at {trace_time}: \
+                 no clock was known by then, so it is taken as trace time"
+            )?;
+            return Ok(None);
+        }
         let reason = unresolved.unwrap_or_default();
         writeln!(
             out,
@@ -380,29 +452,70 @@ fn recorded(
         let line = [format!("{read},"), format!("which sums up to {ts}")];
         write_folded(&line, "", width, out)?;
     }
-    Ok(Some(Reading { clock, ts, owner }))
+    let row = Placed {
+        packet,
+        ts: trace_time,
+        unresolved,
+    };
+    Ok(Some(Reading {
+        clock,
+        ts,
+        owner,
+        row: Some(row),
+    }))
 }
 
 /// The question as the SQL functions take it, which read what clocks are printed as.
-struct Asked([Value; 5]);
+struct Asked {
+    from: Clock,
+    ts: i64,
+    to: Clock,
+    arguments: [Value; 5],
+}
 
 impl Asked {
     fn new(from: Clock, ts: i64, to: Clock) -> Asked {
-        let [from, to] = [from, to].map(|clock| match clock.lacks_sequence() {
+        let [clock, target] = [from, to].map(|clock| match clock.lacks_sequence() {
             false => Value::Text(clock.to_string()),
             // Only as a number can it be given without its sequence.
             true => Value::Integer(clock.id.get().into()),
         });
         let none = Value::Integer(0);
-        Asked([from, none.clone(), Value::Integer(ts), to, none])
+        Asked {
+            from,
+            ts,
+            to,
+            arguments: [clock, none.clone(), Value::Integer(ts), target, none],
+        }
     }
 
-    fn hops(&self, database: &Connection) -> anyhow::Result<Vec<Hop>> {
-        let mut statement = database.prepare(
+    /// The last line: what it is, and how exact.
+    fn write_answer(
+        &self,
+        value: i64,
+        how: Option<String>,
+        width: usize,
+        out: &mut dyn Write,
+    ) -> anyhow::Result<()> {
+        let Asked { from, ts, to, .. } = self;
+        let mut line = vec![format!("{from} {ts} is {to} {value} ns")];
+        line.extend(how);
+        if is_wall_clock(to.id) {
+            if let Some(last) = line.last_mut() {
+                last.push(',');
+            }
+            line.push(format!("{} UTC", WallTime::of_realtime(value)));
+        }
+        write_folded(&line, "", width, out)
+    }
+
+    /// The hops by the snapshots of one database; what they rest on is said in another.
+    fn hops(&self, snapshots: &Connection, database: &Connection) -> anyhow::Result<Vec<Hop>> {
+        let mut statement = snapshots.prepare(
             "SELECT from_clock, to_clock, snapshot_id, from_value, to_value
              FROM clock_path(?1, ?2, ?3, ?4, ?5) ORDER BY step",
         )?;
-        let hops = statement.query_map(params_from_iter(&self.0), |row| {
+        let hops = statement.query_map(params_from_iter(&self.arguments), |row| {
             Ok(Hop {
                 from: row.get(0)?,
                 to: row.get(1)?,
@@ -434,7 +547,7 @@ impl Asked {
             };
             Ok(from.zip(to).map(|(from, to)| Snapshot { taken, from, to }))
         };
-        let hops = statement.query_map(params_from_iter(&self.0), |row| {
+        let hops = statement.query_map(params_from_iter(&self.arguments), |row| {
             Ok(LinearHop {
                 from: row.get(0)?,
                 to: row.get(1)?,
@@ -476,7 +589,7 @@ impl Asked {
     /// The reading on the target clock, or the reason why there is none.
     fn nearest(&self, database: &Connection) -> anyhow::Result<Result<i64, String>> {
         let ask = |function: &str| format!("SELECT {function}(?1, ?2, ?3, ?4, ?5)");
-        let given = || params_from_iter(&self.0);
+        let given = || params_from_iter(&self.arguments);
         let value: Option<i64> =
             database.query_row(&ask("convert_clock"), given(), |row| row.get(0))?;
         if let Some(value) = value {

@@ -1,12 +1,8 @@
 -- A clock went backwards
 -- From the snapshot on that shows it, one reading may mean two times. Nothing is converted from the clock: what was read
--- from it, or needs it on the way to BOOTTIME, has no time.
+-- from it, or needs it on the way to BOOTTIME, has no time. Of counters that wrapped or restarted other checks tell.
 -- Severity: error if events have no time for it, warning if none were read from it.
-WITH backwards AS MATERIALIZED (
-  SELECT machine_id, clock_id, seq_id, file, row_number() OVER (ORDER BY machine_id, clock_id, seq_id, file) AS place
-  FROM clock_record WHERE NOT is_monotonic
-),
-bad AS MATERIALIZED (
+WITH bad AS MATERIALIZED (
   SELECT s.* FROM backwards AS c JOIN pair AS s USING (machine_id, clock_id, seq_id, file)
 ),
 -- Snapshots are compared with those of the same clocks.
@@ -26,33 +22,20 @@ jump AS (
   )
   WHERE back > 0
   GROUP BY machine_id, clock_id, seq_id, file
-),
--- What was read from other clocks, and has no way but through one that went backwards, counts for the first of these,
--- of its own machine if there is one.
-lost AS (
-  SELECT coalesce(own_place, (SELECT min(o.place) FROM backwards AS o WHERE o.machine_id = u.machine_id), 1) AS place,
-         sum(iif(own_place, events, 0)) AS own, sum(iif(own_place, 0, events)) AS other
-  FROM (SELECT u.*, b.place AS own_place FROM unplaced AS u LEFT JOIN backwards AS b USING (machine_id, clock_id, seq_id, file)) AS u
-  WHERE reason = 'non_monotonic'
-  GROUP BY 1
 )
 SELECT iif(u.own + u.other > 0, 'error', 'warning') AS severity, NULL AS subject, c.machine_id, c.clock_id, c.seq_id, c.file, j.packet_id,
        coalesce(u.own + u.other, 0) AS events, j.back AS worst_ns,
        'Clock {subject} went backwards' || coalesce(
            printf(iif(j.times = 1, ' in a snapshot', ' in %,d snapshots'), j.times) || ', by {worst}'
              || iif(j.times = 1, ', in packet ', ' at most, first in packet ') || j.packet_id, '') || '. '
-         || CASE
-              WHEN u.other > 0 AND u.own > 0 THEN printf('{events} could not be placed in time, %,d of them on other clocks whose way to trace time leads through it.', u.other)
-              WHEN u.other > 0 THEN '{events} on other clocks, whose way to trace time leads through it, could not be placed in time.'
-              WHEN u.own > 0 THEN '{events} on it could not be placed in time.'
-              ELSE 'Nothing was read from it.'
-            END AS message,
+         || coalesce(u.said, 'Nothing was read from it.') AS message,
        CASE
          WHEN u.other > 0 AND u.own = 0 THEN 'Put BOOTTIME (ClockSnapshot.Clock.clock_id 6) beside the other clocks into their ClockSnapshot, instead of {subject}.'
          WHEN c.clock_id IN (1, 2) THEN 'Take timestamps from BOOTTIME or MONOTONIC (TracePacket.timestamp_clock_id 6 or 3): REALTIME goes back when somebody sets it.'
-         ELSE 'Use a clock that does not go back for TracePacket.timestamp_clock_id; if it starts again from 0, give it another clock_id then.'
+         ELSE 'Use a clock that does not go back for TracePacket.timestamp_clock_id.'
        END AS advice
 FROM backwards AS c
 LEFT JOIN jump AS j USING (machine_id, clock_id, seq_id, file)
-LEFT JOIN lost AS u USING (place)
-WHERE c.clock_id <> 2 OR u.own + u.other > 0  -- REALTIME_COARSE goes back with REALTIME
+LEFT JOIN stranded AS u USING (place)
+WHERE (c.clock_id <> 2 OR u.own + u.other > 0)  -- REALTIME_COARSE goes back with REALTIME
+  AND (c.machine_id, c.clock_id, c.seq_id, c.file) NOT IN (SELECT machine_id, clock_id, seq_id, coalesce(trace_file_id, -1) FROM clock_turn)

@@ -334,14 +334,37 @@ fn trace_of(check: &str) -> Option<Vec<u8>> {
             snapshot(2, &[(GPU, 5 * S), (BOOTTIME, START)]),
             packet(2, GPU, 5 * S + MS),
             snapshot(2, &[(GPU, 6 * S), (BOOTTIME, START + S)]),
-            snapshot(2, &[(GPU, 2 * S), (BOOTTIME, START + 2 * S)]),
-            packet(2, GPU, 2 * S + MS),
-            packet(2, GPU, 2 * S + 2 * MS),
-            snapshot(2, &[(GPU, S), (BOOTTIME, START + 3 * S)]),
+            // It was set back, which is neither a wrap nor a restart.
+            snapshot(2, &[(GPU, 6 * S - 500 * MS), (BOOTTIME, START + 2 * S)]),
+            packet(2, GPU, 6 * S - 500 * MS + MS),
+            packet(2, GPU, 6 * S - 500 * MS + 2 * MS),
+            snapshot(2, &[(GPU, 5 * S + 500 * MS), (BOOTTIME, START + 3 * S)]),
             // Its clock gets to BOOTTIME by that one only.
-            snapshot(3, &[(64, 1000), (GPU, S)]),
+            snapshot(3, &[(64, 1000), (GPU, 5 * S)]),
             packet(3, 64, 2000),
         ],
+        // A counter of 32 bits: through after 1.3 s, again after 5.6 s and 9.9 s, and read at the begin and after 10 s.
+        "clock_wrapped" => {
+            let read = |at: u64| (at + (1 << 32) - 1300 * MS) % (1 << 32);
+            let taken = |at| snapshot(2, &[(64, read(at)), (BOOTTIME, START + at)]);
+            let mut trace = vec![service(START), taken(0)];
+            trace.extend((1..50).map(|n| packet(2, 64, read(n * 200 * MS))));
+            trace.push(taken(10 * S));
+            trace.extend((51..56).map(|n| packet(2, 64, read(n * 200 * MS))));
+            trace
+        }
+        // A device that is reset after 8 s.
+        "clock_restarted" => {
+            let read = |at: u64| if at < 8 * S { at + 60 * S } else { at - 8 * S };
+            let taken = |at| snapshot(2, &[(64, read(at)), (BOOTTIME, START + at)]);
+            let mut trace = vec![service(START), taken(0)];
+            trace.extend((1..25).map(|n| packet(2, 64, read(n * 200 * MS))));
+            trace.push(taken(5 * S));
+            trace.extend((26..50).map(|n| packet(2, 64, read(n * 200 * MS))));
+            trace.push(taken(10 * S));
+            trace.extend((51..56).map(|n| packet(2, 64, read(n * 200 * MS))));
+            trace
+        }
         "time_overflow" => {
             let mut seconds = snapshot(2, &[(GPU, 50), (BOOTTIME, START)]);
             for reading in seconds

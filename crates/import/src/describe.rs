@@ -92,7 +92,7 @@ impl ReadTrace<'_> {
     }
 }
 
-/// Fills `clock`, `sequence` and `trace_file`, and tells what there is.
+/// Fills `clock`, `clock_turn`, `sequence` and `trace_file`, and tells what there is.
 pub(crate) fn summarize(
     conn: &Connection,
     frame: &mut Frame,
@@ -102,6 +102,7 @@ pub(crate) fn summarize(
     output::trace_files(conn, inputs.files(), |id| trace.of_file(id))?;
     output::remote_clock_syncs(conn, &mut frame.place, &trace.known.used)?;
     let clocks = output::clocks(conn, &mut frame.place)?;
+    output::insert_turns(conn, frame.place.trace_time(), trace.conversion)?;
     let sequences = output::sequences(conn, &frame.place)?;
     let bounds = "SELECT start_ts, end_ts FROM trace_bounds";
     let (start_ts, end_ts) = conn.query_row(bounds, [], |row| Ok((row.get(0)?, row.get(1)?)))?;

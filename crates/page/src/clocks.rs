@@ -89,6 +89,24 @@ pub struct Clock {
     pub packets: u64,
     pub has_path: bool,
     pub is_monotonic: bool,
+    /// What it did instead of going on, if the import knows: `wrapped`, `restarted`.
+    pub turned: Option<&'static str>,
+    /// How far the times of its packets are off by that.
+    pub worst_turn_ns: Option<f64>,
+}
+
+impl Clock {
+    /// Why nothing is converted from it; `None` where it is.
+    pub fn fault(&self) -> Option<&'static str> {
+        match self.turned {
+            Some("wrapped") => Some("it wrapped"),
+            Some(_) => Some("it restarted"),
+            None if self.has_path => None,
+            None if !self.is_monotonic => Some("it went backwards"),
+            None if self.snapshots == 0 => Some("in no snapshot"),
+            None => Some("leads nowhere"),
+        }
+    }
 }
 
 /// A hop that a path uses.
@@ -214,8 +232,14 @@ fn label(key: Key, name: Option<String>) -> String {
 
 fn clocks(database: &Connection) -> rusqlite::Result<Vec<Clock>> {
     let mut statement = database.prepare(
-        "SELECT machine_id, clock_id, seq_id, name, snapshots, packets, path IS NOT NULL, is_monotonic, trace_file_id
-         FROM clock ORDER BY packets DESC, machine_id, clock_id, seq_id, trace_file_id LIMIT ?1",
+        "SELECT c.machine_id, c.clock_id, c.seq_id, c.name, c.snapshots, c.packets, c.path IS NOT NULL, c.is_monotonic, c.trace_file_id,
+                t.kind, t.worst_ns
+         FROM clock AS c
+         LEFT JOIN (
+           SELECT machine_id, clock_id, seq_id, trace_file_id, kind, max(worst_ns) AS worst_ns FROM clock_turn GROUP BY 1, 2, 3, 4
+         ) AS t
+           ON t.machine_id = c.machine_id AND t.clock_id = c.clock_id AND t.seq_id = c.seq_id AND t.trace_file_id IS c.trace_file_id
+         ORDER BY c.packets DESC, c.machine_id, c.clock_id, c.seq_id, c.trace_file_id LIMIT ?1",
     )?;
     let rows = statement.query_map([MOST], |row| {
         let key = Key::of_row(row, 0, 8)?;
@@ -226,6 +250,12 @@ fn clocks(database: &Connection) -> rusqlite::Result<Vec<Clock>> {
             packets: natural(row, 5)?,
             has_path: row.get(6)?,
             is_monotonic: row.get(7)?,
+            turned: match row.get::<_, Option<String>>(9)?.as_deref() {
+                None => None,
+                Some("wrap") => Some("wrapped"),
+                Some(_) => Some("restarted"),
+            },
+            worst_turn_ns: finite(row, 10)?,
         })
     })?;
     rows.collect()

@@ -1,6 +1,6 @@
 //! What the head of the page says.
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::clocks::natural;
 use crate::error::{Error, Reading};
@@ -22,7 +22,11 @@ pub struct Facts {
     pub packets: u64,
     pub placed: u64,
     pub unplaced: u64,
-    /// From when to when there are events or snapshots.
+    /// How many of those that are placed have a wrong time, as their clock wrapped or restarted.
+    pub wrong: u64,
+    /// Kernel events and lines of the log with a time, and without one.
+    pub inside: (u64, u64),
+    /// From when to when there are events, packets or snapshots.
     pub span: Option<(i64, i64)>,
 }
 
@@ -45,6 +49,24 @@ impl Facts {
                 |row| Ok((natural(row, 0)?, natural(row, 1)?, natural(row, 2)?)),
             )
             .reading("packets")?;
+        let wrong = database
+            .query_row(
+                "SELECT coalesce(sum(packets), 0) FROM clock_turn",
+                [],
+                |row| natural(row, 0),
+            )
+            .reading("turns of clocks")?;
+        let inside = database
+            .query_row(
+                "SELECT sum(placed), sum(unplaced) FROM (
+                   SELECT count(ts) AS placed, count(*) - count(ts) AS unplaced FROM ftrace_record
+                   UNION ALL
+                   SELECT count(ts), count(unresolved) FROM android_log_record
+                 )",
+                [],
+                |row| Ok((natural(row, 0)?, natural(row, 1)?)),
+            )
+            .reading("events")?;
         let mut noted = Vec::new();
         for (name, said) in NOTED {
             if let Some(value) = fact(database, name)? {
@@ -69,6 +91,8 @@ impl Facts {
             packets,
             placed,
             unplaced,
+            wrong,
+            inside,
             span: span(database).reading("bounds")?,
         })
     }
@@ -89,17 +113,35 @@ fn fact(database: &Connection, name: &str) -> Result<Option<String>, Error> {
 }
 
 fn span(database: &Connection) -> rusqlite::Result<Option<(i64, i64)>> {
-    database.query_row(
+    /// What lies farther away than a day was mostly read from another clock than it says, and would
+    /// make a speck of all else.
+    const FAR: i64 = 86_400_000_000_000;
+
+    let both = |row: &Row<'_>| {
+        let ends: (Option<i64>, Option<i64>) = (row.get(0)?, row.get(1)?);
+        Ok(ends.0.zip(ends.1))
+    };
+    let span = database.query_row(
         "SELECT min(start_ts), max(end_ts) FROM (
            SELECT start_ts, end_ts FROM trace_bounds
            UNION ALL
            SELECT min(ts), max(ts) FROM clock_snapshot WHERE source NOT IN ('manifest', 'assumed')
          )",
         [],
-        |row| {
-            Ok(row
-                .get::<_, Option<i64>>(0)?
-                .zip(row.get::<_, Option<i64>>(1)?))
-        },
+        both,
+    )?;
+    let Some((begin, end)) = span else {
+        return Ok(None);
+    };
+    database.query_row(
+        "SELECT min(?1, coalesce((SELECT min(ts) FROM packet WHERE ts >= ?3), ?1)),
+                max(?2, coalesce((SELECT max(ts) FROM packet WHERE ts <= ?4), ?2))",
+        [
+            begin,
+            end,
+            begin.saturating_sub(FAR),
+            end.saturating_add(FAR),
+        ],
+        both,
     )
 }

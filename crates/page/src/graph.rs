@@ -35,7 +35,6 @@ const ALONE: usize = 5;
 /// How many boxes there are.
 const MOST: usize = 60;
 
-const WIDTH: i32 = 480;
 /// The height of a row, of its box, and how far a hop leads to the right, in pixels.
 const ROW: i32 = 46;
 const BOX: i32 = 36;
@@ -82,7 +81,6 @@ pub fn draw(clocks: &Clocks, parts: &Parts) -> Result<Option<Graph>, Error> {
     let titles = grounds.iter().map(|ground| width(&ground.title, true));
     let room = titles.max().map_or(0, |title| title + 2 * MARGIN * SCALE);
     let size = ((right + room) / SCALE, rows * ROW + 4);
-    let size = (size.0.max(WIDTH), size.1);
     let svg = svg("the clock graph", size, |area| {
         paint_grounds(area, &grounds, (right, size.0 * SCALE))?;
         paint(area, &nodes)
@@ -272,11 +270,9 @@ impl<'a> Tree<'a> {
                     depth: 0,
                     parent: None,
                     name,
-                    below: match clock {
-                        _ if clock.has_path => used,
-                        _ if !clock.is_monotonic => format!("{used}, it went backwards"),
-                        _ if clock.snapshots == 0 => format!("{used}, in no snapshot"),
-                        _ => format!("{used}, leads nowhere"),
+                    below: match clock.fault() {
+                        None => used,
+                        Some(fault) => format!("{used}, {fault}"),
                     },
                     hop: None,
                     owner: clock.key.owner(),

@@ -13,8 +13,8 @@ use crate::palette::{BAND, DOT, GRID, INK, LINE, MUTED, OUTLIER, STEP};
 use crate::text::{Unit, count, counted, digits, duration};
 use crate::trail::{Dot, Step, Trail};
 
-/// The size of a plot, in pixels.
-const SIZE: (i32, i32) = (480, 270);
+/// The size of a plot, in pixels: as wide as a phone has room for, so that its text is as large there as elsewhere.
+const SIZE: (i32, i32) = (344, 236);
 
 /// A drift that is worth a sentence, in ppm.
 const LEAST_DRIFT: f64 = 0.05;
@@ -123,6 +123,8 @@ pub fn notes(hop: &Hop, plot: &Plot) -> String {
 #[derive(Debug)]
 pub struct Plot {
     pub svg: String,
+    /// What the vertical axis shows.
+    pub axis: String,
     /// How many readings the fullest bar stands for.
     each: u64,
     /// How many outliers are not where they belong.
@@ -273,23 +275,25 @@ fn bounds(values: impl Iterator<Item = f64>) -> (f64, f64) {
     found.unwrap_or((0.0, 0.0))
 }
 
-/// From when to when a hop is drawn: where its readings are, and some of the trace around them,
-/// where the error grows.
+/// From when to when a hop is drawn: all of the trace, up to its last event, as what is far from a reading is less
+/// sure; but where the readings would be a speck in it, they and some of the trace around them.
 pub fn span(trail: &Trail, (begin, end): (f64, f64)) -> (f64, f64) {
-    /// How much of the time between the readings is shown before them and after.
+    /// How much of the time between the readings is shown around a speck.
     const AROUND: f64 = 0.2;
+    /// What part of the trace is no speck.
+    const SPECK: f64 = 0.02;
 
     let readings = trail.dots.iter().flat_map(|dot| [dot.at, dot.until]);
     let outliers = trail.outliers.iter().map(|outlier| outlier.at);
     let (first, last) = bounds(readings.chain(outliers));
-    match last - first {
-        // One reading: all of the trace is around it.
-        between if between <= 0.0 => (begin.min(first), end.max(first + 1.0)),
-        between => (
-            first - (AROUND * between).min((first - begin).max(0.0)),
-            last + (AROUND * between).min((end - last).max(0.0)),
-        ),
+    let between = last - first;
+    if between <= 0.0 || between >= SPECK * (end - begin) {
+        return (begin.min(first), end.max(last).max(first + 1.0));
     }
+    (
+        first - (AROUND * between).min((first - begin).max(0.0)),
+        last + (AROUND * between).min((end - last).max(0.0)),
+    )
 }
 
 /// Draws a hop over a stretch of time.
@@ -311,9 +315,11 @@ pub fn plot(
     let (farthest, beyond) = beyond.fold((0.0, 0), |(farthest, beyond), value| {
         (f64::max(farthest, value.abs()), beyond + 1)
     });
-    let svg = svg("a hop", SIZE, |area| draw(area, hop, trail, &scene))?;
+    let unit = Unit::of(low.abs().max(high.abs()));
+    let svg = svg("a hop", SIZE, |area| draw(area, trail, &scene, unit))?;
     Ok(Plot {
         svg,
+        axis: axis(hop, &scene, unit, !trail.steps.is_empty()),
         each: trail.dots.iter().map(|dot| dot.readings).max().unwrap_or(0),
         beyond,
         farthest,
@@ -344,20 +350,17 @@ fn axis(hop: &Hop, scene: &Scene, unit: Unit, has_steps: bool) -> String {
     )
 }
 
-fn draw(area: &draw::Area<'_>, hop: &Hop, trail: &Trail, scene: &Scene) -> Result<(), Failure> {
+fn draw(area: &draw::Area<'_>, trail: &Trail, scene: &Scene, y_unit: Unit) -> Result<(), Failure> {
     let (begin, end) = scene.x;
     let x_unit = Unit::of(end - begin);
     let (low, high) = scene.y;
-    let y_unit = Unit::of(low.abs().max(high.abs()));
     let x = |at: f64| at.clamp(begin, end) / x_unit.ns;
     let y = |value: f64| value.clamp(low, high) / y_unit.ns;
     let (left, right) = (x(begin), x(end));
     let (bottom, top) = (y(low), y(high));
 
-    let title = axis(hop, scene, y_unit, !trail.steps.is_empty());
-    area.draw(&Text::new(title, (4 * SCALE, 2 * SCALE), text(MUTED)))?;
     let mut chart = ChartBuilder::on(area)
-        .margin_top(24 * SCALE)
+        .margin_top(8 * SCALE)
         .margin_right(14 * SCALE)
         .y_label_area_size(52 * SCALE)
         .x_label_area_size(36 * SCALE)

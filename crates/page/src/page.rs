@@ -169,6 +169,7 @@ impl Page<'_> {
                     dd #share {
                         (share(facts.placed, timed))
                         small { (count(i128::from(facts.placed))) " of " (counted(timed, "packet", "packets")) " with a timestamp" }
+                        @if facts.wrong > 0 { small { (count(facts.wrong)) " of these at a wrong time" } }
                     }
                 }
                 div {
@@ -220,14 +221,37 @@ impl Page<'_> {
             true => "by the line between two snapshots",
             false => "by the nearest snapshot",
         };
-        format!("Every event stands on {trace_clock}, {how}.")
+        let facts = &self.facts;
+        let placed = facts.placed.saturating_add(facts.inside.0);
+        let unplaced = facts.unplaced.saturating_add(facts.inside.1);
+        if placed == 0 {
+            return format!("No event stands on {trace_clock}.");
+        }
+        let mut said = match unplaced {
+            0 => format!("Every event stands on {trace_clock}, {how}"),
+            _ => format!(
+                "{} of {} events stand on {trace_clock}, {how}",
+                count(placed),
+                count(placed.saturating_add(unplaced))
+            ),
+        };
+        if facts.wrong > 0 {
+            said += &format!(
+                ", {} of these at a wrong time, as their clock wrapped or restarted",
+                count(facts.wrong)
+            );
+        }
+        if unplaced > 0 {
+            said += "; the others have no time";
+        }
+        said + "."
     }
 
     /// The worst that nearest neighbour and the line do between snapshots, of the hops from
-    /// clocks that packets use.
+    /// clocks that packets use; what is worse than that is said first.
     fn worst(&self) -> Markup {
-        let used = self.clocks.hops.iter().filter(|hop| hop.packets > 0);
-        let hops: Vec<&Hop> = used.clone().filter(|hop| hop.readings > 1).collect();
+        let used = || self.clocks.hops.iter().filter(|hop| hop.packets > 0);
+        let hops: Vec<&Hop> = used().filter(|hop| hop.readings > 1).collect();
         let worst = |of: &dyn Fn(&Hop) -> f64| {
             hops.iter()
                 .copied()
@@ -236,13 +260,25 @@ impl Page<'_> {
         let nearest = worst(&|hop| hop.worst_nearest_ns);
         let linear = worst(&|hop| hop.worst_ns);
         let said = |hop: &Hop, ns: f64| format!("{} ({})", duration(ns), hop.from_label);
+        let clocks = || self.clocks.clocks.iter().filter(|clock| clock.packets > 0);
+        let turned = clocks().filter_map(|clock| Some((clock, clock.worst_turn_ns?)));
+        let turned = turned.max_by(|(_, one), (_, other)| one.total_cmp(other));
+        let lost = clocks().find(|clock| !clock.has_path && self.facts.unplaced > 0);
+        if let Some((clock, ns)) = turned {
+            let did = clock.turned.unwrap_or("went back");
+            return html! { (duration(ns)) " (" (clock.label) ")" small { "it " (did) ", and some of its packets are placed as if it had not" } };
+        }
         match nearest.zip(linear) {
             None if self.clocks.relations.iter().any(|hop| hop.packets > 0) => {
                 html! { "not known" small { "clocks of other machines and files: see how they were placed" } }
             }
-            None if used.count() == 0 => {
-                html! { "none" small { "packets use no clock that is converted" } }
-            }
+            None if used().count() == 0 => match lost {
+                None => html! { "none" small { "packets use no clock that is converted" } },
+                Some(clock) => {
+                    let why = clock.fault().unwrap_or("leads nowhere");
+                    html! { "not known" small { "packets are on " (clock.label) ", which has no way to trace time: " (why) } }
+                }
+            },
             None => html! { "not known" small { "no clock that packets use was read twice" } },
             Some((nearest, linear)) => {
                 let by_nearest = said(nearest, nearest.worst_nearest_ns);
@@ -270,7 +306,7 @@ impl Page<'_> {
                     span { i style="background:var(--outlier)" {} "dashed: assumed, as nothing tells" }
                 }
             }
-            figure.one style=[full_width(graph)] role="img" aria-label="The clock graph" { (PreEscaped(&graph.svg)) }
+            figure.graph role="img" aria-label="The clock graph" style={ "--width:" (graph.width) "px" } { (PreEscaped(&graph.svg)) }
             @if graph.left_out > 0 {
                 p.none { (counted(graph.left_out as u64, "box more has", "boxes more have")) " no room here." }
             }
@@ -320,6 +356,7 @@ impl Page<'_> {
                 @for sync in &self.syncs.shown {
                     figure {
                         h3 { (sync.title) }
+                        p.notes { (sync.axis) }
                         div role="img" aria-label=(sync.title) { (PreEscaped(&sync.svg)) }
                         p.notes { (sync.notes) }
                     }
@@ -356,6 +393,7 @@ impl Page<'_> {
                 @for (hop, plot) in hops.iter().zip(&self.plots) {
                     figure {
                         h3 { (hop::sentence(hop)) }
+                        p.notes { (plot.axis) }
                         div role="img" aria-label=(hop::sentence(hop)) { (PreEscaped(&plot.svg)) }
                         p.notes { (hop::notes(hop, plot)) }
                     }
@@ -376,7 +414,14 @@ impl Page<'_> {
         };
         html! {
             p.about { "Bars are packets, as many as fall into each part of the trace; marks below are snapshots of their clock. Far from a snapshot a time is less sure." }
-            figure.one role="img" aria-label="Packets along the trace, by clock" { (PreEscaped(&strips.svg)) }
+            figure.one {
+                @for strip in &strips.shown {
+                    h3 { (strip.label) }
+                    p.notes { (strip.said) }
+                    div role="img" aria-label={ "Packets along the trace, on " (strip.label) } { (PreEscaped(&strip.svg)) }
+                }
+                div role="img" aria-label="Time since the trace began" { (PreEscaped(&strips.axis)) }
+            }
             @if strips.left_out > 0 {
                 p.none {
                     (counted(strips.left_out, "clock more", "clocks more")) ", with fewer packets each, "
@@ -385,14 +430,6 @@ impl Page<'_> {
             }
         }
     }
-}
-
-/// A wide graph may take all of the page; of several machines it is mostly one.
-fn full_width(graph: &Graph) -> Option<String> {
-    /// What a picture alone takes anyway.
-    const USUAL: i32 = 510;
-
-    (graph.width > USUAL).then(|| format!("max-width:{}px", graph.width))
 }
 
 fn section(id: &str, title: &str, content: &Markup) -> Markup {

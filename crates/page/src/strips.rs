@@ -8,7 +8,7 @@ use plotters::style::{Color, ShapeStyle};
 use rusqlite::Connection;
 
 use crate::clocks::{Clocks, Key};
-use crate::draw::{Area, Failure, SCALE, bold, svg, text, tick};
+use crate::draw::{Area, Failure, SCALE, svg, text, tick};
 use crate::error::{Error, Reading};
 use crate::palette::{BAR, DOT, GRID, INK, MUTED};
 use crate::text::{Unit, count, counted, duration};
@@ -19,13 +19,14 @@ const MOST: usize = 16;
 /// In how many parts time is cut.
 const PARTS: usize = 220;
 
-const WIDTH: i32 = 480;
-/// The height of a strip with what stands above it, of its bars and its ticks, in pixels.
-const STRIP: i32 = 82;
+/// As wide as a phone has room for, so that the text of the axis is as large there as elsewhere.
+const WIDTH: i32 = 344;
+/// The height of a strip, of its bars and its ticks, in pixels.
+const STRIP: i32 = 44;
 const BARS: i32 = 26;
 const TICKS: i32 = 9;
 /// What stands below all of them.
-const AXIS: i32 = 40;
+const AXIS: i32 = 36;
 const LEFT: i32 = 6;
 
 /// The packets and snapshots of a clock along the trace.
@@ -45,10 +46,19 @@ struct Strip {
     farthest: f64,
 }
 
-/// The picture, with what is to be said of each strip.
+/// What is shown of a clock.
+#[derive(Debug)]
+pub struct Shown {
+    pub label: String,
+    pub said: String,
+    pub svg: String,
+}
+
+/// The pictures, and the axis that they have in common.
 #[derive(Debug)]
 pub struct Strips {
-    pub svg: String,
+    pub shown: Vec<Shown>,
+    pub axis: String,
     /// How many clocks are not in it, and how many packets use them.
     pub left_out: u64,
     pub packets_left_out: u64,
@@ -84,15 +94,25 @@ pub fn draw(
     if strips.iter().all(|strip| strip.placed == 0) {
         return Ok(None);
     }
-    let height = STRIP * i32::try_from(strips.len()).unwrap_or(0) + AXIS;
-    let svg = svg("where packets lie", (WIDTH, height), |area| {
-        paint(area, &strips, span)
+    let mut shown = Vec::with_capacity(strips.len());
+    for strip in &strips {
+        shown.push(Shown {
+            label: strip.label.clone(),
+            said: strip.said(),
+            svg: svg("where packets lie", (WIDTH, STRIP), |area| {
+                paint(area, strip, span)
+            })?,
+        });
+    }
+    let axis = svg("where packets lie", (WIDTH, AXIS), |area| {
+        paint_axis(area, span)
     })?;
     let packets_left_out = others
         .iter()
         .fold(0, |sum: u64, clock| sum.saturating_add(clock.packets));
     Ok(Some(Strips {
-        svg,
+        shown,
+        axis,
         left_out: others.len() as u64,
         packets_left_out,
     }))
@@ -210,68 +230,65 @@ impl Strip {
     }
 }
 
-fn paint(area: &Area<'_>, strips: &[Strip], span: (i64, i64)) -> Result<(), Failure> {
-    let (left, right) = (LEFT * SCALE, (WIDTH - LEFT) * SCALE);
-    let room = f64::from(right - left);
-    let x = |part: usize| left + (room * part as f64 / PARTS as f64) as i32;
-    let bottom = STRIP * SCALE * i32::try_from(strips.len()).unwrap_or(0);
-
-    let length = distance(span.0, span.1);
+/// The numbers of the axis, each with its place.
+fn ticks((begin, end): (i64, i64)) -> (Unit, Vec<(f64, i32)>) {
+    let length = distance(begin, end);
     let unit = Unit::of(length);
     let step = round_step(length / unit.ns / 5.0);
-    for index in 0..=20 {
-        let number = step * f64::from(index);
-        let place = number * unit.ns / length.max(1.0);
-        if place > 1.0 {
-            break;
-        }
-        let at = left + (room * place) as i32;
-        let style = ShapeStyle::from(GRID).stroke_width(1);
-        area.draw(&PathElement::new([(at, 0), (at, bottom)], style))?;
-        let side = match index {
-            0 => HPos::Left,
-            _ if place > 0.95 => HPos::Right,
+    let numbers = (0..=20).map(|index| step * f64::from(index));
+    let places = numbers.map(|number| (number, number * unit.ns / length.max(1.0)));
+    let room = f64::from((WIDTH - 2 * LEFT) * SCALE);
+    let within = places.take_while(|(_, place)| *place <= 1.0);
+    let ticks = within.map(|(number, place)| (number, LEFT * SCALE + (room * place) as i32));
+    (unit, ticks.collect())
+}
+
+fn paint_axis(area: &Area<'_>, span: (i64, i64)) -> Result<(), Failure> {
+    let right = (WIDTH - LEFT) * SCALE;
+    let (unit, ticks) = ticks(span);
+    for (number, at) in ticks {
+        let side = match at {
+            at if at == LEFT * SCALE => HPos::Left,
+            at if at > right * 19 / 20 => HPos::Right,
             _ => HPos::Center,
         };
         let style = text(INK).pos(Pos::new(side, VPos::Top));
-        area.draw(&Text::new(tick(&number), (at, bottom + 2 * SCALE), style))?;
+        area.draw(&Text::new(tick(&number), (at, 2 * SCALE), style))?;
     }
     let title = format!("{} since the trace began", unit.name);
     let style = text(MUTED).pos(Pos::new(HPos::Center, VPos::Top));
-    let middle = (left + right) / 2;
-    area.draw(&Text::new(title, (middle, bottom + 19 * SCALE), style))?;
+    area.draw(&Text::new(title, (WIDTH * SCALE / 2, 19 * SCALE), style))
+}
 
-    for (index, strip) in strips.iter().enumerate() {
-        let top = STRIP * SCALE * i32::try_from(index).unwrap_or(0);
-        let name = Text::new(strip.label.clone(), (left, top + 4 * SCALE), bold(INK));
-        area.draw(&name)?;
-        area.draw(&Text::new(
-            strip.said(),
-            (left, top + 19 * SCALE),
-            text(MUTED),
-        ))?;
-        let floor = top + (38 + BARS) * SCALE;
-        let most = strip.packets.iter().copied().max().unwrap_or(1).max(1);
-        for (part, packets) in strip.packets.iter().enumerate() {
-            if *packets > 0 {
-                let share = f64::from(*packets) / f64::from(most);
-                // A packet is seen, however many there are elsewhere.
-                let height = ((share * f64::from(BARS * SCALE)) as i32).max(2);
-                let bar = [(x(part), floor - height), (x(part + 1), floor)];
-                area.draw(&Rectangle::new(bar, BAR.filled()))?;
-            }
+fn paint(area: &Area<'_>, strip: &Strip, span: (i64, i64)) -> Result<(), Failure> {
+    let (left, right) = (LEFT * SCALE, (WIDTH - LEFT) * SCALE);
+    let room = f64::from(right - left);
+    let x = |part: usize| left + (room * part as f64 / PARTS as f64) as i32;
+    for (_, at) in ticks(span).1 {
+        let style = ShapeStyle::from(GRID).stroke_width(1);
+        area.draw(&PathElement::new([(at, 0), (at, STRIP * SCALE)], style))?;
+    }
+    let floor = (4 + BARS) * SCALE;
+    let most = strip.packets.iter().copied().max().unwrap_or(1).max(1);
+    for (part, packets) in strip.packets.iter().enumerate() {
+        if *packets > 0 {
+            let share = f64::from(*packets) / f64::from(most);
+            // A packet is seen, however many there are elsewhere.
+            let height = ((share * f64::from(BARS * SCALE)) as i32).max(2);
+            let bar = [(x(part), floor - height), (x(part + 1), floor)];
+            area.draw(&Rectangle::new(bar, BAR.filled()))?;
         }
-        let axis = [(left, floor), (right, floor)];
-        area.draw(&PathElement::new(
-            axis,
-            ShapeStyle::from(MUTED).stroke_width(1),
-        ))?;
-        for (part, _) in strip.snapshots.iter().enumerate().filter(|(_, has)| **has) {
-            let at = (x(part) + x(part + 1)) / 2;
-            let mark = [(at, floor + 2 * SCALE), (at, floor + TICKS * SCALE)];
-            let style = ShapeStyle::from(DOT).stroke_width(3);
-            area.draw(&PathElement::new(mark, style))?;
-        }
+    }
+    let axis = [(left, floor), (right, floor)];
+    area.draw(&PathElement::new(
+        axis,
+        ShapeStyle::from(MUTED).stroke_width(1),
+    ))?;
+    for (part, _) in strip.snapshots.iter().enumerate().filter(|(_, has)| **has) {
+        let at = (x(part) + x(part + 1)) / 2;
+        let mark = [(at, floor + 2 * SCALE), (at, floor + TICKS * SCALE)];
+        let style = ShapeStyle::from(DOT).stroke_width(3);
+        area.draw(&PathElement::new(mark, style))?;
     }
     Ok(())
 }

@@ -8,7 +8,7 @@
 //! of time is drawn: it says most.
 
 use plotters::chart::ChartBuilder;
-use plotters::element::{Circle, PathElement, Text};
+use plotters::element::{Circle, PathElement};
 use plotters::style::{Color, ShapeStyle};
 use rusqlite::Connection;
 
@@ -28,7 +28,7 @@ const DRAWN: usize = 300;
 const REACH: f64 = 4.0;
 
 /// The size of a plot, in pixels.
-const SIZE: (i32, i32) = (480, 230);
+const SIZE: (i32, i32) = (344, 210);
 
 /// A sample, in ns: trace time since the page's begin, and by how much the client was ahead, less
 /// what it was at first.
@@ -44,6 +44,8 @@ struct Sample {
 #[derive(Debug)]
 pub struct Sync {
     pub title: String,
+    /// What the vertical axis shows.
+    pub axis: String,
     pub svg: String,
     pub notes: String,
 }
@@ -70,12 +72,12 @@ pub fn draw(database: &Connection, clocks: &Clocks, begin: i64) -> Result<Syncs,
         let (client, host) = (clocks.label(pair.0), clocks.label(pair.1));
         let drawn = thinned(&samples);
         let first = duration(origin as f64);
-        let svg = svg("a synchronization", SIZE, |area| {
-            let title = format!("{client} − {host}, less {first}");
-            paint(area, &title, &drawn)
-        })?;
+        let (low, high) = heights(&drawn);
+        let unit = Unit::of(low.abs().max(high.abs()));
+        let svg = svg("a synchronization", SIZE, |area| paint(area, unit, &drawn))?;
         shown.push(Sync {
             title: format!("{client} asked {host}"),
+            axis: format!("{client} − {host}, less {first}; {}", unit.name),
             notes: notes(&samples, drawn.len()),
             svg,
         });
@@ -182,7 +184,7 @@ fn heights(samples: &[Sample]) -> (f64, f64) {
     (low - margin, high + margin)
 }
 
-fn paint(area: &draw::Area<'_>, title: &str, samples: &[Sample]) -> Result<(), Failure> {
+fn paint(area: &draw::Area<'_>, y_unit: Unit, samples: &[Sample]) -> Result<(), Failure> {
     let times = || samples.iter().map(|sample| sample.at);
     let (first, last) = (
         times().fold(f64::MAX, f64::min),
@@ -196,14 +198,12 @@ fn paint(area: &draw::Area<'_>, title: &str, samples: &[Sample]) -> Result<(), F
     };
     let (begin, end) = (first - around - origin, last + around - origin);
     let (low, high) = heights(samples);
-    let (x_unit, y_unit) = (Unit::of(end - begin), Unit::of(low.abs().max(high.abs())));
+    let x_unit = Unit::of(end - begin);
     let x = |at: f64| at / x_unit.ns;
     let y = |value: f64| value.clamp(low, high) / y_unit.ns;
 
-    let title = format!("{title}; {}", y_unit.name);
-    area.draw(&Text::new(title, (4 * SCALE, 2 * SCALE), text(MUTED)))?;
     let mut chart = ChartBuilder::on(area)
-        .margin_top(24 * SCALE)
+        .margin_top(8 * SCALE)
         .margin_right(14 * SCALE)
         .y_label_area_size(52 * SCALE)
         .x_label_area_size(36 * SCALE)

@@ -16,6 +16,7 @@
 //! | which snapshot is nearest (rule V2) | `hop.rs` |
 //! | what is the whole conversion | `mapping.rs`, `composed.rs` |
 //! | where it was between two snapshots, and how sure that is (rules R) | `linear/` |
+//! | did a clock wrap or restart, and which turn is a reading of (rules R11 to R14) | `turns.rs` |
 //! | how a value gets there, and why not (rules V) | `graph/convert.rs`, `unresolved.rs` |
 //!
 //! [`ClockGraph`] has the example. The core knows no SQLite; the module `sql`
@@ -38,6 +39,7 @@ pub mod sql;
 mod store;
 mod tight;
 mod time;
+mod turns;
 mod unresolved;
 #[cfg(feature = "sql")]
 mod wall_clock;
@@ -50,6 +52,7 @@ pub use linear::{Estimate, Estimates, Fit, Line, LineKind, LinearHop, OffLine, S
 pub use mapping::{Mapping, Step};
 pub use snapshot::{Reading, Rejected, Source};
 pub use time::{ClockNs, Ticks};
+pub use turns::{Continued, Turn, TurnPoint, Turns};
 pub use unresolved::Unresolved;
 #[cfg(feature = "sql")]
 pub use wall_clock::{NotATime, NotAZone, WallTime, Zone};

@@ -149,7 +149,7 @@ pub fn untold(name: &str) -> Option<&'static str> {
 const UNTOLD: [(&str, &str); 8] = [
     (
         "packet packet_resync packet_interval packet_unsure unsure_record sequence import_log clock clock_mapping clock_step
-         clock_mapping_linear clock_route clock_line clock_hop clock_hop_reading to_boottime_linear boottime_error
+         clock_mapping_linear clock_route clock_line clock_hop clock_hop_reading clock_turn to_boottime_linear boottime_error
          boottime_interval clock_path_linear descriptor fact metadata stats finding flow_backwards
          to_boottime convert_clock why_unresolved clock_path clock_id clock_name packet_json packet_field
          packet_clock packet_clock_record clock_record",

@@ -7,7 +7,7 @@
 //! | how they become pages | `writer.rs`, `table.rs` |
 //! | what is said about the trace | `journal.rs`, `faults.rs`, `counter.rs`, `loss.rs` |
 //! | what becomes of rows that waited for their time | `settled.rs` |
-//! | what is known at the end | `late.rs`, `solved.rs`, `parts.rs` |
+//! | what is known at the end | `late.rs`, `solved.rs`, `parts.rs`, `turned.rs` |
 //! | how much SQLite may write | `room.rs` |
 //! | where the database is meanwhile | `destination.rs` |
 
@@ -24,6 +24,7 @@ mod rows;
 mod settled;
 mod solved;
 mod table;
+mod turned;
 mod writer;
 
 pub(crate) use batch::{Batch, Cell, PacketRow, RowType};
@@ -41,4 +42,5 @@ pub(crate) use room::Room;
 pub(crate) use rows::{Outlet, Rows};
 pub(crate) use settled::SettledRows;
 pub(crate) use solved::Solved;
+pub(crate) use turned::insert as insert_turns;
 pub(crate) use writer::{KeyedRow, Writer, create, resume};

@@ -1,0 +1,357 @@
+//! Clocks that went back because they wrapped or restarted (rules R11 to R14): which snapshots tell of it, and
+//! of which life and turn a reading is.
+//!
+//! # Design
+//!
+//! This is arithmetic on a few readings of one clock, without the graph: who reads snapshots from a table and who
+//! adds them one by one ask the same. A life goes from one restart to the next; a turn, within it, from one wrap to the
+//! next. The trace time of a reading follows from the snapshot of its life that is nearest, by the clock's rate.
+//!
+//! To do it in SQL, in the view `finding`, was the alternative: what is a restart depends on the one before, and
+//! each mention of a part of the view is one more copy of it, of which SQLite allows a thousand.
+
+/// By how much the rate of a clock may be off, as a part of it.
+const LOOSE: f64 = 1e-3;
+/// How far a reading may be off besides, in ns.
+const SLACK: f64 = 1e6;
+/// The powers of two that counters have.
+const BITS: [u32; 6] = [16, 24, 32, 40, 48, 56];
+
+/// What a clock did between a snapshot and the one before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turn {
+    /// It was through so many times, and began again at 0 (rule R12).
+    Wrap(i64),
+    /// It began again (rule R13).
+    Restart,
+}
+
+/// A reading of the clock in a snapshot.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TurnPoint {
+    /// Trace time of the snapshot.
+    pub at: i64,
+    /// What the clock read, in ns (rule N3).
+    pub value: i64,
+    /// What happened since the snapshot before.
+    pub turn: Option<Turn>,
+    /// How often the clock had restarted by then.
+    pub life: usize,
+    /// How often it had wrapped in all.
+    pub turns: i64,
+}
+
+/// Where a reading of a packet or an event belongs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Continued {
+    /// Which life it is of.
+    pub life: usize,
+    /// Which turn.
+    pub turns: i64,
+    /// When that was, in trace time.
+    pub at: i64,
+}
+
+/// A clock that wrapped or restarted, and did nothing else that went back.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Turns {
+    /// How many bits of the clock's units it counts with, if it wrapped.
+    pub bits: Option<u32>,
+    /// Nanoseconds that it counts in one of trace time.
+    pub rate: f64,
+    /// Its readings in the order of time.
+    pub points: Vec<TurnPoint>,
+    modulus: Option<f64>,
+}
+
+/// From one snapshot to the next.
+#[derive(Debug, Clone, Copy)]
+struct Gap {
+    dt: f64,
+    dv: f64,
+    before: i64,
+    value: i64,
+}
+
+impl Gap {
+    fn is_back(self) -> bool {
+        self.dv < 0.0
+    }
+
+    /// Rule R12: how often the clock wrapped in it; 0 if it does not look like that.
+    fn wraps(self, rate: f64, modulus: f64) -> f64 {
+        let passed = rate * self.dt;
+        let times = ((passed - self.dv) / modulus).round();
+        let slack = LOOSE * passed + SLACK;
+        let off = (self.dv + times * modulus - passed).abs();
+        match times >= 1.0 && off <= slack && slack <= modulus / 8.0 {
+            true => times,
+            false => 0.0,
+        }
+    }
+}
+
+impl Turns {
+    /// What a clock did whose readings in snapshots these are: of each its trace time and its value, in the
+    /// order of the trace time. `None` if it never went back, or in a way that is neither.
+    pub fn of(readings: &[(i64, i64)], unit: i64) -> Option<Turns> {
+        let far = |to: i64, from: i64| (i128::from(to) - i128::from(from)) as f64;
+        let gaps: Vec<Gap> = readings
+            .windows(2)
+            .filter_map(|two| match two {
+                [(at, before), (next_at, value)] => Some(Gap {
+                    dt: far(*next_at, *at),
+                    dv: far(*value, *before),
+                    before: *before,
+                    value: *value,
+                }),
+                _ => None,
+            })
+            .collect();
+        if !gaps.iter().any(|gap| gap.is_back()) {
+            return None;
+        }
+        let other = other_rate(&gaps);
+        let wrapped = modulus(&gaps, readings, unit, other);
+        let rate = wrapped.map_or(other.unwrap_or(1.0), |(rate, ..)| rate);
+        let modulus = wrapped.map(|(.., modulus)| modulus);
+        let &(at, value) = readings.first()?;
+        let mut point = TurnPoint {
+            at,
+            value,
+            turn: None,
+            life: 0,
+            turns: 0,
+        };
+        let mut first = value;
+        let mut points = vec![point];
+        for (gap, &(at, value)) in gaps.iter().zip(readings.get(1..)?) {
+            let times = modulus.map_or(0.0, |modulus| gap.wraps(rate, modulus));
+            point = TurnPoint {
+                at,
+                value,
+                turn: None,
+                ..point
+            };
+            if times > 0.0 {
+                let times = times as i64;
+                point.turn = Some(Turn::Wrap(times));
+                point.turns = point.turns.saturating_add(times);
+            } else if gap.is_back() {
+                let since = rate * gap.dt * (1.0 + LOOSE) + SLACK;
+                let is_first = gap.value < first && far(gap.before, gap.value) > SLACK;
+                if gap.value as f64 > since && !is_first {
+                    return None;
+                }
+                point.turn = Some(Turn::Restart);
+                point.life += 1;
+                first = value;
+            }
+            points.push(point);
+        }
+        Some(Turns {
+            bits: wrapped.map(|(_, bits, _)| bits),
+            rate,
+            points,
+            modulus,
+        })
+    }
+
+    /// How long a turn takes, in ns of trace time, if the clock wrapped.
+    pub fn length(&self) -> Option<f64> {
+        self.modulus.map(|modulus| modulus / self.rate)
+    }
+
+    /// Of which life and turn a reading is (rule R14): the one that is nearest to a time, that of the reading before
+    /// it in the file. Asked are these lives and those beside them, as what is written late is of the life
+    /// before. `None` if there are none.
+    ///
+    /// The snapshot after it in the file says nothing where other readings are in between: in one turn or another
+    /// every reading is near to it.
+    pub fn continued(&self, value: i64, near: i64, lives: &[usize]) -> Option<Continued> {
+        let first = lives.iter().min()?.saturating_sub(1);
+        let last = lives.iter().max()?.saturating_add(1);
+        let from = self.points.partition_point(|point| point.life < first);
+        let to = self.points.partition_point(|point| point.life <= last);
+        let of_lives = self.points.get(from..to)?;
+        let lives = of_lives.chunk_by(|one, next| one.life == next.life);
+        let found = lives.filter_map(|life| self.in_life(value, near, life));
+        found.min_by_key(|found| (found.at.abs_diff(near), found.at))
+    }
+
+    /// When a life read this, in the turn that is nearest to a time.
+    fn in_life(&self, value: i64, target: i64, life: &[TurnPoint]) -> Option<Continued> {
+        let next = life.partition_point(|point| point.at <= target);
+        let beside = [next.checked_sub(1), Some(next)];
+        let beside = beside
+            .into_iter()
+            .flatten()
+            .filter_map(|index| life.get(index));
+        let point = beside.min_by_key(|point| point.at.abs_diff(target))?;
+        let far = |to: i64, from: i64| (i128::from(to) - i128::from(from)) as f64;
+        let ahead = far(value, point.value);
+        let turns = self.modulus.map_or(0.0, |modulus| {
+            ((far(target, point.at) * self.rate - ahead) / modulus).round()
+        });
+        let ahead = ahead + turns * self.modulus.unwrap_or(0.0);
+        let at = i128::from(point.at) + (ahead / self.rate).round() as i128;
+        Some(Continued {
+            life: point.life,
+            turns: point.turns.saturating_add(turns as i64),
+            at: i64::try_from(at).ok()?,
+        })
+    }
+}
+
+/// Rule R11: the rate of a clock that does not count nanoseconds.
+fn other_rate(gaps: &[Gap]) -> Option<f64> {
+    let forward = gaps.iter().filter(|gap| !gap.is_back() && gap.dt > 0.0);
+    let mut rates: Vec<f64> = forward.map(|gap| gap.dv / gap.dt).collect();
+    rates.sort_unstable_by(f64::total_cmp);
+    let high = *rates.get(rates.len() / 2)?;
+    let low = *rates.get(rates.len().checked_sub(1)? / 2)?;
+    let middle = match (low - 1.0).abs() <= (high - 1.0).abs() {
+        true => low,
+        false => high,
+    };
+    ((middle - 1.0).abs() > LOOSE && middle > 0.0).then_some(middle)
+}
+
+/// Rule R12: the rate by which the clock wrapped, its bits and the modulus in ns.
+fn modulus(
+    gaps: &[Gap],
+    readings: &[(i64, i64)],
+    unit: i64,
+    other: Option<f64>,
+) -> Option<(f64, u32, f64)> {
+    let most = readings.iter().map(|(_, value)| *value).max()?;
+    let rates = [Some(1.0), other].into_iter().flatten();
+    let mut all = rates.flat_map(|rate| BITS.map(|bits| (rate, bits)));
+    all.find_map(|(rate, bits)| {
+        let modulus = i128::from(unit).checked_mul(1 << bits)?;
+        if modulus <= i128::from(most) {
+            return None;
+        }
+        let modulus = modulus as f64;
+        let back = || gaps.iter().filter(|gap| gap.is_back());
+        let wraps = back().filter(|gap| gap.wraps(rate, modulus) > 0.0).count();
+        (2 * wraps >= back().count()).then_some((rate, bits, modulus))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: i64 = 1_000_000_000;
+    const M: i64 = 1 << 32;
+
+    fn taken(times: &[i64], read: impl Fn(i64) -> i64) -> Vec<(i64, i64)> {
+        times.iter().map(|at| (*at, read(*at))).collect()
+    }
+
+    #[test]
+    fn r11_r12_a_counter_of_32_bits_wraps_as_often_as_the_time_between_says() {
+        let read = |at: i64| (at + M - 13 * S / 10).rem_euclid(M);
+        let turns = Turns::of(&taken(&[0, 10 * S, 11 * S], read), 1).expect("it went back");
+        assert_eq!(turns.bits, Some(32));
+        let found: Vec<_> = turns.points.iter().map(|point| point.turn).collect();
+        assert_eq!(found, [None, Some(Turn::Wrap(3)), None]);
+        // Units of 1 µs, and a clock of another rate.
+        let micros = |at: i64| (at / 1000 + 60_000).rem_euclid(1 << 24) * 1000;
+        let times: Vec<i64> = (0..12).map(|n| n * 5 * S).collect();
+        assert_eq!(
+            Turns::of(&taken(&times, micros), 1000).and_then(|t| t.bits),
+            Some(24)
+        );
+        let ticks = |at: i64| (at / 52).rem_euclid(1 << 24);
+        let times: Vec<i64> = (0..12).map(|n| n * S / 5).collect();
+        let turns = Turns::of(&taken(&times, ticks), 1).expect("it went back");
+        assert_eq!(turns.bits, Some(24));
+        assert!((turns.rate - 1.0 / 52.0).abs() < 1e-5);
+    }
+
+    #[test]
+    fn r12_a_gap_that_goes_on_may_hold_turns_too() {
+        let read = |at: i64| at.rem_euclid(M);
+        let turns = Turns::of(&taken(&[0, 4 * S, 5 * S, 10 * S], read), 1).expect("it went back");
+        let found: Vec<_> = turns
+            .points
+            .iter()
+            .map(|point| (point.turn, point.turns))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                (None, 0),
+                (None, 0),
+                (Some(Turn::Wrap(1)), 1),
+                (Some(Turn::Wrap(1)), 2)
+            ]
+        );
+    }
+
+    #[test]
+    fn r13_a_clock_that_reads_less_than_ever_restarted_and_one_that_was_set_back_did_not() {
+        let read = |at: i64| if at < 8 * S { at + 5 * S } else { at - 8 * S };
+        let turns = Turns::of(&taken(&[0, 4 * S, 10 * S, 12 * S], read), 1).expect("it went back");
+        assert_eq!(turns.bits, None);
+        let found: Vec<_> = turns
+            .points
+            .iter()
+            .map(|point| (point.turn, point.life))
+            .collect();
+        assert_eq!(
+            found,
+            [(None, 0), (None, 0), (Some(Turn::Restart), 1), (None, 1)]
+        );
+        let set = |at: i64| if at < 8 * S { at + 90 * S } else { at + 89 * S };
+        assert_eq!(
+            Turns::of(&taken(&[0, 7 * S, 8 * S - 1, 8 * S], set), 1),
+            None
+        );
+        assert_eq!(Turns::of(&taken(&[0, 1, 2], |at| at), 1), None);
+    }
+
+    #[test]
+    fn r14_a_reading_is_of_the_turn_and_life_that_is_nearest_to_the_one_before_it() {
+        let read = |at: i64| (at + M - 13 * S / 10).rem_euclid(M);
+        let turns = Turns::of(&taken(&[0, 10 * S], read), 1).expect("it went back");
+        let mut before = 0;
+        for at in (0..100).map(|n| n * S / 10) {
+            let found = turns.continued(read(at), before, &[0]).expect("is near");
+            assert_eq!((found.at, found.turns), (at, (at + M - 13 * S / 10) / M));
+            before = found.at;
+        }
+        let read = |at: i64| if at < 8 * S { at } else { at - 8 * S };
+        let turns = Turns::of(&taken(&[0, 100 * S], read), 1);
+        assert_eq!(turns, None, "92 s after 100 s do not go back");
+        let turns = Turns::of(&taken(&[0, 7 * S, 10 * S], read), 1).expect("it went back");
+        let mut before = 7 * S;
+        for at in (70..100).map(|n| n * S / 10) {
+            let found = turns.continued(read(at), before, &[0, 1]).expect("is near");
+            assert_eq!((found.at, found.life), (at, usize::from(at >= 8 * S)));
+            before = found.at;
+        }
+    }
+
+    #[test]
+    fn extreme_readings_do_no_harm() {
+        let ends = [i64::MIN, -1, 0, 1, i64::MAX];
+        for a in ends {
+            for b in ends {
+                for c in ends {
+                    for unit in [1, 1 << 40, i64::MAX] {
+                        if let Some(turns) =
+                            Turns::of(&[(a, b), (a.max(b), c), (i64::MAX, b)], unit)
+                        {
+                            for value in ends {
+                                let _ = turns.continued(value, a, &[0, 1]);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! What the program says of a trace in words is what the tables say, on every trace of the repository: `explain` of
+//! packets and slices, the head of the page, the summary of the import.
+
+use std::fmt::Write;
+use std::path::Path;
+use std::thread;
+
+use rusqlite::Connection;
+
+use crate::support::{Imported, count, files, repository, rows, run};
+
+/// Random traces, of which there are many and in which times are no subject.
+const RANDOM: [&str; 4] = ["/both/", "/slices/", "/threads/", "/args/"];
+
+/// Of each trace packets of all kinds: of each clock and sequence the first and the last that has a time, and that has none, by
+/// reason; those that a later snapshot would move, and those that another turn's snapshot placed.
+const PACKETS: &str = "
+    SELECT id FROM (
+      SELECT min(id) AS id, 1 AS place FROM packet GROUP BY unresolved, ts IS NULL, timestamp IS NULL, clock_id IS NULL
+      UNION
+      SELECT max(id), 2 FROM packet GROUP BY clock_id, ts IS NULL
+      UNION
+      SELECT id, 3 FROM (SELECT id FROM packet_resync WHERE difference <> 0 OR resync_ts IS NULL LIMIT 2)
+      UNION
+      SELECT wrong_packet_id, 4 FROM clock_turn WHERE wrong_packet_id IS NOT NULL
+    )
+    GROUP BY id ORDER BY min(place), id LIMIT 8";
+
+const SLICES: &str = "
+    SELECT id FROM (
+      SELECT min(id) AS id FROM slice_record WHERE packet_id IS NOT NULL
+      UNION
+      SELECT max(id) FROM slice_record WHERE packet_id IS NOT NULL
+      UNION
+      SELECT max(s.id) FROM slice_record AS s JOIN packet AS p ON p.id = s.packet_id AND p.ts IS NULL
+    )
+    WHERE id IS NOT NULL";
+
+/// What differs between the words and the rows of a trace; and how many explanations were read.
+fn compare(trace: &Path, args: &[&str]) -> (String, usize) {
+    let imported = Imported::of(trace, args);
+    let conn = &imported.conn;
+    let mut wrong = String::new();
+    let packets = ids(conn, PACKETS);
+    for packet in &packets {
+        let said = explained(&imported, "--packet", *packet);
+        if let Err(why) = of_packet(conn, *packet, &said) {
+            writeln!(wrong, "packet {packet}: {why}\n{said}").unwrap();
+        }
+    }
+    let slices = ids(conn, SLICES);
+    for slice in &slices {
+        let said = explained(&imported, "--slice", *slice);
+        let sql = format!("SELECT ts, packet_id FROM slice WHERE id = {slice}");
+        let [ts, packet] = &rows(conn, &sql)[0][..] else {
+            panic!("two columns")
+        };
+        let first = said.lines().next().unwrap();
+        let (_, rest) = said.split_once('\n').unwrap();
+        let of_packet = of_packet(conn, packet.parse().unwrap(), rest);
+        let begins = format!(" begins at {ts} by packet {packet}");
+        if !first.ends_with(&begins) || of_packet.is_err() {
+            writeln!(wrong, "slice {slice}: {begins}, {of_packet:?}\n{said}").unwrap();
+        }
+    }
+    let page = run(&["report", imported.path(), "-o", "-"]);
+    assert_eq!(page.code, Some(0), "{}", page.stderr);
+    if let Err(why) = of_page(conn, &page.stdout) {
+        writeln!(wrong, "the page: {why}").unwrap();
+    }
+    let name = trace.strip_prefix(repository()).unwrap().display();
+    if !wrong.is_empty() {
+        wrong = format!("# {name} {args:?}\n{wrong}");
+    }
+    (wrong, packets.len() + slices.len())
+}
+
+fn ids(conn: &Connection, sql: &str) -> Vec<i64> {
+    let rows = rows(conn, sql);
+    rows.iter().map(|row| row[0].parse().unwrap()).collect()
+}
+
+fn explained(imported: &Imported, flag: &str, id: i64) -> String {
+    let said = run(&["explain", imported.path(), flag, &id.to_string()]);
+    assert_eq!(said.code, Some(0), "{flag} {id}: {}", said.stderr);
+    said.stdout
+}
+
+/// Whether an explanation says of a packet what its row says.
+fn of_packet(conn: &Connection, packet: i64, said: &str) -> Result<(), String> {
+    let sql = format!("SELECT timestamp, ts, unresolved FROM packet WHERE id = {packet}");
+    let [timestamp, ts, unresolved] = &rows(conn, &sql)[0][..] else {
+        panic!("three columns")
+    };
+    let is = |text: &String| text != "[NULL]";
+    // "… is BOOTTIME 5 ns", and not what is 5 ns away.
+    let is_at = |line: &str| {
+        let words: Vec<&str> = line.split(' ').collect();
+        words.windows(2).any(|two| two == [ts.as_str(), "ns"])
+            || line.contains(&format!(" is at {ts}"))
+    };
+    let expected = match (is(timestamp), is(ts)) {
+        (_, true) if said.lines().any(is_at) && !said.contains(" is unresolved") => return Ok(()),
+        (_, true) => format!("its row has {ts}"),
+        (false, false) if !is(unresolved) && said.contains("has no timestamp") => return Ok(()),
+        (false, false) if !is(unresolved) => "its row has no timestamp".to_owned(),
+        (_, false) => {
+            let reason = format!(" is unresolved: {unresolved}\n");
+            if said.contains(&reason) && !said.contains(" ns\n") {
+                return Ok(());
+            }
+            format!("its row is unresolved, {unresolved}")
+        }
+    };
+    Err(expected)
+}
+
+/// Whether the head of a page says what the tables say.
+fn of_page(conn: &Connection, page: &str) -> Result<(), String> {
+    let between = |start: &str, end: &str| -> String {
+        let (_, rest) = page.split_once(start).unwrap();
+        rest.split_once(end).unwrap().0.to_owned()
+    };
+    let sentence = between("</h1><p class=\"about\">", "</p>").replace(',', "");
+    let worst = between("<dd id=\"worst\">", "</dd>");
+    let placed = count(
+        conn,
+        "SELECT (SELECT count(ts) FROM packet) + (SELECT count(ts) FROM ftrace_event) + (SELECT count(ts) FROM android_logs)",
+    );
+    let unplaced = count(
+        conn,
+        "SELECT (SELECT count(unresolved) FROM packet) + (SELECT count(*) - count(ts) FROM ftrace_event)
+              + (SELECT count(unresolved) FROM android_logs)",
+    );
+    let expected = match (placed, unplaced) {
+        (0, _) => "No event stands on ".to_owned(),
+        (_, 0) => "Every event stands on ".to_owned(),
+        _ => format!("{placed} of {} events stand on ", placed + unplaced),
+    };
+    let said = |text: &str| sentence.contains(text);
+    if !sentence.starts_with(&expected) || said("have no time") != (placed > 0 && unplaced > 0) {
+        return Err(format!("{sentence:?} is not {expected:?}"));
+    }
+    let wrong = count(conn, "SELECT coalesce(sum(packets), 0) FROM clock_turn");
+    let told = format!(" {wrong} of these at a wrong time");
+    if said("at a wrong time") != (wrong > 0) || wrong > 0 && !said(&told) {
+        return Err(format!("{sentence:?} says nothing of {wrong} wrong times"));
+    }
+    // That nothing is wrong is said only where nothing is converted, and nothing lacks a way.
+    let lacking = count(
+        conn,
+        "SELECT count(*) FROM clock WHERE packets > 0 AND path IS NULL
+           AND EXISTS (SELECT 1 FROM packet WHERE unresolved IS NOT NULL)",
+    );
+    if worst.starts_with("none") && (lacking > 0 || wrong > 0) {
+        return Err(format!("{worst:?}, and {lacking} clocks have no way"));
+    }
+    Ok(())
+}
+
+#[test]
+fn what_explain_and_the_page_say_is_what_the_rows_say() {
+    let mut traces = files("tests/data", &["pftrace"]);
+    traces.extend(files("tests/data/doctor", &["tar"]));
+    traces.retain(|trace| {
+        !RANDOM
+            .iter()
+            .any(|made| trace.to_str().unwrap().contains(made))
+    });
+    let merges = files("tests/data/merge", &["tar", "zip"]);
+    traces.extend(merges.into_iter().step_by(10));
+    let jobs: Vec<(&Path, &[&str])> = traces
+        .iter()
+        .flat_map(|trace| {
+            let is_checked = trace.to_str().unwrap().contains("/doctor/");
+            let linear = is_checked.then_some((trace.as_path(), &["--conversion", "linear"][..]));
+            [(trace.as_path(), &[][..])].into_iter().chain(linear)
+        })
+        .collect();
+    let half = jobs.len().div_ceil(2);
+    let (wrong, read) = thread::scope(|scope| {
+        let parts = jobs.chunks(half).map(|jobs| {
+            scope.spawn(move || {
+                let found = jobs.iter().map(|(trace, args)| compare(trace, args));
+                found.fold((String::new(), 0), |(text, sum), (wrong, read)| {
+                    (text + &wrong, sum + read)
+                })
+            })
+        });
+        let parts: Vec<_> = parts.collect();
+        parts
+            .into_iter()
+            .map(|part| part.join().unwrap())
+            .fold((String::new(), 0), |(text, sum), (wrong, read)| {
+                (text + &wrong, sum + read)
+            })
+    });
+    assert!(wrong.is_empty(), "{wrong}");
+    assert!(read > 300, "{read}");
+}
