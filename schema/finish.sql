@@ -299,10 +299,7 @@ CROSS JOIN slice_record AS d
 -- are within it. NULL of a slice that did not end. All sums are made in one pass over the slices,
 -- also where one slice is asked for: by parent there is no index.
 CREATE VIEW slice_self_dur AS
-SELECT s.id, iif(s.dur < 0, NULL, s.dur - coalesce(c.dur, 0)) AS self_dur, s.ts, s.dur, s.track_id,
-       (SELECT value FROM string WHERE string.id = s.category) AS category,
-       (SELECT value FROM string WHERE string.id = s.name) AS name,
-       s.depth, s.parent_id
+SELECT s.id, iif(s.dur < 0, NULL, s.dur - coalesce(c.dur, 0)) AS self_dur
 FROM slice_record AS s
 LEFT JOIN (
   SELECT c.parent_id, sum(max(0, min(iif(c.dur < 0, p.dur, c.dur), p.ts + p.dur - c.ts))) AS dur

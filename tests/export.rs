@@ -334,7 +334,10 @@ fn a_trace_of_several_files_is_named_by_their_hashes_in_any_order() {
     let id = |arguments: &[&str]| {
         let place = Place::new();
         let folder = place.path("traces");
-        export(&[arguments, &["--tables", "packet"]].concat(), &folder);
+        export(
+            &[arguments, &["--merge", "--tables", "packet"]].concat(),
+            &folder,
+        );
         trace(&folder).0
     };
     let (a, b) = ("tests/data/dst.pftrace", "tests/data/multihop.pftrace");

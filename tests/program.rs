@@ -87,7 +87,7 @@ fn sql_comes_from_a_pipe_or_a_file_too() {
         &["query", NEAREST, "-", "--format", "csv"],
         "SELECT 1 AS a; SELECT 2 AS b;",
     );
-    assert_eq!(said.stdout, "a\n1\nb\n2\n", "{}", said.stderr);
+    assert_eq!(said.stdout, "a\n1\n\nb\n2\n", "{}", said.stderr);
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("q.sql");
     std::fs::write(&file, "SELECT 3 AS c").unwrap();
@@ -203,7 +203,19 @@ fn a_database_that_is_not_ours_is_told() {
         .unwrap();
     let newer = ask(&path);
     assert_eq!(newer.code, Some(1));
-    assert!(newer.stderr.contains("layout 99"), "{}", newer.stderr);
+    let expected = format!(
+        "has the database layout 99, and this version of timebase reads {}; a newer timebase made \
+         it, so update timebase\n",
+        timebase_schema::VERSION
+    );
+    assert!(newer.stderr.ends_with(&expected), "{}", newer.stderr);
+    other.execute_batch("PRAGMA user_version = 1").unwrap();
+    let older = ask(&path);
+    assert!(
+        older.stderr.ends_with("; import the trace again\n"),
+        "{}",
+        older.stderr
+    );
 }
 
 #[test]

@@ -84,7 +84,7 @@ fn titles_are_headings_in_text() {
     );
     assert_eq!(
         written(TITLED, &["--format", "csv"]),
-        "# First\na,b\n1,x|y\nc\n2\n\n# None\nd\n"
+        "# First\na,b\n1,x|y\n\nc\n2\n\n# None\nd\n"
     );
 }
 
@@ -124,7 +124,10 @@ fn a_statement_alone_is_its_rows() {
 #[test]
 fn a_title_waits_for_the_next_result() {
     let sql = "-- # Clocks\nCREATE TEMP VIEW v AS SELECT 1 AS a;\nSELECT * FROM v; SELECT 2 AS b;";
-    assert_eq!(written(sql, &["--format", "csv"]), "# Clocks\na\n1\nb\n2\n");
+    assert_eq!(
+        written(sql, &["--format", "csv"]),
+        "# Clocks\na\n1\n\nb\n2\n"
+    );
 }
 
 #[test]
@@ -153,10 +156,10 @@ fn parameters_are_values_of_their_types() {
 #[test]
 fn a_default_is_for_what_is_not_given() {
     let sql = "-- param n = 2 : how many\nSELECT :n AS n; SELECT :n + 1 AS m;";
-    assert_eq!(written(sql, &["--format", "csv"]), "n\n2\nm\n3\n");
+    assert_eq!(written(sql, &["--format", "csv"]), "n\n2\n\nm\n3\n");
     assert_eq!(
         written(sql, &["--format", "csv", "--param", "n=5"]),
-        "n\n5\nm\n6\n"
+        "n\n5\n\nm\n6\n"
     );
 }
 
@@ -167,7 +170,7 @@ fn wrong_parameters_are_told_before_anything_runs() {
         let said = script(sql, args);
         assert_eq!(
             (said.code, said.stdout.as_str()),
-            (Some(1), ""),
+            (Some(2), ""),
             "{}",
             said.stderr
         );
@@ -187,6 +190,30 @@ fn wrong_parameters_are_told_before_anything_runs() {
     let unnamed = script("SELECT ?1", &[]);
     assert!(unnamed.stderr.contains("write :name"), "{}", unnamed.stderr);
     assert_eq!(script(sql, &["--param", "tag"]).code, Some(2));
+    // Who runs it has not given that.
+    let default = script("-- param n integer = many\nSELECT :n", &[]);
+    assert_eq!(default.code, Some(1), "{}", default.stderr);
+}
+
+#[test]
+fn results_of_several_statements_as_csv_are_told_apart() {
+    let sql = "SELECT 1 AS a, 'x\n\ny' AS b; CREATE TEMP TABLE t (n);\n\
+               -- # Second\nSELECT NULL AS c UNION ALL SELECT 2; SELECT 3 AS d WHERE 0";
+    let text = written(sql, &["--format", "csv"]);
+    assert_eq!(text, "a,b\n1,\"x\n\ny\"\n\n# Second\nc\n\"\"\n2\n\nd\n");
+    // As the reference says: outside of quotation marks, no row is an empty line.
+    let mut parts: Vec<Vec<&str>> = vec![Vec::new()];
+    let mut is_quoted = false;
+    for line in text.lines() {
+        if line.is_empty() && !is_quoted {
+            parts.push(Vec::new());
+        } else if let Some(part) = parts.last_mut() {
+            part.push(line);
+        }
+        is_quoted ^= line.matches('"').count() % 2 == 1;
+    }
+    let rows: Vec<usize> = parts.iter().map(Vec::len).collect();
+    assert_eq!(rows, [4, 4, 1]);
 }
 
 #[test]
@@ -982,4 +1009,37 @@ fn the_documentation_shows_what_comes_out() {
         "cpu=1",
     ];
     assert!(answer(&args).starts_with("Busiest threads\n thread"));
+}
+
+#[test]
+fn sched_latency_of_a_trace_without_scheduling_says_that_there_is_none() {
+    let latency = |trace: &str, more: &[&str]| {
+        let args = ["query", trace, "--report", "sched-latency", "-F", "jsonl"];
+        run(&[&args, more].concat())
+    };
+    let app = "tests/data/app.pftrace";
+    let said = latency(app, &[]);
+    assert_eq!(
+        (said.code, said.stdout.as_str()),
+        (Some(0), ""),
+        "{}",
+        said.stderr
+    );
+    let warning = "timebase: warning: there is no scheduling in this trace, ";
+    assert!(said.stderr.starts_with(warning), "{}", said.stderr);
+    assert_eq!(latency(app, &["--fail-if-empty"]).code, Some(1));
+    let system = "tests/data/system.pftrace";
+    let said = latency(system, &[]);
+    assert_eq!((said.code, said.stderr.as_str()), (Some(0), ""));
+    assert!(said.stdout.contains("100 ms or more"), "{}", said.stdout);
+    // What was left out is not said to be missing.
+    let imported = Imported::new("system.pftrace", &["--tables", "slice"]);
+    let said = latency(imported.path(), &[]);
+    assert!(
+        said.stderr
+            .contains("sched_record is empty, as the import left it out"),
+        "{}",
+        said.stderr
+    );
+    assert!(!said.stderr.contains("no scheduling"), "{}", said.stderr);
 }

@@ -161,6 +161,12 @@ fn self_time_is_what_children_leave() {
         let found = pairs(conn, "SELECT id, self_dur FROM slice_self_dur ORDER BY id");
         assert_eq!(found, self_durs(&slices));
     }
+    // It has trace processor's columns alone, so that those of slice can be asked beside it.
+    let sql = "SELECT name, self_dur FROM slice JOIN slice_self_dur USING (id)";
+    let statement = app.conn.prepare(sql).unwrap();
+    assert!(statement.column_names().eq(["name", "self_dur"]));
+    let statement = app.conn.prepare("SELECT * FROM slice_self_dur").unwrap();
+    assert!(statement.column_names().eq(["id", "self_dur"]));
     let odd = pairs(
         &odd(),
         "SELECT id, self_dur FROM slice_self_dur WHERE id < 4 ORDER BY id",

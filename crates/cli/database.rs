@@ -12,7 +12,7 @@ use std::time::SystemTime;
 
 use anyhow::{Context, anyhow, bail, ensure};
 use rusqlite::{Connection, MAIN_DB, OpenFlags};
-use timebase_import::{Conversion, FileKind, Options, Source, Subject, Views};
+use timebase_import::{Conversion, FileKind, Options, Source, Subject, Summary, Views};
 
 use crate::changes::Changes;
 use crate::guard::{self, Denied};
@@ -206,7 +206,8 @@ pub fn open_for(
         ..Options::default()
     };
     let source = Source::from_arg(given.as_os_str());
-    open_traces(given, &[source], &options, Progress::Auto, signals)
+    let opened = open_traces(given, &[source], &options, Progress::Auto, signals);
+    opened.map(|(database, _)| database)
 }
 
 /// Opens a database that is a file.
@@ -218,17 +219,18 @@ pub fn open_file(given: &Path, access: Access) -> anyhow::Result<Database> {
     Ok(database)
 }
 
-/// Imports traces to a temporary database, and opens that for reading. They are called `given` in errors.
+/// Imports traces to a temporary database, and opens that for reading, with what the import says of them. They are
+/// called `given` in errors.
 pub fn open_traces(
     given: &Path,
     sources: &[Source],
     options: &Options,
     progress: Progress,
     signals: &Signals,
-) -> anyhow::Result<Database> {
-    let path = import_temporarily(sources, options, progress, signals)?;
+) -> anyhow::Result<(Database, Summary)> {
+    let (path, summary) = import_temporarily(sources, options, progress, signals)?;
     // What is asked of it, it was made with.
-    open_path(given, path, Access::CLOCKS)
+    Ok((open_path(given, path, Access::CLOCKS)?, summary))
 }
 
 /// Opens a database, which is called `given` in errors.
@@ -371,7 +373,7 @@ fn import_temporarily(
     options: &Options,
     progress: Progress,
     signals: &Signals,
-) -> anyhow::Result<PathBuf> {
+) -> anyhow::Result<(PathBuf, Summary)> {
     let directory = signals.temporary_directory().context(
         "a trace is imported to a temporary database; the variable TMPDIR names a place for it",
     )?;
@@ -379,7 +381,7 @@ fn import_temporarily(
     let (summary, _) = import::monitored(sources, &path, options, progress, signals)
         .map_err(|error| unwritable(error, &directory))?;
     messages::warnings(&summary.warnings);
-    Ok(path)
+    Ok((path, summary))
 }
 
 /// What to do where the temporary database cannot be written; `-o`, of which the import speaks,

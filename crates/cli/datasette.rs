@@ -77,7 +77,6 @@ fn database(reference: &Reference) -> Json {
     object([
         ("description", text(DESCRIPTION)),
         ("source", text("timebase")),
-        ("source_url", text(env!("CARGO_PKG_REPOSITORY"))),
         ("tables", Json::Object(tables.collect())),
         (
             "queries",

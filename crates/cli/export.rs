@@ -26,7 +26,7 @@ use crate::flags::{ExportArguments, wrong_usage};
 use crate::guard;
 use crate::reference::{Kind, reference};
 use crate::signals::Signals;
-use crate::{hints, import, messages, progress};
+use crate::{hints, import, messages, progress, unrelated};
 
 /// Tables that are of no one subject, as they tell of all that an import finds.
 const OF_ALL: [&str; 5] = [
@@ -80,7 +80,7 @@ pub fn run(
     let begun = Instant::now();
     let summary = signals.during_file(&directory, || {
         refuse_present(arguments, kind, &folder)?;
-        let database = open(arguments, kind, &options.tables, &schema, signals)?;
+        let database = open(arguments, (kind, output), &options.tables, &schema, signals)?;
         let monitor = Arc::new(Monitor::default());
         let exported = signals.during_export(database.get_interrupt_handle(), &monitor, || {
             progress::shown_export(arguments.progress, &monitor, options.tables.len(), || {
@@ -156,6 +156,7 @@ fn kind(arguments: &ExportArguments) -> anyhow::Result<FileKind> {
             (arguments.settings.manifest.is_some(), "--manifest"),
             (!arguments.settings.descriptor.is_empty(), "--descriptor"),
             (arguments.settings.max_size.is_some(), "--max-size"),
+            (arguments.settings.merge, "--merge"),
         ];
         if let Some((_, option)) = of_traces.iter().find(|(is_given, _)| *is_given) {
             bail!("{given} is a database, and {option} is for the import of a trace");
@@ -192,7 +193,7 @@ fn refuse_present(
 
 fn open(
     arguments: &ExportArguments,
-    kind: FileKind,
+    (kind, output): (FileKind, &Path),
     tables: &[&Table],
     schema: &Schema,
     signals: &Signals,
@@ -222,7 +223,18 @@ fn open(
         [trace] => trace,
         _ => Path::new("the temporary database"),
     };
-    database::open_traces(given, &sources, &options, arguments.progress, signals)
+    let (database, summary) =
+        database::open_traces(given, &sources, &options, arguments.progress, signals)?;
+    if !arguments.settings.merge
+        && let Some(told) = unrelated::told("export", &arguments.traces, output, &summary)
+    {
+        // Who names one archive has one thing in mind.
+        match arguments.traces.as_slice() {
+            [_] => messages::warning(told),
+            _ => bail!(told),
+        }
+    }
+    Ok(database)
 }
 
 /// Which events an import has to keep for tables, and whether the bytes of packets.

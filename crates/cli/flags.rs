@@ -116,17 +116,19 @@ Examples:
     },
     /// Tell what a table, a column, an SQL function, a command or a report is
     ///
-    /// This is the reference of this version, with its examples, and needs no network. In the shell it
-    /// is '.help NAME'.
+    /// This is the reference of this version, with its examples, and needs no network. Words that are no
+    /// name are looked for in all texts. In the shell it is '.help NAME'.
     #[command(after_help = "\
 Examples:
   timebase help                  what there is to read
   timebase help tables           all tables, by subject
   timebase help slice            a table, with its columns
   timebase help to_boottime      a function
-  timebase help sched-latency    a report, with its parameters")]
+  timebase help sched-latency    a report, with its parameters
+  timebase help lost packets     where that is told
+  timebase help coming-from-trace-processor")]
     Help {
-        /// What to tell of: a name in any case, or table.column
+        /// What to tell of: a name in any case, table.column, or words
         #[arg(value_name = "NAME")]
         name: Vec<String>,
     },
@@ -228,6 +230,12 @@ pub struct ImportSettings {
     /// 'timebase manifest TRACE...' prints one to begin with. An archive may have its own inside.
     #[arg(long, value_name = "FILE")]
     pub manifest: Option<PathBuf>,
+    /// Put files on one timeline though nothing tells how their clocks are related
+    ///
+    /// Without it, 'export' refuses several such files, and 'import' warns: they may be of several machines or boots,
+    /// and their events stand beside each other by chance.
+    #[arg(long)]
+    pub merge: bool,
     /// Extend the schema of packets by a file, for events, packet_json and packet_field
     ///
     /// The file is a serialized FileDescriptorSet, as 'protoc --include_imports
@@ -309,12 +317,15 @@ pub struct QueryArguments {
     /// How to write the result
     ///
     /// Several results, and one with a title, are an array of {title, rows} in json, and lines of
-    /// {title, row} in jsonl; one without is just its rows. A title is a heading in table and markdown,
-    /// and a line '# Title' in csv with several results. [default: table, or what the name of --output
-    /// ends with]
+    /// {title, row} in jsonl; one without is just its rows. A title is a heading in table and markdown.
+    /// In csv, an empty line is before each of several results but the first, and then a line '# Title'
+    /// if it has one. [default: table, or what the name of --output ends with]
     #[arg(short = 'F', long, value_enum)]
     format: Option<QueryFormat>,
     /// Write the result to a file, which appears when it is complete
+    ///
+    /// Where --format does not say it, the format is what the name ends with: .csv, .json, .jsonl, .md, .parquet;
+    /// .txt, and a name that ends with nothing, is table.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Let the statements change the database, and say what they changed
@@ -334,11 +345,24 @@ pub struct QueryArguments {
 }
 
 impl QueryArguments {
-    /// How the result is written.
-    pub fn format(&self) -> QueryFormat {
-        let of_file = || self.output.as_deref().and_then(QueryFormat::of_file);
-        let format = self.format.or_else(of_file);
-        format.unwrap_or(QueryFormat::Rows(Format::Table))
+    /// How the result is written; or why nobody can tell.
+    pub fn format(&self) -> Result<QueryFormat, String> {
+        if let Some(format) = self.format {
+            return Ok(format);
+        }
+        let output = self.output.as_deref();
+        let Some(ending) = output.and_then(Path::extension) else {
+            return Ok(QueryFormat::Rows(Format::Table));
+        };
+        let known = ending.to_str().and_then(QueryFormat::of_ending);
+        known.ok_or_else(|| {
+            format!(
+                "--output {}: there is no format of files that end with .{}. There are .csv, .json, .jsonl, .md \
+                 and .parquet, and .txt for the table; --format says it for any other name",
+                output.unwrap_or(Path::new("")).display(),
+                ending.display()
+            )
+        })
     }
 }
 
@@ -352,9 +376,12 @@ pub enum QueryFormat {
 }
 
 impl QueryFormat {
-    /// The format that a file's name ends with, if it does.
-    fn of_file(path: &Path) -> Option<QueryFormat> {
-        QueryFormat::from_str(path.extension()?.to_str()?, true).ok()
+    /// The format that the name of a file says which ends with this.
+    fn of_ending(ending: &str) -> Option<QueryFormat> {
+        match ending.eq_ignore_ascii_case("txt") {
+            true => Some(QueryFormat::Rows(Format::Table)),
+            false => QueryFormat::from_str(ending, true).ok(),
+        }
     }
 }
 
@@ -587,7 +614,7 @@ pub struct ExplainArguments {
     ///
     /// A time of day such as 2026-11-21T16:21:30.5 is UTC, or what an offset or a zone behind it says:
     /// 2026-11-21T17:21:30.5+01:00, '2026-11-21T17:21:30.5[Europe/Berlin]'.
-    #[arg(short, long, allow_negative_numbers = true, required_unless_present_any = ["slice", "packet"])]
+    #[arg(short, long, allow_negative_numbers = true)]
     pub ts: Option<TsArgument>,
     /// The sequence of the clock; clocks 64 to 127 need one, here or as number@sequence
     #[arg(short, long, default_value_t = 0, value_name = "N")]

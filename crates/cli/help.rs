@@ -1,7 +1,8 @@
-//! `timebase help NAME`: the reference, commands and reports, at hand where no
-//! network is; and what the shell says to `.help NAME`.
+//! `timebase help NAME`: the reference, the page about trace processor, commands and reports, at hand
+//! where no network is; and what the shell says to `.help NAME`. Words that are no name are looked for in all of it.
 
 mod page;
+mod search;
 
 use std::io::Write;
 
@@ -10,7 +11,7 @@ use clap::{CommandFactory, ValueEnum};
 
 use crate::flags::Cli;
 use crate::output;
-use crate::reference::{Block, Kind, Section, is_of_columns, names, reference};
+use crate::reference::{Block, Kind, Section, guide, is_of_columns, names, reference};
 use crate::reports::Report;
 use page::{Page, with_bare_names};
 
@@ -20,6 +21,9 @@ const ALIKE: f64 = 0.8;
 
 /// The heading of what is told of the builtin clocks.
 const CLOCKS: &str = "Times and clocks";
+
+/// What to type for the page about trace processor.
+const GUIDE_NAME: &str = "coming-from-trace-processor";
 
 /// The lists that are no section of the reference.
 const LISTS: &[(&str, &str)] = &[
@@ -41,16 +45,15 @@ pub fn tell(name: &str, terminal: Option<u16>, out: &mut dyn Write) -> anyhow::R
     let mut page = Page::new(terminal);
     if name.is_empty() {
         overview(&mut page);
-    } else if !tell_of(name, &mut page) && !tell_of_part(name, &mut page) {
-        let Some(section) = with_word(name) else {
-            match meant(name) {
-                Some(meant) => bail!("nothing is called '{name}'; did you mean '{meant}'?"),
-                None => {
-                    bail!("nothing is called '{name}'; 'timebase help' lists what there is to read")
-                }
-            }
-        };
-        tell_section(section, &mut page);
+    } else if !tell_of(name, &mut page)
+        && !tell_of_part(name, &mut page)
+        && !tell_of_guide(name, &mut page)
+    {
+        if let Some(section) = with_word(name) {
+            tell_section(section, &mut page);
+        } else {
+            tell_found(name, &mut page)?;
+        }
     }
     out.write_all(page.into_text().as_bytes())?;
     Ok(())
@@ -104,6 +107,7 @@ pub fn names_known() -> Vec<(String, String)> {
             .map(|(name, what)| ((*name).to_owned(), (*what).to_owned())),
     );
     known.extend(topics().map(|topic| (slug(&topic.name), topic.name.clone())));
+    known.extend(guide_row());
     let sections = reference().sections.iter();
     let members = sections.filter(|section| section.group.is_some());
     known.extend(members.map(|section| (section.name.clone(), briefly(section))));
@@ -158,6 +162,12 @@ fn reports() -> impl Iterator<Item = (String, String)> {
     })
 }
 
+/// The name of the page about trace processor, and its title.
+fn guide_row() -> Option<(String, String)> {
+    let first = guide().sections.first()?;
+    Some((GUIDE_NAME.to_owned(), first.name.clone()))
+}
+
 fn overview(page: &mut Page) {
     let row = |name: &str, what: &str| vec![format!("timebase help {name}"), what.to_owned()];
     page.paragraph(
@@ -169,9 +179,10 @@ fn overview(page: &mut Page) {
     let topics: Vec<_> = topics()
         .filter(|topic| topic.kind == Kind::Topic)
         .map(|topic| row(&slug(&topic.name), &topic.name))
+        .chain(guide_row().map(|(name, title)| row(&name, &title)))
         .collect();
     page.rows(&[], &topics);
-    page.paragraph("Or the name of anything:");
+    page.paragraph("Or the name of anything, or words to look for:");
     page.rows(
         &[],
         &[
@@ -182,6 +193,7 @@ fn overview(page: &mut Page) {
             row("no_path", "a reason, a counter or a code of the log"),
             row("import", "a command"),
             row("sched-latency", "a report"),
+            row("wait for a CPU", "where that is told"),
         ],
     );
     page.paragraph("In the shell it is '.help NAME'.");
@@ -414,6 +426,78 @@ fn tell_of_part(name: &str, page: &mut Page) -> bool {
 fn with_word(word: &str) -> Option<&'static Section> {
     let mut found = topics().filter(|topic| topic.name.split(' ').any(|part| is_same(part, word)));
     found.next().filter(|_| found.next().is_none())
+}
+
+/// Tells of the page about trace processor, or of a section of it.
+fn tell_of_guide(name: &str, page: &mut Page) -> bool {
+    let sections = &guide().sections;
+    if is_same(GUIDE_NAME, name) {
+        sections
+            .iter()
+            .for_each(|section| tell_section(section, page));
+        return true;
+    }
+    let section = sections.iter().find(|section| is_same(&section.name, name));
+    section
+        .inspect(|section| tell_section(section, page))
+        .is_some()
+}
+
+/// Tells where words stand that are no name: all of them, or where a name is like what was typed that
+/// name, or at least half of them.
+fn tell_found(typed: &str, page: &mut Page) -> anyhow::Result<()> {
+    let words = search::words(typed);
+    let topics = || search::of_pages().chain(commands_and_reports());
+    let mut found = search::find(&words, words.len(), topics());
+    if found.is_empty() {
+        if let Some(meant) = meant(typed) {
+            bail!("nothing is called '{typed}'; did you mean '{meant}'?");
+        }
+        if words.len() > 1 {
+            found = search::find(&words, words.len().div_ceil(2), topics());
+        }
+    }
+    if found.is_empty() {
+        bail!(
+            "nothing is called '{typed}', and no text has it; 'timebase help' lists what there is to read"
+        );
+    }
+    page.paragraph(&format!("Nothing is called '{typed}'. What is said of it:"));
+    let rows = found.into_iter();
+    let rows: Vec<_> = rows
+        .map(|found| vec![format!("timebase help {}", found.name), found.text])
+        .collect();
+    page.rows(&[], &rows);
+    Ok(())
+}
+
+/// The texts of commands, with those of their options, and of reports.
+fn commands_and_reports() -> impl Iterator<Item = search::Topic> {
+    let cli = Cli::command();
+    let mut topics = Vec::new();
+    for command in cli
+        .get_subcommands()
+        .filter(|command| !command.is_hide_set())
+    {
+        let mut texts = Vec::new();
+        texts.extend(command.get_about().map(ToString::to_string));
+        texts.extend(command.get_long_about().map(ToString::to_string));
+        for argument in command.get_arguments() {
+            let help = argument.get_long_help().or_else(|| argument.get_help());
+            let name = match argument.get_long() {
+                Some(long) => format!("--{long}: "),
+                None => String::new(),
+            };
+            texts.extend(help.map(|help| format!("{name}{help}")));
+        }
+        topics.push(search::Topic::new(command.get_name().to_owned(), texts));
+    }
+    topics.extend(Report::value_variants().iter().map(|report| {
+        let comment = head_comment(report.sql());
+        let texts = comment.split("\n\n").map(|text| text.replace('\n', " "));
+        search::Topic::new(report.name(), texts.collect())
+    }));
+    topics.into_iter()
 }
 
 /// What is most like what was typed.

@@ -11,7 +11,10 @@
 
 use anyhow::anyhow;
 use rusqlite::{Connection, params_from_iter};
+use timebase_descriptor::{Pool, TRACE_PACKET};
 use timebase_schema::{Kind, Statement};
+
+use crate::script::lexer;
 
 /// How much two names may differ, of the longer one's length, to be taken for each other.
 const LEAST_ALIKE: f64 = 0.6;
@@ -19,17 +22,16 @@ const LEAST_ALIKE: f64 = 0.6;
 /// How many names are proposed.
 const MOST: usize = 3;
 
-/// The page about trace processor's SQL.
-const PAGE: &str = concat!(
-    env!("CARGO_PKG_REPOSITORY"),
-    "/blob/main/docs/coming-from-trace-processor.md"
-);
+/// What tells of trace processor's SQL, and needs no network.
+const PAGE: &str = "'timebase help coming-from-trace-processor'";
 
-/// Tables of trace processor that are none here, by the type of the packets that they are made of:
-/// a number where the schema has no name for it.
+/// The virtual tables of trace processor.
+const SPAN_JOINS: [&str; 3] = ["span_join", "span_left_join", "span_outer_join"];
+
+/// Tables of trace processor that are none here, by the type of the packets that they are made of.
 const PACKETS: [(&str, &[&str]); 13] = [
     (
-        "76", // frame_timeline_event
+        "frame_timeline_event",
         &[
             "actual_frame_timeline_slice",
             "expected_frame_timeline_slice",
@@ -37,7 +39,7 @@ const PACKETS: [(&str, &[&str]); 13] = [
     ),
     ("profile_packet", &["heap_profile_allocation"]),
     (
-        "56", // heap_graph
+        "heap_graph",
         &[
             "heap_graph",
             "heap_graph_object",
@@ -58,7 +60,7 @@ const PACKETS: [(&str, &[&str]); 13] = [
     ),
     ("smaps_packet", &["profiler_smaps"]),
     ("packages_list", &["package_list"]),
-    ("88", &["android_network_packets"]), // network_packet
+    ("network_packet", &["android_network_packets"]),
     ("vulkan_memory_event", &["vulkan_memory_allocations"]),
     (
         "memory_tracker_snapshot",
@@ -122,6 +124,7 @@ const TABLES: [(&str, &[&str]); 6] = [
         &[
             "sched",
             "sched_slice",
+            "sched_record",
             "thread_state",
             "spurious_sched_wakeup",
             "sched_with_thread_process",
@@ -232,27 +235,54 @@ fn hint(connection: &Connection, message: &str, sql: &str) -> Option<String> {
     if let Some(name) = missing("no such function: ") {
         return function(connection, name);
     }
-    // These are about words that SQLite does not know; a span join would have to be written, too.
-    let words = words(sql);
-    let says = |name: &&str| words.iter().any(|word| word.eq_ignore_ascii_case(name));
-    let has_join = ["span_join", "span_left_join", "span_outer_join"]
-        .iter()
-        .any(says);
-    let unknown = ["syntax error", "unrecognized token"];
-    let is_unknown =
-        unknown.iter().any(|what| message.contains(what)) && (says(&"perfetto") || has_macro(sql));
-    let cannot_join = message.contains("no such module") || message.contains("readonly database");
-    (is_unknown || (cannot_join && has_join)).then(|| {
-        format!("this is SQL that only trace processor has; {PAGE} says what to write instead")
-    })
+    None
 }
 
-/// Whether there is a name, an exclamation mark and a parenthesis.
-fn has_macro(sql: &str) -> bool {
-    sql.match_indices("!(").any(|(at, _)| {
-        let before = sql.get(..at).and_then(|before| before.chars().next_back());
-        before.is_some_and(is_of_name)
-    })
+/// What there is in a statement that only trace processor has.
+///
+/// It is told before anything else is asked of the statement: to SQLite, `$x` in one of its functions is a
+/// parameter, and a span join is a table that is to be written.
+pub fn foreign(sql: &str) -> Option<String> {
+    let tokens: Vec<(lexer::Kind, &str)> = lexer::tokens(sql)
+        .filter(|(kind, _)| !kind.is_blank())
+        .collect();
+    let is = |at: usize, word: &str| {
+        let token = tokens.get(at);
+        token.is_some_and(|(kind, text)| {
+            *kind == lexer::Kind::Word && text.eq_ignore_ascii_case(word)
+        })
+    };
+    let verb = tokens.first().map(|(_, text)| text.to_ascii_uppercase())?;
+    let replaces = if is(1, "OR") && is(2, "REPLACE") {
+        2
+    } else {
+        0
+    };
+    if is(1 + replaces, "PERFETTO") && ["CREATE", "INCLUDE", "DROP"].contains(&verb.as_str()) {
+        let what = tokens.get(2 + replaces).map(|(_, text)| *text);
+        let what = what.unwrap_or_default().to_ascii_uppercase();
+        return Some(format!("{verb} PERFETTO {what}").trim_end().to_owned());
+    }
+    let pairs = tokens.iter().zip(tokens.iter().skip(1));
+    for ((_, text), (_, next)) in pairs.clone() {
+        let is_span_join = SPAN_JOINS
+            .iter()
+            .any(|join| next.eq_ignore_ascii_case(join));
+        if is_span_join && is(0, "CREATE") && is(1, "VIRTUAL") && text.eq_ignore_ascii_case("USING")
+        {
+            return Some(next.to_ascii_uppercase());
+        }
+    }
+    let mut triples = pairs.zip(tokens.iter().skip(2));
+    let macros = triples.find(|(((kind, _), (_, mark)), (_, opened))| {
+        *kind == lexer::Kind::Word && *mark == "!" && *opened == "("
+    });
+    macros.map(|(((_, name), _), _)| format!("the macro {name}!"))
+}
+
+/// What to do about [`foreign`] SQL.
+pub fn instead() -> String {
+    format!("{PAGE} says what to write instead")
 }
 
 fn table(connection: &Connection, name: &str) -> Option<String> {
@@ -260,10 +290,10 @@ fn table(connection: &Connection, name: &str) -> Option<String> {
     let is_it = |known: &&str| known.eq_ignore_ascii_case(name);
     let of_packets = PACKETS.iter().find(|(_, names)| names.iter().any(is_it));
     if let Some((packet_type, _)) = of_packets {
-        let schema = if is_number(packet_type) {
-            ", with numbers for names: 'import --descriptor FILE' takes a schema that has them"
-        } else {
+        let schema = if is_described(packet_type) {
             ""
+        } else {
+            ", with numbers for names: 'import --descriptor FILE' takes a schema that has them"
         };
         return Some(format!(
             "{name} of trace processor is not here yet. What it is made of is: in packet, WHERE type = \
@@ -380,7 +410,7 @@ fn function(connection: &Connection, name: &str) -> Option<String> {
         .find(|(names, _)| names.contains(&lower.as_str()));
     if let Some((_, instead)) = known {
         return Some(format!(
-            "{name} is trace processor's; {instead}. More in {PAGE}"
+            "{name} is trace processor's; {instead}. {PAGE} tells more"
         ));
     }
     let there = names(
@@ -434,8 +464,11 @@ fn listed(names: &[String], last: &str) -> String {
     }
 }
 
-fn is_number(text: &str) -> bool {
-    text.bytes().all(|byte| byte.is_ascii_digit())
+/// Whether the schema has the message that packets of a type hold.
+fn is_described(packet_type: &str) -> bool {
+    let pool = Pool::perfetto();
+    let packet = pool.message(TRACE_PACKET);
+    packet.is_some_and(|packet| pool.field_by_name(packet, packet_type).is_some())
 }
 
 fn is_of_name(c: char) -> bool {
@@ -451,20 +484,46 @@ pub fn words(sql: &str) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use timebase_descriptor::{Pool, TRACE_PACKET};
 
     #[test]
     fn the_packets_of_tables_that_are_not_here_are_perfettos() {
-        let pool = Pool::perfetto();
-        let packet = pool.message(TRACE_PACKET).expect("is there");
         for (packet_type, _) in PACKETS {
-            // A number that the schema has a name for by now has to be that name here.
-            let number = packet_type.parse().ok();
-            let is_right = match number {
-                Some(number) => pool.field(packet, number).is_none(),
-                None => pool.field_by_name(packet, packet_type).is_some(),
-            };
-            assert!(is_right, "{packet_type}");
+            let declared = format!(" bytes {packet_type} = ");
+            let is_there = timebase_schema::TRACE_PROTO.contains(&declared);
+            assert!(is_there, "{packet_type}");
+        }
+        assert!(is_described("perf_sample") && !is_described("heap_graph"));
+    }
+
+    #[test]
+    fn sql_of_trace_processor_is_known_by_its_words_and_not_by_its_texts() {
+        for (sql, what) in [
+            (
+                "create or replace perfetto function f(x LONG) RETURNS LONG AS SELECT $x",
+                "CREATE PERFETTO FUNCTION",
+            ),
+            (
+                "INCLUDE /* all */ PERFETTO MODULE a.b",
+                "INCLUDE PERFETTO MODULE",
+            ),
+            ("CREATE PERFETTO", "CREATE PERFETTO"),
+            (
+                "CREATE VIRTUAL TABLE x USING span_left_join(a, b)",
+                "SPAN_LEFT_JOIN",
+            ),
+            ("SELECT * FROM x JOIN _y! (a)", "the macro _y!"),
+        ] {
+            assert_eq!(foreign(sql).as_deref(), Some(what), "{sql}");
+        }
+        for sql in [
+            "",
+            "SELECT 'CREATE PERFETTO TABLE x', \"a!(b)\" -- CREATE PERFETTO",
+            "SELECT perfetto FROM t WHERE a!=(b) AND c != (d)",
+            "CREATE TEMP TABLE perfetto AS SELECT 1",
+            "CREATE VIRTUAL TABLE span_join USING fts5(x)",
+            "SELECT * FROM slice JOIN span_join USING (span_join)",
+        ] {
+            assert_eq!(foreign(sql), None, "{sql}");
         }
     }
 

@@ -22,6 +22,7 @@ use crate::flags::{ImportArguments, wrong_usage};
 use crate::messages;
 use crate::progress::{self, Progress};
 use crate::signals::Signals;
+use crate::unrelated;
 
 pub fn run(arguments: &ImportArguments, signals: &Signals) -> anyhow::Result<()> {
     let sources: Vec<Source> = arguments
@@ -61,6 +62,11 @@ pub fn run(arguments: &ImportArguments, signals: &Signals) -> anyhow::Result<()>
         elapsed,
     ));
     messages::warnings(&summary.warnings);
+    if !arguments.settings.merge
+        && let Some(told) = unrelated::told("import", &arguments.traces, &destination, &summary)
+    {
+        messages::warning(told);
+    }
     Ok(())
 }
 
@@ -269,7 +275,7 @@ fn screen(
     let _ = write!(
         screen,
         "\nNext: timebase query {} \"SELECT type, count(*) FROM packet GROUP BY type\"",
-        quoted(&destination.to_string_lossy())
+        quoted_path(&destination.to_string_lossy())
     );
     screen
 }
@@ -469,7 +475,15 @@ fn percentage(part: u64, whole: u64) -> String {
     }
 }
 
-/// For a shell, so that the line can be pasted.
+/// A path for a shell, so that the line can be pasted: one that begins with a dash is not taken for an option.
+pub fn quoted_path(path: &str) -> Cow<'_, str> {
+    match path.starts_with('-') && path != "-" {
+        true => Cow::Owned(quoted(&format!("./{path}")).into_owned()),
+        false => quoted(path),
+    }
+}
+
+/// A word for a shell.
 pub fn quoted(path: &str) -> Cow<'_, str> {
     let is_plain = |c: char| c.is_alphanumeric() || "/._-+=:,@%".contains(c);
     if !path.is_empty() && path.chars().all(is_plain) {
@@ -510,6 +524,11 @@ mod tests {
         assert_eq!(quoted("a/trace-1.db"), "a/trace-1.db");
         assert_eq!(quoted("my trace.db"), "'my trace.db'");
         assert_eq!(quoted("it's"), r"'it'\''s'");
+        assert_eq!(quoted(""), "''");
+        assert_eq!(quoted_path("-t.db"), "./-t.db");
+        assert_eq!(quoted_path("--my trace.db"), "'./--my trace.db'");
+        assert_eq!(quoted_path("a-b.db"), "a-b.db");
+        assert_eq!(quoted_path("-"), "-");
     }
 
     #[test]

@@ -31,6 +31,7 @@ mod script;
 mod shell;
 mod signals;
 mod statements;
+mod unrelated;
 
 use std::process::ExitCode;
 

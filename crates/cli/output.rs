@@ -152,9 +152,11 @@ pub enum Layout {
 /// objects with `title` and `rows`. An object with the titles for keys would be
 /// shorter to ask, but titles need not be there and need not differ. A line of
 /// JSON lines has its result's title beside its `row`, so that it can be told by
-/// itself. CSV has no place for titles, and its readers none for several tables;
-/// so a person sees `# Title` after an empty line, and a script that wants CSV
-/// runs one statement.
+/// itself. CSV has no place for titles, and its readers none for several tables; so
+/// an empty line comes before each result but the first, and then `# Title` if it has
+/// one. No row is an empty line, as a single NULL is `""`, and a reader of CSV tells
+/// an empty line from that: Python's gives `[]` for it. A column more with the number
+/// of the result was the alternative; results have columns of their own.
 pub struct Results<'out> {
     format: Format,
     layout: Layout,
@@ -212,8 +214,7 @@ impl<'out> Results<'out> {
     fn write_heading(&mut self, title: Option<&str>, is_first: bool) -> io::Result<()> {
         let out = &mut *self.out;
         let is_apart = match self.format {
-            Format::Table | Format::Markdown | Format::Line => true,
-            Format::Csv => title.is_some(),
+            Format::Table | Format::Markdown | Format::Line | Format::Csv => true,
             Format::Json | Format::Jsonl => false,
         };
         if is_apart && !is_first {
@@ -475,7 +476,7 @@ mod tests {
         );
         assert_eq!(
             together(Format::Csv, None),
-            "# A \"b\"\nn\n0\n1\nn\n0\n\n# C\nn\n"
+            "# A \"b\"\nn\n0\n1\n\nn\n0\n\n# C\nn\n"
         );
     }
 

@@ -15,12 +15,24 @@
 //! Names are checked before anything runs, too: a parameter that SQLite is not given
 //! is NULL without a word, and one that no statement has is a slip of the pen.
 
+use std::fmt::{self, Display, Formatter};
+
 use anyhow::{Context, anyhow, bail, ensure};
 use rusqlite::types::Value;
 use rusqlite::{Connection, Statement};
 use timebase_resolver::{NotATime, WallTime};
 
 use crate::script::{self, Declared, Script, Type};
+
+/// Says of an error that it is the script's, and not of who runs it: the default of this parameter.
+#[derive(Debug)]
+pub struct WrongDefault(String);
+
+impl Display for WrongDefault {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "the default of parameter {}", self.0)
+    }
+}
 
 /// A parameter with its value, as they were given.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -148,7 +160,7 @@ impl Parameters {
             if let (true, Some(default)) = (is_missing, declared.default) {
                 values
                     .add(script, declared.name, default)
-                    .with_context(|| format!("the default of parameter {}", declared.name))?;
+                    .with_context(|| WrongDefault(declared.name.to_owned()))?;
             }
         }
         let several = script.statements.len() > 1;

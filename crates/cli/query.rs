@@ -17,11 +17,11 @@ use timebase_import::Views;
 use crate::database::{self, Access};
 use crate::flags::{QueryArguments, QueryFormat, wrong_usage};
 use crate::output::{self, file};
-use crate::parameters::Parameters;
+use crate::parameters::{Parameters, WrongDefault};
 use crate::reports::Report;
 use crate::script::Script;
 use crate::signals::Signals;
-use crate::{hints, statements};
+use crate::{hints, messages, statements};
 
 pub fn run(
     arguments: &QueryArguments,
@@ -31,11 +31,19 @@ pub fn run(
     // Before a trace is imported, which may take a while.
     let sql = read_sql(arguments)?;
     let script = Script::parse(&sql);
-    let mut parameters = named(arguments, Parameters::of(&script, &arguments.parameters))?;
+    named(arguments, statements::refuse_foreign(&script))?;
+    let parameters = named(arguments, Parameters::of(&script, &arguments.parameters));
+    let mut parameters = match parameters {
+        Err(error) if !error.is::<WrongDefault>() => wrong_usage("query", &format!("{error:#}")),
+        parameters => parameters?,
+    };
     let output = arguments.output.as_deref().filter(|path| *path != "-");
     if let Some(output) = output {
         file::check(output, &arguments.source)?;
-    } else if arguments.format() == QueryFormat::Parquet && io::stdout().is_terminal() {
+    }
+    let format = arguments.format();
+    let format = format.unwrap_or_else(|message| wrong_usage("query", &message));
+    if output.is_none() && format == QueryFormat::Parquet && io::stdout().is_terminal() {
         wrong_usage(
             "query",
             "Parquet is for programs, and this is a terminal; name a file with -o result.parquet",
@@ -50,15 +58,11 @@ pub fn run(
     let database = database::open_for(&arguments.source, access, || views(&sql), signals)?;
     named(arguments, parameters.resolve(&database))?;
     let run = |terminal, out: &mut dyn Write| {
-        let result = signals.during_query(database.get_interrupt_handle(), || {
-            match arguments.format() {
-                QueryFormat::Rows(format) => {
-                    statements::run_script(&database, &script, &parameters, format, terminal, out)
-                }
-                QueryFormat::Parquet => {
-                    statements::run_parquet(&database, &script, &parameters, out)
-                }
+        let result = signals.during_query(database.get_interrupt_handle(), || match format {
+            QueryFormat::Rows(format) => {
+                statements::run_script(&database, &script, &parameters, format, terminal, out)
             }
+            QueryFormat::Parquet => statements::run_parquet(&database, &script, &parameters, out),
         });
         database.tell_changes();
         let rows = named(arguments, result)?;
@@ -74,6 +78,13 @@ pub fn run(
     };
     database.warn_if_changed();
     written?;
+    // What the import left out is told as that.
+    let is_whole = hints::left_out(&database, &sql).is_empty();
+    if let Some(report) = arguments.report.filter(|_| is_whole)
+        && let Some(lacks) = report.lacks(&database)?
+    {
+        messages::warning(lacks);
+    }
     database.warn_of_pending_changes();
     Ok(())
 }

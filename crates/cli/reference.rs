@@ -19,6 +19,7 @@ use std::sync::LazyLock;
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag};
 
 const PAGE: &str = include_str!("../../docs/reference.md");
+const GUIDE: &str = include_str!("../../docs/coming-from-trace-processor.md");
 
 /// The group of the tables that are not meant for queries.
 const STORAGE: &str = "Tables behind the views";
@@ -88,6 +89,12 @@ pub struct Column<'a> {
 pub fn reference() -> &'static Reference {
     static REFERENCE: LazyLock<Reference> = LazyLock::new(|| Reference::of(PAGE));
     &REFERENCE
+}
+
+/// The page for those who come from trace processor.
+pub fn guide() -> &'static Reference {
+    static GUIDE_PAGE: LazyLock<Reference> = LazyLock::new(|| Reference::of(GUIDE));
+    &GUIDE_PAGE
 }
 
 impl Reference {

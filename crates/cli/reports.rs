@@ -1,6 +1,7 @@
 //! The reports that come with the program.
 
 use clap::ValueEnum;
+use rusqlite::Connection;
 
 /// A report. Its text is a file that can be copied, changed and run with
 /// `query --file`.
@@ -34,6 +35,21 @@ impl Report {
         let value = self.to_possible_value();
         let help = value.as_ref().and_then(|value| value.get_help());
         help.map(ToString::to_string).unwrap_or_default()
+    }
+
+    /// What is to be said where the trace has nothing that it could tell of; `None` if it has.
+    ///
+    /// The results are empty then, which looks as if there was nothing to find.
+    pub fn lacks(self, database: &Connection) -> rusqlite::Result<Option<&'static str>> {
+        if self != Report::SchedLatency {
+            return Ok(None);
+        }
+        let sql = "SELECT EXISTS (SELECT * FROM sched_record)";
+        let has_any: bool = database.query_row(sql, [], |row| row.get(0))?;
+        Ok((!has_any).then_some(
+            "there is no scheduling in this trace, so nothing tells how long threads waited for a CPU: record the \
+             kernel's sched_switch and sched_waking (data source linux.ftrace)",
+        ))
     }
 
     /// Its statements.

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use anyhow::{anyhow, ensure};
+use anyhow::{anyhow, bail, ensure};
 use rusqlite::ErrorCode;
 
 use crate::database::Database;
@@ -105,6 +105,30 @@ pub fn run_parquet(
     written.ok_or_else(|| anyhow!("no statement has a result, and a file of Parquet is of one"))
 }
 
+/// Refuses a script that has SQL of trace processor's, whatever else is to be said of it.
+pub fn refuse_foreign(script: &Script<'_>) -> anyhow::Result<()> {
+    let several = script.statements.len() > 1;
+    for (index, statement) in script.statements.iter().enumerate() {
+        let place = match several {
+            true => format!("{}: ", script::place(index, statement.title.as_deref())),
+            false => String::new(),
+        };
+        check_foreign(statement.sql, &place)?;
+    }
+    Ok(())
+}
+
+fn check_foreign(sql: &str, place: &str) -> anyhow::Result<()> {
+    let Some(what) = hints::foreign(sql) else {
+        return Ok(());
+    };
+    bail!(
+        "{place}{what} is SQL that only trace processor has\n{}\n  tip: {}",
+        excerpt(sql, None),
+        hints::instead()
+    )
+}
+
 fn run_all(
     database: &Database,
     script: &Script<'_>,
@@ -152,6 +176,7 @@ fn run_one(
         let denied = database.why_denied();
         hints::with_hint(database, describe(&error, denied, sql, place), sql)
     };
+    check_foreign(sql, place)?;
     let mut statement = database.prepare(sql).map_err(describe)?;
     parameters
         .bind(&mut statement)

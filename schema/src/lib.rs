@@ -95,6 +95,22 @@ pub const APPLICATION_ID: i64 = pragma(TABLES, "PRAGMA application_id = ");
 /// `PRAGMA user_version` of a database with these tables.
 pub const VERSION: i64 = pragma(TABLES, "PRAGMA user_version = ");
 
+/// What to do about a database of another version than [`VERSION`].
+///
+/// ```
+/// use timebase_schema::{VERSION, other_version};
+///
+/// assert_eq!(other_version(VERSION - 1), "import the trace again");
+/// assert!(other_version(VERSION + 1).ends_with("update timebase"));
+/// ```
+pub const fn other_version(found: i64) -> &'static str {
+    if found > VERSION {
+        "a newer timebase made it, so update timebase"
+    } else {
+        "import the trace again"
+    }
+}
+
 /// The number behind `text` in `sql`, so that the SQL is the one place that
 /// says it.
 const fn pragma(sql: &str, text: &str) -> i64 {

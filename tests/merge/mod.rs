@@ -15,4 +15,5 @@ mod random;
 mod rules;
 mod sets;
 mod shown;
+mod unrelated;
 mod wire;

@@ -509,3 +509,19 @@ fn an_explanation_fits_a_terminal_and_says_the_same_as_in_a_pipe() {
         );
     }
 }
+
+#[test]
+fn explain_of_nothing_says_what_can_be_explained() {
+    let (said, code) = refused(&["explain", MULTIHOP]);
+    assert_eq!(code, 2);
+    for option in ["--slice ID", "--packet ID", "--clock CLOCK --ts N"] {
+        assert!(said.contains(option), "{said}");
+    }
+    assert!(!said.contains("required"), "{said}");
+    let (said, code) = refused(&["explain", MULTIHOP, "--clock", "64@3"]);
+    assert_eq!(code, 2);
+    assert!(
+        said.contains("--ts is missing, the reading of 64@3"),
+        "{said}"
+    );
+}

@@ -177,6 +177,84 @@ fn help_for_a_name_that_is_misspelt_asks_what_was_meant() {
 }
 
 #[test]
+fn help_finds_by_words_in_its_texts() {
+    for (typed, found) in [
+        // A column, a command's option, a report, and a form of each word.
+        ("lost packet", "timebase help why-a-time-is-unresolved"),
+        ("temporary files together", "timebase help import"),
+        ("waited for CPUs", "timebase help sched-latency"),
+        (
+            "perfetto module",
+            "timebase help coming-from-trace-processor",
+        ),
+        ("wall clock of machines", "timebase help placement"),
+    ] {
+        let said = help(&[typed]);
+        assert!(
+            said.starts_with(&format!(
+                "Nothing is called '{typed}'. What is said of it:\n"
+            )),
+            "{said}"
+        );
+        assert!(said.contains(found), "{typed}: {said}");
+        assert!(said.lines().count() < 50, "{said}");
+        // What it says to type tells what it says.
+        for line in said.lines() {
+            if let Some(rest) = line.trim_start().strip_prefix("timebase help ") {
+                let name = rest.split("  ").next().unwrap();
+                let told = help(&name.split(' ').collect::<Vec<_>>());
+                assert!(!told.starts_with("Nothing is called"), "{name}");
+            }
+        }
+    }
+    // Not all words are there, but most.
+    assert!(help(&["elephants", "wait", "for", "CPU"]).contains("sched-latency"));
+    let said = run(&["help", "elephants", "trumpeting"]);
+    assert_eq!((said.code, said.stdout.as_str()), (Some(1), ""));
+}
+
+#[test]
+fn help_has_the_page_for_those_who_come_from_trace_processor() {
+    let page = help(&["coming-from-trace-processor"]);
+    assert_eq!(help(&["coming", "from", "trace", "processor"]), page);
+    for part in [
+        "Coming from trace processor\n",
+        "\nSpan joins\n",
+        "CREATE PERFETTO TABLE",
+        "CREATE INDEX temp.state_by ON state (utid, ts);",
+    ] {
+        assert!(page.contains(part), "{part}\n{page}");
+    }
+    assert!(help(&["span", "joins"]).starts_with("Span joins\n"));
+    assert!(help(&[]).contains("timebase help coming-from-trace-processor"));
+}
+
+/// There is no repository of the project that everybody can see.
+#[test]
+fn help_names_no_address_that_does_not_exist() {
+    let mut all = String::new();
+    for topic in [
+        "coming-from-trace-processor",
+        "the-program",
+        "sql-functions",
+        "limits",
+        "datasette-metadata",
+    ] {
+        all += &help(&[topic]);
+    }
+    all += &answer(&["datasette-metadata", "a.db"]);
+    all += &answer(&["man"]);
+    all += &run(&[
+        "query",
+        "tests/data/nearest.pftrace",
+        "SELECT trace_start()",
+    ])
+    .stderr;
+    assert!(!all.contains("github.com/timebase"), "{all}");
+    assert!(!all.contains("/blob/"), "{all}");
+}
+
+#[test]
 fn help_in_a_pipe_is_plain_text_of_a_hundred_columns() {
     for topic in [
         "slice",

@@ -437,8 +437,7 @@ fn someone_brings_sql_of_trace_processor_and_reads_what_becomes_of_it() {
             .map(|(_, tip)| tip.trim().to_owned())
             .unwrap()
     };
-    let page = "docs/coming-from-trace-processor.md";
-    assert!(repository().join(page).exists());
+    let page = "'timebase help coming-from-trace-processor'";
     for sql in [
         "INCLUDE PERFETTO MODULE android.startup.startups",
         "CREATE PERFETTO TABLE x AS SELECT 1",
@@ -450,13 +449,61 @@ fn someone_brings_sql_of_trace_processor_and_reads_what_becomes_of_it() {
     ] {
         assert!(tip(sql).contains(page), "{sql}: {}", tip(sql));
     }
-    let frames = tip("SELECT * FROM actual_frame_timeline_slice");
-    assert!(
-        frames.contains("WHERE type = '76'") && frames.contains("packet_json(data)"),
-        "{frames}"
-    );
+    for (sql, packets) in [
+        (
+            "SELECT * FROM actual_frame_timeline_slice",
+            "frame_timeline_event",
+        ),
+        ("SELECT * FROM heap_graph_object", "heap_graph"),
+        ("SELECT * FROM android_network_packets", "network_packet"),
+    ] {
+        let said = tip(sql);
+        let of_type = format!("WHERE type = '{packets}', and packet_json(data)");
+        assert!(said.contains(&of_type), "{said}");
+    }
     let heap = tip("SELECT * FROM Heap_Profile_Allocation");
     assert!(heap.contains("WHERE type = 'profile_packet'"), "{heap}");
+}
+
+#[test]
+fn someone_brings_a_script_of_trace_processor_and_it_is_known_before_anything_else() {
+    let place = Place::new();
+    place.import(&data("nearest.pftrace"), &[]);
+    let database = place.path("out.db");
+    let database = database.to_str().unwrap();
+    let function = "CREATE PERFETTO FUNCTION f(x LONG) RETURNS LONG AS SELECT $x";
+    let span_join = "CREATE VIRTUAL TABLE s USING SPAN_JOIN(sched PARTITIONED utid, x)";
+    let tip = "\n  tip: 'timebase help coming-from-trace-processor' says what to write instead\n";
+    let is_told = |said: &Said, what: &str| {
+        let error = format!("{what} is SQL that only trace processor has\n");
+        let is_told = said.stderr.contains(&error) && said.stderr.contains(tip);
+        assert!(is_told && said.code == Some(1), "{}", said.stderr);
+        assert!(!said.stderr.contains("--param"), "{}", said.stderr);
+        assert!(!said.stderr.contains("readonly"), "{}", said.stderr);
+    };
+    // It has what looks like a parameter; and what stands before it is not run.
+    for sql in [function, &format!("SELECT :y; {function}; SELECT f(1)")] {
+        is_told(&run(&["query", database, sql]), "CREATE PERFETTO FUNCTION");
+        is_told(
+            &run(&["query", database, sql, "-p", "x=1"]),
+            "CREATE PERFETTO FUNCTION",
+        );
+    }
+    let script = place.write("s.sql", format!("-- # Joined\n{span_join};\n").as_bytes());
+    let script = script.to_str().unwrap();
+    is_told(&run(&["query", database, "-f", script]), "SPAN_JOIN");
+    is_told(
+        &run(&["query", database, "--write", "-f", script]),
+        "SPAN_JOIN",
+    );
+    for (sql, what) in [
+        (function, "CREATE PERFETTO FUNCTION"),
+        (span_join, "SPAN_JOIN"),
+        ("SELECT * FROM x!(a)", "the macro x!"),
+    ] {
+        let said = crate::support::run_with_input(&["shell", database], &format!("{sql};\n"));
+        is_told(&said, what);
+    }
 }
 
 #[test]
@@ -549,7 +596,10 @@ fn someone_imports_a_trace_of_profiles_and_reads_where_they_are() {
     let file = place.write("profile.pftrace", &bytes);
     let (conn, said) = place.import(&file, &[]);
     assert!(said.contains("no table    1,200  perf_sample\n"), "{said}");
-    assert!(said.contains("                3  76\n"), "{said}");
+    assert!(
+        said.contains("                3  frame_timeline_event\n"),
+        "{said}"
+    );
     assert!(said.contains("packet_json(data)"), "{said}");
     assert_eq!(
         count(

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
@@ -187,6 +188,60 @@ fn the_name_of_the_file_says_the_format_unless_that_is_said() {
     assert_eq!(written("x.md", &[]), "| a |\n| ---: |\n| 1 |\n");
     assert_eq!(written("x.txt", &[]), " a \n───\n 1 \n");
     assert_eq!(written("y.csv", &["-F", "jsonl"]), "{\"a\":1}\n");
+    assert_eq!(written("z.xlsx", &["-F", "csv"]), "a\n1\n");
+    assert_eq!(written("none", &[]), " a \n───\n 1 \n");
+}
+
+#[test]
+fn a_file_of_a_kind_that_there_is_not_is_refused_with_those_that_there_are() {
+    let place = Place::new();
+    database(&place);
+    for name in ["out.xlsx", "out.csv.gz", "out.v2"] {
+        let path = place.path(name);
+        let said = query(&place, &["SELECT 1 AS a", "-o", path.to_str().unwrap()]);
+        assert_eq!(said.code, Some(2), "{name}");
+        let ending = name.rsplit('.').next().unwrap();
+        let what = format!("there is no format of files that end with .{ending}.");
+        assert!(said.stderr.contains(&what), "{}", said.stderr);
+        for format in [".csv", ".json", ".jsonl", ".md", ".parquet", "--format"] {
+            assert!(said.stderr.contains(format), "{}", said.stderr);
+        }
+        assert!(!path.exists());
+    }
+}
+
+#[test]
+fn a_name_that_begins_with_a_dash_can_be_pasted_from_next() {
+    let place = Place::new();
+    let trace = data("nearest.pftrace");
+    let import = |output: &str| {
+        let done = Command::new(PROGRAM)
+            .args(["import", trace.to_str().unwrap(), output])
+            .current_dir(place.path("."))
+            .output()
+            .unwrap();
+        assert!(done.status.success());
+        String::from_utf8(done.stderr).unwrap()
+    };
+    for (output, shown) in [
+        ("-o=-dash.db", "timebase query ./-dash.db \""),
+        ("-o=--a b.db", "timebase query './--a b.db' \""),
+    ] {
+        let said = import(output);
+        let (_, next) = said.split_once("\nNext: ").unwrap();
+        assert!(next.starts_with(shown), "{next}");
+        let command = next
+            .lines()
+            .next()
+            .unwrap()
+            .replacen("timebase", PROGRAM, 1);
+        let done = Command::new("sh")
+            .args(["-c", &command])
+            .current_dir(place.path("."))
+            .output()
+            .unwrap();
+        assert!(done.status.success(), "{command}");
+    }
 }
 
 #[test]
@@ -233,12 +288,17 @@ fn a_wrong_parameter_of_a_report_is_named_with_what_it_takes() {
         let said = run(&[&report[..], &["-p", parameter]].concat());
         assert_eq!(
             (said.code, said.stdout.as_str()),
-            (Some(1), ""),
+            (Some(2), ""),
             "{}",
             said.stderr
         );
         said.stderr
     };
+    let unknown = message("elephants=3");
+    assert!(
+        unknown.contains("--param elephants: no statement uses :elephants"),
+        "{unknown}"
+    );
     let from = message("from=x");
     assert!(
         from.contains("--param from=x: 'x' must be trace time in ns, or a time such as")

@@ -302,12 +302,18 @@ READ_SNAPSHOTS = [
 REFUSALS = "conn = load(GIVEN[0]); print(json.dumps([refusal(conn, sql) for sql in json.loads(GIVEN[1])]))"
 
 
-@pytest.mark.parametrize("version, tables", [(1, "DROP VIEW finding; ALTER TABLE clock_snapshot DROP COLUMN source;"), (99, "")])
-def test_a_database_of_another_version_is_told_with_what_to_do(python, multihop, version, tables):
+@pytest.mark.parametrize(
+    "version, tables, advice",
+    [
+        (1, "DROP VIEW finding; ALTER TABLE clock_snapshot DROP COLUMN source;", "import the trace again"),
+        (99, "", "a newer timebase made it, so update timebase"),
+    ],
+)
+def test_a_database_of_another_version_is_told_with_what_to_do(python, multihop, version, tables, advice):
     changed(multihop, f"PRAGMA user_version = {version}; {tables}")
     for message in python(REFUSALS, multihop, json.dumps(READ_SNAPSHOTS)):
         assert f"this database has version {version} of timebase's tables" in message
-        assert message.endswith("this timebase reads version 7: import the trace again")
+        assert message.endswith(f"this timebase reads version 8: {advice}")
 
 
 def test_a_database_without_arguments_is_told(python, tmp_path):

@@ -11,7 +11,7 @@ LIMIT 100
 -- How often slices of a name were, and how long: in all, and without those that lie in them (self).
 SELECT name, count(*) AS slices, round(sum(dur) / 1e6, 3) AS total_ms, round(sum(self_dur) / 1e6, 3) AS self_ms,
        round(max(dur) / 1e6, 3) AS max_ms
-FROM slice_self_dur
+FROM slice JOIN slice_self_dur USING (id)
 WHERE dur > 0
 GROUP BY name
 ORDER BY self_ms DESC

@@ -6,6 +6,7 @@ use timebase_resolver::{Clock, ClockId, FileTag, MachineId, SeqId, UnknownName};
 
 use super::owner::{self, Owner};
 use crate::flags::{ClockArgument, ExplainArguments, TsArgument};
+use crate::import::{quoted, quoted_path};
 
 /// A clock that may be meant.
 struct Candidate {
@@ -29,7 +30,7 @@ pub fn clock(
     arguments: &ExplainArguments,
 ) -> anyhow::Result<Clock> {
     let ClockArgument { written, text } = given;
-    let source = quoted(&arguments.source.to_string_lossy());
+    let source = quoted_path(&arguments.source.to_string_lossy()).into_owned();
     if written.is_hashed() {
         check_name(database, (flag, given), &source)?;
     }
@@ -272,7 +273,7 @@ fn command(arguments: &ExplainArguments, flag: &str, clock: Clock) -> String {
     ];
     let mut command = format!(
         "timebase explain {}",
-        quoted(&arguments.source.to_string_lossy())
+        quoted_path(&arguments.source.to_string_lossy())
     );
     for (name, value) in flags {
         if let Some(value) = value {
@@ -280,16 +281,6 @@ fn command(arguments: &ExplainArguments, flag: &str, clock: Clock) -> String {
         }
     }
     command
-}
-
-/// A word as a shell takes it.
-fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "-_./@:+,=%".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
 }
 
 #[cfg(test)]
@@ -335,13 +326,5 @@ mod tests {
             command(&arguments, "to", of(65, 7)),
             "timebase explain 'my trace.db' --clock 64 --ts -5 --to 65@7 --machine 2"
         );
-    }
-
-    #[test]
-    fn a_word_is_quoted_where_a_shell_would_change_it() {
-        assert_eq!(quoted("t.db"), "t.db");
-        assert_eq!(quoted("my trace.db"), "'my trace.db'");
-        assert_eq!(quoted("it's"), r"'it'\''s'");
-        assert_eq!(quoted(""), "''");
     }
 }

@@ -4,6 +4,10 @@ use timebase_resolver::ClockId;
 
 use crate::flags::{ClockArgument, ExplainArguments, TsArgument};
 
+/// What is said if nothing was asked for.
+const NOTHING: &str = "nothing was asked for. Explain the begin of a slice with --slice ID, the time of a packet with \
+                       --packet ID, a reading with --clock CLOCK --ts N, or a time of day with --ts 2026-11-21T16:21:30.5";
+
 /// What was asked for.
 pub enum Question<'a> {
     Slice(i64),
@@ -27,11 +31,13 @@ impl<'a> Question<'a> {
         if let Some(packet) = arguments.packet {
             return Ok(Question::Packet(packet));
         }
-        let ts = arguments
-            .ts
-            .as_ref()
-            .ok_or("--ts, the reading, is missing")?;
         let given = arguments.clock.as_ref();
+        let Some(ts) = arguments.ts.as_ref() else {
+            return Err(match given {
+                Some(clock) => format!("--ts is missing, the reading of {}", clock.text),
+                None => NOTHING.to_owned(),
+            });
+        };
         match (given, ts) {
             (Some(clock), _) => check(clock, ("seq", arguments.seq), arguments)?,
             (None, TsArgument::Shown(..)) => {}

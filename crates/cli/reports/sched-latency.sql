@@ -116,6 +116,8 @@ WITH bound (label, at_least, below) AS (
 SELECT label AS wait, coalesce(wakeups, 0) AS wakeups, coalesce(preempted, 0) AS preempted,
        round(coalesce(ns, 0) / 1e6, 3) AS waited_ms
 FROM bound LEFT JOIN counted USING (at_least)
+-- Where no scheduling was recorded, no wait is not zero waits.
+WHERE EXISTS (SELECT * FROM sched_record)
 ORDER BY at_least;
 
 -- The worst cases, with the slice that ended each. That is found by the index of

@@ -59,6 +59,23 @@ impl ReadTrace<'_> {
         }
     }
 
+    /// The files of which nothing relates any part to the files before (rule X41).
+    fn unrelated(&self) -> Vec<String> {
+        if self.files.manifest.is_some() {
+            return Vec::new();
+        }
+        let placed = &self.known.placed;
+        let is_unrelated = |id: u32| {
+            let parts = placed.iter().filter(|placed| placed.file == id);
+            let mut told = parts.filter_map(|placed| placed.is_related).peekable();
+            told.peek().is_some() && told.all(|is_related| !is_related)
+        };
+        let read = self.read.iter().map(|read| read.file.tag.id);
+        let unrelated = read.filter(|id| is_unrelated(*id));
+        let names = unrelated.map(|id| self.files.inputs.title(id as usize).to_owned());
+        names.collect()
+    }
+
     /// What is known of a file now that it was read: how many packets it has, its size and its hash.
     fn of_file(&self, id: usize) -> (u64, Option<u64>, Option<String>) {
         let read = self.read.iter().find(|read| read.file.id == id);
@@ -151,6 +168,7 @@ pub(crate) fn summarize(
             .iter()
             .map(|placed| trace.placement(placed, &frame.machines))
             .collect(),
+        unrelated: trace.unrelated(),
         source_bytes: 0,
         database_bytes: 0,
         warnings: Vec::new(),

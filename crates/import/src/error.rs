@@ -136,7 +136,8 @@ pub enum Error {
     ImportsForeignDatabase { path: PathBuf },
     #[error(
         "{path} has the database layout {found}, and this version of timebase reads {expected}; \
-         import the trace again",
+         {}",
+        timebase_schema::other_version(*found),
         path = path.display()
     )]
     SchemaVersion {

@@ -38,6 +38,9 @@ pub struct Summary {
     pub machines: u64,
     /// How each part, what a file holds of a machine, came to trace time.
     pub placements: Vec<Placement>,
+    /// The files, of several without a manifest, whose clocks nothing relates to those of the files before them
+    /// (rule X41): they are on one timeline because they were named together.
+    pub unrelated: Vec<String>,
     /// The smallest `ts`.
     pub start_ts: Option<i64>,
     /// The greatest `ts`.

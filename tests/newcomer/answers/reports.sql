@@ -123,7 +123,7 @@ JOIN thread AS t ON t.utid = r.utid LEFT JOIN process AS p USING (upid) GROUP BY
 -- # slices: Slices by name
 WITH s AS (
   SELECT *, row_number() OVER (PARTITION BY name ORDER BY dur) AS nr, count(*) OVER (PARTITION BY name) AS n
-  FROM slice_self_dur WHERE dur > 0
+  FROM known_slice JOIN slice_self_dur USING (id) WHERE dur > 0
 )
 SELECT name, count(*) AS slices, round(sum(dur) / 1e6, 3) AS total_ms, round(sum(self_dur) / 1e6, 3) AS self_ms,
        round(1.0 * sum(dur) / count(*) / 1e3, 1) AS mean_us,

@@ -79,7 +79,7 @@ FROM process_slice;
 
 -- A slice that did not end has no time of its own; a child that did not ends with its parent.
 CREATE VIEW slice_self_dur AS
-SELECT s.*,
+SELECT s.id,
        CASE WHEN s.dur >= 0 THEN s.dur - coalesce((
          SELECT sum(CASE WHEN c.dur < 0 OR c.ts + c.dur > s.ts + s.dur THEN max(0, s.ts + s.dur - c.ts) ELSE c.dur END)
          FROM known_slice AS c WHERE c.parent_id = s.id), 0) END AS self_dur

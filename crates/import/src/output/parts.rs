@@ -24,6 +24,9 @@ pub(crate) struct Placed {
     pub error: Option<i64>,
     /// By how much REALTIME puts it later than it is.
     pub boots_differ: Option<i64>,
+    /// Whether anything tells how its clocks relate to those of the files before it (rule X41); `None` if
+    /// nothing of it was placed.
+    pub is_related: Option<bool>,
 }
 
 /// All parts, in the order of the table. `estimates` are those of the whole import.
@@ -63,6 +66,8 @@ fn of_part(part: &Part, trace_time: Clock, estimates: &mut Estimates) -> Placed 
         let off = i64::try_from(estimate.value.0.abs_diff(first)).ok()?;
         estimate.error()?.checked_add(off)
     });
+    let boot = boot(part, estimates);
+    let is_related = first.map(|_| is_related(part, boot, trace_time, estimates));
     Placed {
         file: part.file.id,
         machine: part.machine.0,
@@ -71,7 +76,11 @@ fn of_part(part: &Part, trace_time: Clock, estimates: &mut Estimates) -> Placed 
         how,
         offset: first.and_then(|(first, ClockNs(value))| first.checked_sub(value)),
         error,
-        boots_differ: boots_differ(part, estimates),
+        boots_differ: match boot {
+            Boot::Differs(later) => Some(later),
+            Boot::Read | Boot::Agrees | Boot::Unknown => None,
+        },
+        is_related,
     }
 }
 
@@ -102,34 +111,70 @@ fn how(own: Clock, trace_time: Clock, estimates: &mut Estimates) -> (&'static st
     }
 }
 
-/// Rule X28: how much later REALTIME puts a part than the assumption that it is of the boot that
-/// other files of its machine are of.
-fn boots_differ(part: &Part, estimates: &mut Estimates) -> Option<i64> {
+/// What tells whether a part is of the boot that other files of its machine are of.
+#[derive(Clone, Copy)]
+enum Boot {
+    /// Its clocks are those of the machine, or it has been read how they relate.
+    Read,
+    /// REALTIME puts it where it is.
+    Agrees,
+    /// REALTIME puts it so much later (rule X28).
+    Differs(i64),
+    /// Nothing, or REALTIME is too far away for a number.
+    Unknown,
+}
+
+fn boot(part: &Part, estimates: &mut Estimates) -> Boot {
     let own = part.clock(ClockId::BOOTTIME, SeqId(0));
     let shared = part.shared(ClockId::BOOTTIME);
     if own == shared || part.is_pinned {
-        return None;
+        return Boot::Read;
     }
     let is_assumed = |estimates: &mut Estimates, from, to| -> Option<bool> {
         let mut hops = estimates.fits(from, to).ok()?;
         Some(hops.any(|(_, _, source, _)| source == Some(Source::Assumed)))
     };
     if is_assumed(estimates, own, shared) != Some(true) {
-        return None;
+        return Boot::Read;
     }
     let wall = part.clock(ClockId::REALTIME, SeqId(0));
     let shared_wall = part.shared(ClockId::REALTIME);
     let is_read = is_assumed(estimates, own, wall) == Some(false)
         && is_assumed(estimates, shared_wall, shared) == Some(false);
     if !is_read {
-        return None;
+        return Boot::Unknown;
     }
     let graph = estimates.graph_mut();
-    let at = graph.domain(own)?.first_value;
-    let read = graph.convert(own, ClockNs(at), wall).ok()?;
-    let ClockNs(by_wall_clock) = graph.convert(shared_wall, read, shared).ok()?;
-    let later = by_wall_clock.checked_sub(at)?;
-    (later.unsigned_abs() > BOOT_NS).then_some(later)
+    let first = graph.domain(own).map(|domain| domain.first_value);
+    let later = first.and_then(|at| {
+        let read = graph.convert(own, ClockNs(at), wall).ok()?;
+        let ClockNs(by_wall_clock) = graph.convert(shared_wall, read, shared).ok()?;
+        by_wall_clock.checked_sub(at)
+    });
+    match later {
+        Some(later) if later.unsigned_abs() > BOOT_NS => Boot::Differs(later),
+        Some(_) => Boot::Agrees,
+        None => Boot::Unknown,
+    }
+}
+
+/// Rule X41.
+fn is_related(part: &Part, boot: Boot, trace_time: Clock, estimates: &mut Estimates) -> bool {
+    // It reads the clocks of a file before it, without a word of whose it is.
+    let is_taken_for_another = part.is_host && part.may_become_own() && !part.is_pinned;
+    if is_taken_for_another || matches!(boot, Boot::Differs(_) | Boot::Unknown) {
+        return false;
+    }
+    let own = part.clock(ClockId::BOOTTIME, SeqId(0));
+    let Ok(mut hops) = estimates.fits(own, trace_time) else {
+        return true;
+    };
+    // Two BOOTTIMEs of two machines; wall clocks are at least of one world.
+    !hops.any(|(from, to, source, _)| {
+        source == Some(Source::Assumed)
+            && from.machine != to.machine
+            && from.id != ClockId::REALTIME
+    })
 }
 
 /// Fills the table `part`, and says in the log which parts are of two boots.

@@ -218,7 +218,8 @@ fn check_schema<D: Database + ?Sized>(function: &str, database: &D) -> Result<()
     match integer(database, "PRAGMA main.user_version") {
         Ok(Some(found)) if found != VERSION => Err(Error::new(format_args!(
             "{function}(): this database has version {found} of timebase's tables, and this \
-             timebase reads version {VERSION}: import the trace again"
+             timebase reads version {VERSION}: {}",
+            timebase_schema::other_version(found)
         ))),
         _ => Ok(()),
     }

@@ -479,7 +479,13 @@ fn a_database_of_another_kind_is_told() {
 fn a_timebase_database_of_another_version_is_told() {
     let older =
         "PRAGMA user_version = 1; DROP VIEW finding; ALTER TABLE clock_snapshot DROP COLUMN source";
-    for change in [older, "PRAGMA user_version = 99"] {
+    for (change, advice) in [
+        (older, "import the trace again"),
+        (
+            "PRAGMA user_version = 99",
+            "a newer timebase made it, so update timebase",
+        ),
+    ] {
         let conn = database();
         conn.execute_batch(change).unwrap();
         for sql in [
@@ -492,7 +498,7 @@ fn a_timebase_database_of_another_version_is_told() {
             let found = change.split([' ', ';']).nth(3).unwrap();
             let expected = format!(
                 "(): this database has version {found} of timebase's tables, and this timebase \
-                 reads version {}: import the trace again",
+                 reads version {}: {advice}",
                 timebase_schema::VERSION
             );
             assert!(message.ends_with(&expected), "{message}");

@@ -1,0 +1,225 @@
+//! Finding by words what tells of something: in the reference, the page for those who come from
+//! trace processor, the help of commands, and the reports.
+//!
+//! # Design
+//!
+//! All texts together are a third of a megabyte, and are read through once a question: an index would take longer to make. A
+//! word is found in its forms too (`wait` in `waiting`), which costs a prefix and no dictionary. What is found is named by
+//! what to type to read on, with the sentence that has most of the words. Texts that have all words in one place come
+//! before those that have them scattered.
+
+use std::cmp::Reverse;
+
+use super::{GUIDE_NAME, slug};
+use crate::reference::{Block, Kind, Section, guide, is_of_columns, reference};
+
+/// How many letters an ending may have: `ing`, `ed`, `s`.
+const ENDING: usize = 3;
+
+/// How many places are told, so that they are on one screen.
+const MOST: usize = 8;
+
+/// How much of a text is shown.
+const SHOWN: usize = 240;
+
+/// Something that can be asked for, with its texts.
+pub struct Topic {
+    /// What to type.
+    pub name: String,
+    /// What it is called where that says more than its name.
+    heading: Option<String>,
+    texts: Vec<String>,
+}
+
+impl Topic {
+    pub fn new(name: String, texts: Vec<String>) -> Topic {
+        Topic {
+            name,
+            heading: None,
+            texts,
+        }
+    }
+
+    fn of(section: &Section) -> Topic {
+        let name = match section.group {
+            Some(_) if !section.name.contains(' ') => section.name.clone(),
+            _ => slug(&section.name),
+        };
+        Topic::new(name, texts(section))
+    }
+}
+
+/// A place where words were found.
+pub struct Found {
+    /// What to type to read on.
+    pub name: String,
+    /// The sentence with most of the words.
+    pub text: String,
+}
+
+/// Which topics there are in the pages.
+pub fn of_pages() -> impl Iterator<Item = Topic> {
+    let sections = reference().sections.iter().skip(1);
+    let told = sections.filter(|section| section.kind != Kind::Storage);
+    let guided = guide().sections.iter().map(|section| Topic {
+        name: GUIDE_NAME.to_owned(),
+        heading: Some(section.name.clone()),
+        texts: texts(section),
+    });
+    told.map(Topic::of).chain(guided)
+}
+
+/// The words of a question.
+pub fn words(question: &str) -> Vec<String> {
+    let mut words: Vec<String> = split(question).collect();
+    words.dedup();
+    words
+}
+
+/// The places with most of the words, of which there are at least `least` in each; the best first.
+pub fn find(words: &[String], least: usize, topics: impl Iterator<Item = Topic>) -> Vec<Found> {
+    let mut found: Vec<(usize, bool, usize, Found)> = Vec::new();
+    for topic in topics {
+        let heading = topic.heading.as_deref().unwrap_or(&topic.name);
+        let all = topic.texts.iter().map(String::as_str).chain([heading]);
+        let scattered = count(words, &all.collect::<Vec<_>>().join(" "));
+        if scattered < least.max(1) {
+            continue;
+        }
+        let named = count(words, heading);
+        let sentences = topic.texts.iter().flat_map(|text| sentences(text));
+        // Of equally good ones the first.
+        let best = sentences
+            .enumerate()
+            .max_by_key(|(index, sentence)| (count(words, sentence), Reverse(*index)));
+        let (together, sentence) =
+            best.map_or((0, ""), |(_, sentence)| (count(words, sentence), sentence));
+        let text = match &topic.heading {
+            Some(heading) => format!("{heading}: {}", shortened(sentence)),
+            None => shortened(sentence),
+        };
+        let name = topic.name;
+        let is_together = together.max(named) == words.len();
+        found.push((scattered, is_together, named, Found { name, text }));
+    }
+    found.sort_by_key(|(scattered, is_together, named, _)| {
+        Reverse((*scattered, *is_together, *named))
+    });
+    let most = found.first().map(|(scattered, ..)| *scattered);
+    let best = found
+        .into_iter()
+        .filter(|(scattered, ..)| Some(*scattered) == most);
+    best.map(|(.., found)| found).take(MOST).collect()
+}
+
+/// The texts of a section: paragraphs, items, and rows.
+fn texts(section: &Section) -> Vec<String> {
+    let mut texts = Vec::new();
+    for block in &section.blocks {
+        match block {
+            Block::Paragraph(text) => texts.push(text.clone()),
+            Block::List(items) => texts.extend(items.iter().cloned()),
+            Block::Table(rows) => {
+                let rows = rows.iter().skip(1);
+                texts.extend(rows.map(|row| row_text(row, block)));
+            }
+            Block::Lines(_) | Block::Example { .. } => {}
+        }
+    }
+    texts
+}
+
+/// A row as a text: what it is about, and what is said of that.
+fn row_text(row: &[String], block: &Block) -> String {
+    let is_columns = matches!(block, Block::Table(rows) if is_of_columns(rows));
+    match row {
+        [name, _, text] if is_columns => format!("{name}: {text}"),
+        [name, rest @ ..] => format!("{name}: {}", rest.join("; ")),
+        [] => String::new(),
+    }
+}
+
+/// How many of the words are in a text, in any of their forms.
+fn count(words: &[String], text: &str) -> usize {
+    let of_text: Vec<String> = split(text).collect();
+    let is_there = |word: &&String| of_text.iter().any(|other| is_form(word, other));
+    words.iter().filter(is_there).count()
+}
+
+/// Whether a word of a text is a form of one that is looked for.
+fn is_form(word: &str, other: &str) -> bool {
+    let stem = match word.strip_suffix('s') {
+        Some(stem) if stem.len() > 2 => stem,
+        _ => word,
+    };
+    let ending = other.strip_prefix(stem);
+    ending.is_some_and(|ending| ending.is_empty() || (stem.len() > 2 && ending.len() <= ENDING))
+}
+
+/// The words of a text, in small letters. Names with underscores have several, too.
+fn split(text: &str) -> impl Iterator<Item = String> {
+    let words = text.split(|c: char| !c.is_alphanumeric());
+    words.filter(|word| !word.is_empty()).map(str::to_lowercase)
+}
+
+fn sentences(text: &str) -> impl Iterator<Item = &str> {
+    let paragraphs = text.split("\n\n");
+    paragraphs.flat_map(|paragraph| paragraph.split_inclusive(". ").map(str::trim))
+}
+
+fn shortened(text: &str) -> String {
+    if text.chars().count() <= SHOWN {
+        return text.to_owned();
+    }
+    let cut: String = text.chars().take(SHOWN).collect();
+    let whole = cut
+        .rsplit_once(' ')
+        .map_or(cut.as_str(), |(whole, _)| whole);
+    format!("{whole} …")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn topic(name: &str, texts: &[&str]) -> Topic {
+        Topic::new(
+            name.to_owned(),
+            texts.iter().map(ToString::to_string).collect(),
+        )
+    }
+
+    fn found(question: &str, least: usize) -> Vec<(String, String)> {
+        let topics = [
+            topic("a", &["Threads wait. They sleep.", "A CPU is idle."]),
+            topic("b", &["A thread was waiting for a CPU."]),
+            topic("waits", &["Nothing."]),
+        ];
+        let found = find(&words(question), least, topics.into_iter());
+        found.into_iter().map(|f| (f.name, f.text)).collect()
+    }
+
+    fn pair(name: &str, text: &str) -> (String, String) {
+        (name.to_owned(), text.to_owned())
+    }
+
+    #[test]
+    fn words_are_found_in_their_forms_and_best_where_they_stand_together() {
+        let b = pair("b", "A thread was waiting for a CPU.");
+        assert_eq!(
+            found("wait CPUs", 2),
+            [b.clone(), pair("a", "Threads wait.")]
+        );
+        assert_eq!(found("Wait", 1)[0].0, "waits", "a name comes first");
+        assert_eq!(found("sleep elephant", 1), [pair("a", "They sleep.")]);
+        assert!(found("sleep elephant", 2).is_empty());
+        assert!(found("thr", 1).len() == 2 && found("th", 1).is_empty());
+    }
+
+    #[test]
+    fn a_long_sentence_is_cut_between_words() {
+        let long = "word ".repeat(100);
+        let shown = shortened(long.trim());
+        assert!(shown.ends_with("word …") && shown.chars().count() <= SHOWN + 2);
+    }
+}

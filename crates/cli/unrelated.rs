@@ -1,0 +1,122 @@
+//! What is said of several files on one timeline whose clocks nothing relates.
+//!
+//! # Design
+//!
+//! A shell makes `fleet/*.pftrace` several arguments, which are one timeline here; that is seldom what is meant of traces
+//! that have nothing to do with each other, and nothing in the result tells it. The import knows how it related each
+//! file, so it is asked, and not the names of the files. To make each a trace of its own instead was the alternative;
+//! then the same command would mean one thing or another by what the traces hold.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use timebase_import::Summary;
+
+use crate::import::quoted_path;
+
+/// How many files are named.
+const NAMED: usize = 3;
+
+/// What is said, with the commands that may be meant; `None` if all files are related.
+pub fn told(command: &str, traces: &[PathBuf], output: &Path, summary: &Summary) -> Option<String> {
+    if summary.unrelated.is_empty() {
+        return None;
+    }
+    let said = format!(
+        "nothing tells how the clocks of {} are related to those of the files before: on one timeline, their events \
+         stand beside each other by chance",
+        names(&summary.unrelated)
+    );
+    let manifest = "A manifest says how files are related: timebase manifest --help";
+    let [_, _, ..] = traces else {
+        return Some(format!(
+            "{said}. With --merge, that is not said. {manifest}"
+        ));
+    };
+    let output = quoted_path(&output.to_string_lossy()).into_owned();
+    // Databases have a name each, and tables one folder.
+    let alone = match command {
+        "export" => format!(" -o {output}"),
+        _ => String::new(),
+    };
+    let traces = arguments(traces);
+    Some(format!(
+        "{said}. One of these may be meant:\n  \
+           each by itself: for trace in {traces}; do timebase {command} \"$trace\"{alone}; done\n  \
+           one timeline:   timebase {command} --merge {traces} -o {output}\n\
+         {manifest}"
+    ))
+}
+
+/// The first names, and how many more there are.
+fn names(names: &[String]) -> String {
+    let first: Vec<&str> = names.iter().take(NAMED).map(String::as_str).collect();
+    match names.len().saturating_sub(NAMED) {
+        0 => first.join(", "),
+        more => format!("{} and {more} more", first.join(", ")),
+    }
+}
+
+/// Arguments for a shell: many of one folder by a pattern, as they were given most likely.
+fn arguments(traces: &[PathBuf]) -> String {
+    let quoted = |path: &Path| quoted_path(&path.to_string_lossy()).into_owned();
+    if traces.len() > NAMED
+        && let Some((folder, ending)) = common(traces)
+    {
+        let folder = match folder.as_os_str().is_empty() {
+            true => String::new(),
+            false => format!("{}/", quoted(folder)),
+        };
+        return format!("{folder}*.{}", ending.display());
+    }
+    let first = traces.iter().take(NAMED).map(|path| quoted(path));
+    let mut all: Vec<String> = first.collect();
+    if traces.len() > NAMED {
+        all.push("…".to_owned());
+    }
+    all.join(" ")
+}
+
+/// The folder and the ending that all paths have.
+fn common(traces: &[PathBuf]) -> Option<(&Path, &OsStr)> {
+    let of = |path: &'_ Path| Some((path.parent()?.to_owned(), path.extension()?.to_owned()));
+    let first = traces.first()?;
+    let expected = of(first)?;
+    let is_plain = |ending: &OsStr| ending.to_string_lossy().chars().all(char::is_alphanumeric);
+    let is_common = traces
+        .iter()
+        .all(|path| of(path).as_ref() == Some(&expected));
+    let found = (first.parent()?, first.extension()?);
+    (is_common && is_plain(found.1)).then_some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_files_are_given_by_a_pattern_where_one_fits() {
+        let paths = |names: &[&str]| names.iter().map(PathBuf::from).collect::<Vec<_>>();
+        let fleet = paths(&[
+            "my fleet/a.pftrace",
+            "my fleet/b.pftrace",
+            "my fleet/c.pftrace",
+            "my fleet/d.pftrace",
+        ]);
+        assert_eq!(arguments(&fleet), "'my fleet'/*.pftrace");
+        let here = paths(&["a.gz", "b.gz", "c.gz", "d.gz"]);
+        assert_eq!(arguments(&here), "*.gz");
+        assert_eq!(arguments(&paths(&["a.pftrace", "-b"])), "a.pftrace ./-b");
+        assert_eq!(
+            arguments(&paths(&["a.x", "b.x", "c.x", "d.y"])),
+            "a.x b.x c.x …"
+        );
+    }
+
+    #[test]
+    fn some_names_are_told_and_how_many_more() {
+        let all: Vec<String> = ["a", "b", "c", "d", "e"].map(String::from).to_vec();
+        assert_eq!(names(&all[..2]), "a, b");
+        assert_eq!(names(&all), "a, b, c and 2 more");
+    }
+}
