@@ -154,12 +154,12 @@ FROM track_record;
 CREATE VIEW thread_track AS
 SELECT id, name, type, parent_id, source_arg_set_id, machine_id, utid, dimension_arg_set_id, track_group_id
 FROM track_record
-WHERE utid IS NOT NULL AND NOT is_counter;
+WHERE utid IS NOT NULL AND NOT is_counter AND type <> 'thread_state_track_event';
 
 CREATE VIEW process_track AS
 SELECT id, name, type, parent_id, source_arg_set_id, machine_id, upid, dimension_arg_set_id, track_group_id
 FROM track_record
-WHERE upid IS NOT NULL AND NOT is_counter;
+WHERE upid IS NOT NULL AND NOT is_counter AND type <> 'process_state_track_event';
 
 CREATE VIEW cpu_track AS
 SELECT id, name, type, parent_id, source_arg_set_id, machine_id, ucpu & 4095 AS cpu, ucpu,

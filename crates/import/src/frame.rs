@@ -24,8 +24,8 @@ use crate::output::{
     SettledRows, Severity,
 };
 use crate::place::{
-    PartIx, Place, Placement, SequenceIx, Settled, Snapshot, Taken, TraceTime, Whole, called,
-    file_id, file_key, recorded,
+    Counts, PartIx, Place, Placement, SequenceIx, Settled, Snapshot, Taken, TraceTime, Whole,
+    called, file_id, file_key, recorded,
 };
 use crate::readers::{Corrupt, Desk, Latest, Packet, PacketSchema, Parsed, Part, Readers, Writers};
 use crate::subjects::Wanted;
@@ -435,7 +435,9 @@ impl Frame {
         let lost = (header.previous_packet_dropped != 0)
             .then(|| self.place.last_of(sequence))
             .flatten();
-        let placement = self.place(id, header, (of, sequence), taken);
+        let is_read = parsed.is_ok();
+        let counts = counts(header.packet_type().filter(|_| is_read));
+        let placement = self.place((id, counts), header, (of, sequence), taken);
         if let Some(start) = lost {
             let loss = Loss {
                 start,
@@ -450,7 +452,6 @@ impl Frame {
         if self.damage.is_any() {
             self.unsure(id, header, (of, sequence), &placement, rows);
         }
-        let is_read = parsed.is_ok();
         let payload = verdict(&parsed);
         let counted = header.packet_type();
         let counted = counted.filter(|PacketType(number)| !OF_THE_RECORDING.contains(number));
@@ -502,8 +503,7 @@ impl Frame {
             self.file.around.damaged(before, loss, rows);
         }
         if let Some(ts) = placement.ts {
-            let read = header.packet_type().filter(|_| is_read);
-            self.seen(read, machine, ts);
+            self.latest.counts(counts, machine, ts);
             if let Some(machine) = self.facts.machines.get_mut(machine) {
                 machine.saw(ts);
             }
@@ -548,7 +548,7 @@ impl Frame {
     /// What a packet says for the track events of its sequence (rules E3, U9).
     #[inline]
     fn shares(&mut self, header: &Header<'_>, sequence: SequenceIx) {
-        if header.trusted_packet_sequence_id == 0 || !self.timeline.is_wanted() {
+        if !header.has_sequence || !self.timeline.is_wanted() {
             return;
         }
         if let Some(defaults) = header.trace_packet_defaults {
@@ -563,25 +563,11 @@ impl Frame {
         }
     }
 
-    /// A packet's time counts for those that have none (rule O2): as an event of all
-    /// machines, or as a packet of its own where the events are inside of it and could be
-    /// read.
-    #[inline]
-    fn seen(&mut self, packet_type: Option<PacketType>, machine: u32, ts: TraceTime) {
-        match packet_type {
-            Some(PacketType::CLOCK_SNAPSHOT | PacketType::SERVICE_EVENT) => {}
-            Some(PacketType::FTRACE_EVENTS | PacketType::ANDROID_LOG | PacketType::POWER_RAILS) => {
-                self.latest.packet(machine, ts);
-            }
-            _ => self.latest.event(ts),
-        }
-    }
-
     /// Places a packet, once.
     #[inline]
     fn place(
         &mut self,
-        id: i64,
+        (id, counts): (i64, Counts),
         header: &Header<'_>,
         (part, sequence): (PartIx, SequenceIx),
         taken: Option<(Taken, i64)>,
@@ -594,9 +580,9 @@ impl Frame {
             }
             Some((Taken::Accepted(accepted), first_row)) => {
                 self.place.pair_waits(first_row, &accepted);
-                self.place.packet(id, header, part, sequence)
+                self.place.packet((id, counts), header, part, sequence)
             }
-            _ => self.place.packet(id, header, part, sequence),
+            _ => self.place.packet((id, counts), header, part, sequence),
         }
     }
 
@@ -748,7 +734,7 @@ impl Frame {
         placement: &Placement,
         rows: &mut Rows<'_>,
     ) {
-        if header.trusted_packet_sequence_id == 0 {
+        if !header.has_sequence {
             return;
         }
         if header.clears_state() {
@@ -807,10 +793,17 @@ impl Frame {
             ..
         } = self;
         let machines: Vec<MachineId> = place.parts().iter().map(|part| part.machine).collect();
+        // Of what waited to know trace time, in file order (rule O2).
+        let mut latest = Latest::default();
         settle(place, scratch, &mut |settled| {
             let packets = &tables::packet::TABLE;
             match &settled {
                 Settled::Reading { .. } => {}
+                Settled::Untimed(untimed) => {
+                    let ts = untimed.latest.max(latest.of(untimed.machine));
+                    timeline.push_at(ts, untimed.place, untimed.event);
+                    return Ok(());
+                }
                 Settled::Snapshot {
                     part,
                     result: Ok(ts),
@@ -823,6 +816,9 @@ impl Frame {
                 } => {
                     journal.packets_on_trace_time += 1;
                     let machine = machines.get(part.0 as usize);
+                    if let (Settled::Packet { counts, .. }, Some(machine)) = (&settled, machine) {
+                        latest.counts(*counts, machine.0, *ts);
+                    }
                     if let Some(machine) = machine.and_then(|id| facts.machines.get_mut(id.0)) {
                         machine.saw(*ts);
                     }
@@ -849,7 +845,11 @@ impl Frame {
                 Settled::Event(event) if event.row.table.number == packets.number => {
                     if let Ok(ts) = event.result {
                         let (event, place) = (event.event, event.place);
-                        writers.settled(event, ts, place, &facts.uuids, timeline, faults)?;
+                        let uuids = &facts.uuids;
+                        let ts = writers.settled(event, ts, place, uuids, timeline, faults)?;
+                        if let Some(ts) = ts.filter(|_| place.is_some()) {
+                            latest.event(ts);
+                        }
                     }
                     return Ok(());
                 }
@@ -857,6 +857,9 @@ impl Frame {
                     match event.result {
                         Ok(ts) if !event.event.is_empty() => {
                             timeline.push_kept(ts, event.place, event.event);
+                            if event.place.is_some() {
+                                latest.event(ts);
+                            }
                         }
                         Ok(TraceTime(_)) => {}
                         Err(reason) => journal.unplaced(event.row.table, reason),
@@ -867,6 +870,19 @@ impl Frame {
             changed.push(&settled);
             Ok(())
         })
+    }
+}
+
+/// What a packet's time counts for, for those that have none (rule O2): that of an event; or of
+/// a packet where the events are inside of it and could be read.
+#[inline]
+fn counts(read: Option<PacketType>) -> Counts {
+    match read {
+        Some(PacketType::CLOCK_SNAPSHOT | PacketType::SERVICE_EVENT) => Counts::ForNothing,
+        Some(PacketType::FTRACE_EVENTS | PacketType::ANDROID_LOG | PacketType::POWER_RAILS) => {
+            Counts::ForItsMachine
+        }
+        _ => Counts::ForAll,
     }
 }
 

@@ -102,8 +102,10 @@ pub struct Header<'a> {
     pub timestamp: Option<u64>,
     /// 0 if the packet names no clock (rule C4).
     pub timestamp_clock_id: u32,
-    /// 0 if none.
+    /// 0 if none, see [`Header::has_sequence`].
     pub trusted_packet_sequence_id: u32,
+    /// Whether the packet names a sequence, which may be number 0.
+    pub has_sequence: bool,
     /// See [`INCREMENTAL_STATE_CLEARED`] and [`NEEDS_INCREMENTAL_STATE`].
     pub sequence_flags: u32,
     /// Not 0 if the sequence lost data before this packet (rule S3): a bit for each cause that the
@@ -149,7 +151,10 @@ impl<'a> Header<'a> {
             match (number, value) {
                 (8, Value::Varint(v)) => header.timestamp = Some(v),
                 (58, Value::Varint(v)) => header.timestamp_clock_id = v as u32,
-                (10, Value::Varint(v)) => header.trusted_packet_sequence_id = v as u32,
+                (10, Value::Varint(v)) => {
+                    header.trusted_packet_sequence_id = v as u32;
+                    header.has_sequence = true;
+                }
                 (13, Value::Varint(v)) => header.sequence_flags |= v as u32,
                 (41, Value::Varint(v)) if v != 0 => {
                     header.sequence_flags |= INCREMENTAL_STATE_CLEARED;
@@ -230,6 +235,7 @@ mod tests {
         assert_eq!(header.trusted_uid, Some(-1));
         assert_eq!(header.trusted_pid, Some(42));
         assert_eq!(header.trusted_packet_sequence_id, 7);
+        assert!(header.has_sequence);
         assert!(header.clears_state() && header.needs_state());
         assert_eq!(header.previous_packet_dropped, 4);
         assert!(header.first_packet_on_sequence);

@@ -113,16 +113,19 @@ mod field {
 pub(crate) const THREAD_TIME: u64 = 1;
 pub(crate) const INSTRUCTIONS: u64 = 2;
 
-/// The pid and the tid of a `ThreadDescriptor`, which are signed (rule J2), and the tid
-/// as it is written (rule J7).
-pub(crate) fn thread_ids(thread: Message<'_>, is_sandboxed: bool) -> (i64, i64, i64) {
+/// The pid and the tid of a `ThreadDescriptor`, which are signed (rule J2).
+pub(crate) fn thread_ids(thread: Message<'_>, is_sandboxed: bool) -> (i64, i64) {
     let pid = i64::from(thread.small(1).unwrap_or(0) as i32);
-    let written = thread.number(2).unwrap_or(0) as i64;
-    let tid = match is_sandboxed {
-        true => (pid << 32).wrapping_add(written),
-        false => written,
-    };
-    (pid, tid, written)
+    let tid = thread.number(2).unwrap_or(0) as i64;
+    match is_sandboxed {
+        true => (pid, sandboxed(pid, tid)),
+        false => (pid, tid),
+    }
+}
+
+/// The tid of a thread of a sandbox, which is another one in each process (rule J7).
+fn sandboxed(pid: i64, tid: i64) -> i64 {
+    pid << 32 | tid
 }
 
 /// Whether the tid of a descriptor's thread is one of a sandbox (rule J7).
@@ -238,7 +241,7 @@ impl Descriptor {
 
 fn said(message: Message<'_>) -> Result<Said, Fault> {
     if let Some(thread) = thread_of(message) {
-        let (pid, tid, _) = thread_ids(thread, is_sandboxed(message));
+        let (pid, tid) = thread_ids(thread, is_sandboxed(message));
         return match thread.number(1).and(thread.number(2)) {
             Some(_) => Ok(Said::Thread { pid, tid }),
             None => Err(ignored::THREAD),
@@ -300,23 +303,37 @@ struct Known {
     descriptor: Option<Box<Descriptor>>,
 }
 
-/// A thread that a writer says it is.
+/// A thread that a writer says it is, as its events mention it (rule L2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Writer {
-    pub pid: i64,
+    pub pid: u32,
     pub tid: i64,
-    /// The tid as it is written (rule J7).
-    pub written: i64,
 }
 
 impl Writer {
-    /// One that is no thread of a sandbox.
-    pub fn new(pid: i64, tid: i64) -> Writer {
+    /// The thread of a sequence; of one without, there are only the numbers that an event has in its
+    /// place.
+    pub fn of_event(of_sequence: Option<Writer>, pid: Option<u32>, tid: Option<u32>) -> Writer {
+        let Writer {
+            pid: own_pid,
+            tid: own_tid,
+        } = of_sequence.unwrap_or(Writer { pid: 0, tid: 0 });
+        let is_combined = own_tid >> 32 != 0;
+        let tid = match (pid, tid.map(i64::from)) {
+            (pid, Some(tid)) if is_combined => sandboxed(pid.unwrap_or(own_pid).into(), tid),
+            (_, Some(tid)) => tid,
+            (Some(_), None) => -1,
+            (None, None) => own_tid,
+        };
         Writer {
-            pid,
+            pid: pid.unwrap_or(own_pid),
             tid,
-            written: tid,
         }
+    }
+
+    /// The tid where an event is on the track of a uuid (rule A11).
+    pub fn small_tid(self) -> u32 {
+        self.tid as u32
     }
 }
 

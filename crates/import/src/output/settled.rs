@@ -56,8 +56,8 @@ impl SettledRows {
                     .optional(clock_ts.map(|ticks| ticks.0));
                 put_result(&mut put, result.map_err(Some));
             }
-            // It is a row of its own.
-            Settled::Clock { .. } => return,
+            // It is a row of its own, or none.
+            Settled::Clock { .. } | Settled::Untimed(_) => return,
             Settled::Event(event) => {
                 put.natural(EVENT);
                 event.row.put(&mut put);

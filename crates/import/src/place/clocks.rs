@@ -159,6 +159,12 @@ impl Clocks {
         }
     }
 
+    /// Whether something of the file waits to know trace time, or did.
+    #[inline]
+    pub fn has_pending(&self) -> bool {
+        !self.pending.is_empty()
+    }
+
     /// All files are read. Where nothing was converted, trace time is what it would have been.
     pub fn end(&mut self) {
         if self.trace_time.clock().is_none() {

@@ -23,7 +23,7 @@ use super::snapshot::{self, Accepted, Snapshot};
 use super::time::TraceTime;
 use super::trace_clock::Claim;
 use super::uses::Uses;
-use super::waiting::{Settled, Waiting, WaitingEvent, WaitingPacket};
+use super::waiting::{Counts, Settled, Untimed, Waiting, WaitingEvent, WaitingPacket};
 
 /// What became of a snapshot.
 #[derive(Debug)]
@@ -286,11 +286,11 @@ impl Place {
 
     /// Places a packet, with the snapshots seen until now (rule D1). It is to be
     /// called once with each packet whose place is not that of its snapshot, as it
-    /// advances incremental clocks.
+    /// advances incremental clocks. `counts` is what its time counts for.
     #[inline]
     pub fn packet(
         &mut self,
-        id: i64,
+        (id, counts): (i64, Counts),
         header: &Header<'_>,
         part: PartIx,
         ix: SequenceIx,
@@ -301,8 +301,13 @@ impl Place {
         if placement.waits
             && let (Some(clock_id), Some(reason)) = (placement.clock_id, placement.unresolved)
         {
+            let counts = match self.waits_for_trace_time() {
+                true => counts,
+                false => Counts::ForNothing,
+            };
             self.waiting.packet(&WaitingPacket {
                 id,
+                counts,
                 sequence: ix,
                 part,
                 clock: self.clocks.clock_of(header, part, clock_id),
@@ -404,6 +409,19 @@ impl Place {
     /// Whether an event that cannot be placed waits to know trace time, and not a snapshot (rule X25).
     pub fn waits_for_trace_time(&self) -> bool {
         self.clocks.trace_time.clock().is_none()
+    }
+
+    /// Whether something of the file that is read waits to know trace time, so that it is not known
+    /// yet what the greatest time is (rules O2, X25).
+    #[inline]
+    pub fn has_pending(&self) -> bool {
+        self.clocks.has_pending()
+    }
+
+    /// What has no time of its own, and stands behind that.
+    #[cold]
+    pub fn untimed_waits(&mut self, untimed: &Untimed<'_>) {
+        self.waiting.untimed(untimed);
     }
 
     /// Places an event that has a timestamp of its own (rules I, D1).

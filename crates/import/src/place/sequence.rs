@@ -18,6 +18,8 @@ pub(crate) const CAUSES: usize = 8;
 pub(crate) struct Sequence {
     pub part: PartIx,
     pub id: u32,
+    /// Whether its packets name it; the others are of none.
+    is_named: bool,
     pub uid: Option<i32>,
     pub pid: Option<i32>,
     pub packets: u64,
@@ -42,10 +44,11 @@ pub(crate) struct Sequence {
 }
 
 impl Sequence {
-    fn new(part: PartIx, id: u32) -> Self {
+    fn new(part: PartIx, header: &Header<'_>) -> Self {
         Sequence {
             part,
-            id,
+            id: header.trusted_packet_sequence_id,
+            is_named: header.has_sequence,
             uid: None,
             pid: None,
             packets: 0,
@@ -74,7 +77,7 @@ impl Sequence {
         if header.previous_packet_dropped != 0 && !first {
             self.lose(header.previous_packet_dropped);
         }
-        if self.id == 0 {
+        if !self.is_named {
             return; // packets without a sequence share no state
         }
         if header.clears_state() {
@@ -181,7 +184,10 @@ pub(crate) struct SequenceIx(pub u32);
 #[derive(Debug, Default)]
 pub(crate) struct Sequences {
     all: Vec<Sequence>,
+    /// By machine and number.
     index: FxHashMap<(u32, u32), u32>,
+    /// Packets of no sequence, by machine.
+    nameless: FxHashMap<u32, u32>,
     last: Option<((u32, u32), u32)>,
 }
 
@@ -189,6 +195,7 @@ impl Sequences {
     /// Another file is read (rule X13).
     pub fn begin(&mut self) {
         self.index.clear();
+        self.nameless.clear();
         self.last = None;
     }
 
@@ -206,20 +213,19 @@ impl Sequences {
 
     /// The sequence of a packet, which may be new.
     fn find(&mut self, header: &Header<'_>, part: PartIx) -> SequenceIx {
-        let id = header.trusted_packet_sequence_id;
-        let key = (header.machine_id, id);
+        let key = (header.machine_id, header.trusted_packet_sequence_id);
+        if !header.has_sequence {
+            let known = self.nameless.entry(header.machine_id);
+            return SequenceIx(*known.or_insert_with(|| add(&mut self.all, part, header)));
+        }
         // Consecutive packets mostly are of one sequence.
         if let Some((last, index)) = self.last
             && last == key
         {
             return SequenceIx(index);
         }
-        let index = *self.index.entry(key).or_insert_with(|| {
-            self.all.push(Sequence::new(part, id));
-            // Not more than there are ids of machines and sequences: 2³² would not
-            // fit any memory.
-            (self.all.len() - 1) as u32
-        });
+        let known = self.index.entry(key);
+        let index = *known.or_insert_with(|| add(&mut self.all, part, header));
         self.last = Some((key, index));
         SequenceIx(index)
     }
@@ -246,6 +252,13 @@ impl Sequences {
     pub fn iter(&self) -> impl Iterator<Item = &Sequence> {
         self.all
             .iter()
-            .filter(|sequence| sequence.id != 0 && sequence.packets > 0)
+            .filter(|sequence| sequence.is_named && sequence.packets > 0)
     }
+}
+
+/// The place of a new sequence. There are not more than ids of machines and sequences: 2³² would
+/// not fit any memory.
+fn add(all: &mut Vec<Sequence>, part: PartIx, header: &Header<'_>) -> u32 {
+    all.push(Sequence::new(part, header));
+    (all.len() - 1) as u32
 }

@@ -25,10 +25,21 @@ use super::time::TraceTime;
 use crate::compact::{Put, Take, cut};
 use crate::spool::Spool;
 
+/// For what a time counts as one that was seen (rule O2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Counts {
+    ForNothing = 0,
+    /// As a packet's: for packets of its machine.
+    ForItsMachine = 1,
+    /// As an event's: for packets of all machines.
+    ForAll = 2,
+}
+
 /// A packet that waits.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct WaitingPacket {
     pub id: i64,
+    pub counts: Counts,
     pub sequence: SequenceIx,
     pub part: PartIx,
     pub clock: Clock,
@@ -44,7 +55,8 @@ pub(crate) struct WaitingEvent<'a> {
     pub clock: Option<Clock>,
     pub ticks: Option<Ticks>,
     pub reason: Unresolved,
-    /// Its place on the timeline, if it keeps that of when it was read.
+    /// Its place on the timeline, if it keeps that of when it was read: then its time counts as one
+    /// that was seen (rule O2).
     pub place: Option<u64>,
     /// What it is for the timeline; empty for nothing.
     pub event: &'a [u8],
@@ -67,12 +79,28 @@ pub(crate) enum Settled<'a> {
         part: PartIx,
         clock: Clock,
         clock_ts: Option<Ticks>,
+        counts: Counts,
         result: Result<TraceTime, Unresolved>,
     },
     /// The clock of a packet is another than when it was read (rule X29).
     Clock { id: i64, clock: Clock },
     /// A row of a table of events, or what of it is for the timeline.
     Event(SettledEvent<'a>),
+    /// What stands at the greatest time before it.
+    Untimed(Untimed<'a>),
+}
+
+/// What has no time of its own, and stands behind something that waits to know trace time (rules O2,
+/// X25).
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Untimed<'a> {
+    /// The row of its machine.
+    pub machine: u32,
+    /// The greatest time that was known when it was read.
+    pub latest: TraceTime,
+    /// Its place on the timeline, and what it is there.
+    pub place: u64,
+    pub event: &'a [u8],
 }
 
 /// An event that waited.
@@ -97,6 +125,7 @@ pub(crate) struct Waiting {
 const PACKET: u64 = 0;
 const EVENT: u64 = 1;
 const SNAPSHOT: u64 = 2;
+const UNTIMED: u64 = 3;
 
 impl Waiting {
     /// What does not fit memory is put aside there.
@@ -121,6 +150,7 @@ impl Waiting {
     pub fn packet(&mut self, packet: &WaitingPacket) {
         let mut put = self.begin(PACKET);
         put.integer(packet.id)
+            .natural(packet.counts as u64)
             .natural(packet.sequence.0.into())
             .natural(packet.part.0.into())
             .optional(packet.clock_ts.map(|ticks| ticks.0));
@@ -138,6 +168,15 @@ impl Waiting {
             .optional(event.place.map(|place| place as i64));
         put_clock(&mut put, event.clock);
         put.rest(event.event);
+        self.end();
+    }
+
+    pub fn untimed(&mut self, untimed: &Untimed<'_>) {
+        let mut put = self.begin(UNTIMED);
+        put.natural(untimed.machine.into())
+            .integer(untimed.latest.0)
+            .natural(untimed.place)
+            .rest(untimed.event);
         self.end();
     }
 
@@ -176,6 +215,15 @@ impl Waiting {
             match take.natural()? {
                 PACKET => settle_packet(take, clocks, sequences, later.as_deref_mut(), &mut each),
                 EVENT => settle_event(take, clocks, later.as_deref_mut(), &mut each),
+                UNTIMED => {
+                    let untimed = Untimed {
+                        machine: take.small()?,
+                        latest: TraceTime(take.integer()?),
+                        place: take.natural()?,
+                        event: take.rest(),
+                    };
+                    each(Settled::Untimed(untimed), clocks)
+                }
                 _ => settle_snapshot(take, clocks, sequences, &mut each),
             }
         })
@@ -196,6 +244,11 @@ fn settle_packet(
     each: &mut impl FnMut(Settled<'_>, &mut Clocks) -> io::Result<()>,
 ) -> io::Result<()> {
     let id = take.integer()?;
+    let counts = match take.natural()? {
+        0 => Counts::ForNothing,
+        1 => Counts::ForItsMachine,
+        _ => Counts::ForAll,
+    };
     let sequence = SequenceIx(take.small()?);
     let part = PartIx(take.small()?);
     let clock_ts = take.optional()?.map(Ticks);
@@ -215,6 +268,7 @@ fn settle_packet(
             part,
             clock,
             clock_ts: None,
+            counts,
             result: Err(Unresolved::NoBase),
         };
         return each(settled, clocks);
@@ -228,6 +282,7 @@ fn settle_packet(
         (Err(reason), Some(later)) => {
             later.packet(&WaitingPacket {
                 id,
+                counts: Counts::ForNothing,
                 sequence,
                 part,
                 clock,
@@ -244,6 +299,7 @@ fn settle_packet(
         part,
         clock,
         clock_ts,
+        counts,
         result,
     };
     each(settled, clocks)

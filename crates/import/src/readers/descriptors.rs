@@ -66,7 +66,7 @@ impl Reader for ThreadDescriptors {
     }
 
     fn read(&mut self, message: Message<'_>, packet: &Packet<'_>, desk: &mut Desk<'_, '_>) {
-        if packet.header.trusted_packet_sequence_id == 0 {
+        if !packet.header.has_sequence {
             return desk.faults.add(MISSING_SEQUENCE, packet.id);
         }
         if !packet.valid {
@@ -84,8 +84,11 @@ fn is_thread(
     packet: &Packet<'_>,
     desk: &mut Desk<'_, '_>,
 ) {
-    let (pid, tid, written) = thread_ids(thread, is_sandboxed);
-    let writer = Writer { pid, tid, written };
+    let (pid, tid) = thread_ids(thread, is_sandboxed);
+    let writer = Writer {
+        pid: pid as u32,
+        tid,
+    };
     let number = desk.facts.uuids.writer(writer);
     let (state, _) = desk.writers.state(packet.part());
     state.is_thread((writer, number), thread);

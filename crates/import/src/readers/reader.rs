@@ -12,7 +12,8 @@ use super::track_event::writers::Writers;
 use crate::facts::Facts;
 use crate::output::{Faults, Journal, Message, Rows, Severity};
 use crate::place::{
-    EventClock, EventRow, PartIx, Place, Placement, SettledEvent, Snapshot, TraceTime,
+    Counts, EventClock, EventRow, PartIx, Place, Placement, SettledEvent, Snapshot, TraceTime,
+    Untimed,
 };
 use crate::subjects::Wanted;
 use crate::timeline::{Event, Timeline};
@@ -208,14 +209,22 @@ impl Latest {
         self.events = self.events.max(ts);
     }
 
-    /// A packet of a machine has its time.
-    pub fn packet(&mut self, machine: u32, TraceTime(ts): TraceTime) {
+    fn packet(&mut self, machine: u32, TraceTime(ts): TraceTime) {
         let machine = machine as usize;
         if self.packets.len() <= machine {
             self.packets.resize(machine + 1, 0);
         }
         let latest = &mut self.packets[machine];
         *latest = (*latest).max(ts);
+    }
+
+    /// A packet of a machine has its time, which counts for that.
+    pub fn counts(&mut self, counts: Counts, machine: u32, ts: TraceTime) {
+        match counts {
+            Counts::ForNothing => {}
+            Counts::ForItsMachine => self.packet(machine, ts),
+            Counts::ForAll => self.event(ts),
+        }
     }
 
     /// Where a packet of a machine stands that has no time of its own.
@@ -338,6 +347,14 @@ impl Desk<'_, '_> {
         let placement = &packet.placement;
         match (placement.ts, packet.header.timestamp) {
             (Some(ts), _) => self.timeline.push(ts, self.event),
+            (None, None) if self.place.has_pending() => {
+                self.place.untimed_waits(&Untimed {
+                    machine: packet.machine,
+                    latest: packet.latest,
+                    place: self.timeline.reserve(),
+                    event: self.event,
+                });
+            }
             (None, None) => {
                 self.timeline.push(packet.latest, self.event);
             }

@@ -19,6 +19,8 @@ pub(crate) enum Event<'a> {
     Packet(Packet<'a>),
     Energy(Energy),
     Track(TrackRecord<'a>),
+    /// One that is left out, though what has no time stands behind it (rule O2).
+    Nothing,
 }
 
 /// A CPU switches from one thread to another.
@@ -120,6 +122,8 @@ const FTRACE: u64 = 4;
 const LOG_LINE: u64 = 5;
 const PACKET: u64 = 6;
 const ENERGY: u64 = 7;
+// 8 is that of track events.
+const NOTHING: u64 = 9;
 
 impl<'a> Event<'a> {
     /// Writes it in place of what is in `record`.
@@ -165,6 +169,9 @@ impl<'a> Event<'a> {
                     .natural(energy.energy);
             }
             Event::Track(record) => put.natural(TRACK).rest(record.0),
+            Event::Nothing => {
+                put.natural(NOTHING);
+            }
         }
     }
 
@@ -215,6 +222,7 @@ impl<'a> Event<'a> {
                 energy: take.natural()?,
             }),
             TRACK => Event::Track(TrackRecord(take.rest())),
+            NOTHING => Event::Nothing,
             _ => return Err(cut()),
         };
         Ok(event)
@@ -369,6 +377,7 @@ mod tests {
             energy: 3,
         };
         for event in [
+            Event::Nothing,
             Event::Energy(energy),
             Event::Switch(switch),
             Event::Switch(Switch {

@@ -207,6 +207,28 @@ impl Does {
 }
 
 impl<'a> TrackEvent<'a> {
+    /// One that does nothing.
+    pub fn empty(machine: u32, packet: i64) -> Self {
+        TrackEvent {
+            machine,
+            sequence: 0,
+            packet,
+            does: Does::Unknown,
+            uuid: None,
+            thread: None,
+            category: Label::None,
+            name: Label::None,
+            thread_time: None,
+            instructions: None,
+            value: None,
+            more_values: Values::default(),
+            legacy: &[],
+            note: None,
+            flows: Flows::default(),
+            arguments: Arguments::default(),
+        }
+    }
+
     fn parts(&self) -> u64 {
         let arguments = &self.arguments;
         let faults = arguments.errors | arguments.log_errors | arguments.unknown;
@@ -306,23 +328,12 @@ impl<'a> TrackEvent<'a> {
     pub fn take(mut take: Take<'a>) -> io::Result<Self> {
         let parts = take.natural()?;
         let has = |part| parts & part != 0;
+        let does = Does::of(take.natural()?)?;
+        let (machine, sequence) = (take.small()?, take.small()?);
         let mut event = TrackEvent {
-            does: Does::of(take.natural()?)?,
-            machine: take.small()?,
-            sequence: take.small()?,
-            packet: take.integer()?,
-            uuid: None,
-            thread: None,
-            category: Label::None,
-            name: Label::None,
-            thread_time: None,
-            instructions: None,
-            value: None,
-            more_values: Values::default(),
-            legacy: &[],
-            note: None,
-            flows: Flows::default(),
-            arguments: Arguments::default(),
+            does,
+            sequence,
+            ..TrackEvent::empty(machine, take.integer()?)
         };
         if has(has::UUID) {
             event.uuid = Some(Uuid(take.small()?));
@@ -388,22 +399,10 @@ mod tests {
     #[test]
     fn what_is_written_is_read() {
         let plain = TrackEvent {
-            machine: 1,
             sequence: 2,
-            packet: 3,
             does: Does::End,
             uuid: Some(Uuid(4)),
-            thread: None,
-            category: Label::None,
-            name: Label::None,
-            thread_time: None,
-            instructions: None,
-            value: None,
-            more_values: Values::default(),
-            legacy: &[],
-            note: None,
-            flows: Flows::default(),
-            arguments: Arguments::default(),
+            ..TrackEvent::empty(1, 3)
         };
         let (mut values, mut flows) = (Vec::new(), Vec::new());
         let steps = [(FlowStep::Goes, u64::MAX), (FlowStep::Terminates, 7)];

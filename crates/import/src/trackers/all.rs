@@ -99,7 +99,8 @@ impl Trackers {
             Event::Switch(Switch { machine, .. })
             | Event::Waking(Waking { machine, .. })
             | Event::Ftrace(Ftrace { machine, .. }) => Some(*machine),
-            Event::Packet(_) | Event::LogLine(_) | Event::Energy(_) | Event::Track(_) => None,
+            Event::Packet(_) | Event::LogLine(_) | Event::Energy(_) => None,
+            Event::Track(_) | Event::Nothing => None,
         };
         if machine.is_some_and(|machine| is_before(ts, machine, at)) {
             return Ok(());
@@ -151,6 +152,7 @@ impl Trackers {
                     tracker.energy(ts, energy, at);
                 }
             }
+            Event::Nothing => {}
         }
         Ok(())
     }

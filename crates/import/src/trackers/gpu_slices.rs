@@ -47,8 +47,8 @@ pub(crate) struct GpuSlices {
 #[derive(Debug, Default)]
 struct Specified {
     queues: FxHashMap<u32, Box<str>>,
-    /// The first lane of a queue of a GPU, of those that are known by their numbers.
-    first: FxHashMap<(u32, u32), TrackId>,
+    /// The first lane of a queue of a GPU, of those that had no name then.
+    unnamed: FxHashMap<(u32, u32), TrackId>,
     /// The names of stages.
     stages: Vec<OwnLabel>,
 }
@@ -113,10 +113,12 @@ impl<'a> Event<'a> {
     fn specify(&self, specifications: Message<'_>, specified: &mut Specified, at: &mut At<'_, '_>) {
         for (id, queue) in (0..).zip(specifications.messages(2)) {
             let Some(name) = queue.text(1) else { continue };
-            if let Some(&track) = specified.first.get(&(self.gpu(), id)) {
+            let is_first = specified.queues.insert(id, (&*name).into()).is_none();
+            if let Some(&track) = specified.unnamed.get(&(self.gpu(), id))
+                && is_first
+            {
                 at.world.tracks.rename(track, &name);
             }
-            specified.queues.insert(id, name.into());
         }
         for name in specifications.messages(3).filter_map(|stage| stage.text(1)) {
             let name = at.world.facts.names.label(&name);
@@ -132,7 +134,7 @@ impl<'a> Event<'a> {
         specified: &mut Specified,
         at: &mut At<'_, '_>,
     ) -> Option<(TrackId, u64)> {
-        let (set, id, number) = match self.message.number(13) {
+        let (set, unnamed, number) = match self.message.number(13) {
             Some(iid) => {
                 let queue = self.interned(interned::GPU_SPECIFICATIONS, iid, at)?;
                 let name = queue.text(2).map(String::from).unwrap_or_default();
@@ -140,22 +142,23 @@ impl<'a> Event<'a> {
             }
             None => {
                 let id = self.message.small(3).unwrap_or(0);
-                let set = match specified.queues.get(&id) {
-                    Some(name) => self.lanes(Lanes::ById, id.into(), name, at),
+                let (set, unnamed) = match specified.queues.get(&id) {
+                    Some(name) => (self.lanes(Lanes::ById, id.into(), name, at), None),
                     None => {
                         let name = format!("Unknown GPU Queue {id}");
-                        self.lanes(Lanes::ById, id.into(), &name, at)
+                        let set = self.lanes(Lanes::ById, id.into(), &name, at);
+                        (set, Some(id))
                     }
                 };
-                (set, Some(id), id.into())
+                (set, unnamed, id.into())
             }
         };
         let lane = at
             .world
             .lanes
             .add(set, self.ts, dur, &mut at.world.tracks)?;
-        if let Some(id) = id {
-            specified.first.entry((self.gpu(), id)).or_insert(lane);
+        if let Some(id) = unnamed {
+            specified.unnamed.entry((self.gpu(), id)).or_insert(lane);
         }
         Some((lane, number))
     }
@@ -184,18 +187,14 @@ impl<'a> Event<'a> {
         called(&format!("render stage({stage})"), at)
     }
 
-    /// Its process, the first one if no context names one (rule GP5).
+    /// Its process, that of pid 0 if no context names one (rule GP5).
     fn process(&self, specifications: Option<Message<'_>>, at: &mut At<'_, '_>) -> Upid {
         let context = self.message.number(5);
         let context = context.and_then(|iid| self.interned(interned::GRAPHICS_CONTEXTS, iid, at));
         let specified = specifications.and_then(|said| said.bytes(1).map(Message));
-        match context.or(specified) {
-            None => Upid(0),
-            Some(said) => {
-                let pid = said.small(2).unwrap_or(0).into();
-                at.world.threads.process(self.packet.machine, pid)
-            }
-        }
+        let pid = context.or(specified).and_then(|said| said.small(2));
+        let pid = pid.unwrap_or(0).into();
+        at.world.threads.process(self.packet.machine, pid)
     }
 
     /// Rules GP1 and GP5.

@@ -238,7 +238,7 @@ fn process_descriptor(machine: u32, message: Message<'_>, at: &mut At<'_, '_>) {
 /// What a `ThreadDescriptor` says each time (rules P16, J5).
 fn thread_descriptor(machine: u32, message: Message<'_>, is_sandboxed: bool, at: &mut At<'_, '_>) {
     let threads = &mut at.world.threads;
-    let (pid, tid, _) = thread_ids(message, is_sandboxed);
+    let (pid, tid) = thread_ids(message, is_sandboxed);
     let utid = threads.bind(machine, tid, pid);
     if let Some(name) = message.text(5).filter(|name| !name.is_empty()) {
         threads.call_thread(utid, Rank::Fourth, &name);

@@ -318,15 +318,14 @@ impl Slices {
         maker: &mut Maker<'_, '_>,
     ) -> Option<SliceId> {
         let NewSlice { ts, track, .. } = slice;
-        self.settle(ts, track, dur == Some(0), maker);
-        let stack = *self.stack(track);
         let end = dur.map(|dur| ts.saturating_add(dur));
-        if stack.depth >= DEEPEST {
-            maker.faults.add(fault::TOO_DEEP, slice.packet);
+        if !self.settle(ts, end, track, maker) {
+            maker.faults.add(fault::OVERLAPS, slice.packet);
             return None;
         }
-        if end.is_some_and(|end| self.overlaps(stack, ts, end)) {
-            maker.faults.add(fault::OVERLAPS, slice.packet);
+        let stack = *self.stack(track);
+        if stack.depth >= DEEPEST {
+            maker.faults.add(fault::TOO_DEEP, slice.packet);
             return None;
         }
         let id = self.next;
@@ -365,36 +364,28 @@ impl Slices {
         Some(SliceId(id))
     }
 
-    /// Whether a closed slice that no open one is above ends within another one that
-    /// starts in it (rule E12).
-    fn overlaps(&self, stack: Stack, ts: i64, end: i64) -> bool {
-        let mut next = stack.top.and_then(|top| self.get(top));
-        while let Some(slice) = next
-            && let Some(within) = slice.end()
-        {
-            if ts < within && within < end {
-                return true;
-            }
-            next = slice.below.and_then(|below| self.get(below));
-        }
-        false
-    }
-
-    /// Takes off a stack what is over at a time (rule E9).
+    /// Takes off a stack what is over at a time (rule E9), for a slice that ends at `until` if it has
+    /// an end. Tells whether that fits; where it ends behind another one that it begins in, what is
+    /// below that stays (rule E12).
     #[inline]
-    fn settle(&mut self, ts: i64, track: TrackId, is_instant: bool, maker: &mut Maker<'_, '_>) {
-        if self.stack(track).closed > 0 {
-            self.settle_closed(ts, track, is_instant, maker);
-        }
+    fn settle(
+        &mut self,
+        ts: i64,
+        until: Option<i64>,
+        track: TrackId,
+        maker: &mut Maker<'_, '_>,
+    ) -> bool {
+        self.stack(track).closed == 0 || self.settle_closed(ts, until, track, maker)
     }
 
     fn settle_closed(
         &mut self,
         ts: i64,
+        until: Option<i64>,
         track: TrackId,
-        is_instant: bool,
         maker: &mut Maker<'_, '_>,
-    ) {
+    ) -> bool {
+        let is_instant = until == Some(ts);
         let mut is_open_above = false;
         let mut next = self.stack(track).top;
         while let Some(place) = next
@@ -414,11 +405,14 @@ impl Slices {
                 }
             } else if end < ts || (end == ts && !(is_instant && slice.ts == end)) {
                 self.pop(track, maker);
+            } else if until.is_some_and(|until| ts < end && end < until) {
+                return false;
             }
             if self.stack(track).closed == 0 {
                 break;
             }
         }
+        true
     }
 
     /// A slice is over, though one above it is open: it and all above it go, and end
@@ -447,7 +441,7 @@ impl Slices {
         maker: &mut Maker<'_, '_>,
     ) -> Option<Made> {
         let EndOfSlice { ts, track, .. } = end;
-        self.settle(ts, track, false, maker);
+        self.settle(ts, None, track, maker);
         let top = self.stack(track).top;
         let mut next = top;
         while let Some(slice) = self.get_mut(next) {

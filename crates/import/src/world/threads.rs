@@ -146,6 +146,14 @@ impl Threads {
         })
     }
 
+    /// Whether nothing has ended it or its process; a fork that took its tid has not (rule M5).
+    pub fn has_not_ended(&self, utid: Utid) -> bool {
+        self.get(utid).is_some_and(|thread| {
+            let process = thread.upid.and_then(|upid| self.get_process(upid));
+            thread.end.is_none() && process.is_none_or(|process| process.is_current)
+        })
+    }
+
     /// Whether it is what idle CPUs run.
     pub fn is_idle(&self, utid: Utid) -> bool {
         self.get(utid)

@@ -331,11 +331,12 @@ impl Import<'_, '_, '_> {
         }
     }
 
-    /// What an event of the full encoding is for the timeline; nothing without its
-    /// thread (rule P6).
+    /// What an event of the full encoding is for the timeline; without its thread it is
+    /// left out (rule P6).
     fn for_timeline(&mut self, number: u32, message: &[u8], tid: Option<i32>) {
-        let (Some(here), Some(tid)) = (self.here, tid) else {
-            return;
+        let Some(here) = self.here else { return };
+        let Some(tid) = tid else {
+            return timeline::Event::Nothing.write(&mut self.state.event);
         };
         let names = &mut self.desk.facts.names;
         let tid = tid as u32;

@@ -20,8 +20,9 @@ use super::event::{Parsed, field};
 use super::part::{Defaults, Part};
 use crate::compact::{Put, Take, cut};
 use crate::facts::Uuids;
-use crate::output::{Counter, Fault, Faults};
+use crate::output::{Counter, Fault, Faults, PARSER_ERROR};
 use crate::place::TraceTime;
+use crate::readers::reader::Packet;
 use crate::spool::Spool;
 use crate::timeline::{Timeline, TrackEvent, Uuid};
 
@@ -272,7 +273,17 @@ impl Values {
         self.record.clear();
         let mut put = Put(&mut self.record);
         put.integer(ts.0).natural(place);
-        write_held(part, read.wrong, event, &mut put);
+        write_held(part, read.wrong, Fate::Kept, event, &mut put);
+        self.held.push(&self.record);
+    }
+
+    /// Holds what an event that is dropped adds to the sums.
+    pub fn hold_dropped(&mut self, ts: TraceTime, (part, read): (Part, &Read), packet: &Packet<'_>) {
+        self.is_holding = true;
+        self.record.clear();
+        let mut put = Put(&mut self.record);
+        put.integer(ts.0).natural(0);
+        write_dropped(part, read, packet, &mut put);
         self.held.push(&self.record);
     }
 
@@ -289,7 +300,21 @@ impl Values {
         out.clear();
         let mut put = Put(out);
         put.natural(HELD).optional(own.map(|TraceTime(ts)| ts));
-        write_held(part, read.wrong, event, &mut put);
+        write_held(part, read.wrong, Fate::Kept, event, &mut put);
+    }
+
+    /// The same of one that is dropped.
+    pub fn waiting_dropped(
+        &self,
+        own: Option<TraceTime>,
+        (part, read): (Part, &Read),
+        packet: &Packet<'_>,
+        out: &mut Vec<u8>,
+    ) {
+        out.clear();
+        let mut put = Put(out);
+        put.natural(HELD).optional(own.map(|TraceTime(ts)| ts));
+        write_dropped(part, read, packet, &mut put);
     }
 
     /// All that is held takes its place, now that all counters are described.
@@ -349,6 +374,7 @@ impl Values {
             0 => None,
             number => Some(*Wrong::ALL.get(number as usize - 1).ok_or_else(cut)?),
         };
+        let is_dropped = take.natural()? == Fate::Dropped as u64;
         let mut event = TrackEvent::take(take)?;
         let mut read = Read {
             own: event.uuid.zip(event.value),
@@ -358,6 +384,10 @@ impl Values {
         let sums = self.sums.entry(part).or_default();
         if let Err(wrong) = sums.add_all(&mut read, uuids) {
             faults.add(wrong.fault(), event.packet);
+            return Ok(false);
+        }
+        if is_dropped {
+            faults.add(PARSER_ERROR, event.packet);
             return Ok(false);
         }
         event.value = read.own.map(|(_, value)| value);
@@ -377,10 +407,36 @@ pub(super) fn is_held(record: &[u8]) -> bool {
     record.first().copied().map(u64::from) == Some(HELD)
 }
 
-fn write_held(part: Part, wrong: Option<Wrong>, event: &TrackEvent<'_>, put: &mut Put<'_>) {
+/// What becomes of an event once its values are summed.
+#[derive(Debug, Clone, Copy)]
+enum Fate {
+    Kept,
+    Dropped,
+}
+
+fn write_held(
+    part: Part,
+    wrong: Option<Wrong>,
+    fate: Fate,
+    event: &TrackEvent<'_>,
+    put: &mut Put<'_>,
+) {
     put.natural(part.interval.sequence.into())
         .natural(part.interval.cleared.into())
         .natural(part.lost.into())
-        .natural(wrong.map_or(0, |wrong| wrong as u64 + 1));
+        .natural(wrong.map_or(0, |wrong| wrong as u64 + 1))
+        .natural(fate as u64);
     event.put(put);
+}
+
+/// Of an event that is dropped there are its values only.
+fn write_dropped(part: Part, read: &Read, packet: &Packet<'_>, put: &mut Put<'_>) {
+    let mut more = Vec::new();
+    let event = TrackEvent {
+        uuid: read.own.map(|(uuid, _)| uuid),
+        value: read.own.map(|(_, value)| value),
+        more_values: crate::timeline::Values::write(&read.more, &mut more),
+        ..TrackEvent::empty(packet.machine, packet.id)
+    };
+    write_held(part, read.wrong, Fate::Dropped, &event, put);
 }

@@ -74,6 +74,10 @@ mod dropped {
         Counter::error("trace_sorter_negative_timestamp_dropped"),
         "a track event that comes to stand before time 0 is dropped",
     );
+    pub const STATE_WITHOUT_UUID: Fault = Fault::new(
+        Counter::error("track_event_state_missing_track_uuid"),
+        "a state that names no track is dropped",
+    );
     pub const TIME_DELTA: Fault = Fault::new(
         Counter::error("track_event_skipped_timestamp_delta_without_valid_state"),
         "a track event with a time relative to nothing is dropped",
@@ -139,7 +143,7 @@ impl Reader for TrackEvents {
     }
 
     fn read(&mut self, event: Parsed<'_>, packet: &Packet<'_>, desk: &mut Desk<'_, '_>) {
-        if packet.header.trusted_packet_sequence_id == 0 {
+        if !packet.header.has_sequence {
             return desk.faults.add(dropped::MISSING_SEQUENCE, packet.id);
         }
         if packet.is_lost() {
@@ -211,6 +215,10 @@ impl TrackEvents {
             return Ok(());
         }
         let does = does(event);
+        let uuid = event.track_uuid.or(state.defaults.track_uuid);
+        if does == Some(Does::State) && uuid.is_none() {
+            return Err(dropped::STATE_WITHOUT_UUID);
+        }
         let (uuids, names) = (&mut desk.facts.uuids, &mut desk.facts.names);
         let machine = packet.machine;
         let mut is_summed = true;
@@ -228,8 +236,25 @@ impl TrackEvents {
                 Summed::Dropped(fault) => return Err(fault),
             }
         }
-        let does = does.ok_or(PARSER_ERROR)?;
-        let (uuid, thread) = on(event, machine, state, uuids)?;
+        if let Time::At(ts) = time {
+            desk.latest.event(ts);
+        }
+        let on = does.and_then(|does| Some((does, on(event, machine, state, uuids)?)));
+        let Some((does, (uuid, thread))) = on else {
+            if is_summed {
+                return Err(PARSER_ERROR);
+            }
+            let sums = (part, &self.values);
+            match time {
+                Time::At(ts) => values.hold_dropped(ts, sums, packet),
+                Time::Later(own) => {
+                    values.waiting_dropped(own, sums, packet, desk.event);
+                    desk.packet_waits(packet);
+                }
+                Time::Unplaced => {}
+            }
+            return Ok(());
+        };
 
         let mut look_up = LookUp {
             place: desk.place,
@@ -274,12 +299,10 @@ impl TrackEvents {
         match (is_summed, time) {
             (true, Time::At(ts)) => {
                 made.write(desk.event);
-                desk.latest.event(ts);
                 desk.timeline.push(ts, desk.event);
             }
             (false, Time::At(ts)) => {
                 let place = desk.timeline.reserve();
-                desk.latest.event(ts);
                 values.hold(ts, place, part, &self.values, &made);
             }
             (_, Time::Later(own)) => {
@@ -382,37 +405,33 @@ fn does(event: &Parsed<'_>) -> Option<Does> {
 }
 
 /// The track that an event names, or none if it is on its thread's; and that thread, or
-/// that of its sequence (rules E8, L2).
+/// that of its sequence (rules E8, L2). `None` of one that is on no thread that there may be.
 fn on(
     event: &Parsed<'_>,
     machine: u32,
     state: &State,
     uuids: &mut Uuids,
-) -> Result<(Option<Uuid>, Option<WriterThread>), Fault> {
+) -> Option<(Option<Uuid>, Option<WriterThread>)> {
     let uuid = event.track_uuid.or(state.defaults.track_uuid).unwrap_or(0);
     let own = state.thread;
     if uuid != 0 {
         let uuid = uuids.number(machine, uuid);
-        return Ok((Some(uuid), own.map(|(_, thread)| thread)));
+        return Some((Some(uuid), own.map(|(_, thread)| thread)));
     }
-    let pid = event.of_legacy(legacy::PID_OVERRIDE);
-    let tid = event.of_legacy(legacy::TID_OVERRIDE);
+    let pid = event.of_legacy(legacy::PID_OVERRIDE).map(|pid| pid as u32);
+    let tid = event.of_legacy(legacy::TID_OVERRIDE).map(|tid| tid as u32);
     let lacks = event.track_uuid.is_none() || event.event_type.is_none();
     let of_sequence = own.filter(|_| tid.is_some() || lacks);
-    let thread = match (pid, tid, of_sequence) {
+    let (writer, thread) = match (pid, tid, of_sequence) {
         (None, None, Some((writer, thread))) => (writer, Some(thread)),
-        (Some(pid), tid, _) => {
-            let tid = tid.map_or(-1, |tid| tid as i32 as i64);
-            (Writer::new(pid as i32 as i64, tid), None)
-        }
-        (None, Some(tid), Some((writer, _))) => (Writer::new(writer.pid, tid as i32 as i64), None),
-        (None, _, None) => return Ok((Some(uuids.number(machine, 0)), None)),
+        (None, _, None) => return Some((Some(uuids.number(machine, 0)), None)),
+        _ => (
+            Writer::of_event(own.map(|(writer, _)| writer), pid, tid),
+            None,
+        ),
     };
-    match thread {
-        (Writer { pid: 0, .. } | Writer { tid: 0, .. }, _) => Err(PARSER_ERROR),
-        (_, Some(thread)) => Ok((None, Some(thread))),
-        (writer, None) => Ok((None, Some(uuids.writer(writer)))),
-    }
+    let is_thread = writer.pid != 0 && writer.tid != 0;
+    is_thread.then(|| (None, Some(thread.unwrap_or_else(|| uuids.writer(writer)))))
 }
 
 /// Rule E6, of names.

@@ -98,7 +98,7 @@ impl Writers {
         self.values.release(uuids, timeline, faults)
     }
 
-    /// What waited for its packet's time goes to the timeline.
+    /// What waited for its packet's time goes to the timeline. Tells when it is.
     ///
     /// # Errors
     ///
@@ -111,10 +111,10 @@ impl Writers {
         uuids: &Uuids,
         timeline: &mut Timeline,
         faults: &mut Faults,
-    ) -> io::Result<()> {
+    ) -> io::Result<Option<TraceTime>> {
         if !is_held(event) {
             timeline.push_kept(ts, place, event);
-            return Ok(());
+            return Ok(Some(ts));
         }
         let mut record = std::mem::take(&mut self.record);
         let settled = self.values.settled(event, ts, uuids, faults, &mut record)?;
@@ -122,7 +122,7 @@ impl Writers {
             timeline.push_kept(ts, place, &record);
         }
         self.record = record;
-        Ok(())
+        Ok(settled)
     }
 }
 

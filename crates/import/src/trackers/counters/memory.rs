@@ -153,7 +153,7 @@ impl MemoryOwners {
             return Some(emitter);
         }
         let owner = *self.0.get(&space)?;
-        if threads.is_live(owner) {
+        if threads.has_not_ended(owner) {
             return Some(owner);
         }
         self.0.remove(&space);

@@ -164,16 +164,19 @@ impl Tracker for Sched {
         }
     }
 
-    fn ftrace(&mut self, ts: i64, event: &Ftrace<'_>, _emitter: Utid, at: &mut At<'_, '_>) {
+    fn ftrace(&mut self, ts: i64, event: &Ftrace<'_>, emitter: Utid, at: &mut At<'_, '_>) {
         let message = Message(event.message);
         let pid = message.small(1).unwrap_or(0);
         match event.field {
             event::TASK_NEWTASK if pid != 0 => {
                 if let Some(utid) = at.world.threads.live(event.machine, pid.into()) {
-                    // A process that is forked with the pid of its maker replaces it (P9).
-                    let maker = i64::from(event.tid);
+                    // A fork that takes the tid of its maker replaces it (P9); a clone does not.
+                    let waker = match at.world.threads.is_live(emitter) {
+                        true => emitter,
+                        false => at.world.threads.thread(event.machine, event.tid.into()),
+                    };
                     let wakeup = Wakeup {
-                        waker: at.world.threads.thread(event.machine, maker),
+                        waker,
                         irq_context: Some(false),
                     };
                     self.states

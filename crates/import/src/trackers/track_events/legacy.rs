@@ -156,6 +156,9 @@ impl TrackEvents {
         let legacy = Message(here.event.legacy);
         let number = |field| legacy.number(field).unwrap_or(0) as i64;
         let dur = number(field::DURATION_US).saturating_mul(NS_PER_US);
+        if dur < 0 {
+            return Err(PARSER_ERROR);
+        }
         let track = match here.event.uuid {
             None => self.track(here, Lane::Begins, at),
             Some(uuid) => match self.tracks.on(uuid, here.needs(), at) {
@@ -163,7 +166,7 @@ impl TrackEvents {
                 On::Lanes(_) => None,
             },
         };
-        let track = track.filter(|_| dur >= 0).ok_or(PARSER_ERROR)?;
+        let track = track.ok_or(PARSER_ERROR)?;
         let slice = Slice::Complete {
             dur,
             time: Some(number(field::THREAD_DURATION_US).saturating_mul(NS_PER_US)),
@@ -211,6 +214,11 @@ impl TrackEvents {
     /// Rule G6.
     fn flow(&mut self, step: Step, here: &Here<'_>, at: &mut At<'_, '_>) -> Result<(), Fault> {
         let event = here.event;
+        let legacy = Message(event.legacy);
+        let Some(id) = legacy.number(field::UNSCOPED_ID) else {
+            at.world.faults.add(fault::INVALID_FLOW, event.packet);
+            return Err(PARSER_ERROR);
+        };
         let track = match event.uuid {
             None => self.track(here, Lane::Begins, at),
             Some(uuid) => match self.tracks.on(uuid, here.needs(), at) {
@@ -219,11 +227,6 @@ impl TrackEvents {
             },
         };
         let track = track.ok_or(PARSER_ERROR)?;
-        let legacy = Message(event.legacy);
-        let Some(id) = legacy.number(field::UNSCOPED_ID) else {
-            at.world.faults.add(fault::INVALID_FLOW, event.packet);
-            return Err(PARSER_ERROR);
-        };
         let key = (id, event.category.into(), event.name.into());
         let next = self.legacy.flows.len() as u64;
         let number = *self.legacy.flows.entry(key).or_insert(next);

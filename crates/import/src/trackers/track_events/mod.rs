@@ -222,7 +222,11 @@ impl TrackEvents {
                     self.row_made(here, at);
                 }
             }
-            Does::State => {}
+            Does::State => {
+                if let Some(uuid) = here.event.uuid {
+                    self.tracks.on(uuid, here.needs(), at);
+                }
+            }
             Does::Unknown => return Err(PARSER_ERROR),
             Does::Phase(phase) => return self.phase(phase, here, at),
         }
@@ -375,14 +379,16 @@ impl<'a> Here<'a> {
                 let is_zero = world.facts.uuids.uuid(uuid) == 0;
                 if let Some(writer) = writer.filter(|_| here.thread.is_none() && !is_zero) {
                     let threads = &mut world.threads;
-                    let utid = threads.bind(event.machine, writer.written, writer.pid);
+                    let (tid, pid) = (writer.small_tid().into(), writer.pid.into());
+                    let utid = threads.bind(event.machine, tid, pid);
                     let is_its = here.process.is_none() || here.process == threads.process_of(utid);
                     here.passes_through = Some(utid).filter(|_| is_its);
                 }
             }
             None => {
                 let writer = writer?;
-                let utid = world.threads.bind(event.machine, writer.tid, writer.pid);
+                let pid = writer.pid.into();
+                let utid = world.threads.bind(event.machine, writer.tid, pid);
                 here.thread = Some(utid);
                 here.process = world.threads.process_of(utid);
             }

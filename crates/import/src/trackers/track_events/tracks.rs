@@ -274,7 +274,17 @@ fn own_track(
     let machine = world.facts.uuids.machine(uuid);
     let name = world.facts.names.text_of(name);
     let counter = descriptor.and_then(Descriptor::counter);
+    let is_state = descriptor.is_some_and(|descriptor| descriptor.said == Said::State);
     let track = match counter {
+        None if is_state => {
+            let track_type = type_of(
+                owner,
+                "thread_state_track_event",
+                "process_state_track_event",
+                "global_state_track_event",
+            );
+            NewTrack::slices(machine, track_type, name, owner)
+        }
         None => {
             let track_type = type_of(
                 owner,
