@@ -24,8 +24,8 @@ use crate::output::{
     SettledRows, Severity,
 };
 use crate::place::{
-    Counts, PartIx, Place, Placement, SequenceIx, Settled, Snapshot, Taken, TraceTime, Whole,
-    called, file_id, file_key, recorded,
+    Counts as CountsFor, PartIx, Place, Placement, SequenceIx, Settled, Snapshot, Taken, TraceTime,
+    Whole, called, file_id, file_key, recorded,
 };
 use crate::readers::{Corrupt, Desk, Latest, Packet, PacketSchema, Parsed, Part, Readers, Writers};
 use crate::subjects::Wanted;
@@ -567,7 +567,7 @@ impl Frame {
     #[inline]
     fn place(
         &mut self,
-        (id, counts): (i64, Counts),
+        (id, counts): (i64, CountsFor),
         header: &Header<'_>,
         (part, sequence): (PartIx, SequenceIx),
         taken: Option<(Taken, i64)>,
@@ -876,13 +876,13 @@ impl Frame {
 /// What a packet's time counts for, for those that have none (rule O2): that of an event; or of
 /// a packet where the events are inside of it and could be read.
 #[inline]
-fn counts(read: Option<PacketType>) -> Counts {
+fn counts(read: Option<PacketType>) -> CountsFor {
     match read {
-        Some(PacketType::CLOCK_SNAPSHOT | PacketType::SERVICE_EVENT) => Counts::ForNothing,
+        Some(PacketType::CLOCK_SNAPSHOT | PacketType::SERVICE_EVENT) => CountsFor::ForNothing,
         Some(PacketType::FTRACE_EVENTS | PacketType::ANDROID_LOG | PacketType::POWER_RAILS) => {
-            Counts::ForItsMachine
+            CountsFor::ForItsMachine
         }
-        _ => Counts::ForAll,
+        _ => CountsFor::ForAll,
     }
 }
 

@@ -278,7 +278,12 @@ impl Values {
     }
 
     /// Holds what an event that is dropped adds to the sums.
-    pub fn hold_dropped(&mut self, ts: TraceTime, (part, read): (Part, &Read), packet: &Packet<'_>) {
+    pub fn hold_dropped(
+        &mut self,
+        ts: TraceTime,
+        (part, read): (Part, &Read),
+        packet: &Packet<'_>,
+    ) {
         self.is_holding = true;
         self.record.clear();
         let mut put = Put(&mut self.record);
