@@ -249,7 +249,7 @@ pub struct ImportSettings {
     /// Stop where the database and the import's temporary files would take more than this together
     ///
     /// A number of bytes, or one such as 500M, 2G or 4GiB. Nothing is left then. Without it, there is no limit but
-    /// the disk: of a trace that is not compressed, the database has some four times the size.
+    /// the disk: the databases of recordings that were measured, not compressed, had 5 to 11 times the size of the trace.
     #[arg(long, value_name = "SIZE")]
     pub max_size: Option<Size>,
     /// Stop where the import would take more than this of memory

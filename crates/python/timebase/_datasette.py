@@ -1,6 +1,6 @@
 """A plugin for Datasette: what a trace's database looks like in the browser.
 
-``pip install timebase datasette``, and ``datasette trace.db`` has the SQL functions,
+``pip install ./crates/python datasette``, and ``datasette trace.db`` has the SQL functions,
 says what tables and columns are, hides those behind the views, and has queries to
 begin with; numbers that stand for rows elsewhere are links, and times can be read. Databases
 that timebase did not make are left alone.

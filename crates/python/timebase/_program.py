@@ -89,6 +89,7 @@ def import_trace(
     db: Optional[Union[str, "os.PathLike[str]"]] = None,
     *,
     manifest: Optional[Manifest] = None,
+    merge: bool = False,
     conversion: str = "nearest",
     force: bool = False,
     data: bool = True,
@@ -110,7 +111,8 @@ def import_trace(
     Several traces come onto one timeline: `trace` is a list of them then, in any order, or a zip or tar
     archive that has them in it. `manifest` is the path of a file that says how they and their machines are
     related (``docs/manifest.md``); an archive may have its own inside. Each file is known by its name without
-    directories, so no two may have the same; of a list, one may be a file object.
+    directories, so no two may have the same; of a list, one may be a file object. Where nothing tells how the
+    clocks of the files are related there is a `TraceWarning`; ``merge=True`` says that they are one timeline.
 
     ``conversion="linear"`` brings readings of clocks to one clock by lines through all snapshots of
     the trace, which is read twice; "nearest" by the nearest snapshot, as Perfetto does.
@@ -153,7 +155,7 @@ def import_trace(
     >>> trace.execute("SELECT (SELECT count(*) FROM sched), (SELECT count(*) FROM slice)").fetchone()
     (3815, 0)
     >>> trace.close()
-    >>> db = timebase.import_trace(["tests/data/sdk.pftrace", "tests/data/dst.pftrace"], "both.db")
+    >>> db = timebase.import_trace(["tests/data/sdk.pftrace", "tests/data/dst.pftrace"], "both.db", merge=True)
     >>> trace = timebase.connect(db)
     >>> trace.execute("SELECT name, packets FROM trace_file WHERE parent_id = 0").fetchall()
     [('sdk.pftrace', 4825), ('dst.pftrace', 8)]
@@ -184,6 +186,8 @@ def import_trace(
         arguments.append("--tables=" + ",".join(chosen))
     if strict:
         arguments.append("--strict")
+    if merge:
+        arguments.append("--merge")
     if max_size is not None:
         arguments.append(f"--max-size={max_size}")
     if max_memory is not None:
@@ -315,6 +319,7 @@ _WORDS: List[Tuple[str, str]] = [
     (r"(?:--output|-o)(?: OUT\.db)?", "db="),
     (r"--force", "force=True"),
     (r"--strict", "strict=True"),
+    (r"--merge", "merge=True"),
     (r"--no-data", "data=False"),
     (r"--no-events", "events=False"),
     (r"--tables", "tables="),

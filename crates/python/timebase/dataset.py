@@ -415,7 +415,7 @@ def _pyarrow() -> Any:
     try:
         import pyarrow
     except ModuleNotFoundError as error:
-        message = "timebase.dataset needs pyarrow: pip install 'timebase[dataset]'"
+        message = "timebase.dataset needs pyarrow: pip install 'pyarrow>=16'"
         raise ModuleNotFoundError(message, name="pyarrow") from error
     return pyarrow
 

@@ -27,17 +27,19 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
+_INSTALL = "pip install 'pyspark[sql]>=4.1,<5' 'pyarrow>=16' 'pandas>=2.2,<3'"
+
 try:
     import pyspark
     from pyspark.sql import datasource as api
 except ImportError as error:
     _version = getattr(globals().get("pyspark"), "__version__", None)
     if _version is None:
-        _message = "timebase.spark needs pyspark 4.1 or later: pip install 'timebase[spark]'"
+        _message = f"timebase.spark needs pyspark 4.1 or later: {_INSTALL}"
         raise ModuleNotFoundError(_message, name="pyspark") from error
-    raise ImportError(f"timebase.spark needs pyspark 4.1 or later, and this is {_version}: pip install 'timebase[spark]'") from error
+    raise ImportError(f"timebase.spark needs pyspark 4.1 or later, and this is {_version}: {_INSTALL}") from error
 if not hasattr(api, "EqualTo"):
-    raise ImportError(f"timebase.spark needs pyspark 4.1 or later, and this is {pyspark.__version__}: pip install 'timebase[spark]'")
+    raise ImportError(f"timebase.spark needs pyspark 4.1 or later, and this is {pyspark.__version__}: {_INSTALL}")
 
 from pyspark.sql.types import BinaryType, DataType, DoubleType, LongType, StringType, StructField, StructType
 
