@@ -878,11 +878,11 @@ impl Frame {
 #[inline]
 fn counts(read: Option<PacketType>) -> CountsFor {
     match read {
-        Some(PacketType::CLOCK_SNAPSHOT | PacketType::SERVICE_EVENT) => CountsFor::ForNothing,
+        Some(PacketType::CLOCK_SNAPSHOT | PacketType::SERVICE_EVENT) => CountsFor::Nothing,
         Some(PacketType::FTRACE_EVENTS | PacketType::ANDROID_LOG | PacketType::POWER_RAILS) => {
-            CountsFor::ForItsMachine
+            CountsFor::ItsMachine
         }
-        _ => CountsFor::ForAll,
+        _ => CountsFor::All,
     }
 }
 

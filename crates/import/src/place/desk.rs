@@ -303,7 +303,7 @@ impl Place {
         {
             let counts = match self.waits_for_trace_time() {
                 true => counts,
-                false => Counts::ForNothing,
+                false => Counts::Nothing,
             };
             self.waiting.packet(&WaitingPacket {
                 id,

@@ -28,11 +28,11 @@ use crate::spool::Spool;
 /// For what a time counts as one that was seen (rule O2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Counts {
-    ForNothing = 0,
+    Nothing = 0,
     /// As a packet's: for packets of its machine.
-    ForItsMachine = 1,
+    ItsMachine = 1,
     /// As an event's: for packets of all machines.
-    ForAll = 2,
+    All = 2,
 }
 
 /// A packet that waits.
@@ -245,9 +245,9 @@ fn settle_packet(
 ) -> io::Result<()> {
     let id = take.integer()?;
     let counts = match take.natural()? {
-        0 => Counts::ForNothing,
-        1 => Counts::ForItsMachine,
-        _ => Counts::ForAll,
+        0 => Counts::Nothing,
+        1 => Counts::ItsMachine,
+        _ => Counts::All,
     };
     let sequence = SequenceIx(take.small()?);
     let part = PartIx(take.small()?);
@@ -282,7 +282,7 @@ fn settle_packet(
         (Err(reason), Some(later)) => {
             later.packet(&WaitingPacket {
                 id,
-                counts: Counts::ForNothing,
+                counts: Counts::Nothing,
                 sequence,
                 part,
                 clock,

@@ -221,9 +221,9 @@ impl Latest {
     /// A packet of a machine has its time, which counts for that.
     pub fn counts(&mut self, counts: Counts, machine: u32, ts: TraceTime) {
         match counts {
-            Counts::ForNothing => {}
-            Counts::ForItsMachine => self.packet(machine, ts),
-            Counts::ForAll => self.event(ts),
+            Counts::Nothing => {}
+            Counts::ItsMachine => self.packet(machine, ts),
+            Counts::All => self.event(ts),
         }
     }
 
