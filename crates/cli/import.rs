@@ -560,6 +560,7 @@ mod tests {
             files: 0,
             machines: 1,
             placements: Vec::new(),
+            unrelated: Vec::new(),
             source_bytes: 1024,
             database_bytes: 2048,
             warnings: Vec::new(),
