@@ -10,7 +10,7 @@ use flate2::write::{GzEncoder, ZlibEncoder};
 use rusqlite::Connection;
 
 use crate::support::encode::{self, NEEDS_INCREMENTAL_STATE, Packet};
-use crate::support::{PROGRAM, Place, Said, count, data, expected, rows, run};
+use crate::support::{Imported, PROGRAM, Place, Said, count, data, expected, rows, run};
 
 /// Everything of a packet but where it stands in the file.
 const PACKETS: &str = "SELECT id, ts, timestamp, clock_id, clock_ts, seq_id, machine_id, type, uid, \
