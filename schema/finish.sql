@@ -73,7 +73,8 @@ FROM sched_record AS s;
 CREATE VIEW sched AS
 SELECT id, ts, dur, ucpu AS cpu, utid,
        (SELECT value FROM string WHERE string.id = s.end_state) AS end_state, priority, ucpu,
-       ts + dur AS ts_end
+       ts + dur AS ts_end,
+       CASE doubt & 7 WHEN 1 THEN 'switch_missed' WHEN 2 THEN 'woken_again' WHEN 3 THEN 'wakeup_missed' WHEN 4 THEN 'lost' END AS doubt
 FROM sched_record AS s;
 
 -- What threads did. A slice of sched is up to three rows: it runs; it is off the CPU;
@@ -83,23 +84,27 @@ FROM sched_record AS s;
 CREATE VIEW thread_state AS
 SELECT 4 * id AS id, ts, dur, ucpu AS cpu, utid, 'Running' AS state,
        NULL AS io_wait, NULL AS blocked_function, NULL AS waker_utid, NULL AS waker_id, NULL AS irq_context,
-       ucpu
+       ucpu,
+       CASE doubt >> 3 & 7 WHEN 1 THEN 'switch_missed' WHEN 2 THEN 'woken_again' WHEN 3 THEN 'wakeup_missed' WHEN 4 THEN 'lost' END AS doubt
 FROM sched_record
 WHERE is_state
 UNION ALL
 SELECT 4 * id + 1, ts + dur, after, NULL, utid,
-       (SELECT value FROM string WHERE string.id = s.end_state), NULL, NULL, NULL, NULL, NULL, NULL
+       (SELECT value FROM string WHERE string.id = s.end_state), NULL, NULL, NULL, NULL, NULL, NULL,
+       CASE doubt >> 6 & 7 WHEN 1 THEN 'switch_missed' WHEN 2 THEN 'woken_again' WHEN 3 THEN 'wakeup_missed' WHEN 4 THEN 'lost' END
 FROM sched_record AS s
 WHERE after IS NOT NULL
 UNION ALL
 SELECT 4 * id + 2, ts + dur + after, runnable, NULL, utid, 'R',
-       NULL, NULL, waker_utid, 4 * (id - waker_slice), irq_context, NULL
+       NULL, NULL, waker_utid, 4 * (id - waker_slice), irq_context, NULL,
+       CASE doubt >> 9 WHEN 1 THEN 'switch_missed' WHEN 2 THEN 'woken_again' WHEN 3 THEN 'wakeup_missed' WHEN 4 THEN 'lost' END
 FROM sched_record
 WHERE runnable IS NOT NULL
 UNION ALL
 SELECT id, ts, dur, ucpu, utid, (SELECT value FROM string WHERE string.id = s.state),
        io_wait, (SELECT value FROM string WHERE string.id = s.blocked_function), waker_utid, waker_id,
-       irq_context, ucpu
+       irq_context, ucpu,
+       CASE doubt WHEN 1 THEN 'switch_missed' WHEN 2 THEN 'woken_again' WHEN 3 THEN 'wakeup_missed' WHEN 4 THEN 'lost' END
 FROM thread_state_record AS s;
 
 -- What CPUs ran, with the names of what ran. In this and the next view names are
@@ -208,7 +213,8 @@ SELECT id, ts, dur, track_id,
        depth, parent_id, arg_set_id, thread_ts, thread_dur, thread_instruction_count,
        thread_instruction_delta, id AS slice_id,
        (SELECT value FROM string WHERE string.id = s.category) AS cat,
-       (SELECT a.args FROM arg_set AS a WHERE a.id = s.arg_set_id) AS args, packet_id
+       (SELECT a.args FROM arg_set AS a WHERE a.id = s.arg_set_id) AS args, packet_id,
+       CASE doubt WHEN 5 THEN 'packets_lost' END AS doubt
 FROM slice_record AS s;
 
 CREATE VIEW slices AS SELECT * FROM slice;

@@ -314,6 +314,7 @@ CREATE TABLE sched_record (
   waker_utid  INTEGER,           -- who woke it
   waker_slice INTEGER,           -- how many slices before this one the waker's began
   irq_context INTEGER,           -- whether in an interrupt; NULL where that is not known
+  doubt       INTEGER,           -- why its rows may be wrong, three bits each: of sched, Running, after, runnable
   PRIMARY KEY (ts, id)
 ) WITHOUT ROWID;
 
@@ -333,7 +334,8 @@ CREATE TABLE thread_state_record (
   blocked_function INTEGER,           -- in string
   waker_utid       INTEGER,
   waker_id         INTEGER,
-  irq_context      INTEGER
+  irq_context      INTEGER,
+  doubt            INTEGER            -- why it may be wrong
 );
 
 CREATE INDEX thread_state_record_utid ON thread_state_record (utid, ts);
@@ -386,7 +388,8 @@ CREATE TABLE slice_record (
   thread_ts  INTEGER,           -- CPU time of the thread when it began
   thread_dur INTEGER,           -- CPU time used in it
   thread_instruction_count INTEGER,  -- the same of instructions
-  thread_instruction_delta INTEGER
+  thread_instruction_delta INTEGER,
+  doubt      INTEGER            -- why it may be wrong
 );
 
 CREATE INDEX slice_record_ts ON slice_record (ts);

@@ -30,10 +30,21 @@ pub(crate) struct Facts {
     pub first_packets: FxHashSet<u32>,
     pub rails: Rails,
     pub gpu_counters: GpuCounters,
+    /// When kernel events are missing, by what bundles say (rule DT1).
+    pub gaps: Vec<Gap>,
     /// What the last configuration asks for that each part has of a recording.
     pub configs: BTreeMap<PartIx, Config>,
     /// The schema with all that the trace adds to it, if anybody needs it.
     pub schema: Option<Pool>,
+}
+
+/// Between which of its events a CPU lost some.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Gap {
+    pub machine: u32,
+    pub cpu: u32,
+    pub start: i64,
+    pub end: i64,
 }
 
 /// Texts that events have by their numbers: names of threads, and of whatever else

@@ -456,6 +456,26 @@ impl Frame {
         let counted = header.packet_type();
         let counted = counted.filter(|PacketType(number)| !OF_THE_RECORDING.contains(number));
         self.event_times = None;
+        let offset = packet.offset;
+        let (bytes, packet) = (
+            packet.bytes,
+            Packet {
+                id,
+                offset,
+                header,
+                interval: self.place.interval(sequence),
+                placement,
+                machine,
+                of,
+                valid: self.place.is_valid(sequence),
+                lost: self.place.lost(sequence),
+                latest: self.latest.of(machine),
+            },
+        );
+        if lost.is_some() {
+            let (_, mut desk) = self.desk(rows);
+            desk.packets_lost(&packet);
+        }
         match parsed {
             Ok(Parsed::Unread) => {
                 if let Some(PacketType(number)) = counted {
@@ -464,24 +484,12 @@ impl Frame {
             }
             Ok(parsed) => {
                 self.read += u64::from(counted.is_some());
-                let packet = Packet {
-                    id,
-                    offset: packet.offset,
-                    header,
-                    interval: self.place.interval(sequence),
-                    placement,
-                    machine,
-                    of,
-                    valid: self.place.is_valid(sequence),
-                    lost: self.place.lost(sequence),
-                    latest: self.latest.of(machine),
-                };
                 let (readers, mut desk) = self.desk(rows);
                 readers.read(parsed, &packet, &mut desk);
             }
             Err(corrupt) => {
                 let text = format!("the packet's payload cannot be read: {corrupt}");
-                let (severity, offset) = (Severity::Error, packet.offset);
+                let severity = Severity::Error;
                 if corrupt.is_damage() {
                     self.journal.count(counter::PAYLOADS_CORRUPT, 1);
                     let code = "corrupt_payload";
@@ -509,9 +517,9 @@ impl Frame {
             }
         }
         if self.place.has_made() {
-            self.tell_made(Some(id), packet.offset, rows);
+            self.tell_made(Some(id), offset, rows);
         }
-        self.note(&placement, id, packet.offset, header, rows);
+        self.note(&placement, id, offset, header, rows);
         rows.packet(
             PacketRow {
                 id,
@@ -524,11 +532,11 @@ impl Frame {
                 number: id.saturating_sub(self.file.before),
                 uid: header.trusted_uid,
                 pid: header.trusted_pid,
-                offset: packet.offset,
-                size: packet.bytes.len() as u64,
+                offset,
+                size: bytes.len() as u64,
                 data: 0..0,
             },
-            self.keep.data.then_some(packet.bytes),
+            self.keep.data.then_some(bytes),
         );
         payload
     }

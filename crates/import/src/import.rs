@@ -16,7 +16,7 @@ use crate::identity::check_database;
 use crate::limits::Limits;
 use crate::options::{Conversion, Options};
 use crate::output::{
-    self, Destination, KeyedRow, Message, Room, SettledRows, Severity, Solved, Writer,
+    self, Destination, KeyedRow, LateDoubt, Message, Room, SettledRows, Severity, Solved, Writer,
 };
 use crate::pipeline::{self, Broken, FileRead, Read};
 use crate::place::Whole;
@@ -463,6 +463,7 @@ impl Undertaking<'_> {
             let mut room = Room::new(&conn, &self.limits.disk)?;
             let indexes = output::drop_indexes(&conn, &rest.postponed)?;
             KeyedRow::insert_all(&rest.keyed, &conn)?;
+            LateDoubt::mark_all(&rest.doubts, &conn)?;
             settled.apply(&conn)?;
             if is_cancelled() {
                 return Ok(false);

@@ -5,6 +5,7 @@ use std::ops::Range;
 use timebase_schema::{Table, tables};
 use timebase_wire::packet::PacketType;
 
+use super::doubt::LateDoubt;
 use crate::place::Placement;
 
 /// What kind of packet a row is.
@@ -91,6 +92,8 @@ pub(crate) struct Batch {
     cells: usize,
     /// Tables that get no more rows after these.
     pub complete: Vec<Complete>,
+    /// Doubts of rows of earlier batches.
+    pub doubts: Vec<LateDoubt>,
 }
 
 /// A table that gets no more rows.
@@ -109,6 +112,7 @@ impl Default for Batch {
             tables: tables::ALL.iter().map(|_| Vec::new()).collect(),
             cells: 0,
             complete: Vec::new(),
+            doubts: Vec::new(),
         }
     }
 }
@@ -182,6 +186,7 @@ impl Batch {
         self.packets.clear();
         self.cells = 0;
         self.complete.clear();
+        self.doubts.clear();
         for cells in &mut self.tables {
             cells.clear();
             cells.shrink_to(2 * Self::CELLS);

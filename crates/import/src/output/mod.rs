@@ -6,6 +6,7 @@
 //! | where rows go that are being made | `rows.rs`, `batch.rs` |
 //! | how they become pages | `writer.rs`, `table.rs` |
 //! | what is said about the trace | `journal.rs`, `faults.rs`, `counter.rs`, `loss.rs` |
+//! | what is said against rows | `doubt.rs` |
 //! | what becomes of rows that waited for their time | `settled.rs` |
 //! | what is known at the end | `late.rs`, `solved.rs`, `parts.rs`, `turned.rs` |
 //! | how much SQLite may write | `room.rs` |
@@ -14,6 +15,7 @@
 mod batch;
 mod counter;
 mod destination;
+mod doubt;
 mod faults;
 mod journal;
 mod late;
@@ -30,6 +32,7 @@ mod writer;
 pub(crate) use batch::{Batch, Cell, PacketRow, RowType};
 pub(crate) use counter::{Counter, Meaning};
 pub(crate) use destination::{Destination, parent};
+pub(crate) use doubt::{Doubt, Doubts, LateDoubt, Part};
 pub(crate) use faults::{Fault, Faults, NOT_INTERNED, PARSER_ERROR};
 pub(crate) use journal::{Fact, Journal, Message, Severity};
 pub(crate) use late::{

@@ -10,6 +10,7 @@ use timebase_trace::Monitor;
 use crate::subjects::Wanted;
 
 use super::batch::{Batch, Cell, Complete, PacketRow};
+use super::doubt::LateDoubt;
 
 /// Where full batches go, and where they come back from.
 pub(crate) struct Outlet<'a> {
@@ -115,6 +116,11 @@ impl<'a> Rows<'a> {
     /// Keeps bytes for the next row.
     pub fn blob(&mut self, bytes: &[u8]) -> Cell {
         self.batch.blob(bytes)
+    }
+
+    /// Doubts a row of `sched_record` that was pushed before.
+    pub fn doubt(&mut self, doubt: LateDoubt) {
+        self.batch.doubts.push(doubt);
     }
 
     /// Tables get no more rows, so that their indexes can be written while others still

@@ -9,6 +9,7 @@ use timebase_schema::{Order, Row, TABLES, Table, tables};
 use timebase_sort::{Quota, Scratch};
 
 use super::batch::{Batch, Cell, PacketRow, RowType};
+use super::doubt::LateDoubt;
 use super::room::Room;
 use super::table::{BulkTable, Roots};
 use crate::error::WriteError;
@@ -53,6 +54,8 @@ pub(crate) struct Writer {
     /// Rows of tables with keys that do not come in their order, which are few and
     /// SQLite's to insert.
     keyed: Vec<KeyedRow>,
+    /// Doubts of rows that are written, which are few, too.
+    doubts: Vec<LateDoubt>,
 }
 
 /// A row that has to be inserted.
@@ -77,6 +80,7 @@ pub(crate) struct Rest {
     /// Indexes that SQLite has to make, when what waits has got its time.
     pub postponed: Vec<&'static str>,
     pub keyed: Vec<KeyedRow>,
+    pub doubts: Vec<LateDoubt>,
 }
 
 /// Writes what is solved of the clocks, when all other rows are written and what they
@@ -147,6 +151,7 @@ impl Writer {
             tables: tables::ALL.iter().map(|_| None).collect(),
             postponed: Vec::new(),
             keyed: Vec::new(),
+            doubts: Vec::new(),
             database,
             roots,
             scratch: scratch.clone(),
@@ -174,6 +179,7 @@ impl Writer {
                 }
             }
         }
+        self.doubts.extend_from_slice(&batch.doubts);
         for complete in &batch.complete {
             self.complete(complete.table, complete.waiting)?;
         }
@@ -236,6 +242,7 @@ impl Writer {
         let rest = Rest {
             postponed: self.postponed,
             keyed: self.keyed,
+            doubts: self.doubts,
         };
         Ok((solved, rest))
     }

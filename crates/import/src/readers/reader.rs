@@ -324,6 +324,19 @@ impl Desk<'_, '_> {
         keeps.then(|| self.timeline.reserve())
     }
 
+    /// The packet's sequence lost some before it, which stands before whatever the packet is for the timeline;
+    /// where it relies on what was lost (rule S4), at the greatest time until then.
+    pub fn packets_lost(&mut self, packet: &Packet<'_>) {
+        let lost = Event::PacketsLost {
+            sequence: packet.interval.sequence,
+        };
+        if packet.is_lost() && self.timeline.is_wanted() {
+            lost.write(self.event);
+            self.timeline.push(packet.latest, self.event);
+        }
+        self.packet(packet, &lost);
+    }
+
     /// What a packet is for the timeline waits together with the packet.
     pub fn packet_waits(&mut self, packet: &Packet<'_>) {
         let waits = (self.kept_place(), &self.event[..]);

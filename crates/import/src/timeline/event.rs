@@ -19,6 +19,10 @@ pub(crate) enum Event<'a> {
     Packet(Packet<'a>),
     Energy(Energy),
     Track(TrackRecord<'a>),
+    /// A sequence lost packets before this (rule DT7).
+    PacketsLost {
+        sequence: u32,
+    },
     /// One that is left out, though what has no time stands behind it (rule O2).
     Nothing,
 }
@@ -124,6 +128,7 @@ const PACKET: u64 = 6;
 const ENERGY: u64 = 7;
 // 8 is that of track events.
 const NOTHING: u64 = 9;
+const PACKETS_LOST: u64 = 10;
 
 impl<'a> Event<'a> {
     /// Writes it in place of what is in `record`.
@@ -169,6 +174,9 @@ impl<'a> Event<'a> {
                     .natural(energy.energy);
             }
             Event::Track(record) => put.natural(TRACK).rest(record.0),
+            Event::PacketsLost { sequence } => {
+                put.natural(PACKETS_LOST).natural((*sequence).into());
+            }
             Event::Nothing => {
                 put.natural(NOTHING);
             }
@@ -223,6 +231,9 @@ impl<'a> Event<'a> {
             }),
             TRACK => Event::Track(TrackRecord(take.rest())),
             NOTHING => Event::Nothing,
+            PACKETS_LOST => Event::PacketsLost {
+                sequence: take.small()?,
+            },
             _ => return Err(cut()),
         };
         Ok(event)

@@ -100,7 +100,7 @@ impl Trackers {
             | Event::Waking(Waking { machine, .. })
             | Event::Ftrace(Ftrace { machine, .. }) => Some(*machine),
             Event::Packet(_) | Event::LogLine(_) | Event::Energy(_) => None,
-            Event::Track(_) | Event::Nothing => None,
+            Event::Track(_) | Event::PacketsLost { .. } | Event::Nothing => None,
         };
         if machine.is_some_and(|machine| is_before(ts, machine, at)) {
             return Ok(());
@@ -112,12 +112,15 @@ impl Trackers {
             }
             Event::Waking(waking) => {
                 let is_begun = is_begun(ts, waking.machine, at);
-                let pid = match waking.waker {
-                    Waker::Tid(tid) => Some(tid),
+                let emitter = match waking.waker {
+                    Waker::Tid(tid) => {
+                        let threads = &mut at.world.threads;
+                        Some((tid, threads.emitter(ts, waking.machine, tid.into())))
+                    }
                     Waker::Running { .. } => None,
                 };
                 let on = (waking.machine, waking.cpu);
-                self.sched.sees(ts, on, pid, is_begun, at.rows);
+                self.sched.sees(ts, on, emitter, is_begun, at.rows);
                 self.sched.waking(ts, waking, is_begun, at);
             }
             Event::Ftrace(event) => {
@@ -128,7 +131,8 @@ impl Trackers {
                 }
                 let is_begun = is_begun(ts, event.machine, at);
                 let on = (event.machine, event.cpu);
-                self.sched.sees(ts, on, Some(event.tid), is_begun, at.rows);
+                let said = Some((event.tid, emitter));
+                self.sched.sees(ts, on, said, is_begun, at.rows);
                 let is_read = !event.message.is_empty() || reads_ftrace(event.field);
                 if is_read && is_begun {
                     for tracker in self.all() {
@@ -152,6 +156,7 @@ impl Trackers {
                     tracker.energy(ts, energy, at);
                 }
             }
+            Event::PacketsLost { sequence } => at.world.packets_lost(*sequence),
             Event::Nothing => {}
         }
         Ok(())

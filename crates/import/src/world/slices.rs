@@ -13,6 +13,7 @@
 //! order. To write rows at the begin and to change them at the end was the other way;
 //! but a row that is written is out of memory.
 
+use rustc_hash::FxHashMap;
 use timebase_schema::tables::slice_record;
 
 use super::World;
@@ -21,7 +22,7 @@ use super::strings::Strings;
 use super::tracks::TrackId;
 use crate::arguments::merge;
 use crate::facts::Names;
-use crate::output::{Cell, Faults, Rows};
+use crate::output::{Cell, Doubt, Faults, Rows};
 use crate::timeline::{Label, OwnLabel};
 
 /// So many slices may lie on each other (rules B4, E10).
@@ -40,6 +41,8 @@ pub(crate) struct NewSlice<'a> {
     pub name: Label<'a>,
     /// The packet that begins it, where it is an event of its own.
     pub packet: Option<i64>,
+    /// The sequence that has its end, too, where it is a track event.
+    pub sequence: Option<u32>,
     pub time: Spent,
     pub instructions: Spent,
 }
@@ -53,6 +56,7 @@ impl<'a> NewSlice<'a> {
             category: Label::None,
             name,
             packet: None,
+            sequence: None,
             time: Spent::default(),
             instructions: Spent::default(),
         }
@@ -131,6 +135,9 @@ struct Slice {
     category: OwnLabel,
     name: OwnLabel,
     packet: Option<i64>,
+    /// Its sequence, and how often that had lost packets when it began.
+    sequence: Option<(u32, u32)>,
+    doubt: Option<Doubt>,
     time: Spent,
     instructions: Spent,
     /// In their compact form.
@@ -157,6 +164,17 @@ impl Slice {
         self.instructions.within = within(self.instructions, end.instructions);
     }
 
+    /// It gets its end, or none: of a sequence that lost packets meanwhile that may belong to another one
+    /// (rule DT7).
+    fn ends(&mut self, losses: &FxHashMap<u32, u32>) {
+        let Some((sequence, before)) = self.sequence else {
+            return;
+        };
+        if losses.get(&sequence).copied().unwrap_or(0) != before {
+            self.doubt = Some(Doubt::PacketsLost);
+        }
+    }
+
     /// When it ended, if it did.
     fn end(&self) -> Option<i64> {
         self.dur.map(|dur| self.ts.saturating_add(dur))
@@ -181,6 +199,8 @@ pub(crate) struct Slices {
     /// By track.
     stacks: Vec<Stack>,
     next: i64,
+    /// How often sequences lost packets.
+    losses: FxHashMap<u32, u32>,
     /// From when to when slices are.
     span: Option<(i64, i64)>,
 }
@@ -247,6 +267,12 @@ impl World {
     ) -> Option<Made> {
         let (slices, mut maker) = self.slices_and_maker(rows);
         slices.close(end, args, &mut maker)
+    }
+
+    /// A sequence lost packets.
+    pub fn packets_lost(&mut self, sequence: u32) {
+        let losses = self.slices.losses.entry(sequence).or_default();
+        *losses = losses.wrapping_add(1);
     }
 
     /// The slice on top of a track, be it over or not (rule G6).
@@ -339,6 +365,11 @@ impl Slices {
             category: slice.category.into(),
             name: slice.name.into(),
             packet: slice.packet,
+            sequence: slice
+                .sequence
+                .filter(|_| dur.is_none())
+                .map(|sequence| (sequence, self.losses.get(&sequence).copied().unwrap_or(0))),
+            doubt: None,
             time: slice.time,
             instructions: slice.instructions,
             args: args.to_vec(),
@@ -420,9 +451,12 @@ impl Slices {
     fn cut(&mut self, track: TrackId, place: u32, end: i64, maker: &mut Maker<'_, '_>) {
         while let Some(top) = self.stack(track).top {
             if top != place
-                && let Some(slice) = self.get_mut(Some(top))
+                && let Some(slice) = self.arena.get_mut(top as usize)
             {
                 let was_open = slice.dur.is_none();
+                if was_open {
+                    slice.ends(&self.losses);
+                }
                 slice.dur = Some(end.saturating_sub(slice.ts));
                 self.stack(track).closed += u32::from(was_open);
             }
@@ -444,8 +478,9 @@ impl Slices {
         self.settle(ts, None, track, maker);
         let top = self.stack(track).top;
         let mut next = top;
-        while let Some(slice) = self.get_mut(next) {
+        while let Some(slice) = next.and_then(|next| self.arena.get_mut(next as usize)) {
             if slice.dur.is_none() && slice.fits(&end) {
+                slice.ends(&self.losses);
                 slice.dur = Some(ts.saturating_sub(slice.ts));
                 slice.spent(&end);
                 if !end.defaults.is_empty() {
@@ -474,9 +509,12 @@ impl Slices {
     fn pop(&mut self, track: TrackId, maker: &mut Maker<'_, '_>) {
         let stack = *self.stack(track);
         let Some(top) = stack.top else { return };
-        let Some(slice) = self.get_mut(Some(top)) else {
+        let Some(slice) = self.arena.get_mut(top as usize) else {
             return;
         };
+        if slice.dur.is_none() {
+            slice.ends(&self.losses);
+        }
         let args = std::mem::take(&mut slice.args);
         let arg_set_id = maker.sets.number(&args, maker.names, maker.rows);
         let Some(slice) = self.get(top) else { return };
@@ -499,6 +537,7 @@ impl Slices {
             thread_dur: Cell::or_null(slice.time.within),
             thread_instruction_count: Cell::or_null(slice.instructions.before),
             thread_instruction_delta: Cell::or_null(slice.instructions.within),
+            doubt: Cell::or_null(slice.doubt.map(Doubt::number)),
         });
         let was_closed = slice.dur.is_some();
         self.free.push(top);

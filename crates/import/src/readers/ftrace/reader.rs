@@ -20,6 +20,7 @@ use super::kinds::Kinds;
 use super::running::Running;
 use super::sched::{self, field};
 use super::unresolved::Stretches;
+use crate::facts::Gap;
 use crate::output::{Cell, Counter, Loss, LossKind, Rows, Severity};
 use crate::place::{EventClock, EventRow, SettledEvent, Snapshot, TraceTime};
 use crate::readers::reader::{Corrupt, Desk, Packet, Reader};
@@ -436,6 +437,14 @@ impl Import<'_, '_, '_> {
                 ..Loss::new(LossKind::KernelEvents)
             };
             loss.push(self.desk.rows);
+            if let Some((start, end)) = loss.start.zip(loss.end) {
+                self.desk.facts.gaps.push(Gap {
+                    machine: self.packet.machine,
+                    cpu,
+                    start,
+                    end,
+                });
+            }
         }
         if let Some((_, last)) = times {
             self.state.last.insert((self.machine, cpu), last);

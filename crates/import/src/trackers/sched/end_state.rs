@@ -10,8 +10,20 @@ use crate::world::World;
 pub(super) struct EndState {
     /// Its name's number; `None` where the kernel's number means nothing.
     pub name: Option<i64>,
-    /// Whether it is `R`.
-    pub is_runnable: bool,
+    pub kind: Kind,
+}
+
+/// What a thread does that does not run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// `R`.
+    Runnable,
+    /// `R+`.
+    Preempted,
+    /// Any other state.
+    Sleeping,
+    /// None that is known.
+    Unknown,
 }
 
 /// The states that were met.
@@ -41,7 +53,12 @@ impl EndStates {
         });
         let text = text(bits, version.unwrap_or((4, 4)));
         let state = EndState {
-            is_runnable: text.as_deref() == Some("R"),
+            kind: match text.as_deref() {
+                Some("R") => Kind::Runnable,
+                Some("R+") => Kind::Preempted,
+                Some(_) => Kind::Sleeping,
+                None => Kind::Unknown,
+            },
             name: text.map(|text| world.strings.number(&text, rows)),
         };
         self.met.insert((machine, bits), state);

@@ -17,24 +17,39 @@
 //!
 //! | question | where it is decided |
 //! |---|---|
-//! | what runs on a CPU (rules Q1 to Q3, Q5) | `mod.rs` |
-//! | what a thread does (rules W) | `states.rs` |
+//! | what runs on a CPU (rules Q1 to Q3, Q5), which events speak against it (rule DT3) | `mod.rs` |
+//! | what a thread does (rules W), and what speaks against it (rules DT4 to DT6) | `states.rs` |
 //! | what `prev_state` means (rule Q4) | `end_state.rs` |
 //! | when a slice is a row | `slices.rs` |
+//! | what a CPU runs, and since when a switch may be missing | `cpus.rs` |
+//! | when bundles say that events are missing | `gaps.rs` |
+//!
+//! # Doubt
+//!
+//! Evidence speaks against rows that are open, in nearly all cases, and those are in memory. What comes later is of
+//! three kinds. Gaps that bundles tell of are known before the first event is followed. A gap that a switch tells of
+//! ends with it and begins with the event before it on its CPU: rows that ended meanwhile are held until that CPU's
+//! next event, one or two for each thread that ran there last. And a slice may be a row already when the wait behind
+//! it turns out to be none: its key is kept, and its row is changed at the end, as few waits last for 16,384 slices.
+//! To mark rows by SQL when all are in was the alternative: it looks at each thread for each gap, and there are
+//! thousands of both.
 
+mod cpus;
 mod end_state;
+mod gaps;
 mod slices;
 mod states;
 
-use rustc_hash::FxHashMap;
 use timebase_schema::tables::{sched_record, thread_state_record};
 
-use self::end_state::EndStates;
-use self::slices::{Slice, SliceId, Slices};
-use self::states::{States, Wakeup};
+use self::cpus::{Cpus, On};
+use self::end_state::{EndStates, Kind};
+use self::gaps::Gaps;
+use self::slices::{BOTH, Slice, SliceId, Slices};
+use self::states::{Leaves, States, Wakeup, With};
 use super::tracker::{At, Tracker};
 use crate::message::Message;
-use crate::output::{Counter, Fault, Loss, LossKind, Rows};
+use crate::output::{Counter, Doubt, Fault, Part, Rows};
 use crate::timeline::{Ftrace, Switch, Waker, Waking};
 use crate::world::{Utid, ucpu};
 
@@ -47,35 +62,6 @@ mod event {
 /// The field of `InternedData`.
 pub(crate) const KERNEL_SYMBOLS: u32 = 26;
 
-/// What a CPU runs.
-#[derive(Debug, Default, Clone, Copy)]
-struct Cpu {
-    /// Whom the last switch was to, of either encoding.
-    running: Option<Utid>,
-    /// The pid that it has.
-    pid: u32,
-    /// The row that is open, and the pid that it was opened with.
-    open: Option<(SliceId, u32)>,
-    /// When its last event was.
-    last: Option<i64>,
-    /// Whether an event since the last switch told that one is missing.
-    is_told: bool,
-}
-
-impl Cpu {
-    /// An event of it says that a switch before it is missing (rule DT1).
-    fn misses_switch(&self, ts: i64, machine: u32, cpu: u32, rows: &mut Rows<'_>) {
-        let loss = Loss {
-            start: self.last,
-            end: Some(ts),
-            machine: Some(machine),
-            ucpu: ucpu(machine, cpu),
-            ..Loss::new(LossKind::Switch)
-        };
-        loss.push(rows);
-    }
-}
-
 /// Of a switch from another thread than the one that its CPU was running.
 const MISMATCHED: Fault = Fault::new(
     Counter::error("mismatched_sched_switch_tids"),
@@ -85,19 +71,21 @@ const MISMATCHED: Fault = Fault::new(
 /// Follows the scheduler.
 #[derive(Debug, Default)]
 pub(crate) struct Sched {
-    cpus: FxHashMap<(u32, u32), Cpu>,
+    cpus: Cpus,
     slices: Slices,
     states: States,
     end_states: EndStates,
 }
 
 impl Tracker for Sched {
+    fn begin(&mut self, at: &mut At<'_, '_>) {
+        self.cpus.gaps = Gaps::new(&at.world.facts.gaps);
+    }
+
     fn switch(&mut self, ts: i64, switch: &Switch, is_begun: bool, at: &mut At<'_, '_>) {
+        let on = (switch.machine, switch.cpu);
         match switch.prev {
-            Some(_) if !is_begun => {
-                let cpu = self.cpus.entry((switch.machine, switch.cpu)).or_default();
-                cpu.last = Some(ts);
-            }
+            Some(_) if !is_begun => self.arrives(ts, on, false, at.rows),
             Some(prev) => {
                 let machine = switch.machine;
                 let world = &mut *at.world;
@@ -105,8 +93,7 @@ impl Tracker for Sched {
                 if let Some(name) = switch.next_comm {
                     world.threads.name_thread(next, name);
                 }
-                let cpu = self.cpus.entry((machine, switch.cpu)).or_default();
-                let open = cpu.open.take();
+                let open = self.cpus.get(on).open.take();
                 let closed = open.filter(|&(_, pid)| pid == prev.pid);
                 let utid = world.threads.thread(machine, prev.pid.into());
                 world.threads.emits(ts, machine, prev.pid.into(), utid);
@@ -114,9 +101,11 @@ impl Tracker for Sched {
                     world.threads.name_thread(utid, name);
                 }
                 // Q5: what the CPU ran has no end.
-                if let (Some((lost, _)), None) = (open, closed) {
+                let lost = open.filter(|_| closed.is_none());
+                self.arrives(ts, on, lost.is_some(), at.rows);
+                if let Some((lost, _)) = lost {
                     world.faults.add(MISMATCHED, None);
-                    cpu.misses_switch(ts, machine, switch.cpu, at.rows);
+                    self.slices.doubt_open(lost, BOTH, Doubt::SwitchMissed);
                     self.states.lost(lost, &mut self.slices);
                 }
                 let closed = closed.map(|(slice, _)| slice);
@@ -135,7 +124,7 @@ impl Tracker for Sched {
                 (Some(waker), None)
             }
             Waker::Running { in_interrupt } => {
-                let cpu = self.cpus.get(&(machine, waking.cpu));
+                let cpu = self.cpus.find((machine, waking.cpu));
                 let waker = cpu.and_then(|cpu| cpu.running);
                 (waker, Some(in_interrupt))
             }
@@ -157,10 +146,10 @@ impl Tracker for Sched {
         if let Some(name) = waking.comm {
             world.threads.name_thread(utid, name);
         }
+        self.cpus.wake.insert(machine);
         if !world.threads.is_idle(utid) {
             let wakeup = Wakeup { waker, irq_context };
-            self.states
-                .wakes(ts, utid, wakeup, &mut self.slices, at.rows);
+            self.wakes(ts, utid, wakeup, (machine, waking.cpu), at.rows);
         }
     }
 
@@ -179,8 +168,7 @@ impl Tracker for Sched {
                         waker,
                         irq_context: Some(false),
                     };
-                    self.states
-                        .wakes(ts, utid, wakeup, &mut self.slices, at.rows);
+                    self.wakes(ts, utid, wakeup, (event.machine, event.cpu), at.rows);
                 }
             }
             event::SCHED_BLOCKED_REASON => {
@@ -199,7 +187,18 @@ impl Tracker for Sched {
     }
 
     fn end(&mut self, at: &mut At<'_, '_>) {
-        self.states.end(&mut self.slices, at.rows);
+        for (on, slice) in self.cpus.open() {
+            let began = self.slices.get(slice).map(|slice| slice.ts);
+            if began.is_some_and(|began| self.cpus.loses_on(on, began, None)) {
+                self.slices.doubt_open(slice, BOTH, Doubt::Lost);
+            }
+        }
+        self.states.end(&mut With {
+            slices: &mut self.slices,
+            cpus: &mut self.cpus,
+            rows: at.rows,
+        });
+        self.cpus.end(&mut self.slices, at.rows);
         self.slices.end(at.rows);
         for (table, span) in [
             (&sched_record::TABLE, self.slices.span),
@@ -213,43 +212,66 @@ impl Tracker for Sched {
 }
 
 impl Sched {
-    /// An event of a CPU that is no switch: of which thread, if it says so.
+    /// An event of a CPU that is no switch: of which thread, and its pid, if it says so.
     #[inline]
     pub fn sees(
         &mut self,
         ts: i64,
-        (machine, on): (u32, u32),
-        pid: Option<u32>,
+        on: On,
+        emitter: Option<(u32, Utid)>,
         is_begun: bool,
         rows: &mut Rows<'_>,
     ) {
-        let cpu = self.cpus.entry((machine, on)).or_default();
-        let is_other = cpu.running.is_some() && pid.is_some_and(|pid| pid != cpu.pid);
-        if is_other && is_begun && !cpu.is_told {
-            cpu.is_told = true;
-            cpu.misses_switch(ts, machine, on, rows);
+        let cpu = self.cpus.get(on);
+        let other = emitter.filter(|&(pid, _)| is_begun && cpu.running.is_some() && pid != cpu.pid);
+        let Some((_, other)) = other else {
+            return self.arrives(ts, on, false, rows);
+        };
+        // DT3 b
+        cpu.blurs = true;
+        let is_first = !std::mem::replace(&mut cpu.is_told, true);
+        let open = cpu.open;
+        self.arrives(ts, on, is_first, rows);
+        if let Some((slice, _)) = open {
+            self.slices.doubt_open(slice, BOTH, Doubt::SwitchMissed);
         }
-        cpu.last = Some(ts);
+        self.states.doubt(other, true, &mut self.slices, &self.cpus);
+    }
+
+    /// An event of a CPU, which may tell that a switch before it is missing.
+    #[inline]
+    fn arrives(&mut self, ts: i64, on: On, misses: bool, rows: &mut Rows<'_>) {
+        self.cpus.arrives(ts, on, misses, &mut self.slices, rows);
+    }
+
+    fn wakes(&mut self, ts: i64, utid: Utid, wakeup: Wakeup, by: On, rows: &mut Rows<'_>) {
+        let mut with = With {
+            slices: &mut self.slices,
+            cpus: &mut self.cpus,
+            rows,
+        };
+        self.states.wakes(ts, utid, wakeup, by, &mut with);
     }
 
     /// Rule Q3.
     fn compact_switch(&mut self, ts: i64, switch: &Switch, is_begun: bool, at: &mut At<'_, '_>) {
-        let machine = switch.machine;
+        let on = (switch.machine, switch.cpu);
         let world = &mut *at.world;
-        let next = world.threads.thread(machine, switch.next_pid.into());
+        let next = world.threads.thread(switch.machine, switch.next_pid.into());
         if let Some(name) = switch.next_comm {
             world.threads.name_thread(next, name);
         }
-        let cpu = self.cpus.entry((machine, switch.cpu)).or_default();
+        self.arrives(ts, on, false, at.rows);
+        let cpu = self.cpus.get(on);
         let before = cpu.running.replace(next);
-        (cpu.pid, cpu.last, cpu.is_told) = (switch.next_pid, Some(ts), false);
+        (cpu.pid, cpu.is_told, cpu.is_compact) = (switch.next_pid, false, true);
         let Some(prev) = before else { return };
         world.threads.emits_running(ts, prev);
         if is_begun {
             let closed = cpu.open.take().map(|(slice, _)| slice);
             self.switched(ts, switch, prev, next, closed, at);
         } else {
-            if let Some(ucpu) = ucpu(machine, switch.cpu) {
+            if let Some(ucpu) = ucpu(switch.machine, switch.cpu) {
                 world.cpus.see(ucpu);
             }
         }
@@ -271,34 +293,66 @@ impl Sched {
             return;
         };
         world.cpus.see(ucpu);
-        let machine = switch.machine;
-        let end_state = self
-            .end_states
-            .of(machine, switch.prev_state, world, at.rows);
+        let on = (switch.machine, switch.cpu);
+        let end_state = self.end_states.of(on.0, switch.prev_state, world, at.rows);
+        let is_compact = switch.prev.is_none();
+        let is_idle = world.threads.is_idle(prev);
+        let is_ready = matches!(end_state.kind, Kind::Runnable | Kind::Preempted);
+        // DT3 c and e
+        let is_odd = is_compact && (prev == next || is_idle && !is_ready);
+        let is_elsewhere = !is_idle && self.states.is_elsewhere(prev, closed);
+        if is_elsewhere {
+            self.states.doubt(prev, false, &mut self.slices, &self.cpus);
+        }
+        let mut doubt = None;
+        if is_compact {
+            let parts = if is_odd { BOTH } else { &[Part::Sched] };
+            let is_missed = is_odd || is_elsewhere;
+            if let Some(slice) = closed.filter(|_| is_missed) {
+                self.slices.doubt_open(slice, parts, Doubt::SwitchMissed);
+            }
+            let blurs = self.cpus.get(on).blurs;
+            let is_first = self.cpus.passes_gap(ts, on);
+            doubt = is_first.then_some(Doubt::Lost);
+            if is_missed || blurs {
+                doubt = Some(Doubt::SwitchMissed);
+            }
+        }
         if let Some(slice) = closed {
+            let began = self.slices.get(slice).map(|slice| slice.ts);
+            if began.is_some_and(|began| self.cpus.loses_on(on, began, Some(ts))) {
+                self.slices.doubt_open(slice, BOTH, Doubt::Lost);
+            }
             self.slices.close(ts, slice, end_state.name, at.rows);
         }
-        let is_state = !world.threads.is_idle(prev);
-        if is_state {
-            self.states
-                .leaves(ts, prev, closed, end_state, &mut self.slices, at.rows);
+        let mut with = With {
+            slices: &mut self.slices,
+            cpus: &mut self.cpus,
+            rows: at.rows,
+        };
+        if !is_idle {
+            let leaves = Leaves {
+                on,
+                closed,
+                end_state,
+                is_compact,
+                doubt,
+            };
+            self.states.leaves(ts, prev, leaves, &mut with);
         }
         let is_state = !world.threads.is_idle(next);
-        let slice = self.slices.open(
+        let slice = with.slices.open(
             Slice::new(ts, ucpu, next, switch.next_prio, is_state),
-            at.rows,
+            with.rows,
         );
         if is_state {
-            self.states
-                .runs(ts, next, slice, ucpu, &mut self.slices, at.rows);
+            self.states.runs(ts, next, slice, ucpu, &mut with);
         }
-        let cpu = self.cpus.entry((machine, switch.cpu)).or_default();
-        *cpu = Cpu {
-            running: Some(next),
-            pid: switch.next_pid,
-            open: Some((slice, switch.next_pid)),
-            last: Some(ts),
-            is_told: false,
-        };
+        let cpu = self.cpus.get(on);
+        cpu.running = Some(next);
+        cpu.pid = switch.next_pid;
+        cpu.is_compact = is_compact;
+        cpu.open = Some((slice, switch.next_pid));
+        (cpu.is_told, cpu.blurs) = (false, false);
     }
 }

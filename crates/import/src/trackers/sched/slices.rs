@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use rustc_hash::FxHashMap;
 use timebase_schema::tables::sched_record;
 
-use crate::output::{Cell, Rows};
+use crate::output::{Cell, Doubt, Doubts, LateDoubt, Part, Rows};
 use crate::world::Utid;
 
 /// So many slices wait for what comes after them.
@@ -32,6 +32,7 @@ pub(super) struct Slice {
     pub is_lost: bool,
     pub after: Option<i64>,
     pub runnable: Option<Woken>,
+    pub doubts: Doubts,
 }
 
 /// That a thread was woken, and then was runnable.
@@ -57,6 +58,7 @@ impl Slice {
             is_lost: false,
             after: None,
             runnable: None,
+            doubts: Doubts::default(),
         }
     }
 
@@ -65,6 +67,9 @@ impl Slice {
         (self.dur >= 0 || self.is_lost) && !self.runs
     }
 }
+
+/// What a CPU runs, in `sched` and in `thread_state`.
+pub(super) const BOTH: &[Part] = &[Part::Sched, Part::Running];
 
 /// The slices that are no rows yet.
 #[derive(Debug, Default)]
@@ -112,6 +117,38 @@ impl Slices {
         match usize::try_from(place) {
             Ok(place) => self.ring.get_mut(place),
             Err(_) => self.long.get_mut(&id),
+        }
+    }
+
+    /// Doubts rows that a slice is, which may be written since it began at `ts`.
+    pub fn doubt(
+        &mut self,
+        (id, ts): (SliceId, i64),
+        parts: &[Part],
+        doubt: Doubt,
+        rows: &mut Rows<'_>,
+    ) {
+        let mut late = Doubts::default();
+        let slice = self.get(id);
+        let doubts = slice.map_or(&mut late, |slice| &mut slice.doubts);
+        for &part in parts {
+            doubts.mark(part, doubt);
+        }
+        if late.number().is_some() {
+            rows.doubt(LateDoubt {
+                ts,
+                id: id.0,
+                doubts: late,
+            });
+        }
+    }
+
+    /// Doubts rows that a slice is which is no row yet: one that is open.
+    pub fn doubt_open(&mut self, id: SliceId, parts: &[Part], doubt: Doubt) {
+        if let Some(slice) = self.get(id) {
+            for &part in parts {
+                slice.doubts.mark(part, doubt);
+            }
         }
     }
 
@@ -165,5 +202,6 @@ fn push(SliceId(id): SliceId, slice: &Slice, rows: &mut Rows<'_>) {
         waker_utid: Cell::or_null(woken.map(|woken| woken.waker.0)),
         waker_slice: Cell::or_null(waker_slice.map(|SliceId(waker)| id.saturating_sub(waker))),
         irq_context: Cell::or_null(irq_context.map(i64::from)),
+        doubt: Cell::or_null(slice.doubts.number()),
     });
 }

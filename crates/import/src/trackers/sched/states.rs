@@ -3,9 +3,10 @@
 
 use timebase_schema::tables::{spurious_sched_wakeup, thread_state_record};
 
-use super::end_state::EndState;
-use super::slices::{SliceId, Slices, Woken};
-use crate::output::{Cell, Rows};
+use super::cpus::{Cpus, On, on};
+use super::end_state::{EndState, Kind};
+use super::slices::{BOTH, SliceId, Slices, Woken};
+use crate::output::{Cell, Doubt, Part, Rows};
 use crate::world::{Utid, strings};
 
 /// How a row of `thread_state` is numbered: four times the slice that it belongs to,
@@ -45,15 +46,52 @@ pub(super) struct Wakeup {
 
 /// A row in which the thread does not run.
 #[derive(Debug, Clone, Copy)]
-struct Row {
+pub(super) struct Row {
     place: Place,
-    ts: i64,
+    machine: u32,
+    pub ts: i64,
     dur: i64,
     state: Option<i64>,
-    is_runnable: bool,
+    kind: Kind,
+    /// What a compact switch took it off that opened the row, and when that began.
+    taken_off: Option<(SliceId, i64)>,
+    pub doubt: Option<Doubt>,
     wakeup: Option<(Wakeup, Option<SliceId>)>,
     io_wait: Option<bool>,
     blocked_function: Option<i64>,
+}
+
+impl Row {
+    fn is_runnable(&self) -> bool {
+        self.kind == Kind::Runnable
+    }
+
+    fn end(&self) -> Option<i64> {
+        (self.dur >= 0).then(|| self.ts.saturating_add(self.dur))
+    }
+
+    fn doubt(&mut self, doubt: Doubt) {
+        self.doubt = Doubt::first(self.doubt, Some(doubt));
+    }
+}
+
+/// What a switch does to the thread that it takes off its CPU.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Leaves {
+    pub on: On,
+    /// The slice that ends.
+    pub closed: Option<SliceId>,
+    pub end_state: EndState,
+    pub is_compact: bool,
+    /// Why the row that is opened may be wrong.
+    pub doubt: Option<Doubt>,
+}
+
+/// What is known beside what threads do.
+pub(super) struct With<'a, 'o> {
+    pub slices: &'a mut Slices,
+    pub cpus: &'a mut Cpus,
+    pub rows: &'a mut Rows<'o>,
 }
 
 /// What a thread does.
@@ -66,6 +104,8 @@ struct State {
     /// The newest row that is neither `R` nor running, if it has not run since and
     /// that is not the last one.
     before: Option<Row>,
+    /// Where it ran last, and until when.
+    ran: Option<(On, i64)>,
 }
 
 /// What all threads do.
@@ -93,46 +133,72 @@ impl States {
         self.span = Some((start, ts));
     }
 
-    /// A switch takes a thread off its CPU (rule W2). `closed` is the slice that ends.
-    pub fn leaves(
-        &mut self,
-        ts: i64,
-        utid: Utid,
-        closed: Option<SliceId>,
-        end_state: EndState,
-        slices: &mut Slices,
-        rows: &mut Rows<'_>,
-    ) {
+    /// Whether a thread does anything else than run in this slice (rule W2).
+    pub fn is_elsewhere(&mut self, utid: Utid, slice: Option<SliceId>) -> bool {
+        let state = self.of(utid);
+        match (&state.running, &state.last) {
+            (Some((running, ..)), _) => Some(*running) != slice,
+            (None, last) => last.is_some(),
+        }
+    }
+
+    /// Doubts what a thread does (rule DT3); `with_cpu`: also what its CPU runs, if it runs.
+    pub fn doubt(&mut self, utid: Utid, with_cpu: bool, slices: &mut Slices, cpus: &Cpus) {
+        let state = self.of(utid);
+        match (&state.running, &mut state.last) {
+            (&Some((slice, _, ucpu)), _) => {
+                let cpu = cpus.find(on(ucpu)).filter(|_| with_cpu);
+                let is_open = cpu.is_some_and(|cpu| cpu.runs(slice));
+                let parts = if is_open { BOTH } else { &[Part::Running] };
+                slices.doubt_open(slice, parts, Doubt::SwitchMissed);
+            }
+            (None, Some(last)) => last.doubt(Doubt::SwitchMissed),
+            (None, None) => {}
+        }
+    }
+
+    /// A switch takes a thread off its CPU (rule W2).
+    pub fn leaves(&mut self, ts: i64, utid: Utid, leaves: Leaves, with: &mut With<'_, '_>) {
+        let Leaves { closed, .. } = leaves;
         self.seen(ts);
         let state = self.of(utid);
         let running = state.running.take();
-        let place = match (running, closed) {
-            (Some((slice, ..)), Some(closed)) if slice == closed => {
-                if let Some(known) = slices.get(slice) {
+        if let Some((_, _, ucpu)) = running {
+            state.ran = Some((on(ucpu), ts));
+        }
+        let began = match (running, closed) {
+            (Some((slice, began, _)), Some(closed)) if slice == closed => {
+                if let Some(known) = with.slices.get(slice) {
                     known.runs = false;
                 }
-                slices.settle(slice, rows);
-                Some(Place::After(slice))
+                with.slices.settle(slice, with.rows);
+                Some((slice, began))
             }
             _ => None,
         };
-        if place.is_none()
+        if began.is_none()
             && let Some(running) = running
         {
-            stray(Some(ts), utid, running, slices, rows);
+            stray(Some(ts), utid, running, with.slices, with.rows);
         }
-        let place = place.unwrap_or_else(|| self.alone());
+        let place = match began {
+            Some((slice, _)) => Place::After(slice),
+            None => self.alone(),
+        };
         let row = Row {
             place,
+            machine: leaves.on.0,
             ts,
             dur: -1,
-            state: end_state.name,
-            is_runnable: end_state.is_runnable,
+            state: leaves.end_state.name,
+            kind: leaves.end_state.kind,
+            taken_off: began.filter(|_| leaves.is_compact),
+            doubt: leaves.doubt,
             wakeup: None,
             io_wait: None,
             blocked_function: None,
         };
-        self.opens(utid, row, slices, rows);
+        self.opens(utid, row, with);
     }
 
     /// A row that no slice stands for.
@@ -143,21 +209,20 @@ impl States {
     }
 
     /// A row is opened behind the last one, which keeps what it has.
-    fn opens(&mut self, utid: Utid, row: Row, slices: &mut Slices, rows: &mut Rows<'_>) {
+    fn opens(&mut self, utid: Utid, row: Row, with: &mut With<'_, '_>) {
         let state = self.of(utid);
         let last = state.last.replace(row);
-        if row.is_runnable {
+        let ran = state.ran;
+        let gone = if row.is_runnable() {
             match last {
-                Some(last) if !last.is_runnable => {
-                    let before = state.before.replace(last);
-                    flush(utid, before, slices, rows);
-                }
-                last => flush(utid, last, slices, rows),
+                Some(last) if !last.is_runnable() => [state.before.replace(last), None],
+                last => [last, None],
             }
         } else {
-            let before = state.before.take();
-            flush(utid, before, slices, rows);
-            flush(utid, last, slices, rows);
+            [state.before.take(), last]
+        };
+        for row in gone.into_iter().flatten() {
+            complete(utid, row, [ran, None], with);
         }
     }
 
@@ -168,40 +233,60 @@ impl States {
         utid: Utid,
         slice: SliceId,
         ucpu: u32,
-        slices: &mut Slices,
-        rows: &mut Rows<'_>,
+        with: &mut With<'_, '_>,
     ) {
         self.seen(ts);
         let state = self.of(utid);
-        if let Some(running) = state.running.replace((slice, ts, ucpu)) {
-            stray(Some(ts), utid, running, slices, rows);
+        let before = state.running.replace((slice, ts, ucpu));
+        if let Some(running) = before {
+            state.ran = Some((on(running.2), ts));
+            // DT3 d: who runs already is switched in.
+            let cpu = with.cpus.get(on(running.2));
+            let is_open = cpu.runs(running.0);
+            cpu.blurs |= is_open;
+            let parts = if is_open { BOTH } else { &[Part::Running] };
+            with.slices
+                .doubt_open(running.0, parts, Doubt::SwitchMissed);
+            stray(Some(ts), utid, running, with.slices, with.rows);
         }
         let state = self.of(utid);
         let (before, mut last) = (state.before.take(), state.last.take());
+        let ran = [state.ran, Some((on(ucpu), ts))];
         if let Some(last) = &mut last {
             last.dur = ts.saturating_sub(last.ts);
+            if last.kind == Kind::Sleeping && with.cpus.wake.contains(&last.machine) {
+                slept_to_run(last, ts, with);
+            }
         }
-        flush(utid, before, slices, rows);
-        flush(utid, last, slices, rows);
+        for row in [before, last].into_iter().flatten() {
+            complete(utid, row, ran, with);
+        }
     }
 
-    /// A thread is woken (rules W3, W5, W6).
-    pub fn wakes(
-        &mut self,
-        ts: i64,
-        utid: Utid,
-        wakeup: Wakeup,
-        slices: &mut Slices,
-        rows: &mut Rows<'_>,
-    ) {
+    /// A thread is woken by an event of a CPU (rules W3, W5, W6).
+    pub fn wakes(&mut self, ts: i64, utid: Utid, wakeup: Wakeup, by: On, with: &mut With<'_, '_>) {
         let waker_slice = self.of(wakeup.waker).running.map(|(slice, ..)| slice);
         let state = self.of(utid);
-        let busy = match (&state.running, &state.last) {
-            (Some((slice, ..)), _) => Some(running_id(*slice)),
-            (None, Some(last)) if last.is_runnable => Some(last.place.id()),
+        let busy = match (&state.running, &mut state.last) {
+            (&Some((slice, _, ucpu)), _) => {
+                // DT4: that it ran is known of compact switches only.
+                let cpu = with.cpus.find(on(ucpu)).filter(|_| by != on(ucpu));
+                if cpu.is_some_and(|cpu| cpu.is_compact && cpu.runs(slice)) {
+                    with.slices.doubt_open(slice, BOTH, Doubt::WokenAgain);
+                }
+                Some(running_id(slice))
+            }
+            (None, Some(last)) if last.is_runnable() => {
+                last.doubt(Doubt::WokenAgain);
+                if let Some(slice) = last.taken_off {
+                    with.slices.doubt(slice, BOTH, Doubt::WokenAgain, with.rows);
+                }
+                Some(last.place.id())
+            }
             _ => None,
         };
         if let Some(id) = busy {
+            let rows = &mut *with.rows;
             let row = rows.count(&spurious_sched_wakeup::TABLE);
             rows.push(spurious_sched_wakeup::Row {
                 id: Cell::from(row),
@@ -216,28 +301,34 @@ impl States {
         let mut place = None;
         if let Some(last) = &mut state.last {
             last.dur = ts.saturating_sub(last.ts);
+            if last.kind == Kind::Preempted {
+                last.doubt(Doubt::WokenAgain);
+            }
             if let Place::After(slice) = last.place {
                 place = Some(Place::Woken(slice));
             }
         }
         let row = Row {
             place: place.unwrap_or_else(|| self.alone()),
+            machine: by.0,
             ts,
             dur: -1,
             state: Some(strings::RUNNABLE),
-            is_runnable: true,
+            kind: Kind::Runnable,
+            taken_off: None,
+            doubt: None,
             wakeup: Some((wakeup, waker_slice)),
             io_wait: None,
             blocked_function: None,
         };
         self.seen(ts);
-        self.opens(utid, row, slices, rows);
+        self.opens(utid, row, with);
     }
 
     /// Why a thread is blocked, or was (rule W4).
     pub fn blocked(&mut self, utid: Utid, io_wait: bool, function: Option<i64>) {
         let state = self.of(utid);
-        let last = state.last.as_mut().filter(|last| !last.is_runnable);
+        let last = state.last.as_mut().filter(|last| !last.is_runnable());
         if let Some(row) = last.or(state.before.as_mut()) {
             row.io_wait = Some(io_wait);
             row.blocked_function = function.or(row.blocked_function);
@@ -252,18 +343,92 @@ impl States {
     }
 
     /// What is open stays open (rule W1).
-    pub fn end(&mut self, slices: &mut Slices, rows: &mut Rows<'_>) {
+    pub fn end(&mut self, with: &mut With<'_, '_>) {
         for (utid, state) in (0..).zip(std::mem::take(&mut self.threads)) {
-            flush(Utid(utid), state.before, slices, rows);
-            flush(Utid(utid), state.last, slices, rows);
+            for row in [state.before, state.last].into_iter().flatten() {
+                complete(Utid(utid), row, [state.ran, None], with);
+            }
             if let Some(running) = state.running
-                && let (slice, ..) = running
-                && slices.get(slice).is_some_and(|slice| slice.dur >= 0)
+                && let (slice, began, ucpu) = running
+                && with.slices.get(slice).is_some_and(|slice| slice.dur >= 0)
             {
-                stray(None, Utid(utid), running, slices, rows);
+                if with.cpus.loses_on(on(ucpu), began, None) {
+                    with.slices.doubt_open(slice, &[Part::Running], Doubt::Lost);
+                }
+                stray(None, Utid(utid), running, with.slices, with.rows);
             }
         }
     }
+}
+
+/// A thread that slept runs, and nobody woke it (rule DT5).
+fn slept_to_run(row: &mut Row, ts: i64, with: &mut With<'_, '_>) {
+    row.doubt(Doubt::WakeupMissed);
+    if let Some(slice) = row.taken_off
+        && !with.cpus.loses_in(row.machine, row.ts, Some(ts))
+    {
+        with.slices
+            .doubt(slice, BOTH, Doubt::WakeupMissed, with.rows);
+    }
+}
+
+/// A row is complete, or stays open. `ran`: where its thread ran last and until when, and where it runs next
+/// and from when on.
+fn complete(utid: Utid, mut row: Row, ran: [Option<(On, i64)>; 2], with: &mut With<'_, '_>) {
+    if row.doubt.is_none() {
+        match lost_in(&row, ran, with.cpus) {
+            Lost::No => {}
+            Lost::Yes => row.doubt(Doubt::Lost),
+            Lost::ByNextEventOf(on) => return with.cpus.hold(on, utid, row),
+        }
+    }
+    flush(utid, row, with.slices, with.rows);
+}
+
+/// Whether a row is in doubt for what is missing in it.
+enum Lost {
+    No,
+    Yes,
+    /// If the next event of a CPU tells that a switch before it is missing.
+    ByNextEventOf(On),
+}
+
+/// Rule DT6, for a row of a thread that does not run.
+fn lost_in(row: &Row, [before, after]: [Option<(On, i64)>; 2], cpus: &Cpus) -> Lost {
+    let (machine, end) = (row.machine, row.end());
+    let is_open = end.is_none();
+    // (3)
+    let within = cpus.gaps.of_machine(machine).zip(end);
+    if within.is_some_and(|(gaps, end)| gaps.lie_within(row.ts, end)) {
+        return Lost::Yes;
+    }
+    // (2)
+    let waits = matches!(row.kind, Kind::Runnable | Kind::Preempted);
+    if waits && is_open && cpus.lacks_after(machine, row.ts) {
+        return Lost::Yes;
+    }
+    // (1)
+    let before = before.map(|(on, until)| (on, row.ts.saturating_sub(until)));
+    let after = after.zip(end);
+    let after = after.map(|((on, from), end)| (on, from.saturating_sub(end)));
+    let far = [before, after].into_iter().flatten();
+    let nearest = far.clone().map(|(_, far)| far).min();
+    let mut lost = Lost::No;
+    for (on, _) in far.filter(|&(_, far)| Some(far) == nearest) {
+        if cpus.loses_on(on, row.ts, end) {
+            return Lost::Yes;
+        }
+        if is_open && row.kind == Kind::Sleeping {
+            continue;
+        }
+        if cpus.misses_on(on, row.ts, end) {
+            return Lost::Yes;
+        }
+        if end.is_some_and(|end| cpus.may_miss(on, end)) {
+            lost = Lost::ByNextEventOf(on);
+        }
+    }
+    lost
 }
 
 /// A thread's running ends where its slice does not; or not at all.
@@ -274,9 +439,11 @@ fn stray(
     slices: &mut Slices,
     rows: &mut Rows<'_>,
 ) {
+    let mut doubt = None;
     if let Some(known) = slices.get(slice) {
         known.is_state = false;
         known.runs = false;
+        doubt = known.doubts.of(Part::Running);
     }
     slices.settle(slice, rows);
     rows.push(thread_state_record::Row {
@@ -291,12 +458,12 @@ fn stray(
         waker_utid: Cell::Null,
         waker_id: Cell::Null,
         irq_context: Cell::Null,
+        doubt: Cell::or_null(doubt.map(Doubt::number)),
     });
 }
 
-/// A row is complete: it is a part of its slice's, or a row of its own.
-fn flush(utid: Utid, row: Option<Row>, slices: &mut Slices, rows: &mut Rows<'_>) {
-    let Some(row) = row else { return };
+/// A row is written: it is a part of its slice's, or a row of its own.
+pub(super) fn flush(utid: Utid, row: Row, slices: &mut Slices, rows: &mut Rows<'_>) {
     let is_plain = row.io_wait.is_none() && row.blocked_function.is_none();
     match row.place {
         Place::After(slice) if is_plain => {
@@ -304,6 +471,9 @@ fn flush(utid: Utid, row: Option<Row>, slices: &mut Slices, rows: &mut Rows<'_>)
                 && slice.is_state
             {
                 slice.after = Some(row.dur);
+                if let Some(doubt) = row.doubt {
+                    slice.doubts.mark(Part::After, doubt);
+                }
                 return;
             }
         }
@@ -318,6 +488,9 @@ fn flush(utid: Utid, row: Option<Row>, slices: &mut Slices, rows: &mut Rows<'_>)
                     waker_slice,
                     irq_context: wakeup.irq_context,
                 });
+                if let Some(doubt) = row.doubt {
+                    slice.doubts.mark(Part::Runnable, doubt);
+                }
                 return;
             }
         }
@@ -338,5 +511,6 @@ fn flush(utid: Utid, row: Option<Row>, slices: &mut Slices, rows: &mut Rows<'_>)
         waker_utid: Cell::or_null(wakeup.map(|wakeup| wakeup.waker.0)),
         waker_id: Cell::or_null(waker_slice.map(running_id)),
         irq_context: Cell::or_null(irq_context.map(i64::from)),
+        doubt: Cell::or_null(row.doubt.map(Doubt::number)),
     });
 }

@@ -264,6 +264,7 @@ impl TrackEvents {
             category: event.category,
             name: event.name,
             packet: Some(event.packet),
+            sequence: Some(event.sequence),
             time,
             instructions,
         };

@@ -1,0 +1,145 @@
+//! Why a row may be wrong (rules DT3 to DT7).
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+/// The words of the column `doubt`, by their numbers in the tables. Of several that hold a row has the first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Doubt {
+    /// `switch_missed`: an event speaks against who ran.
+    SwitchMissed = 1,
+    /// `woken_again`: it waited for a CPU, and was woken.
+    WokenAgain = 2,
+    /// `wakeup_missed`: it slept, and nobody woke it.
+    WakeupMissed = 3,
+    /// `lost`: kernel events are missing in it.
+    Lost = 4,
+    /// `packets_lost`: packets of its writer are missing in it.
+    PacketsLost = 5,
+}
+
+impl Doubt {
+    /// The first of two, where there are two.
+    pub fn first(one: Option<Doubt>, other: Option<Doubt>) -> Option<Doubt> {
+        match (one, other) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        }
+    }
+
+    /// Its number, for a row.
+    pub fn number(self) -> i64 {
+        self as i64
+    }
+}
+
+/// The rows that a row of `sched_record` is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// The one of `sched`.
+    Sched = 0,
+    /// Those of `thread_state`: it runs; it is off the CPU; it is runnable.
+    Running = 3,
+    After = 6,
+    Runnable = 9,
+}
+
+/// The doubts of the rows that a row of `sched_record` is: three bits each.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Doubts(u16);
+
+impl Doubts {
+    /// Those of a column.
+    pub fn of_number(number: i64) -> Doubts {
+        Doubts(number as u16)
+    }
+
+    pub fn mark(&mut self, part: Part, doubt: Doubt) {
+        let shift = part as u16;
+        let old = self.0 >> shift & 7;
+        let new = doubt as u16;
+        if old == 0 || new < old {
+            self.0 = self.0 & !(7 << shift) | new << shift;
+        }
+    }
+
+    /// The doubts of both.
+    pub fn and(mut self, Doubts(other): Doubts) -> Doubts {
+        for part in [Part::Sched, Part::Running, Part::After, Part::Runnable] {
+            if let Some(doubt) = Doubts(other).of(part) {
+                self.mark(part, doubt);
+            }
+        }
+        self
+    }
+
+    pub fn of(self, part: Part) -> Option<Doubt> {
+        match self.0 >> part as u16 & 7 {
+            1 => Some(Doubt::SwitchMissed),
+            2 => Some(Doubt::WokenAgain),
+            3 => Some(Doubt::WakeupMissed),
+            4 => Some(Doubt::Lost),
+            5 => Some(Doubt::PacketsLost),
+            _ => None,
+        }
+    }
+
+    /// The number of the column; none where there is no doubt.
+    pub fn number(self) -> Option<i64> {
+        (self.0 != 0).then_some(self.0.into())
+    }
+}
+
+/// A doubt of a row of `sched_record` that was written before it was known.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LateDoubt {
+    /// Its key.
+    pub ts: i64,
+    pub id: i64,
+    pub doubts: Doubts,
+}
+
+impl LateDoubt {
+    /// Marks the rows, when SQLite has the database again.
+    pub fn mark_all(late: &[LateDoubt], conn: &Connection) -> rusqlite::Result<()> {
+        let mut read =
+            conn.prepare("SELECT coalesce(doubt, 0) FROM sched_record WHERE ts = ?1 AND id = ?2")?;
+        let mut mark =
+            conn.prepare("UPDATE sched_record SET doubt = ?3 WHERE ts = ?1 AND id = ?2")?;
+        for LateDoubt { ts, id, doubts } in late {
+            // Who wants no tables of scheduling has none.
+            let Some(old) = read.query_row([ts, id], |row| row.get(0)).optional()? else {
+                continue;
+            };
+            let all = Doubts::of_number(old).and(*doubts);
+            mark.execute(params![ts, id, all.number()])?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dt3_dt4_dt5_dt6_of_several_words_the_first_stays() {
+        let mut doubts = Doubts::default();
+        assert_eq!(doubts.number(), None);
+        doubts.mark(Part::Running, Doubt::Lost);
+        doubts.mark(Part::Running, Doubt::WokenAgain);
+        doubts.mark(Part::Running, Doubt::WakeupMissed);
+        doubts.mark(Part::Runnable, Doubt::Lost);
+        assert_eq!(doubts.of(Part::Running), Some(Doubt::WokenAgain));
+        assert_eq!(doubts.of(Part::Runnable), Some(Doubt::Lost));
+        assert_eq!(
+            (doubts.of(Part::Sched), doubts.of(Part::After)),
+            (None, None)
+        );
+        assert_eq!(doubts.number(), Some(2 << 3 | 4 << 9));
+        let mut more = Doubts::default();
+        more.mark(Part::Running, Doubt::SwitchMissed);
+        more.mark(Part::After, Doubt::Lost);
+        let both = Doubts::of_number(2 << 3 | 4 << 9).and(more);
+        assert_eq!(both.number(), Some(1 << 3 | 4 << 6 | 4 << 9));
+    }
+}

@@ -1,0 +1,180 @@
+//! What CPUs run, and since when events of them may be missing.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::gaps::Gaps;
+use super::slices::{SliceId, Slices};
+use super::states::{Row, flush};
+use crate::facts::{CPUS, ucpu};
+use crate::output::{Doubt, Loss, LossKind, Rows};
+use crate::world::Utid;
+
+/// A CPU: its machine, and its number there.
+pub(super) type On = (u32, u32);
+
+/// The CPU that is this `ucpu`.
+pub(super) fn on(ucpu: u32) -> On {
+    (ucpu / CPUS, ucpu % CPUS)
+}
+
+/// What a CPU runs.
+#[derive(Debug, Default)]
+pub(super) struct Cpu {
+    /// Whom the last switch was to, of either encoding.
+    pub running: Option<Utid>,
+    /// The pid that it has.
+    pub pid: u32,
+    /// Whether that switch was a compact one.
+    pub is_compact: bool,
+    /// The row that is open, and the pid that it was opened with.
+    pub open: Option<(SliceId, u32)>,
+    /// Whether an event since the last switch told that one is missing.
+    pub is_told: bool,
+    /// Whether the row that the next switch opens is another's, if that switch does not say whom it takes
+    /// off the CPU (rule DT3).
+    pub blurs: bool,
+    /// How many of its gaps had ended at the last compact switch.
+    gaps_passed: usize,
+    /// When its last event was.
+    last: Option<i64>,
+    /// Between which events switches are missing, in the order of time.
+    missed: Vec<(i64, i64)>,
+    /// Rows that are complete, but that a gap which its next event tells of would overlap.
+    held: Vec<(Utid, Row)>,
+}
+
+impl Cpu {
+    /// Whether it runs this slice.
+    pub fn runs(&self, slice: SliceId) -> bool {
+        self.open.is_some_and(|(open, _)| open == slice)
+    }
+}
+
+/// All CPUs, and what is missing of them.
+#[derive(Debug, Default)]
+pub(super) struct Cpus {
+    all: FxHashMap<On, Cpu>,
+    pub gaps: Gaps,
+    /// When the last switch was that told of a gap, by machine.
+    last_missed: FxHashMap<u32, i64>,
+    /// Machines of which wakings were seen.
+    pub wake: FxHashSet<u32>,
+}
+
+impl Cpus {
+    #[inline]
+    pub fn get(&mut self, on: On) -> &mut Cpu {
+        self.all.entry(on).or_default()
+    }
+
+    pub fn find(&self, on: On) -> Option<&Cpu> {
+        self.all.get(&on)
+    }
+
+    /// The slices that are open.
+    pub fn open(&self) -> impl Iterator<Item = (On, SliceId)> {
+        let open = |(&on, cpu): (&On, &Cpu)| Some((on, cpu.open?.0));
+        self.all.iter().filter_map(open)
+    }
+
+    /// An event of a CPU, which may tell that a switch before it is missing (rule DT1).
+    #[inline]
+    pub fn arrives(
+        &mut self,
+        ts: i64,
+        on: On,
+        misses: bool,
+        slices: &mut Slices,
+        rows: &mut Rows<'_>,
+    ) {
+        let cpu = self.all.entry(on).or_default();
+        let before = cpu.last.replace(ts);
+        if misses {
+            let (machine, number) = on;
+            let loss = Loss {
+                start: before,
+                end: Some(ts),
+                machine: Some(machine),
+                ucpu: ucpu(machine, number),
+                ..Loss::new(LossKind::Switch)
+            };
+            loss.push(rows);
+            if let Some(before) = before {
+                cpu.missed.push((before, ts));
+                self.last_missed.insert(machine, ts);
+            }
+        }
+        if !cpu.held.is_empty() {
+            for (utid, mut row) in cpu.held.drain(..) {
+                if misses && row.ts < ts {
+                    row.doubt = Doubt::first(row.doubt, Some(Doubt::Lost));
+                }
+                flush(utid, row, slices, rows);
+            }
+        }
+    }
+
+    /// Keeps a row that has ended until the next event of a CPU.
+    pub fn hold(&mut self, on: On, utid: Utid, row: Row) {
+        self.get(on).held.push((utid, row));
+    }
+
+    /// There are no more events.
+    pub fn end(&mut self, slices: &mut Slices, rows: &mut Rows<'_>) {
+        let mut all: Vec<_> = std::mem::take(&mut self.all).into_iter().collect();
+        all.sort_unstable_by_key(|&(on, _)| on);
+        for (_, cpu) in all {
+            for (utid, row) in cpu.held {
+                flush(utid, row, slices, rows);
+            }
+        }
+    }
+
+    /// Whether kernel events are missing of a machine in this time, by what bundles say.
+    pub fn loses_in(&self, machine: u32, start: i64, end: Option<i64>) -> bool {
+        let gaps = self.gaps.of_machine(machine);
+        gaps.is_some_and(|gaps| gaps.overlap(start, end))
+    }
+
+    /// Whether a gap that bundles tell of overlaps what a CPU does in this time.
+    #[inline]
+    pub fn loses_on(&self, on: On, start: i64, end: Option<i64>) -> bool {
+        let gaps = self.gaps.of_cpu(on);
+        gaps.is_some_and(|gaps| gaps.overlap(start, end))
+    }
+
+    /// Whether a gap that its switches and events tell of overlaps what a CPU does in this time.
+    pub fn misses_on(&self, on: On, start: i64, end: Option<i64>) -> bool {
+        let Some(cpu) = self.all.get(&on) else {
+            return false;
+        };
+        let next = cpu.missed.partition_point(|&(_, ends)| ends <= start);
+        let next = cpu.missed.get(next);
+        next.is_some_and(|&(starts, _)| end.is_none_or(|end| starts < end))
+    }
+
+    /// Whether a gap of the machine is not over then.
+    pub fn lacks_after(&self, machine: u32, ts: i64) -> bool {
+        let last = self.last_missed.get(&machine);
+        last.is_some_and(|&last| last > ts) || self.loses_in(machine, ts, None)
+    }
+
+    /// Whether the next event of a CPU may tell of a gap that begins before this time.
+    #[inline]
+    pub fn may_miss(&self, on: On, end: i64) -> bool {
+        let last = self.all.get(&on).and_then(|cpu| cpu.last);
+        last.is_some_and(|last| last < end)
+    }
+
+    /// A compact switch: whether it is the first one after a gap (rule DT6).
+    #[inline]
+    pub fn passes_gap(&mut self, ts: i64, on: On) -> bool {
+        let Some(gaps) = self.gaps.of_cpu(on) else {
+            return false;
+        };
+        let passed = gaps.ended(ts);
+        let cpu = self.all.entry(on).or_default();
+        let before = std::mem::replace(&mut cpu.gaps_passed, passed);
+        before < passed
+    }
+}

@@ -1,0 +1,136 @@
+//! When kernel events are missing of which a bundle says so (rule DT6).
+
+use rustc_hash::FxHashMap;
+
+use super::cpus::On;
+use crate::facts::Gap;
+
+/// Gaps, known before the first event is followed.
+#[derive(Debug, Default)]
+pub(super) struct Gaps {
+    of_cpus: FxHashMap<On, Stretches>,
+    of_machines: FxHashMap<u32, Stretches>,
+}
+
+/// Stretches of time, which may overlap.
+#[derive(Debug, Default)]
+pub(super) struct Stretches {
+    /// Sorted.
+    ends: Vec<i64>,
+    /// The least start of those that end then or later.
+    least: Vec<i64>,
+    /// The greatest start of those that end then or earlier.
+    greatest: Vec<i64>,
+}
+
+impl Gaps {
+    pub fn new(gaps: &[Gap]) -> Gaps {
+        let mut of_cpus: FxHashMap<On, Vec<(i64, i64)>> = FxHashMap::default();
+        let mut of_machines: FxHashMap<u32, Vec<(i64, i64)>> = FxHashMap::default();
+        for gap in gaps {
+            let stretch = (gap.end, gap.start);
+            let on = (gap.machine, gap.cpu);
+            of_cpus.entry(on).or_default().push(stretch);
+            of_machines.entry(gap.machine).or_default().push(stretch);
+        }
+        let of_cpus = of_cpus.into_iter();
+        let of_machines = of_machines.into_iter();
+        Gaps {
+            of_cpus: of_cpus.map(|(on, all)| (on, Stretches::new(all))).collect(),
+            of_machines: of_machines
+                .map(|(machine, all)| (machine, Stretches::new(all)))
+                .collect(),
+        }
+    }
+
+    #[inline]
+    pub fn of_cpu(&self, on: On) -> Option<&Stretches> {
+        match self.of_cpus.is_empty() {
+            true => None,
+            false => self.of_cpus.get(&on),
+        }
+    }
+
+    #[inline]
+    pub fn of_machine(&self, machine: u32) -> Option<&Stretches> {
+        match self.of_machines.is_empty() {
+            true => None,
+            false => self.of_machines.get(&machine),
+        }
+    }
+}
+
+impl Stretches {
+    fn new(mut stretches: Vec<(i64, i64)>) -> Stretches {
+        stretches.sort_unstable();
+        let mut least: Vec<i64> = stretches.iter().map(|&(_, start)| start).collect();
+        let mut greatest = least.clone();
+        for place in (1..least.len()).rev() {
+            least[place - 1] = least[place - 1].min(least[place]);
+        }
+        for place in 1..greatest.len() {
+            greatest[place] = greatest[place].max(greatest[place - 1]);
+        }
+        Stretches {
+            ends: stretches.into_iter().map(|(end, _)| end).collect(),
+            least,
+            greatest,
+        }
+    }
+
+    /// Whether one overlaps what lasts from then to then, or to the end of the trace.
+    pub fn overlap(&self, start: i64, end: Option<i64>) -> bool {
+        let next = self.ends.partition_point(|&ends| ends <= start);
+        let least = self.least.get(next);
+        least.is_some_and(|&least| end.is_none_or(|end| least < end))
+    }
+
+    /// Whether one begins after and ends before.
+    pub fn lie_within(&self, start: i64, end: i64) -> bool {
+        let before = self.ends.partition_point(|&ends| ends < end);
+        let last = before.checked_sub(1);
+        let greatest = last.and_then(|last| self.greatest.get(last));
+        greatest.is_some_and(|&greatest| greatest > start)
+    }
+
+    /// How many have ended.
+    pub fn ended(&self, ts: i64) -> usize {
+        self.ends.partition_point(|&end| end <= ts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dt6_stretches_answer_as_a_look_at_each_of_them() {
+        let mut seed = 1_u64;
+        let mut random = |most: u64| {
+            seed = seed
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(1442695040888963407);
+            ((seed >> 33) % most) as i64
+        };
+        for _ in 0..500 {
+            let all: Vec<(i64, i64)> = (0..random(5))
+                .map(|_| {
+                    let start = random(20);
+                    (start + random(6), start)
+                })
+                .collect();
+            let stretches = Stretches::new(all.clone());
+            for _ in 0..20 {
+                let start = random(22);
+                let end = start + random(8);
+                let overlap = |until: i64| all.iter().any(|&(e, s)| e > start && s < until);
+                assert_eq!(stretches.overlap(start, Some(end)), overlap(end));
+                assert_eq!(stretches.overlap(start, None), overlap(i64::MAX));
+                let within = all.iter().any(|&(e, s)| s > start && e < end);
+                assert_eq!(stretches.lie_within(start, end), within);
+                let ended = all.iter().filter(|&&(e, _)| e <= start).count();
+                assert_eq!(stretches.ended(start), ended);
+            }
+        }
+    }
+}
