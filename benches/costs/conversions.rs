@@ -6,7 +6,9 @@
 
 #![allow(clippy::unwrap_used)]
 
-use timebase_resolver::{Clock, ClockGraph, ClockId, ClockNs, MachineId, Reading, SeqId, Source};
+use timebase_resolver::{
+    Clock, ClockGraph, ClockId, ClockNs, Estimates, MachineId, Reading, SeqId, Source,
+};
 
 /// MONOTONIC of the host.
 pub fn monotonic() -> Clock {
@@ -242,6 +244,47 @@ pub fn four_hops() -> FourHops {
     let mut four = FourHops { case, hops };
     four.case.expected = four.binary_searches();
     four
+}
+
+/// How many readings [`fitted`] has.
+pub const READINGS: usize = 100_000;
+
+/// A hop of many readings of two clocks 50 ppm apart, about one in twenty of which was read apart, and
+/// how many those are. The line through them is made anew each time.
+pub struct Fitted {
+    estimates: Estimates,
+    apart: usize,
+}
+
+/// See [`Fitted`].
+pub fn fitted() -> Fitted {
+    let mut random = Random::new(5);
+    let mut graph = ClockGraph::new();
+    let mut apart = 0;
+    for index in 0..READINGS as i64 {
+        let at = index * SECOND + random.signed(SECOND / 10);
+        let is_apart = index % 20 == 10;
+        apart += usize::from(is_apart);
+        let late = random.signed(100) + i64::from(is_apart) * (20_000 + random.signed(200_000));
+        let pair = [
+            reading(monotonic(), at),
+            reading(Clock::BOOTTIME, at + at / 20_000 + late),
+        ];
+        add(&mut graph, Source::Service, &pair);
+    }
+    Fitted {
+        estimates: Estimates::new(graph),
+        apart,
+    }
+}
+
+impl Fitted {
+    /// Whether the line leaves out those that were read apart, and no other.
+    pub fn fit(&mut self) -> bool {
+        self.estimates.forget();
+        let fit = self.estimates.fit(monotonic(), Clock::BOOTTIME).unwrap();
+        fit.outliers.len() == self.apart && fit.steps.is_empty()
+    }
 }
 
 /// A snapshot and ten conversions, in turn, from an empty graph on.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use criterion::Criterion;
 use serde_json::Value;
 
-use crate::conversions::{self, Case, INPUTS, PER_SNAPSHOT, SEQUENCES};
+use crate::conversions::{self, Case, INPUTS, PER_SNAPSHOT, READINGS, SEQUENCES};
 use crate::pairs::Spread;
 use crate::table::{Row, Table, Target};
 use crate::{Bench, Result, progress};
@@ -46,6 +46,11 @@ pub fn run(bench: &Bench, table: &mut Table) -> Result<()> {
         let row = all.row(play.name, count as u64);
         table.add(row.against(alone.median(), "the snapshots alone"));
     }
+
+    let mut fitted = conversions::fitted();
+    let fit = harness.measure(|| black_box(&mut fitted).fit())?;
+    let row = fit.row("a line through 100,000 snapshots", READINGS as u64);
+    table.add(row.target(Target::Each(10_000.0)));
     Ok(())
 }
 

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
-use timebase_accuracy::{Case, Measured, SetCase, SetMeasured};
+use timebase_accuracy::{Case, HardCase, Measured, MeasuredSeeds, SetCase, SetMeasured};
 use timebase_synth::{Expected, Truth};
 
 use crate::table::Table;
@@ -31,6 +31,8 @@ pub fn run(bench: &Bench, _: &mut Table) -> Result<()> {
     println!("{}\n", timebase_accuracy::cases(&all));
     let model = measured(bench, Case::model(), bench.size(100_000, 20_000))?;
     println!("{}\n", timebase_accuracy::cases(&model));
+    let hard = measured_seeds(bench, bench.size(20_000, 5_000))?;
+    println!("{}\n", timebase_accuracy::seeds(&hard));
     let sets = measured_sets(bench, bench.size(200_000, 20_000))?;
     println!("{}\n", timebase_accuracy::set_cases(&sets));
     let mut left_out = Vec::new();
@@ -53,6 +55,20 @@ fn measured(
     for case in cases {
         progress(&case.name);
         let measured = timebase_accuracy::measure(&case.records(records), bench.directory())?;
+        all.push((case, measured));
+    }
+    Ok(all)
+}
+
+/// Of many seeds each: what is hard depends on chance.
+const SEEDS: u64 = 20;
+
+fn measured_seeds(bench: &Bench, records: u64) -> Result<Vec<(HardCase, MeasuredSeeds)>> {
+    let mut all = Vec::new();
+    for case in HardCase::all() {
+        progress(case.name);
+        let settings = case.records(records);
+        let measured = timebase_accuracy::measure_seeds(&settings, SEEDS, bench.directory())?;
         all.push((case, measured));
     }
     Ok(all)

@@ -19,7 +19,8 @@
 //! Three questions, since none answers another:
 //!
 //! * **Generated traces** (`case.rs`, `measure.rs`) know the truth of every reading, but
-//!   their clocks are as somebody thinks that clocks are.
+//!   their clocks are as somebody thinks that clocks are. One trace is one draw of chance, so
+//!   what is hard for a conversion is measured with many seeds, and the worst of them shown.
 //! * **Generated sets** (`set_case.rs`, `measure_set.rs`) are of several machines, which know of each
 //!   other by what they have asked: there the errors are those of a round trip, not of a reading.
 //! * **Recorded traces** (`left_out.rs`) have real clocks, but the truth is known only where
@@ -44,11 +45,11 @@ mod off;
 mod report;
 mod set_case;
 
-pub use case::{Case, Goals};
+pub use case::{Case, Goals, HardCase};
 pub use error::Error;
 pub use left_out::{LeftOut, leave_out};
-pub use measure::{Inversions, Measured, measure};
+pub use measure::{Inversions, Measured, MeasuredSeeds, measure, measure_seeds};
 pub use measure_set::{SetMeasured, Stated, measure_set};
 pub use off::Off;
-pub use report::{cases, left_outs, set_cases};
+pub use report::{cases, left_outs, seeds, set_cases};
 pub use set_case::{SetCase, SetGoal};

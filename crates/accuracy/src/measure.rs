@@ -20,6 +20,9 @@ pub struct Measured {
     pub linear: Off,
     /// The same without what was read after the last snapshot of its clock.
     pub between: Off,
+    /// What nearest neighbour and the rate-aware conversion are off by where that has a line between
+    /// two snapshots: neither before the first nor after the last one, nor in a step.
+    pub on_lines: [Off; 2],
     /// The share of its readings that are within the error that is stated.
     pub inside: f64,
     /// The median of that error, in nanoseconds.
@@ -28,6 +31,19 @@ pub struct Measured {
     pub nearest_inversions: Inversions,
     /// What linear does.
     pub linear_inversions: Inversions,
+}
+
+/// What was measured of several traces that differ by chance alone.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MeasuredSeeds {
+    /// How many they are.
+    pub seeds: u64,
+    /// All of their readings together.
+    pub all: Measured,
+    /// The ratio of the trace where that is largest.
+    pub worst_ratio: f64,
+    /// The share of readings that are within the error that is stated, where that is least.
+    pub worst_inside: f64,
 }
 
 /// Readings whose times are the other way round.
@@ -39,10 +55,23 @@ pub struct Inversions {
     pub of_any: u64,
 }
 
+impl Inversions {
+    fn add(&mut self, other: Inversions) {
+        self.of_one_clock += other.of_one_clock;
+        self.of_any += other.of_any;
+    }
+}
+
 impl Measured {
     /// How many times better linear is, by the root mean square.
     pub fn better(&self) -> f64 {
         self.nearest.rms / self.linear.rms
+    }
+
+    /// What part of nearest neighbour's error linear has on lines, by the root mean square.
+    pub fn ratio(&self) -> f64 {
+        let [nearest, linear] = self.on_lines;
+        linear.rms / nearest.rms
     }
 
     /// How many times the true error the stated one is, by their medians.
@@ -53,7 +82,7 @@ impl Measured {
 
 /// The packets of which a time is known, in the order in which they were.
 const TIMES: &str = "
-    SELECT p.id, p.clock_id, p.ts, i.ts, i.latest - i.ts, p.clock_ts <= last.value
+    SELECT p.id, p.clock_id, p.ts, i.ts, i.latest - i.ts, p.clock_ts <= last.value, p.clock_ts
     FROM packet AS p
     JOIN packet_interval AS i ON i.id = p.id
     JOIN (
@@ -62,6 +91,13 @@ const TIMES: &str = "
     WHERE p.timestamp IS NOT NULL
     ORDER BY p.id";
 
+/// Where each clock has a line to BOOTTIME, and where it has not.
+const LINES: &str = "
+    SELECT clock_id, start_value, kind = 'line'
+    FROM clock_mapping_linear
+    WHERE to_clock_id = 6 AND start_value IS NOT NULL
+    ORDER BY clock_id, start_value";
+
 /// Makes a trace, imports it, and holds the times of its packets against the truth. Files are
 /// in the directory meanwhile.
 ///
@@ -69,6 +105,37 @@ const TIMES: &str = "
 ///
 /// If the trace cannot be made or imported, or a packet has no time.
 pub fn measure(settings: &Settings, directory: &Path) -> Result<Measured, Error> {
+    Ok(errors(settings, directory)?.measured())
+}
+
+/// Measures traces of so many seeds, the first of which is 1.
+///
+/// # Errors
+///
+/// As [`measure`].
+pub fn measure_seeds(
+    settings: &Settings,
+    seeds: u64,
+    directory: &Path,
+) -> Result<MeasuredSeeds, Error> {
+    let mut all = Errors::default();
+    let (mut worst_ratio, mut worst_inside) = (0.0, f64::INFINITY);
+    for seed in 1..=seeds {
+        let own = errors(&settings.clone().seed(seed), directory)?;
+        all.add(&own);
+        let measured = own.measured();
+        worst_ratio = f64::max(worst_ratio, measured.ratio());
+        worst_inside = worst_inside.min(measured.inside);
+    }
+    Ok(MeasuredSeeds {
+        seeds,
+        all: all.measured(),
+        worst_ratio,
+        worst_inside,
+    })
+}
+
+fn errors(settings: &Settings, directory: &Path) -> Result<Errors, Error> {
     let directory = tempfile::tempdir_in(directory)?;
     let (trace, database) = (
         directory.path().join("t.pftrace"),
@@ -94,16 +161,56 @@ pub fn measure(settings: &Settings, directory: &Path) -> Result<Measured, Error>
     compare(&Connection::open(database)?, &truths)
 }
 
-fn compare(conn: &Connection, truths: &[Truth]) -> Result<Measured, Error> {
+/// How far each reading is off, and what is said of that, in nanoseconds.
+#[derive(Default)]
+struct Errors {
+    nearest: Vec<f64>,
+    linear: Vec<f64>,
+    between: Vec<f64>,
+    on_lines: [Vec<f64>; 2],
+    bars: Vec<f64>,
+    inside: u64,
+    nearest_inversions: Inversions,
+    linear_inversions: Inversions,
+}
+
+impl Errors {
+    fn add(&mut self, other: &Errors) {
+        self.nearest.extend(&other.nearest);
+        self.linear.extend(&other.linear);
+        self.between.extend(&other.between);
+        for (own, other) in self.on_lines.iter_mut().zip(&other.on_lines) {
+            own.extend(other);
+        }
+        self.bars.extend(&other.bars);
+        self.inside += other.inside;
+        self.nearest_inversions.add(other.nearest_inversions);
+        self.linear_inversions.add(other.linear_inversions);
+    }
+
+    fn measured(self) -> Measured {
+        Measured {
+            inside: self.inside as f64 / self.linear.len() as f64,
+            nearest: Off::of(self.nearest),
+            linear: Off::of(self.linear),
+            between: Off::of(self.between),
+            on_lines: self.on_lines.map(Off::of),
+            bar: Off::of(self.bars).median,
+            nearest_inversions: self.nearest_inversions,
+            linear_inversions: self.linear_inversions,
+        }
+    }
+}
+
+fn compare(conn: &Connection, truths: &[Truth]) -> Result<Errors, Error> {
     let truths = truths.iter().filter_map(|truth| match truth.row {
         Row::Packet(id) => Some((id.cast_signed(), truth.boottime)),
         _ => None,
     });
     let truths: HashMap<i64, i64> = truths.collect();
-    let (mut nearest, mut linear, mut bars) = (Vec::new(), Vec::new(), Vec::new());
-    let mut between = Vec::new();
+    let mut errors = Errors::default();
     let (mut nearest_order, mut linear_order) = (Order::default(), Order::default());
-    let mut inside = 0;
+    let lines = Lines::of(conn)?;
     let mut statement = conn.prepare(TIMES)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
@@ -117,25 +224,49 @@ fn compare(conn: &Connection, truths: &[Truth]) -> Result<Measured, Error> {
             return Err(Error::Unplaced { id });
         };
         let off = by_linear.abs_diff(truth);
-        nearest.push(by_nearest.abs_diff(truth) as f64);
-        linear.push(off as f64);
+        let both = [by_nearest.abs_diff(truth), off].map(|off| off as f64);
+        let [off_by_nearest, off_by_linear] = both;
+        errors.nearest.push(off_by_nearest);
+        errors.linear.push(off_by_linear);
         if row.get(5)? {
-            between.push(off as f64);
+            errors.between.push(off_by_linear);
         }
-        bars.push(bar as f64);
-        inside += u64::from(off <= bar.unsigned_abs());
+        if lines.holds(clock, row.get(6)?) {
+            for (errors, off) in errors.on_lines.iter_mut().zip(both) {
+                errors.push(off);
+            }
+        }
+        errors.bars.push(bar as f64);
+        errors.inside += u64::from(off <= bar.unsigned_abs());
         nearest_order.add(clock, by_nearest);
         linear_order.add(clock, by_linear);
     }
-    Ok(Measured {
-        inside: inside as f64 / linear.len() as f64,
-        nearest: Off::of(nearest),
-        linear: Off::of(linear),
-        between: Off::of(between),
-        bar: Off::of(bars).median,
-        nearest_inversions: nearest_order.inversions,
-        linear_inversions: linear_order.inversions,
-    })
+    errors.nearest_inversions = nearest_order.inversions;
+    errors.linear_inversions = linear_order.inversions;
+    Ok(errors)
+}
+
+/// Where a clock has a line between two snapshots, in the order of its values.
+struct Lines(HashMap<i64, Vec<(i64, bool)>>);
+
+impl Lines {
+    fn of(conn: &Connection) -> Result<Lines, Error> {
+        let mut lines: HashMap<i64, Vec<(i64, bool)>> = HashMap::new();
+        let mut statement = conn.prepare(LINES)?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let of_clock = lines.entry(row.get(0)?).or_default();
+            of_clock.push((row.get(1)?, row.get(2)?));
+        }
+        Ok(Lines(lines))
+    }
+
+    fn holds(&self, clock: i64, value: i64) -> bool {
+        let of_clock = self.0.get(&clock).map_or(&[][..], Vec::as_slice);
+        let begun = of_clock.partition_point(|&(start, _)| start <= value);
+        let last = begun.checked_sub(1).and_then(|last| of_clock.get(last));
+        last.is_some_and(|&(_, is_line)| is_line)
+    }
 }
 
 /// The times of readings, one after the other.

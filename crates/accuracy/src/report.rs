@@ -4,9 +4,9 @@ use comfy_table::Table;
 use comfy_table::presets::ASCII_MARKDOWN;
 use timebase_reliability::{grouped, percent};
 
-use crate::case::{Case, Goals};
+use crate::case::{Case, Goals, HardCase};
 use crate::left_out::LeftOut;
-use crate::measure::{Inversions, Measured};
+use crate::measure::{Inversions, Measured, MeasuredSeeds};
 use crate::measure_set::SetMeasured;
 use crate::set_case::{SetCase, SetGoal};
 
@@ -22,6 +22,7 @@ impl Goals {
     ///     nearest: off(25_000.0),
     ///     linear: off(50.0),
     ///     between: off(50.0),
+    ///     on_lines: [off(25_000.0), off(50.0)],
     ///     inside: 0.98,
     ///     bar: 250.0,
     ///     nearest_inversions: Inversions { of_one_clock: 3, of_any: 100 },
@@ -94,6 +95,52 @@ pub fn cases(all: &[(Case, Measured)]) -> String {
             time(measured.bar),
             format!("{:.1}", measured.bar_of_error()),
             goals.unwrap_or_default(),
+        ]);
+    }
+    table.to_string()
+}
+
+/// The table of traces of several seeds.
+pub fn seeds(all: &[(HardCase, MeasuredSeeds)]) -> String {
+    let mut table = table(&[
+        "clocks",
+        "seeds",
+        "readings",
+        "nearest: RMS",
+        "linear: RMS",
+        "worst",
+        "inversions",
+        "ratio",
+        "worst seed",
+        "goal",
+        "inside",
+        "worst seed",
+        "error stated",
+        "÷ true error",
+        "goals",
+    ]);
+    for (case, measured) in all {
+        let MeasuredSeeds { seeds, all, .. } = measured;
+        let goals = match case.missed(measured).as_slice() {
+            [] => "met".to_owned(),
+            missed => format!("**{}**", missed.join(", ")),
+        };
+        table.add_row([
+            case.name.to_owned(),
+            seeds.to_string(),
+            grouped(all.linear.count as u64),
+            time(all.nearest.rms),
+            time(all.linear.rms),
+            time(all.linear.worst),
+            inversions(&all.linear_inversions),
+            format!("{:.4}", all.ratio()),
+            format!("{:.4}", measured.worst_ratio),
+            format!("≤ {:.4}", case.most()),
+            percent(all.inside),
+            percent(measured.worst_inside),
+            time(all.bar),
+            format!("{:.1}", all.bar_of_error()),
+            goals,
         ]);
     }
     table.to_string()

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use timebase_accuracy::{Case, leave_out, measure};
+use timebase_accuracy::{Case, HardCase, leave_out, measure, measure_seeds};
 
 #[test]
 fn linear_is_as_near_to_the_truth_as_it_shall_and_as_sure_as_it_says() {
@@ -36,6 +36,18 @@ fn linear_is_better_than_nearest_neighbour_in_all_of_the_model() {
             case.name
         );
         assert_eq!(measured.linear_inversions.of_one_clock, 0, "{}", case.name);
+    }
+}
+
+#[test]
+fn r3_r4_r5_what_is_hard_for_a_line_is_as_exact_as_is_possible_and_as_sure_as_it_says() {
+    let directory = tempfile::tempdir().unwrap();
+    for case in HardCase::all() {
+        let measured = measure_seeds(&case.records(4000), 4, directory.path()).unwrap();
+        let missed = case.missed(&measured);
+        assert!(missed.is_empty(), "{}: {missed:?}, {measured:?}", case.name);
+        // Nearest neighbour would miss it.
+        assert!(measured.all.nearest.rms > 5_000.0, "{measured:?}");
     }
 }
 

@@ -78,8 +78,7 @@ impl Crystal {
         while self.change > 0 && self.next_change <= parent {
             self.go_on_evenly(self.next_change);
             let change = self.random.below(2 * self.change + 1) as i64 - self.change as i64;
-            self.rate = (self.rate + change).clamp(-MAX_RATE, MAX_RATE);
-            self.rates = (self.rates.0.min(self.rate), self.rates.1.max(self.rate));
+            self.turn_to(self.rate + change);
             self.next_change += STEP;
         }
         self.go_on_evenly(parent);
@@ -89,6 +88,21 @@ impl Crystal {
         let passed = i128::from(parent - self.parent);
         self.elapsed += passed * i128::from((1 << RATE_BITS) + self.rate);
         self.parent = parent;
+    }
+
+    /// It becomes faster by so many millionths.
+    pub fn bend(&mut self, ppm: i32) {
+        self.turn_to(self.rate + i64::from(ppm) * (1 << RATE_BITS) / 1_000_000);
+    }
+
+    /// It is set, by so many ns.
+    pub fn set(&mut self, ns: i64) {
+        self.origin += (i128::from(ns) * i128::from(self.khz) / i128::from(NANOSECONDS)) as i64;
+    }
+
+    fn turn_to(&mut self, rate: i64) {
+        self.rate = rate.clamp(-MAX_RATE, MAX_RATE);
+        self.rates = (self.rates.0.min(self.rate), self.rates.1.max(self.rate));
     }
 
     /// What it reads in ticks, so many ns of its parent after it has gone on.
@@ -152,6 +166,23 @@ mod tests {
             let expected = [49_999, -50_000][seed as usize % 2];
             assert_eq!(off, expected);
         }
+    }
+
+    #[test]
+    fn a_clock_that_bends_and_one_that_is_set_go_on_from_there() {
+        let second = 1_000_000_000;
+        let mut clock = crystal(0, 2_000_000, 0);
+        clock.go_on(1000 + second);
+        let before = clock.ticks(0);
+        clock.bend(450);
+        assert_eq!(clock.ticks(0), before);
+        clock.go_on(1000 + 2 * second);
+        // 500 ppm.
+        assert_eq!(clock.ticks(0) - before, 2 * second + 1_000_000);
+        clock.set(-70);
+        assert_eq!(clock.ticks(0) - before, 2 * second + 1_000_000 - 140);
+        let off = (clock.largest_rate() - (1 << RATE_BITS)) as f64 / (1_u64 << RATE_BITS) as f64;
+        assert!((off - 2.0 * 500e-6).abs() < 1e-9, "{off}");
     }
 
     #[test]

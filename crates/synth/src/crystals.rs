@@ -2,6 +2,8 @@
 //! BOOTTIME, the rate is off and changes; they are read together with the clock below once
 //! in so much time, one after the other, and now and then with a pause between.
 //!
+//! In the middle of the trace they may be set, become faster, or not be read for a while.
+//!
 //! Crystals have random numbers of their own, so that a clock stays the same when there are
 //! more of them. They stand still while the machine sleeps, and are read as soon as it wakes
 //! up.
@@ -28,8 +30,9 @@ pub(crate) struct Crystals {
     /// When the next snapshot is due, in time that the machine was awake; `None` before the
     /// first.
     next: Option<i64>,
-    /// Between two snapshots.
+    /// Between two snapshots, and to the second of a pair.
     interval: i64,
+    pair: i64,
     /// How far apart the two clocks of one are read at most, of an outlier, and of any.
     apart: u64,
     outlier: u64,
@@ -52,8 +55,11 @@ struct Link {
     id: u32,
     crystal: Crystal,
     hop: Hop,
-    /// When its next snapshot is due.
+    /// When its next snapshot is due, and whether that is the second of a pair.
     due: i64,
+    is_second: bool,
+    /// By how much it was set.
+    set: i64,
 }
 
 impl Crystals {
@@ -68,6 +74,7 @@ impl Crystals {
             hops: settings.crystal_hops as usize,
             next: None,
             interval: settings.crystal_snapshot_ns as i64,
+            pair: settings.pair_ns as i64,
             apart: settings.apart_ns,
             outlier: settings.outlier_ns,
             outlier_every: settings.outlier_every,
@@ -123,6 +130,36 @@ impl Crystals {
         Ok(())
     }
 
+    /// What happens in the middle of the trace.
+    pub fn turn<W: Write>(
+        &mut self,
+        settings: &Settings,
+        scene: &mut Scene<'_, W>,
+    ) -> Result<(), Error> {
+        if self.next.is_none() {
+            return Ok(());
+        }
+        self.snapshots(scene)?;
+        let awake = scene.world.awake();
+        for link in self.chains.iter_mut().flat_map(|chain| {
+            chain.go_on(awake);
+            &mut chain.links
+        }) {
+            link.crystal.bend(settings.bend_ppm);
+            link.due += settings.hole_ns as i64;
+        }
+        for link in self
+            .chains
+            .iter_mut()
+            .filter_map(|chain| chain.links.last_mut())
+        {
+            link.crystal.set(settings.set_ns);
+            link.set += settings.set_ns;
+        }
+        self.look_ahead();
+        Ok(())
+    }
+
     /// Reads all clocks, from the bottom up. From then on they are read by turns, so that what is
     /// near a snapshot of one is not near one of another.
     fn read_all<W: Write>(&mut self, scene: &mut Scene<'_, W>) -> Result<(), Error> {
@@ -155,13 +192,27 @@ impl Crystals {
                 for hop in 0..self.hops {
                     let link = |chain: &Chain| chain.links.get(hop).map(|link| link.due);
                     if self.chains.get(number).and_then(link) == Some(due) {
-                        self.snapshot(number, hop, due, due + self.interval, scene)?;
+                        let next = self.after(number, hop, due);
+                        self.snapshot(number, hop, due, next, scene)?;
                     }
                 }
             }
             self.look_ahead();
         }
         Ok(())
+    }
+
+    /// When the snapshot after one is due.
+    fn after(&mut self, number: usize, hop: usize, due: i64) -> i64 {
+        let chain = self.chains.get_mut(number);
+        let Some(link) = chain.and_then(|chain| chain.links.get_mut(hop)) else {
+            return due + self.interval;
+        };
+        link.is_second = self.pair > 0 && !link.is_second;
+        match link.is_second {
+            true => due + self.pair,
+            false => due + self.interval - self.pair,
+        }
     }
 
     fn look_ahead(&mut self) {
@@ -197,13 +248,14 @@ impl Crystals {
             false => 0,
         };
         if let Some(link) = chain.links.get_mut(hop) {
+            link.due = due;
             let readings = [below, Reading::new(link.id, link.crystal.ticks(apart))];
             scene.snapshot(seq::CRYSTALS, &readings, boottime, error)?;
-            match hop {
-                0 => link.hop.take_apart(awake, suspended, apart.abs()),
-                _ => link.hop.take_apart(below.ticks, 0, apart.abs()),
-            }
-            link.due = due;
+            let (parent, paused) = match hop {
+                0 => (awake, suspended),
+                _ => (below.ticks, 0),
+            };
+            link.hop.take_apart(parent, paused - link.set, apart.abs());
         }
         Ok(())
     }
@@ -231,6 +283,8 @@ impl Chain {
                 crystal,
                 hop: Hop::default(),
                 due: i64::MAX,
+                is_second: false,
+                set: 0,
             }
         });
         Chain {
@@ -264,7 +318,8 @@ impl Chain {
                 0 => (awake, suspended),
                 _ => (self.clock(hop).ticks, 0),
             };
-            link.hop.error(&link.crystal, parent, paused, error)
+            link.hop
+                .error(&link.crystal, parent, paused - link.set, error)
         })
     }
 }

@@ -8,7 +8,7 @@ use timebase_synth::{
     BOMBS, Bomb, Compression, Fleet, Form, FtraceClock, Mix, Preset, Reference, Set, Settings,
 };
 
-use crate::quantity::{count, nanoseconds};
+use crate::quantity::{count, nanoseconds, signed_nanoseconds};
 
 /// Write a Perfetto trace whose true times are known
 ///
@@ -236,6 +236,18 @@ struct Crystals {
     /// How far apart the clocks of an outlier are read at most [default: 200us]
     #[arg(long, value_parser = nanoseconds, value_name = "TIME")]
     outlier: Option<u64>,
+    /// How long after each snapshot the same clocks are read once more; 0 is not at all [default: 0]
+    #[arg(long, value_parser = nanoseconds, value_name = "TIME")]
+    pair: Option<u64>,
+    /// For how long no snapshot is taken in the middle of the trace [default: 0]
+    #[arg(long, value_parser = nanoseconds, value_name = "TIME")]
+    hole: Option<u64>,
+    /// How much faster the clocks become there, in millionths; slower, if it is negative [default: 0]
+    #[arg(long, value_name = "PPM", allow_negative_numbers = true)]
+    bend: Option<i32>,
+    /// By how much the clocks that packets are on are set there; back, if it is negative [default: 0]
+    #[arg(long = "set", value_parser = signed_nanoseconds, value_name = "TIME", allow_hyphen_values = true)]
+    set_by: Option<i64>,
 }
 
 #[derive(Debug, Args)]
@@ -313,6 +325,14 @@ enum PresetName {
     ThreeHops,
     /// Counters of 2.7 GHz that say a tick is a nanosecond
     Gigahertz,
+    /// All clocks are set by 100 us in the middle of the trace
+    WallClock,
+    /// They become faster by 20 ppm then
+    Bend,
+    /// No snapshot is taken for 20 s then
+    Hole,
+    /// Each snapshot is followed by another one after 6 us
+    TwoByTwo,
     /// A set: a host and its guest in one file, which ask each other for the time
     Relay,
     /// A set: a file of the host and one of the guest, which only REALTIME relates
@@ -489,6 +509,10 @@ impl Crystals {
         set(&mut settings.apart_ns, self.apart);
         set(&mut settings.outlier_every, self.outlier_every);
         set(&mut settings.outlier_ns, self.outlier);
+        set(&mut settings.pair_ns, self.pair);
+        set(&mut settings.hole_ns, self.hole);
+        set(&mut settings.bend_ppm, self.bend);
+        set(&mut settings.set_ns, self.set_by);
     }
 }
 
@@ -533,6 +557,10 @@ impl From<PresetName> for Kind {
             PresetName::TwoHops => Kind::Trace(Preset::TwoHops),
             PresetName::ThreeHops => Kind::Trace(Preset::ThreeHops),
             PresetName::Gigahertz => Kind::Trace(Preset::Gigahertz),
+            PresetName::WallClock => Kind::Trace(Preset::WallClock),
+            PresetName::Bend => Kind::Trace(Preset::Bend),
+            PresetName::Hole => Kind::Trace(Preset::Hole),
+            PresetName::TwoByTwo => Kind::Trace(Preset::TwoByTwo),
             PresetName::Relay => Kind::Set(Form::Relay),
             PresetName::Files => Kind::Set(Form::Files),
             PresetName::Manifest => Kind::Set(Form::Manifest),
@@ -610,6 +638,17 @@ mod tests {
                 ..Settings::preset(Preset::Mixed)
             }
         );
+    }
+
+    #[test]
+    fn a_clock_is_set_back_by_a_negative_time() {
+        let settings = settings(&["--preset", "wall-clock", "--set", "-50us", "--bend", "-3"]);
+        let expected = Settings {
+            set_ns: -50_000,
+            bend_ppm: -3,
+            ..Settings::preset(Preset::WallClock)
+        };
+        assert_eq!(settings, expected);
     }
 
     #[test]

@@ -94,6 +94,8 @@ pub(crate) enum Next {
     Suspend,
     /// REALTIME is set back.
     Step,
+    /// Something happens to crystals.
+    Turn,
     /// What waits is written.
     End,
 }
@@ -105,6 +107,7 @@ pub(crate) struct Generator<'a, W> {
     snapshots: Milestones,
     suspends: Milestones,
     steps: Milestones,
+    turns: Milestones,
     /// Whether a record came after the last snapshot of the service.
     record_at_last: bool,
     scene: Scene<'a, W>,
@@ -148,6 +151,7 @@ impl<'a, W: Write> Generator<'a, W> {
             snapshots: Milestones::from_the_beginning(settings.service_snapshots),
             suspends: Milestones::within(settings.suspends.into()),
             steps: Milestones::within(u64::from(settings.realtime_step_ns > 0)),
+            turns: Milestones::within(u64::from(settings.has_turn())),
             record_at_last: true,
             settings: settings.clone(),
             sdk: Sdk::new(settings),
@@ -200,6 +204,8 @@ impl<'a, W: Write> Generator<'a, W> {
             Next::Suspend
         } else if self.steps.due(done, total) {
             Next::Step
+        } else if self.turns.due(done, total) {
+            Next::Turn
         } else if done < total {
             Next::Record
         } else {
@@ -211,7 +217,7 @@ impl<'a, W: Write> Generator<'a, W> {
     pub fn wait(&mut self, next: Next) -> Result<(), Error> {
         match next {
             Next::Snapshot | Next::Record => self.scene.world.go_on(&mut self.scene.random),
-            Next::Suspend | Next::Step | Next::End => Ok(()),
+            Next::Suspend | Next::Step | Next::Turn | Next::End => Ok(()),
         }
     }
 
@@ -233,6 +239,10 @@ impl<'a, W: Write> Generator<'a, W> {
                 self.steps.pass();
                 let step = i64::try_from(self.settings.realtime_step_ns).unwrap_or(i64::MAX);
                 self.scene.set_realtime_back(step)
+            }
+            Next::Turn => {
+                self.turns.pass();
+                self.crystals.turn(&self.settings, &mut self.scene)
             }
             Next::Record => {
                 self.record_at_last = true;

@@ -83,6 +83,10 @@
 //! | `wander_ppb` | how fast the rate of a crystal changes |
 //! | `apart_ns` | how far apart the two clocks of a snapshot are read |
 //! | `outlier_every`, `outlier_ns` | which of them are read further apart, and how far |
+//! | `pair_ns` | how long after each snapshot there is another one |
+//! | `hole_ns` | for how long there is none in the middle of the trace |
+//! | `bend_ppm` | how much faster crystals become there |
+//! | `set_ns` | by how much the clocks that packets are on are set there |
 //! | `compression`, `compression_batch` | compressed packets (rule F3) |
 //!
 //! # Sets

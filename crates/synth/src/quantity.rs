@@ -34,6 +34,16 @@ pub fn nanoseconds(text: &str) -> Result<u64, String> {
     )
 }
 
+/// A time that may be less than none, in nanoseconds if no unit is given.
+pub fn signed_nanoseconds(text: &str) -> Result<i64, String> {
+    let (text, is_negative) = match text.strip_prefix('-') {
+        Some(text) => (text, true),
+        None => (text, false),
+    };
+    let time = i64::try_from(nanoseconds(text)?).map_err(|error| error.to_string())?;
+    Ok(if is_negative { -time } else { time })
+}
+
 fn quantity(text: &str, units: &[(&str, u64)], expected: &str) -> Result<u64, String> {
     let unit = units.iter().find_map(|&(unit, times)| {
         let number = text.strip_suffix(unit)?;
@@ -61,6 +71,9 @@ mod tests {
         assert_eq!(nanoseconds("30s"), Ok(30_000_000_000));
         assert_eq!(nanoseconds("5ms"), Ok(5_000_000));
         assert_eq!(nanoseconds("800"), Ok(800));
+        assert_eq!(signed_nanoseconds("100us"), Ok(100_000));
+        assert_eq!(signed_nanoseconds("-2ms"), Ok(-2_000_000));
+        assert!(signed_nanoseconds("--2ms").is_err());
     }
 
     #[test]

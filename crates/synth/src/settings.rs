@@ -100,6 +100,17 @@ pub struct Settings {
     /// Crystals: how far apart the clocks of an outlier are read at most, in ns, up to a
     /// 64th of the time between snapshots.
     pub outlier_ns: u64,
+    /// Crystals: how long after each snapshot the same clocks are read once more, in ns, up to a 64th of
+    /// the time between snapshots and more than what clocks are read apart; 0 is not at all.
+    pub pair_ns: u64,
+    /// Crystals: for how long no snapshot is taken in the middle of the trace, in ns, up to 10¹⁷.
+    pub hole_ns: u64,
+    /// Crystals: how much faster all of them become in the middle of the trace, in millionths, up to
+    /// 100,000; slower, if it is negative.
+    pub bend_ppm: i32,
+    /// Crystals: by how much the clocks that packets are on are set in the middle of the trace, in ns, up
+    /// to 10⁹; back, if it is negative, up to a 128th of the time between snapshots.
+    pub set_ns: i64,
     /// How packets are compressed (rule F3).
     pub compression: Compression,
     /// How many bytes of packets are compressed together, up to 64 MiB.
@@ -225,11 +236,19 @@ pub enum Preset {
     ThreeHops,
     /// Counters of 2.7 GHz that say a tick is a nanosecond.
     Gigahertz,
+    /// All clocks are set by 100 µs in the middle of the trace.
+    WallClock,
+    /// They become faster by 20 ppm then.
+    Bend,
+    /// No snapshot is taken for 20 s then.
+    Hole,
+    /// Each snapshot is followed by another one after 6 µs.
+    TwoByTwo,
 }
 
 impl Preset {
     /// All of them.
-    pub const ALL: [Preset; 15] = [
+    pub const ALL: [Preset; 19] = [
         Preset::Packets,
         Preset::Events,
         Preset::Logs,
@@ -245,6 +264,10 @@ impl Preset {
         Preset::TwoHops,
         Preset::ThreeHops,
         Preset::Gigahertz,
+        Preset::WallClock,
+        Preset::Bend,
+        Preset::Hole,
+        Preset::TwoByTwo,
     ];
 }
 
@@ -288,6 +311,10 @@ impl Default for Settings {
             apart_ns: 0,
             outlier_every: 0,
             outlier_ns: 200_000,
+            pair_ns: 0,
+            hole_ns: 0,
+            bend_ppm: 0,
+            set_ns: 0,
             compression: Compression::None,
             compression_batch: 1 << 16,
         }
@@ -401,6 +428,22 @@ impl Settings {
                 crystal_khz: 2_700_000,
                 ..real
             },
+            Preset::WallClock => Settings {
+                set_ns: 100_000,
+                ..real
+            },
+            Preset::Bend => Settings {
+                bend_ppm: 20,
+                ..real
+            },
+            Preset::Hole => Settings {
+                hole_ns: 20_000_000_000,
+                ..real
+            },
+            Preset::TwoByTwo => Settings {
+                pair_ns: 6000,
+                ..real
+            },
         }
     }
 
@@ -423,6 +466,11 @@ impl Settings {
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
+    }
+
+    /// Whether something happens to crystals in the middle of the trace.
+    pub(crate) fn has_turn(&self) -> bool {
+        self.hole_ns > 0 || self.bend_ppm != 0 || self.set_ns != 0
     }
 
     /// How far apart the clocks of a snapshot of a crystal are read at most, be it an outlier.
@@ -537,6 +585,29 @@ impl Settings {
                 "outlier_ns",
                 "a 64th of crystal_snapshot_ns at most",
                 self.outlier_every == 0 || self.outlier_ns <= self.crystal_snapshot_ns / 64,
+            ),
+            (
+                "pair_ns",
+                "0, or more than twice as far as clocks are read apart, and a 64th of crystal_snapshot_ns at most",
+                self.pair_ns == 0
+                    || (2 * self.largest_apart() + 2..=self.crystal_snapshot_ns / 64)
+                        .contains(&self.pair_ns),
+            ),
+            (
+                "hole_ns",
+                "10^17 at most",
+                self.hole_ns <= 100_000_000_000_000_000,
+            ),
+            (
+                "bend_ppm",
+                "100,000 at most",
+                self.bend_ppm.unsigned_abs() <= 100_000,
+            ),
+            (
+                "set_ns",
+                "10^9 at most, and back by a 128th of crystal_snapshot_ns at most",
+                self.set_ns <= 1_000_000_000
+                    && self.set_ns.min(0).unsigned_abs() <= self.crystal_snapshot_ns / 128,
             ),
             (
                 "compression_batch",

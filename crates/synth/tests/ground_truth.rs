@@ -312,7 +312,7 @@ fn d2_packets_read_before_any_snapshot_of_their_clock_are_where_they_were() {
 }
 
 /// What has a crystal, in twenty seconds instead of two hundred.
-const CRYSTALS: [Preset; 8] = [
+const CRYSTALS: [Preset; 10] = [
     Preset::Drift,
     Preset::Wander,
     Preset::Jitter,
@@ -321,6 +321,8 @@ const CRYSTALS: [Preset; 8] = [
     Preset::TwoHops,
     Preset::ThreeHops,
     Preset::Gigahertz,
+    Preset::Bend,
+    Preset::TwoByTwo,
 ];
 
 #[test]
@@ -339,10 +341,42 @@ fn v2_packets_on_clocks_with_a_crystal_are_where_they_were() {
             wander_ppb: 0,
             apart_ns: 0,
             outlier_every: 0,
+            bend_ppm: 0,
             crystal_khz: 1_000_000,
             ..settings
         });
     }
+}
+
+#[test]
+fn a_clock_that_is_set_or_not_read_for_a_while_is_off_by_as_much() {
+    let of = |settings: Settings| Settings {
+        gap_ns: 4_000_000,
+        ..settings.records(5000)
+    };
+    for set_ns in [-100_000, 100_000] {
+        let set = Settings {
+            set_ns,
+            ..Settings::preset(Preset::WallClock)
+        };
+        // Until the next snapshot, beside what it drifts in a second.
+        let checked = all_right(&of(set));
+        assert!((100_000..160_000).contains(&checked.worst), "{checked:?}");
+        assert!(
+            (checked.worst..160_000).contains(&checked.bound),
+            "{checked:?}"
+        );
+    }
+    let hole = Settings {
+        hole_ns: 5_000_000_000,
+        ..Settings::preset(Preset::Hole)
+    };
+    let checked = all_right(&of(hole));
+    assert!((250_000..310_000).contains(&checked.worst), "{checked:?}");
+    assert!(
+        (checked.worst..320_000).contains(&checked.bound),
+        "{checked:?}"
+    );
 }
 
 #[test]

@@ -57,7 +57,7 @@ fn the_bytes_are_those_of_earlier_versions() {
     assert_eq!(hashes, GOLDEN);
 }
 
-const GOLDEN: [&str; 15] = [
+const GOLDEN: [&str; 19] = [
     "Packets b3d5b5a9feb7c804",
     "Events 5ed1ab163c96e2e8",
     "Logs 4470f21ff01d610c",
@@ -73,6 +73,10 @@ const GOLDEN: [&str; 15] = [
     "TwoHops 81eb9c263ad6f089",
     "ThreeHops 608c29a5e1e4be23",
     "Gigahertz 0f4ebf6ce987be07",
+    "WallClock 10e51e3cae3797f7",
+    "Bend d729e2e584d9173b",
+    "Hole 7c1a1e4bcb60b667",
+    "TwoByTwo 17c0cc11d95559da",
 ];
 
 #[test]

@@ -285,12 +285,19 @@ impl LeftOut {
 
     /// What is before a knot that is used, and after the one before it; after the last, of its number.
     fn before(&self, knot: usize) -> &[Knot] {
-        let end = self.ends.get(knot).copied().unwrap_or(self.knots.len());
-        let start = match knot.checked_sub(1) {
-            None => 0,
-            Some(before) => self.ends.get(before).copied().unwrap_or(end),
-        };
-        &self.knots[start..end]
+        self.between(knot, knot)
+    }
+
+    /// What is after the segment before one and before the segment after it.
+    fn around(&self, segment: &Range<usize>) -> &[Knot] {
+        self.between(segment.start, segment.end)
+    }
+
+    /// What is after the knot before one, and before another.
+    fn between(&self, first: usize, last: usize) -> &[Knot] {
+        let end = |knot: usize| self.ends.get(knot).copied().unwrap_or(self.knots.len());
+        let start = first.checked_sub(1).map_or(0, end);
+        &self.knots[start..end(last)]
     }
 }
 
@@ -574,7 +581,7 @@ impl Fit {
         }
     }
 
-    /// Segments of one or two readings are as unsure as what is left out beside them says, unless that
+    /// Segments of one or two readings are as unsure as what is left out around them says, unless that
     /// is off by more than `most` (rule R5).
     fn raise_few(&mut self, left_out: &LeftOut, most: f64) {
         for segment in self
@@ -583,13 +590,10 @@ impl Fit {
             .filter(|segment| segment.len() < 3)
         {
             let rate = self.median_of(&segment);
-            let beside = [left_out.before(segment.start), left_out.before(segment.end)];
+            let around = left_out.around(&segment);
             let lines = self.knots[segment.clone()].iter();
             let lines = lines.map(|&from| Straight { from, rate });
-            let offs = lines.flat_map(|line| {
-                let readings = beside.into_iter().flatten();
-                readings.map(move |&reading| line.off(reading))
-            });
+            let offs = lines.flat_map(|line| around.iter().map(move |&reading| line.off(reading)));
             let least = offs.filter(|&off| off <= most).fold(0.0, f64::max) as f32;
             for knot in &mut self.knots[segment] {
                 knot.error = knot.error.max(least);

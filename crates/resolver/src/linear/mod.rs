@@ -22,11 +22,11 @@
 //! ```
 //!
 //! What is assumed: that a clock runs evenly between two readings, but for what its
-//! rate is seen to change from one gap to the next; that a change of the offset
-//! which is too large for any oscillator (500 ppm) is a *step*, a suspend or the
-//! wall clock being set, which happened at some time in its gap; and that
-//! scheduling delays between two clocks' readings look like outliers, not like all
-//! the readings. A delay that is always the same cannot be seen, but between machines that asked
+//! rate is seen to change from one gap to the next; that what few readings say
+//! against all the others is an outlier, by a scheduling delay between its two clocks;
+//! and that what all later readings say is a *step*, a suspend or the wall clock being
+//! set, which happened at some time in its gap, or a change of the rate. Which of these
+//! it was, the cheapest explanation of the whole hop tells (`choice.rs`). A delay that is always the same cannot be seen, but between machines that asked
 //! each other for the time: half of a round trip bounds it (rule R9).
 //!
 //! ```text
@@ -42,7 +42,8 @@
 //!
 //! | question | where it is decided |
 //! |---|---|
-//! | which readings are on the line, which is a step, how noisy they are (rules R1–R3, R5) | `fit.rs` |
+//! | which readings are on the line, and which is a step (rules R1–R3) | `choice.rs` |
+//! | what its nominal rate is, and how noisy the readings are (rules R1, R4, R5) | `fit.rs` |
 //! | which samples of a synchronization with another machine are used (rule R9) | `sync.rs` |
 //! | what a hop says around a value, and what a path of hops does (rules R4–R6) | `line.rs` |
 //! | what is kept of that for the next value | `estimates.rs` |

@@ -325,6 +325,24 @@ fn r5_errors_grow_with_the_distance_and_with_what_the_rate_does() {
 }
 
 #[test]
+fn r5_two_readings_are_as_unsure_as_what_is_left_out_around_them() {
+    // Two suspends, and three readings between them, of which the one in the middle is off by 50 µs.
+    let before = (0..10).map(|second| second * 100);
+    let between = [SECOND + 1_000, SECOND + 51_100, SECOND + 1_200];
+    let after = (13..23).map(|second| 2 * SECOND + second * 100);
+    let offsets: Vec<i64> = before.chain(between).chain(after).collect();
+    let mut estimates = of_hop(&ahead_by(&offsets));
+    let left_out = fit(&mut estimates).outliers.clone();
+    assert_eq!(left_out.len(), 1);
+    assert_eq!(left_out[0].from_value, 11 * SECOND);
+    // Which of the three it was, nobody knows.
+    let (_, error, _) = at(&mut estimates, 10 * SECOND);
+    assert!((50_000.0..50_200.0).contains(&error), "{error}");
+    let (_, error, _) = at(&mut estimates, 5 * SECOND);
+    assert!(error < 1_000.0, "{error}");
+}
+
+#[test]
 fn r6_hops_are_chained_and_their_errors_added() {
     // Twice as fast, then 100 ppm.
     let mut estimates = of_pairs(&[
@@ -509,8 +527,9 @@ fn compare(readings: &[(i64, i64)], is_coarse: bool) -> Result<(), TestCaseError
         let (ClockNs(to), error) = (estimate.value, estimate.error_ns);
         let (ahead, expected) = naive.at(value as f64);
         let ahead = value as f64 + ahead;
-        // Of a corner that is half a nanosecond, either is the nearer one.
-        prop_assert!((to as f64 - ahead).abs() <= 1.51, "{value}: {to} {ahead}");
+        // Of a corner at half a nanosecond either is the nearer one; where the line from there ends,
+        // and the result, are rounded, too.
+        prop_assert!((to as f64 - ahead).abs() <= 2.01, "{value}: {to} {ahead}");
         prop_assert!(
             (error - expected).abs() <= 0.1 + expected * 1e-5,
             "{value}: {error} {expected}"

@@ -430,11 +430,8 @@ impl Naive {
         let after = |number: usize| ends.get(number).map_or(i64::MAX, |of| of.0.0);
         let before = |number: usize| number.checked_sub(1).map_or(i64::MIN, |at| ends[at].1.0);
         for (number, segment) in segments.iter_mut().enumerate() {
-            let (first, last) = ends[number];
             if segment.readings.len() < 3 {
-                let mut beside = self.left_out_between(before(number), first.0);
-                beside.extend(self.left_out_between(last.0, after(number + 1)));
-                for at in beside {
+                for at in self.left_out_between(before(number), after(number + 1)) {
                     for &from in &segment.readings {
                         let off = off_rate(from, rates[number], at);
                         if off <= most {
