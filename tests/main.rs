@@ -8,6 +8,7 @@ mod clocks;
 mod damage;
 mod descriptor_rules;
 mod doctor;
+mod doubt;
 mod events;
 mod export;
 mod hostile;

@@ -31,7 +31,10 @@ impl World<'_> {
             return;
         };
         if event.kind == SCHED_SWITCH {
-            if !event.partial {
+            if event.partial {
+                let cpu = (machine, event.cpu);
+                self.scheduling.passes(cpu, context.time);
+            } else {
                 self.cpu(machine, event.cpu.into());
                 self.sched_switch(context);
             }
@@ -39,6 +42,9 @@ impl World<'_> {
         }
         let thread = self.processes.thread(machine, emitter);
         self.cpu(machine, event.cpu.into());
+        let at = ((machine, event.cpu), context.time);
+        let of = Some((emitter, thread));
+        self.scheduling.sees(at, of, event.partial);
         if !event.partial {
             self.kernel_event(context, emitter, thread);
         }
@@ -91,8 +97,13 @@ impl World<'_> {
                 self.processes
                     .name_thread(wakee, comm.as_deref(), rank::KERNEL);
                 let waker = self.processes.thread(machine, emitter);
-                self.scheduling
-                    .waking(&self.processes, time, wakee, waker, None);
+                self.scheduling.waking(
+                    &self.processes,
+                    ((machine, event.cpu), time),
+                    wakee,
+                    waker,
+                    None,
+                );
             }
             24 | 25 => self.softirq(context),
             36 | 37 => self.irq(context),

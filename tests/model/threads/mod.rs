@@ -6,6 +6,7 @@ mod args;
 mod arguments;
 mod counters;
 mod described;
+mod doubt;
 mod flows;
 mod generate;
 mod generate_events;

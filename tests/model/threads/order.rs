@@ -158,8 +158,17 @@ pub fn events(packets: &Packets, track_events: &BTreeMap<usize, Placed>) -> Vec<
 }
 
 /// Whether a bundle is left out: it is of no cpu, or of a clock that nobody knows.
-fn is_left_out(bundle: &Message) -> bool {
+pub fn is_left_out(bundle: &Message) -> bool {
     bundle.id(1) >= CPUS || !matches!(bundle.unsigned(5), 0 | 2..=4)
+}
+
+/// When the events of a bundle were, as far as they say it.
+pub fn timestamps(bundle: &Message) -> Vec<u64> {
+    let compact = of_bundle(bundle).into_iter();
+    let compact = compact.filter(|(_, what)| !matches!(what, What::Ftrace(_)));
+    let full = bundle.messages(2).into_iter();
+    let full = full.filter_map(|event| event.number(1));
+    compact.map(|(time, _)| time).chain(full).collect()
 }
 
 /// The events of a bundle with their timestamps: compact switches, compact wakings, plain ones.

@@ -24,7 +24,11 @@ fn wrong(packets: &[Message]) -> Answered {
     let connection = Connection::open(database).unwrap();
     let model = tables(&trace);
     let mut wrong = Answered::new();
-    for file in ["threads/queries-threads.sql", "slices/queries-slices.sql"] {
+    for file in [
+        "threads/queries-threads.sql",
+        "slices/queries-slices.sql",
+        "doubt/queries-doubt.sql",
+    ] {
         wrong.extend(differences(&connection, file, &answers(&model, file)));
     }
     wrong

@@ -1,5 +1,6 @@
 //! Q, W: who ran when, and what threads did otherwise.
 
+use super::doubt::Doubts;
 use super::machines::Machine;
 use super::processes::{Processes, Utid, rank};
 use std::collections::BTreeMap;
@@ -51,9 +52,9 @@ pub type Cpu = (Machine, u32);
 
 /// What a cpu does.
 #[derive(Debug, Default)]
-struct Doing {
+pub struct Doing {
     /// The row that is open, and the pid that it was opened with.
-    open: Option<(usize, i64)>,
+    pub open: Option<(usize, i64)>,
     /// The thread that the last switch switched to.
     running: Option<Utid>,
 }
@@ -63,9 +64,10 @@ pub struct Scheduling {
     pub slices: Vec<Slice>,
     pub states: Vec<State>,
     pub spurious: Vec<Spurious>,
-    cpus: BTreeMap<Cpu, Doing>,
+    pub cpus: BTreeMap<Cpu, Doing>,
     /// The last of `states` of each thread.
     last: BTreeMap<Utid, usize>,
+    pub doubts: Doubts,
 }
 
 /// A switch, to a thread with its priority and its name.
@@ -81,8 +83,8 @@ pub struct Switch<'a> {
     pub next_comm: Option<&'a str>,
 }
 
-const RUNNING: &str = "Running";
-const RUNNABLE: &str = "R";
+pub const RUNNING: &str = "Running";
+pub const RUNNABLE: &str = "R";
 
 /// Q4
 pub fn state(prev_state: i64, kernel: (u32, u32)) -> Option<String> {
@@ -142,11 +144,14 @@ impl Scheduling {
         let next = processes.thread(machine, switch.next_pid);
         processes.name_thread(next, switch.next_comm, rank::KERNEL);
         let open = self.cpus.entry(switch.cpu).or_default().open;
-        if let Some((row, _)) = open.filter(|(_, pid)| *pid == prev_pid) {
-            self.close_slice(row, switch);
-        }
+        let closed = open.filter(|(_, pid)| *pid == prev_pid);
         let prev = processes.thread(machine, prev_pid);
         processes.name_thread(prev, prev_comm, rank::KERNEL);
+        let closed = closed.map(|(row, _)| row);
+        self.switch_comes(processes, switch, (prev, closed), false);
+        if let Some(row) = closed {
+            self.close_slice(row, switch);
+        }
         self.open_slice(processes, prev, next, switch);
     }
 
@@ -163,8 +168,11 @@ impl Scheduling {
         let prev = cpu.running.replace(next);
         let open = cpu.open;
         let Some(prev) = prev.filter(|_| !is_partial) else {
+            self.switch_is_remembered(switch);
             return;
         };
+        let closed = open.map(|(row, _)| row);
+        self.switch_comes(processes, switch, (prev, closed), true);
         if let Some((row, _)) = open {
             self.close_slice(row, switch);
         }
@@ -201,6 +209,7 @@ impl Scheduling {
         }
         let prev_state = state(switch.prev_state, switch.kernel);
         self.open_state(processes, switch.time, prev, prev_state, None, None);
+        self.runs(next, switch.cpu);
         self.close_state(next, switch.time);
         let running = Some(RUNNING.to_owned());
         self.open_state(
@@ -211,9 +220,12 @@ impl Scheduling {
             Some(switch.cpu),
             None,
         );
+        if !processes.threads[next].is_idle {
+            self.is_run_by(self.states.len() - 1);
+        }
     }
 
-    fn last(&self, thread: Utid) -> Option<usize> {
+    pub fn last(&self, thread: Utid) -> Option<usize> {
         self.last.get(&thread).copied()
     }
 
@@ -268,11 +280,12 @@ impl Scheduling {
     pub fn waking(
         &mut self,
         processes: &Processes,
-        time: i64,
+        (cpu, time): (Cpu, i64),
         thread: Utid,
         waker: Utid,
         irq_context: Option<i64>,
     ) {
+        self.is_woken(thread, cpu);
         let woken = self.woken(waker, irq_context);
         match self.last(thread) {
             Some(state) if self.last_is(thread, RUNNABLE) || self.last_is(thread, RUNNING) => {
@@ -301,7 +314,7 @@ impl Scheduling {
     ) {
         if let Some(waker) = self.cpus.get(&cpu).and_then(|cpu| cpu.running) {
             let thread = processes.thread(cpu.0, pid);
-            self.waking(processes, time, thread, waker, Some(irq_context));
+            self.waking(processes, (cpu, time), thread, waker, Some(irq_context));
         }
     }
 

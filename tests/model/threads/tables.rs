@@ -17,9 +17,12 @@ CREATE TABLE process
     (upid, machine_id, pid, name, parent_upid, start_ts, end_ts, uid, cmdline, arg_set_id);
 CREATE TABLE thread
     (utid, machine_id, tid, name, upid, start_ts, end_ts, is_main_thread, is_idle, arg_set_id);
-CREATE TABLE sched_slice (ts, dur, ucpu, utid, end_state, priority);
+CREATE TABLE sched (ts, dur, ucpu, utid, end_state, priority, doubt);
+CREATE VIEW sched_slice AS SELECT ts, dur, ucpu, utid, end_state, priority FROM sched;
 CREATE TABLE thread_state
-    (id, ts, dur, ucpu, utid, state, io_wait, blocked_function, waker_utid, waker_id, irq_context);
+    (id, ts, dur, ucpu, utid, state, io_wait, blocked_function, waker_utid, waker_id, irq_context,
+    doubt);
+CREATE TABLE loss (kind, ucpu, start_ts, end_ts);
 CREATE TABLE spurious_sched_wakeup (ts, utid, waker_utid, irq_context, thread_state_id);
 CREATE TABLE track (id, name, type, machine_id, parent_id, dimension_arg_set_id, source_arg_set_id);
 CREATE TABLE thread_track (id, utid);
@@ -136,6 +139,7 @@ impl World<'_> {
         conn.execute_batch(SCHEMA).unwrap();
         conn.execute_batch("BEGIN").unwrap();
         let mut tables = Tables { conn, arg_sets: 0 };
+        self.scheduling.settle_doubts(&self.processes);
         self.machine_rows(&tables);
         self.thread_rows(&mut tables);
         self.sched_rows(&tables);
@@ -217,7 +221,8 @@ impl World<'_> {
     }
 
     fn sched_rows(&self, tables: &Tables) {
-        for slice in &self.scheduling.slices {
+        let doubts = &self.scheduling.doubts;
+        for (place, slice) in self.scheduling.slices.iter().enumerate() {
             let row = vec![
                 Value::Integer(slice.time),
                 Value::Integer(slice.duration),
@@ -225,8 +230,9 @@ impl World<'_> {
                 id(slice.thread),
                 text(slice.end_state.as_deref()),
                 Value::Integer(slice.priority),
+                text(doubts.slices.get(&place).map(|word| word.text())),
             ];
-            tables.insert("sched_slice", row);
+            tables.insert("sched", row);
         }
         for (place, state) in self.scheduling.states.iter().enumerate() {
             let woken = state.woken.as_ref();
@@ -242,8 +248,19 @@ impl World<'_> {
                 reference(woken.map(|woken: &Woken| woken.waker)),
                 reference(woken.and_then(|woken| woken.waker_state)),
                 number(woken.and_then(|woken| woken.irq_context)),
+                text(doubts.states.get(&place).map(|word| word.text())),
             ];
             tables.insert("thread_state", row);
+        }
+        for gap in &doubts.gaps {
+            let kind = if gap.by_bundle {
+                "kernel_events"
+            } else {
+                "switch"
+            };
+            let times = [gap.start, gap.end].map(Value::Integer);
+            let [start, end] = times;
+            tables.insert("loss", vec![text(Some(kind)), ucpu(gap.cpu), start, end]);
         }
         for spurious in &self.scheduling.spurious {
             let row = vec![

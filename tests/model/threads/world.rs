@@ -2,6 +2,7 @@
 
 use super::counters::{At, Counters};
 use super::described::Described;
+use super::doubt;
 use super::flows::Flows;
 use super::gpu::Stages;
 use super::kernel::{Context, Owners};
@@ -57,11 +58,19 @@ impl<'a> World<'a> {
             cpus.extend((0..).take(facts.cpus.len()).map(|cpu| (machine, cpu)));
         }
         let described = Described::read(packets);
+        let machine_of = |raw_id| {
+            machines
+                .iter()
+                .position(|m| m.raw_id == raw_id)
+                .unwrap_or(0)
+        };
+        let mut scheduling = Scheduling::default();
+        scheduling.doubts.gaps = doubt::gaps_of_bundles(packets, machine_of);
         World {
             packets,
             machines,
             processes,
-            scheduling: Scheduling::default(),
+            scheduling,
             slices: Slices::default(),
             counters: Counters::default(),
             stages: Stages::default(),
@@ -145,6 +154,7 @@ impl<'a> World<'a> {
                 partial,
             } => {
                 let cpu = (machine, *cpu);
+                self.scheduling.sees((cpu, time), None, *partial);
                 if self.scheduling.has_switched(cpu) && !partial {
                     self.cpus.insert(cpu);
                     let at = (cpu, time);

@@ -45,7 +45,7 @@ pub(crate) struct Ftrace {
     arguments: Arguments,
     running: Running,
     stretches: Stretches,
-    /// When the last event of each CPU was, by the machine of its part.
+    /// When the latest event of each CPU was, by the machine of its part.
     last: FxHashMap<(u32, u32), i64>,
     /// How many bundles there were.
     bundles: u64,
@@ -109,6 +109,7 @@ impl Reader for Ftrace {
             machine,
             cpu: bundle.cpu,
             here,
+            times: None,
             corrupt: 0,
             nameless: 0,
             desk,
@@ -209,6 +210,8 @@ struct Import<'i, 'd, 'o> {
     cpu: Option<u32>,
     /// Where its events are on the timeline.
     here: Option<(u32, u32)>,
+    /// The least and the greatest time of its events.
+    times: Option<(i64, i64)>,
     corrupt: u64,
     /// Compact events that name no thread's name of the table.
     nameless: u64,
@@ -403,6 +406,10 @@ impl Import<'_, '_, '_> {
             .timestamp
             .map(|timestamp| self.desk.event(row, &self.clock, timestamp, event));
         let ts = placed.and_then(Result::ok).map(|TraceTime(ts)| ts);
+        if let Some(ts) = ts {
+            let (first, last) = self.times.unwrap_or((ts, ts));
+            self.times = Some((first.min(ts), last.max(ts)));
+        }
         let recorded = match (known.timestamp, ts) {
             (Some(timestamp), Some(ts)) if i64::try_from(timestamp) == Ok(ts) => Cell::Null,
             (Some(timestamp), _) => Cell::timestamp(timestamp),
@@ -426,11 +433,12 @@ impl Import<'_, '_, '_> {
         let Some(cpu) = bundle.cpu.filter(|&cpu| cpu < CPUS) else {
             return;
         };
-        let times = *self.desk.event_times;
+        let before = self.state.last.get(&(self.machine, cpu)).copied();
+        let (end, last) = self.times.unzip();
         if bundle.lost_events {
             let loss = Loss {
-                start: self.state.last.get(&(self.machine, cpu)).copied(),
-                end: times.map(|(first, _)| first),
+                start: before.map(|before| end.map_or(before, |end| before.min(end))),
+                end,
                 machine: Some(self.packet.machine),
                 ucpu: ucpu(self.packet.machine, cpu),
                 packet: Some(self.packet.id),
@@ -446,7 +454,7 @@ impl Import<'_, '_, '_> {
                 });
             }
         }
-        if let Some((_, last)) = times {
+        if let Some(last) = before.max(last) {
             self.state.last.insert((self.machine, cpu), last);
         }
     }

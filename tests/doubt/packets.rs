@@ -1,0 +1,95 @@
+//! DT7: packets of track events that are lost, of a sequence whose next packet says so.
+
+use super::{Random, Rows, Score, import, rows};
+use crate::support::encode::{Message, trace_of};
+use crate::support::kernel::new;
+
+/// Rows of `slice`, but for where they lie.
+const SLICES: &str = "SELECT track_id, ts, dur, name, doubt IS NOT NULL FROM slice";
+
+const SEQUENCES: u64 = 4;
+
+/// A packet of a thread's sequence: its event, if it has one.
+fn packet(sequence: u64, time: u64, event: Message) -> (u64, Message) {
+    let packet = new().number(8, time).number(10, sequence);
+    (sequence, packet.message(11, event))
+}
+
+/// Threads that begin and end slices in each other.
+fn trace(seed: u64, events: usize) -> Vec<(u64, Message)> {
+    let mut random = Random(seed);
+    let mut packets = Vec::new();
+    for sequence in 1..=SEQUENCES {
+        let thread = new().number(1, 7).number(2, 100 + sequence);
+        let descriptor = new().number(1, sequence).message(4, thread);
+        packets.push((sequence, new().number(10, sequence).message(60, descriptor)));
+    }
+    let mut depths = [0_u64; SEQUENCES as usize];
+    let mut now = 1_000;
+    while packets.len() < events {
+        now += 1 + random.below(50);
+        let sequence = 1 + random.below(SEQUENCES);
+        let depth = &mut depths[sequence as usize - 1];
+        let event = new().number(11, sequence);
+        let name = format!("f{}", random.below(9));
+        let event = match random.below(10) {
+            0..=4 if *depth < 6 => {
+                *depth += 1;
+                event.number(9, 1).text(23, &name)
+            }
+            0..=8 if *depth > 0 => {
+                *depth -= 1;
+                event.number(9, 2)
+            }
+            _ => event.number(9, 3).text(23, &name),
+        };
+        packets.push(packet(sequence, now, event));
+    }
+    packets
+}
+
+fn bytes(packets: &[(u64, Message)]) -> Vec<u8> {
+    let packets: Vec<Message> = packets.iter().map(|(_, packet)| packet.clone()).collect();
+    trace_of(&packets)
+}
+
+fn slices(packets: &[(u64, Message)]) -> Rows {
+    rows(&import(&bytes(packets)).conn, SLICES)
+}
+
+#[test]
+fn dt7_of_packets_that_are_lost_and_said_to_be() {
+    for lost in [1, 3, 20] {
+        let mut score = Score::default();
+        for seed in 0..12 {
+            let whole = trace(seed, 4_000);
+            let before = slices(&whole);
+            let mut random = Random(seed + 100);
+            let mut rest = whole;
+            for _ in 0..5 {
+                let first = 50 + random.below(rest.len() as u64 - 500) as usize;
+                let sequence = rest[first].0;
+                let of: Vec<usize> = (first..rest.len())
+                    .filter(|at| rest[*at].0 == sequence)
+                    .take(lost + 1)
+                    .collect();
+                let (gone, next) = of.split_at(lost);
+                rest[next[0]].1 = rest[next[0]].1.clone().number(42, 1);
+                for at in gone.iter().rev() {
+                    rest.remove(*at);
+                }
+            }
+            score.add(&before, &slices(&rest));
+        }
+        let (found, doubted) = score.percent();
+        println!(
+            "{lost} packets: {found:.1} / {doubted:.2} of {} and {}",
+            score.wrong, score.right
+        );
+        assert!(score.wrong > 0);
+        assert!(
+            found >= 98.0 && doubted <= 2.0,
+            "{lost} packets: {found:.1}, {doubted:.2}"
+        );
+    }
+}
