@@ -25,7 +25,7 @@ use crate::output::{
 };
 use crate::place::{
     Counts as CountsFor, PartIx, Place, Placement, SequenceIx, Settled, Snapshot, Taken, TraceTime,
-    Whole, called, file_id, file_key, recorded,
+    Untimed, Whole, called, file_id, file_key, recorded,
 };
 use crate::readers::{Corrupt, Desk, Latest, Packet, PacketSchema, Parsed, Part, Readers, Writers};
 use crate::subjects::Wanted;
@@ -507,6 +507,11 @@ impl Frame {
             if let Some(machine) = self.facts.machines.get_mut(machine) {
                 machine.saw(ts);
             }
+        } else if header.timestamp.is_none()
+            && placement.unresolved.is_none()
+            && counts == CountsFor::All
+        {
+            self.untimed(header, machine);
         }
         if self.place.has_made() {
             self.tell_made(Some(id), packet.offset, rows);
@@ -560,6 +565,23 @@ impl Frame {
         }
         if header.first_packet_on_sequence {
             self.facts.first_packets.insert(sequence.0);
+        }
+    }
+
+    /// A packet without a timestamp counts where it stands (rule O2).
+    fn untimed(&mut self, header: &Header<'_>, machine: u32) {
+        if header.packet_type() == Some(PacketType::GPU_COUNTER_EVENT) {
+            return;
+        }
+        let latest = self.latest.of(machine);
+        self.latest.event(latest);
+        if self.place.has_pending() {
+            self.place.untimed_waits(&Untimed {
+                machine,
+                latest,
+                place: 0,
+                event: &[],
+            });
         }
     }
 
@@ -801,7 +823,10 @@ impl Frame {
                 Settled::Reading { .. } => {}
                 Settled::Untimed(untimed) => {
                     let ts = untimed.latest.max(latest.of(untimed.machine));
-                    timeline.push_at(ts, untimed.place, untimed.event);
+                    latest.event(ts);
+                    if !untimed.event.is_empty() {
+                        timeline.push_at(ts, untimed.place, untimed.event);
+                    }
                     return Ok(());
                 }
                 Settled::Snapshot {
@@ -879,9 +904,12 @@ impl Frame {
 fn counts(read: Option<PacketType>) -> CountsFor {
     match read {
         Some(PacketType::CLOCK_SNAPSHOT | PacketType::SERVICE_EVENT) => CountsFor::Nothing,
-        Some(PacketType::FTRACE_EVENTS | PacketType::ANDROID_LOG | PacketType::POWER_RAILS) => {
-            CountsFor::ItsMachine
-        }
+        Some(
+            PacketType::FTRACE_EVENTS
+            | PacketType::ANDROID_LOG
+            | PacketType::POWER_RAILS
+            | PacketType::TRACK_EVENT,
+        ) => CountsFor::ItsMachine,
         _ => CountsFor::All,
     }
 }

@@ -125,7 +125,7 @@ impl Place {
     /// if that is the first one of the sequence, or has no sequence.
     pub fn last_of(&mut self, sequence: SequenceIx) -> Option<Option<i64>> {
         let sequence = self.sequences.get(sequence);
-        let has_more = sequence.id != 0 && sequence.packets > 1;
+        let has_more = sequence.is_named && sequence.packets > 1;
         has_more.then(|| sequence.times().map(|(_, last)| last))
     }
 

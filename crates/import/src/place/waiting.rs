@@ -98,7 +98,7 @@ pub(crate) struct Untimed<'a> {
     pub machine: u32,
     /// The greatest time that was known when it was read.
     pub latest: TraceTime,
-    /// Its place on the timeline, and what it is there.
+    /// Its place on the timeline, and what it is there; empty for nothing.
     pub place: u64,
     pub event: &'a [u8],
 }
