@@ -24,8 +24,8 @@ use crate::output::{
     SettledRows, Severity,
 };
 use crate::place::{
-    Counts as CountsFor, PartIx, Place, Placement, SequenceIx, Settled, Snapshot, Taken, TraceTime,
-    Untimed, Whole, called, file_id, file_key, recorded,
+    Counts as CountsFor, PartIx, Place, Placement, SequenceIx, Settled, Snapshot, Stands, Taken,
+    TraceTime, Whole, called, file_id, file_key, recorded,
 };
 use crate::readers::{Corrupt, Desk, Latest, Packet, PacketSchema, Parsed, Part, Readers, Writers};
 use crate::subjects::Wanted;
@@ -456,6 +456,9 @@ impl Frame {
         let counted = header.packet_type();
         let counted = counted.filter(|PacketType(number)| !OF_THE_RECORDING.contains(number));
         self.event_times = None;
+        if header.timestamp.is_none() && placement.unresolved.is_none() {
+            self.untimed((id, machine), header, counts);
+        }
         match parsed {
             Ok(Parsed::Unread) => {
                 if let Some(PacketType(number)) = counted {
@@ -507,11 +510,6 @@ impl Frame {
             if let Some(machine) = self.facts.machines.get_mut(machine) {
                 machine.saw(ts);
             }
-        } else if header.timestamp.is_none()
-            && placement.unresolved.is_none()
-            && counts == CountsFor::All
-        {
-            self.untimed(header, machine);
         }
         if self.place.has_made() {
             self.tell_made(Some(id), packet.offset, rows);
@@ -568,19 +566,20 @@ impl Frame {
         }
     }
 
-    /// A packet without a timestamp counts where it stands (rule O2).
-    fn untimed(&mut self, header: &Header<'_>, machine: u32) {
-        if header.packet_type() == Some(PacketType::GPU_COUNTER_EVENT) {
-            return;
-        }
+    /// A packet without a timestamp may be an event where it stands (rule O2).
+    fn untimed(&mut self, (packet, machine): (i64, u32), header: &Header<'_>, counts: CountsFor) {
+        let is_left_out = header.packet_type() == Some(PacketType::GPU_COUNTER_EVENT);
+        let counts = counts == CountsFor::All && !is_left_out;
         let latest = self.latest.of(machine);
-        self.latest.event(latest);
+        if counts {
+            self.latest.event(latest);
+        }
         if self.place.has_pending() {
-            self.place.untimed_waits(&Untimed {
+            self.place.stands(&Stands {
+                packet,
                 machine,
                 latest,
-                place: 0,
-                event: &[],
+                counts,
             });
         }
     }
@@ -817,16 +816,24 @@ impl Frame {
         let machines: Vec<MachineId> = place.parts().iter().map(|part| part.machine).collect();
         // Of what waited to know trace time, in file order (rule O2).
         let mut latest = Latest::default();
+        let mut stands = None;
         settle(place, scratch, &mut |settled| {
             let packets = &tables::packet::TABLE;
             match &settled {
                 Settled::Reading { .. } => {}
-                Settled::Untimed(untimed) => {
-                    let ts = untimed.latest.max(latest.of(untimed.machine));
-                    latest.event(ts);
-                    if !untimed.event.is_empty() {
-                        timeline.push_at(ts, untimed.place, untimed.event);
+                Settled::Stands(packet) => {
+                    let ts = packet.latest.max(latest.of(packet.machine));
+                    if packet.counts {
+                        latest.event(ts);
                     }
+                    stands = Some((packet.packet, ts));
+                    return Ok(());
+                }
+                Settled::Untimed(untimed) => {
+                    let at = stands.filter(|(packet, _)| *packet == untimed.packet);
+                    let ts = at.map_or(untimed.latest, |(_, ts)| ts);
+                    latest.event(ts);
+                    timeline.push_at(ts, untimed.place, untimed.event);
                     return Ok(());
                 }
                 Settled::Snapshot {

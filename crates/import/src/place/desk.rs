@@ -23,7 +23,7 @@ use super::snapshot::{self, Accepted, Snapshot};
 use super::time::TraceTime;
 use super::trace_clock::Claim;
 use super::uses::Uses;
-use super::waiting::{Counts, Settled, Untimed, Waiting, WaitingEvent, WaitingPacket};
+use super::waiting::{Counts, Settled, Stands, Untimed, Waiting, WaitingEvent, WaitingPacket};
 
 /// What became of a snapshot.
 #[derive(Debug)]
@@ -418,7 +418,13 @@ impl Place {
         self.clocks.has_pending()
     }
 
-    /// What has no time of its own, and stands behind that.
+    /// A packet has no time of its own, and stands behind that.
+    #[cold]
+    pub fn stands(&mut self, stands: &Stands) {
+        self.waiting.stands(stands);
+    }
+
+    /// What such a packet is for the timeline.
     #[cold]
     pub fn untimed_waits(&mut self, untimed: &Untimed<'_>) {
         self.waiting.untimed(untimed);

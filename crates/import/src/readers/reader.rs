@@ -352,7 +352,7 @@ impl Desk<'_, '_> {
                 match self.place.has_pending() {
                     false => self.timeline.push(packet.latest, self.event),
                     true => self.place.untimed_waits(&Untimed {
-                        machine: packet.machine,
+                        packet: packet.id,
                         latest: packet.latest,
                         place: self.timeline.reserve(),
                         event: self.event,
