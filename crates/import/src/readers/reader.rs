@@ -346,7 +346,10 @@ impl Desk<'_, '_> {
         event.write(self.event);
         let placement = &packet.placement;
         match (placement.ts, packet.header.timestamp) {
-            (Some(ts), _) => self.timeline.push(ts, self.event),
+            (Some(ts), _) => {
+                self.latest.event(ts);
+                self.timeline.push(ts, self.event);
+            }
             (None, None) => {
                 self.latest.event(packet.latest);
                 match self.place.has_pending() {
