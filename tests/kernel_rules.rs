@@ -224,6 +224,30 @@ fn o2_a_packet_without_timestamp_stands_at_the_greatest_time_until_then() {
 }
 
 #[test]
+fn o2_a_packet_without_timestamp_counts_for_other_machines_where_it_stands() {
+    let timeless = |forks| {
+        new()
+            .number(10, 3)
+            .message(SYS_STATS, new().number(4, forks))
+    };
+    let of_guest = |forks| timeless(forks).number(98, 7);
+    let trace = imported(&[
+        packet(5, PROCESS_TREE, new()),
+        bundle(0, &[]).number(8, 40),
+        of_guest(1),
+        timeless(2),
+        of_guest(3),
+        timeless(4).number(13, 2),
+        packet(5, 900, new()).number(98, 7),
+        bundle(0, &[]).number(8, 60).number(98, 7),
+        new().number(10, 3).number(98, 7).message(900, new()),
+        timeless(5),
+    ]);
+    let forks = "SELECT ts, value FROM counter ORDER BY value";
+    gives(&trace, forks, &["5 1", "40 2", "40 3", "60 5"]);
+}
+
+#[test]
 fn o4_o5_q4_what_is_for_the_whole_trace_may_come_last() {
     let name = new().text(1, "Linux").text(3, "6.1.0");
     let events = [

@@ -31,6 +31,7 @@ mod readme;
 mod reference;
 mod reliability;
 mod reports;
+mod repro;
 mod rules;
 mod scale;
 mod slice_tables;

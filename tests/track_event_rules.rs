@@ -250,6 +250,24 @@ fn e7_e17_events_of_no_type_are_dropped_and_of_an_unknown_one_count() {
     trace.counted("track_event_parser_errors", 2);
 }
 
+#[test]
+fn e7_e16_e17_e18_a_state_without_uuid_is_dropped_whole() {
+    let state = new().number(9, STATE).signed(17, 7);
+    let state = state.packed(12, &[5]).packed(31, &[2]);
+    let trace = told(&[
+        described(2, counter(new().number(5, 1)).text(2, "c")),
+        clear().message(THREAD_DESCRIPTOR, thread_of_sequence()),
+        event(10, state.clone()),
+        event(20, state.number(11, 3)),
+    ]);
+    trace.gives("SELECT ts, value FROM counter", &["20 5"]);
+    trace.counted("track_event_state_missing_track_uuid", 1);
+}
+
+fn thread_of_sequence() -> Message {
+    new().number(1, 5).number(2, 6)
+}
+
 // E: slices
 
 #[test]
@@ -358,6 +376,13 @@ fn e12_worked_example_of_complete_events() {
 }
 
 #[test]
+fn e9_e12_worked_example_of_a_pass_that_ends_with_an_overlap() {
+    let trace = story(&["B a@100", "X x@200+2000", "E a@1000", "X y@1500+3000"]);
+    trace.gives(SLICES, &["a 100 900 0", "x 200 2000 1"]);
+    trace.counted("slice_drop_overlapping_complete_event", 1);
+}
+
+#[test]
 fn e12_e13_an_open_slice_bounds_nothing_and_stays_open() {
     let trace = story(&["B a@0", "B b@1000", "X c@2000+9000", "E a@3000"]);
     trace.gives(SLICES, &["a 0 3000 0", "b 1000 -1 1", "c 2000 9000 2"]);
@@ -446,6 +471,15 @@ fn e15_a_counter_may_be_described_behind_its_events() {
     );
     trace.counted("track_event_counter_missing_value", 1);
     trace.counted("track_event_counter_missing_track_uuid", 1);
+    trace.counted("track_event_counter_invalid_track_uuid", 1);
+}
+
+#[test]
+fn e15_l2_a_counter_event_on_uuid_0_mentions_no_thread_where_nothing_describes_that() {
+    let overridden = new().signed(18, 7).signed(19, 8);
+    let trace = told(&[event(10, counts(0, 5).message(6, overridden))]);
+    trace.gives(PROCESSES, &[]);
+    trace.gives("SELECT value FROM counter", &[]);
     trace.counted("track_event_counter_invalid_track_uuid", 1);
 }
 

@@ -41,7 +41,7 @@ fn write_packet(f: &mut fmt::Formatter<'_>, packet: &Packet) -> fmt::Result {
     if packet.machine_id != defaults.machine_id {
         write!(f, " machine={}", packet.machine_id)?;
     }
-    if packet.seq != defaults.seq {
+    if packet.is_of_sequence() {
         write!(f, " seq={}", packet.seq)?;
     }
     if packet.flags != defaults.flags {
@@ -199,7 +199,8 @@ struct RawBundle {
 #[derive(Clone, Debug)]
 struct RawPacket {
     elapsed: i64,
-    seq: u32,
+    /// `None` where it is not written.
+    seq: Option<u32>,
     flags: u32,
     cleared: bool,
     dropped: u32,
@@ -281,7 +282,13 @@ fn world() -> impl Strategy<Value = World> {
 fn raw_packet() -> impl Strategy<Value = RawPacket> {
     (
         0..8_i64,
-        prop_oneof![1 => Just(0_u32), 4 => Just(1), 4 => Just(2), 1 => Just(3)],
+        prop_oneof![
+            2 => Just(None),
+            1 => Just(Some(0)),
+            8 => Just(Some(1)),
+            8 => Just(Some(2)),
+            2 => Just(Some(3)),
+        ],
         prop_oneof![6 => Just(0_u32), 2 => Just(1), 2 => Just(2), 1 => Just(3), 1 => Just(4)],
         (
             prop::bool::weighted(0.05),
@@ -495,7 +502,8 @@ fn build(world: &World, raw: &RawPacket, now: i64, last_pair: &mut Option<i64>) 
     let mut packet = Packet {
         timestamp: raw.timestamp,
         timestamp_clock_id: raw.clock,
-        seq: raw.seq,
+        seq: raw.seq.unwrap_or(0),
+        is_zero_written: raw.seq == Some(0),
         flags: raw.flags,
         incremental_state_cleared: raw.cleared,
         previous_packet_dropped: raw.dropped,
@@ -534,7 +542,7 @@ fn build(world: &World, raw: &RawPacket, now: i64, last_pair: &mut Option<i64>) 
                     reading.clock = *clock;
                 }
             }
-            packet.clock_snapshot = Some(snapshot(world, raw.seq, &readings, primary, now));
+            packet.clock_snapshot = Some(snapshot(world, packet.seq, &readings, primary, now));
         }
     }
     packet

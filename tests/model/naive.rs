@@ -157,6 +157,8 @@ pub struct Imported {
     pub trace_time: Clock,
     /// Ids of packets whose timestamp was taken as trace time (C6, T2).
     pub taken: BTreeSet<i64>,
+    /// Ids of the guests' packets that were read before trace time was known (X25).
+    pub waiting: BTreeSet<i64>,
     /// Packets of rejected snapshots, with a reason for each rule that the snapshot breaks. Which
     /// of them becomes the packet's is not said.
     pub rejected: BTreeMap<i64, BTreeSet<Option<Reason>>>,
@@ -319,11 +321,12 @@ pub fn convert_value(
 fn sequence_state(packets: &[Packet]) -> (bool, u32) {
     let last = packets.last().unwrap();
     let (mut valid, mut default) = (false, 0);
-    if last.seq == 0 {
+    if !last.is_of_sequence() {
         return (valid, default);
     }
     for packet in packets {
-        if (packet.machine_id, packet.seq) != (last.machine_id, last.seq) {
+        let is_same = (packet.machine_id, packet.seq) == (last.machine_id, last.seq);
+        if !is_same || !packet.is_of_sequence() {
             continue;
         }
         if packet.flags & INCREMENTAL_STATE_CLEARED != 0 || packet.incremental_state_cleared {
@@ -339,18 +342,17 @@ fn sequence_state(packets: &[Packet]) -> (bool, u32) {
     (valid, default)
 }
 
-/// T2: the trace's default clock.
-fn default_clock(snapshots: &[Snapshot]) -> Option<u32> {
+/// T2, X17: the default clock of a machine. No snapshot of a guest names one.
+fn default_clock(snapshots: &[Snapshot], machine: u32) -> Option<u32> {
     // What is assumed (X26) says nothing.
-    let taken = snapshots.iter().filter(|s| s.source != 3);
-    let held = taken
-        .flat_map(Snapshot::clocks)
-        .any(|c| c == Clock::host(BOOTTIME));
-    snapshots
-        .iter()
-        .rev()
-        .find_map(|s| s.primary)
-        .or(held.then_some(BOOTTIME))
+    let taken = || snapshots.iter().filter(|s| s.source != 3);
+    let holds = |machine| {
+        let boottime = Clock::new(BOOTTIME, 0, machine);
+        taken().any(|s| s.clocks().contains(&boottime))
+    };
+    let own = (machine != 0 && holds(machine)).then_some(BOOTTIME);
+    let named = || snapshots.iter().rev().find_map(|s| s.primary);
+    own.or_else(named).or(holds(0).then_some(BOOTTIME))
 }
 
 /// What happened to incremental clocks, in file order (V5).
@@ -424,8 +426,9 @@ fn pair(packet: &Packet, bundle: &Bundle, added: &[(u32, i64)]) -> Option<Snapsh
     })
 }
 
-/// X26: whether a time of the packet is converted.
-fn converts(packet: &Packet) -> bool {
+/// X26: whether a time of the packet is converted. `clock` is that of the packet, if it has one that its
+/// time is converted from.
+fn converts(packet: &Packet, clock: Option<Clock>) -> bool {
     let events = packet.ftrace_events.iter().any(|bundle| {
         let lacks = |clock: Clock| is_sequence_scoped(clock.id) && clock.seq == 0;
         let usable = bundle_clock(packet, bundle).is_some_and(|clock| !lacks(clock));
@@ -435,7 +438,8 @@ fn converts(packet: &Packet) -> bool {
                 .any(|event| event.timestamp().is_some())
     });
     let mut lines = packet.android_log.iter().flatten();
-    packet.timestamp.is_some() || events || lines.any(Option::is_some)
+    let of_packet = clock.is_some_and(|clock| !is_sequence_scoped(clock.id) || clock.seq != 0);
+    of_packet && packet.timestamp.is_some() || events || lines.any(Option::is_some)
 }
 
 /// X26: what is assumed of a machine whose clocks do not reach trace time.
@@ -758,6 +762,9 @@ pub fn import(trace: &[Packet]) -> Imported {
     let mut converted = false;
     // X25: whether a snapshot has claimed it; until one does, or something is converted, nobody knows it
     let mut claimed = false;
+    // X25: the packets that wait for that, and the machines of which something does
+    let mut waiting = BTreeSet::new();
+    let mut waiting_machines: Vec<u32> = Vec::new();
     // X26: the machines whose way to it is settled
     let mut bridged = BTreeSet::new();
 
@@ -838,7 +845,7 @@ pub fn import(trace: &[Packet]) -> Imported {
             let id = if named != 0 {
                 Some(named)
             } else {
-                default_clock(&snapshots)
+                default_clock(&snapshots, packet.machine_id)
             };
             if let (Some(timestamp), Some(id)) = (packet.timestamp, id) {
                 let clock = Clock::new(id, packet.seq, packet.machine_id);
@@ -875,7 +882,36 @@ pub fn import(trace: &[Packet]) -> Imported {
                 Err(_) => retries.push(Retry::Pair(snapshot)),
             }
         }
-        if converts(packet)
+
+        // C4, and before it C6
+        let field = packet.payload.as_ref().map(|(field, _)| *field);
+        let chrome = matches!(field, Some(5 | 51)) && matches!(named, 0 | MONOTONIC);
+        let id = if chrome {
+            Some(MONOTONIC)
+        } else if field == Some(69) && own == 0 {
+            Some(BOOTTIME)
+        } else if named != 0 {
+            Some(named)
+        } else {
+            default_clock(&snapshots, packet.machine_id) // T2
+        };
+        let is_lost = packet.flags & NEEDS_INCREMENTAL_STATE != 0 && !valid; // S4
+
+        let of_packet = id.map(|id| Clock::new(id, packet.seq, packet.machine_id));
+        let converts = converts(packet, of_packet.filter(|_| !is_lost));
+        let waits = packet.machine_id != 0 && !claimed && !converted; // X25
+        if waits {
+            waiting.insert(row.id);
+            if converts && !waiting_machines.contains(&packet.machine_id) {
+                waiting_machines.push(packet.machine_id);
+            }
+        }
+        let by_now = |snapshots: &[Snapshot], clock, ticks: i128| match waits {
+            true => Err("no_target"),
+            false => convert(snapshots, clock, ticks, trace_time),
+        };
+        if !waits
+            && converts
             && bridged.insert(packet.machine_id)
             && let Some(assumed) = bridge(&snapshots, packet.machine_id, trace_time)
         {
@@ -893,11 +929,11 @@ pub fn import(trace: &[Packet]) -> Imported {
                 let prev = running(&history, packet.machine_id, bundle.cpu);
                 let (tid, name, args) = told(&event, prev.as_ref());
                 let result = event.timestamp().map(|timestamp| match clock {
-                    Some(clock) => convert(&snapshots, clock, timestamp.into(), trace_time), // D1
+                    Some(clock) => by_now(&snapshots, clock, timestamp.into()), // D1
                     None => Err("unknown_clock"),
                 });
                 if let (Some(clock), Some(timestamp)) = (clock, event.timestamp()) {
-                    converted |= result != Some(Err("no_sequence_id")); // T1
+                    converted |= !waits && result != Some(Err("no_sequence_id")); // T1
                     match result.unwrap() {
                         Ok(ts) => placed.push((clock, timestamp as i64, ts)),
                         Err("no_sequence_id") => {}
@@ -923,8 +959,8 @@ pub fn import(trace: &[Packet]) -> Imported {
         // I2
         for timestamp in packet.android_log.iter().flatten() {
             let clock = Clock::new(REALTIME, 0, packet.machine_id);
-            let result = timestamp.map(|t| convert(&snapshots, clock, t.into(), trace_time)); // D1
-            converted |= result.is_some(); // T1
+            let result = timestamp.map(|t| by_now(&snapshots, clock, t.into())); // D1
+            converted |= !waits && result.is_some(); // T1
             match (*timestamp, result) {
                 (Some(timestamp), Some(Ok(ts))) => {
                     placed.push((clock, timestamp as i64, ts));
@@ -943,21 +979,8 @@ pub fn import(trace: &[Packet]) -> Imported {
             });
         }
 
-        // C4, and before it C6
-        let field = packet.payload.as_ref().map(|(field, _)| *field);
-        let chrome = matches!(field, Some(5 | 51)) && matches!(named, 0 | MONOTONIC);
-        let id = if chrome {
-            Some(MONOTONIC)
-        } else if field == Some(69) && own == 0 {
-            Some(BOOTTIME)
-        } else if named != 0 {
-            Some(named)
-        } else {
-            default_clock(&snapshots) // T2
-        };
-
         // S4
-        if packet.flags & NEEDS_INCREMENTAL_STATE != 0 && !valid {
+        if is_lost {
             row.unresolved = Some("incremental_state_lost".to_owned());
             if packet.timestamp.is_some() {
                 row.clock_id = id.map(i64::from);
@@ -980,8 +1003,8 @@ pub fn import(trace: &[Packet]) -> Imported {
             } else {
                 timestamp.into()
             };
-            let result = convert(&snapshots, clock, reading, trace_time); // D1
-            converted |= result != Err("no_sequence_id"); // T1
+            let result = by_now(&snapshots, clock, reading); // D1
+            converted |= !waits && result != Err("no_sequence_id"); // T1
             if result.is_ok() || !chrome {
                 row.clock_id = Some(id.into());
                 row.clock_ts = i64::try_from(reading).ok();
@@ -1009,6 +1032,26 @@ pub fn import(trace: &[Packet]) -> Imported {
             row.unresolved = Some("overflow".to_owned());
         }
         rows.push(row);
+    }
+
+    // X25, X29
+    if !claimed
+        && !converted
+        && let Some(first) = waiting_machines.first()
+    {
+        trace_time = Clock::new(BOOTTIME, 0, *first);
+    }
+    let has_host = packets.iter().any(|packet| packet.machine_id == 0);
+    for machine in waiting_machines {
+        // X26: the host first
+        let host = has_host.then_some(0);
+        for machine in host.into_iter().chain([machine]) {
+            if bridged.insert(machine)
+                && let Some(assumed) = bridge(&snapshots, machine, trace_time)
+            {
+                snapshots.push(assumed);
+            }
+        }
     }
 
     // D2
@@ -1056,6 +1099,7 @@ pub fn import(trace: &[Packet]) -> Imported {
         snapshots,
         trace_time,
         taken,
+        waiting,
         rejected,
     }
 }

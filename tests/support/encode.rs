@@ -8,6 +8,8 @@ pub struct Packet {
     pub timestamp_clock_id: Option<u32>,
     /// `trusted_packet_sequence_id`
     pub seq: u32,
+    /// Its sequence is number 0, and that is written.
+    pub is_zero_written: bool,
     /// `sequence_flags`
     pub flags: u32,
     pub incremental_state_cleared: bool,
@@ -29,6 +31,13 @@ pub struct Packet {
     pub machine_name: Option<String>,
     /// `synchronization_marker`
     pub is_marker: bool,
+}
+
+impl Packet {
+    /// Whether it names its sequence (E1).
+    pub fn is_of_sequence(&self) -> bool {
+        self.seq != 0 || self.is_zero_written
+    }
 }
 
 /// `RemoteClockSync.SyncedClocks`
@@ -214,7 +223,9 @@ fn packet_bytes(packet: &Packet) -> Vec<u8> {
     if let Some(timestamp) = packet.timestamp {
         number(&mut out, 8, timestamp);
     }
-    number_unless_zero(&mut out, 10, packet.seq.into());
+    if packet.is_of_sequence() {
+        number(&mut out, 10, packet.seq.into());
+    }
     number_unless_zero(&mut out, 13, packet.flags.into());
     number_unless_zero(&mut out, 41, packet.incremental_state_cleared.into());
     number_unless_zero(&mut out, 42, packet.previous_packet_dropped.into());

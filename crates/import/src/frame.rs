@@ -24,8 +24,8 @@ use crate::output::{
     SettledRows, Severity,
 };
 use crate::place::{
-    Counts as CountsFor, PartIx, Place, Placement, SequenceIx, Settled, Snapshot, Taken, TraceTime,
-    Whole, called, file_id, file_key, recorded,
+    Counts as CountsFor, PartIx, Place, Placement, SequenceIx, Settled, Snapshot, Stands, Taken,
+    TraceTime, Whole, called, file_id, file_key, recorded,
 };
 use crate::readers::{Corrupt, Desk, Latest, Packet, PacketSchema, Parsed, Part, Readers, Writers};
 use crate::subjects::Wanted;
@@ -456,6 +456,9 @@ impl Frame {
         let counted = header.packet_type();
         let counted = counted.filter(|PacketType(number)| !OF_THE_RECORDING.contains(number));
         self.event_times = None;
+        if header.timestamp.is_none() && placement.unresolved.is_none() {
+            self.untimed((id, machine), header, counts);
+        }
         let offset = packet.offset;
         let (bytes, packet) = (
             packet.bytes,
@@ -568,6 +571,24 @@ impl Frame {
         }
         if header.first_packet_on_sequence {
             self.facts.first_packets.insert(sequence.0);
+        }
+    }
+
+    /// A packet without a timestamp may be an event where it stands (rule O2).
+    fn untimed(&mut self, (packet, machine): (i64, u32), header: &Header<'_>, counts: CountsFor) {
+        let is_left_out = header.packet_type() == Some(PacketType::GPU_COUNTER_EVENT);
+        let counts = counts == CountsFor::All && !is_left_out;
+        let latest = self.latest.of(machine);
+        if counts {
+            self.latest.event(latest);
+        }
+        if self.place.has_pending() {
+            self.place.stands(&Stands {
+                packet,
+                machine,
+                latest,
+                counts,
+            });
         }
     }
 
@@ -803,12 +824,23 @@ impl Frame {
         let machines: Vec<MachineId> = place.parts().iter().map(|part| part.machine).collect();
         // Of what waited to know trace time, in file order (rule O2).
         let mut latest = Latest::default();
+        let mut stands = None;
         settle(place, scratch, &mut |settled| {
             let packets = &tables::packet::TABLE;
             match &settled {
                 Settled::Reading { .. } => {}
+                Settled::Stands(packet) => {
+                    let ts = packet.latest.max(latest.of(packet.machine));
+                    if packet.counts {
+                        latest.event(ts);
+                    }
+                    stands = Some((packet.packet, ts));
+                    return Ok(());
+                }
                 Settled::Untimed(untimed) => {
-                    let ts = untimed.latest.max(latest.of(untimed.machine));
+                    let at = stands.filter(|(packet, _)| *packet == untimed.packet);
+                    let ts = at.map_or(untimed.latest, |(_, ts)| ts);
+                    latest.event(ts);
                     timeline.push_at(ts, untimed.place, untimed.event);
                     return Ok(());
                 }
@@ -887,9 +919,12 @@ impl Frame {
 fn counts(read: Option<PacketType>) -> CountsFor {
     match read {
         Some(PacketType::CLOCK_SNAPSHOT | PacketType::SERVICE_EVENT) => CountsFor::Nothing,
-        Some(PacketType::FTRACE_EVENTS | PacketType::ANDROID_LOG | PacketType::POWER_RAILS) => {
-            CountsFor::ItsMachine
-        }
+        Some(
+            PacketType::FTRACE_EVENTS
+            | PacketType::ANDROID_LOG
+            | PacketType::POWER_RAILS
+            | PacketType::TRACK_EVENT,
+        ) => CountsFor::ItsMachine,
         _ => CountsFor::All,
     }
 }

@@ -81,8 +81,15 @@ impl Described {
         let pid = i64::from(thread.unsigned(1) as i32);
         let tid = thread.signed(2);
         let is_sandboxed = chrome_thread.is_some_and(|chrome| chrome.unsigned(3) != 0);
-        let namespace = if is_sandboxed { pid << 32 } else { 0 };
-        (pid, namespace.wrapping_add(tid))
+        match is_sandboxed {
+            true => (pid, Self::sandboxed(pid, tid)),
+            false => (pid, tid),
+        }
+    }
+
+    /// J7
+    pub fn sandboxed(pid: i64, tid: i64) -> i64 {
+        (pid << 32) | tid
     }
 }
 

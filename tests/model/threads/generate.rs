@@ -70,7 +70,7 @@ pub fn trace(seed: u64) -> Vec<Message> {
         Clocks::MonotonicRaw,
         Clocks::OfSequence,
     ]);
-    let guests = random.any(&[0, 0, 40]);
+    let guests = random.any(&[0, 0, 40, 80, 100]);
     let compact = random.any(&[0, 30, 90]);
     let count = 5 + random.below(50);
     let mut generator = Generator {
@@ -82,8 +82,15 @@ pub fn trace(seed: u64) -> Vec<Message> {
         compact,
         has_cpu_info: false,
     };
-    generator.host();
-    for _ in 0..count {
+    // Until then guests wait to know trace time.
+    let host_after = match generator.guests > 0 && generator.random.one_in(2) {
+        true => generator.random.below(2 * count),
+        false => 0,
+    };
+    for place in 0..count {
+        if place == host_after {
+            generator.host();
+        }
         generator.packet();
     }
     generator.packets
@@ -163,7 +170,7 @@ impl Generator {
         }
     }
 
-    /// The trace begins with a packet of the host.
+    /// A snapshot of the host's clocks.
     fn host(&mut self) {
         let snapshot = |clock, timestamp| Message::new().number(1, clock).number(2, timestamp);
         let mut clocks = Message::new().message(1, snapshot(6, EPOCH));
@@ -368,7 +375,7 @@ impl Generator {
             event = event.number(1, self.reading());
         }
         let emitter = self.pid();
-        if !self.random.one_in(40) {
+        if !self.random.one_in(20) {
             event = event.number(2, emitter);
         }
         let (kind, fields) = self.kernel_event(emitter);
@@ -400,13 +407,21 @@ impl Generator {
             }
             17..20 => {
                 let flags = self.random.any(&[0, 0x10000, 0x10f00, u64::MAX]);
-                // Nobody makes itself.
-                let pid = self.pid();
-                let task = new.number(1, if pid == emitter { 50 } else { pid });
+                let pid = match self.random.one_in(6) {
+                    true => emitter,
+                    false => self.pid(),
+                };
+                let task = new.number(1, pid);
                 (235, task.text(2, self.name()).number(3, flags))
             }
             20 => (236, new.number(1, self.pid()).text(3, self.name())),
-            21 => (240, new.number(2, self.pid())),
+            21 => {
+                let pid = match self.random.one_in(6) {
+                    true => 0,
+                    false => self.pid(),
+                };
+                (240, new.number(2, pid))
+            }
             22..30 => (3, new.bytes(2, &self.print())),
             30 => self.marker(),
             31 => (36, new.number(1, 3).text(2, self.name())),

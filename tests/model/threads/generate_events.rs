@@ -10,8 +10,10 @@ const NAMES: [&str; 7] = ["run", "draw", "q", "", "thread_time", "läuft", "q"];
 const CATEGORIES: [&str; 4] = ["cat", "io", "", "cat"];
 const PIDS: [u64; 3] = [10, 20, 30];
 const TIDS: [u64; 5] = [10, 11, 20, 21, 30];
+const GUEST: u64 = 77;
+/// 0 is one that is written out.
+const SEQUENCES: [u64; 4] = [2, 3, 4, 0];
 /// Neither has a descriptor that counts.
-const SEQUENCES: [u64; 3] = [2, 3, 4];
 const UNDESCRIBED: [u64; 2] = [77, 78];
 /// When things happen: a little after this, in nanoseconds.
 const EPOCH: u64 = 5_000_000;
@@ -28,13 +30,15 @@ struct Generator {
     counters: Vec<u64>,
     /// Of a hundred events, how many are legacy ones.
     legacy: u64,
+    /// Of a hundred packets, how many are another machine's.
+    guests: u64,
     has_late_clock: bool,
-    /// The sequence of the packet that is being made, and whether it is on the late clock: then
-    /// nothing may depend on whether it is read before it is placed.
-    sequence: u64,
+    /// The machine and the sequence of the packet that is being made, and whether it is on the late
+    /// clock: then nothing may depend on whether it is read before it is placed.
+    sequence: (u64, u64),
     is_late: bool,
     /// Sequences with something that deltas add to.
-    referenced: BTreeSet<u64>,
+    referenced: BTreeSet<(u64, u64)>,
 }
 
 fn new() -> Message {
@@ -47,6 +51,7 @@ pub fn trace(seed: u64) -> Vec<Message> {
     let legacy = random.any(&[0, 20, 60]);
     let uuids = 3 + random.below(10);
     let count = 10 + random.below(60);
+    let guests = random.any(&[0, 0, 0, 30]);
     let has_late_clock = random.one_in(4);
     let mut generator = Generator {
         random,
@@ -55,8 +60,9 @@ pub fn trace(seed: u64) -> Vec<Message> {
         descriptors: Vec::new(),
         counters: Vec::new(),
         legacy,
+        guests,
         has_late_clock,
-        sequence: 0,
+        sequence: (0, 0),
         is_late: false,
         referenced: BTreeSet::new(),
     };
@@ -97,6 +103,7 @@ impl Generator {
     fn tid(&mut self) -> u64 {
         match self.random.below(30) {
             0 => (-7_i64).cast_unsigned(),
+            1 => (1 << 33) | 11,
             _ => self.random.any(&TIDS),
         }
     }
@@ -156,7 +163,7 @@ impl Generator {
                     let thread = self.thread();
                     let thread = self.references(thread);
                     packet = packet.number(8, EPOCH).message(44, thread);
-                    self.referenced.insert(sequence);
+                    self.referenced.insert((0, sequence));
                 }
                 self.packets.push(packet);
             }
@@ -201,7 +208,7 @@ impl Generator {
                 if self.random.one_in(5) {
                     descriptor = descriptor.number(9, 1);
                 }
-                if self.random.one_in(8) {
+                if self.random.one_in(4) {
                     descriptor = descriptor.message(7, new().number(3, 1));
                 }
                 descriptor
@@ -215,7 +222,7 @@ impl Generator {
                 let counter = self.counter_descriptor();
                 descriptor.message(8, counter)
             }
-            6 if self.random.one_in(3) => descriptor.message(18, new()),
+            6 => descriptor.message(18, new()),
             _ => descriptor,
         }
     }
@@ -376,10 +383,15 @@ impl Generator {
 
     fn header(&mut self) -> Message {
         let mut packet = new();
-        self.sequence = self.random.any(&SEQUENCES);
+        let sequence = self.random.any(&SEQUENCES);
+        self.sequence = (0, sequence);
         self.is_late = false;
         if !self.random.one_in(50) {
-            packet = packet.number(10, self.sequence);
+            packet = packet.number(10, sequence);
+        }
+        if self.random.below(100) < self.guests {
+            packet = packet.number(98, GUEST);
+            self.sequence = (GUEST, sequence);
         }
         if !self.random.one_in(7) {
             packet = packet.number(8, self.time());
@@ -508,10 +520,10 @@ impl Generator {
         if !is_legacy || self.random.one_in(6) {
             let kind = match self.random.below(40) {
                 0 => 0,
-                1 => 5,
-                2 => 6,
+                1 => 6,
+                2..5 => 5,
                 _ if self.is_late => self.random.any(&[1, 2, 3]),
-                3..18 => 1,
+                5..18 => 1,
                 18..28 => 2,
                 28..34 => 3,
                 _ => 4,
@@ -637,15 +649,15 @@ impl Generator {
             legacy = legacy.number(1, self.iid());
         }
         let fields: [(u32, u64, &[i64]); 9] = [
-            (3, 2, &[0, 5, -1]),
+            (3, 2, &[0, 2, 5, 12, -1]),
             (4, 2, &[0, 3]),
             (8, 6, &[1, 2]),
             (13, 5, &[0, 1, 2, 3]),
             (12, 3, &[0, 1]),
             (14, 3, &[0, 1, 2, 3]),
             (15, 4, &[9]),
-            (18, 8, &[10, 20, 0]),
-            (19, 8, &[11, 21, 0]),
+            (18, 8, &[10, 20, 0, -7, (1 << 32) | 10]),
+            (19, 8, &[11, 21, 0, -7, (1 << 32) | 11]),
         ];
         for (field, times, values) in fields {
             if self.random.one_in(times) {

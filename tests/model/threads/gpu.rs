@@ -28,7 +28,7 @@ pub struct Stages {
     /// GP2: names of queues and of stages, by machine and number.
     queues: BTreeMap<(Machine, i64), String>,
     stages: BTreeMap<Machine, Vec<String>>,
-    /// GP3: the first lane of each queue that is known by its number, and what it was renamed to.
+    /// GP3: the first lane of each queue that had no name then, and what it was renamed to.
     firsts: Vec<(Machine, i64, Track, Option<String>)>,
 }
 
@@ -46,8 +46,10 @@ impl Stages {
             let Some(name) = queue.text(1) else {
                 continue;
             };
+            let is_first = !self.queues.contains_key(&(machine, number));
             for (m, queue, first, renamed) in &mut self.firsts {
-                if (*m, *queue, first.of) == (machine, number, Of::Gpu(machine, gpu)) {
+                let is_its = (*m, *queue, first.of) == (machine, number, Of::Gpu(machine, gpu));
+                if is_its && is_first {
                     *renamed = Some(name.clone());
                 }
             }
@@ -75,6 +77,7 @@ impl World<'_> {
         }
         let specification = |iid| self.packets.interned(packet, 24, iid);
         // GP3
+        let mut is_unnamed = false;
         let (by_iid, queue, name) = if let Some(iid) = event.number(13) {
             let Some(specification) = specification(iid) else {
                 return;
@@ -83,6 +86,7 @@ impl World<'_> {
         } else {
             let number = i64::from(event.unsigned(3) as i32);
             let known = self.stages.queues.get(&(machine, number)).cloned();
+            is_unnamed = known.is_none();
             let name = known.unwrap_or_else(|| format!("Unknown GPU Queue {number}"));
             (false, number, Some(name))
         };
@@ -97,15 +101,15 @@ impl World<'_> {
         let context = event.signed(5);
         let interned = self.packets.interned(packet, 23, event.unsigned(5));
         let inline = specifications.message(1);
-        let pid = interned.or(inline).map(|context| context.id(2));
-        let process = pid.map_or(0, |pid| self.processes.process(machine, pid));
+        let pid = interned.or(inline).map_or(0, |context| context.id(2));
+        let process = self.processes.process(machine, pid);
         let duration = event.signed(2);
         let name = name.as_deref();
         let (lane, slice) = self.slices.complete_on_lane(time, duration, &set, name);
         let is_first = |(m, number, first, _): &(Machine, i64, Track, Option<String>)| {
             (*m, *number, first.of) == (machine, queue, set.of)
         };
-        if !by_iid && !self.stages.firsts.iter().any(is_first) {
+        if is_unnamed && !self.stages.firsts.iter().any(is_first) {
             self.stages.firsts.push((machine, queue, lane, None));
         }
         let Some(slice) = slice else {

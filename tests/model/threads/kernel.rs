@@ -517,7 +517,7 @@ impl World<'_> {
                 self.owners.insert(mm_id, emitter);
             } else {
                 let owner = self.owners.get(&mm_id).copied();
-                match owner.filter(|&owner| self.processes.is_live(owner)) {
+                match owner.filter(|&owner| self.processes.has_not_ended(owner)) {
                     Some(owner) => thread = owner,
                     None => {
                         self.owners.remove(&mm_id);

@@ -14,6 +14,8 @@ pub struct Read {
     /// The machine's `raw_id`.
     pub machine: u32,
     pub sequence: u32,
+    /// E1: it names its sequence.
+    pub is_of_sequence: bool,
     pub timestamp: Option<u64>,
     /// S4
     pub distrusted: bool,
@@ -62,13 +64,15 @@ impl Packets {
             .collect();
         let headers: Vec<encode::Packet> = messages.iter().map(header).collect();
         let clocks = naive::import(&headers);
-        let mut states: BTreeMap<(u32, u32), (bool, usize)> = BTreeMap::new();
+        let mut states: BTreeMap<(u32, Option<u32>), (bool, usize)> = BTreeMap::new();
         let mut all = Vec::new();
         for (message, header) in messages.iter().zip(&headers) {
             let cleared = header.flags & 1 != 0 || header.incremental_state_cleared;
-            let state = states.entry((header.machine_id, header.seq)).or_default();
+            let is_of_sequence = header.is_of_sequence();
+            let sequence = is_of_sequence.then_some(header.seq);
+            let state = states.entry((header.machine_id, sequence)).or_default();
             let lost = header.previous_packet_dropped != 0 && !cleared;
-            if header.seq == 0 {
+            if !is_of_sequence {
                 *state = (false, 0);
             } else if cleared {
                 *state = (true, state.1 + 1); // S2
@@ -78,6 +82,7 @@ impl Packets {
             all.push(Read {
                 machine: header.machine_id,
                 sequence: header.seq,
+                is_of_sequence,
                 timestamp: header.timestamp,
                 distrusted: header.flags & 2 != 0 && !state.0,
                 valid: state.0,
@@ -105,16 +110,32 @@ impl Packets {
         })
     }
 
+    /// Whether two packets are of one interval of a sequence.
+    pub fn is_same_interval(&self, one: usize, other: usize) -> bool {
+        let [one, other] = [one, other].map(|place| &self.all[place]);
+        let of = |p: &Read| (p.machine, p.is_of_sequence, p.sequence, p.interval);
+        of(one) == of(other)
+    }
+
     /// The first entry with an iid of a field of interned data, as a packet finds it (W4).
     pub fn interned(&self, packet: usize, field: u32, iid: u64) -> Option<Message> {
-        let of = &self.all[packet];
-        let sequence = |p: &&Read| {
-            (p.machine, p.sequence, p.interval) == (of.machine, of.sequence, of.interval)
-        };
-        let adding = self.all.iter().filter(|p| p.valid && !p.distrusted);
-        adding
+        self.interned_until(self.all.len(), packet, field, iid)
+    }
+
+    /// The same of what was said before a packet of that number.
+    pub fn interned_until(
+        &self,
+        end: usize,
+        packet: usize,
+        field: u32,
+        iid: u64,
+    ) -> Option<Message> {
+        let sequence = |place: &usize| self.is_same_interval(*place, packet);
+        let adding = |place: &usize| self.all[*place].valid && !self.all[*place].distrusted;
+        let places = (0..end).filter(adding);
+        places
             .filter(sequence)
-            .flat_map(|p| p.interned.messages(field))
+            .flat_map(|place| self.all[place].interned.messages(field))
             .find(|entry| entry.unsigned(1) == iid)
     }
 
@@ -164,12 +185,16 @@ impl Packets {
         self.place(index, clock, i128::try_from(nanoseconds).ok()?)
     }
 
-    /// D1, D2: with the snapshots seen until a packet, else with all.
+    /// D1, D2: with the snapshots seen until a packet, else with all. What waits to know trace time (O3)
+    /// is not late.
     fn place(&self, index: usize, clock: Clock, ticks: i128) -> Option<(i64, bool)> {
+        let all = || self.convert(self.clocks.snapshots.len(), clock, ticks);
+        if self.clocks.waiting.contains(&(index as i64)) {
+            return all().map(|time| (time, false));
+        }
         let first = self.convert(self.seen(index), clock, ticks);
         let first = first.map(|time| (time, false));
-        let all = self.clocks.snapshots.len();
-        first.or_else(|| Some((self.convert(all, clock, ticks)?, true)))
+        first.or_else(|| Some((all()?, true)))
     }
 
     /// How many snapshots are seen when a packet is read.
@@ -196,6 +221,7 @@ fn header(message: &Message) -> encode::Packet {
         timestamp: message.number(8),
         timestamp_clock_id: message.number(58).map(|id| id as u32),
         seq: message.unsigned(10) as u32,
+        is_zero_written: message.has(10) && message.unsigned(10) as u32 == 0,
         flags: message.unsigned(13) as u32,
         incremental_state_cleared: message.unsigned(41) != 0,
         previous_packet_dropped: message.unsigned(42) as u32,
@@ -207,7 +233,9 @@ fn header(message: &Message) -> encode::Packet {
         uid: Some(0),
         payload: other.filter(|(field, _)| !known.contains(field)),
         clock_snapshot: of(Read::CLOCK_SNAPSHOT).map(|(_, snapshot)| clock_snapshot(snapshot)),
-        ftrace_events: of(Read::FTRACE).map(|(_, bundle)| pair(bundle)),
+        ftrace_events: of(Read::FTRACE)
+            .map(|(_, bundle)| pair(bundle))
+            .or_else(|| of(Read::POWER_RAILS).map(|(_, rails)| energies(rails))),
         android_log: of(Read::ANDROID_LOG).map(|(_, log)| {
             let lines = log.messages(1).into_iter();
             lines.map(|line| line.number(5)).collect()
@@ -231,6 +259,18 @@ fn clock_snapshot(message: &Message) -> ClockSnapshot {
     ClockSnapshot {
         clocks: message.messages(1).into_iter().map(reading).collect(),
         primary: message.number(2).map(|id| id as i32),
+    }
+}
+
+/// O1: of power rails the times of BOOTTIME, as those of a bundle.
+fn energies(rails: &Message) -> Bundle {
+    let event = |data: Message| FtraceEvent {
+        timestamp: data.number(2).map(|ms| ms.saturating_mul(1_000_000)),
+        ..FtraceEvent::default()
+    };
+    Bundle {
+        events: rails.messages(2).into_iter().map(event).collect(),
+        ..Bundle::default()
     }
 }
 

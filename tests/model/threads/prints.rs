@@ -67,6 +67,7 @@ pub fn parse(bytes: &[u8]) -> Option<Print> {
     let (second, behind) = field(rest);
     let (third, behind) = field(behind);
     let (fourth, _) = field(behind);
+    let last = if fourth.is_empty() { third } else { fourth };
     let named = |name: &str| Some(name.to_owned()).filter(|name| !name.is_empty());
     Some(match phase.chars().next()? {
         'B' if rest.is_empty() => Print::Begin(tgid?, "[empty slice name]".to_owned()),
@@ -78,11 +79,7 @@ pub fn parse(bytes: &[u8]) -> Option<Print> {
         'I' => Print::Instant(tgid?, named(second)?),
         'N' => Print::TrackInstant(tgid?, named(second)?, named(third)?),
         'G' => Print::TrackBegin(tgid?, named(second)?, named(third)?, signed(fourth)?),
-        'H' if fourth.is_empty() => Print::TrackEnd(tgid?, named(second)?, signed(third)?),
-        'H' => {
-            named(third)?;
-            Print::TrackEnd(tgid?, named(second)?, signed(fourth)?)
-        }
+        'H' => Print::TrackEnd(tgid?, named(second)?, signed(last)?),
         _ => return None,
     })
 }

@@ -125,10 +125,14 @@ impl Processes {
 
     /// P5
     pub fn is_live(&self, utid: Utid) -> bool {
+        !self.threads[utid].replaced && self.has_not_ended(utid)
+    }
+
+    /// M5: the same, but for a fork that took its tid.
+    pub fn has_not_ended(&self, utid: Utid) -> bool {
         let thread = &self.threads[utid];
-        thread.end.is_none()
-            && !thread.replaced
-            && thread.process.is_none_or(|upid| self.is_current(upid))
+        let process = thread.process;
+        thread.end.is_none() && process.is_none_or(|upid| self.is_current(upid))
     }
 
     /// The live threads of a tid, the newest first.

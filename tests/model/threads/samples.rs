@@ -34,10 +34,15 @@ fn unit_name(number: u64) -> &'static str {
 /// M11
 fn unit(spec: &Message) -> Option<String> {
     let names = |field| spec.numbers(field).into_iter().map(unit_name);
-    let numerators: Vec<&str> = names(7).collect();
     let denominators: Vec<&str> = names(8).filter(|name| !name.is_empty()).collect();
     let is_said = spec.has(7) || spec.has(8);
-    let mut unit = numerators.join(":");
+    let mut unit = String::new();
+    for name in names(7) {
+        if !unit.is_empty() {
+            unit.push(':');
+        }
+        unit += name;
+    }
     if !denominators.is_empty() {
         unit = format!("{unit}/{}", denominators.join(":"));
     }
@@ -114,13 +119,16 @@ impl World<'_> {
             None => format!("power.{rail}_uws"),
         };
         let energy = data.unsigned(3) as f64;
-        self.at(time)
-            .push(Of::Machine(machine), "power_rails", &name, energy);
+        let track = Track {
+            session,
+            ..Track::named("power_rails", &name, Of::Machine(machine))
+        };
+        self.counters.push(track, time, energy);
     }
 
     /// M11: what a packet's samples are of, by their counter_id.
-    fn gpu_counter(&self, raw_id: u32, packet: usize, id: i64) -> Option<GpuCounter> {
-        let (_, event) = self.packets.all[packet].payload.as_ref()?;
+    fn gpu_counter(&self, raw_id: u32, sample: usize, id: i64) -> Option<GpuCounter> {
+        let (_, event) = self.packets.all[sample].payload.as_ref()?;
         let Some(iid) = event.number(4) else {
             let of_machine = self.packets.trusted(Read::GPU_COUNTERS);
             let of_machine = of_machine.filter(|packet| packet.0 == raw_id);
@@ -131,16 +139,15 @@ impl World<'_> {
             let (spec, gpu) = found.find(|(spec, _)| spec.id(1) == id)?;
             return Some(GpuCounter { spec, gpu });
         };
-        let of = &self.packets.all[packet];
         let mut declaring = (0..self.packets.all.len()).filter_map(|other| {
             let packet = &self.packets.all[other];
-            let same = (packet.machine, packet.sequence) == (of.machine, of.sequence);
             let (field, event) = packet.payload.as_ref()?;
             let refers = *field == Read::GPU_COUNTERS && event.number(4) == Some(iid);
-            if !same || !refers || packet.distrusted {
+            let is_same = self.packets.is_same_interval(sample, other);
+            if !is_same || !refers || packet.distrusted {
                 return None;
             }
-            self.packets.interned(other, 47, iid)
+            self.packets.interned_until(other + 1, other, 47, iid)
         });
         let declared = declaring.next()?;
         let specs = declared.message(2)?.messages(1);

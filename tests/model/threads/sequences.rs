@@ -33,8 +33,6 @@ pub struct TrackEvent {
 pub struct SequenceThread {
     pub pid: i64,
     pub tid: i64,
-    /// J7
-    pub tid_as_written: i64,
 }
 
 /// L1: what deltas are added to: time and thread time in microseconds, instructions.
@@ -64,7 +62,7 @@ pub fn track_events(packets: &Packets, described: &Described) -> BTreeMap<usize,
     let mut events = BTreeMap::new();
     for (index, packet) in packets.all.iter().enumerate() {
         let sequence = (packet.machine, packet.sequence);
-        if packet.sequence == 0 {
+        if !packet.is_of_sequence {
             continue; // E1, L1
         }
         let state = states.entry(sequence).or_default();
@@ -121,11 +119,7 @@ impl State {
     /// L1
     fn set_thread(&mut self, thread: &Message, chrome_thread: Option<&Message>) {
         let (pid, tid) = Described::pid_and_tid(thread, chrome_thread);
-        self.thread = Some(SequenceThread {
-            pid,
-            tid,
-            tid_as_written: thread.signed(2),
-        });
+        self.thread = Some(SequenceThread { pid, tid });
         self.references = Some(References {
             time: thread.signed(6),
             thread_time: thread.signed(7),
@@ -144,6 +138,10 @@ impl State {
         let time = self.time(packets, index, event)?;
         let thread_time = self.thread_time(event)?;
         let instructions = self.instructions(event)?;
+        let uuid = event.number(11).or(self.defaults.number(11));
+        if event.unsigned(9) == STATE && uuid.is_none() {
+            return None; // E17
+        }
         let mut counting = Counting {
             machine: packet.machine,
             described,

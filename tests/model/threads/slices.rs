@@ -61,8 +61,10 @@ impl Slices {
         self.stack(track).last().copied()
     }
 
-    /// E9
-    fn settle(&mut self, track: TrackId, time: i64, is_instant: bool) {
+    /// E9, E12: for what ends at `until`, if it has an end. Tells whether it fits; where it ends behind a
+    /// slice that it begins in, nothing below that is looked at.
+    fn settle(&mut self, track: TrackId, time: i64, until: Option<i64>) -> bool {
+        let is_instant = until == Some(time);
         let mut below_open = false;
         for place in (0..self.stack(track).len()).rev() {
             let id = self.stack(track)[place];
@@ -82,17 +84,11 @@ impl Slices {
                 }
             } else if end < time || end == time && !both_instants {
                 self.stack(track).pop();
+            } else if until.is_some_and(|until| time < end && end < until) {
+                return false;
             }
         }
-    }
-
-    /// E12: whether something that ends then would not end inside a slice that it begins in.
-    fn overlaps(&mut self, track: TrackId, time: i64, end: i64) -> bool {
-        let stack = self.stack(track).clone();
-        let slices = stack.iter().rev().map(|id| &self.all[*id]);
-        let closed = slices.take_while(|slice| slice.duration >= 0);
-        let mut ends = closed.map(|slice| slice.time + slice.duration);
-        ends.any(|other| time < other && other < end)
+        true
     }
 
     /// E10, E12: a slice, if it is made. `duration` −1 is a begin.
@@ -103,9 +99,12 @@ impl Slices {
         name: Option<&str>,
         category: Option<&str>,
     ) -> Option<SliceId> {
-        self.settle(track, time, duration == 0);
+        let until = (duration >= 0).then(|| time.saturating_add(duration));
+        if !self.settle(track, time, until) {
+            return None;
+        }
         let below = self.stack(track).clone();
-        if below.len() >= DEPTH || self.overlaps(track, time, time.saturating_add(duration)) {
+        if below.len() >= DEPTH {
             return None;
         }
         self.all.push(Slice {
@@ -133,7 +132,7 @@ impl Slices {
         name: Option<&str>,
         category: Option<&str>,
     ) -> Option<SliceId> {
-        self.settle(track, time, false);
+        self.settle(track, time, None);
         let stack = self.stack(track).clone();
         let fits = |id: &SliceId| {
             let slice = &self.all[*id];

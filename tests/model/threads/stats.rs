@@ -150,7 +150,7 @@ impl World<'_> {
         }
         for (field, kind) in [(6, "num_irq"), (8, "num_softirq")] {
             for count in stats.messages(field) {
-                let name = format!("{kind} (id: {})", count.unsigned(1) as i32);
+                let name = format!("{kind} (id: {})", count.unsigned(1) as u32);
                 let value = count.unsigned(2) as f64;
                 self.at(time).push(all, kind, &name, value);
             }

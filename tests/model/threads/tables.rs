@@ -356,7 +356,10 @@ impl World<'_> {
                 "track",
                 vec![id(place), name, kind, machine, parent, dimensions, source],
             );
-            owner_row(tables, place, *of, row.is_counter);
+            // U7
+            if !row.track.kind.ends_with("_state_track_event") {
+                owner_row(tables, place, *of, row.is_counter);
+            }
         }
     }
 }

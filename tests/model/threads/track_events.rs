@@ -1,6 +1,7 @@
 //! E6 to E18, L2 to L7: what track events do, in the order of time.
 
 use super::args::{Args, Said};
+use super::described::Described;
 use super::machines::Machine;
 use super::processes::{Upid, Utid, rank};
 use super::sequences::{COUNTER, STATE, TrackEvent};
@@ -97,8 +98,9 @@ impl TrackEvent {
     }
 }
 
-/// L2: it is mentioned as a number of 32 bits.
-fn id(number: u64) -> i64 {
+/// J2: the numbers of a sequence's thread have signs, where a thread is mentioned because of them they
+/// have none.
+fn without_sign(number: i64) -> i64 {
     i64::from(number as u32)
 }
 
@@ -167,8 +169,8 @@ impl World<'_> {
                 && happening.thread.is_none()
                 && let Some(thread) = event.thread
             {
-                let tid = thread.tid_as_written;
-                let utid = self.processes.bind(happening.machine, tid, thread.pid);
+                let (tid, pid) = (without_sign(thread.tid), without_sign(thread.pid));
+                let utid = self.processes.bind(happening.machine, tid, pid);
                 let is_of = |upid| self.processes.threads[utid].process == Some(upid);
                 if happening.process.is_none_or(is_of) {
                     happening.passed_on = Some(utid);
@@ -237,6 +239,10 @@ impl World<'_> {
                 2 => self.does(happening, Does::End),
                 3 => self.does(happening, Does::Instant),
                 COUNTER => self.counts(happening),
+                // U6, U9
+                STATE => {
+                    self.place_of(happening);
+                }
                 _ => {}
             }
             return;
@@ -271,6 +277,9 @@ impl World<'_> {
 
     /// E10 to E12, L4: a slice or an end where the event is.
     fn does(&mut self, happening: &Happening<'_>, does: Does) {
+        if does == Does::Complete && happening.legacy.signed(3) < 0 {
+            return;
+        }
         let Some(place) = self.place_of(happening) else {
             return;
         };
@@ -304,10 +313,7 @@ impl World<'_> {
         let duration = match does {
             Does::Begin => -1,
             Does::Instant => 0,
-            Does::Complete => {
-                let duration = happening.legacy.signed(3).saturating_mul(1000);
-                Some(duration).filter(|duration| *duration >= 0)?
-            }
+            Does::Complete => happening.legacy.signed(3).saturating_mul(1000),
             Does::End => return self.slices.end(track, time, name, category),
         };
         self.slices.push(track, (time, duration), name, category)
@@ -412,10 +418,10 @@ impl World<'_> {
 
     /// G6
     fn legacy_flow(&mut self, happening: &Happening<'_>, phase: char) {
-        let Some(Place::Track(track)) = self.place_of(happening) else {
+        let Some(id) = happening.legacy.number(6) else {
             return;
         };
-        let Some(id) = happening.legacy.number(6) else {
+        let Some(Place::Track(track)) = self.place_of(happening) else {
             return;
         };
         let (category, name) = (happening.category.clone(), happening.name.clone());
@@ -517,16 +523,18 @@ fn thread_of(happening: &Happening<'_>) -> Option<(i64, i64)> {
     if happening.uuid.number != 0 || !legacy.has(18) && of_sequence.is_none() {
         return None;
     }
-    let of_sequence = happening
-        .event
-        .thread
-        .map(|thread| (thread.pid, thread.tid));
-    let (mut pid, mut tid) = of_sequence.unwrap_or((0, 0));
+    let own = happening.event.thread;
+    let (own_pid, own_tid) = own.map_or((0, 0), |thread| (thread.pid, thread.tid));
+    let (mut pid, mut tid) = (without_sign(own_pid), own_tid);
     if legacy.has(18) {
-        (pid, tid) = (id(legacy.unsigned(18)), -1);
+        (pid, tid) = (legacy.id(18), -1);
     }
     if legacy.has(19) {
-        tid = id(legacy.unsigned(19));
+        tid = legacy.id(19);
+        // J7
+        if own_tid >> 32 != 0 {
+            tid = Described::sandboxed(pid, tid);
+        }
     }
     Some((pid, tid))
 }

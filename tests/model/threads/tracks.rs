@@ -25,6 +25,8 @@ pub struct Track {
     pub lane: (usize, bool),
     /// GP3: the queue of a GPU, whether it is an iid and the number.
     pub queue: Option<(bool, i64)>,
+    /// M10: the session of a power rail.
+    pub session: u64,
     /// The unit of a counter.
     pub unit: Option<String>,
     /// Of those that descriptors and their events make, which it is.
@@ -39,6 +41,7 @@ impl Track {
             of,
             lane: (0, false),
             queue: None,
+            session: 0,
             unit: None,
             made: None,
         }

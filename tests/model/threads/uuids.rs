@@ -299,13 +299,10 @@ impl World<'_> {
         if let Some(track) = self.uuids.tracks.get(&uuid) {
             return *track;
         }
-        let counter = match self.descriptor(uuid).map(|d| d.stands.clone()) {
-            Some(Stands::Counter(counter)) => Some(counter),
-            _ => None,
-        };
-        let what = match counter {
-            Some(_) => "counter_track_event",
-            None => "track_event",
+        let (what, counter) = match self.descriptor(uuid).map(|d| d.stands.clone()) {
+            Some(Stands::Counter(counter)) => ("counter_track_event", Some(counter)),
+            Some(Stands::State) => ("state_track_event", None),
+            _ => ("track_event", None),
         };
         let mut row = self.row(uuid, owner, what, name, sequence);
         row.is_counter = counter.is_some();
@@ -416,10 +413,10 @@ impl World<'_> {
         args.say("source", Said::text("descriptor"));
         args.say("trace_id", Said::Int(uuid.number.cast_signed()));
         args.say("is_root_in_scope", Said::Bool(is_root || uuid.number == 0));
-        let has_first =
-            self.packets.all.iter().any(|packet| {
-                packet.first_on_sequence && (packet.machine, packet.sequence) == maker
-            });
+        let has_first = self.packets.all.iter().any(|packet| {
+            let is_first = packet.first_on_sequence && packet.is_of_sequence;
+            is_first && (packet.machine, packet.sequence) == maker
+        });
         if has_first && uuid.number != 0 {
             args.say("has_first_packet_on_sequence", Said::Bool(true));
         }

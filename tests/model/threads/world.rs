@@ -181,8 +181,8 @@ impl<'a> World<'a> {
             2 => {
                 let packets = self.packets;
                 let start_of = |boottime: u64| {
-                    let time = packets.time_of_boottime(packet, boottime.into())?;
-                    Some(time.0)
+                    let time = packets.time_of_boottime(packet, boottime.into());
+                    time.map(|(time, _)| time).or(boottime.try_into().ok())
                 };
                 process_tree::process_tree(&mut self.processes, machine, payload, start_of);
             }

@@ -57,7 +57,7 @@ impl SettledRows {
                 put_result(&mut put, result.map_err(Some));
             }
             // It is a row of its own, or none.
-            Settled::Clock { .. } | Settled::Untimed(_) => return,
+            Settled::Clock { .. } | Settled::Stands(_) | Settled::Untimed(_) => return,
             Settled::Event(event) => {
                 put.natural(EVENT);
                 event.row.put(&mut put);

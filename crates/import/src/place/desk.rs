@@ -23,7 +23,7 @@ use super::snapshot::{self, Accepted, Snapshot};
 use super::time::TraceTime;
 use super::trace_clock::Claim;
 use super::uses::Uses;
-use super::waiting::{Counts, Settled, Untimed, Waiting, WaitingEvent, WaitingPacket};
+use super::waiting::{Counts, Settled, Stands, Untimed, Waiting, WaitingEvent, WaitingPacket};
 
 /// What became of a snapshot.
 #[derive(Debug)]
@@ -125,7 +125,7 @@ impl Place {
     /// if that is the first one of the sequence, or has no sequence.
     pub fn last_of(&mut self, sequence: SequenceIx) -> Option<Option<i64>> {
         let sequence = self.sequences.get(sequence);
-        let has_more = sequence.id != 0 && sequence.packets > 1;
+        let has_more = sequence.is_named && sequence.packets > 1;
         has_more.then(|| sequence.times().map(|(_, last)| last))
     }
 
@@ -418,7 +418,13 @@ impl Place {
         self.clocks.has_pending()
     }
 
-    /// What has no time of its own, and stands behind that.
+    /// A packet has no time of its own, and stands behind that.
+    #[cold]
+    pub fn stands(&mut self, stands: &Stands) {
+        self.waiting.stands(stands);
+    }
+
+    /// What such a packet is for the timeline.
     #[cold]
     pub fn untimed_waits(&mut self, untimed: &Untimed<'_>) {
         self.waiting.untimed(untimed);

@@ -19,7 +19,7 @@ pub(crate) struct Sequence {
     pub part: PartIx,
     pub id: u32,
     /// Whether its packets name it; the others are of none.
-    is_named: bool,
+    pub is_named: bool,
     pub uid: Option<i32>,
     pub pid: Option<i32>,
     pub packets: u64,

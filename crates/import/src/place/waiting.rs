@@ -86,19 +86,32 @@ pub(crate) enum Settled<'a> {
     Clock { id: i64, clock: Clock },
     /// A row of a table of events, or what of it is for the timeline.
     Event(SettledEvent<'a>),
-    /// What stands at the greatest time before it.
+    /// A packet stands at the greatest time before it.
+    Stands(Stands),
+    /// What of a packet stands where that does.
     Untimed(Untimed<'a>),
 }
 
-/// What has no time of its own, and stands behind something that waits to know trace time (rules O2,
+/// A packet without a timestamp that stands behind something that waits to know trace time (rules O2,
 /// X25).
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Untimed<'a> {
+pub(crate) struct Stands {
+    pub packet: i64,
     /// The row of its machine.
     pub machine: u32,
     /// The greatest time that was known when it was read.
     pub latest: TraceTime,
-    /// Its place on the timeline, and what it is there.
+    /// Whether it is an event itself.
+    pub counts: bool,
+}
+
+/// What a packet without a timestamp is for the timeline, where something before it or in it waits to
+/// know trace time.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Untimed<'a> {
+    pub packet: i64,
+    /// The greatest time that was known when it was read.
+    pub latest: TraceTime,
     pub place: u64,
     pub event: &'a [u8],
 }
@@ -125,7 +138,8 @@ pub(crate) struct Waiting {
 const PACKET: u64 = 0;
 const EVENT: u64 = 1;
 const SNAPSHOT: u64 = 2;
-const UNTIMED: u64 = 3;
+const STANDS: u64 = 3;
+const UNTIMED: u64 = 4;
 
 impl Waiting {
     /// What does not fit memory is put aside there.
@@ -171,9 +185,18 @@ impl Waiting {
         self.end();
     }
 
+    pub fn stands(&mut self, stands: &Stands) {
+        let mut put = self.begin(STANDS);
+        put.integer(stands.packet)
+            .natural(stands.machine.into())
+            .integer(stands.latest.0)
+            .natural(stands.counts.into());
+        self.end();
+    }
+
     pub fn untimed(&mut self, untimed: &Untimed<'_>) {
         let mut put = self.begin(UNTIMED);
-        put.natural(untimed.machine.into())
+        put.integer(untimed.packet)
             .integer(untimed.latest.0)
             .natural(untimed.place)
             .rest(untimed.event);
@@ -215,9 +238,18 @@ impl Waiting {
             match take.natural()? {
                 PACKET => settle_packet(take, clocks, sequences, later.as_deref_mut(), &mut each),
                 EVENT => settle_event(take, clocks, later.as_deref_mut(), &mut each),
+                STANDS => {
+                    let stands = Stands {
+                        packet: take.integer()?,
+                        machine: take.small()?,
+                        latest: TraceTime(take.integer()?),
+                        counts: take.natural()? != 0,
+                    };
+                    each(Settled::Stands(stands), clocks)
+                }
                 UNTIMED => {
                     let untimed = Untimed {
-                        machine: take.small()?,
+                        packet: take.integer()?,
                         latest: TraceTime(take.integer()?),
                         place: take.natural()?,
                         event: take.rest(),

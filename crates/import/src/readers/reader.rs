@@ -359,17 +359,21 @@ impl Desk<'_, '_> {
         event.write(self.event);
         let placement = &packet.placement;
         match (placement.ts, packet.header.timestamp) {
-            (Some(ts), _) => self.timeline.push(ts, self.event),
-            (None, None) if self.place.has_pending() => {
-                self.place.untimed_waits(&Untimed {
-                    machine: packet.machine,
-                    latest: packet.latest,
-                    place: self.timeline.reserve(),
-                    event: self.event,
-                });
+            (Some(ts), _) => {
+                self.latest.event(ts);
+                self.timeline.push(ts, self.event);
             }
             (None, None) => {
-                self.timeline.push(packet.latest, self.event);
+                self.latest.event(packet.latest);
+                match self.place.has_pending() {
+                    false => self.timeline.push(packet.latest, self.event),
+                    true => self.place.untimed_waits(&Untimed {
+                        packet: packet.id,
+                        latest: packet.latest,
+                        place: self.timeline.reserve(),
+                        event: self.event,
+                    }),
+                }
             }
             (None, Some(_)) => self.packet_waits(packet),
         }

@@ -273,7 +273,7 @@ impl Values {
         self.record.clear();
         let mut put = Put(&mut self.record);
         put.integer(ts.0).natural(place);
-        write_held(part, read.wrong, Fate::Kept, event, &mut put);
+        write_held((part, read), Fate::Kept, event, &mut put);
         self.held.push(&self.record);
     }
 
@@ -305,7 +305,7 @@ impl Values {
         out.clear();
         let mut put = Put(out);
         put.natural(HELD).optional(own.map(|TraceTime(ts)| ts));
-        write_held(part, read.wrong, Fate::Kept, event, &mut put);
+        write_held((part, read), Fate::Kept, event, &mut put);
     }
 
     /// The same of one that is dropped.
@@ -380,9 +380,14 @@ impl Values {
             number => Some(*Wrong::ALL.get(number as usize - 1).ok_or_else(cut)?),
         };
         let is_dropped = take.natural()? == Fate::Dropped as u64;
+        // It may be another one than that of the track that the event is on (rule L2).
+        let own = match take.natural()? {
+            0 => None,
+            number => Some(Uuid(u32::try_from(number - 1).map_err(|_| cut())?)),
+        };
         let mut event = TrackEvent::take(take)?;
         let mut read = Read {
-            own: event.uuid.zip(event.value),
+            own: own.zip(event.value),
             more: event.more_values.iter().collect(),
             wrong,
         };
@@ -419,18 +424,13 @@ enum Fate {
     Dropped,
 }
 
-fn write_held(
-    part: Part,
-    wrong: Option<Wrong>,
-    fate: Fate,
-    event: &TrackEvent<'_>,
-    put: &mut Put<'_>,
-) {
+fn write_held((part, read): (Part, &Read), fate: Fate, event: &TrackEvent<'_>, put: &mut Put<'_>) {
     put.natural(part.interval.sequence.into())
         .natural(part.interval.cleared.into())
         .natural(part.lost.into())
-        .natural(wrong.map_or(0, |wrong| wrong as u64 + 1))
-        .natural(fate as u64);
+        .natural(read.wrong.map_or(0, |wrong| wrong as u64 + 1))
+        .natural(fate as u64)
+        .natural(read.own.map_or(0, |(Uuid(uuid), _)| u64::from(uuid) + 1));
     event.put(put);
 }
 
@@ -438,10 +438,9 @@ fn write_held(
 fn write_dropped(part: Part, read: &Read, packet: &Packet<'_>, put: &mut Put<'_>) {
     let mut more = Vec::new();
     let event = TrackEvent {
-        uuid: read.own.map(|(uuid, _)| uuid),
         value: read.own.map(|(_, value)| value),
         more_values: crate::timeline::Values::write(&read.more, &mut more),
         ..TrackEvent::empty(packet.machine, packet.id)
     };
-    write_held(part, read.wrong, Fate::Dropped, &event, put);
+    write_held((part, read), Fate::Dropped, &event, put);
 }
