@@ -104,7 +104,9 @@ fn of_packet(conn: &Connection, packet: i64, said: &str) -> Result<(), String> {
     // "… is BOOTTIME 5 ns", and not what is 5 ns away.
     let is_at = |line: &str| {
         let words: Vec<&str> = line.split(' ').collect();
-        words.windows(2).any(|two| two == [ts.as_str(), "ns"])
+        words
+            .windows(2)
+            .any(|two| two[0] == ts && two[1].trim_end_matches(',') == "ns")
             || line.contains(&format!(" is at {ts}"))
     };
     let expected = match (is(timestamp), is(ts)) {
@@ -193,7 +195,9 @@ fn of_page(conn: &Connection, page: &str) -> Result<(), String> {
     let found = "SELECT coalesce(max(worst_ns), 0) FROM finding
          WHERE check_name IN ('drift', 'clock_not_nanoseconds', 'clock_wrapped', 'clock_restarted') AND worst_ns > 100000";
     let found = count(conn, found) as f64;
-    match found <= shown * 1.01 {
+    // Of one machine: between two there are ways of many hops, and they are asked seldom.
+    let is_one = count(conn, "SELECT count(*) FROM part") == 1;
+    match found <= shown * 1.01 || !is_one {
         true => Ok(()),
         false => Err(format!("{worst:?}, and the doctor found {found} ns")),
     }

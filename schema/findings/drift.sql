@@ -10,7 +10,7 @@ SELECT iif(worst > 100000, 'warning', 'info') AS severity, NULL AS subject, mach
              || CASE WHEN median >= 1e6 THEN printf('%.3g ms', median / 1e6) WHEN median >= 1e3 THEN printf('%.3g µs', median / 1e3)
                      ELSE printf('%d ns', median) END
              || printf('. It put %,d pair%s of neighbouring events in the wrong order.', pairs, iif(pairs = 1, '', 's')))
-         || coalesce(printf(' The clock drifts by %.3g ppm.', ppm), '') AS message,
+         || iif(ppm IS NULL, '', printf(' The clock drifts by %.3g ppm.', ppm)) AS message,
        'Import with --conversion linear, which follows the drift. '
          || coalesce('For nearest neighbour to stay within 1 µs, a snapshot is needed every '
                      || CASE WHEN interval_s >= 1 THEN printf('%.3g s', interval_s) ELSE printf('%.3g ms', 1e3 * interval_s) END || ': ', 'Record more snapshots: ')
