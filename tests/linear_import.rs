@@ -344,7 +344,7 @@ fn assert_continued(what: &str, read: &dyn Fn(u64) -> u64, unit: u64, every: u64
     let (mut late, mut expected) = (Vec::new(), Vec::new());
     for n in 0..300 {
         let at = n * 100 * MS;
-        if at % every == 0 {
+        if at.is_multiple_of(every) {
             trace.push(beside_boottime(2, &[(GPU, read(at))], START + at, unit));
         }
         for (seq, at) in [(2, at + 10 * MS), (3, at + 20 * MS)] {

@@ -116,7 +116,9 @@ fn of_packet(conn: &Connection, packet: i64, said: &str) -> Result<(), String> {
         (false, false) if !is(unresolved) => "its row has no timestamp".to_owned(),
         (_, false) => {
             let reason = format!(" is unresolved: {unresolved}\n");
-            if said.contains(&reason) && !said.contains(" ns\n") {
+            // Its unit may be told, and no time.
+            let is_time = |line: &str| line.contains(" ns") && !line.contains(" × ");
+            if said.contains(&reason) && !said.lines().any(is_time) {
                 return Ok(());
             }
             format!("its row is unresolved, {unresolved}")
