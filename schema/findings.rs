@@ -73,6 +73,16 @@ pub fn generate() -> Result<String> {
     let mut code = format!("pub(crate) const FINDING: &str = {view:?};\n");
     writeln!(
         code,
+        "/// What the checks share: the head of a statement, which names the parts of `findings.sql`.\n\
+         pub const CHECKS_SHARE: &str = {:?};\n\
+         /// How a clock is written, as SQL, of a row `f` with the columns `machine_id`, `clock_id`, `seq_id` and `file`.\n\
+         pub const CHECKS_CLOCK: &str = {CLOCK:?};\n\
+         /// The column `worst_ns` of a row `f` for a person, as SQL.\n\
+         pub const CHECKS_WORST: &str = {WORST:?};",
+        format!("WITH RECURSIVE\n{shared}\n")
+    )?;
+    writeln!(
+        code,
         "/// All checks, by name.\npub static CHECKS: &[Check] = &["
     )?;
     for Check {
@@ -80,12 +90,12 @@ pub fn generate() -> Result<String> {
         title,
         meaning,
         severity,
-        ..
+        sql,
     } in &checks
     {
         writeln!(
             code,
-            "Check {{ name: {name:?}, title: {title:?}, meaning: {meaning:?}, severity: {severity:?} }},"
+            "Check {{ name: {name:?}, title: {title:?}, meaning: {meaning:?}, severity: {severity:?}, sql: {sql:?} }},"
         )?;
     }
     writeln!(code, "];")?;

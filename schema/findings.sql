@@ -234,4 +234,89 @@ turned AS (
   ) AS t
   LEFT JOIN backwards AS b USING (machine_id, clock_id, seq_id, file)
   LEFT JOIN stranded AS s USING (place)
+),
+
+-- How much faster the clocks are that drift, on their way to trace time.
+clock_pace AS (
+  SELECT e.machine_id, e.clock_id, e.seq_id, e.file, min(h.interval_for_1us_s) AS interval_s, max(abs(h.drift_ppm)) AS ppm,
+         max(h.source = 'remote_sync') AS is_synced
+  FROM hop_clock AS e JOIN clock_hop AS h ON h.id = e.hop_id AND h.nominal_rate = 1
+  GROUP BY e.machine_id, e.clock_id, e.seq_id, e.file
+),
+
+-- What nearest neighbour did to what was read from clocks that drift: how many events it put elsewhere than they are on the line, how far at
+-- worst and at the median, and how many pairs of neighbours are the wrong way round by that. Of kernel events only how far it jumps at snapshots.
+drifting AS (
+  WITH steady AS (
+    SELECT s.*, t.clock_id AS trace_time
+    FROM source AS s CROSS JOIN trace_time AS t
+    WHERE (s.machine_id, s.clock_id, s.seq_id, s.file)
+            NOT IN (SELECT machine_id, clock_id, seq_id, coalesce(trace_file_id, -1) FROM clock_hop WHERE nominal_rate <> 1)
+      -- Where the line is not inclined it is where nearest neighbour is.
+      AND EXISTS (SELECT * FROM clock_line AS l WHERE l.route_id = s.route_id AND l.slope <> 0)
+      AND t.conversion = 'nearest'
+      -- Where it is machines that drift apart most, another check tells.
+      AND (s.machine_id, s.clock_id, s.seq_id, s.file) NOT IN (SELECT machine_id, clock_id, seq_id, file FROM synced WHERE ppm > own_ppm)
+  ),
+  off AS MATERIALIZED (
+    SELECT route_id, packet_id, line_ts, ts - line_ts AS off, abs(ts - line_ts) > max(coalesce(error, 0), 1000) AS is_off
+    FROM (
+      SELECT r.route_id, r.packet_id, r.line_ts, r.error,
+             r.value + (
+               SELECT s.offset FROM clock_step AS s
+               WHERE s.machine_id = c.machine_id AND s.clock_id = c.clock_id AND s.seq_id = c.seq_id AND s.file = c.file
+                 AND s.to_clock_id = c.trace_time AND s.start_value <= r.value
+               ORDER BY s.start_value DESC LIMIT 1
+             ) AS ts
+      FROM reading AS r CROSS JOIN steady AS c USING (route_id)
+    )
+  ),
+  -- Counted by the first three digits, which is what is told of the median: to sort millions of events would take longer than all else.
+  counted AS MATERIALIZED (
+    SELECT route_id, CAST(digits AS REAL) AS off, count(*) AS events, min(iif(is_off, packet_id, NULL)) AS packet_id,
+           max(iif(is_off, abs(off), NULL)) AS worst, total(is_off) AS moved_1us, total(is_off AND abs(off) > 1000000) AS moved_1ms
+    FROM (SELECT *, printf('%.2e', abs(off)) AS digits FROM off)
+    GROUP BY route_id, digits
+  ),
+  moved AS (
+    SELECT s.machine_id, s.clock_id, s.seq_id, s.file, t.*
+    FROM (
+      SELECT route_id, sum(events) AS events, min(packet_id) AS packet_id, max(worst) AS worst, sum(moved_1us) AS moved_1us, sum(moved_1ms) AS moved_1ms,
+             min(iif(until >= (total + 1) / 2, off, NULL)) AS median
+      FROM (SELECT *, sum(events) OVER (PARTITION BY route_id ORDER BY off) AS until, sum(events) OVER (PARTITION BY route_id) AS total FROM counted)
+      GROUP BY route_id
+      HAVING max(worst) IS NOT NULL
+    ) AS t
+    JOIN source AS s USING (route_id)
+  ),
+  -- A pair counts for the clock whose event is off by more. What is on trace time already is at its place.
+  inverted AS (
+    SELECT iif(abs(off) >= abs(off_before), route_id, route_before) AS route_id, count(*) AS pairs
+    FROM (
+      SELECT route_id, line_ts, off, lag(route_id) OVER w AS route_before, lag(line_ts) OVER w AS line_before, lag(off) OVER w AS off_before
+      FROM (
+        SELECT route_id, line_ts, off FROM off
+        UNION ALL
+        SELECT NULL, p.ts, 0
+        FROM home AS p JOIN trace_time AS t USING (machine_id, clock_id)
+        WHERE p.file = -1 AND p.ts IS NOT NULL AND p.type IS NOT 'clock_snapshot'
+      )
+      WHERE EXISTS (SELECT * FROM off WHERE is_off)
+      WINDOW w AS (ORDER BY line_ts)
+    )
+    WHERE line_before + off_before > line_ts + off
+    GROUP BY 1
+  )
+  SELECT d.*, p.ppm, p.interval_s, p.is_synced
+  FROM (
+    SELECT m.machine_id, m.clock_id, m.seq_id, m.file, m.packet_id, m.events, CAST(m.moved_1us AS INTEGER) AS moved, CAST(m.moved_1ms AS INTEGER) AS moved_1ms,
+           m.worst, m.median, coalesce(i.pairs, 0) AS pairs, 0 AS is_kernel
+    FROM moved AS m LEFT JOIN inverted AS i ON i.route_id = m.route_id
+    UNION ALL
+    SELECT h.machine_id, h.clock_id, h.seq_id, h.file, NULL, k.events, k.events, NULL, CAST(h.worst_error_nearest_ns AS INTEGER), NULL, NULL, 1
+    FROM hop AS h JOIN kernel_clock AS k USING (machine_id, clock_id, seq_id, file)
+    WHERE h.nominal_rate = 1 AND h.worst_error_nearest_ns > 1000 AND k.events > 0
+      AND (SELECT conversion FROM trace_time) = 'nearest'
+  ) AS d
+  LEFT JOIN clock_pace AS p USING (machine_id, clock_id, seq_id, file)
 )

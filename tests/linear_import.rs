@@ -313,6 +313,128 @@ fn v7_n5_a_clock_that_goes_back_at_last_is_refused_from_the_beginning() {
     assert!(nearest.count(packets) < linear.count(packets));
 }
 
+/// A snapshot of BOOTTIME with clocks.
+fn beside_boottime(seq: u32, clocks: &[(u32, u64)], boottime: u64, unit: u64) -> Packet {
+    let reading = |id, timestamp, unit| Reading {
+        id,
+        timestamp,
+        unit,
+        ..Reading::default()
+    };
+    let clocks = clocks.iter().map(|&(id, value)| reading(id, value, unit));
+    Packet {
+        seq,
+        clock_snapshot: Some(ClockSnapshot {
+            clocks: clocks.chain([reading(6, boottime, 1)]).collect(),
+            primary: None,
+        }),
+        ..Packet::default()
+    }
+}
+
+/// com.example.gpu
+const GPU: u32 = 2_468_715_150;
+
+/// Rule R14. Two sequences read a clock ten times a second, of which one writes what it has late, and a snapshot is written
+/// every so often. Every event is where it was.
+fn assert_continued(what: &str, read: &dyn Fn(u64) -> u64, unit: u64, every: u64) {
+    const MS: u64 = 1_000_000;
+    const START: u64 = 500_000 * MS;
+    let mut trace = vec![beside_boottime(1, &[(3, START)], START, 1)];
+    let (mut late, mut expected) = (Vec::new(), Vec::new());
+    for n in 0..300 {
+        let at = n * 100 * MS;
+        if at.is_multiple_of(every) {
+            trace.push(beside_boottime(2, &[(GPU, read(at))], START + at, unit));
+        }
+        for (seq, at) in [(2, at + 10 * MS), (3, at + 20 * MS)] {
+            let event = Packet {
+                seq,
+                timestamp: Some(read(at)),
+                timestamp_clock_id: Some(GPU),
+                ..Packet::default()
+            };
+            match seq {
+                2 => {
+                    (
+                        trace.push(event),
+                        expected.push((trace.len() - 1, START + at)),
+                    )
+                        .1
+                }
+                _ => late.push((event, START + at)),
+            }
+        }
+        if n % 4 == 3 {
+            for (event, at) in late.drain(..) {
+                trace.push(event);
+                expected.push((trace.len() - 1, at));
+            }
+        }
+    }
+    let trace = encode::trace(&trace);
+    let nearest = Imported::of_bytes(&trace, &[]);
+    let linear = Imported::of_bytes(&trace, &LINEAR);
+    let lost = "SELECT count(*) FROM packet WHERE unresolved IS NOT NULL";
+    assert!(nearest.count(lost) > 0, "{what}");
+    expected.sort_unstable();
+    for (packet, at) in expected {
+        let ts = linear.count(&format!("SELECT ts FROM packet WHERE id = {packet}"));
+        // A unit of a µs tells no less.
+        assert!(
+            ts.abs_diff(at as i64) <= unit,
+            "{what}: packet {packet} at {at}, not {ts}"
+        );
+    }
+    assert_eq!(linear.count("SELECT sum(packets) FROM clock_turn"), 0);
+    let turned = "SELECT count(*) FROM clock_turn";
+    assert_eq!(linear.count(turned), nearest.count(turned));
+}
+
+#[test]
+fn r14_readings_of_a_clock_that_wrapped_are_continued() {
+    let wraps = 1 << 32;
+    let read = |at: u64| (at + wraps - 1_300_000_000) % wraps;
+    assert_continued("a counter of 32 bits", &read, 1, 1_000_000_000);
+    assert_continued("in long gaps", &read, 1, 10_000_000_000);
+    let micros = |at: u64| (at / 1000 + 60_000) % (1 << 24);
+    assert_continued("of 24 bits, in µs", &micros, 1000, 5_000_000_000);
+}
+
+#[test]
+fn r14_each_life_of_a_clock_that_restarted_is_a_clock_of_its_own() {
+    let twice = |at: u64| match at {
+        0..8_000_000_000 => at + 60_000_000_000,
+        8_000_000_000..17_500_000_000 => at - 8_000_000_000,
+        _ => at - 17_500_000_000,
+    };
+    assert_continued("a device that is reset", &twice, 1, 1_000_000_000);
+}
+
+#[test]
+fn r14_what_leads_over_a_clock_that_wrapped_has_a_time() {
+    let read = |at: u64| at % (1 << 32);
+    let start = 500_000_000_000;
+    let mut trace = vec![beside_boottime(1, &[(3, start)], start, 1)];
+    for n in 0..4 {
+        let at = n * 2_000_000_000;
+        trace.push(beside_boottime(2, &[(64, read(at))], start + at, 1));
+    }
+    let mut other = beside_boottime(2, &[(64, read(5_000_000_000)), (65, 77)], 0, 1);
+    other.clock_snapshot.as_mut().unwrap().clocks.pop();
+    trace.insert(4, other);
+    trace.push(Packet {
+        seq: 2,
+        timestamp: Some(1_000_077),
+        timestamp_clock_id: Some(65),
+        ..Packet::default()
+    });
+    let linear = Imported::of_bytes(&encode::trace(&trace), &LINEAR);
+    let ts =
+        linear.count("SELECT ts FROM packet WHERE clock_id = 65 AND type IS NOT 'clock_snapshot'");
+    assert_eq!(ts, 505_001_000_000);
+}
+
 #[test]
 fn what_is_refused_is_refused_as_ever() {
     let place = Place::new();

@@ -36,6 +36,7 @@ mod rules;
 mod scale;
 mod slice_tables;
 mod slices;
+mod summary;
 mod support;
 mod threads;
 mod track_event_rules;

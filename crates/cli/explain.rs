@@ -382,6 +382,15 @@ fn packet_of(slice: i64, database: &Connection, out: &mut dyn Write) -> anyhow::
     Ok(packet)
 }
 
+/// Says that something has no time, and why.
+fn write_unresolved(what: &str, reason: &str, out: &mut dyn Write) -> anyhow::Result<()> {
+    writeln!(out, "{what} is unresolved: {reason}")?;
+    if let Some(words) = Unresolved::from_code(reason) {
+        writeln!(out, "{words}")?;
+    }
+    Ok(())
+}
+
 /// What a packet was recorded with; nothing if it has no timestamp, which is said.
 fn recorded(
     packet: i64,
@@ -420,10 +429,13 @@ fn recorded(
     })?;
     let ((timestamp, ts, unresolved), clock, owner, place, trace_time) = found;
     let Some(timestamp) = timestamp else {
-        writeln!(
-            out,
-            "packet {packet}{place} has no timestamp: there is nothing to convert"
-        )?;
+        write!(out, "packet {packet}{place} has no timestamp")?;
+        match (trace_time, unresolved) {
+            // The readings of its snapshot are its time.
+            (Some(trace_time), _) => writeln!(out, ": its snapshot is at {trace_time}")?,
+            (None, Some(reason)) => write_unresolved(" and", &reason, out)?,
+            (None, None) => writeln!(out, ": there is nothing to convert")?,
+        }
         return Ok(None);
     };
     let (Some(clock), Some(ts)) = (clock, ts) else {
@@ -436,13 +448,8 @@ fn recorded(
             return Ok(None);
         }
         let reason = unresolved.unwrap_or_default();
-        writeln!(
-            out,
-            "packet {packet}{place} with timestamp {timestamp} is unresolved: {reason}"
-        )?;
-        if let Some(words) = Unresolved::from_code(&reason) {
-            writeln!(out, "{words}")?;
-        }
+        let packet = format!("packet {packet}{place} with timestamp {timestamp}");
+        write_unresolved(&packet, &reason, out)?;
         return Ok(None);
     };
     let read = format!("packet {packet}{place} has timestamp {timestamp} of {clock}");

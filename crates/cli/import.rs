@@ -7,6 +7,7 @@ use std::ffi::OsStr;
 use std::fmt::Write;
 use std::fs;
 use std::io::{self, IsTerminal};
+use std::iter;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,7 +15,7 @@ use std::time::{Duration, Instant};
 use anyhow::bail;
 use indicatif::{HumanBytes, HumanCount};
 use timebase_import::{
-    Conversion, Events, FileKind, Lost, Monitor, Options, Placement, Source, Summary,
+    ClockFault, Conversion, Events, FileKind, Lost, Monitor, Options, Placement, Source, Summary,
 };
 use timebase_resolver::Unresolved;
 
@@ -216,12 +217,21 @@ fn screen(
     let mut share = if timed == 0 {
         "none has a time".to_owned()
     } else {
+        let share = match (summary.clock_faults.first(), summary.on_trace_time == timed) {
+            // All is not well where all have a time and it is wrong.
+            (Some(_), true) => String::new(),
+            _ => format!(": {}", percentage(summary.on_trace_time, timed)),
+        };
+        let wrong = summary
+            .clock_faults
+            .first()
+            .map(|worst| format!(", up to {} wrong", worst.worst));
         format!(
-            "{} of {} on {}: {}",
+            "{} of {} on {}{share}{}",
             HumanCount(summary.on_trace_time),
             HumanCount(timed),
             summary.trace_time_clock,
-            percentage(summary.on_trace_time, timed)
+            wrong.unwrap_or_default()
         )
     };
     if summary.without_timestamp > 0 && timed > 0 {
@@ -254,7 +264,7 @@ fn screen(
         );
     }
     lines.push(("snapshots", snapshots));
-    lines.push(("clocks", HumanCount(summary.clocks).to_string()));
+    lines.extend(clocks(summary));
     if let (Some(start), Some(end)) = (summary.start_ts, summary.end_ts) {
         let duration = Duration::from_nanos(end.abs_diff(start));
         lines.push(("duration", format!("{duration:.3?}, {start} to {end} ns")));
@@ -272,12 +282,63 @@ fn screen(
     for (heading, text) in lines {
         let _ = writeln!(screen, "  {heading:<10}  {text}");
     }
-    let _ = write!(
-        screen,
-        "\nNext: timebase query {} \"SELECT type, count(*) FROM packet GROUP BY type\"",
-        quoted_path(&destination.to_string_lossy())
-    );
+    let database = destination.to_string_lossy();
+    let database = quoted_path(&database);
+    let _ = match summary.clock_faults.is_empty() {
+        true => write!(
+            screen,
+            "\nNext: timebase query {database} \"SELECT type, count(*) FROM packet GROUP BY type\""
+        ),
+        false => write!(
+            screen,
+            "\nNext: timebase doctor {database}\n      \
+             or import again with --conversion linear, which mends these times"
+        ),
+    };
     screen
+}
+
+/// How many clocks there are, and before that, which put events at wrong times.
+fn clocks(summary: &Summary) -> Vec<(&'static str, String)> {
+    /// The summary is one screen.
+    const MOST: usize = 4;
+
+    let faults = summary.clock_faults.iter();
+    let mut lines: Vec<String> = faults.take(MOST).map(at_fault).collect();
+    let more = summary.clock_faults.len().saturating_sub(MOST);
+    if more > 0 {
+        lines.push(format!("{more} more at fault"));
+    }
+    let clocks = HumanCount(summary.clocks);
+    lines.push(match lines.is_empty() {
+        true => clocks.to_string(),
+        false => format!("{clocks} in all"),
+    });
+    let headings = iter::once("clocks").chain(iter::repeat(""));
+    headings.zip(lines).collect()
+}
+
+/// What a clock does, and what that makes of times, in words.
+fn at_fault(fault: &ClockFault) -> String {
+    let does = match (fault.check.as_str(), fault.ppm) {
+        ("clock_wrapped", _) => "wrapped".to_owned(),
+        ("clock_restarted", _) => "restarted".to_owned(),
+        ("clock_not_nanoseconds", _) => "counts something else than nanoseconds".to_owned(),
+        (_, Some(ppm)) => format!("drifts by {} ppm", three_digits(ppm)),
+        _ => "drifts".to_owned(),
+    };
+    let ClockFault { clock, worst, .. } = fault;
+    let mut text = format!("{clock} {does}: times up to {worst} wrong");
+    if let Some(pairs) = fault.pairs.filter(|pairs| *pairs > 0) {
+        let pairs = counted(pairs, "pair", "pairs");
+        let _ = write!(text, ", {pairs} of events out of order");
+    }
+    text
+}
+
+/// The number that is nearest, of three digits.
+fn three_digits(number: f64) -> f64 {
+    format!("{number:.2e}").parse().unwrap_or(number)
 }
 
 /// What the recording lost, if anything says that it did.
@@ -551,6 +612,7 @@ mod tests {
                 unresolved: [("non_monotonic", 7)].into(),
             }],
             lost: Vec::new(),
+            clock_faults: Vec::new(),
             trace_time_clock: "BOOTTIME".to_owned(),
             rejected_snapshots: 2,
             start_ts: Some(1_000_000_000),

@@ -223,6 +223,8 @@ pub struct Check {
     pub meaning: &'static str,
     /// How severe its findings are: `error`, `warning` or `info`, and when.
     pub severity: &'static str,
+    /// Its SELECT, which [`CHECKS_SHARE`] stands before.
+    pub sql: &'static str,
 }
 
 include!(concat!(env!("OUT_DIR"), "/findings.rs"));

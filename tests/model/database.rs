@@ -105,6 +105,13 @@ impl Database {
         })
     }
 
+    /// The one integer of a query.
+    pub fn count(&self, sql: &str) -> i64 {
+        self.connection
+            .query_row(sql, [], |row| row.get(0))
+            .unwrap()
+    }
+
     /// Where lines put a reading.
     pub fn to_boottime_linear(&self, clock: Clock, ticks: i64) -> Option<i64> {
         self.value(

@@ -154,6 +154,8 @@ fn every_clock_that_is_printed_can_be_given() {
                 format!(" 7 is BOOTTIME {value} ns"),
                 format!(" 7 is unresolved: {value}"),
             ];
+            // Behind that stands how sure it is.
+            let result = result.split(" (nearest; ").next().unwrap();
             assert!(
                 is_it.iter().any(|end| result.ends_with(end)),
                 "{sql}: {value}\n{told}"
@@ -338,9 +340,12 @@ fn a_time_of_day_is_explained_in_any_zone() {
             "2026-11-21T16:21:30.5 is REALTIME 1795278090500000000, 2026-11-21T16:21:30.500000000 UTC"
         )
     );
-    assert_eq!(
-        lines.next_back(),
-        Some("REALTIME 1795278090500000000 is BOOTTIME 3337101243547 ns")
+    let last = lines.next_back().unwrap();
+    assert!(
+        last.starts_with(
+            "REALTIME 1795278090500000000 is BOOTTIME 3337101243547 ns (nearest; by the clocks' rate "
+        ),
+        "{last}"
     );
     for (time, clock) in [
         ("2026-11-21T16:21:30.5Z", None),
@@ -364,7 +369,8 @@ fn a_time_of_day_is_explained_in_any_zone() {
         "realtime",
     ]);
     assert!(
-        back.ends_with("is REALTIME 1795278090500000000 ns, 2026-11-21T16:21:30.500000000 UTC\n"),
+        back.contains("is REALTIME 1795278090500000000 ns (nearest; by the clocks' rate ")
+            && back.ends_with("), 2026-11-21T16:21:30.500000000 UTC\n"),
         "{back}"
     );
 }
@@ -414,6 +420,36 @@ fn a_slice_is_explained_of_a_trace_as_of_its_database() {
         answer(&["explain", database.path(), "--slice", "77"]),
         of_trace
     );
+}
+
+/// The last line has both: what nearest neighbour gives, and between which times the clocks' rate has it.
+#[test]
+fn an_explanation_without_an_option_gives_the_interval_too() {
+    let trace = "tests/data/doctor/drift.pftrace";
+    let imported = Imported::new("doctor/drift.pftrace", &[]);
+    timebase_resolver::sql::register(&imported.conn).unwrap();
+    let packets =
+        "SELECT id FROM packet WHERE clock_id = 2468715150 AND type IS NOT 'clock_snapshot'";
+    let packets = imported.rows(packets);
+    assert_eq!(packets.len(), 50);
+    for packet in packets.iter().step_by(7).map(|row| &row[0]) {
+        let sql = format!(
+            "SELECT printf('2468715150 %d is BOOTTIME %d ns (nearest; by the clocks'' rate %d ± %d)', clock_ts, ts,
+                           to_boottime_linear(clock_id, seq_id, clock_ts), boottime_error(clock_id, seq_id, clock_ts)),
+                    clock_ts, abs(ts - to_boottime_linear(clock_id, seq_id, clock_ts)) > 1000
+             FROM packet WHERE id = {packet}"
+        );
+        let [line, reading, is_off] = &imported.rows(&sql)[0][..] else {
+            panic!("three columns")
+        };
+        assert_eq!(is_off, "1", "{line}");
+        for args in [["--packet", packet], ["--ts", reading]] {
+            let clock = ["--clock", "2468715150"];
+            let clock = if args[0] == "--ts" { &clock[..] } else { &[] };
+            let said = answer(&[&["explain", trace], clock, &args[..]].concat());
+            assert_eq!(said.lines().last(), Some(line.as_str()), "{said}");
+        }
+    }
 }
 
 #[test]

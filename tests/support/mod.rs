@@ -160,6 +160,8 @@ pub fn import(trace: &Path, database: &Path, args: &[&str]) -> Said {
 /// A trace as a database. It is gone when this is.
 pub struct Imported {
     pub conn: Connection,
+    /// What the import said of it.
+    pub said: String,
     path: PathBuf,
     _place: Place,
 }
@@ -177,6 +179,7 @@ impl Imported {
         assert_eq!(said.code, Some(0), "{}: {}", trace.display(), said.stderr);
         Imported {
             conn: Connection::open(&path).unwrap(),
+            said: said.stderr,
             path,
             _place: place,
         }

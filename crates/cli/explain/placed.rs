@@ -175,7 +175,6 @@ fn until(database: &Connection, packet: i64) -> anyhow::Result<Connection> {
         let mut statement = database.prepare(sql)?;
         let columns: Vec<String> = statement
             .column_names()
-            .into_iter()
             .map(|name| format!("\"{name}\""))
             .collect();
         let columns = columns.join(", ");

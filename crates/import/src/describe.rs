@@ -154,6 +154,7 @@ pub(crate) fn summarize(
         unread: frame.unread(),
         events,
         lost,
+        clock_faults: Vec::new(),
         trace_time_clock: frame.place.trace_time().to_string(),
         start_ts,
         end_ts,

@@ -23,6 +23,7 @@ use crate::place::Whole;
 use crate::readers::PacketSchema;
 use crate::subjects::Wanted;
 use crate::summary::Summary;
+use crate::unsure;
 use crate::verdict::Verdict;
 
 /// What an import notes of its own time.
@@ -132,8 +133,9 @@ pub(crate) fn timed(
         rows,
         conversion: options.conversion,
     };
-    let summarized = summarize(&conn, &mut frame, &trace).and_then(|summary| {
+    let summarized = summarize(&conn, &mut frame, &trace).and_then(|mut summary| {
         describe(&conn, &frame, &trace, &summary)?;
+        summary.clock_faults = unsure::clock_faults(&conn, summary.packets, options.conversion)?;
         for (message, file) in logged.drain(..) {
             message.insert(&conn, (Some(file), None))?;
         }

@@ -69,6 +69,7 @@ mod subjects;
 mod summary;
 mod timeline;
 mod trackers;
+mod unsure;
 mod verdict;
 mod world;
 
@@ -79,6 +80,6 @@ pub use options::{Conversion, Options, Views};
 pub use size::{NotASize, Size};
 pub use stages::{Stages, stages, thrown_away};
 pub use subjects::{Subject, UnknownSubject};
-pub use summary::{Events, Lost, Placement, Summary};
+pub use summary::{ClockFault, Events, Lost, Placement, Summary};
 pub use timebase_trace::{FileKind, Monitor, Pass, Source, file_kind};
 pub use verdict::damage;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 /// What an import did.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Summary {
     /// Rows of `packet`.
     pub packets: u64,
@@ -30,6 +30,8 @@ pub struct Summary {
     pub events: Vec<Events>,
     /// What of the recording is missing.
     pub lost: Vec<Lost>,
+    /// The clocks that put events at wrong times, the worst first.
+    pub clock_faults: Vec<ClockFault>,
     /// The clock that `ts` is on.
     pub trace_time_clock: String,
     /// How many files were read, if there was not only one.
@@ -92,6 +94,24 @@ pub struct Lost {
     pub sequences: u64,
     /// Of how many buffers.
     pub buffers: u64,
+}
+
+/// A clock that puts events at wrong times.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ClockFault {
+    /// How it is written, `64@3`; or `machine 1`, whose clocks it is.
+    pub clock: String,
+    /// The check that tells more: `drift`, `machine_drift`, `clock_not_nanoseconds`, `clock_wrapped` or
+    /// `clock_restarted`.
+    pub check: String,
+    /// By how much it drifts.
+    pub ppm: Option<f64>,
+    /// How far the worst time is off, in nanoseconds.
+    pub worst_ns: u64,
+    /// The same for a person, as the check has it.
+    pub worst: String,
+    /// How many pairs of neighbouring events are in the wrong order by it; `None` if they were not counted.
+    pub pairs: Option<u64>,
 }
 
 /// How the rows of a table of events fared.

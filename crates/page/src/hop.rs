@@ -89,8 +89,13 @@ pub fn notes(hop: &Hop, plot: &Plot) -> String {
     let mut notes = vec![
         counted(hop.readings, "snapshot", "snapshots"),
         format!("noise {}", duration(hop.noise_ns)),
-        format!("between snapshots within {}", duration(hop.worst_ns)),
     ];
+    if hop.readings > 1 {
+        notes.push(format!(
+            "between snapshots within {}",
+            duration(hop.worst_ns)
+        ));
+    }
     if let Some(seconds) = hop
         .interval_s
         .filter(|_| !hop.has_other_unit() && !hop.is_coarse())

@@ -27,7 +27,7 @@ use crate::composed::Kept;
 use crate::domain::Domain;
 use crate::hop::Hops;
 use crate::recent::Recent;
-use crate::routes::SetIx;
+use crate::routes::{DomainIx, Member, SetIx};
 use crate::snapshot::{Reading, Rejected, Source};
 use crate::store::{Cell, Store};
 use convert::Targets;
@@ -247,6 +247,35 @@ impl ClockGraph {
     /// All clocks that are in a snapshot, in order of their first one.
     pub fn domains(&self) -> &[Domain] {
         &self.store.topology.domains
+    }
+
+    /// Where each snapshot is, in the order of the file.
+    pub(crate) fn in_file(&self) -> Vec<(SetIx, u32)> {
+        self.store.in_file()
+    }
+
+    /// Who took a snapshot.
+    pub(crate) fn source_at(&self, (set, _): (SetIx, u32)) -> Source {
+        self.store.set(set).source
+    }
+
+    /// The number of a snapshot.
+    pub(crate) fn number_at(&self, (set, row): (SetIx, u32)) -> u32 {
+        let clocks = self.store.topology.members(set).len();
+        self.store.set(set).rows.snapshot(clocks, row as usize)
+    }
+
+    /// The clocks of a snapshot, and what they read.
+    pub(crate) fn readings_at(
+        &self,
+        (set, row): (SetIx, u32),
+    ) -> impl Iterator<Item = (DomainIx, i64)> + use<'_> {
+        let members = self.store.topology.members(set);
+        let rows = &self.store.set(set).rows;
+        let column = move |(column, member): (usize, &Member)| {
+            (member.domain, rows.get(members.len(), row as usize, column))
+        };
+        members.iter().enumerate().map(column)
     }
 
     /// What is known of a clock; `None` if it was never in a snapshot.

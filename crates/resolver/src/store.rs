@@ -99,6 +99,18 @@ impl Store {
         set
     }
 
+    /// The set and the row of each snapshot, in the order of the file.
+    pub fn in_file(&self) -> Vec<(SetIx, u32)> {
+        let mut places: Vec<(u32, SetIx, u32)> = Vec::new();
+        for (set, of) in (0..).zip(&self.sets) {
+            let clocks = self.topology.members(set).len();
+            let rows = 0..of.rows.len() as u32;
+            places.extend(rows.map(|row| (of.rows.snapshot(clocks, row as usize), set, row)));
+        }
+        places.sort_unstable();
+        places.into_iter().map(|(_, set, row)| (set, row)).collect()
+    }
+
     /// The last row of some sets of the same clocks.
     pub fn last_row(&self, sets: &[Option<SetIx>], clocks: usize) -> Option<&[i64]> {
         let last = |&set: &SetIx| self.set(set).rows.last(clocks);

@@ -240,6 +240,7 @@ fn modulus(
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
@@ -253,7 +254,7 @@ mod tests {
     #[test]
     fn r11_r12_a_counter_of_32_bits_wraps_as_often_as_the_time_between_says() {
         let read = |at: i64| (at + M - 13 * S / 10).rem_euclid(M);
-        let turns = Turns::of(&taken(&[0, 10 * S, 11 * S], read), 1).expect("it went back");
+        let turns = Turns::of(&taken(&[0, 10 * S, 11 * S], read), 1).unwrap();
         assert_eq!(turns.bits, Some(32));
         let found: Vec<_> = turns.points.iter().map(|point| point.turn).collect();
         assert_eq!(found, [None, Some(Turn::Wrap(3)), None]);
@@ -266,7 +267,7 @@ mod tests {
         );
         let ticks = |at: i64| (at / 52).rem_euclid(1 << 24);
         let times: Vec<i64> = (0..12).map(|n| n * S / 5).collect();
-        let turns = Turns::of(&taken(&times, ticks), 1).expect("it went back");
+        let turns = Turns::of(&taken(&times, ticks), 1).unwrap();
         assert_eq!(turns.bits, Some(24));
         assert!((turns.rate - 1.0 / 52.0).abs() < 1e-5);
     }
@@ -274,7 +275,7 @@ mod tests {
     #[test]
     fn r12_a_gap_that_goes_on_may_hold_turns_too() {
         let read = |at: i64| at.rem_euclid(M);
-        let turns = Turns::of(&taken(&[0, 4 * S, 5 * S, 10 * S], read), 1).expect("it went back");
+        let turns = Turns::of(&taken(&[0, 4 * S, 5 * S, 10 * S], read), 1).unwrap();
         let found: Vec<_> = turns
             .points
             .iter()
@@ -294,7 +295,7 @@ mod tests {
     #[test]
     fn r13_a_clock_that_reads_less_than_ever_restarted_and_one_that_was_set_back_did_not() {
         let read = |at: i64| if at < 8 * S { at + 5 * S } else { at - 8 * S };
-        let turns = Turns::of(&taken(&[0, 4 * S, 10 * S, 12 * S], read), 1).expect("it went back");
+        let turns = Turns::of(&taken(&[0, 4 * S, 10 * S, 12 * S], read), 1).unwrap();
         assert_eq!(turns.bits, None);
         let found: Vec<_> = turns
             .points
@@ -316,20 +317,20 @@ mod tests {
     #[test]
     fn r14_a_reading_is_of_the_turn_and_life_that_is_nearest_to_the_one_before_it() {
         let read = |at: i64| (at + M - 13 * S / 10).rem_euclid(M);
-        let turns = Turns::of(&taken(&[0, 10 * S], read), 1).expect("it went back");
+        let turns = Turns::of(&taken(&[0, 10 * S], read), 1).unwrap();
         let mut before = 0;
         for at in (0..100).map(|n| n * S / 10) {
-            let found = turns.continued(read(at), before, &[0]).expect("is near");
+            let found = turns.continued(read(at), before, &[0]).unwrap();
             assert_eq!((found.at, found.turns), (at, (at + M - 13 * S / 10) / M));
             before = found.at;
         }
         let read = |at: i64| if at < 8 * S { at } else { at - 8 * S };
         let turns = Turns::of(&taken(&[0, 100 * S], read), 1);
         assert_eq!(turns, None, "92 s after 100 s do not go back");
-        let turns = Turns::of(&taken(&[0, 7 * S, 10 * S], read), 1).expect("it went back");
+        let turns = Turns::of(&taken(&[0, 7 * S, 10 * S], read), 1).unwrap();
         let mut before = 7 * S;
         for at in (70..100).map(|n| n * S / 10) {
-            let found = turns.continued(read(at), before, &[0, 1]).expect("is near");
+            let found = turns.continued(read(at), before, &[0, 1]).unwrap();
             assert_eq!((found.at, found.life), (at, usize::from(at >= 8 * S)));
             before = found.at;
         }

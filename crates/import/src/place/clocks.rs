@@ -14,8 +14,8 @@
 //! is a second way through these rules, taken by half of all imports only.
 
 use timebase_resolver::{
-    Clock, ClockGraph, ClockId, ClockNs, Domain, Estimates, FileTag, Reading, Rejected, SeqId,
-    SnapshotId, Source, Ticks, Unresolved,
+    Clock, ClockGraph, ClockId, ClockNs, Domain, Estimates, FileTag, Mended, ReadAt, Reading,
+    Rejected, SeqId, SnapshotId, Source, Ticks, Unresolved,
 };
 use timebase_wire::packet::{Header, PacketType};
 
@@ -79,6 +79,8 @@ impl EventClock {
 pub(crate) struct Whole {
     /// By all snapshots of the trace.
     pub estimates: Estimates,
+    /// The same of clocks that wrapped or restarted, if any did (rule R14).
+    pub mended: Option<Mended>,
     /// Rule T1, at the end of it; `None` if nothing was converted. What is placed before that is
     /// settled is placed by it, too.
     pub trace_time: Option<Clock>,
@@ -301,6 +303,7 @@ impl Clocks {
             sequence.set_accumulated(id, absolute);
         }
         let clock_ts = absolute.and_then(Ticks::recorded);
+        let by = reader(part, header.trusted_packet_sequence_id);
         let result = if clock.lacks_sequence() {
             Err(Unresolved::NoSequenceId) // C5
         } else {
@@ -308,7 +311,7 @@ impl Clocks {
             match (absolute, clock_ts) {
                 (None, _) => Err(Unresolved::NoBase),
                 (Some(_), None) => Err(self.overflow(clock)),
-                (Some(_), Some(ticks)) => self.resolve(clock, ticks, unit),
+                (Some(_), Some(ticks)) => self.resolve_in_file(clock, ticks, unit, by),
             }
         };
         Placement {
@@ -361,6 +364,50 @@ impl Clocks {
             None => self.graph.convert_ticks(clock, ticks, unit, to)?,
         };
         Ok(TraceTime::reads(ts))
+    }
+
+    /// The trace time of a reading that stands where the file is read, and who wrote it. Where that is may say
+    /// of which life and turn of its clock it is (rule R14).
+    #[inline]
+    fn resolve_in_file(
+        &mut self,
+        clock: Clock,
+        ticks: Ticks,
+        unit: i64,
+        by: u64,
+    ) -> Result<TraceTime, Unresolved> {
+        let is_mended = |whole: &Whole| whole.mended.is_some();
+        match self.whole.as_deref().is_some_and(is_mended) {
+            true => self.resolve_mended(clock, ticks, unit, by),
+            false => self.resolve(clock, ticks, unit),
+        }
+    }
+
+    #[cold]
+    fn resolve_mended(
+        &mut self,
+        clock: Clock,
+        ticks: Ticks,
+        unit: i64,
+        by: u64,
+    ) -> Result<TraceTime, Unresolved> {
+        let snapshots = self.graph.snapshots();
+        let mended = |clocks: &mut Clocks, is_other: bool| {
+            let (to, value) = (clocks.target()?, ticks.in_units_of(unit)?);
+            let mended = clocks.whole.as_mut()?.mended.as_mut()?;
+            let done = match is_other {
+                true => Some(mended.convert_other(clock, value, to)),
+                false => mended.convert(clock, value, to, ReadAt { by, snapshots }),
+            };
+            done?.ok().map(TraceTime::reads)
+        };
+        if let Some(ts) = mended(self, false) {
+            return Ok(ts);
+        }
+        match self.resolve(clock, ticks, unit) {
+            Err(Unresolved::NonMonotonic) => mended(self, true).ok_or(Unresolved::NonMonotonic),
+            result => result,
+        }
     }
 
     /// What times are told on; `None` while trace time is not known (rule X25).
@@ -509,7 +556,10 @@ impl Clocks {
             EventClock::Known { part, clock, unit } => {
                 self.attempt(part, clock);
                 match Ticks::recorded(timestamp) {
-                    Some(ticks) => self.resolve(clock, ticks, unit),
+                    // Events with clocks of their own are of no sequence.
+                    Some(ticks) => {
+                        self.resolve_in_file(clock, ticks, unit, reader(part, clock.seq.0))
+                    }
                     None => Err(self.overflow(clock)),
                 }
             }
@@ -537,6 +587,11 @@ impl Clocks {
             .map(|time| time.ok().or(other).map(TraceTime::reads));
         (times.collect(), unresolved)
     }
+}
+
+/// Who wrote something, by the part and the number of the sequence.
+fn reader(part: PartIx, sequence: u32) -> u64 {
+    u64::from(part.0) << 32 | u64::from(sequence)
 }
 
 /// The absolute reading that a timestamp of a clock means (rule V5). `None` is a delta without a base.

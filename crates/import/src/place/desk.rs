@@ -4,8 +4,8 @@
 use std::io;
 
 use timebase_resolver::{
-    Clock, ClockGraph, ClockId, Estimates, FileTag, MachineId, Rejected, SeqId, Source, Ticks,
-    Unresolved,
+    Clock, ClockGraph, ClockId, Estimates, FileTag, MachineId, Mended, Rejected, SeqId, Source,
+    Ticks, Unresolved,
 };
 use timebase_schema::tables;
 use timebase_sort::Scratch;
@@ -273,9 +273,11 @@ impl Place {
         self.clocks.end();
         let mut estimates = Estimates::new(self.clocks.graph);
         remote::give(&self.clocks.samples, &mut estimates);
+        let trace_time = self.clocks.trace_time.clock();
         Whole {
+            mended: trace_time.and_then(|to| Mended::of(&mut estimates, to)),
             estimates,
-            trace_time: self.clocks.trace_time.clock(),
+            trace_time,
         }
     }
 

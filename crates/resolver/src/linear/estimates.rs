@@ -160,6 +160,15 @@ impl Estimates {
         }
     }
 
+    /// Estimates by the snapshots of another graph, and these samples.
+    pub(crate) fn of_other(&self, graph: ClockGraph) -> Estimates {
+        Estimates {
+            graph,
+            samples: self.samples.clone(),
+            ..Estimates::default()
+        }
+    }
+
     /// The graph.
     pub fn graph(&self) -> &ClockGraph {
         &self.graph

@@ -1,0 +1,318 @@
+//! Conversions of clocks that wrapped or restarted, for who reads a trace in the order of its file (rule R14).
+//!
+//! # Design
+//!
+//! Which life and turn a reading is of depends on what was read before it, so this has a state, which the clock
+//! graph has not. What is in snapshots is known: each life of such a clock becomes a clock of its own, its readings continued over
+//! the turns, in a second graph, whose hops are fitted as any others. There is one only where a clock went back.
+//!
+//! To teach the graph lives and turns was the alternative: every conversion would carry where in the file it was asked, for the few
+//! clocks to which that matters.
+
+use rustc_hash::FxHashMap;
+
+use crate::clock::{Clock, ClockId, FileTag, Scope};
+use crate::graph::ClockGraph;
+use crate::linear::Estimates;
+use crate::routes::DomainIx;
+use crate::snapshot::{Reading, Source};
+use crate::time::ClockNs;
+use crate::turns::Turns;
+use crate::unresolved::Unresolved;
+
+/// Where in the file something was read: by whom, and after how many snapshots.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReadAt {
+    /// Any number that is the same for what was written in order, that of a sequence.
+    pub by: u64,
+    /// How many snapshots were accepted before.
+    pub snapshots: u32,
+}
+
+/// Conversions of the clocks of a trace that wrapped or restarted.
+#[derive(Debug)]
+pub struct Mended {
+    /// By snapshots in which each life is a clock of its own.
+    estimates: Estimates,
+    clocks: FxHashMap<Clock, Continuous>,
+}
+
+/// A clock that wrapped or restarted.
+#[derive(Debug)]
+struct Continuous {
+    turns: Turns,
+    /// Nanoseconds in a turn; 0 of a clock that did not wrap.
+    modulus: i128,
+    /// Its snapshots in the order of the file, and which point of `turns` each is.
+    in_file: Vec<(u32, usize)>,
+    lives: Vec<Clock>,
+    /// What was read last, by whom: after how many snapshots, and when that was.
+    last: FxHashMap<u64, (u32, i64)>,
+}
+
+/// A reading in a snapshot.
+#[derive(Debug, Clone, Copy)]
+struct Taken {
+    at: i64,
+    value: i64,
+    snapshot: u32,
+    source: Source,
+}
+
+impl Mended {
+    /// Looks through the snapshots of a trace for clocks that wrapped or restarted; `None` if none did.
+    pub fn of(estimates: &mut Estimates, trace_time: Clock) -> Option<Mended> {
+        let went_back = went_back(estimates.graph(), trace_time)?;
+        let taken = taken(estimates, trace_time, &went_back);
+        let graph = estimates.graph();
+        let mut clocks = FxHashMap::default();
+        for (domain, taken) in taken {
+            let domain = graph.domains().get(domain as usize)?;
+            clocks.extend(
+                Continuous::of(domain.clock, domain.unit, taken).map(|of| (domain.clock, of)),
+            );
+        }
+        if clocks.is_empty() {
+            return None;
+        }
+        let mended = mended(graph, &mut clocks);
+        Some(Mended {
+            estimates: estimates.of_other(mended),
+            clocks,
+        })
+    }
+
+    /// Converts a value in nanoseconds that was read from a clock; `None` if it neither wrapped nor restarted.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be (rule V7).
+    pub fn convert(
+        &mut self,
+        from: Clock,
+        ClockNs(value): ClockNs,
+        to: Clock,
+        read: ReadAt,
+    ) -> Option<Result<ClockNs, Unresolved>> {
+        let (life, value) = self.clocks.get_mut(&from)?.continued(value, read)?;
+        Some(match i64::try_from(value) {
+            Ok(value) => self.estimates.convert(life, ClockNs(value), to),
+            Err(_) => Err(Unresolved::Overflow),
+        })
+    }
+
+    /// Converts a value of another clock, whose way may lead through one that wrapped or restarted.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be (rule V7).
+    pub fn convert_other(
+        &mut self,
+        from: Clock,
+        value: ClockNs,
+        to: Clock,
+    ) -> Result<ClockNs, Unresolved> {
+        self.estimates.convert(from, value, to)
+    }
+}
+
+impl Continuous {
+    fn of(clock: Clock, unit: i64, mut taken: Vec<Taken>) -> Option<Continuous> {
+        let best = taken.iter().map(|taken| taken.source).min();
+        taken.retain(|taken| Some(taken.source) == best);
+        taken.sort_by_key(|taken| (taken.at, taken.snapshot));
+        let pairs: Vec<(i64, i64)> = taken.iter().map(|taken| (taken.at, taken.value)).collect();
+        let turns = Turns::of(&pairs, unit)?;
+        let places = taken.iter().enumerate();
+        let mut in_file: Vec<(u32, usize)> =
+            places.map(|(at, taken)| (taken.snapshot, at)).collect();
+        in_file.sort_unstable();
+        let lives = turns.points.last().map_or(0, |point| point.life);
+        let lives = (0..=lives).map(|life| of_life(clock, life)).collect();
+        Some(Continuous {
+            modulus: turns.bits.map_or(0, |bits| i128::from(unit) << bits),
+            turns,
+            in_file,
+            lives,
+            last: FxHashMap::default(),
+        })
+    }
+
+    /// The clock of the life that a reading is of, and what it would have read had it gone on.
+    fn continued(&mut self, value: i64, read: ReadAt) -> Option<(Clock, i128)> {
+        let points = &self.turns.points;
+        let next = self
+            .in_file
+            .partition_point(|(snapshot, _)| *snapshot < read.snapshots);
+        let before = next
+            .checked_sub(1)
+            .and_then(|before| self.in_file.get(before));
+        let around = [before, self.in_file.get(next)];
+        let around = around.map(|place| points.get(place?.1));
+        let taken = around.iter().flatten();
+        let lives: Vec<usize> = taken.clone().map(|point| point.life).collect();
+        let near = match (self.last.get(&read.by), before) {
+            // No snapshot of the clock was in between.
+            (Some((snapshots, at)), Some((snapshot, _))) if snapshot < snapshots => *at,
+            (Some((_, at)), None) => *at,
+            _ => taken.map(|point| point.at).next()?,
+        };
+        let found = self.turns.continued(value, near, &lives)?;
+        self.last.insert(read.by, (read.snapshots, found.at));
+        let life = *self.lives.get(found.life)?;
+        Some((
+            life,
+            i128::from(value) + i128::from(found.turns) * self.modulus,
+        ))
+    }
+
+    /// The clock that a snapshot has in the place of this one, and what that reads in it. Of a snapshot of which no
+    /// trace time is known its place in the file tells.
+    fn in_snapshot(&mut self, snapshot: u32, value: i64) -> Option<(Clock, i64)> {
+        let place = self
+            .in_file
+            .binary_search_by_key(&snapshot, |(snapshot, _)| *snapshot);
+        let point = place.ok().and_then(|place| self.in_file.get(place));
+        let point = point.and_then(|(_, point)| self.turns.points.get(*point));
+        let (life, value) = match point {
+            Some(point) => {
+                let value = i128::from(value) + i128::from(point.turns) * self.modulus;
+                (*self.lives.get(point.life)?, value)
+            }
+            None => {
+                let read = ReadAt {
+                    by: u64::MAX,
+                    snapshots: snapshot,
+                };
+                self.continued(value, read)?
+            }
+        };
+        Some((life, i64::try_from(value).ok()?))
+    }
+}
+
+/// A clock for one life of another: no file has so great a number.
+fn of_life(clock: Clock, life: usize) -> Clock {
+    let order = u32::MAX.saturating_sub(u32::try_from(life).unwrap_or(u32::MAX));
+    let file = FileTag {
+        order,
+        ..clock.file
+    };
+    Clock { file, ..clock }
+}
+
+/// Rule R11: which clocks read less than in the snapshot before, in the order of the file; `None` if none. Builtin ones that are
+/// in order by rule N5 are not looked at: their snapshots are all alike.
+fn went_back(graph: &ClockGraph, trace_time: Clock) -> Option<Vec<bool>> {
+    let may_have = |domain: &crate::Domain| {
+        let Clock { id, .. } = domain.clock;
+        (!domain.monotonic || id.scope() != Scope::Builtin)
+            && !matches!(id, ClockId(1 | 2))
+            && domain.snapshots > 1
+            && domain.clock != trace_time
+    };
+    let mut last: Vec<Option<i64>> = graph
+        .domains()
+        .iter()
+        .map(|domain| may_have(domain).then_some(i64::MIN))
+        .collect();
+    if last.iter().all(Option::is_none) {
+        return None;
+    }
+    let mut went_back = vec![false; last.len()];
+    for place in graph.in_file() {
+        if is_guessed(graph.source_at(place)) {
+            continue;
+        }
+        for (domain, value) in graph.readings_at(place) {
+            let index = domain as usize;
+            if let (Some(Some(last)), Some(back)) = (last.get_mut(index), went_back.get_mut(index))
+            {
+                *back |= value < *last;
+                *last = value;
+            }
+        }
+    }
+    went_back.contains(&true).then_some(went_back)
+}
+
+/// Whether nobody read the clocks.
+fn is_guessed(source: Source) -> bool {
+    matches!(source, Source::Manifest | Source::Assumed)
+}
+
+/// Rule R11: the readings of these clocks, each with the trace time of its snapshot.
+fn taken(
+    estimates: &mut Estimates,
+    trace_time: Clock,
+    went_back: &[bool],
+) -> FxHashMap<DomainIx, Vec<Taken>> {
+    let clocks: Vec<Clock> = estimates
+        .graph()
+        .domains()
+        .iter()
+        .map(|domain| domain.clock)
+        .collect();
+    let clock_of = |domain: DomainIx| clocks.get(domain as usize).copied();
+    let mut taken: FxHashMap<DomainIx, Vec<Taken>> = FxHashMap::default();
+    let mut together: Vec<(DomainIx, i64)> = Vec::new();
+    for place in estimates.graph().in_file() {
+        together.clear();
+        together.extend(estimates.graph().readings_at(place));
+        let source = estimates.graph().source_at(place);
+        let back = |domain: DomainIx| went_back.get(domain as usize) == Some(&true);
+        if is_guessed(source) || !together.iter().any(|(domain, _)| back(*domain)) {
+            continue;
+        }
+        let home = together
+            .iter()
+            .find(|(domain, _)| clock_of(*domain) == Some(trace_time));
+        let home = home.map(|(_, value)| *value);
+        for (domain, value) in together.iter().filter(|(domain, _)| back(*domain)) {
+            let at = home.or_else(|| {
+                let others = together.iter().filter(|(other, _)| other != domain);
+                let times = others.filter_map(|(other, value)| {
+                    let time = estimates.convert(clock_of(*other)?, ClockNs(*value), trace_time);
+                    time.ok().map(|ClockNs(time)| time)
+                });
+                times.min()
+            });
+            if let Some(at) = at {
+                let snapshot = estimates.graph().number_at(place);
+                taken.entry(*domain).or_default().push(Taken {
+                    at,
+                    value: *value,
+                    snapshot,
+                    source,
+                });
+            }
+        }
+    }
+    taken
+}
+
+/// The snapshots of a graph, with the lives of these clocks in their places.
+fn mended(graph: &ClockGraph, clocks: &mut FxHashMap<Clock, Continuous>) -> ClockGraph {
+    let mut mended = ClockGraph::new();
+    let mut readings: Vec<Reading> = Vec::new();
+    for place in graph.in_file() {
+        readings.clear();
+        let snapshot = graph.number_at(place);
+        readings.extend(graph.readings_at(place).filter_map(|(domain, value)| {
+            let domain = graph.domains().get(domain as usize)?;
+            let (clock, value) = match clocks.get_mut(&domain.clock) {
+                Some(clock) => clock.in_snapshot(snapshot, value)?,
+                None => (domain.clock, value),
+            };
+            Some(Reading {
+                clock,
+                value,
+                unit: domain.unit,
+                incremental: domain.incremental,
+            })
+        }));
+        // What the graph has accepted once is accepted without a clock of which nothing is asked.
+        let _ = mended.add_snapshot(graph.source_at(place), &readings, None);
+    }
+    mended
+}
