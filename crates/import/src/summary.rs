@@ -30,6 +30,8 @@ pub struct Summary {
     pub events: Vec<Events>,
     /// What of the recording is missing.
     pub lost: Vec<Lost>,
+    /// Rows that may be wrong, by what they are; none of which all are right.
+    pub doubtful: Vec<Doubtful>,
     /// The clock that `ts` is on.
     pub trace_time_clock: String,
     /// How many files were read, if there was not only one.
@@ -92,6 +94,17 @@ pub struct Lost {
     pub sequences: u64,
     /// Of how many buffers.
     pub buffers: u64,
+}
+
+/// How many rows may be wrong: those whose column `doubt` is not NULL.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Doubtful {
+    /// What the rows are called in a summary, in plural: `thread states`, `slices`.
+    pub noun: &'static str,
+    /// How many there are.
+    pub rows: u64,
+    /// How many of them may be wrong.
+    pub doubtful: u64,
 }
 
 /// How the rows of a table of events fared.
