@@ -118,7 +118,8 @@ SELECT id, ts, dur, ucpu AS cpu, utid,
        (SELECT p.pid FROM thread_record AS t JOIN process_record AS p ON p.id = t.upid WHERE t.id = s.utid) AS pid,
        (SELECT p.name FROM thread_record AS t JOIN process_record AS p ON p.id = t.upid
         WHERE t.id = s.utid) AS process_name,
-       (SELECT value FROM string WHERE string.id = s.end_state) AS end_state, priority, ucpu
+       (SELECT value FROM string WHERE string.id = s.end_state) AS end_state, priority, ucpu,
+       CASE doubt & 7 WHEN 1 THEN 'switch_missed' WHEN 2 THEN 'woken_again' WHEN 3 THEN 'wakeup_missed' WHEN 4 THEN 'lost' END AS doubt
 FROM sched_record AS s;
 
 -- What threads did, with their names and those of who woke them.
@@ -133,22 +134,29 @@ SELECT id, ts, dur, cpu, utid,
        state, io_wait, blocked_function, waker_utid,
        (SELECT t.tid FROM thread_record AS t WHERE t.id = s.waker_utid) AS waker_tid,
        (SELECT t.name FROM thread_record AS t WHERE t.id = s.waker_utid) AS waker_name,
-       waker_id, irq_context, ucpu
+       waker_id, irq_context, ucpu, doubt
 FROM thread_state AS s;
 
 -- For how long each thread ran, without idle CPUs; what ran at the end of the
--- trace, or when events were lost, is not counted: its end is not known.
+-- trace, or when events were lost, is not counted: its end is not known. What may be
+-- wrong is counted for itself: cpu_time and doubtful_time are all of it.
 CREATE VIEW cpu_time_by_thread AS
 SELECT t.id AS utid, t.tid, t.name AS thread_name, t.upid, p.pid, p.name AS process_name,
-       s.cpu_time, s.slices
-FROM (SELECT utid, sum(max(dur, 0)) AS cpu_time, count(*) AS slices FROM sched_record GROUP BY utid) AS s
+       s.cpu_time, s.slices, s.doubtful_time, s.doubtful_slices
+FROM (
+  SELECT utid, sum(iif(doubt & 7, 0, max(dur, 0))) AS cpu_time, count(*) AS slices,
+         sum(iif(doubt & 7, max(dur, 0), 0)) AS doubtful_time, count(nullif(doubt & 7, 0)) AS doubtful_slices
+  FROM sched_record
+  GROUP BY utid
+) AS s
 JOIN thread_record AS t ON t.id = s.utid
 LEFT JOIN process_record AS p ON p.id = t.upid
 WHERE NOT t.is_idle;
 
 -- The same by process. Threads whose process is not known are together in the row without upid.
 CREATE VIEW cpu_time_by_process AS
-SELECT upid, pid, process_name, sum(cpu_time) AS cpu_time, count(*) AS threads, sum(slices) AS slices
+SELECT upid, pid, process_name, sum(cpu_time) AS cpu_time, count(*) AS threads, sum(slices) AS slices,
+       sum(doubtful_time) AS doubtful_time, sum(doubtful_slices) AS doubtful_slices
 FROM cpu_time_by_thread
 GROUP BY upid;
 
@@ -229,7 +237,8 @@ SELECT s.id, s.ts, s.dur,
        (SELECT value FROM string WHERE string.id = s.name) AS name,
        s.track_id, k.name AS track_name, t.name AS thread_name, k.utid, t.tid, t.is_main_thread,
        p.name AS process_name, t.upid, p.pid, s.depth, s.parent_id, s.arg_set_id,
-       (SELECT a.args FROM arg_set AS a WHERE a.id = s.arg_set_id) AS args
+       (SELECT a.args FROM arg_set AS a WHERE a.id = s.arg_set_id) AS args,
+       CASE s.doubt WHEN 5 THEN 'packets_lost' END AS doubt
 FROM slice_record AS s
 JOIN track_record AS k ON k.id = s.track_id AND k.utid IS NOT NULL
 JOIN thread_record AS t ON t.id = k.utid
@@ -241,7 +250,8 @@ SELECT s.id, s.ts, s.dur,
        (SELECT value FROM string WHERE string.id = s.category) AS category,
        (SELECT value FROM string WHERE string.id = s.name) AS name,
        s.track_id, k.name AS track_name, p.name AS process_name, k.upid, p.pid, s.depth, s.parent_id, s.arg_set_id,
-       (SELECT a.args FROM arg_set AS a WHERE a.id = s.arg_set_id) AS args
+       (SELECT a.args FROM arg_set AS a WHERE a.id = s.arg_set_id) AS args,
+       CASE s.doubt WHEN 5 THEN 'packets_lost' END AS doubt
 FROM slice_record AS s
 JOIN track_record AS k ON k.id = s.track_id AND k.upid IS NOT NULL
 JOIN process_record AS p ON p.id = k.upid;
@@ -253,7 +263,8 @@ SELECT s.id, s.ts, s.dur,
        (SELECT value FROM string WHERE string.id = s.name) AS name,
        s.track_id, k.name AS track_name, t.name AS thread_name, k.utid, t.tid,
        p.name AS process_name, p.id AS upid, p.pid, s.depth, s.parent_id, s.arg_set_id,
-       (SELECT a.args FROM arg_set AS a WHERE a.id = s.arg_set_id) AS args
+       (SELECT a.args FROM arg_set AS a WHERE a.id = s.arg_set_id) AS args,
+       CASE s.doubt WHEN 5 THEN 'packets_lost' END AS doubt
 FROM slice_record AS s
 JOIN track_record AS k ON k.id = s.track_id AND (k.utid IS NOT NULL OR k.upid IS NOT NULL)
 LEFT JOIN thread_record AS t ON t.id = k.utid

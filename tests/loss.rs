@@ -264,6 +264,52 @@ fn dt1_dt2_each_field_is_a_row_a_counter_a_line_and_a_finding() {
     }
 }
 
+/// That many rows may be wrong as have a doubt, of all that there are: counted while they are made, and told in the line.
+#[test]
+fn dt3_dt4_dt5_dt6_the_summary_says_how_many_rows_may_be_wrong() {
+    let place = Place::new();
+    for (trace, has_doubts) in [
+        ("desktop", true),
+        ("desktop-compact", true),
+        ("system", true),
+        ("system-compressed", true),
+        ("late-frame", false),
+        ("app", false),
+    ] {
+        let trace = data(&format!("{trace}.pftrace"));
+        let (conn, summary) = place.import(&trace, &[]);
+        let count = |sql: &str| crate::support::count(&conn, sql);
+        let (rows, doubtful) = (
+            count("SELECT count(*) FROM thread_state"),
+            count("SELECT count(doubt) FROM thread_state"),
+        );
+        let counted = "SELECT value FROM stats WHERE name = 'thread_states_doubtful'";
+        assert_eq!(count(counted), doubtful, "{}", trace.display());
+        assert_eq!(
+            count("SELECT value FROM stats WHERE name = 'slices_doubtful'"),
+            0
+        );
+        let text = format!(
+            "; {} of {} thread states may be wrong",
+            indicatif::HumanCount(doubtful.unsigned_abs()),
+            indicatif::HumanCount(rows.unsigned_abs())
+        );
+        assert_eq!(doubtful > 0, has_doubts, "{}", trace.display());
+        match has_doubts {
+            true => assert!(
+                line(&summary).unwrap().ends_with(&text),
+                "{text}: {summary}"
+            ),
+            false => assert!(!summary.contains("may be wrong"), "{summary}"),
+        }
+    }
+    // Who wants no scheduling has no rows of it that may be wrong.
+    let (conn, summary) = place.import(&data("desktop.pftrace"), &["--tables", "slice"]);
+    assert!(!summary.contains("may be wrong"), "{summary}");
+    let counted = "SELECT value FROM stats WHERE name = 'thread_states_doubtful'";
+    assert_eq!(crate::support::count(&conn, counted), 0);
+}
+
 #[test]
 fn dt1_who_lost_something_is_not_called_healthy() {
     let place = Place::new();

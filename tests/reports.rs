@@ -5,7 +5,11 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::support::{Imported, Said, answer, repository, run, run_with_input};
+use crate::support::encode::{Message, trace_of};
+use crate::support::events::{
+    BEGIN, END, UUID, clear, described, event, loss, named, thread_named, unnamed,
+};
+use crate::support::{Imported, Place, Said, answer, repository, rows, run, run_with_input};
 
 const SYSTEM: &str = "tests/data/system-compressed.pftrace";
 const PLAIN_SYSTEM: &str = "tests/data/system.pftrace";
@@ -521,7 +525,8 @@ fn follow(db: &Imported) -> Followed {
 fn time_spent_is_what_a_loop_over_the_events_finds() {
     let db = imported(SYSTEM);
     let followed = follow(&db);
-    let results = report(db.path(), "time-spent", &["--param", "top=1000000"]);
+    let args = ["--param", "top=1000000", "--param", "doubtful=1"];
+    let results = report(db.path(), "time-spent", &args);
     let mut found = 0;
     for row in &results["Threads"] {
         let tid = row["tid"].as_i64().unwrap();
@@ -540,7 +545,8 @@ fn time_spent_is_what_a_loop_over_the_events_finds() {
 fn sched_latency_is_what_a_loop_over_the_events_finds() {
     let db = imported(SYSTEM);
     let followed = follow(&db);
-    let results = report(db.path(), "sched-latency", &["--param", "top=1000"]);
+    let args = ["--param", "top=1000", "--param", "doubtful=1"];
+    let results = report(db.path(), "sched-latency", &args);
     for (title, count, mut waits) in [
         ("Wake-ups", "wakeups", followed.woken),
         ("Preempted", "times", followed.preempted),
@@ -596,7 +602,7 @@ fn sched_latency_knows_who_ran_instead() {
         let sql = format!(
             "SELECT CAST(max(ns) / 100 AS INTEGER) FROM (
                SELECT sum(min(ts_end, {until}) - max(ts, {since})) AS ns FROM sched
-               WHERE ucpu = {} AND ts < {until} AND ts_end > {since} AND dur > 0 GROUP BY utid)",
+               WHERE ucpu = {} AND ts < {until} AND ts_end > {since} AND dur > 0 AND doubt IS NULL GROUP BY utid)",
             row["cpu"]
         );
         let instead = row["instead_us"].as_f64().unwrap_or_default();
@@ -618,6 +624,254 @@ fn sched_latency_knows_who_ran_instead() {
             .iter()
             .all(|row| row["thread"] == thread)
     );
+}
+
+/// The traces of kernels, all of which lost events.
+const KERNELS: [&str; 4] = [
+    DESKTOP,
+    "tests/data/desktop-compact.pftrace",
+    PLAIN_SYSTEM,
+    SYSTEM,
+];
+
+/// The sum of a column of numbers.
+fn sum(rows: &[Value], column: &str) -> f64 {
+    rows.iter().map(|row| row[column].as_f64().unwrap()).sum()
+}
+
+#[test]
+fn dt3_dt4_dt5_dt6_waits_that_may_be_wrong_are_no_maximum_and_are_told() {
+    const WAITS: &str = "FROM thread_state WHERE state IN ('R', 'R+') AND dur >= 0";
+    for trace in KERNELS {
+        let db = imported(trace);
+        let latency = |doubtful: &str| {
+            let args = ["--param", "top=1000000", "--param", doubtful];
+            report(db.path(), "sched-latency", &args)
+        };
+        for (results, which) in [
+            (latency("doubtful=0"), "AND doubt IS NULL"),
+            (latency("doubtful=1"), ""),
+        ] {
+            let longest = db.count(&format!("SELECT max(dur) {WAITS} {which}"));
+            let count = db.count(&format!("SELECT count(*) {WAITS} {which}"));
+            let of_threads = [&results["Wake-ups"], &results["Preempted"]];
+            let most = of_threads
+                .into_iter()
+                .flatten()
+                .map(|row| row["max_us"].as_f64().unwrap());
+            assert!(
+                is_near(&most.fold(0.0, f64::max).into(), longest, 1e3),
+                "{trace} {which}"
+            );
+            assert!(
+                is_near(&results["Longest waits"][0]["waited_us"], longest, 1e3),
+                "{trace} {which}"
+            );
+            let (woken, preempted) = (
+                sum(&results["Wake-ups"], "wakeups"),
+                sum(&results["Preempted"], "times"),
+            );
+            assert_eq!((woken + preempted) as i64, count, "{trace} {which}");
+            assert_eq!(
+                results["Longest waits"].len() as i64,
+                count,
+                "{trace} {which}"
+            );
+            let doubted = results["Longest waits"]
+                .iter()
+                .filter(|row| !row["doubt"].is_null());
+            let wrong = &results["May be wrong"];
+            let in_list = if which.is_empty() {
+                sum(wrong, "waits")
+            } else {
+                0.0
+            };
+            assert_eq!(doubted.count() as f64, in_list, "{trace} {which}");
+            assert_eq!(
+                sum(wrong, "left_out"),
+                sum(wrong, "waits") - in_list,
+                "{trace} {which}"
+            );
+            for row in wrong {
+                let of = format!("{WAITS} AND doubt = '{}'", row["doubt"].as_str().unwrap());
+                assert_eq!(
+                    row["waits"],
+                    db.count(&format!("SELECT count(*) {of}")),
+                    "{trace} {row}"
+                );
+                let waited = db.count(&format!("SELECT sum(dur) {of}"));
+                assert!(is_near(&row["waited_ms"], waited, 1e6), "{trace} {row}");
+            }
+        }
+        // The longest of all is one that is left out.
+        let (sure, all) = (latency("doubtful=0"), latency("doubtful=1"));
+        let longest = |results: &BTreeMap<String, Vec<Value>>| {
+            results["Longest waits"][0]["waited_us"].as_f64().unwrap()
+        };
+        assert!(longest(&all) > 10.0 * longest(&sure), "{trace}");
+    }
+}
+
+#[test]
+fn dt3_dt4_dt5_dt6_what_a_cpu_did_is_known_or_told_not_to_be_and_why() {
+    for trace in KERNELS {
+        let db = imported(trace);
+        for doubtful in ["doubtful=0", "doubtful=1"] {
+            let results = report(db.path(), "time-spent", &["--param", doubtful]);
+            for cpu in &results["CPUs"] {
+                let what = format!("cpu {}", cpu["cpu"]);
+                let rows = results["Not known"]
+                    .iter()
+                    .filter(|row| row["what"] == *what);
+                let left_out = rows.filter(|row| row["left_out"] != 0);
+                let told: f64 = left_out.map(|row| row["ms"].as_f64().unwrap()).sum();
+                // With doubtful = 1 what has an end is counted, though it is in the list.
+                if doubtful == "doubtful=0" {
+                    assert!(
+                        (told - cpu["unknown_ms"].as_f64().unwrap()).abs() < 0.01,
+                        "{trace} {cpu} {told}"
+                    );
+                }
+                let which = if doubtful == "doubtful=0" {
+                    "AND doubt IS NULL"
+                } else {
+                    ""
+                };
+                let busy = db.count(&format!(
+                    "SELECT sum(dur) FROM sched JOIN thread USING (utid)
+                     WHERE ucpu = {} AND dur > 0 AND NOT is_idle {which}",
+                    cpu["cpu"]
+                ));
+                assert!(is_near(&cpu["busy_ms"], busy, 1e6), "{trace} {cpu}");
+            }
+            let waits = results["Not known"]
+                .iter()
+                .filter(|row| row["what"] == "waits");
+            let waits: i64 = waits.map(|row| row["rows"].as_i64().unwrap()).sum();
+            let sql = "SELECT count(*) FROM thread_state WHERE state IN ('R', 'R+') AND dur >= 0 AND doubt IS NOT NULL";
+            assert_eq!(waits, db.count(sql), "{trace}");
+            assert!(
+                results["Not known"]
+                    .iter()
+                    .all(|row| row["why"].is_string()),
+                "{trace}"
+            );
+        }
+    }
+}
+
+/// CPU 0 of `desktop` is Running for 8 s of a trace of 4.
+#[test]
+fn dt3_dt6_without_rows_that_may_be_wrong_no_cpu_runs_for_longer_than_the_trace() {
+    let mut impossible = 0;
+    for trace in KERNELS {
+        let db = imported(trace);
+        let longer = |which: &str| {
+            db.count(&format!(
+                "SELECT count(*) FROM (
+                   SELECT sum(dur) AS ns FROM thread_state WHERE state = 'Running' AND dur > 0 {which} GROUP BY ucpu
+                 ), trace_bounds WHERE ns > end_ts - start_ts"
+            ))
+        };
+        impossible += longer("");
+        assert_eq!(longer("AND doubt IS NULL"), 0, "{trace}");
+    }
+    assert!(impossible >= 1, "nothing has to be left out any more");
+}
+
+#[test]
+fn dt3_cpu_time_is_what_is_known_and_the_rest_is_beside_it() {
+    let mut doubtful = 0;
+    for trace in KERNELS {
+        let db = imported(trace);
+        for view in ["cpu_time_by_thread", "cpu_time_by_process"] {
+            let summed = format!(
+                "SELECT sum(cpu_time), sum(doubtful_time), sum(slices), sum(doubtful_slices) FROM {view}"
+            );
+            let expected = "SELECT sum(iif(doubt IS NULL, max(dur, 0), 0)), sum(iif(doubt IS NULL, 0, max(dur, 0))),
+                                   count(*), count(doubt) FROM sched JOIN thread USING (utid) WHERE NOT is_idle";
+            assert_eq!(db.rows(&summed), db.rows(expected), "{trace} {view}");
+        }
+        doubtful += db.count("SELECT sum(doubtful_slices) FROM cpu_time_by_thread");
+    }
+    assert!(doubtful > 0);
+}
+
+/// A slice goes on while packets of its writer are lost, and a flow comes from it.
+#[test]
+fn dt7_slices_that_may_be_wrong_are_no_maximum_and_are_told() {
+    let flow = |field, event: Message| event.fixed64(field, 7);
+    let events = [
+        clear(),
+        described(UUID, thread_named(10, 10, "main")),
+        event(1000, named(BEGIN, "draw", UUID)),
+        event(3000, unnamed(END, UUID)),
+        event(4000, flow(47, named(BEGIN, "draw", UUID))),
+        loss(),
+        event(9_000_000, unnamed(END, UUID)),
+        event(9_001_000, flow(48, named(BEGIN, "shown", UUID))),
+        event(9_002_000, unnamed(END, UUID)),
+    ];
+    let place = Place::new();
+    let trace = place.write("lost.pftrace", &trace_of(&events));
+    let (conn, summary) = place.import(&trace, &[]);
+    let doubted = rows(&conn, "SELECT name, dur, doubt FROM slice ORDER BY ts");
+    let expected = [
+        ["draw", "2000", "[NULL]"],
+        ["draw", "8996000", "packets_lost"],
+        ["shown", "1000", "[NULL]"],
+    ];
+    assert_eq!(doubted, expected);
+    let line = summary.lines().find(|line| line.starts_with("  lost"));
+    let line = line.unwrap_or_else(|| panic!("{summary}"));
+    assert!(
+        line.ends_with("1 packet of 1 writer; 1 of 3 slices may be wrong"),
+        "{line}"
+    );
+    assert_eq!(
+        rows(
+            &conn,
+            "SELECT value FROM stats WHERE name = 'slices_doubtful'"
+        ),
+        [["1"]]
+    );
+
+    let trace = trace.to_str().unwrap();
+    for (param, slowest, left_out) in [("doubtful=0", 2.0, 1), ("doubtful=1", 8996.0, 0)] {
+        let results = report(trace, "slices", &["--param", param]);
+        let of_name = |title: &str| {
+            results[title]
+                .iter()
+                .find(|row| row["name"] == "draw")
+                .unwrap()
+        };
+        assert_eq!(of_name("Slices by name")["max_us"], slowest, "{param}");
+        assert_eq!(of_name("Slowest of each name")["us"], slowest, "{param}");
+        let wrong = &results["May be wrong"];
+        assert_eq!(wrong.len(), 1, "{param}");
+        assert_eq!(
+            (
+                &wrong[0]["doubt"],
+                &wrong[0]["slices"],
+                &wrong[0]["left_out"],
+                &wrong[0]["max_us"]
+            ),
+            (
+                &"packets_lost".into(),
+                &1.into(),
+                &left_out.into(),
+                &8996.0.into()
+            )
+        );
+        let results = report(trace, "flows", &["--param", param]);
+        let flows = usize::from(left_out == 0);
+        let shown = results["Flows by name"]
+            .iter()
+            .filter(|row| row["from"] == "draw");
+        assert_eq!(shown.count(), flows, "{param}");
+        assert_eq!(results["May be wrong"][0]["left_out"], left_out, "{param}");
+        assert_eq!(results["May be wrong"][0]["flows"], 1, "{param}");
+    }
 }
 
 #[test]

@@ -341,12 +341,27 @@ fn three_digits(number: f64) -> f64 {
     format!("{number:.2e}").parse().unwrap_or(number)
 }
 
-/// What the recording lost, if anything says that it did.
+/// What the recording lost, if anything says that it did, and how many rows may be wrong.
 fn lost(summary: &Summary) -> Option<(&'static str, String)> {
     let mut told: Vec<(usize, String)> = summary.lost.iter().filter_map(in_words).collect();
     told.sort_by_key(|(place, _)| *place);
     let texts: Vec<String> = told.into_iter().map(|(_, text)| text).collect();
-    (!texts.is_empty()).then(|| ("lost", texts.join(", ")))
+    match (texts.is_empty(), doubtful(summary)) {
+        (true, None) => None,
+        (true, Some(doubtful)) => Some(("doubt", doubtful)),
+        (false, None) => Some(("lost", texts.join(", "))),
+        (false, Some(doubtful)) => Some(("lost", format!("{}; {doubtful}", texts.join(", ")))),
+    }
+}
+
+/// How many rows may be wrong.
+fn doubtful(summary: &Summary) -> Option<String> {
+    let kinds = summary.doubtful.iter().map(|kind| {
+        let (doubtful, rows) = (HumanCount(kind.doubtful), HumanCount(kind.rows));
+        format!("{doubtful} of {rows} {}", kind.noun)
+    });
+    let kinds: Vec<String> = kinds.collect();
+    (!kinds.is_empty()).then(|| format!("{} may be wrong", kinds.join(", ")))
 }
 
 /// What says that something is missing, in words; and its place in the line.
@@ -613,6 +628,7 @@ mod tests {
             }],
             lost: Vec::new(),
             clock_faults: Vec::new(),
+            doubtful: Vec::new(),
             trace_time_clock: "BOOTTIME".to_owned(),
             rejected_snapshots: 2,
             start_ts: Some(1_000_000_000),

@@ -1,6 +1,6 @@
 -- Kernel events are missing
 -- The kernel says that events of a CPU before these were lost, as its buffer was full before the recorder read it. Rows of that CPU around the gap may be
--- wrong.
+-- wrong: column `doubt` says which.
 -- Severity: warning.
 SELECT 'warning' AS severity, 'kernel events' || iif(machine_id, ' of machine ' || machine_id, '') AS subject, machine_id, NULL AS clock_id, NULL AS seq_id,
        -1 AS file, packet_id, NULL AS events, NULL AS worst_ns,

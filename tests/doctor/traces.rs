@@ -482,6 +482,32 @@ fn trace_of(check: &str) -> Option<Vec<u8>> {
                 switch(START + 2 * MS, 30, 0),
             ]
         }
+        // 10 sleeps twice, and is woken once.
+        "rows_doubtful" => {
+            let switch = |at, prev, next| {
+                let switch = Message::new()
+                    .number(2, prev)
+                    .number(4, u64::from(prev > 0));
+                (at, prev, 4, switch.number(6, next))
+            };
+            let events = [
+                switch(1, 0, 10),
+                switch(2, 10, 0),
+                (3, 0, 20, Message::new().number(2, 10)),
+                switch(4, 0, 10),
+                switch(5, 10, 0),
+                switch(8, 0, 10),
+                switch(9, 10, 0),
+            ];
+            let bundle = events.into_iter().fold(
+                Message::new().number(1, 0),
+                |bundle, (ms, pid, kind, fields)| {
+                    let event = Message::new().number(1, START + ms * MS).number(2, pid);
+                    bundle.message(2, event.message(kind, fields))
+                },
+            );
+            vec![service(START), stats(FTRACE_EVENTS, bundle)]
+        }
         "trace_damaged" => {
             let mut bytes = encode::trace(&[service(START), placed(START + MS)]);
             bytes.truncate(bytes.len() - 3);

@@ -41,6 +41,31 @@ fn help_for_a_table_tells_its_columns_and_shows_an_example() {
 }
 
 #[test]
+fn help_for_doubt_tells_each_word_and_how_such_rows_are_left_out() {
+    let doubt = flowing(&help(&["doubt"]));
+    for part in [
+        "switch_missed",
+        "woken_again",
+        "wakeup_missed",
+        "packets_lost",
+        "Kernel events are missing in it",
+        "WHERE doubt IS NULL",
+        "Example, on tests/data/desktop.pftrace: SELECT state",
+    ] {
+        assert!(doubt.contains(part), "{part}\n{doubt}");
+    }
+    for table in [
+        "sched",
+        "thread_state",
+        "slice",
+        "thread_state_with_thread_process",
+    ] {
+        let columns = flowing(&help(&[table]));
+        assert!(columns.contains("may be wrong"), "{table}: {columns}");
+    }
+}
+
+#[test]
 fn help_for_a_view_tells_what_its_columns_are_and_not_where_that_is_told() {
     let view = flowing(&help(&["thread_slice"]));
     assert!(

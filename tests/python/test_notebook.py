@@ -25,7 +25,7 @@ ANSWERS = {
     ],
     "scheduling": [
         r"/srv/desktop/bin/compositor +1 +857 +185\.3 +4\.6",
-        r"raster-1/6 15796 +0\.6 +93\.7 +0\.0 +80\.9 +3823\.6",
+        r"raster-1/6 15796 +0\.6 +88\.2 +0\.0 +80\.9 +3186\.0",
         r"1 +raster-1/6 +R +vsync +9085 +0 +app-2 +16043 +7532",
         r"4 of the longest waits overlap, of raster-0, compositor, raster-1/6, vsync",
         r"Meanwhile app-2 \(16043\) had the CPU for 7\.5 ms",

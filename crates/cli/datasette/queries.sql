@@ -1,43 +1,43 @@
 -- # Slowest slices
--- Slices that took longest. name is a pattern, such as Choreographer*; empty is any.
+-- Slices that took longest, but for those that may be wrong (doubt). name is a pattern, such as Choreographer*; empty is any.
 SELECT s.id AS slice_id, s.ts, s.dur, s.name, s.track_id, t.thread_name, t.process_name, s.arg_set_id
 FROM slice AS s
 LEFT JOIN thread_or_process_slice AS t USING (id)
-WHERE s.dur > 0 AND (:name = '' OR s.name GLOB :name)
+WHERE s.dur > 0 AND s.doubt IS NULL AND (:name = '' OR s.name GLOB :name)
 ORDER BY s.dur DESC
 LIMIT 100
 
 -- # Slices by name
--- How often slices of a name were, and how long: in all, and without those that lie in them (self).
+-- How often slices of a name were, and how long: in all, and without those that lie in them (self). Those that may be wrong (doubt) are left out.
 SELECT name, count(*) AS slices, round(sum(dur) / 1e6, 3) AS total_ms, round(sum(self_dur) / 1e6, 3) AS self_ms,
        round(max(dur) / 1e6, 3) AS max_ms
 FROM slice JOIN slice_self_dur USING (id)
-WHERE dur > 0
+WHERE dur > 0 AND doubt IS NULL
 GROUP BY name
 ORDER BY self_ms DESC
 LIMIT 100
 
 -- # CPU time by process
--- How long the threads of each process ran. pct is of one CPU's time in the trace.
+-- How long the threads of each process ran. pct is of one CPU's time in the trace; doubtful_ms is what they may have run besides.
 SELECT upid, pid, process_name, threads, slices, round(cpu_time / 1e6, 3) AS cpu_ms,
-       round(100.0 * cpu_time / (SELECT nullif(end_ts - start_ts, 0) FROM trace_bounds), 2) AS pct
+       round(100.0 * cpu_time / (SELECT nullif(end_ts - start_ts, 0) FROM trace_bounds), 2) AS pct, round(doubtful_time / 1e6, 3) AS doubtful_ms
 FROM cpu_time_by_process
 ORDER BY cpu_time DESC
 LIMIT 100
 
 -- # CPU time by thread
--- How long each thread ran. process is a pattern for the name of its process; empty is any.
-SELECT utid, tid, thread_name, upid, pid, process_name, slices, round(cpu_time / 1e6, 3) AS cpu_ms
+-- How long each thread ran; doubtful_ms is what it may have run besides. process is a pattern for the name of its process; empty is any.
+SELECT utid, tid, thread_name, upid, pid, process_name, slices, round(cpu_time / 1e6, 3) AS cpu_ms, round(doubtful_time / 1e6, 3) AS doubtful_ms
 FROM cpu_time_by_thread
 WHERE :process = '' OR process_name GLOB :process
 ORDER BY cpu_time DESC
 LIMIT 100
 
 -- # Longest waits for a CPU
--- Threads that could have run and had no CPU. process is a pattern for the name of their process; empty is any.
+-- Threads that could have run and had no CPU, but for waits that may be wrong (doubt). process is a pattern for the name of their process; empty is any.
 SELECT ts, round(dur / 1e6, 3) AS waited_ms, utid, thread_name, process_name, state, waker_utid, waker_name
 FROM thread_state_with_thread_process
-WHERE state IN ('R', 'R+') AND dur > 0 AND (:process = '' OR process_name GLOB :process)
+WHERE state IN ('R', 'R+') AND dur > 0 AND doubt IS NULL AND (:process = '' OR process_name GLOB :process)
 ORDER BY dur DESC
 LIMIT 100
 

@@ -6,6 +6,7 @@
 -- param top integer = 20 : how many rows each list has
 -- param from time = NULL : trace time from which on flows arrive; NULL is the trace's start
 -- param to time = NULL : trace time before which they arrive; NULL is the trace's end
+-- param doubtful integer = 0 : 1 counts flows from slices whose ends may be wrong, too
 --
 -- The delay of a flow is from the end of the slice that it comes from to the begin of the one
 -- that it leads to; less than 0, the first was still going on then. The stretch of time is for
@@ -46,12 +47,12 @@ CROSS JOIN slice_record AS a ON a.id = f.slice_out
 CROSS JOIN slice_record AS b ON b.id = f.slice_in
 JOIN named AS o ON o.id = coalesce(a.name, -1)
 JOIN named AS i ON i.id = coalesce(b.name, -1)
-WHERE a.dur >= 0 AND b.ts >= t.start_ts AND b.ts < t.end_ts
+WHERE a.dur >= 0 AND b.ts >= t.start_ts AND b.ts < t.end_ts AND (:doubtful OR a.doubt IS NULL)
 ORDER BY o.name, i.name, b.ts - (a.ts + a.dur), b.id DESC;
 
 -- # Flows by name
 -- Delays; a percentile is one of them (nearest rank). The slice that the slowest led to has the
--- id. Flows from what did not end have no delay and are not counted.
+-- id. Flows from what did not end have no delay and are not counted, nor are those of the last list.
 SELECT iif(name_out < 0, NULL, (SELECT value FROM string WHERE string.id = name_out)) AS "from",
        iif(name_in < 0, NULL, (SELECT value FROM string WHERE string.id = name_in)) AS "to",
        flows,
@@ -134,3 +135,18 @@ JOIN flow_with_slices AS f ON f.id = r.id
 JOIN placed AS s ON s.id = f.slice_in
 ORDER BY s.ts, s.id, f.id
 LIMIT :top;
+
+-- # May be wrong
+-- Flows from slices whose ends the evidence speaks against (column doubt), by why. They are not in the first list, unless doubtful
+-- is 1: left_out says how many.
+SELECT CASE a.doubt WHEN 5 THEN 'packets_lost' END AS doubt,
+       count(*) AS flows,
+       iif(:doubtful, 0, count(*)) AS left_out,
+       round(max(b.ts - (a.ts + a.dur)) / 1e3, 1) AS max_us,
+       CASE a.doubt WHEN 5 THEN 'packets of the writer are missing in the slice' END AS why
+FROM flow AS f
+CROSS JOIN stretch AS t
+CROSS JOIN slice_record AS a ON a.id = f.slice_out
+CROSS JOIN slice_record AS b ON b.id = f.slice_in
+WHERE a.doubt IS NOT NULL AND a.dur >= 0 AND b.ts >= t.start_ts AND b.ts < t.end_ts
+GROUP BY a.doubt;

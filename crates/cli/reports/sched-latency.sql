@@ -7,11 +7,13 @@
 -- param to time = NULL : trace time before which they end; NULL is the trace's end
 -- param thread text = NULL : only waits of threads of this name; NULL is all of them
 -- param slice integer = NULL : only waits in the slice of this id, of the thread whose it is; NULL is all of them
+-- param doubtful integer = 0 : 1 counts waits and slices that may be wrong, too
 --
 -- A thread waits from being woken until it runs (a wake-up), and from being taken off the
 -- CPU although it could go on until it runs again, or is woken for it (preempted). These
 -- are the rows of thread_state that are R or R+. A wait that had not ended at the
--- end of the trace, or whose end was lost, is not counted.
+-- end of the trace, or whose end was lost, is not counted. Nor is one that may be wrong (column
+-- doubt): of such waits the longest are mostly sleeps. The last list has them.
 
 CREATE TEMP TABLE stretch AS
 SELECT coalesce(:from, s.ts, start_ts) AS start_ts,
@@ -30,31 +32,33 @@ WHERE (:thread IS NULL OR name = :thread)
 
 -- They are most quickly taken from where they are stored.
 CREATE TEMP VIEW runnable AS
-SELECT 4 * id + 2 AS id, ts + dur + after AS ts, runnable AS dur, utid, waker_utid, 1 AS is_woken, irq_context
+SELECT 4 * id + 2 AS id, ts + dur + after AS ts, runnable AS dur, utid, waker_utid, 1 AS is_woken, irq_context,
+       ifnull(doubt >> 9, 0) AS doubt
 FROM sched_record
 WHERE runnable IS NOT NULL
 UNION ALL
-SELECT 4 * id + 1, ts + dur, after, utid, NULL, 0, NULL
+SELECT 4 * id + 1, ts + dur, after, utid, NULL, 0, NULL, ifnull(doubt >> 6 & 7, 0)
 FROM sched_record
 WHERE after IS NOT NULL AND end_state IN (SELECT id FROM string WHERE value IN ('R', 'R+'))
 UNION ALL
-SELECT id, ts, dur, utid, waker_utid, waker_utid IS NOT NULL, irq_context
+SELECT id, ts, dur, utid, waker_utid, waker_utid IS NOT NULL, irq_context, ifnull(doubt, 0)
 FROM thread_state_record
 WHERE state IN (SELECT id FROM string WHERE value IN ('R', 'R+'));
 
 -- Those of the stretch, in this order, so that a percentile is a row and needs no
--- search.
-CREATE TEMP TABLE wait (id INTEGER PRIMARY KEY, utid INTEGER, is_woken INTEGER, ns INTEGER);
-INSERT INTO wait (utid, is_woken, ns)
-SELECT r.utid, r.is_woken, r.dur
+-- search; those that may be wrong behind the others.
+CREATE TEMP TABLE wait (id INTEGER PRIMARY KEY, utid INTEGER, is_woken INTEGER, ns INTEGER, doubt INTEGER);
+INSERT INTO wait (utid, is_woken, ns, doubt)
+SELECT r.utid, r.is_woken, r.dur, r.doubt
 FROM runnable AS r CROSS JOIN stretch AS s
 WHERE r.dur >= 0 AND r.ts + r.dur >= s.start_ts AND r.ts + r.dur < s.end_ts
   AND r.utid IN (SELECT utid FROM asked)
-ORDER BY r.utid, r.is_woken, r.dur;
+ORDER BY NOT :doubtful AND r.doubt, r.utid, r.is_woken, r.dur;
 
 CREATE TEMP TABLE of_thread AS
 SELECT utid, is_woken, min(id) AS first_id, count(*) AS waits, max(ns) AS longest, total(ns) AS waited
 FROM wait
+WHERE :doubtful OR NOT doubt
 GROUP BY utid, is_woken;
 
 -- # Wake-ups
@@ -97,7 +101,7 @@ ORDER BY waited DESC, w.utid
 LIMIT :top;
 
 -- # How long they waited
--- All waits, by their length.
+-- All of these waits, by their length.
 WITH bound (label, at_least, below) AS (
   VALUES ('under 10 us', 0, 10000),
          ('10 to 100 us', 10000, 100000),
@@ -111,6 +115,7 @@ WITH bound (label, at_least, below) AS (
               WHEN ns < 10000000 THEN 1000000 WHEN ns < 100000000 THEN 10000000 ELSE 100000000 END AS at_least,
          sum(is_woken) AS wakeups, sum(NOT is_woken) AS preempted, total(ns) AS ns
   FROM wait
+  WHERE :doubtful OR NOT doubt
   GROUP BY 1
 )
 SELECT label AS wait, coalesce(wakeups, 0) AS wakeups, coalesce(preempted, 0) AS preempted,
@@ -123,13 +128,13 @@ ORDER BY at_least;
 -- The worst cases, with the slice that ended each. That is found by the index of
 -- sched_record.
 CREATE TEMP TABLE worst AS
-SELECT row_number() OVER (ORDER BY dur DESC, id) AS nr, id, ts, dur, utid, waker_utid, is_woken, irq_context,
+SELECT row_number() OVER (ORDER BY dur DESC, id) AS nr, id, ts, dur, utid, waker_utid, is_woken, irq_context, doubt,
        (SELECT ucpu FROM sched_record AS n WHERE n.utid = r.utid AND n.ts >= r.ts + r.dur ORDER BY n.ts LIMIT 1) AS ucpu
 FROM (
   SELECT r.*
   FROM runnable AS r CROSS JOIN stretch AS s
   WHERE r.dur >= 0 AND r.ts + r.dur >= s.start_ts AND r.ts + r.dur < s.end_ts
-    AND r.utid IN (SELECT utid FROM asked)
+    AND r.utid IN (SELECT utid FROM asked) AND (:doubtful OR NOT r.doubt)
   ORDER BY r.dur DESC, r.id
   LIMIT :top
 ) AS r;
@@ -144,12 +149,13 @@ CROSS JOIN sched_record AS s
   ON s.ts >= coalesce((SELECT b.ts FROM sched_record AS b WHERE b.ucpu = w.ucpu AND b.ts <= w.ts
                        ORDER BY b.ts DESC LIMIT 1), w.ts)
  AND s.ts < w.ts + w.dur AND +s.ucpu = w.ucpu AND s.dur > 0 AND s.ts + s.dur > w.ts
+ AND (:doubtful OR NOT ifnull(s.doubt & 7, 0))
 GROUP BY w.nr, s.utid;
 
 -- # Longest waits
 -- woken_by is NULL of threads that were preempted; (interrupt) is what woke it while that
 -- thread ran. ran_instead is the thread that had most of the CPU, on which it ran
--- then, in that time; it is NULL where that is not known.
+-- then, in that time; it is NULL where that is not known. doubt is NULL of all that is not in the last list.
 SELECT w.nr,
        t.tid,
        t.name || iif(t.machine_id, ' of machine ' || t.machine_id, '') AS thread,
@@ -162,7 +168,8 @@ SELECT w.nr,
        w.ucpu & 4095 AS cpu,
        coalesce(i.name, CAST(i.tid AS TEXT)) || iif(i.machine_id, ' of machine ' || i.machine_id, '') AS ran_instead,
        round(x.ns / 1e3, 1) AS instead_us,
-       (SELECT nullif(count(*), 0) - 1 FROM instead AS o WHERE o.nr = w.nr) AS others
+       (SELECT nullif(count(*), 0) - 1 FROM instead AS o WHERE o.nr = w.nr) AS others,
+       CASE w.doubt WHEN 1 THEN 'switch_missed' WHEN 2 THEN 'woken_again' WHEN 3 THEN 'wakeup_missed' WHEN 4 THEN 'lost' END AS doubt
 FROM worst AS w
 JOIN thread_record AS t ON t.id = w.utid
 LEFT JOIN instead AS x
@@ -185,3 +192,22 @@ LEFT JOIN process_record AS p ON p.id = t.upid
 GROUP BY i.utid
 ORDER BY total(i.ns) DESC, i.utid
 LIMIT :top;
+
+-- # May be wrong
+-- Waits that the evidence speaks against, by why. They are not in the lists above, unless doubtful is 1: left_out says
+-- how many.
+WITH word (doubt, name, why) AS (
+  VALUES (1, 'switch_missed', 'another event contradicts who had the CPU'),
+         (2, 'woken_again', 'it was woken while it waited: mostly it slept'),
+         (3, 'wakeup_missed', 'it ran without being woken'),
+         (4, 'lost', 'kernel events are missing in it')
+)
+SELECT name AS doubt,
+       count(*) AS waits,
+       iif(:doubtful, 0, count(*)) AS left_out,
+       round(total(ns) / 1e6, 3) AS waited_ms,
+       round(max(ns) / 1e3, 1) AS max_us,
+       why
+FROM wait JOIN word USING (doubt)
+GROUP BY doubt
+ORDER BY waits DESC, doubt;

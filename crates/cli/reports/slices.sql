@@ -8,8 +8,10 @@
 -- param to time = NULL : trace time before which they begin; NULL is the trace's end
 -- param name text = NULL : only slices whose names match this pattern (GLOB); NULL is all of them
 -- param process text = NULL : only slices of processes of this name; NULL is all of them
+-- param doubtful integer = 0 : 1 counts slices that may be wrong, and what threads may not have done, too
 --
--- Instants are not counted. What did not end has no duration, and a list of its own.
+-- Instants are not counted. What did not end has no duration, and a list of its own; so has what may
+-- be wrong (column doubt).
 
 CREATE TEMP TABLE stretch AS
 SELECT coalesce(:from, start_ts) AS start_ts, coalesce(:to, end_ts + 1) AS end_ts
@@ -45,7 +47,7 @@ FROM slice_record AS s
 CROSS JOIN stretch AS b
 CROSS JOIN place AS p ON p.id = s.track_id
 JOIN named AS n ON n.id = coalesce(s.name, -1)
-WHERE s.dur > 0 AND s.ts >= b.start_ts AND s.ts < b.end_ts
+WHERE s.dur > 0 AND s.ts >= b.start_ts AND s.ts < b.end_ts AND (:doubtful OR s.doubt IS NULL)
 ORDER BY n.name, s.dur, s.id DESC;
 
 -- What lies in them, as far as it is within them.
@@ -57,6 +59,7 @@ CROSS JOIN stretch AS b
 CROSS JOIN slice_record AS p ON p.id = c.parent_id
 JOIN named AS n ON n.id = coalesce(p.name, -1)
 WHERE p.dur > 0 AND p.ts >= b.start_ts AND p.ts < b.end_ts AND p.track_id IN (SELECT id FROM place)
+  AND (:doubtful OR p.doubt IS NULL)
 GROUP BY n.name;
 
 CREATE TEMP TABLE of_name AS
@@ -104,7 +107,7 @@ ORDER BY f.rank, w.nr DESC;
 
 -- What threads did in their slowest slices: each slice of sched_record tells that a thread ran, what it
 -- did then (after), and that it was woken and waited for a CPU (runnable). The first is the last
--- that began before. What has no end (-1) says nothing.
+-- that began before. What has no end (-1) says nothing, nor what may be wrong.
 CREATE TEMP TABLE slow AS
 SELECT row_number() OVER (ORDER BY s.dur DESC, s.id) AS nr, s.id, s.ts, s.ts + s.dur AS ts_end, p.utid
 FROM (SELECT id FROM shown WHERE on_thread ORDER BY ns DESC, id LIMIT :top) AS w
@@ -119,28 +122,28 @@ SELECT nr,
 FROM (
   SELECT nr, what, max(0, min(since + dur, ts_end) - max(since, ts)) AS ns
   FROM (
-    SELECT o.*, 'ran' AS what, r.ts AS since, r.dur
+    SELECT o.*, 'ran' AS what, r.ts AS since, r.dur, r.doubt & 7 AS doubt
     FROM slow AS o CROSS JOIN sched_record AS r
       ON r.utid = o.utid AND r.ts < o.ts_end
      AND r.ts >= coalesce((SELECT max(b.ts) FROM sched_record AS b WHERE b.utid = o.utid AND b.ts <= o.ts), o.ts)
     UNION ALL
-    SELECT o.*, iif(r.end_state IN (SELECT id FROM string WHERE value IN ('R', 'R+')), 'waited', 'slept'), r.ts + r.dur, r.after
+    SELECT o.*, iif(r.end_state IN (SELECT id FROM string WHERE value IN ('R', 'R+')), 'waited', 'slept'), r.ts + r.dur, r.after, r.doubt >> 6 & 7
     FROM slow AS o CROSS JOIN sched_record AS r
       ON r.utid = o.utid AND r.ts < o.ts_end
      AND r.ts >= coalesce((SELECT max(b.ts) FROM sched_record AS b WHERE b.utid = o.utid AND b.ts <= o.ts), o.ts)
     WHERE r.after IS NOT NULL
     UNION ALL
-    SELECT o.*, 'waited', r.ts + r.dur + r.after, r.runnable
+    SELECT o.*, 'waited', r.ts + r.dur + r.after, r.runnable, r.doubt >> 9
     FROM slow AS o CROSS JOIN sched_record AS r
       ON r.utid = o.utid AND r.ts < o.ts_end
      AND r.ts >= coalesce((SELECT max(b.ts) FROM sched_record AS b WHERE b.utid = o.utid AND b.ts <= o.ts), o.ts)
     WHERE r.runnable IS NOT NULL
     UNION ALL
-    SELECT o.*, iif(v.value IN ('R', 'R+'), 'waited', 'slept'), r.ts, r.dur
+    SELECT o.*, iif(v.value IN ('R', 'R+'), 'waited', 'slept'), r.ts, r.dur, r.doubt
     FROM slow AS o CROSS JOIN thread_state_record AS r ON r.utid = o.utid AND r.ts < o.ts_end
     JOIN string AS v ON v.id = r.state AND v.value <> 'Running'
   )
-  WHERE dur >= 0
+  WHERE dur >= 0 AND (:doubtful OR NOT ifnull(doubt, 0))
 )
 GROUP BY nr
 HAVING sum(ns) > 0;
@@ -148,7 +151,8 @@ HAVING sum(ns) > 0;
 -- # Slowest on threads, and why
 -- Of all names together. In that time the thread ran: its own work, or that of slices in it; it
 -- waited for a CPU that others had, which report sched-latency tells; or it slept, for a lock, a disk,
--- another thread. NULL where the trace has no scheduling.
+-- another thread. The rest is not known: a switch is missing, or what is there may be wrong. NULL where the trace has no
+-- scheduling.
 SELECT (SELECT value FROM string WHERE string.id = s.name) AS name,
        o.id,
        o.ts,
@@ -156,6 +160,7 @@ SELECT (SELECT value FROM string WHERE string.id = s.name) AS name,
        round(d.ran / 1e3, 1) AS ran_us,
        round(d.waited / 1e3, 1) AS waited_us,
        round(d.slept / 1e3, 1) AS slept_us,
+       round(max(0, s.dur - d.ran - d.waited - d.slept) / 1e3, 1) AS unknown_us,
        p.tid,
        p.thread,
        p.process
@@ -186,3 +191,18 @@ JOIN slice_record AS s ON s.id = u.id
 JOIN place AS p ON p.id = s.track_id
 ORDER BY u.slices DESC, u.id
 LIMIT :top;
+
+-- # May be wrong
+-- Slices that the evidence speaks against, by why. They are not in the lists of slices that ended, unless doubtful is 1: left_out says how
+-- many.
+SELECT CASE s.doubt WHEN 5 THEN 'packets_lost' END AS doubt,
+       count(*) AS slices,
+       iif(:doubtful, 0, count(*)) AS left_out,
+       round(total(s.dur) / 1e6, 3) AS total_ms,
+       round(max(s.dur) / 1e3, 1) AS max_us,
+       CASE s.doubt WHEN 5 THEN 'packets of its writer are missing in it' END AS why
+FROM slice_record AS s
+CROSS JOIN stretch AS b
+JOIN named AS n ON n.id = coalesce(s.name, -1)
+WHERE s.doubt IS NOT NULL AND s.dur > 0 AND s.ts >= b.start_ts AND s.ts < b.end_ts AND s.track_id IN (SELECT id FROM place)
+GROUP BY s.doubt;

@@ -5,9 +5,11 @@
 -- param top integer = 20 : how many rows each list has
 -- param from time = NULL : trace time at which to start; NULL is the trace's start
 -- param to time = NULL : trace time before which to end; NULL is the trace's end
+-- param doubtful integer = 0 : 1 counts what CPUs ran and threads waited that may be wrong, too
 --
 -- Events that are not on trace time are left out: report unplaced has them. How
--- long threads waited for a CPU each time, and for whom, is in sched-latency.
+-- long threads waited for a CPU each time, and for whom, is in sched-latency. What may be
+-- wrong (column doubt) is not counted; the last list has it.
 
 -- The stretch of time that is asked for, without its end.
 CREATE TEMP TABLE stretch AS
@@ -49,21 +51,26 @@ LIMIT :top;
 -- it was runnable, preempted or woken, without a CPU. A row of sched_record
 -- tells both (thread_state is made of it). The key is one number, and LIMIT has it and
 -- the times worked out before they are sorted; both make it a third faster. What had
--- no end is not counted.
+-- no end is not counted, nor what may be wrong: of a thread that is preempted and woken for it, that
+-- may be one part or the other.
 CREATE TEMP TABLE spent AS
 SELECT key >> 32 AS utid, key & 4294967295 AS ucpu,
        total(ran) AS ran, total(waited) AS waited, sum(is_new) AS switches
 FROM (
   SELECT utid << 32 | ucpu AS key,
-         max(0, min(ts + dur, s.end_ts) - max(ts, s.start_ts)) AS ran,
+         iif(doubt & 7, 0, max(0, min(ts + dur, s.end_ts) - max(ts, s.start_ts))) AS ran,
          max(0, min(waits_to, s.end_ts) - max(waits_from, s.start_ts)) AS waited,
          ts >= s.start_ts AS is_new
   FROM (
-    SELECT ts, dur, utid, ucpu,
-           iif(end_state IN (SELECT id FROM string WHERE value IN ('R', 'R+')), ts + dur, ts + dur + after) AS waits_from,
-           ts + dur + after + ifnull(max(runnable, 0), 0) AS waits_to
-    FROM sched_record
-    WHERE ts < (SELECT end_ts FROM stretch)
+    SELECT ts, dur, utid, ucpu, doubt,
+           iif(NOT ifnull(doubt >> 6 & 7, 0) AND end_state IN (SELECT id FROM string WHERE value IN ('R', 'R+')),
+               ts + dur, ts + dur + after) AS waits_from,
+           ts + dur + after + iif(doubt >> 9, 0, ifnull(max(runnable, 0), 0)) AS waits_to
+    FROM (
+      SELECT ts, dur, utid, ucpu, end_state, after, runnable, iif(:doubtful, NULL, doubt) AS doubt
+      FROM sched_record
+      WHERE ts < (SELECT end_ts FROM stretch)
+    )
   ) CROSS JOIN stretch AS s
   LIMIT -1
 )
@@ -74,12 +81,12 @@ INSERT INTO spent (utid, waited)
 SELECT utid, total(min(ts + dur, s.end_ts) - max(ts, s.start_ts))
 FROM thread_state_record CROSS JOIN stretch AS s
 WHERE state IN (SELECT id FROM string WHERE value IN ('R', 'R+'))
-  AND ts < s.end_ts AND dur > 0 AND ts + dur > s.start_ts
+  AND ts < s.end_ts AND dur > 0 AND ts + dur > s.start_ts AND (:doubtful OR doubt IS NULL)
 GROUP BY utid;
 
 -- # CPUs
 -- From the first switch of each to the last. What is neither busy nor idle is not
--- known: the kernel lost events.
+-- known, and the last list says why.
 SELECT iif(c.machine_id, c.cpu || ' of machine ' || c.machine_id, c.cpu) AS cpu,
        round(seen / 1e6, 3) AS seen_ms,
        round(busy / 1e6, 3) AS busy_ms,
@@ -142,3 +149,53 @@ WHERE NOT t.is_idle
 GROUP BY t.id
 ORDER BY total(ran) DESC, t.id
 LIMIT :top;
+
+-- Found in one pass over what may be millions.
+CREATE TEMP TABLE doubted AS
+SELECT ts, id, dur, ucpu, after, runnable, end_state IN (SELECT id FROM string WHERE value IN ('R', 'R+')) AS is_preempted, ifnull(doubt, 0) AS doubt
+FROM sched_record
+WHERE dur < 0 OR doubt;
+
+-- # Not known
+-- What CPUs ran and for how long threads waited that is not counted above, as it has no end before the next switch of the CPU or as the
+-- evidence speaks against it, by why. With doubtful = 1 what has an end is counted all the same: left_out says how many rows
+-- are not.
+WITH word (doubt, name, why) AS (
+  VALUES (0, NULL, 'its end is missing'),
+         (1, 'switch_missed', 'another event contradicts who had the CPU'),
+         (2, 'woken_again', 'the thread was woken, though it seemed awake'),
+         (3, 'wakeup_missed', 'the thread ran, and nobody had woken it'),
+         (4, 'lost', 'kernel events are missing in it')
+), doubtful (ucpu, doubt, ts, ts_end, has_end) AS (
+  SELECT ucpu, doubt & 7, ts,
+         iif(dur < 0, (SELECT n.ts FROM sched_record AS n WHERE n.ts >= s.ts AND (n.ts, n.id) > (s.ts, s.id) AND +n.ucpu = s.ucpu ORDER BY n.ts LIMIT 1), ts + dur),
+         dur >= 0
+  FROM doubted AS s
+  WHERE dur < 0 OR doubt & 7
+  UNION ALL
+  SELECT NULL, doubt >> 6 & 7, ts + dur, ts + dur + after, 1
+  FROM doubted
+  WHERE doubt >> 6 & 7 AND after >= 0 AND is_preempted
+  UNION ALL
+  SELECT NULL, doubt >> 9, ts + dur + after, ts + dur + after + runnable, 1
+  FROM doubted
+  WHERE doubt >> 9 AND runnable >= 0
+  UNION ALL
+  SELECT NULL, doubt, ts, ts + dur, 1
+  FROM thread_state_record
+  WHERE doubt AND dur >= 0 AND state IN (SELECT id FROM string WHERE value IN ('R', 'R+'))
+)
+SELECT CASE WHEN d.ucpu IS NULL THEN 'waits' WHEN c.machine_id THEN 'cpu ' || c.cpu || ' of machine ' || c.machine_id ELSE 'cpu ' || c.cpu END AS what,
+       w.name AS doubt,
+       count(*) AS "rows",
+       sum(NOT (:doubtful AND d.has_end)) AS left_out,
+       round(total(min(d.ts_end, s.end_ts) - max(d.ts, s.start_ts)) / 1e6, 3) AS ms,
+       w.why
+FROM doubtful AS d
+CROSS JOIN stretch AS s
+JOIN word AS w USING (doubt)
+LEFT JOIN cpu_record AS c ON c.id = d.ucpu
+-- What has no next switch is the last of its CPU.
+WHERE d.ts < s.end_ts AND d.ts_end > s.start_ts
+GROUP BY d.ucpu, d.doubt
+ORDER BY d.ucpu IS NULL, d.ucpu, d.doubt;

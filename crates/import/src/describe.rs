@@ -12,9 +12,9 @@ use crate::files::Files;
 use crate::frame::{Frame, counter};
 use crate::identity::{ID_DIGITS, id_of};
 use crate::options::Conversion;
-use crate::output::{self, Counter, Fact, Meaning, Placed, Stat};
+use crate::output::{self, Counter, Fact, Meaning, Placed, Stat, Tallies};
 use crate::pipeline::FileRead;
-use crate::summary::{Events, Lost, Placement, Summary};
+use crate::summary::{Doubtful, Events, Lost, Placement, Summary};
 
 /// What was read of an import, for its tables.
 pub(crate) struct ReadTrace<'a> {
@@ -30,12 +30,14 @@ pub(crate) struct ReadTrace<'a> {
     pub conversion: Conversion,
 }
 
-/// What is known of clocks when all files are read.
+/// What is known when all files are read.
 pub(crate) struct Known {
     /// How parts were placed.
     pub placed: Vec<Placed>,
     /// Of each sample of a synchronization whether conversions by rates use it.
     pub used: Vec<bool>,
+    /// How many rows may be wrong.
+    pub tallies: Tallies,
 }
 
 impl ReadTrace<'_> {
@@ -155,6 +157,7 @@ pub(crate) fn summarize(
         events,
         lost,
         clock_faults: Vec::new(),
+        doubtful: doubtful(&trace.known.tallies),
         trace_time_clock: frame.place.trace_time().to_string(),
         start_ts,
         end_ts,
@@ -197,6 +200,21 @@ fn lost(conn: &Connection) -> rusqlite::Result<Vec<Lost>> {
     rows.collect()
 }
 
+/// The kinds of rows of which some may be wrong.
+fn doubtful(tallies: &Tallies) -> Vec<Doubtful> {
+    let kinds = [
+        ("thread states", tallies.states),
+        ("slices", tallies.slices),
+    ];
+    let kinds = kinds.into_iter().filter(|(_, tally)| tally.doubtful > 0);
+    let kinds = kinds.map(|(noun, tally)| Doubtful {
+        noun,
+        rows: tally.rows,
+        doubtful: tally.doubtful,
+    });
+    kinds.collect()
+}
+
 /// Fills `stats` and `fact`.
 pub(crate) fn describe(
     conn: &Connection,
@@ -221,6 +239,14 @@ pub(crate) fn describe(
         (Counter::info("clocks"), summary.clocks),
         (Counter::info("sequences"), summary.sequences),
         (Counter::info("trace_bytes"), counts.bytes),
+        (
+            Counter::info("thread_states_doubtful"),
+            trace.known.tallies.states.doubtful,
+        ),
+        (
+            Counter::info("slices_doubtful"),
+            trace.known.tallies.slices.doubtful,
+        ),
     ];
     let counters = counters.into_iter().chain(frame.journal.counters());
     let mut stats: Vec<Stat> = counters

@@ -455,9 +455,10 @@ impl Undertaking<'_> {
                 Ok((rest, solved))
             });
         let (rest, solved) = built.map_err(|error| self.failure(error))?;
-        let known = place.with_estimates(|place, estimates, used| Known {
+        let mut known = place.with_estimates(|place, estimates, used| Known {
             placed: output::placed(place, estimates),
             used: used.to_vec(),
+            tallies: rest.tallies,
         });
         let conn = self.destination.open()?;
         let late = || -> Result<bool, WriteError> {
@@ -465,7 +466,7 @@ impl Undertaking<'_> {
             let mut room = Room::new(&conn, &self.limits.disk)?;
             let indexes = output::drop_indexes(&conn, &rest.postponed)?;
             KeyedRow::insert_all(&rest.keyed, &conn)?;
-            LateDoubt::mark_all(&rest.doubts, &conn)?;
+            known.tallies.states.doubtful += LateDoubt::mark_all(&rest.doubts, &conn)?;
             settled.apply(&conn)?;
             if is_cancelled() {
                 return Ok(false);

@@ -32,6 +32,8 @@ pub struct Summary {
     pub lost: Vec<Lost>,
     /// The clocks that put events at wrong times, the worst first.
     pub clock_faults: Vec<ClockFault>,
+    /// Rows that may be wrong, by what they are; none of which all are right.
+    pub doubtful: Vec<Doubtful>,
     /// The clock that `ts` is on.
     pub trace_time_clock: String,
     /// How many files were read, if there was not only one.
@@ -112,6 +114,17 @@ pub struct ClockFault {
     pub worst: String,
     /// How many pairs of neighbouring events are in the wrong order by it; `None` if they were not counted.
     pub pairs: Option<u64>,
+}
+
+/// How many rows may be wrong: those whose column `doubt` is not NULL.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Doubtful {
+    /// What the rows are called in a summary, in plural: `thread states`, `slices`.
+    pub noun: &'static str,
+    /// How many there are.
+    pub rows: u64,
+    /// How many of them may be wrong.
+    pub doubtful: u64,
 }
 
 /// How the rows of a table of events fared.

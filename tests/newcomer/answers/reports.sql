@@ -1,4 +1,4 @@
--- What each result of the reports must be, by trace processor's tables; `-- # report: title` is
+-- What each result of the reports must be, by trace processor's tables and what timebase says against their rows; `-- # report: title` is
 -- above each. Written without a look at how the reports do it, and as plainly as can be. Times of a
 -- trace are the witness's `trace_bounds`; lists are whole (top=1000000).
 
@@ -48,6 +48,17 @@ FROM (
 JOIN thread AS t USING (utid) LEFT JOIN process AS p USING (upid)
 WHERE NOT t.is_idle;
 
+-- # time-spent: Not known
+SELECT what, doubt, count(*) AS "rows", round(sum(ns) / 1e6, 3) AS ms
+FROM (
+  SELECT 'cpu ' || ucpu AS what, doubt, CASE WHEN dur < 0 THEN next_ts - ts ELSE dur END AS ns
+  FROM (SELECT *, lead(ts) OVER (PARTITION BY ucpu ORDER BY ts, rowid) AS next_ts FROM main.known_sched)
+  WHERE doubt IS NOT NULL OR dur < 0
+  UNION ALL
+  SELECT 'waits', doubt, dur FROM main.known_state WHERE doubt IS NOT NULL AND state IN ('R', 'R+') AND dur >= 0
+)
+WHERE ns IS NOT NULL GROUP BY what, doubt;
+
 -- # sched-latency: Wake-ups
 WITH wait AS (
   SELECT utid, dur, row_number() OVER w AS nr, count(*) OVER (PARTITION BY utid) AS n
@@ -81,7 +92,9 @@ WITH bound (wait, at_least, below) AS (
 )
 SELECT wait, count(waker_utid) AS wakeups, count(s.utid) - count(waker_utid) AS preempted,
        round(total(dur) / 1e6, 3) AS waited_ms
-FROM bound LEFT JOIN known_state AS s ON state IN ('R', 'R+') AND dur >= at_least AND dur < below GROUP BY wait;
+FROM bound LEFT JOIN known_state AS s ON state IN ('R', 'R+') AND dur >= at_least AND dur < below
+-- No waits where there is no scheduling are no answer.
+WHERE EXISTS (SELECT * FROM known_sched) GROUP BY wait;
 
 -- # sched-latency: Longest waits
 WITH wait AS (
@@ -100,7 +113,7 @@ instead AS (
 )
 SELECT t.tid, t.name AS thread, w.ts AS since, round(w.dur / 1e3, 1) AS waited_us,
        waker.name || CASE WHEN irq_context THEN ' (interrupt)' ELSE '' END AS woken_by,
-       on_cpu AS cpu, other.name AS ran_instead, round(ns / 1e3, 1) AS instead_us, others
+       on_cpu AS cpu, other.name AS ran_instead, round(ns / 1e3, 1) AS instead_us, others, w.doubt
 FROM wait AS w JOIN thread AS t USING (utid)
 LEFT JOIN thread AS waker ON waker.utid = w.waker_utid
 LEFT JOIN instead ON instead.nr = w.nr AND place = 1
@@ -119,6 +132,10 @@ FROM wait CROSS JOIN known_sched AS r
   ON +r.ucpu = on_cpu AND r.ts < ran AND r.dur > 0 AND r.ts + r.dur > wait.ts
  AND r.ts >= coalesce((SELECT max(b.ts) FROM known_sched AS b WHERE b.ucpu = on_cpu AND b.ts <= wait.ts), wait.ts)
 JOIN thread AS t ON t.utid = r.utid LEFT JOIN process AS p USING (upid) GROUP BY r.utid;
+
+-- # sched-latency: May be wrong
+SELECT doubt, count(*) AS waits, round(sum(dur) / 1e6, 3) AS waited_ms, round(max(dur) / 1e3, 1) AS max_us
+FROM main.known_state WHERE doubt IS NOT NULL AND state IN ('R', 'R+') AND dur >= 0 GROUP BY doubt;
 
 -- # slices: Slices by name
 WITH s AS (
@@ -166,6 +183,7 @@ SELECT s.name, s.ts, round(s.dur / 1e3, 1) AS us,
        round(CASE WHEN sum(ns) > 0 THEN total(ns) FILTER (WHERE state = 'Running') END / 1e3, 1) AS ran_us,
        round(CASE WHEN sum(ns) > 0 THEN total(ns) FILTER (WHERE state IN ('R', 'R+')) END / 1e3, 1) AS waited_us,
        round(CASE WHEN sum(ns) > 0 THEN total(ns) FILTER (WHERE state NOT IN ('Running', 'R', 'R+')) END / 1e3, 1) AS slept_us,
+       round(CASE WHEN sum(ns) > 0 THEN max(0, s.dur - sum(ns)) END / 1e3, 1) AS unknown_us,
        s.tid, thread_name AS thread, process_name AS process
 FROM thread_slice AS s LEFT JOIN did USING (id) WHERE s.dur > 0 GROUP BY s.id;
 

@@ -120,6 +120,8 @@ fn time_spent_tells_processes_and_threads_apart_and_names_them_as_trace_processo
             "time-spent",
             "--format",
             "json",
+            "--param",
+            "doubtful=1",
         ];
         let results = answer(&[&args[..], &["--param", "top=100000"]].concat());
         let results: Json = serde_json::from_str(&results).unwrap();
@@ -201,7 +203,7 @@ fn cpu_time_by_process_is_the_sum_of_trace_processors_slices() {
                 *sum = (sum.0 + time.0, sum.1 + time.1);
             }
         }
-        let sql = "SELECT c.pid, p.start_ts, c.cpu_time, c.slices
+        let sql = "SELECT c.pid, p.start_ts, c.cpu_time + c.doubtful_time, c.slices
                    FROM cpu_time_by_process AS c LEFT JOIN process AS p USING (upid)";
         let found = imported.rows(sql).into_iter().map(|row| {
             let [pid, start, time, slices] = <[String; 4]>::try_from(row).unwrap();

@@ -11,7 +11,7 @@
 
 use std::fs;
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, params, params_from_iter};
 
 use crate::model::threads;
 use crate::support::statements::{Row, as_trace_processor_says};
@@ -78,6 +78,7 @@ pub fn of(trace: &str, imported: &Imported) -> Connection {
     as_trace_processor_says(&conn, trace, &names);
 
     conn.execute_batch(VIEWS).unwrap();
+    doubts(&conn, imported);
     // Which rows a database has decides on its bounds, and trace processor has others besides.
     let bounds = "SELECT start_ts, end_ts FROM trace_bounds";
     let (start, end): (i64, i64) = imported
@@ -95,6 +96,38 @@ pub fn of(trace: &str, imported: &Imported) -> Connection {
         _ => {}
     }
     conn
+}
+
+/// The doubts of the import, of the same rows here.
+fn doubts(conn: &Connection, imported: &Imported) {
+    let of_tables = [
+        (
+            "SELECT ucpu, ts, dur, doubt FROM sched WHERE doubt IS NOT NULL",
+            "UPDATE known_sched SET doubt = ?4 WHERE ucpu = ?1 AND ts = ?2 AND dur = ?3",
+        ),
+        (
+            "SELECT tid, ts, dur, doubt, state FROM thread_state AS s JOIN thread USING (utid) WHERE doubt IS NOT NULL",
+            "UPDATE known_state SET doubt = ?4
+             WHERE utid IN (SELECT utid FROM known_thread WHERE tid = ?1) AND ts = ?2 AND dur = ?3 AND state IS ?5",
+        ),
+        (
+            "SELECT name, ts, dur, doubt FROM slice WHERE doubt IS NOT NULL",
+            "UPDATE known_slice SET doubt = ?4 WHERE name IS ?1 AND ts = ?2 AND dur = ?3",
+        ),
+    ];
+    conn.execute_batch("BEGIN").unwrap();
+    for (doubtful, mark) in of_tables {
+        let mut mark = conn.prepare(mark).unwrap();
+        let mut doubtful = imported.conn.prepare(doubtful).unwrap();
+        let columns = doubtful.column_count();
+        let mut rows = doubtful.query([]).unwrap();
+        while let Some(row) = rows.next().unwrap() {
+            let row: Row = (0..columns).map(|column| row.get_unwrap(column)).collect();
+            let marked = mark.execute(params_from_iter(&row)).unwrap();
+            assert!(marked >= 1, "the witness has no {row:?}");
+        }
+    }
+    conn.execute_batch("COMMIT").unwrap();
 }
 
 /// The kernel's events as Perfetto's package for Python reads them, where that was recorded, with the
@@ -149,7 +182,7 @@ pub fn untold(name: &str) -> Option<&'static str> {
 const UNTOLD: [(&str, &str); 8] = [
     (
         "packet packet_resync packet_interval packet_unsure unsure_record sequence import_log clock clock_mapping clock_step
-         clock_mapping_linear clock_route clock_line clock_hop clock_hop_reading clock_turn to_boottime_linear boottime_error
+         loss clock_mapping_linear clock_route clock_line clock_hop clock_hop_reading clock_turn to_boottime_linear boottime_error
          boottime_interval clock_path_linear descriptor fact metadata stats finding flow_backwards
          to_boottime convert_clock why_unresolved clock_path clock_id clock_name packet_json packet_field
          packet_clock packet_clock_record clock_record",

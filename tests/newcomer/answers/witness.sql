@@ -16,6 +16,11 @@ ALTER TABLE process_counter_track RENAME TO counter_of_process;
 ALTER TABLE cpu_counter_track RENAME TO counter_of_cpu;
 ALTER TABLE gpu_counter_track RENAME TO counter_of_gpu;
 
+-- What timebase says against rows; tests/doubt.rs says whether it is right.
+ALTER TABLE known_sched ADD COLUMN doubt;
+ALTER TABLE known_state ADD COLUMN doubt;
+ALTER TABLE known_slice ADD COLUMN doubt;
+
 CREATE INDEX known_process_upid ON known_process (upid);
 CREATE INDEX known_thread_utid ON known_thread (utid);
 CREATE INDEX known_sched_utid ON known_sched (utid, ts);
@@ -37,9 +42,10 @@ CREATE VIEW thread AS SELECT utid AS id, * FROM known_thread;
 CREATE VIEW cpu AS SELECT ucpu AS id, * FROM known_cpu;
 
 CREATE VIEW sched_slice AS SELECT rowid - 1 AS id, ts, dur, ucpu AS cpu, utid, end_state, priority, ucpu FROM known_sched;
-CREATE VIEW sched AS SELECT *, ts + dur AS ts_end FROM sched_slice;
+CREATE VIEW sched AS
+SELECT rowid - 1 AS id, ts, dur, ucpu AS cpu, utid, end_state, priority, ucpu, ts + dur AS ts_end, doubt FROM known_sched;
 CREATE VIEW thread_state AS
-SELECT id, ts, dur, ucpu AS cpu, utid, state, io_wait, blocked_function, waker_utid, waker_id, irq_context, ucpu FROM known_state;
+SELECT id, ts, dur, ucpu AS cpu, utid, state, io_wait, blocked_function, waker_utid, waker_id, irq_context, ucpu, doubt FROM known_state;
 
 CREATE VIEW thread_track AS SELECT t.*, o.utid FROM of_thread AS o JOIN track AS t USING (id);
 CREATE VIEW process_track AS SELECT t.*, o.upid FROM of_process AS o JOIN track AS t USING (id);
@@ -70,11 +76,11 @@ SELECT s.*, k.name AS track_name, k.upid, p.pid, p.name AS process_name
 FROM slice AS s JOIN process_track AS k ON k.id = s.track_id JOIN process AS p USING (upid);
 CREATE VIEW thread_or_process_slice AS
 SELECT id, ts, dur, category, name, track_id, track_name, thread_name, utid, tid, process_name, upid, pid, depth, parent_id,
-       arg_set_id, args
+       arg_set_id, args, doubt
 FROM thread_slice
 UNION ALL
 SELECT id, ts, dur, category, name, track_id, track_name, NULL, NULL, NULL, process_name, upid, pid, depth, parent_id,
-       arg_set_id, args
+       arg_set_id, args, doubt
 FROM process_slice;
 
 -- A slice that did not end has no time of its own; a child that did not ends with its parent.
@@ -108,21 +114,23 @@ FROM flow AS f JOIN known_slice AS a ON a.id = f.slice_out JOIN known_slice AS b
 
 CREATE VIEW sched_with_thread_process AS
 SELECT s.*, t.tid, t.name AS thread_name, t.upid, p.pid, p.name AS process_name
-FROM sched_slice AS s JOIN thread AS t USING (utid) LEFT JOIN process AS p USING (upid);
+FROM sched AS s JOIN thread AS t USING (utid) LEFT JOIN process AS p USING (upid);
 CREATE VIEW thread_state_with_thread_process AS
 SELECT s.*, t.tid, t.name AS thread_name, t.upid, p.pid, p.name AS process_name, w.tid AS waker_tid, w.name AS waker_name
 FROM thread_state AS s JOIN thread AS t USING (utid) LEFT JOIN process AS p USING (upid)
 LEFT JOIN thread AS w ON w.utid = s.waker_utid;
 
--- What has no end is not counted, but is a slice.
+-- What has no end is not counted, but is a slice; what may be wrong is counted for itself.
 CREATE VIEW cpu_time_by_thread AS
 SELECT t.utid, t.tid, t.name AS thread_name, t.upid, p.pid, p.name AS process_name,
-       sum(CASE WHEN dur > 0 THEN dur ELSE 0 END) AS cpu_time, count(*) AS slices
+       sum(CASE WHEN dur > 0 AND doubt IS NULL THEN dur ELSE 0 END) AS cpu_time, count(*) AS slices,
+       sum(CASE WHEN dur > 0 AND doubt IS NOT NULL THEN dur ELSE 0 END) AS doubtful_time, count(doubt) AS doubtful_slices
 FROM known_sched AS s JOIN thread AS t USING (utid) LEFT JOIN process AS p USING (upid)
 WHERE NOT t.is_idle GROUP BY t.utid;
 CREATE VIEW cpu_time_by_process AS
-SELECT t.upid, p.pid, p.name AS process_name, sum(CASE WHEN dur > 0 THEN dur ELSE 0 END) AS cpu_time,
-       count(DISTINCT t.utid) AS threads, count(*) AS slices
+SELECT t.upid, p.pid, p.name AS process_name, sum(CASE WHEN dur > 0 AND doubt IS NULL THEN dur ELSE 0 END) AS cpu_time,
+       count(DISTINCT t.utid) AS threads, count(*) AS slices,
+       sum(CASE WHEN dur > 0 AND doubt IS NOT NULL THEN dur ELSE 0 END) AS doubtful_time, count(doubt) AS doubtful_slices
 FROM known_sched AS s JOIN thread AS t USING (utid) LEFT JOIN process AS p USING (upid)
 WHERE NOT t.is_idle GROUP BY t.upid;
 

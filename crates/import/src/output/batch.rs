@@ -5,7 +5,7 @@ use std::ops::Range;
 use timebase_schema::{Table, tables};
 use timebase_wire::packet::PacketType;
 
-use super::doubt::LateDoubt;
+use super::doubt::{LateDoubt, Tallies};
 use crate::place::Placement;
 
 /// What kind of packet a row is.
@@ -94,6 +94,8 @@ pub(crate) struct Batch {
     pub complete: Vec<Complete>,
     /// Doubts of rows of earlier batches.
     pub doubts: Vec<LateDoubt>,
+    /// How many of its rows may be wrong.
+    pub tallies: Tallies,
 }
 
 /// A table that gets no more rows.
@@ -113,6 +115,7 @@ impl Default for Batch {
             cells: 0,
             complete: Vec::new(),
             doubts: Vec::new(),
+            tallies: Tallies::default(),
         }
     }
 }
@@ -187,6 +190,7 @@ impl Batch {
         self.cells = 0;
         self.complete.clear();
         self.doubts.clear();
+        self.tallies = Tallies::default();
         for cells in &mut self.tables {
             cells.clear();
             cells.shrink_to(2 * Self::CELLS);

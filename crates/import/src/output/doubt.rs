@@ -83,10 +83,47 @@ impl Doubts {
         }
     }
 
+    /// How many rows of `thread_state` are in doubt, of those that there are: Running, after, runnable.
+    pub fn states(self, are_states: [bool; 3]) -> u64 {
+        let parts = [Part::Running, Part::After, Part::Runnable];
+        let parts = parts.into_iter().zip(are_states);
+        let doubtful = parts.filter(|(part, is_state)| *is_state && self.of(*part).is_some());
+        doubtful.count() as u64
+    }
+
     /// The number of the column; none where there is no doubt.
     pub fn number(self) -> Option<i64> {
         (self.0 != 0).then_some(self.0.into())
     }
+}
+
+/// How many rows of a kind there are, and how many of them may be wrong.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    pub rows: u64,
+    pub doubtful: u64,
+}
+
+impl Tally {
+    #[inline]
+    pub fn count(&mut self, is_doubtful: bool) {
+        self.rows += 1;
+        self.doubtful += u64::from(is_doubtful);
+    }
+
+    pub fn add(&mut self, other: Tally) {
+        self.rows += other.rows;
+        self.doubtful += other.doubtful;
+    }
+}
+
+/// The rows that can be in doubt, by what they are for a user.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Tallies {
+    /// Those of `thread_state`.
+    pub states: Tally,
+    /// Those of `slice`.
+    pub slices: Tally,
 }
 
 /// A doubt of a row of `sched_record` that was written before it was known.
@@ -99,27 +136,71 @@ pub(crate) struct LateDoubt {
 }
 
 impl LateDoubt {
-    /// Marks the rows, when SQLite has the database again.
-    pub fn mark_all(late: &[LateDoubt], conn: &Connection) -> rusqlite::Result<()> {
-        let mut read =
-            conn.prepare("SELECT coalesce(doubt, 0) FROM sched_record WHERE ts = ?1 AND id = ?2")?;
+    /// Marks the rows, when SQLite has the database again. Tells how many rows of `thread_state` became
+    /// doubtful that were not.
+    pub fn mark_all(late: &[LateDoubt], conn: &Connection) -> rusqlite::Result<u64> {
+        let mut read = conn.prepare(
+            "SELECT coalesce(doubt, 0), is_state, after IS NOT NULL, runnable IS NOT NULL
+             FROM sched_record WHERE ts = ?1 AND id = ?2",
+        )?;
         let mut mark =
             conn.prepare("UPDATE sched_record SET doubt = ?3 WHERE ts = ?1 AND id = ?2")?;
+        let mut became_doubtful = 0;
         for LateDoubt { ts, id, doubts } in late {
+            let written = read.query_row([ts, id], |row| {
+                Ok((row.get(0)?, [row.get(1)?, row.get(2)?, row.get(3)?]))
+            });
             // Who wants no tables of scheduling has none.
-            let Some(old) = read.query_row([ts, id], |row| row.get(0)).optional()? else {
+            let Some((old, are_states)) = written.optional()? else {
                 continue;
             };
-            let all = Doubts::of_number(old).and(*doubts);
+            let old = Doubts::of_number(old);
+            let all = old.and(*doubts);
+            became_doubtful += all.states(are_states) - old.states(are_states);
             mark.execute(params![ts, id, all.number()])?;
         }
-        Ok(())
+        Ok(became_doubtful)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn dt3_dt4_dt5_dt6_a_late_doubt_counts_for_the_rows_that_there_are_and_once() {
+        let conn = Connection::open_in_memory().unwrap();
+        conn.execute_batch(timebase_schema::TABLES).unwrap();
+        // It runs and sleeps, and in doubt is that it ran; an idle CPU.
+        conn.execute_batch(
+            "INSERT INTO sched_record (ts, id, dur, ucpu, utid, priority, is_state, after, doubt)
+             VALUES (10, 0, 5, 0, 1, 120, 1, 7, 32), (15, 1, 7, 0, 0, 120, 0, NULL, NULL)",
+        )
+        .unwrap();
+        let late = |ts, id, parts: &[Part]| {
+            let mut doubts = Doubts::default();
+            for part in parts {
+                doubts.mark(*part, Doubt::WokenAgain);
+            }
+            LateDoubt { ts, id, doubts }
+        };
+        let late = [
+            late(
+                10,
+                0,
+                &[Part::Sched, Part::Running, Part::After, Part::Runnable],
+            ),
+            late(10, 0, &[Part::After]),
+            late(15, 1, &[Part::Sched, Part::Running]),
+            late(99, 2, &[Part::Running]),
+        ];
+        assert_eq!(LateDoubt::mark_all(&late, &conn), Ok(1));
+        let marked = "SELECT group_concat(doubt, ' ') FROM sched_record";
+        let marked: String = conn.query_row(marked, [], |row| row.get(0)).unwrap();
+        let all = 2 | 2 << 3 | 2 << 6 | 2 << 9;
+        assert_eq!(marked, format!("{all} {}", 2 | 2 << 3));
+        assert_eq!(LateDoubt::mark_all(&late, &conn), Ok(0));
+    }
 
     #[test]
     fn dt3_dt4_dt5_dt6_of_several_words_the_first_stays() {

@@ -123,6 +123,23 @@ impl<'a> Rows<'a> {
         self.batch.doubts.push(doubt);
     }
 
+    /// Counts the rows of `thread_state` that a row of `sched_record` is, or one of its own.
+    #[inline]
+    pub fn count_states(&mut self, rows: u64, doubtful: u64) {
+        if self.wanted.has(&tables::sched_record::TABLE) {
+            self.batch.tallies.states.rows += rows;
+            self.batch.tallies.states.doubtful += doubtful;
+        }
+    }
+
+    /// Counts a slice.
+    #[inline]
+    pub fn count_slice(&mut self, is_doubtful: bool) {
+        if self.wanted.has(&tables::slice_record::TABLE) {
+            self.batch.tallies.slices.count(is_doubtful);
+        }
+    }
+
     /// Tables get no more rows, so that their indexes can be written while others still
     /// get some. `waiting` tells how many rows of each wait for their time, by its
     /// number.

@@ -9,7 +9,7 @@ use timebase_schema::{Order, Row, TABLES, Table, tables};
 use timebase_sort::{Quota, Scratch};
 
 use super::batch::{Batch, Cell, PacketRow, RowType};
-use super::doubt::LateDoubt;
+use super::doubt::{LateDoubt, Tallies};
 use super::room::Room;
 use super::table::{BulkTable, Roots};
 use crate::error::WriteError;
@@ -56,6 +56,7 @@ pub(crate) struct Writer {
     keyed: Vec<KeyedRow>,
     /// Doubts of rows that are written, which are few, too.
     doubts: Vec<LateDoubt>,
+    tallies: Tallies,
 }
 
 /// A row that has to be inserted.
@@ -81,6 +82,8 @@ pub(crate) struct Rest {
     pub postponed: Vec<&'static str>,
     pub keyed: Vec<KeyedRow>,
     pub doubts: Vec<LateDoubt>,
+    /// How many rows may be wrong, but for these.
+    pub tallies: Tallies,
 }
 
 /// Writes what is solved of the clocks, when all other rows are written and what they
@@ -152,6 +155,7 @@ impl Writer {
             postponed: Vec::new(),
             keyed: Vec::new(),
             doubts: Vec::new(),
+            tallies: Tallies::default(),
             database,
             roots,
             scratch: scratch.clone(),
@@ -180,6 +184,8 @@ impl Writer {
             }
         }
         self.doubts.extend_from_slice(&batch.doubts);
+        self.tallies.states.add(batch.tallies.states);
+        self.tallies.slices.add(batch.tallies.slices);
         for complete in &batch.complete {
             self.complete(complete.table, complete.waiting)?;
         }
@@ -243,6 +249,7 @@ impl Writer {
             postponed: self.postponed,
             keyed: self.keyed,
             doubts: self.doubts,
+            tallies: self.tallies,
         };
         Ok((solved, rest))
     }

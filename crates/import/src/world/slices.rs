@@ -522,6 +522,7 @@ impl Slices {
         let parent = below.and_then(|below| self.get(below));
         let category = maker.text(&slice.category);
         let name = maker.text(&slice.name);
+        maker.rows.count_slice(slice.doubt.is_some());
         maker.rows.push(slice_record::Row {
             id: Cell::from(slice.id),
             ts: Cell::from(slice.ts),

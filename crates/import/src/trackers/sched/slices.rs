@@ -188,6 +188,9 @@ fn push(SliceId(id): SliceId, slice: &Slice, rows: &mut Rows<'_>) {
     let woken = slice.runnable;
     let waker_slice = woken.and_then(|woken| woken.waker_slice);
     let irq_context = woken.and_then(|woken| woken.irq_context);
+    let are_states = [slice.is_state, slice.after.is_some(), woken.is_some()];
+    let states = are_states.into_iter().map(u64::from).sum();
+    rows.count_states(states, slice.doubts.states(are_states));
     rows.push(sched_record::Row {
         ts: Cell::from(slice.ts),
         id: Cell::from(id),

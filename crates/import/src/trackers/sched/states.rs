@@ -446,6 +446,7 @@ fn stray(
         doubt = known.doubts.of(Part::Running);
     }
     slices.settle(slice, rows);
+    rows.count_states(1, u64::from(doubt.is_some()));
     rows.push(thread_state_record::Row {
         id: Cell::from(running_id(slice)),
         ts: Cell::from(began),
@@ -499,6 +500,7 @@ pub(super) fn flush(utid: Utid, row: Row, slices: &mut Slices, rows: &mut Rows<'
     let (wakeup, waker_slice) = row.wakeup.unzip();
     let waker_slice = waker_slice.flatten();
     let irq_context = wakeup.and_then(|wakeup| wakeup.irq_context);
+    rows.count_states(1, u64::from(row.doubt.is_some()));
     rows.push(thread_state_record::Row {
         id: Cell::from(row.place.id()),
         ts: Cell::from(row.ts),
