@@ -11,8 +11,9 @@ use std::ops::Range;
 
 use rusqlite::Connection;
 
-use self::cut::{Packet, read, write};
+use self::cut::{Event, Packet, read, write};
 use self::simulate::{Encoding, trace};
+use crate::support::encode::Message;
 use crate::support::{Imported, data};
 
 /// Numbers that depend on nothing but where they begin.
@@ -374,4 +375,68 @@ fn what_is_read_is_written_as_it_was() {
             "{name}"
         );
     }
+}
+
+#[test]
+fn dt8_what_is_cut_by_the_ends_of_a_trace_is_no_doubt() {
+    let mut packets = trace(1, Encoding::Plain, 500);
+    // A ring buffer of the recorder was overwritten.
+    let buffer = Message::new().number(3, 77);
+    let stats = Message::new().message(35, Message::new().message(1, buffer));
+    packets.push(Packet::Other(stats.number(10, 1)));
+    let imported = import(&write(&packets));
+    let open = "SELECT count(*) FROM thread_state WHERE dur = -1";
+    assert!(imported.count(open) > 10);
+    assert_eq!(imported.count(&format!("{open} AND doubt IS NOT NULL")), 0);
+    assert_eq!(imported.count("SELECT count(*) FROM loss"), 1);
+}
+
+/// A slice is a row long before the wait behind it turns out to be none.
+#[test]
+fn dt4_dt5_rows_that_are_written_are_still_doubted() {
+    let switch = |time: u64, state: u64, next: u64| Event::Switch([time, state, next, 120, 0]);
+    let waking = |time: u64, pid: u64| Event::Waking([time, pid, 0, 120, 0, 0]);
+    // 1 waits, 2 sleeps, while 3 and 4 take turns.
+    let mut first = vec![
+        switch(10, 0, 9),
+        switch(20, 0, 1),
+        switch(30, 0, 2),
+        switch(40, 1, 3),
+    ];
+    let mut now = 50;
+    for _ in 0..9_000 {
+        first.extend([switch(now, 0, 4), switch(now + 10, 0, 3)]);
+        now += 20;
+    }
+    let other = vec![switch(10, 0, 9), waking(now, 1), switch(now + 60, 0, 8)];
+    first.push(switch(now + 50, 0, 2));
+    let bundle = |(cpu, events): (u64, Vec<Event>)| {
+        Packet::Bundle(cut::Bundle {
+            packet: Message::new().number(10, 2),
+            cpu,
+            names: vec![b"t".to_vec()],
+            events,
+            ..cut::Bundle::default()
+        })
+    };
+    let packets = [(0, first), (1, other)].map(bundle);
+    let imported = import(&write(&packets));
+    let doubtful = "SELECT 'sched', t.tid, s.ts, s.dur, s.doubt FROM sched AS s JOIN thread AS t USING (utid) WHERE doubt IS NOT NULL
+                    UNION ALL SELECT s.state, t.tid, s.ts, s.dur, s.doubt FROM thread_state AS s JOIN thread AS t USING (utid) WHERE doubt IS NOT NULL ORDER BY 2, 1";
+    let rows: Vec<String> = imported
+        .rows(doubtful)
+        .iter()
+        .map(|row| row.join(" "))
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            "R 1 30 -1 woken_again",
+            "Running 1 20 10 woken_again",
+            "sched 1 20 10 woken_again",
+            "Running 2 30 10 wakeup_missed",
+            "S 2 40 180060 wakeup_missed",
+            "sched 2 30 10 wakeup_missed",
+        ]
+    );
 }

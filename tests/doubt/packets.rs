@@ -93,3 +93,48 @@ fn dt7_of_packets_that_are_lost_and_said_to_be() {
         );
     }
 }
+
+#[test]
+fn dt7_a_slice_is_doubtful_if_it_was_open() {
+    let event = |sequence, time, event: Message| packet(sequence, time, event).1;
+    let begin = |name: &str, uuid: u64| new().number(9, 1).text(23, name).number(11, uuid);
+    let end = |uuid: u64| new().number(9, 2).number(11, uuid);
+    let track = |uuid: u64| {
+        let descriptor = new().number(1, uuid).text(2, "t");
+        new().number(10, 1).message(60, descriptor)
+    };
+    let complete = new().number(2, u64::from(b'X')).number(3, 1).text(23, "x");
+    let complete = new().message(6, complete).text(23, "whole").number(11, 3);
+    let packets = [
+        track(1),
+        track(2),
+        track(3),
+        event(1, 10, begin("before", 1)),
+        event(1, 20, end(1)),
+        event(1, 30, begin("outer", 1)),
+        event(1, 40, begin("inner", 1)),
+        event(2, 50, begin("of another", 2)),
+        event(1, 55, complete),
+        // Its own event comes after the loss.
+        event(1, 60, begin("after", 1)).number(42, 1),
+        event(1, 70, end(1)),
+        event(1, 80, end(1)),
+        event(2, 90, end(2)),
+    ];
+    let imported = import(&trace_of(&packets));
+    let rows =
+        imported.rows("SELECT name, dur, doubt FROM slice WHERE name <> 'whole' ORDER BY ts");
+    let rows: Vec<String> = rows.iter().map(|row| row.join(" ")).collect();
+    assert_eq!(
+        rows,
+        [
+            "before 10 [NULL]",
+            "outer -1 packets_lost",
+            "inner 40 packets_lost",
+            "of another 40 [NULL]",
+            "after 10 [NULL]",
+        ]
+    );
+    let whole = "SELECT count(*) FROM slice WHERE name = 'whole' AND doubt IS NOT NULL";
+    assert_eq!(imported.count(whole), 0);
+}

@@ -213,7 +213,7 @@ mod tests {
         assert_eq!(found("Wait", 1)[0].0, "waits", "a name comes first");
         assert_eq!(found("sleep elephant", 1), [pair("a", "They sleep.")]);
         assert!(found("sleep elephant", 2).is_empty());
-        assert!(found("thr", 1).len() == 2 && found("th", 1).is_empty());
+        assert!(found("threa", 1).len() == 2 && found("th", 1).is_empty());
     }
 
     #[test]
