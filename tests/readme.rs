@@ -64,7 +64,11 @@ fn assert_prints_what_is_shown(page: &str, at_least: usize) {
             .env("PATH", &path)
             .output();
         let said = Said::from(ran.unwrap());
-        assert!(!said.stderr.contains("error: "), "{command}\n{}", said.stderr);
+        assert!(
+            !said.stderr.contains("error: "),
+            "{command}\n{}",
+            said.stderr
+        );
         let output = trimmed(&output.join("\n"));
         if !output.is_empty() {
             assert_eq!(trimmed(&said.stdout), output, "{command}");
