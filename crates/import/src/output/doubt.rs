@@ -168,15 +168,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dt3_dt4_dt5_dt6_a_late_doubt_counts_for_the_rows_that_there_are_and_once() {
-        let conn = Connection::open_in_memory().unwrap();
-        conn.execute_batch(timebase_schema::TABLES).unwrap();
+    fn dt3_dt4_dt5_dt6_a_late_doubt_counts_for_the_rows_that_there_are_and_once()
+    -> rusqlite::Result<()> {
+        let conn = Connection::open_in_memory()?;
+        conn.execute_batch(timebase_schema::TABLES)?;
         // It runs and sleeps, and in doubt is that it ran; an idle CPU.
         conn.execute_batch(
             "INSERT INTO sched_record (ts, id, dur, ucpu, utid, priority, is_state, after, doubt)
              VALUES (10, 0, 5, 0, 1, 120, 1, 7, 32), (15, 1, 7, 0, 0, 120, 0, NULL, NULL)",
-        )
-        .unwrap();
+        )?;
         let late = |ts, id, parts: &[Part]| {
             let mut doubts = Doubts::default();
             for part in parts {
@@ -196,10 +196,11 @@ mod tests {
         ];
         assert_eq!(LateDoubt::mark_all(&late, &conn), Ok(1));
         let marked = "SELECT group_concat(doubt, ' ') FROM sched_record";
-        let marked: String = conn.query_row(marked, [], |row| row.get(0)).unwrap();
+        let marked: String = conn.query_row(marked, [], |row| row.get(0))?;
         let all = 2 | 2 << 3 | 2 << 6 | 2 << 9;
         assert_eq!(marked, format!("{all} {}", 2 | 2 << 3));
         assert_eq!(LateDoubt::mark_all(&late, &conn), Ok(0));
+        Ok(())
     }
 
     #[test]
