@@ -408,7 +408,7 @@ fn dt4_dt5_rows_that_are_written_are_still_doubted() {
         first.extend([switch(now, 0, 4), switch(now + 10, 0, 3)]);
         now += 20;
     }
-    let other = vec![switch(10, 0, 9), waking(now, 1), switch(now + 60, 0, 8)];
+    let other = vec![switch(10, 0, 7), waking(now, 1), switch(now + 60, 0, 8)];
     first.push(switch(now + 50, 0, 2));
     let bundle = |(cpu, events): (u64, Vec<Event>)| {
         Packet::Bundle(cut::Bundle {

@@ -215,10 +215,10 @@ impl Answer {
     /// Where it is by the clocks' rate.
     fn rate(&self) -> Option<String> {
         let (value, error) = self.by_rate?;
-        let error = error.map_or("nobody knows how much".to_owned(), |error| {
-            format!("{:.0}", error.ceil())
+        let how = error.map_or("; nobody knows how exactly".to_owned(), |error| {
+            format!(" ± {:.0}", error.ceil())
         });
-        Some(format!("by the clocks' rate {value} ± {error}"))
+        Some(format!("by the clocks' rate {value}{how}"))
     }
 
     fn write_hops(

@@ -263,12 +263,13 @@ fn line_of(
     if is_input || tells_of_input {
         return None;
     }
-    // What is made of the clock graph is numbered in the order of files.
+    // What is made of the clock graph is numbered in the order of files, and so are their counters.
     let is_number = |column: &str| {
         let is_made = ["clock_hop", "clock_route", "clock_line"]
             .iter()
             .any(|t| table.starts_with(t));
-        is_made && ["id", "hop_id", "route_id", "line_id"].contains(&column)
+        let is_counted = table == "stats" && column == "id";
+        is_counted || is_made && ["id", "hop_id", "route_id", "line_id"].contains(&column)
     };
     let columns = columns.iter().enumerate();
     let columns = columns.filter(|(_, column)| !is_number(column));

@@ -161,7 +161,7 @@ fn x26_xe1_explain_names_the_rendezvous_of_two_machines() {
         "{told}"
     );
     assert!(
-        told.ends_with("BOOTTIME of machine 1 5100000000 is BOOTTIME 2100000000 ns\n"),
+        told.ends_with("BOOTTIME of machine 1 5100000000 is BOOTTIME 2100000000 ns (nearest; by the clocks' rate 2100000000; nobody knows how exactly)\n"),
         "{told}"
     );
     // The machine by its id or its name, or by its only file.
@@ -199,7 +199,7 @@ fn x26_x28_xe1_explain_says_which_file_is_taken_to_be_of_the_same_boot() {
     );
     let assumed = "  assumed: BOOTTIME of the file is taken for that of its machine, as if both were of one boot; \
                    by REALTIME the file is -3.000 s from there\n\
-                   BOOTTIME in file 2 5100000000 is BOOTTIME 5100000000 ns\n";
+                   BOOTTIME in file 2 5100000000 is BOOTTIME 5100000000 ns (nearest; by the clocks' rate 5100000000; nobody knows how exactly)\n";
     assert!(told.ends_with(assumed), "{told}");
     // What is not said to be of the file is the machine's, with a word on the other.
     let shared = set.explain(&["--clock", "BOOTTIME", "--ts", "7"]);
@@ -215,7 +215,7 @@ fn x26_x28_xe1_explain_says_which_file_is_taken_to_be_of_the_same_boot() {
         "1700000001000000000",
     ];
     let own = set.explain(&clock);
-    assert!(own.ends_with("is BOOTTIME 5000000000 ns\n"), "{own}");
+    assert!(own.ends_with("is BOOTTIME 5000000000 ns (nearest; by the clocks' rate 5000000000; nobody knows how exactly)\n"), "{own}");
     let said = set.refused(&[&clock[..], &["--file", "1"]].concat());
     assert!(
         said.contains("--file 1 is another file than that of REALTIME in file 2"),
@@ -235,7 +235,7 @@ fn x35_xe3_explain_names_the_manifest() {
     let set = xe1(Some(manifest));
     let told = set.explain(&["--packet", "3"]);
     let manifest = "  the manifest how.json relates them, in the entry of a.pftrace (clocks)\n\
-                    BOOTTIME of machine 1 5100000000 is BOOTTIME 5099999500 ns\n";
+                    BOOTTIME of machine 1 5100000000 is BOOTTIME 5099999500 ns (nearest; by the clocks' rate 5099999500; nobody knows how exactly)\n";
     assert!(told.ends_with(manifest), "{told}");
     // Trace time is of the file that the manifest names.
     let manifest = r#"{"perfetto_manifest": {"version": 1, "files": [
@@ -245,7 +245,7 @@ fn x35_xe3_explain_names_the_manifest() {
     let set = xe1(Some(manifest));
     let told = set.explain(&["--packet", "1"]);
     assert!(
-        told.ends_with("BOOTTIME 1100000000 is BOOTTIME of machine 1 1100000500 ns\n"),
+        told.ends_with("BOOTTIME 1100000000 is BOOTTIME of machine 1 1100000500 ns (nearest; by the clocks' rate 1100000500; nobody knows how exactly)\n"),
         "{told}"
     );
 }
@@ -269,7 +269,12 @@ fn x37_a_private_clock_is_listed_where_its_file_is_not_said() {
     let command = "--clock 'TRACE_FILE of machine 1 in file 2' --ts 2   # 1 snapshot, 1 packet, car, b.pftrace\n";
     assert!(said.ends_with(command), "{said}");
     let told = set.explain(&["--clock", "TRACE_FILE of machine 1 in file 2", "--ts", "2"]);
-    assert!(told.ends_with("is BOOTTIME 502 ns\n"), "{told}");
+    assert!(
+        told.ends_with(
+            "is BOOTTIME 502 ns (nearest; by the clocks' rate 502; nobody knows how exactly)\n"
+        ),
+        "{told}"
+    );
     assert!(told.contains("the manifest how.json relates them, in the entry of b.pftrace"));
     assert_eq!(
         set.explain(&["--clock", "11", "--file", "b.pftrace", "--ts", "2"]),
@@ -282,7 +287,7 @@ fn x24_xe4_explain_tells_the_rounds_of_a_synchronization() {
     let set = xe4();
     let told = set.explain(&["--packet", "2"]);
     let round = "  synchronization of packet 1, 1 round: client − host is 48000000500 ns ± 1500 ns, half a round trip\n\
-                 BOOTTIME of machine 1 50100000000 is BOOTTIME 2099999500 ns\n";
+                 BOOTTIME of machine 1 50100000000 is BOOTTIME 2099999500 ns (nearest; by the clocks' rate 2099999500 ± 51510)\n";
     assert!(told.ends_with(round), "{told}");
     // The way back is over the same.
     let back = set.explain(&[
@@ -298,7 +303,7 @@ fn x24_xe4_explain_tells_the_rounds_of_a_synchronization() {
         "{back}"
     );
     assert!(
-        back.ends_with("is BOOTTIME of machine 1 50100000000 ns\n"),
+        back.ends_with("is BOOTTIME of machine 1 50100000000 ns (nearest; by the clocks' rate 50100000000 ± 51510)\n"),
         "{back}"
     );
     // Of several rounds it is the average.
@@ -514,7 +519,7 @@ fn x12_one_machine_in_one_file_is_shown_as_ever() {
         "packet 1 has timestamp 1700000000000000005 of REALTIME\n\
          REALTIME 1700000000000000005 → BOOTTIME 1000000005   snapshot 0: REALTIME 1700000000000000000 = BOOTTIME 1000000000;  \
          1000000000 + (1700000000000000005 − 1700000000000000000) = 1000000005\n\
-         REALTIME 1700000000000000005 is BOOTTIME 1000000005 ns\n"
+         REALTIME 1700000000000000005 is BOOTTIME 1000000005 ns (nearest; by the clocks' rate 1000000005 ± 1001)\n"
     );
     let listed = answer(&["clocks", &set.database, "--format", "csv"]);
     assert!(

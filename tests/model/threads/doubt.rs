@@ -91,9 +91,9 @@ pub fn gaps_of_bundles(packets: &Packets, machine_of: impl Fn(u32) -> Machine) -
         let cpu = (machine_of(packet.machine), bundle.id(1) as u32);
         let times = super::order::timestamps(bundle).into_iter();
         let times = times.filter_map(|timestamp| packets.time_of_bundle(index, timestamp));
-        // D2: what waits is of no time yet.
+        // D2, X25: what waits is of no time yet.
         let times: Vec<i64> = times
-            .filter(|(_, late)| !late)
+            .filter(|(_, late)| !late && !packets.waits(index))
             .map(|(time, _)| time)
             .collect();
         let (first, until) = (times.iter().min(), times.iter().max());

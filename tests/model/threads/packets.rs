@@ -185,6 +185,11 @@ impl Packets {
         self.place(index, clock, i128::try_from(nanoseconds).ok()?)
     }
 
+    /// X25: whether the events of a packet wait to know trace time.
+    pub fn waits(&self, index: usize) -> bool {
+        self.clocks.waiting.contains(&(index as i64))
+    }
+
     /// D1, D2: with the snapshots seen until a packet, else with all. What waits to know trace time (O3)
     /// is not late.
     fn place(&self, index: usize, clock: Clock, ticks: i128) -> Option<(i64, bool)> {

@@ -17,8 +17,8 @@ CREATE TABLE process
     (upid, machine_id, pid, name, parent_upid, start_ts, end_ts, uid, cmdline, arg_set_id);
 CREATE TABLE thread
     (utid, machine_id, tid, name, upid, start_ts, end_ts, is_main_thread, is_idle, arg_set_id);
-CREATE TABLE sched (ts, dur, ucpu, utid, end_state, priority, doubt);
-CREATE VIEW sched_slice AS SELECT ts, dur, ucpu, utid, end_state, priority FROM sched;
+CREATE TABLE sched_slice (ts, dur, ucpu, utid, end_state, priority, doubt);
+CREATE VIEW sched AS SELECT * FROM sched_slice;
 CREATE TABLE thread_state
     (id, ts, dur, ucpu, utid, state, io_wait, blocked_function, waker_utid, waker_id, irq_context,
     doubt);
@@ -232,7 +232,7 @@ impl World<'_> {
                 Value::Integer(slice.priority),
                 text(doubts.slices.get(&place).map(|word| word.text())),
             ];
-            tables.insert("sched", row);
+            tables.insert("sched_slice", row);
         }
         for (place, state) in self.scheduling.states.iter().enumerate() {
             let woken = state.woken.as_ref();

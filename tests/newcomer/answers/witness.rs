@@ -100,21 +100,10 @@ pub fn of(trace: &str, imported: &Imported) -> Connection {
 
 /// The doubts of the import, of the same rows here.
 fn doubts(conn: &Connection, imported: &Imported) {
-    let of_tables = [
-        (
-            "SELECT ucpu, ts, dur, doubt FROM sched WHERE doubt IS NOT NULL",
-            "UPDATE known_sched SET doubt = ?4 WHERE ucpu = ?1 AND ts = ?2 AND dur = ?3",
-        ),
-        (
-            "SELECT tid, ts, dur, doubt, state FROM thread_state AS s JOIN thread USING (utid) WHERE doubt IS NOT NULL",
-            "UPDATE known_state SET doubt = ?4
-             WHERE utid IN (SELECT utid FROM known_thread WHERE tid = ?1) AND ts = ?2 AND dur = ?3 AND state IS ?5",
-        ),
-        (
-            "SELECT name, ts, dur, doubt FROM slice WHERE doubt IS NOT NULL",
-            "UPDATE known_slice SET doubt = ?4 WHERE name IS ?1 AND ts = ?2 AND dur = ?3",
-        ),
-    ];
+    let of_tables = [(
+        "SELECT name, ts, dur, doubt FROM slice WHERE doubt IS NOT NULL",
+        "UPDATE known_slice SET doubt = ?4 WHERE name IS ?1 AND ts = ?2 AND dur = ?3",
+    )];
     conn.execute_batch("BEGIN").unwrap();
     for (doubtful, mark) in of_tables {
         let mut mark = conn.prepare(mark).unwrap();

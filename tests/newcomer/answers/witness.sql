@@ -1,5 +1,7 @@
 -- Trace processor's tables over those of the model, and what it and timebase have besides. Plainly
 -- joined: nothing here is fast.
+DROP VIEW sched;
+DROP TABLE loss;
 ALTER TABLE process RENAME TO known_process;
 ALTER TABLE thread RENAME TO known_thread;
 ALTER TABLE cpu RENAME TO known_cpu;
@@ -16,9 +18,7 @@ ALTER TABLE process_counter_track RENAME TO counter_of_process;
 ALTER TABLE cpu_counter_track RENAME TO counter_of_cpu;
 ALTER TABLE gpu_counter_track RENAME TO counter_of_gpu;
 
--- What timebase says against rows; tests/doubt.rs says whether it is right.
-ALTER TABLE known_sched ADD COLUMN doubt;
-ALTER TABLE known_state ADD COLUMN doubt;
+-- What timebase says against slices; tests/doubt says whether it is right.
 ALTER TABLE known_slice ADD COLUMN doubt;
 
 CREATE INDEX known_process_upid ON known_process (upid);

@@ -732,7 +732,7 @@ mod tests {
             world.end_slice(EndOfSlice::any(6, TRACK), &[], rows);
         });
         // The same time is none, the same count is 0; without an end's there is neither.
-        let spent: Vec<_> = made.iter().map(|row| row[10..].join(" ")).collect();
+        let spent: Vec<_> = made.iter().map(|row| row[10..14].join(" ")).collect();
         assert_eq!(spent, ["12 3 12 3", "10 - 10 0", "20 - 20 -"]);
     }
 

@@ -109,7 +109,7 @@ impl Tracker for Sched {
                     self.states.lost(lost, &mut self.slices);
                 }
                 let closed = closed.map(|(slice, _)| slice);
-                self.switched(ts, switch, utid, next, closed, at);
+                self.switched(ts, switch, (utid, next), closed, false, at);
             }
             None => self.compact_switch(ts, switch, is_begun, at),
         }
@@ -262,6 +262,7 @@ impl Sched {
             world.threads.name_thread(next, name);
         }
         self.arrives(ts, on, false, at.rows);
+        let passes_gap = self.cpus.passes_gap(ts, on);
         let cpu = self.cpus.get(on);
         let before = cpu.running.replace(next);
         (cpu.pid, cpu.is_told, cpu.is_compact) = (switch.next_pid, false, true);
@@ -269,7 +270,7 @@ impl Sched {
         world.threads.emits_running(ts, prev);
         if is_begun {
             let closed = cpu.open.take().map(|(slice, _)| slice);
-            self.switched(ts, switch, prev, next, closed, at);
+            self.switched(ts, switch, (prev, next), closed, passes_gap, at);
         } else {
             if let Some(ucpu) = ucpu(switch.machine, switch.cpu) {
                 world.cpus.see(ucpu);
@@ -278,14 +279,14 @@ impl Sched {
     }
 
     /// The CPU's row is closed and another one opened, and the threads' states with
-    /// them.
+    /// them. `passes_gap`: it is the first compact switch after a gap.
     fn switched(
         &mut self,
         ts: i64,
         switch: &Switch,
-        prev: Utid,
-        next: Utid,
+        (prev, next): (Utid, Utid),
         closed: Option<SliceId>,
+        passes_gap: bool,
         at: &mut At<'_, '_>,
     ) {
         let world = &mut *at.world;
@@ -312,8 +313,7 @@ impl Sched {
                 self.slices.doubt_open(slice, parts, Doubt::SwitchMissed);
             }
             let blurs = self.cpus.get(on).blurs;
-            let is_first = self.cpus.passes_gap(ts, on);
-            doubt = is_first.then_some(Doubt::Lost);
+            doubt = passes_gap.then_some(Doubt::Lost);
             if is_missed || blurs {
                 doubt = Some(Doubt::SwitchMissed);
             }
