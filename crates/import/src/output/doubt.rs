@@ -85,6 +85,9 @@ impl Doubts {
 
     /// How many rows of `thread_state` are in doubt, of those that there are: Running, after, runnable.
     pub fn states(self, are_states: [bool; 3]) -> u64 {
+        if self == Doubts::default() {
+            return 0;
+        }
         let parts = [Part::Running, Part::After, Part::Runnable];
         let parts = parts.into_iter().zip(are_states);
         let doubtful = parts.filter(|(part, is_state)| *is_state && self.of(*part).is_some());

@@ -53,7 +53,8 @@ impl Cpu {
 /// All CPUs, and what is missing of them.
 #[derive(Debug, Default)]
 pub(super) struct Cpus {
-    all: FxHashMap<On, Cpu>,
+    /// By machine, and by number: both are small.
+    all: Vec<Vec<Cpu>>,
     pub gaps: Gaps,
     /// When the last switch was that told of a gap, by machine.
     last_missed: FxHashMap<u32, i64>,
@@ -63,18 +64,31 @@ pub(super) struct Cpus {
 
 impl Cpus {
     #[inline]
-    pub fn get(&mut self, on: On) -> &mut Cpu {
-        self.all.entry(on).or_default()
+    pub fn get(&mut self, (machine, cpu): On) -> &mut Cpu {
+        let (machine, cpu) = (machine as usize, cpu as usize);
+        if self.all.len() <= machine {
+            self.all.resize_with(machine + 1, Vec::new);
+        }
+        let cpus = &mut self.all[machine];
+        if cpus.len() <= cpu {
+            cpus.resize_with(cpu + 1, Cpu::default);
+        }
+        &mut cpus[cpu]
     }
 
-    pub fn find(&self, on: On) -> Option<&Cpu> {
-        self.all.get(&on)
+    #[inline]
+    pub fn find(&self, (machine, cpu): On) -> Option<&Cpu> {
+        self.all.get(machine as usize)?.get(cpu as usize)
     }
 
     /// The slices that are open.
     pub fn open(&self) -> impl Iterator<Item = (On, SliceId)> {
-        let open = |(&on, cpu): (&On, &Cpu)| Some((on, cpu.open?.0));
-        self.all.iter().filter_map(open)
+        let machines = (0..).zip(&self.all);
+        let all = machines.flat_map(|(machine, cpus)| {
+            let cpus = (0..).zip(cpus);
+            cpus.map(move |(cpu, known)| ((machine, cpu), known))
+        });
+        all.filter_map(|(on, cpu)| Some((on, cpu.open?.0)))
     }
 
     /// An event of a CPU, which may tell that a switch before it is missing (rule DT1).
@@ -87,8 +101,23 @@ impl Cpus {
         slices: &mut Slices,
         rows: &mut Rows<'_>,
     ) {
-        let cpu = self.all.entry(on).or_default();
+        let cpu = self.get(on);
         let before = cpu.last.replace(ts);
+        if !misses && cpu.held.is_empty() {
+            return;
+        }
+        self.tells((before, ts), on, misses, slices, rows);
+    }
+
+    #[cold]
+    fn tells(
+        &mut self,
+        (before, ts): (Option<i64>, i64),
+        on: On,
+        misses: bool,
+        slices: &mut Slices,
+        rows: &mut Rows<'_>,
+    ) {
         if misses {
             let (machine, number) = on;
             let loss = Loss {
@@ -100,18 +129,17 @@ impl Cpus {
             };
             loss.push(rows);
             if let Some(before) = before {
-                cpu.missed.push((before, ts));
+                self.get(on).missed.push((before, ts));
                 self.last_missed.insert(machine, ts);
             }
         }
-        if !cpu.held.is_empty() {
-            for (utid, mut row) in cpu.held.drain(..) {
-                if misses && row.ts < ts {
-                    row.doubt = Doubt::first(row.doubt, Some(Doubt::Lost));
-                }
-                flush(utid, row, slices, rows);
+        for (utid, row) in &mut self.get(on).held {
+            if misses && row.ts < ts {
+                row.doubt(Doubt::Lost);
             }
+            flush(*utid, row, slices, rows);
         }
+        self.get(on).held.clear();
     }
 
     /// Keeps a row that has ended until the next event of a CPU.
@@ -121,11 +149,9 @@ impl Cpus {
 
     /// There are no more events.
     pub fn end(&mut self, slices: &mut Slices, rows: &mut Rows<'_>) {
-        let mut all: Vec<_> = std::mem::take(&mut self.all).into_iter().collect();
-        all.sort_unstable_by_key(|&(on, _)| on);
-        for (_, cpu) in all {
-            for (utid, row) in cpu.held {
-                flush(utid, row, slices, rows);
+        for cpu in self.all.iter().flatten() {
+            for (utid, row) in &cpu.held {
+                flush(*utid, row, slices, rows);
             }
         }
     }
@@ -145,7 +171,7 @@ impl Cpus {
 
     /// Whether a gap that its switches and events tell of overlaps what a CPU does in this time.
     pub fn misses_on(&self, on: On, start: i64, end: Option<i64>) -> bool {
-        let Some(cpu) = self.all.get(&on) else {
+        let Some(cpu) = self.find(on).filter(|cpu| !cpu.missed.is_empty()) else {
             return false;
         };
         let next = cpu.missed.partition_point(|&(_, ends)| ends <= start);
@@ -162,7 +188,7 @@ impl Cpus {
     /// Whether the next event of a CPU may tell of a gap that begins before this time.
     #[inline]
     pub fn may_miss(&self, on: On, end: i64) -> bool {
-        let last = self.all.get(&on).and_then(|cpu| cpu.last);
+        let last = self.find(on).and_then(|cpu| cpu.last);
         last.is_some_and(|last| last < end)
     }
 
@@ -173,7 +199,7 @@ impl Cpus {
             return false;
         };
         let passed = gaps.ended(ts);
-        let cpu = self.all.entry(on).or_default();
+        let cpu = self.get(on);
         let before = std::mem::replace(&mut cpu.gaps_passed, passed);
         before < passed
     }

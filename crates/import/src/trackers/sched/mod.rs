@@ -319,8 +319,10 @@ impl Sched {
             }
         }
         if let Some(slice) = closed {
-            let began = self.slices.get(slice).map(|slice| slice.ts);
-            if began.is_some_and(|began| self.cpus.loses_on(on, began, Some(ts))) {
+            if let Some(gaps) = self.cpus.gaps.of_cpu(on)
+                && let Some(began) = self.slices.get(slice).map(|slice| slice.ts)
+                && gaps.overlap(began, Some(ts))
+            {
                 self.slices.doubt_open(slice, BOTH, Doubt::Lost);
             }
             self.slices.close(ts, slice, end_state.name, at.rows);

@@ -70,7 +70,7 @@ impl Row {
         (self.dur >= 0).then(|| self.ts.saturating_add(self.dur))
     }
 
-    fn doubt(&mut self, doubt: Doubt) {
+    pub fn doubt(&mut self, doubt: Doubt) {
         self.doubt = Doubt::first(self.doubt, Some(doubt));
     }
 }
@@ -213,16 +213,22 @@ impl States {
         let state = self.of(utid);
         let last = state.last.replace(row);
         let ran = state.ran;
-        let gone = if row.is_runnable() {
-            match last {
-                Some(last) if !last.is_runnable() => [state.before.replace(last), None],
-                last => [last, None],
+        let ran = [ran, None];
+        match last {
+            Some(last) if row.is_runnable() && !last.is_runnable() => {
+                if let Some(mut before) = state.before.replace(last) {
+                    complete(utid, &mut before, ran, with);
+                }
             }
-        } else {
-            [state.before.take(), last]
-        };
-        for row in gone.into_iter().flatten() {
-            complete(utid, row, [ran, None], with);
+            last => {
+                let before = match row.is_runnable() {
+                    true => None,
+                    false => state.before.take(),
+                };
+                for mut row in [before, last].into_iter().flatten() {
+                    complete(utid, &mut row, ran, with);
+                }
+            }
         }
     }
 
@@ -250,7 +256,7 @@ impl States {
             stray(Some(ts), utid, running, with.slices, with.rows);
         }
         let state = self.of(utid);
-        let (before, mut last) = (state.before.take(), state.last.take());
+        let (mut before, mut last) = (state.before.take(), state.last.take());
         let ran = [state.ran, Some((on(ucpu), ts))];
         if let Some(last) = &mut last {
             last.dur = ts.saturating_sub(last.ts);
@@ -258,8 +264,11 @@ impl States {
                 slept_to_run(last, ts, with);
             }
         }
-        for row in [before, last].into_iter().flatten() {
-            complete(utid, row, ran, with);
+        if let Some(before) = &mut before {
+            complete(utid, before, ran, with);
+        }
+        if let Some(last) = &mut last {
+            complete(utid, last, ran, with);
         }
     }
 
@@ -345,8 +354,8 @@ impl States {
     /// What is open stays open (rule W1).
     pub fn end(&mut self, with: &mut With<'_, '_>) {
         for (utid, state) in (0..).zip(std::mem::take(&mut self.threads)) {
-            for row in [state.before, state.last].into_iter().flatten() {
-                complete(Utid(utid), row, [state.ran, None], with);
+            for mut row in [state.before, state.last].into_iter().flatten() {
+                complete(Utid(utid), &mut row, [state.ran, None], with);
             }
             if let Some(running) = state.running
                 && let (slice, began, ucpu) = running
@@ -374,12 +383,12 @@ fn slept_to_run(row: &mut Row, ts: i64, with: &mut With<'_, '_>) {
 
 /// A row is complete, or stays open. `ran`: where its thread ran last and until when, and where it runs next
 /// and from when on.
-fn complete(utid: Utid, mut row: Row, ran: [Option<(On, i64)>; 2], with: &mut With<'_, '_>) {
+fn complete(utid: Utid, row: &mut Row, ran: [Option<(On, i64)>; 2], with: &mut With<'_, '_>) {
     if row.doubt.is_none() {
-        match lost_in(&row, ran, with.cpus) {
+        match lost_in(row, ran, with.cpus) {
             Lost::No => {}
             Lost::Yes => row.doubt(Doubt::Lost),
-            Lost::ByNextEventOf(on) => return with.cpus.hold(on, utid, row),
+            Lost::ByNextEventOf(on) => return with.cpus.hold(on, utid, *row),
         }
     }
     flush(utid, row, with.slices, with.rows);
@@ -464,7 +473,7 @@ fn stray(
 }
 
 /// A row is written: it is a part of its slice's, or a row of its own.
-pub(super) fn flush(utid: Utid, row: Row, slices: &mut Slices, rows: &mut Rows<'_>) {
+pub(super) fn flush(utid: Utid, row: &Row, slices: &mut Slices, rows: &mut Rows<'_>) {
     let is_plain = row.io_wait.is_none() && row.blocked_function.is_none();
     match row.place {
         Place::After(slice) if is_plain => {
