@@ -29,7 +29,7 @@ use crate::place::{
 };
 use crate::readers::{Corrupt, Desk, Latest, Packet, PacketSchema, Parsed, Part, Readers, Writers};
 use crate::subjects::Wanted;
-use crate::timeline::Timeline;
+use crate::timeline::{Event, Timeline};
 use crate::trackers;
 use crate::world::machine_rows;
 
@@ -886,8 +886,9 @@ impl Frame {
                     if let Ok(ts) = event.result {
                         let (event, place) = (event.event, event.place);
                         let uuids = &facts.uuids;
+                        let counts = place.is_some() && !Event::tells_of_loss(event);
                         let ts = writers.settled(event, ts, place, uuids, timeline, faults)?;
-                        if let Some(ts) = ts.filter(|_| place.is_some()) {
+                        if let Some(ts) = ts.filter(|_| counts) {
                             latest.event(ts);
                         }
                     }

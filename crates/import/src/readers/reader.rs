@@ -325,16 +325,21 @@ impl Desk<'_, '_> {
     }
 
     /// The packet's sequence lost some before it, which stands before whatever the packet is for the timeline;
-    /// where it relies on what was lost (rule S4), at the greatest time until then.
+    /// where it relies on what was lost (rule S4) or has no time, at the greatest time until then. It is no event
+    /// that is seen (rule O2).
     pub fn packets_lost(&mut self, packet: &Packet<'_>) {
+        if !self.timeline.is_wanted() {
+            return;
+        }
         let lost = Event::PacketsLost {
             sequence: packet.interval.sequence,
         };
-        if packet.is_lost() && self.timeline.is_wanted() {
-            lost.write(self.event);
-            self.timeline.push(packet.latest, self.event);
+        lost.write(self.event);
+        match (packet.placement.ts, packet.header.timestamp) {
+            (Some(ts), _) => self.timeline.push(ts, self.event),
+            (None, Some(_)) if !packet.is_lost() => self.packet_waits(packet),
+            (None, _) => self.timeline.push(packet.latest, self.event),
         }
-        self.packet(packet, &lost);
     }
 
     /// What a packet is for the timeline waits together with the packet.

@@ -183,6 +183,13 @@ impl<'a> Event<'a> {
         }
     }
 
+    /// Whether what [`Event::write`] wrote tells of packets that were lost.
+    pub fn tells_of_loss(record: &[u8]) -> bool {
+        Take(record)
+            .natural()
+            .is_ok_and(|kind| kind == PACKETS_LOST)
+    }
+
     /// Reads back what [`Event::write`] wrote.
     ///
     /// # Errors

@@ -112,15 +112,12 @@ impl Trackers {
             }
             Event::Waking(waking) => {
                 let is_begun = is_begun(ts, waking.machine, at);
-                let emitter = match waking.waker {
-                    Waker::Tid(tid) => {
-                        let threads = &mut at.world.threads;
-                        Some((tid, threads.emitter(ts, waking.machine, tid.into())))
-                    }
+                let pid = match waking.waker {
+                    Waker::Tid(tid) => Some(tid),
                     Waker::Running { .. } => None,
                 };
                 let on = (waking.machine, waking.cpu);
-                self.sched.sees(ts, on, emitter, is_begun, at.rows);
+                self.sched.sees(ts, on, pid, is_begun, at);
                 self.sched.waking(ts, waking, is_begun, at);
             }
             Event::Ftrace(event) => {
@@ -131,8 +128,7 @@ impl Trackers {
                 }
                 let is_begun = is_begun(ts, event.machine, at);
                 let on = (event.machine, event.cpu);
-                let said = Some((event.tid, emitter));
-                self.sched.sees(ts, on, said, is_begun, at.rows);
+                self.sched.sees(ts, on, Some(event.tid), is_begun, at);
                 let is_read = !event.message.is_empty() || reads_ftrace(event.field);
                 if is_read && is_begun {
                     for tracker in self.all() {

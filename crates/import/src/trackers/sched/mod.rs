@@ -212,29 +212,29 @@ impl Tracker for Sched {
 }
 
 impl Sched {
-    /// An event of a CPU that is no switch: of which thread, and its pid, if it says so.
+    /// An event of a CPU that is no switch: of which pid, if it says so.
     #[inline]
-    pub fn sees(
-        &mut self,
-        ts: i64,
-        on: On,
-        emitter: Option<(u32, Utid)>,
-        is_begun: bool,
-        rows: &mut Rows<'_>,
-    ) {
+    pub fn sees(&mut self, ts: i64, on: On, pid: Option<u32>, is_begun: bool, at: &mut At<'_, '_>) {
         let cpu = self.cpus.get(on);
-        let other = emitter.filter(|&(pid, _)| is_begun && cpu.running.is_some() && pid != cpu.pid);
-        let Some((_, other)) = other else {
-            return self.arrives(ts, on, false, rows);
-        };
-        // DT3 b
+        let other = pid.filter(|&pid| is_begun && cpu.running.is_some() && pid != cpu.pid);
+        match other {
+            None => self.arrives(ts, on, false, at.rows),
+            Some(other) => self.sees_another(ts, on, other, at),
+        }
+    }
+
+    /// An event of another thread than the one that its CPU runs (rule DT3 b).
+    #[cold]
+    fn sees_another(&mut self, ts: i64, on: On, other: u32, at: &mut At<'_, '_>) {
+        let cpu = self.cpus.get(on);
         cpu.blurs = true;
         let is_first = !std::mem::replace(&mut cpu.is_told, true);
         let open = cpu.open;
-        self.arrives(ts, on, is_first, rows);
+        self.arrives(ts, on, is_first, at.rows);
         if let Some((slice, _)) = open {
             self.slices.doubt_open(slice, BOTH, Doubt::SwitchMissed);
         }
+        let other = at.world.threads.emitter(ts, on.0, other.into());
         self.states.doubt(other, true, &mut self.slices, &self.cpus);
     }
 
