@@ -245,7 +245,9 @@ fn open_path(given: &Path, path: PathBuf, access: Access) -> anyhow::Result<Data
     let mut connection =
         Connection::open_with_flags(&name, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
             .with_context(|| format!("cannot open {}", given.display()))?;
-    guard::distrust(&connection).map_err(|error| unreadable(given, error))?;
+    guard::distrust(&connection)
+        .and_then(|()| guard::refuse_bytes(&connection))
+        .map_err(|error| unreadable(given, error))?;
     timebase_import::check_database(&connection).map_err(|error| match error {
         timebase_import::Error::Unreadable { error, .. } => unreadable(given, error),
         other => other.into(),

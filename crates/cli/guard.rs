@@ -71,6 +71,16 @@ pub fn distrust(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute_batch("PRAGMA mmap_size = 0")
 }
 
+/// Refuses a schema that is no text, as in a damaged file: what is asked before a statement runs gets texts only.
+pub fn refuse_bytes(connection: &Connection) -> rusqlite::Result<()> {
+    let mut statement = connection.prepare("SELECT name, sql FROM sqlite_schema")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let (_, _): (Option<String>, Option<String>) = (row.get(0)?, row.get(1)?);
+    }
+    Ok(())
+}
+
 /// What holds for a database that is only read.
 pub fn protect(connection: &mut Connection) -> rusqlite::Result<Denied> {
     for (config, is_on) in [

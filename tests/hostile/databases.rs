@@ -973,6 +973,29 @@ impl Damage {
     }
 }
 
+#[test]
+fn a_name_that_is_no_text_is_an_error() {
+    let mut bytes = larger().to_vec();
+    let after = |bytes: &[u8], from: usize, text: &str| {
+        let found = bytes[from..]
+            .windows(text.len())
+            .position(|part| part == text.as_bytes());
+        from + found.unwrap() + text.len()
+    };
+    let table = after(&bytes, 0, "CREATE TABLE counter_record (");
+    let column = after(&bytes, table, "  valu");
+    bytes[column] = 0xff;
+    let place = Place::new();
+    let path = place.write("damaged.db", &bytes);
+    let path = path.to_str().unwrap();
+    for args in [&["report", path][..], &["query", path, "SELECT 1"]] {
+        let said = run(args);
+        assert_eq!(said.code, Some(1), "{}", said.stderr);
+        assert!(said.stderr.contains("damaged.db"), "{}", said.stderr);
+        assert!(!said.stderr.contains("panic"), "{}", said.stderr);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 320, max_shrink_iters: 50, ..ProptestConfig::default() })]
 
