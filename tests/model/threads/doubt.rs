@@ -392,18 +392,16 @@ impl Scheduling {
             let ran = &self.states[row];
             (state.time - (ran.time + ran.duration), ran.cpu)
         });
-        // At once, or with nothing but the wait for a CPU between.
+        // At once, or with nothing but waits for a CPU between.
         let is = |place: usize, what: &str| {
             let row = rows.get(place).map(|row| &self.states[*row]);
             row.is_some_and(|row| row.state.as_deref() == Some(what))
         };
-        let after = match () {
-            () if is(place + 1, RUNNING) => Some(place + 1),
-            () if !is(place, RUNNABLE) && is(place + 1, RUNNABLE) && is(place + 2, RUNNING) => {
-                Some(place + 2)
-            }
-            () => None,
-        };
+        let mut next = place + 1;
+        while !is(place, RUNNABLE) && is(next, RUNNABLE) {
+            next += 1;
+        }
+        let after = is(next, RUNNING).then_some(next);
         let after = after.filter(|_| !is_open).map(|place| {
             let runs = &self.states[rows[place]];
             (runs.time - end, runs.cpu)
