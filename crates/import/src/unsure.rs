@@ -5,7 +5,7 @@
 //! `timebase doctor` tells more of the same, and has to tell nothing else. So a small trace is asked by the SQL of its
 //! checks, which looks at every packet: 3 µs each. An import shall not end later for its summary. So of a trace of more than
 //! [`LOOKED_AT`] packets the tables of the clocks are asked, which are small: they have how far nearest neighbour is off between
-//! two snapshots, whether an event is there or not; and no order of events. Of a million packets that takes 1 ms.
+//! two snapshots, whether an event is there or not; and no order of events.
 //!
 //! To look at a part of the packets of a large trace, and to reckon the rest, was the alternative: it takes as long for
 //! numbers that differ from the doctor's.

@@ -78,7 +78,6 @@ impl Doubts {
             2 => Some(Doubt::WokenAgain),
             3 => Some(Doubt::WakeupMissed),
             4 => Some(Doubt::Lost),
-            5 => Some(Doubt::PacketsLost),
             _ => None,
         }
     }
