@@ -2,15 +2,12 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::gaps::Gaps;
+use super::gaps::{Gaps, On};
 use super::slices::{SliceId, Slices};
 use super::states::{Row, flush};
 use crate::facts::{CPUS, ucpu};
 use crate::output::{Doubt, Loss, LossKind, Rows};
 use crate::world::Utid;
-
-/// A CPU: its machine, and its number there.
-pub(super) type On = (u32, u32);
 
 /// The CPU that is this `ucpu`.
 pub(super) fn on(ucpu: u32) -> On {

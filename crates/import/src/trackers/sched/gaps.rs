@@ -2,8 +2,10 @@
 
 use rustc_hash::FxHashMap;
 
-use super::cpus::On;
 use crate::facts::Gap;
+
+/// A CPU: its machine, and its number there.
+pub(super) type On = (u32, u32);
 
 /// Gaps, known before the first event is followed.
 #[derive(Debug, Default)]

@@ -42,9 +42,9 @@ mod states;
 
 use timebase_schema::tables::{sched_record, thread_state_record};
 
-use self::cpus::{Cpus, On};
+use self::cpus::Cpus;
 use self::end_state::{EndStates, Kind};
-use self::gaps::Gaps;
+use self::gaps::{Gaps, On};
 use self::slices::{BOTH, Slice, SliceId, Slices};
 use self::states::{Leaves, States, Wakeup, With};
 use super::tracker::{At, Tracker};

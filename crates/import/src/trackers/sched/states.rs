@@ -3,8 +3,9 @@
 
 use timebase_schema::tables::{spurious_sched_wakeup, thread_state_record};
 
-use super::cpus::{Cpus, On, on};
+use super::cpus::{Cpus, on};
 use super::end_state::{EndState, Kind};
+use super::gaps::On;
 use super::slices::{BOTH, SliceId, Slices, Woken};
 use crate::output::{Cell, Doubt, Part, Rows};
 use crate::world::{Utid, strings};
