@@ -1,7 +1,5 @@
 //! What CPUs run, and since when events of them may be missing.
 
-use rustc_hash::{FxHashMap, FxHashSet};
-
 use super::gaps::{Gaps, On};
 use super::slices::{SliceId, Slices};
 use super::states::{Row, flush};
@@ -45,28 +43,55 @@ impl Cpu {
     pub fn runs(&self, slice: SliceId) -> bool {
         self.open.is_some_and(|(open, _)| open == slice)
     }
+
+    /// Whether a gap that its switches and events tell of overlaps what it does in this time.
+    #[inline]
+    pub fn misses(&self, start: i64, end: Option<i64>) -> bool {
+        let next = self.missed.partition_point(|&(_, ends)| ends <= start);
+        let next = self.missed.get(next);
+        next.is_some_and(|&(starts, _)| end.is_none_or(|end| starts < end))
+    }
+
+    /// Whether its next event may tell of a gap that begins before this time.
+    #[inline]
+    pub fn may_miss(&self, end: i64) -> bool {
+        self.last.is_some_and(|last| last < end)
+    }
+}
+
+/// The CPUs of a machine.
+#[derive(Debug, Default)]
+struct Machine {
+    /// By number, which is small.
+    cpus: Vec<Cpu>,
+    /// When the last switch was that told of a gap.
+    last_missed: Option<i64>,
+    /// Whether a waking was seen.
+    wakes: bool,
 }
 
 /// All CPUs, and what is missing of them.
 #[derive(Debug, Default)]
 pub(super) struct Cpus {
-    /// By machine, and by number: both are small.
-    all: Vec<Vec<Cpu>>,
+    /// By number, which is small.
+    machines: Vec<Machine>,
     pub gaps: Gaps,
-    /// When the last switch was that told of a gap, by machine.
-    last_missed: FxHashMap<u32, i64>,
-    /// Machines of which wakings were seen.
-    pub wake: FxHashSet<u32>,
 }
 
 impl Cpus {
     #[inline]
-    pub fn get(&mut self, (machine, cpu): On) -> &mut Cpu {
-        let (machine, cpu) = (machine as usize, cpu as usize);
-        if self.all.len() <= machine {
-            self.all.resize_with(machine + 1, Vec::new);
+    fn machine(&mut self, machine: u32) -> &mut Machine {
+        let machine = machine as usize;
+        if self.machines.len() <= machine {
+            self.machines.resize_with(machine + 1, Machine::default);
         }
-        let cpus = &mut self.all[machine];
+        &mut self.machines[machine]
+    }
+
+    #[inline]
+    pub fn get(&mut self, (machine, cpu): On) -> &mut Cpu {
+        let cpu = cpu as usize;
+        let cpus = &mut self.machine(machine).cpus;
         if cpus.len() <= cpu {
             cpus.resize_with(cpu + 1, Cpu::default);
         }
@@ -75,14 +100,28 @@ impl Cpus {
 
     #[inline]
     pub fn find(&self, (machine, cpu): On) -> Option<&Cpu> {
-        self.all.get(machine as usize)?.get(cpu as usize)
+        let machine = self.machines.get(machine as usize)?;
+        machine.cpus.get(cpu as usize)
+    }
+
+    /// A waking of a machine was seen.
+    #[inline]
+    pub fn wakes(&mut self, machine: u32) {
+        self.machine(machine).wakes = true;
+    }
+
+    /// Whether wakings of a machine were seen.
+    #[inline]
+    pub fn has_wakings(&self, machine: u32) -> bool {
+        let machine = self.machines.get(machine as usize);
+        machine.is_some_and(|machine| machine.wakes)
     }
 
     /// The slices that are open.
     pub fn open(&self) -> impl Iterator<Item = (On, SliceId)> {
-        let machines = (0..).zip(&self.all);
-        let all = machines.flat_map(|(machine, cpus)| {
-            let cpus = (0..).zip(cpus);
+        let machines = (0..).zip(&self.machines);
+        let all = machines.flat_map(|(machine, known)| {
+            let cpus = (0..).zip(&known.cpus);
             cpus.map(move |(cpu, known)| ((machine, cpu), known))
         });
         all.filter_map(|(on, cpu)| Some((on, cpu.open?.0)))
@@ -127,7 +166,7 @@ impl Cpus {
             loss.push(rows);
             if let Some(before) = before {
                 self.get(on).missed.push((before, ts));
-                self.last_missed.insert(machine, ts);
+                self.machine(machine).last_missed = Some(ts);
             }
         }
         for (utid, row) in &mut self.get(on).held {
@@ -146,7 +185,7 @@ impl Cpus {
 
     /// There are no more events.
     pub fn end(&mut self, slices: &mut Slices, rows: &mut Rows<'_>) {
-        for cpu in self.all.iter().flatten() {
+        for cpu in self.machines.iter().flat_map(|machine| &machine.cpus) {
             for (utid, row) in &cpu.held {
                 flush(*utid, row, slices, rows);
             }
@@ -166,27 +205,11 @@ impl Cpus {
         gaps.is_some_and(|gaps| gaps.overlap(start, end))
     }
 
-    /// Whether a gap that its switches and events tell of overlaps what a CPU does in this time.
-    pub fn misses_on(&self, on: On, start: i64, end: Option<i64>) -> bool {
-        let Some(cpu) = self.find(on).filter(|cpu| !cpu.missed.is_empty()) else {
-            return false;
-        };
-        let next = cpu.missed.partition_point(|&(_, ends)| ends <= start);
-        let next = cpu.missed.get(next);
-        next.is_some_and(|&(starts, _)| end.is_none_or(|end| starts < end))
-    }
-
     /// Whether a gap of the machine is not over then.
     pub fn lacks_after(&self, machine: u32, ts: i64) -> bool {
-        let last = self.last_missed.get(&machine);
-        last.is_some_and(|&last| last > ts) || self.loses_in(machine, ts, None)
-    }
-
-    /// Whether the next event of a CPU may tell of a gap that begins before this time.
-    #[inline]
-    pub fn may_miss(&self, on: On, end: i64) -> bool {
-        let last = self.find(on).and_then(|cpu| cpu.last);
-        last.is_some_and(|last| last < end)
+        let known = self.machines.get(machine as usize);
+        let last = known.and_then(|machine| machine.last_missed);
+        last.is_some_and(|last| last > ts) || self.loses_in(machine, ts, None)
     }
 
     /// A compact switch: whether it is the first one after a gap (rule DT6).

@@ -146,7 +146,7 @@ impl Tracker for Sched {
         if let Some(name) = waking.comm {
             world.threads.name_thread(utid, name);
         }
-        self.cpus.wake.insert(machine);
+        self.cpus.wakes(machine);
         if !world.threads.is_idle(utid) {
             let wakeup = Wakeup { waker, irq_context };
             self.wakes(ts, utid, wakeup, (machine, waking.cpu), at.rows);

@@ -1,6 +1,8 @@
 //! What threads do: rows of `thread_state` (rules W), those of `sched_record` and
 //! the others.
 
+use std::cmp::Ordering;
+
 use timebase_schema::tables::{spurious_sched_wakeup, thread_state_record};
 
 use super::cpus::{Cpus, on};
@@ -54,10 +56,11 @@ pub(super) struct Row {
     dur: i64,
     state: Option<i64>,
     kind: Kind,
-    /// What a compact switch took it off that opened the row, and when that began.
-    taken_off: Option<(SliceId, i64)>,
+    /// If a compact switch opened the row: when the slice began that it is behind.
+    taken_off: Option<i64>,
     pub doubt: Option<Doubt>,
-    wakeup: Option<(Wakeup, Option<SliceId>)>,
+    wakeup: Option<Wakeup>,
+    waker_slice: Option<SliceId>,
     io_wait: Option<bool>,
     blocked_function: Option<i64>,
 }
@@ -65,6 +68,14 @@ pub(super) struct Row {
 impl Row {
     fn is_runnable(&self) -> bool {
         self.kind == Kind::Runnable
+    }
+
+    /// The slice that a compact switch took the thread off, and when that began.
+    fn taken_off(&self) -> Option<(SliceId, i64)> {
+        match self.place {
+            Place::After(slice) => self.taken_off.map(|began| (slice, began)),
+            Place::Woken(_) | Place::Alone(_) => None,
+        }
     }
 
     fn end(&self) -> Option<i64> {
@@ -193,9 +204,10 @@ impl States {
             dur: -1,
             state: leaves.end_state.name,
             kind: leaves.end_state.kind,
-            taken_off: began.filter(|_| leaves.is_compact),
+            taken_off: began.filter(|_| leaves.is_compact).map(|(_, began)| began),
             doubt: leaves.doubt,
             wakeup: None,
+            waker_slice: None,
             io_wait: None,
             blocked_function: None,
         };
@@ -212,25 +224,19 @@ impl States {
     /// A row is opened behind the last one, which keeps what it has.
     fn opens(&mut self, utid: Utid, row: Row, with: &mut With<'_, '_>) {
         let state = self.of(utid);
-        let last = state.last.replace(row);
-        let ran = state.ran;
-        let ran = [ran, None];
-        match last {
-            Some(last) if row.is_runnable() && !last.is_runnable() => {
-                if let Some(mut before) = state.before.replace(last) {
-                    complete(utid, &mut before, ran, with);
-                }
+        let is_woken = row.is_runnable() && state.last.is_some_and(|last| !last.is_runnable());
+        if is_woken || !row.is_runnable() {
+            if let Some(before) = &mut state.before {
+                complete(utid, before, [state.ran, None], with);
             }
-            last => {
-                let before = match row.is_runnable() {
-                    true => None,
-                    false => state.before.take(),
-                };
-                for mut row in [before, last].into_iter().flatten() {
-                    complete(utid, &mut row, ran, with);
-                }
-            }
+            state.before = None;
         }
+        if is_woken {
+            state.before = state.last;
+        } else if let Some(last) = &mut state.last {
+            complete(utid, last, [state.ran, None], with);
+        }
+        state.last = Some(row);
     }
 
     /// A thread begins to run (rule W2).
@@ -257,20 +263,20 @@ impl States {
             stray(Some(ts), utid, running, with.slices, with.rows);
         }
         let state = self.of(utid);
-        let (mut before, mut last) = (state.before.take(), state.last.take());
         let ran = [state.ran, Some((on(ucpu), ts))];
-        if let Some(last) = &mut last {
+        if let Some(last) = &mut state.last {
             last.dur = ts.saturating_sub(last.ts);
-            if last.kind == Kind::Sleeping && with.cpus.wake.contains(&last.machine) {
+            if last.kind == Kind::Sleeping && with.cpus.has_wakings(last.machine) {
                 slept_to_run(last, ts, with);
             }
         }
-        if let Some(before) = &mut before {
+        if let Some(before) = &mut state.before {
             complete(utid, before, ran, with);
         }
-        if let Some(last) = &mut last {
+        if let Some(last) = &mut state.last {
             complete(utid, last, ran, with);
         }
+        (state.before, state.last) = (None, None);
     }
 
     /// A thread is woken by an event of a CPU (rules W3, W5, W6).
@@ -288,7 +294,7 @@ impl States {
             }
             (None, Some(last)) if last.is_runnable() => {
                 last.doubt(Doubt::WokenAgain);
-                if let Some(slice) = last.taken_off {
+                if let Some(slice) = last.taken_off() {
                     with.slices.doubt(slice, BOTH, Doubt::WokenAgain, with.rows);
                 }
                 Some(last.place.id())
@@ -327,7 +333,8 @@ impl States {
             kind: Kind::Runnable,
             taken_off: None,
             doubt: None,
-            wakeup: Some((wakeup, waker_slice)),
+            wakeup: Some(wakeup),
+            waker_slice,
             io_wait: None,
             blocked_function: None,
         };
@@ -374,7 +381,7 @@ impl States {
 /// A thread that slept runs, and nobody woke it (rule DT5).
 fn slept_to_run(row: &mut Row, ts: i64, with: &mut With<'_, '_>) {
     row.doubt(Doubt::WakeupMissed);
-    if let Some(slice) = row.taken_off
+    if let Some(slice) = row.taken_off()
         && !with.cpus.loses_in(row.machine, row.ts, Some(ts))
     {
         with.slices
@@ -418,27 +425,61 @@ fn lost_in(row: &Row, [before, after]: [Option<(On, i64)>; 2], cpus: &Cpus) -> L
         return Lost::Yes;
     }
     // (1)
-    let before = before.map(|(on, until)| (on, row.ts.saturating_sub(until)));
-    let after = after.zip(end);
-    let after = after.map(|((on, from), end)| (on, from.saturating_sub(end)));
-    let far = [before, after].into_iter().flatten();
-    let nearest = far.clone().map(|(_, far)| far).min();
-    let mut lost = Lost::No;
-    for (on, _) in far.filter(|&(_, far)| Some(far) == nearest) {
-        if cpus.loses_on(on, row.ts, end) {
-            return Lost::Yes;
-        }
-        if is_open && row.kind == Kind::Sleeping {
-            continue;
-        }
-        if cpus.misses_on(on, row.ts, end) {
-            return Lost::Yes;
-        }
-        if end.is_some_and(|end| cpus.may_miss(on, end)) {
-            lost = Lost::ByNextEventOf(on);
-        }
+    let Some((nearest, other)) = nearest(row.ts, end, before, after) else {
+        return Lost::No;
+    };
+    match (lost_on(nearest, row, cpus), other) {
+        (Lost::Yes, _) => Lost::Yes,
+        (lost, None) => lost,
+        (lost, Some(other)) => match lost_on(other, row, cpus) {
+            Lost::No => lost,
+            other => other,
+        },
     }
-    lost
+}
+
+/// Where a thread ran that was last seen as near as it can be to a row: on one CPU, or before it on one and
+/// after it on another.
+#[inline]
+fn nearest(
+    start: i64,
+    end: Option<i64>,
+    before: Option<(On, i64)>,
+    after: Option<(On, i64)>,
+) -> Option<(On, Option<On>)> {
+    let Some(((next, from), end)) = after.zip(end) else {
+        return before.map(|(on, _)| (on, None));
+    };
+    let Some((on, until)) = before else {
+        return Some((next, None));
+    };
+    match start.saturating_sub(until).cmp(&from.saturating_sub(end)) {
+        Ordering::Less => Some((on, None)),
+        Ordering::Equal => Some((on, Some(next))),
+        Ordering::Greater => Some((next, None)),
+    }
+}
+
+/// Rule DT6 (1), by one CPU.
+#[inline]
+fn lost_on(on: On, row: &Row, cpus: &Cpus) -> Lost {
+    let end = row.end();
+    if cpus.loses_on(on, row.ts, end) {
+        return Lost::Yes;
+    }
+    if end.is_none() && row.kind == Kind::Sleeping {
+        return Lost::No;
+    }
+    let Some(cpu) = cpus.find(on) else {
+        return Lost::No;
+    };
+    if cpu.misses(row.ts, end) {
+        return Lost::Yes;
+    }
+    match end.is_some_and(|end| cpu.may_miss(end)) {
+        true => Lost::ByNextEventOf(on),
+        false => Lost::No,
+    }
 }
 
 /// A thread's running ends where its slice does not; or not at all.
@@ -491,12 +532,12 @@ pub(super) fn flush(utid: Utid, row: &Row, slices: &mut Slices, rows: &mut Rows<
         Place::Woken(slice) => {
             if let Some(slice) = slices.get(slice)
                 && slice.after.is_some_and(|after| after >= 0)
-                && let Some((wakeup, waker_slice)) = row.wakeup
+                && let Some(wakeup) = row.wakeup
             {
                 slice.runnable = Some(Woken {
                     dur: row.dur,
                     waker: wakeup.waker,
-                    waker_slice,
+                    waker_slice: row.waker_slice,
                     irq_context: wakeup.irq_context,
                 });
                 if let Some(doubt) = row.doubt {
@@ -507,8 +548,7 @@ pub(super) fn flush(utid: Utid, row: &Row, slices: &mut Slices, rows: &mut Rows<
         }
         Place::After(_) | Place::Alone(_) => {}
     }
-    let (wakeup, waker_slice) = row.wakeup.unzip();
-    let waker_slice = waker_slice.flatten();
+    let wakeup = row.wakeup;
     let irq_context = wakeup.and_then(|wakeup| wakeup.irq_context);
     rows.count_states(1, u64::from(row.doubt.is_some()));
     rows.push(thread_state_record::Row {
@@ -521,7 +561,7 @@ pub(super) fn flush(utid: Utid, row: &Row, slices: &mut Slices, rows: &mut Rows<
         io_wait: Cell::or_null(row.io_wait.map(i64::from)),
         blocked_function: Cell::or_null(row.blocked_function),
         waker_utid: Cell::or_null(wakeup.map(|wakeup| wakeup.waker.0)),
-        waker_id: Cell::or_null(waker_slice.map(running_id)),
+        waker_id: Cell::or_null(row.waker_slice.map(running_id)),
         irq_context: Cell::or_null(irq_context.map(i64::from)),
         doubt: Cell::or_null(row.doubt.map(Doubt::number)),
     });
