@@ -1,6 +1,6 @@
 """What a fleet costs: the bare imports of its traces, timebase.dataset, and Spark.
 
-    cargo build --release && cargo build --release -p timebase-synth
+    cargo build --release && cargo build --release -p timebase-lab
     PYTHONPATH=crates/python TIMEBASE_PROGRAM=target/release/timebase target/spark/bin/python benches/fleet.py
 
 All count the slices, and have to find as many. All figures but the first column are ratios to the bare imports of the same files

@@ -7,10 +7,10 @@ use std::fs;
 use rusqlite::Connection;
 use serde_json::{Map, Value};
 
-use crate::support::encode::Message;
 use crate::support::events::*;
 use crate::support::kernel::{self, bundle, new};
 use crate::support::{Imported, data, fixture};
+use timebase_lab::encode::Message;
 
 /// An annotation with a name.
 fn annotation(name: &str, value: Message) -> Message {

@@ -2,7 +2,7 @@
 //! with the smallest trace that shows it.
 
 use crate::support::Imported;
-use crate::support::encode::{
+use timebase_lab::encode::{
     self, ClockSnapshot, INCREMENTAL_STATE_CLEARED, NEEDS_INCREMENTAL_STATE, Packet, Reading,
 };
 

@@ -6,8 +6,8 @@ use std::io::Write;
 
 use rusqlite::Connection;
 
-use crate::support::encode::{ClockSnapshot, Packet, Reading, trace};
 use crate::support::{Place, count, data, rows, run};
+use timebase_lab::encode::{ClockSnapshot, Packet, Reading, trace};
 
 /// A recorded trace, and where each of its packets begins (with its tag) and ends.
 fn sdk(place: &Place) -> (Vec<u8>, Vec<(usize, usize)>) {

@@ -1,9 +1,9 @@
 //! The rules of tracks, processes and threads that descriptors speak of, one by one, on small traces
 //! made by hand. The program and the model have to say the same.
 
-use crate::support::encode::Message;
 use crate::support::events::*;
 use crate::support::kernel::{self, NEWTASK, PROCESS_TREE, bundle, new};
+use timebase_lab::encode::Message;
 
 // U: tracks from descriptors
 

@@ -14,8 +14,8 @@ use rusqlite::Connection;
 use serde_json::Value as Json;
 use timebase_schema::CHECKS;
 
-use crate::support::encode::{self, ClockSnapshot, Message, Packet, Reading};
 use crate::support::{Imported, Place, answer, data, files, import, repository, rows, run};
+use timebase_lab::encode::{self, ClockSnapshot, Message, Packet, Reading};
 
 /// Set to write the traces and the expected findings anew.
 const WRITE: &str = "TIMEBASE_WRITE";

@@ -13,8 +13,8 @@ use rusqlite::Connection;
 
 use self::cut::{Event, Packet, read, write};
 use self::simulate::{Encoding, trace};
-use crate::support::encode::Message;
 use crate::support::{Imported, data};
+use timebase_lab::encode::Message;
 
 /// Numbers that depend on nothing but where they begin.
 struct Random(u64);

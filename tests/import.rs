@@ -9,8 +9,8 @@ use flate2::Compression;
 use flate2::write::{GzEncoder, ZlibEncoder};
 use rusqlite::Connection;
 
-use crate::support::encode::{self, NEEDS_INCREMENTAL_STATE, Packet};
 use crate::support::{Imported, PROGRAM, Place, Said, count, data, expected, rows, run};
+use timebase_lab::encode::{self, NEEDS_INCREMENTAL_STATE, Packet};
 
 /// Everything of a packet but where it stands in the file.
 const PACKETS: &str = "SELECT id, ts, timestamp, clock_id, clock_ts, seq_id, machine_id, type, uid, \

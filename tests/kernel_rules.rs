@@ -1,12 +1,12 @@
 //! The rules of the order of events, of processes and threads, and of scheduling, one by one, on
 //! small traces made by hand.
 
-use crate::support::encode::Message;
 use crate::support::kernel::{
     BLOCKED_REASON, CLONE_THREAD, FREE, PROCESS_STATS, PROCESS_TREE, RENAME, SYS_STATS,
     SYSTEM_INFO, TRACK_DESCRIPTOR, bundle, event, gives, imported, new, newtask, packet, print,
     process, switch, waking,
 };
+use timebase_lab::encode::Message;
 
 const PROCESSES: &str = "SELECT p.pid, p.name, q.pid, p.start_ts, p.end_ts FROM process AS p \
      LEFT JOIN process AS q ON q.upid = p.parent_upid ORDER BY p.upid";

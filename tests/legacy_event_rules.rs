@@ -1,9 +1,9 @@
 //! The rules of legacy events and of flows, one by one, on small traces made by hand. The program
 //! and the model have to say the same.
 
-use crate::support::encode::Message;
 use crate::support::events::*;
 use crate::support::kernel::{self, new};
+use timebase_lab::encode::Message;
 
 // L: legacy events
 

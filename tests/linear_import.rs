@@ -10,10 +10,10 @@ use std::process::{Command, Stdio};
 use flate2::write::GzEncoder;
 use rusqlite::Connection;
 use timebase_import::{Monitor, Options, Source};
-use timebase_reliability::Kind;
+use timebase_lab::reliability::Kind;
 
-use crate::support::encode::{self, ClockSnapshot, Packet, Reading};
 use crate::support::{Imported, PROGRAM, Place, Said, count, data, files, rows, run};
+use timebase_lab::encode::{self, ClockSnapshot, Packet, Reading};
 
 const LINEAR: [&str; 2] = ["--conversion", "linear"];
 

@@ -3,8 +3,8 @@
 
 use std::fs;
 
-use crate::support::encode::{self, Message, Packet};
 use crate::support::{Imported, Place, answer, data, repository, run, trimmed};
+use timebase_lab::encode::{self, Message, Packet};
 
 const FTRACE_EVENTS: u32 = 1;
 const TRACE_CONFIG: u32 = 33;

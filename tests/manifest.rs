@@ -4,11 +4,11 @@ use std::io::Write;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use timebase_manifest::{Machines, Manifest};
+use timebase_import::manifest::{Machines, Manifest};
 
 use crate::merge::archive::{self, File};
-use crate::support::encode::{ClockSnapshot, Message, Packet, Reading, trace};
 use crate::support::{Place, Said, answer, run};
+use timebase_lab::encode::{ClockSnapshot, Message, Packet, Reading, trace};
 
 fn snapshot(machine_id: u32) -> Packet {
     let reading = |id, timestamp| Reading {

@@ -3,18 +3,17 @@
 
 mod database;
 mod generate;
-mod naive;
 pub mod threads;
 
-use crate::support::encode::{Bundle, ClockSnapshot, FtraceEvent, Packet, Reading};
 use database::Database;
 use generate::{CLOCKS, Case};
-use naive::{BOOTTIME, Clock, Imported, MONOTONIC, REALTIME, Reason};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestError, TestRng, TestRunner};
 use rusqlite::types::Value;
 use std::collections::BTreeSet;
 use timebase_import::Conversion;
+use timebase_lab::encode::{Bundle, ClockSnapshot, FtraceEvent, Packet, Reading};
+use timebase_lab::naive::{self, BOOTTIME, Clock, Imported, MONOTONIC, REALTIME, Reason};
 
 const CUSTOM: u32 = 0x8000_0001;
 

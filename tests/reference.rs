@@ -12,8 +12,8 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Statement};
 use timebase_resolver::Unresolved;
 
-use crate::support::encode::{self, ClockSnapshot, Packet, Reading};
 use crate::support::{Place, Said, files, import, repository, run, trimmed};
+use timebase_lab::encode::{self, ClockSnapshot, Packet, Reading};
 
 /// Rule V7.
 const REASONS: [&str; 8] = [

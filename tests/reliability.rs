@@ -5,7 +5,9 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use timebase_reliability::{Examined, Importer, Kind, Original, Plan, Report, measure, prepare};
+use timebase_lab::reliability::{
+    Examined, Importer, Kind, Original, Plan, Report, measure, prepare,
+};
 
 use crate::support::{PROGRAM, Place, data};
 

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::support::encode::{Message, trace_of};
 use crate::support::events::{
     BEGIN, END, UUID, clear, described, event, loss, named, thread_named, unnamed,
 };
 use crate::support::{Imported, Place, Said, answer, repository, rows, run, run_with_input};
+use timebase_lab::encode::{Message, trace_of};
 
 const SYSTEM: &str = "tests/data/system-compressed.pftrace";
 const PLAIN_SYSTEM: &str = "tests/data/system.pftrace";

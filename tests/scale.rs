@@ -1,7 +1,7 @@
 //! Traces of a shape that must not become large in memory or on disk.
 
 use crate::support::Imported;
-use crate::support::encode::{self, ClockSnapshot, Packet, Reading, trace};
+use timebase_lab::encode::{self, ClockSnapshot, Packet, Reading, trace};
 
 fn snapshot(seq: u32, clocks: &[(u32, u64)]) -> Packet {
     let clocks = clocks.iter().map(|&(id, timestamp)| Reading {

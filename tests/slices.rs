@@ -13,7 +13,7 @@ const APP: &str = "tests/data/app.pftrace";
 /// A trace as a database, with the functions of slices.
 fn imported(trace: &str) -> Imported {
     let db = Imported::of(&repository().join(trace), &[]);
-    timebase_slices::register(&db.conn).unwrap();
+    timebase_sql::slices::register(&db.conn).unwrap();
     db
 }
 
@@ -43,7 +43,7 @@ fn odd() -> Connection {
         let sql = "INSERT INTO slice_record (id, ts, dur, track_id, depth, parent_id) VALUES (?, ?, ?, 7, ?, ?)";
         conn.execute(sql, (id, ts, dur, depth, parent)).unwrap();
     }
-    timebase_slices::register(&conn).unwrap();
+    timebase_sql::slices::register(&conn).unwrap();
     conn
 }
 

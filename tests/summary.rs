@@ -2,7 +2,7 @@
 //! `words::` compares the two on every trace of the repository.
 
 use crate::support::Imported;
-use crate::support::encode::{self, ClockSnapshot, Packet, Reading};
+use timebase_lab::encode::{self, ClockSnapshot, Packet, Reading};
 
 const S: u64 = 1_000_000_000;
 const BOOTTIME: u32 = 6;

@@ -17,7 +17,7 @@ fn connect(path: &str) -> Connection {
     let conn = Connection::open_with_flags(path, flags).unwrap();
     conn.busy_timeout(Duration::from_secs(60)).unwrap();
     timebase_resolver::sql::register(&conn).unwrap();
-    timebase_descriptor::sql::register(&conn).unwrap();
+    timebase_sql::packets::register(&conn).unwrap();
     conn
 }
 

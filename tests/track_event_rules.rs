@@ -1,9 +1,9 @@
 //! The rules of track events: how they are read, slices and counters, one by one, on small traces
 //! made by hand. The program and the model have to say the same.
 
-use crate::support::encode::Message;
 use crate::support::events::*;
 use crate::support::kernel::{self, bundle, new};
+use timebase_lab::encode::Message;
 
 // E: reading an event
 

@@ -1,11 +1,11 @@
 //! The rules of slices, counters, machines, cpus and GPUs, one by one, on small traces made by
 //! hand.
 
-use crate::support::encode::Message;
 use crate::support::kernel::{
     PROCESS_STATS, PROCESS_TREE, RENDER_STAGE, SYS_STATS, SYSTEM_INFO, TRACK_DESCRIPTOR, bundle,
     event, gives, imported, new, packet, print, switch, waking,
 };
+use timebase_lab::encode::Message;
 
 /// Slices with what they are on: the tid of a thread, or the name of a track.
 const SLICES: &str = "SELECT s.ts, s.dur, s.name, coalesce(t.tid, k.name), s.depth FROM slice AS s \

@@ -4,8 +4,8 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use timebase_import::Options;
-use timebase_reliability::grouped;
-use timebase_synth::{BOMBS, Bomb};
+use timebase_lab::reliability::grouped;
+use timebase_lab::synth::{BOMBS, Bomb};
 
 use crate::child::{Attempt, attempt};
 use crate::pairs::{Pairs, Spread};

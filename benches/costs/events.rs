@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use rusqlite::Connection;
 use rusqlite::types::Value;
 use timebase_import::Options;
-use timebase_reliability::grouped;
-use timebase_synth::{Preset, Settings};
+use timebase_lab::reliability::grouped;
+use timebase_lab::synth::{Preset, Settings};
 
 use crate::child::import_in_child;
 use crate::imports::{discard, import};

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, OpenFlags, ffi};
 use timebase_export::{Compression, Folder, Monitor, Schema};
 use timebase_import::Options;
-use timebase_reliability::grouped;
-use timebase_synth::{Preset, Settings};
+use timebase_lab::reliability::grouped;
+use timebase_lab::synth::{Preset, Settings};
 
 use crate::events;
 use crate::imports::import;

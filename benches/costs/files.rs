@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::Connection;
-use timebase_synth::{Form, Set};
+use timebase_lab::synth::{Form, Set};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
@@ -78,7 +78,7 @@ impl Inputs {
             ..set
         };
         let place = |name: &str| bench.directory().join(name);
-        let made = timebase_synth::write_set(&set, |name| File::create(place(name)))?;
+        let made = timebase_lab::synth::write_set(&set, |name| File::create(place(name)))?;
         Ok(Inputs {
             files: set.files().iter().map(|name| place(name)).collect(),
             packets: made.files.iter().map(|file| file.packets).sum(),

@@ -1,7 +1,7 @@
 //! Memory and time of ever larger imports.
 
-use timebase_reliability::grouped;
-use timebase_synth::{Preset, Settings};
+use timebase_lab::reliability::grouped;
+use timebase_lab::synth::{Preset, Settings};
 
 use crate::child::{Cost, import_in_child};
 use crate::pairs::{Pairs, Spread, median};

@@ -2,8 +2,8 @@
 //! rows.
 
 use timebase_import::Options;
-use timebase_reliability::grouped;
-use timebase_synth::{Preset, Settings};
+use timebase_lab::reliability::grouped;
+use timebase_lab::synth::{Preset, Settings};
 
 use crate::imports::{discard, import};
 use crate::inserts::{Rows, same_rows};

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use rusqlite::Connection;
 use timebase_import::Options;
-use timebase_reliability::grouped;
-use timebase_synth::{Preset, Settings};
+use timebase_lab::reliability::grouped;
+use timebase_lab::synth::{Preset, Settings};
 
 use crate::child::import_in_child;
 use crate::events::ask;

@@ -1,8 +1,8 @@
 //! Many snapshots among packets, against few.
 
 use timebase_import::Options;
-use timebase_reliability::grouped;
-use timebase_synth::{Preset, Settings};
+use timebase_lab::reliability::grouped;
+use timebase_lab::synth::{Preset, Settings};
 
 use crate::imports::{discard, import};
 use crate::pairs::Pairs;

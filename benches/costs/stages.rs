@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use timebase_import::{Options, Stages};
-use timebase_synth::{Preset, Settings};
+use timebase_lab::synth::{Preset, Settings};
 
 use crate::pairs::Pairs;
 use crate::table::{Row, Table};

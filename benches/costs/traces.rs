@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use nix::sys::statvfs::statvfs;
 use rusqlite::Connection;
-use timebase_synth::{Settings, Summary, Truth};
+use timebase_lab::synth::{Settings, Summary, Truth};
 
 use crate::{Bench, Result, progress};
 
@@ -21,7 +21,7 @@ pub struct Trace {
 impl Trace {
     pub fn generate(bench: &Bench, name: &str, settings: &Settings) -> Result<Trace> {
         let (path, mut file) = create(bench, name)?;
-        let made = timebase_synth::write(settings, &mut file)?;
+        let made = timebase_lab::synth::write(settings, &mut file)?;
         Ok(Trace::generated(path, made))
     }
 
@@ -32,7 +32,7 @@ impl Trace {
     ) -> Result<(Trace, Vec<Truth>)> {
         let (path, mut file) = create(bench, name)?;
         let mut truths = Vec::new();
-        let made = timebase_synth::write_with_truth(settings, &mut file, &mut |truth| {
+        let made = timebase_lab::synth::write_with_truth(settings, &mut file, &mut |truth| {
             truths.push(truth);
             Ok(())
         })?;

@@ -1,12 +1,12 @@
 //! Whether rows have the times that the generator knows to be true, and how far they are from the
-//! truth by either conversion (`timebase_accuracy`).
+//! truth by either conversion (`timebase_lab::accuracy`).
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
-use timebase_accuracy::{Case, HardCase, Measured, MeasuredSeeds, SetCase, SetMeasured};
-use timebase_synth::{Expected, Truth};
+use timebase_lab::accuracy::{Case, HardCase, Measured, MeasuredSeeds, SetCase, SetMeasured};
+use timebase_lab::synth::{Expected, Truth};
 
 use crate::table::Table;
 use crate::{Bench, Result, program, progress};
@@ -28,21 +28,21 @@ pub fn run(bench: &Bench, _: &mut Table) -> Result<()> {
         File::open(trace).map_err(|error| format!("{}: {error}", trace.display()))?;
     }
     let all = measured(bench, Case::all(), bench.size(1_000_000, 100_000))?;
-    println!("{}\n", timebase_accuracy::cases(&all));
+    println!("{}\n", timebase_lab::accuracy::cases(&all));
     let model = measured(bench, Case::model(), bench.size(100_000, 20_000))?;
-    println!("{}\n", timebase_accuracy::cases(&model));
+    println!("{}\n", timebase_lab::accuracy::cases(&model));
     let hard = measured_seeds(bench, bench.size(20_000, 5_000))?;
-    println!("{}\n", timebase_accuracy::seeds(&hard));
+    println!("{}\n", timebase_lab::accuracy::seeds(&hard));
     let sets = measured_sets(bench, bench.size(200_000, 20_000))?;
-    println!("{}\n", timebase_accuracy::set_cases(&sets));
+    println!("{}\n", timebase_lab::accuracy::set_cases(&sets));
     let mut left_out = Vec::new();
     for trace in recorded(bench) {
         progress(format_args!("leaving snapshots out of {}", trace.display()));
         let name = trace.file_name().unwrap_or_default().to_string_lossy();
-        let hops = timebase_accuracy::leave_out(&trace, bench.directory())?;
+        let hops = timebase_lab::accuracy::leave_out(&trace, bench.directory())?;
         left_out.extend(hops.into_iter().map(|hop| (name.to_string(), hop)));
     }
-    println!("{}\n", timebase_accuracy::left_outs(&left_out));
+    println!("{}\n", timebase_lab::accuracy::left_outs(&left_out));
     Ok(())
 }
 
@@ -54,7 +54,7 @@ fn measured(
     let mut all = Vec::new();
     for case in cases {
         progress(&case.name);
-        let measured = timebase_accuracy::measure(&case.records(records), bench.directory())?;
+        let measured = timebase_lab::accuracy::measure(&case.records(records), bench.directory())?;
         all.push((case, measured));
     }
     Ok(all)
@@ -68,7 +68,7 @@ fn measured_seeds(bench: &Bench, records: u64) -> Result<Vec<(HardCase, Measured
     for case in HardCase::all() {
         progress(case.name);
         let settings = case.records(records);
-        let measured = timebase_accuracy::measure_seeds(&settings, SEEDS, bench.directory())?;
+        let measured = timebase_lab::accuracy::measure_seeds(&settings, SEEDS, bench.directory())?;
         all.push((case, measured));
     }
     Ok(all)
@@ -85,7 +85,7 @@ fn measured_sets(bench: &Bench, records: u64) -> Result<Vec<(SetCase, SetMeasure
                 .map_err(|error| std::io::Error::other(error.to_string()))
         };
         let set = case.records(records);
-        let measured = timebase_accuracy::measure_set(&set, bench.directory(), import)?;
+        let measured = timebase_lab::accuracy::measure_set(&set, bench.directory(), import)?;
         all.push((case, measured));
     }
     Ok(all)
@@ -93,7 +93,7 @@ fn measured_sets(bench: &Bench, records: u64) -> Result<Vec<(SetCase, SetMeasure
 
 /// The recorded traces of the tests, and the user's.
 fn recorded(bench: &Bench) -> impl Iterator<Item = PathBuf> {
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data");
     let traces = RECORDED.into_iter().map(move |name| data.join(name));
     traces.chain(bench.recorded.iter().cloned())
 }

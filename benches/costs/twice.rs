@@ -1,8 +1,8 @@
 //! An import that reads its trace twice, against one that reads it once.
 
 use timebase_import::{Conversion, Options};
-use timebase_reliability::grouped;
-use timebase_synth::{Preset, Settings};
+use timebase_lab::reliability::grouped;
+use timebase_lab::synth::{Preset, Settings};
 
 use crate::imports::{discard, import};
 use crate::pairs::Pairs;

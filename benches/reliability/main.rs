@@ -1,6 +1,6 @@
 //! What an import makes of damaged traces: `cargo bench --bench reliability` makes
 //! the tables of `docs/reliability.md`, which says what they mean. The crate
-//! `timebase-reliability` does the work.
+//! `timebase_lab::reliability` does the work.
 
 #![allow(missing_docs)]
 
@@ -11,7 +11,7 @@ use std::time::Duration;
 use std::{fs, thread};
 
 use clap::Parser;
-use timebase_reliability::{Examined, Importer, Kind, Original, Outcome, Plan, Report};
+use timebase_lab::reliability::{Examined, Importer, Kind, Original, Outcome, Plan, Report};
 
 /// Damage copies of traces, import each, and tell what became of them
 ///
@@ -123,7 +123,7 @@ fn run(arguments: Arguments) -> Result<Report, Box<dyn Error>> {
             .unwrap_or(path.as_os_str())
             .to_string_lossy();
         let mut original = Original::read(name, bytes)?;
-        let events = timebase_reliability::prepare(&mut original, &plan)?;
+        let events = timebase_lab::reliability::prepare(&mut original, &plan)?;
         report.begin(&original.name);
         for &kind in Kind::ALL.iter().filter(wanted) {
             eprintln!("{}: {kind}", original.name);
@@ -137,7 +137,8 @@ fn run(arguments: Arguments) -> Result<Report, Box<dyn Error>> {
                     }
                 }
             };
-            let tally = timebase_reliability::measure(&original, events, kind, &plan, &observe)?;
+            let tally =
+                timebase_lab::reliability::measure(&original, events, kind, &plan, &observe)?;
             report.add(kind, tally);
         }
     }
@@ -148,7 +149,7 @@ fn traces(arguments: &Arguments) -> Vec<PathBuf> {
     if !arguments.traces.is_empty() {
         return arguments.traces.clone();
     }
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data");
     TRACES.iter().map(|name| data.join(name)).collect()
 }
 

@@ -1,6 +1,6 @@
 """Makes report.png, the picture of a page in docs/report.md and the README.
 
-    cargo build -p timebase -p timebase-synth && python3 docs/images/report.py
+    cargo build -p timebase-cli -p timebase-lab && python3 docs/images/report.py
 
 The trace is a made-up one of a minute, with a suspend and snapshots whose clocks were not read together.
 It needs Chromium (Debian: apt install chromium).

@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| timebase_fuzz::archives(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| timebase_lab::fuzz::archives(data));

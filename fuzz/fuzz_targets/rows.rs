@@ -2,9 +2,9 @@
 
 use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
 
-fuzz_target!(|data: &[u8]| timebase_fuzz::rows(data));
+fuzz_target!(|data: &[u8]| timebase_lab::fuzz::rows(data));
 
 // Half of the changes are of bytes, half of fields.
 fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
-    timebase_fuzz::mutate::in_place(data, size, max_size, seed, fuzzer_mutate)
+    timebase_lab::fuzz::mutate::in_place(data, size, max_size, seed, fuzzer_mutate)
 });

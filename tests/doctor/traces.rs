@@ -2,7 +2,7 @@
 //! the pages.
 
 use crate::merge::archive::{self, File};
-use crate::support::encode::{
+use timebase_lab::encode::{
     self, ClockSnapshot, INCREMENTAL_STATE_CLEARED, Message, NEEDS_INCREMENTAL_STATE, Packet,
     Reading, SyncedClocks,
 };

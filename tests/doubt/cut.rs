@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::support::encode::{Message, trace_of};
+use timebase_lab::encode::{Message, trace_of};
 
 /// A kernel event, of either encoding.
 #[derive(Clone, Debug)]

@@ -1,8 +1,8 @@
 //! DT7: packets of track events that are lost, of a sequence whose next packet says so.
 
 use super::{Random, Rows, Score, import, rows};
-use crate::support::encode::{Message, trace_of};
 use crate::support::kernel::new;
+use timebase_lab::encode::{Message, trace_of};
 
 /// Rows of `slice`, but for where they lie.
 const SLICES: &str = "SELECT track_id, ts, dur, name, doubt IS NOT NULL FROM slice";

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use super::Random;
 use super::cut::{Bundle, Event, Packet, full_event};
-use crate::support::encode::Message;
 use crate::support::kernel;
+use timebase_lab::encode::Message;
 
 /// How events are written.
 #[derive(Clone, Copy, Debug, PartialEq)]

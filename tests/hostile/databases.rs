@@ -844,10 +844,7 @@ fn ctrl_c_ends_a_function_that_does_not_look_for_it() {
 }
 
 fn register(conn: &Connection) {
-    timebase_resolver::sql::register(conn).unwrap();
-    timebase_descriptor::sql::register(conn).unwrap();
-    timebase_args::register(conn).unwrap();
-    timebase_slices::register(conn).unwrap();
+    timebase::sql::register(conn).unwrap();
 }
 
 /// What a program with timebase's functions may ask.

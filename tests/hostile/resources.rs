@@ -1,4 +1,4 @@
-//! Traces that are made to fill the memory or the disk (the bombs of `timebase-synth`), small
+//! Traces that are made to fill the memory or the disk (the bombs of `timebase_lab::synth`), small
 //! enough to take a second each. `cargo bench -- bombs` has them in full size.
 //!
 //! Nothing here measures time. Memory is that of the program's process, which is looked at
@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-use timebase_synth::bomb;
+use timebase_lab::synth::bomb;
 
 use crate::support::{PROGRAM, Place, Said, data, import};
 
@@ -294,7 +294,7 @@ fn what_nests_without_end_is_cut_and_told() {
         ("nested-packets", 100),
     ] {
         let (conn, _) = place.import(&write(&place, name, count), &[]);
-        timebase_descriptor::sql::register(&conn).unwrap();
+        timebase_sql::packets::register(&conn).unwrap();
         let json = "SELECT packet_json(data) FROM packet";
         let said = conn.query_row(json, [], |row| row.get::<_, String>(0));
         match name {

@@ -2,14 +2,14 @@
 //! choices between near snapshots are frequent; manifests that fit the files, and some that do not.
 
 use super::archive::{self, File};
-use crate::support::encode::{
-    self, Bundle, ClockSnapshot, FtraceEvent, Packet, Reading, SyncedClocks,
-};
 use proptest::collection::vec;
 use proptest::option::weighted;
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 use std::fmt;
+use timebase_lab::encode::{
+    self, Bundle, ClockSnapshot, FtraceEvent, Packet, Reading, SyncedClocks,
+};
 
 /// Names in no order: some are before others as bytes only.
 const NAMES: [&str; 5] = ["b.pb", "Z", "a", "ä.pb", "c.pftrace"];

@@ -5,9 +5,9 @@ use super::archive::{self, File};
 use super::database::{self, Database};
 use super::graph::{BOOTTIME, REALTIME};
 use super::model;
-use crate::support::encode::{self, ClockSnapshot, Packet, Reading, SyncedClocks};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
+use timebase_lab::encode::{self, ClockSnapshot, Packet, Reading, SyncedClocks};
 
 /// Clocks, by the letters that the examples have.
 pub const B: u32 = BOOTTIME;

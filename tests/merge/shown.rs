@@ -5,8 +5,8 @@ use std::path::Path;
 
 use rusqlite::Connection;
 
-use crate::support::encode::{ClockSnapshot, Message, Packet, Reading, trace};
 use crate::support::{PROGRAM, Place, Said, answer, count, rows, run};
+use timebase_lab::encode::{ClockSnapshot, Message, Packet, Reading, trace};
 
 const BOOTTIME: u32 = 6;
 const REALTIME: u32 = 1;

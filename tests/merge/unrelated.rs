@@ -6,8 +6,8 @@ use std::process::Command;
 
 use super::archive::{self, File};
 use super::notation::{B, Item, R, event, r, s, snapshot, sync_boottime};
-use crate::support::encode::{self, Packet};
 use crate::support::{PROGRAM, Place, Said, data, run};
+use timebase_lab::encode::{self, Packet};
 
 /// BOOTTIME and REALTIME, so many seconds after r.
 fn both(boottime: &str, realtime: &str) -> Item {

@@ -1,11 +1,11 @@
 //! The product: a trace imported to a database, and the questions asked of it.
 
-use super::naive::{Clock, EventRow, LogRow, PacketRow, SnapshotRow};
-use crate::support::encode::{self, Packet};
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row, params};
 use tempfile::TempDir;
 use timebase_import::{Conversion, Monitor, Options, Source};
+use timebase_lab::encode::{self, Packet};
+use timebase_lab::naive::{Clock, EventRow, LogRow, PacketRow, SnapshotRow};
 
 pub struct Database {
     connection: Connection,

@@ -1,14 +1,14 @@
 //! Random traces: few clocks, small numbers, so that ties, backward steps and choices between
 //! near snapshots are frequent; and now and then a number that does not fit.
 
-use crate::support::encode::{
-    Bundle, ClockSnapshot, CompactSwitch, CompactWaking, CpuIdle, FtraceEvent, Packet, Reading,
-    SchedSwitch, TaskRename,
-};
 use proptest::collection::vec;
 use proptest::option::weighted;
 use proptest::prelude::*;
 use std::fmt;
+use timebase_lab::encode::{
+    Bundle, ClockSnapshot, CompactSwitch, CompactWaking, CpuIdle, FtraceEvent, Packet, Reading,
+    SchedSwitch, TaskRename,
+};
 
 /// Builtin, sequence-scoped and global clocks.
 pub const CLOCKS: [u32; 10] = [1, 3, 6, 10, 64, 65, 127, 128, 0x8000_0001, 5];

@@ -7,8 +7,8 @@ use std::process::{Command, Stdio};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use crate::support::encode::{Message, Packet, trace};
 use crate::support::{PROGRAM, Place, Said, count, data, repository, run};
+use timebase_lab::encode::{Message, Packet, trace};
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());

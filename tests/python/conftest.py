@@ -60,7 +60,7 @@ def all_tables(tmp_path_factory):
 def fleet(tmp_path_factory):
     """Forty small traces of phones, of which one is damaged, one is empty, and four lost packets."""
     directory = tmp_path_factory.mktemp("fleet")
-    command = ["cargo", "run", "--quiet", "--locked", "-p", "timebase-synth", "--", "--fleet=40", directory]
+    command = ["cargo", "run", "--quiet", "--locked", "-p", "timebase-lab", "--bin", "synth", "--", "--fleet=40", directory]
     subprocess.run(command, cwd=REPOSITORY, check=True, stderr=subprocess.DEVNULL)
     return directory
 

@@ -3,10 +3,10 @@
 
 use rusqlite::Connection;
 
-use super::encode::{Message, trace_of};
 use super::kernel::{self, bundle, new};
 use super::{Imported, count};
 use crate::model::threads;
+use timebase_lab::encode::{Message, trace_of};
 
 /// Payloads: fields of `TracePacket`.
 pub const TRACK_EVENT: u32 = 11;

@@ -3,9 +3,9 @@
 use rusqlite::Connection;
 use rusqlite::types::Value;
 
-use super::encode::{Message, trace_of};
 use super::statements::{Row, answer};
 use super::{Imported, text};
+use timebase_lab::encode::{Message, trace_of};
 
 /// `sched_switch`, `print` and so on: fields of `FtraceEvent`.
 pub const PRINT: u32 = 3;

@@ -1,7 +1,6 @@
 //! What the tests share: the program, places for its files, imported traces and
 //! their rows, and what others found in the same traces.
 
-pub mod encode;
 pub mod events;
 pub mod kernel;
 pub mod statements;
@@ -13,6 +12,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::LazyLock;
 
 use rusqlite::Connection;
 use rusqlite::types::Value;
@@ -21,7 +21,11 @@ use tempfile::TempDir;
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_timebase");
 
 pub fn repository() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
+    static REPOSITORY: LazyLock<PathBuf> = LazyLock::new(|| {
+        let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+        package.join("../..").canonicalize().unwrap()
+    });
+    &REPOSITORY
 }
 
 /// A file of tests/data.

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use timebase_wire::field::{Fields, Value};
+use crate::field::{Fields, Value};
 
 use crate::scalar::Packed;
 use crate::schema::{Field, Kind, MessageId, Schema};

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
+use crate::field::Value;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use timebase_wire::field::Value;
 
 use crate::contents::{Contents, Slot, Values};
 use crate::scalar::{Scalar, scalar, unknown_scalar};

@@ -12,8 +12,7 @@
 //! | what a path may say, and leads to | `path/parse.rs`, `path.rs` |
 //!
 //! [`Pool`] and [`Path`] have examples. The core knows no SQLite; the module
-//! `sql` (feature `sql`, on by default) registers the SQL functions on a
-//! rusqlite connection.
+//! [`field`] walks the fields of any message without copying.
 //!
 //! JSON is as Python's `MessageToDict(preserving_proto_field_name=True)` has
 //! it, with these exceptions: 64-bit integers are numbers; a field that the
@@ -44,13 +43,12 @@
 
 mod contents;
 mod extend;
+pub mod field;
 mod json;
 mod path;
 mod pool;
 mod scalar;
 mod schema;
-#[cfg(feature = "sql")]
-pub mod sql;
 mod unreadable;
 
 pub use extend::DescriptorError;

@@ -4,7 +4,7 @@ mod parse;
 
 use std::borrow::Cow;
 
-use timebase_wire::field::Value;
+use crate::field::Value;
 
 use crate::contents::{Slot, Values};
 use crate::json::Writer;

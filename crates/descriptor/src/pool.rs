@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, OnceLock};
 
+use crate::field::Value;
 use prost::Message as _;
 use prost_types::{DescriptorProto, FileDescriptorSet};
 use timebase_schema::PERFETTO_DESCRIPTOR;
-use timebase_wire::field::Value;
 
 use crate::contents::Values;
 use crate::extend::{self, DescriptorError};

@@ -1,6 +1,6 @@
 //! What a value of the wire format means in a field of a given type.
 
-use timebase_wire::field::{Value, WireType, varint};
+use crate::field::{Value, WireType, varint};
 
 use crate::schema::{EnumId, Field, Kind, MessageId};
 use crate::unreadable::Reason;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use timebase_wire::field::{Value, WireType};
+use crate::field::{Value, WireType};
 
 use crate::scalar::Scalars;
 
@@ -11,6 +11,11 @@ use crate::scalar::Scalars;
 /// from it afterwards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct MessageId(pub(crate) usize);
+
+impl MessageId {
+    /// A type that no pool knows: of its fields there are numbers alone.
+    pub const UNKNOWN: MessageId = MessageId(usize::MAX);
+}
 
 /// An enum of a [`Pool`](crate::Pool), and of the pools that are cloned from it
 /// afterwards.
@@ -103,7 +108,7 @@ impl Field {
     ///
     /// ```
     /// use timebase_descriptor::{Pool, Scalar};
-    /// use timebase_wire::field::Value;
+    /// use timebase_descriptor::field::Value;
     ///
     /// let pool = Pool::perfetto();
     /// let event = pool.message("perfetto.protos.TrackEvent").unwrap();

@@ -1,6 +1,6 @@
 //! Why a message cannot be read.
 
-use timebase_wire::field::Malformed;
+use crate::field::Malformed;
 
 /// How deep messages may be nested, as in protobuf's own libraries.
 pub(crate) const MAX_DEPTH: usize = 100;

@@ -1,7 +1,7 @@
 //! The folder: which traces are in it, and how one gets there whole.
 //!
 //! What is not whole is in a directory of its own in the folder, whose name begins with a dot: all readers
-//! leave it out, and what a killed process left there is removed by the next ([`timebase_scratch`]).
+//! leave it out, and what a killed process left there is removed by the next ([`timebase_store::files`]).
 //! `_timebase/ID.json` says that a trace is complete. It is the last that is written and the first that
 //! goes, so tables without it are leftovers.
 
@@ -9,7 +9,7 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use timebase_scratch::Scratch;
+use timebase_store::files::WorkDir;
 
 use crate::error::Error;
 
@@ -37,7 +37,7 @@ pub struct Folder {
     path: PathBuf,
     is_new: bool,
     /// Dropped before the folder is.
-    scratch: Option<Scratch>,
+    scratch: Option<WorkDir>,
     /// Where that is.
     inside: PathBuf,
 }
@@ -61,7 +61,7 @@ impl Folder {
             inside: PathBuf::new(),
         };
         folder.check()?;
-        let scratch = Scratch::new_in(path).map_err(|error| Error::write(path, error))?;
+        let scratch = WorkDir::new_in(path).map_err(|error| Error::write(path, error))?;
         folder.inside = scratch.path().to_owned();
         folder.scratch = Some(scratch);
         Ok(folder)

@@ -120,10 +120,7 @@ fn register(conn: Connection) -> Result<bool> {
     let Some(loaded) = Loaded::new(&conn) else {
         return Ok(true);
     };
-    timebase_resolver::sql::register(&conn)?;
-    timebase_descriptor::sql::register(&conn)?;
-    timebase_args::register(&conn)?;
-    timebase_slices::register(&conn)?;
+    timebase::sql::register(&conn)?;
     version::add(&mut &conn, Some(loaded))?;
     Ok(true)
 }

@@ -31,8 +31,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::slice;
 
-use timebase_sqlfn::plain::{List, Rows, Statement};
-use timebase_sqlfn::{Answer, Error, Result, ValueRef};
+use timebase_sql::plain::{List, Rows, Statement};
+use timebase_sql::{Answer, Error, Result, ValueRef};
 
 use crate::version;
 
@@ -308,10 +308,7 @@ impl Sink<'_> {
 pub unsafe extern "C" fn timebase_session_open(read: Read) -> *mut Session {
     let opened = catch_unwind(|| {
         let mut functions = List::default();
-        timebase_resolver::sql::add(&mut functions)?;
-        timebase_descriptor::sql::add(&mut functions)?;
-        timebase_args::add(&mut functions)?;
-        timebase_slices::add(&mut functions)?;
+        timebase::sql::add(&mut functions)?;
         version::add(&mut functions, None)?;
         Ok::<_, Error>(Box::new(Session { functions, read }))
     });

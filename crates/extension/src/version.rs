@@ -1,6 +1,6 @@
 //! `timebase_version()`.
 
-use timebase_sqlfn::{Answer, Call, Function, Functions, Result};
+use timebase_sql::{Answer, Call, Function, Functions, Result};
 
 use crate::connections::Loaded;
 

@@ -1,9 +1,9 @@
 //! What the import tells of itself: the summary, and the tables `stats` and
 //! `fact`.
 
+use crate::manifest::Attribute;
 use rusqlite::{Connection, ToSql};
 use sha2::{Digest, Sha256};
-use timebase_manifest::Attribute;
 use timebase_resolver::Unresolved;
 use timebase_schema::{self as schema, tables};
 use timebase_trace::{Digested, TraceType};

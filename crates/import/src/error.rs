@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-use timebase_manifest::Refused;
+use crate::manifest::Refused;
 use timebase_trace::{InputsError, OtherFile, SourceError};
 
 use crate::size::Size;
@@ -192,7 +192,7 @@ pub(crate) enum WriteError {
     #[error(transparent)]
     Sqlite(#[from] rusqlite::Error),
     #[error(transparent)]
-    Bulk(#[from] timebase_btree::Error),
+    Bulk(#[from] timebase_store::btree::Error),
 }
 
 impl From<io::Error> for WriteError {
@@ -208,7 +208,7 @@ impl WriteError {
             WriteError::Sqlite(error) => {
                 error.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull)
             }
-            WriteError::Bulk(timebase_btree::Error::Io(error)) => is_full(error),
+            WriteError::Bulk(timebase_store::btree::Error::Io(error)) => is_full(error),
             WriteError::Bulk(_) => false,
         }
     }

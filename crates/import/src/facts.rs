@@ -6,9 +6,9 @@ mod descriptors;
 use std::collections::BTreeMap;
 use std::collections::hash_map::Entry;
 
+use crate::manifest::MachineRef;
 use rustc_hash::{FxHashMap, FxHashSet};
 use timebase_descriptor::Pool;
-use timebase_manifest::MachineRef;
 use timebase_resolver::{ClockId, SeqId};
 use timebase_trace::Interval;
 

@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
 
-use timebase_manifest::{Attribute, Manifest, Member, MemberKind, MemberRules, Refused, Resolved};
+use crate::manifest::{Attribute, Manifest, Member, MemberKind, MemberRules, Refused, Resolved};
 use timebase_resolver::FileTag;
-use timebase_sort::Scratch;
+use timebase_store::sort::Scratch;
 use timebase_trace::{Digested, Inputs, Monitor, Reads, Source, TraceType};
 
 use crate::error::Error;

@@ -7,14 +7,14 @@ use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::ops::ControlFlow;
 
+use crate::manifest::{MemberRules, Refused};
 use prost::Message as _;
-use timebase_manifest::{MemberRules, Refused};
 use timebase_resolver::{ClockId, FileTag, MachineId, Reading, Source, Unresolved, builtin_name};
 use timebase_schema::{Table, tables};
-use timebase_sort::Scratch;
+use timebase_store::sort::Scratch;
+use timebase_trace::wire::packet::{Header, PacketType};
+use timebase_trace::wire::proto::TracePacketDefaults;
 use timebase_trace::{Counts, End, Found, Packets, Payload, RawPacket, Region, Unreadable};
-use timebase_wire::packet::{Header, PacketType};
-use timebase_wire::proto::TracePacketDefaults;
 
 use crate::damaged::{Around, Damaged, cut, unread_packet};
 use crate::facts::Facts;

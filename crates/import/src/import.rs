@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags};
-use timebase_sort::Scratch;
+use timebase_store::sort::Scratch;
 use timebase_trace::{InputsError, Monitor, Pass, Reads, Source, SourceError, TraceType};
 
 use crate::describe::{Known, ReadTrace, describe, summarize};

@@ -15,7 +15,7 @@
 //!   allocated a packet and memory is that of a few batches. One thread for all
 //!   was the alternative: decoding takes about as long as writing, and would be
 //!   added to it. (What an index has to sort, further threads sort: they are
-//!   those of `timebase-btree`.) Several threads that decode were not tried, as
+//!   those of `timebase_store::btree`.) Several threads that decode were not tried, as
 //!   two cores have enough to do.
 //! * **Pages, not statements.** Rows come in the order of their tables, so they
 //!   are put together to pages (`output/table.rs`), and SQLite makes only what is known
@@ -55,6 +55,7 @@ mod frame;
 mod identity;
 mod import;
 mod limits;
+pub mod manifest;
 mod message;
 mod options;
 mod output;

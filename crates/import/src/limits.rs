@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use memory_stats::memory_stats;
-use timebase_sort::Quota;
+use timebase_store::sort::Quota;
 
 use crate::options::Options;
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use timebase_wire::field::{Fields, Value, varint};
+use timebase_descriptor::field::{Fields, Value, varint};
 
 /// A text, in which what is no UTF-8 is replaced. That there is nothing to replace is
 /// seen many bytes at a time, which `from_utf8_lossy` does not do.

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::mpsc::{channel, sync_channel};
 use std::thread;
 
-use timebase_manifest::Refused;
+use crate::manifest::Refused;
 use timebase_trace::{Digested, End, Monitor, OtherFile, SourceError, TraceType};
 
 use crate::error::WriteError;

@@ -3,7 +3,7 @@
 
 use std::io::{self, BufReader, ErrorKind, Read, Seek, Write};
 
-use timebase_sort::{Scratch, ScratchFile};
+use timebase_store::sort::{Scratch, ScratchFile};
 
 /// How much is in memory.
 const BUFFER: usize = 256 << 10;

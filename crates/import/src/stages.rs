@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use timebase_sort::Scratch;
+use timebase_store::sort::Scratch;
 use timebase_trace::{Input, Monitor, PacketStream, Packets, Payload, Source};
 
 use crate::error::Error;

@@ -62,7 +62,7 @@ _INTERRUPTED = "interrupted"
 #: How many steps of SQLite's machine there are between two looks for Ctrl-C: some hundredths of a second.
 _STEPS = 1_000_000
 
-#: Bounds of a statement where nobody writes, by the names of sqlite3: those of the program (crates/cli/guard.rs).
+#: Bounds of a statement where nobody writes, by the names of sqlite3: those of the program (crates/cli/src/guard.rs).
 _LIMITS = {
     "SQLITE_LIMIT_LENGTH": 512 << 20,
     "SQLITE_LIMIT_SQL_LENGTH": 16 << 20,

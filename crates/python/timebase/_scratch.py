@@ -1,6 +1,6 @@
 """Directories for what is temporary, of which nothing stays when this process is killed.
 
-The program has them, too (``crates/scratch`` says how and why): a process holds a lock on a
+The program has them, too (``crates/store/src/files`` says how and why): a process holds a lock on a
 file in its directory, and the program removes those that nobody holds whenever it makes
 something in one beside them. So here they are only made, locked and removed.
 """

@@ -8,9 +8,9 @@
 
 use std::io::{self, Read};
 
+use crate::wire::packet::PacketType;
 use flate2::bufread::ZlibDecoder;
-use timebase_wire::field::{WireType, split_tag, varint};
-use timebase_wire::packet::PacketType;
+use timebase_descriptor::field::{WireType, split_tag, varint};
 
 /// What a compressed packet holds is looked at as a whole up to this size. Perfetto's service
 /// compresses what makes some hundred kilobytes.

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use timebase_wire::field::{Fields, Malformed, Value};
+use timebase_descriptor::field::{Fields, Malformed, Value};
 
 /// The part of a sequence between two clearings of its incremental state
 /// (rule S2), in which a number means one thing.
@@ -40,7 +40,7 @@ pub enum Kept {
 /// assert_eq!(interned.get(interval, 2, 5), Some(&b"\x08\x05\x12\x04draw"[..]));
 /// assert_eq!(interned.get(interval, 2, 6), None);
 /// assert_eq!(interned.get(Interval { cleared: 2, ..interval }, 2, 5), None);
-/// # Ok::<(), timebase_wire::field::Malformed>(())
+/// # Ok::<(), timebase_descriptor::field::Malformed>(())
 /// ```
 #[derive(Debug, Default)]
 pub struct Interned {
@@ -176,7 +176,7 @@ impl Interned {
     /// assert!(interned.get_until(interval, 2, 5, now).is_some());
     /// assert!(interned.get(interval, 2, 6).is_some());
     /// assert_eq!(interned.get_until(interval, 2, 6, now), None);
-    /// # Ok::<(), timebase_wire::field::Malformed>(())
+    /// # Ok::<(), timebase_descriptor::field::Malformed>(())
     /// ```
     pub fn keep(&mut self, interval: Interval) -> u64 {
         self.in_interval(interval);

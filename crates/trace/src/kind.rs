@@ -19,7 +19,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use memchr::memmem;
-use timebase_wire::field::varint;
+use timebase_descriptor::field::varint;
 
 use crate::stream::PACKET;
 

@@ -12,6 +12,7 @@
 //! | which packets a compressed packet holds (rule F3) | `packets.rs` |
 //! | what can be decompressed of it, and where the damage is (rule Z6) | `carried.rs` |
 //! | what a number of interned data stands for (rule S2) | `interned.rs` |
+//! | what a packet says in its header, and the messages that clocks need | `wire/` |
 //! | who wants to see how far it is, or to end it | `monitor.rs` |
 //!
 //! Nothing is known here of clocks or of what is in a packet behind its header.
@@ -60,6 +61,7 @@ mod source;
 mod stream;
 #[cfg(test)]
 mod testing;
+pub mod wire;
 
 pub use inputs::{ArchiveDamage, Inputs, InputsError, Reads, TraceFile, TraceType};
 pub use interned::{Interned, Interval, Kept};

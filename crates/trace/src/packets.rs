@@ -13,8 +13,8 @@ use std::fmt;
 use std::io::{self, Cursor, Read};
 use std::ops::ControlFlow;
 
-use timebase_wire::field::Malformed;
-use timebase_wire::packet::{Header, PacketType};
+use crate::wire::packet::{Header, PacketType};
+use timebase_descriptor::field::Malformed;
 
 use crate::carried::{Carried, LARGEST_CHECKED, inflate, is_compressed};
 use crate::shape;

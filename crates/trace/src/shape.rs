@@ -10,12 +10,12 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use crate::wire::packet::PacketType;
 use prost::Message as _;
 use prost_types::field_descriptor_proto::{Label, Type};
 use prost_types::{DescriptorProto, FileDescriptorSet};
+use timebase_descriptor::field::{Fields, Malformed, Value, WireType, split_tag, varint};
 use timebase_schema::PERFETTO_DESCRIPTOR;
-use timebase_wire::field::{Fields, Malformed, Value, WireType, split_tag, varint};
-use timebase_wire::packet::PacketType;
 
 use crate::carried::begins_to_inflate;
 

@@ -13,8 +13,8 @@
 
 use std::io::{self, Read};
 
-use timebase_wire::field::{Fields, Malformed, varint};
-use timebase_wire::packet::Header;
+use crate::wire::packet::Header;
+use timebase_descriptor::field::{Fields, Malformed, varint};
 
 use crate::carried::{doubtful, is_broken};
 use crate::shape;

@@ -1,8 +1,8 @@
 //! X14 to X18: which clock something was read from, and which snapshots count.
 
 use crate::merge::notation::*;
-use crate::support::encode::{Bundle, Packet};
 use serde_json::{Value as Json, json};
+use timebase_lab::encode::{Bundle, Packet};
 
 /// `B` of the service, read when REALTIME was so many seconds after r.
 fn both(boottime: &str, realtime: &str) -> Item {

@@ -3,11 +3,11 @@
 use crate::merge::archive::{self, File};
 use crate::merge::database::{self, Database};
 use crate::merge::notation::*;
-use crate::support::encode;
 use crate::support::{self, Place};
 use serde_json::json;
 use std::fs;
 use std::process::{Command, Stdio};
+use timebase_lab::encode;
 
 /// A trace of BOOTTIME and an event at so many seconds.
 fn trace(seconds: &str) -> Vec<u8> {

@@ -2,8 +2,8 @@
 
 use crate::merge::archive::File;
 use crate::merge::notation::*;
-use crate::support::encode::{self, INCREMENTAL_STATE_CLEARED, NEEDS_INCREMENTAL_STATE, Packet};
 use serde_json::json;
+use timebase_lab::encode::{self, INCREMENTAL_STATE_CLEARED, NEEDS_INCREMENTAL_STATE, Packet};
 
 fn b1() -> Item {
     snapshot(&[(B, s("1"))])

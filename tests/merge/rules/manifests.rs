@@ -3,8 +3,8 @@
 use crate::merge::archive;
 use crate::merge::database;
 use crate::merge::notation::*;
-use crate::support::encode;
 use serde_json::{Value as Json, json};
+use timebase_lab::encode;
 
 const M: u32 = 3;
 

@@ -1,7 +1,7 @@
 //! Random traces of everything that the rules speak of, of few names, numbers and times, so that
 //! they meet.
 
-use crate::support::encode::Message;
+use timebase_lab::encode::Message;
 
 /// A sequence of numbers that depends on nothing but where it begins.
 pub struct Random(pub u64);

@@ -3,8 +3,8 @@
 
 use super::generate::Random;
 use crate::support::data;
-use crate::support::encode::Message;
 use std::collections::BTreeSet;
+use timebase_lab::encode::Message;
 
 const NAMES: [&str; 7] = ["run", "draw", "q", "", "thread_time", "läuft", "q"];
 const CATEGORIES: [&str; 4] = ["cat", "io", "", "cat"];

@@ -2,11 +2,11 @@
 //! of the naive model of clocks, which is asked for it.
 
 use super::wire::Message;
-use crate::model::naive::{
+use std::collections::BTreeMap;
+use timebase_lab::encode::{self, Bundle, ClockSnapshot, FtraceEvent, Reading};
+use timebase_lab::naive::{
     self, BOOTTIME, Clock, Imported, MONOTONIC, MONOTONIC_RAW, OF_SEQUENCE, REALTIME,
 };
-use crate::support::encode::{self, Bundle, ClockSnapshot, FtraceEvent, Reading};
-use std::collections::BTreeMap;
 
 /// A packet with what its header says.
 #[derive(Debug)]
@@ -292,6 +292,12 @@ fn pair(bundle: &Message) -> Bundle {
         timestamp: Some(0),
         ..FtraceEvent::default()
     });
+    // O6: it is converted as the events are.
+    let begins = bundle.number(10).or_else(|| bundle.number(9));
+    let begins = begins.map(|begins| FtraceEvent {
+        timestamp: Some(begins),
+        ..FtraceEvent::default()
+    });
     Bundle {
         cpu: bundle.number(1).map(|cpu| cpu as u32),
         clock: bundle.number(5).map(|clock| clock as i32),
@@ -302,6 +308,7 @@ fn pair(bundle: &Message) -> Bundle {
             .into_iter()
             .map(event)
             .chain(compact)
+            .chain(begins)
             .collect(),
         ..Bundle::default()
     }

@@ -1,11 +1,11 @@
 //! Random traces: an import gives the rows of the model.
 
 use super::{answers, generate, generate_events, tables};
-use crate::support::encode::{Message, trace_of};
 use crate::support::statements::{Answered, differences};
 use rusqlite::Connection;
 use std::env;
 use timebase_import::{Monitor, Options, Source};
+use timebase_lab::encode::{Message, trace_of};
 
 /// How an import differs from the model.
 fn wrong(packets: &[Message]) -> Answered {

@@ -3,11 +3,11 @@
 
 use std::iter::repeat_with;
 
+use crate::field::WireType;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use proptest::prelude::*;
 use serde_json::Value as Json;
-use timebase_wire::field::WireType;
 
 use super::everything::{self, Bytes, bytes};
 use crate::schema::Schema;

@@ -1,7 +1,7 @@
 //! Debug annotations (rules A4, A5, A7).
 
 use timebase_descriptor::Pool;
-use timebase_wire::field::Value;
+use timebase_descriptor::field::Value;
 
 use super::decode::{EventArgs, Fault, Interning, interned};
 use super::key::Label;

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use timebase_descriptor::Pool;
-use timebase_wire::field::Value;
+use timebase_descriptor::field::Value;
 
 use super::annotations::Decoder;
 use super::key::{KeyText, Labels};

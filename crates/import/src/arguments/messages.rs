@@ -3,8 +3,8 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rustc_hash::FxHashMap;
+use timebase_descriptor::field::Value;
 use timebase_descriptor::{Field, MessageId, Pool, Scalar};
-use timebase_wire::field::Value;
 
 use super::annotations::Decoder;
 use super::decode::{Fault, Interning};

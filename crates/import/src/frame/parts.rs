@@ -1,11 +1,11 @@
 //! Whose packets are read: the machines of a trace, what a manifest says of them, and what is made of their clocks
 //! besides what packets ask for.
 
-use timebase_manifest::{MachineRef, RelatedClock, Resolved};
+use crate::manifest::{MachineRef, RelatedClock, Resolved};
 use timebase_resolver::{Clock, ClockId, FileTag, MachineId, Rejected, Source};
 use timebase_schema::tables;
-use timebase_wire::packet::{Header, PacketType};
-use timebase_wire::proto::RemoteClockSync;
+use timebase_trace::wire::packet::{Header, PacketType};
+use timebase_trace::wire::proto::RemoteClockSync;
 
 use super::{Frame, counter, readings, say};
 use crate::output::{Message, Rows, Severity};

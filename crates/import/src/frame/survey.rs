@@ -24,8 +24,8 @@
 
 use std::io::{self, Read};
 
+use timebase_trace::wire::packet::PacketType;
 use timebase_trace::{End, Payload};
-use timebase_wire::packet::PacketType;
 
 use super::{Frame, defaults, verdict};
 use crate::output::Rows;

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use timebase_schema::{Table, tables};
-use timebase_wire::packet::PacketType;
+use timebase_trace::wire::packet::PacketType;
 
 use super::doubt::{LateDoubt, Tallies};
 use crate::place::Placement;

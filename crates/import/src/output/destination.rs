@@ -1,5 +1,5 @@
 //! The database is built beside its destination and moved there when it is complete and
-//! on the disk (`timebase-scratch` says how, and why so). So a failure, an interruption or a
+//! on the disk (`timebase_store::files` says how, and why so). So a failure, an interruption or a
 //! crash leaves what was there before.
 
 use std::fs::{self, File};
@@ -7,7 +7,7 @@ use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
-use timebase_scratch::NewFile;
+use timebase_store::files::NewFile;
 use timebase_trace::{FileKind, file_kind};
 
 use crate::error::{Error, WriteError, is_full};

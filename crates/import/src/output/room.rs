@@ -1,7 +1,7 @@
 //! What SQLite may write, where the size of the database is limited.
 
 use rusqlite::Connection;
-use timebase_sort::Quota;
+use timebase_store::sort::Quota;
 
 use crate::error::WriteError;
 

@@ -6,7 +6,7 @@ use std::io;
 use rusqlite::{Connection, Statement, params};
 use timebase_resolver::Unresolved;
 use timebase_schema::tables;
-use timebase_sort::Scratch;
+use timebase_store::sort::Scratch;
 
 use crate::compact::{Put, Take};
 use crate::error::WriteError;

@@ -14,11 +14,11 @@
 
 use rusqlite::{Connection, params_from_iter};
 use rustc_hash::FxHashSet;
-use timebase_btree::Value;
 use timebase_resolver::{
     Clock, ClockId, ClockNs, Estimates, FileTag, Fit, Line, MachineId, OffLine, SeqId, Source, Step,
 };
 use timebase_schema::{Row, tables};
+use timebase_store::btree::Value;
 
 use super::writer::{SolvedWriter, StepRow, owned};
 use crate::error::WriteError;

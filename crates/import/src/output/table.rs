@@ -1,14 +1,14 @@
 //! Tables that are built page by page. What that gains is in the crate
-//! `timebase-btree`.
+//! `timebase_store::btree`.
 
 use std::collections::HashMap;
 
 use rusqlite::Connection;
-use timebase_btree::{
+use timebase_schema::{Index, Order, Row, Table};
+use timebase_store::btree::{
     ClusteredTableBuilder, Database, IndexBuilder, LateTableBuilder, TableBuilder, Value,
 };
-use timebase_schema::{Index, Order, Row, Table};
-use timebase_sort::Scratch;
+use timebase_store::sort::Scratch;
 
 use crate::error::WriteError;
 

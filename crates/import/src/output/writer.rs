@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use rusqlite::Connection;
-use timebase_btree::{Database, KeyedTableBuilder, Value};
 use timebase_resolver::Ticks;
 use timebase_schema::{Order, Row, TABLES, Table, tables};
-use timebase_sort::{Quota, Scratch};
+use timebase_store::btree::{Database, KeyedTableBuilder, Value};
+use timebase_store::sort::{Quota, Scratch};
 
 use super::batch::{Batch, Cell, PacketRow, RowType};
 use super::doubt::{LateDoubt, Tallies};

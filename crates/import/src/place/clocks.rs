@@ -17,7 +17,7 @@ use timebase_resolver::{
     Clock, ClockGraph, ClockId, ClockNs, Domain, Estimates, FileTag, Mended, ReadAt, Reading,
     Rejected, SeqId, SnapshotId, Source, Ticks, Unresolved,
 };
-use timebase_wire::packet::{Header, PacketType};
+use timebase_trace::wire::packet::{Header, PacketType};
 
 use super::bridge;
 use super::parts::{PartIx, Parts};

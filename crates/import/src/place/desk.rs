@@ -3,16 +3,16 @@
 
 use std::io;
 
+use timebase_descriptor::field::Malformed;
 use timebase_resolver::{
     Clock, ClockGraph, ClockId, Estimates, FileTag, MachineId, Mended, Rejected, SeqId, Source,
     Ticks, Unresolved,
 };
 use timebase_schema::tables;
-use timebase_sort::Scratch;
+use timebase_store::sort::Scratch;
+use timebase_trace::wire::packet::Header;
+use timebase_trace::wire::proto::RemoteClockSync;
 use timebase_trace::{Interned, Interval, Kept};
-use timebase_wire::field::Malformed;
-use timebase_wire::packet::Header;
-use timebase_wire::proto::RemoteClockSync;
 
 use super::aside::EventRow;
 use super::clocks::{Clocks, EventClock, Made, Placement, Whole};

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 use timebase_resolver::{self as resolver, Clock, ClockId, Estimates, Reading, SeqId, Source};
-use timebase_wire::proto::{ClockSnapshot, RemoteClockSync};
+use timebase_trace::wire::proto::{ClockSnapshot, RemoteClockSync};
 
 use super::clocks::{Clocks, Made};
 use super::parts::{Part, PartIx};

@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 
 use rustc_hash::FxHashMap;
 use timebase_trace::Interval;
-use timebase_wire::packet::Header;
+use timebase_trace::wire::packet::Header;
 
 use super::parts::PartIx;
 use super::time::TraceTime;

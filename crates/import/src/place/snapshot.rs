@@ -4,8 +4,8 @@ use timebase_resolver::{
     Clock, ClockId, FileTag, MachineId, Reading, Rejected, SeqId, SnapshotId, Source, Ticks,
     Unresolved,
 };
-use timebase_wire::packet::Header;
-use timebase_wire::proto::ClockSnapshot;
+use timebase_trace::wire::packet::Header;
+use timebase_trace::wire::proto::ClockSnapshot;
 
 use super::clocks::Clocks;
 use super::parts::{PartIx, shared};

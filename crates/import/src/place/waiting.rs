@@ -15,7 +15,7 @@
 use std::io;
 
 use timebase_resolver::{Clock, Reading, Ticks, Unresolved};
-use timebase_sort::Scratch;
+use timebase_store::sort::Scratch;
 
 use super::aside::{EventRow, put_clock, put_reason, take_clock, take_reason};
 use super::clocks::Clocks;

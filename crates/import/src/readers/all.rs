@@ -1,7 +1,7 @@
 //! All readers, by the type of packets that they read.
 
 use timebase_trace::Kept;
-use timebase_wire::packet::{Header, PacketType};
+use timebase_trace::wire::packet::{Header, PacketType};
 
 use super::android_log::AndroidLog;
 use super::clock_snapshot::Snapshots;

@@ -8,11 +8,11 @@ use rustc_hash::FxHashMap;
 use serde_json::Value;
 use timebase_resolver::{ClockId, SeqId, Unresolved};
 use timebase_schema::{Table, tables::android_log_record};
-use timebase_wire::packet::Header;
-use timebase_wire::proto::AndroidLogPacket;
-use timebase_wire::proto::android_log_packet::LogEvent;
-use timebase_wire::proto::android_log_packet::log_event::Arg;
-use timebase_wire::proto::android_log_packet::log_event::arg;
+use timebase_trace::wire::packet::Header;
+use timebase_trace::wire::proto::AndroidLogPacket;
+use timebase_trace::wire::proto::android_log_packet::LogEvent;
+use timebase_trace::wire::proto::android_log_packet::log_event::Arg;
+use timebase_trace::wire::proto::android_log_packet::log_event::arg;
 
 use super::reader::{Corrupt, Desk, Packet, Reader};
 use crate::output::Cell;

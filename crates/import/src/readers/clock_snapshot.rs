@@ -1,8 +1,8 @@
 //! `clock_snapshot`: readings become rows, and the clock graph grows (rules N).
 
 use prost::Message;
-use timebase_wire::packet::Header;
-use timebase_wire::proto::ClockSnapshot;
+use timebase_trace::wire::packet::Header;
+use timebase_trace::wire::proto::ClockSnapshot;
 
 use super::reader::{Corrupt, Reader};
 use crate::place::Snapshot;

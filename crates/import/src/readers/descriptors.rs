@@ -3,7 +3,7 @@
 //! L1); and that they are there is an event.
 
 use timebase_schema::{Table, tables};
-use timebase_wire::packet::PacketType;
+use timebase_trace::wire::packet::PacketType;
 
 use super::observed::{observe, well_formed};
 use super::reader::{Corrupt, Desk, Packet, Reader};

@@ -6,7 +6,7 @@ use std::io::Read;
 use flate2::read::MultiGzDecoder;
 use prost::Message;
 use timebase_schema::{Table, tables};
-use timebase_wire::proto::ExtensionDescriptor;
+use timebase_trace::wire::proto::ExtensionDescriptor;
 
 use super::reader::{Corrupt, Desk, Packet, Reader};
 use crate::output::Severity;

@@ -10,7 +10,7 @@
 
 use timebase_schema::{Table, tables};
 use timebase_trace::Kept;
-use timebase_wire::packet::PacketType;
+use timebase_trace::wire::packet::PacketType;
 
 use super::observed::well_formed;
 use super::reader::{Corrupt, Desk, Packet, Reader};

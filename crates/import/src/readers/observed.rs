@@ -1,10 +1,10 @@
 //! Packets that trackers read, as they stand in the trace: they are rare beside
 //! kernel events, so their bytes are their compact form.
 
+use timebase_descriptor::field::Fields;
 use timebase_schema::{Table, tables};
 use timebase_trace::Kept;
-use timebase_wire::field::Fields;
-use timebase_wire::packet::PacketType;
+use timebase_trace::wire::packet::PacketType;
 
 use super::reader::{Corrupt, Desk, Packet, Reader};
 use crate::message::Message;

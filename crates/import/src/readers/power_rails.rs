@@ -9,7 +9,7 @@
 
 use timebase_resolver::{ClockId, SeqId};
 use timebase_schema::{Table, tables};
-use timebase_wire::packet::Header;
+use timebase_trace::wire::packet::Header;
 
 use super::observed::well_formed;
 use super::reader::{Corrupt, Desk, Packet, Reader};

@@ -1,10 +1,10 @@
 //! What a reader is, and what it is given.
 
+use timebase_descriptor::field::{Fields, Malformed};
 use timebase_resolver::Unresolved;
 use timebase_schema::{Table, tables};
+use timebase_trace::wire::packet::Header;
 use timebase_trace::{Interval, Kept};
-use timebase_wire::field::{Fields, Malformed};
-use timebase_wire::packet::Header;
 
 use super::packet_schema::PacketSchema;
 use super::track_event::part::Part;

@@ -1,7 +1,7 @@
 //! `remote_clock_sync`: a machine has asked another one for the time (rules X19 to X24).
 
 use prost::Message;
-use timebase_wire::proto::RemoteClockSync;
+use timebase_trace::wire::proto::RemoteClockSync;
 
 use super::reader::{Corrupt, Reader};
 

@@ -1,7 +1,7 @@
 //! `trace_uuid`: the trace's own name, for the view `metadata`.
 
 use prost::Message;
-use timebase_wire::proto::TraceUuid;
+use timebase_trace::wire::proto::TraceUuid;
 
 use super::reader::{Corrupt, Desk, Packet, Reader};
 

@@ -5,7 +5,7 @@
 //!
 //! A reader meets events in file order and gives them a compact form, of some
 //! ten to thirty bytes; what is rare goes as it stands in the trace. They are
-//! sorted outside of memory (`timebase-sort`) while the trace is read, and go to
+//! sorted outside of memory (`timebase_store::sort`) while the trace is read, and go to
 //! the trackers when it is, because until then an earlier event may come: a ring
 //! buffer that was read late, or an event that waited for a snapshot. Those get
 //! their place in the order when they have a time, behind others of their time.

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use timebase_sort::{Scratch, Sorter};
+use timebase_store::sort::{Scratch, Sorter};
 
 use super::event::Event;
 use crate::limits::Watch;

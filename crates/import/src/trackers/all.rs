@@ -2,7 +2,7 @@
 
 use std::io;
 
-use timebase_sort::Scratch;
+use timebase_store::sort::Scratch;
 use timebase_trace::Interned;
 
 use super::atrace::Atrace;

@@ -202,7 +202,7 @@ fn process_stats(machine: u32, message: Message<'_>, at: &mut At<'_, '_>) {
         for (field, value) in process.fields() {
             match (field, value) {
                 (1, _) => {}
-                (11, timebase_wire::field::Value::Bytes(thread)) => {
+                (11, timebase_descriptor::field::Value::Bytes(thread)) => {
                     let tid = Message(thread).small(1).unwrap_or(0).into();
                     threads.bind(machine, tid, pid);
                 }

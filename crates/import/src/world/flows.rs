@@ -16,7 +16,7 @@ use std::io;
 
 use rustc_hash::FxHashMap;
 use timebase_schema::tables::{flow, flow_backwards};
-use timebase_sort::{Scratch, Sorter};
+use timebase_store::sort::{Scratch, Sorter};
 
 use super::slices::{Made, SliceId};
 use super::tracks::TrackId;

@@ -43,7 +43,7 @@ use std::collections::BTreeMap;
 use std::io;
 
 use timebase_schema::{Table, tables};
-use timebase_sort::Scratch;
+use timebase_store::sort::Scratch;
 use timebase_trace::Interned;
 
 pub(crate) use args::ArgSets;
@@ -59,7 +59,7 @@ pub(crate) use uuids::UuidStates;
 use values::Values;
 pub(crate) use values::{Sample, ThreadCounter};
 
-use timebase_manifest::MachineRef;
+use crate::manifest::MachineRef;
 
 use crate::facts::{Facts, Names};
 use crate::output::{Cell, Faults, Rows};

@@ -15,7 +15,7 @@ use std::io;
 
 use rustc_hash::FxHashMap;
 use timebase_schema::tables::counter_record;
-use timebase_sort::Scratch;
+use timebase_store::sort::Scratch;
 
 use super::World;
 use super::threads::{Threads, Upid, Utid};

@@ -1,7 +1,7 @@
 //! The arguments that are clocks (rules C7, C8 and X14).
 
 use rusqlite::types::ValueRef;
-use timebase_sqlfn::{Arguments, Error, Result, Values};
+use timebase_sql::{Arguments, Error, Result, Values};
 
 use super::files::{Asked, AskedFile, NotThere};
 use super::snapshots::Snapshots;

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use timebase_sqlfn::{Answer, Arguments, Call, Function, Functions, Result, Session, ValueRef};
+use timebase_sql::{Answer, Arguments, Call, Function, Functions, Result, Session, ValueRef};
 
 use super::arguments::{ClockArguments, FROM, Numbers, Owner, TO};
 use super::snapshots::Snapshots;

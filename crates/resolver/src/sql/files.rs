@@ -10,7 +10,7 @@
 use std::fmt;
 use std::ops::ControlFlow;
 
-use timebase_sqlfn::{Database, Error, Result, Row, unless_interrupted};
+use timebase_sql::{Database, Error, Result, Row, unless_interrupted};
 
 use super::snapshots::{MOST, integer};
 use crate::clock::{Clock, ClockId, FileTag, MachineId, Scope, SeqId};

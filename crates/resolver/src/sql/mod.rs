@@ -25,7 +25,7 @@
 //!
 //! # Design
 //!
-//! The functions are written against `timebase-sqlfn`, so that they answer
+//! The functions are written against `timebase-sql`, so that they answer
 //! SQLite and callers that have only values by the same code. Those that are tables
 //! only SQLite can ask.
 //!
@@ -47,7 +47,7 @@ mod tables;
 mod trace_time;
 
 use rusqlite::Connection;
-use timebase_sqlfn::{Functions, Session};
+use timebase_sql::{Functions, Session};
 
 use snapshots::Snapshots;
 
@@ -75,25 +75,25 @@ pub fn register(conn: &Connection) -> rusqlite::Result<()> {
 /// Adds all SQL functions that are not tables to a connection or a list of functions.
 ///
 /// ```
-/// use timebase_sqlfn::plain::List;
+/// use timebase_sql::plain::List;
 ///
 /// let mut list = List::default();
 /// timebase_resolver::sql::add(&mut list)?;
 /// assert_eq!(list.get(0).unwrap().name(), "to_boottime");
-/// # Ok::<(), timebase_sqlfn::Error>(())
+/// # Ok::<(), timebase_sql::Error>(())
 /// ```
 ///
 /// # Errors
 ///
 /// If SQLite refuses a function.
-pub fn add(to: &mut impl Functions) -> timebase_sqlfn::Result<()> {
+pub fn add(to: &mut impl Functions) -> timebase_sql::Result<()> {
     add_functions(to, &Session::default())
 }
 
 fn add_functions(
     to: &mut impl Functions,
     session: &Session<Snapshots>,
-) -> timebase_sqlfn::Result<()> {
+) -> timebase_sql::Result<()> {
     conversions::add(to, session)?;
     perfetto_time::add(to, session)
 }

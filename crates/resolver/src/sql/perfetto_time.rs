@@ -1,9 +1,7 @@
 //! From trace time to other clocks and back (rules K). Those that Perfetto's SQL has,
 //! too, have its results.
 
-use timebase_sqlfn::{
-    Answer, Arguments, Call, Error, Function, Functions, Result, Session, Values,
-};
+use timebase_sql::{Answer, Arguments, Call, Error, Function, Functions, Result, Session, Values};
 
 use super::snapshots::Snapshots;
 use super::trace_time::Readings;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use timebase_sqlfn::{Database, Error, Result, Row};
+use timebase_sql::{Database, Error, Result, Row};
 
 use super::files::{Owners, each_row, no_file};
 use crate::clock::Clock;

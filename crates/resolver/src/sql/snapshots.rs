@@ -23,7 +23,7 @@ use std::fmt;
 use std::ops::ControlFlow;
 
 use timebase_schema::{APPLICATION_ID, VERSION};
-use timebase_sqlfn::{Database, Error, Result, Row, Table, ValueRef, Values, unless_interrupted};
+use timebase_sql::{Database, Error, Result, Row, Table, ValueRef, Values, unless_interrupted};
 
 use super::files::{Asked, NotThere, Owners, no_file};
 use super::samples;

@@ -13,7 +13,7 @@ use rusqlite::vtab::{
 };
 use rusqlite::{Connection, Error, Result, ffi};
 
-use timebase_sqlfn::{Arguments, Session, caught};
+use timebase_sql::{Arguments, Session, caught};
 
 use super::arguments::{ClockArguments, FROM, Owner, TO};
 use super::snapshots::Snapshots;
@@ -290,7 +290,7 @@ impl Cursor<'_> {
         &self,
         arguments: &Arguments<'_, [Option<ValueRef<'_>>]>,
         named: Option<bool>,
-        ask: impl FnOnce(&mut Snapshots) -> timebase_sqlfn::Result<Rows>,
+        ask: impl FnOnce(&mut Snapshots) -> timebase_sql::Result<Rows>,
     ) -> Result<Rows> {
         // SAFETY: the connection is open while one of its statements runs.
         let conn = unsafe { Connection::from_handle(self.db) }?;
@@ -418,7 +418,7 @@ fn arguments(which: Which, given: c_int, args: &Filters<'_>) -> Result<Vec<Optio
             Some(Err(_)) => {
                 let (function, number) = (which.name(), position + 1);
                 let message = format!("{function}(): argument {number} ({name}) must be UTF-8");
-                return Err(timebase_sqlfn::Error::new(message).into());
+                return Err(timebase_sql::Error::new(message).into());
             }
         });
         next += usize::from(is_given);

@@ -36,7 +36,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
-use timebase_sort::{Scratch, ScratchFile};
+use timebase_store::sort::{Scratch, ScratchFile};
 
 use crate::members::Compression;
 use crate::monitor::{Monitor, Pass};
@@ -105,7 +105,7 @@ enum Place {
 ///
 /// ```
 /// use std::io::Read;
-/// use timebase_sort::Scratch;
+/// use timebase_store::sort::Scratch;
 /// use timebase_trace::{Inputs, Monitor, Reads, Source, TraceType};
 ///
 /// let monitor = Monitor::default();

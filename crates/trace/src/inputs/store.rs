@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Take};
 
-use timebase_sort::ScratchFile;
+use timebase_store::sort::ScratchFile;
 
 /// A file that is open, or a temporary one.
 pub(super) enum Store {

@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
-use timebase_sort::{Quota, Scratch};
+use timebase_store::sort::{Quota, Scratch};
 use timebase_trace::{
     ArchiveDamage, Input, Inputs, InputsError, Monitor, Reads, Source, TraceFile,
 };

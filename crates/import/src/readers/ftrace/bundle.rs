@@ -1,6 +1,6 @@
 //! An `FtraceEventBundle`: what one CPU's buffer held when it was read.
 
-use timebase_wire::field::{Fields, Malformed, Value};
+use timebase_descriptor::field::{Fields, Malformed, Value};
 
 use super::compact_sched::{Columns, Comms};
 

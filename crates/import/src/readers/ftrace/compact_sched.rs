@@ -4,7 +4,7 @@
 //! An event becomes the message that the full encoding would have, so that all
 //! that comes after is the same for both.
 
-use timebase_wire::field::{Fields, Malformed, Value, varint};
+use timebase_descriptor::field::{Fields, Malformed, Value, varint};
 
 use super::running::Thread;
 

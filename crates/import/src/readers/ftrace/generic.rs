@@ -2,7 +2,7 @@
 //! name and the names of its arguments.
 
 use serde_json::{Map, Value as Json};
-use timebase_wire::field::{Fields, Malformed, Value};
+use timebase_descriptor::field::{Fields, Malformed, Value};
 
 /// The name and the arguments of a `GenericFtraceEvent`, which tells its own.
 pub(super) fn read(message: &[u8]) -> Result<(String, Json), Malformed> {

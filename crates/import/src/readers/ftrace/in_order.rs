@@ -1,6 +1,6 @@
 //! The events of a bundle, whatever their encoding, in the order of time.
 
-use timebase_wire::field::Malformed;
+use timebase_descriptor::field::Malformed;
 
 use super::bundle::Event;
 use super::compact_sched::{Columns, Comms, Switch, Waking};

@@ -9,7 +9,7 @@ use timebase_schema::tables::{
     ftrace_args, ftrace_name, ftrace_partial, ftrace_record, ftrace_unresolved,
 };
 use timebase_trace::Kept;
-use timebase_wire::packet::Header;
+use timebase_trace::wire::packet::Header;
 
 use super::arguments::Arguments;
 use super::bundle::{Bundle, Event, FtraceClock};

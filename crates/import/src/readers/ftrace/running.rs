@@ -1,7 +1,7 @@
 //! Which thread runs on each CPU, as far as the switches that were read tell.
 
 use rustc_hash::FxHashMap;
-use timebase_wire::field::{Fields, Value};
+use timebase_descriptor::field::{Fields, Value};
 
 /// A thread as `sched_switch` tells of it. Numbers are varints as they stand on
 /// the wire, with a negative one in 64 bits.

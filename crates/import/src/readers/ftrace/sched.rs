@@ -45,7 +45,7 @@ pub(super) fn switch((machine, cpu): (u32, u32), message: &[u8], names: &mut Nam
         next_prio: 0,
         next_comm: None,
     };
-    use timebase_wire::field::Value::{Bytes, Varint};
+    use timebase_descriptor::field::Value::{Bytes, Varint};
     for (number, value) in Message(message).fields() {
         match (number, value) {
             (1, Bytes(v)) => prev.comm = Some(names.number(v)),

@@ -13,7 +13,7 @@
 use std::io;
 
 use rustc_hash::FxHashMap;
-use timebase_sort::Scratch;
+use timebase_store::sort::Scratch;
 use timebase_trace::Interval;
 
 use super::event::{Parsed, field};

@@ -1,7 +1,7 @@
 //! A `TrackEvent` as it stands on the wire. Members of a oneof may be there together,
 //! and enums may have numbers that nobody knows.
 
-use timebase_wire::field::{Fields, Malformed, Value};
+use timebase_descriptor::field::{Fields, Malformed, Value};
 
 use crate::message::Message;
 

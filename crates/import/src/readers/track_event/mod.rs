@@ -29,7 +29,7 @@ use std::borrow::Cow;
 use timebase_resolver::{ClockId, SeqId};
 use timebase_schema::{Table, tables};
 use timebase_trace::Kept;
-use timebase_wire::packet::Header;
+use timebase_trace::wire::packet::Header;
 
 use self::arguments::Decoder;
 use self::counters::{Read, Summed};

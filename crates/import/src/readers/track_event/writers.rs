@@ -6,7 +6,7 @@ use std::collections::hash_map::Entry;
 use std::io;
 
 use rustc_hash::FxHashMap;
-use timebase_sort::Scratch;
+use timebase_store::sort::Scratch;
 
 use super::counters::{Sums, Values, is_held};
 use super::event::field;

@@ -1,7 +1,7 @@
 //! Statistics of the system, a hundred values several times a second (rules M7, M8).
 
 use rustc_hash::FxHashMap;
-use timebase_wire::field::Value;
+use timebase_descriptor::field::Value;
 
 use super::ftrace::{CPU_FREQUENCY, clock_frequency, gpu_frequency};
 use super::series::{Kind, Source, Which};

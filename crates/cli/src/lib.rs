@@ -1,0 +1,100 @@
+//! The program `timebase`: a Perfetto trace into a SQLite database, and
+//! questions to it. What the commands do is in the libraries; here they are
+//! wired to arguments, terminal and signals.
+
+// A test that panics has failed, as it should.
+#![cfg_attr(test, allow(clippy::expect_used))]
+
+mod changes;
+mod clocks;
+mod database;
+mod datasette;
+mod doctor;
+mod explain;
+mod export;
+mod flags;
+mod generated;
+mod guard;
+mod help;
+mod hints;
+mod import;
+mod manifest;
+mod messages;
+mod output;
+mod page;
+pub mod parameters;
+mod progress;
+mod query;
+mod reference;
+mod reports;
+pub mod script;
+mod shell;
+mod signals;
+mod statements;
+mod unrelated;
+
+use std::process::ExitCode;
+
+use flags::Command;
+use output::Out;
+use signals::Signals;
+
+/// Runs the program with the arguments of this process.
+pub fn main() -> ExitCode {
+    // Before all else, as it may be all that is asked.
+    generated::complete();
+    let cli = flags::parse();
+    let signals = match Signals::install() {
+        Ok(signals) => signals,
+        Err(error) => return failed(&error),
+    };
+    let result = run(&cli.command, &signals);
+    signals.remove_temporary();
+    match result {
+        Ok(code) => code,
+        Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            let code = failed(&error);
+            if signals.came() {
+                signals::INTERRUPTED.into()
+            } else {
+                code
+            }
+        }
+    }
+}
+
+fn run(command: &Command, signals: &Signals) -> anyhow::Result<ExitCode> {
+    let mut out = Out::standard();
+    // Of what was asked and answered.
+    let mut verdict = Ok(());
+    let result = match command {
+        Command::Import(arguments) => import::run(arguments, signals),
+        Command::Query(arguments) => query::run(arguments, signals, &mut out),
+        Command::Shell(arguments) => return shell::run(arguments, signals),
+        Command::Clocks(arguments) => clocks::run(arguments, signals, &mut out),
+        Command::Doctor(arguments) => {
+            doctor::run(arguments, signals, &mut out).map(|found| verdict = found)
+        }
+        Command::Explain(arguments) => explain::run(arguments, signals, &mut out),
+        Command::Export(arguments) => export::run(arguments, signals, &mut out),
+        Command::Report(arguments) => page::run(arguments, signals, &mut out),
+        Command::Manifest(arguments) => manifest::run(arguments, signals, &mut out),
+        Command::ClockId { name } => clocks::id(name, &mut out),
+        Command::Help { name } => help::run(name, &mut out),
+        Command::DatasetteMetadata { databases } => datasette::run(databases, &mut out),
+        Command::Completions { shell } => generated::completions(*shell, &mut out),
+        Command::Man { dir: Some(dir), .. } => generated::man_pages(dir),
+        Command::Man { command, .. } => generated::man(command.as_deref(), &mut out),
+    };
+    let written = out.finish(result.is_ok());
+    result?;
+    written?;
+    verdict?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn failed(error: &anyhow::Error) -> ExitCode {
+    messages::error(error);
+    ExitCode::FAILURE
+}

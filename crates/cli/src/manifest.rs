@@ -1,0 +1,123 @@
+//! `timebase manifest`: a manifest to start from, filled with what traces say of themselves.
+//!
+//! # Design
+//!
+//! What is printed changes nothing: an import with it has the machines and the times of an import without. So it
+//! says what is so, and what the user knows better is changed in it; what that may be is said on standard
+//! error, with the fields to add. To name two files' machines by what they are called was the alternative, where
+//! both record the host: it would place one of them anew, on no more than a guess.
+//!
+//! | question | where it is decided |
+//! |---|---|
+//! | what a trace says of its machines | `manifest/scan.rs` |
+//! | what the manifest says, and what one may want to add | `manifest/draft.rs` |
+
+mod draft;
+mod scan;
+
+use std::collections::HashMap;
+use std::env;
+use std::ffi::OsStr;
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::bail;
+use timebase_store::sort::Scratch;
+use timebase_trace::{Inputs, Monitor, Pass, Reads, Source, TraceType};
+
+use crate::flags::{ManifestArguments, wrong_usage};
+use crate::messages;
+use crate::progress::{self, Progress};
+use crate::signals::Signals;
+use draft::Draft;
+use scan::Scanned;
+
+pub fn run(
+    arguments: &ManifestArguments,
+    signals: &Signals,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    if arguments
+        .traces
+        .iter()
+        .any(|trace| trace == OsStr::new("-"))
+    {
+        wrong_usage(
+            "manifest",
+            "a manifest names files, and standard input has no name",
+        );
+    }
+    let monitor = Arc::new(Monitor::default());
+    let draft = signals.during_import(&monitor, || {
+        progress::shown(Progress::Auto, &monitor, None, || {
+            read(&arguments.traces, &monitor)
+        })
+    })??;
+    for note in &draft.notes {
+        messages::say(format_args!("timebase: note: {note}"));
+    }
+    write!(out, "{}", draft.manifest)?;
+    Ok(())
+}
+
+/// Reads all files, in the order in which an import reads them.
+fn read(traces: &[PathBuf], monitor: &Monitor) -> anyhow::Result<Draft> {
+    let sources: Vec<Source> = traces.iter().cloned().map(Source::File).collect();
+    let scratch = Scratch::from(&env::temp_dir());
+    let mut inputs = Inputs::open(&sources, None, Reads::Once, &scratch, monitor)?;
+    monitor.begin(Pass::Only, inputs.total());
+
+    let all = inputs.files().first();
+    let is_archive = all.is_some_and(|all| all.is_container && all.kind.is_some());
+    let damage = inputs.damage().iter();
+    let mut notes: Vec<String> = damage
+        .map(|damage| format!("{}: {}", inputs.title(0), damage.why))
+        .collect();
+    // One entry is for all files of its name (rule X32).
+    let mut scanned: Vec<Scanned> = Vec::new();
+    let mut places = HashMap::new();
+    for id in inputs.order().to_vec() {
+        let Some(file) = inputs.files().get(id).cloned() else {
+            continue;
+        };
+        let title = inputs.title(id).to_owned();
+        if file.kind == Some(TraceType::Manifest) {
+            bail!(
+                "{title} is a manifest already, and there can be only one: change that, or leave it out"
+            );
+        }
+        // As an argument beside others: a manifest makes the one that is alone one of two (rule X1).
+        let alone = traces.first().filter(|_| file.parent.is_none());
+        let name = match alone.and_then(|alone| alone.file_name()) {
+            Some(name) => name.to_string_lossy().into_owned(),
+            None => file.name.unwrap_or_default(),
+        };
+        let place = places.get(&name).copied();
+        let mut file = Scanned {
+            name: name.clone(),
+            ..Scanned::default()
+        };
+        let known = place.and_then(|place: usize| scanned.get_mut(place));
+        let known = known.unwrap_or(&mut file);
+        match scan::scan(&mut inputs.open_ahead(id)?, known, monitor)? {
+            Ok(()) if place.is_none() => {
+                places.insert(name, scanned.len());
+                scanned.push(file);
+            }
+            Ok(()) => {}
+            Err(why) if is_archive => notes.push(format!("{title} has no entry: it {why}")),
+            Err(why) => bail!("{title} {why}"),
+        }
+    }
+    if scanned.is_empty() {
+        let why = match notes.is_empty() {
+            true => "there is no file in it".to_owned(),
+            false => notes.join("; "),
+        };
+        bail!("{} has no trace in it: {why}", inputs.title(0));
+    }
+    let mut draft = Draft::of(&scanned);
+    notes.append(&mut draft.notes);
+    Ok(Draft { notes, ..draft })
+}

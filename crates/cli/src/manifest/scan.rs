@@ -1,0 +1,141 @@
+//! What a trace says of its machines: one pass over the headers of its packets, in memory that does not grow
+//! with it.
+
+use std::ops::ControlFlow;
+use std::sync::atomic::Ordering;
+
+use anyhow::bail;
+use timebase_descriptor::field::{Fields, Value};
+use timebase_trace::wire::packet::PacketType;
+use timebase_trace::{Found, Input, Monitor, Packet, Packets, Payload};
+
+/// More machines than this a relay does not have, and a person does not name.
+const MOST_MACHINES: usize = 1000;
+
+const REMOTE_CLOCK_SYNC: PacketType = PacketType(107);
+/// `SystemInfo.machine_name`
+const MACHINE_NAME: u32 = 17;
+
+/// The files of a name, which is nearly always one, and their machines.
+#[derive(Debug, Default)]
+pub struct Scanned {
+    pub name: String,
+    /// In the order of their first packets.
+    pub machines: Vec<Machine>,
+    pub has_snapshots: bool,
+}
+
+/// What a file has of one machine.
+#[derive(Debug, Default)]
+pub struct Machine {
+    /// What its packets say; 0 is the host.
+    pub raw_id: u32,
+    /// What it calls itself.
+    pub name: Option<String>,
+    /// Whether a RemoteClockSync relates its clocks to those of the host.
+    pub is_synchronized: bool,
+}
+
+impl Scanned {
+    /// A machine by its raw id, old or new. `None` if it would be one too many.
+    fn machine(&mut self, raw_id: u32) -> Option<&mut Machine> {
+        let known = self
+            .machines
+            .iter()
+            .position(|machine| machine.raw_id == raw_id);
+        let index = known.unwrap_or(self.machines.len());
+        if known.is_none() {
+            if index == MOST_MACHINES {
+                return None;
+            }
+            self.machines.push(Machine {
+                raw_id,
+                ..Machine::default()
+            });
+        }
+        self.machines.get_mut(index)
+    }
+
+    /// Takes note of a packet. `None` if it has one machine too many.
+    fn packet(&mut self, packet: &Packet<'_>) -> Option<()> {
+        let raw_id = packet.header.machine_id;
+        let Some((kind, payload)) = packet.header.payload else {
+            return self.machine(raw_id).map(|_| ());
+        };
+        if kind == PacketType::SYNCHRONIZATION_MARKER && raw_id == 0 {
+            return Some(()); // the service's own, which makes no host (rule X11)
+        }
+        let machine = self.machine(raw_id)?;
+        match kind {
+            PacketType::CLOCK_SNAPSHOT => self.has_snapshots = true,
+            PacketType::SYSTEM_INFO if machine.name.is_none() => {
+                machine.name = machine_name(payload)
+            }
+            // Its other side is the host (rule X22).
+            REMOTE_CLOCK_SYNC if raw_id != 0 => {
+                machine.is_synchronized = true;
+                self.machine(0)?;
+            }
+            _ => {}
+        }
+        Some(())
+    }
+}
+
+fn machine_name(system_info: &[u8]) -> Option<String> {
+    let mut name = None;
+    let mut fields = Fields::new(system_info);
+    while let Ok(Some((number, value))) = fields.next() {
+        if let (MACHINE_NAME, Value::Bytes(bytes)) = (number, value) {
+            name = std::str::from_utf8(bytes).ok();
+        }
+    }
+    name.filter(|name| !name.is_empty()).map(str::to_owned)
+}
+
+/// Reads a file, in addition to what is known of its name; if it is no trace, tells what it is.
+///
+/// # Errors
+///
+/// If it cannot be read, or has too many machines.
+pub fn scan(
+    input: &mut Input<'_>,
+    scanned: &mut Scanned,
+    monitor: &Monitor,
+) -> anyhow::Result<Result<(), String>> {
+    let mut packets = 0u64;
+    let mut has_too_many = false;
+    let mut is_damaged_at_begin = false;
+    Packets::new(&mut input.reader).for_each(|found| {
+        match found {
+            Found::Packet(packet) => {
+                packets = packets.saturating_add(1);
+                monitor.packets.fetch_add(1, Ordering::Relaxed);
+                has_too_many = scanned.packet(packet).is_none();
+            }
+            Found::Region { region, carrier } => {
+                is_damaged_at_begin |= region.offset == 0 && carrier.is_none();
+            }
+            Found::Unreadable(..) | Found::Nested { .. } => {}
+        }
+        match has_too_many {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(Payload::Sound),
+        }
+    });
+    if let Some(failure) = input.failed() {
+        return Err(failure.into());
+    }
+    if has_too_many {
+        bail!(
+            "{} has packets of more than {MOST_MACHINES} machines, which nobody names one by one",
+            input.name()
+        );
+    }
+    let other = (packets == 0 || is_damaged_at_begin).then(|| input.recognize());
+    Ok(match other.flatten() {
+        Some(other) => Err(format!("is no trace but {other}")),
+        None if packets == 0 => Err("is no trace: there is no packet in it".to_owned()),
+        None => Ok(()),
+    })
+}

@@ -1,0 +1,81 @@
+//! A result in a file, which is there when the result is complete.
+
+use std::fs;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use anyhow::{Context, ensure};
+use timebase_store::files::NewFile;
+
+use super::{Named, Whole};
+use crate::signals::Signals;
+
+/// Refuses a file that cannot be made, or that the result is made of.
+pub fn check(path: &Path, source: &Path) -> anyhow::Result<()> {
+    let directory = directory(path);
+    ensure!(
+        directory.is_dir(),
+        "--output {}: there is no directory {}",
+        path.display(),
+        directory.display()
+    );
+    ensure!(
+        !path.is_dir(),
+        "--output {} is a directory; name a file in it",
+        path.display()
+    );
+    let is_source = match (fs::canonicalize(path), fs::canonicalize(source)) {
+        (Ok(path), Ok(source)) => path == source && source.is_file(),
+        _ => false,
+    };
+    ensure!(
+        !is_source,
+        "--output {} is what is asked, and the result would replace it; name another file",
+        path.display()
+    );
+    Ok(())
+}
+
+/// Has `write` write a file. If it fails, the file is what it was before, or not
+/// there.
+pub fn write(
+    path: &Path,
+    signals: &Signals,
+    write: impl FnOnce(&mut dyn Write) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let cannot_write = || format!("cannot write {}", path.display());
+    let is_special = fs::metadata(path).is_ok_and(|metadata| !metadata.is_file());
+    if is_special {
+        // A pipe or a device cannot be replaced.
+        let mut whole = Whole::new();
+        write(&mut whole)?;
+        let file = fs::OpenOptions::new().write(true).open(path);
+        let file = file.with_context(cannot_write)?;
+        whole.finish(&mut Named::new(path.display(), file))?;
+        return Ok(());
+    }
+    let file = NewFile::at(path).with_context(cannot_write)?;
+    let directory = file.directory().to_owned();
+    signals.during_file(&directory, || {
+        let mut out = BufWriter::new(Named::new(path.display(), file.file()));
+        write(&mut out)?;
+        out.flush()?;
+        drop(out);
+        file.complete(true).with_context(cannot_write)?;
+        Ok(())
+    })
+}
+
+/// Writes a small file, whole or not at all.
+pub fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let file = NewFile::at(path)?;
+    file.file().write_all(bytes)?;
+    file.complete(true).map(drop)
+}
+
+fn directory(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}

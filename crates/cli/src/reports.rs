@@ -1,0 +1,109 @@
+//! The reports that come with the program.
+
+use clap::ValueEnum;
+use rusqlite::Connection;
+
+/// A report. Its text is a file that can be copied, changed and run with
+/// `query --file`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Report {
+    /// The clocks: their paths, drift, jumps, and gaps between snapshots
+    ClockHealth,
+    /// What could not be placed in time, why, and what can be done
+    Unplaced,
+    /// Where the time went: events by name, CPUs, processes, threads
+    TimeSpent,
+    /// How long threads waited for a CPU, and who ran instead
+    SchedLatency,
+    /// How long slices took, by name, and the slowest ones
+    Slices,
+    /// What led to a slice, and what it led to
+    Flows,
+    /// Memory, CPU frequency and all other counters over the trace
+    Counters,
+}
+
+impl Report {
+    /// What it is called on the command line.
+    pub fn name(self) -> String {
+        self.to_possible_value()
+            .map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+
+    /// What it tells, in a line.
+    pub fn about(self) -> String {
+        let value = self.to_possible_value();
+        let help = value.as_ref().and_then(|value| value.get_help());
+        help.map(ToString::to_string).unwrap_or_default()
+    }
+
+    /// What is to be said where the trace has nothing that it could tell of; `None` if it has.
+    ///
+    /// The results are empty then, which looks as if there was nothing to find.
+    pub fn lacks(self, database: &Connection) -> rusqlite::Result<Option<&'static str>> {
+        if self != Report::SchedLatency {
+            return Ok(None);
+        }
+        let sql = "SELECT EXISTS (SELECT * FROM sched_record)";
+        let has_any: bool = database.query_row(sql, [], |row| row.get(0))?;
+        Ok((!has_any).then_some(
+            "there is no scheduling in this trace, so nothing tells how long threads waited for a CPU: record the \
+             kernel's sched_switch and sched_waking (data source linux.ftrace)",
+        ))
+    }
+
+    /// Its statements.
+    pub fn sql(self) -> &'static str {
+        match self {
+            Report::ClockHealth => include_str!("../reports/clock-health.sql"),
+            Report::Unplaced => include_str!("../reports/unplaced.sql"),
+            Report::TimeSpent => include_str!("../reports/time-spent.sql"),
+            Report::SchedLatency => include_str!("../reports/sched-latency.sql"),
+            Report::Slices => include_str!("../reports/slices.sql"),
+            Report::Flows => include_str!("../reports/flows.sql"),
+            Report::Counters => include_str!("../reports/counters.sql"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parameters::Parameters;
+    use crate::script::Script;
+    use timebase_schema::Events;
+
+    #[test]
+    fn what_is_unplaced_is_told_of_every_table_of_events() {
+        let tables = timebase_schema::tables::ALL.iter();
+        // The others are made of events that have their time.
+        let recorded = tables.filter(|table| table.columns.contains(&"timestamp"));
+        for table in recorded {
+            let Some(Events::Rows { name, .. }) = table.events else {
+                continue;
+            };
+            let is_counted = |name| {
+                let counted = format!("count(*) FROM {name})");
+                Report::Unplaced.sql().contains(&counted)
+            };
+            assert!(is_counted(table.name) || is_counted(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn they_run_without_parameters_and_each_has_a_type_a_description_and_a_use() {
+        for report in Report::value_variants() {
+            let script = Script::parse(report.sql());
+            assert!(Parameters::of(&script, &[]).is_ok(), "{report:?}");
+            for declared in &script.declared {
+                assert!(!declared.description.is_empty(), "{report:?} {declared:?}");
+                assert!(declared.value_type.is_some(), "{report:?} {declared:?}");
+                let mut statements = script.statements.iter();
+                assert!(
+                    statements.any(|statement| statement.parameters.contains(&declared.name)),
+                    "{report:?} {declared:?}"
+                );
+            }
+        }
+    }
+}

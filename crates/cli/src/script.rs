@@ -1,0 +1,474 @@
+//! A text of SQL: its statements, and what its comments say about them.
+//!
+//! # Design
+//!
+//! A report is SQL, and what is more than SQL is in its comments: titles, and
+//! what its parameters are. So a report runs in any client, which skips the
+//! comments and asks for the parameters in its own way. A format of our own
+//! around the statements (a header, or one file a statement) would have needed
+//! rules of quoting, and an editor would not know it for SQL.
+//!
+//! Only comments between statements count. Within a statement they are notes,
+//! and in quotes they are none: the lexer tells.
+
+pub mod lexer;
+
+use lexer::{Kind, token};
+
+/// A text of SQL.
+#[derive(Debug)]
+pub struct Script<'a> {
+    /// In the order of the text.
+    pub statements: Vec<Statement<'a>>,
+    /// What the lines `-- param name type = value : description` at the top declare.
+    pub declared: Vec<Declared<'a>>,
+    /// Whether the last statement ends with a semicolon, or there is none.
+    pub is_complete: bool,
+}
+
+/// One statement of it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Statement<'a> {
+    /// Without what is only white space or comment around it, with the semicolon.
+    pub sql: &'a str,
+    /// Of the last line `-- # Title` between the statement before and this one.
+    pub title: Option<String>,
+    /// The names after `:`, `@`, `$` and `#`, each once.
+    pub parameters: Vec<&'a str>,
+}
+
+/// A parameter, as a line `-- param name type = value : description` tells of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Declared<'a> {
+    /// Without `:` before it.
+    pub name: &'a str,
+    /// What values it takes; any if it does not say.
+    pub value_type: Option<Type>,
+    /// What it is where the command line does not say. Without it, that has to.
+    pub default: Option<&'a str>,
+    /// For who has to give it.
+    pub description: &'a str,
+}
+
+/// What values a parameter takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Type {
+    /// A whole number of 64 bits.
+    Integer,
+    /// A number, whole or not.
+    Real,
+    /// What is written, without a look at it.
+    Text,
+    /// Trace time: nanoseconds, or a date and time of day.
+    Time,
+}
+
+impl Type {
+    fn of_name(name: &str) -> Option<Type> {
+        Some(match name {
+            "integer" => Type::Integer,
+            "real" => Type::Real,
+            "text" => Type::Text,
+            "time" => Type::Time,
+            _ => return None,
+        })
+    }
+}
+
+/// What has been seen of a statement, as `sqlite3_complete` distinguishes it:
+/// semicolons inside a trigger's body do not end the CREATE TRIGGER.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Seen {
+    Nothing,
+    Explain,
+    Create,
+    Other,
+    Trigger,
+    TriggerSemicolon,
+    TriggerEnd,
+}
+
+impl<'a> Script<'a> {
+    /// Finds the statements of a text. Any text is one; what is wrong with a
+    /// statement is for SQLite to say.
+    pub fn parse(text: &'a str) -> Script<'a> {
+        // Editors of Windows put it there, and SQLite skips it.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let bytes = text.as_bytes();
+        let mut script = Script {
+            statements: Vec::new(),
+            declared: Vec::new(),
+            is_complete: true,
+        };
+        let mut seen = Seen::Nothing;
+        let mut next_title = None;
+        let mut parameters = Vec::new();
+        let mut start = 0;
+        let mut at = 0;
+        let mut is_open = false;
+        while let Some(token) = token(bytes, at) {
+            let (from, end) = (at, at + token.length);
+            let part = &text[from..end];
+            at = end;
+            is_open = token.is_open;
+            if seen == Seen::Nothing {
+                start = from;
+                if token.kind == Kind::LineComment && starts_line(text, from) {
+                    next_title = title(part).or(next_title);
+                    if script.statements.is_empty() {
+                        script.declared.extend(declared(part));
+                    }
+                }
+            }
+            if token.kind == Kind::Parameter && !parameters.contains(&&part[1..]) {
+                parameters.push(&part[1..]);
+            }
+            let was = seen;
+            seen = after(seen, token.kind, part);
+            if token.kind == Kind::Semicolon && seen == Seen::Nothing && was != Seen::Nothing {
+                script.statements.push(Statement {
+                    sql: &text[start..end],
+                    title: next_title.take(),
+                    parameters: std::mem::take(&mut parameters),
+                });
+            }
+        }
+        script.is_complete = seen == Seen::Nothing && !is_open;
+        if seen != Seen::Nothing {
+            script.statements.push(Statement {
+                sql: &text[start..],
+                title: next_title,
+                parameters,
+            });
+        }
+        script
+    }
+}
+
+fn after(seen: Seen, kind: Kind, text: &str) -> Seen {
+    let is = |keyword: &str| kind == Kind::Word && text.eq_ignore_ascii_case(keyword);
+    match (seen, kind) {
+        (_, kind) if kind.is_blank() => seen,
+        (Seen::Trigger | Seen::TriggerSemicolon, Kind::Semicolon) => Seen::TriggerSemicolon,
+        (_, Kind::Semicolon) => Seen::Nothing,
+        (Seen::Nothing, _) if is("EXPLAIN") => Seen::Explain,
+        (Seen::Nothing | Seen::Explain, _) if is("CREATE") => Seen::Create,
+        // EXPLAIN QUERY PLAN CREATE ... is a statement, too.
+        (Seen::Explain, _) if is("QUERY") || is("PLAN") => Seen::Explain,
+        (Seen::Create, _) if is("TEMP") || is("TEMPORARY") => Seen::Create,
+        (Seen::Create, _) if is("TRIGGER") => Seen::Trigger,
+        (Seen::TriggerSemicolon, _) if is("END") => Seen::TriggerEnd,
+        (Seen::Trigger | Seen::TriggerSemicolon | Seen::TriggerEnd, _) => Seen::Trigger,
+        _ => Seen::Other,
+    }
+}
+
+/// Whether there is nothing but blanks before this place on its line: a comment
+/// after a statement is about that one.
+fn starts_line(text: &str, at: usize) -> bool {
+    let line = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
+    text[line..at].trim().is_empty()
+}
+
+/// The title that a comment is: `-- # Title`.
+fn title(comment: &str) -> Option<String> {
+    let text = comment.strip_prefix("--")?.trim().strip_prefix('#')?;
+    let is_marker = text.starts_with(char::is_whitespace);
+    // A title is one line of whatever it is written to.
+    let printable = |c: char| if c.is_control() { ' ' } else { c };
+    is_marker.then(|| text.trim().chars().map(printable).collect())
+}
+
+/// What a comment declares: `-- param name type = value : description`, without the
+/// type, or without the value. Any other is a note.
+fn declared(comment: &str) -> Option<Declared<'_>> {
+    let text = comment.strip_prefix("--")?.trim().strip_prefix("param")?;
+    let is_marker = text.starts_with(char::is_whitespace);
+    let (text, description) = text.split_once(" : ").unwrap_or((text, ""));
+    let (words, default) = match text.split_once('=') {
+        Some((words, default)) => (words, Some(default.trim())),
+        None => (text, None),
+    };
+    let mut words = words.split_whitespace();
+    let (name, of_type) = (words.next()?, words.next());
+    let value_type = match of_type.map(Type::of_name) {
+        Some(None) => return None,
+        known => known.flatten(),
+    };
+    let says_something = value_type.is_some() || default.is_some() || !description.is_empty();
+    let is_one = is_marker && is_name(name) && words.next().is_none() && says_something;
+    is_one.then(|| Declared {
+        name,
+        value_type,
+        default,
+        description: description.trim(),
+    })
+}
+
+/// How a message names a statement of several.
+pub fn place(index: usize, title: Option<&str>) -> String {
+    let title = title.map_or_else(String::new, |title| format!(" ({title})"));
+    format!("statement {}{title}", index + 1)
+}
+
+/// Whether SQLite takes it for a parameter's name, after the sign.
+pub fn is_name(text: &str) -> bool {
+    let written = format!(":{text}");
+    let token = lexer::token(written.as_bytes(), 0);
+    token.is_some_and(|token| token.kind == Kind::Parameter && token.length == written.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use rusqlite::fallible_iterator::FallibleIterator;
+    use rusqlite::{Batch, Connection};
+
+    fn pieces(text: &str) -> Vec<&str> {
+        let statements = Script::parse(text).statements.into_iter();
+        statements.map(|statement| statement.sql).collect()
+    }
+
+    fn titles(text: &str) -> Vec<Option<String>> {
+        let statements = Script::parse(text).statements.into_iter();
+        statements.map(|statement| statement.title).collect()
+    }
+
+    fn is_complete(text: &str) -> bool {
+        Script::parse(text).is_complete
+    }
+
+    fn some(title: &str) -> Option<String> {
+        Some(title.to_owned())
+    }
+
+    #[test]
+    fn a_semicolon_ends_a_statement() {
+        assert_eq!(pieces("SELECT 1; SELECT 2"), ["SELECT 1;", "SELECT 2"]);
+        assert_eq!(pieces("SELECT 1;\n"), ["SELECT 1;"]);
+    }
+
+    #[test]
+    fn a_semicolon_in_quotes_or_a_comment_does_not() {
+        for statement in [
+            "SELECT ';';",
+            "SELECT \"a;b\";",
+            "SELECT `;`, [;];",
+            "SELECT 'it''s; so';",
+            "SELECT 1 /* ; */;",
+            "SELECT 1 -- ;\n;",
+        ] {
+            assert_eq!(pieces(statement), [statement]);
+        }
+    }
+
+    #[test]
+    fn what_is_only_comment_is_no_statement() {
+        assert!(pieces("").is_empty());
+        assert!(pieces(" ;; -- nothing\n;/* here */").is_empty());
+        assert_eq!(pieces("-- why\nSELECT 1;"), ["SELECT 1;"]);
+        assert_eq!(pieces("\u{feff}-- why\nSELECT 1;"), ["SELECT 1;"]);
+    }
+
+    #[test]
+    fn a_trigger_is_one_statement() {
+        let trigger = "CREATE TEMP TRIGGER t AFTER INSERT ON packet BEGIN SELECT 1; SELECT 2; END;";
+        assert_eq!(
+            pieces(&format!("{trigger} SELECT 3;")),
+            [trigger, "SELECT 3;"]
+        );
+        assert!(!is_complete(
+            "CREATE TRIGGER t AFTER INSERT ON p BEGIN SELECT 1;"
+        ));
+    }
+
+    #[test]
+    fn a_statement_is_complete_with_its_semicolon() {
+        assert!(is_complete("SELECT 1;"));
+        assert!(is_complete("SELECT 1; -- done"));
+        assert!(is_complete(""));
+        assert!(!is_complete("SELECT 1"));
+        assert!(!is_complete("SELECT 1; SELECT"));
+        assert!(!is_complete("SELECT ';"));
+        assert!(!is_complete("SELECT 1; /* and"));
+    }
+
+    #[test]
+    fn text_beyond_ascii_is_cut_between_characters() {
+        assert_eq!(
+            pieces("SELECT 'ä→;'; SELECT é;"),
+            ["SELECT 'ä→;';", "SELECT é;"]
+        );
+    }
+
+    #[test]
+    fn a_title_is_a_line_before_its_statement() {
+        assert_eq!(titles("-- # Clocks\nSELECT 1;"), [some("Clocks")]);
+        assert_eq!(
+            titles(
+                "-- # A\r\n-- What it shows.\n\nSELECT 1;\n  --  #   B & C  \nSELECT 2;SELECT 3"
+            ),
+            [some("A"), some("B & C"), None]
+        );
+        assert_eq!(
+            titles("-- # Not this\n-- # But this\nSELECT 1"),
+            [some("But this")]
+        );
+        assert_eq!(titles("-- # A\n;;\nSELECT 1"), [some("A")]);
+        assert_eq!(titles("-- # A\u{1b}[2J\tB\nSELECT 1"), [some("A [2J B")]);
+    }
+
+    #[test]
+    fn other_comments_are_no_titles() {
+        for text in [
+            "-- Clocks\nSELECT 1",
+            "-- ## Clocks\nSELECT 1",
+            "-- #1\nSELECT 1",
+            "-- #\nSELECT 1",
+            "/*\n-- # Clocks\n*/ SELECT 1",
+            "SELECT -- # Clocks\n 1",
+            "SELECT '\n-- # Clocks\n'",
+            "SELECT 1 -- # Clocks",
+        ] {
+            assert_eq!(titles(text), [None], "{text}");
+        }
+        let behind = "SELECT 1; -- # of the one before\nSELECT 2;";
+        assert_eq!(titles(behind), [None, None]);
+    }
+
+    #[test]
+    fn parameters_have_three_signs_and_are_not_in_quotes() {
+        let script = Script::parse(
+            "SELECT :a, @b, $c, :a, ':d', \":e\", [:f], 1 /* :g */ -- :h\n; SELECT a$b, x'@';",
+        );
+        assert_eq!(script.statements[0].parameters, ["a", "b", "c"]);
+        assert!(script.statements[1].parameters.is_empty());
+    }
+
+    #[test]
+    fn a_parameter_may_have_a_name_as_in_tcl() {
+        let script = Script::parse("SELECT $a::b(c;d), @::e, #f, :g(h; SELECT :i (1), ':j';");
+        assert_eq!(
+            script.statements[0].sql,
+            "SELECT $a::b(c;d), @::e, #f, :g(h;"
+        );
+        let [first, second] = [0, 1].map(|index| &script.statements[index].parameters[..]);
+        assert_eq!(first, ["a::b(c;d)", "::e", "f", "g"]);
+        assert_eq!(second, ["i"]);
+        assert!(is_name("a") && is_name("a::b(c;d)") && is_name("::e"));
+        assert!(!is_name("") && !is_name("::") && !is_name("a b") && !is_name("a(b"));
+    }
+
+    #[test]
+    fn parameters_are_declared_at_the_top() {
+        let text = "-- A report.\n-- param top = 20 : how many rows: at most\n\
+                    --param from=NULL\n-- param tag = a = b : c\n-- parameter x = 1\n\
+                    -- param of the art = 2\n-- param sets\n-- param n integer = 3\n\
+                    -- param since time : from when\n-- param log text\n-- param x : which\n\
+                    SELECT 1;\n-- param late = 3\nSELECT 2";
+        let declared = |name, value_type, default, description| Declared {
+            name,
+            value_type,
+            default,
+            description,
+        };
+        assert_eq!(
+            Script::parse(text).declared,
+            [
+                declared("top", None, Some("20"), "how many rows: at most"),
+                declared("from", None, Some("NULL"), ""),
+                declared("tag", None, Some("a = b"), "c"),
+                declared("n", Some(Type::Integer), Some("3"), ""),
+                declared("since", Some(Type::Time), None, "from when"),
+                declared("log", Some(Type::Text), None, ""),
+                declared("x", None, None, "which"),
+            ]
+        );
+    }
+
+    /// A statement, its title and its parameters, as fragments that look like
+    /// each other.
+    fn statement() -> impl Strategy<Value = (String, Option<String>, Vec<&'static str>)> {
+        let fragment = prop::sample::select(vec![
+            ("'-- # no'", None),
+            ("'\n-- # no\n; :no'", None),
+            ("\"a;\n-- # no\nb\"", None),
+            ("[-- # no;\n-- # no]", None),
+            ("/* \n-- # no\n; */ 1", None),
+            ("1 -- # no ; :no\n", None),
+            ("'it''s;'", None),
+            ("'ä→:no'", None),
+            ("2\n\n  - -1", None),
+            (":a", Some("a")),
+            ("@b", Some("b")),
+            ("$c", Some("c")),
+        ]);
+        let title = prop::option::of("[A-Za-z'\";:ä][A-Za-z'\";:/*ä-]{0,8}");
+        (prop::collection::vec(fragment, 1..5), title).prop_map(|(fragments, title)| {
+            let (mut sql, mut used) = ("SELECT ".to_owned(), Vec::new());
+            for (index, (text, parameter)) in fragments.into_iter().enumerate() {
+                let quoted = text.starts_with(['"', '[']);
+                let separator = if index > 0 { ", " } else { "" };
+                // A name in quotes has to be that of something.
+                let text = if quoted {
+                    format!("1 AS {text}")
+                } else {
+                    text.to_owned()
+                };
+                sql += &format!("{separator}{text}");
+                used.extend(parameter.filter(|name| !used.contains(name)));
+            }
+            (sql + ";", title, used)
+        })
+    }
+
+    proptest! {
+        /// SQLite cuts the text where we do, and finds the same parameters.
+        #[test]
+        fn comments_in_quotes_do_not_fool_it(
+            statements in prop::collection::vec(statement(), 0..6),
+            between in prop::sample::select(vec!["\n", " -- # of the one before\n", "\n;\n/* -- # no */\n", "\r\n\n-- why\r\n"]),
+        ) {
+            let text: String = statements
+                .iter()
+                .map(|(sql, title, _)| {
+                    let title = title.as_ref().map(|title| format!("-- # {title}\n"));
+                    format!("{}{sql}{between}", title.unwrap_or_default())
+                })
+                .collect();
+            let script = Script::parse(&text);
+            prop_assert!(script.is_complete);
+            prop_assert_eq!(script.statements.len(), statements.len());
+            for (found, (sql, title, parameters)) in script.statements.iter().zip(&statements) {
+                prop_assert_eq!(found.sql, sql);
+                prop_assert_eq!(&found.title, title);
+                prop_assert_eq!(&found.parameters, parameters);
+            }
+            let connection = Connection::open_in_memory().expect("in memory");
+            let mut batch = Batch::new(&connection, &text);
+            let mut found = script.statements.iter();
+            while let Some(prepared) = batch.next().expect("valid SQL") {
+                let Some(statement) = found.next() else {
+                    // White space at the end is an empty statement.
+                    prop_assert_eq!(prepared.column_count(), 0);
+                    break;
+                };
+                let names: Vec<_> = (1..=prepared.parameter_count())
+                    .filter_map(|index| prepared.parameter_name(index))
+                    .map(|name| &name[1..])
+                    .collect();
+                prop_assert_eq!(&names, &statement.parameters);
+            }
+            prop_assert!(found.next().is_none());
+        }
+
+        #[test]
+        fn any_text_is_a_script(text in any::<String>()) {
+            let script = Script::parse(&text);
+            for statement in script.statements {
+                prop_assert!(text.contains(statement.sql));
+            }
+        }
+    }
+}

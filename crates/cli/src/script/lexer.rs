@@ -1,0 +1,132 @@
+//! The tokens of SQL, as far as they decide where statements end.
+//!
+//! Semicolons, comments and parameters have to be told from text in quotes that
+//! looks like them; all else may stay unknown. SQLite itself says where a
+//! statement ends only when it prepares it, and it cannot prepare one that reads
+//! a table which a statement before it makes.
+
+/// What a token is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// White space or a comment between `/*` and `*/`.
+    Space,
+    /// A comment from `--` to the end of the line.
+    LineComment,
+    /// `;`
+    Semicolon,
+    /// A keyword or a name.
+    Word,
+    /// `:name`, `@name`, `$name` or `#name`, and a name may be one of Tcl's: `$a::b(c)`.
+    Parameter,
+    /// All else: an operator, a number, a quotation.
+    Other,
+}
+
+impl Kind {
+    /// Whether it separates tokens and means nothing itself.
+    pub fn is_blank(self) -> bool {
+        matches!(self, Kind::Space | Kind::LineComment)
+    }
+}
+
+/// A token: `length` bytes of its kind.
+#[derive(Clone, Copy, Debug)]
+pub struct Token {
+    /// What it is.
+    pub kind: Kind,
+    /// In bytes.
+    pub length: usize,
+    /// A quotation or a comment without its end.
+    pub is_open: bool,
+}
+
+/// The token that starts at `at`; None at the end.
+pub fn token(bytes: &[u8], at: usize) -> Option<Token> {
+    let rest = &bytes[at..];
+    let until = |from: usize, end: &[u8]| {
+        rest[from..]
+            .windows(end.len())
+            .position(|window| window == end)
+            .map(|position| from + position + end.len())
+    };
+    let run = |is: fn(&u8) -> bool| rest.iter().take_while(|byte| is(byte)).count();
+    let enclosed = |kind, end: Option<usize>| Token {
+        kind,
+        length: end.unwrap_or(rest.len()),
+        is_open: end.is_none(),
+    };
+    let closed = |kind, length| Token {
+        kind,
+        length,
+        is_open: false,
+    };
+    Some(match rest {
+        [] => return None,
+        [b';', ..] => closed(Kind::Semicolon, 1),
+        // The end of the text ends such a comment as well.
+        [b'-', b'-', ..] => closed(Kind::LineComment, until(2, b"\n").unwrap_or(rest.len())),
+        [b'/', b'*', ..] => enclosed(Kind::Space, until(2, b"*/")),
+        [quote @ (b'\'' | b'"' | b'`'), ..] => enclosed(Kind::Other, until(1, &[*quote])),
+        [b'[', ..] => enclosed(Kind::Other, until(1, b"]")),
+        [b':' | b'@' | b'$' | b'#', name @ ..] if name_length(name) > 0 => {
+            closed(Kind::Parameter, 1 + name_length(name))
+        }
+        [byte, ..] if byte.is_ascii_whitespace() => {
+            closed(Kind::Space, run(u8::is_ascii_whitespace))
+        }
+        [byte, ..] if is_of_word(byte) => closed(Kind::Word, run(is_of_word)),
+        _ => closed(Kind::Other, 1),
+    })
+}
+
+/// How long the name of a parameter is, which these bytes begin with; 0 if they do not.
+/// What is in parentheses may be a semicolon, but no white space.
+fn name_length(bytes: &[u8]) -> usize {
+    let mut length = 0;
+    let mut is_named = false;
+    loop {
+        match bytes.get(length..) {
+            Some([byte, ..]) if is_of_word(byte) => {
+                is_named = true;
+                length += 1;
+            }
+            Some([b':', b':', ..]) => length += 2,
+            Some([b'(', index @ ..]) if is_named => {
+                let is_end = |byte: &u8| matches!(byte, b')' | b' ' | b'\t'..=b'\r');
+                let end = index.iter().position(is_end);
+                let closed = end.filter(|&end| index.get(end) == Some(&b')'));
+                return length + closed.map_or(0, |end| end + 2);
+            }
+            _ if is_named => return length,
+            _ => return 0,
+        }
+    }
+}
+
+/// What identifiers and keywords consist of. All of UTF-8's other bytes do, so
+/// that a token always ends between two characters.
+pub fn is_of_word(byte: &u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$') || !byte.is_ascii()
+}
+
+/// The tokens of a text, and what each is.
+pub fn tokens(text: &str) -> impl Iterator<Item = (Kind, &str)> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let token = token(text.as_bytes(), at)?;
+        let part = &text[at..at + token.length];
+        at += token.length;
+        Some((token.kind, part))
+    })
+}
+
+/// Whether a text ends inside of a quotation or a comment.
+pub fn is_open(text: &str) -> bool {
+    let mut at = 0;
+    let mut is_open = false;
+    while let Some(token) = token(text.as_bytes(), at) {
+        at += token.length;
+        is_open = token.is_open;
+    }
+    is_open
+}

@@ -1,0 +1,269 @@
+//! `timebase shell`: statements typed or piped, results after each.
+
+mod commands;
+mod completion;
+mod dot;
+mod input;
+
+use std::env;
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufWriter, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use anyhow::{Context, anyhow};
+use rustyline::error::ReadlineError;
+use rustyline::history::DefaultHistory;
+use rustyline::{CompletionType, Config, Editor};
+use timebase_store::files::NewFile;
+
+use crate::database::{self, Access, Database};
+use crate::flags::{ShellArguments, wrong_usage};
+use crate::messages;
+use crate::output::{self, Format, Named, Whole};
+use crate::signals::{INTERRUPTED, Signals};
+use crate::statements;
+use completion::SqlHelper;
+use input::{Input, Line};
+
+const PROMPT: &str = "timebase> ";
+/// Where a statement goes on.
+const CONTINUED: &str = "     ...> ";
+
+/// What comes after an input.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Next {
+    Continue,
+    Quit,
+}
+
+/// The shell: where statements run and how their results are written.
+struct Shell<'a> {
+    database: Database,
+    format: Format,
+    /// Whether to say how long statements take.
+    timer: bool,
+    /// How many files are being read, each by a command of the one before.
+    depth: usize,
+    out: &'a mut dyn Write,
+    /// The width of the terminal that is written to, if it is one.
+    terminal: Option<u16>,
+}
+
+pub fn run(arguments: &ShellArguments, signals: &Signals) -> anyhow::Result<ExitCode> {
+    if arguments.source.as_os_str() == OsStr::new("-") {
+        wrong_usage(
+            "shell",
+            "statements come from standard input, so the trace cannot",
+        );
+    }
+    let access = Access {
+        is_writing: arguments.write,
+        conversion: arguments.conversion.map(Into::into),
+        ..Access::ALL
+    };
+    let mut out = BufWriter::new(Named::standard());
+    let mut shell = Shell {
+        database: database::open(&arguments.source, access, signals)?,
+        format: arguments.format,
+        timer: false,
+        depth: 0,
+        out: &mut out,
+        terminal: output::terminal_width(),
+    };
+    if io::stdin().is_terminal() {
+        shell.converse(signals)?;
+        Ok(ExitCode::SUCCESS)
+    } else {
+        shell.read(signals)
+    }
+}
+
+impl Shell<'_> {
+    /// Reads from a person, who sees errors and goes on.
+    fn converse(&mut self, signals: &Signals) -> anyhow::Result<()> {
+        let config = Config::builder()
+            .completion_type(CompletionType::List)
+            .auto_add_history(false)
+            .build();
+        let mut editor: Editor<SqlHelper, DefaultHistory> =
+            Editor::with_config(config).context("cannot use this terminal")?;
+        let history = history_file();
+        if let Some(history) = &history {
+            // There is none at first.
+            let _ = editor.load_history(history);
+        }
+        writeln!(
+            self.out,
+            "End statements with a semicolon; 'help' shows what else there is, 'exit' ends."
+        )?;
+        self.out.flush()?;
+        let mut input = Input::new(true);
+        loop {
+            editor.set_helper(Some(SqlHelper::new(&self.database, input.pending())));
+            let prompt = if input.pending().is_empty() {
+                PROMPT
+            } else {
+                CONTINUED
+            };
+            let typed = match editor.readline(prompt) {
+                Ok(typed) => typed,
+                Err(ReadlineError::Interrupted) => {
+                    input.give_up();
+                    continue;
+                }
+                Err(ReadlineError::Eof) => return Ok(()),
+                Err(error) => return Err(error).context("cannot read from this terminal"),
+            };
+            // What was pasted, or comes from the history, has several.
+            for line in typed.lines() {
+                if line.trim().is_empty() && input.pending().is_empty() {
+                    continue;
+                }
+                let taken = input.take(line);
+                let whole = match &taken {
+                    Line::Part => continue,
+                    Line::Statements(text) | Line::Command(text) => text.trim_end(),
+                };
+                // At once and not at the end, which may be a signal.
+                let _ = editor.add_history_entry(whole);
+                if let Some(history) = &history {
+                    // A statement is worth more than its place in the history.
+                    let _ = keep(&mut editor, history);
+                }
+                let handle = self.database.get_interrupt_handle();
+                let next = signals.during_statement(handle, || self.answer(&taken));
+                if self.report(next)? == Some(Next::Quit) {
+                    return Ok(());
+                }
+                if !input.pending().is_empty() {
+                    messages::say(
+                        "the statement before is not finished: end it with a semicolon, or give it up with Ctrl-C",
+                    );
+                }
+            }
+        }
+    }
+
+    /// Reads from a pipe or a file. A failed statement does not keep the next
+    /// ones from running, but is told by the exit code.
+    fn read(&mut self, signals: &Signals) -> anyhow::Result<ExitCode> {
+        let mut code = ExitCode::SUCCESS;
+        let mut input = Input::new(false);
+        let mut lines = io::stdin().lock().lines();
+        loop {
+            let line = lines
+                .next()
+                .transpose()
+                .context("cannot read statements from standard input")?;
+            let is_end = line.is_none();
+            let taken = match line {
+                Some(line) => input.take(&line),
+                // The last statement needs no semicolon.
+                None => Line::Statements(input.give_up()),
+            };
+            if taken == Line::Part {
+                continue;
+            }
+            let unfinished = self.unfinished(&taken, &mut input);
+            if self.report(unfinished)?.is_none() {
+                code = ExitCode::FAILURE;
+            }
+            let handle = self.database.get_interrupt_handle();
+            let next = signals.during_query(handle, || self.answer(&taken));
+            match self.report(next)? {
+                Some(Next::Continue) => {}
+                Some(Next::Quit) => return Ok(code),
+                None => code = ExitCode::FAILURE,
+            }
+            if signals.came() {
+                return Ok(INTERRUPTED.into());
+            }
+            if is_end {
+                return Ok(code);
+            }
+        }
+    }
+
+    /// Fails where a command comes before a statement is finished, which is left out then:
+    /// nobody is there to end it.
+    fn unfinished(&self, taken: &Line, input: &mut Input) -> anyhow::Result<Next> {
+        match taken {
+            Line::Command(command) if !input.pending().is_empty() => {
+                let statement = input.give_up();
+                let first = statement.trim().lines().next().unwrap_or_default();
+                Err(anyhow!(
+                    "the statement before '{command}' is not finished, and is left out: end it with a semicolon\n  {first}"
+                ))
+            }
+            _ => Ok(Next::Continue),
+        }
+    }
+
+    fn answer(&mut self, taken: &Line) -> anyhow::Result<Next> {
+        let text = match taken {
+            Line::Part => return Ok(Next::Continue),
+            Line::Command(command) => return self.command(command),
+            Line::Statements(text) => text,
+        };
+        let start = Instant::now();
+        let mut whole = Whole::new();
+        let out: &mut dyn Write = match self.terminal {
+            Some(_) => self.out,
+            None => &mut whole,
+        };
+        let result = statements::run(&self.database, text, self.format, self.terminal, out);
+        if result.is_ok() {
+            whole.finish(self.out)?;
+        }
+        self.out.flush()?;
+        self.database.tell_changes();
+        if self.timer {
+            messages::say(format_args!("took {:.1?}", start.elapsed()));
+        }
+        result.map(|()| Next::Continue)
+    }
+
+    /// Shows what an input came to; None if it failed.
+    fn report(&mut self, result: anyhow::Result<Next>) -> anyhow::Result<Option<Next>> {
+        // First, so that the error comes after the rows before it.
+        self.out.flush()?;
+        match result {
+            Ok(next) => Ok(Some(next)),
+            Err(error) if output::is_broken_pipe(&error) => Err(error),
+            Err(error) => {
+                messages::error(&error);
+                Ok(None)
+            }
+        }
+    }
+}
+
+/// Adds what is new to the history, in a file that then takes the place of the other one.
+/// The editor would rewrite that in its place whenever it is full, or another shell has
+/// written to it: what is killed then, or finds the disk full, leaves nothing of it.
+fn keep(
+    editor: &mut Editor<SqlHelper, DefaultHistory>,
+    history: &Path,
+) -> Result<(), ReadlineError> {
+    let file = NewFile::at(history)?;
+    if let Ok(mut older) = File::open(history) {
+        io::copy(&mut older, &mut file.file())?;
+    }
+    editor.append_history(file.path())?;
+    file.complete(true)?;
+    Ok(())
+}
+
+/// Where what was typed is kept; None if there is no place for it.
+fn history_file() -> Option<PathBuf> {
+    let state = match env::var_os("XDG_STATE_HOME") {
+        Some(directory) if !directory.is_empty() => PathBuf::from(directory),
+        _ => env::home_dir()?.join(".local/state"),
+    };
+    let directory = state.join("timebase");
+    fs::create_dir_all(&directory).ok()?;
+    Some(directory.join("history"))
+}

@@ -1,0 +1,149 @@
+//! What the packets of a member may be (rules X33, X34, X37).
+
+use std::collections::HashMap;
+
+use crate::manifest::json::{Place, Refused};
+
+/// The raw id of the first machine that a manifest names (rule X11); packets have ids below it.
+const FIRST_NAMED: i64 = 1 << 32;
+
+/// A machine, as far as a manifest and a packet's machine_id tell.
+///
+/// ```
+/// use timebase_import::manifest::MachineRef;
+/// assert_eq!(MachineRef::Named(1).raw_id(), 4_294_967_297);
+/// assert_eq!(MachineRef::Raw(42).raw_id(), 42);
+/// assert_eq!(MachineRef::HOST.raw_id(), 0);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum MachineRef {
+    /// That of this raw id, in whatever file (rule X10).
+    Raw(u32),
+    /// One that the manifest names: its place in [`Resolved::names`](crate::manifest::Resolved::names).
+    Named(usize),
+}
+
+impl MachineRef {
+    /// The machine of raw id 0.
+    pub const HOST: MachineRef = MachineRef::Raw(0);
+
+    /// `machine.raw_id`: no two machines have the same (rule X11).
+    pub fn raw_id(self) -> i64 {
+        match self {
+            MachineRef::Raw(id) => i64::from(id),
+            MachineRef::Named(index) => {
+                let index = i64::try_from(index).unwrap_or(i64::MAX);
+                FIRST_NAMED.saturating_add(index)
+            }
+        }
+    }
+}
+
+/// What the manifest says of the packets of one member. The default is that of a member without an entry.
+#[derive(Debug, Clone, Default)]
+pub struct MemberRules {
+    /// The entry.
+    pub(crate) place: Place,
+    pub(crate) path: String,
+    pub(crate) machines: Mapping,
+    pub(crate) pinned: Option<MachineRef>,
+}
+
+/// Which machine a machine_id is: a place in the list of names.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) enum Mapping {
+    /// As rule X10 says.
+    #[default]
+    ByRaw,
+    /// Rule X33.
+    One(usize),
+    /// Rule X34. The host has no name, or this one.
+    Listed {
+        host: Option<usize>,
+        others: HashMap<u32, usize>,
+    },
+}
+
+impl MemberRules {
+    /// The machine of a packet; a packet without a machine_id has 0.
+    ///
+    /// ```
+    /// use timebase_import::manifest::{MachineRef, MemberRules};
+    /// assert_eq!(MemberRules::default().machine(42)?, MachineRef::Raw(42));
+    /// # Ok::<(), timebase_import::manifest::Refused>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`] for an id in a file of one machine (rule X33) or of none (X37), and for one that is not listed (X34).
+    pub fn machine(&self, raw_id: u32) -> Result<MachineRef, Refused> {
+        let path = &self.path;
+        if let (Mapping::One(_), 1..) = (&self.machines, raw_id) {
+            return Err(self.one_machine(format_args!("one has machine_id {raw_id}")));
+        }
+        if let (Some(_), 1..) = (self.pinned, raw_id) {
+            return Err(self.no_clocks(format_args!("a packet has machine_id {raw_id}")));
+        }
+        match &self.machines {
+            Mapping::ByRaw => Ok(MachineRef::Raw(raw_id)),
+            Mapping::One(name) => Ok(MachineRef::Named(*name)),
+            Mapping::Listed { host, .. } if raw_id == 0 => {
+                Ok(host.map_or(MachineRef::HOST, MachineRef::Named))
+            }
+            Mapping::Listed { others, .. } => match others.get(&raw_id) {
+                Some(name) => Ok(MachineRef::Named(*name)),
+                None => Err(self.place.field("machines").refused(format_args!(
+                    "does not list machine_id {raw_id}, which a packet of '{path}' has; add \
+                     {{\"id\": {raw_id}, \"name\": \"…\"}}"
+                ))),
+            },
+        }
+    }
+
+    /// Whether the member may have a `ClockSnapshot`.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`] in a pinned file (rule X37).
+    pub fn clock_snapshot(&self) -> Result<(), Refused> {
+        match self.pinned {
+            Some(_) => Err(self.no_clocks("it has a ClockSnapshot")),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether the member may have a RemoteClockSync, which is of two machines.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`] in a file of one machine (rule X33), and in a pinned one (X37).
+    pub fn remote_clock_sync(&self) -> Result<(), Refused> {
+        match (&self.machines, self.pinned) {
+            (Mapping::One(_), _) => Err(self.one_machine("it has a RemoteClockSync of two")),
+            (_, Some(_)) => Err(self.no_clocks("it has a RemoteClockSync")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Of a pinned file (rule X37): the machine of its private clock, which is its default clock from the start.
+    pub fn pinned(&self) -> Option<MachineRef> {
+        self.pinned
+    }
+
+    fn one_machine(&self, but: impl std::fmt::Display) -> Refused {
+        self.place.field("machine").refused(format_args!(
+            "says that all packets of '{}' are of one machine, and {but}; name its machines by their ids, \
+             in machines",
+            self.path
+        ))
+    }
+
+    fn no_clocks(&self, but: impl std::fmt::Display) -> Refused {
+        let clocks = self.place.field("clocks");
+        clocks.refused(format_args!(
+            "pins '{}' as a file with no clock but its own, and {but}; name the clock to relate, as {}",
+            self.path,
+            clocks.field("clock")
+        ))
+    }
+}

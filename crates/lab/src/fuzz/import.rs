@@ -1,0 +1,281 @@
+//! Whole imports.
+
+use std::fs;
+use std::path::Path;
+use std::sync::OnceLock;
+
+use rusqlite::{Connection, OpenFlags};
+use timebase_import::{Error, Monitor, Options, Source};
+
+use crate::fuzz::scratch;
+
+/// What no database may have, with a row for each that it has.
+const INVARIANTS: &str = include_str!("invariants.sql");
+
+/// Tables whose ids are 0, 1, 2 …
+const COUNTED: [&str; 8] = [
+    "packet",
+    "clock_snapshot",
+    "process_record",
+    "thread_record",
+    "machine",
+    "sched_record",
+    "slice_record",
+    "counter_record",
+];
+
+/// Tables, their columns that are ids of other tables, and these tables.
+const REFERENCES: &[(&str, &[(&str, &str)])] = &[
+    ("clock_snapshot", &[("packet_id", "packet")]),
+    (
+        "ftrace_record",
+        &[
+            ("packet_id", "packet"),
+            ("name_id", "ftrace_name"),
+            ("args_id", "ftrace_args"),
+        ],
+    ),
+    (
+        "ftrace_partial",
+        &[
+            ("packet_id", "packet"),
+            ("name_id", "ftrace_name"),
+            ("args_id", "ftrace_args"),
+        ],
+    ),
+    ("android_log_record", &[("packet_id", "packet")]),
+    (
+        "android_log_thread",
+        &[("id", "android_log_record"), ("utid", "thread_record")],
+    ),
+    (
+        "process_record",
+        &[
+            ("parent_upid", "process_record"),
+            ("arg_set_id", "arg_set"),
+            ("machine_id", "machine"),
+        ],
+    ),
+    (
+        "thread_record",
+        &[
+            ("upid", "process_record"),
+            ("arg_set_id", "arg_set"),
+            ("machine_id", "machine"),
+        ],
+    ),
+    (
+        "thread_emitting",
+        &[("utid", "thread_record"), ("machine_id", "machine")],
+    ),
+    (
+        "cpu_record",
+        &[("machine_id", "machine"), ("arg_set_id", "arg_set")],
+    ),
+    ("cpu_available_frequencies", &[("ucpu", "cpu_record")]),
+    (
+        "sched_record",
+        &[
+            ("utid", "thread_record"),
+            ("ucpu", "cpu_record"),
+            ("end_state", "string"),
+            ("waker_utid", "thread_record"),
+        ],
+    ),
+    (
+        "thread_state_record",
+        &[
+            ("utid", "thread_record"),
+            ("ucpu", "cpu_record"),
+            ("state", "string"),
+            ("blocked_function", "string"),
+            ("waker_utid", "thread_record"),
+        ],
+    ),
+    ("thread_state", &[("waker_id", "thread_state")]),
+    (
+        "spurious_sched_wakeup",
+        &[
+            ("utid", "thread_record"),
+            ("waker_utid", "thread_record"),
+            ("thread_state_id", "thread_state"),
+        ],
+    ),
+    (
+        "track_record",
+        &[
+            ("parent_id", "track_record"),
+            ("machine_id", "machine"),
+            ("utid", "thread_record"),
+            ("upid", "process_record"),
+            ("ucpu", "cpu_record"),
+            ("ugpu", "gpu_record"),
+            ("dimension_arg_set_id", "arg_set"),
+            ("source_arg_set_id", "arg_set"),
+        ],
+    ),
+    (
+        "slice_record",
+        &[
+            ("track_id", "track_record"),
+            ("name", "string"),
+            ("category", "string"),
+            ("arg_set_id", "arg_set"),
+            ("packet_id", "packet"),
+        ],
+    ),
+    (
+        "flow",
+        &[
+            ("slice_out", "slice_record"),
+            ("slice_in", "slice_record"),
+            ("arg_set_id", "arg_set"),
+        ],
+    ),
+    (
+        "gpu_slice_record",
+        &[("id", "slice_record"), ("upid", "process_record")],
+    ),
+    (
+        "counter_record",
+        &[("track_id", "track_record"), ("arg_set_id", "arg_set")],
+    ),
+    (
+        "gpu_record",
+        &[("machine_id", "machine"), ("arg_set_id", "arg_set")],
+    ),
+    ("arg_set", &[("type_id", "arg_type")]),
+    ("descriptor", &[("packet_id", "packet")]),
+    ("import_log", &[("packet_id", "packet")]),
+    (
+        "unsure_record",
+        &[("packet_id", "packet"), ("log_id", "import_log")],
+    ),
+];
+
+/// All that no database may have, as one query.
+fn invariants() -> String {
+    let counted = COUNTED.iter().map(|table| {
+        format!(
+            " UNION ALL SELECT '{table}: ids' FROM \
+             (SELECT count(*) AS n, min(id) AS first, max(id) AS last FROM {table}) \
+             WHERE first <> 0 OR last <> n - 1"
+        )
+    });
+    let references = REFERENCES.iter().flat_map(|(table, columns)| {
+        columns.iter().map(move |(column, of)| {
+            format!(
+                " UNION ALL SELECT '{table}: {column} ' || {column} FROM {table} \
+                 WHERE {column} IS NOT NULL AND {column} NOT IN (SELECT id FROM {of})"
+            )
+        })
+    });
+    counted
+        .chain(references)
+        .fold(INVARIANTS.to_owned(), |all, one| all + &one)
+}
+
+/// Imports a file with these bytes.
+///
+/// The import ends. It makes a database that passes SQLite's check, in which every view
+/// can be read and `invariants.sql` finds nothing; or it says why there is none,
+/// and leaves nothing behind.
+///
+/// ```
+/// timebase_lab::fuzz::import(&[0x0a, 2, 0x40, 1]); // a packet with a timestamp
+/// ```
+pub fn import(bytes: &[u8]) {
+    let dir = scratch();
+    let trace = dir.path().join("trace");
+    let database = dir.path().join("trace.db");
+    fs::write(&trace, bytes).unwrap();
+    let source = Source::File(trace);
+    let done = timebase_import::import(
+        &[source],
+        &database,
+        &Options::default(),
+        &Monitor::default(),
+    );
+    match done {
+        Ok(_) => whole(&database, bytes),
+        Err(
+            Error::Source(_)
+            | Error::NotATrace { .. }
+            | Error::OtherFile { .. }
+            | Error::OtherFileInside { .. }
+            | Error::ImportsForeignDatabase { .. },
+        ) => {
+            let left = fs::read_dir(dir.path()).unwrap().count();
+            assert_eq!(left, 1, "a refused trace leaves nothing behind");
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Reads a file with these bytes as [`import()`] does, but makes no database: ten times as
+/// many inputs in the same time, of which [`import()`] then gets those that are new.
+///
+/// ```
+/// timebase_lab::fuzz::rows(&[0x0a, 2, 0x40, 1]);
+/// ```
+pub fn rows(bytes: &[u8]) {
+    let dir = scratch();
+    let trace = dir.path().join("trace");
+    fs::write(&trace, bytes).unwrap();
+    let source = Source::File(trace);
+    match timebase_import::thrown_away(&source, dir.path(), &Options::default()) {
+        Ok(_) | Err(Error::Source(_) | Error::ImportsForeignDatabase { .. }) => {}
+        Err(error) => panic!("{error}"),
+    }
+}
+
+static INVARIANTS_QUERY: OnceLock<String> = OnceLock::new();
+
+fn whole(path: &Path, bytes: &[u8]) {
+    let conn = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
+    let verdict: String = conn
+        .query_row("PRAGMA integrity_check", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(verdict, "ok");
+    let mut broken = conn
+        .prepare(INVARIANTS_QUERY.get_or_init(invariants))
+        .unwrap();
+    let mut rows = broken.query([]).unwrap();
+    if let Some(row) = rows.next().unwrap() {
+        panic!("{}", row.get::<_, String>(0).unwrap());
+    }
+    // Every fourth of them: to read all views takes as long as all else.
+    if bytes
+        .iter()
+        .fold(0u8, |sum, &byte| sum.wrapping_mul(3).wrapping_add(byte))
+        % 4
+        != 0
+    {
+        return;
+    }
+    let mut names = conn
+        .prepare("SELECT name FROM sqlite_schema WHERE type = 'view'")
+        .unwrap();
+    let names = names.query_map([], |row| row.get::<_, String>(0)).unwrap();
+    for name in names.map(Result::unwrap) {
+        read(&conn, &name);
+    }
+}
+
+/// Reads a view to its end, and all texts of it as text.
+fn read(conn: &Connection, view: &str) {
+    let sql = format!("SELECT * FROM {view} LIMIT 1000");
+    let mut statement = conn.prepare(&sql).unwrap();
+    let columns = statement.column_count();
+    let mut rows = statement.query([]).unwrap();
+    while let Some(row) = rows
+        .next()
+        .unwrap_or_else(|error| panic!("{view}: {error}"))
+    {
+        for column in 0..columns {
+            if let rusqlite::types::ValueRef::Text(text) = row.get_ref(column).unwrap() {
+                assert!(std::str::from_utf8(text).is_ok(), "{view}: {text:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,1135 @@
+//! What an import must yield, written down from the rules as plainly as can be.
+//! It shares no code with the product, keeps next to no state, and works
+//! everything out from scratch for every packet.
+
+use crate::encode::{
+    Bundle, CompactSwitch, CompactWaking, FtraceEvent, INCREMENTAL_STATE_CLEARED,
+    NEEDS_INCREMENTAL_STATE, Packet,
+};
+use rusqlite::types::Value;
+use serde_json::{Value as Json, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::slice;
+
+pub const REALTIME: u32 = 1;
+pub const MONOTONIC: u32 = 3;
+pub const MONOTONIC_RAW: u32 = 5;
+pub const BOOTTIME: u32 = 6;
+const TRACE_FILE: u32 = 11;
+/// I1: the clock of a bundle's sequence.
+pub const OF_SEQUENCE: u32 = 64;
+
+pub type Reason = &'static str;
+
+/// C1. The order of the fields is V3's order of clocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Clock {
+    pub id: u32,
+    pub seq: u32,
+    pub machine: u32,
+}
+
+impl Clock {
+    pub fn new(id: u32, seq: u32, machine: u32) -> Clock {
+        let seq = if is_sequence_scoped(id) { seq } else { 0 };
+        Clock { id, seq, machine }
+    }
+
+    fn host(id: u32) -> Clock {
+        Clock::new(id, 0, 0)
+    }
+}
+
+/// C2
+fn is_sequence_scoped(id: u32) -> bool {
+    (64..=127).contains(&id)
+}
+
+/// One reading of an accepted snapshot.
+#[derive(Clone, Debug)]
+pub struct Reading {
+    pub clock: Clock,
+    pub ticks: u64,
+    pub unit: u64,
+    pub incremental: bool,
+}
+
+impl Reading {
+    /// N3
+    fn value(&self) -> i128 {
+        i128::from(self.ticks) * i128::from(self.unit)
+    }
+}
+
+/// An accepted snapshot.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    pub readings: Vec<Reading>,
+    /// V2: 0 the tracing service, 1 other writers, 2 pairs of rule I1.
+    pub source: u32,
+    /// Named by a snapshot of the host.
+    pub primary: Option<u32>,
+}
+
+impl Snapshot {
+    fn reading(&self, clock: Clock) -> Option<&Reading> {
+        self.readings.iter().find(|r| r.clock == clock)
+    }
+
+    fn clocks(&self) -> BTreeSet<Clock> {
+        self.readings.iter().map(|r| r.clock).collect()
+    }
+
+    fn has_clocks_of(&self, other: &Snapshot) -> bool {
+        let mut readings = other.readings.iter();
+        readings.all(|r| self.reading(r.clock).is_some())
+    }
+}
+
+/// A row of `packet`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PacketRow {
+    pub id: i64,
+    pub ts: Option<i64>,
+    pub timestamp: Value,
+    pub clock_id: Option<i64>,
+    pub clock_ts: Option<i64>,
+    pub seq_id: i64,
+    pub machine_id: i64,
+    pub kind: Option<String>,
+    pub uid: Option<i64>,
+    pub pid: Option<i64>,
+    pub unresolved: Option<String>,
+}
+
+/// A row of `clock_snapshot`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SnapshotRow {
+    pub ts: Option<i64>,
+    pub clock_id: i64,
+    pub clock_name: Option<String>,
+    pub clock_value: i64,
+    pub snapshot_id: i64,
+    pub machine_id: i64,
+    pub packet_id: i64,
+    pub seq_id: i64,
+    pub timestamp: i64,
+    pub unit: i64,
+    pub incremental: i64,
+    pub source: i64,
+}
+
+/// A row of `ftrace_event`, or of `ftrace_event_partial`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EventRow {
+    pub id: i64,
+    pub partial: bool,
+    pub ts: Option<i64>,
+    pub packet_id: i64,
+    pub cpu: Option<i64>,
+    pub tid: Option<i64>,
+    pub name: Option<String>,
+    pub args: Option<Json>,
+    pub unresolved: Option<String>,
+    pub timestamp: Value,
+}
+
+/// A row of `android_logs`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LogRow {
+    pub id: i64,
+    pub ts: Option<i64>,
+    pub packet_id: i64,
+    pub timestamp: Value,
+    pub unresolved: Option<String>,
+}
+
+/// What the import of a trace yields.
+#[derive(Debug)]
+pub struct Imported {
+    pub packets: Vec<PacketRow>,
+    pub readings: Vec<SnapshotRow>,
+    pub events: Vec<EventRow>,
+    pub logs: Vec<LogRow>,
+    /// The clock, the reading and the time of each event and each log line that has a time.
+    pub placed: Vec<(Clock, i64, i64)>,
+    pub snapshots: Vec<Snapshot>,
+    pub trace_time: Clock,
+    /// Ids of packets whose timestamp was taken as trace time (C6, T2).
+    pub taken: BTreeSet<i64>,
+    /// Ids of the guests' packets that were read before trace time was known (X25).
+    pub waiting: BTreeSet<i64>,
+    /// Packets of rejected snapshots, with a reason for each rule that the snapshot breaks. Which
+    /// of them becomes the packet's is not said.
+    pub rejected: BTreeMap<i64, BTreeSet<Option<Reason>>>,
+}
+
+/// Every clock that some snapshot holds.
+pub fn clocks(snapshots: &[Snapshot]) -> BTreeSet<Clock> {
+    snapshots.iter().flat_map(Snapshot::clocks).collect()
+}
+
+fn first_reading(snapshots: &[Snapshot], clock: Clock) -> Option<&Reading> {
+    snapshots.iter().find_map(|s| s.reading(clock))
+}
+
+/// The unit of a clock; N2 sees to it that there is one.
+pub fn unit(snapshots: &[Snapshot], clock: Clock) -> i128 {
+    first_reading(snapshots, clock).map_or(1, |r| r.unit.into())
+}
+
+fn is_incremental(snapshots: &[Snapshot], clock: Clock) -> bool {
+    first_reading(snapshots, clock).is_some_and(|r| r.incremental)
+}
+
+/// N5: the clock's value in the snapshot before the last one, of the same set of clocks.
+fn goes_backwards(snapshots: &[Snapshot], clock: Clock) -> bool {
+    let Some((last, before)) = snapshots.split_last() else {
+        return false;
+    };
+    let Some(value) = last.reading(clock).map(Reading::value) else {
+        return false;
+    };
+    let mut before = before.iter().rev();
+    let previous = before.find(|s| s.has_clocks_of(last) && last.has_clocks_of(s));
+    previous
+        .and_then(|s| s.reading(clock))
+        .is_some_and(|r| value < r.value())
+}
+
+/// N5
+fn is_monotonic(snapshots: &[Snapshot], clock: Clock) -> bool {
+    (0..=snapshots.len()).all(|n| !goes_backwards(&snapshots[..n], clock))
+}
+
+/// N4: whether there is an edge from one clock to another, but for N5.
+fn edge(snapshots: &[Snapshot], from: Clock, to: Clock) -> bool {
+    from != to
+        && snapshots
+            .iter()
+            .any(|s| s.reading(from).is_some() && s.reading(to).is_some())
+}
+
+/// V3: breadth first; of paths of equal length the least one.
+fn path(snapshots: &[Snapshot], from: Clock, to: Clock, heed_n5: bool) -> Option<Vec<Clock>> {
+    let has_edges = |clock| !heed_n5 || is_monotonic(snapshots, clock); // N5
+    // No path is shorter, and most are this one.
+    if edge(snapshots, from, to) && has_edges(from) {
+        return Some(vec![from, to]);
+    }
+    let all = clocks(snapshots);
+    let mut found = BTreeMap::from([(from, vec![from])]);
+    loop {
+        if let Some(path) = found.get(&to) {
+            return Some(path.clone());
+        }
+        let mut next: BTreeMap<Clock, Vec<Clock>> = BTreeMap::new();
+        for (&last, path) in &found {
+            let has_edges = has_edges(last);
+            for &clock in &all {
+                if has_edges && !found.contains_key(&clock) && edge(snapshots, last, clock) {
+                    let longer = [path.as_slice(), &[clock]].concat();
+                    let least = next.entry(clock).or_insert(longer.clone());
+                    *least = longer.min(least.clone());
+                }
+            }
+        }
+        if next.is_empty() {
+            return None;
+        }
+        found.extend(next);
+    }
+}
+
+/// V2: the offset of one hop.
+fn hop_offset(snapshots: &[Snapshot], from: Clock, to: Clock, value: i128) -> i128 {
+    // (source, value of `from`, value of `to`) in file order
+    let all: Vec<(u32, i128, i128)> = snapshots
+        .iter()
+        .filter_map(|s| Some((s.source, s.reading(from)?.value(), s.reading(to)?.value())))
+        .collect();
+    let best = all
+        .iter()
+        .map(|pair| pair.0)
+        .min()
+        .expect("an edge has a snapshot");
+    let pairs: Vec<(i128, i128)> = all
+        .iter()
+        .filter(|pair| pair.0 == best)
+        .map(|pair| (pair.1, pair.2))
+        .collect();
+
+    let at_or_before = pairs
+        .iter()
+        .map(|pair| pair.0)
+        .filter(|a| *a <= value)
+        .max();
+    let (a, b) = match at_or_before {
+        // among equal values the last in file order
+        Some(greatest) => *pairs.iter().rfind(|pair| pair.0 == greatest).unwrap(),
+        None => {
+            // among equal values the first in file order
+            let smallest = pairs.iter().map(|pair| pair.0).min().unwrap();
+            *pairs.iter().find(|pair| pair.0 == smallest).unwrap()
+        }
+    };
+    b - a
+}
+
+/// Rules V: a reading in the clock's own unit to a value of another clock in nanoseconds.
+pub fn convert(snapshots: &[Snapshot], from: Clock, ticks: i128, to: Clock) -> Result<i64, Reason> {
+    convert_value(snapshots, from, ticks * unit(snapshots, from), to) // V4
+}
+
+/// Rules V: a value in nanoseconds.
+pub fn convert_value(
+    snapshots: &[Snapshot],
+    from: Clock,
+    value: i128,
+    to: Clock,
+) -> Result<i64, Reason> {
+    let held = |clock| snapshots.iter().any(|s| s.reading(clock).is_some());
+    // C5
+    if is_sequence_scoped(from.id) && from.seq == 0 {
+        return Err("no_sequence_id");
+    }
+    // V7, in the order in which the reasons are judged. V1 holds for any clock.
+    if from != to {
+        if !held(from) {
+            return Err("unknown_clock");
+        }
+        if !held(to) {
+            return Err("no_target");
+        }
+    }
+    let Some(path) = path(snapshots, from, to, true) else {
+        let excluded = path(snapshots, from, to, false).is_some();
+        return Err(if excluded { "non_monotonic" } else { "no_path" });
+    };
+    let fits = |n: i128| i64::try_from(n).map_err(|_| "overflow");
+    fits(value)?;
+    // V1, V3, V6
+    let mut result = value;
+    for hop in path.windows(2) {
+        result += hop_offset(snapshots, hop[0], hop[1], result);
+    }
+    fits(result - value)?;
+    fits(result)
+}
+
+/// S1, S2, S3, S5: whether the state of the last packet's sequence is valid, and its default clock.
+fn sequence_state(packets: &[Packet]) -> (bool, u32) {
+    let last = packets.last().unwrap();
+    let (mut valid, mut default) = (false, 0);
+    if !last.is_of_sequence() {
+        return (valid, default);
+    }
+    for packet in packets {
+        let is_same = (packet.machine_id, packet.seq) == (last.machine_id, last.seq);
+        if !is_same || !packet.is_of_sequence() {
+            continue;
+        }
+        if packet.flags & INCREMENTAL_STATE_CLEARED != 0 || packet.incremental_state_cleared {
+            valid = true;
+            default = 0;
+        } else if packet.previous_packet_dropped != 0 {
+            valid = false;
+        }
+        if let Some(clock) = packet.defaults {
+            default = clock;
+        }
+    }
+    (valid, default)
+}
+
+/// T2, X17: the default clock of a machine. No snapshot of a guest names one.
+fn default_clock(snapshots: &[Snapshot], machine: u32) -> Option<u32> {
+    // What is assumed (X26) says nothing.
+    let taken = || snapshots.iter().filter(|s| s.source != 3);
+    let holds = |machine| {
+        let boottime = Clock::new(BOOTTIME, 0, machine);
+        taken().any(|s| s.clocks().contains(&boottime))
+    };
+    let own = (machine != 0 && holds(machine)).then_some(BOOTTIME);
+    let named = || snapshots.iter().rev().find_map(|s| s.primary);
+    own.or_else(named).or(holds(0).then_some(BOOTTIME))
+}
+
+/// What happened to incremental clocks, in file order (V5).
+enum Event {
+    Reset(Clock, u64),
+    Delta(Clock, u64),
+}
+
+/// V5: the value that an incremental clock has reached, in its own unit.
+fn accumulated(events: &[Event], clock: Clock) -> Option<i128> {
+    let mut value = None;
+    for event in events {
+        match *event {
+            Event::Reset(c, ticks) if c == clock => value = Some(i128::from(ticks)),
+            Event::Delta(c, delta) if c == clock => value = value.map(|v| v + i128::from(delta)),
+            _ => {}
+        }
+    }
+    value
+}
+
+/// D2: what is tried once more at the end.
+enum Retry {
+    /// index of the row, the clock and its reading, and whether it was in a snapshot by then
+    Packet(usize, Clock, i128, bool),
+    /// index of the row, index of the snapshot
+    Snapshot(usize, usize),
+    /// index of the snapshot, which is not what its packet's time is of
+    Pair(usize),
+    /// index of the row, the clock and its reading
+    Event(usize, Clock, u64),
+    /// index of the row, the clock and its reading
+    Log(usize, Clock, u64),
+}
+
+/// I1: the clock of a bundle's events.
+fn bundle_clock(packet: &Packet, bundle: &Bundle) -> Option<Clock> {
+    let id = match bundle.clock {
+        None | Some(0) => BOOTTIME,
+        Some(2 | 3) => OF_SEQUENCE,
+        Some(4) => MONOTONIC_RAW,
+        Some(_) => return None,
+    };
+    Some(Clock::new(id, packet.seq, packet.machine_id))
+}
+
+/// I1: the snapshot that a bundle's pair is, if it is to be added.
+fn pair(packet: &Packet, bundle: &Bundle, added: &[(u32, i64)]) -> Option<Snapshot> {
+    let clock = bundle_clock(packet, bundle)?;
+    let (ftrace, boot) = (bundle.ftrace_timestamp?, bundle.boot_timestamp?);
+    let last = added
+        .iter()
+        .rfind(|(machine, _)| *machine == packet.machine_id);
+    // C5
+    let lacks_sequence = is_sequence_scoped(clock.id) && clock.seq == 0;
+    if clock.id == BOOTTIME || lacks_sequence || last.is_some_and(|(_, last)| *last == ftrace) {
+        return None;
+    }
+    let boottime = Clock::new(BOOTTIME, 0, packet.machine_id);
+    let reading = |(clock, value): (Clock, i64)| Reading {
+        clock,
+        // A negative one does not fit then, as a number without a sign.
+        ticks: value.cast_unsigned(),
+        unit: 1,
+        incremental: false,
+    };
+    Some(Snapshot {
+        readings: [(clock, ftrace), (boottime, boot)].map(reading).to_vec(),
+        source: 2,
+        primary: None,
+    })
+}
+
+/// X26: whether a time of the packet is converted. `clock` is that of the packet, if it has one that its
+/// time is converted from.
+fn converts(packet: &Packet, clock: Option<Clock>) -> bool {
+    let events = packet.ftrace_events.iter().any(|bundle| {
+        let lacks = |clock: Clock| is_sequence_scoped(clock.id) && clock.seq == 0;
+        let usable = bundle_clock(packet, bundle).is_some_and(|clock| !lacks(clock));
+        usable
+            && in_order(bundle)
+                .iter()
+                .any(|event| event.timestamp().is_some())
+    });
+    let mut lines = packet.android_log.iter().flatten();
+    let of_packet = clock.is_some_and(|clock| !is_sequence_scoped(clock.id) || clock.seq != 0);
+    of_packet && packet.timestamp.is_some() || events || lines.any(Option::is_some)
+}
+
+/// X26: what is assumed of a machine whose clocks do not reach trace time.
+fn bridge(snapshots: &[Snapshot], machine: u32, trace_time: Clock) -> Option<Snapshot> {
+    let reaches = |from, to| from == to || path(snapshots, from, to, true).is_some();
+    let boottime = Clock::new(BOOTTIME, 0, machine);
+    if machine == trace_time.machine || reaches(boottime, trace_time) {
+        return None;
+    }
+    let (realtime, other) = (
+        Clock::new(REALTIME, 0, machine),
+        Clock::new(REALTIME, 0, trace_time.machine),
+    );
+    let same = if reaches(boottime, realtime) && reaches(other, trace_time) {
+        [realtime, other]
+    } else if trace_time.id == BOOTTIME {
+        [boottime, trace_time]
+    } else {
+        return None;
+    };
+    let reading = |clock| Reading {
+        clock,
+        ticks: 0,
+        unit: unit(snapshots, clock) as u64,
+        incremental: false,
+    };
+    Some(Snapshot {
+        readings: same.map(reading).to_vec(),
+        source: 3,
+        primary: None,
+    })
+}
+
+/// An event of a bundle.
+enum Recorded<'a> {
+    Switch(&'a CompactSwitch),
+    Waking(&'a CompactWaking),
+    Full(&'a FtraceEvent),
+}
+
+impl Recorded<'_> {
+    fn timestamp(&self) -> Option<u64> {
+        match self {
+            Recorded::Switch(switch) => Some(switch.timestamp),
+            Recorded::Waking(waking) => Some(waking.timestamp),
+            Recorded::Full(event) => event.timestamp,
+        }
+    }
+}
+
+/// I1: the events of a bundle in the order of time; at one time switches, then wakings, then
+/// others. An event without a time comes right after the one before it.
+fn in_order(bundle: &Bundle) -> Vec<Recorded<'_>> {
+    let switches = bundle.switches.iter().map(Recorded::Switch);
+    let wakings = bundle.wakings.iter().map(Recorded::Waking);
+    let fulls = bundle.events.iter().map(Recorded::Full);
+    let mut timed = Vec::new();
+    let mut last = 0;
+    for event in switches.chain(wakings) {
+        timed.push((event.timestamp().unwrap(), event));
+    }
+    for event in fulls {
+        last = event.timestamp().unwrap_or(last);
+        timed.push((last, event));
+    }
+    timed.sort_by_key(|(time, _)| *time); // stable
+    timed.into_iter().map(|(_, event)| event).collect()
+}
+
+/// A thread that a switch tells of.
+#[derive(Clone)]
+struct Thread {
+    pid: i32,
+    prio: i32,
+    comm: String,
+}
+
+/// What happened to threads, in file order.
+enum Sched {
+    /// to this thread on the CPU of a machine
+    Switch(u32, Option<u32>, Thread),
+    /// the machine, the thread's number, its new name
+    Rename(u32, i32, String),
+}
+
+/// I1: the thread that runs on the CPU of a machine, by the name it has by now.
+fn running(history: &[Sched], machine: u32, cpu: Option<u32>) -> Option<Thread> {
+    let mut thread = None;
+    for event in history {
+        match event {
+            Sched::Switch(m, c, next) if (*m, *c) == (machine, cpu) => thread = Some(next.clone()),
+            Sched::Rename(m, pid, comm) if *m == machine => {
+                if let Some(thread) = thread.as_mut().filter(|thread| thread.pid == *pid) {
+                    thread.comm.clone_from(comm);
+                }
+            }
+            _ => {}
+        }
+    }
+    thread
+}
+
+/// What an event is, given the thread that was running: its thread, its name, its arguments.
+fn told(
+    event: &Recorded<'_>,
+    prev: Option<&Thread>,
+) -> (Option<i64>, Option<String>, Option<Json>) {
+    let tid = prev.map(|prev| i64::from(prev.pid));
+    let (tid, name, args) = match event {
+        Recorded::Switch(s) => {
+            let mut args = json!({
+                "prev_state": s.prev_state,
+                "next_comm": s.next_comm,
+                "next_pid": s.next_pid,
+                "next_prio": s.next_prio,
+            });
+            if let Some(prev) = prev {
+                args["prev_comm"] = json!(prev.comm);
+                args["prev_pid"] = json!(prev.pid);
+                args["prev_prio"] = json!(prev.prio);
+            }
+            (tid, "sched_switch", args)
+        }
+        Recorded::Waking(w) => {
+            let args = json!({
+                "comm": w.comm,
+                "pid": w.pid,
+                "prio": w.prio,
+                "target_cpu": w.target_cpu,
+            });
+            (tid, "sched_waking", args)
+        }
+        Recorded::Full(event) => {
+            let tid = event.tid.map(i64::from);
+            let (name, fields) = if let Some(switch) = &event.sched_switch {
+                let fields = vec![
+                    (
+                        "next_comm",
+                        switch.next_comm.as_ref().map(|comm| json!(comm)),
+                    ),
+                    ("next_pid", switch.next_pid.map(|pid| json!(pid))),
+                    ("next_prio", switch.next_prio.map(|prio| json!(prio))),
+                ];
+                ("sched_switch", fields)
+            } else if let Some(rename) = &event.task_rename {
+                let fields = vec![
+                    ("pid", rename.pid.map(|pid| json!(pid))),
+                    ("newcomm", Some(json!(rename.newcomm))),
+                ];
+                ("task_rename", fields)
+            } else if let Some(idle) = &event.cpu_idle {
+                (
+                    "cpu_idle",
+                    vec![("state", idle.state.map(|state| json!(state)))],
+                )
+            } else {
+                return (tid, None, None);
+            };
+            let mut args = json!({});
+            for (name, value) in fields {
+                if let Some(value) = value {
+                    args[name] = value;
+                }
+            }
+            (tid, name, args)
+        }
+    };
+    (tid, Some(name.to_owned()), Some(args))
+}
+
+/// What an event does to threads.
+fn follow(event: &Recorded<'_>, machine: u32, cpu: Option<u32>) -> Option<Sched> {
+    match event {
+        Recorded::Switch(switch) => {
+            let next = Thread {
+                pid: switch.next_pid,
+                prio: switch.next_prio,
+                comm: switch.next_comm.clone(),
+            };
+            Some(Sched::Switch(machine, cpu, next))
+        }
+        Recorded::Waking(_) => None,
+        Recorded::Full(event) => {
+            if let Some(switch) = &event.sched_switch {
+                let next = Thread {
+                    pid: switch.next_pid.unwrap_or(0),
+                    prio: switch.next_prio.unwrap_or(0),
+                    comm: switch.next_comm.clone().unwrap_or_default(),
+                };
+                return Some(Sched::Switch(machine, cpu, next));
+            }
+            let rename = event.task_rename.as_ref()?;
+            Some(Sched::Rename(
+                machine,
+                rename.pid.unwrap_or(0),
+                rename.newcomm.clone(),
+            ))
+        }
+    }
+}
+
+/// SQLite has no integers of 2^63 and more: the nearest number.
+fn as_recorded(timestamp: u64) -> Value {
+    i64::try_from(timestamp).map_or(Value::Real(timestamp as f64), Value::Integer)
+}
+
+/// A row's packet type (INTERFACE: `type`).
+fn kind(packet: &Packet) -> Option<String> {
+    if packet.clock_snapshot.is_some() {
+        return Some("clock_snapshot".to_owned());
+    }
+    if packet.ftrace_events.is_some() {
+        return Some("ftrace_events".to_owned());
+    }
+    if packet.android_log.is_some() {
+        return Some("android_log".to_owned());
+    }
+    packet.payload.as_ref().map(|(field, _)| match field {
+        5 => "chrome_events".to_owned(),
+        11 => "track_event".to_owned(),
+        51 => "chrome_metadata".to_owned(),
+        69 => "service_event".to_owned(),
+        900 => "for_testing".to_owned(),
+        unknown => unknown.to_string(),
+    })
+}
+
+fn clock_name(id: u32) -> Option<String> {
+    let names = [
+        "REALTIME",
+        "REALTIME_COARSE",
+        "MONOTONIC",
+        "MONOTONIC_COARSE",
+        "MONOTONIC_RAW",
+        "BOOTTIME",
+    ];
+    (1..=6)
+        .contains(&id)
+        .then(|| names[id as usize - 1].to_owned())
+}
+
+/// N2: for each rule that a snapshot breaks the reason of its packet, `None` where V7 has none.
+/// Empty if the snapshot is accepted.
+pub fn rejections(
+    snapshots: &[Snapshot],
+    new: &Snapshot,
+    trace_time: Clock,
+) -> BTreeSet<Option<Reason>> {
+    let mut broken = BTreeSet::new();
+    for r in &new.readings {
+        // C5
+        if is_sequence_scoped(r.clock.id) && r.clock.seq == 0 {
+            broken.insert(Some("no_sequence_id"));
+        }
+        if i64::try_from(r.value()).is_err() {
+            broken.insert(Some("overflow"));
+        }
+        let first = first_reading(snapshots, r.clock).unwrap_or(r);
+        if r.clock.id == 0
+            || (first.unit, first.incremental) != (r.unit, r.incremental)
+            || (r.incremental && !is_sequence_scoped(r.clock.id))
+            || (r.clock == trace_time && r.unit != 1)
+        {
+            broken.insert(None);
+        }
+    }
+    let with_new = [snapshots, slice::from_ref(new)].concat();
+    if new.clocks().len() < new.readings.len() || goes_backwards(&with_new, trace_time) {
+        broken.insert(None);
+    }
+    broken
+}
+
+/// N6: the rows of an accepted snapshot, without their trace time.
+fn snapshot_rows(snapshot: &Snapshot, snapshot_id: usize, packet_id: i64) -> Vec<SnapshotRow> {
+    snapshot
+        .readings
+        .iter()
+        .map(|r| SnapshotRow {
+            ts: None,
+            clock_id: r.clock.id.into(),
+            clock_name: clock_name(r.clock.id),
+            clock_value: r.value() as i64,
+            snapshot_id: snapshot_id as i64,
+            machine_id: r.clock.machine.into(),
+            packet_id,
+            seq_id: r.clock.seq.into(),
+            timestamp: r.ticks as i64,
+            unit: r.unit as i64,
+            incremental: r.incremental.into(),
+            source: snapshot.source.into(),
+        })
+        .collect()
+}
+
+/// The rules from start to end.
+pub fn import(trace: &[Packet]) -> Imported {
+    // F1: a zero-length packet is ignored.
+    let packets: Vec<Packet> = trace
+        .iter()
+        .filter(|p| **p != Packet::default())
+        .cloned()
+        .collect();
+
+    let mut rows: Vec<PacketRow> = Vec::new();
+    let mut reading_rows: Vec<SnapshotRow> = Vec::new();
+    let mut snapshots: Vec<Snapshot> = Vec::new();
+    let mut event_rows: Vec<EventRow> = Vec::new();
+    let mut log_rows: Vec<LogRow> = Vec::new();
+    let mut ticked: Vec<Event> = Vec::new();
+    let mut history: Vec<Sched> = Vec::new();
+    // the machine and the ftrace_timestamp of each pair
+    let mut pairs: Vec<(u32, i64)> = Vec::new();
+    let mut placed = Vec::new();
+    let mut retries: Vec<Retry> = Vec::new();
+    let mut taken = BTreeSet::new();
+    let mut rejected = BTreeMap::new();
+    // T1
+    let mut trace_time = Clock::host(BOOTTIME);
+    let mut converted = false;
+    // X25: whether a snapshot has claimed it; until one does, or something is converted, nobody knows it
+    let mut claimed = false;
+    // X25: the packets that wait for that, and the machines of which something does
+    let mut waiting = BTreeSet::new();
+    let mut waiting_machines: Vec<u32> = Vec::new();
+    // X26: the machines whose way to it is settled
+    let mut bridged = BTreeSet::new();
+
+    for (index, packet) in packets.iter().enumerate() {
+        let (valid, sequence_default) = sequence_state(&packets[..=index]);
+        let mut row = PacketRow {
+            id: index as i64,
+            ts: None,
+            timestamp: packet.timestamp.map_or(Value::Null, as_recorded),
+            clock_id: None,
+            clock_ts: None,
+            seq_id: packet.seq.into(),
+            machine_id: packet.machine_id.into(),
+            kind: kind(packet),
+            uid: packet.uid.map(i64::from),
+            pid: packet.pid.map(i64::from),
+            unresolved: None,
+        };
+        let own = packet.timestamp_clock_id.unwrap_or(0);
+        // C4's first two steps, 0 where they have no answer
+        let named = if own != 0 { own } else { sequence_default };
+
+        if let Some(message) = &packet.clock_snapshot {
+            let primary = message
+                .primary
+                .and_then(|p| u32::try_from(p).ok())
+                .filter(|p| *p != 0 && !is_sequence_scoped(*p) && packet.machine_id == 0);
+            let new = Snapshot {
+                readings: message
+                    .clocks
+                    .iter()
+                    .map(|c| Reading {
+                        clock: Clock::new(c.id, packet.seq, packet.machine_id),
+                        ticks: c.timestamp,
+                        unit: c.unit.max(1), // N3
+                        incremental: c.incremental,
+                    })
+                    .collect(),
+                source: if packet.seq == 1 { 0 } else { 1 },
+                primary,
+            };
+            // T1
+            let new_trace_time = match primary {
+                Some(primary) if !converted => Clock::host(primary),
+                _ => trace_time,
+            };
+            let broken = rejections(&snapshots, &new, new_trace_time);
+            if let Some(reason) = broken.last() {
+                // N1
+                row.unresolved = reason.map(str::to_owned);
+                rejected.insert(row.id, broken);
+            } else {
+                trace_time = new_trace_time;
+                let holds = |id| new.clocks().contains(&Clock::host(id));
+                claimed |= primary.is_some() || holds(BOOTTIME) && !holds(TRACE_FILE);
+                for r in &new.readings {
+                    ticked.push(Event::Reset(r.clock, r.ticks)); // V5
+                }
+                reading_rows.extend(snapshot_rows(&new, snapshots.len(), row.id));
+                snapshots.push(new);
+                let snapshot = snapshots.len() - 1;
+                // D3, N6
+                let is_known = claimed || converted;
+                match place(
+                    &mut reading_rows,
+                    &snapshots,
+                    snapshot,
+                    trace_time,
+                    is_known,
+                ) {
+                    Ok(ts) => {
+                        row.ts = Some(ts);
+                        converted = true;
+                    }
+                    Err(_) => retries.push(Retry::Snapshot(index, snapshot)),
+                }
+            }
+            let id = if named != 0 {
+                Some(named)
+            } else {
+                default_clock(&snapshots, packet.machine_id)
+            };
+            if let (Some(timestamp), Some(id)) = (packet.timestamp, id) {
+                let clock = Clock::new(id, packet.seq, packet.machine_id);
+                let base = if is_incremental(&snapshots, clock) {
+                    accumulated(&ticked, clock).unwrap()
+                } else {
+                    0
+                };
+                row.clock_id = Some(id.into());
+                row.clock_ts = i64::try_from(base + i128::from(timestamp)).ok();
+            }
+            rows.push(row);
+            continue;
+        }
+
+        // I1
+        if let Some(bundle) = &packet.ftrace_events
+            && let Some(new) = pair(packet, bundle, &pairs)
+            && rejections(&snapshots, &new, trace_time).is_empty()
+        {
+            pairs.push((packet.machine_id, new.readings[0].ticks as i64));
+            reading_rows.extend(snapshot_rows(&new, snapshots.len(), row.id));
+            snapshots.push(new);
+            let snapshot = snapshots.len() - 1;
+            let is_known = claimed || converted;
+            match place(
+                &mut reading_rows,
+                &snapshots,
+                snapshot,
+                trace_time,
+                is_known,
+            ) {
+                Ok(_) => converted = true, // T1
+                Err(_) => retries.push(Retry::Pair(snapshot)),
+            }
+        }
+
+        // C4, and before it C6
+        let field = packet.payload.as_ref().map(|(field, _)| *field);
+        let chrome = matches!(field, Some(5 | 51)) && matches!(named, 0 | MONOTONIC);
+        let id = if chrome {
+            Some(MONOTONIC)
+        } else if field == Some(69) && own == 0 {
+            Some(BOOTTIME)
+        } else if named != 0 {
+            Some(named)
+        } else {
+            default_clock(&snapshots, packet.machine_id) // T2
+        };
+        let is_lost = packet.flags & NEEDS_INCREMENTAL_STATE != 0 && !valid; // S4
+
+        let of_packet = id.map(|id| Clock::new(id, packet.seq, packet.machine_id));
+        let converts = converts(packet, of_packet.filter(|_| !is_lost));
+        let waits = packet.machine_id != 0 && !claimed && !converted; // X25
+        if waits {
+            waiting.insert(row.id);
+            if converts && !waiting_machines.contains(&packet.machine_id) {
+                waiting_machines.push(packet.machine_id);
+            }
+        }
+        let by_now = |snapshots: &[Snapshot], clock, ticks: i128| match waits {
+            true => Err("no_target"),
+            false => convert(snapshots, clock, ticks, trace_time),
+        };
+        if !waits
+            && converts
+            && bridged.insert(packet.machine_id)
+            && let Some(assumed) = bridge(&snapshots, packet.machine_id, trace_time)
+        {
+            reading_rows.extend(snapshot_rows(&assumed, snapshots.len(), row.id));
+            snapshots.push(assumed);
+            let snapshot = snapshots.len() - 1;
+            match place(&mut reading_rows, &snapshots, snapshot, trace_time, true) {
+                Ok(_) => converted = true, // T1
+                Err(_) => retries.push(Retry::Pair(snapshot)),
+            }
+        }
+        if let Some(bundle) = &packet.ftrace_events {
+            let clock = bundle_clock(packet, bundle);
+            for event in in_order(bundle) {
+                let prev = running(&history, packet.machine_id, bundle.cpu);
+                let (tid, name, args) = told(&event, prev.as_ref());
+                let result = event.timestamp().map(|timestamp| match clock {
+                    Some(clock) => by_now(&snapshots, clock, timestamp.into()), // D1
+                    None => Err("unknown_clock"),
+                });
+                if let (Some(clock), Some(timestamp)) = (clock, event.timestamp()) {
+                    converted |= !waits && result != Some(Err("no_sequence_id")); // T1
+                    match result.unwrap() {
+                        Ok(ts) => placed.push((clock, timestamp as i64, ts)),
+                        Err("no_sequence_id") => {}
+                        Err(_) => retries.push(Retry::Event(event_rows.len(), clock, timestamp)),
+                    }
+                }
+                event_rows.push(EventRow {
+                    id: event_rows.len() as i64,
+                    partial: prev.is_none() && !matches!(event, Recorded::Full(_)),
+                    ts: result.and_then(Result::ok),
+                    packet_id: row.id,
+                    cpu: bundle.cpu.map(i64::from),
+                    tid,
+                    name,
+                    args,
+                    unresolved: result.and_then(Result::err).map(str::to_owned),
+                    timestamp: event.timestamp().map_or(Value::Null, as_recorded),
+                });
+                history.extend(follow(&event, packet.machine_id, bundle.cpu));
+            }
+        }
+
+        // I2
+        for timestamp in packet.android_log.iter().flatten() {
+            let clock = Clock::new(REALTIME, 0, packet.machine_id);
+            let result = timestamp.map(|t| by_now(&snapshots, clock, t.into())); // D1
+            converted |= !waits && result.is_some(); // T1
+            match (*timestamp, result) {
+                (Some(timestamp), Some(Ok(ts))) => {
+                    placed.push((clock, timestamp as i64, ts));
+                }
+                (Some(timestamp), _) => {
+                    retries.push(Retry::Log(log_rows.len(), clock, timestamp));
+                }
+                (None, _) => {}
+            }
+            log_rows.push(LogRow {
+                id: log_rows.len() as i64,
+                ts: result.and_then(Result::ok),
+                packet_id: row.id,
+                timestamp: timestamp.map_or(Value::Null, as_recorded),
+                unresolved: result.and_then(Result::err).map(str::to_owned),
+            });
+        }
+
+        // S4
+        if is_lost {
+            row.unresolved = Some("incremental_state_lost".to_owned());
+            if packet.timestamp.is_some() {
+                row.clock_id = id.map(i64::from);
+            }
+            rows.push(row);
+            continue;
+        }
+        // D3
+        let Some(timestamp) = packet.timestamp else {
+            rows.push(row);
+            continue;
+        };
+
+        if let Some(id) = id {
+            let clock = Clock::new(id, packet.seq, packet.machine_id);
+            let known = clocks(&snapshots).contains(&clock);
+            let reading = if is_incremental(&snapshots, clock) {
+                ticked.push(Event::Delta(clock, timestamp)); // V5
+                accumulated(&ticked, clock).unwrap()
+            } else {
+                timestamp.into()
+            };
+            let result = by_now(&snapshots, clock, reading); // D1
+            converted |= !waits && result != Err("no_sequence_id"); // T1
+            if result.is_ok() || !chrome {
+                row.clock_id = Some(id.into());
+                row.clock_ts = i64::try_from(reading).ok();
+                match result {
+                    Ok(ts) => row.ts = Some(ts),
+                    Err(reason) => {
+                        row.unresolved = Some(reason.to_owned());
+                        // D2; a reading that does not fit itself never will
+                        let hopeless = reason == "overflow" && row.clock_ts.is_none();
+                        if reason != "no_sequence_id" && !hopeless {
+                            retries.push(Retry::Packet(index, clock, reading, known));
+                        }
+                    }
+                }
+                rows.push(row);
+                continue;
+            }
+        }
+        // C6, T2: taken as trace time
+        taken.insert(row.id);
+        row.clock_id = Some(trace_time.id.into());
+        row.clock_ts = i64::try_from(timestamp).ok();
+        row.ts = row.clock_ts;
+        if row.ts.is_none() {
+            row.unresolved = Some("overflow".to_owned());
+        }
+        rows.push(row);
+    }
+
+    // X25, X29
+    if !claimed
+        && !converted
+        && let Some(first) = waiting_machines.first()
+    {
+        trace_time = Clock::new(BOOTTIME, 0, *first);
+    }
+    let has_host = packets.iter().any(|packet| packet.machine_id == 0);
+    for machine in waiting_machines {
+        // X26: the host first
+        let host = has_host.then_some(0);
+        for machine in host.into_iter().chain([machine]) {
+            if bridged.insert(machine)
+                && let Some(assumed) = bridge(&snapshots, machine, trace_time)
+            {
+                snapshots.push(assumed);
+            }
+        }
+    }
+
+    // D2
+    for retry in retries {
+        match retry {
+            Retry::Packet(index, clock, reading, known) => {
+                let row = &mut rows[index];
+                if !known && is_incremental(&snapshots, clock) {
+                    row.clock_ts = None;
+                    row.unresolved = Some("no_base".to_owned()); // V5
+                    continue;
+                }
+                let result = convert(&snapshots, clock, reading, trace_time);
+                row.ts = result.ok();
+                row.unresolved = result.err().map(str::to_owned);
+            }
+            Retry::Snapshot(index, snapshot) => {
+                let result = place(&mut reading_rows, &snapshots, snapshot, trace_time, true);
+                rows[index].ts = result.ok();
+                rows[index].unresolved = result.err().flatten().map(str::to_owned);
+            }
+            Retry::Pair(snapshot) => {
+                let _ = place(&mut reading_rows, &snapshots, snapshot, trace_time, true);
+            }
+            Retry::Event(index, clock, reading) => {
+                let result = convert(&snapshots, clock, reading.into(), trace_time);
+                event_rows[index].ts = result.ok();
+                event_rows[index].unresolved = result.err().map(str::to_owned);
+                placed.extend(result.map(|ts| (clock, reading as i64, ts)));
+            }
+            Retry::Log(index, clock, reading) => {
+                let result = convert(&snapshots, clock, reading.into(), trace_time);
+                log_rows[index].ts = result.ok();
+                log_rows[index].unresolved = result.err().map(str::to_owned);
+                placed.extend(result.map(|ts| (clock, reading as i64, ts)));
+            }
+        }
+    }
+    Imported {
+        packets: rows,
+        readings: reading_rows,
+        events: event_rows,
+        logs: log_rows,
+        placed,
+        snapshots,
+        trace_time,
+        taken,
+        waiting,
+        rejected,
+    }
+}
+
+/// N6: sets the trace time of the rows of a snapshot. Returns that of its first reading that has
+/// one, or else the reason of its first reading, if it has readings.
+fn place(
+    rows: &mut [SnapshotRow],
+    snapshots: &[Snapshot],
+    index: usize,
+    trace_time: Clock,
+    is_known: bool,
+) -> Result<i64, Option<Reason>> {
+    if !is_known {
+        return Err(None);
+    }
+    let results: Vec<Result<i64, Reason>> = snapshots[index]
+        .readings
+        .iter()
+        .map(|r| convert(snapshots, r.clock, r.ticks.into(), trace_time))
+        .collect();
+    let first = results
+        .iter()
+        .find_map(|result| result.ok())
+        .ok_or_else(|| results.first().and_then(|result| result.err()));
+    let rows = rows
+        .iter_mut()
+        .filter(|row| row.snapshot_id == index as i64);
+    for (row, result) in rows.zip(&results) {
+        row.ts = result.ok().or(first.ok());
+    }
+    first
+}

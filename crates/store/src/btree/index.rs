@@ -1,0 +1,267 @@
+//! Indexes, whose entries are sorted first, and tables without rowids, whose
+//! rows come in order.
+
+use std::io;
+
+use crate::sort::{Scratch, Sorter};
+
+use crate::btree::database::Database;
+use crate::btree::entry::Entry;
+use crate::btree::error::Error;
+use crate::btree::page::{Kind, Page};
+use crate::btree::record::{Cell, Value, trimmed};
+use crate::btree::tree::Tree;
+
+/// The entries of an index over `K` columns of integers and NULLs, at most 8.
+///
+/// They may come in any order; those that come nearly sorted cost less. They are
+/// kept in a temporary file without a name; memory does not grow with them.
+#[derive(Debug)]
+pub struct IndexBuilder<const K: usize>(Sorter<Entry<K>, ()>);
+
+impl<const K: usize> IndexBuilder<K> {
+    /// Begins an index whose entries are kept in a temporary file there until they are
+    /// part of the database.
+    pub fn new(scratch: impl Into<Scratch>) -> Self {
+        const { assert!(K >= 1 && K <= 8) };
+        IndexBuilder(Sorter::new(scratch))
+    }
+
+    /// Adds the entry of a row.
+    ///
+    /// # Errors
+    ///
+    /// If the temporary file cannot be written, which the first entries do not
+    /// need.
+    #[inline]
+    pub fn push(&mut self, key: [Option<i64>; K], rowid: i64) -> io::Result<()> {
+        self.0.push(Entry::new(key, rowid), &())
+    }
+
+    /// Fills an empty index, whose root is the page `root`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotEmpty`] if that page is something else, or that the temporary
+    /// file cannot be read, or the database written.
+    pub fn write(self, database: &mut Database, root: u32) -> Result<(), Error> {
+        let mut leaves = IndexLeaves::new(database, root, true)?;
+        self.0.finish(|entry, ()| leaves.push(database, entry))?;
+        leaves.finish(database)
+    }
+}
+
+/// A table `WITHOUT ROWID` that is being filled in the order of its key: of `K`
+/// columns of integers and NULLs, at most 8, the first of which are the key, in
+/// the order of their declaration.
+#[derive(Debug)]
+pub struct KeyedTableBuilder<const K: usize> {
+    leaves: IndexLeaves,
+    last: Option<Entry<K>>,
+}
+
+impl<const K: usize> KeyedTableBuilder<K> {
+    /// Begins to fill an empty table, whose root is the page `root`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotEmpty`] if that page is something else.
+    pub fn new(database: &mut Database, root: u32) -> Result<Self, Error> {
+        const { assert!(K >= 1 && K <= 8) };
+        Ok(KeyedTableBuilder {
+            leaves: IndexLeaves::new(database, root, false)?,
+            last: None,
+        })
+    }
+
+    /// Adds a row.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::KeyOrder`] if it does not come after the one before, or that the
+    /// database cannot be written.
+    #[inline]
+    pub fn push(&mut self, database: &mut Database, row: [Option<i64>; K]) -> Result<(), Error> {
+        let entry = Entry::new(row, 0);
+        if self.last.is_some_and(|last| last >= entry) {
+            return Err(Error::KeyOrder);
+        }
+        self.last = Some(entry);
+        self.leaves.push(database, &entry)
+    }
+
+    /// Writes what is left.
+    ///
+    /// # Errors
+    ///
+    /// If the database cannot be written.
+    pub fn finish(self, database: &mut Database) -> Result<(), Error> {
+        self.leaves.finish(database)
+    }
+}
+
+/// A table `WITHOUT ROWID` that is being filled in the order of its key: two integers,
+/// which are its first columns. The others have any values, as far as a row has no
+/// overflow.
+///
+/// ```
+/// use rusqlite::Connection;
+/// use timebase_store::btree::{ClusteredTableBuilder, Database, Value};
+///
+/// let dir = tempfile::tempdir()?;
+/// let path = dir.path().join("clustered.db");
+/// let conn = Connection::open(&path)?;
+/// conn.execute_batch("CREATE TABLE t (ts, id, a, b, PRIMARY KEY (ts, id)) WITHOUT ROWID")?;
+/// let sql = "SELECT rootpage FROM sqlite_schema WHERE name = 't'";
+/// let root = conn.query_row(sql, [], |row| row.get(0))?;
+/// conn.close().map_err(|(_, error)| error)?;
+///
+/// let mut database = Database::open(&path)?;
+/// let mut table = ClusteredTableBuilder::new(&mut database, root)?;
+/// for id in 0..1000 {
+///     let values = [Value::Integer(id / 2), Value::Integer(id), Value::Integer(7), Value::Null];
+///     assert!(table.push(&mut database, &values)?);
+/// }
+/// // One that comes late is the caller's to insert.
+/// assert!(!table.push(&mut database, &[Value::Integer(3), Value::Integer(-1)])?);
+/// table.finish(&mut database)?;
+/// database.finish()?;
+///
+/// let conn = Connection::open(&path)?;
+/// let sql = "SELECT group_concat(id) FROM t WHERE ts = 41 AND b IS NULL";
+/// let ids: String = conn.query_row(sql, [], |row| row.get(0))?;
+/// assert_eq!(ids, "82,83");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct ClusteredTableBuilder {
+    leaves: IndexLeaves,
+    /// A payload of so many bytes has no overflow.
+    whole: usize,
+    last: Option<(i64, i64)>,
+}
+
+impl ClusteredTableBuilder {
+    /// Begins to fill an empty table, whose root is the page `root`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotEmpty`] if that page is something else.
+    pub fn new(database: &mut Database, root: u32) -> Result<Self, Error> {
+        let usable = database.page_size().get();
+        Ok(ClusteredTableBuilder {
+            whole: (usable - 12) * 64 / 255 - 23,
+            leaves: IndexLeaves::new(database, root, false)?,
+            last: None,
+        })
+    }
+
+    /// Adds a row; tells whether it could, which it cannot if the
+    /// row does not come after the one before.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooWide`] for a row without a key or with overflow, or that the database
+    /// cannot be written.
+    #[inline]
+    pub fn push(&mut self, database: &mut Database, row: &[Value<'_>]) -> Result<bool, Error> {
+        let &[Value::Integer(first), Value::Integer(second), ..] = row else {
+            return Err(Error::TooWide { rowid: 0 });
+        };
+        if self.last.is_some_and(|last| last >= (first, second)) {
+            return Ok(false);
+        }
+        self.last = Some((first, second));
+        match self.leaves.cell.record(trimmed(row)) {
+            Some(payload) if payload <= self.whole => {
+                self.leaves.cell.head(payload, None);
+                self.leaves.push_cell(database)?;
+                Ok(true)
+            }
+            _ => Err(Error::TooWide { rowid: second }),
+        }
+    }
+
+    /// Writes what is left.
+    ///
+    /// # Errors
+    ///
+    /// If the database cannot be written.
+    pub fn finish(self, database: &mut Database) -> Result<(), Error> {
+        self.leaves.finish(database)
+    }
+}
+
+/// The leaves of an index, written as they fill. Between two leaves stands an
+/// entry that only their parent has.
+#[derive(Debug)]
+struct IndexLeaves {
+    root: u32,
+    tree: Tree,
+    leaf: Page,
+    with_rowid: bool,
+    /// The entry behind a full leaf, which is written when another one follows.
+    separator: Option<Vec<u8>>,
+    cell: Cell,
+}
+
+impl IndexLeaves {
+    fn new(database: &mut Database, root: u32, with_rowid: bool) -> Result<Self, Error> {
+        database.take(root, Kind::IndexLeaf)?;
+        let page_size = database.page_size();
+        Ok(IndexLeaves {
+            root,
+            tree: Tree::new(Kind::IndexInterior, page_size),
+            leaf: Page::new(Kind::IndexLeaf, page_size),
+            with_rowid,
+            separator: None,
+            cell: Cell::new(),
+        })
+    }
+
+    #[inline]
+    fn push<const K: usize>(
+        &mut self,
+        database: &mut Database,
+        entry: &Entry<K>,
+    ) -> Result<(), Error> {
+        entry.make(&mut self.cell, self.with_rowid);
+        self.push_cell(database)
+    }
+
+    /// Adds the entry that is in the cell.
+    #[inline]
+    fn push_cell(&mut self, database: &mut Database) -> Result<(), Error> {
+        if self.separator.is_some() {
+            self.end_leaf(database)?;
+        }
+        if !self.leaf.push(self.cell.bytes()) {
+            self.separator = Some(self.cell.bytes().to_vec());
+        }
+        Ok(())
+    }
+
+    fn end_leaf(&mut self, database: &mut Database) -> Result<(), Error> {
+        let page = database.append(self.leaf.finished(None))?;
+        let separator = self.separator.take().unwrap_or_default();
+        self.tree.add(database, page, &separator)?;
+        self.leaf.clear();
+        Ok(())
+    }
+
+    fn finish(mut self, database: &mut Database) -> Result<(), Error> {
+        if let Some(last) = self.separator.take() {
+            // Nothing follows it: it becomes a leaf of its own, and the entry
+            // before it stands between.
+            self.separator = self.leaf.pop();
+            self.end_leaf(database)?;
+            self.leaf.push(&last);
+        }
+        if self.tree.is_empty() {
+            database.set_root(self.root, self.leaf.finished(None));
+            return Ok(());
+        }
+        self.end_leaf(database)?;
+        self.tree.finish(database, self.root)
+    }
+}

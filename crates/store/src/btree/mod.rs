@@ -1,0 +1,83 @@
+//! Builds tables and indexes of a SQLite database in bulk, page by page.
+//!
+//! SQLite makes a b-tree by searching and inserting row by row. Who has all rows
+//! in order knows where each belongs: in the next free place of the last page.
+//! This crate writes those pages, in SQLite's [file format], into a database
+//! that SQLite made and that nobody has open. The rest stays SQLite's: the
+//! schema, all other tables, and everything that happens afterwards.
+//!
+//! ```
+//! use rusqlite::Connection;
+//! use timebase_store::btree::{Database, IndexBuilder, TableBuilder, Value};
+//!
+//! let dir = tempfile::tempdir()?;
+//! let path = dir.path().join("bulk.db");
+//! let conn = Connection::open(&path)?;
+//! conn.execute_batch(
+//!     "CREATE TABLE t (id INTEGER PRIMARY KEY, a, b); CREATE INDEX t_a ON t (a);",
+//! )?;
+//! let root = |name: &str| -> rusqlite::Result<u32> {
+//!     let sql = "SELECT rootpage FROM sqlite_schema WHERE name = ?1";
+//!     conn.query_row(sql, [name], |row| row.get(0))
+//! };
+//! let (table_root, index_root) = (root("t")?, root("t_a")?);
+//! conn.close().map_err(|(_, error)| error)?;
+//!
+//! let mut database = Database::open(&path)?;
+//! let mut table = TableBuilder::new(&mut database, table_root)?;
+//! let mut index = IndexBuilder::new(dir.path());
+//! for i in 0..100_000 {
+//!     // The first column is the rowid's alias, which a row has as NULL.
+//!     table.push(&mut database, i, &[Value::Null, Value::Integer(i % 1000), Value::Text("b")])?;
+//!     index.push([Some(i % 1000)], i)?;
+//! }
+//! table.finish(&mut database)?;
+//! index.write(&mut database, index_root)?;
+//! database.finish()?;
+//!
+//! let conn = Connection::open(&path)?;
+//! let check: String = conn.query_row("PRAGMA integrity_check", [], |row| row.get(0))?;
+//! assert_eq!(check, "ok");
+//! let found: i64 = conn.query_row("SELECT count(*) FROM t WHERE a = 7", [], |row| row.get(0))?;
+//! assert_eq!(found, 100);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Design
+//!
+//! * **Every page is written once, in its place.** Rows of several tables may
+//!   come in turns: a leaf goes to the end of the file when it is full, and so do
+//!   the pages above it. The alternative is to let SQLite insert. For 2,000,000
+//!   packets of 30 bytes that takes 1.15 s with a bind and a step for every row,
+//!   and 0.3 s here; for the 7.1 million kernel events of a 7 s trace it took 2.9 s,
+//!   or 2.1 s from a virtual table with `INSERT … SELECT`, and 1.2 to 1.9 s more
+//!   for the index on time. An earlier way was to write leaves aside and append
+//!   them when SQLite was done with the other tables; it moved every page twice.
+//! * **An index is sorted outside of memory**, by [`sort`](crate::sort), so that memory
+//!   does not grow with it. Sorting is on a thread of its own while further entries
+//!   come, and so is merging while its result is written: for the 7.1 million
+//!   kernel events of a 7 s trace that makes an import of 1.6 s one of 1.4 s, on two
+//!   cores. Since stretches that follow each other are one run, that import takes
+//!   0.9 of the processor time that it took before, and 20 MiB instead of 29.
+//! * **No collations.** Rows have values of all kinds, with overflow pages where
+//!   they are large, but keys of an index are NULLs and integers.
+//!
+//! [file format]: https://www.sqlite.org/fileformat2.html
+
+mod database;
+mod entry;
+mod error;
+mod index;
+mod late;
+mod page;
+mod record;
+mod table;
+mod tree;
+
+pub use crate::sort::{Quota, Scratch};
+pub use database::Database;
+pub use error::Error;
+pub use index::{ClusteredTableBuilder, IndexBuilder, KeyedTableBuilder};
+pub use late::LateTableBuilder;
+pub use record::Value;
+pub use table::TableBuilder;

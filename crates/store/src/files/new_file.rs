@@ -1,0 +1,206 @@
+//! A file in the making.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use tempfile::TempPath;
+
+use crate::files::work_dir::WorkDir;
+
+/// How many symbolic links may follow each other, as on Linux.
+const MOST_LINKS: usize = 40;
+
+/// A file in the making, in a directory of its own beside its destination. Dropped, it is
+/// gone; what is at the destination stays as it is until [`NewFile::complete`]. The crate
+/// has an example.
+#[derive(Debug)]
+pub struct NewFile {
+    destination: PathBuf,
+    path: PathBuf,
+    /// Open from the beginning: a failure to write what was cached is told to who had the
+    /// file open then, whoever wrote.
+    file: File,
+    scratch: WorkDir,
+}
+
+impl NewFile {
+    /// An empty file that will be at `destination`, or where that points to if it is a
+    /// symbolic link.
+    ///
+    /// # Errors
+    ///
+    /// If nothing can be made there.
+    pub fn at(destination: &Path) -> io::Result<NewFile> {
+        let destination = followed(destination)?;
+        if destination.file_name().is_none() {
+            return Err(ErrorKind::InvalidFilename.into());
+        }
+        let scratch = WorkDir::new_in(parent(&destination))?;
+        let path = scratch.path().join("incomplete");
+        let mut options = OpenOptions::new();
+        let file = options
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .open(&path)?;
+        Ok(NewFile {
+            destination,
+            path,
+            file,
+            scratch,
+        })
+    }
+
+    /// Where the file is meanwhile, for those who open it by name.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The file, open.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// A directory for whatever else the work needs; it goes when the work is done.
+    pub fn directory(&self) -> &Path {
+        self.scratch.path()
+    }
+
+    /// Where it will be.
+    pub fn destination(&self) -> &Path {
+        &self.destination
+    }
+
+    /// Writes what is cached of the file to the disk and puts it into its place, whole; tells
+    /// its size. It may take the place of another one, and has its permissions then, if
+    /// `replace` says so.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be written, or moved there; of the kind [`ErrorKind::AlreadyExists`] if
+    /// there is another one. The destination is as it was then.
+    pub fn complete(self, replace: bool) -> io::Result<u64> {
+        #[cfg(unix)]
+        if replace && let Ok(other) = fs::metadata(&self.destination) {
+            // Not every file system has permissions to set.
+            let _ = self.file.set_permissions(other.permissions());
+        }
+        self.file.sync_all()?;
+        let size = self.file.metadata()?.len();
+        if replace {
+            fs::rename(&self.path, &self.destination)?;
+        } else {
+            move_to_free(&self.path, &self.destination)?;
+        }
+        #[cfg(unix)]
+        let _ = File::open(parent(&self.destination)).and_then(|directory| directory.sync_all());
+        Ok(size)
+    }
+}
+
+/// Moves a file to where none is. Not every file system can do it in one step.
+fn move_to_free(path: &Path, destination: &Path) -> io::Result<()> {
+    let file = TempPath::try_from_path(path)?;
+    match file.persist_noclobber(destination) {
+        Ok(()) => Ok(()),
+        Err(error) if error.error.kind() == ErrorKind::AlreadyExists => Err(error.error),
+        Err(error) if fs::symlink_metadata(destination).is_ok() => Err(error.error),
+        Err(error) => error.path.persist(destination).map_err(|error| error.error),
+    }
+}
+
+/// What a path comes to when the symbolic links that it names are followed, be there
+/// anything or not.
+fn followed(path: &Path) -> io::Result<PathBuf> {
+    let mut path = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        let Ok(target) = fs::read_link(&path) else {
+            return Ok(path);
+        };
+        path = parent(&path).join(target);
+    }
+    Err(io::Error::other("too many symbolic links"))
+}
+
+fn parent(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    fn written(destination: &Path, text: &str) -> io::Result<NewFile> {
+        let file = NewFile::at(destination)?;
+        file.file().write_all(text.as_bytes())?;
+        Ok(file)
+    }
+
+    #[test]
+    fn a_file_is_there_when_it_is_whole() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("result");
+        drop(written(&path, "given up").unwrap());
+        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
+        assert_eq!(written(&path, "one").unwrap().complete(false).unwrap(), 3);
+        let refused = written(&path, "two").unwrap().complete(false);
+        assert_eq!(refused.unwrap_err().kind(), ErrorKind::AlreadyExists);
+        assert_eq!(fs::read(&path).unwrap(), b"one");
+        written(&path, "three").unwrap().complete(true).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"three");
+        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn two_may_be_made_at_once() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("result");
+        let (one, two) = (
+            written(&path, "one").unwrap(),
+            written(&path, "two").unwrap(),
+        );
+        one.complete(true).unwrap();
+        two.complete(true).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"two");
+        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_replaced_gives_its_permissions() {
+        use std::os::unix::fs::PermissionsExt;
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("result");
+        fs::write(&path, "secret").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        written(&path, "also").unwrap().complete(true).unwrap();
+        let mode = fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o640);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_symbolic_link_is_followed_and_stays() {
+        use std::os::unix::fs::symlink;
+        let place = tempfile::tempdir().unwrap();
+        let path = |name: &str| place.path().join(name);
+        fs::create_dir(path("there")).unwrap();
+        symlink("there/result", path("second")).unwrap();
+        symlink("second", path("first")).unwrap();
+        for (text, replace) in [("one", false), ("two", true)] {
+            let file = written(&path("first"), text).unwrap();
+            file.complete(replace).unwrap();
+            assert_eq!(fs::read_to_string(path("there/result")).unwrap(), text);
+        }
+        assert!(path("first").is_symlink() && path("second").is_symlink());
+        symlink("loop", path("loop")).unwrap();
+        assert!(NewFile::at(&path("loop")).is_err());
+    }
+}

@@ -1,0 +1,41 @@
+//! The SQL functions of timebase: `to_boottime`, `extract_arg`, `packet_json`, `ancestor_slice` and all others,
+//! as the reference lists them.
+
+use rusqlite::Connection;
+use timebase_sql::Functions;
+
+/// Registers all functions on a connection.
+///
+/// They answer from the tables of its main database: one that an import made, or that has tables of the
+/// same names.
+///
+/// # Errors
+///
+/// If SQLite refuses one of them, as it does while a statement runs.
+///
+/// ```
+/// let conn = rusqlite::Connection::open_in_memory()?;
+/// timebase::sql::register(&conn)?;
+/// // track_event { type: TYPE_SLICE_BEGIN }
+/// let json: String = conn.query_row("SELECT packet_json(x'5a024801')", [], |row| row.get(0))?;
+/// assert_eq!(json, r#"{"track_event":{"type":"TYPE_SLICE_BEGIN"}}"#);
+/// # Ok::<(), rusqlite::Error>(())
+/// ```
+pub fn register(conn: &Connection) -> rusqlite::Result<()> {
+    timebase_resolver::sql::register(conn)?;
+    timebase_sql::packets::register(conn)?;
+    timebase_sql::args::register(conn)?;
+    timebase_sql::slices::register(conn)
+}
+
+/// Adds all functions that are called with plain values, for a caller that is no connection.
+///
+/// # Errors
+///
+/// If one of them is refused.
+pub fn add(to: &mut impl Functions) -> timebase_sql::Result<()> {
+    timebase_resolver::sql::add(to)?;
+    timebase_sql::packets::add(to)?;
+    timebase_sql::args::add(to)?;
+    timebase_sql::slices::add(to)
+}
