@@ -87,7 +87,7 @@ pub fn monitored(
         Source::File(path) => {
             fs::metadata(path).is_ok_and(|file| !file.is_file() && !file.is_dir())
         }
-        Source::Stdin | Source::Pieces => true,
+        Source::Stdin | Source::Pieces | Source::Reader(_) => true,
     };
     if options.conversion == Conversion::Linear
         && let Some(source) = sources.iter().find(is_pipe)
@@ -101,7 +101,7 @@ pub fn monitored(
             let file = fs::metadata(path).ok().filter(fs::Metadata::is_file);
             file.map(|file| file.len())
         }
-        Source::Stdin | Source::Pieces => None,
+        Source::Stdin | Source::Pieces | Source::Reader(_) => None,
     });
     let size = sizes.sum();
     let monitor = Arc::new(Monitor::default());

@@ -54,6 +54,8 @@ pub enum Error {
     Damaged { source_name: String, why: String },
     #[error("{path} exists; name another file with -o, or replace it with --force", path = path.display())]
     Exists { path: PathBuf },
+    #[error("{path} has tables; a trace is imported into an empty database", path = path.display())]
+    NotEmpty { path: PathBuf },
     #[error("{path} is no SQLite database, so it is not replaced; name another file with -o", path = path.display())]
     NotReplaceable { path: PathBuf },
     #[error(

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags};
-use timebase_store::sort::Scratch;
+use timebase_store::sort::{Quota, Scratch};
 use timebase_trace::{InputsError, Monitor, Pass, Reads, Source, SourceError, TraceType};
 
 use crate::describe::{Known, ReadTrace, describe, summarize};
@@ -16,7 +16,8 @@ use crate::identity::check_database;
 use crate::limits::Limits;
 use crate::options::{Conversion, Options};
 use crate::output::{
-    self, Destination, KeyedRow, LateDoubt, Message, Room, SettledRows, Severity, Solved, Writer,
+    self, Destination, KeyedRow, LateDoubt, Message, NewDatabase, Opened, Pages, Room, SettledRows,
+    Severity, Sink, Solved, SolvedSink, Statements, Writer,
 };
 use crate::pipeline::{self, Broken, FileRead, Read};
 use crate::place::Whole;
@@ -62,101 +63,94 @@ pub(crate) fn timed(
     monitor: &Monitor,
     stopwatch: &mut Stopwatch,
 ) -> Result<Summary, Error> {
-    let cancelled = || monitor.cancel.load(Ordering::Relaxed);
     let limits = Limits::new(options);
-    // What is no trace is told before anything is made where the database is to be.
     let beside = Scratch::new(output::parent(destination), &limits.disk);
+    // What is no trace is told before anything is made where the database is to be.
     let mut files = open(sources, options, &beside, monitor)
         .map_err(|error| not_put_aside(error, destination, options, &limits, monitor))?;
     begin(Pass::Only, monitor, &files);
     let schema = PacketSchema::new(&options.descriptors)?;
-    let destination = Destination::create(destination, options.overwrite)?;
+    let new = NewDatabase::create(destination, options.overwrite)?;
+    let file = new.file().to_path_buf();
     let undertaking = Undertaking {
         sources,
-        destination: &destination,
+        destination: Destination::File(new),
         options,
         monitor,
         limits,
     };
     let scratch = undertaking.scratch();
-    let mut writer = undertaking.writer(&scratch)?;
+    let pages = Pages::create(&file, &scratch).map_err(|error| undertaking.failure(error))?;
+    undertaking.run(&mut files, schema, pages, stopwatch)
+}
 
-    let whole = match options.conversion {
-        Conversion::Nearest => None,
-        Conversion::Linear => Some(undertaking.find(&mut files, &scratch)?),
+/// Imports into the main database of a connection, in memory or not, that has no tables yet. All of it is one
+/// transaction, or a part of the one that is open.
+///
+/// It is slower than [`import()`], which writes pages and not rows. [`Options::max_size`] bounds the
+/// temporary files alone, and [`Options::overwrite`] means nothing.
+///
+/// ```
+/// use rusqlite::Connection;
+/// use timebase_import::{Monitor, Options, Source, import_into};
+///
+/// let mut conn = Connection::open_in_memory()?;
+/// let trace = Source::File("../../tests/data/nearest.pftrace".into());
+/// let summary = import_into(&[trace], &mut conn, &Options::default(), &Monitor::default())?;
+/// let packets: u64 = conn.query_row("SELECT count(*) FROM packet", [], |row| row.get(0))?;
+/// assert_eq!(packets, summary.packets);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// As those of [`import()`], and if the database has tables. Nothing is changed then.
+pub fn import_into(
+    sources: &[Source],
+    conn: &mut Connection,
+    options: &Options,
+    monitor: &Monitor,
+) -> Result<Summary, Error> {
+    let conn = &*conn;
+    let write_error = |error: rusqlite::Error| Destination::Connection(conn).write_error(error);
+    let count = "SELECT count(*) FROM main.sqlite_schema";
+    let count = conn.query_row(count, [], |row| row.get::<_, i64>(0));
+    if count.map_err(write_error)? > 0 {
+        let path = Destination::Connection(conn).path();
+        return Err(Error::NotEmpty { path });
+    }
+    conn.execute_batch("SAVEPOINT timebase_import")
+        .map_err(write_error)?;
+    let imported = lent(sources, conn, options, monitor);
+    let end = match imported {
+        Ok(_) => "RELEASE timebase_import",
+        Err(_) => "ROLLBACK TO timebase_import; RELEASE timebase_import",
     };
-    let size = files.inputs.total().filter(|_| whole.is_some());
-    if whole.is_some() {
-        begin(Pass::Second, monitor, &files);
-    }
-    let frame = frame(schema, options, &scratch, &undertaking.limits, whole);
-    let read = pipeline::run(&mut files, frame, monitor, |batch| {
-        let begun = Instant::now();
-        writer.write(batch)?;
-        stopwatch.writing += begun.elapsed();
-        Ok(())
-    });
-    stopwatch.last_batch = Some(Instant::now());
-    if cancelled() {
-        return Err(Error::Cancelled);
-    }
-    let Read {
-        mut frame,
-        files: read,
-        settled,
-        rows,
-    } = read.map_err(|broken| undertaking.broken(broken))?;
-    if !frame.place.is_as_found() {
-        return Err(undertaking.changed());
-    }
-    // What is refused is refused before the indexes are made.
-    let warnings = undertaking.warnings(&files, &read)?;
-    let mut logged = warnings.log;
+    let ended = conn.execute_batch(end).map_err(write_error);
+    imported.and_then(|summary| ended.map(|()| summary))
+}
 
-    let names = |file: u32| files.inputs.title(file as usize).to_owned();
-    let (conn, known) = undertaking.finish(writer, &mut frame, settled, &names)?;
-    let archive = files.inputs.digest()?;
-    let sizes: u64 = read.iter().map(|file| file.digest.size).sum();
-    let is_whole = size.is_none_or(|size| size == sizes.saturating_add(files.read_ahead()))
-        || read.iter().any(|file| file.digest.sha256.is_none());
-    if cancelled() {
-        return Err(Error::Cancelled);
-    }
-    if !is_whole {
-        return Err(undertaking.changed());
-    }
-    let trace = ReadTrace {
-        files: &files,
-        read: &read,
-        archive: archive.as_ref(),
-        known: &known,
-        rows,
-        conversion: options.conversion,
+/// Imports into a connection, in a transaction that the caller ends.
+fn lent(
+    sources: &[Source],
+    conn: &Connection,
+    options: &Options,
+    monitor: &Monitor,
+) -> Result<Summary, Error> {
+    let undertaking = Undertaking {
+        sources,
+        destination: Destination::Connection(conn),
+        options,
+        monitor,
+        limits: Limits::new(options),
     };
-    let summarized = summarize(&conn, &mut frame, &trace).and_then(|mut summary| {
-        describe(&conn, &frame, &trace, &summary)?;
-        summary.clock_faults = unsure::clock_faults(&conn, summary.packets, options.conversion)?;
-        for (message, file) in logged.drain(..) {
-            message.insert(&conn, (Some(file), None))?;
-        }
-        Ok(summary)
-    });
-    let summarized = summarized.map_err(WriteError::from);
-    let mut summary = undertaking.with_sqlite(&conn, summarized)?;
-    let closed = conn
-        .execute_batch("COMMIT")
-        .and_then(|()| conn.close().map_err(|(_, error)| error));
-    closed.map_err(|error| undertaking.failure(error.into()))?;
-    if cancelled() {
-        return Err(Error::Cancelled);
-    }
-    summary.source_bytes = match &archive {
-        Some(archive) => archive.size,
-        None => sizes.saturating_add(files.read_ahead()),
-    };
-    summary.warnings = warnings.told;
-    summary.database_bytes = destination.complete()?;
-    Ok(summary)
+    let path = undertaking.destination.path();
+    let mut files = open(sources, options, &undertaking.scratch(), monitor)
+        .map_err(|error| not_put_aside(error, &path, options, &undertaking.limits, monitor))?;
+    begin(Pass::Only, monitor, &files);
+    let schema = PacketSchema::new(&options.descriptors)?;
+    let statements = Statements::create(conn).map_err(|error| undertaking.failure(error.into()))?;
+    undertaking.run(&mut files, schema, statements, &mut Stopwatch::default())
 }
 
 /// What the user should know.
@@ -256,16 +250,104 @@ pub(crate) fn frame(
 /// What is imported, where to, and within which limits.
 struct Undertaking<'a> {
     sources: &'a [Source],
-    destination: &'a Destination,
+    destination: Destination<'a>,
     options: &'a Options,
     monitor: &'a Monitor,
     limits: Limits,
 }
 
-impl Undertaking<'_> {
+impl<'a> Undertaking<'a> {
+    /// The whole of it, when the files and the database are open.
+    fn run(
+        self,
+        files: &mut Files<'_>,
+        schema: PacketSchema,
+        sink: impl Sink,
+        stopwatch: &mut Stopwatch,
+    ) -> Result<Summary, Error> {
+        let (options, monitor) = (self.options, self.monitor);
+        let cancelled = || monitor.cancel.load(Ordering::Relaxed);
+        let scratch = self.scratch();
+        let mut writer = Writer::new(sink);
+        let whole = match options.conversion {
+            Conversion::Nearest => None,
+            Conversion::Linear => Some(self.find(files, &scratch)?),
+        };
+        let size = files.inputs.total().filter(|_| whole.is_some());
+        if whole.is_some() {
+            begin(Pass::Second, monitor, files);
+        }
+        let frame = frame(schema, options, &scratch, &self.limits, whole);
+        let read = pipeline::run(files, frame, monitor, |batch| {
+            let begun = Instant::now();
+            writer.write(batch)?;
+            stopwatch.writing += begun.elapsed();
+            Ok(())
+        });
+        stopwatch.last_batch = Some(Instant::now());
+        if cancelled() {
+            return Err(Error::Cancelled);
+        }
+        let Read {
+            mut frame,
+            files: read,
+            settled,
+            rows,
+        } = read.map_err(|broken| self.broken(broken))?;
+        if !frame.place.is_as_found() {
+            return Err(self.changed());
+        }
+        // What is refused is refused before the indexes are made.
+        let warnings = self.warnings(files, &read)?;
+        let mut logged = warnings.log;
+
+        let names = |file: u32| files.inputs.title(file as usize).to_owned();
+        let (conn, known) = self.finish(writer, &mut frame, settled, &names)?;
+        let archive = files.inputs.digest()?;
+        let sizes: u64 = read.iter().map(|file| file.digest.size).sum();
+        let is_whole = size.is_none_or(|size| size == sizes.saturating_add(files.read_ahead()))
+            || read.iter().any(|file| file.digest.sha256.is_none());
+        if cancelled() {
+            return Err(Error::Cancelled);
+        }
+        if !is_whole {
+            return Err(self.changed());
+        }
+        let trace = ReadTrace {
+            files,
+            read: &read,
+            archive: archive.as_ref(),
+            known: &known,
+            rows,
+            conversion: options.conversion,
+        };
+        let summarized = summarize(&conn, &mut frame, &trace).and_then(|mut summary| {
+            describe(&conn, &frame, &trace, &summary)?;
+            summary.clock_faults =
+                unsure::clock_faults(&conn, summary.packets, options.conversion)?;
+            for (message, file) in logged.drain(..) {
+                message.insert(&conn, (Some(file), None))?;
+            }
+            Ok(summary)
+        });
+        let summarized = summarized.map_err(WriteError::from);
+        let mut summary = self.with_sqlite(&conn, summarized)?;
+        conn.close().map_err(|error| self.failure(error.into()))?;
+        if cancelled() {
+            return Err(Error::Cancelled);
+        }
+        summary.source_bytes = match &archive {
+            Some(archive) => archive.size,
+            None => sizes.saturating_add(files.read_ahead()),
+        };
+        summary.warnings = warnings.told;
+        summary.database_bytes = self.destination.complete()?;
+        Ok(summary)
+    }
+
     /// Where temporary files go.
     fn scratch(&self) -> Scratch {
-        Scratch::new(self.destination.directory(), &self.limits.disk)
+        Scratch::new(&self.destination.directory(), &self.limits.disk)
     }
 
     /// What it means for the user that something could not be done: a limit was reached, or the
@@ -282,7 +364,7 @@ impl Undertaking<'_> {
         }
         match self.options.max_size {
             Some(limit) if self.limits.disk.is_exceeded() => Error::TooLarge {
-                path: self.destination.path().to_owned(),
+                path: self.destination.path(),
                 limit,
                 read: self.how_far(),
             },
@@ -405,7 +487,7 @@ impl Undertaking<'_> {
                 let found = path.metadata().ok().filter(|found| found.is_file());
                 found.map(|found| found.len())
             }
-            Source::Stdin | Source::Pieces => None,
+            Source::Stdin | Source::Pieces | Source::Reader(_) => None,
         });
         HowFar {
             bytes: self.monitor.bytes_read.load(Ordering::Relaxed),
@@ -425,26 +507,14 @@ impl Undertaking<'_> {
         })
     }
 
-    /// A writer of an empty database with its tables.
-    fn writer(&self, scratch: &Scratch) -> Result<Writer, Error> {
-        let destination = self.destination;
-        let conn = destination.open()?;
-        let created = output::create(&conn, scratch.quota()).map_err(WriteError::from);
-        let roots = self.with_sqlite(&conn, created)?;
-        conn.close()
-            .map_err(|(_, error)| self.failure(error.into()))?;
-        let writer = Writer::new(destination.file(), roots, scratch);
-        writer.map_err(|error| self.failure(error))
-    }
-
     /// Does everything that needs the whole trace.
     fn finish(
         &self,
-        writer: Writer,
+        writer: Writer<impl Sink>,
         frame: &mut Frame,
         settled: SettledRows,
         names: &dyn Fn(u32) -> String,
-    ) -> Result<(Connection, Known), Error> {
+    ) -> Result<(Opened<'a>, Known), Error> {
         let is_cancelled = || self.monitor.cancel.load(Ordering::Relaxed);
         let place = &mut frame.place;
         let built = writer
@@ -462,8 +532,15 @@ impl Undertaking<'_> {
         });
         let conn = self.destination.open()?;
         let late = || -> Result<bool, WriteError> {
-            output::resume(&conn)?;
-            let mut room = Room::new(&conn, &self.limits.disk)?;
+            if matches!(conn, Opened::Own(_)) {
+                output::resume(&conn)?;
+            }
+            let no_limit = Quota::default();
+            let quota = match conn {
+                Opened::Own(_) => &self.limits.disk,
+                Opened::Lent(_) => &no_limit,
+            };
+            let mut room = Room::new(&conn, quota)?;
             let indexes = output::drop_indexes(&conn, &rest.postponed)?;
             KeyedRow::insert_all(&rest.keyed, &conn)?;
             known.tallies.states.doubtful += LateDoubt::mark_all(&rest.doubts, &conn)?;

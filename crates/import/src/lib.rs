@@ -76,11 +76,11 @@ mod world;
 
 pub use error::{Error, HowFar};
 pub use identity::{check_database, trace_id};
-pub use import::import;
+pub use import::{import, import_into};
 pub use options::{Conversion, Options, Views};
 pub use size::{NotASize, Size};
 pub use stages::{Stages, stages, thrown_away};
 pub use subjects::{Subject, UnknownSubject};
 pub use summary::{ClockFault, Doubtful, Events, Lost, Placement, Summary};
-pub use timebase_trace::{FileKind, Monitor, Pass, Source, file_kind};
+pub use timebase_trace::{FileKind, Monitor, Pass, Reader, Source, file_kind};
 pub use verdict::damage;

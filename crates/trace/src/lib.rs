@@ -68,5 +68,5 @@ pub use interned::{Interned, Interval, Kept};
 pub use kind::{FileKind, OtherFile, file_kind, recognize};
 pub use monitor::{Monitor, Pass};
 pub use packets::{Counts, End, Found, Packet, Packets, Payload, Unreadable};
-pub use source::{Digested, Input, Source, SourceError};
+pub use source::{Digested, Input, Reader, Source, SourceError};
 pub use stream::{Damage, PacketStream, RawPacket, Region};

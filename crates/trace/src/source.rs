@@ -32,6 +32,53 @@ pub enum Source {
     /// Standard input in pieces: before each its size, as four bytes, the lowest first. One
     /// of no bytes is the end, without which it cannot be read: who writes it was killed.
     Pieces,
+    /// Anything that can be read, once.
+    Reader(Reader),
+}
+
+/// Bytes that can be read once, whatever they come from. A clone is the same bytes.
+///
+/// ```
+/// use timebase_trace::{Reader, Source};
+/// let source = Source::from(Reader::new(std::io::empty()));
+/// assert_eq!(source.to_string(), "the reader");
+/// ```
+#[derive(Clone)]
+pub struct Reader(Arc<Mutex<Option<Box<dyn Read + Send>>>>);
+
+impl Reader {
+    /// Those of `reader`.
+    pub fn new(reader: impl Read + Send + 'static) -> Reader {
+        Reader(Arc::new(Mutex::new(Some(Box::new(reader)))))
+    }
+
+    /// What was not read yet.
+    fn take(&self) -> io::Result<Box<dyn Read + Send>> {
+        let mut reader = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        reader
+            .take()
+            .ok_or_else(|| io::Error::other("it was read before, and can be read once"))
+    }
+}
+
+impl fmt::Debug for Reader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Reader")
+    }
+}
+
+impl PartialEq for Reader {
+    fn eq(&self, other: &Reader) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Reader {}
+
+impl From<Reader> for Source {
+    fn from(reader: Reader) -> Source {
+        Source::Reader(reader)
+    }
 }
 
 impl Source {
@@ -69,6 +116,7 @@ impl Source {
                 reader: stdin().map_err(|error| self.unreadable(error))?,
                 monitor,
             })),
+            Source::Reader(reader) => reader.take().map_err(|error| self.unreadable(error))?,
             Source::File(path) => {
                 let unreadable = |error| self.unreadable(error);
                 let file = File::open(path).map_err(unreadable)?;
@@ -170,6 +218,7 @@ impl fmt::Display for Source {
         match self {
             Source::File(path) => path.display().fmt(f),
             Source::Stdin | Source::Pieces => f.write_str("standard input"),
+            Source::Reader(_) => f.write_str("the reader"),
         }
     }
 }

@@ -2,8 +2,10 @@
 //! on the disk (`timebase_store::files` says how, and why so). So a failure, an interruption or a
 //! crash leaves what was there before.
 
+use std::env;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
@@ -12,17 +14,112 @@ use timebase_trace::{FileKind, file_kind};
 
 use crate::error::{Error, WriteError, is_full};
 
-/// A database in the making.
-pub(crate) struct Destination {
+/// Where the database of an import is going to be.
+pub(crate) enum Destination<'c> {
+    /// A file that appears when it is complete.
+    File(NewDatabase),
+    /// A connection that is the caller's, in a transaction of the import's.
+    Connection(&'c Connection),
+}
+
+impl<'c> Destination<'c> {
+    /// What it is called.
+    pub fn path(&self) -> PathBuf {
+        match self {
+            Destination::File(file) => file.path.clone(),
+            Destination::Connection(conn) => name_of(conn),
+        }
+    }
+
+    /// A directory for whatever the import puts aside: of a file on the same disk.
+    pub fn directory(&self) -> PathBuf {
+        match self {
+            Destination::File(file) => file.directory().to_path_buf(),
+            Destination::Connection(_) => env::temp_dir(),
+        }
+    }
+
+    /// Opens the database when its rows are in.
+    pub fn open(&self) -> Result<Opened<'c>, Error> {
+        Ok(match self {
+            Destination::File(file) => Opened::Own(file.open()?),
+            Destination::Connection(conn) => Opened::Lent(conn),
+        })
+    }
+
+    /// What a failed write means for the user.
+    pub fn write_error(&self, error: impl Into<WriteError>) -> Error {
+        match self {
+            Destination::File(file) => file.write_error(error),
+            Destination::Connection(conn) => Error::Write {
+                path: name_of(conn),
+                error: error.into().into(),
+            },
+        }
+    }
+
+    /// Puts the complete database into its place; tells its size.
+    pub fn complete(self) -> Result<u64, Error> {
+        match self {
+            Destination::File(file) => file.complete(),
+            Destination::Connection(conn) => {
+                let size = conn.query_row(SIZE, [], |row| row.get::<_, i64>(0));
+                let size =
+                    size.map_err(|error| Destination::Connection(conn).write_error(error))?;
+                Ok(size.unsigned_abs())
+            }
+        }
+    }
+}
+
+const SIZE: &str = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size";
+
+/// What the database of a connection is called: its file, if it has one.
+pub(crate) fn name_of(conn: &Connection) -> PathBuf {
+    let path = conn.path().filter(|path| !path.is_empty());
+    path.unwrap_or("the database of the connection").into()
+}
+
+/// A database whose rows are in, for what is left to do.
+pub(crate) enum Opened<'c> {
+    Own(Connection),
+    Lent(&'c Connection),
+}
+
+impl Deref for Opened<'_> {
+    type Target = Connection;
+
+    fn deref(&self) -> &Connection {
+        match self {
+            Opened::Own(conn) => conn,
+            Opened::Lent(conn) => conn,
+        }
+    }
+}
+
+impl Opened<'_> {
+    /// Ends the work. A transaction that is the caller's is ended by the caller.
+    pub fn close(self) -> rusqlite::Result<()> {
+        match self {
+            Opened::Lent(_) => Ok(()),
+            Opened::Own(conn) => conn
+                .execute_batch("COMMIT")
+                .and_then(|()| conn.close().map_err(|(_, error)| error)),
+        }
+    }
+}
+
+/// A database in the making, beside its destination.
+pub(crate) struct NewDatabase {
     path: PathBuf,
     overwrite: bool,
     file: NewFile,
 }
 
-impl Destination {
+impl NewDatabase {
     /// Checks that the destination is free, or may be replaced, and makes an
     /// empty file beside it.
-    pub fn create(path: &Path, overwrite: bool) -> Result<Destination, Error> {
+    pub fn create(path: &Path, overwrite: bool) -> Result<NewDatabase, Error> {
         check(path, overwrite)?;
         let file = NewFile::at(path).map_err(|error| {
             let (path, directory) = (path.to_path_buf(), parent(path).to_path_buf());
@@ -35,7 +132,7 @@ impl Destination {
                 Error::Create { path, error }
             }
         })?;
-        Ok(Destination {
+        Ok(NewDatabase {
             path: path.to_path_buf(),
             overwrite,
             file,
@@ -48,7 +145,7 @@ impl Destination {
     }
 
     /// What a failed write means for the user.
-    pub fn write_error(&self, error: impl Into<WriteError>) -> Error {
+    fn write_error(&self, error: impl Into<WriteError>) -> Error {
         let (path, error) = (self.path.clone(), error.into());
         if !self.directory().is_dir() {
             let directory = parent(self.file.destination());
@@ -76,23 +173,17 @@ impl Destination {
         written.is_err_and(|error| is_full(&error))
     }
 
-    /// Where it is going to be.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// Where the database in the making is.
     pub fn file(&self) -> &Path {
         self.file.path()
     }
 
-    /// A directory on the same disk for whatever the import puts aside.
-    pub fn directory(&self) -> &Path {
+    fn directory(&self) -> &Path {
         self.file.directory()
     }
 
     /// Moves the complete database to its destination; tells its size.
-    pub fn complete(self) -> Result<u64, Error> {
+    fn complete(self) -> Result<u64, Error> {
         // A program may have opened the older one meanwhile.
         check_beside(&self.path)?;
         let path = self.path;

@@ -4,7 +4,7 @@
 //! | question | where it is decided |
 //! |---|---|
 //! | where rows go that are being made | `rows.rs`, `batch.rs` |
-//! | how they become pages | `writer.rs`, `table.rs` |
+//! | how they leave: as pages of a new file, or as rows of a connection | `writer.rs`, `sink.rs`; `pages.rs`, `table.rs`; `statements.rs` |
 //! | what is said about the trace | `journal.rs`, `faults.rs`, `counter.rs`, `loss.rs` |
 //! | what is said against rows | `doubt.rs` |
 //! | what becomes of rows that waited for their time | `settled.rs` |
@@ -20,18 +20,21 @@ mod faults;
 mod journal;
 mod late;
 mod loss;
+mod pages;
 mod parts;
 mod room;
 mod rows;
 mod settled;
+mod sink;
 mod solved;
+mod statements;
 mod table;
 mod turned;
 mod writer;
 
 pub(crate) use batch::{Batch, Cell, PacketRow, RowType};
 pub(crate) use counter::{Counter, Meaning};
-pub(crate) use destination::{Destination, parent};
+pub(crate) use destination::{Destination, NewDatabase, Opened, parent};
 pub(crate) use doubt::{Doubt, Doubts, LateDoubt, Part, Tallies};
 pub(crate) use faults::{Fault, Faults, NOT_INTERNED, PARSER_ERROR};
 pub(crate) use journal::{Fact, Journal, Message, Severity};
@@ -40,10 +43,13 @@ pub(crate) use late::{
     sequences, stats, trace_files,
 };
 pub(crate) use loss::{Loss, LossKind};
+pub(crate) use pages::{Pages, resume};
 pub(crate) use parts::{Placed, insert as insert_parts, placed};
 pub(crate) use room::Room;
 pub(crate) use rows::{Outlet, Rows};
 pub(crate) use settled::SettledRows;
+pub(crate) use sink::{Sink, SolvedSink};
 pub(crate) use solved::Solved;
+pub(crate) use statements::Statements;
 pub(crate) use turned::insert as insert_turns;
-pub(crate) use writer::{KeyedRow, Writer, create, resume};
+pub(crate) use writer::{KeyedRow, Writer};

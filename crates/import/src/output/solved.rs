@@ -20,7 +20,8 @@ use timebase_resolver::{
 use timebase_schema::{Row, tables};
 use timebase_store::btree::Value;
 
-use super::writer::{SolvedWriter, StepRow, owned};
+use super::sink::{SolvedSink, StepRow};
+use super::writer::owned;
 use crate::error::WriteError;
 use crate::place::{Place, file_id, file_key, shared, table_order};
 
@@ -51,8 +52,8 @@ struct PartialClock {
 }
 
 /// The conversions while they are written.
-struct Solver<'a> {
-    writer: &'a mut SolvedWriter,
+struct Solver<'a, S> {
+    writer: &'a mut S,
     estimates: &'a mut Estimates,
     routes: i64,
     hops: FxHashSet<(Clock, Clock)>,
@@ -71,7 +72,7 @@ struct Whole {
 
 impl Solved {
     /// Fills the tables, but for clocks that need [`Solved::insert_used`].
-    pub fn write(writer: &mut SolvedWriter, place: &mut Place) -> Result<Solved, WriteError> {
+    pub fn write(writer: &mut impl SolvedSink, place: &mut Place) -> Result<Solved, WriteError> {
         let trace_time = place.trace_time();
         let boottime = shared(trace_time.machine, ClockId::BOOTTIME);
         let mut targets = vec![boottime, trace_time];
@@ -112,7 +113,7 @@ impl Solved {
     }
 }
 
-impl Solver<'_> {
+impl<S: SolvedSink> Solver<'_, S> {
     fn write_all(&mut self, all: &[Clock], targets: &[Clock]) -> Result<Vec<Partial>, WriteError> {
         let none = |&to: &Clock| Partial {
             from: Vec::new(),

@@ -1,56 +1,19 @@
-//! Rows go into the database, page by page.
-
-use std::path::Path;
+//! Rows go into the database.
 
 use rusqlite::Connection;
 use timebase_resolver::Ticks;
-use timebase_schema::{Order, Row, TABLES, Table, tables};
-use timebase_store::btree::{Database, KeyedTableBuilder, Value};
-use timebase_store::sort::{Quota, Scratch};
+use timebase_schema::{Order, Table, tables};
+use timebase_store::btree::Value;
 
 use super::batch::{Batch, Cell, PacketRow, RowType};
 use super::doubt::{LateDoubt, Tallies};
-use super::room::Room;
-use super::table::{BulkTable, Roots};
+use super::sink::Sink;
 use crate::error::WriteError;
 use crate::place::TraceTime;
 
-/// Makes the tables of an empty database.
-pub(crate) fn create(conn: &Connection, quota: &Quota) -> rusqlite::Result<Roots> {
-    conn.execute_batch("PRAGMA page_size = 8192")?;
-    prepare(conn)?;
-    Room::new(conn, quota)?;
-    conn.execute_batch(TABLES)?;
-    Roots::read(conn)
-}
-
-/// Begins a transaction in a database that [`create`] made.
-pub(crate) fn resume(conn: &Connection) -> rusqlite::Result<()> {
-    prepare(conn)?;
-    conn.execute_batch("BEGIN")
-}
-
-/// The database is built beside its destination and nobody else sees it, so it
-/// needs neither a journal nor syncs of its own.
-fn prepare(conn: &Connection) -> rusqlite::Result<()> {
-    conn.execute_batch(
-        "PRAGMA locking_mode = EXCLUSIVE;
-         PRAGMA journal_mode = OFF;
-         PRAGMA synchronous = OFF;
-         PRAGMA cache_size = -2000;",
-    )
-}
-
-/// Writes batches of rows, in order, into a database that SQLite has closed.
-pub(crate) struct Writer {
-    database: Database,
-    roots: Roots,
-    /// Where is put aside what has to be sorted.
-    scratch: Scratch,
-    /// Those that have got a row and get more, by their numbers.
-    tables: Vec<Option<BulkTable>>,
-    /// Indexes that SQLite has to make.
-    postponed: Vec<&'static str>,
+/// Writes batches of rows, in order.
+pub(crate) struct Writer<S> {
+    sink: S,
     /// Rows of tables with keys that do not come in their order, which are few and
     /// SQLite's to insert.
     keyed: Vec<KeyedRow>,
@@ -86,80 +49,15 @@ pub(crate) struct Rest {
     pub tallies: Tallies,
 }
 
-/// Writes what is solved of the clocks, when all other rows are written and what they
-/// needed is free. All rows come in the order of their tables.
-pub(crate) struct SolvedWriter {
-    database: Database,
-    steps: KeyedTableBuilder<8>,
-    routes: KeyedTableBuilder<6>,
-    lines: BulkTable,
-    hops: BulkTable,
-    readings: BulkTable,
-}
-
-/// A row of `clock_step`.
-pub(crate) type StepRow = tables::clock_step::Row<Option<i64>>;
-
-impl SolvedWriter {
-    pub fn step(&mut self, row: StepRow) -> Result<(), WriteError> {
-        let row = Row::<Option<i64>>::cells(row);
-        Ok(self.steps.push(&mut self.database, row)?)
-    }
-
-    pub fn route(&mut self, row: tables::clock_route::Row<Option<i64>>) -> Result<(), WriteError> {
-        let row = Row::<Option<i64>>::cells(row);
-        Ok(self.routes.push(&mut self.database, row)?)
-    }
-
-    pub fn line(&mut self, row: tables::clock_line::Row<Value<'_>>) -> Result<(), WriteError> {
-        self.lines.push_row(&mut self.database, 0, row).map(drop)
-    }
-
-    /// A hop, whose number is given apart.
-    pub fn hop(
-        &mut self,
-        id: i64,
-        row: tables::clock_hop::Row<Value<'_>>,
-    ) -> Result<(), WriteError> {
-        self.hops.push_row(&mut self.database, id, row).map(drop)
-    }
-
-    /// A reading of a hop, whose number is given apart.
-    pub fn reading(
-        &mut self,
-        id: i64,
-        row: tables::clock_hop_reading::Row<Value<'_>>,
-    ) -> Result<(), WriteError> {
-        let database = &mut self.database;
-        self.readings.push_row(database, id, row).map(drop)
-    }
-
-    /// Ends the work: SQLite can open the database again.
-    pub fn finish(mut self) -> Result<(), WriteError> {
-        self.steps.finish(&mut self.database)?;
-        self.routes.finish(&mut self.database)?;
-        for table in [self.lines, self.hops, self.readings] {
-            table.finish(&mut self.database, 0)?;
-        }
-        Ok(self.database.finish()?)
-    }
-}
-
-impl Writer {
-    /// A writer of the database at `path`. What has to be sorted is kept in
-    /// `directory`.
-    pub fn new(path: &Path, roots: Roots, scratch: &Scratch) -> Result<Self, WriteError> {
-        let database = Database::open_counted(path, scratch.quota())?;
-        Ok(Writer {
-            tables: tables::ALL.iter().map(|_| None).collect(),
-            postponed: Vec::new(),
+impl<S: Sink> Writer<S> {
+    /// A writer to a sink that has no rows yet.
+    pub fn new(sink: S) -> Self {
+        Writer {
+            sink,
             keyed: Vec::new(),
             doubts: Vec::new(),
             tallies: Tallies::default(),
-            database,
-            roots,
-            scratch: scratch.clone(),
-        })
+        }
     }
 
     /// Writes the rows of a batch.
@@ -170,11 +68,8 @@ impl Writer {
         for declared in tables::ALL {
             for row in batch.rows(declared) {
                 let values = row.iter().map(|cell| value_of(cell, batch));
-                let mut is_written = false;
-                if declared.order != Order::None {
-                    let (table, database) = self.table(declared)?;
-                    is_written = table.push_values(database, values.clone())?;
-                }
+                let is_written =
+                    declared.order != Order::None && self.sink.row(declared, values.clone())?;
                 if !is_written {
                     self.keyed.push(KeyedRow {
                         table: declared,
@@ -187,66 +82,21 @@ impl Writer {
         self.tallies.states.add(batch.tallies.states);
         self.tallies.slices.add(batch.tallies.slices);
         for complete in &batch.complete {
-            self.complete(complete.table, complete.waiting)?;
-        }
-        Ok(())
-    }
-
-    /// A table that is being filled, and the database that it is in.
-    #[inline]
-    fn table(
-        &mut self,
-        declared: &'static Table,
-    ) -> Result<(&mut BulkTable, &mut Database), WriteError> {
-        let database = &mut self.database;
-        let place = &mut self.tables[declared.number];
-        let table = match place {
-            Some(table) => table,
-            none => none.insert(BulkTable::new(
-                database,
-                &self.roots,
-                declared,
-                &self.scratch,
-            )?),
-        };
-        Ok((table, database))
-    }
-
-    /// Writes what is left of a table, so many rows of which wait for their time.
-    fn complete(&mut self, declared: &Table, waiting: u64) -> Result<(), WriteError> {
-        if let Some(table) = self.tables[declared.number].take() {
-            let postponed = table.finish(&mut self.database, waiting)?;
-            self.postponed.extend(postponed);
+            self.sink.complete(complete.table, complete.waiting)?;
         }
         Ok(())
     }
 
     /// Writes what is left. `waiting` is how many rows of each table wait for their
     /// time, by its number.
-    pub fn finish(mut self, waiting: &[u64]) -> Result<(SolvedWriter, Rest), WriteError> {
+    pub fn finish(mut self, waiting: &[u64]) -> Result<(S::Solved, Rest), WriteError> {
         for declared in tables::ALL {
             let waiting = waiting.get(declared.number).copied().unwrap_or(0);
-            self.complete(declared, waiting)?;
+            self.sink.complete(declared, waiting)?;
         }
-        let (database, roots) = (&mut self.database, &self.roots);
-        let steps = KeyedTableBuilder::new(database, roots.of(tables::clock_step::TABLE.name))?;
-        let routes = KeyedTableBuilder::new(database, roots.of(tables::clock_route::TABLE.name))?;
-        let mut table = |declared| BulkTable::new(database, roots, declared, &self.scratch);
-        let (lines, hops, readings) = (
-            table(&tables::clock_line::TABLE)?,
-            table(&tables::clock_hop::TABLE)?,
-            table(&tables::clock_hop_reading::TABLE)?,
-        );
-        let solved = SolvedWriter {
-            database: self.database,
-            steps,
-            routes,
-            lines,
-            hops,
-            readings,
-        };
+        let (solved, postponed) = self.sink.solved()?;
         let rest = Rest {
-            postponed: self.postponed,
+            postponed,
             keyed: self.keyed,
             doubts: self.doubts,
             tallies: self.tallies,
@@ -290,8 +140,7 @@ impl Writer {
                 _ => Value::Null,
             },
         };
-        let (packets, database) = self.table(&tables::packet::TABLE)?;
-        packets.push_row(database, row.id, values).map(drop)
+        self.sink.packet(row.id, values)
     }
 }
 

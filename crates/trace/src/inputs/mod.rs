@@ -475,7 +475,7 @@ impl<'a> Inputs<'a> {
         }
         let name = match source {
             Source::File(path) => path.file_name().unwrap_or(path.as_os_str()),
-            Source::Stdin | Source::Pieces => title.as_ref(),
+            Source::Stdin | Source::Pieces | Source::Reader(_) => title.as_ref(),
         };
         let name = name.as_encoded_bytes().to_owned();
         let is_several = self.files.first().is_some_and(|all| all.kind.is_none());

@@ -1,0 +1,193 @@
+//! Rows become pages of a new file, which SQLite has closed.
+
+use std::path::Path;
+
+use rusqlite::Connection;
+use timebase_schema::{Row, TABLES, Table, tables};
+use timebase_store::btree::{Database, KeyedTableBuilder, Value};
+use timebase_store::sort::{Quota, Scratch};
+
+use super::room::Room;
+use super::sink::{RouteRow, Sink, SolvedSink, StepRow};
+use super::table::{BulkTable, Roots};
+use crate::error::WriteError;
+
+/// Makes the tables of an empty database.
+fn create(conn: &Connection, quota: &Quota) -> rusqlite::Result<Roots> {
+    conn.execute_batch("PRAGMA page_size = 8192")?;
+    prepare(conn)?;
+    Room::new(conn, quota)?;
+    conn.execute_batch(TABLES)?;
+    Roots::read(conn)
+}
+
+/// Begins a transaction in a database that [`create`] made.
+pub(crate) fn resume(conn: &Connection) -> rusqlite::Result<()> {
+    prepare(conn)?;
+    conn.execute_batch("BEGIN")
+}
+
+/// The database is built beside its destination and nobody else sees it, so it
+/// needs neither a journal nor syncs of its own.
+fn prepare(conn: &Connection) -> rusqlite::Result<()> {
+    conn.execute_batch(
+        "PRAGMA locking_mode = EXCLUSIVE;
+         PRAGMA journal_mode = OFF;
+         PRAGMA synchronous = OFF;
+         PRAGMA cache_size = -2000;",
+    )
+}
+
+/// The pages of a database.
+pub(crate) struct Pages {
+    database: Database,
+    roots: Roots,
+    /// Where is put aside what has to be sorted.
+    scratch: Scratch,
+    /// Those that have got a row and get more, by their numbers.
+    tables: Vec<Option<BulkTable>>,
+    /// Indexes that SQLite has to make.
+    postponed: Vec<&'static str>,
+}
+
+impl Pages {
+    /// Those of a new database at `path`, where there is an empty file. What has to be sorted is kept in
+    /// `scratch`.
+    pub fn create(path: &Path, scratch: &Scratch) -> Result<Self, WriteError> {
+        let conn = Connection::open(path)?;
+        let roots = create(&conn, scratch.quota()).map_err(|error| {
+            let error = WriteError::from(error);
+            if error.is_disk_full() && Room::is_full(&conn) {
+                scratch.quota().exceed();
+            }
+            error
+        })?;
+        conn.close().map_err(|(_, error)| error)?;
+        let database = Database::open_counted(path, scratch.quota())?;
+        Ok(Pages {
+            tables: tables::ALL.iter().map(|_| None).collect(),
+            postponed: Vec::new(),
+            database,
+            roots,
+            scratch: scratch.clone(),
+        })
+    }
+
+    /// A table that is being filled, and the database that it is in.
+    #[inline]
+    fn table(
+        &mut self,
+        declared: &'static Table,
+    ) -> Result<(&mut BulkTable, &mut Database), WriteError> {
+        let database = &mut self.database;
+        let place = &mut self.tables[declared.number];
+        let table = match place {
+            Some(table) => table,
+            none => none.insert(BulkTable::new(
+                database,
+                &self.roots,
+                declared,
+                &self.scratch,
+            )?),
+        };
+        Ok((table, database))
+    }
+}
+
+impl Sink for Pages {
+    type Solved = SolvedPages;
+
+    #[inline]
+    fn row<'v>(
+        &mut self,
+        table: &'static Table,
+        values: impl Iterator<Item = Value<'v>>,
+    ) -> Result<bool, WriteError> {
+        let (table, database) = self.table(table)?;
+        table.push_values(database, values)
+    }
+
+    #[inline]
+    fn packet(&mut self, id: i64, row: tables::packet::Row<Value<'_>>) -> Result<(), WriteError> {
+        let (packets, database) = self.table(&tables::packet::TABLE)?;
+        packets.push_row(database, id, row).map(drop)
+    }
+
+    fn complete(&mut self, table: &'static Table, waiting: u64) -> Result<(), WriteError> {
+        if let Some(table) = self.tables[table.number].take() {
+            let postponed = table.finish(&mut self.database, waiting)?;
+            self.postponed.extend(postponed);
+        }
+        Ok(())
+    }
+
+    fn solved(mut self) -> Result<(SolvedPages, Vec<&'static str>), WriteError> {
+        let (database, roots) = (&mut self.database, &self.roots);
+        let steps = KeyedTableBuilder::new(database, roots.of(tables::clock_step::TABLE.name))?;
+        let routes = KeyedTableBuilder::new(database, roots.of(tables::clock_route::TABLE.name))?;
+        let mut table = |declared| BulkTable::new(database, roots, declared, &self.scratch);
+        let (lines, hops, readings) = (
+            table(&tables::clock_line::TABLE)?,
+            table(&tables::clock_hop::TABLE)?,
+            table(&tables::clock_hop_reading::TABLE)?,
+        );
+        let solved = SolvedPages {
+            database: self.database,
+            steps,
+            routes,
+            lines,
+            hops,
+            readings,
+        };
+        Ok((solved, self.postponed))
+    }
+}
+
+/// The pages of what is solved of the clocks, when all other rows are written and what
+/// they needed is free.
+pub(crate) struct SolvedPages {
+    database: Database,
+    steps: KeyedTableBuilder<8>,
+    routes: KeyedTableBuilder<6>,
+    lines: BulkTable,
+    hops: BulkTable,
+    readings: BulkTable,
+}
+
+impl SolvedSink for SolvedPages {
+    fn step(&mut self, row: StepRow) -> Result<(), WriteError> {
+        let row = Row::<Option<i64>>::cells(row);
+        Ok(self.steps.push(&mut self.database, row)?)
+    }
+
+    fn route(&mut self, row: RouteRow) -> Result<(), WriteError> {
+        let row = Row::<Option<i64>>::cells(row);
+        Ok(self.routes.push(&mut self.database, row)?)
+    }
+
+    fn line(&mut self, row: tables::clock_line::Row<Value<'_>>) -> Result<(), WriteError> {
+        self.lines.push_row(&mut self.database, 0, row).map(drop)
+    }
+
+    fn hop(&mut self, id: i64, row: tables::clock_hop::Row<Value<'_>>) -> Result<(), WriteError> {
+        self.hops.push_row(&mut self.database, id, row).map(drop)
+    }
+
+    fn reading(
+        &mut self,
+        id: i64,
+        row: tables::clock_hop_reading::Row<Value<'_>>,
+    ) -> Result<(), WriteError> {
+        let database = &mut self.database;
+        self.readings.push_row(database, id, row).map(drop)
+    }
+
+    fn finish(mut self) -> Result<(), WriteError> {
+        self.steps.finish(&mut self.database)?;
+        self.routes.finish(&mut self.database)?;
+        for table in [self.lines, self.hops, self.readings] {
+            table.finish(&mut self.database, 0)?;
+        }
+        Ok(self.database.finish()?)
+    }
+}

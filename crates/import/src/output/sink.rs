@@ -1,0 +1,63 @@
+//! Where the rows of an import go: to pages of a new file (`pages.rs`), or to tables of a connection
+//! (`statements.rs`).
+//!
+//! # Design
+//!
+//! The writer calls a sink for every row, so it is generic over the sink, and a sink gets the values
+//! of a row as an iterator. A trait object was the alternative: it needs each row in a buffer first.
+
+use timebase_schema::{Table, tables};
+use timebase_store::btree::Value;
+
+use crate::error::WriteError;
+
+/// A row of `clock_step`.
+pub(crate) type StepRow = tables::clock_step::Row<Option<i64>>;
+
+/// A row of `clock_route`.
+pub(crate) type RouteRow = tables::clock_route::Row<Option<i64>>;
+
+/// Takes the rows that come one by one, then those of the solved clock graph.
+pub(crate) trait Sink {
+    /// What takes the rows of the solved clock graph.
+    type Solved: SolvedSink;
+
+    /// Takes a row, the number of which is among its values. Tells whether it could: a row of a table with
+    /// a key may come too late for its place.
+    fn row<'v>(
+        &mut self,
+        table: &'static Table,
+        values: impl Iterator<Item = Value<'v>>,
+    ) -> Result<bool, WriteError>;
+
+    /// Takes a row of `packet`, the number of which is given apart.
+    fn packet(&mut self, id: i64, row: tables::packet::Row<Value<'_>>) -> Result<(), WriteError>;
+
+    /// A table gets no more rows; `waiting` of them wait for their time.
+    fn complete(&mut self, table: &'static Table, waiting: u64) -> Result<(), WriteError>;
+
+    /// All tables are complete. Tells which indexes SQLite has to make.
+    fn solved(self) -> Result<(Self::Solved, Vec<&'static str>), WriteError>;
+}
+
+/// Takes the rows of the solved clock graph, in the order of their tables.
+pub(crate) trait SolvedSink {
+    fn step(&mut self, row: StepRow) -> Result<(), WriteError>;
+
+    fn route(&mut self, row: RouteRow) -> Result<(), WriteError>;
+
+    fn line(&mut self, row: tables::clock_line::Row<Value<'_>>) -> Result<(), WriteError>;
+
+    /// A hop, whose number is given apart.
+    fn hop(&mut self, id: i64, row: tables::clock_hop::Row<Value<'_>>) -> Result<(), WriteError>;
+
+    /// A reading of a hop, whose number is given apart.
+    fn reading(
+        &mut self,
+        id: i64,
+        row: tables::clock_hop_reading::Row<Value<'_>>,
+    ) -> Result<(), WriteError>;
+
+    /// There are no more: SQLite can read the rows.
+    fn finish(self) -> Result<(), WriteError>;
+}

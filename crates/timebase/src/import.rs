@@ -1,0 +1,156 @@
+//! An import, said step by step.
+
+use std::fmt;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use rusqlite::Connection;
+use timebase_import::{
+    Conversion, Error, Monitor, Options, Reader, Size, Source, Subject, Summary, import,
+    import_into,
+};
+
+/// An import of a trace: what is read, how, and where it goes.
+///
+/// ```
+/// use timebase::{Conversion, Import};
+///
+/// # let directory = tempfile::tempdir()?;
+/// # let database = directory.path().join("trace.db");
+/// let summary = Import::new("../../tests/data/multihop.pftrace")
+///     .conversion(Conversion::Linear)
+///     .into_file(&database)?;
+/// assert!(summary.packets > 0 && database.exists());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use = "nothing is imported before it is said where to"]
+pub struct Import<'m> {
+    sources: Vec<Source>,
+    options: Options,
+    monitor: Option<&'m Monitor>,
+}
+
+impl<'m> Import<'m> {
+    /// Of a file: a trace, compressed or not, or an archive of traces.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Import::from_sources([Source::File(path.into())])
+    }
+
+    /// Of several files that are brought to one timeline (rules X).
+    pub fn from_files<P: Into<PathBuf>>(paths: impl IntoIterator<Item = P>) -> Self {
+        Import::from_sources(paths.into_iter().map(|path| Source::File(path.into())))
+    }
+
+    /// Of anything that can be read: a socket, a pipe, bytes in memory.
+    ///
+    /// What can be read once and has to be read twice, for [`Conversion::Linear`], is put aside in a temporary
+    /// file.
+    pub fn from_reader(reader: impl Read + Send + 'static) -> Self {
+        Import::from_sources([Source::Reader(Reader::new(reader))])
+    }
+
+    fn from_sources(sources: impl IntoIterator<Item = Source>) -> Self {
+        Import {
+            sources: sources.into_iter().collect(),
+            options: Options::default(),
+            monitor: None,
+        }
+    }
+
+    /// How readings are brought to trace time; by the nearest snapshot if nothing is said.
+    pub fn conversion(mut self, conversion: Conversion) -> Self {
+        self.options.conversion = conversion;
+        self
+    }
+
+    /// A manifest that says how several files are related (rules X30 to X40).
+    pub fn manifest(mut self, path: impl Into<PathBuf>) -> Self {
+        self.options.manifest = Some(path.into());
+        self
+    }
+
+    /// Which events inside of packets become rows; all if nothing is said.
+    pub fn subjects(mut self, subjects: impl IntoIterator<Item = Subject>) -> Self {
+        self.options.subjects = subjects.into_iter().collect();
+        self
+    }
+
+    /// Leaves the bytes of packets out: `packet.data` is NULL, and the database about as large again smaller as
+    /// the trace.
+    pub fn without_data(mut self) -> Self {
+        self.options.keep_data = false;
+        self
+    }
+
+    /// A serialized `FileDescriptorSet` that extends the schema of packets.
+    pub fn descriptor(mut self, path: impl Into<PathBuf>) -> Self {
+        self.options.descriptors.push(path.into());
+        self
+    }
+
+    /// Refuses a trace that is cut or damaged anywhere, instead of importing what can be read.
+    pub fn strict(mut self) -> Self {
+        self.options.strict = true;
+        self
+    }
+
+    /// Replaces a database that is there already.
+    pub fn overwrite(mut self) -> Self {
+        self.options.overwrite = true;
+        self
+    }
+
+    /// The most that the database and the temporary files of its import may take, in bytes.
+    pub fn max_size(mut self, bytes: u64) -> Self {
+        self.options.max_size = Some(Size(bytes));
+        self
+    }
+
+    /// The most memory that the import may take, in bytes, beyond what the process has when it begins;
+    /// 4 GiB if nothing is said.
+    pub fn max_memory(mut self, bytes: u64) -> Self {
+        self.options.max_memory = Some(Size(bytes));
+        self
+    }
+
+    /// Who is told how far the import is, and can end it from another thread.
+    pub fn monitor(mut self, monitor: &'m Monitor) -> Self {
+        self.monitor = Some(monitor);
+        self
+    }
+
+    /// Imports into a new file, which appears when it is complete.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] names the file, what is wrong with it and where. Damage inside of a trace is no error, but
+    /// with [`Import::strict`]: it is in [`Summary::warnings`] and in the table `import_log`.
+    pub fn into_file(self, path: impl AsRef<Path>) -> Result<Summary, Error> {
+        let monitor = Monitor::default();
+        let monitor = self.monitor.unwrap_or(&monitor);
+        import(&self.sources, path.as_ref(), &self.options, monitor)
+    }
+
+    /// Imports into the main database of a connection, in memory or not, that has no tables yet. It is one
+    /// transaction, or a part of the one that is open.
+    ///
+    /// [`Import::into_file`] is faster: it writes pages and not rows.
+    ///
+    /// # Errors
+    ///
+    /// As those of [`Import::into_file`], and if the database has tables. Nothing is changed then.
+    pub fn into_connection(self, conn: &mut Connection) -> Result<Summary, Error> {
+        let monitor = Monitor::default();
+        let monitor = self.monitor.unwrap_or(&monitor);
+        import_into(&self.sources, conn, &self.options, monitor)
+    }
+}
+
+impl fmt::Debug for Import<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Import")
+            .field("sources", &self.sources)
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}
