@@ -160,11 +160,9 @@ fn both_passes_find_the_same_in_damaged_traces() {
                 let copy = kind.damage(&bytes, 15, number);
                 let trace = Source::File(place.write("copy", &copy.bytes));
                 let import = |name: &str, conversion| {
-                    let options = Options {
-                        conversion,
-                        overwrite: true,
-                        ..Options::default()
-                    };
+                    let mut options = Options::default();
+                    options.conversion = conversion;
+                    options.overwrite = true;
                     let out = place.path(name);
                     let summary = timebase_import::import(
                         std::slice::from_ref(&trace),

@@ -20,11 +20,9 @@ pub fn run(bench: &Bench, table: &mut Table) -> Result<()> {
     let bare = bench.directory().join("bare.db");
     for (what, keep_data) in [("", true), (", without their bytes", false)] {
         progress(format_args!("importing packets{what}"));
-        let options = Options {
-            keep_data,
-            subjects: Vec::new(),
-            ..Options::default()
-        };
+        let mut options = Options::default();
+        options.keep_data = keep_data;
+        options.subjects = Vec::new();
         import(&trace, &ours, &options)?;
         truth::check(&ours, &truths)?;
         let rows = Rows::read(&ours, "packet")?;

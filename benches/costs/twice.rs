@@ -28,9 +28,10 @@ pub fn run(bench: &Bench, table: &mut Table) -> Result<()> {
         let trace = Trace::generate(bench, "twice", &settings)?;
         progress(format_args!("importing {what} by lines"));
         let database = bench.directory().join("twice.db");
-        let by = |conversion| Options {
-            conversion,
-            ..Options::default()
+        let by = |conversion| {
+            let mut options = Options::default();
+            options.conversion = conversion;
+            options
         };
         let (linear, nearest) = (by(Conversion::Linear), by(Conversion::Nearest));
         import(&trace, &database, &nearest)?;

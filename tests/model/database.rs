@@ -39,10 +39,8 @@ impl Database {
     }
 
     pub fn import_by(packets: &[Packet], conversion: Conversion) -> Database {
-        let options = Options {
-            conversion,
-            ..Options::default()
-        };
+        let mut options = Options::default();
+        options.conversion = conversion;
         let directory = tempfile::tempdir().unwrap();
         let trace = directory.path().join("trace");
         let database = directory.path().join("database");

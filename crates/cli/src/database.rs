@@ -197,14 +197,12 @@ pub fn open_for(
          make one of it with 'timebase import'",
         given.display()
     );
-    let options = Options {
-        conversion: access.conversion.unwrap_or_default(),
-        keep_data: access.to_data,
-        subjects: access.subjects.to_vec(),
-        views: views()?,
-        strict: access.is_strict,
-        ..Options::default()
-    };
+    let mut options = Options::default();
+    options.conversion = access.conversion.unwrap_or_default();
+    options.keep_data = access.to_data;
+    options.subjects = access.subjects.to_vec();
+    options.views = views()?;
+    options.strict = access.is_strict;
     let source = Source::from_arg(given.as_os_str());
     let opened = open_traces(given, &[source], &options, Progress::Auto, signals);
     opened.map(|(database, _)| database)

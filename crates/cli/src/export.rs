@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use anyhow::{anyhow, bail};
 use indicatif::{HumanBytes, HumanCount};
 use timebase_export::{Folder, Monitor, Schema, Summary, Table};
-use timebase_import::{FileKind, Options, Source, Subject, Views};
+use timebase_import::{FileKind, Source, Subject, Views};
 
 use crate::database::{self, Access, Database};
 use crate::flags::{ExportArguments, wrong_usage};
@@ -212,13 +212,11 @@ fn open(
         .map(|trace| Source::from_arg(trace.as_os_str()))
         .collect();
     let (subjects, keep_data) = needs(tables, schema)?;
-    let options = Options {
-        conversion: conversion.unwrap_or_default(),
-        keep_data,
-        subjects,
-        views: Views::Named(tables.iter().map(|table| table.name.clone()).collect()),
-        ..arguments.settings.options()
-    };
+    let mut options = arguments.settings.options();
+    options.conversion = conversion.unwrap_or_default();
+    options.keep_data = keep_data;
+    options.subjects = subjects;
+    options.views = Views::Named(tables.iter().map(|table| table.name.clone()).collect());
     let given = match arguments.traces.as_slice() {
         [trace] => trace,
         _ => Path::new("the temporary database"),

@@ -263,14 +263,13 @@ pub struct ImportSettings {
 impl ImportSettings {
     /// The options of an import, with its own defaults for all else.
     pub fn options(&self) -> Options {
-        Options {
-            manifest: self.manifest.clone(),
-            descriptors: self.descriptor.clone(),
-            strict: self.strict,
-            max_size: self.max_size,
-            max_memory: Some(self.max_memory),
-            ..Options::default()
-        }
+        let mut options = Options::default();
+        options.manifest.clone_from(&self.manifest);
+        options.descriptors.clone_from(&self.descriptor);
+        options.strict = self.strict;
+        options.max_size = self.max_size;
+        options.max_memory = Some(self.max_memory);
+        options
     }
 }
 

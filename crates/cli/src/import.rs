@@ -41,13 +41,11 @@ pub fn run(arguments: &ImportArguments, signals: &Signals) -> anyhow::Result<()>
         );
     }
     let destination = destination(arguments);
-    let options = Options {
-        conversion: arguments.conversion.into(),
-        keep_data: !arguments.no_data,
-        subjects: arguments.subjects(),
-        overwrite: arguments.force,
-        ..arguments.settings.options()
-    };
+    let mut options = arguments.settings.options();
+    options.conversion = arguments.conversion.into();
+    options.keep_data = !arguments.no_data;
+    options.subjects = arguments.subjects();
+    options.overwrite = arguments.force;
     let (summary, elapsed) = monitored(
         &sources,
         &destination,
@@ -87,7 +85,7 @@ pub fn monitored(
         Source::File(path) => {
             fs::metadata(path).is_ok_and(|file| !file.is_file() && !file.is_dir())
         }
-        Source::Stdin | Source::Pieces | Source::Reader(_) => true,
+        _ => true,
     };
     if options.conversion == Conversion::Linear
         && let Some(source) = sources.iter().find(is_pipe)
@@ -101,7 +99,7 @@ pub fn monitored(
             let file = fs::metadata(path).ok().filter(fs::Metadata::is_file);
             file.map(|file| file.len())
         }
-        Source::Stdin | Source::Pieces | Source::Reader(_) => None,
+        _ => None,
     });
     let size = sizes.sum();
     let monitor = Arc::new(Monitor::default());

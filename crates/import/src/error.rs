@@ -12,6 +12,7 @@ use crate::size::Size;
 /// Why there is no database.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs)] // the messages say it
+#[non_exhaustive]
 pub enum Error {
     #[error(transparent)]
     Source(#[from] SourceError),

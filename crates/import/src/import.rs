@@ -80,7 +80,8 @@ pub(crate) fn timed(
         limits,
     };
     let scratch = undertaking.scratch();
-    let pages = Pages::create(&file, &scratch).map_err(|error| undertaking.failure(error))?;
+    let pages = Pages::create(&file, files.inputs.total(), &scratch)
+        .map_err(|error| undertaking.failure(error))?;
     undertaking.run(&mut files, schema, pages, stopwatch)
 }
 
@@ -487,7 +488,7 @@ impl<'a> Undertaking<'a> {
                 let found = path.metadata().ok().filter(|found| found.is_file());
                 found.map(|found| found.len())
             }
-            Source::Stdin | Source::Pieces | Source::Reader(_) => None,
+            _ => None,
         });
         HowFar {
             bytes: self.monitor.bytes_read.load(Ordering::Relaxed),

@@ -7,6 +7,7 @@ use crate::subjects::Subject;
 
 /// How readings are brought to trace time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Conversion {
     /// By the nearest snapshot of those that were seen until then (rules V, D1).
     #[default]
@@ -32,6 +33,7 @@ impl Conversion {
 
 /// Which views a database has.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Views {
     /// All.
     #[default]
@@ -59,6 +61,7 @@ impl Views {
 
 /// How to import.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Options {
     /// How readings are brought to trace time.
     pub conversion: Conversion,

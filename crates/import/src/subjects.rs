@@ -15,6 +15,7 @@ use timebase_schema::{Events, Table, tables};
 ///     android_logs, thread, sched, slice, counter");
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Subject {
     /// `ftrace_event`: the kernel's events as they are.
     KernelEvents,

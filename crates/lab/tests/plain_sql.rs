@@ -36,10 +36,8 @@ fn r6_a_plain_join_gives_the_times_and_errors_of_packets() {
         let (trace, database) = (directory.join("t.pftrace"), directory.join("t.db"));
         let settings = case.records(2000);
         timebase_lab::synth::write(&settings, &mut File::create(&trace).unwrap()).unwrap();
-        let options = Options {
-            overwrite: true,
-            ..Options::default()
-        };
+        let mut options = Options::default();
+        options.overwrite = true;
         import(
             &[Source::File(trace)],
             &database,

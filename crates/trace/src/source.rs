@@ -24,6 +24,7 @@ use crate::pieces::Pieces;
 /// assert_eq!(Source::from_arg("a.pftrace".as_ref()).to_string(), "a.pftrace");
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Source {
     /// A file, or anything else that has a path.
     File(PathBuf),
@@ -226,6 +227,7 @@ impl fmt::Display for Source {
 /// Why a source cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs)] // the messages say it
+#[non_exhaustive]
 pub enum SourceError {
     #[error("cannot open {source_name}: {error}")]
     Open {

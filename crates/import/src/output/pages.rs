@@ -12,9 +12,21 @@ use super::sink::{RouteRow, Sink, SolvedSink, StepRow};
 use super::table::{BulkTable, Roots};
 use crate::error::WriteError;
 
+/// A trace that is not larger is a small one.
+const SMALL: u64 = 64 << 10;
+
+/// How large pages are. Large ones are faster to write and to read; but each table has one, and most tables of a
+/// small trace are empty: 74 pages of 428 bytes.
+fn page_size(trace: Option<u64>) -> u32 {
+    match trace {
+        Some(bytes) if bytes <= SMALL => 1024,
+        _ => 8192,
+    }
+}
+
 /// Makes the tables of an empty database.
-fn create(conn: &Connection, quota: &Quota) -> rusqlite::Result<Roots> {
-    conn.execute_batch("PRAGMA page_size = 8192")?;
+fn create(conn: &Connection, page_size: u32, quota: &Quota) -> rusqlite::Result<Roots> {
+    conn.execute_batch(&format!("PRAGMA page_size = {page_size}"))?;
     prepare(conn)?;
     Room::new(conn, quota)?;
     conn.execute_batch(TABLES)?;
@@ -52,10 +64,10 @@ pub(crate) struct Pages {
 
 impl Pages {
     /// Those of a new database at `path`, where there is an empty file. What has to be sorted is kept in
-    /// `scratch`.
-    pub fn create(path: &Path, scratch: &Scratch) -> Result<Self, WriteError> {
+    /// `scratch`. `trace` is how many bytes the trace has, if that is known.
+    pub fn create(path: &Path, trace: Option<u64>, scratch: &Scratch) -> Result<Self, WriteError> {
         let conn = Connection::open(path)?;
-        let roots = create(&conn, scratch.quota()).map_err(|error| {
+        let roots = create(&conn, page_size(trace), scratch.quota()).map_err(|error| {
             let error = WriteError::from(error);
             if error.is_disk_full() && Room::is_full(&conn) {
                 scratch.quota().exceed();

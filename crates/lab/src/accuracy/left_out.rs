@@ -64,11 +64,9 @@ const READINGS: &str = "
 pub fn leave_out(trace: &Path, directory: &Path) -> Result<Vec<LeftOut>, Error> {
     let directory = tempfile::tempdir_in(directory)?;
     let database = directory.path().join("t.db");
-    let options = Options {
-        keep_data: false,
-        subjects: Vec::new(),
-        ..Options::default()
-    };
+    let mut options = Options::default();
+    options.keep_data = false;
+    options.subjects = Vec::new();
     let source = Trace::File(trace.into());
     timebase_import::import(&[source], &database, &options, &Monitor::default())?;
     let conn = Connection::open(database)?;

@@ -147,11 +147,9 @@ fn errors(settings: &Settings, directory: &Path) -> Result<Errors, Error> {
         truths.push(truth);
         Ok(())
     })?;
-    let options = Options {
-        keep_data: false,
-        subjects: Vec::new(),
-        ..Options::default()
-    };
+    let mut options = Options::default();
+    options.keep_data = false;
+    options.subjects = Vec::new();
     timebase_import::import(
         &[Source::File(trace)],
         &database,

@@ -7,6 +7,7 @@ use crate::source::SourceError;
 /// Why inputs cannot be opened.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs)] // the messages say it
+#[non_exhaustive]
 pub enum InputsError {
     #[error(transparent)]
     Source(#[from] SourceError),

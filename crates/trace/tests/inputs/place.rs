@@ -135,7 +135,7 @@ impl Place {
     ) -> Result<Inputs<'a>, InputsError> {
         let manifest = manifest.map(|source| match source {
             Source::File(path) => path.as_path(),
-            Source::Stdin | Source::Pieces => panic!(),
+            _ => panic!(),
         });
         Inputs::open(sources, manifest, reads, &self.scratch(), monitor)
     }
