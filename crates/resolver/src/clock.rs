@@ -22,6 +22,7 @@ impl MachineId {
 
 /// For how much of a trace a clock's number means the same clock (rule C2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Scope {
     /// 1–63: a clock that Perfetto knows.
     Builtin,

@@ -4,6 +4,7 @@ use crate::clock::Clock;
 
 /// What is known of one clock domain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Domain {
     /// Which clock it is.
     pub clock: Clock,

@@ -23,11 +23,13 @@
 //! (feature `sql`, on by default) registers the SQL functions on a rusqlite
 //! connection.
 
+mod cache;
 mod clock;
 mod composed;
 mod domain;
 mod graph;
 mod hop;
+mod identity;
 mod linear;
 mod mapping;
 mod mended;
@@ -38,6 +40,7 @@ mod snapshot;
 #[cfg(feature = "sql")]
 pub mod sql;
 mod store;
+mod targets;
 mod tight;
 mod time;
 mod turns;
@@ -46,10 +49,13 @@ mod unresolved;
 mod wall_clock;
 mod written;
 
+pub use cache::ConversionCache;
 pub use clock::{Clock, ClockId, FileTag, MachineId, Scope, SeqId, builtin_name};
 pub use domain::Domain;
 pub use graph::{ClockGraph, Hop, SnapshotId};
-pub use linear::{Estimate, Estimates, Fit, Line, LineKind, LinearHop, OffLine, Sample};
+pub use linear::{
+    Estimate, EstimateCache, Estimates, Fit, Line, LineKind, LinearHop, OffLine, Sample,
+};
 pub use mapping::{Mapping, Step};
 pub use mended::{Mended, ReadAt};
 pub use snapshot::{Reading, Rejected, Source};

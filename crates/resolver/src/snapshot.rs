@@ -5,6 +5,7 @@ use crate::clock::{Clock, Scope};
 /// Who took a snapshot (rules V2, X18). The smaller is the better one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
+#[non_exhaustive]
 pub enum Source {
     /// Who wrote the manifest (rule X35).
     Manifest = 0,
@@ -130,6 +131,7 @@ impl Reading {
 /// Why a snapshot was rejected as a whole (rules N1, N2, C5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs)] // the messages say it
+#[non_exhaustive]
 pub enum Rejected {
     #[error("a reading names no clock")]
     NoClockId,

@@ -19,6 +19,7 @@ const BITS: [u32; 6] = [16, 24, 32, 40, 48, 56];
 
 /// What a clock did between a snapshot and the one before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Turn {
     /// It was through so many times, and began again at 0 (rule R12).
     Wrap(i64),
@@ -26,8 +27,24 @@ pub enum Turn {
     Restart,
 }
 
+impl Turn {
+    /// What it is called in `clock_turn.kind`.
+    ///
+    /// ```
+    /// use timebase_resolver::Turn;
+    /// assert_eq!((Turn::Wrap(2).name(), Turn::Restart.name()), ("wrap", "restart"));
+    /// ```
+    pub fn name(self) -> &'static str {
+        match self {
+            Turn::Wrap(_) => "wrap",
+            Turn::Restart => "restart",
+        }
+    }
+}
+
 /// A reading of the clock in a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct TurnPoint {
     /// Trace time of the snapshot.
     pub at: i64,
@@ -43,6 +60,7 @@ pub struct TurnPoint {
 
 /// Where a reading of a packet or an event belongs.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Continued {
     /// Which life it is of.
     pub life: usize,
@@ -54,6 +72,7 @@ pub struct Continued {
 
 /// A clock that wrapped or restarted, and did nothing else that went back.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Turns {
     /// How many bits of the clock's units it counts with, if it wrapped.
     pub bits: Option<u32>,

@@ -201,6 +201,7 @@ pub(crate) fn builtin_id(name: &[u8]) -> Option<ClockId> {
 /// Why a text is no clock (rule C7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)] // the messages say it
+#[non_exhaustive]
 pub enum NotAClock {
     Empty,
     Spaces,

@@ -61,6 +61,7 @@ pub(super) struct Jump {
 
 /// A reading that is not on the line, or that begins one.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct OffLine {
     /// The snapshot, by its number in the graph; `None` of a sample (rule R9).
     pub snapshot: Option<crate::SnapshotId>,
@@ -98,6 +99,7 @@ enum Outside {
 /// Times are nanoseconds of the target clock, rates are nanoseconds of the target in
 /// one of the source. [`Estimates`](super::Estimates) has the example.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Fit {
     /// How many snapshots hold both clocks, or samples are used (rule R9); of equal source values
     /// one.

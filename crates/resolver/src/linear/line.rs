@@ -7,6 +7,7 @@ use crate::rows::partition;
 
 /// On what an estimate rests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum LineKind {
     /// The readings around it.
     Line,
