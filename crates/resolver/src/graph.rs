@@ -23,6 +23,15 @@ use crate::store::{Cell, Store};
 pub use convert::Hop;
 
 /// The number of an accepted snapshot: 0, 1, 2 … in file order.
+///
+/// ```
+/// # use timebase_resolver::{Clock, ClockGraph, Reading, SnapshotId, Source};
+/// # let mut graph = ClockGraph::new();
+/// # let reading = Reading::new(Clock::BOOTTIME, 7, 1, false)?;
+/// assert_eq!(graph.add_snapshot(Source::Service, &[reading], None)?, SnapshotId(0));
+/// assert_eq!(graph.add_snapshot(Source::Service, &[reading], None)?, SnapshotId(1));
+/// # Ok::<(), timebase_resolver::Rejected>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SnapshotId(pub u32);
 
@@ -81,6 +90,22 @@ impl ClockGraph {
     /// Adds a snapshot: the readings that were taken at one instant.
     ///
     /// `trace_time` is the clock that rule N2 does not allow to go backwards.
+    ///
+    /// ```
+    /// # use timebase_resolver::{Clock, ClockGraph, ClockNs, ConversionCache, Reading, Source};
+    /// # let (monotonic, boottime) = (Clock::host(3), Clock::BOOTTIME);
+    /// # let mut graph = ClockGraph::new();
+    /// # for (m, b) in [(1000, 2000), (2000, 3500)] {
+    /// #     let readings = [Reading::new(monotonic, m, 1, false)?, Reading::new(boottime, b, 1, false)?];
+    /// #     graph.add_snapshot(Source::Service, &readings, Some(boottime))?;
+    /// # }
+    /// // Trace time does not go backwards.
+    /// let early = [Reading::new(monotonic, 1500, 1, false)?, Reading::new(boottime, 100, 1, false)?];
+    /// let rejected = graph.add_snapshot(Source::Service, &early, Some(boottime)).unwrap_err();
+    /// assert_eq!(rejected.code(), "snapshot_trace_time_backwards");
+    /// assert_eq!(graph.snapshots(), 2);
+    /// # Ok::<(), timebase_resolver::Rejected>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -222,6 +247,19 @@ impl ClockGraph {
     }
 
     /// All clocks that are in a snapshot, in order of their first one.
+    ///
+    /// ```
+    /// # use timebase_resolver::{Clock, ClockGraph, ClockNs, ConversionCache, Reading, Source};
+    /// # let (monotonic, boottime) = (Clock::host(3), Clock::BOOTTIME);
+    /// # let mut graph = ClockGraph::new();
+    /// # for (m, b) in [(1000, 2000), (2000, 3500)] {
+    /// #     let readings = [Reading::new(monotonic, m, 1, false)?, Reading::new(boottime, b, 1, false)?];
+    /// #     graph.add_snapshot(Source::Service, &readings, Some(boottime))?;
+    /// # }
+    /// let clocks: Vec<Clock> = graph.domains().iter().map(|domain| domain.clock).collect();
+    /// assert_eq!(clocks, [monotonic, boottime]);
+    /// # Ok::<(), timebase_resolver::Rejected>(())
+    /// ```
     pub fn domains(&self) -> &[Domain] {
         &self.store.topology.domains
     }

@@ -32,6 +32,30 @@ pub struct ReadAt {
 }
 
 /// Conversions of the clocks of a trace that wrapped or restarted.
+///
+/// ```
+/// use timebase_resolver::*;
+///
+/// // A counter that began again between two snapshots.
+/// let (counter, boottime) = (Clock::host(200), Clock::BOOTTIME);
+/// let second = 1_000_000_000;
+/// let mut graph = ClockGraph::new();
+/// for (value, at) in [(50, 100), (60, 110), (5, 120), (15, 130)] {
+///     let (value, at) = (value * second, at * second);
+///     let readings = [Reading::new(counter, value, 1, false)?, Reading::new(boottime, at, 1, false)?];
+///     graph.add_snapshot(Source::Writer, &readings, Some(boottime))?;
+/// }
+/// let (estimates, mut cache) = (Estimates::new(graph), EstimateCache::new());
+/// let value = ClockNs(7 * second as i64);
+/// let refused = estimates.convert(counter, value, boottime, &mut cache);
+/// assert_eq!(refused, Err(Unresolved::NonMonotonic));
+///
+/// let mut mended = Mended::of(&estimates, boottime, &mut cache).unwrap();
+/// let read = ReadAt { by: 1, snapshots: 3 };
+/// let at = mended.convert(counter, value, boottime, read).unwrap();
+/// assert_eq!(at, Ok(ClockNs(122 * second as i64)));
+/// # Ok::<(), timebase_resolver::Rejected>(())
+/// ```
 #[derive(Debug)]
 pub struct Mended {
     /// By snapshots in which each life is a clock of its own.

@@ -43,6 +43,8 @@ impl Turn {
 }
 
 /// A reading of the clock in a snapshot.
+///
+/// The example of [`Turns`] has some.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct TurnPoint {
@@ -59,6 +61,8 @@ pub struct TurnPoint {
 }
 
 /// Where a reading of a packet or an event belongs.
+///
+/// [`Turns`] has the example.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Continued {
@@ -71,6 +75,19 @@ pub struct Continued {
 }
 
 /// A clock that wrapped or restarted, and did nothing else that went back.
+///
+/// ```
+/// use timebase_resolver::{Turn, Turns};
+///
+/// // A counter of 32 bits that counts nanoseconds wraps every 4.3 s.
+/// let read: Vec<(i64, i64)> = [0, 2, 4, 6].map(|s| (s * 1_000_000_000, s * 1_000_000_000 % (1 << 32))).to_vec();
+/// let turns = Turns::of(&read, 1).unwrap();
+/// assert_eq!(turns.bits, Some(32));
+/// assert_eq!(turns.points[3].turn, Some(Turn::Wrap(1)));
+/// // What is read after the last snapshot is of the turn that is nearest to what was read before.
+/// let next = turns.continued(read[3].1 + 5, 6_000_000_000, &[0]).unwrap();
+/// assert_eq!((next.turns, next.at), (1, 6_000_000_005));
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Turns {

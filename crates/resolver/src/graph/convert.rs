@@ -13,6 +13,23 @@ use crate::unresolved::Unresolved;
 
 /// One hop of a conversion, as one would do it by hand:
 /// `value_out = to_value + (value_in − from_value)`.
+///
+/// ```
+/// # use timebase_resolver::{Clock, ClockGraph, ClockNs, ConversionCache, Reading, Source};
+/// # let (monotonic, boottime) = (Clock::host(3), Clock::BOOTTIME);
+/// # let mut graph = ClockGraph::new();
+/// # for (m, b) in [(1000, 2000), (2000, 3500)] {
+/// #     let readings = [Reading::new(monotonic, m, 1, false)?, Reading::new(boottime, b, 1, false)?];
+/// #     graph.add_snapshot(Source::Service, &readings, Some(boottime))?;
+/// # }
+/// # let mut cache = ConversionCache::new();
+/// let hops = graph.explain(monotonic, ClockNs(1100), boottime, &mut cache).unwrap();
+/// let [hop] = hops[..] else { panic!() };
+/// assert_eq!((hop.from, hop.to, hop.snapshot.0), (monotonic, boottime, 0));
+/// assert_eq!((hop.from_value, hop.to_value), (1000, 2000));
+/// assert_eq!((hop.value_in, hop.value_out), (1100, 2100));
+/// # Ok::<(), timebase_resolver::Rejected>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Hop {
@@ -37,6 +54,22 @@ const MISSES: u32 = 64;
 
 impl ClockGraph {
     /// Converts a value, in nanoseconds, from one clock to another (rules V1–V6).
+    ///
+    /// ```
+    /// # use timebase_resolver::{Clock, ClockGraph, ClockNs, ConversionCache, Reading, Source};
+    /// # let (monotonic, boottime) = (Clock::host(3), Clock::BOOTTIME);
+    /// # let mut graph = ClockGraph::new();
+    /// # for (m, b) in [(1000, 2000), (2000, 3500)] {
+    /// #     let readings = [Reading::new(monotonic, m, 1, false)?, Reading::new(boottime, b, 1, false)?];
+    /// #     graph.add_snapshot(Source::Service, &readings, Some(boottime))?;
+    /// # }
+    /// # let mut cache = ConversionCache::new();
+    /// let at = graph.convert(monotonic, ClockNs(1100), boottime, &mut cache);
+    /// assert_eq!(at, Ok(ClockNs(2100)));
+    /// let unknown = graph.convert(Clock::host(1), ClockNs(0), boottime, &mut cache);
+    /// assert_eq!(unknown.unwrap_err().code(), "unknown_clock");
+    /// # Ok::<(), timebase_resolver::Rejected>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -67,6 +100,19 @@ impl ClockGraph {
 
     /// Converts a reading in units of so many nanoseconds (rule V4).
     ///
+    /// ```
+    /// use timebase_resolver::*;
+    ///
+    /// let (micros, boottime) = (Clock::host(200), Clock::BOOTTIME);
+    /// let mut graph = ClockGraph::new();
+    /// let readings = [Reading::new(micros, 5, 1000, false)?, Reading::new(boottime, 9000, 1, false)?];
+    /// graph.add_snapshot(Source::Writer, &readings, None)?;
+    /// let unit = graph.domain(micros).map_or(1, |domain| domain.unit);
+    /// let at = graph.convert_ticks(micros, Ticks(6), unit, boottime, &mut ConversionCache::new());
+    /// assert_eq!(at, Ok(ClockNs(10_000)));
+    /// # Ok::<(), timebase_resolver::Rejected>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Why it cannot be (rule V7). That there is no way for any reading of its clock
@@ -87,6 +133,21 @@ impl ClockGraph {
     }
 
     /// Why a reading that does not fit 64 bits cannot be converted.
+    ///
+    /// ```
+    /// # use timebase_resolver::{Clock, ClockGraph, ClockNs, ConversionCache, Reading, Source};
+    /// # let (monotonic, boottime) = (Clock::host(3), Clock::BOOTTIME);
+    /// # let mut graph = ClockGraph::new();
+    /// # for (m, b) in [(1000, 2000), (2000, 3500)] {
+    /// #     let readings = [Reading::new(monotonic, m, 1, false)?, Reading::new(boottime, b, 1, false)?];
+    /// #     graph.add_snapshot(Source::Service, &readings, Some(boottime))?;
+    /// # }
+    /// # let mut cache = ConversionCache::new();
+    /// # use timebase_resolver::Unresolved;
+    /// assert_eq!(graph.overflow(monotonic, boottime, &mut cache), Unresolved::Overflow);
+    /// assert_eq!(graph.overflow(Clock::host(1), boottime, &mut cache), Unresolved::UnknownClock);
+    /// # Ok::<(), timebase_resolver::Rejected>(())
+    /// ```
     #[cold]
     pub fn overflow(&self, from: Clock, to: Clock, cache: &mut ConversionCache) -> Unresolved {
         let any = self.convert(from, ClockNs(0), to, cache);
@@ -347,6 +408,22 @@ impl ClockGraph {
     }
 
     /// The clocks that a conversion passes, from the first to the last (rule V3).
+    ///
+    /// ```
+    /// # use timebase_resolver::{Clock, ClockGraph, ClockNs, ConversionCache, Reading, Source};
+    /// # let (monotonic, boottime) = (Clock::host(3), Clock::BOOTTIME);
+    /// # let mut graph = ClockGraph::new();
+    /// # for (m, b) in [(1000, 2000), (2000, 3500)] {
+    /// #     let readings = [Reading::new(monotonic, m, 1, false)?, Reading::new(boottime, b, 1, false)?];
+    /// #     graph.add_snapshot(Source::Service, &readings, Some(boottime))?;
+    /// # }
+    /// # let mut cache = ConversionCache::new();
+    /// let app = Clock::host(200);
+    /// let readings = [Reading::new(app, 5, 1, false)?, Reading::new(monotonic, 1500, 1, false)?];
+    /// graph.add_snapshot(Source::Writer, &readings, Some(boottime))?;
+    /// assert_eq!(graph.path(app, boottime, &mut cache), Ok(vec![app, monotonic, boottime]));
+    /// # Ok::<(), timebase_resolver::Rejected>(())
+    /// ```
     ///
     /// # Errors
     ///

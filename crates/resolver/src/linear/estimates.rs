@@ -65,6 +65,23 @@ impl Estimate {
 
 /// One hop of an estimate, as one would do it by hand:
 /// `value_out = to_value + (value_in − from_value) · rate`.
+///
+/// ```
+/// # use timebase_resolver::*;
+/// # let (monotonic, boottime) = (Clock::host(3), Clock::BOOTTIME);
+/// # let mut graph = ClockGraph::new();
+/// # for (m, b) in [(0, 0), (10_000_000, 10_000_500)] {
+/// #     let readings = [Reading::new(monotonic, m, 1, false)?, Reading::new(boottime, b, 1, false)?];
+/// #     graph.add_snapshot(Source::Service, &readings, Some(boottime))?;
+/// # }
+/// # let (estimates, mut cache) = (Estimates::new(graph), EstimateCache::new());
+/// let hops = estimates.explain(monotonic, ClockNs(5_000_000), boottime, &mut cache).unwrap();
+/// let [hop] = hops[..] else { panic!() };
+/// assert_eq!(hop.before, Some((Some(SnapshotId(0)), 0, 0)));
+/// assert_eq!(hop.after, Some((Some(SnapshotId(1)), 10_000_000, 10_000_500)));
+/// assert_eq!((hop.value_in, hop.value_out), (5_000_000, 5_000_250));
+/// # Ok::<(), timebase_resolver::Rejected>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct LinearHop {
@@ -367,6 +384,22 @@ impl Estimates {
 
     /// All lines of a conversion, in order of their values.
     ///
+    /// ```
+    /// # use timebase_resolver::*;
+    /// # let (monotonic, boottime) = (Clock::host(3), Clock::BOOTTIME);
+    /// # let mut graph = ClockGraph::new();
+    /// # for (m, b) in [(0, 0), (10_000_000, 10_000_500)] {
+    /// #     let readings = [Reading::new(monotonic, m, 1, false)?, Reading::new(boottime, b, 1, false)?];
+    /// #     graph.add_snapshot(Source::Service, &readings, Some(boottime))?;
+    /// # }
+    /// # let (estimates, mut cache) = (Estimates::new(graph), EstimateCache::new());
+    /// let lines = estimates.lines(monotonic, boottime, &mut cache).unwrap();
+    /// let starts: Vec<Option<i64>> = lines.map(|line| line.start).collect();
+    /// // Up to the middle of two readings the error grows.
+    /// assert_eq!(starts, [None, Some(0), Some(5_000_000), Some(10_000_000)]);
+    /// # Ok::<(), timebase_resolver::Rejected>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Why there is no path (rule V7).
@@ -479,6 +512,22 @@ impl Estimates {
 
     /// What is known of the hops of a path, with the clocks of each and who took its snapshots
     /// (rule V2).
+    ///
+    /// ```
+    /// # use timebase_resolver::*;
+    /// # let (monotonic, boottime) = (Clock::host(3), Clock::BOOTTIME);
+    /// # let mut graph = ClockGraph::new();
+    /// # for (m, b) in [(0, 0), (10_000_000, 10_000_500)] {
+    /// #     let readings = [Reading::new(monotonic, m, 1, false)?, Reading::new(boottime, b, 1, false)?];
+    /// #     graph.add_snapshot(Source::Service, &readings, Some(boottime))?;
+    /// # }
+    /// # let (estimates, mut cache) = (Estimates::new(graph), EstimateCache::new());
+    /// let hops: Vec<_> = estimates.fits(monotonic, boottime, &mut cache).unwrap().collect();
+    /// let [(from, to, source, fit)] = hops[..] else { panic!() };
+    /// assert_eq!((from, to, source), (monotonic, boottime, Some(Source::Service)));
+    /// assert_eq!(fit.readings, 2);
+    /// # Ok::<(), timebase_resolver::Rejected>(())
+    /// ```
     ///
     /// # Errors
     ///
