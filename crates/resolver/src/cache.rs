@@ -91,11 +91,16 @@ impl ConversionCache {
         self.graph == graph
     }
 
-    /// Makes it one of this graph, with all snapshots that there are.
-    pub(crate) fn refresh(&mut self, graph: Identity, store: &Store) {
+    /// Forgets what is of another graph.
+    pub(crate) fn begin(&mut self, graph: Identity) {
         if !self.is_of(graph) {
             *self = ConversionCache::of(graph);
         }
+    }
+
+    /// Makes it one of this graph, with all snapshots that there are.
+    pub(crate) fn refresh(&mut self, graph: Identity, store: &Store) {
+        self.begin(graph);
         self.hops.refresh(store);
     }
 }

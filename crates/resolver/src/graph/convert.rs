@@ -154,6 +154,7 @@ impl ClockGraph {
         any.err().unwrap_or(Unresolved::Overflow)
     }
 
+    /// The indices of both ends, by a cache that has seen all snapshots from here on.
     fn endpoints(
         &self,
         from: Clock,
@@ -163,6 +164,7 @@ impl ClockGraph {
         if from.lacks_sequence() || to.lacks_sequence() {
             return Err(Unresolved::NoSequenceId);
         }
+        cache.refresh(self.identity, &self.store);
         let source = self.store.find_clock(from);
         let source = source.ok_or(Unresolved::UnknownClock)?;
         if let Some(target) = cache.targets.find(to) {
@@ -183,7 +185,6 @@ impl ClockGraph {
         to: Clock,
         cache: &mut ConversionCache,
     ) -> (i64, Option<Unresolved>) {
-        cache.refresh(self.identity, &self.store);
         match self.convert_along_path(from, value, to, cache) {
             Ok(value) => (value, None),
             Err(reason) => (0, Some(reason)),
@@ -197,6 +198,7 @@ impl ClockGraph {
         to: Clock,
         cache: &mut ConversionCache,
     ) -> Result<i64, Unresolved> {
+        cache.begin(self.identity);
         let key = Key::new(from, to);
         let generation = self.snapshots;
         let mut misses = 1;
@@ -369,7 +371,6 @@ impl ClockGraph {
         if from == to {
             return Ok(Vec::new());
         }
-        cache.refresh(self.identity, &self.store);
         let (source, target) = self.endpoints(from, to, cache)?;
         self.prepared_path(source, target, cache)
     }
@@ -437,7 +438,6 @@ impl ClockGraph {
         if from == to {
             return Ok(vec![from]);
         }
-        cache.refresh(self.identity, &self.store);
         let (source, target) = self.endpoints(from, to, cache)?;
         let hops = self.path_of(source, target, cache)?;
         let clocks = hops
