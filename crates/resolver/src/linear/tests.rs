@@ -462,6 +462,24 @@ fn r_snapshots_that_come_later_count() {
     assert_eq!(at(&mut estimates, 1 << 30).0, (1 << 30) + 1024);
 }
 
+#[test]
+fn r_a_cache_of_other_estimates_is_never_a_reason_for_another_answer() {
+    let of = |ahead: i64| of_hop(&[(0, 0), (SECOND, SECOND + ahead)]).estimates;
+    let (mut one, other) = (of(1000), of(3000));
+    let mut cache = EstimateCache::new();
+    let mut half = |estimates: &Estimates| {
+        let at = estimates.convert(monotonic(), ClockNs(SECOND / 2), BOOTTIME, &mut cache);
+        at.map(|ClockNs(at)| at - SECOND / 2)
+    };
+    for _ in 0..3 {
+        assert_eq!((half(&one), half(&other)), (Ok(500), Ok(1500)));
+    }
+    // A graph in the place of another, with as many snapshots.
+    assert_eq!(half(&one), Ok(500));
+    *one.graph_mut() = other.into_graph();
+    assert_eq!(half(&one), Ok(1500));
+}
+
 /// Readings of a hop: gaps, pairs, drift that wanders, jitter, outliers, steps small and large.
 fn readings(most: usize) -> impl Strategy<Value = Vec<(i64, i64)>> {
     let gap = prop_oneof![
