@@ -7,7 +7,8 @@
 #![allow(clippy::unwrap_used)]
 
 use timebase_resolver::{
-    Clock, ClockGraph, ClockId, ClockNs, Estimates, MachineId, Reading, SeqId, Source,
+    Clock, ClockGraph, ClockId, ClockNs, ConversionCache, EstimateCache, Estimates, MachineId,
+    Reading, SeqId, Source,
 };
 
 /// MONOTONIC of the host.
@@ -80,6 +81,8 @@ pub struct Case {
     pub name: &'static str,
     /// The snapshots.
     pub graph: ClockGraph,
+    /// For all passes over the inputs.
+    pub cache: ConversionCache,
     /// What is converted, in turn.
     pub inputs: Vec<(Clock, i64)>,
     /// The sum of the results.
@@ -89,9 +92,10 @@ pub struct Case {
 impl Case {
     /// Converts all inputs to BOOTTIME; gives the sum.
     pub fn convert_all(&mut self) -> i64 {
+        let (graph, cache) = (&self.graph, &mut self.cache);
         let mut sum = 0i64;
         for &(clock, value) in &self.inputs {
-            let converted = self.graph.convert(clock, ClockNs(value), Clock::BOOTTIME);
+            let converted = graph.convert(clock, ClockNs(value), Clock::BOOTTIME, cache);
             sum = sum.wrapping_add(converted.unwrap().0);
         }
         sum
@@ -140,6 +144,7 @@ pub fn in_order() -> Case {
     Case {
         name: "one clock, in order",
         graph,
+        cache: ConversionCache::new(),
         inputs,
         expected,
     }
@@ -188,6 +193,7 @@ pub fn sequences(over_monotonic: bool) -> Case {
             false => "1,000 sequences at random, one hop",
         },
         graph,
+        cache: ConversionCache::new(),
         inputs,
         expected,
     }
@@ -238,6 +244,7 @@ pub fn four_hops() -> FourHops {
     let case = Case {
         name: "random readings over 100,000 snapshots, four hops",
         graph,
+        cache: ConversionCache::new(),
         inputs,
         expected: 0,
     };
@@ -253,6 +260,7 @@ pub const READINGS: usize = 100_000;
 /// how many those are. The line through them is made anew each time.
 pub struct Fitted {
     estimates: Estimates,
+    cache: EstimateCache,
     apart: usize,
 }
 
@@ -274,6 +282,7 @@ pub fn fitted() -> Fitted {
     }
     Fitted {
         estimates: Estimates::new(graph),
+        cache: EstimateCache::new(),
         apart,
     }
 }
@@ -281,8 +290,9 @@ pub fn fitted() -> Fitted {
 impl Fitted {
     /// Whether the line leaves out those that were read apart, and no other.
     pub fn fit(&mut self) -> bool {
-        self.estimates.forget();
-        let fit = self.estimates.fit(monotonic(), Clock::BOOTTIME).unwrap();
+        let (estimates, cache) = (&self.estimates, &mut self.cache);
+        cache.forget();
+        let fit = estimates.fit(monotonic(), Clock::BOOTTIME, cache).unwrap();
         fit.outliers.len() == self.apart && fit.steps.is_empty()
     }
 }
@@ -317,12 +327,12 @@ impl Interleaved {
 
     /// Snapshots and conversions; gives the sum.
     pub fn play(&self) -> i64 {
-        let mut graph = ClockGraph::new();
+        let (mut graph, mut cache) = (ClockGraph::new(), ConversionCache::new());
         let mut sum = 0i64;
         for (snapshot, inputs) in self.snapshots.iter().zip(self.inputs.chunks(PER_SNAPSHOT)) {
             add(&mut graph, Source::Writer, snapshot);
             for &(clock, value) in inputs {
-                let converted = graph.convert(clock, ClockNs(value), Clock::BOOTTIME);
+                let converted = graph.convert(clock, ClockNs(value), Clock::BOOTTIME, &mut cache);
                 sum = sum.wrapping_add(converted.unwrap().0);
             }
         }

@@ -15,7 +15,8 @@ use std::time::{Duration, Instant};
 use anyhow::bail;
 use indicatif::{HumanBytes, HumanCount};
 use timebase_import::{
-    ClockFault, Conversion, Events, FileKind, Lost, Monitor, Options, Placement, Source, Summary,
+    ClockFault, Conversion, Events, FileKind, How, Lost, Monitor, Options, Placement, Source,
+    Summary,
 };
 use timebase_resolver::Unresolved;
 
@@ -480,16 +481,16 @@ fn placements(summary: &Summary) -> Vec<(&'static str, String)> {
 /// How a part was placed, in words.
 fn how(placement: &Placement) -> String {
     let mut text = match placement.how {
-        "trace_time" => "its clock is trace time",
-        "snapshots" => "by its clock snapshots",
-        "remote_sync" => "by asking the other machine for the time",
-        "manifest" => "as the manifest says",
-        "realtime" => "assuming that the wall clocks agree; nobody knows how well they do",
-        "same_clock" => "assuming that BOOTTIME is the same; nothing tells that it is",
+        How::TraceTime => "its clock is trace time",
+        How::Snapshots => "by its clock snapshots",
+        How::RemoteSync => "by asking the other machine for the time",
+        How::Manifest => "as the manifest says",
+        How::Realtime => "assuming that the wall clocks agree; nobody knows how well they do",
+        How::SameClock => "assuming that BOOTTIME is the same; nothing tells that it is",
         _ => "nothing relates it to trace time",
     }
     .to_owned();
-    let error = placement.error.filter(|_| placement.how != "trace_time");
+    let error = placement.error.filter(|_| placement.how != How::TraceTime);
     if let Some(error) = error {
         let error = Duration::from_nanos(error.unsigned_abs());
         let _ = write!(text, ", give or take {error:.1?}");
@@ -514,7 +515,7 @@ fn is_told(events: &Events) -> bool {
 }
 
 /// A line for every reason why something has no place in time.
-fn reasons(unresolved: &BTreeMap<&'static str, u64>) -> Vec<(&'static str, String)> {
+fn reasons(unresolved: &BTreeMap<Unresolved, u64>) -> Vec<(&'static str, String)> {
     let counts = unresolved.values();
     let width = counts
         .map(|count| HumanCount(*count).to_string().len())
@@ -522,10 +523,11 @@ fn reasons(unresolved: &BTreeMap<&'static str, u64>) -> Vec<(&'static str, Strin
         .unwrap_or_default();
     let mut heading = "unresolved";
     let mut lines = Vec::new();
-    for (reason, count) in unresolved {
-        let count = HumanCount(*count).to_string();
-        let words = Unresolved::from_code(reason).map_or_else(String::new, |r| format!(": {r}"));
-        lines.push((heading, format!("{count:>width$}  {reason}{words}")));
+    let mut by_code: Vec<_> = unresolved.iter().collect();
+    by_code.sort_unstable_by_key(|(reason, _)| reason.code());
+    for (reason, count) in by_code {
+        let (count, code) = (HumanCount(*count).to_string(), reason.code());
+        lines.push((heading, format!("{count:>width$}  {code}: {reason}")));
         heading = "";
     }
     lines
@@ -612,7 +614,7 @@ mod tests {
             sequences: 1,
             on_trace_time: 999,
             without_timestamp: 300,
-            unresolved: [("no_path", 1)].into(),
+            unresolved: [(Unresolved::NoPath, 1)].into(),
             read: 100,
             unread: [("perf_sample", 1000), ("heap", 9)]
                 .map(|(name, n)| (name.to_owned(), n))
@@ -622,7 +624,7 @@ mod tests {
                 heading: "log",
                 noun: "lines",
                 rows: 1234,
-                unresolved: [("non_monotonic", 7)].into(),
+                unresolved: [(Unresolved::NonMonotonic, 7)].into(),
             }],
             lost: Vec::new(),
             clock_faults: Vec::new(),

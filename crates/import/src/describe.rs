@@ -138,7 +138,7 @@ pub(crate) fn summarize(
             heading,
             noun,
             rows: trace.count(table),
-            unresolved: journal.reasons(table).by_name(),
+            unresolved: journal.reasons(table).counted(),
         }),
         schema::Events::PartOf(_) => None,
     });
@@ -151,7 +151,7 @@ pub(crate) fn summarize(
         sequences,
         on_trace_time: journal.packets_on_trace_time,
         without_timestamp: journal.counter(counter::PACKETS_WITHOUT_TIMESTAMP),
-        unresolved: journal.reasons(&tables::packet::TABLE).by_name(),
+        unresolved: journal.reasons(&tables::packet::TABLE).counted(),
         read: frame.read,
         unread: frame.unread(),
         events,
@@ -258,7 +258,7 @@ pub(crate) fn describe(
     for (name, rows, unresolved) in [packets].into_iter().chain(events) {
         stats.extend(rows.map(|rows| Stat::of_whole(name.to_owned(), Meaning::INFO, rows)));
         for (&reason, count) in unresolved {
-            let name = format!("{name}_unresolved_{reason}");
+            let name = format!("{name}_unresolved_{}", reason.code());
             stats.push(Stat::of_whole(name, meaning_of(reason), *count));
         }
     }
@@ -338,9 +338,9 @@ pub(crate) fn describe(
 }
 
 /// What it means that something could not be placed, for this reason.
-fn meaning_of(reason: &str) -> Meaning {
-    match Unresolved::from_code(reason) {
-        Some(Unresolved::IncrementalStateLost) => Meaning::DATA_LOSS,
+fn meaning_of(reason: Unresolved) -> Meaning {
+    match reason {
+        Unresolved::IncrementalStateLost => Meaning::DATA_LOSS,
         _ => Meaning::ERROR,
     }
 }

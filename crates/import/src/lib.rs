@@ -81,6 +81,6 @@ pub use options::{Conversion, Options, Views};
 pub use size::{NotASize, Size};
 pub use stages::{Stages, stages, thrown_away};
 pub use subjects::{Subject, UnknownSubject};
-pub use summary::{ClockFault, Doubtful, Events, Lost, Placement, Summary};
+pub use summary::{ClockFault, Doubtful, Events, How, Lost, Placement, Summary};
 pub use timebase_trace::{FileKind, Monitor, Pass, Reader, Source, file_kind};
 pub use verdict::damage;

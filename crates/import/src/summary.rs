@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use timebase_resolver::Unresolved;
+
 /// What an import did.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Summary {
@@ -20,7 +22,7 @@ pub struct Summary {
     /// Packets that have no time of their own.
     pub without_timestamp: u64,
     /// Packets that could not be placed, by reason (rule V7).
-    pub unresolved: BTreeMap<&'static str, u64>,
+    pub unresolved: BTreeMap<Unresolved, u64>,
     /// Packets whose payload some table has, or the clocks, or facts.
     pub read: u64,
     /// Packets of which there is nothing but their rows in `packet`, by type. Those that tell of
@@ -66,9 +68,8 @@ pub struct Placement {
     pub machine: u32,
     /// What it is called, by the manifest or by itself.
     pub machine_name: Option<String>,
-    /// Over what: `trace_time`, `snapshots`, `remote_sync`, `manifest`, `realtime`, `same_clock`, or
-    /// `unplaced`.
-    pub how: &'static str,
+    /// Over what.
+    pub how: How,
     /// Trace time less BOOTTIME of the part, at its first packet, in nanoseconds.
     pub offset: Option<i64>,
     /// How far that may be off, in nanoseconds; `None` if something is assumed, or nobody knows.
@@ -76,6 +77,45 @@ pub struct Placement {
     /// By how much REALTIME puts it later than it is, in nanoseconds, if that is another boot of the
     /// machine (rule X28).
     pub boots_differ: Option<i64>,
+}
+
+/// Over what a part came to trace time, named by what is least known of the way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum How {
+    /// Its clock is trace time.
+    TraceTime,
+    /// Its snapshots.
+    Snapshots,
+    /// It has asked another machine for the time.
+    RemoteSync,
+    /// The manifest says how its clocks relate.
+    Manifest,
+    /// It is assumed that wall clocks agree.
+    Realtime,
+    /// It is assumed that its BOOTTIME is that of the other files of its machine.
+    SameClock,
+    /// Nothing relates it to trace time.
+    Unplaced,
+}
+
+impl How {
+    /// What it is called in `part.how`.
+    ///
+    /// ```
+    /// assert_eq!(timebase_import::How::RemoteSync.name(), "remote_sync");
+    /// ```
+    pub fn name(self) -> &'static str {
+        match self {
+            How::TraceTime => "trace_time",
+            How::Snapshots => "snapshots",
+            How::RemoteSync => "remote_sync",
+            How::Manifest => "manifest",
+            How::Realtime => "realtime",
+            How::SameClock => "same_clock",
+            How::Unplaced => "unplaced",
+        }
+    }
 }
 
 /// What says that something is missing: rows of the table `loss` of one kind, those that name a CPU, a
@@ -139,5 +179,5 @@ pub struct Events {
     /// How many rows it has.
     pub rows: u64,
     /// How many of them could not be placed, by reason (rule V7).
-    pub unresolved: BTreeMap<&'static str, u64>,
+    pub unresolved: BTreeMap<Unresolved, u64>,
 }

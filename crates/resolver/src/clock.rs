@@ -3,15 +3,33 @@
 use std::fmt;
 
 /// The number of a clock on the wire. 0 is no clock.
+///
+/// ```
+/// use timebase_resolver::{ClockId, Scope};
+/// assert_eq!(ClockId::BOOTTIME, ClockId(6));
+/// assert_eq!(ClockId(64).scope(), Scope::Sequence);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClockId(pub u32);
 
 /// The packet sequence that a sequence-scoped clock belongs to; 0 for all
 /// other clocks.
+///
+/// ```
+/// use timebase_resolver::{Clock, ClockId, MachineId, SeqId};
+/// let of = |sequence| Clock::new(MachineId::HOST, ClockId(64), SeqId(sequence));
+/// assert_ne!(of(1), of(2));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SeqId(pub u32);
 
 /// The machine that a clock belongs to, by its row in `machine`.
+///
+/// ```
+/// use timebase_resolver::{Clock, MachineId};
+/// let guest = Clock { machine: MachineId(1), ..Clock::BOOTTIME };
+/// assert_eq!(guest.to_string(), "BOOTTIME of machine 1");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MachineId(pub u32);
 
@@ -21,7 +39,13 @@ impl MachineId {
 }
 
 /// For how much of a trace a clock's number means the same clock (rule C2).
+///
+/// ```
+/// use timebase_resolver::ClockId;
+/// assert_eq!([6, 64, 128].map(|id| ClockId(id).scope().name()), ["builtin", "sequence", "global"]);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Scope {
     /// 1–63: a clock that Perfetto knows.
     Builtin,

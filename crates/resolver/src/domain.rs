@@ -3,7 +3,22 @@
 use crate::clock::Clock;
 
 /// What is known of one clock domain.
+///
+/// ```
+/// # use timebase_resolver::{Clock, ClockGraph, ClockNs, ConversionCache, Reading, Source};
+/// # let (monotonic, boottime) = (Clock::host(3), Clock::BOOTTIME);
+/// # let mut graph = ClockGraph::new();
+/// # for (m, b) in [(1000, 2000), (2000, 3500)] {
+/// #     let readings = [Reading::new(monotonic, m, 1, false)?, Reading::new(boottime, b, 1, false)?];
+/// #     graph.add_snapshot(Source::Service, &readings, Some(boottime))?;
+/// # }
+/// let domain = graph.domain(monotonic).unwrap();
+/// assert_eq!((domain.snapshots, domain.first_value, domain.last_value), (2, 1000, 2000));
+/// assert!(domain.monotonic);
+/// # Ok::<(), timebase_resolver::Rejected>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Domain {
     /// Which clock it is.
     pub clock: Clock,

@@ -3,38 +3,35 @@
 //!
 //! # Design
 //!
+//! The graph has what snapshots say, and nothing that follows from it:
+//!
 //! * Snapshots of the same clocks are kept together (see `store.rs`, `rows.rs`);
 //!   rule N5 speaks of such sets, and the edges of the graph follow from them.
-//! * The shortest paths to a target are a tree that new snapshots extend
-//!   (see `routes.rs`).
-//! * A hop searches the rows of the set that holds both of its clocks
-//!   (see `hop.rs`).
-//! * The stretch of values around each clock's last conversion and the whole
-//!   path's offset there are remembered (see `recent.rs`), which is all that
-//!   packets in order need. A snapshot that may matter to it makes that invalid,
-//!   and the next conversion goes hop by hop.
-//! * A clock that misses its stretch often while no snapshot arrives gets its
-//!   whole mapping composed (see `composed.rs`): one search from then on.
+//! * Sets, snapshots and excluded clocks are numbered in order, so that a
+//!   [`ConversionCache`](crate::ConversionCache) can tell what it has not seen.
 //!
-//! Composing the mapping whenever a snapshot arrives was the alternative: it
-//! makes an import with many snapshots quadratic. Going hop by hop always would
-//! search once a hop for every reading out of order.
+//! What conversions remember is the caller's (see `cache.rs`).
 
 mod convert;
 
 use crate::clock::Clock;
-use crate::composed::Kept;
 use crate::domain::Domain;
-use crate::hop::Hops;
-use crate::recent::Recent;
+use crate::identity::Identity;
 use crate::routes::{DomainIx, Member, SetIx};
 use crate::snapshot::{Reading, Rejected, Source};
 use crate::store::{Cell, Store};
-use convert::Targets;
-
 pub use convert::Hop;
 
 /// The number of an accepted snapshot: 0, 1, 2 … in file order.
+///
+/// ```
+/// # use timebase_resolver::{Clock, ClockGraph, Reading, SnapshotId, Source};
+/// # let mut graph = ClockGraph::new();
+/// # let reading = Reading::new(Clock::BOOTTIME, 7, 1, false)?;
+/// assert_eq!(graph.add_snapshot(Source::Service, &[reading], None)?, SnapshotId(0));
+/// assert_eq!(graph.add_snapshot(Source::Service, &[reading], None)?, SnapshotId(1));
+/// # Ok::<(), timebase_resolver::Rejected>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SnapshotId(pub u32);
 
@@ -46,7 +43,7 @@ type SameClocks = [Option<SetIx>; Source::ALL.len()];
 /// The example of rule V7's first line:
 ///
 /// ```
-/// use timebase_resolver::{Clock, ClockGraph, ClockNs, Reading, Source};
+/// use timebase_resolver::{Clock, ClockGraph, ClockNs, ConversionCache, Reading, Source};
 ///
 /// let (monotonic, boottime) = (Clock::host(3), Clock::BOOTTIME);
 /// let mut graph = ClockGraph::new();
@@ -57,28 +54,26 @@ type SameClocks = [Option<SetIx>; Source::ALL.len()];
 ///     ];
 ///     graph.add_snapshot(Source::Service, &readings, Some(boottime))?;
 /// }
+/// let mut cache = ConversionCache::new();
 /// for (from, to) in [(1104, 2104), (1999, 2999), (2000, 3500), (900, 1900)] {
-///     assert_eq!(graph.convert(monotonic, ClockNs(from), boottime), Ok(ClockNs(to)));
+///     let converted = graph.convert(monotonic, ClockNs(from), boottime, &mut cache);
+///     assert_eq!(converted, Ok(ClockNs(to)));
 /// }
 ///
 /// // Which snapshot was it?
-/// let hops = graph.explain(monotonic, ClockNs(1104), boottime).unwrap();
+/// let hops = graph.explain(monotonic, ClockNs(1104), boottime, &mut cache).unwrap();
 /// assert_eq!((hops[0].from_value, hops[0].to_value), (1100, 2100));
 ///
 /// // The whole mapping: two steps, since four of the snapshots agree.
-/// let mapping = graph.mapping(monotonic, boottime).unwrap();
+/// let mapping = graph.mapping(monotonic, boottime, &mut cache).unwrap();
 /// assert_eq!(mapping.steps().count(), 2);
 /// # Ok::<(), timebase_resolver::Rejected>(())
 /// ```
 #[derive(Debug, Default)]
 pub struct ClockGraph {
+    identity: Identity,
     store: Store,
-    hops: Hops,
-    targets: Targets,
-    recent: Recent,
-    kept: Kept,
-    /// How many there are. What is remembered of conversions is valid until
-    /// this changes.
+    /// How many there are: the generation of what is remembered of conversions.
     snapshots: u32,
     /// How many there were when a set was added or a clock excluded last.
     topology_changed: u32,
@@ -95,6 +90,22 @@ impl ClockGraph {
     /// Adds a snapshot: the readings that were taken at one instant.
     ///
     /// `trace_time` is the clock that rule N2 does not allow to go backwards.
+    ///
+    /// ```
+    /// # use timebase_resolver::{Clock, ClockGraph, ClockNs, ConversionCache, Reading, Source};
+    /// # let (monotonic, boottime) = (Clock::host(3), Clock::BOOTTIME);
+    /// # let mut graph = ClockGraph::new();
+    /// # for (m, b) in [(1000, 2000), (2000, 3500)] {
+    /// #     let readings = [Reading::new(monotonic, m, 1, false)?, Reading::new(boottime, b, 1, false)?];
+    /// #     graph.add_snapshot(Source::Service, &readings, Some(boottime))?;
+    /// # }
+    /// // Trace time does not go backwards.
+    /// let early = [Reading::new(monotonic, 1500, 1, false)?, Reading::new(boottime, 100, 1, false)?];
+    /// let rejected = graph.add_snapshot(Source::Service, &early, Some(boottime)).unwrap_err();
+    /// assert_eq!(rejected.code(), "snapshot_trace_time_backwards");
+    /// assert_eq!(graph.snapshots(), 2);
+    /// # Ok::<(), timebase_resolver::Rejected>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -189,16 +200,10 @@ impl ClockGraph {
             Some(set) => set,
             None => {
                 self.topology_changed = self.snapshots;
-                let set = self.store.add_set(row, source);
-                self.hops.set_added(&mut self.store, set);
-                self.targets.set_added(&self.store.topology, set);
-                set
+                self.store.add_set(row, source)
             }
         };
-        let values = row.iter().map(|cell| cell.value);
-        let rows = &mut self.store.set_mut(set).rows;
-        rows.push(row.len(), values, snapshot);
-        self.hops.row_added(&self.store, set);
+        self.store.push(set, row);
         Ok(SnapshotId(snapshot))
     }
 
@@ -230,11 +235,8 @@ impl ClockGraph {
             .filter(|(cell, before)| cell.value < **before);
         let backwards: Vec<u32> = backwards.map(|(cell, _)| cell.domain).collect();
         for domain in backwards {
-            let known = &mut self.store.topology.domains[domain as usize];
-            if std::mem::replace(&mut known.monotonic, false) {
+            if self.store.topology.exclude(domain) {
                 self.topology_changed = self.snapshots;
-                self.targets.exclude(&self.store.topology, domain);
-                self.hops.exclude(domain);
             }
         }
     }
@@ -245,6 +247,19 @@ impl ClockGraph {
     }
 
     /// All clocks that are in a snapshot, in order of their first one.
+    ///
+    /// ```
+    /// # use timebase_resolver::{Clock, ClockGraph, ClockNs, ConversionCache, Reading, Source};
+    /// # let (monotonic, boottime) = (Clock::host(3), Clock::BOOTTIME);
+    /// # let mut graph = ClockGraph::new();
+    /// # for (m, b) in [(1000, 2000), (2000, 3500)] {
+    /// #     let readings = [Reading::new(monotonic, m, 1, false)?, Reading::new(boottime, b, 1, false)?];
+    /// #     graph.add_snapshot(Source::Service, &readings, Some(boottime))?;
+    /// # }
+    /// let clocks: Vec<Clock> = graph.domains().iter().map(|domain| domain.clock).collect();
+    /// assert_eq!(clocks, [monotonic, boottime]);
+    /// # Ok::<(), timebase_resolver::Rejected>(())
+    /// ```
     pub fn domains(&self) -> &[Domain] {
         &self.store.topology.domains
     }
@@ -276,6 +291,11 @@ impl ClockGraph {
             (member.domain, rows.get(members.len(), row as usize, column))
         };
         members.iter().enumerate().map(column)
+    }
+
+    /// Which graph it is, of all of the process.
+    pub(crate) fn identity(&self) -> Identity {
+        self.identity
     }
 
     /// What is known of a clock; `None` if it was never in a snapshot.

@@ -12,6 +12,9 @@
 //! of 8 bytes. A table of its own for every hop was the alternative: rule N6
 //! alone converts each of the six builtin clocks, so it held every snapshot five
 //! more times.
+//!
+//! That order is the cache's: it takes in the rows that were added when somebody
+//! converts again.
 
 use rustc_hash::FxHashMap;
 
@@ -19,6 +22,7 @@ use crate::routes::{DomainIx, SetIx};
 use crate::rows::partition;
 use crate::snapshot::Source;
 use crate::store::Store;
+use crate::tight;
 
 /// The stretch of source values for which one snapshot is the nearest. A bound
 /// of `None` is no bound.
@@ -53,6 +57,20 @@ pub(crate) struct RowRef {
 #[derive(Debug, Default)]
 pub(crate) struct Hops {
     from: FxHashMap<DomainIx, Vec<Hop>>,
+    /// Of each set that it has seen.
+    sets: Vec<OfSet>,
+    /// How many excluded clocks and snapshots it has seen.
+    excluded: usize,
+    snapshots: usize,
+}
+
+/// What is remembered of a set.
+#[derive(Debug, Clone, Copy, Default)]
+struct OfSet {
+    /// Whether a hop has its rows in one order with those of another set.
+    is_merged: bool,
+    /// Up to where the rows were counted last (see `Rows::count_until`).
+    hint: u32,
 }
 
 #[derive(Debug)]
@@ -104,8 +122,46 @@ impl Hops {
         self.from.get(&from)?.iter().find(|hop| hop.to == to)
     }
 
+    /// Where the search in a set starts.
+    pub fn hint(&self, set: SetIx) -> usize {
+        self.sets.get(set as usize).map_or(0, |of| of.hint as usize)
+    }
+
+    /// Where the next search in a set starts.
+    pub fn set_hint(&mut self, set: SetIx, hint: usize) {
+        if let Some(of) = self.sets.get_mut(set as usize) {
+            of.hint = hint as u32;
+        }
+    }
+
+    /// Takes in the snapshots that were added since the last time.
+    pub fn refresh(&mut self, store: &Store) {
+        let in_file = store.sets_in_file();
+        if self.snapshots == in_file.len() {
+            return;
+        }
+        let topology = &store.topology;
+        if self.from.is_empty() {
+            tight::fill(&mut self.sets, topology.sets(), OfSet::default());
+        } else {
+            for domain in &topology.excluded()[self.excluded..] {
+                self.from.remove(domain); // No path leads over it any more (rule N5).
+            }
+            for (snapshot, &set) in in_file.iter().enumerate().skip(self.snapshots) {
+                // Sets are numbered by their first snapshots.
+                if set as usize == self.sets.len() {
+                    tight::push(&mut self.sets, OfSet::default());
+                    self.set_added(store, set, snapshot);
+                }
+                self.row_added(store, set, snapshot);
+            }
+        }
+        self.excluded = topology.excluded().len();
+        self.snapshots = in_file.len();
+    }
+
     /// Finds the snapshots of a hop that a path uses for the first time.
-    pub fn prepare(&mut self, store: &mut Store, from: DomainIx, to: DomainIx) {
+    pub fn prepare(&mut self, store: &Store, from: DomainIx, to: DomainIx) {
         if store.topology.only_set(from).is_some() || self.find(from, to).is_some() {
             return;
         }
@@ -119,17 +175,21 @@ impl Hops {
         best.retain(|set| source_of(set) == source);
         let rows = match best.as_slice() {
             &[set] => HopRows::One(set),
-            sets => HopRows::Several(Merged::new(store, from, sets)),
+            sets => {
+                mark_merged(&mut self.sets, sets);
+                let all = store.sets_in_file().len();
+                HopRows::Several(Merged::new(store, from, sets, all))
+            }
         };
         let hop = Hop { to, source, rows };
         self.from.entry(from).or_default().push(hop);
     }
 
-    /// A set was added, which has no rows yet.
-    pub fn set_added(&mut self, store: &mut Store, set: SetIx) {
+    /// A set was added with a snapshot.
+    fn set_added(&mut self, store: &Store, set: SetIx, snapshot: usize) {
         let source = store.set(set).source;
-        for column in 0..store.topology.members(set).len() {
-            let from = store.topology.members(set)[column].domain;
+        for member in store.topology.members(set) {
+            let from = member.domain;
             let Some(hops) = self.from.get_mut(&from) else {
                 continue;
             };
@@ -142,23 +202,25 @@ impl Hops {
                     hop.rows = HopRows::One(set);
                     continue;
                 }
-                match &hop.rows {
-                    &HopRows::One(other) => {
-                        hop.rows = HopRows::Several(Merged::new(store, from, &[other, set]));
+                match hop.rows {
+                    HopRows::One(other) => {
+                        mark_merged(&mut self.sets, &[other, set]);
+                        let rows = Merged::new(store, from, &[other, set], snapshot);
+                        hop.rows = HopRows::Several(rows);
                     }
-                    HopRows::Several(_) => store.set_mut(set).merged = true,
+                    HopRows::Several(_) => mark_merged(&mut self.sets, &[set]),
                 }
             }
         }
     }
 
     /// A row was added to a set.
-    pub fn row_added(&mut self, store: &Store, set: SetIx) {
-        if !store.set(set).merged {
+    fn row_added(&mut self, store: &Store, set: SetIx, snapshot: usize) {
+        if !self.sets[set as usize].is_merged {
             return;
         }
         let members = store.topology.members(set);
-        let row = store.set(set).rows.len() - 1;
+        let row = store.set(set).rows.before(members.len(), snapshot);
         let row = RowRef {
             set,
             row: row as u32,
@@ -175,10 +237,14 @@ impl Hops {
             }
         }
     }
+}
 
-    /// No path leads over this clock any more (rule N5).
-    pub fn exclude(&mut self, domain: DomainIx) {
-        self.from.remove(&domain);
+/// Notes that a hop has the rows of these sets in one order.
+fn mark_merged(of: &mut [OfSet], sets: &[SetIx]) {
+    for &set in sets {
+        if let Some(of) = of.get_mut(set as usize) {
+            of.is_merged = true;
+        }
     }
 }
 
@@ -300,11 +366,12 @@ pub(crate) fn snapshot_of(store: &Store, row: RowRef) -> u32 {
 }
 
 impl Merged {
-    fn new(store: &mut Store, from: DomainIx, sets: &[SetIx]) -> Merged {
+    /// The rows of the first so many snapshots.
+    fn new(store: &Store, from: DomainIx, sets: &[SetIx], snapshots: usize) -> Merged {
         let mut all = Vec::new();
         for &set in sets {
-            store.set_mut(set).merged = true;
-            let len = store.set(set).rows.len();
+            let clocks = store.topology.members(set).len();
+            let len = store.set(set).rows.before(clocks, snapshots);
             all.extend((0..len as u32).map(|row| RowRef { set, row }));
         }
         // Each set is sorted already, which this sort makes use of.
@@ -377,6 +444,7 @@ impl Merged {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::cache::ConversionCache;
     use crate::clock::Clock;
     use crate::graph::ClockGraph;
     use crate::snapshot::Reading;
@@ -422,7 +490,7 @@ mod tests {
             ),
             ats in prop::collection::vec((0usize..1200, -20i64..2000), 20),
         ) {
-            let mut graph = ClockGraph::new();
+            let (mut graph, mut cache) = (ClockGraph::new(), ConversionCache::new());
             let (mut pairs, mut last) = (Vec::new(), [0i64, 500, 900, 30]);
             let snapshots = sources.into_iter().zip(snapshots);
             for (index, (source, (others, forward, to))) in snapshots.enumerate() {
@@ -434,14 +502,16 @@ mod tests {
                 pairs.push((source, from, to));
                 // Some before, some after the hop is used for the first time.
                 for &(_, at) in ats.iter().filter(|at| at.0 == index) {
-                    let converted = graph.convert(Clock::host(200), ClockNs(at), Clock::host(201));
+                    let (from, to) = (Clock::host(200), Clock::host(201));
+                    let converted = graph.convert(from, ClockNs(at), to, &mut cache);
                     prop_assert_eq!(converted, Ok(ClockNs(naive(&pairs, at))));
                 }
             }
             for (_, at) in ats {
-                let converted = graph.convert(Clock::host(200), ClockNs(at), Clock::host(201));
+                let (from, to) = (Clock::host(200), Clock::host(201));
+                let converted = graph.convert(from, ClockNs(at), to, &mut cache);
                 prop_assert_eq!(converted, Ok(ClockNs(naive(&pairs, at))));
-                let mapping = graph.mapping(Clock::host(200), Clock::host(201)).unwrap();
+                let mapping = graph.mapping(from, to, &mut cache).unwrap();
                 prop_assert_eq!(mapping.convert(at), Some(naive(&pairs, at)));
             }
         }

@@ -12,7 +12,24 @@ use crate::store::Store;
 use crate::unresolved::Unresolved;
 
 /// A step of a mapping: `target = value + offset` for `start ≤ value < end`.
+///
+/// ```
+/// # use timebase_resolver::{Clock, ClockGraph, ClockNs, ConversionCache, Reading, Source};
+/// # let (monotonic, boottime) = (Clock::host(3), Clock::BOOTTIME);
+/// # let mut graph = ClockGraph::new();
+/// # for (m, b) in [(1000, 2000), (2000, 3500)] {
+/// #     let readings = [Reading::new(monotonic, m, 1, false)?, Reading::new(boottime, b, 1, false)?];
+/// #     graph.add_snapshot(Source::Service, &readings, Some(boottime))?;
+/// # }
+/// # let mut cache = ConversionCache::new();
+/// let mapping = graph.mapping(monotonic, boottime, &mut cache).unwrap();
+/// let step = mapping.at(1100);
+/// assert_eq!((step.start, step.end, step.offset), (None, Some(2000), Some(1000)));
+/// assert!(step.holds(-5) && !step.holds(2000));
+/// # Ok::<(), timebase_resolver::Rejected>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Step {
     /// `None` is no bound.
     pub start: Option<i64>,
@@ -64,6 +81,22 @@ impl Bounds {
 }
 
 /// The conversion of one clock to another, for all values.
+///
+/// ```
+/// # use timebase_resolver::{Clock, ClockGraph, ClockNs, ConversionCache, Reading, Source};
+/// # let (monotonic, boottime) = (Clock::host(3), Clock::BOOTTIME);
+/// # let mut graph = ClockGraph::new();
+/// # for (m, b) in [(1000, 2000), (2000, 3500)] {
+/// #     let readings = [Reading::new(monotonic, m, 1, false)?, Reading::new(boottime, b, 1, false)?];
+/// #     graph.add_snapshot(Source::Service, &readings, Some(boottime))?;
+/// # }
+/// # let mut cache = ConversionCache::new();
+/// let mapping = graph.mapping(monotonic, boottime, &mut cache).unwrap();
+/// let steps: Vec<_> = mapping.steps().map(|step| (step.start, step.offset)).collect();
+/// assert_eq!(steps, [(None, Some(1000)), (Some(2000), Some(1500))]);
+/// assert_eq!(mapping.convert(2001), Some(3501));
+/// # Ok::<(), timebase_resolver::Rejected>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Mapping<'g> {
     store: &'g Store,

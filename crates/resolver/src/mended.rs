@@ -8,12 +8,14 @@
 //!
 //! To teach the graph lives and turns was the alternative: every conversion would carry where in the file it was asked, for the few
 //! clocks to which that matters.
+//!
+//! As it has a state, it has its cache, too: nobody can share it anyway.
 
 use rustc_hash::FxHashMap;
 
 use crate::clock::{Clock, ClockId, FileTag, Scope};
 use crate::graph::ClockGraph;
-use crate::linear::Estimates;
+use crate::linear::{EstimateCache, Estimates};
 use crate::routes::DomainIx;
 use crate::snapshot::{Reading, Source};
 use crate::time::ClockNs;
@@ -30,10 +32,35 @@ pub struct ReadAt {
 }
 
 /// Conversions of the clocks of a trace that wrapped or restarted.
+///
+/// ```
+/// use timebase_resolver::*;
+///
+/// // A counter that began again between two snapshots.
+/// let (counter, boottime) = (Clock::host(200), Clock::BOOTTIME);
+/// let second = 1_000_000_000;
+/// let mut graph = ClockGraph::new();
+/// for (value, at) in [(50, 100), (60, 110), (5, 120), (15, 130)] {
+///     let (value, at) = (value * second, at * second);
+///     let readings = [Reading::new(counter, value, 1, false)?, Reading::new(boottime, at, 1, false)?];
+///     graph.add_snapshot(Source::Writer, &readings, Some(boottime))?;
+/// }
+/// let (estimates, mut cache) = (Estimates::new(graph), EstimateCache::new());
+/// let value = ClockNs(7 * second as i64);
+/// let refused = estimates.convert(counter, value, boottime, &mut cache);
+/// assert_eq!(refused, Err(Unresolved::NonMonotonic));
+///
+/// let mut mended = Mended::of(&estimates, boottime, &mut cache).unwrap();
+/// let read = ReadAt { by: 1, snapshots: 3 };
+/// let at = mended.convert(counter, value, boottime, read).unwrap();
+/// assert_eq!(at, Ok(ClockNs(122 * second as i64)));
+/// # Ok::<(), timebase_resolver::Rejected>(())
+/// ```
 #[derive(Debug)]
 pub struct Mended {
     /// By snapshots in which each life is a clock of its own.
     estimates: Estimates,
+    cache: EstimateCache,
     clocks: FxHashMap<Clock, Continuous>,
 }
 
@@ -61,9 +88,13 @@ struct Taken {
 
 impl Mended {
     /// Looks through the snapshots of a trace for clocks that wrapped or restarted; `None` if none did.
-    pub fn of(estimates: &mut Estimates, trace_time: Clock) -> Option<Mended> {
+    pub fn of(
+        estimates: &Estimates,
+        trace_time: Clock,
+        cache: &mut EstimateCache,
+    ) -> Option<Mended> {
         let went_back = went_back(estimates.graph(), trace_time)?;
-        let taken = taken(estimates, trace_time, &went_back);
+        let taken = taken(estimates, trace_time, &went_back, cache);
         let graph = estimates.graph();
         let mut clocks = FxHashMap::default();
         for (domain, taken) in taken {
@@ -78,6 +109,7 @@ impl Mended {
         let mended = mended(graph, &mut clocks);
         Some(Mended {
             estimates: estimates.of_other(mended),
+            cache: EstimateCache::new(),
             clocks,
         })
     }
@@ -96,7 +128,9 @@ impl Mended {
     ) -> Option<Result<ClockNs, Unresolved>> {
         let (life, value) = self.clocks.get_mut(&from)?.continued(value, read)?;
         Some(match i64::try_from(value) {
-            Ok(value) => self.estimates.convert(life, ClockNs(value), to),
+            Ok(value) => self
+                .estimates
+                .convert(life, ClockNs(value), to, &mut self.cache),
             Err(_) => Err(Unresolved::Overflow),
         })
     }
@@ -112,7 +146,7 @@ impl Mended {
         value: ClockNs,
         to: Clock,
     ) -> Result<ClockNs, Unresolved> {
-        self.estimates.convert(from, value, to)
+        self.estimates.convert(from, value, to, &mut self.cache)
     }
 }
 
@@ -243,9 +277,10 @@ fn is_guessed(source: Source) -> bool {
 
 /// Rule R11: the readings of these clocks, each with the trace time of its snapshot.
 fn taken(
-    estimates: &mut Estimates,
+    estimates: &Estimates,
     trace_time: Clock,
     went_back: &[bool],
+    cache: &mut EstimateCache,
 ) -> FxHashMap<DomainIx, Vec<Taken>> {
     let clocks: Vec<Clock> = estimates
         .graph()
@@ -272,7 +307,8 @@ fn taken(
             let at = home.or_else(|| {
                 let others = together.iter().filter(|(other, _)| other != domain);
                 let times = others.filter_map(|(other, value)| {
-                    let time = estimates.convert(clock_of(*other)?, ClockNs(*value), trace_time);
+                    let other = clock_of(*other)?;
+                    let time = estimates.convert(other, ClockNs(*value), trace_time, cache);
                     time.ok().map(|ClockNs(time)| time)
                 });
                 times.min()

@@ -31,6 +31,8 @@ pub(crate) struct Topology {
     starts: Vec<u32>,
     /// The sets of clocks that are assumed to read the same (rule X26), in order.
     assumed: Vec<SetIx>,
+    /// The clocks that went backwards (rule N5), in the order in which that was seen.
+    excluded: Vec<DomainIx>,
 }
 
 /// One clock of one set.
@@ -68,6 +70,26 @@ impl Topology {
             tight::push(&mut self.members, member);
         }
         set
+    }
+
+    /// Excludes a clock as a source (rule N5); whether it was none before.
+    pub fn exclude(&mut self, domain: DomainIx) -> bool {
+        let known = &mut self.domains[domain as usize];
+        let is_new = std::mem::replace(&mut known.monotonic, false);
+        if is_new {
+            self.excluded.push(domain);
+        }
+        is_new
+    }
+
+    /// How many sets there are.
+    pub fn sets(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// The clocks that were excluded, in order; what has seen some of them needs those after.
+    pub fn excluded(&self) -> &[DomainIx] {
+        &self.excluded
     }
 
     /// The members of a set, in order of their indices.
@@ -127,12 +149,18 @@ const MOST_HOPS: u32 = 256;
 /// of clocks changes just what gets nearer by it. Searching anew for every
 /// clock was the alternative: with 100,000 sequences, each with a clock of its
 /// own next to MONOTONIC, every search meets them all.
+///
+/// The tree is the cache's, not the graph's, so it takes in what was added to the graph
+/// when somebody asks for a path: sets and excluded clocks are numbered in order. Any order gives the same
+/// tree, as no path is better than the shortest.
 #[derive(Debug)]
 pub(crate) struct Routes {
     target: DomainIx,
     over: Over,
     routes: Vec<Route>,
-    stale: bool,
+    /// How many sets and excluded clocks it has taken in.
+    sets: usize,
+    excluded: usize,
 }
 
 /// What routes lead over.
@@ -162,7 +190,8 @@ impl Routes {
             target,
             over,
             routes: Vec::new(),
-            stale: true,
+            sets: 0,
+            excluded: 0,
         }
     }
 
@@ -183,31 +212,31 @@ impl Routes {
             .is_some_and(|route| route.distance != FAR)
     }
 
-    /// Finds the routes, where nobody has asked for them yet.
+    /// Takes in the sets that were added and the clocks that were excluded since the last time.
     pub fn refresh(&mut self, topology: &Topology) {
-        if !self.stale {
+        let (sets, excluded) = (topology.sets(), topology.excluded().len());
+        if (self.sets, self.excluded) == (sets, excluded) {
             return;
         }
-        self.stale = false;
-        self.routes.clear();
+        let is_first = self.routes.is_empty();
         self.grow(topology);
-        self.routes[self.target as usize].distance = 0;
-        self.relax(topology, topology.sets_of(self.target).collect());
-    }
-
-    /// A new set of clocks was added.
-    pub fn add_set(&mut self, topology: &Topology, set: SetIx) {
-        if !self.stale {
-            self.grow(topology);
-            self.relax(topology, VecDeque::from([set]));
+        if is_first {
+            self.routes[self.target as usize].distance = 0;
+            self.relax(topology, topology.sets_of(self.target).collect());
+        } else {
+            self.relax(topology, (self.sets as SetIx..sets as SetIx).collect());
+            for &domain in &topology.excluded()[self.excluded..] {
+                self.exclude(topology, domain);
+            }
         }
+        (self.sets, self.excluded) = (sets, excluded);
     }
 
     /// A clock was excluded as a source. The clocks whose path led over it look for another
     /// one; those of all others stay as they are, which matters where very many clocks are
     /// excluded one by one.
-    pub fn exclude(&mut self, topology: &Topology, domain: DomainIx) {
-        if self.over == Over::Excluded || self.stale {
+    fn exclude(&mut self, topology: &Topology, domain: DomainIx) {
+        if self.over == Over::Excluded {
             return;
         }
         let Some(next) = self.next(domain) else {
@@ -323,6 +352,7 @@ mod tests {
     enum Change {
         Set(std::collections::BTreeSet<u32>, bool),
         Exclusion(u32),
+        Asked,
     }
 
     proptest! {
@@ -334,25 +364,24 @@ mod tests {
                     2 => (prop::collection::btree_set(0u32..12, 2..4), prop::bool::weighted(0.2))
                         .prop_map(|(set, is_assumed)| Change::Set(set, is_assumed)),
                     1 => (0u32..12).prop_map(Change::Exclusion),
+                    2 => Just(Change::Asked),
                 ],
-                0..40,
+                0..60,
             ),
         ) {
             let mut topology = clocks(12);
             let mut kept = Routes::new(0, over);
-            kept.refresh(&topology);
-            for change in changes {
+            for change in changes.into_iter().chain([Change::Asked]) {
                 match change {
                     Change::Set(set, is_assumed) => {
-                        let set = topology.add_set(set.into_iter(), is_assumed);
-                        kept.add_set(&topology, set);
+                        topology.add_set(set.into_iter(), is_assumed);
+                        continue;
                     }
                     Change::Exclusion(clock) => {
-                        let domain = &mut topology.domains[clock as usize];
-                        if std::mem::replace(&mut domain.monotonic, false) {
-                            kept.exclude(&topology, clock);
-                        }
+                        topology.exclude(clock);
+                        continue;
                     }
+                    Change::Asked => kept.refresh(&topology),
                 }
                 let mut anew = Routes::new(0, over);
                 anew.refresh(&topology);

@@ -91,6 +91,16 @@ impl Rows {
         self.get(clocks, row, clocks) as u32
     }
 
+    /// How many rows are of the first so many snapshots.
+    pub fn before(&self, clocks: usize, snapshots: usize) -> usize {
+        match self.last(clocks) {
+            Some([.., last]) if (*last as usize) < snapshots => self.len(),
+            _ => partition(self.len(), |row| {
+                (self.snapshot(clocks, row) as usize) < snapshots
+            }),
+        }
+    }
+
     /// How many rows have at most `value` in a column that is sorted. `hint` is
     /// a guess of it.
     ///

@@ -3,8 +3,15 @@
 use crate::clock::{Clock, Scope};
 
 /// Who took a snapshot (rules V2, X18). The smaller is the better one.
+///
+/// ```
+/// use timebase_resolver::Source;
+/// assert!(Source::Service < Source::Bundle);
+/// assert_eq!(Source::Bundle.name(), "ftrace");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
+#[non_exhaustive]
 pub enum Source {
     /// Who wrote the manifest (rule X35).
     Manifest = 0,
@@ -128,8 +135,16 @@ impl Reading {
 }
 
 /// Why a snapshot was rejected as a whole (rules N1, N2, C5).
+///
+/// ```
+/// use timebase_resolver::{Clock, Reading};
+/// let rejected = Reading::new(Clock::BOOTTIME, u64::MAX, 1, false).unwrap_err();
+/// assert_eq!(rejected.code(), "snapshot_overflow");
+/// assert_eq!(rejected.to_string(), "the reading of clock BOOTTIME does not fit 64 bits in nanoseconds");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs)] // the messages say it
+#[non_exhaustive]
 pub enum Rejected {
     #[error("a reading names no clock")]
     NoClockId,

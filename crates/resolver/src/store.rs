@@ -30,10 +30,6 @@ pub(crate) struct Cell {
 pub(crate) struct Set {
     pub rows: Rows,
     pub source: Source,
-    /// Whether a hop has its rows in one order with those of another set.
-    pub merged: bool,
-    /// Up to where the rows were counted last (see `Rows::count_until`).
-    pub hint: u32,
 }
 
 #[derive(Debug, Default)]
@@ -42,6 +38,9 @@ pub(crate) struct Store {
     clocks: HashTable<DomainIx>,
     sets: Vec<Set>,
     by_members: HashTable<SetIx>,
+    /// The set of each snapshot, in the order of the file: who keeps something of the rows takes
+    /// in those that were added since.
+    in_file: Vec<SetIx>,
 }
 
 impl Store {
@@ -64,8 +63,18 @@ impl Store {
         &self.sets[set as usize]
     }
 
-    pub fn set_mut(&mut self, set: SetIx) -> &mut Set {
-        &mut self.sets[set as usize]
+    /// Adds a row to a set.
+    pub fn push(&mut self, set: SetIx, row: &[Cell]) {
+        let snapshot = self.in_file.len() as u32;
+        tight::push(&mut self.in_file, set);
+        let values = row.iter().map(|cell| cell.value);
+        let rows = &mut self.sets[set as usize].rows;
+        rows.push(row.len(), values, snapshot);
+    }
+
+    /// The set of each snapshot, in the order of the file.
+    pub fn sets_in_file(&self) -> &[SetIx] {
+        &self.in_file
     }
 
     /// The sets of exactly the clocks of a row, by their source.
@@ -88,8 +97,6 @@ impl Store {
         let added = Set {
             rows: Rows::default(),
             source,
-            merged: false,
-            hint: 0,
         };
         tight::push(&mut self.sets, added);
         let topology = &self.topology;
@@ -101,14 +108,13 @@ impl Store {
 
     /// The set and the row of each snapshot, in the order of the file.
     pub fn in_file(&self) -> Vec<(SetIx, u32)> {
-        let mut places: Vec<(u32, SetIx, u32)> = Vec::new();
-        for (set, of) in (0..).zip(&self.sets) {
-            let clocks = self.topology.members(set).len();
-            let rows = 0..of.rows.len() as u32;
-            places.extend(rows.map(|row| (of.rows.snapshot(clocks, row as usize), set, row)));
-        }
-        places.sort_unstable();
-        places.into_iter().map(|(_, set, row)| (set, row)).collect()
+        let mut next = vec![0; self.sets.len()];
+        let row = |&set: &SetIx| {
+            let next = &mut next[set as usize];
+            *next += 1;
+            (set, *next - 1)
+        };
+        self.in_file.iter().map(row).collect()
     }
 
     /// The last row of some sets of the same clocks.

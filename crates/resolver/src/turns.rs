@@ -19,6 +19,7 @@ const BITS: [u32; 6] = [16, 24, 32, 40, 48, 56];
 
 /// What a clock did between a snapshot and the one before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Turn {
     /// It was through so many times, and began again at 0 (rule R12).
     Wrap(i64),
@@ -26,8 +27,26 @@ pub enum Turn {
     Restart,
 }
 
+impl Turn {
+    /// What it is called in `clock_turn.kind`.
+    ///
+    /// ```
+    /// use timebase_resolver::Turn;
+    /// assert_eq!((Turn::Wrap(2).name(), Turn::Restart.name()), ("wrap", "restart"));
+    /// ```
+    pub fn name(self) -> &'static str {
+        match self {
+            Turn::Wrap(_) => "wrap",
+            Turn::Restart => "restart",
+        }
+    }
+}
+
 /// A reading of the clock in a snapshot.
+///
+/// The example of [`Turns`] has some.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct TurnPoint {
     /// Trace time of the snapshot.
     pub at: i64,
@@ -42,7 +61,10 @@ pub struct TurnPoint {
 }
 
 /// Where a reading of a packet or an event belongs.
+///
+/// [`Turns`] has the example.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Continued {
     /// Which life it is of.
     pub life: usize,
@@ -53,7 +75,21 @@ pub struct Continued {
 }
 
 /// A clock that wrapped or restarted, and did nothing else that went back.
+///
+/// ```
+/// use timebase_resolver::{Turn, Turns};
+///
+/// // A counter of 32 bits that counts nanoseconds wraps every 4.3 s.
+/// let read: Vec<(i64, i64)> = [0, 2, 4, 6].map(|s| (s * 1_000_000_000, s * 1_000_000_000 % (1 << 32))).to_vec();
+/// let turns = Turns::of(&read, 1).unwrap();
+/// assert_eq!(turns.bits, Some(32));
+/// assert_eq!(turns.points[3].turn, Some(Turn::Wrap(1)));
+/// // What is read after the last snapshot is of the turn that is nearest to what was read before.
+/// let next = turns.continued(read[3].1 + 5, 6_000_000_000, &[0]).unwrap();
+/// assert_eq!((next.turns, next.at), (1, 6_000_000_005));
+/// ```
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Turns {
     /// How many bits of the clock's units it counts with, if it wrapped.
     pub bits: Option<u32>,

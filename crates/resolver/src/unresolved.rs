@@ -8,6 +8,7 @@
 /// assert_eq!(Unresolved::from_code("no_path"), Some(Unresolved::NoPath));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, thiserror::Error)]
+#[non_exhaustive]
 pub enum Unresolved {
     /// The clock was never in a snapshot.
     #[error("the clock was never in a snapshot")]

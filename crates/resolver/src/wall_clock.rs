@@ -115,6 +115,7 @@ impl FromStr for WallTime {
 
 /// Why a text is no time (rule K5).
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum NotATime {
     /// It is not written like one.
     Form,

@@ -199,8 +199,14 @@ pub(crate) fn builtin_id(name: &[u8]) -> Option<ClockId> {
 }
 
 /// Why a text is no clock (rule C7).
+///
+/// ```
+/// use timebase_resolver::{NotAClock, WrittenClock};
+/// assert_eq!("64@x".parse::<WrittenClock>(), Err(NotAClock::Sequence));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)] // the messages say it
+#[non_exhaustive]
 pub enum NotAClock {
     Empty,
     Spaces,

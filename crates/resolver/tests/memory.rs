@@ -1,12 +1,13 @@
-//! How much memory a clock graph takes at its peak, in traces of a shape that
-//! could make it large.
+//! How much memory a clock graph and a cache take at their peak, in traces of a shape
+//! that could make them large.
 //!
 //! The import has 64 MB for everything, whatever the trace.
 
 #![allow(clippy::unwrap_used)]
 
 use timebase_resolver::{
-    Clock, ClockGraph, ClockId, ClockNs, MachineId, Reading, SeqId, Source, Unresolved,
+    Clock, ClockGraph, ClockId, ClockNs, ConversionCache, MachineId, Reading, SeqId, Source,
+    Unresolved,
 };
 
 #[global_allocator]
@@ -31,8 +32,15 @@ fn reading(clock: Clock, value: i64) -> Reading {
     }
 }
 
-fn add(graph: &mut ClockGraph, source: Source, readings: &[Reading]) {
-    graph
+#[derive(Default)]
+struct Asked {
+    graph: ClockGraph,
+    cache: ConversionCache,
+}
+
+fn add(asked: &mut Asked, source: Source, readings: &[Reading]) {
+    asked
+        .graph
         .add_snapshot(source, readings, Some(Clock::BOOTTIME))
         .unwrap();
 }
@@ -60,31 +68,32 @@ fn service(index: i64) -> [Reading; 6] {
     .map(|(id, value)| reading(Clock::host(id), value))
 }
 
-fn to_boottime(graph: &mut ClockGraph, clock: Clock, value: i64) -> Result<i64, Unresolved> {
-    let converted = graph.convert(clock, ClockNs(value), Clock::BOOTTIME);
+fn to_boottime(asked: &mut Asked, clock: Clock, value: i64) -> Result<i64, Unresolved> {
+    let Asked { graph, cache } = asked;
+    let converted = graph.convert(clock, ClockNs(value), Clock::BOOTTIME, cache);
     converted.map(|ClockNs(value)| value)
 }
 
 /// 1,000,000 service snapshots; each reading placed (rule N6), and events on
 /// MONOTONIC between them.
 fn service_snapshots() {
-    let mut graph = ClockGraph::new();
+    let mut asked = Asked::default();
     for index in 0..1_000_000 {
         let readings = service(index);
         let boot = readings[0].value;
-        add(&mut graph, Source::Service, &readings);
+        add(&mut asked, Source::Service, &readings);
         for reading in readings {
-            let placed = to_boottime(&mut graph, reading.clock, reading.value);
+            let placed = to_boottime(&mut asked, reading.clock, reading.value);
             assert_eq!(placed, Ok(boot));
         }
-        let placed = to_boottime(&mut graph, monotonic(), readings[4].value + 1);
+        let placed = to_boottime(&mut asked, monotonic(), readings[4].value + 1);
         assert_eq!(placed, Ok(boot + 1));
     }
 }
 
 /// 1,000,000 snapshots of the incremental clocks of 8 sequences.
 fn incremental_clocks() {
-    let mut graph = ClockGraph::new();
+    let mut asked = Asked::default();
     for index in 0..1_000_000 {
         let seq = 2 + noise(index, 8) as u32;
         let boot = index * SECOND / 10 + noise(index, SECOND / 10);
@@ -93,53 +102,54 @@ fn incremental_clocks() {
             ..reading(scoped(seq), boot - 5000 - noise(index, 1000))
         };
         let readings = [own, reading(Clock::BOOTTIME, boot)];
-        add(&mut graph, Source::Writer, &readings);
-        let placed = to_boottime(&mut graph, own.clock, own.value + 7);
+        add(&mut asked, Source::Writer, &readings);
+        let placed = to_boottime(&mut asked, own.clock, own.value + 7);
         assert_eq!(placed, Ok(boot + 7));
     }
 }
 
 /// 100,000 sequences, each with one snapshot.
 fn sequences() {
-    let mut graph = ClockGraph::new();
+    let mut asked = Asked::default();
     for seq in 2..100_002 {
         let at = i64::from(seq) * 1000;
         let readings = [reading(scoped(seq), 5), reading(Clock::BOOTTIME, at)];
-        add(&mut graph, Source::Writer, &readings);
-        let placed = to_boottime(&mut graph, scoped(seq), 9);
+        add(&mut asked, Source::Writer, &readings);
+        let placed = to_boottime(&mut asked, scoped(seq), 9);
         assert_eq!(placed, Ok(at + 4));
     }
     for seq in 2..100_002 {
-        let placed = to_boottime(&mut graph, scoped(seq), 6);
+        let placed = to_boottime(&mut asked, scoped(seq), 6);
         assert_eq!(placed, Ok(i64::from(seq) * 1000 + 1));
     }
 }
 
 /// 10,000 clocks over a MONOTONIC of 1,000 snapshots, and the mapping of each.
 fn mappings() {
-    let mut graph = ClockGraph::new();
+    let mut asked = Asked::default();
     for index in 0..1000 {
         let at = index * SECOND;
         let readings = [
             reading(monotonic(), at),
             reading(Clock::BOOTTIME, at + index),
         ];
-        add(&mut graph, Source::Service, &readings);
+        add(&mut asked, Source::Service, &readings);
     }
     for seq in 2..10_002 {
         let readings = [reading(scoped(seq), 0), reading(monotonic(), SECOND)];
-        add(&mut graph, Source::Writer, &readings);
+        add(&mut asked, Source::Writer, &readings);
     }
     for seq in 2..10_002 {
         // Out of order; for some so often that a mapping is composed.
         for event in 0..if seq % 8 == 0 { 1000 } else { 10 } {
             let index = noise(event, 999);
-            let placed = to_boottime(&mut graph, scoped(seq), index * SECOND);
+            let placed = to_boottime(&mut asked, scoped(seq), index * SECOND);
             assert_eq!(placed, Ok((index + 1) * SECOND + index + 1));
         }
     }
     for seq in 2..10_002 {
-        let mapping = graph.mapping(scoped(seq), Clock::BOOTTIME).unwrap();
+        let Asked { graph, cache } = &mut asked;
+        let mapping = graph.mapping(scoped(seq), Clock::BOOTTIME, cache).unwrap();
         assert_eq!(mapping.steps().count(), 1000);
     }
 }
@@ -147,19 +157,19 @@ fn mappings() {
 /// Readings in any order over so many snapshots, of so many clocks, that the
 /// mappings of some are all there is room for.
 fn composed_mappings() {
-    let mut graph = ClockGraph::new();
+    let mut asked = Asked::default();
     let clocks: Vec<Clock> = (200..220).map(Clock::host).collect();
     let at = |index| index * 2 * SECOND + noise(index, SECOND);
     for index in 0..50_000 {
         let own = |&clock| reading(clock, at(index) - noise(index, 999));
         let mut readings: Vec<Reading> = clocks.iter().map(own).collect();
         readings.push(reading(Clock::BOOTTIME, at(index)));
-        add(&mut graph, Source::Service, &readings);
+        add(&mut asked, Source::Service, &readings);
     }
     for clock in clocks {
         for event in 0..20_000 {
             let index = noise(event, 50_000);
-            let placed = to_boottime(&mut graph, clock, at(index));
+            let placed = to_boottime(&mut asked, clock, at(index));
             assert_eq!(placed, Ok(at(index) + noise(index, 999)));
         }
     }

@@ -109,12 +109,10 @@ impl Reasons {
             .for_each(|(_, count)| *count += 1);
     }
 
-    /// Those that there are, by their names.
-    pub fn by_name(&self) -> BTreeMap<&'static str, u64> {
+    /// Those that there are.
+    pub fn counted(&self) -> BTreeMap<Unresolved, u64> {
         let all = Unresolved::ALL.into_iter().zip(self.0);
-        all.filter(|(_, count)| *count > 0)
-            .map(|(reason, count)| (reason.code(), count))
-            .collect()
+        all.filter(|(_, count)| *count > 0).collect()
     }
 }
 

@@ -35,8 +35,8 @@ pub(crate) fn clocks(conn: &Connection, place: &mut Place) -> rusqlite::Result<u
     let boottime = shared(place.trace_time().machine, ClockId::BOOTTIME);
     for &clock in &all {
         let packets = place.uses().get(&clock).copied().unwrap_or(0) as i64;
-        let graph = place.graph();
-        let path = graph.path(clock, boottime).ok();
+        let (graph, cache) = place.graph_and_cache();
+        let path = graph.path(clock, boottime, cache).ok();
         let names = path.as_deref().map(written);
         let domain = graph.domain(clock);
         inserts.push(tables::clock_record::Row::<&dyn ToSql> {
@@ -158,7 +158,8 @@ pub(crate) fn remote_clock_syncs(
     let trace_time = place.trace_time();
     for (id, sample) in (0_i64..).zip(&samples) {
         let host_value = ClockNs(sample.host_value);
-        let ts = place.graph().convert(sample.host, host_value, trace_time);
+        let (graph, cache) = place.graph_and_cache();
+        let ts = graph.convert(sample.host, host_value, trace_time, cache);
         let used = usize::try_from(id).ok().and_then(|id| used.get(id));
         inserts.push(tables::remote_clock_sync::Row::<&dyn ToSql> {
             id: &id,

@@ -1,11 +1,14 @@
 //! How each part, what a file holds of a machine, came to trace time: the table `part`.
 
 use rusqlite::Connection;
-use timebase_resolver::{Clock, ClockId, ClockNs, Estimates, SeqId, Source};
+use timebase_resolver::{
+    Clock, ClockId, ClockNs, Estimate, EstimateCache, Estimates, SeqId, Source,
+};
 use timebase_schema::{Row, tables};
 
 use super::journal::{Message, Severity};
 use crate::place::{Part, Place, TRACE_FILE, TraceTime};
+use crate::summary::How;
 
 /// From so much on, two placements of a part are of two boots of its machine (rule X28).
 const BOOT_NS: u64 = 1_000_000_000;
@@ -17,7 +20,7 @@ pub(crate) struct Placed {
     pub machine: u32,
     own_from: Option<i64>,
     is_pinned: bool,
-    pub how: &'static str,
+    pub how: How,
     /// Trace time less BOOTTIME of the part, at its first packet.
     pub offset: Option<i64>,
     /// How far that may be off; `None` if something is assumed.
@@ -30,30 +33,57 @@ pub(crate) struct Placed {
 }
 
 /// All parts, in the order of the table. `estimates` are those of the whole import.
-pub(crate) fn placed(place: &Place, estimates: &mut Estimates) -> Vec<Placed> {
+pub(crate) fn placed(place: &Place, estimates: &Estimates) -> Vec<Placed> {
+    let mut asked = Asked {
+        estimates,
+        cache: EstimateCache::new(),
+    };
     let trace_time = place.trace_time();
     let parts = place.parts().of_files();
     let mut placed: Vec<Placed> = parts
-        .map(|(_, part)| of_part(part, trace_time, estimates))
+        .map(|(_, part)| of_part(part, trace_time, &mut asked))
         .collect();
     placed.sort_unstable_by_key(|placed| (placed.file, placed.machine));
     placed
 }
 
-fn of_part(part: &Part, trace_time: Clock, estimates: &mut Estimates) -> Placed {
+/// The estimates of the whole import, and what they remember.
+struct Asked<'e> {
+    estimates: &'e Estimates,
+    cache: EstimateCache,
+}
+
+impl Asked<'_> {
+    /// By the nearest snapshot.
+    fn convert(&mut self, from: Clock, value: ClockNs, to: Clock) -> Option<ClockNs> {
+        let (graph, cache) = (self.estimates.graph(), self.cache.conversions());
+        graph.convert(from, value, to, cache).ok()
+    }
+
+    fn at(&mut self, from: Clock, value: ClockNs, to: Clock) -> Option<Estimate> {
+        let cache = &mut self.cache;
+        self.estimates.at(from, value, to, cache).ok()
+    }
+
+    /// The hops between two clocks, each with who took its snapshots; `None` if there is no path.
+    fn hops(&mut self, from: Clock, to: Clock) -> Option<Vec<(Clock, Clock, Option<Source>)>> {
+        let fits = self.estimates.fits(from, to, &mut self.cache).ok()?;
+        let hops = fits.map(|(from, to, source, _)| (from, to, source));
+        Some(hops.collect())
+    }
+}
+
+fn of_part(part: &Part, trace_time: Clock, asked: &mut Asked<'_>) -> Placed {
     let id = match part.is_pinned {
         true => TRACE_FILE,
         false => ClockId::BOOTTIME,
     };
     let own = part.clock(id, SeqId(0));
-    let (how, is_known) = how(own, trace_time, estimates);
+    let (how, is_known) = how(own, trace_time, asked);
     let first = part.first.and_then(|TraceTime(first)| {
         let value = match own == trace_time {
             true => ClockNs(first),
-            false => estimates
-                .graph_mut()
-                .convert(trace_time, ClockNs(first), own)
-                .ok()?,
+            false => asked.convert(trace_time, ClockNs(first), own)?,
         };
         Some((first, value))
     });
@@ -61,13 +91,13 @@ fn of_part(part: &Part, trace_time: Clock, estimates: &mut Estimates) -> Placed 
         if own == trace_time {
             return Some(0);
         }
-        let estimate = estimates.at(own, value, trace_time).ok()?;
+        let estimate = asked.at(own, value, trace_time)?;
         // Of the estimate, and of the place to the estimate.
         let off = i64::try_from(estimate.value.0.abs_diff(first)).ok()?;
         estimate.error()?.checked_add(off)
     });
-    let boot = boot(part, estimates);
-    let is_related = first.map(|_| is_related(part, boot, trace_time, estimates));
+    let boot = boot(part, asked);
+    let is_related = first.map(|_| is_related(part, boot, trace_time, asked));
     Placed {
         file: part.file.id,
         machine: part.machine.0,
@@ -86,16 +116,13 @@ fn of_part(part: &Part, trace_time: Clock, estimates: &mut Estimates) -> Placed 
 
 /// Over what a clock comes to trace time, named by what is least known of it; and whether nothing of
 /// that is assumed.
-fn how(own: Clock, trace_time: Clock, estimates: &mut Estimates) -> (&'static str, bool) {
+fn how(own: Clock, trace_time: Clock, asked: &mut Asked<'_>) -> (How, bool) {
     if own.file == trace_time.file && own.machine == trace_time.machine {
-        return ("trace_time", true);
+        return (How::TraceTime, true);
     }
-    let Ok(hops) = estimates.fits(own, trace_time) else {
-        return ("unplaced", false);
+    let Some(hops) = asked.hops(own, trace_time) else {
+        return (How::Unplaced, false);
     };
-    let hops: Vec<(Clock, Clock, Option<Source>)> = hops
-        .map(|(from, to, source, _)| (from, to, source))
-        .collect();
     let assumes = |of_wall_clocks: bool| {
         hops.iter().any(|(from, _, source)| {
             *source == Some(Source::Assumed) && of_wall_clocks == (from.id == ClockId::REALTIME)
@@ -103,11 +130,11 @@ fn how(own: Clock, trace_time: Clock, estimates: &mut Estimates) -> (&'static st
     };
     let has = |source| hops.iter().any(|(.., other)| *other == Some(source));
     match () {
-        () if assumes(true) => ("realtime", false),
-        () if assumes(false) => ("same_clock", false),
-        () if has(Source::RemoteSync) => ("remote_sync", true),
-        () if has(Source::Manifest) => ("manifest", true),
-        () => ("snapshots", true),
+        () if assumes(true) => (How::Realtime, false),
+        () if assumes(false) => (How::SameClock, false),
+        () if has(Source::RemoteSync) => (How::RemoteSync, true),
+        () if has(Source::Manifest) => (How::Manifest, true),
+        () => (How::Snapshots, true),
     }
 }
 
@@ -124,31 +151,34 @@ enum Boot {
     Unknown,
 }
 
-fn boot(part: &Part, estimates: &mut Estimates) -> Boot {
+fn boot(part: &Part, asked: &mut Asked<'_>) -> Boot {
     let own = part.clock(ClockId::BOOTTIME, SeqId(0));
     let shared = part.shared(ClockId::BOOTTIME);
     if own == shared || part.is_pinned {
         return Boot::Read;
     }
-    let is_assumed = |estimates: &mut Estimates, from, to| -> Option<bool> {
-        let mut hops = estimates.fits(from, to).ok()?;
-        Some(hops.any(|(_, _, source, _)| source == Some(Source::Assumed)))
+    let mut is_assumed = |from, to| {
+        let hops = asked.hops(from, to)?;
+        Some(
+            hops.iter()
+                .any(|(.., source)| *source == Some(Source::Assumed)),
+        )
     };
-    if is_assumed(estimates, own, shared) != Some(true) {
+    if is_assumed(own, shared) != Some(true) {
         return Boot::Read;
     }
     let wall = part.clock(ClockId::REALTIME, SeqId(0));
     let shared_wall = part.shared(ClockId::REALTIME);
-    let is_read = is_assumed(estimates, own, wall) == Some(false)
-        && is_assumed(estimates, shared_wall, shared) == Some(false);
+    let is_read =
+        is_assumed(own, wall) == Some(false) && is_assumed(shared_wall, shared) == Some(false);
     if !is_read {
         return Boot::Unknown;
     }
-    let graph = estimates.graph_mut();
-    let first = graph.domain(own).map(|domain| domain.first_value);
+    let domain = asked.estimates.graph().domain(own);
+    let first = domain.map(|domain| domain.first_value);
     let later = first.and_then(|at| {
-        let read = graph.convert(own, ClockNs(at), wall).ok()?;
-        let ClockNs(by_wall_clock) = graph.convert(shared_wall, read, shared).ok()?;
+        let read = asked.convert(own, ClockNs(at), wall)?;
+        let ClockNs(by_wall_clock) = asked.convert(shared_wall, read, shared)?;
         by_wall_clock.checked_sub(at)
     });
     match later {
@@ -159,18 +189,18 @@ fn boot(part: &Part, estimates: &mut Estimates) -> Boot {
 }
 
 /// Rule X41.
-fn is_related(part: &Part, boot: Boot, trace_time: Clock, estimates: &mut Estimates) -> bool {
+fn is_related(part: &Part, boot: Boot, trace_time: Clock, asked: &mut Asked<'_>) -> bool {
     // It reads the clocks of a file before it, without a word of whose it is.
     let is_taken_for_another = part.is_host && part.may_become_own() && !part.is_pinned;
     if is_taken_for_another || matches!(boot, Boot::Differs(_) | Boot::Unknown) {
         return false;
     }
     let own = part.clock(ClockId::BOOTTIME, SeqId(0));
-    let Ok(mut hops) = estimates.fits(own, trace_time) else {
+    let Some(hops) = asked.hops(own, trace_time) else {
         return true;
     };
     // Two BOOTTIMEs of two machines; wall clocks are at least of one world.
-    !hops.any(|(from, to, source, _)| {
+    !hops.into_iter().any(|(from, to, source)| {
         source == Some(Source::Assumed)
             && from.machine != to.machine
             && from.id != ClockId::REALTIME
@@ -190,7 +220,7 @@ pub(crate) fn insert(
             machine_id: &placed.machine,
             own_from: &placed.own_from,
             is_pinned: &placed.is_pinned,
-            how: &placed.how,
+            how: &placed.how.name(),
             offset: &placed.offset,
             error: &placed.error,
             boots_differ: &placed.boots_differ,

@@ -15,7 +15,8 @@
 use rusqlite::{Connection, params_from_iter};
 use rustc_hash::FxHashSet;
 use timebase_resolver::{
-    Clock, ClockId, ClockNs, Estimates, FileTag, Fit, Line, MachineId, OffLine, SeqId, Source, Step,
+    Clock, ClockId, ClockNs, EstimateCache, Estimates, FileTag, Fit, Line, MachineId, OffLine,
+    SeqId, Source, Step,
 };
 use timebase_schema::{Row, tables};
 use timebase_store::btree::Value;
@@ -54,7 +55,8 @@ struct PartialClock {
 /// The conversions while they are written.
 struct Solver<'a, S> {
     writer: &'a mut S,
-    estimates: &'a mut Estimates,
+    estimates: &'a Estimates,
+    cache: EstimateCache,
     routes: i64,
     hops: FxHashSet<(Clock, Clock)>,
     readings: i64,
@@ -83,6 +85,7 @@ impl Solved {
             let mut solver = Solver {
                 writer,
                 estimates,
+                cache: EstimateCache::new(),
                 routes: 0,
                 hops: FxHashSet::default(),
                 readings: 0,
@@ -137,8 +140,8 @@ impl<S: SolvedSink> Solver<'_, S> {
                 }
             }
             // What many paths share is not to be made anew for each.
-            if self.estimates.kept() > KEPT + 2 * READING * self.largest {
-                self.estimates.forget();
+            if self.cache.kept() > KEPT + 2 * READING * self.largest {
+                self.cache.forget();
             }
         }
         partial.retain(|partial| !partial.from.is_empty());
@@ -149,7 +152,10 @@ impl<S: SolvedSink> Solver<'_, S> {
     fn whole(&mut self, all: &[Clock], to: Clock) -> Whole {
         let (mut near, mut far) = (0, 0);
         for &from in all {
-            let lines = self.estimates.lines_at_most(from, to).unwrap_or(0);
+            let lines = self
+                .estimates
+                .lines_at_most(from, to, &mut self.cache)
+                .unwrap_or(0);
             *if self.is_far(from, to) {
                 &mut far
             } else {
@@ -165,7 +171,8 @@ impl<S: SolvedSink> Solver<'_, S> {
 
     /// Whether it is several hops from one clock to another.
     fn is_far(&mut self, from: Clock, to: Clock) -> bool {
-        let path = self.estimates.graph_mut().path(from, to);
+        let graph = self.estimates.graph();
+        let path = graph.path(from, to, self.cache.conversions());
         path.is_ok_and(|path| path.len() > 2)
     }
 
@@ -176,7 +183,8 @@ impl<S: SolvedSink> Solver<'_, S> {
             if !self.is_far(from, to) {
                 return true;
             }
-            let mapping = self.estimates.graph_mut().mapping(from, to);
+            let graph = self.estimates.graph();
+            let mapping = graph.mapping(from, to, self.cache.conversions());
             let steps = mapping.map_or(0, |mapping| {
                 mapping.steps().take(room.saturating_add(1)).count()
             });
@@ -194,7 +202,8 @@ impl<S: SolvedSink> Solver<'_, S> {
         steps: bool,
         lines: bool,
     ) -> Result<i64, WriteError> {
-        let Ok(path) = self.estimates.graph_mut().path(from, to) else {
+        let graph = self.estimates.graph();
+        let Ok(path) = graph.path(from, to, self.cache.conversions()) else {
             return Ok(0);
         };
         let id = self.routes;
@@ -207,12 +216,12 @@ impl<S: SolvedSink> Solver<'_, S> {
             to_clock_id: Some(to.id.get().into()),
             id: Some(id),
         })?;
-        if steps && let Ok(mapping) = self.estimates.graph_mut().mapping(from, to) {
+        if steps && let Ok(mapping) = graph.mapping(from, to, self.cache.conversions()) {
             for row in mapping.steps().filter_map(|step| step_row(from, to, step)) {
                 self.writer.step(row)?;
             }
         }
-        if lines && let Ok(lines) = self.estimates.lines(from, to) {
+        if lines && let Ok(lines) = self.estimates.lines(from, to, &mut self.cache) {
             for line in lines {
                 if let Some(row) = line_row(id, &line) {
                     self.writer.line(row)?;
@@ -229,7 +238,7 @@ impl<S: SolvedSink> Solver<'_, S> {
         if !path.windows(2).any(is_new) {
             return Ok(());
         }
-        let Ok(fits) = self.estimates.fits(from, to) else {
+        let Ok(fits) = self.estimates.fits(from, to, &mut self.cache) else {
             return Ok(());
         };
         for (from, to, source, fit) in fits {
@@ -255,8 +264,9 @@ impl<S: SolvedSink> Solver<'_, S> {
 }
 
 impl Partial {
-    fn insert_used(&self, conn: &Connection, estimates: &mut Estimates) -> rusqlite::Result<()> {
+    fn insert_used(&self, conn: &Connection, estimates: &Estimates) -> rusqlite::Result<()> {
         let Partial { from, to } = self;
+        let mut cache = EstimateCache::new();
         // The step and the line where each clock was last.
         let mut last: Vec<(Option<Step>, Option<Line>)> = vec![(None, None); from.len()];
         // Each may be found more than once.
@@ -297,7 +307,8 @@ impl Partial {
             let (last_step, last_line) = &mut last[index];
             if of_clock.lacks_steps
                 && !last_step.is_some_and(|step| step.holds(value))
-                && let Ok(mapping) = estimates.graph_mut().mapping(clock, *to)
+                && let graph = estimates.graph()
+                && let Ok(mapping) = graph.mapping(clock, *to, cache.conversions())
             {
                 let step = mapping.at(value);
                 *last_step = Some(step);
@@ -307,7 +318,7 @@ impl Partial {
             }
             if of_clock.lacks_lines
                 && !last_line.is_some_and(|line| line.holds(value))
-                && let Ok(line) = estimates.line(clock, ClockNs(value), *to)
+                && let Ok(line) = estimates.line(clock, ClockNs(value), *to, &mut cache)
             {
                 *last_line = Some(line);
                 if let Some(row) = line_row(of_clock.route, &line) {

@@ -75,9 +75,10 @@ pub(crate) fn insert(
         for (index, two) in turned.turns.points.windows(2).enumerate() {
             let [before, after] = two else { continue };
             let Some(turn) = after.turn else { continue };
-            let (kind, times) = match turn {
-                Turn::Wrap(times) => ("wrap", times),
-                Turn::Restart => ("restart", 0),
+            let kind = turn.name();
+            let times = match turn {
+                Turn::Wrap(times) => times,
+                _ => 0,
             };
             let is_wrap = times > 0;
             let place = index + 1;

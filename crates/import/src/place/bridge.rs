@@ -60,7 +60,8 @@ fn settle_one(clocks: &mut Clocks, part: PartIx, trace_time: Clock) {
 
 /// Whether there is a path.
 fn reaches(clocks: &mut Clocks, from: Clock, to: Clock) -> bool {
-    from == to || clocks.graph.path(from, to).is_ok()
+    let Clocks { graph, cache, .. } = clocks;
+    from == to || graph.path(from, to, cache).is_ok()
 }
 
 /// Assumes that two clocks read the same.

@@ -14,8 +14,8 @@
 //! is a second way through these rules, taken by half of all imports only.
 
 use timebase_resolver::{
-    Clock, ClockGraph, ClockId, ClockNs, Domain, Estimates, FileTag, Mended, ReadAt, Reading,
-    Rejected, SeqId, SnapshotId, Source, Ticks, Unresolved,
+    Clock, ClockGraph, ClockId, ClockNs, ConversionCache, Domain, EstimateCache, Estimates,
+    FileTag, Mended, ReadAt, Reading, Rejected, SeqId, SnapshotId, Source, Ticks, Unresolved,
 };
 use timebase_trace::wire::packet::{Header, PacketType};
 
@@ -79,6 +79,7 @@ impl EventClock {
 pub(crate) struct Whole {
     /// By all snapshots of the trace.
     pub estimates: Estimates,
+    pub cache: EstimateCache,
     /// The same of clocks that wrapped or restarted, if any did (rule R14).
     pub mended: Option<Mended>,
     /// Rule T1, at the end of it; `None` if nothing was converted. What is placed before that is
@@ -110,6 +111,7 @@ pub(crate) enum Made {
 pub(crate) struct Clocks {
     /// The snapshots seen until now.
     pub graph: ClockGraph,
+    pub cache: ConversionCache,
     /// By which times are told, if not by the graph.
     whole: Option<Box<Whole>>,
     /// Rules T1, X25.
@@ -130,6 +132,7 @@ impl Clocks {
     pub fn new(whole: Option<Whole>) -> Self {
         Clocks {
             graph: ClockGraph::new(),
+            cache: ConversionCache::new(),
             whole: whole.map(Box::new),
             trace_time: TraceClock::default(),
             parts: Parts::default(),
@@ -359,9 +362,14 @@ impl Clocks {
         let Some(to) = self.target() else {
             return Err(Unresolved::NoTarget);
         };
-        let ts = match &mut self.whole {
-            Some(whole) => whole.estimates.convert_ticks(clock, ticks, unit, to)?,
-            None => self.graph.convert_ticks(clock, ticks, unit, to)?,
+        let ts = match self.whole.as_deref_mut() {
+            Some(Whole {
+                estimates, cache, ..
+            }) => estimates.convert_ticks(clock, ticks, unit, to, cache)?,
+            None => {
+                let (graph, cache) = (&self.graph, &mut self.cache);
+                graph.convert_ticks(clock, ticks, unit, to, cache)?
+            }
         };
         Ok(TraceTime::reads(ts))
     }
@@ -422,9 +430,11 @@ impl Clocks {
     /// The same of a value in nanoseconds.
     fn convert(&mut self, clock: Clock, value: ClockNs) -> Result<ClockNs, Unresolved> {
         let to = self.target().ok_or(Unresolved::NoTarget)?;
-        match &mut self.whole {
-            Some(whole) => whole.estimates.convert(clock, value, to),
-            None => self.graph.convert(clock, value, to),
+        match self.whole.as_deref_mut() {
+            Some(Whole {
+                estimates, cache, ..
+            }) => estimates.convert(clock, value, to, cache),
+            None => self.graph.convert(clock, value, to, &mut self.cache),
         }
     }
 
@@ -433,9 +443,11 @@ impl Clocks {
         let Some(to) = self.target() else {
             return Unresolved::NoTarget;
         };
-        match &mut self.whole {
-            Some(whole) => whole.estimates.graph_mut().overflow(clock, to),
-            None => self.graph.overflow(clock, to),
+        match self.whole.as_deref_mut() {
+            Some(Whole {
+                estimates, cache, ..
+            }) => estimates.graph().overflow(clock, to, cache.conversions()),
+            None => self.graph.overflow(clock, to, &mut self.cache),
         }
     }
 
@@ -508,7 +520,8 @@ impl Clocks {
         };
         let mut results = readings.iter().map(|reading| {
             let value = ClockNs(reading.value);
-            self.graph.convert(reading.clock, value, trace_time)
+            let (graph, cache) = (&self.graph, &mut self.cache);
+            graph.convert(reading.clock, value, trace_time, cache)
         });
         results.any(|result| result.is_ok())
     }

@@ -5,8 +5,8 @@ use std::io;
 
 use timebase_descriptor::field::Malformed;
 use timebase_resolver::{
-    Clock, ClockGraph, ClockId, Estimates, FileTag, MachineId, Mended, Rejected, SeqId, Source,
-    Ticks, Unresolved,
+    Clock, ClockGraph, ClockId, ConversionCache, EstimateCache, Estimates, FileTag, MachineId,
+    Mended, Rejected, SeqId, Source, Ticks, Unresolved,
 };
 use timebase_schema::tables;
 use timebase_store::sort::Scratch;
@@ -274,9 +274,11 @@ impl Place {
         let mut estimates = Estimates::new(self.clocks.graph);
         remote::give(&self.clocks.samples, &mut estimates);
         let trace_time = self.clocks.trace_time.clock();
+        let mut cache = EstimateCache::new();
         Whole {
-            mended: trace_time.and_then(|to| Mended::of(&mut estimates, to)),
+            mended: trace_time.and_then(|to| Mended::of(&estimates, to, &mut cache)),
             estimates,
+            cache,
             trace_time,
         }
     }
@@ -562,18 +564,23 @@ impl Place {
     /// the samples are used.
     pub fn with_estimates<T>(
         &mut self,
-        with: impl FnOnce(&mut Self, &mut Estimates, &[bool]) -> T,
+        with: impl FnOnce(&mut Self, &Estimates, &[bool]) -> T,
     ) -> T {
         let mut estimates = Estimates::new(std::mem::take(&mut self.clocks.graph));
         let used = remote::give(&self.clocks.samples, &mut estimates);
-        let done = with(self, &mut estimates, &used);
+        let done = with(self, &estimates, &used);
         self.clocks.graph = estimates.into_graph();
         done
     }
 
     /// The clock graph.
-    pub fn graph(&mut self) -> &mut ClockGraph {
-        &mut self.clocks.graph
+    pub fn graph(&self) -> &ClockGraph {
+        &self.clocks.graph
+    }
+
+    /// The clock graph, and what conversions remember.
+    pub fn graph_and_cache(&mut self) -> (&ClockGraph, &mut ConversionCache) {
+        (&self.clocks.graph, &mut self.clocks.cache)
     }
 
     /// The clock that `ts` is on (rules T1, T3, X25).
@@ -629,10 +636,10 @@ pub(crate) fn file_id(file: FileTag) -> Option<u32> {
 /// What to call a snapshot in a message.
 pub(crate) fn called(source: Source) -> &'static str {
     match source {
-        Source::Service | Source::Writer => "the clock snapshot",
         Source::Bundle => "the bundle's pair of clocks",
         Source::RemoteSync => "the pair of clocks of two machines",
         Source::Manifest => "what the manifest says of clocks",
         Source::Assumed => "what is assumed of the machine's clocks",
+        _ => "the clock snapshot",
     }
 }

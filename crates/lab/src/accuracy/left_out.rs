@@ -5,7 +5,8 @@ use std::path::Path;
 use rusqlite::{Connection, Row};
 use timebase_import::{Monitor, Options, Source as Trace};
 use timebase_resolver::{
-    Clock, ClockGraph, ClockId, ClockNs, Estimates, MachineId, Reading, SeqId, Source,
+    Clock, ClockGraph, ClockId, ClockNs, EstimateCache, Estimates, MachineId, Reading, SeqId,
+    Source,
 };
 
 use crate::accuracy::error::Error;
@@ -134,11 +135,13 @@ fn of_hop(hop: &Hop, readings: &[(i64, i64)]) -> Result<LeftOut, Error> {
                 graph.add_snapshot(hop.source, &pair, None)?;
             }
         }
-        let ClockNs(by_nearest) = graph
-            .convert(hop.from, ClockNs(from), hop.to)
+        let (estimates, mut cache) = (Estimates::new(graph), EstimateCache::new());
+        let ClockNs(by_nearest) = estimates
+            .graph()
+            .convert(hop.from, ClockNs(from), hop.to, cache.conversions())
             .map_err(Error::Unresolved)?;
-        let estimate = Estimates::new(graph)
-            .at(hop.from, ClockNs(from), hop.to)
+        let estimate = estimates
+            .at(hop.from, ClockNs(from), hop.to, &mut cache)
             .map_err(Error::Unresolved)?;
         let ClockNs(by_linear) = estimate.value;
         let off = by_linear.abs_diff(to);

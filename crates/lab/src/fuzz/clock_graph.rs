@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use arbitrary::{Arbitrary, Unstructured};
 use timebase_resolver::{
-    ClockGraph, ClockId, ClockNs, MachineId, SeqId, Source, Ticks, Unresolved,
+    ClockGraph, ClockId, ClockNs, ConversionCache, MachineId, SeqId, Source, Ticks, Unresolved,
 };
 
 use crate::naive;
@@ -100,6 +100,7 @@ pub fn clock_graph(bytes: &[u8]) {
 #[derive(Default)]
 struct Pair {
     graph: ClockGraph,
+    cache: ConversionCache,
     snapshots: Vec<naive::Snapshot>,
 }
 
@@ -207,9 +208,9 @@ impl Pair {
         if lacks_sequence(to) {
             // Of a target the model does not know it (C5).
             if from != to {
-                let found = self
-                    .graph
-                    .convert(product(from), ClockNs(value), product(to));
+                let found =
+                    self.graph
+                        .convert(product(from), ClockNs(value), product(to), &mut self.cache);
                 assert_eq!(found, Err(Unresolved::NoSequenceId));
             }
             return;
@@ -217,16 +218,20 @@ impl Pair {
         let expected = naive::convert_value(&self.snapshots, from, value.into(), to);
         let found = self
             .graph
-            .convert(product(from), ClockNs(value), product(to));
+            .convert(product(from), ClockNs(value), product(to), &mut self.cache);
         let found = found.map(|ClockNs(ns)| ns).map_err(|reason| reason.code());
         assert_eq!(found, expected, "{value} of {from:?} to {to:?}");
 
         let unit = naive::unit(&self.snapshots, from);
         let expected = naive::convert(&self.snapshots, from, value.into(), to);
         let unit = i64::try_from(unit).unwrap();
-        let found = self
-            .graph
-            .convert_ticks(product(from), Ticks(value), unit, product(to));
+        let found = self.graph.convert_ticks(
+            product(from),
+            Ticks(value),
+            unit,
+            product(to),
+            &mut self.cache,
+        );
         let found = found.map(|ClockNs(ns)| ns).map_err(|reason| reason.code());
         assert_eq!(found, expected, "{value} units of {from:?} to {to:?}");
     }
@@ -235,13 +240,13 @@ impl Pair {
     fn mapping(&mut self, from: naive::Clock, to: naive::Clock, value: i64) {
         self.convert(from, value, to);
         let (a, b) = (product(from), product(to));
-        let Ok(hops) = self.graph.explain(a, ClockNs(value), b) else {
+        let Ok(hops) = self.graph.explain(a, ClockNs(value), b, &mut self.cache) else {
             return;
         };
         if let (Some(first), Some(last)) = (hops.first(), hops.last()) {
             assert_eq!((first.from, last.to), (a, b));
         }
-        let Ok(mapping) = self.graph.mapping(a, b) else {
+        let Ok(mapping) = self.graph.mapping(a, b, &mut self.cache) else {
             return;
         };
         let steps: Vec<_> = mapping.steps().collect();

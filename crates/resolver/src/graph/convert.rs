@@ -1,21 +1,37 @@
 //! Conversions over the clock graph (rules V), and what is solved for them.
 
 use super::{ClockGraph, SnapshotId};
+use crate::cache::ConversionCache;
 use crate::clock::Clock;
 use crate::hop::{self, Stretch};
 use crate::mapping::{Bounds, Mapping, clamp};
 use crate::recent::{Key, Origin, Slot};
-use crate::routes::{DomainIx, Over, Routes, SetIx, Topology};
+use crate::routes::{DomainIx, SetIx};
 use crate::snapshot::Source;
 use crate::time::{ClockNs, Ticks};
 use crate::unresolved::Unresolved;
 
-/// How many targets keep their paths.
-const TARGETS: usize = 16;
-
 /// One hop of a conversion, as one would do it by hand:
 /// `value_out = to_value + (value_in − from_value)`.
+///
+/// ```
+/// # use timebase_resolver::{Clock, ClockGraph, ClockNs, ConversionCache, Reading, Source};
+/// # let (monotonic, boottime) = (Clock::host(3), Clock::BOOTTIME);
+/// # let mut graph = ClockGraph::new();
+/// # for (m, b) in [(1000, 2000), (2000, 3500)] {
+/// #     let readings = [Reading::new(monotonic, m, 1, false)?, Reading::new(boottime, b, 1, false)?];
+/// #     graph.add_snapshot(Source::Service, &readings, Some(boottime))?;
+/// # }
+/// # let mut cache = ConversionCache::new();
+/// let hops = graph.explain(monotonic, ClockNs(1100), boottime, &mut cache).unwrap();
+/// let [hop] = hops[..] else { panic!() };
+/// assert_eq!((hop.from, hop.to, hop.snapshot.0), (monotonic, boottime, 0));
+/// assert_eq!((hop.from_value, hop.to_value), (1000, 2000));
+/// assert_eq!((hop.value_in, hop.value_out), (1100, 2100));
+/// # Ok::<(), timebase_resolver::Rejected>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Hop {
     /// The clock the hop starts at.
     pub from: Clock,
@@ -33,85 +49,42 @@ pub struct Hop {
     pub value_out: i128,
 }
 
-/// What is solved for one target.
-#[derive(Debug)]
-struct Target {
-    clock: Clock,
-    routes: Routes,
-    /// The same over what is assumed, for clocks that have no route without (rule X18).
-    assumed: Option<Routes>,
-    with_excluded: Option<Routes>,
-}
-
-impl Target {
-    /// All routes that there are.
-    fn all(&mut self) -> impl Iterator<Item = &mut Routes> {
-        let further = self.assumed.iter_mut().chain(&mut self.with_excluded);
-        std::iter::once(&mut self.routes).chain(further)
-    }
-}
-
-/// The targets that were asked for last.
-#[derive(Debug, Default)]
-pub(super) struct Targets {
-    targets: Vec<Target>,
-    /// The one that was asked for first, once there is no room.
-    oldest: usize,
-}
-
-impl Targets {
-    fn find(&self, clock: Clock) -> Option<usize> {
-        self.targets.iter().position(|target| target.clock == clock)
-    }
-
-    fn add(&mut self, clock: Clock, domain: DomainIx) -> usize {
-        let target = Target {
-            clock,
-            routes: Routes::new(domain, Over::Known),
-            assumed: None,
-            with_excluded: None,
-        };
-        if self.targets.len() < TARGETS {
-            self.targets.push(target);
-            return self.targets.len() - 1;
-        }
-        let index = self.oldest;
-        self.targets[index] = target;
-        self.oldest = (index + 1) % TARGETS;
-        index
-    }
-
-    pub fn set_added(&mut self, topology: &Topology, set: SetIx) {
-        for routes in self.targets.iter_mut().flat_map(Target::all) {
-            routes.add_set(topology, set);
-        }
-    }
-
-    pub fn exclude(&mut self, topology: &Topology, domain: DomainIx) {
-        for routes in self.targets.iter_mut().flat_map(Target::all) {
-            routes.exclude(topology, domain);
-        }
-    }
-}
-
 /// From how many misses on a mapping may be composed.
 const MISSES: u32 = 64;
 
 impl ClockGraph {
     /// Converts a value, in nanoseconds, from one clock to another (rules V1–V6).
     ///
+    /// ```
+    /// # use timebase_resolver::{Clock, ClockGraph, ClockNs, ConversionCache, Reading, Source};
+    /// # let (monotonic, boottime) = (Clock::host(3), Clock::BOOTTIME);
+    /// # let mut graph = ClockGraph::new();
+    /// # for (m, b) in [(1000, 2000), (2000, 3500)] {
+    /// #     let readings = [Reading::new(monotonic, m, 1, false)?, Reading::new(boottime, b, 1, false)?];
+    /// #     graph.add_snapshot(Source::Service, &readings, Some(boottime))?;
+    /// # }
+    /// # let mut cache = ConversionCache::new();
+    /// let at = graph.convert(monotonic, ClockNs(1100), boottime, &mut cache);
+    /// assert_eq!(at, Ok(ClockNs(2100)));
+    /// let unknown = graph.convert(Clock::host(1), ClockNs(0), boottime, &mut cache);
+    /// assert_eq!(unknown.unwrap_err().code(), "unknown_clock");
+    /// # Ok::<(), timebase_resolver::Rejected>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Why it cannot be (rule V7).
     #[inline]
     pub fn convert(
-        &mut self,
+        &self,
         from: Clock,
         ClockNs(value): ClockNs,
         to: Clock,
+        cache: &mut ConversionCache,
     ) -> Result<ClockNs, Unresolved> {
-        if let Some(slot) = self.recent.find(Key::new(from, to))
+        if let Some(slot) = cache.recent.find(Key::new(from, to))
             && slot.covers(value, self.snapshots)
+            && cache.is_of(self.identity)
         {
             let result = value.checked_add(slot.offset);
             return result.map(ClockNs).ok_or(Unresolved::Overflow);
@@ -119,7 +92,7 @@ impl ClockGraph {
         if from == to {
             return Ok(ClockNs(value));
         }
-        match self.convert_anew(from, value, to) {
+        match self.convert_anew(from, value, to, cache) {
             (value, None) => Ok(ClockNs(value)),
             (_, Some(reason)) => Err(reason),
         }
@@ -127,65 +100,109 @@ impl ClockGraph {
 
     /// Converts a reading in units of so many nanoseconds (rule V4).
     ///
+    /// ```
+    /// use timebase_resolver::*;
+    ///
+    /// let (micros, boottime) = (Clock::host(200), Clock::BOOTTIME);
+    /// let mut graph = ClockGraph::new();
+    /// let readings = [Reading::new(micros, 5, 1000, false)?, Reading::new(boottime, 9000, 1, false)?];
+    /// graph.add_snapshot(Source::Writer, &readings, None)?;
+    /// let unit = graph.domain(micros).map_or(1, |domain| domain.unit);
+    /// let at = graph.convert_ticks(micros, Ticks(6), unit, boottime, &mut ConversionCache::new());
+    /// assert_eq!(at, Ok(ClockNs(10_000)));
+    /// # Ok::<(), timebase_resolver::Rejected>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Why it cannot be (rule V7). That there is no way for any reading of its clock
     /// comes before that this one does not fit.
     #[inline]
     pub fn convert_ticks(
-        &mut self,
+        &self,
         from: Clock,
         ticks: Ticks,
         unit: i64,
         to: Clock,
+        cache: &mut ConversionCache,
     ) -> Result<ClockNs, Unresolved> {
         match ticks.in_units_of(unit) {
-            Some(value) => self.convert(from, value, to),
-            None => Err(self.overflow(from, to)),
+            Some(value) => self.convert(from, value, to, cache),
+            None => Err(self.overflow(from, to, cache)),
         }
     }
 
     /// Why a reading that does not fit 64 bits cannot be converted.
+    ///
+    /// ```
+    /// # use timebase_resolver::{Clock, ClockGraph, ClockNs, ConversionCache, Reading, Source};
+    /// # let (monotonic, boottime) = (Clock::host(3), Clock::BOOTTIME);
+    /// # let mut graph = ClockGraph::new();
+    /// # for (m, b) in [(1000, 2000), (2000, 3500)] {
+    /// #     let readings = [Reading::new(monotonic, m, 1, false)?, Reading::new(boottime, b, 1, false)?];
+    /// #     graph.add_snapshot(Source::Service, &readings, Some(boottime))?;
+    /// # }
+    /// # let mut cache = ConversionCache::new();
+    /// # use timebase_resolver::Unresolved;
+    /// assert_eq!(graph.overflow(monotonic, boottime, &mut cache), Unresolved::Overflow);
+    /// assert_eq!(graph.overflow(Clock::host(1), boottime, &mut cache), Unresolved::UnknownClock);
+    /// # Ok::<(), timebase_resolver::Rejected>(())
+    /// ```
     #[cold]
-    pub fn overflow(&mut self, from: Clock, to: Clock) -> Unresolved {
-        let any = self.convert(from, ClockNs(0), to);
+    pub fn overflow(&self, from: Clock, to: Clock, cache: &mut ConversionCache) -> Unresolved {
+        let any = self.convert(from, ClockNs(0), to, cache);
         any.err().unwrap_or(Unresolved::Overflow)
     }
 
-    fn endpoints(&mut self, from: Clock, to: Clock) -> Result<(DomainIx, usize), Unresolved> {
+    /// The indices of both ends, by a cache that has seen all snapshots from here on.
+    fn endpoints(
+        &self,
+        from: Clock,
+        to: Clock,
+        cache: &mut ConversionCache,
+    ) -> Result<(DomainIx, usize), Unresolved> {
         if from.lacks_sequence() || to.lacks_sequence() {
             return Err(Unresolved::NoSequenceId);
         }
+        cache.refresh(self.identity, &self.store);
         let source = self.store.find_clock(from);
         let source = source.ok_or(Unresolved::UnknownClock)?;
-        if let Some(target) = self.targets.find(to) {
+        if let Some(target) = cache.targets.find(to) {
             return Ok((source, target));
         }
         let domain = self.store.find_clock(to).ok_or(Unresolved::NoTarget)?;
-        Ok((source, self.targets.add(to, domain)))
+        Ok((source, cache.targets.add(to, domain)))
     }
 
     /// A pair comes back in registers; for a `Result`, the loop around
     /// `convert` would keep every result in memory (0.3 ns more).
     #[cold]
     #[inline(never)]
-    fn convert_anew(&mut self, from: Clock, value: i64, to: Clock) -> (i64, Option<Unresolved>) {
-        match self.convert_along_path(from, value, to) {
+    fn convert_anew(
+        &self,
+        from: Clock,
+        value: i64,
+        to: Clock,
+        cache: &mut ConversionCache,
+    ) -> (i64, Option<Unresolved>) {
+        match self.convert_along_path(from, value, to, cache) {
             Ok(value) => (value, None),
             Err(reason) => (0, Some(reason)),
         }
     }
 
     fn convert_along_path(
-        &mut self,
+        &self,
         from: Clock,
         value: i64,
         to: Clock,
+        cache: &mut ConversionCache,
     ) -> Result<i64, Unresolved> {
+        cache.begin(self.identity);
         let key = Key::new(from, to);
         let generation = self.snapshots;
         let mut misses = 1;
-        if let Some((slot, origin)) = self.recent.find_mut(key) {
+        if let Some((slot, origin)) = cache.recent.find_mut(key) {
             if slot.generation == generation {
                 misses = origin.misses.saturating_add(1);
             } else if origin.rows > 0
@@ -200,7 +217,7 @@ impl ClockGraph {
                 }
             }
             if misses > MISSES
-                && let Some(around) = self.kept.find(generation, key, value)
+                && let Some(around) = cache.kept.find(generation, key, value)
             {
                 slot.start = around.start;
                 slot.span = around.end.wrapping_sub(around.start) as u64;
@@ -208,10 +225,10 @@ impl ClockGraph {
                 return value.checked_add(around.offset).ok_or(Unresolved::Overflow);
             }
         }
-        let (source, target) = self.endpoints(from, to)?;
+        let (source, target) = self.endpoints(from, to, cache)?;
         // At 128, 256 and so on, since to see whether it pays costs something.
         if misses > MISSES && misses.is_power_of_two() {
-            self.compose(source, target, key, misses)?;
+            self.compose(source, target, key, misses, cache)?;
         }
         let mut slot = Slot {
             key,
@@ -224,12 +241,17 @@ impl ClockGraph {
         };
         let mut bounds = Bounds::default();
         let (mut total, mut hops, mut last) = (0i128, 0, None);
-        self.walk(source, value, target, |set, stretch, before, after| {
-            bounds.narrow(stretch.start, stretch.end, before);
-            total = after;
-            hops += 1;
-            last = set;
-        })?;
+        self.walk(
+            (source, target),
+            value,
+            cache,
+            |set, stretch, before, after| {
+                bounds.narrow(stretch.start, stretch.end, before);
+                total = after;
+                hops += 1;
+                last = set;
+            },
+        )?;
         if let (1, Some(set)) = (hops, last) {
             origin.set = set;
             origin.rows = self.store.set(set).rows.len() as u32;
@@ -239,7 +261,7 @@ impl ClockGraph {
         slot.start = step.start.unwrap_or(i64::MIN);
         let end = step.end.map_or(i64::MAX, |end| end.saturating_sub(1));
         slot.span = end.wrapping_sub(slot.start) as u64;
-        self.recent.put(slot, origin);
+        cache.recent.put(slot, origin);
         value.checked_add(slot.offset).ok_or(Unresolved::Overflow)
     }
 
@@ -249,17 +271,18 @@ impl ClockGraph {
     /// To compose it costs about as much as a third of as many conversions hop by
     /// hop as there are snapshots; so it has paid when it is not needed any more.
     fn compose(
-        &mut self,
+        &self,
         source: DomainIx,
         target: usize,
         key: Key,
         misses: u32,
+        cache: &mut ConversionCache,
     ) -> Result<(), Unresolved> {
-        let path = self.prepared_path(source, target)?;
-        let mapping = Mapping::new(&self.store, &self.hops, &path)?;
+        let path = self.prepared_path(source, target, cache)?;
+        let mapping = Mapping::new(&self.store, &cache.hops, &path)?;
         let pays = misses as usize > mapping.snapshots() / 4;
-        if pays && !self.kept.has_tried(self.snapshots, key) {
-            self.kept.keep(self.snapshots, key, &mapping);
+        if pays && !cache.kept.has_tried(self.snapshots, key) {
+            cache.kept.keep(self.snapshots, key, &mapping);
         }
         Ok(())
     }
@@ -267,31 +290,31 @@ impl ClockGraph {
     /// Goes from clock to clock towards the target, and tells for each hop the
     /// stretch used and the sum of the offsets before and after it.
     fn walk(
-        &mut self,
-        source: DomainIx,
+        &self,
+        (source, target): (DomainIx, usize),
         value: i64,
-        target: usize,
+        cache: &mut ConversionCache,
         mut each: impl FnMut(Option<SetIx>, Stretch, i128, i128),
     ) -> Result<(), Unresolved> {
-        let over = self.reach(source, target)?;
+        let over = cache.targets.reach(&self.store.topology, source, target)?;
         let mut total = 0i128;
         let mut at = source;
-        while let Some(next) = self.next(target, over, at) {
-            let leg = match self.hops.leg(&self.store, at, next) {
+        while let Some(next) = cache.targets.next(target, over, at) {
+            let leg = match cache.hops.leg(&self.store, at, next) {
                 Some(leg) => leg,
                 None => {
-                    self.hops.prepare(&mut self.store, at, next);
-                    let leg = self.hops.leg(&self.store, at, next);
+                    cache.hops.prepare(&self.store, at, next);
+                    let leg = cache.hops.leg(&self.store, at, next);
                     leg.ok_or(Unresolved::NoPath)?
                 }
             };
             let value = clamp(i128::from(value) + total);
             let only_set = leg.only_set();
-            let hint = only_set.map_or(0, |set| self.store.set(set).hint);
-            let stretch = leg.nearest(&self.store, value, hint as usize);
+            let hint = only_set.map_or(0, |set| cache.hops.hint(set));
+            let stretch = leg.nearest(&self.store, value, hint);
             let stretch = stretch.ok_or(Unresolved::NoPath)?;
             if let Some(set) = only_set {
-                self.store.set_mut(set).hint = stretch.hint as u32;
+                cache.hops.set_hint(set, stretch.hint);
             }
             let after = total + stretch.offset();
             each(only_set, stretch, total, after);
@@ -303,14 +326,16 @@ impl ClockGraph {
 
     /// The hops from a clock to the target.
     fn path_of(
-        &mut self,
+        &self,
         source: DomainIx,
         target: usize,
+        cache: &mut ConversionCache,
     ) -> Result<Vec<(DomainIx, DomainIx)>, Unresolved> {
-        let over = self.reach(source, target)?;
+        let targets = &mut cache.targets;
+        let over = targets.reach(&self.store.topology, source, target)?;
         let mut path = Vec::new();
         let mut at = source;
-        while let Some(next) = self.next(target, over, at) {
+        while let Some(next) = targets.next(target, over, at) {
             path.push((at, next));
             at = next;
         }
@@ -319,33 +344,35 @@ impl ClockGraph {
 
     /// The same, ready to be searched.
     fn prepared_path(
-        &mut self,
+        &self,
         source: DomainIx,
         target: usize,
+        cache: &mut ConversionCache,
     ) -> Result<Vec<(DomainIx, DomainIx)>, Unresolved> {
-        let path = self.path_of(source, target)?;
+        let path = self.path_of(source, target, cache)?;
         for &(from, to) in &path {
-            self.hops.prepare(&mut self.store, from, to);
+            cache.hops.prepare(&self.store, from, to);
         }
         Ok(path)
     }
 
     /// The hops between two clocks, as indices of clocks, whose snapshots
-    /// [`ClockGraph::each_reading`] gives.
+    /// [`ClockGraph::each_reading`] gives by the same cache.
     ///
     /// # Errors
     ///
     /// Why there is no path (rule V7).
     pub(crate) fn hops(
-        &mut self,
+        &self,
         from: Clock,
         to: Clock,
+        cache: &mut ConversionCache,
     ) -> Result<Vec<(DomainIx, DomainIx)>, Unresolved> {
         if from == to {
             return Ok(Vec::new());
         }
-        let (source, target) = self.endpoints(from, to)?;
-        self.prepared_path(source, target)
+        let (source, target) = self.endpoints(from, to, cache)?;
+        self.prepared_path(source, target, cache)
     }
 
     /// What both clocks of a hop read in each of its snapshots, in the order of the first
@@ -353,74 +380,66 @@ impl ClockGraph {
     pub(crate) fn each_reading(
         &self,
         (from, to): (DomainIx, DomainIx),
+        cache: &ConversionCache,
         each: impl FnMut(i64, i64, u32),
     ) {
-        if let Some(leg) = self.hops.leg(&self.store, from, to) {
+        if let Some(leg) = cache.hops.leg(&self.store, from, to) {
             leg.each(&self.store, each);
         }
     }
 
     /// How many snapshots a hop has.
-    pub(crate) fn readings(&self, (from, to): (DomainIx, DomainIx)) -> usize {
-        let leg = self.hops.leg(&self.store, from, to);
+    pub(crate) fn readings(
+        &self,
+        (from, to): (DomainIx, DomainIx),
+        cache: &ConversionCache,
+    ) -> usize {
+        let leg = cache.hops.leg(&self.store, from, to);
         leg.map_or(0, |leg| leg.len(&self.store))
     }
 
     /// Who took the snapshots of a hop (rule V2).
-    pub(crate) fn source_of(&self, (from, to): (DomainIx, DomainIx)) -> Option<Source> {
-        let leg = self.hops.leg(&self.store, from, to)?;
+    pub(crate) fn source_of(
+        &self,
+        (from, to): (DomainIx, DomainIx),
+        cache: &ConversionCache,
+    ) -> Option<Source> {
+        let leg = cache.hops.leg(&self.store, from, to)?;
         leg.source(&self.store)
-    }
-
-    /// The clock after `at` on the way to the target.
-    #[inline]
-    fn next(&self, target: usize, over: Over, at: DomainIx) -> Option<DomainIx> {
-        let target = &self.targets.targets[target];
-        match over {
-            Over::Known => target.routes.next(at),
-            Over::Assumed | Over::Excluded => target.assumed.as_ref()?.next(at),
-        }
-    }
-
-    /// Over what there is a path, or why there is none (rules V7, X18).
-    fn reach(&mut self, source: DomainIx, target: usize) -> Result<Over, Unresolved> {
-        let topology = &self.store.topology;
-        let target = &mut self.targets.targets[target];
-        target.routes.refresh(topology);
-        if target.routes.reaches(source) {
-            return Ok(Over::Known);
-        }
-        let domain = target.routes.target();
-        if topology.assumes() {
-            let routes = target
-                .assumed
-                .get_or_insert_with(|| Routes::new(domain, Over::Assumed));
-            routes.refresh(topology);
-            if routes.reaches(source) {
-                return Ok(Over::Assumed);
-            }
-        }
-        let routes = target
-            .with_excluded
-            .get_or_insert_with(|| Routes::new(domain, Over::Excluded));
-        routes.refresh(topology);
-        Err(match routes.reaches(source) {
-            true => Unresolved::NonMonotonic,
-            false => Unresolved::NoPath,
-        })
     }
 
     /// The clocks that a conversion passes, from the first to the last (rule V3).
     ///
+    /// ```
+    /// # use timebase_resolver::{Clock, ClockGraph, ClockNs, ConversionCache, Reading, Source};
+    /// # let (monotonic, boottime) = (Clock::host(3), Clock::BOOTTIME);
+    /// # let mut graph = ClockGraph::new();
+    /// # for (m, b) in [(1000, 2000), (2000, 3500)] {
+    /// #     let readings = [Reading::new(monotonic, m, 1, false)?, Reading::new(boottime, b, 1, false)?];
+    /// #     graph.add_snapshot(Source::Service, &readings, Some(boottime))?;
+    /// # }
+    /// # let mut cache = ConversionCache::new();
+    /// let app = Clock::host(200);
+    /// let readings = [Reading::new(app, 5, 1, false)?, Reading::new(monotonic, 1500, 1, false)?];
+    /// graph.add_snapshot(Source::Writer, &readings, Some(boottime))?;
+    /// assert_eq!(graph.path(app, boottime, &mut cache), Ok(vec![app, monotonic, boottime]));
+    /// # Ok::<(), timebase_resolver::Rejected>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Why there is no path (rule V7).
-    pub fn path(&mut self, from: Clock, to: Clock) -> Result<Vec<Clock>, Unresolved> {
+    pub fn path(
+        &self,
+        from: Clock,
+        to: Clock,
+        cache: &mut ConversionCache,
+    ) -> Result<Vec<Clock>, Unresolved> {
         if from == to {
             return Ok(vec![from]);
         }
-        let (source, target) = self.endpoints(from, to)?;
-        let hops = self.path_of(source, target)?;
+        let (source, target) = self.endpoints(from, to, cache)?;
+        let hops = self.path_of(source, target, cache)?;
         let clocks = hops
             .iter()
             .map(|&(_, to)| self.domains()[to as usize].clock);
@@ -434,18 +453,19 @@ impl ClockGraph {
     ///
     /// Why there is no path (rule V7).
     pub fn explain(
-        &mut self,
+        &self,
         from: Clock,
         ClockNs(value): ClockNs,
         to: Clock,
+        cache: &mut ConversionCache,
     ) -> Result<Vec<Hop>, Unresolved> {
-        let path = self.path(from, to)?;
+        let path = self.path(from, to, cache)?;
         if from == to {
             return Ok(Vec::new());
         }
-        let (source, target) = self.endpoints(from, to)?;
+        let ends = self.endpoints(from, to, cache)?;
         let mut stretches = Vec::new();
-        self.walk(source, value, target, |_, stretch, before, after| {
+        self.walk(ends, value, cache, |_, stretch, before, after| {
             stretches.push((stretch, before, after));
         })?;
         let hops = path.windows(2).zip(stretches);
@@ -467,12 +487,13 @@ impl ClockGraph {
     /// # Errors
     ///
     /// Why there is no path (rule V7).
-    pub fn mapping(&mut self, from: Clock, to: Clock) -> Result<Mapping<'_>, Unresolved> {
-        let mut path = Vec::new();
-        if from != to {
-            let (source, target) = self.endpoints(from, to)?;
-            path = self.prepared_path(source, target)?;
-        }
-        Mapping::new(&self.store, &self.hops, &path)
+    pub fn mapping<'g>(
+        &'g self,
+        from: Clock,
+        to: Clock,
+        cache: &'g mut ConversionCache,
+    ) -> Result<Mapping<'g>, Unresolved> {
+        let path = self.hops(from, to, cache)?;
+        Mapping::new(&self.store, &cache.hops, &path)
     }
 }

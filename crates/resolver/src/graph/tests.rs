@@ -1,7 +1,9 @@
 //! The rules on small graphs, rule by rule.
 
 use super::*;
+use crate::cache::ConversionCache;
 use crate::clock::{ClockId, MachineId, SeqId};
+use crate::mapping::Mapping;
 use crate::time::ClockNs;
 use crate::unresolved::Unresolved;
 use proptest::prelude::*;
@@ -18,6 +20,37 @@ const BOOTTIME: Clock = Clock::BOOTTIME;
 
 fn scoped(id: u32, seq: u32) -> Clock {
     Clock::new(MachineId::HOST, ClockId(id), SeqId(seq))
+}
+
+/// A graph, and one cache for all that is asked of it.
+#[derive(Default)]
+struct Asked {
+    graph: ClockGraph,
+    cache: ConversionCache,
+}
+
+impl Asked {
+    fn path(&mut self, from: Clock, to: Clock) -> Result<Vec<Clock>, Unresolved> {
+        self.graph.path(from, to, &mut self.cache)
+    }
+
+    fn mapping(&mut self, from: Clock, to: Clock) -> Result<Mapping<'_>, Unresolved> {
+        self.graph.mapping(from, to, &mut self.cache)
+    }
+}
+
+impl std::ops::Deref for Asked {
+    type Target = ClockGraph;
+
+    fn deref(&self) -> &ClockGraph {
+        &self.graph
+    }
+}
+
+impl std::ops::DerefMut for Asked {
+    fn deref_mut(&mut self) -> &mut ClockGraph {
+        &mut self.graph
+    }
 }
 
 fn add_from(
@@ -37,26 +70,23 @@ fn add_from(
     graph.add_snapshot(source, &readings, Some(BOOTTIME))
 }
 
-fn graph(snapshots: &[&[(Clock, i64)]]) -> ClockGraph {
-    let mut graph = ClockGraph::new();
+fn graph(snapshots: &[&[(Clock, i64)]]) -> Asked {
+    let mut graph = Asked::default();
     for readings in snapshots {
         add_from(&mut graph, Source::Writer, readings).unwrap();
     }
     graph
 }
 
-fn convert(graph: &mut ClockGraph, from: Clock, value: i64, to: Clock) -> Result<i64, Unresolved> {
-    let converted = graph.convert(from, ClockNs(value), to);
+fn convert(asked: &mut Asked, from: Clock, value: i64, to: Clock) -> Result<i64, Unresolved> {
+    let Asked { graph, cache } = asked;
+    let converted = graph.convert(from, ClockNs(value), to, cache);
     converted.map(|ClockNs(value)| value)
 }
 
-fn explain(
-    graph: &mut ClockGraph,
-    from: Clock,
-    value: i64,
-    to: Clock,
-) -> Result<Vec<Hop>, Unresolved> {
-    graph.explain(from, ClockNs(value), to)
+fn explain(asked: &mut Asked, from: Clock, value: i64, to: Clock) -> Result<Vec<Hop>, Unresolved> {
+    let Asked { graph, cache } = asked;
+    graph.explain(from, ClockNs(value), to, cache)
 }
 
 #[test]
@@ -290,7 +320,7 @@ fn v7_reasons() {
 
 #[test]
 fn v_mappings_of_many_clocks_over_a_long_one_equal_their_conversions() {
-    let mut graph = ClockGraph::new();
+    let mut graph = Asked::default();
     for i in 0..1000 {
         add_from(
             &mut graph,
@@ -319,6 +349,78 @@ fn v_mappings_of_many_clocks_over_a_long_one_equal_their_conversions() {
     }
 }
 
+#[test]
+fn d1_a_cache_of_another_graph_or_of_fewer_snapshots_is_never_a_reason_for_another_answer() {
+    let mut one = ClockGraph::new();
+    let mut other = ClockGraph::new();
+    add_from(&mut one, Source::Writer, &[(MONOTONIC, 0), (BOOTTIME, 10)]).unwrap();
+    add_from(
+        &mut other,
+        Source::Writer,
+        &[(MONOTONIC, 0), (BOOTTIME, 20)],
+    )
+    .unwrap();
+    let mut cache = ConversionCache::new();
+    let mut to_boottime = |graph: &ClockGraph| {
+        let converted = graph.convert(MONOTONIC, ClockNs(5), BOOTTIME, &mut cache);
+        converted.map(|ClockNs(value)| value)
+    };
+    // As many snapshots, and the same clocks.
+    for _ in 0..3 {
+        assert_eq!((to_boottime(&one), to_boottime(&other)), (Ok(15), Ok(25)));
+    }
+    // What replaces a graph in its place is another one.
+    let first = std::mem::replace(&mut one, other);
+    assert_eq!((to_boottime(&one), to_boottime(&first)), (Ok(25), Ok(15)));
+    // Snapshots that come later, of each kind that something is remembered of.
+    type Change<'r> = (Source, &'r [(Clock, i64)], Result<i64, Unresolved>);
+    let changes: [Change<'_>; 5] = [
+        (Source::Writer, &[(MONOTONIC, 3), (BOOTTIME, 30)], Ok(32)),
+        (
+            Source::Writer,
+            &[(MONOTONIC, 4), (REALTIME, 0), (BOOTTIME, 40)],
+            Ok(41),
+        ),
+        (Source::Writer, &[(MONOTONIC, 5), (BOOTTIME, 50)], Ok(50)),
+        (Source::Service, &[(MONOTONIC, 6), (BOOTTIME, 66)], Ok(65)),
+        (
+            Source::Service,
+            &[(MONOTONIC, 1), (BOOTTIME, 70)],
+            Err(Unresolved::NonMonotonic),
+        ),
+    ];
+    for (source, readings, expected) in changes {
+        add_from(&mut one, source, readings).unwrap();
+        assert_eq!(to_boottime(&one), expected);
+    }
+}
+
+#[test]
+fn threads_share_a_graph_and_have_a_cache_each() {
+    let snapshots: Vec<_> = (0..100)
+        .map(|i| [(MONOTONIC, i * 1000), (BOOTTIME, i * 1007)])
+        .collect();
+    let snapshots: Vec<&[(Clock, i64)]> = snapshots.iter().map(|both| &both[..]).collect();
+    let graph = &graph(&snapshots).graph;
+    let sums: Vec<i64> = std::thread::scope(|scope| {
+        let convert_all = || {
+            let mut cache = ConversionCache::new();
+            let mut convert =
+                |value| graph.convert(MONOTONIC, ClockNs(value), BOOTTIME, &mut cache);
+            (0..100_000)
+                .step_by(7)
+                .filter_map(|value| convert(value).ok())
+                .map(|at| at.0)
+                .sum()
+        };
+        let threads = [(); 4].map(|()| scope.spawn(convert_all));
+        threads.map(|thread| thread.join().unwrap()).to_vec()
+    });
+    let alone = |value: i64| value + value / 1000 * 7;
+    let expected = (0..100_000).step_by(7).map(alone).sum::<i64>();
+    assert_eq!(sums, [expected; 4]);
+}
+
 /// What a graph that remembers nothing says.
 fn anew(
     snapshots: &[(Source, Vec<(Clock, i64)>)],
@@ -326,7 +428,7 @@ fn anew(
     value: i64,
     to: Clock,
 ) -> Result<i64, Unresolved> {
-    let mut graph = ClockGraph::new();
+    let mut graph = Asked::default();
     for (source, readings) in snapshots {
         add_from(&mut graph, *source, readings).unwrap();
     }
@@ -351,7 +453,8 @@ proptest! {
                 (
                     prop_oneof![3 => Just(0usize), 2 => Just(4), 2 => 0usize..6],
                     prop_oneof![4 => Just(2usize), 1 => 0usize..6],
-                    prop_oneof![3 => Just(1i64), 1 => Just(500)],
+                    // None, so that a cache takes in several snapshots at once.
+                    prop_oneof![3 => Just(1i64), 3 => Just(0), 1 => Just(500)],
                     0i64..9000,
                 ),
             ),
@@ -361,7 +464,7 @@ proptest! {
         let clocks = [
             MONOTONIC, REALTIME, BOOTTIME, Clock::host(200), scoped(64, 1), scoped(64, 2),
         ];
-        let mut graph = ClockGraph::new();
+        let mut graph = Asked::default();
         let mut now = [0i64; 6];
         let mut snapshots = Vec::new();
         for ((source, held, forward), (from, to, count, value)) in steps {

@@ -1,32 +1,26 @@
-//! Estimates over a clock graph, and what is kept for the next one.
-//!
-//! A reading is mostly on the line where the last one of its clock was, so that line is
-//! kept for every pair of clocks. Of a pair whose readings come in no order all lines are
-//! put into an array, when as many have been looked for as a quarter of what there are.
+//! Estimates over a clock graph, by what `kept.rs` keeps for the next one.
 
 use rustc_hash::FxHashMap;
 
 use super::fit::{Fit, Knot};
+use super::kept::{EstimateCache, LINES, Lines, Path, Version, pieces};
 use super::line::{Line, LineKind, Part, Parts};
 use super::sync::{self, Sample};
 use crate::clock::Clock;
 use crate::graph::{ClockGraph, SnapshotId};
+use crate::identity::Identity;
 use crate::recent::Key;
 use crate::routes::DomainIx;
-use crate::rows::partition;
 use crate::snapshot::Source;
 use crate::time::{ClockNs, Ticks};
 use crate::unresolved::Unresolved;
 
-/// How many bytes may be kept. All hops of the most snapshots that SQL functions load take half of it.
-const MOST_KEPT: usize = 1 << 30;
-/// How many lines all arrays may have together: 24 MiB.
-const LINES: usize = 1 << 18;
 /// From how many readings off the line an array is made.
 const MISSES: usize = 64;
 
 /// Where a reading was, and how sure that is.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Estimate {
     /// The reading of the target clock.
     pub value: ClockNs,
@@ -41,12 +35,20 @@ impl Estimate {
     /// The error in whole nanoseconds, rounded up; `None` where nobody knows it.
     ///
     /// ```
-    /// use timebase_resolver::{ClockNs, Estimate, LineKind};
-    ///
-    /// let (value, kind) = (ClockNs(1000), LineKind::Line);
-    /// let estimate = Estimate { value, error_ns: 100.2, kind };
-    /// assert_eq!(estimate.error(), Some(101));
-    /// assert_eq!(estimate.interval(), Some((899, 1101)));
+    /// # use timebase_resolver::{Clock, ClockGraph, ClockNs, EstimateCache, Estimates, Reading, Source};
+    /// # let (monotonic, mut graph) = (Clock::host(3), ClockGraph::new());
+    /// # for read in [0, 10_000_000] {
+    /// #     let both = [monotonic, Clock::BOOTTIME].map(|clock| Reading::new(clock, read, 1, false));
+    /// #     let [monotonic, boottime] = both;
+    /// #     graph.add_snapshot(Source::Service, &[monotonic?, boottime?], None)?;
+    /// # }
+    /// # let (estimates, mut cache) = (Estimates::new(graph), EstimateCache::new());
+    /// let value = ClockNs(5_000_000);
+    /// let estimate = estimates.at(monotonic, value, Clock::BOOTTIME, &mut cache).unwrap();
+    /// let error = estimate.error().unwrap();
+    /// assert!(estimate.error_ns <= error as f64 && error < 2000);
+    /// assert_eq!(estimate.interval(), Some((5_000_000 - error, 5_000_000 + error)));
+    /// # Ok::<(), timebase_resolver::Rejected>(())
     /// ```
     pub fn error(&self) -> Option<i64> {
         let error = self.error_ns.ceil();
@@ -63,7 +65,25 @@ impl Estimate {
 
 /// One hop of an estimate, as one would do it by hand:
 /// `value_out = to_value + (value_in − from_value) · rate`.
+///
+/// ```
+/// # use timebase_resolver::*;
+/// # let (monotonic, boottime) = (Clock::host(3), Clock::BOOTTIME);
+/// # let mut graph = ClockGraph::new();
+/// # for (m, b) in [(0, 0), (10_000_000, 10_000_500)] {
+/// #     let readings = [Reading::new(monotonic, m, 1, false)?, Reading::new(boottime, b, 1, false)?];
+/// #     graph.add_snapshot(Source::Service, &readings, Some(boottime))?;
+/// # }
+/// # let (estimates, mut cache) = (Estimates::new(graph), EstimateCache::new());
+/// let hops = estimates.explain(monotonic, ClockNs(5_000_000), boottime, &mut cache).unwrap();
+/// let [hop] = hops[..] else { panic!() };
+/// assert_eq!(hop.before, Some((Some(SnapshotId(0)), 0, 0)));
+/// assert_eq!(hop.after, Some((Some(SnapshotId(1)), 10_000_000, 10_000_500)));
+/// assert_eq!((hop.value_in, hop.value_out), (5_000_000, 5_000_250));
+/// # Ok::<(), timebase_resolver::Rejected>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct LinearHop {
     /// The clock the hop starts at.
     pub from: Clock,
@@ -91,7 +111,7 @@ pub struct LinearHop {
 /// A clock that gains 50 ns a millisecond, read twice:
 ///
 /// ```
-/// use timebase_resolver::{Clock, ClockGraph, ClockNs, Estimates, Reading, Source};
+/// use timebase_resolver::{Clock, ClockGraph, ClockNs, EstimateCache, Estimates, Reading, Source};
 ///
 /// let (monotonic, boottime) = (Clock::host(3), Clock::BOOTTIME);
 /// let mut graph = ClockGraph::new();
@@ -102,18 +122,19 @@ pub struct LinearHop {
 ///     ];
 ///     graph.add_snapshot(Source::Service, &readings, Some(boottime))?;
 /// }
-/// let mut estimates = Estimates::new(graph);
-/// let estimate = estimates.at(monotonic, ClockNs(5_000_000), boottime).unwrap();
+/// let (estimates, mut cache) = (Estimates::new(graph), EstimateCache::new());
+/// let estimate = estimates.at(monotonic, ClockNs(5_000_000), boottime, &mut cache).unwrap();
 /// assert_eq!(estimate.value, ClockNs(5_000_250));
 /// // Nothing tells how exactly two snapshots were read.
 /// assert!((1000.0..1006.0).contains(&estimate.error_ns));
 ///
 /// // Nearest neighbour takes both for equally fast.
-/// let nearest = estimates.graph_mut().convert(monotonic, ClockNs(5_000_000), boottime);
-/// assert_eq!(nearest, Ok(ClockNs(5_000_000)));
+/// let (graph, value) = (estimates.graph(), ClockNs(5_000_000));
+/// let nearest = graph.convert(monotonic, value, boottime, cache.conversions());
+/// assert_eq!(nearest, Ok(value));
 ///
 /// // What is known of the hop.
-/// let fit = estimates.fit(monotonic, boottime).unwrap();
+/// let fit = estimates.fit(monotonic, boottime, &mut cache).unwrap();
 /// assert_eq!((fit.readings, fit.steps.len()), (2, 0));
 /// assert!((fit.drift_ppm().unwrap() - 50.0).abs() < 1e-6);
 /// # Ok::<(), timebase_resolver::Rejected>(())
@@ -123,32 +144,8 @@ pub struct Estimates {
     graph: ClockGraph,
     /// The samples that are used, by the clocks of client and host.
     samples: FxHashMap<(Clock, Clock), Vec<Sample>>,
-    /// Of how many snapshots all below is.
-    snapshots: u32,
-    fits: Vec<Fit>,
-    fitted: FxHashMap<(DomainIx, DomainIx), usize>,
-    paths: FxHashMap<Key, Path>,
-    last: Option<(Key, Line)>,
-    /// How many lines are in arrays.
-    lines: usize,
-    kept: usize,
-}
-
-/// What is kept of a pair of clocks.
-#[derive(Debug)]
-struct Path {
-    /// The hops, by their index.
-    hops: Result<Vec<usize>, Unresolved>,
-    recent: Line,
-    misses: usize,
-    all: Option<Lines>,
-}
-
-/// All lines, in order.
-#[derive(Debug)]
-struct Lines {
-    starts: Vec<i64>,
-    lines: Vec<Line>,
+    /// Another one when the samples change.
+    identity: Identity,
 }
 
 impl Estimates {
@@ -179,18 +176,18 @@ impl Estimates {
         &mut self.graph
     }
 
-    /// The graph, without what was kept for estimates.
+    /// The graph, without samples.
     pub fn into_graph(self) -> ClockGraph {
         self.graph
     }
 
-    /// Forgets what is kept for the next conversions. Samples stay.
-    pub fn forget(&mut self) {
-        *self = Estimates {
-            graph: std::mem::take(&mut self.graph),
-            samples: std::mem::take(&mut self.samples),
-            ..Estimates::default()
-        };
+    /// Of what that is kept says something.
+    fn version(&self) -> Version {
+        Version {
+            estimates: self.identity,
+            graph: self.graph.identity(),
+            snapshots: self.graph.snapshots(),
+        }
     }
 
     /// Gives all samples that a client's clock and one of a host have (rule X24), in any order, in
@@ -216,7 +213,8 @@ impl Estimates {
     ///     sample(60_000_001_000, 30_006_000_700, 1_500), // of the same round, and slower
     /// ]);
     /// assert_eq!(used, [true, true, false]);
-    /// let estimate = estimates.at(guest, ClockNs(60_003_000_000), host).unwrap();
+    /// let mut cache = EstimateCache::new();
+    /// let estimate = estimates.at(guest, ClockNs(60_003_000_000), host, &mut cache).unwrap();
     /// assert_eq!(estimate.value, ClockNs(30_000_000_000));
     /// # Ok::<(), Rejected>(())
     /// ```
@@ -232,13 +230,20 @@ impl Estimates {
     /// only what no line can go through is left out.
     pub fn add_used_sync(&mut self, client: Clock, host: Clock, samples: Vec<Sample>) {
         self.samples.insert((client, host), samples);
-        self.forget();
+        self.identity = Identity::default();
     }
 
     /// The samples of a hop, if it is one between a client and a host; and whether it starts at
     /// the client.
-    fn samples_of(&self, hop: (DomainIx, DomainIx)) -> Option<(&[Sample], bool)> {
-        if self.samples.is_empty() || self.graph.source_of(hop) != Some(Source::RemoteSync) {
+    fn samples_of(
+        &self,
+        hop: (DomainIx, DomainIx),
+        cache: &EstimateCache,
+    ) -> Option<(&[Sample], bool)> {
+        if self.samples.is_empty() {
+            return None;
+        }
+        if self.graph.source_of(hop, &cache.conversions) != Some(Source::RemoteSync) {
             return None;
         }
         let clock = |domain: DomainIx| Some(self.graph.domains().get(domain as usize)?.clock);
@@ -253,12 +258,6 @@ impl Estimates {
         Some((samples.as_slice(), from_client))
     }
 
-    /// About how many bytes are kept: 32 for each snapshot of each hop that was used, and some
-    /// hundred for each pair of clocks.
-    pub fn kept(&self) -> usize {
-        self.kept
-    }
-
     /// Converts a value, in nanoseconds, from one clock to another (rules R4, R6, R7).
     ///
     /// # Errors
@@ -266,12 +265,13 @@ impl Estimates {
     /// Why it cannot be (rule V7).
     #[inline]
     pub fn convert(
-        &mut self,
+        &self,
         from: Clock,
         ClockNs(value): ClockNs,
         to: Clock,
+        cache: &mut EstimateCache,
     ) -> Result<ClockNs, Unresolved> {
-        let line = self.line(from, ClockNs(value), to)?;
+        let line = self.line(from, ClockNs(value), to, cache)?;
         line.convert(value).map(ClockNs).ok_or(Unresolved::Overflow)
     }
 
@@ -282,15 +282,16 @@ impl Estimates {
     /// Why it cannot be (rule V7).
     #[inline]
     pub fn convert_ticks(
-        &mut self,
+        &self,
         from: Clock,
         ticks: Ticks,
         unit: i64,
         to: Clock,
+        cache: &mut EstimateCache,
     ) -> Result<ClockNs, Unresolved> {
         match ticks.in_units_of(unit) {
-            Some(value) => self.convert(from, value, to),
-            None => Err(self.graph.overflow(from, to)),
+            Some(value) => self.convert(from, value, to, cache),
+            None => Err(self.graph.overflow(from, to, &mut cache.conversions)),
         }
     }
 
@@ -301,12 +302,13 @@ impl Estimates {
     /// Why it cannot be told (rule V7).
     #[inline]
     pub fn at(
-        &mut self,
+        &self,
         from: Clock,
         ClockNs(value): ClockNs,
         to: Clock,
+        cache: &mut EstimateCache,
     ) -> Result<Estimate, Unresolved> {
-        let line = self.line(from, ClockNs(value), to)?;
+        let line = self.line(from, ClockNs(value), to, cache)?;
         let converted = line.convert(value).ok_or(Unresolved::Overflow)?;
         Ok(Estimate {
             value: ClockNs(converted),
@@ -322,39 +324,41 @@ impl Estimates {
     /// Why there is no path (rule V7).
     #[inline]
     pub fn line(
-        &mut self,
+        &self,
         from: Clock,
         ClockNs(value): ClockNs,
         to: Clock,
+        cache: &mut EstimateCache,
     ) -> Result<Line, Unresolved> {
         let key = Key::new(from, to);
-        if let Some((last, line)) = &self.last
+        if let Some((last, line)) = &cache.last
             && *last == key
             && line.holds(value)
-            && self.snapshots == self.graph.snapshots()
+            && cache.version == self.version()
         {
             return Ok(*line);
         }
-        let line = self.find_line(key, from, value, to)?;
-        self.last = Some((key, line));
+        let line = self.find_line(key, from, value, to, cache)?;
+        cache.last = Some((key, line));
         Ok(line)
     }
 
     #[cold]
     #[inline(never)]
     fn find_line(
-        &mut self,
+        &self,
         key: Key,
         from: Clock,
         value: i64,
         to: Clock,
+        cache: &mut EstimateCache,
     ) -> Result<Line, Unresolved> {
         if from == to {
             return Ok(Line::identity(value));
         }
-        self.refresh();
-        self.prepare(key, from, to);
-        let Some(path) = self.paths.get_mut(&key) else {
+        cache.refresh(self.version());
+        self.prepare(key, from, to, cache);
+        let Some(path) = cache.paths.get_mut(&key) else {
             return Err(Unresolved::NoPath);
         };
         let hops = path.hops.as_ref().map_err(|&reason| reason)?;
@@ -366,30 +370,47 @@ impl Estimates {
             return Ok(path.recent);
         }
         path.misses += 1;
-        let fits = &self.fits;
+        let fits = &cache.fits;
         let around = |value| Parts::around(hops.iter().map(|&hop| &fits[hop]), value).line();
         let line: Line = around(value);
         path.recent = line;
         let readings: usize = hops.iter().map(|&hop| fits[hop].readings).sum();
         if path.misses == MISSES.max(readings / 4) {
-            path.all = Lines::new(pieces(around), LINES - self.lines);
-            self.lines += path.all.as_ref().map_or(0, |all| all.lines.len());
+            path.all = Lines::new(pieces(around), LINES - cache.lines);
+            cache.lines += path.all.as_ref().map_or(0, Lines::len);
         }
         Ok(line)
     }
 
     /// All lines of a conversion, in order of their values.
     ///
+    /// ```
+    /// # use timebase_resolver::*;
+    /// # let (monotonic, boottime) = (Clock::host(3), Clock::BOOTTIME);
+    /// # let mut graph = ClockGraph::new();
+    /// # for (m, b) in [(0, 0), (10_000_000, 10_000_500)] {
+    /// #     let readings = [Reading::new(monotonic, m, 1, false)?, Reading::new(boottime, b, 1, false)?];
+    /// #     graph.add_snapshot(Source::Service, &readings, Some(boottime))?;
+    /// # }
+    /// # let (estimates, mut cache) = (Estimates::new(graph), EstimateCache::new());
+    /// let lines = estimates.lines(monotonic, boottime, &mut cache).unwrap();
+    /// let starts: Vec<Option<i64>> = lines.map(|line| line.start).collect();
+    /// // Up to the middle of two readings the error grows.
+    /// assert_eq!(starts, [None, Some(0), Some(5_000_000), Some(10_000_000)]);
+    /// # Ok::<(), timebase_resolver::Rejected>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Why there is no path (rule V7).
-    pub fn lines(
-        &mut self,
+    pub fn lines<'c>(
+        &self,
         from: Clock,
         to: Clock,
-    ) -> Result<impl Iterator<Item = Line> + use<'_>, Unresolved> {
-        let hops = self.path(from, to)?;
-        let fits = &self.fits;
+        cache: &'c mut EstimateCache,
+    ) -> Result<impl Iterator<Item = Line> + use<'c>, Unresolved> {
+        let hops = self.path(from, to, cache)?;
+        let fits = &cache.fits;
         Ok(pieces(move |value| match hops.is_empty() {
             true => Line::identity(value),
             false => Parts::around(hops.iter().map(|&hop| &fits[hop]), value).line(),
@@ -401,24 +422,35 @@ impl Estimates {
     /// # Errors
     ///
     /// Why there is no path (rule V7).
-    pub fn lines_at_most(&mut self, from: Clock, to: Clock) -> Result<usize, Unresolved> {
-        let hops = self.graph.hops(from, to)?;
+    pub fn lines_at_most(
+        &self,
+        from: Clock,
+        to: Clock,
+        cache: &mut EstimateCache,
+    ) -> Result<usize, Unresolved> {
+        let hops = self.graph.hops(from, to, &mut cache.conversions)?;
         let of_hop = |&hop| {
-            let samples = self.samples_of(hop).map_or(0, |(samples, _)| samples.len());
-            2 * self.graph.readings(hop).max(samples)
+            let samples = self.samples_of(hop, cache);
+            let samples = samples.map_or(0, |(samples, _)| samples.len());
+            2 * self.graph.readings(hop, &cache.conversions).max(samples)
         };
         Ok(2 + hops.iter().map(of_hop).sum::<usize>())
     }
 
     /// The hops of a path, all fitted.
-    fn path(&mut self, from: Clock, to: Clock) -> Result<Vec<usize>, Unresolved> {
+    fn path(
+        &self,
+        from: Clock,
+        to: Clock,
+        cache: &mut EstimateCache,
+    ) -> Result<Vec<usize>, Unresolved> {
         if from == to {
             return Ok(Vec::new());
         }
-        self.refresh();
+        cache.refresh(self.version());
         let key = Key::new(from, to);
-        self.prepare(key, from, to);
-        match self.paths.get(&key) {
+        self.prepare(key, from, to, cache);
+        match cache.paths.get(&key) {
             Some(path) => path.hops.clone(),
             None => Err(Unresolved::NoPath),
         }
@@ -430,15 +462,16 @@ impl Estimates {
     ///
     /// Why there is no path (rule V7).
     pub fn explain(
-        &mut self,
+        &self,
         from: Clock,
         ClockNs(value): ClockNs,
         to: Clock,
+        cache: &mut EstimateCache,
     ) -> Result<Vec<LinearHop>, Unresolved> {
-        let hops = self.path(from, to)?;
-        let clocks = self.graph.path(from, to)?;
-        let end = self.line(from, ClockNs(value), to)?.convert(value);
-        let fits = || hops.iter().map(|&hop| &self.fits[hop]);
+        let hops = self.path(from, to, cache)?;
+        let clocks = self.graph.path(from, to, &mut cache.conversions)?;
+        let end = self.line(from, ClockNs(value), to, cache)?.convert(value);
+        let fits = || hops.iter().map(|&hop| &cache.fits[hop]);
         let parts = Parts::around(fits(), value);
         let steps = clocks.windows(2).zip(fits()).zip(parts.with_values(value));
         let hop = |((clocks, fit), (part, at)): ((&[Clock], &Fit), (&Part, i128))| LinearHop {
@@ -465,9 +498,14 @@ impl Estimates {
     /// # Errors
     ///
     /// Why there is no path of one hop between them (rule V7).
-    pub fn fit(&mut self, from: Clock, to: Clock) -> Result<&Fit, Unresolved> {
-        match self.path(from, to)?.as_slice() {
-            &[hop] => Ok(&self.fits[hop]),
+    pub fn fit<'c>(
+        &self,
+        from: Clock,
+        to: Clock,
+        cache: &'c mut EstimateCache,
+    ) -> Result<&'c Fit, Unresolved> {
+        match self.path(from, to, cache)?.as_slice() {
+            &[hop] => Ok(&cache.fits[hop]),
             _ => Err(Unresolved::NoPath),
         }
     }
@@ -475,80 +513,82 @@ impl Estimates {
     /// What is known of the hops of a path, with the clocks of each and who took its snapshots
     /// (rule V2).
     ///
+    /// ```
+    /// # use timebase_resolver::*;
+    /// # let (monotonic, boottime) = (Clock::host(3), Clock::BOOTTIME);
+    /// # let mut graph = ClockGraph::new();
+    /// # for (m, b) in [(0, 0), (10_000_000, 10_000_500)] {
+    /// #     let readings = [Reading::new(monotonic, m, 1, false)?, Reading::new(boottime, b, 1, false)?];
+    /// #     graph.add_snapshot(Source::Service, &readings, Some(boottime))?;
+    /// # }
+    /// # let (estimates, mut cache) = (Estimates::new(graph), EstimateCache::new());
+    /// let hops: Vec<_> = estimates.fits(monotonic, boottime, &mut cache).unwrap().collect();
+    /// let [(from, to, source, fit)] = hops[..] else { panic!() };
+    /// assert_eq!((from, to, source), (monotonic, boottime, Some(Source::Service)));
+    /// assert_eq!(fit.readings, 2);
+    /// # Ok::<(), timebase_resolver::Rejected>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Why there is no path (rule V7).
-    pub fn fits(
-        &mut self,
+    pub fn fits<'c>(
+        &'c self,
         from: Clock,
         to: Clock,
-    ) -> Result<impl Iterator<Item = (Clock, Clock, Option<Source>, &Fit)>, Unresolved> {
-        let fitted = self.path(from, to)?;
-        let hops = self.graph.hops(from, to)?;
-        let (graph, fits) = (&self.graph, &self.fits);
+        cache: &'c mut EstimateCache,
+    ) -> Result<impl Iterator<Item = (Clock, Clock, Option<Source>, &'c Fit)>, Unresolved> {
+        let fitted = self.path(from, to, cache)?;
+        let hops = self.graph.hops(from, to, &mut cache.conversions)?;
+        let (graph, cache) = (&self.graph, &*cache);
         let known = hops.into_iter().zip(fitted);
         Ok(known.map(move |(hop, fitted)| {
             let [from, to] = [hop.0, hop.1].map(|domain| graph.domains()[domain as usize].clock);
-            (from, to, graph.source_of(hop), &fits[fitted])
+            let source = graph.source_of(hop, &cache.conversions);
+            (from, to, source, &cache.fits[fitted])
         }))
     }
 
-    /// Forgets what is not of all snapshots, and what is too much: who asks for all pairs of clocks
-    /// needs none of them for long.
-    fn refresh(&mut self) {
-        if self.snapshots != self.graph.snapshots() || self.kept > MOST_KEPT {
-            self.forget();
-            self.snapshots = self.graph.snapshots();
-        }
-    }
-
-    fn prepare(&mut self, key: Key, from: Clock, to: Clock) {
-        if self.paths.contains_key(&key) {
+    fn prepare(&self, key: Key, from: Clock, to: Clock, cache: &mut EstimateCache) {
+        if cache.paths.contains_key(&key) {
             return;
         }
-        let hops = self.graph.hops(from, to);
+        let hops = self.graph.hops(from, to, &mut cache.conversions);
         let hops = hops.map(|hops| {
-            let fitted = hops.into_iter().map(|hop| self.fitted(hop));
+            let fitted = hops.into_iter().map(|hop| self.fitted(hop, cache));
             fitted.collect()
         });
-        self.kept += size_of::<Key>() + size_of::<Path>();
-        let path = Path {
-            hops,
-            recent: Line::NOWHERE,
-            misses: 0,
-            all: None,
-        };
-        self.paths.insert(key, path);
+        cache.keep_path(key, Path::new(hops));
     }
 
     /// The index of a hop, fitted.
-    fn fitted(&mut self, hop: (DomainIx, DomainIx)) -> usize {
-        if let Some(&index) = self.fitted.get(&hop) {
-            return index;
+    fn fitted(&self, hop: (DomainIx, DomainIx), cache: &mut EstimateCache) -> usize {
+        match cache.fitted.get(&hop) {
+            Some(&index) => index,
+            None => {
+                let fit = self.fit_anew(hop, cache);
+                cache.keep_fit(hop, fit)
+            }
         }
-        let fit = self.fit_anew(hop);
-        self.kept += size_of::<Fit>() + size_of_val(&fit.knots[..]);
-        self.fits.push(fit);
-        let index = self.fits.len() - 1;
-        self.fitted.insert(hop, index);
-        index
     }
 
     /// Fits a hop to its samples, or to its snapshots.
-    fn fit_anew(&self, hop: (DomainIx, DomainIx)) -> Fit {
-        let graph = &self.graph;
+    fn fit_anew(&self, hop: (DomainIx, DomainIx), cache: &EstimateCache) -> Fit {
+        let (graph, conversions) = (&self.graph, &cache.conversions);
         let clock = |domain: DomainIx| graph.domains().get(domain as usize).map(|of| of.clock);
         let clocks = [clock(hop.0), clock(hop.1)];
         let is_coarse = clocks.iter().flatten().any(|clock| clock.id.is_coarse());
-        if let Some((samples, from_client)) = self.samples_of(hop) {
+        if let Some((samples, from_client)) = self.samples_of(hop, cache) {
             let knots = sync::knots(samples, from_client, is_coarse);
             if !knots.is_empty() {
                 return Fit::of_samples(knots);
             }
         }
-        let mut knots = Vec::with_capacity(graph.readings(hop));
-        graph.each_reading(hop, |a, b, snapshot| knots.push(Knot::read(a, b, snapshot)));
-        match graph.source_of(hop) {
+        let mut knots = Vec::with_capacity(graph.readings(hop, conversions));
+        graph.each_reading(hop, conversions, |a, b, snapshot| {
+            knots.push(Knot::read(a, b, snapshot));
+        });
+        match graph.source_of(hop, conversions) {
             Some(Source::Manifest) => {
                 let [from, to] = clocks.map(|clock| clock.map(|clock| clock.machine));
                 Fit::said(knots, from == to)
@@ -556,39 +596,6 @@ impl Estimates {
             Some(Source::Assumed) => Fit::said(knots, false),
             _ => Fit::new(knots, is_coarse),
         }
-    }
-}
-
-/// All lines, given the one around a value.
-fn pieces(around: impl Fn(i64) -> Line) -> impl Iterator<Item = Line> {
-    let mut next = Some(i64::MIN);
-    std::iter::from_fn(move || {
-        let line = around(next?);
-        next = line.end;
-        Some(line)
-    })
-}
-
-impl Lines {
-    /// `None` if they are more than there is room for.
-    fn new(pieces: impl Iterator<Item = Line>, room: usize) -> Option<Lines> {
-        let mut lines: Vec<Line> = Vec::new();
-        for line in pieces {
-            if lines.len() == room {
-                return None;
-            }
-            lines.push(line);
-        }
-        let starts = lines.iter().skip(1).filter_map(|line| line.start);
-        Some(Lines {
-            starts: starts.collect(),
-            lines,
-        })
-    }
-
-    fn find(&self, value: i64) -> Line {
-        let index = partition(self.starts.len(), |index| self.starts[index] <= value);
-        self.lines.get(index).copied().unwrap_or(Line::NOWHERE)
     }
 }
 

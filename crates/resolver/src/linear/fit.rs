@@ -60,7 +60,25 @@ pub(super) struct Jump {
 }
 
 /// A reading that is not on the line, or that begins one.
+///
+/// ```
+/// # use timebase_resolver::*;
+/// let (monotonic, boottime) = (Clock::host(3), Clock::BOOTTIME);
+/// let mut graph = ClockGraph::new();
+/// for n in 0..20 {
+///     // One of them was read late.
+///     let (at, late) = (n * 1_000_000_000, if n == 10 { 3_000_000 } else { 0 });
+///     let readings = [Reading::new(monotonic, at, 1, false)?, Reading::new(boottime, at + late, 1, false)?];
+///     graph.add_snapshot(Source::Service, &readings, Some(boottime))?;
+/// }
+/// let (estimates, mut cache) = (Estimates::new(graph), EstimateCache::new());
+/// let fit = estimates.fit(monotonic, boottime, &mut cache).unwrap();
+/// let [outlier] = fit.outliers[..] else { panic!() };
+/// assert_eq!((outlier.snapshot, outlier.deviation_ns), (Some(SnapshotId(10)), 3e6));
+/// # Ok::<(), timebase_resolver::Rejected>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct OffLine {
     /// The snapshot, by its number in the graph; `None` of a sample (rule R9).
     pub snapshot: Option<crate::SnapshotId>,
@@ -98,6 +116,7 @@ enum Outside {
 /// Times are nanoseconds of the target clock, rates are nanoseconds of the target in
 /// one of the source. [`Estimates`](super::Estimates) has the example.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Fit {
     /// How many snapshots hold both clocks, or samples are used (rule R9); of equal source values
     /// one.

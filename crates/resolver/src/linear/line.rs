@@ -6,7 +6,24 @@ use crate::mapping::clamp;
 use crate::rows::partition;
 
 /// On what an estimate rests.
+///
+/// ```
+/// # use timebase_resolver::*;
+/// # let (monotonic, boottime) = (Clock::host(3), Clock::BOOTTIME);
+/// # let mut graph = ClockGraph::new();
+/// # for (m, b) in [(0, 0), (10_000_000, 10_000_500)] {
+/// #     let readings = [Reading::new(monotonic, m, 1, false)?, Reading::new(boottime, b, 1, false)?];
+/// #     graph.add_snapshot(Source::Service, &readings, Some(boottime))?;
+/// # }
+/// # let (estimates, mut cache) = (Estimates::new(graph), EstimateCache::new());
+/// let mut cache = cache;
+/// let kind = |value| estimates.at(monotonic, ClockNs(value), boottime, &mut cache).map(|at| at.kind);
+/// let kinds = [-1, 5_000_000, 20_000_000].map(kind);
+/// assert_eq!(kinds, [Ok(LineKind::Before), Ok(LineKind::Line), Ok(LineKind::After)]);
+/// # Ok::<(), timebase_resolver::Rejected>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum LineKind {
     /// The readings around it.
     Line,
@@ -53,7 +70,24 @@ impl LineKind {
 /// A piece of the conversion of one clock to another: in nanoseconds,
 /// `target = value + offset + round((value − anchor) · slope)` for start ≤ value < end, and
 /// as sure as `error + (value − anchor) · error_slope`.
+///
+/// ```
+/// # use timebase_resolver::*;
+/// # let (monotonic, boottime) = (Clock::host(3), Clock::BOOTTIME);
+/// # let mut graph = ClockGraph::new();
+/// # for (m, b) in [(0, 0), (10_000_000, 10_000_500)] {
+/// #     let readings = [Reading::new(monotonic, m, 1, false)?, Reading::new(boottime, b, 1, false)?];
+/// #     graph.add_snapshot(Source::Service, &readings, Some(boottime))?;
+/// # }
+/// # let (estimates, mut cache) = (Estimates::new(graph), EstimateCache::new());
+/// let line = estimates.line(monotonic, ClockNs(5_000_000), boottime, &mut cache).unwrap();
+/// assert_eq!((line.start, line.end, line.offset), (Some(5_000_000), Some(10_000_000), Some(250)));
+/// assert!(line.holds(7_000_000) && !line.holds(0));
+/// assert_eq!(line.convert(7_000_000), Some(7_000_350));
+/// # Ok::<(), timebase_resolver::Rejected>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Line {
     /// `None` is no bound.
     pub start: Option<i64>,

@@ -46,7 +46,8 @@
 //! | what its nominal rate is, and how noisy the readings are (rules R1, R4, R5) | `fit.rs` |
 //! | which samples of a synchronization with another machine are used (rule R9) | `sync.rs` |
 //! | what a hop says around a value, and what a path of hops does (rules R4–R6) | `line.rs` |
-//! | what is kept of that for the next value | `estimates.rs` |
+//! | what a value was, by that | `estimates.rs` |
+//! | what is kept of that for the next value | `kept.rs` |
 //!
 //! A path is a polyline with integer corners. Between two corners all of its hops
 //! stay on the same line; there each hop is a straight line, and so are they
@@ -67,11 +68,13 @@
 mod choice;
 mod estimates;
 mod fit;
+mod kept;
 mod line;
 mod sync;
 
 pub use estimates::{Estimate, Estimates, LinearHop};
 pub use fit::{Fit, OffLine};
+pub use kept::EstimateCache;
 pub use line::{Line, LineKind};
 pub use sync::Sample;
 

@@ -28,7 +28,60 @@ fn custom() -> Clock {
 /// Snapshots that each hold two clocks.
 type Pairs = (Clock, Clock, Vec<(i64, i64)>);
 
-fn of_pairs(pairs: &[Pairs]) -> Estimates {
+/// Estimates, and one cache for all that is asked of them.
+#[derive(Default)]
+struct Asked {
+    estimates: Estimates,
+    cache: EstimateCache,
+}
+
+impl Asked {
+    fn new(graph: ClockGraph) -> Asked {
+        Asked {
+            estimates: Estimates::new(graph),
+            ..Asked::default()
+        }
+    }
+
+    fn convert(&mut self, from: Clock, value: ClockNs, to: Clock) -> Result<ClockNs, Unresolved> {
+        self.estimates.convert(from, value, to, &mut self.cache)
+    }
+
+    fn at(&mut self, from: Clock, value: ClockNs, to: Clock) -> Result<Estimate, Unresolved> {
+        self.estimates.at(from, value, to, &mut self.cache)
+    }
+
+    fn line(&mut self, from: Clock, value: ClockNs, to: Clock) -> Result<Line, Unresolved> {
+        self.estimates.line(from, value, to, &mut self.cache)
+    }
+
+    fn lines(
+        &mut self,
+        from: Clock,
+        to: Clock,
+    ) -> Result<impl Iterator<Item = Line> + use<'_>, Unresolved> {
+        self.estimates.lines(from, to, &mut self.cache)
+    }
+
+    fn lines_at_most(&mut self, from: Clock, to: Clock) -> Result<usize, Unresolved> {
+        self.estimates.lines_at_most(from, to, &mut self.cache)
+    }
+
+    fn fit(&mut self, from: Clock, to: Clock) -> Result<&Fit, Unresolved> {
+        self.estimates.fit(from, to, &mut self.cache)
+    }
+
+    fn explain(
+        &mut self,
+        from: Clock,
+        value: ClockNs,
+        to: Clock,
+    ) -> Result<Vec<LinearHop>, Unresolved> {
+        self.estimates.explain(from, value, to, &mut self.cache)
+    }
+}
+
+fn of_pairs(pairs: &[Pairs]) -> Asked {
     let mut graph = ClockGraph::new();
     for (from, to, readings) in pairs {
         for &(a, b) in readings {
@@ -42,20 +95,20 @@ fn of_pairs(pairs: &[Pairs]) -> Estimates {
             graph.add_snapshot(Source::Writer, &both, None).unwrap();
         }
     }
-    Estimates::new(graph)
+    Asked::new(graph)
 }
 
-fn of_hop(readings: &[(i64, i64)]) -> Estimates {
+fn of_hop(readings: &[(i64, i64)]) -> Asked {
     of_pairs(&[(monotonic(), BOOTTIME, readings.to_vec())])
 }
 
-fn at(estimates: &mut Estimates, value: i64) -> (i64, f64, LineKind) {
+fn at(estimates: &mut Asked, value: i64) -> (i64, f64, LineKind) {
     let estimate = estimates.at(monotonic(), ClockNs(value), BOOTTIME).unwrap();
     let ClockNs(value) = estimate.value;
     (value, estimate.error_ns, estimate.kind)
 }
 
-fn fit(estimates: &mut Estimates) -> &Fit {
+fn fit(estimates: &mut Asked) -> &Fit {
     estimates.fit(monotonic(), BOOTTIME).unwrap()
 }
 
@@ -402,10 +455,29 @@ fn r_snapshots_that_come_later_count() {
         reading(BOOTTIME, (1 << 31) + 2048),
     ];
     estimates
+        .estimates
         .graph_mut()
         .add_snapshot(Source::Writer, &both, None)
         .unwrap();
     assert_eq!(at(&mut estimates, 1 << 30).0, (1 << 30) + 1024);
+}
+
+#[test]
+fn r_a_cache_of_other_estimates_is_never_a_reason_for_another_answer() {
+    let of = |ahead: i64| of_hop(&[(0, 0), (SECOND, SECOND + ahead)]).estimates;
+    let (mut one, other) = (of(1000), of(3000));
+    let mut cache = EstimateCache::new();
+    let mut half = |estimates: &Estimates| {
+        let at = estimates.convert(monotonic(), ClockNs(SECOND / 2), BOOTTIME, &mut cache);
+        at.map(|ClockNs(at)| at - SECOND / 2)
+    };
+    for _ in 0..3 {
+        assert_eq!((half(&one), half(&other)), (Ok(500), Ok(1500)));
+    }
+    // A graph in the place of another, with as many snapshots.
+    assert_eq!(half(&one), Ok(500));
+    *one.graph_mut() = other.into_graph();
+    assert_eq!(half(&one), Ok(1500));
 }
 
 /// Readings of a hop: gaps, pairs, drift that wanders, jitter, outliers, steps small and large.

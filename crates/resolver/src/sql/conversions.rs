@@ -5,11 +5,11 @@ use std::ops::RangeInclusive;
 use timebase_sql::{Answer, Arguments, Call, Function, Functions, Result, Session, ValueRef};
 
 use super::arguments::{ClockArguments, FROM, Numbers, Owner, TO};
-use super::snapshots::Snapshots;
+use super::snapshots::{Cache, Loaded, Snapshots};
 use crate::clock::{Clock, builtin_name};
 use crate::unresolved::Unresolved;
 
-pub(super) fn add(to: &mut impl Functions, session: &Session<Snapshots>) -> Result<()> {
+pub(super) fn add(to: &mut impl Functions, session: &Session<Loaded>) -> Result<()> {
     add_conversion(to, session, "to_boottime", 3..=5, NO_TARGET, nearest)?;
     add_conversion(to, session, "convert_clock", 5..=7, 5, nearest)?;
     add_conversion(to, session, "why_unresolved", 3..=7, 5, reason)?;
@@ -19,22 +19,29 @@ pub(super) fn add(to: &mut impl Functions, session: &Session<Snapshots>) -> Resu
     to.add("clock_name", 1, NameOfClockId)
 }
 
+/// A clock, its reading, and the target.
+type Wanted = (Clock, i64, Clock);
+
 #[inline(always)]
-fn nearest(snapshots: &mut Snapshots, from: Clock, ticks: i64, to: Clock) -> Option<i64> {
-    snapshots.convert(from, ticks, to).ok()
+fn nearest(snapshots: &Snapshots, (from, ticks, to): Wanted, cache: &mut Cache) -> Option<i64> {
+    snapshots.convert(from, ticks, to, cache).ok()
 }
 
-fn reason(snapshots: &mut Snapshots, from: Clock, ticks: i64, to: Clock) -> Option<&'static str> {
-    let reason = snapshots.convert(from, ticks, to).err();
+fn reason(
+    snapshots: &Snapshots,
+    (from, ticks, to): Wanted,
+    cache: &mut Cache,
+) -> Option<&'static str> {
+    let reason = snapshots.convert(from, ticks, to, cache).err();
     reason.map(Unresolved::code)
 }
 
-fn linear(snapshots: &mut Snapshots, from: Clock, ticks: i64, to: Clock) -> Option<i64> {
-    snapshots.convert_linear(from, ticks, to).ok()
+fn linear(snapshots: &Snapshots, (from, ticks, to): Wanted, cache: &mut Cache) -> Option<i64> {
+    snapshots.convert_linear(from, ticks, to, cache).ok()
 }
 
-fn error(snapshots: &mut Snapshots, from: Clock, ticks: i64, to: Clock) -> Option<i64> {
-    let estimate = snapshots.estimate(from, ticks, to).ok();
+fn error(snapshots: &Snapshots, (from, ticks, to): Wanted, cache: &mut Cache) -> Option<i64> {
+    let estimate = snapshots.estimate(from, ticks, to, cache).ok();
     estimate.and_then(|estimate| estimate.error())
 }
 
@@ -45,7 +52,7 @@ const NO_TARGET: u8 = u8::MAX;
 /// `why_unresolved` a clock and another, and never a clock, its machine and its file.
 fn add_conversion<A>(
     to: &mut impl Functions,
-    session: &Session<Snapshots>,
+    session: &Session<Loaded>,
     name: &'static str,
     counts: RangeInclusive<u8>,
     with_target: u8,
@@ -66,30 +73,29 @@ where
     Ok(())
 }
 
-/// What a conversion answers of the snapshots, a clock and its reading, and the target.
+/// What a conversion answers.
 trait Answers: Send + Sync + 'static {
     /// What is an answer only when all is done, so that it goes through registers.
     type Value: Into<Answer>;
 
     fn answer(
         &self,
-        snapshots: &mut Snapshots,
-        from: Clock,
-        ticks: i64,
-        to: Clock,
+        snapshots: &Snapshots,
+        wanted: Wanted,
+        cache: &mut Cache,
     ) -> Option<Self::Value>;
 }
 
 impl<A, T> Answers for A
 where
-    A: Fn(&mut Snapshots, Clock, i64, Clock) -> Option<T> + Send + Sync + 'static,
+    A: Fn(&Snapshots, Wanted, &mut Cache) -> Option<T> + Send + Sync + 'static,
     T: Into<Answer>,
 {
     type Value = T;
 
     #[inline(always)]
-    fn answer(&self, snapshots: &mut Snapshots, from: Clock, ticks: i64, to: Clock) -> Option<T> {
-        self(snapshots, from, ticks, to)
+    fn answer(&self, snapshots: &Snapshots, wanted: Wanted, cache: &mut Cache) -> Option<T> {
+        self(snapshots, wanted, cache)
     }
 }
 
@@ -98,7 +104,7 @@ where
 struct Conversion<A> {
     name: &'static str,
     has_target: bool,
-    session: Session<Snapshots>,
+    session: Session<Loaded>,
     answer: A,
 }
 
@@ -119,13 +125,14 @@ impl<A: Answers> Conversion<A> {
     #[inline(always)]
     fn of_numbers<C: Call>(&self, call: &C, numbers: Numbers) -> Result<Answer> {
         let Numbers { from, ticks, to } = numbers;
-        let answer = self.session.with(self.name, call, |snapshots| {
+        let answer = self.session.with(self.name, call, |loaded| {
+            let Loaded { snapshots, cache } = loaded;
             let from = snapshots.hosts_clock(from)?;
             let to = match to {
                 None => snapshots.boottime(),
                 Some(to) => snapshots.hosts_clock(to)?,
             };
-            Some(self.answer.answer(snapshots, from, ticks, to))
+            Some(self.answer.answer(snapshots, (from, ticks, to), cache))
         })?;
         match answer {
             Some(answer) => Ok(answer.into()),
@@ -155,13 +162,17 @@ impl<A: Answers> Conversion<A> {
         if self.has_target && to.is_none() {
             return Ok(Answer::Null);
         }
-        self.session.with(self.name, call, |snapshots| {
+        self.session.with(self.name, call, |loaded| {
+            let Loaded { snapshots, cache } = loaded;
             let from = arguments.found(FROM[0], owner, from, snapshots)?;
             let to = match to {
                 None => snapshots.boottime(),
                 Some(to) => arguments.found(TO[0], owner, to, snapshots)?,
             };
-            Ok(self.answer.answer(snapshots, from, ticks, to).into())
+            Ok(self
+                .answer
+                .answer(snapshots, (from, ticks, to), cache)
+                .into())
         })?
     }
 
@@ -169,8 +180,8 @@ impl<A: Answers> Conversion<A> {
     #[inline(never)]
     fn check_names<C: Call>(&self, call: &C) -> Result<()> {
         let arguments = Arguments::new(self.name, call);
-        self.session.with(self.name, call, |snapshots| {
-            arguments.check_names(self.has_target, snapshots)
+        self.session.with(self.name, call, |loaded| {
+            arguments.check_names(self.has_target, &loaded.snapshots)
         })?
     }
 }

@@ -8,11 +8,10 @@
 //! after an import. They need not be there; without them, all clocks are of one file.
 
 use std::fmt;
-use std::ops::ControlFlow;
 
-use timebase_sql::{Database, Error, Result, Row, unless_interrupted};
+use timebase_sql::{Database, Result, unless_interrupted};
 
-use super::snapshots::{MOST, integer};
+use super::read::{each_row, integer};
 use crate::clock::{Clock, ClockId, FileTag, MachineId, Scope, SeqId};
 use crate::domain::Domain;
 
@@ -258,36 +257,6 @@ fn no_machine(machines: &[Option<i64>], machine: MachineId) -> NotThere {
     NotThere::Machine {
         last: (machines.len() as u32).saturating_sub(1),
         raw: raw.map(|index| index as u32),
-    }
-}
-
-/// What is told of a row whose file is not there.
-pub(super) fn no_file(column: &str, file: Option<u32>) -> String {
-    let file = file.unwrap_or_default();
-    format!("{column} must be a file that trace_file has as read, not {file}")
-}
-
-/// Reads rows of a table that not every database has; whether it is there.
-pub(super) fn each_row<D: Database + ?Sized>(
-    database: &D,
-    table: &str,
-    sql: &str,
-    mut each: impl FnMut(&Row<'_>) -> Result<()>,
-) -> Result<bool> {
-    let mut rows = 0;
-    let read = database.query(sql, |row| {
-        if rows == MOST {
-            return Err(Error::new(format_args!(
-                "{table} has more than {MOST} rows"
-            )));
-        }
-        rows += 1;
-        let wrong = |error: Error| Error::new(format_args!("{table}: {error}"));
-        each(row).map_err(wrong).map(ControlFlow::Continue)
-    });
-    match read {
-        Err(error) if error.message().starts_with("no such") => Ok(false),
-        read => read.map(|()| true),
     }
 }
 

@@ -36,11 +36,17 @@
 //! | whose clock it is, of the files of an import | `files.rs` |
 //! | what is made of `remote_clock_sync` | `samples.rs` |
 //! | what a wrong clock is told | `arguments.rs` |
+//! | how many rows are read of a table, whatever it is | `read.rs` |
+//!
+//! What a version of `clock_snapshot` says is not changed by a call; what conversions
+//! remember is the session's, so that what the session locks is its own memory and not the
+//! clock graph.
 
 mod arguments;
 mod conversions;
 mod files;
 mod perfetto_time;
+mod read;
 mod samples;
 mod snapshots;
 mod tables;
@@ -49,7 +55,7 @@ mod trace_time;
 use rusqlite::Connection;
 use timebase_sql::{Functions, Session};
 
-use snapshots::Snapshots;
+use snapshots::Loaded;
 
 /// Registers all SQL functions on a connection.
 ///
@@ -90,10 +96,7 @@ pub fn add(to: &mut impl Functions) -> timebase_sql::Result<()> {
     add_functions(to, &Session::default())
 }
 
-fn add_functions(
-    to: &mut impl Functions,
-    session: &Session<Snapshots>,
-) -> timebase_sql::Result<()> {
+fn add_functions(to: &mut impl Functions, session: &Session<Loaded>) -> timebase_sql::Result<()> {
     conversions::add(to, session)?;
     perfetto_time::add(to, session)
 }

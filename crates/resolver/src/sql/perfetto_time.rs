@@ -3,11 +3,11 @@
 
 use timebase_sql::{Answer, Arguments, Call, Error, Function, Functions, Result, Session, Values};
 
-use super::snapshots::Snapshots;
+use super::snapshots::Loaded;
 use super::trace_time::Readings;
 use crate::wall_clock::{NotATime, WallTime, Zone};
 
-pub(super) fn add(to: &mut impl Functions, session: &Session<Snapshots>) -> Result<()> {
+pub(super) fn add(to: &mut impl Functions, session: &Session<Loaded>) -> Result<()> {
     add_of_trace_time(to, session, "to_realtime", |readings, ts| {
         readings.realtime(ts).into()
     })?;
@@ -25,7 +25,7 @@ pub(super) fn add(to: &mut impl Functions, session: &Session<Snapshots>) -> Resu
 
 fn add_of_trace_time<A>(
     to: &mut impl Functions,
-    session: &Session<Snapshots>,
+    session: &Session<Loaded>,
     name: &'static str,
     answer: A,
 ) -> Result<()>
@@ -43,7 +43,7 @@ where
 /// A function of a trace time, NULL if that is.
 struct OfTraceTime<A> {
     name: &'static str,
-    session: Session<Snapshots>,
+    session: Session<Loaded>,
     answer: A,
 }
 
@@ -52,15 +52,15 @@ impl<A: Fn(&Readings, i64) -> Answer + Send + Sync + 'static> Function for OfTra
     fn call<C: Call>(&self, call: &C) -> Result<Answer> {
         match Arguments::new(self.name, call).integer(0, "ts")? {
             None => Ok(Answer::Null),
-            Some(ts) => self.session.with(self.name, call, |snapshots| {
-                (self.answer)(snapshots.readings(), ts)
+            Some(ts) => self.session.with(self.name, call, |loaded| {
+                (self.answer)(loaded.snapshots.readings(), ts)
             }),
         }
     }
 }
 
 /// Rule K3.
-struct AbsTimeStrInZone(Session<Snapshots>);
+struct AbsTimeStrInZone(Session<Loaded>);
 
 impl Function for AbsTimeStrInZone {
     fn call<C: Call>(&self, call: &C) -> Result<Answer> {
@@ -77,16 +77,16 @@ impl Function for AbsTimeStrInZone {
         let Some((ts, zone)) = ts.zip(zone) else {
             return Ok(Answer::Null);
         };
-        let shown = self
-            .0
-            .with(name, call, |snapshots| snapshots.readings().realtime(ts))?;
+        let shown = self.0.with(name, call, |loaded| {
+            loaded.snapshots.readings().realtime(ts)
+        })?;
         let shown = shown.map(|shown| WallTime::of_realtime(shown).in_zone(&zone));
         Ok(shown.into())
     }
 }
 
 /// Rule K4.
-struct FromAbsTimeStr(Session<Snapshots>);
+struct FromAbsTimeStr(Session<Loaded>);
 
 impl Function for FromAbsTimeStr {
     fn call<C: Call>(&self, call: &C) -> Result<Answer> {
@@ -95,11 +95,9 @@ impl Function for FromAbsTimeStr {
         let Some(time) = wall_time(&arguments, 0, "text")? else {
             return Ok(Answer::Null);
         };
-        self.0.with(name, call, |snapshots| {
-            snapshots
-                .readings()
-                .last_with_realtime(time.realtime())
-                .into()
+        self.0.with(name, call, |loaded| {
+            let readings = loaded.snapshots.readings();
+            readings.last_with_realtime(time.realtime()).into()
         })
     }
 }

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use timebase_sql::{Database, Error, Result, Row};
 
-use super::files::{Owners, each_row, no_file};
+use super::files::Owners;
+use super::read::{each_row, no_file};
 use crate::clock::Clock;
 use crate::linear::{Estimates, Sample};
 

@@ -25,13 +25,14 @@ use std::ops::ControlFlow;
 use timebase_schema::{APPLICATION_ID, VERSION};
 use timebase_sql::{Database, Error, Result, Row, Table, ValueRef, Values, unless_interrupted};
 
-use super::files::{Asked, NotThere, Owners, no_file};
+use super::files::{Asked, NotThere, Owners};
+use super::read::{MOST, integer, no_file};
 use super::samples;
 use super::trace_time::{Readings, UnorderedReadings};
 use crate::clock::{Clock, ClockId, SeqId};
 use crate::domain::Domain;
 use crate::graph::{ClockGraph, Hop, SnapshotId};
-use crate::linear::{Estimate, Estimates, LinearHop};
+use crate::linear::{Estimate, EstimateCache, Estimates, LinearHop};
 use crate::snapshot::{Reading, Source};
 use crate::time::{ClockNs, Ticks};
 use crate::unresolved::Unresolved;
@@ -53,15 +54,23 @@ fn readings(file: &str) -> String {
 const FILE: &str = "coalesce(trace_file_id, -1)";
 const NO_FILE: &str = "-1";
 
-/// How many readings there may be: those of six clocks every ten seconds for five months. They take
-/// less than 2 GiB of memory, whatever they are.
-pub(super) const MOST: usize = if cfg!(test) {
-    1 << 15 // which a test reaches soon
-} else {
-    1 << 23
-};
+/// A version of `clock_snapshot`, and what a session's conversions by it remember.
+#[derive(Debug)]
+pub(super) struct Loaded {
+    pub snapshots: Snapshots,
+    pub cache: Cache,
+}
 
-/// What is made of a version of `clock_snapshot`.
+/// What a session's conversions remember.
+#[derive(Debug)]
+pub(super) struct Cache {
+    estimates: EstimateCache,
+    /// The clock that was converted last and its unit. Packets come in runs of one
+    /// clock, which need not look it up.
+    unit: (Clock, i64),
+}
+
+/// What is made of a version of `clock_snapshot`. No conversion changes it.
 #[derive(Debug)]
 pub(super) struct Snapshots {
     estimates: Estimates,
@@ -71,12 +80,9 @@ pub(super) struct Snapshots {
     owners: Owners,
     /// The global clocks that the import has seen, in snapshots or used by packets.
     seen: Vec<ClockId>,
-    /// The clock that was converted last and its unit. Packets come in runs of one
-    /// clock, which need not look it up.
-    unit: (Clock, i64),
 }
 
-impl Table for Snapshots {
+impl Table for Loaded {
     const NAME: &'static str = "clock_snapshot";
 
     type Version = i64;
@@ -88,7 +94,13 @@ impl Table for Snapshots {
 
     fn load<D: Database + ?Sized>(function: &str, database: &D) -> Result<Self> {
         check_schema(function, database)?;
-        load(database).map_err(|error| explain(function, &error))
+        let snapshots = load(database).map_err(|error| explain(function, &error))?;
+        let unit = snapshots.unit_of(Clock::BOOTTIME);
+        let cache = Cache {
+            estimates: EstimateCache::new(),
+            unit: (Clock::BOOTTIME, unit),
+        };
+        Ok(Loaded { snapshots, cache })
     }
 }
 
@@ -117,59 +129,86 @@ impl Snapshots {
     /// Converts a reading in the clock's own unit (rule V4) to nanoseconds of
     /// another clock.
     #[inline(always)]
-    pub fn convert(&mut self, from: Clock, ticks: i64, to: Clock) -> Result<i64, Unresolved> {
-        let unit = self.unit(from);
-        let graph = self.estimates.graph_mut();
-        let ClockNs(value) = graph.convert_ticks(from, Ticks(ticks), unit, to)?;
+    pub fn convert(
+        &self,
+        from: Clock,
+        ticks: i64,
+        to: Clock,
+        cache: &mut Cache,
+    ) -> Result<i64, Unresolved> {
+        let unit = self.unit(from, cache);
+        let (graph, cache) = (self.estimates.graph(), cache.estimates.conversions());
+        let ClockNs(value) = graph.convert_ticks(from, Ticks(ticks), unit, to, cache)?;
         Ok(value)
     }
 
     /// The same by the line that the reading is on (rules R).
     #[inline]
     pub fn convert_linear(
-        &mut self,
+        &self,
         from: Clock,
         ticks: i64,
         to: Clock,
+        cache: &mut Cache,
     ) -> Result<i64, Unresolved> {
-        let unit = self.unit(from);
-        let ClockNs(value) = self.estimates.convert_ticks(from, Ticks(ticks), unit, to)?;
+        let unit = self.unit(from, cache);
+        let (estimates, cache) = (&self.estimates, &mut cache.estimates);
+        let ClockNs(value) = estimates.convert_ticks(from, Ticks(ticks), unit, to, cache)?;
         Ok(value)
     }
 
     /// Where a reading in the clock's own unit was, and how sure that is (rules R).
     #[inline]
-    pub fn estimate(&mut self, from: Clock, ticks: i64, to: Clock) -> Result<Estimate, Unresolved> {
-        let unit = self.unit(from);
+    pub fn estimate(
+        &self,
+        from: Clock,
+        ticks: i64,
+        to: Clock,
+        cache: &mut Cache,
+    ) -> Result<Estimate, Unresolved> {
+        let unit = self.unit(from, cache);
+        let (estimates, cache) = (&self.estimates, &mut cache.estimates);
         match Ticks(ticks).in_units_of(unit) {
-            Some(value) => self.estimates.at(from, value, to),
-            None => Err(self.estimates.graph_mut().overflow(from, to)),
+            Some(value) => estimates.at(from, value, to, cache),
+            None => Err(estimates.graph().overflow(from, to, cache.conversions())),
         }
     }
 
     /// Nanoseconds in a unit of a clock.
     #[inline(always)]
-    fn unit(&mut self, clock: Clock) -> i64 {
-        if self.unit.0 != clock {
-            self.unit = (clock, unit(self.estimates.graph(), clock));
+    fn unit(&self, clock: Clock, cache: &mut Cache) -> i64 {
+        if cache.unit.0 != clock {
+            cache.unit = (clock, self.unit_of(clock));
         }
-        self.unit.1
+        cache.unit.1
+    }
+
+    fn unit_of(&self, clock: Clock) -> i64 {
+        let domain = self.estimates.graph().domain(clock);
+        domain.map_or(1, |domain| domain.unit)
     }
 
     /// The hops of a conversion; none if there is no path.
-    pub fn explain(&mut self, from: Clock, ticks: i64, to: Clock) -> Vec<Hop> {
-        let value = Ticks(ticks).in_units_of(self.unit(from));
-        let graph = self.estimates.graph_mut();
+    pub fn explain(&self, from: Clock, ticks: i64, to: Clock, cache: &mut Cache) -> Vec<Hop> {
+        let value = Ticks(ticks).in_units_of(self.unit(from, cache));
+        let (graph, cache) = (self.estimates.graph(), cache.estimates.conversions());
         value
-            .and_then(|value| graph.explain(from, value, to).ok())
+            .and_then(|value| graph.explain(from, value, to, cache).ok())
             .unwrap_or_default()
     }
 
     /// The same by lines (rules R).
-    pub fn explain_linear(&mut self, from: Clock, ticks: i64, to: Clock) -> Vec<LinearHop> {
-        let value = Ticks(ticks).in_units_of(self.unit(from));
+    pub fn explain_linear(
+        &self,
+        from: Clock,
+        ticks: i64,
+        to: Clock,
+        cache: &mut Cache,
+    ) -> Vec<LinearHop> {
+        let value = Ticks(ticks).in_units_of(self.unit(from, cache));
+        let (estimates, cache) = (&self.estimates, &mut cache.estimates);
         value
-            .and_then(|value| self.estimates.explain(from, value, to).ok())
+            .and_then(|value| estimates.explain(from, value, to, cache).ok())
             .unwrap_or_default()
     }
 
@@ -191,21 +230,6 @@ impl Snapshots {
     pub fn readings(&self) -> &Readings {
         &self.readings
     }
-}
-
-/// Nanoseconds in a unit of a clock.
-fn unit(graph: &ClockGraph, clock: Clock) -> i64 {
-    graph.domain(clock).map_or(1, |domain| domain.unit)
-}
-
-/// The integer that a query has for its result; `None` if it has none.
-pub(super) fn integer<D: Database + ?Sized>(database: &D, sql: &str) -> Result<Option<i64>> {
-    let mut value = None;
-    database.query(sql, |row| {
-        value = Some(row.integer(0, "value")?);
-        Ok(ControlFlow::Break(()))
-    })?;
-    Ok(value)
 }
 
 /// Refuses a database that timebase made with other tables. Any other one is
@@ -268,11 +292,9 @@ fn load<D: Database + ?Sized>(database: &D) -> Result<Snapshots> {
         ..
     } = rows;
     owners.set_clocks(graph.domains());
-    let unit = (Clock::BOOTTIME, unit(&graph, Clock::BOOTTIME));
     let mut estimates = Estimates::new(graph);
     samples::load(database, &owners, &mut estimates)?;
     Ok(Snapshots {
-        unit,
         estimates,
         seen: unless_interrupted(seen(database))?.unwrap_or_default(),
         ids,

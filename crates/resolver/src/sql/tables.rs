@@ -16,7 +16,7 @@ use rusqlite::{Connection, Error, Result, ffi};
 use timebase_sql::{Arguments, Session, caught};
 
 use super::arguments::{ClockArguments, FROM, Owner, TO};
-use super::snapshots::Snapshots;
+use super::snapshots::{Cache, Loaded, Snapshots};
 use crate::graph::{Hop, SnapshotId};
 use crate::linear::{Estimate, LinearHop};
 
@@ -102,7 +102,7 @@ impl Which {
 
 type Rows = Vec<Vec<Value>>;
 
-pub(super) fn register(conn: &Connection, session: &Session<Snapshots>) -> Result<()> {
+pub(super) fn register(conn: &Connection, session: &Session<Loaded>) -> Result<()> {
     const MODULE: Module<'_, ClockTable> = Module::eponymous_only_module();
     for which in Which::ALL {
         conn.create_module(which.name(), &MODULE, Some((which, session.clone())))?;
@@ -116,13 +116,13 @@ struct ClockTable {
     base: ffi::sqlite3_vtab,
     db: *mut ffi::sqlite3,
     which: Which,
-    session: Session<Snapshots>,
+    session: Session<Loaded>,
 }
 
 // SAFETY: the struct is `repr(C)` and begins with `sqlite3_vtab`, as SQLite
 // wants it.
 unsafe impl<'vtab> VTab<'vtab> for ClockTable {
-    type Aux = (Which, Session<Snapshots>);
+    type Aux = (Which, Session<Loaded>);
     type Cursor = Cursor<'vtab>;
 
     fn connect(
@@ -205,7 +205,7 @@ struct Cursor<'vtab> {
     base: ffi::sqlite3_vtab_cursor,
     db: *mut ffi::sqlite3,
     which: Which,
-    session: Session<Snapshots>,
+    session: Session<Loaded>,
     arguments: Vec<Option<Value>>,
     rows: Rows,
     at: usize,
@@ -242,7 +242,7 @@ impl Cursor<'_> {
             true => arguments.clock(TO, owner, &mut named)?,
         };
         let names = named.then_some(has_target);
-        self.asked(&arguments, names, |snapshots| {
+        self.asked(&arguments, names, |snapshots, cache| {
             let Some((from, ticks)) = from else {
                 return Ok(Rows::new());
             };
@@ -255,14 +255,14 @@ impl Cursor<'_> {
                 Some(to) => arguments.found(TO[0], owner, to, snapshots)?,
             };
             if self.which == Which::ClockPathLinear {
-                let hops = snapshots.explain_linear(from, ticks, to).into_iter();
+                let hops = snapshots.explain_linear(from, ticks, to, cache).into_iter();
                 let hops = hops.enumerate();
                 return Ok(hops
                     .map(|(step, hop)| linear_hop_row(step, &hop, snapshots))
                     .collect());
             }
-            let hops = snapshots.explain(from, ticks, to).into_iter().enumerate();
-            let rows = hops.map(|(step, hop)| {
+            let hops = snapshots.explain(from, ticks, to, cache).into_iter();
+            let rows = hops.enumerate().map(|(step, hop)| {
                 let snapshot = snapshots.snapshot_id(hop.snapshot);
                 hop_row(step, &hop, snapshot)
             });
@@ -274,12 +274,12 @@ impl Cursor<'_> {
         let owner = Owner::OF_ONE;
         let mut named = false;
         let from = arguments.reading(owner, &mut named)?;
-        self.asked(arguments, named.then_some(false), |snapshots| {
+        self.asked(arguments, named.then_some(false), |snapshots, cache| {
             let Some((from, ticks)) = from else {
                 return Ok(Rows::new());
             };
             let from = arguments.found(FROM[0], owner, from, snapshots)?;
-            let estimate = snapshots.estimate(from, ticks, snapshots.boottime());
+            let estimate = snapshots.estimate(from, ticks, snapshots.boottime(), cache);
             Ok(estimate.iter().map(interval_row).collect())
         })
     }
@@ -290,15 +290,16 @@ impl Cursor<'_> {
         &self,
         arguments: &Arguments<'_, [Option<ValueRef<'_>>]>,
         named: Option<bool>,
-        ask: impl FnOnce(&mut Snapshots) -> timebase_sql::Result<Rows>,
+        ask: impl FnOnce(&Snapshots, &mut Cache) -> timebase_sql::Result<Rows>,
     ) -> Result<Rows> {
         // SAFETY: the connection is open while one of its statements runs.
         let conn = unsafe { Connection::from_handle(self.db) }?;
-        let rows = self.session.now(self.which.name(), &conn, |snapshots| {
+        let rows = self.session.now(self.which.name(), &conn, |loaded| {
+            let Loaded { snapshots, cache } = loaded;
             if let Some(has_target) = named {
                 arguments.check_names(has_target, snapshots)?;
             }
-            ask(snapshots)
+            ask(snapshots, cache)
         })?;
         Ok(rows?)
     }

@@ -810,7 +810,7 @@ fn readings_without_an_end_are_too_many() {
         let expected = format!(
             "to_boottime(): clock_snapshot cannot be used: it has more than {} rows, which are as many \
              readings as are loaded",
-            super::snapshots::MOST
+            super::read::MOST
         );
         let conn = endless(snapshot_id);
         assert_eq!(refusal(&conn, "SELECT to_boottime(3, 0, 5)"), expected);

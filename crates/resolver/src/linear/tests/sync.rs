@@ -2,11 +2,11 @@
 
 use proptest::prelude::*;
 
-use super::SECOND;
 use super::naive::median as naive_median;
+use super::{Asked, SECOND};
 use crate::clock::{Clock, ClockId, MachineId};
 use crate::graph::ClockGraph;
-use crate::linear::{Estimates, LineKind, Sample};
+use crate::linear::{LineKind, Sample};
 use crate::snapshot::{Reading, Source};
 use crate::time::ClockNs;
 
@@ -26,12 +26,12 @@ fn reading(clock: Clock, value: i64) -> Reading {
 }
 
 /// A guest and its host with one pair of rule X21, which is far off.
-fn of_samples(samples: &[Sample]) -> (Estimates, Vec<bool>) {
+fn of_samples(samples: &[Sample]) -> (Asked, Vec<bool>) {
     let mut graph = ClockGraph::new();
     let pair = [reading(GUEST, 7), reading(HOST, 3600 * SECOND)];
     graph.add_snapshot(Source::RemoteSync, &pair, None).unwrap();
-    let mut estimates = Estimates::new(graph);
-    let used = estimates.add_sync(GUEST, HOST, samples);
+    let mut estimates = Asked::new(graph);
+    let used = estimates.estimates.add_sync(GUEST, HOST, samples);
     (estimates, used)
 }
 
@@ -66,7 +66,7 @@ fn sample(host_value: i64, offset: i64, half_round_trip: i64) -> Sample {
 }
 
 /// Where a reading of the guest was on the host, and how sure that is.
-fn at(estimates: &mut Estimates, value: i64) -> (i64, f64, LineKind) {
+fn at(estimates: &mut Asked, value: i64) -> (i64, f64, LineKind) {
     let estimate = estimates.at(GUEST, ClockNs(value), HOST).unwrap();
     (estimate.value.0, estimate.error_ns, estimate.kind)
 }
@@ -239,7 +239,7 @@ fn r9_which_samples_are_used() {
         sample(39 * SECOND, offset, 5),
         sample(40 * SECOND, offset, 5),
     ];
-    let used = Estimates::default().add_sync(coarse, host, &samples);
+    let used = Asked::default().estimates.add_sync(coarse, host, &samples);
     assert_eq!(used, [true, false, true]);
 }
 
@@ -268,8 +268,10 @@ fn r9_other_sources_and_clocks_have_no_samples() {
         let pair = [reading(GUEST, 100), reading(HOST, 200)];
         graph.add_snapshot(source, &pair, None).unwrap();
         graph.add_snapshot(Source::RemoteSync, &pair, None).unwrap();
-        let mut estimates = Estimates::new(graph);
-        estimates.add_sync(GUEST, HOST, &[sample(0, 5_000, 100)]);
+        let mut estimates = Asked::new(graph);
+        estimates
+            .estimates
+            .add_sync(GUEST, HOST, &[sample(0, 5_000, 100)]);
         // The pairs of rule X21 come after.
         let expected = if source == Source::Bundle {
             -4_900
@@ -282,8 +284,10 @@ fn r9_other_sources_and_clocks_have_no_samples() {
     assert_eq!(used, [false]);
     assert_eq!(at(&mut estimates, 7).0, 3600 * SECOND);
     // What comes later counts, and what is forgotten is not that.
-    estimates.add_sync(GUEST, HOST, &[sample(0, 5_000, 100)]);
-    estimates.forget();
+    estimates
+        .estimates
+        .add_sync(GUEST, HOST, &[sample(0, 5_000, 100)]);
+    estimates.cache.forget();
     assert_eq!(at(&mut estimates, 5_007).0, 7);
     assert_eq!(estimates.lines_at_most(GUEST, HOST), Ok(4));
 }
@@ -295,7 +299,7 @@ fn r10_what_is_told_of_one_machine_is_exact() {
     let pair = [reading(clock, 0), reading(HOST, 500)];
     graph.add_snapshot(Source::Manifest, &pair, None).unwrap();
     let day = ClockNs(86_400 * SECOND);
-    let told = Estimates::new(graph).at(clock, day, HOST).unwrap();
+    let told = Asked::new(graph).at(clock, day, HOST).unwrap();
     assert_eq!(told.value, ClockNs(86_400 * SECOND + 500));
     assert_eq!((told.error(), told.kind), (Some(100), LineKind::After));
 }
@@ -308,7 +312,7 @@ fn r10_what_is_told_of_two_machines_or_assumed_has_no_error() {
         graph.add_snapshot(source, &pair, None).unwrap();
         let beyond = [reading(HOST, 0), reading(Clock::host(3), 7)];
         graph.add_snapshot(Source::Service, &beyond, None).unwrap();
-        let mut estimates = Estimates::new(graph);
+        let mut estimates = Asked::new(graph);
         let day = 86_400 * SECOND;
         let estimate = estimates.at(GUEST, ClockNs(day), HOST).unwrap();
         assert_eq!(
@@ -508,7 +512,7 @@ fn any_samples() -> impl Strategy<Value = Vec<Sample>> {
 }
 
 /// Where the host's clock reads so much, by the guest's.
-fn back(estimates: &mut Estimates, host: i64) -> (i64, f64) {
+fn back(estimates: &mut Asked, host: i64) -> (i64, f64) {
     let estimate = estimates.at(HOST, ClockNs(host), GUEST).unwrap();
     (estimate.value.0, estimate.error_ns)
 }
@@ -532,7 +536,7 @@ proptest! {
         // What is used is used again, as a database has it.
         let kept: Vec<Sample> = samples.iter().zip(&used).filter(|(_, used)| **used).map(|(sample, _)| *sample).collect();
         let (mut again, _) = of_samples(&[]);
-        again.add_used_sync(GUEST, HOST, kept);
+        again.estimates.add_used_sync(GUEST, HOST, kept);
         let hosts = expected.windows(2).flat_map(|pair| {
             let (a, b) = (pair[0].0, pair[1].0);
             [a - 1, a, a + 1, a + (b - a) / 3, a + (b - a) / 2, b - 1]
@@ -591,7 +595,7 @@ proptest! {
             let _ = estimates.at(GUEST, ClockNs(value), HOST);
             let _ = estimates.at(HOST, ClockNs(value), GUEST);
         }
-        estimates.add_used_sync(GUEST, HOST, kept);
+        estimates.estimates.add_used_sync(GUEST, HOST, kept);
         let lines = estimates.lines(GUEST, HOST).unwrap().count();
         prop_assert!(lines <= estimates.lines_at_most(GUEST, HOST).unwrap() + 1, "{lines}");
     }

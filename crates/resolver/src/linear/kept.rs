@@ -1,0 +1,193 @@
+//! What estimates keep for the next one.
+//!
+//! A reading is mostly on the line where the last one of its clock was, so that line is
+//! kept for every pair of clocks. Of a pair whose readings come in no order all lines are
+//! put into an array, when as many have been looked for as a quarter of what there are.
+
+use rustc_hash::FxHashMap;
+
+use super::fit::Fit;
+use super::line::Line;
+use crate::cache::ConversionCache;
+use crate::identity::Identity;
+use crate::recent::Key;
+use crate::routes::DomainIx;
+use crate::rows::partition;
+use crate::unresolved::Unresolved;
+
+/// How many bytes may be kept. All hops of the most snapshots that SQL functions load take half of it.
+const MOST_KEPT: usize = 1 << 30;
+/// How many lines all arrays may have together: 24 MiB.
+pub(super) const LINES: usize = 1 << 18;
+
+/// What conversions by [`Estimates`](crate::Estimates) remember: the lines through the snapshots of each hop,
+/// and where each clock was last. Make one and give it to every conversion; threads that
+/// share estimates have one each.
+///
+/// It is never a reason for another answer. What was remembered before snapshots or samples were added, or of
+/// other estimates, is forgotten.
+///
+/// ```
+/// use timebase_resolver::{Clock, ClockGraph, ClockNs, EstimateCache, Estimates, Reading, Source};
+///
+/// let monotonic = Clock::host(3);
+/// let mut estimates = Estimates::new(ClockGraph::new());
+/// let mut cache = EstimateCache::new();
+/// for (read, middle) in [([0, 0], 5_000_000), ([10_000_000, 10_000_500], 5_000_250)] {
+///     let readings = [
+///         Reading::new(monotonic, read[0], 1, false)?,
+///         Reading::new(Clock::BOOTTIME, read[1], 1, false)?,
+///     ];
+///     estimates.graph_mut().add_snapshot(Source::Service, &readings, None)?;
+///     let value = ClockNs(5_000_000);
+///     let converted = estimates.convert(monotonic, value, Clock::BOOTTIME, &mut cache);
+///     assert_eq!(converted, Ok(ClockNs(middle)));
+/// }
+/// # Ok::<(), timebase_resolver::Rejected>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct EstimateCache {
+    pub(super) conversions: ConversionCache,
+    /// Of what all below is.
+    pub(super) version: Version,
+    pub(super) fits: Vec<Fit>,
+    pub(super) fitted: FxHashMap<(DomainIx, DomainIx), usize>,
+    pub(super) paths: FxHashMap<Key, Path>,
+    pub(super) last: Option<(Key, Line)>,
+    /// How many lines are in arrays.
+    pub(super) lines: usize,
+    kept: usize,
+}
+
+/// Which estimates, by which samples and snapshots.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Version {
+    pub estimates: Identity,
+    pub graph: Identity,
+    pub snapshots: u32,
+}
+
+impl Default for Version {
+    /// Of none.
+    fn default() -> Self {
+        Version {
+            estimates: Identity::NONE,
+            graph: Identity::NONE,
+            snapshots: 0,
+        }
+    }
+}
+
+/// What is kept of a pair of clocks.
+#[derive(Debug)]
+pub(super) struct Path {
+    /// The hops, by their index.
+    pub hops: Result<Vec<usize>, Unresolved>,
+    pub recent: Line,
+    pub misses: usize,
+    pub all: Option<Lines>,
+}
+
+/// All lines, in order.
+#[derive(Debug)]
+pub(super) struct Lines {
+    starts: Vec<i64>,
+    lines: Vec<Line>,
+}
+
+impl EstimateCache {
+    /// A cache that remembers nothing yet. It allocates with the first conversion.
+    pub fn new() -> Self {
+        EstimateCache::default()
+    }
+
+    /// What conversions over the graph of the estimates remember.
+    pub fn conversions(&mut self) -> &mut ConversionCache {
+        &mut self.conversions
+    }
+
+    /// About how many bytes are kept for estimates: 32 for each snapshot of each hop that was used,
+    /// and some hundred for each pair of clocks.
+    pub fn kept(&self) -> usize {
+        self.kept
+    }
+
+    /// Forgets what is kept for estimates. Paths over the graph stay.
+    pub fn forget(&mut self) {
+        *self = EstimateCache {
+            conversions: std::mem::take(&mut self.conversions),
+            ..EstimateCache::default()
+        };
+    }
+
+    /// Forgets what is not of this version, and what is too much: who asks for all pairs of clocks
+    /// needs none of them for long.
+    pub(super) fn refresh(&mut self, version: Version) {
+        if self.version != version || self.kept > MOST_KEPT {
+            self.forget();
+            self.version = version;
+        }
+    }
+
+    pub(super) fn keep_path(&mut self, key: Key, path: Path) {
+        self.kept += size_of::<Key>() + size_of::<Path>();
+        self.paths.insert(key, path);
+    }
+
+    /// Keeps a hop; gives its index.
+    pub(super) fn keep_fit(&mut self, hop: (DomainIx, DomainIx), fit: Fit) -> usize {
+        self.kept += size_of::<Fit>() + size_of_val(&fit.knots[..]);
+        self.fits.push(fit);
+        let index = self.fits.len() - 1;
+        self.fitted.insert(hop, index);
+        index
+    }
+}
+
+impl Path {
+    pub fn new(hops: Result<Vec<usize>, Unresolved>) -> Path {
+        Path {
+            hops,
+            recent: Line::NOWHERE,
+            misses: 0,
+            all: None,
+        }
+    }
+}
+
+/// All lines, given the one around a value.
+pub(super) fn pieces(around: impl Fn(i64) -> Line) -> impl Iterator<Item = Line> {
+    let mut next = Some(i64::MIN);
+    std::iter::from_fn(move || {
+        let line = around(next?);
+        next = line.end;
+        Some(line)
+    })
+}
+
+impl Lines {
+    /// `None` if they are more than there is room for.
+    pub fn new(pieces: impl Iterator<Item = Line>, room: usize) -> Option<Lines> {
+        let mut lines: Vec<Line> = Vec::new();
+        for line in pieces {
+            if lines.len() == room {
+                return None;
+            }
+            lines.push(line);
+        }
+        let starts = lines.iter().skip(1).filter_map(|line| line.start);
+        Some(Lines {
+            starts: starts.collect(),
+            lines,
+        })
+    }
+
+    pub fn len(&self) -> usize {
+        self.lines.len()
+    }
+
+    pub fn find(&self, value: i64) -> Line {
+        let index = partition(self.starts.len(), |index| self.starts[index] <= value);
+        self.lines.get(index).copied().unwrap_or(Line::NOWHERE)
+    }
+}
