@@ -469,7 +469,7 @@ fn a_destination_that_exists_is_not_harmed() {
     assert!(
         import(&["--force"])
             .stderr
-            .contains("is no SQLite database, so it is not replaced")
+            .contains("is not a SQLite database, so timebase does not replace it")
     );
     assert_eq!(fs::read(&old).unwrap(), b"not a database");
 

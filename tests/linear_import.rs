@@ -113,7 +113,7 @@ fn piped(place: &Place, bytes: &[u8], args: &[&str]) -> (Connection, String) {
     (Connection::open(out).unwrap(), said.stderr)
 }
 
-const COPIED: &str = "standard input is copied to a temporary file first";
+const COPIED: &str = "copying standard input to a temporary file first";
 
 #[test]
 fn nearest_is_the_default() {
@@ -229,10 +229,7 @@ fn a_pipe_that_has_a_name_is_put_aside_too() {
     });
     let (named, said) = place.import(&fifo, &LINEAR);
     writer.join().unwrap();
-    assert!(
-        said.contains("fifo is copied to a temporary file"),
-        "{said}"
-    );
+    assert!(said.contains("fifo to a temporary file first"), "{said}");
     let file = Imported::of(&trace, &LINEAR);
     assert_same(&all(&named), &all(&file.conn), "fifo");
 }
@@ -537,8 +534,8 @@ fn a_query_of_a_trace_says_how_times_are_made_and_of_a_database_what_they_are() 
         let said = run(&[command, &["--conversion", "nearest"]].concat());
         assert_eq!(said.code, Some(1));
         let expected = format!(
-            "timebase: error: {database} was imported with --conversion linear, and its times stay as \
-             they are; import the trace again with --conversion nearest\n"
+            "timebase: error: {database} was imported with --conversion linear, which cannot change; import \
+             the trace again with --conversion nearest\n"
         );
         assert_eq!(said.stderr, expected);
     }

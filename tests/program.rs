@@ -204,7 +204,7 @@ fn a_database_that_is_not_ours_is_told() {
     let newer = ask(&path);
     assert_eq!(newer.code, Some(1));
     let expected = format!(
-        "has the database layout 99, and this version of timebase reads {}; a newer timebase made \
+        "has the database layout 99, but this version of timebase reads {}; a newer timebase made \
          it, so update timebase\n",
         timebase_schema::VERSION
     );

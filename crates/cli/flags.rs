@@ -402,9 +402,9 @@ impl ValueEnum for QueryFormat {
     fn to_possible_value(&self) -> Option<PossibleValue> {
         match self {
             QueryFormat::Rows(format) => format.to_possible_value(),
-            QueryFormat::Parquet => {
-                Some(PossibleValue::new("parquet").help("A file with one result, for other programs"))
-            }
+            QueryFormat::Parquet => Some(
+                PossibleValue::new("parquet").help("A file with one result, for other programs"),
+            ),
         }
     }
 }

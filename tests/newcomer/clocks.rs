@@ -293,11 +293,11 @@ fn a_sequence_or_machine_beside_a_clock_must_be_its_own() {
     for (other, expected) in [
         (
             &["--clock", "64@2", "--machine", "3"][..],
-            "--machine 3 is neither the id nor the name of one; the machines are 0\n",
+            "--machine 3 is neither an id nor a name; the machines are 0\n",
         ),
         (
             &["--clock", "64@2", "--file", "other.pftrace"],
-            "--file other.pftrace is neither the id nor the name of one; the files are 0 (tests/data/multihop.pftrace)\n",
+            "--file other.pftrace is neither an id nor a name; the files are 0 (tests/data/multihop.pftrace)\n",
         ),
         (
             &["--clock", "64@2 of machine 3"],

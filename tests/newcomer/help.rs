@@ -168,7 +168,7 @@ fn help_for_a_column_tells_what_it_is_in_each_table() {
 fn help_for_what_stands_in_a_result_tells_what_it_means() {
     assert!(flowing(&help(&["no_path"])).contains("no chain of snapshots leads from the clock"));
     assert!(
-        flowing(&help(&["flow_duplicate_id"])).contains("a flow begins that has begun already")
+        flowing(&help(&["flow_duplicate_id"])).contains("the second begin of a flow is left out")
     );
     assert!(flowing(&help(&[".timer"])).contains("says how long statements take"));
     assert!(help(&["how-conversion-works"]).starts_with("How conversion works\n"));
@@ -217,7 +217,7 @@ fn help_finds_by_words_in_its_texts() {
         let said = help(&[typed]);
         assert!(
             said.starts_with(&format!(
-                "Nothing is called '{typed}'. What is said of it:\n"
+                "Nothing is called '{typed}'. These texts contain it:\n"
             )),
             "{said}"
         );

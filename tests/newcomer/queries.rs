@@ -90,8 +90,7 @@ fn a_transaction_that_is_not_ended_is_told() {
     database(&place);
     let said = query(&place, &["BEGIN; DELETE FROM packet", "--write"]);
     assert!(
-        said.stderr
-            .contains("a transaction was begun and not ended"),
+        said.stderr.contains("a transaction was not ended"),
         "{}",
         said.stderr
     );
@@ -201,7 +200,7 @@ fn a_file_of_a_kind_that_there_is_not_is_refused_with_those_that_there_are() {
         let said = query(&place, &["SELECT 1 AS a", "-o", path.to_str().unwrap()]);
         assert_eq!(said.code, Some(2), "{name}");
         let ending = name.rsplit('.').next().unwrap();
-        let what = format!("there is no format of files that end with .{ending}.");
+        let what = format!("unknown extension .{ending}.");
         assert!(said.stderr.contains(&what), "{}", said.stderr);
         for format in [".csv", ".json", ".jsonl", ".md", ".parquet", "--format"] {
             assert!(said.stderr.contains(format), "{}", said.stderr);

@@ -75,7 +75,7 @@ mod typed {
             let screen = say(&terminal, ask, "not finished", CONTINUED);
             assert!(screen.contains(".tables [PATTERN]"), "{screen}");
             assert!(
-                screen.contains("the statement before is not finished"),
+                screen.contains("the previous statement is not finished"),
                 "{screen}"
             );
         }
@@ -176,7 +176,7 @@ fn a_command_behind_an_unfinished_statement_in_a_script_is_not_swallowed() {
     assert_eq!(said.stdout, "n\n2\n");
     assert_eq!(
         said.stderr,
-        "timebase: error: the statement before '.mode csv' is not finished, and is left out: \
+        "timebase: error: skipped the unfinished statement before '.mode csv': \
          end it with a semicolon\n  SELECT 1\n"
     );
 }

@@ -204,9 +204,9 @@ def test_an_archive_in_an_archive_is_refused(tmp_path):
 def test_what_is_no_trace_is_left_out_with_a_warning_or_refused(tmp_path):
     (tmp_path / "notes --force.txt").write_text("none")
     given = [PHONE, tmp_path / "notes --force.txt"]
-    with pytest.warns(timebase.TraceWarning, match="notes --force.txt: no trace, and left out"):
+    with pytest.warns(timebase.TraceWarning, match="notes --force.txt: not a trace, left out"):
         timebase.import_trace(given, tmp_path / "x.db")
-    with pytest.raises(timebase.ImportFailed, match="notes --force.txt is no Perfetto trace. Without strict=True, it is left out"):
+    with pytest.raises(timebase.ImportFailed, match="notes --force.txt is not a Perfetto trace. Without strict=True, the import leaves it out"):
         timebase.import_trace(given, tmp_path / "y.db", strict=True)
 
 

@@ -310,7 +310,7 @@ _WARNING = "timebase: warning: "
 #: What the program's words are in Python, the longer ones first.
 _WORDS: List[Tuple[str, str]] = [
     (r"name a trace file, or - for standard input", "name a trace file, or give a file object"),
-    (r"ask it with `timebase query`(?: or `timebase shell`)?", "ask it with timebase.connect()"),
+    (r"query it with `timebase query`(?: or `timebase shell`)?", "query it with timebase.connect()"),
     (r"\| timebase import - -o trace\.db", "> trace.pftrace"),
     (r"'--tables <LIST>'", "tables"),
     (r"'--max-size <SIZE>'", "max_size"),
