@@ -537,19 +537,19 @@ fn a_value_that_does_not_fit_is_an_error_and_nothing_is_made_of_it() {
     for (change, said) in [
         (
             "UPDATE packet SET ts = 'noon' WHERE id = 2",
-            "packet, column ts, row 3: it is text, and the column is of type int64",
+            "packet, column ts, row 3: the value is text, but the column has the type int64",
         ),
         (
             "UPDATE packet SET ts = 0.5 WHERE id = 0",
-            "packet, column ts, row 1: it is a real number, and the column is of type int64",
+            "packet, column ts, row 1: the value is a real number, but the column has the type int64",
         ),
         (
             "UPDATE packet SET type = CAST(x'61ff' AS TEXT) WHERE id = 1",
-            "packet, column type, row 2: it is text that is not UTF-8, and the column is of type string",
+            "packet, column type, row 2: the value is text that is not UTF-8, but the column has the type string",
         ),
         (
             "UPDATE packet SET data = 'x' WHERE id = 1",
-            "packet, column data, row 2: it is text, and the column is of type binary",
+            "packet, column data, row 2: the value is text, but the column has the type binary",
         ),
     ] {
         let imported = Imported::new("dst.pftrace", &[]);

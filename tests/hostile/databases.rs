@@ -289,7 +289,7 @@ fn other_things_by_the_names_of_tables_are_errors_that_say_so() {
         (
             "INSERT INTO descriptor (source, data) VALUES ('trace', x'ff')",
             "SELECT packet_json(x'4001')",
-            "this is no protobuf descriptor",
+            "this is not a protobuf descriptor",
         ),
         (
             "INSERT INTO descriptor (source, data) VALUES ('trace', zeroblob(20000000))",
@@ -566,7 +566,7 @@ fn a_database_that_says_what_it_is_not_is_refused() {
     for (sql, expected) in [
         (
             "PRAGMA application_id = 7",
-            "is a SQLite database, but not one that timebase made",
+            "is a SQLite database, but timebase did not make it",
         ),
         (
             "PRAGMA user_version = 100000",
