@@ -433,7 +433,7 @@ fn bad_input_is_told_and_leaves_nothing() {
     drop(conn);
     let said = place.refuse(&place.path("out.db"), &[]);
     assert!(
-        said.contains("is a SQLite database already") && said.contains("timebase query"),
+        said.contains("already is a SQLite database") && said.contains("timebase query"),
         "{said}"
     );
     let nowhere = run(&[

@@ -298,8 +298,8 @@ fn write_others(
         return Ok(());
     };
     let line = match rest.len() {
-        0 => format!("file {first} has a {clock} of its own,"),
-        more => format!("file {first} and {more} more have a {clock} of their own,"),
+        0 => format!("file {first} has its own {clock},"),
+        more => format!("file {first} and {more} more have their own {clock},"),
     };
     let line = [
         line,

@@ -9,15 +9,15 @@ use rusqlite::Connection;
 pub enum Report {
     /// The clocks: their paths, drift, jumps, and gaps between snapshots
     ClockHealth,
-    /// What could not be placed in time, why, and what can be done
+    /// Events without a known time, the reasons, and the remedies
     Unplaced,
-    /// Where the time went: events by name, CPUs, processes, threads
+    /// The time of CPUs, processes and threads, and events by name
     TimeSpent,
-    /// How long threads waited for a CPU, and who ran instead
+    /// How long threads waited for a CPU, and which threads ran instead
     SchedLatency,
     /// How long slices took, by name, and the slowest ones
     Slices,
-    /// What led to a slice, and what it led to
+    /// The slices before and after a slice, along flows
     Flows,
     /// Memory, CPU frequency and all other counters over the trace
     Counters,

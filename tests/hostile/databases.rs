@@ -640,7 +640,7 @@ fn journals_of_others_change_no_file() {
     let journal = fs::read(place.path("half.db-journal")).unwrap();
     let error = refused(&half, "SELECT DISTINCT uid FROM packet");
     assert!(
-        error.contains("a journal beside it is of a change that was not completed"),
+        error.contains("a journal beside it holds an incomplete change"),
         "{error}"
     );
     assert_eq!(fs::read(place.path("half.db-journal")).unwrap(), journal);
@@ -733,7 +733,7 @@ fn what_is_no_file_is_no_database() {
     let said = query(&pipe, "SELECT 1");
     assert_eq!(said.code, Some(1));
     assert!(
-        said.stderr.contains("is a SQLite database already"),
+        said.stderr.contains("already is a SQLite database"),
         "{}",
         said.stderr
     );

@@ -205,7 +205,7 @@ fn x26_x28_xe1_explain_says_which_file_is_taken_to_be_of_the_same_boot() {
     let shared = set.explain(&["--clock", "BOOTTIME", "--ts", "7"]);
     assert_eq!(
         shared,
-        "file 2 has a BOOTTIME of its own, which --file 2 asks for; this is the machine's\n\
+        "file 2 has its own BOOTTIME, which --file 2 asks for; this is the machine's\n\
          BOOTTIME 7 is BOOTTIME 7 ns\n"
     );
     let clock = [
@@ -218,7 +218,7 @@ fn x26_x28_xe1_explain_says_which_file_is_taken_to_be_of_the_same_boot() {
     assert!(own.ends_with("is BOOTTIME 5000000000 ns (nearest; by the clocks' rate 5000000000, with an unknown error)\n"), "{own}");
     let said = set.refused(&[&clock[..], &["--file", "1"]].concat());
     assert!(
-        said.contains("--file 1 is another file than that of REALTIME in file 2"),
+        said.contains("--file 1 is not the file of REALTIME in file 2"),
         "{said}"
     );
     // The first file has none of its own.

@@ -273,15 +273,15 @@ fn a_sequence_or_machine_beside_a_clock_must_be_its_own() {
     for (arguments, expected) in [
         (
             &["--clock", "64@2", "--seq", "3"][..],
-            "--seq 3 is another sequence than that of 64@2",
+            "--seq 3 is not the sequence of 64@2",
         ),
         (
             &["--clock", "3", "--to", "64@2", "--to-seq", "3"],
-            "--to-seq 3 is another sequence",
+            "--to-seq 3 is not the sequence",
         ),
         (
             &["--clock", "64@2 of machine 5", "--machine", "4"],
-            "--machine 4 is another machine than that of 64@2 of machine 5",
+            "--machine 4 is not the machine of 64@2 of machine 5",
         ),
     ] {
         let (said, code) = refused(&explain(arguments));

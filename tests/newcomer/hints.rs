@@ -459,7 +459,7 @@ fn someone_brings_sql_of_trace_processor_and_reads_what_becomes_of_it() {
         ("SELECT * FROM android_network_packets", "network_packet"),
     ] {
         let said = tip(sql);
-        let of_type = format!("WHERE type = '{packets}', and packet_json(data)");
+        let of_type = format!("WHERE type = '{packets}', and read them with packet_json(data)");
         assert!(said.contains(&of_type), "{said}");
     }
     let heap = tip("SELECT * FROM Heap_Profile_Allocation");

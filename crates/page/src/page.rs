@@ -127,7 +127,7 @@ impl Page<'_> {
                     header { (self.head()) }
                     main {
                         (section("findings", "What the doctor found", &listed(&self.findings)))
-                        (section("graph", "How the clocks hang together", &self.graph_section()))
+                        (section("graph", "How the clocks are connected", &self.graph_section()))
                         @if self.parts.all > 1 {
                             (section("placed", "How the files were placed", &self.placed_section()))
                         }

@@ -199,7 +199,7 @@ class Connection(sqlite3.Connection):
             advice = self._to_write
             if getattr(error, "sqlite_errorcode", None) == _READ_ONLY_ROLLBACK:
                 advice = (
-                    "a journal beside it is of a change that was not completed, and reading takes nothing back; "
+                    "a journal beside it holds an incomplete change, which reading cannot undo; "
                     f"if you trust both files, {advice}"
                 )
             error.args = (f"{_READ_ONLY}; {advice}",)
@@ -383,7 +383,7 @@ def _refuse_other(connection: Connection, database: Any, conversion: str) -> Non
         if found != (conversion,):
             made = f"imported with conversion={found[0]!r}" if found else "imported by another version"
             raise ValueError(
-                f"{os.fspath(database)} was {made}, and its times stay as they are; "
+                f"{os.fspath(database)} was {made}, which cannot change; "
                 f"import the trace again with conversion={conversion!r}"
             )
     except BaseException:
@@ -402,12 +402,12 @@ def database_of(traces: Sequence[Trace], manifest: Optional[Manifest], uri: bool
     database: Any = found[0]
     if len(traces) > 1:
         raise ValueError(
-            f"{os.fspath(database)} is a database, and only traces are imported together; "
-            "ask it alone, or give the trace that it was made of"
+            f"{os.fspath(database)} is a database, but only traces can be imported together; "
+            "query it alone, or pass the trace that it was made from"
         )
     if manifest is not None:
         raise ValueError(
-            f"{os.fspath(database)} is a database, and a manifest is for the import; "
+            f"{os.fspath(database)} is a database, but a manifest only applies to an import; "
             "import its trace again with manifest="
         )
     return database

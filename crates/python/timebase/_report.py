@@ -29,7 +29,7 @@ class ReportFailed(RuntimeError):
     >>> _ = other.execute("CREATE TABLE t (x)")
     >>> timebase.report("other.db")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    timebase.ReportFailed: ...other.db is a SQLite database, but not one that timebase made
+    timebase.ReportFailed: ...other.db is a SQLite database, but timebase did not make it
     """
 
 

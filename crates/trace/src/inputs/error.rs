@@ -26,7 +26,7 @@ pub enum InputsError {
     #[error("standard input (-) is named twice, but can be read only once")]
     StandardInputTwice,
     #[error(
-        "{name} is {archive} inside another archive, which timebase does not read; import it alone, or unpack it and import its files"
+        "{name} is {archive}, which timebase only reads as the single argument; import it alone, or unpack it and import its files"
     )]
     ArchiveInside { name: String, archive: &'static str },
     #[error("{name} is encrypted; decrypt the archive first, or unpack it and import its files")]
