@@ -174,7 +174,7 @@ fn of_a_large_trace_the_clock_tables_tell_how_far_times_are_off() {
         panic!("{found:?}")
     };
     assert!(
-        row[1].contains(": by 882 µs at worst") && row[1].contains("by 180 ppm"),
+        row[1].contains(": 882 µs at worst") && row[1].contains("by 180 ppm"),
         "{row:?}"
     );
     let counter = Imported::of_bytes(&counting(6_000), &["--no-data"]);

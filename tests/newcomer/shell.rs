@@ -248,7 +248,7 @@ fn tables_are_those_that_can_be_asked_and_the_others_by_a_pattern() {
 fn a_schema_tells_what_columns_are_and_is_sql_without_notes_of_its_makers() {
     let slice = answered(".schema slice\n");
     assert!(
-        slice.starts_with("-- A row is something that went on"),
+        slice.starts_with("-- A row is an activity with a start and an end"),
         "{slice}"
     );
     assert!(slice.contains("\n--   dur "), "{slice}");
