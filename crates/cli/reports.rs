@@ -47,7 +47,7 @@ impl Report {
         let sql = "SELECT EXISTS (SELECT * FROM sched_record)";
         let has_any: bool = database.query_row(sql, [], |row| row.get(0))?;
         Ok((!has_any).then_some(
-            "there is no scheduling in this trace, so nothing tells how long threads waited for a CPU: record the \
+            "there is no scheduling in this trace, so it is unknown how long threads waited for a CPU: record the \
              kernel's sched_switch and sched_waking (data source linux.ftrace)",
         ))
     }
