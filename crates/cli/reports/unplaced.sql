@@ -1,11 +1,11 @@
--- Unplaced: what has no place on trace time, why, and what can be done.
+-- Unplaced: events without a known time, the reasons, and the remedies.
 --
 --   timebase query TRACE-or-DB --report unplaced
 
--- The clock is the one that was read: of kernel events that of their bundle,
--- of log lines REALTIME; and what it means in the file that it was read in.
--- CROSS JOIN and the + make SQLite go through the stretches and find their events
--- by id; by ts it would read all of them for each stretch.
+-- The clock is the one that gave the timestamp, as its file means it: for kernel events
+-- the clock of their bundle, for log lines REALTIME.
+-- CROSS JOIN and the + make SQLite go through the ranges and find their events by id;
+-- by ts it would read all of them for each range.
 CREATE TEMP VIEW unplaced AS
 SELECT 'packet' AS what, id, unresolved AS reason, machine_id, trace_file_id, clock_id, seq_id
 FROM packet WHERE unresolved IS NOT NULL
@@ -25,7 +25,7 @@ FROM android_logs AS l JOIN packet AS p ON p.id = l.packet_id
 WHERE l.unresolved IS NOT NULL;
 
 -- # How much is on trace time
--- Without a time of their own are rows that never had one; they are not missing.
+-- without_time counts rows that never had a timestamp; nothing is missing.
 SELECT what, counted AS "rows", placed, counted - placed - unplaced AS without_time, unplaced,
        round(100.0 * unplaced / nullif(counted, 0), 3) AS unplaced_pct
 FROM (
@@ -51,8 +51,8 @@ FROM (
 );
 
 -- # What could not be placed
--- The ids are those of the tables packet, ftrace_event, ftrace_event_partial
--- and android_logs.
+-- The ids refer to the tables packet, ftrace_event, ftrace_event_partial and
+-- android_logs.
 SELECT u.what,
        u.reason,
        coalesce((SELECT c.name FROM clock AS c WHERE c.clock_id = u.clock_id AND c.name IS NOT NULL LIMIT 1),
