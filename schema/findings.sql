@@ -92,37 +92,37 @@ told AS MATERIALIZED (
   FROM (
     SELECT column1 AS place, column2 AS kind, column3 AS name, column4 AS words, column5 AS advice
     FROM (VALUES
-      (1, 'buffer', 'traced_buf_chunks_discarded', 'chunks for which it was full',
-       'Make the buffer larger (BufferConfig.size_kb), let it forget what is old (fill_policy RING_BUFFER), or write while recording (TraceConfig.write_into_file).'),
-      (2, 'buffer', 'traced_buf_chunks_overwritten', 'chunks overwritten although it was to keep what it has',
+      (1, 'buffer', 'traced_buf_chunks_discarded', 'chunks discarded because it was full',
+       'Make the buffer larger (BufferConfig.size_kb), let it overwrite old data (fill_policy RING_BUFFER), or write while recording (TraceConfig.write_into_file).'),
+      (2, 'buffer', 'traced_buf_chunks_overwritten', 'chunks overwritten although it must not overwrite any',
        'Make the buffer larger (BufferConfig.size_kb).'),
       (3, 'buffer', 'traced_buf_trace_writer_packet_loss', 'times that a producer had no room in its shared memory',
-       'Make the shared memory of the producers larger (ProducerConfig.shm_size_kb), or have them write less.'),
+       'Make the shared memory of the producers larger (ProducerConfig.shm_size_kb), or let them write less.'),
       (4, 'buffer', 'traced_buf_patches_failed', 'packets that could not be completed',
        'Make the buffer larger (BufferConfig.size_kb).'),
       (5, 'buffer', 'traced_buf_chunks_committed_out_of_order', 'chunks that came out of order',
        'Make the shared memory of the producers larger (ProducerConfig.shm_size_kb).'),
       (6, 'buffer', 'traced_buf_abi_violations', 'chunks that a producer wrote wrongly',
-       'Update the producer: it writes what its shared memory may not hold.'),
-      (7, 'buffer', 'traced_chunks_discarded', 'chunks for no buffer that there is',
-       'See which producer writes into a buffer that the configuration does not have (DataSourceConfig.target_buffer).'),
-      (8, 'buffer', 'traced_patches_discarded', 'packets whose end was for no buffer that there is',
-       'See which producer writes into a buffer that the configuration does not have (DataSourceConfig.target_buffer).'),
+       'Update the producer: it writes invalid data into its shared memory.'),
+      (7, 'buffer', 'traced_chunks_discarded', 'chunks for a buffer that does not exist',
+       'Find the producer that writes into a buffer that the configuration does not have (DataSourceConfig.target_buffer).'),
+      (8, 'buffer', 'traced_patches_discarded', 'ends of packets for a buffer that does not exist',
+       'Find the producer that writes into a buffer that the configuration does not have (DataSourceConfig.target_buffer).'),
       (9, 'buffer', 'filter_errors', 'errors of the filter of the trace', 'Check TraceConfig.trace_filter.'),
       (21, 'writer', 'traced_buf_sequence_packet_loss', 'gaps between packets', 'Make the buffers larger (BufferConfig.size_kb).'),
-      (22, 'writer', 'traced_buf_data_loss_smb_full', 'of them as shared memory was full',
-       'Make the shared memory of the producers larger (ProducerConfig.shm_size_kb), or have them write less.'),
-      (23, 'writer', 'traced_buf_data_loss_overwrite', 'of them as a ring buffer wrapped before it was read',
+      (22, 'writer', 'traced_buf_data_loss_smb_full', 'of them because shared memory was full',
+       'Make the shared memory of the producers larger (ProducerConfig.shm_size_kb), or let them write less.'),
+      (23, 'writer', 'traced_buf_data_loss_overwrite', 'of them because a ring buffer wrapped before it was read',
        'Read the buffers more often (TraceConfig.write_into_file with file_write_period_ms).'),
-      (24, 'writer', 'traced_buf_data_loss_read_gap', 'of them as chunks were missing when they were read', 'Make the buffers larger (BufferConfig.size_kb).'),
-      (25, 'writer', 'traced_buf_data_loss_orphan_continuation', 'of them as a packet had lost its begin', 'Make the buffers larger (BufferConfig.size_kb).'),
-      (26, 'writer', 'traced_buf_data_loss_reassembly_gap', 'of them as a packet had lost its middle', 'Make the buffers larger (BufferConfig.size_kb).'),
-      (27, 'writer', 'traced_buf_data_loss_reassembly_broken_chain', 'of them as the parts of a packet did not fit', 'Update the producer.'),
-      (28, 'writer', 'traced_buf_data_loss_chunk_corrupted', 'of them as a chunk was no chunk', 'Update the producer.'),
-      (29, 'writer', 'traced_buf_data_loss_writer_abort', 'of them as the writer gave up a packet',
-       'Make the shared memory of the producers larger (ProducerConfig.shm_size_kb), or have them write less.'),
+      (24, 'writer', 'traced_buf_data_loss_read_gap', 'of them because chunks were missing at the read', 'Make the buffers larger (BufferConfig.size_kb).'),
+      (25, 'writer', 'traced_buf_data_loss_orphan_continuation', 'of them because the start of a packet was missing', 'Make the buffers larger (BufferConfig.size_kb).'),
+      (26, 'writer', 'traced_buf_data_loss_reassembly_gap', 'of them because the middle of a packet was missing', 'Make the buffers larger (BufferConfig.size_kb).'),
+      (27, 'writer', 'traced_buf_data_loss_reassembly_broken_chain', 'of them because the parts of a packet did not fit', 'Update the producer.'),
+      (28, 'writer', 'traced_buf_data_loss_chunk_corrupted', 'of them because a chunk was corrupt', 'Update the producer.'),
+      (29, 'writer', 'traced_buf_data_loss_writer_abort', 'of them because the writer abandoned a packet',
+       'Make the shared memory of the producers larger (ProducerConfig.shm_size_kb), or let them write less.'),
       (30, 'writer', 'traced_flushes_failed', 'flushes that failed', 'Give producers more time to flush (TraceConfig.flush_timeout_ms).'),
-      (31, 'writer', 'traced_final_flush_failed', 'last flush that failed: what was written last may be missing',
+      (31, 'writer', 'traced_final_flush_failed', 'last flush that failed: the end of the recording may be missing',
        'Give producers more time to flush (TraceConfig.flush_timeout_ms), and data sources to stop (TraceConfig.data_source_stop_timeout_ms).'),
       (32, 'writer', 'traced_invalid_packets', 'packets that the recorder refused', 'Update the producer.')
     )
@@ -207,8 +207,8 @@ backwards AS MATERIALIZED (
 stranded AS (
   SELECT place, own, other,
          CASE
-           WHEN other > 0 AND own > 0 THEN printf('%,d events could not be placed in time, %,d of them on other clocks whose way to trace time leads through it.', own + other, other)
-           WHEN other > 0 THEN printf('%,d event%s on other clocks, whose way to trace time leads through it, could not be placed in time.', other, iif(other = 1, '', 's'))
+           WHEN other > 0 AND own > 0 THEN printf('%,d events could not be placed in time, %,d of them on other clocks that need it on the way to trace time.', own + other, other)
+           WHEN other > 0 THEN printf('%,d event%s on other clocks, which need it on the way to trace time, could not be placed in time.', other, iif(other = 1, '', 's'))
            ELSE printf('%,d event%s on it could not be placed in time.', own, iif(own = 1, '', 's'))
          END AS said
   FROM (

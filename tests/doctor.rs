@@ -525,8 +525,8 @@ fn a_finding_of_a_merge_names_its_files_and_machines() {
         plain.starts_with(
             "\
 warning: machine 1 in b.pftrace [clock_source_mixed]
-  1 event of b.pftrace got times by the snapshots of other files of machine 1, as its own first one
-  is packet 4 and came after them.
+  1 event of b.pftrace got times by the snapshots of other files of machine 1, because the first
+  snapshot of the file, packet 4, came later.
   where  packet 4, at byte 19 of b.pftrace (machine 1)
   cost   1 event
 "

@@ -370,7 +370,7 @@ fn many_traces_are_beside_each_other_and_one_is_replaced_by_force_alone() {
     let id = "543e6c22fa34615fbae1090b30357699";
     assert_eq!(
         exists,
-        format!("tests/data/dst.pftrace: {path} has this trace already, {id}; --force replaces it")
+        format!("tests/data/dst.pftrace: {path} already has this trace, {id}; --force replaces it")
     );
     // Before it is imported, for which there is no room here.
     let no_room = ["tests/data/dst.pftrace", "-o", path, "--max-size", "1"];
@@ -422,13 +422,13 @@ fn what_cannot_be_exported_is_told_with_what_to_do() {
         (
             &[trace, "-o", file],
             1,
-            &format!("{file} is no folder; name a new or an empty one"),
+            &format!("{file} is not a folder; name a new or an empty folder"),
         ),
         (
             &[trace, "-o", full],
             1,
             &format!(
-                "{full} has notes in it, and is no folder that an export made; name a new or an empty one"
+                "{full} contains notes, so an export did not make this folder; name a new or an empty folder"
             ),
         ),
         (
@@ -439,7 +439,7 @@ fn what_cannot_be_exported_is_told_with_what_to_do() {
         (
             &[trace, "-o", "-"],
             2,
-            "tables go to a folder; name one with -o DIR",
+            "name the folder for the tables with -o DIR",
         ),
         (
             &label("name=x"),
@@ -469,7 +469,7 @@ fn what_cannot_be_exported_is_told_with_what_to_do() {
         (
             &label("build"),
             2,
-            "invalid value 'build' for '--label <NAME=VALUE>': a label is a name and a value: --label build=1234",
+            "invalid value 'build' for '--label <NAME=VALUE>': a label needs a name and a value: --label build=1234",
         ),
         (
             &[trace, "-o", new, "--tables", "scheds"],
@@ -501,12 +501,12 @@ fn what_is_for_traces_is_refused_of_a_database() {
     let new = folder.to_str().unwrap();
     assert_eq!(
         refused(&[path, "-o", new, "--manifest", "m.json"], 1),
-        format!("{path} is a database, and --manifest is for the import of a trace")
+        format!("{path} is a database, but --manifest only applies to traces")
     );
     assert_eq!(
         refused(&[path, "tests/data/dst.pftrace", "-o", new], 1),
         format!(
-            "{path} is a database, and several arguments are traces that belong together; \
+            "{path} is a database, but several arguments must be traces that belong together; \
              export databases one by one"
         )
     );
@@ -537,19 +537,19 @@ fn a_value_that_does_not_fit_is_an_error_and_nothing_is_made_of_it() {
     for (change, said) in [
         (
             "UPDATE packet SET ts = 'noon' WHERE id = 2",
-            "packet, column ts, row 3: it is text, and the column is of type int64",
+            "packet, column ts, row 3: the value is text, but the column has the type int64",
         ),
         (
             "UPDATE packet SET ts = 0.5 WHERE id = 0",
-            "packet, column ts, row 1: it is a real number, and the column is of type int64",
+            "packet, column ts, row 1: the value is a real number, but the column has the type int64",
         ),
         (
             "UPDATE packet SET type = CAST(x'61ff' AS TEXT) WHERE id = 1",
-            "packet, column type, row 2: it is text that is not UTF-8, and the column is of type string",
+            "packet, column type, row 2: the value is text that is not UTF-8, but the column has the type string",
         ),
         (
             "UPDATE packet SET data = 'x' WHERE id = 1",
-            "packet, column data, row 2: it is text, and the column is of type binary",
+            "packet, column data, row 2: the value is text, but the column has the type binary",
         ),
     ] {
         let imported = Imported::new("dst.pftrace", &[]);
@@ -669,18 +669,18 @@ fn a_result_of_any_statement_is_a_file_of_its_types() {
     let types = error("SELECT 1 AS a UNION ALL SELECT 'x'");
     assert_eq!(
         types,
-        "timebase: error: the result, column a, row 2: it is text, and the column is of type int64; \
+        "timebase: error: the result, column a, row 2: the value is text, but the column has the type int64; \
          a column of Parquet has one type, which CAST(... AS INTEGER), REAL, TEXT or BLOB gives it\n"
     );
     let two = error("SELECT 1; SELECT 2");
     assert_eq!(
         two,
-        "timebase: error: statement 2: it has a result, and so has a statement before it: a file of Parquet is of one\n"
+        "timebase: error: statement 2: this is the second statement with a result, but a Parquet file can only hold one\n"
     );
     let none = error("CREATE TEMP TABLE a AS SELECT 1");
     assert_eq!(
         none,
-        "timebase: error: no statement has a result, and a file of Parquet is of one\n"
+        "timebase: error: no statement has a result for the Parquet file\n"
     );
     assert!(error("SELECT x FROM packet").contains("no such column: x"));
     assert_eq!(read(Path::new(path)).rows.len(), 8, "it is as it was");

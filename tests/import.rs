@@ -433,7 +433,7 @@ fn bad_input_is_told_and_leaves_nothing() {
     drop(conn);
     let said = place.refuse(&place.path("out.db"), &[]);
     assert!(
-        said.contains("is a SQLite database already") && said.contains("timebase query"),
+        said.contains("already is a SQLite database") && said.contains("timebase query"),
         "{said}"
     );
     let nowhere = run(&[
@@ -469,7 +469,7 @@ fn a_destination_that_exists_is_not_harmed() {
     assert!(
         import(&["--force"])
             .stderr
-            .contains("is no SQLite database, so it is not replaced")
+            .contains("is not a SQLite database, so timebase does not replace it")
     );
     assert_eq!(fs::read(&old).unwrap(), b"not a database");
 

@@ -575,14 +575,14 @@ fn dt1_what_could_not_be_switched_on_is_named() {
     );
     let log = imported.rows("SELECT code, message FROM import_log ORDER BY id");
     let texts = [
-        "could not be enabled: event irq/no_right",
+        "the recorder could not enable event irq/no_right",
         "the kernel has no event sched/no_such",
         "the kernel has no event sched/nor_such",
     ];
     assert_eq!(log, texts.map(|text| ["ftrace_setup_errors", text]));
     let message = imported.rows("SELECT message FROM finding");
     let expected = format!(
-        "3 things that the recording was to have are missing: {}.",
+        "The recording lacks 3 things that its configuration asked for: {}.",
         texts.join("; ")
     );
     assert_eq!(message, [[expected]]);

@@ -79,7 +79,7 @@ fn x10_files_without_ids_are_of_one_machine_and_get_no_names() {
     );
     assert_eq!(
         said.stderr,
-        "timebase: note: a, b: packets without a machine_id are of one machine, the host, in all of these. If they \
+        "timebase: note: a, b: packets without a machine_id count as one machine, the host, in all of these. If they \
          are several machines, give each file its own: \"machine\": {\"name\": \"…\"}\n"
     );
 }
@@ -93,7 +93,7 @@ fn x10_files_that_call_their_machine_otherwise_are_told_of() {
     assert!(!said.stdout.contains("phone"), "{}", said.stdout);
     assert!(
         said.stderr
-            .contains(", though it calls itself \"phone\" in a, \"watch\" in b. If they"),
+            .contains(", although it calls itself \"phone\" in a, \"watch\" in b. If they"),
         "{}",
         said.stderr
     );
@@ -129,8 +129,8 @@ fn x34_machines_are_called_what_they_call_themselves() {
     assert_eq!(notes.len(), 2, "{}", said.stderr);
     assert_eq!(
         notes[0],
-        "timebase: note: relay: no RemoteClockSync relates the clocks of machine 42 to others, so its REALTIME, or else \
-         its BOOTTIME, is taken for that of trace time. If you know better: \"clocks\": {\"machine\": \"vm (42)\", \
+        "timebase: note: relay: no RemoteClockSync relates the clocks of machine 42 to others, so timebase assumes that its \
+         REALTIME, or else its BOOTTIME, is that of trace time. If you know better: \"clocks\": {\"machine\": \"vm (42)\", \
          \"clock\": \"BOOTTIME\", \"sync_to\": {\"file\": \"relay\", \"machine\": \"…\", \"clock\": \"BOOTTIME\"}, \"offset_ns\": …}"
     );
     assert!(
@@ -202,8 +202,8 @@ fn x37_a_file_without_snapshots_may_be_pinned() {
     let said = manifest(&[("a", trace(&[snapshot(42)])), ("n", trace(&[timed]))]);
     assert_eq!(
         said.stderr,
-        "timebase: note: n: it has no ClockSnapshot. If its times are of a clock of its own, relate that to another \
-         file's: \"clocks\": {\"sync_to\": {\"file\": \"a\", \"clock\": \"BOOTTIME\"}, \"offset_ns\": …}\n"
+        "timebase: note: n: it has no ClockSnapshot. If its times are of a separate clock, relate that to a clock of another \
+         file: \"clocks\": {\"sync_to\": {\"file\": \"a\", \"clock\": \"BOOTTIME\"}, \"offset_ns\": …}\n"
     );
 }
 
@@ -222,13 +222,11 @@ fn what_is_no_trace_is_refused() {
         );
         said.stderr
     };
-    assert!(refused("README.md").contains("README.md is no trace but text"));
+    assert!(refused("README.md").contains("README.md is not a trace but text"));
     assert!(refused("docs").contains("docs is a directory"));
     assert!(refused("nowhere/b").contains("cannot open nowhere/b"));
     let empty = place.write("empty", b"");
-    assert!(
-        refused(empty.to_str().unwrap()).contains("empty is no trace: there is no packet in it")
-    );
+    assert!(refused(empty.to_str().unwrap()).contains("empty is not a trace: it has no packets"));
     let many: Vec<Packet> = (0..1001).map(|id| snapshot(id + 1)).collect();
     let many = place.write("many", &trace(&many));
     assert!(refused(many.to_str().unwrap()).contains("packets of more than 1000 machines"));
@@ -236,7 +234,7 @@ fn what_is_no_trace_is_refused() {
     let said = run(&["manifest", "-"]);
     assert_eq!(said.code, Some(2));
     assert!(
-        said.stderr.contains("standard input has no name"),
+        said.stderr.contains("standard input has none"),
         "{}",
         said.stderr
     );
@@ -286,7 +284,7 @@ fn x1_members_of_an_archive_are_called_by_their_paths() {
         );
         assert!(
             said.stderr
-                .contains("set.zip has no entry: it is no trace but text"),
+                .contains("set.zip has no entry: it is not a trace but text"),
             "{}",
             said.stderr
         );
@@ -303,7 +301,7 @@ fn x30_an_archive_with_a_manifest_needs_no_other() {
     for (path, expected) in [
         (
             with,
-            "with.zip is a manifest already, and there can be only one",
+            "with.zip already is a manifest, and there can be only one",
         ),
         (empty, "none.zip has no trace in it: 'README' in "),
     ] {

@@ -238,7 +238,7 @@ fn what_is_wrong_is_said_and_the_file_stays_as_it_was() {
         ),
         (
             vec![database.to_str().unwrap(), "-o", out],
-            "is a SQLite database, but not one that timebase made",
+            "is a SQLite database, but timebase did not make it",
         ),
         (
             vec![broken.path(), "-o", out],
@@ -255,7 +255,7 @@ fn what_is_wrong_is_said_and_the_file_stays_as_it_was() {
         ),
         (
             vec![MULTIHOP, "-o", MULTIHOP],
-            "is what is asked, and the result would replace it",
+            "is the queried file, which the result would replace",
         ),
     ] {
         let said = run(&[&["report"], args.as_slice()].concat());

@@ -194,7 +194,7 @@ fn a_database_that_is_not_ours_is_told() {
     let foreign = ask(&path);
     assert_eq!(foreign.code, Some(1));
     assert!(
-        foreign.stderr.contains("not one that timebase made"),
+        foreign.stderr.contains("but timebase did not make it"),
         "{}",
         foreign.stderr
     );
@@ -204,7 +204,7 @@ fn a_database_that_is_not_ours_is_told() {
     let newer = ask(&path);
     assert_eq!(newer.code, Some(1));
     let expected = format!(
-        "has the database layout 99, and this version of timebase reads {}; a newer timebase made \
+        "has the database layout 99, but this version of timebase reads {}; a newer timebase made \
          it, so update timebase\n",
         timebase_schema::VERSION
     );
@@ -232,7 +232,7 @@ fn results_go_to_stdout_and_all_else_to_stderr() {
     let twice = run(&["import", out.to_str().unwrap()]);
     assert_eq!(twice.code, Some(1));
     assert!(
-        twice.stderr.contains("is a SQLite database already"),
+        twice.stderr.contains("already is a SQLite database"),
         "{}",
         twice.stderr
     );

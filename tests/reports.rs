@@ -1291,7 +1291,7 @@ fn sched_latency_of_a_trace_without_scheduling_says_that_there_is_none() {
     let said = latency(imported.path(), &[]);
     assert!(
         said.stderr
-            .contains("sched_record is empty, as the import left it out"),
+            .contains("sched_record is empty because the import left it out"),
         "{}",
         said.stderr
     );

@@ -1,15 +1,15 @@
--- Files of one machine are assumed to be of one boot
--- A file with snapshots of its own that nothing relates to the other files of its machine: their BOOTTIMEs are taken for one. They are not if
--- the machine was started anew between the recordings, or if another machine's file came in without a name. Where REALTIME is in both, it
--- agrees to within a second.
--- Severity: warning, info where REALTIME agrees.
+-- Timebase assumes that files of one machine are of one boot
+-- A file has snapshots of its own, and nothing relates it to the other files of its machine, so timebase assumes one BOOTTIME for all.
+-- That is wrong if the machine restarted between the recordings, or if a file of another machine does not name it. If REALTIME agrees, it
+-- does so to within a second.
+-- Severity: warning, info if REALTIME agrees.
 SELECT iif(is_told, 'info', 'warning') AS severity, iif(files = 1, iif(machine_id, 'machine ' || machine_id || ' in ', '') || 'file ' || first_file,
                                                         files || ' files of machine ' || machine_id) AS subject,
        machine_id, NULL AS clock_id, NULL AS seq_id, iif(files = 1, first_file, NULL) AS file, packet_id, events, NULL AS worst_ns,
-       iif(files = 1, 'File ' || first_file || ' was', files || ' files were') || ' placed as if BOOTTIME were that of the other files of machine ' || machine_id
-         || iif(is_told, ', and REALTIME agrees to within a second.', '; nothing tells that {events} are of the same boot.') AS message,
-       iif(is_told, 'Nothing, if the machine was not started anew between the recordings.', 'Have REALTIME in the snapshots of all files (ClockSnapshot.Clock.clock_id 1): it tells boots apart.')
-         || ' If files are of several machines or boots, give each its name in a manifest (files[].machine).' AS advice
+       iif(files = 1, 'File ' || first_file || ' was', files || ' files were') || ' placed on the assumption that BOOTTIME is that of the other files of machine ' || machine_id
+         || iif(is_told, ', and REALTIME agrees to within a second.', '; nothing confirms the same boot for {events}.') AS message,
+       iif(is_told, 'Nothing, if the machine did not restart between the recordings.', 'Put REALTIME into the snapshots of all files (ClockSnapshot.Clock.clock_id 1): it distinguishes boots.')
+         || ' If files are of several machines or boots, name each in a manifest (files[].machine).' AS advice
 FROM (
   SELECT machine_id, is_told, count(*) AS files, min(trace_file_id) AS first_file, min(own_from) AS packet_id,
          CAST(total((SELECT sum(s.packets) FROM sequence AS s WHERE s.trace_file_id = t.trace_file_id AND s.machine_id = t.machine_id)) AS INTEGER) AS events

@@ -1,5 +1,5 @@
 -- The recorder's buffers lost data
--- The recorder says that chunks or packets never got into its buffers, or could not be completed there.
+-- The recorder says that chunks or packets did not reach its buffers, or that it could not complete them there.
 -- Severity: warning.
 SELECT 'warning' AS severity, coalesce('buffer ' || buffer, 'recorder') || iif(machine_id, ' of machine ' || machine_id, '') || iif(file, ' in file ' || file, '') AS subject,
        machine_id, NULL AS clock_id, NULL AS seq_id, file, packet_id, NULL AS events, NULL AS worst_ns,

@@ -1,10 +1,10 @@
 -- A ring buffer wrapped
--- The recorder's buffer was full and forgot its oldest chunks, as it was told to: the trace begins later than the recording.
+-- The recorder's buffer was full, so it dropped the oldest chunks, as configured. The trace begins later than the recording.
 -- Severity: info.
 SELECT 'info' AS severity, 'buffer ' || buffer || iif(machine_id, ' of machine ' || machine_id, '') || iif(file, ' in file ' || file, '') AS subject,
        machine_id, NULL AS clock_id, NULL AS seq_id, file, packet_id, NULL AS events, NULL AS worst_ns,
-       printf('Buffer %d overwrote its oldest %,d chunk%s: what was recorded first is not in the trace.', buffer, chunks, iif(chunks = 1, '', 's')) AS message,
-       'If the begin matters, make the buffer larger (BufferConfig.size_kb), or write while recording (TraceConfig.write_into_file with file_write_period_ms).' AS advice
+       printf('Buffer %d overwrote its oldest %,d chunk%s: the trace lacks the start of the recording.', buffer, chunks, iif(chunks = 1, '', 's')) AS message,
+       'If you need the start, make the buffer larger (BufferConfig.size_kb), or write while recording (TraceConfig.write_into_file with file_write_period_ms).' AS advice
 FROM (
   SELECT l.machine_id, l.buffer, p.trace_file_id AS file, min(l.packet_id) AS packet_id, total(l.count) AS chunks
   FROM loss AS l JOIN packet AS p ON p.id = l.packet_id

@@ -1,7 +1,7 @@
 -- A clock went backwards
--- From the snapshot on that shows it, one reading may mean two times. Nothing is converted from the clock: what was read
--- from it, or needs it on the way to BOOTTIME, has no time. Of counters that wrapped or restarted other checks tell.
--- Severity: error if events have no time for it, warning if none were read from it.
+-- From the snapshot that shows this, one reading can mean two times, so timebase converts nothing from the clock. Events on the clock have
+-- no time, nor do events on other clocks that need it on the way to BOOTTIME. Other checks report counters that wrapped or restarted.
+-- Severity: error if events have no time because of it, warning if no event used the clock.
 WITH bad AS MATERIALIZED (
   SELECT s.* FROM backwards AS c JOIN pair AS s USING (machine_id, clock_id, seq_id, file)
 ),
@@ -28,11 +28,11 @@ SELECT iif(u.own + u.other > 0, 'error', 'warning') AS severity, NULL AS subject
        'Clock {subject} went backwards' || coalesce(
            printf(iif(j.times = 1, ' in a snapshot', ' in %,d snapshots'), j.times) || ', by {worst}'
              || iif(j.times = 1, ', in packet ', ' at most, first in packet ') || j.packet_id, '') || '. '
-         || coalesce(u.said, 'Nothing was read from it.') AS message,
+         || coalesce(u.said, 'No event uses it.') AS message,
        CASE
-         WHEN u.other > 0 AND u.own = 0 THEN 'Put BOOTTIME (ClockSnapshot.Clock.clock_id 6) beside the other clocks into their ClockSnapshot, instead of {subject}.'
+         WHEN u.other > 0 AND u.own = 0 THEN 'Put BOOTTIME (ClockSnapshot.Clock.clock_id 6), not {subject}, into the ClockSnapshot of the other clocks.'
          WHEN c.clock_id IN (1, 2) THEN 'Take timestamps from BOOTTIME or MONOTONIC (TracePacket.timestamp_clock_id 6 or 3): REALTIME goes back when somebody sets it.'
-         ELSE 'Use a clock that does not go back for TracePacket.timestamp_clock_id.'
+         ELSE 'Use a clock that never goes back for TracePacket.timestamp_clock_id.'
        END AS advice
 FROM backwards AS c
 LEFT JOIN jump AS j USING (machine_id, clock_id, seq_id, file)

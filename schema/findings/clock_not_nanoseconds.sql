@@ -1,7 +1,6 @@
--- A clock does not tick in nanoseconds, and its unit says so
--- Its readings are taken for nanoseconds, as its unit says, and it counts something else: a counter of the processor or of a
--- device. Between two snapshots its times are wrong by much.
--- TSC is not told of if no event needs it: everybody knows that it counts ticks.
+-- A clock does not tick in nanoseconds, but its unit says so
+-- The unit of the clock says nanoseconds, but it counts something else, such as cycles of a processor or ticks of a device. Between two
+-- snapshots its times are far off. If no event needs TSC, the check leaves it out, because TSC always counts ticks.
 -- Severity: error if events need it, warning otherwise.
 WITH counter AS (
   SELECT h.id AS hop_id, h.machine_id, h.clock_id, h.seq_id, h.file, h.nominal_rate, c.scope,
@@ -25,11 +24,11 @@ SELECT iif(c.events > 0, 'error', 'warning') AS severity, NULL AS subject,
        'Clock {subject} counts at '
          || CASE WHEN c.hz >= 1e9 THEN printf('%.6g GHz', c.hz / 1e9) WHEN c.hz >= 1e6 THEN printf('%.6g MHz', c.hz / 1e6)
                  WHEN c.hz >= 1e3 THEN printf('%.6g kHz', c.hz / 1e3) ELSE printf('%.6g Hz', c.hz) END
-         || ', and its unit says ' || c.unit || ' ns: nearest neighbour is off by '
-         || printf('%.3g s', abs(1 / c.nominal_rate - 1)) || ' for each second to the snapshot'
-         || iif(c.events > 0, ', which the times of {events} need' || iif(o.worst > 0, ': they are up to {worst} wrong.', '.'), '. No event needs it.') AS message,
-       'Convert to nanoseconds before writing, or set ClockSnapshot.Clock.unit_multiplier_ns to what a count takes, if that is a whole number of nanoseconds'
+         || ', but its unit says ' || c.unit || ' ns. For each second to the snapshot, nearest neighbour is off by '
+         || printf('%.3g s', abs(1 / c.nominal_rate - 1)) || '. '
+         || iif(c.events > 0, 'The times of {events} need the clock' || iif(o.worst > 0, ': they are up to {worst} wrong.', '.'), 'No event needs the clock.') AS message,
+       'Convert to nanoseconds before writing, or set ClockSnapshot.Clock.unit_multiplier_ns to the length of a count, if that is a whole number of nanoseconds'
          || iif(abs(1e9 / c.hz - round(1e9 / c.hz)) < 1e-4 * (1e9 / c.hz) AND 1e9 / c.hz > 1.5, printf(' (here %d)', round(1e9 / c.hz)), '')
-         || '. ''timebase import --conversion linear'' places the events of this trace right.' AS advice
+         || '. ''timebase import --conversion linear'' places the events of this trace correctly.' AS advice
 FROM counter AS c LEFT JOIN off AS o USING (hop_id)
 WHERE c.events > 0 OR c.scope <> 'builtin'

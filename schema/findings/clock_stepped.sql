@@ -1,6 +1,6 @@
 -- A clock made a step between two snapshots
--- The machine was suspended, which MONOTONIC does not count, or somebody set the wall clock. Where between the two snapshots that was
--- nothing says, so what was read in between may be off by the whole step.
+-- The machine was suspended, which MONOTONIC does not count, or somebody set the wall clock. The trace does not say when, so events
+-- between the two snapshots may be off by the whole step.
 -- Severity: warning if events lie between the two snapshots, info otherwise.
 WITH step AS (
   SELECT r.hop_id, count(*) AS times, max(abs(r.deviation_ns)) AS worst, max(r.deviation_ns) AS forward, min(p.packet_id) AS packet_id
@@ -20,17 +20,17 @@ SELECT iif(events > 0, 'warning', 'info') AS severity, subject, machine_id, cloc
          || iif(forward > 0, ' went {worst} more than ', ' went {worst} less than ') || from_clock || iif(times = 1, '', ' at most')
          || CASE
               WHEN source = 'remote_sync' THEN ': one of the machines was suspended or its clock set, or a synchronization was slow.'
-              WHEN worst_ns < 100000 THEN ', as if they were not read together.'
+              WHEN worst_ns < 100000 THEN ', as if the two were not read together.'
               WHEN clock_id IN (3, 4, 5) AND to_clock_id = 6 AND forward > 0 THEN ': the machine was suspended.'
               WHEN clock_id IN (1, 2) OR to_clock_id IN (1, 2) THEN ': the wall clock was set.'
               ELSE ': a clock was set, stood still or started again.'
             END
          || iif(events > 0, ' The times of {events} in between may be off by that.', ' No event lies in between.') AS message,
        CASE
-         WHEN source = 'remote_sync' THEN 'Synchronize the machines again right after one of them was suspended.'
+         WHEN source = 'remote_sync' THEN 'Synchronize the machines again right after a suspend.'
          WHEN clock_id IN (1, 2) THEN 'Take timestamps from BOOTTIME (TracePacket.timestamp_clock_id 6), which nobody sets.'
          WHEN clock_id IN (3, 4, 5) THEN 'Take timestamps from BOOTTIME (TracePacket.timestamp_clock_id 6), which counts suspends.'
-         ELSE 'Write a ClockSnapshot right after the clock was set or the machine resumed.'
+         ELSE 'Write a ClockSnapshot right after somebody sets the clock or the machine resumes.'
        END
          || iif(source = 'remote_sync', '', ' A shorter TraceConfig.builtin_data_sources.snapshot_interval_ms narrows the gap.') AS advice
 FROM (

@@ -1,5 +1,5 @@
--- Snapshots read a clock, and nothing leads from it to BOOTTIME
--- Its snapshots hold no clock that gets to BOOTTIME, so what was read from it has no time.
+-- Snapshots read a clock, but nothing leads from it to BOOTTIME
+-- No snapshot of the clock holds another clock that leads to BOOTTIME, so events on the clock have no time.
 -- Severity: error.
 WITH beside_bad AS MATERIALIZED (
   SELECT DISTINCT s.machine_id, s.clock_id, s.seq_id, s.file
@@ -15,10 +15,10 @@ lost AS (
 SELECT 'error' AS severity, NULL AS subject, c.machine_id, c.clock_id, c.seq_id, c.file,
        coalesce(l.packet_id, f.packet_id) AS packet_id,
        coalesce(l.events, 0) AS events, NULL AS worst_ns,
-       printf('%,d snapshot%s clock {subject}, and none has a clock beside it that leads to BOOTTIME; ',
+       printf('%,d snapshot%s clock {subject}, but none has another clock that leads to BOOTTIME; ',
               c.snapshots, iif(c.snapshots = 1, ' reads', 's read'))
-         || iif(l.events > 0, '{events} on it could not be placed in time.', 'what is read from it cannot be placed in time.') AS message,
-       'Add a reading of a builtin clock, taken at the same instant, to each ClockSnapshot with this clock: a second '
+         || iif(l.events > 0, '{events} on it could not be placed in time.', 'an event on it could not be placed in time.') AS message,
+       'In each ClockSnapshot with this clock, also read a builtin clock at the same instant: add a second '
          || 'ClockSnapshot.Clock with clock_id 6, BOOTTIME.' AS advice
 FROM clock_record AS c
 LEFT JOIN lost AS l USING (machine_id, clock_id, seq_id, file)

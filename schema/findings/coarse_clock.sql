@@ -1,5 +1,5 @@
--- Timestamps are read from a coarse clock
--- The coarse clocks stand still between two ticks of the kernel, 1 to 10 ms, so the order of what happens within one is not kept.
+-- Timestamps are from a coarse clock
+-- A coarse clock stands still between two ticks of the kernel, for 1 to 10 ms, so the order of events within one tick is lost.
 -- Severity: warning.
 SELECT 'warning' AS severity, NULL AS subject, e.machine_id, e.clock_id, e.seq_id, e.file, NULL AS packet_id, e.events, 10000000 AS worst_ns,
        'The times of {events} are from {subject}, which stands still for up to {worst}.' AS message,

@@ -1,10 +1,10 @@
--- Packets of a sequence were lost
--- The recorder says that packets before these were lost. Those that are there have their times.
+-- A sequence lost packets
+-- The recorder says that packets are missing before these. The other packets have their times.
 -- Severity: warning.
 SELECT 'warning' AS severity, iif(sequences = 1, 'sequence ' || id, printf('%,d sequences', sequences))
          || iif(machine_id, ' of machine ' || machine_id, '') || iif(file, ' in file ' || file, '') AS subject,
        machine_id, NULL AS clock_id, iif(sequences = 1, id, NULL) AS seq_id, file, NULL AS packet_id, losses AS events, NULL AS worst_ns,
-       printf('Before %,d packet%s of %,d sequence%s the recorder lost others; table sequence has the losses of each.', losses, iif(losses = 1, '', 's'),
+       printf('The recorder lost packets at %,d place%s of %,d sequence%s. Table sequence has the losses of each.', losses, iif(losses = 1, '', 's'),
               sequences, iif(sequences = 1, '', 's')) AS message,
        'Make the buffer larger (BufferConfig.size_kb), or the shared memory of the producer (ProducerConfig.shm_size_kb).' AS advice
 FROM (

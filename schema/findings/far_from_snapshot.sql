@@ -1,17 +1,17 @@
 -- Events lie far from any snapshot, or outside of all of them
--- Before the first snapshot, after the last, and in a long gap, times are known only as well as the clock keeps its rate. The same holds for
--- another machine's from one synchronization to the next.
+-- Before the first snapshot, after the last, and in a long gap, a time is only as good as the rate of its clock. The same holds for
+-- another machine between two synchronizations.
 -- Severity: warning.
 SELECT 'warning' AS severity, iif(is_synced, 'machine ' || machine_id, NULL) AS subject, machine_id, clock_id, seq_id, file, packet_id, events,
        CAST(worst AS INTEGER) AS worst_ns,
-       'The times of {events} ' || iif(is_synced, 'of machine ' || machine_id, 'on clock {subject}') || ' may be off by more than 100 µs, by up to {worst}, as '
-         || iif(is_synced, 'synchronizations', 'snapshots') || ' are far: '
+       'The times of {events} ' || iif(is_synced, 'of machine ' || machine_id, 'on clock {subject}') || ' may be off by more than 100 µs, up to {worst}, because the nearest '
+         || iif(is_synced, 'synchronization', 'snapshot') || ' is far: '
          || rtrim(iif(before > 0, printf('%,d before the first, ', before), '')
                || iif(between_two > 0, printf('%,d between two, ', between_two), '')
                || iif(after > 0, printf('%,d after the last, ', after), ''), ', ') || '.' AS message,
        CASE
-         WHEN is_synced THEN 'Have the machines synchronize (RemoteClockSync) more often, and at the begin and the end of the trace.'
-         ELSE 'Take snapshots more often, and at the begin and the end of the trace: '
+         WHEN is_synced THEN 'Synchronize the machines (RemoteClockSync) more often, and at the start and the end of the trace.'
+         ELSE 'Take snapshots more often, and at the start and the end of the trace: '
               || iif(clock_id < 64, 'TraceConfig.builtin_data_sources.snapshot_interval_ms.', 'a ClockSnapshot with this clock.')
        END AS advice
 FROM (

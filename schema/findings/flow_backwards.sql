@@ -1,6 +1,6 @@
 -- Flows run backwards: an effect comes before its cause
--- A flow is received before it is sent. What was read from two clocks is not aligned then, and off by at least as much; what was read from
--- one clock was recorded in another order than it happened.
+-- A flow arrives before it starts. If its ends are on two clocks, these are not aligned, and at least that far apart. If both are on one
+-- clock, the producer recorded the events in the wrong order.
 -- Severity: error between two clocks, warning within one.
 WITH ends AS (
   SELECT f.id, o.machine_id AS machine_out, coalesce(o.clock_id, 3) AS clock_out, iif(o.clock_id BETWEEN 64 AND 127, o.seq_id, 0) AS seq_out,
@@ -34,14 +34,14 @@ SELECT iif(is_one, 'warning', 'error') AS severity, iif(is_one, from_clock, from
        file_in AS file, min(packet_in) AS packet_id,
        count(*) AS events, max(back) AS worst_ns,
        printf('%,d flow%s ', count(*), iif(count(*) = 1, '', 's'))
-         || coalesce('from ' || process_out || ' to ' || process_in || ' ', '') || iif(count(*) = 1, 'is', 'are') || ' received before being sent, by '
+         || coalesce('from ' || process_out || ' to ' || process_in || ' ', '') || iif(count(*) = 1, 'arrives before it starts', 'arrive before they start') || ', by '
          || iif(count(*) = 1, '', 'up to ') || '{worst}: '
-         || iif(is_one, 'all were read from ' || from_clock || ', so that is how they were recorded.',
-                from_clock || ' and ' || to_clock || ' are out of line by at least that.') AS message,
+         || iif(is_one, 'both ends are on ' || from_clock || ', so the producer recorded them in this order.',
+                from_clock || ' and ' || to_clock || ' are misaligned by at least that.') AS message,
        CASE
-         WHEN is_one THEN 'Write TYPE_SLICE_BEGIN with flow_ids before what the flow causes, and take each timestamp when it happens; use each flow id once.'
-         WHEN machine_out <> machine_in THEN 'Have the machines synchronize more often (RemoteClockSync), or import with --conversion linear; see clock_hop for their drift.'
-         ELSE 'Take snapshots of both clocks (ClockSnapshot) that are read together and more often; see clock_hop for their drift.'
+         WHEN is_one THEN 'Write TYPE_SLICE_BEGIN with flow_ids before the flow causes anything, take each timestamp when the event happens, and use each flow id once.'
+         WHEN machine_out <> machine_in THEN 'Synchronize the machines more often (RemoteClockSync), or import with --conversion linear; see clock_hop for their drift.'
+         ELSE 'Read both clocks together in a ClockSnapshot, more often; see clock_hop for their drift.'
        END AS advice
 FROM named
 WHERE back > unit

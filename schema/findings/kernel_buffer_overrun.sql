@@ -1,14 +1,14 @@
--- The kernel's buffers ran over
--- The kernel says that its ring buffers had no room for events, or wrote over some before they were read. What is missing may be anything: a
--- switch, the end of a slice.
+-- The kernel's buffers overflowed
+-- The kernel says that its ring buffers had no room for events, or that it overwrote events before the recorder read them. Any event can
+-- be missing, for example a switch or the end of a slice.
 -- Severity: warning.
 SELECT 'warning' AS severity, 'kernel buffers' || iif(machine_id, ' of machine ' || machine_id, '') || iif(file, ' in file ' || file, '') AS subject,
        machine_id, NULL AS clock_id, NULL AS seq_id, file, packet_id, events, NULL AS worst_ns,
        trim(iif(cpus, printf('The kernel lost %,d event%s in the buffers of %,d CPU%s', lost, iif(lost = 1, '', 's'), cpus, iif(cpus = 1, '', 's'))
-         || iif(places, printf('; before %,d bundle%s of events it says so, too, and table loss has when', places, iif(places = 1, '', 's')), '') || '.', '')
-         || iif(missed, printf(' %,d hit%s of kprobes went missing.', missed, iif(missed = 1, '', 's')), '')
-         || iif(unread, ' The recorder could not understand some of what the kernel wrote, which is an error of one of the two.', '')) AS message,
-       trim(iif(cpus, 'Make the buffers of the kernel larger (FtraceConfig.buffer_size_kb), have them read more often (FtraceConfig.drain_period_ms), or '
+         || iif(places, printf('. It also says so before %,d bundle%s of events; table loss has the times', places, iif(places = 1, '', 's')), '') || '.', '')
+         || iif(missed, printf(' It missed %,d hit%s of kprobes.', missed, iif(missed = 1, '', 's')), '')
+         || iif(unread, ' The recorder could not read some of the kernel''s data, which is a bug in one of the two.', '')) AS message,
+       trim(iif(cpus, 'Make the kernel''s buffers larger (FtraceConfig.buffer_size_kb), read them more often (FtraceConfig.drain_period_ms), or '
          || 'record fewer events (FtraceConfig.ftrace_events).', '')
          || iif(missed, ' Raise maxactive of the kretprobes.', '')
          || iif(unread, ' Report the trace to Perfetto, with the version of the kernel.', '')) AS advice

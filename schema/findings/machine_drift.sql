@@ -1,6 +1,6 @@
 -- The clocks of two machines drift apart
--- One asked the other for the time, and its clock runs faster or slower. Nearest neighbour takes both for equally fast, so times are off by
--- more the longer the last synchronization is ago.
+-- One machine asked the other for the time, but its clock runs faster or slower. Nearest neighbour assumes that both run equally fast, so
+-- the error of a time grows with the distance to the last synchronization.
 -- Severity: warning if that is more than 100 µs, info otherwise.
 WITH met AS (SELECT DISTINCT machine_id, host_machine_id AS host FROM remote_clock_sync),
 -- The way to trace time may lead from either to the other.
@@ -25,8 +25,8 @@ gap AS (
 )
 SELECT iif(worst_ns > 100000, 'warning', 'info') AS severity, 'machine ' || machine_id AS subject, machine_id, NULL AS clock_id, NULL AS seq_id, NULL AS file, packet_id,
        (SELECT m.packets FROM machine AS m WHERE m.id = machine_id) AS events, worst_ns,
-       printf('The clocks of machine %d run %.3g ppm %s than those of machine %d, and for up to %.3g s there is no synchronization: by its end times are off by {worst}.',
+       printf('The clocks of machine %d run %.3g ppm %s than those of machine %d, and the longest gap without synchronization is %.3g s: at its end, times are off by {worst}.',
               machine_id, ppm, iif(is_faster, 'faster', 'slower'), host, longest / 1e9) AS message,
-       printf('Import with --conversion linear, which follows the drift. For nearest neighbour to stay within 100 µs, the machines have to synchronize every %.3g s.', 100 / ppm) AS advice
+       printf('Import with --conversion linear, which follows the drift. To keep nearest neighbour within 100 µs, synchronize the machines every %.3g s.', 100 / ppm) AS advice
 FROM (SELECT p.*, g.packet_id, g.longest, CAST(round(1e-6 * p.ppm * g.longest) AS INTEGER) AS worst_ns FROM pace AS p JOIN gap AS g USING (machine_id))
 WHERE ppm > 50 OR worst_ns > 100000

@@ -1,7 +1,7 @@
 -- Nothing relates the clocks of another machine to those of the trace
--- A snapshot is of one machine, so it relates no clocks of two, and neither machine asked the other for the time. Where their wall clocks do
--- not help either, their BOOTTIMEs are assumed to read the same, which they seldom do; if even that leads nowhere, what was read on the other
--- machine has no time.
+-- A snapshot holds the clocks of one machine only, and neither machine asked the other for the time. If the wall clocks do not help
+-- either, timebase assumes that the BOOTTIMEs of both agree, which is rarely true. If even that leads nowhere, the events of the other
+-- machine have no time.
 -- Severity: error.
 WITH guest AS (
   SELECT t.machine_id, min(t.how = 'unplaced') AS is_lost, min(t.trace_file_id) AS first_file, max(t.trace_file_id) AS last_file
@@ -21,7 +21,7 @@ SELECT 'error' AS severity, 'machine ' || machine_id AS subject, machine_id, NUL
                  WHERE s.machine_id = g.machine_id AND t.how = 'same_clock')) AS INTEGER) AS events, NULL AS worst_ns,
        'Nothing in the trace relates the clocks of machine ' || machine_id || ' to those of machine ' || (SELECT machine_id FROM trace_time)
          || iif(is_lost, ', so {events} of it could not be placed in time.',
-                '; they were aligned as if both had started at the same instant (BOOTTIME).') AS message,
-       'Record the machine with traced_relay, which has it ask the host for the time (RemoteClockSync); or keep REALTIME of both by NTP or PTP, and have it in '
-         || 'the snapshots of both (ClockSnapshot.Clock.clock_id 1); or relate two of their clocks in a manifest (clocks.sync_to).' AS advice
+                '. The import assumed that both started at the same instant (BOOTTIME).') AS message,
+       'Record the machine with traced_relay, so that it asks the host for the time (RemoteClockSync); or synchronize REALTIME of both by NTP or PTP, and put it '
+         || 'into the snapshots of both (ClockSnapshot.Clock.clock_id 1); or relate two of their clocks in a manifest (clocks.sync_to).' AS advice
 FROM guest AS g

@@ -1,5 +1,6 @@
--- A file among the inputs is no trace
--- It is left out: it is neither a trace, nor one that is compressed, nor a manifest; or it begins like a trace, and nothing in it can be read.
+-- A file among the inputs is not a trace
+-- The import left the file out. It is neither a trace, nor a compressed trace, nor a manifest; or it starts like a trace, but contains
+-- nothing readable.
 -- Severity: warning.
 SELECT 'warning' AS severity, coalesce(f.name, 'file ' || l.trace_file_id) AS subject, NULL AS machine_id, NULL AS clock_id, NULL AS seq_id,
        l.trace_file_id AS file, NULL AS packet_id, 0 AS events, NULL AS worst_ns, rtrim(l.message, '.') || '.' AS message,

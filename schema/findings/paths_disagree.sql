@@ -1,6 +1,6 @@
 -- Two ways between the same clocks disagree
--- A snapshot holds two clocks that the trace also relates in another way, and the two differ by more than their errors: one of the snapshots
--- is wrong, or a clock is not what it says.
+-- A snapshot holds two clocks that the trace also relates in another way, and the results differ by more than their errors. One of the
+-- snapshots is wrong, or a clock is not the one that it claims to be.
 -- Severity: warning if by more than 100 µs, info otherwise.
 WITH placed AS (
   SELECT s.snapshot_id, s.packet_id, s.source, s.machine_id, s.clock_id, s.seq_id, s.file, c.hops,
@@ -34,8 +34,8 @@ beside AS (
 SELECT iif(apart > 100000, 'warning', 'info') AS severity, from_clock || ' → ' || to_clock AS subject, machine_id, clock_id, seq_id, file, packet_id,
        times AS events, apart AS worst_ns,
        printf('%,d snapshot%s ', times, iif(times = 1, ' has', 's have')) || from_clock || ' and ' || to_clock
-         || ' up to {worst} away from where the other snapshots of the trace lead, more than the errors of both.' AS message,
-       'Have one writer read these clocks, or all of them in the same way; snapshots of the tracing service go before those of others (table clock_snapshot, column source).' AS advice
+         || ' up to {worst} away from the result of the other snapshots, more than the errors of both.' AS message,
+       'Let one writer read these clocks, or let all read them in the same way. Timebase prefers the snapshots of the tracing service (table clock_snapshot, column source).' AS advice
 FROM (
   SELECT b.machine_id, b.clock_id, b.seq_id, b.file, count(*) AS times, max(b.apart) AS apart, min(b.packet_id) AS packet_id,
          CASE WHEN b.clock_id BETWEEN 64 AND 127 THEN b.clock_id || '@' || b.seq_id ELSE coalesce(c.name, b.clock_id) END

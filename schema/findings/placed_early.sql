@@ -1,10 +1,10 @@
--- Packets would be elsewhere by a snapshot that came after them
--- A packet is placed when it is read, by the snapshots until then. A nearer one came later, by which to_boottime answers, and more than
--- 1 µs differently.
+-- A later snapshot would move packets
+-- The import places a packet when it reads it, with the snapshots so far. A nearer snapshot came later. `to_boottime` uses that one, and
+-- its result differs by more than 1 µs.
 -- Severity: warning if a packet is off by more than 100 µs, info otherwise.
 SELECT iif(worst > 100000, 'warning', 'info') AS severity, NULL AS subject, machine_id, clock_id, seq_id, file, packet_id, events, worst AS worst_ns,
-       'A nearer snapshot came after {events} on clock {subject} had been placed; by that, their times would be up to {worst} different.' AS message,
-       'Have snapshots written before the packets that they are for: a ClockSnapshot on the same sequence, or a shorter '
+       'A nearer snapshot came after the import had placed {events} on clock {subject}. It would change their times by up to {worst}.' AS message,
+       'Write a snapshot before the packets that need it: a ClockSnapshot on the same sequence, or a shorter '
          || 'TraceConfig.builtin_data_sources.snapshot_interval_ms. View packet_resync has the packets.' AS advice
 FROM (
   SELECT p.machine_id, p.clock_id, iif(p.clock_id BETWEEN 64 AND 127, p.seq_id, 0) AS seq_id,

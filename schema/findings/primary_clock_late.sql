@@ -1,11 +1,11 @@
--- The primary clock was named too late
--- Trace time cannot change once times were converted to it, so the later clock is ignored.
+-- The trace named its primary clock too late
+-- Trace time cannot change after the first conversion, so timebase ignores the later clock.
 -- Severity: warning.
 SELECT 'warning' AS severity, 'trace time' AS subject, NULL AS machine_id, NULL AS clock_id, NULL AS seq_id, NULL AS file, min(packet_id) AS packet_id,
        count(*) AS events, NULL AS worst_ns,
-       printf('%,d snapshot%s another clock of trace time than the one in use; the first, packet %d: %s.', count(*),
+       printf('%,d snapshot%s another clock of trace time than the current one; the first, packet %d: %s.', count(*),
               iif(count(*) = 1, ' names', 's name'), min(packet_id), rtrim(message, '.')) AS message,
-       'Set ClockSnapshot.primary_trace_clock in the first snapshot of the trace, and to one clock; do not put traces with different ones into one file.' AS advice
+       'Set ClockSnapshot.primary_trace_clock in the first snapshot of the trace, and always to the same clock. Do not put traces with different primary clocks into one file.' AS advice
 -- Other machines and other files have no say in it, so nothing is wrong with what they name.
 FROM (
   SELECT l.* FROM import_log AS l JOIN part AS t USING (trace_file_id, machine_id)

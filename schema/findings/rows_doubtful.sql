@@ -1,12 +1,12 @@
 -- Rows of sched, thread_state or slice may be wrong
--- The evidence speaks against them: a switch, a waking or a packet is missing, and what was read by the rest need not be so. Their column `doubt` says why, and
--- reports leave them out.
--- Severity: warning, info if only threads were woken again that had been preempted.
+-- The trace contradicts these rows: a switch, a wake-up or a packet is missing, and the events that remain may give a wrong picture. The
+-- column `doubt` says why, and reports leave these rows out.
+-- Severity: warning, info if it only concerns preempted threads that were woken again.
 SELECT iif(sure > 0, 'warning', 'info') AS severity, 'rows' AS subject, NULL AS machine_id, NULL AS clock_id, NULL AS seq_id,
        -1 AS file, NULL AS packet_id, NULL AS events, NULL AS worst_ns,
        'Of ' || said || ' may be wrong, as column doubt says.' AS message,
-       'Leave them out (WHERE doubt IS NULL), as reports do; ''timebase help doubt'' says what each word means. '
-         || iif(kernel, 'Record sched_switch and sched_waking with larger buffers of the kernel (FtraceConfig.buffer_size_kb), read more often (FtraceConfig.drain_period_ms).', '')
+       'Leave them out (WHERE doubt IS NULL), as reports do; ''timebase help doubt'' explains each word. '
+         || iif(kernel, 'Make the kernel''s buffers larger (FtraceConfig.buffer_size_kb) for sched_switch and sched_waking, and read them more often (FtraceConfig.drain_period_ms).', '')
          || iif(kernel AND writers, ' ', '')
          || iif(writers, 'Make the buffer larger (BufferConfig.size_kb), or the shared memory of the producer (ProducerConfig.shm_size_kb).', '') AS advice
 FROM (

@@ -1,7 +1,7 @@
--- A clock of a sequence is used before its first snapshot
--- The packets of an incremental clock have deltas, and before its first snapshot these have no base: they have no time. Of any
--- other clock they get one from the snapshot that comes later, but not from a tool that reads the trace once.
--- Severity: error if packets have no time, warning if all were placed by the later snapshot.
+-- Packets use a clock of a sequence before its first snapshot
+-- The packets of an incremental clock hold deltas. Before the first snapshot these have no base, so the packets have no time. Packets of
+-- any other clock get their time from the later snapshot, but a tool that reads the trace only once cannot do that.
+-- Severity: error if packets have no time, warning if the later snapshot placed all of them.
 WITH first_snapshot AS MATERIALIZED (
   SELECT machine_id, clock_id, seq_id, file, min(packet_id) AS packet_id
   FROM pair
@@ -11,11 +11,11 @@ WITH first_snapshot AS MATERIALIZED (
 SELECT iif(lost > 0, 'error', 'warning') AS severity, NULL AS subject, machine_id, clock_id, seq_id, file, packet_id,
        events, NULL AS worst_ns,
        iif(first_packet_id IS NULL,
-           'Clock {subject} has deltas for timestamps, and {events} on it before its first snapshot could not be placed in time: there is none.',
+           'Clock {subject} counts in deltas and has no snapshot, so {events} on it could not be placed in time.',
            '{events} on clock {subject} came before packet ' || first_packet_id || ', its first snapshot; '
            || iif(lost > 0, printf('%,d could not be placed in time.', lost),
-                  'that placed all of them, which a tool that reads the trace once cannot do.')) AS message,
-       'Write the ClockSnapshot that has clock ' || clock_id || ' before the first packet with this clock, on the same '
+                  'that snapshot placed all of them, but a tool that reads the trace once cannot do this.')) AS message,
+       'Write a ClockSnapshot with clock ' || clock_id || ' before the first packet with this clock, on the same '
          || 'trusted_packet_sequence_id; with the Perfetto SDK, in the packet that sets SEQ_INCREMENTAL_STATE_CLEARED.' AS advice
 FROM (
   SELECT u.machine_id, u.clock_id, u.seq_id, u.file, min(u.packet_id) AS packet_id, sum(events) AS events,

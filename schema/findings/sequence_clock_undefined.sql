@@ -1,6 +1,6 @@
--- A clock of a sequence is used, and no snapshot on this sequence reads it
--- The clocks 64 to 127 belong to the sequence that they are read on: a snapshot on another one says nothing of them. What was
--- read from such a clock has no time.
+-- Packets use a clock of a sequence, but no snapshot on this sequence reads it
+-- A clock from 64 to 127 belongs to one sequence, so a snapshot on another sequence does not describe it. Events on this clock have no
+-- time.
 -- Severity: error.
 WITH defined AS MATERIALIZED (
   SELECT machine_id, clock_id, file, count(*) AS sequences, min(seq_id) AS by_seq

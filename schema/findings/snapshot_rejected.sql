@@ -1,5 +1,5 @@
--- Snapshots were rejected
--- A snapshot that contradicts itself or those before it is rejected as a whole, and relates no clocks.
+-- Timebase rejected snapshots
+-- A snapshot contradicts itself or earlier ones. Timebase rejects it completely, so it relates no clocks.
 -- Severity: warning.
 SELECT 'warning' AS severity, code || iif(trace_file_id, ' in file ' || trace_file_id, '') AS subject, NULL AS machine_id, NULL AS clock_id, NULL AS seq_id,
        trace_file_id AS file, min(packet_id) AS packet_id,
@@ -14,8 +14,8 @@ SELECT 'warning' AS severity, code || iif(trace_file_id, ' in file ' || trace_fi
          WHEN 'snapshot_incremental_not_scoped' THEN 'Set ClockSnapshot.Clock.is_incremental of clocks 64 to 127 only.'
          WHEN 'snapshot_trace_time_unit' THEN 'Leave ClockSnapshot.Clock.unit_multiplier_ns of the primary_trace_clock unset.'
          WHEN 'snapshot_trace_time_backwards' THEN 'Name a clock that does not go back in ClockSnapshot.primary_trace_clock, and do not put traces of several boots into one file.'
-         WHEN 'remote_sync_same_machine' THEN 'Set TracePacket.machine_id of packets with a RemoteClockSync to the machine that asked, as traced does; in a manifest do not give both machines one name.'
-         WHEN 'snapshot_overflow' THEN 'Check ClockSnapshot.Clock.timestamp, and unit_multiplier_ns: it says how many nanoseconds one count is.'
+         WHEN 'remote_sync_same_machine' THEN 'Set TracePacket.machine_id of packets with a RemoteClockSync to the machine that asked, as traced does. Do not give both machines the same name in a manifest.'
+         WHEN 'snapshot_overflow' THEN 'Check ClockSnapshot.Clock.timestamp and unit_multiplier_ns, the nanoseconds in one count.'
          ELSE 'See the message, and ClockSnapshot in Perfetto''s clock_snapshot.proto.'
        END AS advice
 FROM (SELECT * FROM import_log WHERE code LIKE 'snapshot\_%' ESCAPE '\' OR code = 'remote_sync_same_machine' ORDER BY id)

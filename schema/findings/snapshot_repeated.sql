@@ -1,6 +1,6 @@
--- Snapshots say the same again, or something else of the same reading
--- A snapshot that repeats an earlier one tells nothing. Of two that have one reading of a clock beside different ones of another, at least
--- one is wrong: the clock stood still, or a value was kept and not read.
+-- Snapshots repeat or contradict earlier ones
+-- A snapshot that repeats an earlier one adds nothing. If two snapshots have the same reading of one clock and different readings of
+-- another, at least one is wrong: a clock stood still, or the producer wrote an old value.
 -- Severity: warning if they differ, info if they are the same.
 WITH written AS (
   SELECT snapshot_id, min(packet_id) AS packet_id,
@@ -34,8 +34,8 @@ SELECT 'warning' AS severity, h.from_clock || ' → ' || h.to_clock AS subject, 
 FROM differing AS d JOIN hop AS h ON h.id = d.hop_id
 UNION ALL
 SELECT 'info', 'snapshots', NULL, NULL, NULL, NULL, packet_id, times, NULL,
-       printf('%,d snapshot%s an earlier one, reading by reading; the first that comes again is packet %d.', times,
+       printf('%,d snapshot%s an earlier one, reading by reading; the first repeated one is packet %d.', times,
               iif(times = 1, ' repeats', 's repeat'), packet_id),
-       'Write a ClockSnapshot when its clocks have been read, and no copies of it.'
+       'Write each ClockSnapshot once, right after its clocks were read.'
 FROM repeated
 WHERE times > 0

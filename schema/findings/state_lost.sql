@@ -1,11 +1,11 @@
--- Packets rely on what their sequence has lost
--- Packets of the sequence were lost, and what comes until its state is cleared the next time cannot be trusted: it
--- has no time and no names.
+-- Packets need state that their sequence lost
+-- The sequence lost packets, so timebase cannot trust later packets until the sequence clears its state. These packets have no time and no
+-- names.
 -- Severity: warning.
 SELECT 'warning' AS severity, 'sequence ' || sequence || iif(machine_id, ' of machine ' || machine_id, '')
          || iif(trace_file_id, ' in file ' || trace_file_id, '') AS subject, machine_id,
        NULL AS clock_id, sequence AS seq_id, trace_file_id AS file, min(packet_id) AS packet_id, sum(events) AS events, NULL AS worst_ns,
-       '{events} on sequence ' || sequence || ' could not be placed in time: state of the sequence that is needed for it was lost before, or overwritten in the ring buffer.' AS message,
+       '{events} on sequence ' || sequence || ' could not be placed in time: the sequence lost the state that this needs, or the ring buffer overwrote it.' AS message,
        'Clear the incremental state more often (IncrementalStateConfig.clear_period_ms), or make the buffer larger (BufferConfig.size_kb).' AS advice
 FROM unplaced
 WHERE reason = 'incremental_state_lost'

@@ -1,10 +1,10 @@
 -- Rounds of synchronization between machines end before they begin
--- Of two readings of one clock that were taken one after the other, the second is the smaller: they were written in the wrong order, or the clock
--- was set back between. Such a round says nothing of how the clocks relate, and the mean that nearest neighbour takes has it all the same.
+-- The second of two consecutive readings of one clock is smaller. The writer swapped them, or somebody set the clock back in between. Such
+-- a round does not tell how the clocks relate, but the mean that nearest neighbour uses includes it.
 -- Severity: warning.
 SELECT 'warning' AS severity, 'machine ' || machine_id AS subject, machine_id, clock_id, 0 AS seq_id, file, packet_id, events, worst_ns,
        printf('%,d reading%s of a synchronization with machine %d went backwards, by up to {worst}.', events, iif(events = 1, '', 's'), machine_id) AS message,
-       'Write RemoteClockSync.synced_clocks in the order in which they were taken, and read clocks for it that nobody sets. '
+       'Write RemoteClockSync.synced_clocks in the order in which they were read, and use clocks that nobody sets. '
          || '''timebase import --conversion linear'' leaves these rounds out.' AS advice
 FROM (
   SELECT machine_id, coalesce(trace_file_id, -1) AS file, iif(count(DISTINCT clock_id) = 1, clock_id, NULL) AS clock_id, min(packet_id) AS packet_id, count(*) AS events,

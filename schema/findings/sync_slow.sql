@@ -1,7 +1,7 @@
--- Rounds of synchronization between machines are worthless
--- A machine asks another for the time, and the answer is good to half the time that it took. These took more than a millisecond, or ten times as
--- long as the fastest, or are none: two rounds less than 30 s apart are read as three, and that in the middle is wrong by half the gap. Nearest
--- neighbour takes the mean of all.
+-- Rounds of synchronization between machines are too slow to use
+-- A machine asks another for the time, and the answer is exact to half of the round trip. These rounds took more than a millisecond, or
+-- ten times as long as the fastest. Or they are no rounds: timebase reads two rounds less than 30 s apart as three, and the middle one is
+-- wrong by half the gap. Nearest neighbour uses the mean of all.
 -- Severity: warning if the mean is more than 100 µs from the fastest round, info otherwise.
 WITH round AS (
   SELECT packet_id, machine_id, coalesce(trace_file_id, -1) AS file, offset, half_round_trip AS half, used,
@@ -13,11 +13,11 @@ WITH round AS (
 )
 SELECT iif(worst_ns > 100000 AND NOT is_linear, 'warning', 'info') AS severity, 'machine ' || machine_id AS subject, machine_id, 6 AS clock_id, 0 AS seq_id, file, packet_id,
        events, worst_ns,
-       printf('%,d of %,d readings of a synchronization with machine %d took longer than they are worth: %s where the fastest took %.3g µs.', events, readings, machine_id,
+       printf('%,d of %,d readings of a synchronization with machine %d took too long: %s, while the fastest took %.3g µs.', events, readings, machine_id,
               'up to ' || CASE WHEN widest >= 5e8 THEN printf('%.3g s', 2e-9 * widest) WHEN widest >= 5e5 THEN printf('%.3g ms', 2e-6 * widest) ELSE printf('%.3g µs', 2e-3 * widest) END,
               2e-3 * narrowest)
-         || iif(is_linear, ' They are left out.', ' The mean of all is {worst} from the fastest, and so are the times of that machine.') AS message,
-       'Ask twice in a row, and at least 30 s later again; on a busy machine, more often. ''timebase import --conversion linear'' goes by the fast rounds.' AS advice
+         || iif(is_linear, ' The conversion leaves them out.', ' The mean of all is {worst} from the fastest, and so are the times of that machine.') AS message,
+       'Ask twice in a row, and again at least 30 s later; on a busy machine, more often. ''timebase import --conversion linear'' uses the fast rounds.' AS advice
 FROM (
   SELECT machine_id, file, min(iif(is_slow, packet_id, NULL)) AS packet_id, CAST(total(is_slow) AS INTEGER) AS events, count(*) AS readings,
          max(iif(is_slow, half, NULL)) AS widest, min(narrowest) AS narrowest,

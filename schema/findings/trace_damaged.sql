@@ -1,11 +1,11 @@
 -- The trace is damaged
--- What could be read was. Behind damage, times of incremental clocks are sums that may lack deltas.
+-- The import read all that it could. After damage, times of incremental clocks are sums that may lack deltas.
 -- Severity: warning.
 SELECT 'warning' AS severity, iif(file, 'file ' || file, 'trace') AS subject, NULL AS machine_id, NULL AS clock_id, NULL AS seq_id,
        file, packet_id, events, NULL AS worst_ns,
        iif(file, 'File ' || file, 'The trace') || printf(' is damaged in %,d place%s; the first: %s.', places, iif(places = 1, '', 's'), rtrim(message, '.'))
-         || iif(events > 0, ' Behind it, the times of {events} are sums of deltas, and may be too early.', '') AS message,
-       'Copy the trace again, and see table import_log; TraceConfig.write_into_file with file_write_period_ms loses less when a recorder is killed.' AS advice
+         || iif(events > 0, ' After the damage, the times of {events} are sums of deltas, and may be too early.', '') AS message,
+       'Copy the trace again, and see table import_log. TraceConfig.write_into_file with file_write_period_ms loses less when a recorder is killed.' AS advice
 FROM (
   SELECT d.*, (SELECT l.message FROM import_log AS l WHERE l.id = d.first) AS message,
          (SELECT count(*) FROM unsure_record AS u JOIN import_log AS l ON l.id = u.log_id

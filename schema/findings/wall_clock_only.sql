@@ -1,14 +1,14 @@
 -- Only their wall clocks relate two machines
--- REALTIME of both is assumed to read the same. How far the two were apart nothing in the trace says: milliseconds where both follow NTP,
--- any time where one does not.
+-- Timebase assumes that REALTIME of both agrees. The trace does not say how far the two were apart: milliseconds if both follow NTP, any
+-- time if one does not.
 -- Severity: warning.
 SELECT 'warning' AS severity, 'machine ' || machine_id AS subject, machine_id, NULL AS clock_id, NULL AS seq_id,
        iif(first_file = last_file, first_file, NULL) AS file,
        (SELECT p.id FROM packet AS p WHERE p.machine_id = g.machine_id AND p.trace_file_id = g.first_file ORDER BY p.id LIMIT 1) AS packet_id,
        events, NULL AS worst_ns,
        'Only their wall clocks (REALTIME) relate machine ' || machine_id || ' to machine ' || (SELECT machine_id FROM trace_time)
-         || ': the times of {events} are off by as much as these were apart, which nothing in the trace says.' AS message,
-       'Record the machine with traced_relay, which has it ask the host for the time (RemoteClockSync); or keep REALTIME of both by PTP, or by NTP from one '
+         || '. The times of {events} are off by the difference of these, which the trace does not say.' AS message,
+       'Record the machine with traced_relay, so that it asks the host for the time (RemoteClockSync); or synchronize REALTIME of both by PTP, or by NTP from one '
          || 'server; or relate two of their clocks in a manifest (clocks.sync_to).' AS advice
 FROM (
   SELECT t.machine_id, min(t.trace_file_id) AS first_file, max(t.trace_file_id) AS last_file,

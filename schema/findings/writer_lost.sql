@@ -1,10 +1,10 @@
 -- Writers lost packets, and why
--- The recorder says why packets of writers are missing, that it did not get what they had written last, or that it refused what they wrote.
+-- The recorder says why packets of writers are missing, or that it did not get the last ones, or that it refused some.
 -- Severity: warning.
 SELECT 'warning' AS severity, iif(writers = 1, 'sequence ' || seq, iif(writers, printf('%,d sequences', writers), 'writers'))
          || iif(machine_id, ' of machine ' || machine_id, '') || iif(file, ' in file ' || file, '') AS subject,
        machine_id, NULL AS clock_id, iif(writers = 1, seq, NULL) AS seq_id, file, packet_id, NULL AS events, NULL AS worst_ns,
-       'What writers wrote is not all there: ' || said || '.' AS message, advice
+       'The trace lacks data of its writers: ' || said || '.' AS message, advice
 FROM (
   SELECT l.*,
          (SELECT group_concat(said, ', ') FROM (SELECT printf('%,d %s', t.value, t.words) AS said FROM (

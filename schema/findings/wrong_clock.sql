@@ -1,5 +1,5 @@
 -- Packets lie a day or more away from all snapshots
--- A trace seldom lasts so long without a snapshot: the timestamps are mostly readings of another clock than the packets say.
+-- A trace seldom lasts so long without a snapshot. Usually the timestamps are readings of another clock than the packets say.
 -- Severity: warning.
 WITH taken AS MATERIALIZED (
   SELECT p.trace_file_id, min(s.ts) AS first_ts, max(s.ts) AS last_ts
@@ -31,5 +31,5 @@ SELECT 'warning' AS severity, 'sequence ' || o.id || iif(o.machine_id, ' of mach
                   WHERE c.machine_id = o.machine_id AND c.file IN (-1, o.trace_file_id) AND c.name IS NOT NULL AND c.clock_id NOT IN (2, 4, 6)
                     AND o.ts BETWEEN c.first_value - 86400000000000 AND c.last_value + 86400000000000
                   ORDER BY c.clock_id LIMIT 1), '') || '.' AS message,
-       'Name the clock that was read in TracePacket.timestamp_clock_id or TracePacketDefaults.timestamp_clock_id; without either it is taken for BOOTTIME.' AS advice
+       'Name the clock of the timestamps in TracePacket.timestamp_clock_id or TracePacketDefaults.timestamp_clock_id. The default is BOOTTIME.' AS advice
 FROM off AS o

@@ -289,7 +289,7 @@ fn other_things_by_the_names_of_tables_are_errors_that_say_so() {
         (
             "INSERT INTO descriptor (source, data) VALUES ('trace', x'ff')",
             "SELECT packet_json(x'4001')",
-            "this is no protobuf descriptor",
+            "this is not a protobuf descriptor",
         ),
         (
             "INSERT INTO descriptor (source, data) VALUES ('trace', zeroblob(20000000))",
@@ -566,7 +566,7 @@ fn a_database_that_says_what_it_is_not_is_refused() {
     for (sql, expected) in [
         (
             "PRAGMA application_id = 7",
-            "is a SQLite database, but not one that timebase made",
+            "is a SQLite database, but timebase did not make it",
         ),
         (
             "PRAGMA user_version = 100000",
@@ -640,7 +640,7 @@ fn journals_of_others_change_no_file() {
     let journal = fs::read(place.path("half.db-journal")).unwrap();
     let error = refused(&half, "SELECT DISTINCT uid FROM packet");
     assert!(
-        error.contains("a journal beside it is of a change that was not completed"),
+        error.contains("a journal beside it holds an incomplete change"),
         "{error}"
     );
     assert_eq!(fs::read(place.path("half.db-journal")).unwrap(), journal);
@@ -733,7 +733,7 @@ fn what_is_no_file_is_no_database() {
     let said = query(&pipe, "SELECT 1");
     assert_eq!(said.code, Some(1));
     assert!(
-        said.stderr.contains("is a SQLite database already"),
+        said.stderr.contains("already is a SQLite database"),
         "{}",
         said.stderr
     );

@@ -150,7 +150,7 @@ fn x26_xe1_explain_names_the_rendezvous_of_two_machines() {
     let start = "packet 3 (1 of b.pftrace) has timestamp 5100000000 of BOOTTIME of machine 1\n\
                  machine 0 is phone, machine 1 is car\n";
     assert!(told.starts_with(start), "{told}");
-    let crossing = "\n  assumed, a rendezvous at REALTIME: the wall clocks of both machines are taken to agree\n";
+    let crossing = "\n  assumed, by REALTIME: the wall clocks of both machines agree\n";
     assert_eq!(told.matches(crossing).count(), 1, "{told}");
     // It is below the hop that crosses.
     let hop = told
@@ -161,7 +161,7 @@ fn x26_xe1_explain_names_the_rendezvous_of_two_machines() {
         "{told}"
     );
     assert!(
-        told.ends_with("BOOTTIME of machine 1 5100000000 is BOOTTIME 2100000000 ns (nearest; by the clocks' rate 2100000000; nobody knows how exactly)\n"),
+        told.ends_with("BOOTTIME of machine 1 5100000000 is BOOTTIME 2100000000 ns (nearest; by the clocks' rate 2100000000, with an unknown error)\n"),
         "{told}"
     );
     // The machine by its id or its name, or by its only file.
@@ -197,15 +197,15 @@ fn x26_x28_xe1_explain_says_which_file_is_taken_to_be_of_the_same_boot() {
         told.starts_with("packet 3 (1 of b.pftrace) has timestamp 5100000000 of BOOTTIME in file 2\nfile 2 is b.pftrace\n"),
         "{told}"
     );
-    let assumed = "  assumed: BOOTTIME of the file is taken for that of its machine, as if both were of one boot; \
+    let assumed = "  assumed: BOOTTIME of the file is that of its machine, so both are of one boot; \
                    by REALTIME the file is -3.000 s from there\n\
-                   BOOTTIME in file 2 5100000000 is BOOTTIME 5100000000 ns (nearest; by the clocks' rate 5100000000; nobody knows how exactly)\n";
+                   BOOTTIME in file 2 5100000000 is BOOTTIME 5100000000 ns (nearest; by the clocks' rate 5100000000, with an unknown error)\n";
     assert!(told.ends_with(assumed), "{told}");
     // What is not said to be of the file is the machine's, with a word on the other.
     let shared = set.explain(&["--clock", "BOOTTIME", "--ts", "7"]);
     assert_eq!(
         shared,
-        "file 2 has a BOOTTIME of its own, which --file 2 asks for; this is the machine's\n\
+        "file 2 has its own BOOTTIME, which --file 2 asks for; this is the machine's\n\
          BOOTTIME 7 is BOOTTIME 7 ns\n"
     );
     let clock = [
@@ -215,10 +215,10 @@ fn x26_x28_xe1_explain_says_which_file_is_taken_to_be_of_the_same_boot() {
         "1700000001000000000",
     ];
     let own = set.explain(&clock);
-    assert!(own.ends_with("is BOOTTIME 5000000000 ns (nearest; by the clocks' rate 5000000000; nobody knows how exactly)\n"), "{own}");
+    assert!(own.ends_with("is BOOTTIME 5000000000 ns (nearest; by the clocks' rate 5000000000, with an unknown error)\n"), "{own}");
     let said = set.refused(&[&clock[..], &["--file", "1"]].concat());
     assert!(
-        said.contains("--file 1 is another file than that of REALTIME in file 2"),
+        said.contains("--file 1 is not the file of REALTIME in file 2"),
         "{said}"
     );
     // The first file has none of its own.
@@ -235,7 +235,7 @@ fn x35_xe3_explain_names_the_manifest() {
     let set = xe1(Some(manifest));
     let told = set.explain(&["--packet", "3"]);
     let manifest = "  the manifest how.json relates them, in the entry of a.pftrace (clocks)\n\
-                    BOOTTIME of machine 1 5100000000 is BOOTTIME 5099999500 ns (nearest; by the clocks' rate 5099999500; nobody knows how exactly)\n";
+                    BOOTTIME of machine 1 5100000000 is BOOTTIME 5099999500 ns (nearest; by the clocks' rate 5099999500, with an unknown error)\n";
     assert!(told.ends_with(manifest), "{told}");
     // Trace time is of the file that the manifest names.
     let manifest = r#"{"perfetto_manifest": {"version": 1, "files": [
@@ -245,7 +245,7 @@ fn x35_xe3_explain_names_the_manifest() {
     let set = xe1(Some(manifest));
     let told = set.explain(&["--packet", "1"]);
     assert!(
-        told.ends_with("BOOTTIME 1100000000 is BOOTTIME of machine 1 1100000500 ns (nearest; by the clocks' rate 1100000500; nobody knows how exactly)\n"),
+        told.ends_with("BOOTTIME 1100000000 is BOOTTIME of machine 1 1100000500 ns (nearest; by the clocks' rate 1100000500, with an unknown error)\n"),
         "{told}"
     );
 }
@@ -271,7 +271,7 @@ fn x37_a_private_clock_is_listed_where_its_file_is_not_said() {
     let told = set.explain(&["--clock", "TRACE_FILE of machine 1 in file 2", "--ts", "2"]);
     assert!(
         told.ends_with(
-            "is BOOTTIME 502 ns (nearest; by the clocks' rate 502; nobody knows how exactly)\n"
+            "is BOOTTIME 502 ns (nearest; by the clocks' rate 502, with an unknown error)\n"
         ),
         "{told}"
     );
@@ -399,11 +399,11 @@ fn x10_machines_and_files_that_there_are_not_are_told_which_there_are() {
     for (owner, expected) in [
         (
             ["--machine", "bus"],
-            "--machine bus is neither the id nor the name of one; the machines are 0 (phone), 1 (car)",
+            "--machine bus is neither an id nor a name; the machines are 0 (phone), 1 (car)",
         ),
         (
             ["--file", "how.json"],
-            "--file how.json is neither the id nor the name of one; the files are 1 (a.pftrace), 2 (b.pftrace)",
+            "--file how.json is neither an id nor a name; the files are 1 (a.pftrace), 2 (b.pftrace)",
         ),
     ] {
         let said = set.refused(&[&asked[..], &owner].concat());
@@ -413,7 +413,7 @@ fn x10_machines_and_files_that_there_are_not_are_told_which_there_are() {
     set.explain(&[&clock[..], &["--machine", "car"]].concat());
     let said = set.refused(&[&clock[..], &["--machine", "phone"]].concat());
     assert!(
-        said.contains("--machine phone is another machine than that of BOOTTIME of machine 1"),
+        said.contains("--machine phone is not the machine of BOOTTIME of machine 1"),
         "{said}"
     );
     let said = set.refused(&["--clock", "BOOTTIME of machine 9", "--ts", "7"]);
@@ -426,10 +426,7 @@ fn x10_machines_and_files_that_there_are_not_are_told_which_there_are() {
     let host = vec![snapshot(&[(BOOTTIME, S)])];
     let set = import(&[("a.pftrace", host), ("b.pftrace", guest)], None);
     let said = set.refused(&[&asked[..], &["--file", "b.pftrace"]].concat());
-    assert!(
-        said.contains("say which is meant by --machine: 1, 2"),
-        "{said}"
-    );
+    assert!(said.contains("choose one with --machine: 1, 2"), "{said}");
 }
 
 #[test]

@@ -29,7 +29,7 @@ fn is_told(place: &Place, files: &[&str]) -> bool {
     let imported = ["import", "-f", "-o", database.to_str().unwrap()];
     let imported = run(&[&imported, files].concat());
     assert_eq!(imported.code, Some(0), "{}", imported.stderr);
-    let says = |said: &Said| said.stderr.contains("nothing tells how the clocks of ");
+    let says = |said: &Said| said.stderr.contains("nothing says how the clocks of ");
     assert_eq!(says(&exported), says(&imported), "{}", exported.stderr);
     assert_eq!(exported.code == Some(1), says(&exported));
     assert_eq!(folder.exists(), !says(&exported));
@@ -115,7 +115,7 @@ fn x41_an_archive_of_unrelated_files_is_warned_of_and_never_refused() {
     ];
     let said = run(&export);
     assert_eq!(said.code, Some(0), "{}", said.stderr);
-    let warning = "timebase: warning: nothing tells how the clocks of ";
+    let warning = "timebase: warning: nothing says how the clocks of ";
     assert!(said.stderr.contains(warning), "{}", said.stderr);
     let said = run(&[&export[..], &["--merge", "--force"]].concat());
     assert!(
@@ -179,6 +179,6 @@ fn a_folder_of_traces_is_exported_trace_by_trace_as_the_error_says() {
         fs::remove_dir_all(place.path("tables")).unwrap();
         traces
     };
-    assert_eq!(traces_in(&command("each by itself:")), 4);
+    assert_eq!(traces_in(&command("separately:")), 4);
     assert_eq!(traces_in(&command("one timeline:")), 1);
 }

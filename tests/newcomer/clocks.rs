@@ -273,15 +273,15 @@ fn a_sequence_or_machine_beside_a_clock_must_be_its_own() {
     for (arguments, expected) in [
         (
             &["--clock", "64@2", "--seq", "3"][..],
-            "--seq 3 is another sequence than that of 64@2",
+            "--seq 3 is not the sequence of 64@2",
         ),
         (
             &["--clock", "3", "--to", "64@2", "--to-seq", "3"],
-            "--to-seq 3 is another sequence",
+            "--to-seq 3 is not the sequence",
         ),
         (
             &["--clock", "64@2 of machine 5", "--machine", "4"],
-            "--machine 4 is another machine than that of 64@2 of machine 5",
+            "--machine 4 is not the machine of 64@2 of machine 5",
         ),
     ] {
         let (said, code) = refused(&explain(arguments));
@@ -293,11 +293,11 @@ fn a_sequence_or_machine_beside_a_clock_must_be_its_own() {
     for (other, expected) in [
         (
             &["--clock", "64@2", "--machine", "3"][..],
-            "--machine 3 is neither the id nor the name of one; the machines are 0\n",
+            "--machine 3 is neither an id nor a name; the machines are 0\n",
         ),
         (
             &["--clock", "64@2", "--file", "other.pftrace"],
-            "--file other.pftrace is neither the id nor the name of one; the files are 0 (tests/data/multihop.pftrace)\n",
+            "--file other.pftrace is neither an id nor a name; the files are 0 (tests/data/multihop.pftrace)\n",
         ),
         (
             &["--clock", "64@2 of machine 3"],

@@ -29,9 +29,9 @@ fn help_alone_says_what_there_is_to_read_and_all_of_that_is_there() {
 fn help_for_a_table_tells_its_columns_and_shows_an_example() {
     let slice = flowing(&help(&["slice"]));
     for part in [
-        "A row is something that went on from one time to another",
-        "dur integer, ns how long. 0 for an instant, -1 for one that did not end",
-        "Slices are on tracks; on one track they lie in each other",
+        "A row is an activity with a start and an end",
+        "dur integer, ns the duration. 0 for an instant, -1 for a slice without an end",
+        "Slices are on tracks. On one track they nest",
         "Example, on tests/data/system.pftrace: SELECT name, count(*)",
         "RCU │ 806 │ 5416228",
     ] {
@@ -48,7 +48,7 @@ fn help_for_doubt_tells_each_word_and_how_such_rows_are_left_out() {
         "woken_again",
         "wakeup_missed",
         "packets_lost",
-        "Kernel events are missing in it",
+        "Kernel events are missing in the row",
         "WHERE doubt IS NULL",
         "Example, on tests/data/desktop.pftrace: SELECT state",
     ] {
@@ -69,7 +69,7 @@ fn help_for_doubt_tells_each_word_and_how_such_rows_are_left_out() {
 fn help_for_a_view_tells_what_its_columns_are_and_not_where_that_is_told() {
     let view = flowing(&help(&["thread_slice"]));
     assert!(
-        view.contains("dur integer, ns how long. 0 for an instant"),
+        view.contains("dur integer, ns the duration. 0 for an instant"),
         "{view}"
     );
     assert!(!view.contains("as in `slice`"), "{view}");
@@ -152,7 +152,7 @@ fn help_lists_every_table_function_command_and_report() {
 fn help_for_a_column_tells_what_it_is_in_each_table() {
     let column = flowing(&help(&["slice.DUR"]));
     assert!(
-        column.contains("slice.dur integer, ns how long."),
+        column.contains("slice.dur integer, ns the duration."),
         "{column}"
     );
     assert!(help(&["thread", "state"]).starts_with("The table thread_state\n"));
@@ -168,7 +168,7 @@ fn help_for_a_column_tells_what_it_is_in_each_table() {
 fn help_for_what_stands_in_a_result_tells_what_it_means() {
     assert!(flowing(&help(&["no_path"])).contains("no chain of snapshots leads from the clock"));
     assert!(
-        flowing(&help(&["flow_duplicate_id"])).contains("a flow begins that has begun already")
+        flowing(&help(&["flow_duplicate_id"])).contains("the second begin of a flow is left out")
     );
     assert!(flowing(&help(&[".timer"])).contains("says how long statements take"));
     assert!(help(&["how-conversion-works"]).starts_with("How conversion works\n"));
@@ -217,7 +217,7 @@ fn help_finds_by_words_in_its_texts() {
         let said = help(&[typed]);
         assert!(
             said.starts_with(&format!(
-                "Nothing is called '{typed}'. What is said of it:\n"
+                "Nothing is called '{typed}'. These texts contain it:\n"
             )),
             "{said}"
         );

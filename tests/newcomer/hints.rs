@@ -217,7 +217,7 @@ fn someone_imports_a_database_and_is_told_to_ask_it() {
     drop(conn);
     let said = place.refuse(&other, &[]);
     assert!(
-        said.contains("nor did timebase make it") && said.contains("sqlite3"),
+        said.contains("timebase did not make it") && said.contains("sqlite3"),
         "{said}"
     );
     let packed = place.write("packed.gz", &gzip(&fs::read(&other).unwrap()));
@@ -332,7 +332,8 @@ fn someone_begins_with_a_file_or_another_word_and_reads_which_command_is_meant()
     };
     assert!(tip(trace.to_str().unwrap()).contains("timebase import"));
     assert!(
-        tip(database.to_str().unwrap()).contains("that is a database: ask it with 'timebase query")
+        tip(database.to_str().unwrap())
+            .contains("that is a database: query it with 'timebase query")
     );
     assert!(tip("missing.pftrace").contains("timebase import TRACE"));
     assert!(tip("SELECT 1").contains("timebase query"));
@@ -458,7 +459,7 @@ fn someone_brings_sql_of_trace_processor_and_reads_what_becomes_of_it() {
         ("SELECT * FROM android_network_packets", "network_packet"),
     ] {
         let said = tip(sql);
-        let of_type = format!("WHERE type = '{packets}', and packet_json(data)");
+        let of_type = format!("WHERE type = '{packets}', and read them with packet_json(data)");
         assert!(said.contains(&of_type), "{said}");
     }
     let heap = tip("SELECT * FROM Heap_Profile_Allocation");
@@ -473,9 +474,9 @@ fn someone_brings_a_script_of_trace_processor_and_it_is_known_before_anything_el
     let database = database.to_str().unwrap();
     let function = "CREATE PERFETTO FUNCTION f(x LONG) RETURNS LONG AS SELECT $x";
     let span_join = "CREATE VIRTUAL TABLE s USING SPAN_JOIN(sched PARTITIONED utid, x)";
-    let tip = "\n  tip: 'timebase help coming-from-trace-processor' says what to write instead\n";
+    let tip = "\n  tip: 'timebase help coming-from-trace-processor' shows plain SQL for it\n";
     let is_told = |said: &Said, what: &str| {
-        let error = format!("{what} is SQL that only trace processor has\n");
+        let error = format!("{what} only works in trace processor\n");
         let is_told = said.stderr.contains(&error) && said.stderr.contains(tip);
         assert!(is_told && said.code == Some(1), "{}", said.stderr);
         assert!(!said.stderr.contains("--param"), "{}", said.stderr);
@@ -538,7 +539,7 @@ fn someone_asks_for_what_the_import_left_out_and_reads_that_it_did() {
     assert!(rows.contains("{\"n\":0}"), "{rows}");
     assert_eq!(said.lines().count(), 2, "once for each subject: {said}");
     assert!(
-        said.contains("slice is empty, as the import left it out"),
+        said.contains("slice is empty because the import left it out"),
         "{said}"
     );
     let (_, said) = ask(&["--tables", "sched"], empty);

@@ -75,7 +75,7 @@ mod typed {
             let screen = say(&terminal, ask, "not finished", CONTINUED);
             assert!(screen.contains(".tables [PATTERN]"), "{screen}");
             assert!(
-                screen.contains("the statement before is not finished"),
+                screen.contains("the previous statement is not finished"),
                 "{screen}"
             );
         }
@@ -176,7 +176,7 @@ fn a_command_behind_an_unfinished_statement_in_a_script_is_not_swallowed() {
     assert_eq!(said.stdout, "n\n2\n");
     assert_eq!(
         said.stderr,
-        "timebase: error: the statement before '.mode csv' is not finished, and is left out: \
+        "timebase: error: skipped the unfinished statement before '.mode csv': \
          end it with a semicolon\n  SELECT 1\n"
     );
 }
@@ -248,7 +248,7 @@ fn tables_are_those_that_can_be_asked_and_the_others_by_a_pattern() {
 fn a_schema_tells_what_columns_are_and_is_sql_without_notes_of_its_makers() {
     let slice = answered(".schema slice\n");
     assert!(
-        slice.starts_with("-- A row is something that went on"),
+        slice.starts_with("-- A row is an activity with a start and an end"),
         "{slice}"
     );
     assert!(slice.contains("\n--   dur "), "{slice}");
@@ -286,7 +286,8 @@ fn a_schema_tells_what_columns_are_and_is_sql_without_notes_of_its_makers() {
 fn functions_are_listed_with_what_they_do() {
     let functions = answered(".functions\n");
     assert!(
-        functions.contains("to_boottime(clock_id, seq_id, ts) → integer, ns\n      BOOTTIME of"),
+        functions
+            .contains("to_boottime(clock_id, seq_id, ts) → integer, ns\n      Converts a reading"),
         "{functions}"
     );
     assert!(!functions.contains("sqlite_"), "{functions}");
@@ -331,7 +332,7 @@ fn a_file_is_read_up_to_its_first_error_which_names_the_line() {
     let own = place.write("own.sql", format!(".read {}\n", own.display()).as_bytes());
     let said = piped(&format!(".read {}\n", own.display()));
     assert_eq!(said.code, Some(1));
-    assert!(said.stderr.contains("and so on"), "{}", said.stderr);
+    assert!(said.stderr.contains("nested too deeply"), "{}", said.stderr);
 
     // The way out of a file is the way out of the shell.
     let out = place.write("out.sql", b"SELECT 1;\nexit\nSELECT 2;\n");

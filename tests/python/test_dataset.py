@@ -250,7 +250,7 @@ class TestBadInput:
     @pytest.mark.skipif(sys.platform == "win32", reason="a script is no program there")
     def test_a_full_disk_ends_all(self, fleet, tmp_path, monkeypatch):
         real, program = os.environ["TIMEBASE_PROGRAM"], tmp_path / "timebase"
-        full = "timebase: error: no space left to write tables. Free some, or name another place with -o"
+        full = "timebase: error: no space left to write tables. Free some space, or name another place with -o"
         program.write_text(f'#!/bin/sh\ncase "$*" in *--schema*|*--version*) exec "{real}" "$@";; esac\necho "{full}" >&2\nexit 1\n')
         program.chmod(program.stat().st_mode | stat.S_IXUSR)
         monkeypatch.setenv("TIMEBASE_PROGRAM", str(program))

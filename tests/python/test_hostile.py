@@ -116,7 +116,7 @@ def test_a_journal_of_a_change_that_was_not_completed_is_told(connect, tmp_path)
         with closing(connect(half)) as trace:
             trace.execute("SELECT count(*) FROM packet")
     if sys.version_info >= (3, 11):
-        assert "a journal beside it is of a change that was not completed" in str(error.value)
+        assert "a journal beside it holds an incomplete change" in str(error.value)
     assert half.read_bytes() == before
 
 

@@ -199,7 +199,7 @@ def test_what_is_no_database_or_trace_is_said(tmp_path):
     with closing(sqlite3.connect(other)) as database:
         database.execute("CREATE TABLE t (x)")
     for ask in (timebase.report, timebase.doctor):
-        with pytest.raises(timebase.ReportFailed, match="is a SQLite database, but not one that timebase made"):
+        with pytest.raises(timebase.ReportFailed, match="is a SQLite database, but timebase did not make it"):
             ask(other)
         with pytest.raises(FileNotFoundError):
             ask(tmp_path / "none.pftrace")

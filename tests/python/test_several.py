@@ -197,25 +197,25 @@ def test_a_manifest_that_is_none_is_refused_with_its_place(files, where, tmp_pat
 
 
 def test_an_archive_in_an_archive_is_refused(tmp_path):
-    with pytest.raises(timebase.ImportFailed, match="phone-and-watch.tar is a tar archive itself"):
+    with pytest.raises(timebase.ImportFailed, match="phone-and-watch.tar is a tar archive, which"):
         timebase.connect([PHONE, TAR])
 
 
 def test_what_is_no_trace_is_left_out_with_a_warning_or_refused(tmp_path):
     (tmp_path / "notes --force.txt").write_text("none")
     given = [PHONE, tmp_path / "notes --force.txt"]
-    with pytest.warns(timebase.TraceWarning, match="notes --force.txt: no trace, and left out"):
+    with pytest.warns(timebase.TraceWarning, match="notes --force.txt: not a trace, left out"):
         timebase.import_trace(given, tmp_path / "x.db")
-    with pytest.raises(timebase.ImportFailed, match="notes --force.txt is no Perfetto trace. Without strict=True, it is left out"):
+    with pytest.raises(timebase.ImportFailed, match="notes --force.txt is not a Perfetto trace. Without strict=True, the import leaves it out"):
         timebase.import_trace(given, tmp_path / "y.db", strict=True)
 
 
 def test_a_database_is_not_imported(tmp_path):
     database = timebase.import_trace(PHONE, tmp_path / "phone.db")
     for ask in (timebase.connect, timebase.report, timebase.doctor):
-        with pytest.raises(ValueError, match="phone.db is a database, and only traces are imported together"):
+        with pytest.raises(ValueError, match="phone.db is a database, but only traces can be imported together"):
             ask([WATCH, database])
-        with pytest.raises(ValueError, match="phone.db is a database, and a manifest is for the import"):
+        with pytest.raises(ValueError, match="phone.db is a database, but a manifest only applies to an import"):
             ask(database, manifest=MACHINES)
 
 

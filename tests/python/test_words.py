@@ -57,13 +57,13 @@ def test_a_database_that_exists_is_replaced_with_an_argument(in_repository):
     assert str(error.value) == "trace.db exists; name another file with db=, or replace it with force=True"
     timebase.import_trace(MULTIHOP, "trace.db", force=True)
     (in_repository / "text.db").write_text("not a database")
-    with pytest.raises(timebase.ImportFailed, match="text.db is no SQLite database, .* name another file with db=$"):
+    with pytest.raises(timebase.ImportFailed, match="text.db is not a SQLite database, .* name another file with db=$"):
         timebase.import_trace(MULTIHOP, "text.db", force=True)
 
 
 def test_a_damaged_trace_is_read_without_strict(tmp_path):
     (tmp_path / "cut.pftrace").write_bytes((DATA / "sdk.pftrace").read_bytes()[:50_000])
-    with pytest.raises(timebase.ImportFailed, match="Without strict=True, what can be read of it is imported"):
+    with pytest.raises(timebase.ImportFailed, match="Without strict=True, the import keeps the readable parts"):
         timebase.import_trace(tmp_path / "cut.pftrace", strict=True)
 
 
@@ -132,7 +132,7 @@ class TestOfAnyProgram:
         return program
 
     def test_a_full_disk_names_what_can_be_chosen(self, says):
-        says("timebase: error: no space left to write x.db; nothing was changed. Free some, or name another place with -o\n")
+        says("timebase: error: no space left to write x.db; nothing was changed. Free some space, or name another place with -o\n")
         with pytest.raises(timebase.ImportFailed, match="or name another place with db=$"):
             timebase.import_trace(MULTIHOP, "x.db")
         with pytest.raises(timebase.ImportFailed, match="or name another place in the environment variable TMPDIR$"):

@@ -1,14 +1,14 @@
--- Clock health: can the times of this trace be trusted?
+-- Clock health: can you trust the times of this trace?
 --
 --   timebase query TRACE-or-DB --report clock-health
 --
--- Trace time is BOOTTIME, unless the trace names another primary clock. Pairs
--- that come with kernel events (source ftrace) are microseconds off and other
--- writers' snapshots may be, so each clock is judged by its best source only.
--- What a manifest says or nobody knows (source assumed) is no reading of a clock.
+-- Trace time is BOOTTIME, unless the trace names another primary clock. Pairs of
+-- kernel events (source ftrace) are microseconds off, and snapshots of other writers
+-- may be, so the report uses the best source of each clock. Statements of a manifest
+-- and assumptions (source assumed) are not readings of a clock.
 
--- How a clock is written: by name, 64@3 for clock 64 of sequence 3; with its machine if
--- that is not 0, and with its file if it is the file's own of several.
+-- The text of a clock: its name, or 64@3 for clock 64 of sequence 3; with its machine if
+-- that is not 0, and with its file if the clock belongs to one of several files.
 CREATE TEMP VIEW clock_label AS
 SELECT machine_id, clock_id, seq_id, coalesce(trace_file_id, -1) AS file,
        CASE WHEN scope = 'sequence' THEN clock_id || '@' || seq_id
@@ -23,7 +23,7 @@ SELECT *, coalesce(trace_file_id, -1) AS file,
 FROM clock_snapshot
 WHERE source NOT IN ('manifest', 'assumed');
 
--- One row a reading that is on trace time, beside the one before it.
+-- A row for each reading on trace time, beside the previous one.
 CREATE TEMP TABLE reading AS
 WITH best AS (
   SELECT machine_id, clock_id, seq_id, file, min(rank) AS rank
@@ -36,7 +36,7 @@ FROM taken JOIN best USING (machine_id, clock_id, seq_id, file, rank)
 WHERE ts IS NOT NULL
 WINDOW clock AS (PARTITION BY machine_id, clock_id, seq_id, file ORDER BY id);
 
--- How each clock went against trace time. A step is between two neighbouring snapshots.
+-- Each clock against trace time. A step lies between two neighbouring snapshots.
 CREATE TEMP TABLE kept AS
 WITH step AS (
   -- Of max(), SQLite takes the other columns from the row that has it.
@@ -58,7 +58,7 @@ FROM reading
 LEFT JOIN step USING (machine_id, clock_id, seq_id, file)
 GROUP BY machine_id, clock_id, seq_id, file;
 
--- What is wrong with a clock; NULL if nothing is.
+-- The problem of a clock, or NULL.
 CREATE TEMP TABLE doubt AS
 SELECT clock, c.machine_id, c.clock_id, c.seq_id, c.file, packets,
        CASE
@@ -76,8 +76,8 @@ JOIN clock_label USING (machine_id, clock_id, seq_id, file)
 LEFT JOIN kept USING (machine_id, clock_id, seq_id, file);
 
 -- # Not to be trusted
--- Clocks whose times are off, or have no place, and how many packets have times of them. All
--- others kept to trace time within a millisecond from each snapshot to the next.
+-- Clocks with wrong or missing times, and the number of packets with such times. All other
+-- clocks kept to trace time within a millisecond from each snapshot to the next.
 SELECT clock, packets, why
 FROM (
   SELECT * FROM doubt WHERE why IS NOT NULL
@@ -88,8 +88,8 @@ FROM (
 ORDER BY packets DESC, machine_id, clock_id, seq_id, file;
 
 -- # Clocks
--- One that went backwards is not converted from any more; one without a path
--- cannot be.
+-- timebase converts nothing from a clock that went backwards, nor from a clock
+-- without a path.
 SELECT clock,
        snapshots,
        packets,
@@ -100,11 +100,11 @@ FROM clock_record JOIN clock_label USING (machine_id, clock_id, seq_id, file)
 ORDER BY machine_id, clock_id, seq_id, file;
 
 -- # Drift and steps against trace time
--- drift_ppm is how much faster the clock ran, in millionths, between its first
--- and last snapshot. A step is what it went more (or less, if negative) than
--- trace time between two neighbouring snapshots: a few ns are the reading
--- itself, milliseconds are normal for coarse clocks; of others, somebody set the
--- clock. TSC (clock 9) counts ticks of the processor, which are no ns.
+-- drift_ppm says how much faster the clock ran between its first and last snapshot, in
+-- parts per million. A step is the difference to trace time between two neighbouring
+-- snapshots: a few ns come from the reading itself, milliseconds are normal for coarse
+-- clocks, and for other clocks somebody set the clock. TSC (clock 9) counts ticks of the
+-- processor, not ns.
 SELECT clock,
        readings,
        round(ns / 1e9, 3) AS over_s,
@@ -118,7 +118,7 @@ ORDER BY machine_id, clock_id, seq_id, file;
 
 -- # Coverage by snapshots
 -- Before the first snapshot (before_s) and after the last (after_s), conversions
--- are extrapolated; within a gap, a step is only seen at its end.
+-- extrapolate. Within a gap, a step only shows at its end.
 SELECT count(*) AS snapshots,
        (SELECT value FROM stats WHERE name = 'snapshots_rejected') AS rejected,
        min(ts) AS first_ts,
@@ -132,7 +132,7 @@ FROM (
 );
 
 -- # Rejected snapshots
--- Each is rejected as a whole, and changes nothing.
+-- timebase rejects such a snapshot completely, so it changes nothing.
 SELECT code, count(*) AS snapshots, min(packet_id) AS first_packet, message AS first_message
 FROM import_log
 WHERE code LIKE 'snapshot\_%' ESCAPE '\'

@@ -6,14 +6,14 @@
 -- param from time = NULL : trace time at which to start; NULL is the trace's start
 -- param to time = NULL : trace time before which to end; NULL is the trace's end
 --
--- An average is one over time: a value counts for as long as it was the last one, up to
--- the end of the stretch. Where a list is empty, the trace has no such counters.
+-- An average is weighted by time: a value counts until the next one, or until the end of
+-- the time range. If a list is empty, the trace has no such counters.
 
 CREATE TEMP TABLE stretch AS
 SELECT coalesce(:from, start_ts) AS start_ts, coalesce(:to, end_ts + 1) AS end_ts
 FROM trace_bounds;
 
--- One row a track: what its values come to. The window is in the order of an index.
+-- A row for each track with a summary of its values. The window uses the order of an index.
 CREATE TEMP TABLE summary (
   track_id INTEGER PRIMARY KEY, "values" INTEGER, first_ts INTEGER, last_ts INTEGER,
   low REAL, average REAL, high REAL, first REAL, last REAL
@@ -34,7 +34,7 @@ FROM (
   GROUP BY track_id
 ) AS g;
 
--- What each is called, and whose it is.
+-- The name and the owner of each counter.
 CREATE TEMP VIEW counter_summary AS
 SELECT k.type, k.name, k.unit, k.ucpu, k.upid, k.machine_id,
        coalesce('cpu ' || (SELECT cpu || iif(machine_id, ' of machine ' || machine_id, '') FROM cpu_record WHERE id = k.ucpu),
@@ -46,8 +46,8 @@ SELECT k.type, k.name, k.unit, k.ucpu, k.upid, k.machine_id,
 FROM summary AS s JOIN track_record AS k ON k.id = s.track_id;
 
 -- # Kinds of counters
--- How many there are of each, and what they count. A trace without counters has one
--- row that says so.
+-- The number of counters of each kind, and their meaning. A trace without counters has
+-- one row that says so.
 SELECT type, count(*) AS counters, sum("values") AS "values", min(name) AS example, min(first_ts) AS first_ts
 FROM counter_summary
 GROUP BY type
@@ -56,8 +56,7 @@ SELECT 'no counters in this trace', 0, 0, NULL, NULL WHERE NOT EXISTS (SELECT * 
 ORDER BY "values" DESC, type;
 
 -- # Memory of processes
--- In MiB: what the kernel says of each (rss_stat), or what was polled. Sorted by the
--- greatest value.
+-- In MiB, from the kernel (rss_stat) or from polling. Sorted by the largest value.
 SELECT of AS process, name AS counter, "values",
        round(first / 1048576, 2) AS first_mib,
        round(low / 1048576, 2) AS min_mib,
@@ -96,8 +95,8 @@ WHERE type = 'cpu_frequency'
 ORDER BY ucpu;
 
 -- # CPU idle states
--- How long each CPU was in each state, from its first value on. A deeper state has a
--- greater number; 'not idle' is what the kernel says when it leaves one.
+-- The time of each CPU in each state, from its first value on. A deeper state has a
+-- larger number; 'not idle' means that the kernel left the idle state.
 SELECT cpu, state, times,
        round(ns / 1e6, 3) AS ms,
        round(100 * ns / nullif(sum(ns) OVER (PARTITION BY cpu), 0), 1) AS pct
@@ -116,8 +115,8 @@ FROM (
 ORDER BY ucpu, state;
 
 -- # Other counters
--- As recorded; those that changed most often come first. A counter that only grows tells
--- by last - first.
+-- As recorded; counters that changed most often come first. For a counter that only grows,
+-- use last - first.
 SELECT type, name AS counter, of, unit, "values",
        round(first, 3) AS first,
        round(low, 3) AS min,

@@ -1,4 +1,4 @@
--- Flows: from which slices to which, how long that took, and the chain that led to a slice.
+-- Flows: the slices that they connect, their delays, and the chain that led to a slice.
 --
 --   timebase query TRACE-or-DB --report flows --param slice=24
 --
@@ -8,9 +8,9 @@
 -- param to time = NULL : trace time before which they arrive; NULL is the trace's end
 -- param doubtful integer = 0 : 1 counts flows from slices whose ends may be wrong, too
 --
--- The delay of a flow is from the end of the slice that it comes from to the begin of the one
--- that it leads to; less than 0, the first was still going on then. The stretch of time is for
--- the first list, and for the choice of a slice.
+-- The delay of a flow lasts from the end of the slice where it starts to the begin of the slice
+-- where it arrives; it is negative if the first slice had not ended. The time range is for the
+-- first list, and for the choice of a slice.
 
 CREATE TEMP TABLE stretch AS
 SELECT coalesce(:from, start_ts) AS start_ts, coalesce(:to, end_ts + 1) AS end_ts
@@ -51,8 +51,8 @@ WHERE a.dur >= 0 AND b.ts >= t.start_ts AND b.ts < t.end_ts AND (:doubtful OR a.
 ORDER BY o.name, i.name, b.ts - (a.ts + a.dur), b.id DESC;
 
 -- # Flows by name
--- Delays; a percentile is one of them (nearest rank). The slice that the slowest led to has the
--- id. Flows from what did not end have no delay and are not counted, nor are those of the last list.
+-- Delays; a percentile is one of them (nearest rank). The id is the slice where the slowest flow
+-- arrives. Flows from slices without an end have no delay and do not count, nor do those of the last list.
 SELECT iif(name_out < 0, NULL, (SELECT value FROM string WHERE string.id = name_out)) AS "from",
        iif(name_in < 0, NULL, (SELECT value FROM string WHERE string.id = name_in)) AS "to",
        flows,
@@ -98,8 +98,8 @@ WITH RECURSIVE chain (step, id, flow_id) AS (
 SELECT step, id, flow_id FROM chain;
 
 -- # What led to it
--- From the first to the slice itself, step 0. Each has the delay of the flow that led to it from
--- the one before, and the name of the slice around it, in which that arrived, if it is another.
+-- From the first slice to the slice itself, step 0. Each has the delay of the flow from the previous
+-- slice. If that flow arrived in a slice around it, arrived_in has its name.
 SELECT c.step,
        s.id,
        s.name,
@@ -117,8 +117,8 @@ LEFT JOIN flow_with_slices AS f ON f.id = b.flow_id
 ORDER BY c.step;
 
 -- # What it led to
--- All that flows from it, or from what lies in it, reached in turn; in the order of time, with
--- how long after the begin of the slice that was.
+-- All flows from the slice or its inner slices, and so on; in the order of time, with the time
+-- since the begin of the slice.
 SELECT f.slice_out AS from_id,
        f.name_out AS "from",
        s.id,
@@ -137,7 +137,7 @@ ORDER BY s.ts, s.id, f.id
 LIMIT :top;
 
 -- # May be wrong
--- Flows from slices whose ends the evidence speaks against (column doubt), by why. They are not in the first list, unless doubtful
+-- Flows from slices whose ends may be wrong (column doubt), by reason. They are not in the first list, unless doubtful
 -- is 1: left_out says how many.
 SELECT CASE a.doubt WHEN 5 THEN 'packets_lost' END AS doubt,
        count(*) AS flows,

@@ -9,11 +9,10 @@
 -- param slice integer = NULL : only waits in the slice of this id, of the thread whose it is; NULL is all of them
 -- param doubtful integer = 0 : 1 counts waits and slices that may be wrong, too
 --
--- A thread waits from being woken until it runs (a wake-up), and from being taken off the
--- CPU although it could go on until it runs again, or is woken for it (preempted). These
--- are the rows of thread_state that are R or R+. A wait that had not ended at the
--- end of the trace, or whose end was lost, is not counted. Nor is one that may be wrong (column
--- doubt): of such waits the longest are mostly sleeps. The last list has them.
+-- A thread waits after a wake-up until it runs, and after a preemption until it runs again or
+-- is woken. These are the rows of thread_state with R or R+. Waits without an end at the end of
+-- the trace, or with a lost end, do not count. Nor do waits that may be wrong (column doubt): the
+-- longest of them are mostly sleeps. The last list has them.
 
 CREATE TEMP TABLE stretch AS
 SELECT coalesce(:from, s.ts, start_ts) AS start_ts,
@@ -62,7 +61,7 @@ WHERE :doubtful OR NOT doubt
 GROUP BY utid, is_woken;
 
 -- # Wake-ups
--- From being woken to running, in microseconds. A percentile is one of the waits
+-- From a wake-up until the thread runs, in microseconds. A percentile is one of the waits
 -- (nearest rank).
 SELECT t.id AS utid,
        t.tid,
@@ -82,7 +81,7 @@ ORDER BY waited DESC, w.utid
 LIMIT :top;
 
 -- # Preempted
--- From being taken off the CPU to running again.
+-- After a preemption until the thread runs again.
 SELECT t.id AS utid,
        t.tid,
        t.name || iif(t.machine_id, ' of machine ' || t.machine_id, '') AS thread,
@@ -101,7 +100,7 @@ ORDER BY waited DESC, w.utid
 LIMIT :top;
 
 -- # How long they waited
--- All of these waits, by their length.
+-- All of these waits by length.
 WITH bound (label, at_least, below) AS (
   VALUES ('under 10 us', 0, 10000),
          ('10 to 100 us', 10000, 100000),
@@ -153,9 +152,9 @@ CROSS JOIN sched_record AS s
 GROUP BY w.nr, s.utid;
 
 -- # Longest waits
--- woken_by is NULL of threads that were preempted; (interrupt) is what woke it while that
--- thread ran. ran_instead is the thread that had most of the CPU, on which it ran
--- then, in that time; it is NULL where that is not known. doubt is NULL of all that is not in the last list.
+-- woken_by is NULL for preempted threads; (interrupt) means that an interrupt woke the thread while
+-- the named thread ran. ran_instead is the thread that had most of the CPU, on which the thread ran
+-- next, during the wait; it is NULL if unknown. doubt is NULL for all waits that are not in the last list.
 SELECT w.nr,
        t.tid,
        t.name || iif(t.machine_id, ' of machine ' || t.machine_id, '') AS thread,
@@ -178,7 +177,7 @@ LEFT JOIN thread_record AS i ON i.id = x.utid
 ORDER BY w.nr;
 
 -- # Who ran instead
--- Of the longest waits together: which threads had the CPUs that these then ran on.
+-- The threads that had these CPUs during all of the longest waits.
 SELECT t.id AS utid,
        t.tid,
        t.name || iif(t.machine_id, ' of machine ' || t.machine_id, '') AS thread,
@@ -194,7 +193,7 @@ ORDER BY total(i.ns) DESC, i.utid
 LIMIT :top;
 
 -- # May be wrong
--- Waits that the evidence speaks against, by why. They are not in the lists above, unless doubtful is 1: left_out says
+-- Waits with evidence against them, by reason. They are not in the lists above, unless doubtful is 1: left_out says
 -- how many.
 WITH word (doubt, name, why) AS (
   VALUES (1, 'switch_missed', 'another event contradicts who had the CPU'),

@@ -10,8 +10,8 @@
 -- param process text = NULL : only slices of processes of this name; NULL is all of them
 -- param doubtful integer = 0 : 1 counts slices that may be wrong, and what threads may not have done, too
 --
--- Instants are not counted. What did not end has no duration, and a list of its own; so has what may
--- be wrong (column doubt).
+-- Instants do not count. Slices without an end have no duration, and a separate list; so have slices that
+-- may be wrong (column doubt).
 
 CREATE TEMP TABLE stretch AS
 SELECT coalesce(:from, start_ts) AS start_ts, coalesce(:to, end_ts + 1) AS end_ts
@@ -71,8 +71,8 @@ ORDER BY rank
 LIMIT :top;
 
 -- # Slices by name
--- Those that took most time together. self_ms is what they took without the slices in them. A
--- percentile is one of the slices (nearest rank); the slowest has the id.
+-- The names with the most time in total. self_ms is the time without inner slices. A percentile is
+-- one of the slices (nearest rank); slowest is the id of the slowest slice.
 SELECT iif(f.name < 0, NULL, (SELECT value FROM string WHERE string.id = f.name)) AS name,
        f.slices,
        round(f.ns / 1e6, 3) AS total_ms,
@@ -89,8 +89,8 @@ SELECT 'no slices', 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL WHERE NOT 
 ORDER BY total_ms DESC, name;
 
 -- # Slowest of each name
--- Of the names above. times_p50 is how many times as long as the median it took. What is on no
--- thread's track has the name of its track.
+-- For the names above. times_p50 is the ratio to the median. A slice that is on no thread's track has
+-- the name of its track.
 SELECT iif(f.name < 0, NULL, (SELECT value FROM string WHERE string.id = f.name)) AS name,
        s.id,
        s.ts,
@@ -149,9 +149,9 @@ GROUP BY nr
 HAVING sum(ns) > 0;
 
 -- # Slowest on threads, and why
--- Of all names together. In that time the thread ran: its own work, or that of slices in it; it
--- waited for a CPU that others had, which report sched-latency tells; or it slept, for a lock, a disk,
--- another thread. The rest is not known: a switch is missing, or what is there may be wrong. NULL where the trace has no
+-- Over all names. In that time the thread ran, for the slice or its inner slices; or it waited for a
+-- CPU that other threads had (see the report sched-latency); or it slept, for a lock, a disk or another
+-- thread. The rest is unknown: a switch is missing, or rows may be wrong. NULL if the trace has no
 -- scheduling.
 SELECT (SELECT value FROM string WHERE string.id = s.name) AS name,
        o.id,
@@ -171,7 +171,7 @@ LEFT JOIN did AS d ON d.nr = o.nr
 ORDER BY o.nr;
 
 -- # Not ended
--- How many there are of a name, and the first of them.
+-- The number of such slices for each name, and the first of them.
 SELECT iif(u.name < 0, NULL, (SELECT value FROM string WHERE string.id = u.name)) AS name,
        u.slices,
        u.id AS first,
@@ -193,7 +193,7 @@ ORDER BY u.slices DESC, u.id
 LIMIT :top;
 
 -- # May be wrong
--- Slices that the evidence speaks against, by why. They are not in the lists of slices that ended, unless doubtful is 1: left_out says how
+-- Slices with evidence against them, by reason. They are not in the lists of slices with an end, unless doubtful is 1: left_out says how
 -- many.
 SELECT CASE s.doubt WHEN 5 THEN 'packets_lost' END AS doubt,
        count(*) AS slices,

@@ -1,4 +1,4 @@
--- Time spent: which events, and what the CPUs did.
+-- Time spent: events, and the work of the CPUs.
 --
 --   timebase query TRACE-or-DB --report time-spent --param top=5
 --
@@ -7,11 +7,11 @@
 -- param to time = NULL : trace time before which to end; NULL is the trace's end
 -- param doubtful integer = 0 : 1 counts what CPUs ran and threads waited that may be wrong, too
 --
--- Events that are not on trace time are left out: report unplaced has them. How
--- long threads waited for a CPU each time, and for whom, is in sched-latency. What may be
--- wrong (column doubt) is not counted; the last list has it.
+-- The report leaves out events that are not on trace time: report unplaced has them. Report
+-- sched-latency shows each wait for a CPU, and the threads that ran instead. Rows that may be
+-- wrong (column doubt) do not count; the last list has them.
 
--- The stretch of time that is asked for, without its end.
+-- The requested time range, without its end.
 CREATE TEMP TABLE stretch AS
 SELECT coalesce(:from, start_ts) AS start_ts, coalesce(:to, end_ts + 1) AS end_ts
 FROM trace_bounds;
@@ -85,8 +85,8 @@ WHERE state IN (SELECT id FROM string WHERE value IN ('R', 'R+'))
 GROUP BY utid;
 
 -- # CPUs
--- From the first switch of each to the last. What is neither busy nor idle is not
--- known, and the last list says why.
+-- From the first switch of each to the last. Time that is neither busy nor idle is
+-- unknown, and the last list says why.
 SELECT iif(c.machine_id, c.cpu || ' of machine ' || c.machine_id, c.cpu) AS cpu,
        round(seen / 1e6, 3) AS seen_ms,
        round(busy / 1e6, 3) AS busy_ms,
@@ -110,10 +110,10 @@ JOIN cpu_record AS c ON c.id = ucpu
 ORDER BY ucpu;
 
 -- # Processes
--- cpu_pct is the share of the stretch: 100 is one CPU all the time. waited_ms is how
--- long its threads could have run and had no CPU. Names are those of the table process,
--- the last ones; a pid that came again is another process, with an upid of its own. NULL in
--- all three are threads of which the trace does not say whose they are.
+-- cpu_pct is the share of the time range: 100 is one CPU all the time. waited_ms is the time in which
+-- its threads were ready but had no CPU. Names are the last ones in the table process; if the kernel
+-- used a pid again, that is another process, with its own upid. The row with NULL in all three has the
+-- threads whose process the trace does not name.
 SELECT t.upid,
        p.pid,
        p.name || iif(p.machine_id, ' of machine ' || p.machine_id, '') AS process,
@@ -131,7 +131,7 @@ ORDER BY total(ran) DESC, t.upid
 LIMIT :top;
 
 -- # Threads
--- switches is how often it came to run, slice_us how long it then ran on average.
+-- switches counts how often it started to run, slice_us is its average run.
 SELECT t.id AS utid,
        t.tid,
        t.name || iif(t.machine_id, ' of machine ' || t.machine_id, '') AS thread,
@@ -157,9 +157,9 @@ FROM sched_record
 WHERE dur < 0 OR doubt;
 
 -- # Not known
--- What CPUs ran and for how long threads waited that is not counted above, as it has no end before the next switch of the CPU or as the
--- evidence speaks against it, by why. With doubtful = 1 what has an end is counted all the same: left_out says how many rows
--- are not.
+-- Runs of CPUs and waits of threads that do not count above, by reason: they have no end before the next switch of the CPU, or there is
+-- evidence against them. With doubtful = 1 those with an end count above: left_out says how many rows
+-- do not.
 WITH word (doubt, name, why) AS (
   VALUES (0, NULL, 'its end is missing'),
          (1, 'switch_missed', 'another event contradicts who had the CPU'),

@@ -1,11 +1,11 @@
--- Unplaced: what has no place on trace time, why, and what can be done.
+-- Unplaced: events without a known time, the reasons, and the remedies.
 --
 --   timebase query TRACE-or-DB --report unplaced
 
--- The clock is the one that was read: of kernel events that of their bundle,
--- of log lines REALTIME; and what it means in the file that it was read in.
--- CROSS JOIN and the + make SQLite go through the stretches and find their events
--- by id; by ts it would read all of them for each stretch.
+-- The clock is the one that gave the timestamp, as its file means it: for kernel events
+-- the clock of their bundle, for log lines REALTIME.
+-- CROSS JOIN and the + make SQLite go through the ranges and find their events by id;
+-- by ts it would read all of them for each range.
 CREATE TEMP VIEW unplaced AS
 SELECT 'packet' AS what, id, unresolved AS reason, machine_id, trace_file_id, clock_id, seq_id
 FROM packet WHERE unresolved IS NOT NULL
@@ -25,7 +25,7 @@ FROM android_logs AS l JOIN packet AS p ON p.id = l.packet_id
 WHERE l.unresolved IS NOT NULL;
 
 -- # How much is on trace time
--- Without a time of their own are rows that never had one; they are not missing.
+-- without_time counts rows that never had a timestamp; nothing is missing.
 SELECT what, counted AS "rows", placed, counted - placed - unplaced AS without_time, unplaced,
        round(100.0 * unplaced / nullif(counted, 0), 3) AS unplaced_pct
 FROM (
@@ -51,8 +51,8 @@ FROM (
 );
 
 -- # What could not be placed
--- The ids are those of the tables packet, ftrace_event, ftrace_event_partial
--- and android_logs.
+-- The ids refer to the tables packet, ftrace_event, ftrace_event_partial and
+-- android_logs.
 SELECT u.what,
        u.reason,
        coalesce((SELECT c.name FROM clock AS c WHERE c.clock_id = u.clock_id AND c.name IS NOT NULL LIMIT 1),
@@ -73,25 +73,25 @@ WITH advice (reason, meaning, todo) AS (
   VALUES
     ('unknown_clock',
      'The clock was never in a snapshot.',
-     'Have its writer emit a ClockSnapshot with this clock and a builtin one. If it is a clock of a sequence (64 to 127), the snapshot must be on the same sequence.'),
+     'Let its writer emit a ClockSnapshot with this clock and a builtin one. For a clock of a sequence (64 to 127), the snapshot must be on the same sequence.'),
     ('no_target',
      'No snapshot has the clock of trace time.',
      'Keep the clock snapshots of the tracing service on (builtin_data_sources), or ask convert_clock for a clock that the trace has.'),
     ('no_path',
      'No chain of snapshots leads from the clock to trace time.',
-     'Put the clock and one that gets there (table clock, column path) into a snapshot. A file or machine that nothing relates to trace time is placed by a manifest (import --manifest).'),
+     'Put the clock into a snapshot with a clock that has a path (table clock, column path). If nothing relates a file or machine to trace time, use a manifest (import --manifest).'),
     ('non_monotonic',
      'Every path leads through a clock that went backwards.',
-     'See which in report clock-health. Use MONOTONIC or BOOTTIME for timestamps: REALTIME goes back when somebody sets it.'),
+     'Report clock-health names the clock. Use MONOTONIC or BOOTTIME for timestamps: REALTIME goes back when somebody sets it.'),
     ('overflow',
      'The time does not fit 64 bits.',
-     'Look at the reading with packet_json: it is mostly garbage, or in another unit than its snapshots say.'),
+     'Look at the reading with packet_json. Usually it is garbage, or has another unit than its snapshots say.'),
     ('incremental_state_lost',
-     'The sequence lost data, and the packet needs what was lost.',
-     'Use larger buffers, or have the writer clear its incremental state more often. Table sequence counts the losses.'),
+     'The sequence lost data that the packet needs.',
+     'Use larger buffers, or let the writer clear its incremental state more often. Table sequence counts the losses.'),
     ('no_sequence_id',
-     'The clock is one of a sequence, and the packet has no sequence id.',
-     'Set trusted_packet_sequence_id where the trace is written, or use a global clock (128 or more).'),
+     'The clock belongs to a sequence, but the packet has no sequence id.',
+     'Let the writer set trusted_packet_sequence_id, or use a global clock (128 or more).'),
     ('no_base',
      'The timestamp is a delta, and no snapshot of its clock came before it.',
      'Emit the ClockSnapshot with the incremental clock before the first packet that uses it.')

@@ -128,8 +128,7 @@ impl Database {
             && file.has_changed()
         {
             messages::warning(format_args!(
-                "{} was changed while it was read: if not by SQLite, what was read may be of \
-                 neither what it was nor what it is; ask again",
+                "{} changed during the query; unless SQLite changed it, the result may be wrong; query it again",
                 file.given.display()
             ));
         }
@@ -141,7 +140,7 @@ impl Database {
             && changes.borrow().are_pending()
         {
             messages::warning(
-                "a transaction was begun and not ended: nothing that was changed in it is kept; \
+                "a transaction was not ended, so its changes are lost; \
                  end it with COMMIT",
             );
         }
@@ -193,7 +192,7 @@ pub fn open_for(
     }
     ensure!(
         !access.is_writing,
-        "{} is a trace: what is written to its temporary database would be lost; \
+        "{} is a trace, so changes to its temporary database would be lost; \
          make one of it with 'timebase import'",
         given.display()
     );
@@ -265,7 +264,7 @@ fn open_path(given: &Path, path: PathBuf, access: Access) -> anyhow::Result<Data
     let changes = if access.is_writing {
         ensure!(
             !connection.is_readonly(MAIN_DB)?,
-            "{} cannot be written: its permissions, or those of its directory, do not allow it",
+            "cannot write {}: its permissions, or those of its directory, do not allow it",
             given.display()
         );
         Some(RefCell::new(Changes::watch(&mut connection)?))
@@ -317,7 +316,7 @@ fn refuse_damage(connection: &Connection, given: &Path) -> anyhow::Result<()> {
         .with_context(|| format!("cannot read import_log of {}", given.display()))?;
     match damage {
         Some(damage) => bail!(
-            "{} is of a damaged trace: {damage}. Without --strict, what could be read of it is asked",
+            "the trace of {} is damaged: {damage}. Without --strict, timebase uses the readable parts",
             given.display()
         ),
         None => Ok(()),
@@ -336,7 +335,7 @@ fn refuse_other(
         .with_context(|| format!("cannot read metadata of {}", given.display()))?;
     ensure!(
         found == conversion.name(),
-        "{} was imported with --conversion {found}, and its times stay as they are; import the trace \
+        "{} was imported with --conversion {found}, which cannot change; import the trace \
          again with --conversion {}",
         given.display(),
         conversion.name()
@@ -372,7 +371,7 @@ fn import_temporarily(
     signals: &Signals,
 ) -> anyhow::Result<(PathBuf, Summary)> {
     let directory = signals.temporary_directory().context(
-        "a trace is imported to a temporary database; the variable TMPDIR names a place for it",
+        "timebase imports a trace into a temporary database; the variable TMPDIR selects its directory",
     )?;
     let path = directory.join("trace.db");
     let (summary, _) = import::monitored(sources, &path, options, progress, signals)
@@ -392,8 +391,7 @@ fn unwritable(error: anyhow::Error, directory: &Path) -> anyhow::Error {
     };
     let place = directory.parent().unwrap_or(directory).display();
     anyhow!(
-        "the temporary database in {place} cannot be written: {why}. Set the variable TMPDIR to a \
-         directory with more room, or import the trace first: timebase import"
+        "cannot write the temporary database in {place}: {why}. Set the variable TMPDIR to a directory with more space, or import the trace first: timebase import"
     )
 }
 
@@ -442,9 +440,7 @@ mod tests {
             path: "scratch/timebase-x/trace.db".into(),
         };
         let said = unwritable(full.into(), Path::new("scratch/timebase-x")).to_string();
-        assert!(
-            said.starts_with("the temporary database in scratch cannot be written: no space left.")
-        );
+        assert!(said.starts_with("cannot write the temporary database in scratch: no space left."));
         assert!(said.contains("TMPDIR") && !said.contains("-o"), "{said}");
         let other = unwritable(
             timebase_import::Error::Cancelled.into(),

@@ -215,7 +215,7 @@ impl Answer {
     /// Where it is by the clocks' rate.
     fn rate(&self) -> Option<String> {
         let (value, error) = self.by_rate?;
-        let how = error.map_or("; nobody knows how exactly".to_owned(), |error| {
+        let how = error.map_or(", with an unknown error".to_owned(), |error| {
             format!(" ± {:.0}", error.ceil())
         });
         Some(format!("by the clocks' rate {value}{how}"))
@@ -298,8 +298,8 @@ fn write_others(
         return Ok(());
     };
     let line = match rest.len() {
-        0 => format!("file {first} has a {clock} of its own,"),
-        more => format!("file {first} and {more} more have a {clock} of their own,"),
+        0 => format!("file {first} has its own {clock},"),
+        more => format!("file {first} and {more} more have their own {clock},"),
     };
     let line = [
         line,
@@ -365,8 +365,7 @@ fn packet_of(slice: i64, database: &Connection, out: &mut dyn Write) -> anyhow::
     let name = name.map_or_else(|| "without a name".into(), |name| format!("'{name}'"));
     let packet = packet.with_context(|| {
         format!(
-            "slice {slice} {name}, of a track of type {track}, is made of kernel events or a packet \
-             of several, and was not begun by a packet of its own"
+            "slice {slice} {name}, of a track of type {track}, comes from kernel events or from a packet with several, so no single packet began it"
         )
     })?;
     writeln!(
@@ -376,7 +375,7 @@ fn packet_of(slice: i64, database: &Connection, out: &mut dyn Write) -> anyhow::
     if recorded != Some(ts) {
         writeln!(
             out,
-            "the event has a time of its own, in microseconds of MONOTONIC; its packet's is:"
+            "the event has its own time, in microseconds of MONOTONIC; the time of its packet is:"
         )?;
     }
     Ok(packet)
@@ -665,7 +664,7 @@ fn write_unit(
     if is_incremental && !is_sum {
         writeln!(
             out,
-            "{clock} is incremental; {ts} is taken for the sum, not for the delta of a packet"
+            "{clock} is incremental; {ts} counts as the sum, not as the delta of a packet"
         )?;
     }
     let value = i128::from(ts) * i128::from(unit);

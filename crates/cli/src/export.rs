@@ -66,7 +66,7 @@ pub fn run(
     }
     let output = arguments.output.as_deref().unwrap_or(Path::new("-"));
     if output == "-" {
-        wrong_usage("export", "tables go to a folder; name one with -o DIR");
+        wrong_usage("export", "name the folder for the tables with -o DIR");
     }
     let kind = kind(arguments)?;
     let folder = Folder::at(output)?;
@@ -148,8 +148,7 @@ fn kind(arguments: &ExportArguments) -> anyhow::Result<FileKind> {
         let given = given.display();
         if arguments.traces.len() > 1 {
             bail!(
-                "{given} is a database, and several arguments are traces that belong together; \
-                 export databases one by one"
+                "{given} is a database, but several arguments must be traces that belong together; export databases one by one"
             );
         }
         let of_traces = [
@@ -159,7 +158,7 @@ fn kind(arguments: &ExportArguments) -> anyhow::Result<FileKind> {
             (arguments.settings.merge, "--merge"),
         ];
         if let Some((_, option)) = of_traces.iter().find(|(is_given, _)| *is_given) {
-            bail!("{given} is a database, and {option} is for the import of a trace");
+            bail!("{given} is a database, but {option} only applies to traces");
         }
         return Ok(FileKind::Database);
     }

@@ -17,7 +17,7 @@ use crate::parameters::{self, Parameter};
 use crate::progress::Progress;
 use crate::reports::Report;
 
-/// Every event of a Perfetto trace on one time base, in a SQLite database
+/// Turn Perfetto traces into SQLite databases with every event on one clock
 #[derive(Debug, Parser)]
 #[command(
     name = "timebase",
@@ -30,9 +30,9 @@ Examples:
   timebase query trace.db \"SELECT ts, type FROM packet LIMIT 10\"
   timebase clocks trace.db
 
-'timebase COMMAND --help' tells more about a command. Results go to standard
-output, all else to standard error. The exit code is 0 if it was done, 1 if it
-failed, 2 if the command line is wrong, 130 if it was interrupted."
+'timebase COMMAND --help' explains a command. Results go to standard output,
+everything else goes to standard error. The exit code is 0 for success, 1 for a
+failure, 2 for a wrong command line, 130 for an interrupt."
 )]
 pub struct Cli {
     #[command(subcommand)]
@@ -43,56 +43,57 @@ pub struct Cli {
 pub enum Command {
     /// Make a SQLite database of a trace
     ///
-    /// Every packet becomes a row with its time on one clock, trace time; so do the kernel events and
-    /// the log lines inside of packets. What cannot be placed in time is kept, with the reason.
+    /// Every packet becomes a row with its time on one clock, trace time. So do the kernel events and
+    /// log lines inside packets. An event without a known time keeps its row, with the reason.
     Import(ImportArguments),
     /// Run SQL on a database, or on a trace
     ///
-    /// Several statements are run in order, and their results follow one another. A comment line
-    /// '-- # Title' before a statement is its result's title. A trace is imported first, to a
-    /// temporary database. A database is opened for reading, unless --write is given. If a statement
-    /// fails there is no output, but on a terminal, which shows rows as they come.
+    /// The command runs several statements in order, and prints their results in this order. A comment
+    /// line '-- # Title' before a statement gives its result a title. The command imports a trace into a
+    /// temporary database first. It opens a database read-only, unless --write is given. If a statement
+    /// fails, the command prints no output, except on a terminal, which shows rows as they come.
     Query(QueryArguments),
     /// Type SQL, see results
     ///
-    /// A statement ends with a semicolon and may take several lines. '.help' lists what else can be
-    /// typed. If standard input is not a terminal, statements are read from it, without prompts.
+    /// A statement ends with a semicolon and may take several lines. '.help' lists the other commands
+    /// of the shell. If standard input is not a terminal, the shell reads statements from it, without
+    /// prompts.
     Shell(ShellArguments),
-    /// List the clocks of a trace, and how each gets to BOOTTIME
+    /// List the clocks of a trace, and the path from each to BOOTTIME
     Clocks(ClocksArguments),
-    /// Tell what is wrong with the clocks of a trace, and what to do
+    /// Find problems with the clocks of a trace, and their remedies
     ///
-    /// Each finding has what was seen, where, what it cost, and what the producer of the trace should
-    /// do. A healthy trace is told to be so, with the numbers. The findings are the view 'finding' of the
-    /// database, too.
+    /// Each finding shows the problem, its first place, its cost, and a remedy for the producer of the
+    /// trace. If there are no problems, the doctor calls the trace healthy. It also prints numbers about
+    /// the clocks. The view 'finding' of the database has the same findings.
     Doctor(DoctorArguments),
     /// Show how a reading of one clock is converted to another
     ///
-    /// As one would do it by hand: each hop, the snapshot that it uses, the arithmetic. If the reading
-    /// cannot be converted, the reason is the answer.
+    /// A reading is a value that a clock showed. The conversion has one or more hops, each from one
+    /// clock to the next. The command prints each hop, its snapshot and the arithmetic. If it cannot
+    /// convert the reading, it prints the reason.
     Explain(ExplainArguments),
     /// Write the tables of a trace as Parquet, into a folder of many traces
     ///
-    /// Spark, DuckDB, Polars and pandas read such a folder: of each table there is one, with a partition a trace
-    /// (trace_id=…). The columns of a table are the same for every trace. A trace is imported first, to a
-    /// temporary database, without what no table that is asked for needs.
+    /// Spark, DuckDB, Polars and pandas read such a folder. It has a folder for each table, with a partition for
+    /// each trace (trace_id=…). The columns of a table are the same for every trace. The command first imports a
+    /// trace into a temporary database, with only the data that the tables need.
     Export(ExportArguments),
-    /// Make a page about the clocks of a trace, to look at and to send
+    /// Make a page about the clocks of a trace, to look at and to share
     ///
-    /// One HTML file that needs nothing else: what the doctor found, the clock graph, a plot of how each
-    /// clock runs, where packets lie against their snapshots, what was not placed and why, and the
-    /// tables of the reports of 'query'.
+    /// The page is one self-contained HTML file. It shows the findings of the doctor, the clock graph, a
+    /// plot of the rate of each clock, the packets between their snapshots, the events without a time
+    /// and the reasons, and the tables of the reports of 'query'.
     Report(ReportArguments),
-    /// Print a manifest to start from: what traces say of their machines
+    /// Print a manifest to start from, with the machines that the traces name
     ///
-    /// A manifest says which file is of which machine, and how their clocks relate, where the traces do not say
-    /// it. What is printed changes nothing; names can be changed in it, and what one may want to add is said on
-    /// standard error.
+    /// A manifest states which machine recorded a file, and how clocks relate, if the traces do not say it. The
+    /// printed manifest changes nothing. Edit the names in it; standard error suggests additions.
     Manifest(ManifestArguments),
-    /// Print the number of a clock's name
+    /// Print the number of a named clock
     ///
-    /// Builtin clocks have fixed numbers, and names in any case. Any other name is hashed the way Perfetto does it:
-    /// fnv1a_32(name) | 0x80000000.
+    /// Builtin clocks have fixed numbers; their names are case-insensitive. The number of any other name is a
+    /// hash, as in Perfetto: fnv1a_32(name) | 0x80000000.
     #[command(after_help = "\
 Examples:
   timebase clock-id com.example.my_subsystem   for timestamp_clock_id
@@ -101,40 +102,40 @@ Examples:
         /// A builtin clock, or the fully qualified name of your own
         name: ClockArgument,
     },
-    /// Print what Datasette can be told of a database
+    /// Print the metadata of a database for Datasette
     ///
-    /// Which tables to hide, what the tables and columns are, and queries to begin with, as JSON.
-    /// With the Python package installed beside Datasette, its plugin tells all of that by itself.
+    /// The JSON lists the tables to hide, describes tables and columns, and has queries to start with.
+    /// If the Python package is installed beside Datasette, its plugin does this automatically.
     #[command(after_help = "\
 Examples:
   timebase datasette-metadata trace.db > metadata.json
   datasette trace.db --metadata metadata.json")]
     DatasetteMetadata {
-        /// The databases, by their files' names; they need not be there
+        /// The file names of the databases; the files need not exist
         #[arg(value_name = "DB", required = true)]
         databases: Vec<PathBuf>,
     },
-    /// Tell what a table, a column, an SQL function, a command or a report is
+    /// Explain a table, column, SQL function, command or report
     ///
-    /// This is the reference of this version, with its examples, and needs no network. Words that are no
-    /// name are looked for in all texts. In the shell it is '.help NAME'.
+    /// This prints the reference of this version, with examples, without a network. If the words are not
+    /// a name, the command searches all texts for them. In the shell, use '.help NAME'.
     #[command(after_help = "\
 Examples:
-  timebase help                  what there is to read
+  timebase help                  all topics
   timebase help tables           all tables, by subject
   timebase help slice            a table, with its columns
   timebase help to_boottime      a function
   timebase help sched-latency    a report, with its parameters
-  timebase help lost packets     where that is told
+  timebase help lost packets     a search for these words
   timebase help coming-from-trace-processor")]
     Help {
-        /// What to tell of: a name in any case, table.column, or words
+        /// A name in any case, table.column, or words to search for
         #[arg(value_name = "NAME")]
         name: Vec<String>,
     },
     /// Print a completion script for a shell
     ///
-    /// The script asks this program what can come next: commands and flags, formats, reports and their
+    /// The script asks this program for completions: commands and flags, formats, reports and their
     /// parameters, tables, and the clocks of the database on the command line.
     #[command(after_help = "\
 Examples:
@@ -142,10 +143,10 @@ Examples:
   source <(timebase completions zsh)                 in ~/.zshrc
   timebase completions fish | source                 in ~/.config/fish/config.fish
 
-To load it when a shell starts, rather than from a file that was written once, keeps it at the
-version of the program.")]
+Load the script when a shell starts, not from a saved file, so that it always matches the version
+of the program.")]
     Completions {
-        /// The shell that is to complete
+        /// The shell
         shell: Shell,
     },
     /// Print the manual page of the program or of a command, or write all of them
@@ -155,10 +156,10 @@ Examples:
   timebase man import | man -l -
   timebase man --dir ~/.local/share/man/man1    then: man timebase-import")]
     Man {
-        /// The command whose page is wanted, instead of the program's
+        /// The command whose page to print [default: the program's page]
         command: Option<String>,
-        /// Write the pages of the program and of all commands to this directory, which is made if it
-        /// is not there
+        /// Write the pages of the program and of all commands to this directory; the command creates
+        /// it if necessary
         #[arg(long, value_name = "DIR", conflicts_with = "command")]
         dir: Option<PathBuf>,
     },
@@ -174,7 +175,7 @@ pub struct ImportArguments {
     /// The trace, an archive of traces (zip, tar), or several traces; '-' is standard input
     #[arg(value_name = "TRACE", required = true)]
     pub traces: Vec<PathBuf>,
-    /// Where to write the database [default: beside the trace, with .db for its extension]
+    /// The database to write [default: beside the trace, with the extension .db]
     #[arg(short, long, value_name = "OUT.db")]
     pub output: Option<PathBuf>,
     /// Replace the database if it exists
@@ -182,17 +183,17 @@ pub struct ImportArguments {
     pub force: bool,
     /// Leave out the bytes of the packets
     ///
-    /// The database is much smaller then. All times and all events are in it; only column data of
-    /// table packet is NULL.
+    /// This makes the database much smaller. It still has all times and all events; only the column data
+    /// of the table packet is NULL.
     #[arg(long)]
     pub no_data: bool,
-    /// Leave out the events inside of packets: all tables of events stay empty
+    /// Leave out the events inside packets: all tables of events stay empty
     #[arg(long)]
     pub no_events: bool,
-    /// Which of the events inside of packets to keep; packets and clocks are always there
+    /// Import only these events from inside packets; packets and clocks are always imported
     ///
-    /// Names of tables, with a comma between: ftrace_event, android_logs, thread (with process), sched (with
-    /// thread_state), slice, counter. Processes and threads come with each of the last three.
+    /// Separate the names of tables with commas: ftrace_event, android_logs, thread (with process), sched (with
+    /// thread_state), slice, counter. Each of the last three includes processes and threads.
     #[arg(
         long,
         value_name = "LIST",
@@ -200,24 +201,24 @@ pub struct ImportArguments {
         conflicts_with = "no_events"
     )]
     pub tables: Option<Vec<Subject>>,
-    /// How readings of clocks are brought to one clock
+    /// How to convert readings of clocks to one clock
     #[arg(long, value_enum, value_name = "HOW", default_value_t = Conversion::Nearest)]
     pub conversion: Conversion,
     #[command(flatten)]
     pub settings: ImportSettings,
-    /// Whether and how to show how far it is
+    /// Whether and how to show progress
     ///
-    /// A line of 'lines' is {"bytes":N,"of":N,"packets":N,"phase":"reading"}: how many bytes of the trace are
-    /// read, of how many (null for a pipe), and how many packets. The phase is 'writing' when all is
-    /// read. With --conversion linear, 'surveying' comes before 'reading', for a pipe 'copying' before that, and
-    /// each counts from 0. If nobody reads the lines any more, the import ends and changes nothing.
+    /// A line of 'lines' is {"bytes":N,"of":N,"packets":N,"phase":"reading"}: the bytes of the trace read so
+    /// far, the size of the trace (null for a pipe), and the packets so far. After the last byte the phase is
+    /// 'writing'. With --conversion linear, 'surveying' comes before 'reading', and for a pipe 'copying' before
+    /// that; each counts from 0. If the reader of the lines closes the pipe, the import stops and changes nothing.
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = Progress::Auto)]
     pub progress: Progress,
-    /// Take standard input in pieces from a program that says where the trace ends
+    /// Read standard input in pieces from a program that marks the end of the trace
     ///
-    /// Before each piece stands its size, as four bytes, the lowest first; a piece of no bytes is the end. If
-    /// standard input ends without that, the program was killed, and the import fails: what has come may
-    /// be half a trace.
+    /// Each piece starts with its size in four bytes, the lowest first; an empty piece marks the end. If
+    /// standard input ends without this mark, the program was killed and the trace may be incomplete, so the
+    /// import fails.
     #[arg(long)]
     pub pieces: bool,
 }
@@ -225,37 +226,37 @@ pub struct ImportArguments {
 /// How traces are imported, whichever command does it.
 #[derive(Debug, Args)]
 pub struct ImportSettings {
-    /// How the files and their machines are related: a manifest in Perfetto's format
+    /// A manifest in Perfetto's format: how the files and their machines relate
     ///
-    /// 'timebase manifest TRACE...' prints one to begin with. An archive may have its own inside.
+    /// 'timebase manifest TRACE...' prints one to start from. An archive may contain its own.
     #[arg(long, value_name = "FILE")]
     pub manifest: Option<PathBuf>,
-    /// Put files on one timeline though nothing tells how their clocks are related
+    /// Put files on one timeline although nothing says how their clocks relate
     ///
-    /// Without it, 'export' refuses several such files, and 'import' warns: they may be of several machines or boots,
-    /// and their events stand beside each other by chance.
+    /// Without this flag, 'export' refuses several such files, and 'import' warns: if they are of several machines
+    /// or boots, the order of their events is random.
     #[arg(long)]
     pub merge: bool,
-    /// Extend the schema of packets by a file, for events, packet_json and packet_field
+    /// Extend the schema of packets with a file, for events, packet_json and packet_field
     ///
     /// The file is a serialized FileDescriptorSet, as 'protoc --include_imports
-    /// --descriptor_set_out=FILE' writes it. May be given several times. What the trace itself brings
-    /// along is used without it.
+    /// --descriptor_set_out=FILE' writes it. You can repeat this flag. The import always uses the
+    /// descriptors in the trace itself.
     #[arg(long, value_name = "FILE")]
     pub descriptor: Vec<PathBuf>,
-    /// Fail where the trace is damaged, instead of importing what can be read
+    /// Fail if the trace is damaged, instead of importing the readable parts
     #[arg(long)]
     pub strict: bool,
-    /// Stop where the database and the import's temporary files would take more than this together
+    /// Stop if the database and the temporary files together would exceed this size
     ///
-    /// A number of bytes, or one such as 500M, 2G or 4GiB. Nothing is left then. Without it, there is no limit but
-    /// the disk: the databases of recordings that were measured, not compressed, had 5 to 11 times the size of the trace.
+    /// A number of bytes, or for example 500M, 2G or 4GiB. The import then leaves no files. Without this flag, only
+    /// the disk is a limit. In measurements, databases of uncompressed recordings had 5 to 11 times the size of the trace.
     #[arg(long, value_name = "SIZE")]
     pub max_size: Option<Size>,
-    /// Stop where the import would take more than this of memory
+    /// Stop if the import would exceed this much memory
     ///
-    /// A number of bytes, or one such as 500M, 2G or 4GiB. Recordings do not come near the default; traces that were
-    /// made to fill the memory do.
+    /// A number of bytes, or for example 500M, 2G or 4GiB. Recordings do not come near the default, but traces that
+    /// try to exhaust the memory do.
     #[arg(long, value_name = "SIZE", default_value_t = Options::MEMORY)]
     pub max_memory: Size,
 }
@@ -305,40 +306,40 @@ pub struct QueryArguments {
     /// Run a report that comes with the program
     #[arg(short, long, value_enum, value_name = "NAME")]
     pub report: Option<Report>,
-    /// Give a parameter (:name, @name or $name) of the statements its value
+    /// Set a parameter (:name, @name or $name) of the statements
     ///
-    /// May be given several times. A value is an integer, a real number, NULL or else text. Text that
-    /// looks like one of these goes in single quotes: --param "tag='123'". A line
-    /// '-- param top integer = 20 : how many rows' at the top of the statements says what a parameter
-    /// takes (integer, real, text or time), and what it is by default; without '= 20' it is needed.
+    /// You can repeat this flag. A value is an integer, a real number, NULL, or otherwise text. Put text
+    /// that looks like a number or NULL in single quotes: --param "tag='123'". A line
+    /// '-- param top integer = 20 : how many rows' at the top of the statements declares the type of a
+    /// parameter (integer, real, text or time) and its default. Without '= 20' the parameter is required.
     #[arg(short, long = "param", value_name = "NAME=VALUE", value_parser = parameters::parse)]
     pub parameters: Vec<Parameter>,
     /// How to write the result
     ///
-    /// Several results, and one with a title, are an array of {title, rows} in json, and lines of
-    /// {title, row} in jsonl; one without is just its rows. A title is a heading in table and markdown.
-    /// In csv, an empty line is before each of several results but the first, and then a line '# Title'
-    /// if it has one. [default: table, or what the name of --output ends with]
+    /// A single result without a title is just its rows. Otherwise json has an array of {title, rows}, and
+    /// jsonl has lines of {title, row}. In table and markdown, a title is a heading. In csv, an empty line
+    /// separates results, and a line '# Title' precedes a result with a title. [default: table, or the
+    /// format of the extension of --output]
     #[arg(short = 'F', long, value_enum)]
     format: Option<QueryFormat>,
     /// Write the result to a file, which appears when it is complete
     ///
-    /// Where --format does not say it, the format is what the name ends with: .csv, .json, .jsonl, .md, .parquet;
-    /// .txt, and a name that ends with nothing, is table.
+    /// Without --format, the extension selects the format: .csv, .json, .jsonl, .md, .parquet, or .txt for table.
+    /// A name without an extension also means table.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Let the statements change the database, and say what they changed
     #[arg(long)]
     pub write: bool,
-    /// How readings of the trace's clocks are brought to one clock [default: nearest]
+    /// How to convert readings of the trace's clocks to one clock [default: nearest]
     ///
-    /// A database has times of one kind: the other one is refused.
+    /// A database was imported with one conversion; the other one is an error.
     #[arg(long, value_enum, value_name = "HOW")]
     pub conversion: Option<Conversion>,
-    /// Fail where the trace is damaged, instead of asking what can be read of it
+    /// Fail if the trace is damaged, instead of querying the readable parts
     #[arg(long)]
     pub strict: bool,
-    /// Fail if there is not one row in all results
+    /// Fail if all results are empty
     #[arg(long)]
     pub fail_if_empty: bool,
 }
@@ -356,8 +357,8 @@ impl QueryArguments {
         let known = ending.to_str().and_then(QueryFormat::of_ending);
         known.ok_or_else(|| {
             format!(
-                "--output {}: there is no format of files that end with .{}. There are .csv, .json, .jsonl, .md \
-                 and .parquet, and .txt for the table; --format says it for any other name",
+                "--output {}: unknown extension .{}. Known are .csv, .json, .jsonl, .md and .parquet, and .txt \
+                 for the table; for any other name use --format",
                 output.unwrap_or(Path::new("")).display(),
                 ending.display()
             )
@@ -400,9 +401,9 @@ impl ValueEnum for QueryFormat {
     fn to_possible_value(&self) -> Option<PossibleValue> {
         match self {
             QueryFormat::Rows(format) => format.to_possible_value(),
-            QueryFormat::Parquet => {
-                Some(PossibleValue::new("parquet").help("A file for other programs, of one result"))
-            }
+            QueryFormat::Parquet => Some(
+                PossibleValue::new("parquet").help("A file with one result, for other programs"),
+            ),
         }
     }
 }
@@ -413,7 +414,7 @@ Examples:
   timebase shell trace.db
   timebase shell trace.pftrace < report.sql
 
-What was typed is kept in $XDG_STATE_HOME/timebase/history; without that
+The shell keeps its history in $XDG_STATE_HOME/timebase/history; without that
 variable, in ~/.local/state/timebase/history.")]
 pub struct ShellArguments {
     /// A trace, or the database that 'import' made of one
@@ -422,9 +423,9 @@ pub struct ShellArguments {
     /// How to write results; '.mode' changes it
     #[arg(short = 'F', long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
-    /// How readings of the trace's clocks are brought to one clock [default: nearest]
+    /// How to convert readings of the trace's clocks to one clock [default: nearest]
     ///
-    /// A database has times of one kind: the other one is refused.
+    /// A database was imported with one conversion; the other one is an error.
     #[arg(long, value_enum, value_name = "HOW")]
     pub conversion: Option<Conversion>,
     /// Let statements change the database, and say what they changed
@@ -434,9 +435,9 @@ pub struct ShellArguments {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A clock of a sequence is written number@sequence. The offset is what has to be
-added to a reading, in nanoseconds, to get BOOTTIME, at the first snapshot. The
-drift is by how much the offset changed until the last one.
+A clock of a sequence is written number@sequence. At the first snapshot, a
+reading plus the offset is BOOTTIME, in nanoseconds. The drift is the change of
+the offset from the first to the last snapshot.
 
 Examples:
   timebase clocks trace.pftrace
@@ -458,9 +459,9 @@ Examples:
   timebase doctor trace.pftrace --format markdown >> \"$GITHUB_STEP_SUMMARY\"
   timebase query trace.db \"SELECT check_name, count(*) FROM finding GROUP BY 1\"
 
-An error: events have no time, or a wrong one. A warning: they may be off by more
-than 100 µs. Info: worth knowing. The exit code is 1 if there is a finding that
---fail-on names, and if the trace cannot be read.")]
+An error: events have no time, or a wrong one. A warning: times may be off by
+more than 100 µs. Info: worth knowing. The exit code is 1 for a finding that
+--fail-on selects, or if the doctor cannot read the trace.")]
 pub struct DoctorArguments {
     /// A trace, or the database that 'import' made of one; '-' is a trace on standard input
     #[arg(value_name = "TRACE-or-DB")]
@@ -481,38 +482,38 @@ Examples:
   timebase export --schema --tables slice
   duckdb -c \"SELECT name, count(*) FROM 'traces/slice/*/*.parquet' GROUP BY name\"")]
 pub struct ExportArguments {
-    /// A database that 'import' made, or what 'import' takes: a trace, an archive of traces, or several that
-    /// belong together; '-' is standard input
+    /// A database that 'import' made, or the input of 'import': a trace, an archive of traces, or several traces
+    /// that belong together; '-' is standard input
     #[arg(value_name = "TRACE-or-DB", required_unless_present = "schema")]
     pub traces: Vec<PathBuf>,
-    /// The folder, which is made if it is not there
+    /// The folder; the command creates it if necessary
     #[arg(short, long, value_name = "DIR", required_unless_present = "schema")]
     pub output: Option<PathBuf>,
-    /// Which tables and views, with a comma between [default: all that 'timebase help tables' lists]
+    /// The tables and views, separated by commas [default: all that 'timebase help tables' lists]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub tables: Option<Vec<String>>,
-    /// How the files are compressed
+    /// How to compress the files
     #[arg(long, value_enum, value_name = "HOW", default_value_t = Compression::Zstd)]
     pub compression: Compression,
-    /// Give each table a column of this name, with this value, to tell traces apart
+    /// Add a column with this name and value to each table, to distinguish traces
     ///
-    /// May be given several times: --label build=1234 --label device=oriole.
+    /// You can repeat this flag: --label build=1234 --label device=oriole.
     #[arg(long = "label", value_name = "NAME=VALUE", value_parser = label)]
     pub labels: Vec<(String, String)>,
-    /// Replace the trace if it is in the folder
+    /// Replace the trace if the folder already has it
     #[arg(short, long)]
     pub force: bool,
     /// Print the columns of the tables and their types, as JSON, and export nothing
     #[arg(long, conflicts_with_all = ["traces", "output", "labels", "force"])]
     pub schema: bool,
-    /// How readings of the trace's clocks are brought to one clock [default: nearest]
+    /// How to convert readings of the trace's clocks to one clock [default: nearest]
     ///
-    /// A database has times of one kind: the other one is refused.
+    /// A database was imported with one conversion; the other one is an error.
     #[arg(long, value_enum, value_name = "HOW")]
     pub conversion: Option<Conversion>,
     #[command(flatten)]
     pub settings: ImportSettings,
-    /// Whether and how to show how far it is
+    /// Whether and how to show progress
     ///
     /// After the lines of the import, if there is one, a line of 'lines' is
     /// {"tables":N,"of":N,"rows":N,"phase":"exporting"}.
@@ -524,18 +525,18 @@ pub struct ExportArguments {
 fn label(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) => Ok((name.to_owned(), value.to_owned())),
-        None => Err("a label is a name and a value: --label build=1234".to_owned()),
+        None => Err("a label needs a name and a value: --label build=1234".to_owned()),
     }
 }
 
 /// How files of Parquet are compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Compression {
-    /// Zstandard: small, and read by all that is not old
+    /// Zstandard: small; all recent readers support it
     Zstd,
-    /// Snappy: read by everything
+    /// Snappy: all readers support it
     Snappy,
-    /// Not at all
+    /// No compression
     None,
 }
 
@@ -555,21 +556,21 @@ Examples:
   timebase report trace.pftrace -o report.html
   ssh device cat trace | timebase report - > report.html
 
-A report that is a table, of SQL, is run by 'timebase query --report NAME'.")]
+For reports that are tables, made by SQL, use 'timebase query --report NAME'.")]
 pub struct ReportArguments {
     /// A trace, or the database that 'import' made of one; '-' is a trace on standard input
     #[arg(value_name = "TRACE-or-DB")]
     pub source: PathBuf,
-    /// Where to write the page, which appears when it is complete; '-' is standard output, as without
-    /// it in a pipe
+    /// The file of the page, which appears when it is complete; '-' is standard output, the default in
+    /// a pipe
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// How readings of the trace's clocks are brought to one clock [default: nearest]
+    /// How to convert readings of the trace's clocks to one clock [default: nearest]
     ///
-    /// A database has times of one kind: the other one is refused.
+    /// A database was imported with one conversion; the other one is an error.
     #[arg(long, value_enum, value_name = "HOW")]
     pub conversion: Option<Conversion>,
-    /// Fail where the trace is damaged, instead of showing what can be read of it
+    /// Fail if the trace is damaged, instead of showing the readable parts
     #[arg(long)]
     pub strict: bool,
 }
@@ -596,43 +597,43 @@ pub struct ExplainArguments {
     /// A trace, or the database that 'import' made of one; '-' is a trace on standard input
     #[arg(value_name = "TRACE-or-DB")]
     pub source: PathBuf,
-    /// The slice whose begin is to be explained: its id
+    /// Explain the begin of the slice with this id
     #[arg(long, value_name = "ID", conflicts_with_all = ["packet", "clock", "ts", "seq", "machine", "file"])]
     pub slice: Option<i64>,
-    /// The packet whose time is to be explained: its id
+    /// Explain the time of the packet with this id
     #[arg(long, value_name = "ID", conflicts_with_all = ["clock", "ts", "seq", "machine", "file"])]
     pub packet: Option<i64>,
-    /// The clock that was read: a number, number@sequence or a name
+    /// The clock of the reading: a number, number@sequence or a name
     ///
-    /// As 'timebase clocks' prints it, with ' of machine N' and ' in file N' behind it if you like. Builtin
-    /// names may be in any case; any other name must be that of a clock of the trace. If the reading is a
-    /// time of day, it is REALTIME if not given.
+    /// Write it as 'timebase clocks' prints it, with or without ' of machine N' and ' in file N'. Builtin names
+    /// are case-insensitive; any other name must be that of a clock of the trace. For a time of day the default
+    /// is REALTIME.
     #[arg(short, long)]
     pub clock: Option<ClockArgument>,
     /// The reading, in the clock's own unit; or a time of day
     ///
-    /// A time of day such as 2026-11-21T16:21:30.5 is UTC, or what an offset or a zone behind it says:
+    /// A time of day such as 2026-11-21T16:21:30.5 is UTC, unless it has an offset or a zone:
     /// 2026-11-21T17:21:30.5+01:00, '2026-11-21T17:21:30.5[Europe/Berlin]'.
     #[arg(short, long, allow_negative_numbers = true)]
     pub ts: Option<TsArgument>,
     /// The sequence of the clock; clocks 64 to 127 need one, here or as number@sequence
     #[arg(short, long, default_value_t = 0, value_name = "N")]
     pub seq: u32,
-    /// The clock to convert to, of the same machine and file: as --clock [default: BOOTTIME of trace time]
+    /// The target clock, of the same machine and file, written as for --clock [default: BOOTTIME of trace time]
     #[arg(long, value_name = "CLOCK")]
     pub to: Option<ClockArgument>,
-    /// The sequence of the clock to convert to
+    /// The sequence of the target clock
     #[arg(long, default_value_t = 0, value_name = "N", requires = "to")]
     pub to_seq: u32,
-    /// The machine on which the clock was read: its id or its name [default: that of the file, or 0]
+    /// The machine of the clock: its id or its name [default: that of the file, or 0]
     #[arg(long, value_name = "MACHINE")]
     pub machine: Option<String>,
-    /// The file in which the clock was read, if there are several: its id or its name
+    /// The file of the reading, if there are several: its id or its name
     ///
-    /// A file can have clocks of its own, and sequences of one number are others in each.
+    /// Each file has its own sequences, and can have its own clocks.
     #[arg(long, value_name = "FILE")]
     pub file: Option<String>,
-    /// By which conversion [default: that of the database]
+    /// The conversion [default: that of the database]
     #[arg(long, value_enum, value_name = "HOW")]
     pub conversion: Option<Conversion>,
 }
@@ -686,11 +687,11 @@ impl FromStr for TsArgument {
 /// How findings are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Findings {
-    /// For a person: a paragraph each, as wide as the terminal
+    /// A paragraph for each finding, as wide as the terminal
     Table,
     /// An object with findings and summary
     Json,
-    /// To paste into a document or the summary of a build
+    /// A table for a document or the summary of a build
     #[value(alias = "md")]
     Markdown,
 }
@@ -706,12 +707,12 @@ pub enum FailOn {
     Never,
 }
 
-/// How readings of clocks are brought to one clock.
+/// How to convert readings of clocks to one clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Conversion {
-    /// By the nearest snapshot before a reading, of those seen until then: Perfetto's rule
+    /// Use the nearest snapshot before a reading, of those read so far: Perfetto's rule
     Nearest,
-    /// By lines through all snapshots of the trace, which is read twice; a pipe is copied to a temporary file for that
+    /// Use lines through all snapshots; reads the trace twice, and copies a pipe to a temporary file
     Linear,
 }
 
@@ -745,12 +746,12 @@ fn command_meant(word: &str) -> Option<String> {
     if path.is_file() {
         return Some(match timebase_import::file_kind(path) {
             Ok(FileKind::Database) => format!(
-                "that is a database: ask it with 'timebase query {word} \"SELECT …\"' or \
+                "that is a database: query it with 'timebase query {word} \"SELECT …\"' or \
                  'timebase shell {word}'"
             ),
             _ => format!(
                 "that is a file: 'timebase import {word}' makes a database of a trace, and \
-                 'timebase shell {word}' asks it at once"
+                 'timebase shell {word}' queries it directly"
             ),
         });
     }

@@ -113,17 +113,17 @@ pub fn protect(connection: &mut Connection) -> rusqlite::Result<Denied> {
 fn objection(action: &AuthAction<'_>) -> Option<String> {
     match *action {
         AuthAction::Attach { filename } if filename.starts_with("file:") => Some(
-            "what a URI names might be made, and nothing is; name the file as it is, or --write allows it"
+            "a URI might create a file, which needs --write; name an existing file without a URI"
                 .to_owned(),
         ),
         AuthAction::Attach { filename } if would_be_made(filename) => Some(format!(
-            "there is no database {filename}, and none is made; --write allows it"
+            "there is no database {filename}, and creating one needs --write"
         )),
         AuthAction::Pragma {
             pragma_name: name,
             pragma_value: Some(_),
         } if PRAGMAS.iter().any(|known| known.eq_ignore_ascii_case(name)) => Some(format!(
-            "{name} protects from what is in the database, and is not changed; --write allows it"
+            "{name} protects against a malicious database, so changing it needs --write"
         )),
         _ => None,
     }
@@ -145,19 +145,15 @@ pub fn advice(error: &rusqlite::Error) -> Option<&'static str> {
     let code = error.sqlite_error()?;
     match (code.code, code.extended_code) {
         (_, READONLY_ROLLBACK | READONLY_RECOVERY) => Some(
-            "a journal beside it is of a change that was not completed, and reading takes nothing \
-             back; if you trust both files, open it once with --write",
+            "a journal beside it holds an incomplete change, which reading cannot undo; if you trust both files, open it once with --write",
         ),
-        (ErrorCode::ReadOnly, _) => {
-            Some("it is open for reading, and --write opens it for writing")
-        }
+        (ErrorCode::ReadOnly, _) => Some("it is open read-only; --write opens it for writing"),
         (ErrorCode::DatabaseCorrupt, _) => Some(
-            "the file is damaged, or was changed by something other than SQLite while it was read; \
-             import the trace again",
+            "the file is damaged, or a program other than SQLite changed it during the query; import the trace again",
         ),
-        (ErrorCode::NotADatabase, _) => Some("it is no database, or its beginning is damaged"),
+        (ErrorCode::NotADatabase, _) => Some("it is not a database, or its beginning is damaged"),
         (ErrorCode::OutOfMemory, _) => {
-            Some("a statement may have 2 GiB of memory; --write lifts that")
+            Some("the memory limit of a statement is 2 GiB; --write removes it")
         }
         _ => None,
     }

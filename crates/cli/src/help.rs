@@ -171,8 +171,7 @@ fn guide_row() -> Option<(String, String)> {
 fn overview(page: &mut Page) {
     let row = |name: &str, what: &str| vec![format!("timebase help {name}"), what.to_owned()];
     page.paragraph(
-        "What tables, columns, SQL functions, commands and reports are, with examples. All of it is in \
-         the program, and asks no network.",
+        "This explains tables, columns, SQL functions, commands and reports, with examples. It needs no network.",
     );
     let lists: Vec<_> = LISTS.iter().map(|(name, what)| row(name, what)).collect();
     page.rows(&[], &lists);
@@ -182,7 +181,7 @@ fn overview(page: &mut Page) {
         .chain(guide_row().map(|(name, title)| row(&name, &title)))
         .collect();
     page.rows(&[], &topics);
-    page.paragraph("Or the name of anything, or words to look for:");
+    page.paragraph("Or use any name, or words to search for:");
     page.rows(
         &[],
         &[
@@ -193,10 +192,10 @@ fn overview(page: &mut Page) {
             row("no_path", "a reason, a counter or a code of the log"),
             row("import", "a command"),
             row("sched-latency", "a report"),
-            row("wait for a CPU", "where that is told"),
+            row("wait for a CPU", "a search for these words"),
         ],
     );
-    page.paragraph("In the shell it is '.help NAME'.");
+    page.paragraph("In the shell, use '.help NAME'.");
 }
 
 /// Tells of a name that something as a whole has. Several things may have it, such as
@@ -209,7 +208,7 @@ fn tell_of(name: &str, page: &mut Page) -> bool {
         Some(("commands", _)) => {
             page.heading("Commands");
             list(page, commands());
-            page.paragraph("'timebase help COMMAND' tells all of one.");
+            page.paragraph("'timebase help COMMAND' explains one.");
         }
         Some(("reports", _)) => {
             page.heading("Reports");
@@ -299,7 +298,7 @@ fn list_tables(page: &mut Page) {
         let names: Vec<&str> = members.map(|member| member.name.as_str()).collect();
         page.paragraph(&names.join(", "));
     }
-    page.paragraph("'timebase help NAME' tells all of one, with its columns.");
+    page.paragraph("'timebase help NAME' explains one, with its columns.");
 }
 
 fn is_storage(group: &Section) -> bool {
@@ -316,9 +315,7 @@ fn list_functions(page: &mut Page) {
         (signature.to_owned(), briefly(function))
     });
     list(page, called);
-    page.paragraph(
-        "'timebase help NAME' tells all of one, and with which other arguments it is called.",
-    );
+    page.paragraph("'timebase help NAME' explains one, with all its forms.");
 }
 
 fn tell_section(section: &Section, page: &mut Page) {
@@ -459,10 +456,12 @@ fn tell_found(typed: &str, page: &mut Page) -> anyhow::Result<()> {
     }
     if found.is_empty() {
         bail!(
-            "nothing is called '{typed}', and no text has it; 'timebase help' lists what there is to read"
+            "nothing is called '{typed}', and no text contains it; 'timebase help' lists all topics"
         );
     }
-    page.paragraph(&format!("Nothing is called '{typed}'. What is said of it:"));
+    page.paragraph(&format!(
+        "Nothing is called '{typed}'. These texts contain it:"
+    ));
     let rows = found.into_iter();
     let rows: Vec<_> = rows
         .map(|found| vec![format!("timebase help {}", found.name), found.text])

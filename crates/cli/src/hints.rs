@@ -96,18 +96,18 @@ const FUNCTIONS: [(&[&str], &str); 7] = [
         &["time_to_ns", "time_to_us", "time_to_ms", "time_to_s"],
         "times are in nanoseconds: dur / 1000000 is in ms",
     ),
-    (&["regexp", "regexp_extract"], "GLOB and LIKE are there"),
+    (&["regexp", "regexp_extract"], "use GLOB or LIKE"),
     (
         &["ancestor_slice_by_stack", "descendant_slice_by_stack"],
-        "ancestor_slice(id) and descendant_slice(id) are there",
+        "use ancestor_slice(id) or descendant_slice(id)",
     ),
     (
         &["import", "run_metric"],
-        "modules and metrics of trace processor are not here",
+        "timebase does not have the modules and metrics of trace processor",
     ),
     (
         &["slice_parent", "thread_name", "process_name"],
-        "views have names joined: thread_slice, sched_with_thread_process",
+        "views already join the names: thread_slice, sched_with_thread_process",
     ),
 ];
 
@@ -184,8 +184,7 @@ pub fn left_out(connection: &Connection, sql: &str) -> Vec<String> {
         && (says("packet_field") || says("packet_json") || (says("packet") && says("data")))
     {
         hints.push(
-            "the bytes of packets were left out of this database by --no-data, so column data is \
-             NULL, and so is what packet_json and packet_field make of it"
+            "this database was imported with --no-data, so the column data is NULL, and so are the results of packet_json and packet_field"
                 .to_owned(),
         );
     }
@@ -195,8 +194,7 @@ pub fn left_out(connection: &Connection, sql: &str) -> Vec<String> {
         for (subject, tables) in TABLES.iter().filter(|(subject, _)| is_left_out(subject)) {
             if let Some(table) = tables.iter().find(|table| says(table)) {
                 hints.push(format!(
-                    "{table} is empty, as the import left it out (--no-events or --tables); import the \
-                     trace with {subject} among --tables to have it"
+                    "{table} is empty because the import left it out (--no-events or --tables); import the trace with --tables {subject} to have it"
                 ));
             }
         }
@@ -282,7 +280,7 @@ pub fn foreign(sql: &str) -> Option<String> {
 
 /// What to do about [`foreign`] SQL.
 pub fn instead() -> String {
-    format!("{PAGE} says what to write instead")
+    format!("{PAGE} shows plain SQL for it")
 }
 
 fn table(connection: &Connection, name: &str) -> Option<String> {
@@ -293,11 +291,10 @@ fn table(connection: &Connection, name: &str) -> Option<String> {
         let schema = if is_described(packet_type) {
             ""
         } else {
-            ", with numbers for names: 'import --descriptor FILE' takes a schema that has them"
+            ", with numbers for names: 'import --descriptor FILE' adds a schema with the names"
         };
         return Some(format!(
-            "{name} of trace processor is not here yet. What it is made of is: in packet, WHERE type = \
-             '{packet_type}', and packet_json(data) and packet_field(data, 'path') read it{schema}"
+            "timebase does not have trace processor's {name} yet, but it has the packets: select from packet WHERE type = '{packet_type}', and read them with packet_json(data) and packet_field(data, 'path'){schema}"
         ));
     }
     let mut there = names(
@@ -315,7 +312,7 @@ fn table(connection: &Connection, name: &str) -> Option<String> {
     Some(match meant(name, &there) {
         Some(meant) => format!("did you mean {meant}?"),
         None => {
-            "'timebase help tables' lists the tables, and '.tables' does in the shell".to_owned()
+            "'timebase help tables' lists the tables, as does '.tables' in the shell".to_owned()
         }
     })
 }
@@ -410,7 +407,7 @@ fn function(connection: &Connection, name: &str) -> Option<String> {
         .find(|(names, _)| names.contains(&lower.as_str()));
     if let Some((_, instead)) = known {
         return Some(format!(
-            "{name} is trace processor's; {instead}. {PAGE} tells more"
+            "{name} is a function of trace processor; {instead}. {PAGE} tells more"
         ));
     }
     let there = names(

@@ -79,7 +79,7 @@ pub fn monitored(
     signals: &Signals,
 ) -> anyhow::Result<(Summary, Duration)> {
     if sources.contains(&Source::Stdin) && io::stdin().is_terminal() {
-        bail!("standard input is a terminal; a trace has to be piped into it");
+        bail!("standard input is a terminal; pipe a trace into it");
     }
     let is_pipe = |source: &&Source| match source {
         // A pipe has a name, too, but no size.
@@ -92,7 +92,7 @@ pub fn monitored(
         && let Some(source) = sources.iter().find(is_pipe)
     {
         messages::say(format_args!(
-            "{source} is copied to a temporary file first: --conversion linear reads the trace twice"
+            "copying {source} to a temporary file first, because --conversion linear reads the trace twice"
         ));
     }
     let sizes = sources.iter().map(|source| match source {
@@ -118,8 +118,7 @@ fn destination(arguments: &ImportArguments) -> PathBuf {
         if output.as_os_str() == OsStr::new("-") {
             wrong_usage(
                 "import",
-                "the database cannot go to standard output, as it is not written from front to back; \
-                 name a file with -o OUT.db",
+                "the database cannot go to standard output, because timebase does not write it in order; name a file with -o OUT.db",
             );
         }
         if arguments
@@ -134,13 +133,13 @@ fn destination(arguments: &ImportArguments) -> PathBuf {
     let [trace] = arguments.traces.as_slice() else {
         wrong_usage(
             "import",
-            "several traces need a name for their database: -o OUT.db",
+            "for several traces, name the database with -o OUT.db",
         );
     };
     if trace.as_os_str() == OsStr::new("-") {
         wrong_usage(
             "import",
-            "a trace from standard input needs a name for the database: -o OUT.db",
+            "for a trace from standard input, name the database with -o OUT.db",
         );
     }
     let output = default_destination(trace);
@@ -214,7 +213,7 @@ fn screen(
 
     let timed = summary.on_trace_time + summary.unresolved.values().sum::<u64>();
     let mut share = if timed == 0 {
-        "none has a time".to_owned()
+        "no packet has a time".to_owned()
     } else {
         let share = match (summary.clock_faults.first(), summary.on_trace_time == timed) {
             // All is not well where all have a time and it is wrong.
@@ -236,7 +235,7 @@ fn screen(
     if summary.without_timestamp > 0 && timed > 0 {
         let _ = write!(
             share,
-            " ({} more have no time of their own)",
+            " ({} more have no timestamp)",
             HumanCount(summary.without_timestamp)
         );
     }
@@ -291,7 +290,7 @@ fn screen(
         false => write!(
             screen,
             "\nNext: timebase doctor {database}\n      \
-             or import again with --conversion linear, which mends these times"
+             or import again with --conversion linear, which corrects these times"
         ),
     };
     screen
@@ -322,7 +321,7 @@ fn at_fault(fault: &ClockFault) -> String {
     let does = match (fault.check.as_str(), fault.ppm) {
         ("clock_wrapped", _) => "wrapped".to_owned(),
         ("clock_restarted", _) => "restarted".to_owned(),
-        ("clock_not_nanoseconds", _) => "counts something else than nanoseconds".to_owned(),
+        ("clock_not_nanoseconds", _) => "does not count nanoseconds".to_owned(),
         (_, Some(ppm)) => format!("drifts by {} ppm", three_digits(ppm)),
         _ => "drifts".to_owned(),
     };
@@ -438,11 +437,9 @@ fn without_table(summary: &Summary, has_data: bool) -> Vec<(&'static str, String
         lines.push(("", format!("{count:>width$}  of other types")));
     }
     let advice = if has_data {
-        "these packets are rows of packet; packet_json(data) and packet_field(data, 'path') read \
-         what is in them"
+        "these packets are rows of the table packet; packet_json(data) and packet_field(data, 'path') read their contents"
     } else {
-        "these packets are rows of packet; what is in them is read of a database that is made \
-         without --no-data"
+        "these packets are rows of the table packet; import without --no-data to read their contents"
     };
     lines.push(("", advice.to_owned()));
     lines
@@ -485,21 +482,21 @@ fn how(placement: &Placement) -> String {
         How::Snapshots => "by its clock snapshots",
         How::RemoteSync => "by asking the other machine for the time",
         How::Manifest => "as the manifest says",
-        How::Realtime => "assuming that the wall clocks agree; nobody knows how well they do",
-        How::SameClock => "assuming that BOOTTIME is the same; nothing tells that it is",
+        How::Realtime => "assuming that the wall clocks agree, which nothing confirms",
+        How::SameClock => "assuming that BOOTTIME is the same, which nothing confirms",
         _ => "nothing relates it to trace time",
     }
     .to_owned();
     let error = placement.error.filter(|_| placement.how != How::TraceTime);
     if let Some(error) = error {
         let error = Duration::from_nanos(error.unsigned_abs());
-        let _ = write!(text, ", give or take {error:.1?}");
+        let _ = write!(text, ", ± {error:.1?}");
     }
     if let Some(later) = placement.boots_differ {
         let seconds = later as f64 / 1e9;
         let _ = write!(
             text,
-            "; its wall clock says {seconds:+.3} s, as if restarted"
+            "; by its wall clock {seconds:+.3} s off, as after a restart"
         );
     }
     text
@@ -653,7 +650,7 @@ mod tests {
         for expected in [
             "t.pftrace → t.db",
             "1,300 from 1 sequence\n",
-            "999 of 1,000 on BOOTTIME: 99.9 % (300 more have no time of their own)",
+            "999 of 1,000 on BOOTTIME: 99.9 % (300 more have no timestamp)",
             "1  no_path: no chain of snapshots",
             "1,234 lines, in android_logs",
             "no table    1,000  perf_sample\n                  9  heap\n",

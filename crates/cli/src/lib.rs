@@ -1,6 +1,6 @@
-//! The program `timebase`: a Perfetto trace into a SQLite database, and
-//! questions to it. What the commands do is in the libraries; here they are
-//! wired to arguments, terminal and signals.
+//! The program `timebase`: it turns Perfetto traces into SQLite databases, and queries
+//! them. The libraries do the work of the commands; this crate connects them to
+//! arguments, terminal and signals.
 
 // A test that panics has failed, as it should.
 #![cfg_attr(test, allow(clippy::expect_used))]

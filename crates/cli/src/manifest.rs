@@ -45,7 +45,7 @@ pub fn run(
     {
         wrong_usage(
             "manifest",
-            "a manifest names files, and standard input has no name",
+            "a manifest needs file names, but standard input has none",
         );
     }
     let monitor = Arc::new(Monitor::default());
@@ -84,7 +84,7 @@ fn read(traces: &[PathBuf], monitor: &Monitor) -> anyhow::Result<Draft> {
         let title = inputs.title(id).to_owned();
         if file.kind == Some(TraceType::Manifest) {
             bail!(
-                "{title} is a manifest already, and there can be only one: change that, or leave it out"
+                "{title} already is a manifest, and there can be only one: change it, or leave it out"
             );
         }
         // As an argument beside others: a manifest makes the one that is alone one of two (rule X1).

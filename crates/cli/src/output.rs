@@ -21,18 +21,18 @@ pub use whole::Whole;
 /// A format of results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// For a person: aligned columns, long blobs abbreviated
+    /// Aligned columns, for people; abbreviates long blobs
     Table,
-    /// A line with the columns' names, then one a row; NULL is empty
+    /// A line with the names of the columns, then a line for each row; NULL is empty
     Csv,
-    /// An array of objects, one a row
+    /// An array with an object for each row
     Json,
-    /// An object a line, one a row
+    /// A line with an object for each row
     Jsonl,
-    /// A table to paste into a document
+    /// A table for a document
     #[value(alias = "md")]
     Markdown,
-    /// For a person: a line a value, however narrow the terminal
+    /// A line for each value, for narrow terminals
     Line,
 }
 

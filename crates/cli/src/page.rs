@@ -42,7 +42,7 @@ pub fn run(
         Some(path) => file::check(path, &arguments.source)?,
         None if output.is_none() && io::stdout().is_terminal() => wrong_usage(
             "report",
-            "a page is for a browser, and this is a terminal; name a file with -o report.html",
+            "cannot show a page on a terminal; name a file with -o report.html",
         ),
         None => {}
     }

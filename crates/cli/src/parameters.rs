@@ -47,10 +47,10 @@ pub struct Parameter {
 pub fn parse(text: &str) -> Result<Parameter, String> {
     let (name, value) = text
         .split_once('=')
-        .ok_or("a name, '=' and a value are needed, as in top=20")?;
+        .ok_or("write a name, '=' and a value, as in top=20")?;
     if !script::is_name(name) {
         return Err(format!(
-            "'{name}' is no name of a parameter; it is written without ':', as in top=20"
+            "'{name}' is not a valid name; write it without ':', as in top=20"
         ));
     }
     Ok(Parameter {
@@ -203,8 +203,7 @@ impl Parameters {
                     .with_context(|| format!("--param {name}={date}"))?;
                 let time = time.with_context(|| {
                     format!(
-                        "--param {name}={date}: nothing in the trace tells what time of day it was; \
-                         give nanoseconds of trace time"
+                        "--param {name}={date}: the time of day of this trace is unknown; give nanoseconds of trace time"
                     )
                 })?;
                 *value = Value::Integer(time);
@@ -248,7 +247,7 @@ fn known(script: &Script<'_>) -> String {
         }
     }
     if names.is_empty() {
-        return "there are no parameters in it".to_owned();
+        return "the statements have no parameters".to_owned();
     }
     let lines = names.into_iter().map(|name| {
         let declared = declaration(script, name);
@@ -347,7 +346,10 @@ mod tests {
         let double = names(sql, &["tag=1", "tag=2"]).expect_err("is double");
         assert_eq!(double, "--param tag is given twice");
         let none = names("SELECT 1", &["x=1"]).expect_err("is unknown");
-        assert!(none.ends_with("there are no parameters in it"), "{none}");
+        assert!(
+            none.ends_with("the statements have no parameters"),
+            "{none}"
+        );
     }
 
     #[test]

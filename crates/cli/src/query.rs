@@ -46,7 +46,7 @@ pub fn run(
     if output.is_none() && format == QueryFormat::Parquet && io::stdout().is_terminal() {
         wrong_usage(
             "query",
-            "Parquet is for programs, and this is a terminal; name a file with -o result.parquet",
+            "cannot show Parquet on a terminal; name a file with -o result.parquet",
         );
     }
     let access = Access {
@@ -68,7 +68,7 @@ pub fn run(
         let rows = named(arguments, result)?;
         ensure!(
             rows > 0 || !arguments.fail_if_empty,
-            "there is not one row, and --fail-if-empty was given"
+            "all results are empty (--fail-if-empty)"
         );
         Ok(())
     };

@@ -9,15 +9,15 @@ use rusqlite::Connection;
 pub enum Report {
     /// The clocks: their paths, drift, jumps, and gaps between snapshots
     ClockHealth,
-    /// What could not be placed in time, why, and what can be done
+    /// Events without a known time, the reasons, and the remedies
     Unplaced,
-    /// Where the time went: events by name, CPUs, processes, threads
+    /// The time of CPUs, processes and threads, and events by name
     TimeSpent,
-    /// How long threads waited for a CPU, and who ran instead
+    /// How long threads waited for a CPU, and which threads ran instead
     SchedLatency,
     /// How long slices took, by name, and the slowest ones
     Slices,
-    /// What led to a slice, and what it led to
+    /// The slices before and after a slice, along flows
     Flows,
     /// Memory, CPU frequency and all other counters over the trace
     Counters,
@@ -47,7 +47,7 @@ impl Report {
         let sql = "SELECT EXISTS (SELECT * FROM sched_record)";
         let has_any: bool = database.query_row(sql, [], |row| row.get(0))?;
         Ok((!has_any).then_some(
-            "there is no scheduling in this trace, so nothing tells how long threads waited for a CPU: record the \
+            "there is no scheduling in this trace, so it is unknown how long threads waited for a CPU: record the \
              kernel's sched_switch and sched_waking (data source linux.ftrace)",
         ))
     }

@@ -56,7 +56,7 @@ pub fn run(arguments: &ShellArguments, signals: &Signals) -> anyhow::Result<Exit
     if arguments.source.as_os_str() == OsStr::new("-") {
         wrong_usage(
             "shell",
-            "statements come from standard input, so the trace cannot",
+            "the statements and the trace cannot both come from standard input",
         );
     }
     let access = Access {
@@ -97,7 +97,7 @@ impl Shell<'_> {
         }
         writeln!(
             self.out,
-            "End statements with a semicolon; 'help' shows what else there is, 'exit' ends."
+            "End statements with a semicolon; 'help' lists the commands, 'exit' ends the shell."
         )?;
         self.out.flush()?;
         let mut input = Input::new(true);
@@ -140,7 +140,7 @@ impl Shell<'_> {
                 }
                 if !input.pending().is_empty() {
                     messages::say(
-                        "the statement before is not finished: end it with a semicolon, or give it up with Ctrl-C",
+                        "the previous statement is not finished: end it with a semicolon, or cancel it with Ctrl-C",
                     );
                 }
             }
@@ -195,7 +195,7 @@ impl Shell<'_> {
                 let statement = input.give_up();
                 let first = statement.trim().lines().next().unwrap_or_default();
                 Err(anyhow!(
-                    "the statement before '{command}' is not finished, and is left out: end it with a semicolon\n  {first}"
+                    "skipped the unfinished statement before '{command}': end it with a semicolon\n  {first}"
                 ))
             }
             _ => Ok(Next::Continue),

@@ -89,7 +89,7 @@ pub fn run_parquet(
             }
             ensure!(
                 written.is_none(),
-                "{place}it has a result, and so has a statement before it: a file of Parquet is of one"
+                "{place}this is the second statement with a result, but a Parquet file can only hold one"
             );
             let types = timebase_export::declared_types(database, sql).map_err(describe)?;
             let rows = timebase_export::write_result(&mut statement, &types, out);
@@ -102,7 +102,7 @@ pub fn run_parquet(
     }
     let asked: Vec<&str> = script.statements.iter().map(|part| part.sql).collect();
     messages::warnings(&hints::left_out(database, &asked.join("\n")));
-    written.ok_or_else(|| anyhow!("no statement has a result, and a file of Parquet is of one"))
+    written.ok_or_else(|| anyhow!("no statement has a result for the Parquet file"))
 }
 
 /// Refuses a script that has SQL of trace processor's, whatever else is to be said of it.
@@ -123,7 +123,7 @@ fn check_foreign(sql: &str, place: &str) -> anyhow::Result<()> {
         return Ok(());
     };
     bail!(
-        "{place}{what} is SQL that only trace processor has\n{}\n  tip: {}",
+        "{place}{what} only works in trace processor\n{}\n  tip: {}",
         excerpt(sql, None),
         hints::instead()
     )

@@ -23,14 +23,13 @@ pub fn told(command: &str, traces: &[PathBuf], output: &Path, summary: &Summary)
         return None;
     }
     let said = format!(
-        "nothing tells how the clocks of {} are related to those of the files before: on one timeline, their events \
-         stand beside each other by chance",
+        "nothing says how the clocks of {} relate to those of the earlier files: on one timeline, the order of their events is random",
         names(&summary.unrelated)
     );
-    let manifest = "A manifest says how files are related: timebase manifest --help";
+    let manifest = "A manifest says how files relate: timebase manifest --help";
     let [_, _, ..] = traces else {
         return Some(format!(
-            "{said}. With --merge, that is not said. {manifest}"
+            "{said}. --merge accepts this without a warning. {manifest}"
         ));
     };
     let output = quoted_path(&output.to_string_lossy()).into_owned();
@@ -41,8 +40,8 @@ pub fn told(command: &str, traces: &[PathBuf], output: &Path, summary: &Summary)
     };
     let traces = arguments(traces);
     Some(format!(
-        "{said}. One of these may be meant:\n  \
-           each by itself: for trace in {traces}; do timebase {command} \"$trace\"{alone}; done\n  \
+        "{said}. Choose one:\n  \
+           separately:     for trace in {traces}; do timebase {command} \"$trace\"{alone}; done\n  \
            one timeline:   timebase {command} --merge {traces} -o {output}\n\
          {manifest}"
     ))

@@ -21,10 +21,10 @@ const MAX_NAME: usize = 1000;
 #[non_exhaustive]
 pub enum DescriptorError {
     /// It is no serialized descriptor.
-    #[error("this is no protobuf descriptor: {0}")]
+    #[error("this is not a protobuf descriptor: {0}")]
     Undecodable(#[from] prost::DecodeError),
     /// A field has a type that is not defined anywhere.
-    #[error("field {field} is of the unknown type '{type_name}'")]
+    #[error("field {field} has the unknown type '{type_name}'")]
     UnknownType {
         /// The field's full name.
         field: String,

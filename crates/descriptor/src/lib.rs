@@ -1,4 +1,4 @@
-//! The messages of a Perfetto trace, read by their schema: as JSON, and one
+//! Reads the messages of a Perfetto trace by their schema: a message as JSON, or one
 //! value by its path.
 //!
 //! | question | where it is decided |
@@ -11,15 +11,14 @@
 //! | how a message looks as JSON | `json.rs` |
 //! | what a path may say, and leads to | `path/parse.rs`, `path.rs` |
 //!
-//! [`Pool`] and [`Path`] have examples. The core knows no SQLite; the module
-//! [`field`] walks the fields of any message without copying.
+//! See [`Pool`] and [`Path`] for examples. The module [`field`] walks the fields of any
+//! message without copying. Nothing here depends on SQLite.
 //!
-//! JSON is as Python's `MessageToDict(preserving_proto_field_name=True)` has
-//! it, with these exceptions: 64-bit integers are numbers; a field that the
-//! schema does not know is under its number; a number that an enum has no name
-//! for is that number; an extension has its short name, where no other field
-//! has; what is no UTF-8 is replaced; an entry of a map counts even if it has
-//! fields that no entry has.
+//! The JSON equals that of Python's `MessageToDict(preserving_proto_field_name=True)`,
+//! with these exceptions: 64-bit integers are numbers; an unknown field has its number
+//! as its name; an unknown value of an enum is a number; an extension has its short
+//! name, unless another field has it; invalid UTF-8 is replaced; an entry of a map
+//! counts even if it has unknown fields.
 //!
 //! # Design
 //!

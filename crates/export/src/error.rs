@@ -16,7 +16,7 @@ use thiserror::Error;
 pub enum Error {
     /// A column without a type.
     #[error(
-        "the column {column} of {table} has no type: crates/export/src/columns.rs says those that are computed"
+        "the column {column} of {table} has no type: add computed columns to crates/export/src/columns.rs"
     )]
     Untyped {
         /// The table or view.
@@ -35,7 +35,7 @@ pub enum Error {
     },
     /// A value is not of the type of its column.
     #[error(
-        "{table}, column {column}, row {row}: it is {found}, and the column is of type {expected}{advice}"
+        "{table}, column {column}, row {row}: the value is {found}, but the column has the type {expected}{advice}"
     )]
     Misfit {
         /// The table, or `the result`.
@@ -69,14 +69,14 @@ pub enum Error {
     #[error(transparent)]
     Out(io::Error),
     /// What should be a folder is a file.
-    #[error("{path} is no folder; name a new or an empty one", path = path.display())]
+    #[error("{path} is not a folder; name a new or an empty folder", path = path.display())]
     NotAFolder {
         /// What was named.
         path: PathBuf,
     },
     /// A folder with something else in it.
     #[error(
-        "{path} has {entry} in it, and is no folder that an export made; name a new or an empty one",
+        "{path} contains {entry}, so an export did not make this folder; name a new or an empty folder",
         path = path.display()
     )]
     Foreign {
@@ -87,7 +87,7 @@ pub enum Error {
     },
     /// The trace is in the folder already.
     #[error(
-        "{path} has this trace already, {trace_id}; --force replaces it",
+        "{path} already has this trace, {trace_id}; --force replaces it",
         path = path.display()
     )]
     Exists {

@@ -1,5 +1,5 @@
-//! Rows of a SQLite database as Parquet: the tables of a trace in a folder of many traces, and the result of
-//! any statement as a file.
+//! Writes rows of a SQLite database as Parquet: the tables of a trace into a folder of many traces, and the
+//! result of any statement into a file.
 //!
 //! ```
 //! use timebase_export::{Compression, Folder, Monitor, Options, Schema, export};
@@ -36,10 +36,10 @@
 //! | `export.rs` | tables of a database into a folder, by two threads |
 //! | `result.rs` | any statement into a file |
 //!
-//! **The column writers of the crate `parquet`, without Arrow.** SQLite gives values one by one, and the writer wants
-//! a column of a row group at a time; so what lies between is a vector a column, of at most 128 Ki rows or
-//! 12 MB, and nothing of the size of a table. There are two: one is filled by the thread that steps through the
-//! statement while the other one is encoded and compressed.
+//! **The column writers of the crate `parquet`, without Arrow.** SQLite returns values one by one, but the writer needs
+//! a column of a whole row group. So there is a vector for each column, with at most 128 Ki rows or 12 MB; nothing has
+//! the size of a table. There are two sets of vectors: one thread steps through the statement and fills one set, while
+//! the other set is encoded and compressed.
 //!
 //! What was considered instead:
 //!

@@ -9,9 +9,9 @@
 //! sqlite> SELECT to_boottime('MONOTONIC', 0, 1104);
 //! ```
 //!
-//! It works with SQLite 3.40 and later. `timebase_version()` tells which version
-//! is loaded; all other functions are those of the program, by the same code. The
-//! module [`plain`] has them for where no SQLite can load the library.
+//! It works with SQLite 3.40 and later. `timebase_version()` returns the loaded version;
+//! all other functions are those of the program, from the same code. The module
+//! [`plain`] has them for a SQLite that cannot load extensions.
 //!
 //! # Design
 //!

@@ -20,18 +20,17 @@ pub enum Error {
     Inputs(InputsError),
     #[error("{0}")]
     Manifest(Refused),
-    #[error("{name} is a manifest of more than {limit} bytes, and none is as large")]
+    #[error("the manifest {name} is larger than the limit of {limit} bytes")]
     ManifestTooLarge { name: String, limit: u64 },
     #[error("{source_name} has no trace in it; {why}")]
     NoTrace { source_name: String, why: String },
     #[error(
-        "{name} is no Perfetto trace{of}. Without --strict, it is left out and the others are imported",
+        "{name} is not a Perfetto trace{of}. Without --strict, the import leaves it out",
         of = of.as_ref().map(|of| format!(", but {of}")).unwrap_or_default()
     )]
     UnknownMember { name: String, of: Option<OtherFile> },
     #[error(
-        "{source_name} is not a Perfetto trace: {why}. Expected is a protobuf trace \
-         (.pftrace, .perfetto-trace), as it is or compressed with gzip or zstd"
+        "{source_name} is not a Perfetto trace: {why}. Expected a protobuf trace (.pftrace, .perfetto-trace), optionally compressed with gzip or zstd"
     )]
     NotATrace { source_name: String, why: String },
     #[error("{source_name} is not a Perfetto trace: {why}. It is {other}")]
@@ -41,7 +40,7 @@ pub enum Error {
         other: OtherFile,
     },
     #[error(
-        "{source_name} is compressed with {compression}, and what is in it is no Perfetto trace: {why}. It is {other}"
+        "{source_name} is compressed with {compression}, and does not contain a Perfetto trace: {why}. It contains {other}"
     )]
     OtherFileInside {
         source_name: String,
@@ -50,14 +49,14 @@ pub enum Error {
         other: OtherFile,
     },
     #[error(
-        "{source_name} is damaged: {why}. Without --strict, what can be read of it is imported"
+        "{source_name} is damaged: {why}. Without --strict, the import keeps the readable parts"
     )]
     Damaged { source_name: String, why: String },
     #[error("{path} exists; name another file with -o, or replace it with --force", path = path.display())]
     Exists { path: PathBuf },
-    #[error("{path} has tables; a trace is imported into an empty database", path = path.display())]
+    #[error("{path} has tables; timebase imports a trace into an empty database", path = path.display())]
     NotEmpty { path: PathBuf },
-    #[error("{path} is no SQLite database, so it is not replaced; name another file with -o", path = path.display())]
+    #[error("{path} is not a SQLite database, so timebase does not replace it; name another file with -o", path = path.display())]
     NotReplaceable { path: PathBuf },
     #[error(
         "{path} is in use, or was not closed properly ({beside} exists); close the programs that \
@@ -70,22 +69,19 @@ pub enum Error {
         path = path.display(), example = path.join("trace.db").display()
     )]
     IsDirectory { path: PathBuf },
-    #[error("{path} is a device or a pipe, and a database cannot be written there; name a file with -o", path = path.display())]
+    #[error("{path} is a device or a pipe, which cannot hold a database; name a file with -o", path = path.display())]
     NotAFile { path: PathBuf },
     #[error(
-        "cannot create {path}: there is no directory {directory}; make it first, or name another \
-         place with -o",
+        "cannot create {path}: there is no directory {directory}; create it first, or name another place with -o",
         path = path.display(), directory = directory.display()
     )]
     NoDirectory { path: PathBuf, directory: PathBuf },
     #[error("cannot create {path}: {error}; name another place with -o", path = path.display())]
     Create { path: PathBuf, error: io::Error },
-    #[error("no space left to write {path}; nothing was changed. Free some, or name another place with -o", path = path.display())]
+    #[error("no space left to write {path}; nothing was changed. Free some space, or name another place with -o", path = path.display())]
     DiskFull { path: PathBuf },
     #[error(
-        "{path} and the temporary files of its import would take more than {limit}, which is what \
-         --max-size allows, {read}; nothing was changed. Allow more, or leave something out with \
-         --no-data or --tables",
+        "{path} and the temporary files of its import would take more than the {limit} of --max-size, {read}; nothing was changed. Raise the limit, or import less with --no-data or --tables",
         path = path.display()
     )]
     TooLarge {
@@ -94,9 +90,7 @@ pub enum Error {
         read: HowFar,
     },
     #[error(
-        "{source_name} names so much that its import would take more than {limit} of memory, {read}; \
-         nothing was changed. Allow more with --max-memory, or leave something out with --tables or \
-         --no-events"
+        "{source_name} has so many names that its import would take more than {limit} of memory, {read}; nothing was changed. Raise the limit with --max-memory, or import less with --tables or --no-events"
     )]
     TooMuchMemory {
         source_name: String,
@@ -109,37 +103,32 @@ pub enum Error {
         error: Box<dyn std::error::Error + Send + Sync>,
     },
     #[error(
-        "the file in the making of {path} was removed by somebody else; nothing was changed. \
-         Import the trace again",
+        "another program removed the unfinished file of {path}; nothing was changed. Import the trace again",
         path = path.display()
     )]
     Removed { path: PathBuf },
     #[error("cannot open {path}: {error}", path = path.display())]
     OpenDescriptor { path: PathBuf, error: io::Error },
     #[error(
-        "{path} cannot be used as a descriptor: {why}. Expected is a serialized FileDescriptorSet, \
-         as `protoc --include_imports --descriptor_set_out` writes it",
+        "{path} is not a valid descriptor: {why}. Expected a serialized FileDescriptorSet, as `protoc --include_imports --descriptor_set_out` writes it",
         path = path.display()
     )]
     Descriptor { path: PathBuf, why: String },
     #[error(
-        "{source_name} was changed while it was read, which --conversion linear does twice; nothing was \
-         written. Import it again when nothing writes to it, or import a copy of it"
+        "{source_name} changed during the import, which reads it twice for --conversion linear; nothing was written. Import it again when nothing writes to it, or import a copy"
     )]
     Changed { source_name: String },
     #[error("interrupted; nothing was changed")]
     Cancelled,
-    #[error("{path} is a SQLite database, but not one that timebase made", path = path.display())]
+    #[error("{path} is a SQLite database, but timebase did not make it", path = path.display())]
     ForeignDatabase { path: PathBuf },
     #[error(
-        "{path} is a SQLite database, and not a Perfetto trace; nor did timebase make it. Ask it with \
-         another SQLite client, such as sqlite3",
+        "{path} is a SQLite database, not a Perfetto trace, and timebase did not make it. Query it with another SQLite client, such as sqlite3",
         path = path.display()
     )]
     ImportsForeignDatabase { path: PathBuf },
     #[error(
-        "{path} has the database layout {found}, and this version of timebase reads {expected}; \
-         {}",
+        "{path} has the database layout {found}, but this version of timebase reads {expected}; {}",
         timebase_schema::other_version(*found),
         path = path.display()
     )]

@@ -174,7 +174,7 @@ pub(crate) mod counter {
     pub const UNSURE_PACKETS: Counter = Counter::data_loss("unsure_packets");
     pub const INTERNED_SKIPPED: Fault = Fault::new(
         Counter::data_loss("interned_data_skipped_incremental_state_invalid"),
-        "interned data is left out that comes when the state of its sequence is lost",
+        "interned data after its sequence lost state is left out",
     );
 }
 
@@ -735,7 +735,7 @@ impl Frame {
         let why = region.why.to_string();
         let packets = rows.count(&tables::packet::TABLE) - self.file.before;
         let text = match (carrier, is_cut) {
-            (Some(_), _) => format!("{why}, in what a compressed packet holds"),
+            (Some(_), _) => format!("{why}, inside a compressed packet"),
             (None, true) => cut(&why, packets.unsigned_abs()),
             (None, false) => why,
         };

@@ -444,9 +444,7 @@ impl<'a> Undertaking<'a> {
                     let of = file.other.clone();
                     return Err(Error::UnknownMember { name, of });
                 }
-                warnings
-                    .told
-                    .push(format!("{name}: no trace, and left out"));
+                warnings.told.push(format!("{name}: not a trace, left out"));
                 continue;
             }
             let verdict = |name| Verdict { file, name, strict }.warnings();
@@ -474,7 +472,7 @@ impl<'a> Undertaking<'a> {
             let members = read.len();
             let why = match warnings.told.as_slice() {
                 [one] => one.clone(),
-                _ => format!("none of its {members} files is one"),
+                _ => format!("none of its {members} files is a trace"),
             };
             let source_name = files.title();
             return Err(Error::NoTrace { source_name, why });

@@ -1,36 +1,35 @@
 //! Imports a Perfetto trace into a SQLite database.
 //!
-//! Data flows one way. Packets come out of the trace (`timebase-trace`) in file
-//! order; each is placed in time (`place`), and the reader of its payload
-//! (`readers`) makes rows of it, and events for the timeline (`timeline`). When the
-//! trace is read, trackers (`trackers`) get the events in the order of time. Rows go
-//! to the database (`output`). `frame.rs` has what happens to every packet,
-//! `pipeline.rs` the threads, `import.rs` the whole from beginning to end;
-//! `ARCHITECTURE.md`, at the root of the repository, what each may know of the others.
+//! Data flows one way. `timebase-trace` reads packets from the trace in file order.
+//! `place` gives each packet its time. The reader of its payload (`readers`) makes
+//! rows, and events for the timeline (`timeline`). After the last packet, trackers
+//! (`trackers`) receive the events in the order of time. `output` writes the rows to the
+//! database. `frame.rs` handles every packet, `pipeline.rs` runs the threads, and
+//! `import.rs` controls the whole import. `ARCHITECTURE.md`, at the root of the
+//! repository, says which module may know which others.
 //!
 //! # Design
 //!
-//! * **Two threads.** One reads and interprets; the other writes. Rows
-//!   cross in batches that go back when they are written, so that nothing is
-//!   allocated a packet and memory is that of a few batches. One thread for all
-//!   was the alternative: decoding takes about as long as writing, and would be
-//!   added to it. (What an index has to sort, further threads sort: they are
-//!   those of `timebase_store::btree`.) Several threads that decode were not tried, as
-//!   two cores have enough to do.
-//! * **Pages, not statements.** Rows come in the order of their tables, so they
-//!   are put together to pages (`output/table.rs`), and SQLite makes only what is known
-//!   at the end. Prepared inserts were the alternative: they took 1.2 s of the
-//!   1.5 s for 2,000,000 packets of 30 bytes.
-//! * **Plain tables, no journal.** The database is built
-//!   beside its destination under another name and moved there when it is
-//!   complete (`output/destination.rs`). A journal would double what is written, to
-//!   protect a file that nobody has seen.
-//! * **Read once.** What cannot be placed yet is written as it is; what is needed to
-//!   try again is put aside (`place/waiting.rs`), so that memory does not grow with
-//!   what is unresolved.
-//! * **No effect before all is read that can fail.** A payload is parsed, which may
-//!   fail and changes nothing; then it is read, which has effects and does not fail.
-//!   Importers that did both at once left half of a damaged payload behind.
+//! * **Two threads.** One reads and interprets; the other writes. Rows cross in
+//!   batches, and written batches go back, so a packet needs no allocation and the
+//!   memory is that of a few batches. The alternative was one thread: decoding takes
+//!   about as long as writing, so the times would add up. (Further threads, those of
+//!   `timebase_store::btree`, sort the indexes.) We did not try several decoding threads,
+//!   because two cores are already busy.
+//! * **Pages, not statements.** Rows come in the order of their tables, so the
+//!   import writes pages directly (`output/table.rs`), and SQLite only writes the
+//!   tables that are known at the end. The alternative was prepared inserts: they took
+//!   1.2 s of the 1.5 s for 2,000,000 packets of 30 bytes.
+//! * **Plain tables, no journal.** The import builds the database beside its
+//!   destination under another name, and moves it there when it is complete
+//!   (`output/destination.rs`). A journal would double the written data to protect a
+//!   file that nobody has opened yet.
+//! * **Read once.** The import writes a packet without a time immediately, and puts the
+//!   data for a second attempt on the disk (`place/waiting.rs`), so memory does not grow
+//!   with the number of unresolved packets.
+//! * **Parse before any effect.** Parsing a payload may fail and changes nothing;
+//!   reading it has effects and cannot fail. Importers that did both at once left half
+//!   of a damaged payload behind.
 //!
 //! ```
 //! use std::path::{Path, PathBuf};

@@ -16,14 +16,14 @@ use std::str::FromStr;
 /// assert_eq!(Size(500_000_000).to_string(), "500MB");
 /// assert_eq!(Size(1_234_567).to_string(), "1234567 bytes");
 /// let error = "2 gigs".parse::<Size>().unwrap_err();
-/// assert_eq!(error.to_string(), "a size is a number of bytes, or one such as 500M, 2G or 4GiB");
+/// assert_eq!(error.to_string(), "a size is a number of bytes, or for example 500M, 2G or 4GiB");
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Size(pub u64);
 
 /// A text that is no [`Size`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a size is a number of bytes, or one such as 500M, 2G or 4GiB")]
+#[error("a size is a number of bytes, or for example 500M, 2G or 4GiB")]
 pub struct NotASize;
 
 const UNITS: [(&str, u64); 8] = [

@@ -140,13 +140,13 @@ impl Verdict<'_> {
         if packets > 0 {
             what.push((
                 format!("{packets} of {all} packets cannot be read"),
-                "they are rows of type 'corrupt', and import_log says why",
+                "they are rows with the type 'corrupt', and import_log says why",
             ));
         }
         if payloads > 0 {
             what.push((
                 format!("the payloads of {payloads} of {all} packets cannot be read"),
-                "the packets are rows without what their payloads hold, and import_log says why",
+                "the packets are rows without the data of their payloads, and import_log says why",
             ));
         }
         let Some((why, _)) = what.first() else {

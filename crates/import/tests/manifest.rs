@@ -122,7 +122,7 @@ fn x31_what_is_no_json_is_refused_with_line_and_column() {
     for (text, expected) in [
         (
             "{\"x\":\n [1,\n\n ]}",
-            "line 4, column 2: a comma with nothing behind it, which JSON has not",
+            "line 4, column 2: a trailing comma, which is not valid JSON",
         ),
         ("", "line 1, column 0: EOF while parsing a value"),
         (
@@ -131,7 +131,7 @@ fn x31_what_is_no_json_is_refused_with_line_and_column() {
         ),
         (
             "{\"perfetto_manifest\": {\"version\": 1,}}",
-            "line 1, column 37: a comma with nothing behind it, which JSON has not",
+            "line 1, column 37: a trailing comma, which is not valid JSON",
         ),
         (
             "{\"perfetto_manifest\": {\"version\": 1}}\n x",
@@ -151,7 +151,7 @@ fn x31_what_is_no_json_is_refused_with_line_and_column() {
         ),
         (
             "\u{feff}{}",
-            "the text begins with a byte order mark, which JSON has not; save it as UTF-8 without one",
+            "the text begins with a byte order mark, which is not valid JSON; save it as UTF-8 without one",
         ),
     ] {
         assert_eq!(refused(text), expected, "{text:?}");
@@ -272,11 +272,11 @@ fn x31_attributes_are_strings_and_integers() {
         ),
         (
             "\"attributes\": {\"k\": \"\\ud800\"}",
-            "attributes.k has a \\u escape that is no character: a surrogate without its other half",
+            "attributes.k has an invalid \\u escape: a surrogate without its other half",
         ),
         (
             "\"attributes\": {\"\\udc00\": 1}",
-            "attributes has a \\u escape that is no character: a surrogate without its other half",
+            "attributes has an invalid \\u escape: a surrogate without its other half",
         ),
     ] {
         assert_eq!(field_refused(fields), expected);
@@ -340,8 +340,8 @@ fn x32_an_entry_for_no_member_is_allowed() {
     assert_eq!(
         warnings,
         [
-            "files[0].path 'A' is the name of no file of the import",
-            "files[1].path 'd/a' is the name of no file of the import"
+            "files[0].path 'A' names no file of the import",
+            "files[1].path 'd/a' names no file of the import"
         ]
     );
 }
@@ -359,7 +359,7 @@ fn x32_of_two_entries_with_one_path_the_first_counts() {
     let warnings: Vec<String> = resolved.warnings.iter().map(Warning::to_string).collect();
     assert_eq!(
         warnings,
-        ["files[2].path 'a' is that of files[0], too: the first entry counts"]
+        ["files[2].path 'a' repeats files[0]; the first entry counts"]
     );
 }
 
@@ -432,12 +432,12 @@ fn x33_all_packets_of_the_file_are_of_the_machine() {
     assert_eq!(MachineRef::Named(0).raw_id(), 4_294_967_296);
     assert_eq!(
         told(resolved.members[0].machine(42)),
-        "files[1].machine says that all packets of 'a' are of one machine, and one has machine_id 42; \
+        "files[1].machine says that all packets of 'a' are of one machine, but one has machine_id 42; \
          name its machines by their ids, in machines"
     );
     assert_eq!(
         told(resolved.members[0].remote_clock_sync()),
-        "files[1].machine says that all packets of 'a' are of one machine, and it has a RemoteClockSync \
+        "files[1].machine says that all packets of 'a' are of one machine, but it has a RemoteClockSync \
          of two; name its machines by their ids, in machines"
     );
     assert_eq!(resolved.members[0].clock_snapshot(), Ok(()));
@@ -741,7 +741,7 @@ fn x37_a_pinned_file_has_no_other_machines_and_no_snapshots() {
     let resolved = resolved.unwrap();
     let rules = &resolved.members[0];
     assert_eq!(rules.machine(0), Ok(HOST));
-    let start = "files[0].clocks pins 'a' as a file with no clock but its own, and ";
+    let start = "files[0].clocks pins 'a' as a file with only a private clock, but ";
     let end = "; name the clock to relate, as files[0].clocks.clock";
     for (result, what) in [
         (rules.machine(7).map(|_| ()), "a packet has machine_id 7"),
@@ -822,7 +822,7 @@ fn x38_so_does_trace_time() {
     for (fields, expected) in [
         (
             r#""machine": "v""#,
-            "trace_time.machine needs trace_time.file beside it: a machine is one of those that a file declares",
+            "trace_time.machine needs trace_time.file, because a file declares its machines",
         ),
         (
             r#""file": "b""#,
@@ -888,11 +888,11 @@ fn x39_only_traces_are_overridden() {
     for (entry, field) in [(machine, "machine"), (host, "machines"), (clocks, "clocks")] {
         assert_eq!(
             told(resolve(entry, MemberKind::Manifest)),
-            format!("files[0].{field} cannot be said of 'a', which is a manifest: only of a trace")
+            format!("files[0].{field} does not apply to 'a', which is a manifest, not a trace")
         );
         assert_eq!(
             told(resolve(entry, MemberKind::Archive)),
-            format!("files[0].{field} cannot be said of 'a', which is an archive: only of a trace")
+            format!("files[0].{field} does not apply to 'a', which is an archive, not a trace")
         );
         for kind in [
             MemberKind::Trace,

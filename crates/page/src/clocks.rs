@@ -132,7 +132,7 @@ pub struct Hop {
 }
 
 impl Hop {
-    /// Whether a reading of the source clock counts something else than nanoseconds.
+    /// Whether a reading of the source clock does not count nanoseconds.
     pub fn has_other_unit(&self) -> bool {
         self.nominal_rate != 1.0
     }

@@ -44,7 +44,7 @@ pub fn sentence(hop: &Hop) -> String {
         _ if hop.has_other_unit() => {
             let rate = hop.rate();
             format!(
-                "{from} does not count nanoseconds: it ticks at {} GHz. Taken for nanoseconds it is {} off every second",
+                "{from} does not count nanoseconds: it ticks at {} GHz. Read as nanoseconds, it is {} off every second",
                 gigahertz(rate),
                 duration((1.0 / rate - 1.0).abs() * 1e9)
             )

@@ -1,5 +1,5 @@
-//! A page about the clocks of a trace, for people to look at: what is wrong with them, how they
-//! hang together, how each runs, what could not be placed. One HTML file that needs nothing else.
+//! Makes a page about the clocks of a trace: their problems, their connections, how each clock runs, and the
+//! events without a time. The page is one self-contained HTML file.
 //!
 //! ```no_run
 //! use rusqlite::Connection;
@@ -11,13 +11,12 @@
 //!
 //! # Design
 //!
-//! The page is made of a database that an import made, by plain SQL; it knows neither traces nor
-//! the program around it. Tables of reports are given to it, since who runs a report has its
-//! parameters ([`Report`], [`Table`]).
+//! The crate reads the database of an import with plain SQL; it knows neither traces nor the program around
+//! it. The caller passes the tables of reports, because it has their parameters ([`Report`], [`Table`]).
 //!
-//! What a page has is bounded, whatever is in the database: so many plots, dots in a plot, rows
-//! in a table, letters in a text. It says where it leaves something out, and what is shown are
-//! the ones that matter. So is memory: snapshots and packets are read once and counted.
+//! The size of a page is bounded for any database: the number of plots, dots in a plot, rows in a table, and
+//! characters in a text. The page shows the most important items, and says where it leaves something out. Memory is
+//! bounded too: the crate reads snapshots and packets once, and counts them.
 //!
 //! Plots are static SVG, by `plotters`: it draws axes and shapes of any kind, and needs no font, no browser and
 //! three small crates. Most of Rust's plots are made with it, criterion's too; it changes little, and 0.3.7 is of

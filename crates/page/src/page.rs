@@ -127,7 +127,7 @@ impl Page<'_> {
                     header { (self.head()) }
                     main {
                         (section("findings", "What the doctor found", &listed(&self.findings)))
-                        (section("graph", "How the clocks hang together", &self.graph_section()))
+                        (section("graph", "How the clocks are connected", &self.graph_section()))
                         @if self.parts.all > 1 {
                             (section("placed", "How the files were placed", &self.placed_section()))
                         }
@@ -237,7 +237,7 @@ impl Page<'_> {
         };
         if facts.wrong > 0 {
             said += &format!(
-                ", {} of these at a wrong time, as their clock wrapped or restarted",
+                ", {} of these at a wrong time, because their clock wrapped or restarted",
                 count(facts.wrong)
             );
         }
@@ -299,11 +299,11 @@ impl Page<'_> {
         html! {
             p.about { "Each clock leads to the one above it on its line, by the snapshots that hold both. ppm: how much faster the clock above runs." }
             @if !self.clocks.relations.is_empty() {
-                p.about { "Where one of two clocks is of another machine or file, they were never read together; the line says what relates them:" }
+                p.about { "Clocks of two machines or files were never read together; the line shows how they relate:" }
                 p.notes.key {
                     span { i style="background:var(--dot)" {} "one machine asked the other for the time" }
                     span { i style="background:var(--bar)" {} "the manifest says so" }
-                    span { i style="background:var(--outlier)" {} "dashed: assumed, as nothing tells" }
+                    span { i style="background:var(--outlier)" {} "dashed: assumed, because nothing measured it" }
                 }
             }
             figure.graph role="img" aria-label="The clock graph" style={ "--width:" (graph.width) "px" } { (PreEscaped(&graph.svg)) }
@@ -317,7 +317,7 @@ impl Page<'_> {
         let parts = &self.parts;
         let time = |ns: Option<i64>| ns.map_or_else(|| "–".to_owned(), |ns| duration(ns as f64));
         html! {
-            p.about { "What each file has of each machine, and what is added to its BOOTTIME to make trace time of it." }
+            p.about { "The data of each machine in each file, and the offset from its BOOTTIME to trace time." }
             div.wide { table {
                 thead { tr {
                     @for column in ["file", "machine", "how", "added", "give or take", "clocks"] {
@@ -347,7 +347,7 @@ impl Page<'_> {
 
     fn sync_section(&self) -> Markup {
         html! {
-            p.about { "By how much the clock that asked was ahead of the other. A bar is all that a round trip allows; what both clocks did goes through the bars." }
+            p.about { "How far the asking clock was ahead of the other. A bar is the range that a round trip allows; the true offset passes through the bars." }
             p.notes.key {
                 span { i style="background:var(--dot)" {} "samples, give or take half a round trip" }
                 span { i style="background:var(--outlier)" {} "left out by rates" }
@@ -381,7 +381,7 @@ impl Page<'_> {
         let known = shown.saturating_add(self.clocks.relations.len());
         let more = self.clocks.all_hops.saturating_sub(known as u64);
         html! {
-            p.about { "How much further one clock went than the other. A flat line is a clock that keeps its rate; the band is how sure its times are." }
+            p.about { "How much further one clock went than the other. A flat line is a clock that keeps its rate; the band is the possible error of its times." }
             p.notes.key {
                 span { i style="background:var(--dot)" {} "snapshots" }
                 span { i style="background:var(--line)" {} "the line between them" }
@@ -401,7 +401,7 @@ impl Page<'_> {
             }
             @if !listed.is_empty() {
                 h4 { "Other hops" }
-                p.about { "Plotted are those with more snapshots than one, of clocks that packets use, and where the nearest snapshot is farthest off." }
+                p.about { "The plots show hops with several snapshots, of clocks that packets use, with the largest errors of the nearest snapshot." }
                 (table_of(listed))
                 @if more > 0 { p.none { "… and " (count(i128::from(more))) " more, in the table clock_hop." } }
             }
@@ -413,7 +413,7 @@ impl Page<'_> {
             return html! { p.none { "No packet is on trace time." } };
         };
         html! {
-            p.about { "Bars are packets, as many as fall into each part of the trace; marks below are snapshots of their clock. Far from a snapshot a time is less sure." }
+            p.about { "Each bar counts the packets in a part of the trace; the marks below are snapshots of their clock. Far from a snapshot, a time is less certain." }
             figure.one {
                 @for strip in &strips.shown {
                     h3 { (strip.label) }

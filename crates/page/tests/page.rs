@@ -196,7 +196,7 @@ fn x26_the_graph_says_what_relates_machines_and_files() {
         "\nmachine 0, car.pftrace (file 2)\n",
         "\nby the manifest\n",
         "\nassumed the same\n",
-        "dashed: assumed, as nothing tells",
+        "dashed: assumed, because nothing measured it",
     ] {
         assert!(graph.contains(said), "{said}: {graph}");
     }

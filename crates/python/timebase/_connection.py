@@ -199,7 +199,7 @@ class Connection(sqlite3.Connection):
             advice = self._to_write
             if getattr(error, "sqlite_errorcode", None) == _READ_ONLY_ROLLBACK:
                 advice = (
-                    "a journal beside it is of a change that was not completed, and reading takes nothing back; "
+                    "a journal beside it holds an incomplete change, which reading cannot undo; "
                     f"if you trust both files, {advice}"
                 )
             error.args = (f"{_READ_ONLY}; {advice}",)
@@ -288,33 +288,33 @@ def connect(
     progress: Progress = None,
     **arguments: Any,
 ) -> Connection:
-    """A connection to a database, or to a trace or several, with timebase's SQL functions on it.
+    """Connects to a database, a trace or several traces, with timebase's SQL functions.
 
-    A trace (a path or a file object, perhaps compressed; or an archive, or a list of traces) is imported to a temporary
-    database, which is removed when the connection is closed, collected or the
-    process ends; by the next one, if it is killed. `manifest`, `conversion` and `progress` are as with `import_trace`; a
-    database that was imported with another conversion is refused. All other `arguments` are those of ``sqlite3.connect``.
+    It imports a trace (a path or a file object, optionally compressed; or an archive, or a list of traces) into a
+    temporary database. It removes this database when the connection is closed or collected, or the process ends;
+    after a kill, the next process removes it. `manifest`, `conversion` and `progress` work as for `import_trace`; a
+    database with another conversion is an error. All other `arguments` go to ``sqlite3.connect``.
 
-    The connection is read-only: the file cannot be changed, while temporary tables
-    and views can be made. ``write=True`` opens a database for writing;
-    ``connection.total_changes`` then counts the rows that were changed. A path goes
-    by what the file is called, whatever characters are in it; a URI (``uri=True``)
-    that names no ``mode`` gets ``mode=ro``.
+    The connection is read-only: statements cannot change the file, but can create
+    temporary tables and views. ``write=True`` opens a database for writing;
+    ``connection.total_changes`` then counts the changed rows. A path may have any
+    characters; a URI (``uri=True``) without a ``mode`` gets ``mode=ro``.
 
-    `functions` tells how the functions get into the connection: "extension" for
-    the loadable extension; "python" for functions that Python registers, which call
-    the same library, need no SQLite that loads extensions, and lack those that are
-    tables, such as `clock_path`; "auto" for the first that works. The connection's
-    attribute of this name tells which it was.
+    `functions` selects how the functions get into the connection: "extension" uses
+    the loadable extension; "python" registers functions from Python, which call the
+    same library, need no SQLite that loads extensions, and lack table functions such
+    as `clock_path`; "auto" uses the first way that works. The attribute `functions` of
+    the connection says which it was.
 
-    The database need not be one of yours: its views call no function that could do harm, and Ctrl-C
-    ends a statement that does not end. ``docs/hostile-input.md`` says what is sure, and what is not.
+    You can open an untrusted database: its views call no function that could do harm, and Ctrl-C ends an endless
+    statement. ``docs/hostile-input.md`` lists the guarantees.
 
-    Raises `ExtensionError` if none of what was asked for works,
-    FileNotFoundError for a path where nothing is, `ImportFailed` for a trace
-    that cannot be imported, ValueError for a trace with ``write=True``, whose changes
-    would be thrown away, for a database with a `manifest`, among several traces, or of another conversion, and sqlite3.Error as sqlite3 does. A database that is
-    not timebase's can be opened; the functions of clocks then say that it is none.
+    Raises `ExtensionError` if no requested way works, FileNotFoundError for a missing
+    path, and `ImportFailed` if the import of a trace fails. Raises ValueError for a trace
+    with ``write=True``, because its changes would be lost; for a database with a
+    `manifest`, among several traces, or with another conversion. Raises sqlite3.Error as
+    sqlite3 does. You can open a database that is not timebase's; the clock functions then
+    raise an error.
 
     >>> import timebase
     >>> trace = timebase.connect("tests/data/multihop.pftrace")
@@ -383,7 +383,7 @@ def _refuse_other(connection: Connection, database: Any, conversion: str) -> Non
         if found != (conversion,):
             made = f"imported with conversion={found[0]!r}" if found else "imported by another version"
             raise ValueError(
-                f"{os.fspath(database)} was {made}, and its times stay as they are; "
+                f"{os.fspath(database)} was {made}, which cannot change; "
                 f"import the trace again with conversion={conversion!r}"
             )
     except BaseException:
@@ -402,12 +402,12 @@ def database_of(traces: Sequence[Trace], manifest: Optional[Manifest], uri: bool
     database: Any = found[0]
     if len(traces) > 1:
         raise ValueError(
-            f"{os.fspath(database)} is a database, and only traces are imported together; "
-            "ask it alone, or give the trace that it was made of"
+            f"{os.fspath(database)} is a database, but only traces can be imported together; "
+            "query it alone, or pass the trace that it was made from"
         )
     if manifest is not None:
         raise ValueError(
-            f"{os.fspath(database)} is a database, and a manifest is for the import; "
+            f"{os.fspath(database)} is a database, but a manifest only applies to an import; "
             "import its trace again with manifest="
         )
     return database

@@ -33,15 +33,14 @@ def read_sql(
     conversion: Optional[str] = None,
     progress: Progress = None,
 ) -> pandas.DataFrame:
-    """The result of a query as a pandas data frame.
+    """Returns the result of a query as a pandas data frame.
 
-    `source` is a connection, or what `connect` takes; a trace, or several, are imported for this
-    one query then, with `manifest`, `conversion` and `progress` as with `import_trace`. `params` are the values of
-    the ``?`` or ``:name`` in `sql`.
+    `source` is a connection, or an argument of `connect`. It imports traces for this one query, with `manifest`,
+    `conversion` and `progress` as for `import_trace`. `params` are the values of the ``?`` or ``:name`` in `sql`.
 
-    Integers stay exact: a column that has NULLs besides them is of the type
-    ``Int64``, not ``float64``, which would round times of 2⁵³ ns and more (``pandas.read_sql``
-    does so). Times are integers, in nanoseconds.
+    Integers stay exact: a column of integers with NULLs has the type ``Int64``, not
+    ``float64``, which would round times of 2⁵³ ns and more (as ``pandas.read_sql``
+    does). Times are integers, in nanoseconds.
 
     Raises ModuleNotFoundError without pandas, and sqlite3.Error if the query fails.
 

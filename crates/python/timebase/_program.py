@@ -103,38 +103,37 @@ def import_trace(
 ) -> Path:
     """Makes a database of a trace, or of several, and returns the path of the database.
 
-    `trace` is a path or a file object open for reading bytes; either may be
-    compressed with gzip or zstd. `db` is where the database goes: by default
-    beside the trace, with ``.db`` for its extension. It appears when it is
+    `trace` is a path or a file object open for reading bytes, optionally
+    compressed with gzip or zstd. `db` is the path of the database. The default is
+    beside the trace, with the extension ``.db``. The database appears when it is
     complete, or not at all.
 
-    Several traces come onto one timeline: `trace` is a list of them then, in any order, or a zip or tar
-    archive that has them in it. `manifest` is the path of a file that says how they and their machines are
-    related (``docs/manifest.md``); an archive may have its own inside. Each file is known by its name without
-    directories, so no two may have the same; of a list, one may be a file object. Where nothing tells how the
-    clocks of the files are related there is a `TraceWarning`; ``merge=True`` says that they are one timeline.
+    Several traces get one timeline: pass a list in any order, or a zip or tar archive. `manifest` is the path of
+    a file that says how the traces and their machines relate (``docs/manifest.md``); an archive may contain its
+    own. The name without directories identifies a file, so two files must not have the same name. One item of a
+    list may be a file object. If nothing says how the clocks of the files relate, there is a `TraceWarning`;
+    ``merge=True`` says that they belong on one timeline.
 
-    ``conversion="linear"`` brings readings of clocks to one clock by lines through all snapshots of
-    the trace, which is read twice; "nearest" by the nearest snapshot, as Perfetto does.
+    ``conversion="linear"`` converts times by lines through all snapshots of the trace, which it reads twice.
+    "nearest" uses the nearest snapshot, as Perfetto does.
 
-    `force` replaces a database that exists. ``data=False`` leaves out the packets'
-    bytes, and ``events=False`` the events inside of packets. `tables` keeps those
-    that it names: "ftrace_event", "android_logs", "thread" (with process), "sched"
-    (with thread_state), "slice", "counter". Processes and threads come with the
-    last three. `strict` fails where the trace is damaged, instead of
-    importing what can be read and warning with `TraceWarning`. `descriptors`
-    are files that extend the schema of packets, each a serialized
-    ``FileDescriptorSet``.
+    `force` replaces an existing database. ``data=False`` leaves out the bytes of
+    the packets, and ``events=False`` the events inside packets. `tables` only keeps
+    the named tables: "ftrace_event", "android_logs", "thread" (with process), "sched"
+    (with thread_state), "slice", "counter". Each of the last three includes processes
+    and threads. `strict` fails if the trace is damaged, instead of importing the
+    readable parts with a `TraceWarning`. `descriptors` are files that extend the
+    schema of packets, each a serialized ``FileDescriptorSet``.
 
-    `max_size` is what the database and the import's temporary files may take
-    together, and `max_memory` what the import may take of memory: a number of bytes, or a
-    text such as "500M", "2G" or "4GiB". An import that would take more fails, and leaves nothing.
+    `max_size` limits the database and the temporary files together, and `max_memory`
+    limits the memory: a number of bytes, or a text such as "500M", "2G" or "4GiB". An import
+    that would exceed a limit fails, and leaves no files.
 
-    `progress` shows how far it is: in a terminal or notebook, if it takes longer than a
-    second; with True always, with False never. tqdm does it where that is installed. A
-    function is called several times a second, with how many bytes were read, how
-    many there are (None for a file object), and how many packets they had. With ``conversion="linear"`` the
-    bytes are read twice, those of a file object copied before that, and each time the numbers begin at 0.
+    `progress` shows the progress: by default in a terminal or notebook, if the import takes longer than a
+    second; with True always, with False never. tqdm draws it if it is installed. A function is called several
+    times a second, with the bytes read so far, the size (None for a file object), and the packets so far. With
+    ``conversion="linear"`` the import reads the bytes twice, and copies those of a file object before that; each
+    time the numbers start at 0.
 
     Raises `ImportFailed`, with the program's message, TypeError for a file
     object or several traces without a `db`, and ValueError for `tables` with ``events=False``.
@@ -310,7 +309,7 @@ _WARNING = "timebase: warning: "
 #: What the program's words are in Python, the longer ones first.
 _WORDS: List[Tuple[str, str]] = [
     (r"name a trace file, or - for standard input", "name a trace file, or give a file object"),
-    (r"ask it with `timebase query`(?: or `timebase shell`)?", "ask it with timebase.connect()"),
+    (r"query it with `timebase query`(?: or `timebase shell`)?", "query it with timebase.connect()"),
     (r"\| timebase import - -o trace\.db", "> trace.pftrace"),
     (r"'--tables <LIST>'", "tables"),
     (r"'--max-size <SIZE>'", "max_size"),

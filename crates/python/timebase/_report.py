@@ -29,7 +29,7 @@ class ReportFailed(RuntimeError):
     >>> _ = other.execute("CREATE TABLE t (x)")
     >>> timebase.report("other.db")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    timebase.ReportFailed: ...other.db is a SQLite database, but not one that timebase made
+    timebase.ReportFailed: ...other.db is a SQLite database, but timebase did not make it
     """
 
 
@@ -101,14 +101,13 @@ def report(
     conversion: Optional[str] = None,
     progress: Progress = None,
 ) -> Report:
-    """A page about the clocks of a trace, to look at: what is wrong with them, how each runs, and what could not
-    be placed in time.
+    """Makes a page about the clocks of a trace: their problems, how each clock runs, and the events without a time.
 
-    `trace_or_db` is a trace (a path, or a file object open for reading bytes), or several, which are imported to a
-    temporary database, with `manifest`, `conversion` and `progress` as with `import_trace`; or a database that was
-    imported, which is refused if that was with another conversion.
+    `trace_or_db` is a trace (a path, or a file object open for reading bytes) or several, which it imports into a
+    temporary database, with `manifest`, `conversion` and `progress` as for `import_trace`; or a database of timebase,
+    which is an error if it has another conversion.
 
-    Raises `ReportFailed`, and `ImportFailed` for what is no trace.
+    Raises `ReportFailed`, and `ImportFailed` for a file that is no trace.
 
     >>> import timebase
     >>> page = timebase.report("tests/data/sdk.pftrace")
@@ -126,12 +125,12 @@ def report(
 def doctor(
     trace_or_db: Traces, *, manifest: Optional[Manifest] = None, progress: Progress = None
 ) -> List[Finding]:
-    """What is wrong with the clocks of a trace, and what its producer can do: errors come first.
+    """Returns the problems with the clocks of a trace, and their remedies, errors first.
 
-    `trace_or_db`, `manifest` and `progress` are as with `report`. The findings are the rows of the view ``finding``, which
-    any query can ask as well; ``pandas.DataFrame(timebase.doctor(trace))`` is a table of them.
+    `trace_or_db`, `manifest` and `progress` work as for `report`. The findings are the rows of the view ``finding``, which
+    any query can read too; ``pandas.DataFrame(timebase.doctor(trace))`` makes a table of them.
 
-    Raises `ReportFailed`, and `ImportFailed` for what is no trace.
+    Raises `ReportFailed`, and `ImportFailed` for a file that is no trace.
 
     >>> import timebase
     >>> for finding in timebase.doctor("tests/data/dst.pftrace")[:1]:

@@ -1,8 +1,8 @@
 //! The clock graph of a trace.
 //!
-//! A snapshot says what several clocks read at one instant. From snapshots a
-//! graph of clocks is built, and a reading of one clock is carried along the
-//! shortest path to another.
+//! A snapshot holds readings of several clocks at one instant. This crate builds a
+//! graph of clocks from snapshots, and converts a reading of one clock to another
+//! one along the shortest path.
 //!
 //! | question | where it is decided |
 //! |---|---|
@@ -20,8 +20,9 @@
 //! | did a clock wrap or restart, and which turn is a reading of (rules R11 to R14) | `turns.rs` |
 //! | how a value gets there, and why not (rules V) | `graph/convert.rs`, `unresolved.rs` |
 //!
-//! The core knows no SQLite; the module `sql` (feature `sql`, on by default) registers the
-//! SQL functions on a rusqlite connection. [`ClockGraph`] has an example, and `examples/snapshots.rs` is a program.
+//! See [`ClockGraph`] for an example, and `examples/snapshots.rs` for a program. The core does not
+//! depend on SQLite. The module `sql` (feature `sql`, on by default) registers the SQL functions on a
+//! rusqlite connection.
 //!
 //! # Design
 //!

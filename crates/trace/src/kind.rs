@@ -133,7 +133,7 @@ pub fn recognize(head: &[u8]) -> Option<OtherFile> {
     })
 }
 
-const EXPECTED: &str = "Expected is a protobuf trace (.pftrace, .perfetto-trace), as it is or compressed with gzip or zstd";
+const EXPECTED: &str = "Expected a protobuf trace (.pftrace, .perfetto-trace), optionally compressed with gzip or zstd";
 
 /// What is true of an archive that was not opened as one.
 const ARCHIVE: &str = "Import it as a file of its own, compressed once at most: the traces in it are imported together";
@@ -145,7 +145,7 @@ fn archive(head: &[u8]) -> Option<OtherFile> {
         ..other
     };
     if head.starts_with(SQLITE) {
-        let advice = "Decompress it, and ask it with `timebase query` if timebase made it";
+        let advice = "Decompress it, and query it with `timebase query` if timebase made it";
         return Some(surely(OtherFile::new("a SQLite database", advice)));
     }
     if head.starts_with(b"PK\x03\x04") {

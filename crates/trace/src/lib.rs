@@ -15,7 +15,7 @@
 //! | what a packet says in its header, and the messages that clocks need | `wire/` |
 //! | who wants to see how far it is, or to end it | `monitor.rs` |
 //!
-//! Nothing is known here of clocks or of what is in a packet behind its header.
+//! This crate knows nothing about clocks, and nothing about the contents of a packet after its header.
 //!
 //! ```
 //! use std::ops::ControlFlow;

@@ -245,7 +245,7 @@ pub enum SourceError {
     #[error("{source_name} is empty; a trace has at least one packet")]
     Empty { source_name: String },
     #[error(
-        "{source_name} is a SQLite database already; ask it with `timebase query` or `timebase shell`"
+        "{source_name} already is a SQLite database; query it with `timebase query` or `timebase shell`"
     )]
     IsDatabase { source_name: String },
 }

@@ -48,7 +48,7 @@ pub fn clock(
         if let (Some(named), Some(own)) = (named, own) {
             ensure!(
                 by_flag == Some(own),
-                "--{what} {named} is another {what} than that of {text}"
+                "--{what} {named} is not the {what} of {text}"
             );
         }
     }
@@ -70,7 +70,7 @@ pub fn clock(
             clock_id = likely.id.get()
         );
         bail!(
-            "--{flag} {text}: each sequence has a clock {} of its own; say which one is meant:{}",
+            "--{flag} {text}: each sequence has its own clock {}; choose one:{}",
             likely.id.get(),
             listed(&found, flag, arguments, &source)
         )
@@ -98,7 +98,7 @@ pub fn clock(
             let found = candidates(database, clock.id, (None, Some(clock.seq), None))?;
             if !found.is_empty() {
                 bail!(
-                    "--{flag} {text}: machine {} has no such clock; say which one is meant:{}",
+                    "--{flag} {text}: machine {} has no such clock; choose one:{}",
                     clock.machine.0,
                     listed(&found, flag, arguments, &source)
                 );
@@ -106,7 +106,7 @@ pub fn clock(
         }
         [] => {}
         several => bail!(
-            "--{flag} {text}: files have such a clock of their own; say which one is meant:{}",
+            "--{flag} {text}: files have separate clocks of this kind; choose one:{}",
             listed(several, flag, arguments, &source)
         ),
     }

@@ -120,13 +120,11 @@ fn assumed(
 ) -> anyhow::Result<Note> {
     let machine = |clock: WrittenClock| clock.clock().machine;
     let text = match from.id() {
-        ClockId::REALTIME => {
-            "assumed, a rendezvous at REALTIME: the wall clocks of both machines are taken to agree"
-        }
+        ClockId::REALTIME => "assumed, by REALTIME: the wall clocks of both machines agree",
         _ if machine(from) == machine(to) => {
-            "assumed: BOOTTIME of the file is taken for that of its machine, as if both were of one boot"
+            "assumed: BOOTTIME of the file is that of its machine, so both are of one boot"
         }
-        _ => "assumed: BOOTTIME of the two is taken for the same",
+        _ => "assumed: BOOTTIME of the two is the same",
     };
     let (first, rest) = text.split_once(": ").unwrap_or((text, ""));
     let mut note = vec![format!("{first}:"), rest.to_owned()];

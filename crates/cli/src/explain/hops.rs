@@ -178,7 +178,7 @@ pub fn write_linear_hops(
 
 /// How far a time may be off.
 pub fn shown_error(error_ns: Option<f64>) -> String {
-    error_ns.map_or("± nobody knows how much".to_owned(), |error| {
+    error_ns.map_or("± an unknown error".to_owned(), |error| {
         format!("± {:.0} ns", error.ceil())
     })
 }
@@ -340,7 +340,7 @@ BOOTTIME of machine 1 70 → BOOTTIME 22 ± 1501 ns
   20 ns after sample of packet 3, ± 1500 ns: BOOTTIME of machine 1 50 = BOOTTIME 2
   20 ns before sample: BOOTTIME of machine 1 90 = BOOTTIME 42
   BOOTTIME runs as fast, between them
-BOOTTIME of machine 1 70 → BOOTTIME 22 ± nobody knows how much
+BOOTTIME of machine 1 70 → BOOTTIME 22 ± an unknown error
   assumed
 "
         );

@@ -74,7 +74,7 @@ impl Kind {
         match by_id.or_else(by_name) {
             Some((id, _)) => Ok(*id),
             None => bail!(
-                "--{} {given} is neither the id nor the name of one; the {} are {}",
+                "--{} {given} is neither an id nor a name; the {} are {}",
                 self.flag,
                 self.many,
                 listed(&known)
@@ -108,7 +108,7 @@ fn machine_of(database: &Connection, file: u32) -> anyhow::Result<Option<u32>> {
         [(only, _)] => Ok(Some(*only)),
         [(0, _), ..] => Ok(Some(0)),
         several => bail!(
-            "--file {file} is of several machines; say which is meant by --machine: {}",
+            "--file {file} has several machines; choose one with --machine: {}",
             listed(several)
         ),
     }

@@ -98,7 +98,7 @@ impl Known<'_> {
             },
         };
         let line = [
-            "to the SQL functions, which go by all snapshots of the trace, it is".to_owned(),
+            "for the SQL functions, which use all snapshots of the trace, it is".to_owned(),
             of_all,
         ];
         write_folded(&line, "", width, out)?;
@@ -143,7 +143,7 @@ impl Known<'_> {
                     "{} {did} between the snapshots in packets {before} and {after};",
                     asked.from
                 ),
-                "'timebase doctor' tells what that cost".to_owned(),
+                "'timebase doctor' shows the cost".to_owned(),
             ];
             write_folded(&line, "", width, out)?;
         }

@@ -5,7 +5,7 @@ use timebase_resolver::ClockId;
 use crate::flags::{ClockArgument, ExplainArguments, TsArgument};
 
 /// What is said if nothing was asked for.
-const NOTHING: &str = "nothing was asked for. Explain the begin of a slice with --slice ID, the time of a packet with \
+const NOTHING: &str = "nothing to explain. Explain the begin of a slice with --slice ID, the time of a packet with \
                        --packet ID, a reading with --clock CLOCK --ts N, or a time of day with --ts 2026-11-21T16:21:30.5";
 
 /// What was asked for.
@@ -71,9 +71,7 @@ fn check(
     let ClockArgument { written, text } = argument;
     let is_other = |given: u32| written.sequence().is_some_and(|own| own.0 != given);
     if seq != 0 && is_other(seq) {
-        return Err(format!(
-            "--{flag} {seq} is another sequence than that of {text}"
-        ));
+        return Err(format!("--{flag} {seq} is not the sequence of {text}"));
     }
     let of_flags = [
         (
@@ -88,9 +86,7 @@ fn check(
         if let (Some(given), Some(number), Some(own)) = (given, number, own)
             && number != own
         {
-            return Err(format!(
-                "--{flag} {given} is another {flag} than that of {text}"
-            ));
+            return Err(format!("--{flag} {given} is not the {flag} of {text}"));
         }
     }
     Ok(())

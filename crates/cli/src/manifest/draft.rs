@@ -107,7 +107,7 @@ fn of_one_host(files: &[Scanned], names: &HashMap<u32, String>) -> Option<String
     let listed: Vec<&str> = hosts.iter().map(|(file, _)| file.as_str()).collect();
     let called: HashSet<&str> = hosts.iter().filter_map(|(_, name)| *name).collect();
     let mut note = format!(
-        "{}: packets without a machine_id are of one machine, the host, in all of these",
+        "{}: packets without a machine_id count as one machine, the host, in all of these",
         listed.join(", ")
     );
     if called.len() > 1 {
@@ -115,7 +115,7 @@ fn of_one_host(files: &[Scanned], names: &HashMap<u32, String>) -> Option<String
             .iter()
             .filter_map(|(file, name)| Some(format!("{} in {file}", quoted((*name)?))));
         let own: Vec<String> = own.collect();
-        note.push_str(&format!(", though it calls itself {}", own.join(", ")));
+        note.push_str(&format!(", although it calls itself {}", own.join(", ")));
     }
     note.push_str(". If they are several machines, give ");
     note.push_str(match names.is_empty() {
@@ -136,8 +136,7 @@ fn unrelated(file: &Scanned, names: &HashMap<u32, String>) -> Vec<String> {
     let guests = guests.filter(|_| others).map(|guest| {
         let name = names.get(&guest.raw_id).map_or("", String::as_str);
         format!(
-            "{}: no RemoteClockSync relates the clocks of machine {} to others, so its REALTIME, or else its \
-             BOOTTIME, is taken for that of trace time. If you know better: \"clocks\": {{\"machine\": {}, \"clock\": \
+            "{}: no RemoteClockSync relates the clocks of machine {} to others, so timebase assumes that its REALTIME, or else its BOOTTIME, is that of trace time. If you know better: \"clocks\": {{\"machine\": {}, \"clock\": \
              \"BOOTTIME\", \"sync_to\": {{\"file\": {path}, \"machine\": \"…\", \"clock\": \"BOOTTIME\"}}, \"offset_ns\": …}}",
             file.name, guest.raw_id, quoted(name)
         )
@@ -152,7 +151,7 @@ fn without_clocks(file: &Scanned, files: &[Scanned]) -> Option<String> {
     }
     let other = files.iter().find(|other| other.has_snapshots)?;
     Some(format!(
-        "{}: it has no ClockSnapshot. If its times are of a clock of its own, relate that to another file's: \
+        "{}: it has no ClockSnapshot. If its times are of a separate clock, relate that to a clock of another file: \
          \"clocks\": {{\"sync_to\": {{\"file\": {}, \"clock\": \"BOOTTIME\"}}, \"offset_ns\": …}}",
         file.name,
         quoted(&other.name)

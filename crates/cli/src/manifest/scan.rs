@@ -128,14 +128,14 @@ pub fn scan(
     }
     if has_too_many {
         bail!(
-            "{} has packets of more than {MOST_MACHINES} machines, which nobody names one by one",
+            "{} has packets of more than {MOST_MACHINES} machines, too many to name",
             input.name()
         );
     }
     let other = (packets == 0 || is_damaged_at_begin).then(|| input.recognize());
     Ok(match other.flatten() {
-        Some(other) => Err(format!("is no trace but {other}")),
-        None if packets == 0 => Err("is no trace: there is no packet in it".to_owned()),
+        Some(other) => Err(format!("is not a trace but {other}")),
+        None if packets == 0 => Err("is not a trace: it has no packets".to_owned()),
         None => Ok(()),
     })
 }

@@ -30,7 +30,7 @@ pub fn check(path: &Path, source: &Path) -> anyhow::Result<()> {
     };
     ensure!(
         !is_source,
-        "--output {} is what is asked, and the result would replace it; name another file",
+        "--output {} is the queried file, which the result would replace; name another file",
         path.display()
     );
     Ok(())

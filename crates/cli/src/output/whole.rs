@@ -55,8 +55,7 @@ impl Write for Whole {
 fn unkept(error: io::Error) -> io::Error {
     let directory = env::temp_dir();
     let why = format!(
-        "cannot write the result: it is kept in {} until it is complete, and there: {error}; the environment variable \
-         TMPDIR names another directory, and --output a file that it is written to at once",
+        "cannot write the result to its temporary file in {}: {error}; choose another directory with the environment variable TMPDIR, or write to a file directly with --output",
         directory.display()
     );
     io::Error::new(error.kind(), why)

@@ -5,12 +5,12 @@ pub const COMMANDS: &[(&str, &str, &str)] = &[
     (
         ".help",
         "[NAME]",
-        "list these; or tell of a table, column, function, command or report",
+        "list these; or explain a table, column, function, command or report",
     ),
     (
         ".tables",
         "[PATTERN]",
-        "list tables, views and table-valued functions; with '%', those behind the views, too",
+        "list tables, views and table-valued functions; with '%', also the tables behind the views",
     ),
     (".functions", "", "list the SQL functions of timebase"),
     (
@@ -18,12 +18,12 @@ pub const COMMANDS: &[(&str, &str, &str)] = &[
         "[NAME]",
         "show the columns and the SQL of all tables and views, or of one",
     ),
+    (".mode", "[FORMAT]", "show or choose the format of results"),
     (
-        ".mode",
-        "[FORMAT]",
-        "show or choose how results are written",
+        ".timer",
+        "[on|off]",
+        "show how long statements take, or not",
     ),
-    (".timer", "[on|off]", "say how long statements take, or not"),
     (".read", "FILE", "run the statements and commands of a file"),
     (".quit", "", "end; so do .exit, quit, exit and Ctrl-D"),
     (".exit", "", "end"),

@@ -45,7 +45,7 @@ impl Shell<'_> {
             (".read", "") => bail!("which file? .read FILE"),
             (".read", file) => return self.read_file(Path::new(unquoted(file))),
             (known, _) if is_known(known) => bail!("{known} takes no argument"),
-            (unknown, _) => bail!("there is no command {unknown}; '.help' lists those that are"),
+            (unknown, _) => bail!("there is no command {unknown}; '.help' lists the commands"),
         }
         Ok(Next::Continue)
     }
@@ -58,7 +58,7 @@ impl Shell<'_> {
         let text = help::listed(entries, self.terminal);
         writeln!(
             self.out,
-            "{text}\nAll else is SQL, and ends with a semicolon. Tab completes names, Up brings\nback what was typed."
+            "{text}\nEverything else is SQL, and ends with a semicolon. Tab completes names, Up\nrecalls earlier lines."
         )?;
         Ok(())
     }
@@ -122,7 +122,7 @@ impl Shell<'_> {
         }
         ensure!(
             is_found,
-            "there is no table or view {}; '.tables' lists those that are",
+            "there is no table or view {}; '.tables' lists them",
             name.unwrap_or_default()
         );
         Ok(())
@@ -132,7 +132,7 @@ impl Shell<'_> {
     fn read_file(&mut self, path: &Path) -> anyhow::Result<Next> {
         ensure!(
             self.depth < DEPTH,
-            "{} is read by a file that is read by a file, and so on",
+            "{} is nested too deeply in files that read files",
             path.display()
         );
         let text =
@@ -220,7 +220,10 @@ fn parse_format(name: &str) -> anyhow::Result<Format> {
             .iter()
             .map(|f| name_of(*f))
             .collect();
-        bail!("there is no format {name}; there are {}", known.join(", "))
+        bail!(
+            "there is no format {name}; the formats are {}",
+            known.join(", ")
+        )
     })
 }
 

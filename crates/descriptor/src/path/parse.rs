@@ -33,7 +33,7 @@ pub enum PathError {
         nearest: Option<String>,
     },
     /// A step after a field that is no message.
-    #[error("'{field}' is no message, so '.{rest}' cannot follow it")]
+    #[error("'{field}' is not a message, so '.{rest}' cannot follow it")]
     NoMessage {
         /// The field's name.
         field: String,
@@ -49,7 +49,7 @@ pub enum PathError {
         rest: String,
     },
     /// An index of what is no list.
-    #[error("'{field}' is no list; write '{field}', without '[{index}]'")]
+    #[error("'{field}' is not a list; write '{field}', without '[{index}]'")]
     NoList {
         /// The field's name.
         field: String,

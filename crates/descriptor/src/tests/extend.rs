@@ -157,7 +157,7 @@ fn a_type_that_is_not_known_is_an_error_and_changes_nothing() {
     );
     assert_eq!(
         error.to_string(),
-        "field p.Bad.b is of the unknown type '.p.Missing'"
+        "field p.Bad.b has the unknown type '.p.Missing'"
     );
     assert!(pool.message("p.Good").is_none());
 }

@@ -194,15 +194,15 @@ fn an_unknown_name_is_corrected() {
 fn a_wrong_step_is_told_what_to_write() {
     assert_eq!(
         error("int32.x"),
-        "'int32' is no message, so '.x' cannot follow it"
+        "'int32' is not a message, so '.x' cannot follow it"
     );
     assert_eq!(
         error("numbers[0].x"),
-        "'numbers' is no message, so '.x' cannot follow it"
+        "'numbers' is not a message, so '.x' cannot follow it"
     );
     assert_eq!(
         error("99.x"),
-        "'99' is no message, so '.x' cannot follow it"
+        "'99' is not a message, so '.x' cannot follow it"
     );
     assert_eq!(
         error("list.int32"),
@@ -210,7 +210,7 @@ fn a_wrong_step_is_told_what_to_write() {
     );
     assert_eq!(
         error("inner[0].int32"),
-        "'inner' is no list; write 'inner', without '[0]'"
+        "'inner' is not a list; write 'inner', without '[0]'"
     );
     assert_eq!(
         error("list[-1]"),

@@ -78,11 +78,11 @@ mod ignored {
     );
     pub const PARENT: Fault = Fault::new(
         Counter::error("track_descriptor_default_track_with_parent"),
-        "a descriptor of the default track, uuid 0, has a parent, and is ignored",
+        "a descriptor of the default track (uuid 0) with a parent is ignored",
     );
     pub const CONFLICT: Fault = Fault::new(
         Counter::error("track_descriptor_conflicting_reservation"),
-        "a track descriptor contradicts an earlier one of its uuid, and is ignored",
+        "a track descriptor that contradicts an earlier one with the same uuid is ignored",
     );
 }
 

@@ -166,7 +166,7 @@ impl Frame {
                     {
                         self.at_part(part, rows);
                         let text = format!(
-                            "nothing tells how {} and {} are related; they are assumed to read the same",
+                            "nothing says how {} and {} relate; the import assumes that they read the same",
                             one.clock, other.clock
                         );
                         let code = "clocks_assumed_equal";
@@ -189,7 +189,7 @@ impl Frame {
                     let (code, text) = match rejected {
                         Rejected::Duplicate { .. } => (
                             "remote_sync_same_machine",
-                            "both machines of a synchronization are the same one".to_owned(),
+                            "both machines of a synchronization are the same".to_owned(),
                         ),
                         rejected => (
                             rejected.code(),

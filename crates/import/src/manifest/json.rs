@@ -79,12 +79,12 @@ impl Refused {
     /// let refused = timebase_import::manifest::Refused::behind_a_trace("m.json.gz");
     /// assert_eq!(
     ///     refused.to_string(),
-    ///     "perfetto_manifest: 'm.json.gz' is read after a trace, as it is compressed: put it in as it is"
+    ///     "perfetto_manifest: 'm.json.gz' is compressed, so timebase would read it after a trace: store it uncompressed"
     /// );
     /// ```
     pub fn behind_a_trace(name: &str) -> Refused {
         Place::default().refused(format_args!(
-            "'{name}' is read after a trace, as it is compressed: put it in as it is"
+            "'{name}' is compressed, so timebase would read it after a trace: store it uncompressed"
         ))
     }
 }
@@ -109,7 +109,7 @@ impl<'a> Found<'a> {
         let place = Place::default();
         if bytes.starts_with(b"\xef\xbb\xbf") {
             return Err(place.refused(
-                "the text begins with a byte order mark, which JSON has not; save it as UTF-8 without one",
+                "the text begins with a byte order mark, which is not valid JSON; save it as UTF-8 without one",
             ));
         }
         let text: &RawValue =
@@ -168,9 +168,8 @@ impl<'a> Found<'a> {
     /// surrogate pair.
     fn read<T: Deserialize<'a>>(&self) -> Result<T, Refused> {
         serde_json::from_str(self.text).map_err(|_| {
-            self.place.refused(
-                "has a \\u escape that is no character: a surrogate without its other half",
-            )
+            self.place
+                .refused("has an invalid \\u escape: a surrogate without its other half")
         })
     }
 }
@@ -204,7 +203,7 @@ fn syntax(bytes: &[u8], error: &serde_json::Error) -> String {
     let text = error.to_string();
     let at = format!(" at line {line} column {column}");
     let what = if is_behind_a_comma(bytes, line, column) {
-        "a comma with nothing behind it, which JSON has not"
+        "a trailing comma, which is not valid JSON"
     } else {
         text.strip_suffix(&at).unwrap_or(&text)
     };

@@ -1,5 +1,5 @@
-//! Perfetto's manifest of several traces: which file is of which machine, how their clocks relate, and
-//! on which clock all of them are shown (rules X30 to X40).
+//! Reads Perfetto's manifest of several traces: it names the machine of each file, relates their clocks, and
+//! selects the clock of the timeline (rules X30 to X40).
 //!
 //! ```
 //! use timebase_import::manifest::{Clock, MachineRef, Manifest, Member, MemberKind};
@@ -33,13 +33,13 @@
 //!
 //! # Design
 //!
-//! Three steps, each of which may refuse: [`Manifest::parse`] knows the text, [`Manifest::resolve`] the
-//! members, [`MemberRules`] the packets. So all that can be known before a packet is read is known then, and
-//! the import has nothing to look up in a manifest. To give the import the parsed text was the alternative;
-//! then the rules of references (X38) would be spread over it.
+//! There are three steps, and each may refuse: [`Manifest::parse`] checks the text, [`Manifest::resolve`] the
+//! members, [`MemberRules`] the packets. So the first two find all errors that do not depend on packets, and the
+//! import looks up nothing in a manifest. The alternative was to give the parsed text to the import; then the
+//! rules of references (X38) would be spread over it.
 //!
-//! Nothing is known here of traces, archives or the clock graph: a member is a name and a kind, a clock one of
-//! six, a machine a place in a list.
+//! This crate knows nothing about traces, archives or the clock graph: a member is a name and a kind, a clock is one of
+//! six, and a machine is a position in a list.
 
 mod json;
 mod parse;

@@ -88,7 +88,7 @@ pub struct TraceTime {
 
 /// What is odd in a manifest, and no error.
 ///
-/// As text: `files[1].path 'a.pb' is that of files[0], too: the first entry counts`.
+/// As text: `files[1].path 'a.pb' repeats files[0]; the first entry counts`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Warning {
     /// Two entries have one path (rule X32): this one does not count, but the first.
@@ -116,15 +116,12 @@ impl fmt::Display for Warning {
                 let (entry, first) = (Place::file(*entry), Place::file(*first));
                 write!(
                     f,
-                    "{entry}.path '{path}' is that of {first}, too: the first entry counts"
+                    "{entry}.path '{path}' repeats {first}; the first entry counts"
                 )
             }
             Warning::NoSuchMember { entry, path } => {
                 let entry = Place::file(*entry);
-                write!(
-                    f,
-                    "{entry}.path '{path}' is the name of no file of the import"
-                )
+                write!(f, "{entry}.path '{path}' names no file of the import")
             }
         }
     }
@@ -313,9 +310,9 @@ impl<'a> Known<'a> {
             (Some(file), machine) => Some(self.reference(&place, file, machine.as_deref())?),
             (None, None) => None,
             (None, Some(_)) => {
-                return Err(place.field("machine").refused(
-                    "needs trace_time.file beside it: a machine is one of those that a file declares",
-                ));
+                return Err(place
+                    .field("machine")
+                    .refused("needs trace_time.file, because a file declares its machines"));
             }
         };
         Ok((entry.clock, machine))
@@ -482,7 +479,7 @@ impl Entry<'_> {
         };
         let path = &self.file.path;
         Err(self.place.field(field).refused(format_args!(
-            "cannot be said of '{path}', which is {kind}: only of a trace"
+            "does not apply to '{path}', which is {kind}, not a trace"
         )))
     }
 }

@@ -132,7 +132,7 @@ impl MemberRules {
 
     fn one_machine(&self, but: impl std::fmt::Display) -> Refused {
         self.place.field("machine").refused(format_args!(
-            "says that all packets of '{}' are of one machine, and {but}; name its machines by their ids, \
+            "says that all packets of '{}' are of one machine, but {but}; name its machines by their ids, \
              in machines",
             self.path
         ))
@@ -141,7 +141,7 @@ impl MemberRules {
     fn no_clocks(&self, but: impl std::fmt::Display) -> Refused {
         let clocks = self.place.field("clocks");
         clocks.refused(format_args!(
-            "pins '{}' as a file with no clock but its own, and {but}; name the clock to relate, as {}",
+            "pins '{}' as a file with only a private clock, but {but}; name the clock to relate, as {}",
             self.path,
             clocks.field("clock")
         ))

@@ -24,13 +24,13 @@ impl Fault {
 /// Of a track event that means nothing we know, or whose arguments do.
 pub(crate) const PARSER_ERROR: Fault = Fault::new(
     Counter::error("track_event_parser_errors"),
-    "a track event, or an argument of one, cannot be understood, and is left out",
+    "a track event or one of its arguments is unreadable, and is left out",
 );
 
 /// Of a number of interned data that nobody has said, or an entry that has none.
 pub(crate) const NOT_INTERNED: Fault = Fault::new(
     Counter::error("interned_data_tokenizer_errors"),
-    "a number of interned data, or an entry of it, stands for nothing",
+    "a reference to interned data has no entry, or an entry has no number",
 );
 
 /// The faults that were met.
@@ -90,7 +90,7 @@ impl Faults {
             journal.count(counter, met.count);
             let first = match met.count {
                 1 => String::new(),
-                count => format!("; so {count} times, and here first"),
+                count => format!("; {count} times in all, first here"),
             };
             let message = Message {
                 severity: Severity::Warning,

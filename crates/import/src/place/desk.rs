@@ -638,8 +638,8 @@ pub(crate) fn called(source: Source) -> &'static str {
     match source {
         Source::Bundle => "the bundle's pair of clocks",
         Source::RemoteSync => "the pair of clocks of two machines",
-        Source::Manifest => "what the manifest says of clocks",
-        Source::Assumed => "what is assumed of the machine's clocks",
+        Source::Manifest => "the manifest's statement about clocks",
+        Source::Assumed => "the assumption about the machine's clocks",
         _ => "the clock snapshot",
     }
 }

@@ -17,7 +17,7 @@ const MISSING_SEQUENCE: Fault = Fault::new(
 );
 const STATE_LOST: Fault = Fault::new(
     Counter::data_loss("thread_descriptor_skipped_incremental_state_invalid"),
-    "a thread descriptor is ignored that comes when the state of its sequence is lost",
+    "a thread descriptor after its sequence lost state is ignored",
 );
 
 /// Reads `track_descriptor`.

@@ -349,16 +349,19 @@ impl FtraceStats {
             let text = stats.bytes(field).filter(|text| !text.is_empty());
             text.into_iter().map(move |text| (why, text))
         };
-        let errors = events(field::FAILED_FTRACE_EVENTS, "could not be enabled: event")
-            .chain(events(
-                field::UNKNOWN_FTRACE_EVENTS,
-                "the kernel has no event",
-            ))
-            .chain(texts(field::ATRACE_ERRORS, "atrace failed:"))
-            .chain(texts(
-                field::EXCLUSIVE_FEATURE_ERROR,
-                "another session has what only one can have:",
-            ));
+        let errors = events(
+            field::FAILED_FTRACE_EVENTS,
+            "the recorder could not enable event",
+        )
+        .chain(events(
+            field::UNKNOWN_FTRACE_EVENTS,
+            "the kernel has no event",
+        ))
+        .chain(texts(field::ATRACE_ERRORS, "atrace failed:"))
+        .chain(texts(
+            field::EXCLUSIVE_FEATURE_ERROR,
+            "another session uses an exclusive feature:",
+        ));
         let mut count = 0_i64;
         for (why, what) in errors {
             count += 1;

@@ -88,7 +88,7 @@ pub(crate) enum Corrupt {
     Packet(#[from] Malformed),
     #[error("{0}")]
     Message(#[from] prost::DecodeError),
-    #[error("it has {0} bytes, and what has more than {LARGEST} is kept and not read")]
+    #[error("it has {0} bytes; more than {LARGEST} are kept but not read")]
     TooLarge(usize),
     #[error("it has more than {0} {1}")]
     TooMany(usize, &'static str),

@@ -78,15 +78,15 @@ mod fault {
 
     pub const DUPLICATE: Fault = Fault::new(
         Counter::info("flow_duplicate_id"),
-        "a flow begins that has begun already, and its second begin is left out",
+        "the second begin of a flow is left out",
     );
     pub const STEP: Fault = Fault::new(
         Counter::info("flow_step_without_start"),
-        "a flow goes on that has not begun, which is left out",
+        "a step of a flow that has not begun is left out",
     );
     pub const END: Fault = Fault::new(
         Counter::info("flow_end_without_start"),
-        "a flow ends that has not begun, which is left out",
+        "the end of a flow that has not begun is left out",
     );
 }
 

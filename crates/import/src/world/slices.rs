@@ -117,11 +117,11 @@ mod fault {
     );
     pub const OVERLAPS: Fault = Fault::new(
         Counter::data_loss("slice_drop_overlapping_complete_event"),
-        "a slice that begins in another one and ends behind it is dropped",
+        "a slice that begins inside another one and ends after it is dropped",
     );
     pub const MISPLACED_END: Fault = Fault::new(
         Counter::data_loss("misplaced_end_event"),
-        "a slice ends before those on it, which end with it",
+        "a slice ends before the slices inside it, which end with it",
     );
 }
 

@@ -22,15 +22,15 @@ mod fault {
 
     pub const LOOP: Fault = Fault::new(
         Counter::error("track_event_track_hierarchy_loop"),
-        "a track is above itself, and has no rows",
+        "a track is its own ancestor, and has no rows",
     );
     pub const TOO_DEEP: Fault = Fault::new(
         Counter::error("track_event_track_hierarchy_too_deep"),
-        "a track has more than 98 above it, and has no rows",
+        "a track has more than 98 ancestors, and has no rows",
     );
     pub const MISSING: Fault = Fault::new(
         Counter::error("track_hierarchy_missing_uuid"),
-        "a track is below one that is neither described nor used, and has no rows",
+        "a track has a parent that nothing describes or uses, and has no rows",
     );
 }
 

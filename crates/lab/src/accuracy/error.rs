@@ -20,13 +20,13 @@ pub enum Error {
     #[error(transparent)]
     Sql(#[from] rusqlite::Error),
     /// A reading has no time.
-    #[error("packet {id} has no time, which is known")]
+    #[error("packet {id} has no known time")]
     Unplaced {
         /// Whose.
         id: i64,
     },
     /// A reading of a set has no time.
-    #[error("packet {number} of {file} has no time, which is known")]
+    #[error("packet {number} of {file} has no known time")]
     UnplacedIn {
         /// In which file.
         file: String,

@@ -1,5 +1,5 @@
-//! How far the times of an import are from the truth, by nearest neighbour (rules V) and by the
-//! rate (rules R), and whether they are as sure as they say.
+//! Measures how far the times of an import are from the truth, by nearest neighbour (rules V) and by the
+//! rate (rules R), and whether their stated errors hold.
 //!
 //! ```
 //! use timebase_lab::accuracy::{Case, measure};
@@ -28,9 +28,9 @@
 //!   and where the others put it is compared with what it says. This is harder than what
 //!   imports do: gaps are twice as long.
 //!
-//! A database is asked as users ask it: `packet.ts` of an import is what nearest neighbour
-//! gives, `packet_interval` has the rest. To call the resolver would have been faster, but
-//! would not have seen what a table rounds away.
+//! The crate queries databases as users do: `packet.ts` has the result of nearest neighbour, and
+//! `packet_interval` has the rest. Calling the resolver would be faster, but would miss the rounding in
+//! tables.
 //!
 //! Errors have no sign. Inversions are counted of readings of one clock, where a conversion can
 //! do without, and of any two that follow each other: if those are nearer than what the two

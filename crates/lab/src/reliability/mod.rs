@@ -1,7 +1,6 @@
-//! Damages copies of a trace, imports each, and tells what became of the packets
-//! that the damage did not touch. `cargo bench --bench reliability` does that with
-//! many copies, the tests of the program with a few; `docs/reliability.md` says
-//! what is counted.
+//! Damages copies of a trace, imports each, and counts how many undamaged packets the
+//! import kept. `cargo bench --bench reliability` does that with many copies, and the
+//! tests of the program with a few; `docs/reliability.md` defines the figures.
 //!
 //! ```
 //! use timebase_lab::reliability::{Kind, Original, judge};

@@ -1,10 +1,10 @@
 //! Builds tables and indexes of a SQLite database in bulk, page by page.
 //!
-//! SQLite makes a b-tree by searching and inserting row by row. Who has all rows
-//! in order knows where each belongs: in the next free place of the last page.
-//! This crate writes those pages, in SQLite's [file format], into a database
-//! that SQLite made and that nobody has open. The rest stays SQLite's: the
-//! schema, all other tables, and everything that happens afterwards.
+//! SQLite makes a b-tree by searching and inserting row by row. If all rows are in
+//! order, the place of each is known: the next free place of the last page. This
+//! crate writes those pages, in SQLite's [file format], into a database that SQLite
+//! made and that no other program has open. SQLite does the rest: the schema, all other
+//! tables, and every later operation.
 //!
 //! ```
 //! use rusqlite::Connection;

@@ -1,5 +1,5 @@
-//! Files that are there when they are whole, or not at all, whatever ends the process that
-//! writes them; and directories to work in, of which nothing stays.
+//! Writes files that are either complete or absent, however the writing process ends; and provides
+//! temporary directories that leave nothing behind.
 //!
 //! ```
 //! use std::{fs, io::Write};
@@ -18,16 +18,16 @@
 //!
 //! # Design
 //!
-//! **What is not whole is in a directory of its own**, [`WorkDir`], beside what it will be:
-//! on the same file system, so that a rename puts it into its place. All that a process makes
-//! meanwhile is in there, also what libraries make on their own account, and goes with it.
+//! **Unfinished files are in a separate directory**, [`WorkDir`], beside their destination: on the
+//! same file system, so that a rename puts them into place. All files that a process makes meanwhile
+//! are in there, including those of libraries, and disappear with it.
 //!
-//! **A killed process removes nothing, so the next one does.** Each directory has a file that
-//! its process holds a lock on; the kernel lets go of it when the process ends, however it
-//! does. Whoever makes such a directory first removes those in the same place that nobody
-//! holds: of the same user, with our name, with our lock in it. What is alive is not touched,
-//! two processes may write the same file at the same time, and the order in which things are
-//! made and removed leaves nothing, at any moment, that is neither locked nor recognized:
+//! **A killed process removes nothing, so the next one does.** Each directory has a file that its
+//! process locks; the kernel releases the lock when the process ends in any way. Before a process makes
+//! such a directory, it removes unlocked ones in the same place: of the same user, with our name, with
+//! our lock in them. It does not touch those of a running process, and two processes may write the same
+//! file at the same time. Because of the order of creation and removal, everything is either locked or
+//! recognizable at any moment:
 //!
 //! | killed after | is left | and removed, since |
 //! |---|---|---|

@@ -172,7 +172,7 @@ fn x8_other_methods_are_refused_by_their_name() {
         };
         let said = refusal(&member.local());
         assert!(
-            said.contains(&format!("is compressed by {name};")),
+            said.contains(&format!("is compressed with {name}, but")),
             "{said}"
         );
     }

@@ -177,8 +177,8 @@ fn here(
         desk.journal
             .count(Counter::error("ftrace_bundles_without_cpu"), 1);
         let text = match bundle.cpu {
-            Some(cpu) => format!("CPU {cpu} of the bundle is beyond {}", CPUS - 1),
-            None => "the bundle does not say which CPU it is of".to_owned(),
+            Some(cpu) => format!("CPU {cpu} of the bundle is above {}", CPUS - 1),
+            None => "the bundle does not name its CPU".to_owned(),
         };
         let text = format!("{text}; its events are in ftrace_event only");
         desk.say(Severity::Warning, "bundle_without_cpu", packet, text);

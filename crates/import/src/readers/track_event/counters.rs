@@ -65,11 +65,11 @@ impl Wrong {
             ),
             Wrong::NoCounter => Fault::new(
                 Counter::error("track_event_counter_invalid_track_uuid"),
-                "a counter event on a track that nothing describes as a counter is dropped",
+                "a counter event on a track without a counter descriptor is dropped",
             ),
             Wrong::MoreWithoutUuids => Fault::new(
                 Counter::error("track_event_extra_counter_missing_track_uuids"),
-                "a track event with extra counter values and no tracks for them is dropped",
+                "a track event with extra counter values but no tracks for them is dropped",
             ),
             Wrong::Mismatch => Fault::new(
                 Counter::error("track_event_extra_counter_track_uuid_mismatch"),
@@ -81,8 +81,7 @@ impl Wrong {
             ),
             Wrong::MoreNoCounter => Fault::new(
                 Counter::error("track_event_extra_counter_invalid_track"),
-                "a track event with an extra value of what nothing describes as a counter is \
-                 dropped",
+                "a track event with an extra value for a track without a counter descriptor is dropped",
             ),
         }
     }

@@ -60,11 +60,11 @@ mod dropped {
     );
     pub const STATE_LOST: Fault = Fault::new(
         Counter::data_loss("packet_skipped_seq_needs_incremental_state_invalid"),
-        "a track event that needs a state which was lost, or never there, is dropped",
+        "a track event that needs lost or missing state is dropped",
     );
     pub const MISSING_TIME: Fault = Fault::new(
         Counter::error("track_event_missing_timestamp"),
-        "a track event without any time is dropped",
+        "a track event without a time is dropped",
     );
     pub const INVALID_TIME: Fault = Fault::new(
         Counter::error("track_event_invalid_timestamp"),
@@ -72,7 +72,7 @@ mod dropped {
     );
     pub const BEFORE_ZERO: Fault = Fault::new(
         Counter::error("trace_sorter_negative_timestamp_dropped"),
-        "a track event that comes to stand before time 0 is dropped",
+        "a track event before time 0 is dropped",
     );
     pub const STATE_WITHOUT_UUID: Fault = Fault::new(
         Counter::error("track_event_state_missing_track_uuid"),
@@ -80,15 +80,15 @@ mod dropped {
     );
     pub const TIME_DELTA: Fault = Fault::new(
         Counter::error("track_event_skipped_timestamp_delta_without_valid_state"),
-        "a track event with a time relative to nothing is dropped",
+        "a track event with a time delta but no base is dropped",
     );
     pub const THREAD_TIME_DELTA: Fault = Fault::new(
         Counter::error("track_event_skipped_thread_time_delta_without_valid_state"),
-        "a track event with a thread time relative to nothing is dropped",
+        "a track event with a thread time delta but no base is dropped",
     );
     pub const INSTRUCTIONS_DELTA: Fault = Fault::new(
         Counter::error("track_event_skipped_thread_instruction_delta_without_valid_state"),
-        "a track event with a count of instructions relative to nothing is dropped",
+        "a track event with an instruction count delta but no base is dropped",
     );
 }
 

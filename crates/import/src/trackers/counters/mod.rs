@@ -101,7 +101,7 @@ impl Tracker for Counters {
         self.gpu.end(at);
         if self.known.beyond_cpus > 0 {
             let text = format!(
-                "{} values of counters are of CPUs beyond {}; they are left out",
+                "{} counter values of CPUs above {} are left out",
                 self.known.beyond_cpus,
                 CPUS - 1
             );

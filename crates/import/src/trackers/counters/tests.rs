@@ -162,7 +162,7 @@ fn m2_a_counter_of_a_cpu_that_no_machine_has_is_left_out_and_logged() {
     assert_eq!(log[0][2], "counter_cpu_out_of_range");
     assert_eq!(
         log[0][6],
-        "1 values of counters are of CPUs beyond 4095; they are left out"
+        "1 counter values of CPUs above 4095 are left out"
     );
 }
 

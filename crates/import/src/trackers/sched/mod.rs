@@ -65,7 +65,7 @@ pub(crate) const KERNEL_SYMBOLS: u32 = 26;
 /// Of a switch from another thread than the one that its CPU was running.
 const MISMATCHED: Fault = Fault::new(
     Counter::error("mismatched_sched_switch_tids"),
-    "a switch is from another thread than the one that its CPU was running: a switch before it is missing",
+    "a switch starts from a thread that its CPU did not run: an earlier switch is missing",
 );
 
 /// Follows the scheduler.

@@ -34,7 +34,7 @@ mod fault {
     );
     pub const NO_ENCLOSING: Fault = Fault::new(
         Counter::error("flow_no_enclosing_slice"),
-        "a legacy flow event that no slice encloses is left out",
+        "a legacy flow event outside any slice is left out",
     );
 }
 

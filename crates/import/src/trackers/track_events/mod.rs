@@ -32,7 +32,7 @@ mod fault {
 
     pub const UNKNOWN: Fault = Fault::new(
         Counter::error("unknown_extension_fields"),
-        "a field of a track event is in no schema that is known, and left out",
+        "a field of a track event is in no known schema, and is left out",
     );
     pub const NO_DIRECTION: Fault = Fault::new(
         Counter::error("flow_without_direction"),
