@@ -425,7 +425,7 @@ fn the_checks_take_no_longer_for_each_clock_where_there_are_many() {
 
 /// The shell of SQLite has no function of timebase's.
 #[test]
-fn any_sqlite_finds_the_same() {
+fn in_the_sqlite_shell_the_same_is_found() {
     let imported = Imported::new("doctor/flow_backwards.pftrace", &[]);
     let sql =
         "SELECT check_name, severity, count(*), sum(events) FROM finding GROUP BY 1, 2 ORDER BY 2";

@@ -37,6 +37,22 @@ sys.path.insert(0, str(PACKAGE))
 os.environ["PYTHONPATH"] = str(PACKAGE)
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "heavy: takes long and rarely breaks; tests/run --all runs it")
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if "all_tables" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.heavy)
+
+
+def without_shell():
+    """Ends a test that needs the SQLite shell, which is not there."""
+    why = "the sqlite3 shell is needed: apt-get install sqlite3"
+    pytest.skip(why) if "TIMEBASE_WITHOUT_SHELL" in os.environ else pytest.fail(why)
+
+
 # Arguments of every type, in two sets that no import makes.
 ARGS = """
 INSERT OR REPLACE INTO arg_set (id, args) VALUES

@@ -19,6 +19,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from conftest import without_shell
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 TRACES = ["sdk", "system", "system-compressed", "multihop", "dst"]
@@ -67,7 +68,7 @@ def by_program(database):
 def by_shell(database):
     shell = shutil.which("sqlite3")
     if shell is None:
-        pytest.fail("the sqlite3 shell is needed: apt-get install sqlite3")
+        without_shell()
     return rows(run([shell, "-csv", database, f".load {given('TIMEBASE_EXTENSION')}", BY_FUNCTION]))
 
 

@@ -12,6 +12,8 @@ import pytest
 import timebase
 from conftest import DATA
 
+pytestmark = pytest.mark.heavy
+
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and locks are those of POSIX")
 
 SDK = DATA / "sdk.pftrace"

@@ -17,7 +17,7 @@ import sys
 
 import pytest
 
-from conftest import ARGS
+from conftest import ARGS, without_shell
 from test_conversions import DATA, given, run
 
 # How each driver connects, and what it raises. `conn.execute(sql)` and
@@ -77,7 +77,7 @@ def script_runner(driver):
 def shell(database, *commands):
     program = shutil.which("sqlite3")
     if program is None:
-        pytest.fail("the sqlite3 shell is needed: apt-get install sqlite3")
+        without_shell()
     command = [program, "-batch", database, *commands]
     return subprocess.run([str(part) for part in command], capture_output=True, text=True, encoding="utf-8")
 

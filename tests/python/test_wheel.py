@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from conftest import REPOSITORY
 
+pytestmark = pytest.mark.heavy
+
 PAGES = {page: (REPOSITORY / page).read_text(encoding="utf-8") for page in ("docs/python.md", "README.md")}
 
 

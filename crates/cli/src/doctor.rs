@@ -111,7 +111,7 @@ impl Finding {
     fn of(row: &Row<'_>, names: &Names) -> rusqlite::Result<Finding> {
         let text = |name: &str| -> rusqlite::Result<String> {
             let text: Option<String> = row.get(name)?;
-            let text = output::printable(&text.unwrap_or_default()).replace('\n', " ");
+            let text = crate::escape::printable(&text.unwrap_or_default()).replace('\n', " ");
             Ok(names.in_text(&text))
         };
         let columns = 0..COLUMNS.len();
@@ -179,7 +179,8 @@ impl Summary {
             kernel_events_unresolved: row.get("kernel_events_unresolved")?,
             log_lines: row.get("log_lines")?,
             log_lines_unresolved: row.get("log_lines_unresolved")?,
-            drift: drift.zip(clocks.map(|clocks| names.in_text(&output::printable(&clocks)))),
+            drift: drift
+                .zip(clocks.map(|clocks| names.in_text(&crate::escape::printable(&clocks)))),
             worst_error_ns: row.get("worst_error_ns")?,
             worst_error_nearest_ns: row.get("worst_error_nearest_ns")?,
         })

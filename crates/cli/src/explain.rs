@@ -54,7 +54,7 @@ pub fn run(
         let mut shown = Vec::new();
         explain(&database, &question, arguments, &mut shown)?;
         // Names in a database are what their authors like.
-        Ok(out.write_all(output::printable(&String::from_utf8_lossy(&shown)).as_bytes())?)
+        Ok(out.write_all(crate::escape::printable(&String::from_utf8_lossy(&shown)).as_bytes())?)
     });
     database.warn_if_changed();
     explained

@@ -26,7 +26,7 @@ use crate::flags::{ExportArguments, wrong_usage};
 use crate::guard;
 use crate::reference::{Kind, reference};
 use crate::signals::Signals;
-use crate::{hints, import, messages, progress, unrelated};
+use crate::{hints, messages, progress, unrelated};
 
 /// Tables that are of no one subject, as they tell of all that an import finds.
 const OF_ALL: [&str; 5] = [
@@ -308,7 +308,7 @@ fn screen(
     let largest = summary.tables.iter().max_by_key(|(_, rows)| *rows);
     let folder = output.to_string_lossy();
     // What a shell or SQL would take for something else is not worth a line of quotation marks.
-    if let (Some((table, _)), Cow::Borrowed(folder)) = (largest, import::quoted(&folder)) {
+    if let (Some((table, _)), Cow::Borrowed(folder)) = (largest, crate::escape::quoted(&folder)) {
         let _ = write!(
             screen,
             "\nNext: duckdb -c \"SELECT trace_id, count(*) FROM '{folder}/{table}/*/*.parquet' GROUP BY trace_id\""

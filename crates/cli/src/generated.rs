@@ -22,10 +22,11 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, OpenFlags};
 use timebase_import::{FileKind, Subject};
 
+use crate::escape::printable;
 use crate::flags::Cli;
 use crate::guard;
 use crate::help;
-use crate::output::{file, printable};
+use crate::output::file;
 use crate::reports::Report;
 use crate::script::Script;
 

@@ -1,6 +1,5 @@
 //! `timebase import`: a trace in, a database out, a summary at the end.
 
-use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -20,6 +19,7 @@ use timebase_import::{
 };
 use timebase_resolver::Unresolved;
 
+use crate::escape::quoted_path;
 use crate::flags::{ImportArguments, wrong_usage};
 use crate::messages;
 use crate::progress::{self, Progress};
@@ -548,24 +548,6 @@ fn percentage(part: u64, whole: u64) -> String {
     }
 }
 
-/// A path for a shell, so that the line can be pasted: one that begins with a dash is not taken for an option.
-pub fn quoted_path(path: &str) -> Cow<'_, str> {
-    match path.starts_with('-') && path != "-" {
-        true => Cow::Owned(quoted(&format!("./{path}")).into_owned()),
-        false => quoted(path),
-    }
-}
-
-/// A word for a shell.
-pub fn quoted(path: &str) -> Cow<'_, str> {
-    let is_plain = |c: char| c.is_alphanumeric() || "/._-+=:,@%".contains(c);
-    if !path.is_empty() && path.chars().all(is_plain) {
-        Cow::Borrowed(path)
-    } else {
-        Cow::Owned(format!("'{}'", path.replace('\'', r"'\''")))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -590,18 +572,6 @@ mod tests {
         assert_eq!(percentage(999_999, 1_000_000), "99.9 %");
         assert_eq!(percentage(1, 3), "33.3 %");
         assert_eq!(percentage(0, 3), "0.0 %");
-    }
-
-    #[test]
-    fn a_path_can_be_pasted() {
-        assert_eq!(quoted("a/trace-1.db"), "a/trace-1.db");
-        assert_eq!(quoted("my trace.db"), "'my trace.db'");
-        assert_eq!(quoted("it's"), r"'it'\''s'");
-        assert_eq!(quoted(""), "''");
-        assert_eq!(quoted_path("-t.db"), "./-t.db");
-        assert_eq!(quoted_path("--my trace.db"), "'./--my trace.db'");
-        assert_eq!(quoted_path("a-b.db"), "a-b.db");
-        assert_eq!(quoted_path("-"), "-");
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod clocks;
 mod database;
 mod datasette;
 mod doctor;
+mod escape;
 mod explain;
 mod export;
 mod flags;

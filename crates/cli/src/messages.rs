@@ -10,7 +10,7 @@ use anyhow::anyhow;
 use clap::error::ErrorKind;
 use rusqlite::ErrorCode;
 
-use crate::output::printable;
+use crate::escape::printable;
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();

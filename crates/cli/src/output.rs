@@ -15,7 +15,6 @@ use std::mem;
 use clap::ValueEnum;
 use rusqlite::types::ValueRef;
 
-pub use table::printable;
 pub use whole::Whole;
 
 /// A format of results.

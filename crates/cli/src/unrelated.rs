@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use timebase_import::Summary;
 
-use crate::import::quoted_path;
+use crate::escape::quoted_path;
 
 /// How many files are named.
 const NAMED: usize = 3;

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use rusqlite::Connection;
 
 use crate::error::{Error, Result};
-use crate::sqlite::query::Stepped;
+use crate::query::Stepped;
 use crate::value::{ValueRef, Values, told};
 
 /// A row of a query: columns by their position, and by their name for errors.

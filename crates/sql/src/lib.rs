@@ -72,6 +72,7 @@ mod lookup;
 mod mark;
 pub mod packets;
 pub mod plain;
+mod query;
 mod session;
 pub mod slices;
 mod sqlite;

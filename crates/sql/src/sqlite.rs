@@ -31,9 +31,7 @@ use crate::function::{Call, Function, Functions};
 use crate::mark::{Key, Mark, Prepared};
 use crate::value::{ValueRef, Values};
 
-pub(crate) mod query;
-
-use query::Query;
+use crate::query::{self, Query, bytes};
 
 /// What the answer of a function depends on is its arguments and, within one
 /// statement, the one version of a table that the statement sees.
@@ -181,19 +179,6 @@ impl SqliteCall<'_> {
                 ffi::sqlite3_result_error_code(self.ctx, ffi::SQLITE_INTERRUPT);
             }
         }
-    }
-}
-
-/// # Safety
-///
-/// `start` is null, or the start of `size` bytes that nobody changes for `'a`.
-unsafe fn bytes<'a>(start: *const u8, size: c_int) -> &'a [u8] {
-    match usize::try_from(size) {
-        // SAFETY: as of this function.
-        Ok(size) if size > 0 && !start.is_null() => unsafe { slice::from_raw_parts(start, size) },
-        // Empty; or there was no memory for it, and SQLite lets the statement
-        // fail whatever is answered.
-        _ => &[],
     }
 }
 

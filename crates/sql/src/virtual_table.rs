@@ -17,7 +17,7 @@ use rusqlite::ffi;
 
 use crate::database::Row;
 use crate::error::{Error, Result};
-use crate::sqlite::query::Query;
+use crate::query::Query;
 use crate::value::ValueRef;
 
 /// How many queries stay prepared. A function has a few, of which some are made for the

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rusqlite::Connection;
 
-use crate::output;
+use crate::escape;
 
 const NAMES: &str = include_str!("names.sql");
 
@@ -23,7 +23,7 @@ impl Names {
         while let Some(row) = rows.next()? {
             let (kind, id, name): (String, i64, Option<String>) =
                 (row.get(0)?, row.get(1)?, row.get(2)?);
-            let name = name.map(|name| output::printable(&name).replace('\n', " "));
+            let name = name.map(|name| escape::printable(&name).replace('\n', " "));
             let of_kind = match kind.as_str() {
                 "machine" => &mut names.machines,
                 _ => &mut names.files,

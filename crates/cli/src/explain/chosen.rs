@@ -5,8 +5,8 @@ use rusqlite::{Connection, params};
 use timebase_resolver::{Clock, ClockId, FileTag, MachineId, SeqId, UnknownName};
 
 use super::owner::{self, Owner};
+use crate::escape::{quoted, quoted_path};
 use crate::flags::{ClockArgument, ExplainArguments, TsArgument};
-use crate::import::{quoted, quoted_path};
 
 /// A clock that may be meant.
 struct Candidate {

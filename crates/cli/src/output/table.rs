@@ -10,6 +10,7 @@ use comfy_table::{
 use rusqlite::types::ValueRef;
 
 use super::{Sink, text};
+use crate::escape::printable;
 
 /// How many rows are laid out together. Widths can only be known from rows that
 /// are held, and a header every so often does not hurt.
@@ -226,20 +227,6 @@ fn hold(value: ValueRef<'_>) -> Held {
         }
         value => Held::Text(printable(&text::plain(value))),
     }
-}
-
-/// Log messages hold what they like; a terminal must not be told by them what
-/// to do. Line feeds are kept: a cell may have several lines.
-pub fn printable(text: &str) -> String {
-    text.chars()
-        .map(|c| match c {
-            '\n' => c,
-            '\0'..='\x1f' => char::from_u32(0x2400 + u32::from(c)).unwrap_or(' '),
-            '\x7f' => '␡',
-            c if c.is_control() => char::REPLACEMENT_CHARACTER,
-            c => c,
-        })
-        .collect()
 }
 
 /// Whether a column has numbers, and nothing else but NULL.

@@ -19,7 +19,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use super::fit::{Knot, distance, median, moved, off_line};
+use super::knot::{Gap, Knot, distance, median, moved, off_line};
 
 /// Of a gap, beyond which no change of a rate explains how far b moves (rule R2).
 const LEAP: f64 = 1e-3;
@@ -45,16 +45,6 @@ const TWO_STEPS: Cost = 1_200_000_000;
 const MOST_BENT: f64 = 1.2;
 /// By how much what follows may differ.
 const NEVER_WINS: Cost = 2_400_000_000;
-
-/// What is between two readings that are used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Gap {
-    Line,
-    /// The target was set, or slept.
-    Step,
-    /// A step that may be a change of the rate (rule R4).
-    Slide,
-}
 
 /// What the rules of a hop need to know of it.
 #[derive(Debug, Clone, Copy)]

@@ -2,8 +2,9 @@
 
 use rustc_hash::FxHashMap;
 
-use super::fit::{Fit, Knot};
+use super::fit::Fit;
 use super::kept::{EstimateCache, LINES, Lines, Path, Version, pieces};
+use super::knot::Knot;
 use super::line::{Line, LineKind, Part, Parts};
 use super::sync::{self, Sample};
 use crate::clock::Clock;

@@ -1,7 +1,7 @@
 //! Lines: what a hop says around a value, and what a path of hops does (rules R4–R6).
 
-use super::choice::Gap;
-use super::fit::{Fit, Knot, distance};
+use super::fit::Fit;
+use super::knot::{Gap, Knot, distance};
 use crate::mapping::clamp;
 use crate::rows::partition;
 

@@ -69,6 +69,7 @@ mod choice;
 mod estimates;
 mod fit;
 mod kept;
+mod knot;
 mod line;
 mod sync;
 

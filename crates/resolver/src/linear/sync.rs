@@ -15,7 +15,8 @@
 use std::collections::BTreeMap;
 
 use super::choice::TICK;
-use super::fit::{Knot, LEAST_NOISE, LEAST_WOBBLE, OSCILLATOR};
+use super::fit::{LEAST_NOISE, LEAST_WOBBLE, OSCILLATOR};
+use super::knot::Knot;
 
 /// A sample of rule X24: when the host's clock read `host_value`, that of the client read
 /// `host_value + offset`, give or take `half_round_trip`. All are nanoseconds.

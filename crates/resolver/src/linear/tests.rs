@@ -632,7 +632,7 @@ proptest! {
         // Exact at the readings that are used, and in order inside of a segment.
         for pair in knots.windows(2) {
             prop_assert_eq!(at(&mut estimates, pair[0].a).0, pair[0].b);
-            if pair[0].gap == choice::Gap::Step || pair[1].b < pair[0].b {
+            if pair[0].gap == knot::Gap::Step || pair[1].b < pair[0].b {
                 continue;
             }
             let (a, span) = (pair[0].a, pair[1].a - pair[0].a);

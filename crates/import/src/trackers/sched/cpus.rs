@@ -1,8 +1,8 @@
 //! What CPUs run, and since when events of them may be missing.
 
 use super::gaps::{Gaps, On};
+use super::row::{Row, flush};
 use super::slices::{SliceId, Slices};
-use super::states::{Row, flush};
 use crate::facts::{CPUS, ucpu};
 use crate::output::{Doubt, Loss, LossKind, Rows};
 use crate::world::Utid;

@@ -21,6 +21,7 @@
 //! | what a thread does (rules W), and what speaks against it (rules DT4 to DT6) | `states.rs` |
 //! | what `prev_state` means (rule Q4) | `end_state.rs` |
 //! | when a slice is a row | `slices.rs` |
+//! | how a row of a thread that does not run is numbered and written | `row.rs` |
 //! | what a CPU runs, and since when a switch may be missing | `cpus.rs` |
 //! | when bundles say that events are missing | `gaps.rs` |
 //!
@@ -37,6 +38,7 @@
 mod cpus;
 mod end_state;
 mod gaps;
+mod row;
 mod slices;
 mod states;
 
@@ -45,8 +47,9 @@ use timebase_schema::tables::{sched_record, thread_state_record};
 use self::cpus::Cpus;
 use self::end_state::{EndStates, Kind};
 use self::gaps::{Gaps, On};
+use self::row::Wakeup;
 use self::slices::{BOTH, Slice, SliceId, Slices};
-use self::states::{Leaves, States, Wakeup, With};
+use self::states::{Leaves, States, With};
 use super::tracker::{At, Tracker};
 use crate::message::Message;
 use crate::output::{Counter, Doubt, Fault, Part, Rows};

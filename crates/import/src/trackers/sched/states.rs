@@ -8,84 +8,10 @@ use timebase_schema::tables::{spurious_sched_wakeup, thread_state_record};
 use super::cpus::{Cpus, on};
 use super::end_state::{EndState, Kind};
 use super::gaps::On;
-use super::slices::{BOTH, SliceId, Slices, Woken};
+use super::row::{Place, Row, Wakeup, flush, running_id};
+use super::slices::{BOTH, SliceId, Slices};
 use crate::output::{Cell, Doubt, Part, Rows};
 use crate::world::{Utid, strings};
-
-/// How a row of `thread_state` is numbered: four times the slice that it belongs to,
-/// and what it is of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    /// What the thread did behind the slice.
-    After(SliceId),
-    /// That it was woken then.
-    Woken(SliceId),
-    /// Of no slice: the n-th of those.
-    Alone(i64),
-}
-
-impl Place {
-    fn id(self) -> i64 {
-        let (number, part) = match self {
-            Place::After(SliceId(id)) => (id, 1),
-            Place::Woken(SliceId(id)) => (id, 2),
-            Place::Alone(number) => (number, 3),
-        };
-        number.saturating_mul(4).saturating_add(part)
-    }
-}
-
-/// The number of the row that a slice is while its thread runs.
-fn running_id(SliceId(id): SliceId) -> i64 {
-    id.saturating_mul(4)
-}
-
-/// Who wakes a thread, and in an interrupt or not if that is known.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Wakeup {
-    pub waker: Utid,
-    pub irq_context: Option<bool>,
-}
-
-/// A row in which the thread does not run.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Row {
-    place: Place,
-    machine: u32,
-    pub ts: i64,
-    dur: i64,
-    state: Option<i64>,
-    kind: Kind,
-    /// If a compact switch opened the row: when the slice began that it is behind.
-    taken_off: Option<i64>,
-    pub doubt: Option<Doubt>,
-    wakeup: Option<Wakeup>,
-    waker_slice: Option<SliceId>,
-    io_wait: Option<bool>,
-    blocked_function: Option<i64>,
-}
-
-impl Row {
-    fn is_runnable(&self) -> bool {
-        self.kind == Kind::Runnable
-    }
-
-    /// The slice that a compact switch took the thread off, and when that began.
-    fn taken_off(&self) -> Option<(SliceId, i64)> {
-        match self.place {
-            Place::After(slice) => self.taken_off.map(|began| (slice, began)),
-            Place::Woken(_) | Place::Alone(_) => None,
-        }
-    }
-
-    fn end(&self) -> Option<i64> {
-        (self.dur >= 0).then(|| self.ts.saturating_add(self.dur))
-    }
-
-    pub fn doubt(&mut self, doubt: Doubt) {
-        self.doubt = Doubt::first(self.doubt, Some(doubt));
-    }
-}
 
 /// What a switch does to the thread that it takes off its CPU.
 #[derive(Debug, Clone, Copy)]
@@ -511,58 +437,5 @@ fn stray(
         waker_id: Cell::Null,
         irq_context: Cell::Null,
         doubt: Cell::or_null(doubt.map(Doubt::number)),
-    });
-}
-
-/// A row is written: it is a part of its slice's, or a row of its own.
-pub(super) fn flush(utid: Utid, row: &Row, slices: &mut Slices, rows: &mut Rows<'_>) {
-    let is_plain = row.io_wait.is_none() && row.blocked_function.is_none();
-    match row.place {
-        Place::After(slice) if is_plain => {
-            if let Some(slice) = slices.get(slice)
-                && slice.is_state
-            {
-                slice.after = Some(row.dur);
-                if let Some(doubt) = row.doubt {
-                    slice.doubts.mark(Part::After, doubt);
-                }
-                return;
-            }
-        }
-        Place::Woken(slice) => {
-            if let Some(slice) = slices.get(slice)
-                && slice.after.is_some_and(|after| after >= 0)
-                && let Some(wakeup) = row.wakeup
-            {
-                slice.runnable = Some(Woken {
-                    dur: row.dur,
-                    waker: wakeup.waker,
-                    waker_slice: row.waker_slice,
-                    irq_context: wakeup.irq_context,
-                });
-                if let Some(doubt) = row.doubt {
-                    slice.doubts.mark(Part::Runnable, doubt);
-                }
-                return;
-            }
-        }
-        Place::After(_) | Place::Alone(_) => {}
-    }
-    let wakeup = row.wakeup;
-    let irq_context = wakeup.and_then(|wakeup| wakeup.irq_context);
-    rows.count_states(1, u64::from(row.doubt.is_some()));
-    rows.push(thread_state_record::Row {
-        id: Cell::from(row.place.id()),
-        ts: Cell::from(row.ts),
-        dur: Cell::from(row.dur),
-        ucpu: Cell::Null,
-        utid: Cell::from(utid.0),
-        state: Cell::or_null(row.state),
-        io_wait: Cell::or_null(row.io_wait.map(i64::from)),
-        blocked_function: Cell::or_null(row.blocked_function),
-        waker_utid: Cell::or_null(wakeup.map(|wakeup| wakeup.waker.0)),
-        waker_id: Cell::or_null(row.waker_slice.map(running_id)),
-        irq_context: Cell::or_null(irq_context.map(i64::from)),
-        doubt: Cell::or_null(row.doubt.map(Doubt::number)),
     });
 }

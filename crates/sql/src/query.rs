@@ -3,10 +3,10 @@
 
 use std::ffi::{CStr, c_int, c_uint};
 use std::ptr::{self, NonNull};
+use std::slice;
 
 use rusqlite::ffi;
 
-use super::bytes;
 use crate::answer::Answer;
 use crate::error::{Error, Result};
 use crate::value::{ValueRef, Values};
@@ -212,4 +212,17 @@ pub(super) unsafe fn failure(conn: *mut ffi::sqlite3) -> Error {
     // SAFETY: the message is SQLite's until the next call, and copied before.
     let message = unsafe { CStr::from_ptr(ffi::sqlite3_errmsg(conn)) };
     Error::new(message.to_string_lossy())
+}
+
+/// # Safety
+///
+/// `start` is null, or the start of `size` bytes that nobody changes for `'a`.
+pub(crate) unsafe fn bytes<'a>(start: *const u8, size: c_int) -> &'a [u8] {
+    match usize::try_from(size) {
+        // SAFETY: as of this function.
+        Ok(size) if size > 0 && !start.is_null() => unsafe { slice::from_raw_parts(start, size) },
+        // Empty; or there was no memory for it, and SQLite lets the statement
+        // fail whatever is answered.
+        _ => &[],
+    }
 }

@@ -1,0 +1,52 @@
+//! Text as it may stand in a terminal, or in a line for a shell.
+
+use std::borrow::Cow;
+
+/// Log messages hold what they like; a terminal must not be told by them what
+/// to do. Line feeds are kept: a cell may have several lines.
+pub fn printable(text: &str) -> String {
+    text.chars()
+        .map(|c| match c {
+            '\n' => c,
+            '\0'..='\x1f' => char::from_u32(0x2400 + u32::from(c)).unwrap_or(' '),
+            '\x7f' => '␡',
+            c if c.is_control() => char::REPLACEMENT_CHARACTER,
+            c => c,
+        })
+        .collect()
+}
+
+/// A path for a shell, so that the line can be pasted: one that begins with a dash is not taken for an option.
+pub fn quoted_path(path: &str) -> Cow<'_, str> {
+    match path.starts_with('-') && path != "-" {
+        true => Cow::Owned(quoted(&format!("./{path}")).into_owned()),
+        false => quoted(path),
+    }
+}
+
+/// A word for a shell.
+pub fn quoted(path: &str) -> Cow<'_, str> {
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+=:,@%".contains(c);
+    if !path.is_empty() && path.chars().all(is_plain) {
+        Cow::Borrowed(path)
+    } else {
+        Cow::Owned(format!("'{}'", path.replace('\'', r"'\''")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_can_be_pasted() {
+        assert_eq!(quoted("a/trace-1.db"), "a/trace-1.db");
+        assert_eq!(quoted("my trace.db"), "'my trace.db'");
+        assert_eq!(quoted("it's"), r"'it'\''s'");
+        assert_eq!(quoted(""), "''");
+        assert_eq!(quoted_path("-t.db"), "./-t.db");
+        assert_eq!(quoted_path("--my trace.db"), "'./--my trace.db'");
+        assert_eq!(quoted_path("a-b.db"), "a-b.db");
+        assert_eq!(quoted_path("-"), "-");
+    }
+}
