@@ -286,7 +286,8 @@ fn a_schema_tells_what_columns_are_and_is_sql_without_notes_of_its_makers() {
 fn functions_are_listed_with_what_they_do() {
     let functions = answered(".functions\n");
     assert!(
-        functions.contains("to_boottime(clock_id, seq_id, ts) → integer, ns\n      Converts a reading"),
+        functions
+            .contains("to_boottime(clock_id, seq_id, ts) → integer, ns\n      Converts a reading"),
         "{functions}"
     );
     assert!(!functions.contains("sqlite_"), "{functions}");
