@@ -218,7 +218,7 @@ fn an_unusable_descriptor_is_an_error_that_names_it() {
     let why = error(&conn, "packet_json(PACKET)");
     assert!(
         why.starts_with(
-            "packet_json(): descriptor 2 cannot be used: this is no protobuf descriptor"
+            "packet_json(): descriptor 2 cannot be used: this is not a protobuf descriptor"
         ),
         "{why}"
     );

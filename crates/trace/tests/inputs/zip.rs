@@ -305,7 +305,7 @@ fn x6_an_archive_in_an_archive_is_refused_by_name() {
         ] {
             let said = refusal(&archive);
             assert!(said.starts_with("'d/inner' in "), "{said}");
-            assert!(said.contains(&format!("is {kind} itself")), "{said}");
+            assert!(said.contains(&format!("is {kind}, which")), "{said}");
         }
     }
     // In one that is hidden, nobody looks.
