@@ -26,3 +26,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     assert_eq!(hops.len(), 2);
     Ok(())
 }
+
+#[test]
+fn a_time_is_converted_and_explained() -> Result<(), Box<dyn std::error::Error>> {
+    main()
+}
