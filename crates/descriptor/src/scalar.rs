@@ -28,6 +28,30 @@ pub enum Scalar<'a> {
     Message(MessageId),
 }
 
+impl Field {
+    /// The values that a value of the wire format is: those of a packed list, or one.
+    /// `None` if the wire format does not allow it for this field.
+    ///
+    /// ```
+    /// use timebase_descriptor::{Pool, Scalar};
+    /// use timebase_descriptor::field::Value;
+    ///
+    /// let pool = Pool::perfetto();
+    /// let event = pool.message("perfetto.protos.TrackEvent").unwrap();
+    /// let iids = pool.field(event, 3).unwrap();
+    /// assert_eq!(iids.name, "category_iids");
+    /// let one: Vec<_> = iids.scalars(Value::Varint(7)).unwrap().collect();
+    /// assert_eq!(one, [Scalar::Unsigned(7)]);
+    /// let packed: Vec<_> = iids.scalars(Value::Bytes(&[7, 8])).unwrap().collect();
+    /// assert_eq!(packed, [Scalar::Unsigned(7), Scalar::Unsigned(8)]);
+    /// assert!(iids.scalars(Value::Fixed64(7)).is_none());
+    /// ```
+    #[inline]
+    pub fn scalars<'a>(&self, value: Value<'a>) -> Option<Scalars<'a>> {
+        self.takes(value).then(|| Scalars::new(self, value))
+    }
+}
+
 /// The values that one value of the wire format is: the elements of a packed list, or
 /// the value itself.
 #[derive(Debug, Clone)]

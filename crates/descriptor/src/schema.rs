@@ -5,8 +5,6 @@ use std::sync::Arc;
 
 use crate::field::{Value, WireType};
 
-use crate::scalar::Scalars;
-
 /// A message type of a [`Pool`](crate::Pool), and of the pools that are cloned
 /// from it afterwards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -103,28 +101,6 @@ pub struct Field {
 }
 
 impl Field {
-    /// The values that a value of the wire format is: those of a packed list, or one.
-    /// `None` if the wire format does not allow it for this field.
-    ///
-    /// ```
-    /// use timebase_descriptor::{Pool, Scalar};
-    /// use timebase_descriptor::field::Value;
-    ///
-    /// let pool = Pool::perfetto();
-    /// let event = pool.message("perfetto.protos.TrackEvent").unwrap();
-    /// let iids = pool.field(event, 3).unwrap();
-    /// assert_eq!(iids.name, "category_iids");
-    /// let one: Vec<_> = iids.scalars(Value::Varint(7)).unwrap().collect();
-    /// assert_eq!(one, [Scalar::Unsigned(7)]);
-    /// let packed: Vec<_> = iids.scalars(Value::Bytes(&[7, 8])).unwrap().collect();
-    /// assert_eq!(packed, [Scalar::Unsigned(7), Scalar::Unsigned(8)]);
-    /// assert!(iids.scalars(Value::Fixed64(7)).is_none());
-    /// ```
-    #[inline]
-    pub fn scalars<'a>(&self, value: Value<'a>) -> Option<Scalars<'a>> {
-        self.takes(value).then(|| Scalars::new(self, value))
-    }
-
     /// Whether the wire format allows the value for this field.
     #[inline]
     pub(crate) fn takes(&self, value: Value<'_>) -> bool {

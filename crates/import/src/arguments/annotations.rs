@@ -1,31 +1,11 @@
 //! Debug annotations (rules A4, A5, A7).
 
-use timebase_descriptor::Pool;
 use timebase_descriptor::field::Value;
 
-use super::decode::{EventArgs, Fault, Interning, interned};
-use super::key::Label;
-use super::messages::Unknown;
-use super::set::{ArgValue, Position, number_of};
-use crate::facts::Names;
+use super::decoder::{Decoder, Interning, Unknown, interned};
+use super::key::{Fault, Label};
+use super::set::{ArgValue, number_of};
 use crate::message::{self, Message};
-
-/// So many bytes an event's arguments may take beside what its own bytes make of them:
-/// by their numbers few bytes can repeat long texts.
-const ROOM: usize = 16 << 20;
-
-/// Deeper nesting is a fault.
-const DEEPEST: u32 = 100;
-
-/// Decodes one event.
-pub(super) struct Decoder<'d, I> {
-    pub interned: &'d I,
-    pub pool: &'d Pool,
-    pub names: &'d mut Names,
-    pub args: &'d mut EventArgs,
-    room: usize,
-    depth: u32,
-}
 
 /// What an annotation is, by the field that counts.
 #[derive(Debug)]
@@ -124,53 +104,6 @@ impl<'a> Annotation<'a> {
 }
 
 impl<'d, I: Interning> Decoder<'d, I> {
-    pub fn new(
-        event: &[u8],
-        interned: &'d I,
-        pool: &'d Pool,
-        names: &'d mut Names,
-        args: &'d mut EventArgs,
-    ) -> Self {
-        Decoder {
-            interned,
-            pool,
-            names,
-            args,
-            room: event.len().saturating_mul(4).saturating_add(ROOM),
-            depth: 0,
-        }
-    }
-
-    /// An argument of the key that is being made.
-    pub fn push(&mut self, value: ArgValue<'_>) -> Result<(), Fault> {
-        let size = match value {
-            ArgValue::Text(text) => text.len(),
-            _ => 0,
-        };
-        if !self.has_room(size) {
-            return Err(Fault);
-        }
-        let (key, main) = (&self.args.key, &mut self.args.main);
-        main.push_at(&key.flat, &key.positions, value, self.names);
-        Ok(())
-    }
-
-    /// What is within a step of the key.
-    pub fn within<T>(
-        &mut self,
-        go: impl FnOnce(&mut Self) -> Result<T, Fault>,
-    ) -> Result<T, Fault> {
-        let mark = self.args.key.mark();
-        self.depth += 1;
-        let gone = match self.depth {
-            0..=DEEPEST => go(self),
-            _ => Err(Fault),
-        };
-        self.depth -= 1;
-        self.args.key.back_to(mark);
-        gone
-    }
-
     /// One of an event (rule A4).
     pub fn debug_annotation(&mut self, annotation: &[u8]) -> Result<(), Fault> {
         let annotation = Annotation::read(annotation);
@@ -362,70 +295,5 @@ impl<'d, I: Interning> Decoder<'d, I> {
         }
         self.end_list(&list);
         Ok(list.next > first)
-    }
-}
-
-/// A list that is being read.
-pub(super) struct List {
-    /// The place of the next entry.
-    next: u64,
-    /// How much there is that tells by its keys where the list goes on; `None` if
-    /// nothing does.
-    told: Option<usize>,
-}
-
-/// Where lists go on (rule A5).
-impl<I: Interning> Decoder<'_, I> {
-    fn size(&self) -> usize {
-        self.args.main.as_bytes().len()
-    }
-
-    pub fn begin_list(&mut self) -> List {
-        List {
-            next: self.args.key.list(),
-            told: Some(self.size()),
-        }
-    }
-
-    /// An entry, which is one if it adds something.
-    pub fn entry_of<E>(
-        &mut self,
-        list: &mut List,
-        add: impl FnOnce(&mut Self) -> Result<bool, E>,
-    ) -> Result<bool, E> {
-        let (mark, before) = (self.args.key.mark(), self.size());
-        self.args.key.enter_entry(list.next, true);
-        let added = add(self);
-        self.args.key.back_to(mark);
-        if let Ok(true) = added {
-            list.next += 1;
-            list.told = (self.size() > before).then(|| self.size());
-        }
-        added
-    }
-
-    /// There are no more. If the keys of what was added do not tell where the list goes
-    /// on, an entry of its own does.
-    pub fn end_list(&mut self, list: &List) {
-        let key = &mut self.args.key;
-        key.set_list(list.next);
-        let size = self.args.main.as_bytes().len();
-        if list.told == Some(size) || key.size().saturating_add(size) > self.room {
-            return;
-        }
-        key.positions.push(Position {
-            at: key.flat.len(),
-            index: list.next,
-            goes_on: true,
-        });
-        let main = &mut self.args.main;
-        main.push_count(&key.flat, &key.positions, self.names);
-        key.positions.pop();
-    }
-
-    /// Whether so much more can be added.
-    fn has_room(&self, more: usize) -> bool {
-        let size = self.size().saturating_add(self.args.key.size());
-        size.saturating_add(more) <= self.room
     }
 }

@@ -1,35 +1,14 @@
 //! What the arguments of an event are: what the event itself says (rule A8), and the
 //! order in which all count (rule A1).
 
-use std::borrow::Cow;
-
 use timebase_descriptor::Pool;
 use timebase_descriptor::field::Value;
 
-use super::annotations::Decoder;
-use super::key::{KeyText, Labels};
-use super::messages::Types;
-use super::set::{ArgBuf, ArgValue};
+use super::decoder::{Decoder, EventArgs, Interning, interned};
+use super::key::Fault;
+use super::set::ArgValue;
 use crate::facts::Names;
 use crate::message::{self, Message};
-use crate::timeline::Arguments;
-
-/// What numbers of interned data stand for, as of the packet of an event.
-pub(crate) trait Interning {
-    /// The serialized entry of a field of `InternedData`.
-    fn entry(&self, field: u32, iid: u64) -> Option<&[u8]>;
-}
-
-/// Fields of `InternedData`.
-pub(super) mod interned {
-    pub const ANNOTATION_NAMES: u32 = 3;
-    pub const SOURCE_LOCATIONS: u32 = 4;
-    pub const LOG_BODIES: u32 = 20;
-    pub const HISTOGRAM_NAMES: u32 = 25;
-    pub const TYPE_NAMES: u32 = 27;
-    pub const STRING_VALUES: u32 = 29;
-    pub const CORRELATION_IDS: u32 = 43;
-}
 
 /// Fields of `TrackEvent`.
 mod event {
@@ -51,63 +30,6 @@ mod event {
         )
     }
 }
-
-/// What the arguments of an event are, and what was wrong with them. It keeps numbers of
-/// keys and of types, and so is for one [`Names`] and one schema.
-#[derive(Debug, Default)]
-pub(crate) struct EventArgs {
-    /// In the order in which they count (rule A1).
-    pub main: ArgBuf,
-    /// Those of its log message, which it has if it has an owner thread (rule A8). They go
-    /// in front of the others.
-    pub log: ArgBuf,
-    /// How often something was wrong, if the event makes a row.
-    pub errors: u32,
-    /// The same of its log message, if it has an owner thread. Each is a number of interned
-    /// data without an entry, too.
-    pub log_errors: u32,
-    /// Whether it has a log message: without an owner thread that is an error.
-    pub has_log: bool,
-    /// How many fields the schema does not know (rule A9).
-    pub unknown: u32,
-    /// How many numbers of interned data have no entry.
-    pub missing_iids: u32,
-    /// Whether the schema may know more of it when all descriptors of the trace are
-    /// known: then it has to be decoded again.
-    pub needs_schema: bool,
-    /// The key that is being made.
-    pub(super) key: KeyText,
-    pub(super) types: Types,
-    pub(super) labels: Labels,
-}
-
-impl EventArgs {
-    /// What goes through the timeline of them.
-    pub fn made(&self) -> Arguments<'_> {
-        Arguments {
-            main: self.main.as_bytes(),
-            log: self.log.as_bytes(),
-            has_log: self.has_log,
-            errors: self.errors,
-            log_errors: self.log_errors,
-            unknown: self.unknown,
-            undecoded: &[],
-        }
-    }
-
-    fn clear(&mut self) {
-        self.main.clear();
-        self.log.clear();
-        self.key.clear();
-        (self.errors, self.log_errors, self.unknown) = (0, 0, 0);
-        self.missing_iids = 0;
-        (self.has_log, self.needs_schema) = (false, false);
-    }
-}
-
-/// Something that ends what it is found in (rule A4).
-#[derive(Debug)]
-pub(super) struct Fault;
 
 /// The arguments of a `TrackEvent` (rules A4, A8, A9), in place of those that are there.
 pub(crate) fn decode(
@@ -204,23 +126,6 @@ impl<'d, I: Interning> Decoder<'d, I> {
                 Err(fault) => self.count(Err(fault)),
             }
         }
-    }
-
-    /// Counts a fault.
-    pub(super) fn count(&mut self, result: Result<(), Fault>) {
-        self.args.errors += u32::from(result.is_err());
-    }
-
-    /// The entry of a number of interned data.
-    pub(super) fn entry(&mut self, field: u32, iid: u64) -> Result<Message<'d>, Fault> {
-        let entry = self.interned.entry(field, iid);
-        self.args.missing_iids += u32::from(entry.is_none());
-        entry.map(Message).ok_or(Fault)
-    }
-
-    /// The text of a number of interned data; empty where there is none.
-    pub(super) fn text_of(&mut self, field: u32, iid: u64) -> Result<Cow<'d, str>, Fault> {
-        Ok(self.entry(field, iid)?.text(2).unwrap_or_default())
     }
 
     fn correlation_id(&mut self, id: &str) {

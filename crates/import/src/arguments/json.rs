@@ -4,8 +4,8 @@ use std::fmt;
 
 use serde_core::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-use super::annotations::Decoder;
-use super::decode::{Fault, Interning};
+use super::decoder::{Decoder, Interning};
+use super::key::Fault;
 use super::set::ArgValue;
 use crate::message;
 

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use rustc_hash::FxHashMap;
 
-use super::decode::Fault;
 use super::set::{Position, push_index};
 use crate::message::{self, Message};
 use crate::timeline::Name;
@@ -12,6 +11,10 @@ use crate::timeline::Name;
 /// Longer keys are a fault. What names of interned data say is said once, and may be in
 /// many keys.
 const LONGEST: usize = 1 << 16;
+
+/// Something that ends what it is found in (rule A4).
+#[derive(Debug)]
+pub(super) struct Fault;
 
 /// A key, step by step.
 #[derive(Debug, Default)]

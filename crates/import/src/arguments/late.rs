@@ -3,7 +3,8 @@
 use timebase_descriptor::Pool;
 use timebase_trace::{Interned, Interval};
 
-use super::decode::{EventArgs, Interning, decode};
+use super::decode::decode;
+use super::decoder::{EventArgs, Interning};
 use crate::compact::Take;
 use crate::facts::Names;
 use crate::timeline::{Arguments, TrackEvent};

@@ -4,35 +4,12 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rustc_hash::FxHashMap;
 use timebase_descriptor::field::Value;
-use timebase_descriptor::{Field, MessageId, Pool, Scalar};
+use timebase_descriptor::{Field, MessageId, Scalar};
 
-use super::annotations::Decoder;
-use super::decode::{Fault, Interning};
+use super::decoder::{Decoder, Interning, Unknown};
+use super::key::Fault;
 use super::set::ArgValue;
 use crate::message::{self, Message};
-
-/// Types that are looked up once: additions to a schema leave them as they are.
-#[derive(Debug, Default, Clone, Copy)]
-pub(super) struct Types {
-    track_event: Option<MessageId>,
-    annotation: Option<MessageId>,
-}
-
-impl Types {
-    fn fill(&mut self, pool: &Pool) {
-        if self.track_event.is_none() {
-            self.track_event = pool.message("perfetto.protos.TrackEvent");
-            self.annotation = pool.message("perfetto.protos.DebugAnnotation");
-        }
-    }
-}
-
-/// What becomes of fields that the schema does not know.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unknown {
-    Counted,
-    Ignored,
-}
 
 /// Fields of `TrackEvent` that are arguments, besides all extensions (rule A9).
 fn is_argument(field: &Field) -> bool {

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | what the compact form is | `set.rs` |
 //! | where the lists of a slice's end go on (rule A5) | `merge.rs` |
+//! | what a decoder has in its hands | `decoder.rs` |
 //! | what an event says itself, and in which order (rule A8) | `decode.rs` |
 //! | what debug annotations are (rules A4, A5, A7) | `annotations.rs` |
 //! | what those are that are JSON (rule A6) | `json.rs` |
@@ -27,6 +28,7 @@
 
 mod annotations;
 mod decode;
+mod decoder;
 mod json;
 mod key;
 mod late;
@@ -40,7 +42,8 @@ pub(crate) mod testing;
 #[allow(clippy::unwrap_used)]
 mod tests;
 
-pub(crate) use decode::{EventArgs, Interning, decode};
+pub(crate) use decode::decode;
+pub(crate) use decoder::{EventArgs, Interning};
 pub(crate) use late::LateDecoder;
 pub(crate) use merge::merge;
 pub(crate) use set::{ArgBuf, ArgValue, Args, What};

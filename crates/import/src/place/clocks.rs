@@ -13,15 +13,16 @@
 //! second, was the alternative: it saves the memory of a graph, some tens of bytes a snapshot, and
 //! is a second way through these rules, taken by half of all imports only.
 
+mod bridge;
+
 use timebase_resolver::{
     Clock, ClockGraph, ClockId, ClockNs, ConversionCache, Domain, EstimateCache, Estimates,
     FileTag, Mended, ReadAt, Reading, Rejected, SeqId, SnapshotId, Source, Ticks, Unresolved,
 };
 use timebase_trace::wire::packet::{Header, PacketType};
 
-use super::bridge;
 use super::parts::{PartIx, Parts};
-use super::remote::Samples;
+use super::samples::Samples;
 use super::sequence::Sequence;
 use super::time::TraceTime;
 use super::trace_clock::{Claim, TraceClock};

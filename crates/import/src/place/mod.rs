@@ -6,7 +6,7 @@
 //! | which clock is a packet's, and its trace time (rules C4–C6, V4, V5, T2, D1) | `clocks.rs` |
 //! | which clock is trace time (rules T1, X25) | `trace_clock.rs` |
 //! | whose are the clocks of what a file holds of a machine (rules X13–X17) | `parts.rs` |
-//! | what is assumed where nothing relates a part to trace time (rules X26, X27) | `bridge.rs` |
+//! | what is assumed where nothing relates a part to trace time (rules X26, X27) | `clocks/bridge.rs` |
 //! | what machines say that ask each other for the time (rules X19–X24) | `remote.rs` |
 //! | what a sequence's packets share (rules S, V5) | `sequence.rs` |
 //! | what is a snapshot, whoever took it (rules N, I1, X15, X16) | `snapshot.rs` |
@@ -18,11 +18,11 @@
 //! packet needs it.
 
 mod aside;
-mod bridge;
 mod clocks;
 mod desk;
 mod parts;
 mod remote;
+mod samples;
 mod sequence;
 mod snapshot;
 mod time;

@@ -15,26 +15,10 @@ use timebase_trace::wire::proto::{ClockSnapshot, RemoteClockSync};
 
 use super::clocks::{Clocks, Made};
 use super::parts::{Part, PartIx};
+use super::samples::Sample;
 
 /// Two neighbours are no round if the client's BOOTTIME grew by so much.
 const ROUND_NS: i128 = 30_000_000_000;
-
-/// What one machine's clocks said of another's (rule X24).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Sample {
-    pub packet: i64,
-    pub client: Clock,
-    pub host: Clock,
-    /// When the host's clock read this,
-    pub host_value: i64,
-    /// the client's read so much more,
-    pub offset: i64,
-    /// give or take this.
-    pub half_round_trip: i64,
-}
-
-/// All samples of an import, in file order.
-pub(crate) type Samples = Vec<Sample>;
 
 /// What the clocks of both sides read, without zeros.
 struct Readings {

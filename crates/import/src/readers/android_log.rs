@@ -14,7 +14,8 @@ use timebase_trace::wire::proto::android_log_packet::LogEvent;
 use timebase_trace::wire::proto::android_log_packet::log_event::Arg;
 use timebase_trace::wire::proto::android_log_packet::log_event::arg;
 
-use super::reader::{Corrupt, Desk, Packet, Reader};
+use super::packet::Packet;
+use super::reader::{Corrupt, Desk, Reader};
 use crate::output::Cell;
 use crate::place::{EventClock, EventRow, TraceTime};
 use crate::timeline::{self, LogLine};

@@ -6,7 +6,8 @@ use timebase_schema::{Table, tables};
 use timebase_trace::wire::packet::PacketType;
 
 use super::observed::{observe, well_formed};
-use super::reader::{Corrupt, Desk, Packet, Reader};
+use super::packet::Packet;
+use super::reader::{Corrupt, Desk, Reader};
 use crate::facts::{Descriptor, Writer, is_sandboxed, thread_ids, thread_of};
 use crate::message::Message;
 use crate::output::{Counter, Fault};

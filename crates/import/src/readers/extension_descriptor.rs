@@ -8,7 +8,8 @@ use prost::Message;
 use timebase_schema::{Table, tables};
 use timebase_trace::wire::proto::ExtensionDescriptor;
 
-use super::reader::{Corrupt, Desk, Packet, Reader};
+use super::packet::Packet;
+use super::reader::{Corrupt, Desk, Reader};
 use crate::output::Severity;
 
 /// No schema is as large: Perfetto's own has a tenth of it. What is made of one takes a hundred

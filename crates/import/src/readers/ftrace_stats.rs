@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::observed::well_formed;
-use super::reader::{Corrupt, Desk, Packet, Reader};
+use super::packet::Packet;
+use super::reader::{Corrupt, Desk, Reader};
 use super::trace_stats::{of, zeros};
 use crate::facts::{CPUS, ucpu};
 use crate::message::Message;

@@ -13,7 +13,8 @@ use timebase_trace::Kept;
 use timebase_trace::wire::packet::PacketType;
 
 use super::observed::well_formed;
-use super::reader::{Corrupt, Desk, Packet, Reader};
+use super::packet::Packet;
+use super::reader::{Corrupt, Desk, Reader};
 use crate::facts::GpuCounter;
 use crate::message::Message;
 use crate::timeline::{self, Event};

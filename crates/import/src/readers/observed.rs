@@ -6,7 +6,8 @@ use timebase_schema::{Table, tables};
 use timebase_trace::Kept;
 use timebase_trace::wire::packet::PacketType;
 
-use super::reader::{Corrupt, Desk, Packet, Reader};
+use super::packet::Packet;
+use super::reader::{Corrupt, Desk, Reader};
 use crate::message::Message;
 use crate::timeline::{self, Event};
 use crate::trackers::GPU_INTERNED;

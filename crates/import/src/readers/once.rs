@@ -5,7 +5,8 @@ use timebase_schema::{Table, tables};
 use timebase_trace::wire::packet::PacketType;
 
 use super::observed::well_formed;
-use super::reader::{Corrupt, Desk, Packet, Reader};
+use super::packet::Packet;
+use super::reader::{Corrupt, Desk, Reader};
 use crate::facts::{CPUS, CpuInfo, Machine, SystemInfo};
 use crate::message::Message;
 use crate::output::Journal;

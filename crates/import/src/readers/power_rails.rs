@@ -12,7 +12,8 @@ use timebase_schema::{Table, tables};
 use timebase_trace::wire::packet::Header;
 
 use super::observed::well_formed;
-use super::reader::{Corrupt, Desk, Packet, Reader};
+use super::packet::Packet;
+use super::reader::{Corrupt, Desk, Reader};
 use crate::facts::RailIndex;
 use crate::message::Message;
 use crate::timeline::{Energy, Event};

@@ -3,17 +3,16 @@
 use timebase_descriptor::field::{Fields, Malformed};
 use timebase_resolver::Unresolved;
 use timebase_schema::{Table, tables};
+use timebase_trace::Kept;
 use timebase_trace::wire::packet::Header;
-use timebase_trace::{Interval, Kept};
 
+use super::packet::Packet;
 use super::packet_schema::PacketSchema;
-use super::track_event::part::Part;
-use super::track_event::writers::Writers;
+use super::sequences::Writers;
 use crate::facts::Facts;
 use crate::output::{Faults, Journal, Message, Rows, Severity};
 use crate::place::{
-    Counts, EventClock, EventRow, PartIx, Place, Placement, SettledEvent, Snapshot, TraceTime,
-    Untimed,
+    Counts, EventClock, EventRow, Place, SettledEvent, Snapshot, TraceTime, Untimed,
 };
 use crate::subjects::Wanted;
 use crate::timeline::{Event, Timeline};
@@ -131,46 +130,6 @@ impl Corrupt {
             true => Ok(()),
             false => Err(Corrupt::TooMany(most, of)),
         }
-    }
-}
-
-/// The packet whose payload is read.
-#[derive(Debug)]
-pub(crate) struct Packet<'a> {
-    pub id: i64,
-    /// Where its bytes are in the decompressed stream.
-    pub offset: u64,
-    pub header: &'a Header<'a>,
-    /// The part of its sequence that it is in: what its numbers of interned data
-    /// mean.
-    pub interval: Interval,
-    /// Where it stands in time.
-    pub placement: Placement,
-    /// Its machine's row.
-    pub machine: u32,
-    /// What its file holds of that.
-    pub of: PartIx,
-    /// Whether the state of its sequence can be trusted (rule S3).
-    pub valid: bool,
-    /// How often that was lost before.
-    pub lost: u32,
-    /// The greatest time before it, where it stands if it has none (rule O2).
-    pub latest: TraceTime,
-}
-
-impl Packet<'_> {
-    /// The part of its sequence that it is in, up to a loss.
-    pub fn part(&self) -> Part {
-        Part {
-            interval: self.interval,
-            lost: self.lost,
-        }
-    }
-
-    /// Rule S4: whether it refers to a state that was lost, and so is a row and
-    /// nothing else.
-    pub fn is_lost(&self) -> bool {
-        self.placement.unresolved == Some(Unresolved::IncrementalStateLost)
     }
 }
 

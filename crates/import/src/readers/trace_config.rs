@@ -1,7 +1,8 @@
 //! What a recording was asked to do: as much of a `TraceConfig` as says what its losses mean.
 
 use super::observed::well_formed;
-use super::reader::{Corrupt, Desk, Packet, Reader};
+use super::packet::Packet;
+use super::reader::{Corrupt, Desk, Reader};
 use crate::facts::Config;
 use crate::message::Message;
 

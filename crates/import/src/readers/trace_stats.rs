@@ -9,7 +9,8 @@
 use std::collections::BTreeMap;
 
 use super::observed::well_formed;
-use super::reader::{Corrupt, Desk, Packet, Reader};
+use super::packet::Packet;
+use super::reader::{Corrupt, Desk, Reader};
 use crate::message::Message;
 use crate::output::{Counter, Loss, LossKind};
 use crate::place::{CAUSES, PartIx, Place};

@@ -3,7 +3,8 @@
 use prost::Message;
 use timebase_trace::wire::proto::TraceUuid;
 
-use super::reader::{Corrupt, Desk, Packet, Reader};
+use super::packet::Packet;
+use super::reader::{Corrupt, Desk, Reader};
 
 /// Reads the trace's own name.
 #[derive(Debug, Default)]

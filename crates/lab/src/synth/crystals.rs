@@ -10,12 +10,13 @@
 
 use std::io::Write;
 
+use crate::synth::clock_ids as clock;
 use crate::synth::crystal::Crystal;
 use crate::synth::encode::{self, Reading};
 use crate::synth::error::Error;
 use crate::synth::hop::Hop;
 use crate::synth::random::Random;
-use crate::synth::scene::{Scene, clock, seq};
+use crate::synth::scene::{Scene, seq};
 use crate::synth::settings::Settings;
 use crate::synth::truth::{Expected, Row};
 use crate::synth::world::World;

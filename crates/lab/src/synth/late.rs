@@ -8,10 +8,11 @@
 use std::io::Write;
 
 use crate::synth::clock::Drifting;
+use crate::synth::clock_ids as clock;
 use crate::synth::encode::{self, Reading};
 use crate::synth::error::Error;
 use crate::synth::hop::Paced;
-use crate::synth::scene::{Scene, clock, seq};
+use crate::synth::scene::{Scene, seq};
 use crate::synth::settings::Settings;
 use crate::synth::truth::{Expected, Row};
 

@@ -129,6 +129,7 @@
 mod bombs;
 mod chain;
 mod clock;
+mod clock_ids;
 mod counter;
 mod crystal;
 mod crystals;

@@ -1,9 +1,10 @@
 //! What a phone of a fleet records: frames that two threads draw, the scheduler's events of
 //! both, and a display with a clock of its own.
 
+use crate::synth::clock_ids as clock;
 use crate::synth::encode::{self, Reading};
 use crate::synth::random::Random;
-use crate::synth::scene::{clock, seq};
+use crate::synth::scene::seq;
 
 /// The devices of a fleet, in the order in which traces take turns.
 pub(crate) const DEVICES: [&str; 5] = ["aster", "birch", "cedar", "dahlia", "elm"];

@@ -3,6 +3,7 @@
 
 use std::io::{self, Write};
 
+use crate::synth::clock_ids as clock;
 use crate::synth::encode::{self, Reading};
 use crate::synth::error::Error;
 use crate::synth::output::Port;
@@ -20,23 +21,6 @@ pub(crate) mod seq {
     pub const LATE: u32 = 6;
     pub const CRYSTALS: u32 = 7;
     pub const SDK: u32 = 16;
-}
-
-/// The numbers of clocks. The chain's come after [`clock::CHAIN`], those of crystals
-/// after [`clock::CRYSTALS`].
-pub(crate) mod clock {
-    pub const REALTIME: u32 = 1;
-    pub const REALTIME_COARSE: u32 = 2;
-    pub const MONOTONIC: u32 = 3;
-    pub const MONOTONIC_COARSE: u32 = 4;
-    pub const MONOTONIC_RAW: u32 = 5;
-    pub const BOOTTIME: u32 = 6;
-    pub const INCREMENTAL: u32 = 64;
-    pub const ABSOLUTE: u32 = 65;
-    pub const CHAIN: u32 = 128;
-    pub const COUNTER: u32 = 256;
-    pub const LATE: u32 = 257;
-    pub const CRYSTALS: u32 = 1024;
 }
 
 /// Between an event of the world (a suspend, a step) and records, in ns.

@@ -5,10 +5,11 @@
 use std::io::Write;
 
 use crate::synth::clock::Drifting;
+use crate::synth::clock_ids as clock;
 use crate::synth::encode::{self, Reading};
 use crate::synth::error::Error;
 use crate::synth::hop::Hop;
-use crate::synth::scene::{Scene, clock, seq};
+use crate::synth::scene::{Scene, seq};
 use crate::synth::settings::{Reference, Settings};
 use crate::synth::truth::{Expected, Reason, Row};
 

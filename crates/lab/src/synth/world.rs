@@ -4,12 +4,12 @@
 //! REALTIME, which somebody keeps right, follows the true time.
 
 use crate::synth::clock::Drifting;
+use crate::synth::clock_ids as clock;
 use crate::synth::crystal::Crystal;
 use crate::synth::encode::Reading;
 use crate::synth::error::Error;
 use crate::synth::hop::Hop;
 use crate::synth::random::Random;
-use crate::synth::scene::clock;
 use crate::synth::settings::Settings;
 
 const SECOND: i64 = 1_000_000_000;

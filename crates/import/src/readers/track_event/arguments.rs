@@ -7,12 +7,12 @@
 
 use timebase_descriptor::Pool;
 
-use super::event::Parsed;
-use super::part::Part;
 use crate::arguments::{EventArgs, Interning, decode};
 use crate::compact::Put;
 use crate::facts::Names;
 use crate::place::Place;
+use crate::readers::part::Part;
+use crate::readers::sequences::event::Parsed;
 use crate::timeline::Arguments;
 
 /// Reads arguments.

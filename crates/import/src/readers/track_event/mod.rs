@@ -13,16 +13,12 @@
 //!
 //! | question | where it is decided |
 //! |---|---|
-//! | what an event has | `event.rs` |
-//! | what the events of a sequence share | `writers.rs` |
-//! | values of counters, and their sums | `counters.rs` |
+//! | what an event has | `sequences/event.rs` |
+//! | what the events of a sequence share | `sequences/writers.rs` |
+//! | values of counters, and their sums | `sequences/counters.rs` |
 //! | its arguments, and what becomes of those that cannot be read yet | `arguments.rs` |
 
 mod arguments;
-mod counters;
-mod event;
-pub(super) mod part;
-pub(super) mod writers;
 
 use std::borrow::Cow;
 
@@ -32,10 +28,11 @@ use timebase_trace::Kept;
 use timebase_trace::wire::packet::Header;
 
 use self::arguments::Decoder;
-use self::counters::{Read, Summed};
-use self::event::{Parsed, field, legacy};
-use self::writers::State;
-use super::reader::{Corrupt, Desk, Packet, Reader};
+use super::packet::Packet;
+use super::reader::{Corrupt, Desk, Reader};
+use super::sequences::counters::{Read, Summed};
+use super::sequences::event::{Parsed, field, legacy};
+use super::sequences::writers::State;
 use crate::facts::{Names, Uuids, Writer};
 use crate::message::Message;
 use crate::output::{Counter, Fault, NOT_INTERNED, PARSER_ERROR};

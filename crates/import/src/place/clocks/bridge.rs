@@ -2,8 +2,8 @@
 
 use timebase_resolver::{Clock, ClockId, Reading, Source};
 
-use super::clocks::{Clocks, Made};
-use super::parts::{PartIx, TRACE_FILE, shared};
+use super::{Clocks, Made};
+use crate::place::parts::{PartIx, TRACE_FILE, shared};
 
 /// Settles the way of a part to trace time, that of the host part of its file first.
 #[cold]

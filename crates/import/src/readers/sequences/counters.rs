@@ -17,12 +17,12 @@ use timebase_store::sort::Scratch;
 use timebase_trace::Interval;
 
 use super::event::{Parsed, field};
-use super::part::{Defaults, Part};
 use crate::compact::{Put, Take, cut};
 use crate::facts::Uuids;
 use crate::output::{Counter, Fault, Faults, PARSER_ERROR};
 use crate::place::TraceTime;
-use crate::readers::reader::Packet;
+use crate::readers::packet::Packet;
+use crate::readers::part::{Defaults, Part};
 use crate::spool::Spool;
 use crate::timeline::{Timeline, TrackEvent, Uuid};
 
@@ -412,7 +412,7 @@ impl Values {
 const HELD: u64 = 127;
 
 /// Whether what waits for a packet's time is a track event.
-pub(super) fn is_held(record: &[u8]) -> bool {
+pub(in crate::readers) fn is_held(record: &[u8]) -> bool {
     record.first().copied().map(u64::from) == Some(HELD)
 }
 

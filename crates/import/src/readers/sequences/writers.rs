@@ -10,16 +10,16 @@ use timebase_store::sort::Scratch;
 
 use super::counters::{Sums, Values, is_held};
 use super::event::field;
-use super::part::{Defaults, Part};
 use crate::facts::{Names, Uuids, Writer};
 use crate::message::Message;
 use crate::output::Faults;
 use crate::place::{Place, TraceTime};
+use crate::readers::part::{Defaults, Part};
 use crate::timeline::{Label, OwnLabel, Timeline, WriterThread};
 
 /// What deltas are added to, as what was added last left it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct References {
+pub(in crate::readers) struct References {
     pub time_us: i64,
     pub thread_time_us: i64,
     pub instructions: i64,
@@ -29,17 +29,17 @@ pub(super) struct References {
 #[derive(Debug, Default)]
 pub(crate) struct State {
     part: Part,
-    pub(super) defaults: Defaults,
-    pub(super) thread: Option<(Writer, WriterThread)>,
-    pub(super) references: Option<References>,
+    pub(in crate::readers) defaults: Defaults,
+    pub(in crate::readers) thread: Option<(Writer, WriterThread)>,
+    pub(in crate::readers) references: Option<References>,
     labels: FxHashMap<(u32, u64), OwnLabel>,
-    pub(super) sums: Sums,
+    pub(in crate::readers) sums: Sums,
 }
 
 /// The state of all sequences.
 pub(crate) struct Writers {
     all: Vec<State>,
-    pub(super) values: Values,
+    pub(in crate::readers) values: Values,
     record: Vec<u8>,
 }
 
@@ -153,7 +153,7 @@ impl State {
     /// Looks up what a number of a field of interned data stands for, whose entries have
     /// a text, so that [`State::label`] knows it. Tells whether anybody does.
     #[inline]
-    pub(super) fn look_up(
+    pub(in crate::readers) fn look_up(
         &mut self,
         field: u32,
         iid: u64,
@@ -176,7 +176,7 @@ impl State {
 
     /// What a number stands for that was looked up.
     #[inline]
-    pub(super) fn label(&self, field: u32, iid: u64) -> Label<'_> {
+    pub(in crate::readers) fn label(&self, field: u32, iid: u64) -> Label<'_> {
         let label = self.labels.get(&(field, iid));
         label.map_or(Label::None, OwnLabel::label)
     }

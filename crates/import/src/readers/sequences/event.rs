@@ -6,7 +6,7 @@ use timebase_descriptor::field::{Fields, Malformed, Value};
 use crate::message::Message;
 
 /// Fields of `TrackEvent`.
-pub(super) mod field {
+pub(in crate::readers) mod field {
     pub const TIMESTAMP_DELTA_US: u32 = 1;
     pub const THREAD_TIME_DELTA_US: u32 = 2;
     pub const CATEGORY_IIDS: u32 = 3;

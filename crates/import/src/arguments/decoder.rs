@@ -1,0 +1,252 @@
+//! What a decoder of arguments has in its hands, whatever it decodes.
+
+use std::borrow::Cow;
+
+use timebase_descriptor::{MessageId, Pool};
+
+use super::key::{Fault, KeyText, Labels};
+use super::set::{ArgBuf, ArgValue, Position};
+use crate::facts::Names;
+use crate::message::Message;
+use crate::timeline::Arguments;
+
+/// So many bytes an event's arguments may take beside what its own bytes make of them:
+/// by their numbers few bytes can repeat long texts.
+const ROOM: usize = 16 << 20;
+
+/// Deeper nesting is a fault.
+const DEEPEST: u32 = 100;
+
+/// What numbers of interned data stand for, as of the packet of an event.
+pub(crate) trait Interning {
+    /// The serialized entry of a field of `InternedData`.
+    fn entry(&self, field: u32, iid: u64) -> Option<&[u8]>;
+}
+
+/// Fields of `InternedData`.
+pub(super) mod interned {
+    pub const ANNOTATION_NAMES: u32 = 3;
+    pub const SOURCE_LOCATIONS: u32 = 4;
+    pub const LOG_BODIES: u32 = 20;
+    pub const HISTOGRAM_NAMES: u32 = 25;
+    pub const TYPE_NAMES: u32 = 27;
+    pub const STRING_VALUES: u32 = 29;
+    pub const CORRELATION_IDS: u32 = 43;
+}
+
+/// What the arguments of an event are, and what was wrong with them. It keeps numbers of
+/// keys and of types, and so is for one [`Names`] and one schema.
+#[derive(Debug, Default)]
+pub(crate) struct EventArgs {
+    /// In the order in which they count (rule A1).
+    pub main: ArgBuf,
+    /// Those of its log message, which it has if it has an owner thread (rule A8). They go
+    /// in front of the others.
+    pub log: ArgBuf,
+    /// How often something was wrong, if the event makes a row.
+    pub errors: u32,
+    /// The same of its log message, if it has an owner thread. Each is a number of interned
+    /// data without an entry, too.
+    pub log_errors: u32,
+    /// Whether it has a log message: without an owner thread that is an error.
+    pub has_log: bool,
+    /// How many fields the schema does not know (rule A9).
+    pub unknown: u32,
+    /// How many numbers of interned data have no entry.
+    pub missing_iids: u32,
+    /// Whether the schema may know more of it when all descriptors of the trace are
+    /// known: then it has to be decoded again.
+    pub needs_schema: bool,
+    /// The key that is being made.
+    pub(super) key: KeyText,
+    pub(super) types: Types,
+    pub(super) labels: Labels,
+}
+
+impl EventArgs {
+    /// What goes through the timeline of them.
+    pub fn made(&self) -> Arguments<'_> {
+        Arguments {
+            main: self.main.as_bytes(),
+            log: self.log.as_bytes(),
+            has_log: self.has_log,
+            errors: self.errors,
+            log_errors: self.log_errors,
+            unknown: self.unknown,
+            undecoded: &[],
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.main.clear();
+        self.log.clear();
+        self.key.clear();
+        (self.errors, self.log_errors, self.unknown) = (0, 0, 0);
+        self.missing_iids = 0;
+        (self.has_log, self.needs_schema) = (false, false);
+    }
+}
+
+/// Types that are looked up once: additions to a schema leave them as they are.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct Types {
+    pub track_event: Option<MessageId>,
+    pub annotation: Option<MessageId>,
+}
+
+impl Types {
+    pub fn fill(&mut self, pool: &Pool) {
+        if self.track_event.is_none() {
+            self.track_event = pool.message("perfetto.protos.TrackEvent");
+            self.annotation = pool.message("perfetto.protos.DebugAnnotation");
+        }
+    }
+}
+
+/// What becomes of fields that the schema does not know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unknown {
+    Counted,
+    Ignored,
+}
+
+/// Decodes one event.
+pub(super) struct Decoder<'d, I> {
+    pub interned: &'d I,
+    pub pool: &'d Pool,
+    pub names: &'d mut Names,
+    pub args: &'d mut EventArgs,
+    room: usize,
+    depth: u32,
+}
+
+impl<'d, I: Interning> Decoder<'d, I> {
+    pub fn new(
+        event: &[u8],
+        interned: &'d I,
+        pool: &'d Pool,
+        names: &'d mut Names,
+        args: &'d mut EventArgs,
+    ) -> Self {
+        Decoder {
+            interned,
+            pool,
+            names,
+            args,
+            room: event.len().saturating_mul(4).saturating_add(ROOM),
+            depth: 0,
+        }
+    }
+
+    /// An argument of the key that is being made.
+    pub fn push(&mut self, value: ArgValue<'_>) -> Result<(), Fault> {
+        let size = match value {
+            ArgValue::Text(text) => text.len(),
+            _ => 0,
+        };
+        if !self.has_room(size) {
+            return Err(Fault);
+        }
+        let (key, main) = (&self.args.key, &mut self.args.main);
+        main.push_at(&key.flat, &key.positions, value, self.names);
+        Ok(())
+    }
+
+    /// What is within a step of the key.
+    pub fn within<T>(
+        &mut self,
+        go: impl FnOnce(&mut Self) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        let mark = self.args.key.mark();
+        self.depth += 1;
+        let gone = match self.depth {
+            0..=DEEPEST => go(self),
+            _ => Err(Fault),
+        };
+        self.depth -= 1;
+        self.args.key.back_to(mark);
+        gone
+    }
+
+    /// Counts a fault.
+    pub(super) fn count(&mut self, result: Result<(), Fault>) {
+        self.args.errors += u32::from(result.is_err());
+    }
+
+    /// The entry of a number of interned data.
+    pub(super) fn entry(&mut self, field: u32, iid: u64) -> Result<Message<'d>, Fault> {
+        let entry = self.interned.entry(field, iid);
+        self.args.missing_iids += u32::from(entry.is_none());
+        entry.map(Message).ok_or(Fault)
+    }
+
+    /// The text of a number of interned data; empty where there is none.
+    pub(super) fn text_of(&mut self, field: u32, iid: u64) -> Result<Cow<'d, str>, Fault> {
+        Ok(self.entry(field, iid)?.text(2).unwrap_or_default())
+    }
+}
+
+/// A list that is being read.
+pub(super) struct List {
+    /// The place of the next entry.
+    pub next: u64,
+    /// How much there is that tells by its keys where the list goes on; `None` if
+    /// nothing does.
+    told: Option<usize>,
+}
+
+/// Where lists go on (rule A5).
+impl<I: Interning> Decoder<'_, I> {
+    fn size(&self) -> usize {
+        self.args.main.as_bytes().len()
+    }
+
+    pub fn begin_list(&mut self) -> List {
+        List {
+            next: self.args.key.list(),
+            told: Some(self.size()),
+        }
+    }
+
+    /// An entry, which is one if it adds something.
+    pub fn entry_of<E>(
+        &mut self,
+        list: &mut List,
+        add: impl FnOnce(&mut Self) -> Result<bool, E>,
+    ) -> Result<bool, E> {
+        let (mark, before) = (self.args.key.mark(), self.size());
+        self.args.key.enter_entry(list.next, true);
+        let added = add(self);
+        self.args.key.back_to(mark);
+        if let Ok(true) = added {
+            list.next += 1;
+            list.told = (self.size() > before).then(|| self.size());
+        }
+        added
+    }
+
+    /// There are no more. If the keys of what was added do not tell where the list goes
+    /// on, an entry of its own does.
+    pub fn end_list(&mut self, list: &List) {
+        let key = &mut self.args.key;
+        key.set_list(list.next);
+        let size = self.args.main.as_bytes().len();
+        if list.told == Some(size) || key.size().saturating_add(size) > self.room {
+            return;
+        }
+        key.positions.push(Position {
+            at: key.flat.len(),
+            index: list.next,
+            goes_on: true,
+        });
+        let main = &mut self.args.main;
+        main.push_count(&key.flat, &key.positions, self.names);
+        key.positions.pop();
+    }
+
+    /// Whether so much more can be added.
+    pub fn has_room(&self, more: usize) -> bool {
+        let size = self.size().saturating_add(self.args.key.size());
+        size.saturating_add(more) <= self.room
+    }
+}

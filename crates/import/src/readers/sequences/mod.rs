@@ -1,0 +1,7 @@
+//! What writers of track events have said before: the defaults, names and sums of their sequences.
+
+pub(super) mod counters;
+pub(super) mod event;
+pub(super) mod writers;
+
+pub(crate) use writers::Writers;
