@@ -321,24 +321,28 @@ fn dt3_dt4_dt5_dt6_of_plain_events_that_are_removed() {
 }
 
 #[test]
+#[ignore = "heavy"]
 fn dt3_dt4_dt5_dt6_of_compact_events_that_are_removed() {
     let traces = simulated(Encoding::Compact { with_others: false });
     hold("compact", &traces, [42.5, 73.5, 98.5, 88.5, 98.0]);
 }
 
 #[test]
+#[ignore = "heavy"]
 fn dt3_dt4_dt5_dt6_of_compact_events_among_others_that_are_removed() {
     let traces = simulated(Encoding::Compact { with_others: true });
     hold("compact+", &traces, [98.0, 83.5, 98.5, 86.5, 98.0]);
 }
 
 #[test]
+#[ignore = "heavy"]
 fn dt3_dt4_dt5_dt6_of_recorded_plain_events_that_are_removed() {
     let recorded = [read(&std::fs::read(data("desktop.pftrace")).unwrap())];
     hold("desktop", &recorded, [98.0, 82.5, 98.5, 82.5, 94.5]);
 }
 
 #[test]
+#[ignore = "heavy"]
 fn dt3_dt4_dt5_dt6_of_recorded_compact_events_that_are_removed() {
     let recorded = [read(&std::fs::read(data("system.pftrace")).unwrap())];
     hold("system", &recorded, [83.5, 76.5, 94.0, 74.5, 90.5]);

@@ -839,6 +839,7 @@ mod endless {
 /// or does not count, and the next export makes it good.
 #[cfg(target_os = "linux")]
 #[test]
+#[ignore = "heavy"]
 fn whatever_call_fails_a_trace_is_whole_or_does_not_count() {
     use crate::hostile::faults::{Calls, Fault, Faults};
     use crate::support::PROGRAM;
@@ -926,6 +927,7 @@ fn whatever_call_fails_a_trace_is_whole_or_does_not_count() {
 
 /// Every recorded trace can be exported, whatever is in it.
 #[test]
+#[ignore = "heavy"]
 fn no_recorded_trace_has_a_value_that_does_not_fit() {
     let place = Place::new();
     let folder = place.path("traces");

@@ -180,6 +180,7 @@ fn f2_f4_compressed_piped_and_concatenated_traces_are_one_trace() {
 }
 
 #[test]
+#[ignore = "heavy"]
 fn f6_a_file_cut_anywhere_is_imported_up_to_there() {
     let place = Place::new();
     let trace = fs::read(data("nearest.pftrace")).unwrap();

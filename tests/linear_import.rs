@@ -129,6 +129,7 @@ fn nearest_is_the_default() {
 }
 
 #[test]
+#[ignore = "heavy"]
 fn both_passes_find_the_same_snapshots_and_packets_as_an_import_by_nearest() {
     let (nearest, linear) = (Place::new(), Place::new());
     for trace in files("tests/data", &["pftrace"]) {
@@ -144,6 +145,7 @@ fn both_passes_find_the_same_snapshots_and_packets_as_an_import_by_nearest() {
 }
 
 #[test]
+#[ignore = "heavy"]
 fn both_passes_find_the_same_in_damaged_traces() {
     let place = Place::new();
     let monitor = Monitor::default;
@@ -192,6 +194,7 @@ fn both_passes_find_the_same_in_damaged_traces() {
 }
 
 #[test]
+#[ignore = "heavy"]
 fn a_pipe_is_put_aside_and_gives_what_the_file_gives() {
     let place = Place::new();
     for name in ["system-compressed", "app"] {

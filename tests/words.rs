@@ -224,6 +224,7 @@ fn nanoseconds(text: &str) -> Option<f64> {
 }
 
 #[test]
+#[ignore = "heavy"]
 fn what_explain_and_the_page_say_is_what_the_rows_say() {
     let mut traces = files("tests/data", &["pftrace", "tar", "zip"]);
     let sets = fs::read_to_string(data("merge/expected.csv")).unwrap();

@@ -183,6 +183,7 @@ fn some(numbers: usize, most: usize, random: &mut Random) -> Vec<usize> {
 
 /// `TIMEBASE_KILLS` says how often.
 #[test]
+#[ignore = "heavy"]
 fn kill_9_at_random_moments_leaves_what_was_there_or_all_of_the_new() {
     let kills = number_of("TIMEBASE_KILLS", 200) as usize;
     let place = Place::new();

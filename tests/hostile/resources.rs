@@ -141,6 +141,7 @@ fn memory_does_not_grow_with_what_is_put_aside() {
 /// What a trace names once is in memory, with at most so many bytes each: docs/reference.md,
 /// "Memory and disk".
 #[test]
+#[ignore = "heavy"]
 fn memory_grows_by_a_bounded_number_of_bytes_for_each_thing_that_is_named() {
     for (name, count, most) in [
         ("sequences", 5000, 1000),

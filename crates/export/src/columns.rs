@@ -482,7 +482,7 @@ mod tests {
         let error = table(&empty, &fresh).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "the column two of fresh has no type: crates/export/src/columns.rs says those that are computed"
+            "the column two of fresh has no type: add computed columns to crates/export/src/columns.rs"
         );
     }
 

@@ -353,7 +353,7 @@ mod tests {
         fs::write(&file, "").unwrap();
         assert!(matches!(Folder::at(&file), Err(Error::NotAFolder { .. })));
         let error = Folder::at(place.path()).unwrap_err().to_string();
-        assert!(error.contains("has notes in it"), "{error}");
+        assert!(error.contains("contains notes"), "{error}");
         fs::remove_file(&file).unwrap();
         fs::write(place.path().join(".hidden"), "").unwrap();
         assert!(Folder::at(place.path()).is_ok());

@@ -283,13 +283,16 @@ mod tests {
         let error = written("SELECT 1 AS a UNION ALL SELECT 'x'").unwrap_err();
         assert!(
             error.starts_with(
-                "the result, column a, row 2: it is text, and the column is of type int64; "
+                "the result, column a, row 2: the value is text, but the column has the type int64; "
             ),
             "{error}"
         );
         // 2^53 + 1 is no real number.
         let error = written("SELECT 9007199254740993 AS a UNION ALL SELECT 0.5").unwrap_err();
-        assert!(error.contains("row 2: it is a real number"), "{error}");
+        assert!(
+            error.contains("row 2: the value is a real number"),
+            "{error}"
+        );
     }
 
     #[test]
@@ -298,7 +301,7 @@ mod tests {
             written("SELECT 'a' AS a UNION ALL SELECT NULL UNION ALL SELECT CAST(x'ff' AS TEXT)");
         let error = error.unwrap_err();
         assert!(
-            error.contains("row 3: it is text that is not UTF-8"),
+            error.contains("row 3: the value is text that is not UTF-8"),
             "{error}"
         );
     }

@@ -12,7 +12,7 @@
 pub mod accuracy;
 #[allow(missing_docs)]
 pub mod encode;
-#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
 pub mod fuzz;
 #[allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 pub mod naive;

@@ -258,7 +258,7 @@ mod tests {
         );
         let error = compare(&conn, &names, &truths).unwrap_err().to_string();
         assert!(error.starts_with("packet 0 of vm-"), "{error}");
-        assert!(error.ends_with(" has no time, which is known"), "{error}");
+        assert!(error.ends_with(" has no known time"), "{error}");
     }
 
     fn two_guests(form: Form) -> Set {
