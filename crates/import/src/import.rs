@@ -98,8 +98,8 @@ pub(crate) fn timed(
 /// let mut conn = Connection::open_in_memory()?;
 /// let trace = Source::File("../../tests/data/nearest.pftrace".into());
 /// let summary = import_into(&[trace], &mut conn, &Options::default(), &Monitor::default())?;
-/// let packets: u64 = conn.query_row("SELECT count(*) FROM packet", [], |row| row.get(0))?;
-/// assert_eq!(packets, summary.packets);
+/// let packets: i64 = conn.query_row("SELECT count(*) FROM packet", [], |row| row.get(0))?;
+/// assert_eq!(u64::try_from(packets)?, summary.packets);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
