@@ -109,6 +109,10 @@ fn it_is_built_of_the_versions_that_the_program_is_built_of() {
     let program = locked(include_str!("../../../Cargo.lock"));
     let extension = locked(include_str!("../Cargo.lock"));
     for (name, versions) in &extension {
+        // It formats generated sources: bindings to SQLite here, messages in tests there.
+        if *name == "prettyplease" {
+            continue;
+        }
         if let Some(expected) = program.get(name) {
             // rusqlite's feature may bring along another version besides.
             let any = versions.iter().any(|version| expected.contains(version));
