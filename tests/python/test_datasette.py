@@ -192,7 +192,7 @@ def test_tables_are_described_and_those_behind_the_views_are_hidden(databases):
     assert {"sched_record", "thread_record", "string", "arg_set"} <= hidden
     assert not hidden & {"packet", "clock", "clock_snapshot", "import_log", "stats", "flow"}
     assert "A row is a slice" in view or "<p>A row is" in view
-    assert "0, 1, 2 … in file order; of several files in the order in which they are read (integer, key)" in unescape(columns)
+    assert "0, 1, 2 … in file order; for several files, in the order in which the import reads them (integer, key)" in unescape(columns)
 
 
 def test_every_table_and_column_of_a_database_is_described(databases):
