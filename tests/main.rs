@@ -32,6 +32,7 @@ mod reference;
 mod reliability;
 mod reports;
 mod repro;
+mod rooms;
 mod rules;
 mod scale;
 mod slice_tables;

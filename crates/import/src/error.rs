@@ -54,7 +54,7 @@ pub enum Error {
     Damaged { source_name: String, why: String },
     #[error("{path} exists; name another file with -o, or replace it with --force", path = path.display())]
     Exists { path: PathBuf },
-    #[error("{path} has tables; timebase imports a trace into an empty database", path = path.display())]
+    #[error("{path} has tables already; import the trace into a new database", path = path.display())]
     NotEmpty { path: PathBuf },
     #[error("{path} is not a SQLite database, so timebase does not replace it; name another file with -o", path = path.display())]
     NotReplaceable { path: PathBuf },

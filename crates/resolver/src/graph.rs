@@ -73,9 +73,9 @@ type SameClocks = [Option<SetIx>; Source::ALL.len()];
 pub struct ClockGraph {
     identity: Identity,
     store: Store,
-    /// How many there are: the generation of what is remembered of conversions.
+    /// The number of snapshots. A cache compares it to see whether new ones came.
     snapshots: u32,
-    /// How many there were when a set was added or a clock excluded last.
+    /// The number of snapshots when a set was added or a clock excluded last.
     topology_changed: u32,
     /// Room for a snapshot that is being added.
     row: Vec<Cell>,

@@ -75,8 +75,7 @@ impl<'m> Import<'m> {
         self
     }
 
-    /// Leaves the bytes of packets out: `packet.data` is NULL, and the database about as large again smaller as
-    /// the trace.
+    /// Leaves out the bytes of packets: `packet.data` is NULL, and `packet_json` has nothing to read.
     pub fn without_data(mut self) -> Self {
         self.options.keep_data = false;
         self

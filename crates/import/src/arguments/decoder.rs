@@ -225,8 +225,8 @@ impl<I: Interning> Decoder<'_, I> {
         added
     }
 
-    /// There are no more. If the keys of what was added do not tell where the list goes
-    /// on, an entry of its own does.
+    /// Ends a list. If the keys of its entries do not tell where the list continues, an
+    /// extra entry tells it.
     pub fn end_list(&mut self, list: &List) {
         let key = &mut self.args.key;
         key.set_list(list.next);

@@ -155,8 +155,8 @@ impl Sink for Pages {
     }
 }
 
-/// The pages of what is solved of the clocks, when all other rows are written and what
-/// they needed is free.
+/// The pages of the solved clock graph. They are written last, when the memory of all other
+/// rows is free.
 pub(crate) struct SolvedPages {
     database: Database,
     steps: KeyedTableBuilder<8>,
