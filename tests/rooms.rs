@@ -8,14 +8,35 @@ use crate::support::{files, repository};
 
 /// The packages, each above those that it may know (ARCHITECTURE.md).
 const PACKAGES: &[&str] = &[
-    "lab", "cli", "extension", "timebase", "page", "export", "import", "resolver", "sql", "trace",
-    "store", "descriptor", "schema",
+    "lab",
+    "cli",
+    "extension",
+    "timebase",
+    "page",
+    "export",
+    "import",
+    "resolver",
+    "sql",
+    "trace",
+    "store",
+    "descriptor",
+    "schema",
 ];
 
 /// The rooms of the import, each below those that it may know.
 const ROOMS: &[&str] = &[
-    "place", "timeline", "output", "facts", "arguments", "world", "trackers", "readers", "files",
-    "frame", "pipeline", "import",
+    "place",
+    "timeline",
+    "output",
+    "facts",
+    "arguments",
+    "world",
+    "trackers",
+    "readers",
+    "files",
+    "frame",
+    "pipeline",
+    "import",
 ];
 
 /// A module of a package: its path in it, and what it names.
@@ -86,7 +107,10 @@ fn names(text: &str, module: &[String]) -> BTreeSet<Vec<String>> {
                 continue;
             }
             let path = code[at..].split(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':'));
-            let path = path.take(1).flat_map(|path| path.split("::")).filter(|part| !part.is_empty());
+            let path = path
+                .take(1)
+                .flat_map(|path| path.split("::"))
+                .filter(|part| !part.is_empty());
             found.push(path.map(str::to_owned).collect());
         }
     }
@@ -105,7 +129,10 @@ fn expand(before: &mut Vec<String>, tree: &str, found: &mut Vec<Vec<String>>) {
         None => (tree, None),
     };
     let path = path.split(" as ").next().unwrap();
-    let parts = path.split("::").map(str::trim).filter(|part| !part.is_empty());
+    let parts = path
+        .split("::")
+        .map(str::trim)
+        .filter(|part| !part.is_empty());
     let depth = before.len();
     before.extend(parts.map(str::to_owned));
     match group {
@@ -147,7 +174,10 @@ fn resolved(path: Vec<String>, module: &[String]) -> Vec<String> {
     };
     let around = &module[..module.len().saturating_sub(up)];
     let whole = ["crate".to_owned()].into_iter();
-    whole.chain(around.iter().cloned()).chain(rest.iter().cloned()).collect()
+    whole
+        .chain(around.iter().cloned())
+        .chain(rest.iter().cloned())
+        .collect()
 }
 
 fn place(order: &[&str], name: &str) -> Option<usize> {
@@ -168,8 +198,13 @@ fn no_package_knows_one_above_it() {
                 let Some(known) = known.filter(|known| known != package) else {
                     continue;
                 };
-                let other = place(PACKAGES, known).unwrap_or_else(|| panic!("{known} is no package"));
-                assert!(other > number, "{package} knows {known}: {name:?} in {:?}", module.path);
+                let other =
+                    place(PACKAGES, known).unwrap_or_else(|| panic!("{known} is no package"));
+                assert!(
+                    other > number,
+                    "{package} knows {known}: {name:?} in {:?}",
+                    module.path
+                );
                 seen += 1;
             }
         }
