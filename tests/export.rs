@@ -11,7 +11,7 @@ use parquet::record::Field;
 use rusqlite::Connection;
 use rusqlite::types::Value;
 
-use crate::support::{Imported, Place, answer, data, files, run};
+use crate::support::{Imported, Place, answer, data, run};
 
 /// A file: its columns as `name type`, and its rows.
 struct Read {
@@ -922,21 +922,5 @@ fn whatever_call_fails_a_trace_is_whole_or_does_not_count() {
             );
         }
         assert!(failed > 5, "{failed} calls failed");
-    }
-}
-
-/// Every recorded trace can be exported, whatever is in it.
-#[test]
-#[ignore = "heavy"]
-fn no_recorded_trace_has_a_value_that_does_not_fit() {
-    let place = Place::new();
-    let folder = place.path("traces");
-    let traces = files("tests/data", &["pftrace"]);
-    for trace in &traces {
-        let imported = Imported::of(trace, &["--no-data"]);
-        export(
-            &[imported.path(), "--force", "--compression", "none"],
-            &folder,
-        );
     }
 }

@@ -4,7 +4,7 @@
     .venv/bin/pytest tests/python
 
 The program and the extension are built first, unless TIMEBASE_PROGRAM and
-TIMEBASE_EXTENSION name them.
+TIMEBASE_EXTENSION name them. TIMEBASE_PROFILE is Cargo's profile, `release` if it is not set.
 """
 
 import os
@@ -27,10 +27,14 @@ def _built(variable, command, path):
 
 
 _TARGET = REPOSITORY / os.environ.get("CARGO_TARGET_DIR", "target")
+_PROFILE = os.environ.get("TIMEBASE_PROFILE", "release")
+_DIRECTORY = "debug" if _PROFILE == "dev" else _PROFILE
 _PROGRAM = "timebase.exe" if sys.platform == "win32" else "timebase"
 _LIBRARY = {"win32": "timebase.dll", "darwin": "libtimebase.dylib"}.get(sys.platform, "libtimebase.so")
-_built("TIMEBASE_PROGRAM", ["cargo", "build", "--release", "--locked"], _TARGET / "release" / _PROGRAM)
-_built("TIMEBASE_EXTENSION", ["cargo", "extension", "--locked"], REPOSITORY / "target/extension/release" / _LIBRARY)
+_BUILD = ["cargo", "build", "--locked", "--profile", _PROFILE]
+_EXTENSION = ["--manifest-path", "crates/extension/Cargo.toml", "--target-dir", "target/extension"]
+_built("TIMEBASE_PROGRAM", _BUILD, _TARGET / _DIRECTORY / _PROGRAM)
+_built("TIMEBASE_EXTENSION", _BUILD + _EXTENSION, REPOSITORY / "target/extension" / _DIRECTORY / _LIBRARY)
 
 # For this process, and for the notebooks' and other processes it starts.
 sys.path.insert(0, str(PACKAGE))

@@ -29,7 +29,8 @@ fn create(conn: &Connection, page_size: u32, quota: &Quota) -> rusqlite::Result<
     conn.execute_batch(&format!("PRAGMA page_size = {page_size}"))?;
     prepare(conn)?;
     Room::new(conn, quota)?;
-    conn.execute_batch(TABLES)?;
+    // In one transaction: else each table writes the first page and the schema's again.
+    conn.execute_batch(&format!("BEGIN; {TABLES} COMMIT"))?;
     Roots::read(conn)
 }
 
