@@ -119,14 +119,14 @@ pub(crate) fn summarize(
 ) -> rusqlite::Result<Summary> {
     let (inputs, is_alone) = (&trace.files.inputs, trace.files.is_alone);
     output::trace_files(conn, inputs.files(), |id| trace.of_file(id))?;
-    output::remote_clock_syncs(conn, &mut frame.place, &trace.known.used)?;
-    let clocks = output::clocks(conn, &mut frame.place)?;
-    output::insert_turns(conn, frame.place.trace_time(), trace.conversion)?;
-    let sequences = output::sequences(conn, &frame.place)?;
+    output::remote_clock_syncs(conn, &mut frame.context.place, &trace.known.used)?;
+    let clocks = output::clocks(conn, &mut frame.context.place)?;
+    output::insert_turns(conn, frame.context.place.trace_time(), trace.conversion)?;
+    let sequences = output::sequences(conn, &frame.context.place)?;
     let bounds = "SELECT start_ts, end_ts FROM trace_bounds";
     let (start_ts, end_ts) = conn.query_row(bounds, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let lost = lost(conn)?;
-    let journal = &frame.journal;
+    let journal = &frame.context.journal;
     let wanted = tables::ALL.iter().filter(|table| frame.wanted().has(table));
     let events = wanted.filter_map(|table| match table.events? {
         schema::Events::Rows {
@@ -145,7 +145,7 @@ pub(crate) fn summarize(
     let events = events.collect();
     Ok(Summary {
         packets: trace.count(&tables::packet::TABLE),
-        snapshots: frame.place.graph().snapshots().into(),
+        snapshots: frame.context.place.graph().snapshots().into(),
         rejected_snapshots: journal.counter(counter::SNAPSHOTS_REJECTED),
         clocks,
         sequences,
@@ -158,7 +158,7 @@ pub(crate) fn summarize(
         lost,
         clock_faults: Vec::new(),
         doubtful: doubtful(&trace.known.tallies),
-        trace_time_clock: frame.place.trace_time().to_string(),
+        trace_time_clock: frame.context.place.trace_time().to_string(),
         start_ts,
         end_ts,
         files: match is_alone {
@@ -248,7 +248,7 @@ pub(crate) fn describe(
             trace.known.tallies.slices.doubtful,
         ),
     ];
-    let counters = counters.into_iter().chain(frame.journal.counters());
+    let counters = counters.into_iter().chain(frame.context.journal.counters());
     let mut stats: Vec<Stat> = counters
         .map(|(counter, count)| Stat::of_whole(counter.name.to_owned(), counter.meaning, count))
         .collect();
@@ -264,6 +264,7 @@ pub(crate) fn describe(
     }
     stats.extend(
         frame
+            .context
             .journal
             .all_recorded()
             .map(|(key, meaning, value)| Stat {
@@ -276,7 +277,7 @@ pub(crate) fn describe(
     );
     output::stats(conn, stats)?;
 
-    let trace_time = frame.place.trace_time();
+    let trace_time = frame.context.place.trace_time();
     let (trace_time, of_machine) = (trace_time.id.get(), trace_time.machine.0);
     let files = trace.files;
     let (_, size, sha256) = trace.of_file(0);
@@ -332,7 +333,7 @@ pub(crate) fn describe(
             .iter()
             .map(|(name, value)| (name.as_str(), -1, value as &dyn ToSql)),
     );
-    let stated = frame.journal.facts();
+    let stated = frame.context.journal.facts();
     facts.extend(stated.map(|(name, file, fact)| (name, file, fact as &dyn ToSql)));
     output::facts(conn, &facts)
 }

@@ -27,7 +27,10 @@ use crate::place::{
     Counts as CountsFor, PartIx, Place, Placement, SequenceIx, Settled, Snapshot, Stands, Taken,
     TraceTime, Whole, called, file_id, file_key, recorded,
 };
-use crate::readers::{Corrupt, Desk, Latest, Packet, PacketSchema, Parsed, Part, Readers, Writers};
+use crate::readers::{
+    Corrupt, Events, Generation, ImportContext, Latest, PacketSchema, Parsed, PlacedPacket,
+    Readers, Writers,
+};
 use crate::subjects::Wanted;
 use crate::timeline::{Event, Timeline};
 use crate::trackers;
@@ -44,8 +47,7 @@ pub(crate) struct Keep {
 
 /// The state of a trace while it is read.
 pub(crate) struct Frame {
-    pub place: Place,
-    pub journal: Journal,
+    pub context: ImportContext,
     /// What the stream of packets has counted.
     pub counts: Counts,
     /// What of it held no packets.
@@ -55,16 +57,6 @@ pub(crate) struct Frame {
     /// How many there are that one does.
     pub read: u64,
     readers: Readers,
-    schema: PacketSchema,
-    timeline: Timeline,
-    facts: Facts,
-    latest: Latest,
-    writers: Writers,
-    faults: Faults,
-    /// The event that is being made.
-    event: Vec<u8>,
-    /// The times of the first and the last event of the packet that is read, in file order.
-    event_times: Option<(i64, i64)>,
     keep: Keep,
     scratch: Scratch,
     watch: Watch,
@@ -202,21 +194,20 @@ impl Frame {
             journal.count(counter, 0);
         }
         Frame {
-            place: Place::new(&Readers::interned(), scratch, whole),
-            journal,
+            context: ImportContext {
+                place: Place::new(&Readers::interned(), scratch, whole),
+                journal,
+                faults: Faults::default(),
+                schema,
+                facts: Facts::default(),
+                events: Events::new(keep.events.follows(), scratch),
+                writers: Writers::new(scratch),
+            },
             counts: Counts::default(),
             damage: Damaged::default(),
             unread: BTreeMap::new(),
             read: 0,
             readers: Readers::default(),
-            schema,
-            timeline: Timeline::new(keep.events.follows(), scratch),
-            facts: Facts::default(),
-            latest: Latest::default(),
-            writers: Writers::new(scratch),
-            faults: Faults::default(),
-            event: Vec::new(),
-            event_times: None,
             keep,
             settled: SettledRows::new(scratch),
             scratch: scratch.clone(),
@@ -229,24 +220,24 @@ impl Frame {
 
     /// Nothing was read yet.
     pub fn begin(&mut self, rows: &mut Rows<'_>) {
-        self.schema.begin(rows);
+        self.context.schema.begin(rows);
     }
 
     /// Another file is read.
     pub fn begin_file(&mut self, file: FileTag, rules: MemberRules, rows: &mut Rows<'_>) {
         rows.at(Some(file.id), None);
-        self.place.begin(file, rules.pinned().is_some());
-        self.latest = Latest::default();
-        self.journal.begin_file(file);
+        self.context.place.begin(file, rules.pinned().is_some());
+        self.context.events.latest = Latest::default();
+        self.context.journal.begin_file(file);
         // Where the trace does not tell, the fact is that it does not.
-        self.journal.state_of_file("trace_uuid", Fact::Null);
+        self.context.journal.state_of_file("trace_uuid", Fact::Null);
         self.damage = Damaged::default();
         self.file = FileState {
             id: file.id,
             rules,
             before: rows.count(&tables::packet::TABLE),
             last: None,
-            counted: Counted::of(&self.journal),
+            counted: Counted::of(&self.context.journal),
             around: Around::default(),
         };
     }
@@ -306,7 +297,7 @@ impl Frame {
         Ok(ReadFile {
             packets: packets.unsigned_abs(),
             damage: std::mem::take(&mut self.damage),
-            counted: Counted::of(&self.journal).since(self.file.counted),
+            counted: Counted::of(&self.context.journal).since(self.file.counted),
         })
     }
 
@@ -317,24 +308,26 @@ impl Frame {
     ///
     /// If what was put aside cannot be written or read back.
     pub fn finish(&mut self, rows: &mut Rows<'_>) -> io::Result<SettledRows> {
-        self.writers
-            .release(&self.facts.uuids, &mut self.timeline, &mut self.faults)?;
+        self.context.writers.release(
+            &self.context.facts.uuids,
+            &mut self.context.events.timeline,
+            &mut self.context.faults,
+        )?;
         self.settle(rows, |place, scratch, each| place.end(scratch, each))?;
-        let (readers, mut desk) = self.desk(rows);
-        readers.end(&mut desk);
-        let machines = self.facts.machines.iter();
+        self.readers.end(&mut self.context, rows);
+        let machines = self.context.facts.machines.iter();
         self.machines = machines
             .map(|machine| machine.name().map(str::to_owned))
             .collect();
-        machine_rows(&self.facts.machines, rows);
-        rows.complete(&MADE_WHILE_READING, self.journal.waiting());
-        if self.timeline.is_wanted() {
+        machine_rows(&self.context.facts.machines, rows);
+        rows.complete(&MADE_WHILE_READING, self.context.journal.waiting());
+        if self.context.events.timeline.is_wanted() {
             self.settle_begins();
             let nothing = Timeline::new(false, &self.scratch);
-            let timeline = std::mem::replace(&mut self.timeline, nothing);
-            let mut facts = std::mem::take(&mut self.facts);
-            facts.schema = self.schema.known();
-            let interned = self.place.take_interned();
+            let timeline = std::mem::replace(&mut self.context.events.timeline, nothing);
+            let mut facts = std::mem::take(&mut self.context.facts);
+            facts.schema = self.context.schema.known();
+            let interned = self.context.place.take_interned();
             let faults = trackers::follow(
                 timeline,
                 facts,
@@ -343,9 +336,9 @@ impl Frame {
                 &mut self.watch,
                 rows,
             )?;
-            self.faults.join(faults);
+            self.context.faults.join(faults);
         }
-        std::mem::take(&mut self.faults).tell(&mut self.journal, rows);
+        std::mem::take(&mut self.context.faults).tell(&mut self.context.journal, rows);
         rows.hand_over();
         let nothing = SettledRows::new(&self.scratch);
         Ok(std::mem::replace(&mut self.settled, nothing))
@@ -373,24 +366,6 @@ impl Frame {
         &self.keep.events
     }
 
-    fn desk<'d, 'o>(&'d mut self, rows: &'d mut Rows<'o>) -> (&'d mut Readers, Desk<'d, 'o>) {
-        let desk = Desk {
-            place: &mut self.place,
-            rows,
-            journal: &mut self.journal,
-            schema: &mut self.schema,
-            timeline: &mut self.timeline,
-            facts: &mut self.facts,
-            latest: &mut self.latest,
-            writers: &mut self.writers,
-            faults: &mut self.faults,
-            event: &mut self.event,
-            event_times: &mut self.event_times,
-            wanted: &self.keep.events,
-        };
-        (&mut self.readers, desk)
-    }
-
     /// A packet becomes a row, and its reader makes of its payload what is to be
     /// made.
     #[inline]
@@ -410,10 +385,10 @@ impl Frame {
         rows: &mut Rows<'_>,
     ) -> Payload {
         let header = &packet.header;
-        let machine = self.place.parts()[of].machine.0;
+        let machine = self.context.place.parts()[of].machine.0;
         let id = rows.count(&tables::packet::TABLE);
         let (default_clock, defaults) = defaults(header);
-        let sequence = self.place.enter(header, of, default_clock);
+        let sequence = self.context.place.enter(header, of, default_clock);
         let fits = Corrupt::size(packet.bytes);
         let interned = match header.interned_data.filter(|_| fits.is_ok()) {
             Some(data) => self.intern(id, sequence, data),
@@ -433,7 +408,7 @@ impl Frame {
             Err(_) => None,
         };
         let lost = (header.previous_packet_dropped != 0)
-            .then(|| self.place.last_of(sequence))
+            .then(|| self.context.place.last_of(sequence))
             .flatten();
         let is_read = parsed.is_ok();
         let counts = counts(header.packet_type().filter(|_| is_read));
@@ -455,29 +430,28 @@ impl Frame {
         let payload = verdict(&parsed);
         let counted = header.packet_type();
         let counted = counted.filter(|PacketType(number)| !OF_THE_RECORDING.contains(number));
-        self.event_times = None;
+        self.context.events.times = None;
         if header.timestamp.is_none() && placement.unresolved.is_none() {
             self.untimed((id, machine), header, counts);
         }
         let offset = packet.offset;
         let (bytes, packet) = (
             packet.bytes,
-            Packet {
+            PlacedPacket {
                 id,
                 offset,
                 header,
-                interval: self.place.interval(sequence),
+                interval: self.context.place.interval(sequence),
                 placement,
                 machine,
-                of,
-                valid: self.place.is_valid(sequence),
-                lost: self.place.lost(sequence),
-                latest: self.latest.of(machine),
+                part: of,
+                valid: self.context.place.is_valid(sequence),
+                lost: self.context.place.lost(sequence),
+                latest: self.context.events.latest.of(machine),
             },
         );
         if lost.is_some() {
-            let (_, mut desk) = self.desk(rows);
-            desk.packets_lost(&packet);
+            self.context.packets_lost(&packet);
         }
         match parsed {
             Ok(Parsed::Unread) => {
@@ -487,18 +461,17 @@ impl Frame {
             }
             Ok(parsed) => {
                 self.read += u64::from(counted.is_some());
-                let (readers, mut desk) = self.desk(rows);
-                readers.read(parsed, &packet, &mut desk);
+                self.readers.read(parsed, &packet, &mut self.context, rows);
             }
             Err(corrupt) => {
                 let text = format!("the packet's payload cannot be read: {corrupt}");
                 let severity = Severity::Error;
                 if corrupt.is_damage() {
-                    self.journal.count(counter::PAYLOADS_CORRUPT, 1);
+                    self.context.journal.count(counter::PAYLOADS_CORRUPT, 1);
                     let code = "corrupt_payload";
                     say(rows, severity, code, Some(id), offset, text);
                 } else {
-                    self.journal.count(counter::PAYLOADS_TOO_LARGE, 1);
+                    self.context.journal.count(counter::PAYLOADS_TOO_LARGE, 1);
                     let code = "payload_too_large";
                     say(rows, severity, code, Some(id), offset, text);
                 }
@@ -506,7 +479,7 @@ impl Frame {
         }
         let before = self.file.around.last();
         let own = placement.ts.map(|TraceTime(ts)| (ts, ts));
-        if let Some(times) = self.event_times.or(own) {
+        if let Some(times) = self.context.events.times.or(own) {
             self.file.around.saw(times, rows);
         }
         if matches!(payload, Payload::Corrupt) {
@@ -514,12 +487,12 @@ impl Frame {
             self.file.around.damaged(before, loss, rows);
         }
         if let Some(ts) = placement.ts {
-            self.latest.counts(counts, machine, ts);
-            if let Some(machine) = self.facts.machines.get_mut(machine) {
+            self.context.events.latest.counts(counts, machine, ts);
+            if let Some(machine) = self.context.facts.machines.get_mut(machine) {
                 machine.saw(ts);
             }
         }
-        if self.place.has_made() {
+        if self.context.place.has_made() {
             self.tell_made(Some(id), offset, rows);
         }
         self.note(&placement, id, offset, header, rows);
@@ -547,30 +520,30 @@ impl Frame {
     /// Takes in what the packet gives numbers to, unless the sequence's state cannot be
     /// trusted (rule E2).
     fn intern(&mut self, id: i64, sequence: SequenceIx, data: &[u8]) -> Result<(), Corrupt> {
-        if !self.place.is_valid(sequence) {
-            self.faults.add(counter::INTERNED_SKIPPED, id);
+        if !self.context.place.is_valid(sequence) {
+            self.context.faults.add(counter::INTERNED_SKIPPED, id);
             return Ok(());
         }
-        let nameless = self.place.intern(sequence, data)?;
-        self.faults.add_many(NOT_INTERNED, id, nameless);
+        let nameless = self.context.place.intern(sequence, data)?;
+        self.context.faults.add_many(NOT_INTERNED, id, nameless);
         Ok(())
     }
 
     /// What a packet says for the track events of its sequence (rules E3, U9).
     #[inline]
     fn shares(&mut self, header: &Header<'_>, sequence: SequenceIx) {
-        if !header.has_sequence || !self.timeline.is_wanted() {
+        if !header.has_sequence || !self.context.events.timeline.is_wanted() {
             return;
         }
         if let Some(defaults) = header.trace_packet_defaults {
-            let part = Part {
-                interval: self.place.interval(sequence),
-                lost: self.place.lost(sequence),
+            let generation = Generation {
+                interval: self.context.place.interval(sequence),
+                lost: self.context.place.lost(sequence),
             };
-            self.writers.defaults(part, defaults);
+            self.context.writers.defaults(generation, defaults);
         }
         if header.first_packet_on_sequence {
-            self.facts.first_packets.insert(sequence.0);
+            self.context.facts.first_packets.insert(sequence.0);
         }
     }
 
@@ -578,12 +551,12 @@ impl Frame {
     fn untimed(&mut self, (packet, machine): (i64, u32), header: &Header<'_>, counts: CountsFor) {
         let is_left_out = header.packet_type() == Some(PacketType::GPU_COUNTER_EVENT);
         let counts = counts == CountsFor::All && !is_left_out;
-        let latest = self.latest.of(machine);
+        let latest = self.context.events.latest.of(machine);
         if counts {
-            self.latest.event(latest);
+            self.context.events.latest.event(latest);
         }
-        if self.place.has_pending() {
-            self.place.stands(&Stands {
+        if self.context.place.has_pending() {
+            self.context.place.stands(&Stands {
                 packet,
                 machine,
                 latest,
@@ -604,14 +577,20 @@ impl Frame {
         let is_snapshot = header.packet_type() == Some(PacketType::CLOCK_SNAPSHOT);
         match taken {
             Some((taken, first_row)) if is_snapshot => {
-                self.place
+                self.context
+                    .place
                     .snapshot_packet(id, header, (part, sequence), &taken, first_row)
             }
             Some((Taken::Accepted(accepted), first_row)) => {
-                self.place.pair_waits(first_row, &accepted);
-                self.place.packet((id, counts), header, part, sequence)
+                self.context.place.pair_waits(first_row, &accepted);
+                self.context
+                    .place
+                    .packet((id, counts), header, part, sequence)
             }
-            _ => self.place.packet((id, counts), header, part, sequence),
+            _ => self
+                .context
+                .place
+                .packet((id, counts), header, part, sequence),
         }
     }
 
@@ -626,7 +605,7 @@ impl Frame {
         rows: &mut Rows<'_>,
     ) -> (Taken, i64) {
         let first_row = rows.count(&tables::clock_snapshot::TABLE);
-        let taken = self.place.snapshot(snapshot, part, id, sequence);
+        let taken = self.context.place.snapshot(snapshot, part, id, sequence);
         match &taken {
             Taken::Accepted(accepted) => {
                 let made = (&accepted.readings[..], &accepted.times[..]);
@@ -641,14 +620,14 @@ impl Frame {
                     let text = format!(
                         "primary_trace_clock {clock} is ignored: times were converted to {} before \
                          it, or it cannot be trace time",
-                        self.place.trace_time()
+                        self.context.place.trace_time()
                     );
                     let code = "primary_clock_ignored";
                     say(rows, Severity::Warning, code, Some(id), offset, text);
                 }
             }
             Taken::Rejected(rejected) => {
-                self.journal.count(counter::SNAPSHOTS_REJECTED, 1);
+                self.context.journal.count(counter::SNAPSHOTS_REJECTED, 1);
                 let what = called(snapshot.source());
                 let (code, text) = (rejected.code(), format!("{what} was rejected: {rejected}"));
                 say(rows, Severity::Warning, code, Some(id), offset, text);
@@ -671,12 +650,14 @@ impl Frame {
         let table = &tables::packet::TABLE;
         let is_snapshot = header.packet_type() == Some(PacketType::CLOCK_SNAPSHOT);
         if placement.ts.is_some() {
-            self.journal.packets_on_trace_time += 1;
+            self.context.journal.packets_on_trace_time += 1;
             return;
         }
         let Some(reason) = placement.unresolved else {
             if header.timestamp.is_none() {
-                self.journal.count(counter::PACKETS_WITHOUT_TIMESTAMP, 1);
+                self.context
+                    .journal
+                    .count(counter::PACKETS_WITHOUT_TIMESTAMP, 1);
             }
             return;
         };
@@ -689,16 +670,16 @@ impl Frame {
             say(rows, Severity::Error, code, Some(id), offset, text);
         }
         if placement.waits {
-            self.journal.waits(table);
+            self.context.journal.waits(table);
         } else {
-            self.journal.unplaced(table, reason);
+            self.context.journal.unplaced(table, reason);
         }
     }
 
     /// Rule F7: bytes that are no packet are kept as they are.
     fn unreadable(&mut self, raw: RawPacket<'_>, why: &Unreadable, rows: &mut Rows<'_>) {
         let id = rows.count(&tables::packet::TABLE);
-        self.journal.count(counter::PACKETS_CORRUPT, 1);
+        self.context.journal.count(counter::PACKETS_CORRUPT, 1);
         let (code, text) = ("corrupt_packet", why.to_string());
         say(rows, Severity::Error, code, Some(id), raw.offset, text);
         let around = &mut self.file.around;
@@ -727,8 +708,10 @@ impl Frame {
     fn region(&mut self, region: &Region, carrier: Option<u64>, rows: &mut Rows<'_>) {
         let log = rows.count(&tables::import_log::TABLE) + 1;
         self.damage.add(region, carrier, log);
-        self.journal.count(counter::DAMAGED_REGIONS, 1);
-        self.journal.count(counter::DAMAGED_BYTES, region.size);
+        self.context.journal.count(counter::DAMAGED_REGIONS, 1);
+        self.context
+            .journal
+            .count(counter::DAMAGED_BYTES, region.size);
         let around = &mut self.file.around;
         around.damaged(around.last(), Loss::new(LossKind::Damage), rows);
         let is_cut = region.why.is_cut();
@@ -774,10 +757,11 @@ impl Frame {
             return;
         };
         let read = placement.clock_ts.and(placement.clock_id);
-        let is_delta = read.is_some_and(|clock| self.place.is_incremental(header, part, clock));
-        let is_named = header.needs_state() && self.place.is_valid(sequence);
+        let is_delta =
+            read.is_some_and(|clock| self.context.place.is_incremental(header, part, clock));
+        let is_named = header.needs_state() && self.context.place.is_valid(sequence);
         if is_delta || is_named {
-            self.journal.count(counter::UNSURE_PACKETS, 1);
+            self.context.journal.count(counter::UNSURE_PACKETS, 1);
             rows.push(tables::unsure_record::Row {
                 packet_id: Cell::from(id),
                 time: Cell::from(i64::from(is_delta)),
@@ -789,10 +773,10 @@ impl Frame {
 
     /// Rule D2, of when ring buffers began.
     fn settle_begins(&mut self) {
-        for machine in self.facts.machines.iter_mut() {
+        for machine in self.context.facts.machines.iter_mut() {
             for (part, clock, begins) in std::mem::take(&mut machine.unplaced_begins) {
-                let clock = self.place.event_clock(part, Some(clock));
-                if let Ok(ts) = self.place.event(&clock, begins) {
+                let clock = self.context.place.event_clock(part, Some(clock));
+                if let Ok(ts) = self.context.place.event(&clock, begins) {
                     machine.begins(ts);
                 }
             }
@@ -810,17 +794,22 @@ impl Frame {
         ) -> io::Result<()>,
     ) -> io::Result<()> {
         let Frame {
-            place,
-            journal,
-            timeline,
+            context,
             readers,
             scratch,
-            writers,
-            faults,
-            facts,
             settled: changed,
             ..
         } = self;
+        let ImportContext {
+            place,
+            journal,
+            faults,
+            facts,
+            events,
+            writers,
+            ..
+        } = context;
+        let timeline = &mut events.timeline;
         let machines: Vec<MachineId> = place.parts().iter().map(|part| part.machine).collect();
         // Of what waited to know trace time, in file order (rule O2).
         let mut latest = Latest::default();

@@ -295,7 +295,7 @@ impl<'a> Undertaking<'a> {
             settled,
             rows,
         } = read.map_err(|broken| self.broken(broken))?;
-        if !frame.place.is_as_found() {
+        if !frame.context.place.is_as_found() {
             return Err(self.changed());
         }
         // What is refused is refused before the indexes are made.
@@ -405,7 +405,7 @@ impl<'a> Undertaking<'a> {
         let found = pipeline::survey(files, frame, self.monitor);
         match found {
             _ if self.monitor.cancel.load(Ordering::Relaxed) => Err(Error::Cancelled),
-            Ok(frame) => Ok(frame.place.found()),
+            Ok(frame) => Ok(frame.context.place.found()),
             Err(broken) => Err(self.broken(broken)),
         }
     }
@@ -515,14 +515,15 @@ impl<'a> Undertaking<'a> {
         names: &dyn Fn(u32) -> String,
     ) -> Result<(Opened<'a>, Known), Error> {
         let is_cancelled = || self.monitor.cancel.load(Ordering::Relaxed);
-        let place = &mut frame.place;
-        let built = writer
-            .finish(frame.journal.waiting())
-            .and_then(|(mut writer, rest)| {
-                let solved = Solved::write(&mut writer, place)?;
-                writer.finish()?;
-                Ok((rest, solved))
-            });
+        let place = &mut frame.context.place;
+        let built =
+            writer
+                .finish(frame.context.journal.waiting())
+                .and_then(|(mut writer, rest)| {
+                    let solved = Solved::write(&mut writer, place)?;
+                    writer.finish()?;
+                    Ok((rest, solved))
+                });
         let (rest, solved) = built.map_err(|error| self.failure(error))?;
         let mut known = place.with_estimates(|place, estimates, used| Known {
             placed: output::placed(place, estimates),

@@ -103,7 +103,8 @@ pub(crate) fn run(
                 true => frame.end_file(rows)?,
                 false => ReadFile::default(),
             };
-            let is_doubtful = is_trace && (of_frame.is_doubtful() || !frame.place.is_used());
+            let is_doubtful =
+                is_trace && (of_frame.is_doubtful() || !frame.context.place.is_used());
             let other = is_doubtful.then(|| input.recognize()).flatten();
             let digest = input.digest();
             // Of what is left behind the last packet.

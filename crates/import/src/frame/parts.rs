@@ -16,19 +16,22 @@ impl Frame {
     /// X36).
     pub fn follow_manifest(&mut self, manifest: &Resolved, tags: &[FileTag], rows: &mut Rows<'_>) {
         for (index, name) in manifest.names.iter().enumerate() {
-            self.facts.machines.name(MachineRef::Named(index), name);
+            self.context
+                .facts
+                .machines
+                .name(MachineRef::Named(index), name);
         }
         if let Some(trace_time) = manifest.trace_time {
             let machine = match trace_time.machine {
-                Some(machine) => MachineId(self.facts.machines.see(machine)),
+                Some(machine) => MachineId(self.context.facts.machines.see(machine)),
                 None => MachineId::HOST,
             };
             let clock = shared(machine, ClockId(trace_time.clock.id()));
-            self.place.set_trace_time(clock);
+            self.context.place.set_trace_time(clock);
         }
         for relation in &manifest.relations {
             let readings = [relation.this, relation.reference].map(|reading| {
-                let machine = MachineId(self.facts.machines.see(reading.machine));
+                let machine = MachineId(self.context.facts.machines.see(reading.machine));
                 let clock = match reading.clock {
                     RelatedClock::Shared(clock) => shared(machine, ClockId(clock.id())),
                     RelatedClock::Private(member) => {
@@ -41,7 +44,7 @@ impl Frame {
                 };
                 (clock, reading.value)
             });
-            match self.place.related(readings) {
+            match self.context.place.related(readings) {
                 Ok(()) => self.tell_made(None, 0, rows),
                 Err(rejected) => {
                     let refused = relation
@@ -72,7 +75,7 @@ impl Frame {
             _ if raw_id == 0
                 && header.packet_type() == Some(PacketType::SYNCHRONIZATION_MARKER) =>
             {
-                return Some(self.place.of_marker()); // it makes no host
+                return Some(self.context.place.of_marker()); // it makes no host
             }
             _ => {
                 let named = match self.file.rules.machine(raw_id) {
@@ -84,13 +87,13 @@ impl Frame {
                 };
                 // A manifest may call other ids by the host's name, too.
                 let is_host = raw_id == 0 || self.file.rules.machine(0) == Ok(named);
-                let machine = self.facts.machines.see(named);
+                let machine = self.context.facts.machines.see(named);
                 self.file.last = Some((raw_id, machine, is_host));
                 (machine, is_host)
             }
         };
         rows.at(Some(self.file.id), Some(machine));
-        if let Some(machine) = self.facts.machines.get_mut(machine) {
+        if let Some(machine) = self.context.facts.machines.get_mut(machine) {
             machine.packets += 1;
         }
         let allowed = match header.packet_type() {
@@ -102,7 +105,10 @@ impl Frame {
             self.refused.get_or_insert(refused);
             return None;
         }
-        Some((machine, self.place.part(MachineId(machine), is_host)))
+        Some((
+            machine,
+            self.context.place.part(MachineId(machine), is_host),
+        ))
     }
 
     /// Two machines have asked each other for the time (rules X19 to X23).
@@ -117,7 +123,7 @@ impl Frame {
         rows: &mut Rows<'_>,
     ) {
         if header.machine_id == 0 {
-            self.journal.count(counter::SNAPSHOTS_REJECTED, 1);
+            self.context.journal.count(counter::SNAPSHOTS_REJECTED, 1);
             let text = "the synchronization with another machine was rejected: its packet has no \
                         machine_id, so both machines are the host";
             let code = "remote_sync_same_machine";
@@ -131,24 +137,24 @@ impl Frame {
             let snapshot = Snapshot::of_client(clocks, header);
             let (taken, first_row) = self.snapshot(&snapshot, id, offset, (client, sequence), rows);
             if let Taken::Accepted(accepted) = taken {
-                self.place.pair_waits(first_row, &accepted);
+                self.context.place.pair_waits(first_row, &accepted);
             }
         }
         let host = match self.file.rules.machine(0) {
-            Ok(host) => self.facts.machines.see(host),
+            Ok(host) => self.context.facts.machines.see(host),
             Err(refused) => {
                 self.refused.get_or_insert(refused);
                 return;
             }
         };
-        let host = self.place.part(MachineId(host), true);
-        self.place.remote_sync(sync, id, (client, host));
+        let host = self.context.place.part(MachineId(host), true);
+        self.context.place.remote_sync(sync, id, (client, host));
     }
 
     /// What happened to the clocks besides what was asked for becomes rows, and lines of the log.
     #[cold]
     pub(super) fn tell_made(&mut self, packet: Option<i64>, offset: u64, rows: &mut Rows<'_>) {
-        for made in self.place.take_made() {
+        for made in self.context.place.take_made() {
             match made {
                 Made::Snapshot {
                     source,
@@ -159,7 +165,7 @@ impl Frame {
                 } => {
                     let first_row = rows.count(&tables::clock_snapshot::TABLE);
                     readings((&made, &times), source, id.0, packet, rows);
-                    self.place.made_waits(first_row, &made, &times);
+                    self.context.place.made_waits(first_row, &made, &times);
                     if source == Source::Assumed
                         && let [one, other] = &made[..]
                         && let Some(part) = part
@@ -185,7 +191,7 @@ impl Frame {
                 }
                 Made::NotSynced { part, rejected } => {
                     self.at_part(part, rows);
-                    self.journal.count(counter::SNAPSHOTS_REJECTED, 1);
+                    self.context.journal.count(counter::SNAPSHOTS_REJECTED, 1);
                     let (code, text) = match rejected {
                         Rejected::Duplicate { .. } => (
                             "remote_sync_same_machine",
@@ -204,7 +210,7 @@ impl Frame {
 
     /// What is said next is said of a part.
     pub(super) fn at_part(&mut self, part: PartIx, rows: &mut Rows<'_>) {
-        let part = &self.place.parts()[part];
+        let part = &self.context.place.parts()[part];
         rows.at(Some(part.file.id), Some(part.machine.0));
     }
 

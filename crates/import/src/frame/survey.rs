@@ -53,17 +53,19 @@ impl Frame {
             return Payload::Sound;
         };
         let is_sync = matches!(header.packet_type(), Some(PacketType::REMOTE_CLOCK_SYNC));
-        if is_sync || !self.place.is_settled(of) {
+        if is_sync || !self.context.place.is_settled(of) {
             return self.packet_of(packet, of, rows);
         }
         rows.pass_over();
         let (default_clock, defaults) = defaults(header);
-        let sequence = self.place.enter(header, of, default_clock);
+        let sequence = self.context.place.enter(header, of, default_clock);
         let fits = Corrupt::size(packet.bytes);
         let interned = match header.interned_data.filter(|_| fits.is_ok()) {
-            Some(data) if self.place.is_valid(sequence) => {
-                self.place.check_interned(data).map_err(Corrupt::from)
-            }
+            Some(data) if self.context.place.is_valid(sequence) => self
+                .context
+                .place
+                .check_interned(data)
+                .map_err(Corrupt::from),
             Some(_) => Ok(()),
             None => fits,
         };
@@ -72,7 +74,9 @@ impl Frame {
             && let Some(snapshot) = parsed.snapshot(header)
         {
             // Its number does not matter here, but that it has one does (rule X15).
-            self.place.snapshot_ahead(&snapshot, of, 0, sequence);
+            self.context
+                .place
+                .snapshot_ahead(&snapshot, of, 0, sequence);
         }
         verdict(&parsed)
     }

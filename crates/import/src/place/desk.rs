@@ -6,15 +6,14 @@ use std::io;
 use timebase_descriptor::field::Malformed;
 use timebase_resolver::{
     Clock, ClockGraph, ClockId, ConversionCache, EstimateCache, Estimates, FileTag, MachineId,
-    Mended, Rejected, SeqId, Source, Ticks, Unresolved,
+    Mended, Rejected, SeqId, Source, Unresolved,
 };
-use timebase_schema::tables;
+
 use timebase_store::sort::Scratch;
 use timebase_trace::wire::packet::Header;
 use timebase_trace::wire::proto::RemoteClockSync;
 use timebase_trace::{Interned, Interval, Kept};
 
-use super::aside::EventRow;
 use super::clocks::{Clocks, EventClock, Made, Placement, Whole};
 use super::parts::{PartIx, Parts};
 use super::remote;
@@ -453,57 +452,15 @@ impl Place {
         self.clocks.attempt(part, clock);
     }
 
-    /// A row of an event that could not be placed waits, and what it is for the
-    /// timeline with it.
+    /// An event that could not be placed waits: its row, and what it is for the timeline.
     #[cold]
-    pub fn event_waits(
-        &mut self,
-        row: EventRow,
-        clock: &EventClock,
-        timestamp: u64,
-        reason: Unresolved,
-        (place, event): (Option<u64>, &[u8]),
-    ) {
-        self.waiting.event(&WaitingEvent {
-            row,
-            part: clock.part(),
-            clock: clock.clock(),
-            ticks: Ticks::recorded(timestamp),
-            reason,
-            place,
-            event,
-        });
+    pub fn event_waits(&mut self, event: &WaitingEvent<'_>) {
+        self.waiting.event(event);
     }
 
-    /// What a packet is for the timeline waits together with the packet.
-    #[cold]
-    pub fn packet_event_waits(
-        &mut self,
-        id: i64,
-        header: &Header<'_>,
-        part: PartIx,
-        placement: &Placement,
-        (place, event): (Option<u64>, &[u8]),
-    ) {
-        if placement.waits
-            && let (Some(clock_id), Some(clock_ts), Some(reason)) =
-                (placement.clock_id, placement.clock_ts, placement.unresolved)
-        {
-            let row = EventRow {
-                table: &tables::packet::TABLE,
-                id,
-                mark: 0,
-            };
-            self.waiting.event(&WaitingEvent {
-                row,
-                part,
-                clock: Some(self.clocks.clock_of(header, part, clock_id)),
-                ticks: Some(clock_ts),
-                reason,
-                place,
-                event,
-            });
-        }
+    /// The clock that a number means on a packet of a part.
+    pub fn clock_of(&self, header: &Header<'_>, part: PartIx, id: u32) -> Clock {
+        self.clocks.clock_of(header, part, id)
     }
 
     /// A file is read to its end: what of it waits is tried once more (rules D2, X29), in file order.

@@ -37,4 +37,4 @@ pub(crate) use parts::{Part, PartIx, TRACE_FILE, shared};
 pub(crate) use sequence::{CAUSES, SequenceIx};
 pub(crate) use snapshot::{Snapshot, recorded};
 pub(crate) use time::TraceTime;
-pub(crate) use waiting::{Counts, Settled, SettledEvent, Stands, Untimed};
+pub(crate) use waiting::{Counts, Settled, SettledEvent, Stands, Untimed, WaitingEvent};

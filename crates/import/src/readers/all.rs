@@ -5,6 +5,8 @@ use timebase_trace::wire::packet::{Header, PacketType};
 
 use super::android_log::AndroidLog;
 use super::clock_snapshot::Snapshots;
+use super::context::ImportContext;
+use super::corrupt::Corrupt;
 use super::descriptors::{ThreadDescriptors, TrackDescriptors};
 use super::extension_descriptor::Extensions;
 use super::ftrace::Ftrace;
@@ -12,9 +14,9 @@ use super::ftrace_stats::FtraceStats;
 use super::gpu_counter_event::GpuCounterEvents;
 use super::observed::Observed;
 use super::once::Once;
-use super::packet::Packet;
+use super::packet::PlacedPacket;
 use super::power_rails::PowerRails;
-use super::reader::{Corrupt, Desk, Reader};
+use super::reader::Reader;
 use super::remote_clock_sync::RemoteClockSyncs;
 use super::trace_config::TraceConfigs;
 use super::trace_stats::TraceStats;
@@ -22,7 +24,6 @@ use super::trace_uuid::Uuid;
 use super::track_event::TrackEvents;
 use crate::output::Rows;
 use crate::place::{SettledEvent, Snapshot};
-use crate::subjects::Wanted;
 
 /// Declares the readers: what a packet's payload is parsed to, and who reads it.
 macro_rules! readers {
@@ -76,14 +77,14 @@ macro_rules! readers {
             pub fn read(
                 &mut self,
                 parsed: Parsed<'_>,
-                packet: &Packet<'_>,
-                desk: &mut Desk<'_, '_>,
+                packet: &PlacedPacket<'_>,
+                context: &mut ImportContext, rows: &mut Rows<'_>,
             ) {
                 match parsed {
-                    $(Parsed::$name(payload) => if is_wanted::<$reader>(desk.wanted) {
-                        self.$name.read(payload, packet, desk);
+                    $(Parsed::$name(payload) => if is_wanted::<$reader>(context, rows) {
+                        self.$name.read(payload, packet, context, rows);
                     } else if <$reader as Reader>::converts(&payload, packet.header) {
-                        desk.place.attempted(packet.of);
+                        context.place.attempted(packet.part);
                     })*
                     Parsed::Unread => {}
                 }
@@ -98,8 +99,8 @@ macro_rules! readers {
             }
 
             /// There are no more packets, and nothing waits any more.
-            pub fn end(&mut self, desk: &mut Desk<'_, '_>) {
-                $(self.$name.end(desk);)*
+            pub fn end(&mut self, context: &mut ImportContext, rows: &mut Rows<'_>) {
+                $(self.$name.end(context, rows);)*
             }
         }
     };
@@ -136,6 +137,8 @@ readers! {
 }
 
 /// Whether a reader makes anything that is wanted: rows, or events to be followed.
-fn is_wanted<R: Reader>(wanted: &Wanted) -> bool {
-    R::TABLES.is_empty() || wanted.follows() || R::TABLES.iter().any(|table| wanted.has(table))
+fn is_wanted<R: Reader>(context: &ImportContext, rows: &Rows<'_>) -> bool {
+    R::TABLES.is_empty()
+        || context.events.timeline.is_wanted()
+        || R::TABLES.iter().any(|table| rows.wants(table))
 }

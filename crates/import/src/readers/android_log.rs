@@ -14,9 +14,11 @@ use timebase_trace::wire::proto::android_log_packet::LogEvent;
 use timebase_trace::wire::proto::android_log_packet::log_event::Arg;
 use timebase_trace::wire::proto::android_log_packet::log_event::arg;
 
-use super::packet::Packet;
-use super::reader::{Corrupt, Desk, Reader};
-use crate::output::Cell;
+use super::context::ImportContext;
+use super::corrupt::Corrupt;
+use super::packet::PlacedPacket;
+use super::reader::Reader;
+use crate::output::{Cell, Rows};
 use crate::place::{EventClock, EventRow, TraceTime};
 use crate::timeline::{self, LogLine};
 
@@ -47,23 +49,35 @@ impl Reader for AndroidLog {
         log.events.iter().any(|event| event.timestamp.is_some())
     }
 
-    fn read(&mut self, log: AndroidLogPacket, packet: &Packet<'_>, desk: &mut Desk<'_, '_>) {
+    fn read(
+        &mut self,
+        log: AndroidLogPacket,
+        packet: &PlacedPacket<'_>,
+        context: &mut ImportContext,
+        rows: &mut Rows<'_>,
+    ) {
         let realtime = Some((ClockId::REALTIME, SeqId(0)));
-        let clock = desk.place.event_clock(packet.of, realtime);
+        let clock = context.place.event_clock(packet.part, realtime);
         for event in &log.events {
-            line(event, packet, &clock, desk);
+            line(event, packet, &clock, context, rows);
         }
     }
 }
 
-fn line(event: &LogEvent, packet: &Packet<'_>, clock: &EventClock, desk: &mut Desk<'_, '_>) {
+fn line(
+    event: &LogEvent,
+    packet: &PlacedPacket<'_>,
+    clock: &EventClock,
+    context: &mut ImportContext,
+    rows: &mut Rows<'_>,
+) {
     let row = EventRow {
         table: &android_log_record::TABLE,
-        id: desk.rows.count(&android_log_record::TABLE),
+        id: rows.count(&android_log_record::TABLE),
         mark: 0,
     };
     let mut followed = Vec::new();
-    if desk.timeline.is_wanted() && !packet.is_lost() {
+    if context.events.timeline.is_wanted() && !packet.is_lost() {
         let line = LogLine {
             machine: packet.machine,
             pid: event.pid.unwrap_or(0) as u32,
@@ -74,7 +88,7 @@ fn line(event: &LogEvent, packet: &Packet<'_>, clock: &EventClock, desk: &mut De
     }
     let placed = event
         .timestamp
-        .map(|timestamp| desk.event(row, clock, timestamp, &followed));
+        .map(|timestamp| context.event(row, clock, timestamp, &followed));
     let ts = placed.and_then(Result::ok).map(|TraceTime(ts)| ts);
     let reason = placed.and_then(Result::err).map(Unresolved::code);
     let message = match &event.message {
@@ -83,7 +97,6 @@ fn line(event: &LogEvent, packet: &Packet<'_>, clock: &EventClock, desk: &mut De
     };
     let tag = event.tag.as_deref().map(String::from_utf8_lossy);
     let args = args_as_json(&event.args);
-    let rows = &mut *desk.rows;
     let cells = android_log_record::Row {
         id: Cell::from(row.id),
         ts: Cell::or_null(ts),

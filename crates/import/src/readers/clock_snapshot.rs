@@ -4,7 +4,8 @@ use prost::Message;
 use timebase_trace::wire::packet::Header;
 use timebase_trace::wire::proto::ClockSnapshot;
 
-use super::reader::{Corrupt, Reader};
+use super::corrupt::Corrupt;
+use super::reader::Reader;
 use crate::place::Snapshot;
 
 /// The field of the readings.

@@ -5,12 +5,14 @@
 use timebase_schema::{Table, tables};
 use timebase_trace::wire::packet::PacketType;
 
+use super::context::ImportContext;
+use super::corrupt::Corrupt;
 use super::observed::{observe, well_formed};
-use super::packet::Packet;
-use super::reader::{Corrupt, Desk, Reader};
+use super::packet::PlacedPacket;
+use super::reader::Reader;
 use crate::facts::{Descriptor, Writer, is_sandboxed, thread_ids, thread_of};
 use crate::message::Message;
-use crate::output::{Counter, Fault};
+use crate::output::{Counter, Fault, Rows};
 
 const MISSING_SEQUENCE: Fault = Fault::new(
     Counter::error("thread_descriptor_missing_sequence_id"),
@@ -35,20 +37,29 @@ impl Reader for TrackDescriptors {
         Ok(Message(payload))
     }
 
-    fn read(&mut self, message: Message<'_>, packet: &Packet<'_>, desk: &mut Desk<'_, '_>) {
+    fn read(
+        &mut self,
+        message: Message<'_>,
+        packet: &PlacedPacket<'_>,
+        context: &mut ImportContext,
+        _rows: &mut Rows<'_>,
+    ) {
         if packet.is_lost() {
             return;
         }
         let described = Descriptor::read(message).and_then(|(uuid, descriptor)| {
             if let Some(thread) = thread_of(message).filter(|_| packet.valid) {
-                is_thread(thread, is_sandboxed(message), packet, desk);
+                is_thread(thread, is_sandboxed(message), packet, context);
             }
-            desk.facts.uuids.describe(packet.machine, uuid, descriptor)
+            context
+                .facts
+                .uuids
+                .describe(packet.machine, uuid, descriptor)
         });
         if let Err(fault) = described {
-            desk.faults.add(fault, packet.id);
+            context.faults.add(fault, packet.id);
         }
-        observe(PacketType::TRACK_DESCRIPTOR, message, packet, desk);
+        observe(PacketType::TRACK_DESCRIPTOR, message, packet, context);
     }
 }
 
@@ -66,15 +77,21 @@ impl Reader for ThreadDescriptors {
         Ok(Message(payload))
     }
 
-    fn read(&mut self, message: Message<'_>, packet: &Packet<'_>, desk: &mut Desk<'_, '_>) {
+    fn read(
+        &mut self,
+        message: Message<'_>,
+        packet: &PlacedPacket<'_>,
+        context: &mut ImportContext,
+        _rows: &mut Rows<'_>,
+    ) {
         if !packet.header.has_sequence {
-            return desk.faults.add(MISSING_SEQUENCE, packet.id);
+            return context.faults.add(MISSING_SEQUENCE, packet.id);
         }
         if !packet.valid {
-            return desk.faults.add(STATE_LOST, packet.id);
+            return context.faults.add(STATE_LOST, packet.id);
         }
-        is_thread(message, false, packet, desk);
-        observe(PacketType::THREAD_DESCRIPTOR, message, packet, desk);
+        is_thread(message, false, packet, context);
+        observe(PacketType::THREAD_DESCRIPTOR, message, packet, context);
     }
 }
 
@@ -82,15 +99,15 @@ impl Reader for ThreadDescriptors {
 fn is_thread(
     thread: Message<'_>,
     is_sandboxed: bool,
-    packet: &Packet<'_>,
-    desk: &mut Desk<'_, '_>,
+    packet: &PlacedPacket<'_>,
+    context: &mut ImportContext,
 ) {
     let (pid, tid) = thread_ids(thread, is_sandboxed);
     let writer = Writer {
         pid: pid as u32,
         tid,
     };
-    let number = desk.facts.uuids.writer(writer);
-    let (state, _) = desk.writers.state(packet.part());
+    let number = context.facts.uuids.writer(writer);
+    let (state, _) = context.writers.state(packet.generation());
     state.is_thread((writer, number), thread);
 }

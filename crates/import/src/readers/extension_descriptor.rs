@@ -8,9 +8,11 @@ use prost::Message;
 use timebase_schema::{Table, tables};
 use timebase_trace::wire::proto::ExtensionDescriptor;
 
-use super::packet::Packet;
-use super::reader::{Corrupt, Desk, Reader};
-use crate::output::Severity;
+use super::context::ImportContext;
+use super::corrupt::Corrupt;
+use super::packet::PlacedPacket;
+use super::reader::Reader;
+use crate::output::{Rows, Severity};
 
 /// No schema is as large: Perfetto's own has a tenth of it. What is made of one takes a hundred
 /// times as much memory, where it is made to.
@@ -36,7 +38,13 @@ impl Reader for Extensions {
         Ok(ExtensionDescriptor::decode(payload)?)
     }
 
-    fn read(&mut self, message: ExtensionDescriptor, packet: &Packet<'_>, desk: &mut Desk<'_, '_>) {
+    fn read(
+        &mut self,
+        message: ExtensionDescriptor,
+        packet: &PlacedPacket<'_>,
+        context: &mut ImportContext,
+        rows: &mut Rows<'_>,
+    ) {
         let mut sets = Vec::new();
         sets.extend(message.extension_set.map(Ok));
         sets.extend(message.extension_set_gzip.map(|gzip| inflate(&gzip)));
@@ -47,11 +55,11 @@ impl Reader for Extensions {
                 _ => Err(format!("the trace has more than {MOST} of them")),
             };
             let used = room.and(set).and_then(fitting).and_then(|set| {
-                let extended = desk.schema.extend(desk.rows, packet.id, &set);
+                let extended = context.schema.extend(rows, packet.id, &set);
                 extended.map_err(|error| format!("the descriptor cannot be used: {error}"))
             });
             if let Err(text) = used {
-                desk.say(Severity::Warning, "descriptor_unusable", packet, text);
+                packet.say(Severity::Warning, "descriptor_unusable", text, rows);
             }
         }
     }

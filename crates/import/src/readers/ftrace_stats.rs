@@ -3,13 +3,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::context::ImportContext;
+use super::corrupt::Corrupt;
 use super::observed::well_formed;
-use super::packet::Packet;
-use super::reader::{Corrupt, Desk, Reader};
+use super::packet::PlacedPacket;
+use super::reader::Reader;
 use super::trace_stats::{of, zeros};
 use crate::facts::{CPUS, ucpu};
 use crate::message::Message;
-use crate::output::{Counter, Loss, LossKind, Severity};
+use crate::output::{Counter, Loss, LossKind, Rows, Severity};
 use crate::place::PartIx;
 
 /// The fields of `FtraceStats`.
@@ -193,66 +195,68 @@ impl Reader for FtraceStats {
         Ok(Message(payload))
     }
 
-    fn read(&mut self, stats: Message<'_>, packet: &Packet<'_>, desk: &mut Desk<'_, '_>) {
+    fn read(
+        &mut self,
+        stats: Message<'_>,
+        packet: &PlacedPacket<'_>,
+        context: &mut ImportContext,
+        rows: &mut Rows<'_>,
+    ) {
         if packet.is_lost() {
             return;
         }
         let Some(phase) = Phase::of(stats) else {
             return;
         };
-        let of = of(desk.place, packet.of);
         for cpu in stats.messages(field::CPU_STATS) {
-            self.cpu(cpu, phase, (of, packet), desk);
+            self.cpu(cpu, phase, packet, context);
         }
-        self.kprobes(stats, phase, (of, packet), desk);
-        parse_errors(stats, (of, packet), desk);
+        self.kprobes(stats, phase, packet, context);
+        parse_errors(stats, packet, context, rows);
         match phase {
             Phase::Begin => {
-                if let Some(machine) = desk.facts.machines.get_mut(packet.machine) {
+                if let Some(machine) = context.facts.machines.get_mut(packet.machine) {
                     machine.preserves_buffer |= stats.flag(field::PRESERVE_FTRACE_BUFFER);
                 }
-                self.setup(stats, (of, packet), desk);
+                self.setup(stats, packet, context, rows);
             }
             Phase::End => {
                 let none = stats.number(field::KERNEL_SYMBOLS_PARSED) == Some(0);
                 let loss = none.then(|| said_by(packet, LossKind::Setup));
-                self.without_symbols.insert(packet.of, loss);
+                self.without_symbols.insert(packet.part, loss);
             }
         }
     }
 
-    fn end(&mut self, desk: &mut Desk<'_, '_>) {
+    fn end(&mut self, context: &mut ImportContext, rows: &mut Rows<'_>) {
         for lost in std::mem::take(&mut self.lost).into_values() {
             let Some((end, loss)) = lost.end else {
                 continue;
             };
             let grown = end.saturating_sub(lost.begin);
             if grown > 0 {
-                loss.counted(grown).push(desk.rows);
+                loss.counted(grown).push(rows);
             }
         }
         for loss in std::mem::take(&mut self.missed).into_values() {
-            loss.push(desk.rows);
+            loss.push(rows);
         }
         for (part, loss) in std::mem::take(&mut self.without_symbols) {
-            let config = desk.facts.configs.get(&part);
+            let config = context.facts.configs.get(&part);
             if let Some(loss) = loss.filter(|_| config.is_some_and(|config| config.wants_symbols)) {
-                let of = of(desk.place, part);
-                desk.journal.set(&SYMBOLS_MISSING, of, None, 1);
-                loss.push(desk.rows);
+                let of = of(&context.place, part);
+                context.journal.set(&SYMBOLS_MISSING, of, None, 1);
+                loss.push(rows);
             }
         }
         let kprobes = KPROBES.iter().flat_map(|(_, counters)| counters);
         let others = [&SETUP_ERRORS, &SYMBOLS_MISSING, &PARSE_ERRORS, &ZERO_LENGTH];
-        zeros(kprobes.chain(others), desk);
+        zeros(kprobes.chain(others), context);
     }
 }
 
-/// Where statistics are from: the file and the machine, and the packet.
-type From<'p> = ((u32, u32), &'p Packet<'p>);
-
 /// A loss that a packet says.
-fn said_by(packet: &Packet<'_>, kind: LossKind) -> Loss {
+fn said_by(packet: &PlacedPacket<'_>, kind: LossKind) -> Loss {
     Loss {
         machine: Some(packet.machine),
         packet: Some(packet.id),
@@ -265,8 +269,8 @@ impl FtraceStats {
         &mut self,
         stats: Message<'_>,
         phase: Phase,
-        (of, packet): From<'_>,
-        desk: &mut Desk<'_, '_>,
+        packet: &PlacedPacket<'_>,
+        context: &mut ImportContext,
     ) {
         let Some(cpu) = stats.number(field::CPU).or(Some(0)) else {
             return;
@@ -274,20 +278,20 @@ impl FtraceStats {
         let Some(cpu) = u32::try_from(cpu).ok().filter(|&cpu| cpu < CPUS) else {
             return;
         };
-        let idx = Some(cpu);
+        let (of, idx) = (of(&context.place, packet.part), Some(cpu));
         for (row, grows) in CPU.iter().enumerate() {
             let [begin, end, delta] = &grows.counters;
             let value = stats.number(grows.field).unwrap_or(0);
             let counter = if phase == Phase::End { end } else { begin };
-            desk.journal.set(counter, of, idx, value.cast_signed());
+            context.journal.set(counter, of, idx, value.cast_signed());
             if phase == Phase::End
-                && let Some(before) = desk.journal.recorded(begin, of, idx)
+                && let Some(before) = context.journal.recorded(begin, of, idx)
             {
                 let grown = value.cast_signed().wrapping_sub(before);
-                desk.journal.set(delta, of, idx, grown);
+                context.journal.set(delta, of, idx, grown);
             }
             if grows.is_loss {
-                let lost = self.lost.entry((packet.of, cpu, row)).or_default();
+                let lost = self.lost.entry((packet.part, cpu, row)).or_default();
                 match phase {
                     Phase::Begin => lost.begin = value,
                     Phase::End => {
@@ -305,7 +309,9 @@ impl FtraceStats {
             let counter = if phase == Phase::End { end } else { begin };
             let seconds = stats.float(*field).unwrap_or(0.0);
             // As large as can be where it is too large: kernels say so of an empty buffer.
-            desk.journal.set(counter, of, idx, (seconds * 1e9) as i64);
+            context
+                .journal
+                .set(counter, of, idx, (seconds * 1e9) as i64);
         }
     }
 
@@ -313,34 +319,41 @@ impl FtraceStats {
         &mut self,
         stats: Message<'_>,
         phase: Phase,
-        (of, packet): From<'_>,
-        desk: &mut Desk<'_, '_>,
+        packet: &PlacedPacket<'_>,
+        context: &mut ImportContext,
     ) {
+        let of = of(&context.place, packet.part);
         let kprobes = Message(stats.bytes(field::KPROBE_STATS).unwrap_or_default());
         for (field, [begin, end, delta]) in &KPROBES {
             let value = kprobes.number(*field).unwrap_or(0).cast_signed();
             let counter = if phase == Phase::End { end } else { begin };
-            desk.journal.set(counter, of, None, value);
+            context.journal.set(counter, of, None, value);
             if phase == Phase::Begin {
                 continue;
             }
-            let before = desk.journal.recorded(begin, of, None).unwrap_or(0);
+            let before = context.journal.recorded(begin, of, None).unwrap_or(0);
             let grown = value.wrapping_sub(before);
             if before != 0 {
-                desk.journal.set(delta, of, None, grown);
+                context.journal.set(delta, of, None, grown);
             }
             if *field == KPROBE_MISSES {
-                self.missed.remove(&packet.of);
+                self.missed.remove(&packet.part);
                 if let Some(missed) = u64::try_from(grown).ok().filter(|&missed| missed > 0) {
                     let loss = said_by(packet, LossKind::KernelBuffer).counted(missed);
-                    self.missed.insert(packet.of, loss);
+                    self.missed.insert(packet.part, loss);
                 }
             }
         }
     }
 
     /// What could not be switched on: each is a line of the log, as nothing else says what it was.
-    fn setup(&mut self, stats: Message<'_>, (of, packet): From<'_>, desk: &mut Desk<'_, '_>) {
+    fn setup(
+        &mut self,
+        stats: Message<'_>,
+        packet: &PlacedPacket<'_>,
+        context: &mut ImportContext,
+        rows: &mut Rows<'_>,
+    ) {
         let sequence = packet.interval.sequence;
         if self.told.contains(&sequence) {
             return;
@@ -366,24 +379,30 @@ impl FtraceStats {
         let mut count = 0_i64;
         for (why, what) in errors {
             count += 1;
-            said_by(packet, LossKind::Setup).push(desk.rows);
+            said_by(packet, LossKind::Setup).push(rows);
             if count <= MOST_SAID as i64 {
                 let what = crate::message::text(what);
                 let text = format!("{why} {}", what.trim());
-                desk.say(Severity::Warning, "ftrace_setup_errors", packet, text);
+                packet.say(Severity::Warning, "ftrace_setup_errors", text, rows);
             }
         }
         if count > 0 {
             self.told.insert(sequence);
-            let before = desk.journal.recorded(&SETUP_ERRORS, of, None);
+            let of = of(&context.place, packet.part);
+            let before = context.journal.recorded(&SETUP_ERRORS, of, None);
             let all = before.unwrap_or(0).saturating_add(count);
-            desk.journal.set(&SETUP_ERRORS, of, None, all);
+            context.journal.set(&SETUP_ERRORS, of, None, all);
         }
     }
 }
 
 /// Pages of the kernel's buffers that the recorder could not read.
-fn parse_errors(stats: Message<'_>, (of, packet): From<'_>, desk: &mut Desk<'_, '_>) {
+fn parse_errors(
+    stats: Message<'_>,
+    packet: &PlacedPacket<'_>,
+    context: &mut ImportContext,
+    rows: &mut Rows<'_>,
+) {
     let (mut zeros, mut errors) = (0_u64, 0_u64);
     for error in stats.numbers(field::FTRACE_PARSE_ERRORS) {
         match error {
@@ -391,15 +410,16 @@ fn parse_errors(stats: Message<'_>, (of, packet): From<'_>, desk: &mut Desk<'_, 
             _ => errors += 1,
         }
     }
+    let of = of(&context.place, packet.part);
     for (counter, more) in [(&ZERO_LENGTH, zeros), (&PARSE_ERRORS, errors)] {
         if more > 0 {
-            let before = desk.journal.recorded(counter, of, None).unwrap_or(0);
+            let before = context.journal.recorded(counter, of, None).unwrap_or(0);
             let all = before.saturating_add(more.cast_signed());
-            desk.journal.set(counter, of, None, all);
+            context.journal.set(counter, of, None, all);
         }
     }
     if errors > 0 {
         let loss = said_by(packet, LossKind::KernelBuffer);
-        loss.push(desk.rows);
+        loss.push(rows);
     }
 }

@@ -12,11 +12,14 @@ use timebase_schema::{Table, tables};
 use timebase_trace::Kept;
 use timebase_trace::wire::packet::PacketType;
 
+use super::context::ImportContext;
+use super::corrupt::Corrupt;
 use super::observed::well_formed;
-use super::packet::Packet;
-use super::reader::{Corrupt, Desk, Reader};
+use super::packet::PlacedPacket;
+use super::reader::Reader;
 use crate::facts::GpuCounter;
 use crate::message::Message;
+use crate::output::Rows;
 use crate::timeline::{self, Event};
 
 /// The field of `InternedData` with descriptors.
@@ -41,19 +44,25 @@ impl Reader for GpuCounterEvents {
         Ok(Message(payload))
     }
 
-    fn read(&mut self, message: Message<'_>, packet: &Packet<'_>, desk: &mut Desk<'_, '_>) {
+    fn read(
+        &mut self,
+        message: Message<'_>,
+        packet: &PlacedPacket<'_>,
+        context: &mut ImportContext,
+        _rows: &mut Rows<'_>,
+    ) {
         if packet.is_lost() {
             return;
         }
         match message.number(4) {
-            Some(iid) => declare(iid, packet, desk),
-            None => describe(message, packet, desk),
+            Some(iid) => declare(iid, packet, context),
+            None => describe(message, packet, context),
         }
         let has_samples = message.messages(2).next().is_some();
         if has_samples && packet.header.timestamp.is_some() {
-            desk.packet(
+            context.packet(
                 packet,
-                &Event::Packet(timeline::Packet {
+                &Event::Packet(timeline::PacketEvent {
                     id: packet.id,
                     machine: packet.machine,
                     field: PacketType::GPU_COUNTER_EVENT.0,
@@ -67,23 +76,23 @@ impl Reader for GpuCounterEvents {
 }
 
 /// Counters whose numbers are their machine's.
-fn describe(message: Message<'_>, packet: &Packet<'_>, desk: &mut Desk<'_, '_>) {
+fn describe(message: Message<'_>, packet: &PlacedPacket<'_>, context: &mut ImportContext) {
     let gpu = message.small(3).unwrap_or(0);
     let descriptor = Message(message.bytes(1).unwrap_or_default());
     for (number, counter) in counters(descriptor, packet.machine, gpu) {
-        desk.facts.gpu_counters.describe(number, counter);
+        context.facts.gpu_counters.describe(number, counter);
     }
 }
 
 /// The counters that a number of interned data stands for, if it is known now and
 /// was not before.
-fn declare(iid: u64, packet: &Packet<'_>, desk: &mut Desk<'_, '_>) {
+fn declare(iid: u64, packet: &PlacedPacket<'_>, context: &mut ImportContext) {
     let (machine, interval) = (packet.machine, packet.interval);
-    let known = &mut desk.facts.gpu_counters;
+    let known = &mut context.facts.gpu_counters;
     if known.knows(interval, iid) {
         return;
     }
-    let Some(entry) = desk.place.interned(interval, DESCRIPTORS, iid) else {
+    let Some(entry) = context.place.interned(interval, DESCRIPTORS, iid) else {
         return;
     };
     let interned = Message(entry);

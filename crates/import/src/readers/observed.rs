@@ -6,9 +6,12 @@ use timebase_schema::{Table, tables};
 use timebase_trace::Kept;
 use timebase_trace::wire::packet::PacketType;
 
-use super::packet::Packet;
-use super::reader::{Corrupt, Desk, Reader};
+use super::context::ImportContext;
+use super::corrupt::Corrupt;
+use super::packet::PlacedPacket;
+use super::reader::Reader;
 use crate::message::Message;
+use crate::output::Rows;
 use crate::timeline::{self, Event};
 use crate::trackers::GPU_INTERNED;
 
@@ -28,14 +31,20 @@ impl<const TYPE: u32> Reader for Observed<TYPE> {
         Ok(Message(payload))
     }
 
-    fn read(&mut self, message: Message<'_>, packet: &Packet<'_>, desk: &mut Desk<'_, '_>) {
+    fn read(
+        &mut self,
+        message: Message<'_>,
+        packet: &PlacedPacket<'_>,
+        context: &mut ImportContext,
+        _rows: &mut Rows<'_>,
+    ) {
         if packet.is_lost() {
             return;
         }
         if TYPE == PacketType::GPU_RENDER_STAGE_EVENT.0 {
-            desk.place.keep_interned(packet.interval);
+            context.place.keep_interned(packet.interval);
         }
-        observe(PacketType(TYPE), message, packet, desk);
+        observe(PacketType(TYPE), message, packet, context);
     }
 }
 
@@ -43,10 +52,10 @@ impl<const TYPE: u32> Reader for Observed<TYPE> {
 pub(super) fn observe(
     packet_type: PacketType,
     message: Message<'_>,
-    packet: &Packet<'_>,
-    desk: &mut Desk<'_, '_>,
+    packet: &PlacedPacket<'_>,
+    context: &mut ImportContext,
 ) {
-    let event = Event::Packet(timeline::Packet {
+    let event = Event::Packet(timeline::PacketEvent {
         id: packet.id,
         machine: packet.machine,
         field: packet_type.0,
@@ -54,7 +63,7 @@ pub(super) fn observe(
         valid: packet.valid,
         payload: message.0,
     });
-    desk.packet(packet, &event);
+    context.packet(packet, &event);
 }
 
 /// The fields of `InternedData` that the trackers of a type look up.

@@ -4,12 +4,14 @@
 use timebase_schema::{Table, tables};
 use timebase_trace::wire::packet::PacketType;
 
+use super::context::ImportContext;
+use super::corrupt::Corrupt;
 use super::observed::well_formed;
-use super::packet::Packet;
-use super::reader::{Corrupt, Desk, Reader};
+use super::packet::PlacedPacket;
+use super::reader::Reader;
 use crate::facts::{CPUS, CpuInfo, Machine, SystemInfo};
 use crate::message::Message;
-use crate::output::Journal;
+use crate::output::{Journal, Rows};
 
 /// The row of the host in `machine`.
 const HOST: u32 = 0;
@@ -28,8 +30,14 @@ impl<const TYPE: u32> Reader for Once<TYPE> {
         Ok(Message(payload))
     }
 
-    fn read(&mut self, message: Message<'_>, packet: &Packet<'_>, desk: &mut Desk<'_, '_>) {
-        let Some(machine) = desk.facts.machines.get_mut(packet.machine) else {
+    fn read(
+        &mut self,
+        message: Message<'_>,
+        packet: &PlacedPacket<'_>,
+        context: &mut ImportContext,
+        _rows: &mut Rows<'_>,
+    ) {
+        let Some(machine) = context.facts.machines.get_mut(packet.machine) else {
             return;
         };
         if packet.is_lost() {
@@ -39,7 +47,7 @@ impl<const TYPE: u32> Reader for Once<TYPE> {
             PacketType::SYSTEM_INFO => {
                 machine.system = system_info(message);
                 if packet.machine == HOST {
-                    state(&machine.system, desk.journal);
+                    state(&machine.system, &mut context.journal);
                 }
             }
             PacketType::CPU_INFO => {
@@ -107,7 +115,7 @@ fn cpu(message: Message<'_>) -> CpuInfo {
 }
 
 /// Rule O5: the last one counts, by its timestamp as recorded.
-fn service_event(message: Message<'_>, packet: &Packet<'_>, machine: &mut Machine) {
+fn service_event(message: Message<'_>, packet: &PlacedPacket<'_>, machine: &mut Machine) {
     const TRACING_STARTED: u32 = 2;
     if message.number(TRACING_STARTED).is_some() {
         let started = packet.header.timestamp;

@@ -1,15 +1,16 @@
-//! The packet whose payload is read.
+//! The packet whose payload is read, with its place in time.
 
 use timebase_resolver::Unresolved;
 use timebase_trace::Interval;
 use timebase_trace::wire::packet::Header;
 
-use super::part::Part;
+use super::generation::Generation;
+use crate::output::{Message, Rows, Severity};
 use crate::place::{PartIx, Placement, TraceTime};
 
-/// The packet whose payload is read.
+/// A packet when its reader gets it: it has its place in time.
 #[derive(Debug)]
-pub(crate) struct Packet<'a> {
+pub(crate) struct PlacedPacket<'a> {
     pub id: i64,
     /// Where its bytes are in the decompressed stream.
     pub offset: u64,
@@ -22,7 +23,7 @@ pub(crate) struct Packet<'a> {
     /// Its machine's row.
     pub machine: u32,
     /// What its file holds of that.
-    pub of: PartIx,
+    pub part: PartIx,
     /// Whether the state of its sequence can be trusted (rule S3).
     pub valid: bool,
     /// How often that was lost before.
@@ -31,13 +32,26 @@ pub(crate) struct Packet<'a> {
     pub latest: TraceTime,
 }
 
-impl Packet<'_> {
-    /// The part of its sequence that it is in, up to a loss.
-    pub fn part(&self) -> Part {
-        Part {
+impl PlacedPacket<'_> {
+    /// The generation of its sequence's state.
+    pub fn generation(&self) -> Generation {
+        Generation {
             interval: self.interval,
             lost: self.lost,
         }
+    }
+
+    /// Says something about it in the log.
+    pub fn say(&self, severity: Severity, code: &'static str, text: String, rows: &mut Rows<'_>) {
+        let message = Message {
+            severity,
+            code,
+            packet_id: Some(self.id),
+            offset: Some(self.offset),
+            size: None,
+            text,
+        };
+        message.push(rows);
     }
 
     /// Rule S4: whether it refers to a state that was lost, and so is a row and

@@ -11,11 +11,14 @@ use timebase_resolver::{ClockId, SeqId};
 use timebase_schema::{Table, tables};
 use timebase_trace::wire::packet::Header;
 
+use super::context::ImportContext;
+use super::corrupt::Corrupt;
 use super::observed::well_formed;
-use super::packet::Packet;
-use super::reader::{Corrupt, Desk, Reader};
+use super::packet::PlacedPacket;
+use super::reader::Reader;
 use crate::facts::RailIndex;
 use crate::message::Message;
+use crate::output::Rows;
 use crate::timeline::{Energy, Event};
 
 /// Descriptors of greater indexes are passed over.
@@ -42,11 +45,17 @@ impl Reader for PowerRails {
         message.messages(2).any(|sample| sample.number(2).is_some())
     }
 
-    fn read(&mut self, message: Message<'_>, packet: &Packet<'_>, desk: &mut Desk<'_, '_>) {
+    fn read(
+        &mut self,
+        message: Message<'_>,
+        packet: &PlacedPacket<'_>,
+        context: &mut ImportContext,
+        _rows: &mut Rows<'_>,
+    ) {
         if packet.is_lost() {
             // As where the user wants no events, and nobody asks whether it is lost.
             if Self::converts(&message, packet.header) {
-                desk.place.attempted(packet.of);
+                context.place.attempted(packet.part);
             }
             return;
         }
@@ -61,11 +70,11 @@ impl Reader for PowerRails {
                     index,
                 };
                 let name = descriptor.text(2).unwrap_or_default();
-                desk.facts.rails.describe(index, &name);
+                context.facts.rails.describe(index, &name);
             }
         }
         let boottime = Some((ClockId::BOOTTIME, SeqId(0)));
-        let clock = desk.place.event_clock(packet.of, boottime);
+        let clock = context.place.event_clock(packet.part, boottime);
         for sample in message.messages(2) {
             let event = Event::Energy(Energy {
                 machine,
@@ -74,8 +83,8 @@ impl Reader for PowerRails {
                 energy: sample.number(3).unwrap_or(0),
             });
             match sample.number(2) {
-                Some(time) => desk.part(packet, &clock, time.saturating_mul(MILLI), &event),
-                None => desk.packet(packet, &event),
+                Some(time) => context.part(packet, &clock, time.saturating_mul(MILLI), &event),
+                None => context.packet(packet, &event),
             }
         }
     }

@@ -3,7 +3,8 @@
 use prost::Message;
 use timebase_trace::wire::proto::RemoteClockSync;
 
-use super::reader::{Corrupt, Reader};
+use super::corrupt::Corrupt;
+use super::reader::Reader;
 
 /// The field of what was read together.
 const SYNCED_CLOCKS: u32 = 1;

@@ -1,10 +1,13 @@
 //! What a recording was asked to do: as much of a `TraceConfig` as says what its losses mean.
 
+use super::context::ImportContext;
+use super::corrupt::Corrupt;
 use super::observed::well_formed;
-use super::packet::Packet;
-use super::reader::{Corrupt, Desk, Reader};
+use super::packet::PlacedPacket;
+use super::reader::Reader;
 use crate::facts::Config;
 use crate::message::Message;
+use crate::output::Rows;
 
 /// Reads configurations; of several of a part the last counts.
 #[derive(Debug, Default)]
@@ -18,7 +21,13 @@ impl Reader for TraceConfigs {
         Ok(Message(payload))
     }
 
-    fn read(&mut self, config: Message<'_>, packet: &Packet<'_>, desk: &mut Desk<'_, '_>) {
+    fn read(
+        &mut self,
+        config: Message<'_>,
+        packet: &PlacedPacket<'_>,
+        context: &mut ImportContext,
+        _rows: &mut Rows<'_>,
+    ) {
         const BUFFERS: u32 = 1;
         const FILL_POLICY: u32 = 4;
         const DISCARD: u64 = 2;
@@ -42,6 +51,6 @@ impl Reader for TraceConfigs {
                 .collect(),
             wants_symbols: ftrace.any(|ftrace| ftrace.flag(SYMBOLIZE_KSYMS)),
         };
-        desk.facts.configs.insert(packet.of, config);
+        context.facts.configs.insert(packet.part, config);
     }
 }

@@ -8,11 +8,13 @@
 
 use std::collections::BTreeMap;
 
+use super::context::ImportContext;
+use super::corrupt::Corrupt;
 use super::observed::well_formed;
-use super::packet::Packet;
-use super::reader::{Corrupt, Desk, Reader};
+use super::packet::PlacedPacket;
+use super::reader::Reader;
 use crate::message::Message;
-use crate::output::{Counter, Loss, LossKind};
+use crate::output::{Counter, Loss, LossKind, Rows};
 use crate::place::{CAUSES, PartIx, Place};
 
 /// A recorder has at most some hundred buffers; of each there are twenty counters.
@@ -192,31 +194,37 @@ impl Reader for TraceStats {
         Ok(Message(payload))
     }
 
-    fn read(&mut self, stats: Message<'_>, packet: &Packet<'_>, desk: &mut Desk<'_, '_>) {
+    fn read(
+        &mut self,
+        stats: Message<'_>,
+        packet: &PlacedPacket<'_>,
+        context: &mut ImportContext,
+        _rows: &mut Rows<'_>,
+    ) {
         let mut report = Report {
-            of: of(desk.place, packet.of),
+            of: of(&context.place, packet.part),
             packet,
-            desk,
+            context,
             losses: Vec::new(),
         };
         report.service(stats);
         report.buffers(stats);
         report.writers(stats);
         let losses = report.losses;
-        self.losses.insert(packet.of, losses);
+        self.losses.insert(packet.part, losses);
     }
 
-    fn end(&mut self, desk: &mut Desk<'_, '_>) {
+    fn end(&mut self, context: &mut ImportContext, rows: &mut Rows<'_>) {
         for (part, losses) in std::mem::take(&mut self.losses) {
-            let config = desk.facts.configs.get(&part);
+            let config = context.facts.configs.get(&part);
             for Lost { loss, by_ring } in losses {
                 let discards = || config?.discards.get(loss.buffer? as usize).copied();
                 let is_meant = by_ring && !discards().unwrap_or(false);
-                Loss { is_meant, ..loss }.push(desk.rows);
+                Loss { is_meant, ..loss }.push(rows);
             }
         }
         let single = SERVICE.iter().chain(&FINAL_FLUSH).chain(&FILTER);
-        zeros(single.map(|(_, counter)| counter), desk);
+        zeros(single.map(|(_, counter)| counter), context);
     }
 }
 
@@ -229,30 +237,30 @@ pub(crate) fn of(place: &Place, part: PartIx) -> (u32, u32) {
 /// Counters of which there is one of each machine are there even if nothing was said of them.
 pub(super) fn zeros<'a>(
     counters: impl Iterator<Item = &'static Counter> + Clone + 'a,
-    desk: &mut Desk<'_, '_>,
+    context: &mut ImportContext,
 ) {
-    for part in desk.place.parts().iter() {
+    for part in context.place.parts().iter() {
         let of = (part.file.id, part.machine.0);
         for counter in counters.clone() {
-            if desk.journal.recorded(counter, of, None).is_none() {
-                desk.journal.set(counter, of, None, 0);
+            if context.journal.recorded(counter, of, None).is_none() {
+                context.journal.set(counter, of, None, 0);
             }
         }
     }
 }
 
 /// What one packet says.
-struct Report<'r, 'd, 'o> {
+struct Report<'r> {
     of: (u32, u32),
-    packet: &'r Packet<'r>,
-    desk: &'r mut Desk<'d, 'o>,
+    packet: &'r PlacedPacket<'r>,
+    context: &'r mut ImportContext,
     losses: Vec<Lost>,
 }
 
-impl Report<'_, '_, '_> {
+impl Report<'_> {
     fn set(&mut self, counter: &'static Counter, idx: Option<u32>, value: u64) {
         // As the same 64 bits, as trace processor has it.
-        let journal = &mut self.desk.journal;
+        let journal = &mut self.context.journal;
         journal.set(counter, self.of, idx, value.cast_signed());
     }
 
@@ -283,9 +291,9 @@ impl Report<'_, '_, '_> {
         let outcome = stats.number(field::FINAL_FLUSH_OUTCOME).unwrap_or(0);
         for (value, counter) in &FINAL_FLUSH {
             if outcome == u64::from(*value) {
-                let before = self.desk.journal.recorded(counter, self.of, None);
+                let before = self.context.journal.recorded(counter, self.of, None);
                 let all = before.unwrap_or(0).saturating_add(1);
-                self.desk.journal.set(counter, self.of, None, all);
+                self.context.journal.set(counter, self.of, None, all);
                 if counter.meaning.severity == "data_loss" {
                     self.lost(LossKind::Writer, 1);
                 }
@@ -331,7 +339,7 @@ impl Report<'_, '_, '_> {
             // 0 is that of packets without a sequence.
             let id = writer.small(field::SEQUENCE_ID).filter(|&id| id != 0);
             let buffer = writer.small(field::BUFFER).unwrap_or(0);
-            let known = id.and_then(|id| self.desk.place.sequence(machine_id, id));
+            let known = id.and_then(|id| self.context.place.sequence(machine_id, id));
             let Some(sequence) = known else {
                 continue;
             };

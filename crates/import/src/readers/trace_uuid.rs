@@ -3,8 +3,11 @@
 use prost::Message;
 use timebase_trace::wire::proto::TraceUuid;
 
-use super::packet::Packet;
-use super::reader::{Corrupt, Desk, Reader};
+use super::context::ImportContext;
+use super::corrupt::Corrupt;
+use super::packet::PlacedPacket;
+use super::reader::Reader;
+use crate::output::Rows;
 
 /// Reads the trace's own name.
 #[derive(Debug, Default)]
@@ -17,14 +20,21 @@ impl Reader for Uuid {
         Ok(TraceUuid::decode(payload)?)
     }
 
-    fn read(&mut self, uuid: TraceUuid, _packet: &Packet<'_>, desk: &mut Desk<'_, '_>) {
+    fn read(
+        &mut self,
+        uuid: TraceUuid,
+        _packet: &PlacedPacket<'_>,
+        context: &mut ImportContext,
+        _rows: &mut Rows<'_>,
+    ) {
         // Most significant half first, as Perfetto prints it.
         let high = format!("{:016x}", uuid.msb());
         let low = format!("{:016x}", uuid.lsb());
         let (a, b) = high.split_at(8);
         let (b, c) = b.split_at(4);
         let (d, e) = low.split_at(4);
-        desk.journal
+        context
+            .journal
             .state_of_file("trace_uuid", format!("{a}-{b}-{c}-{d}-{e}"));
     }
 }

@@ -16,7 +16,7 @@ pub(crate) enum Event<'a> {
     Waking(Waking),
     Ftrace(Ftrace<'a>),
     LogLine(LogLine),
-    Packet(Packet<'a>),
+    Packet(PacketEvent<'a>),
     Energy(Energy),
     Track(TrackRecord<'a>),
     /// A sequence lost packets before this (rule DT7).
@@ -94,7 +94,7 @@ pub(crate) struct LogLine {
 
 /// The payload of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Packet<'a> {
+pub(crate) struct PacketEvent<'a> {
     /// The packet's row.
     pub id: i64,
     pub machine: u32,
@@ -222,7 +222,7 @@ impl<'a> Event<'a> {
                 tid: take.small()?,
                 row: take.integer()?,
             }),
-            PACKET => Event::Packet(Packet {
+            PACKET => Event::Packet(PacketEvent {
                 id: take.integer()?,
                 machine: take.small()?,
                 field: take.small()?,
@@ -380,7 +380,7 @@ mod tests {
             tid: 3,
             row: 4,
         };
-        let packet = Packet {
+        let packet = PacketEvent {
             id: 7,
             machine: 1,
             field: 2,
@@ -415,7 +415,7 @@ mod tests {
             }),
             Event::LogLine(line),
             Event::Packet(packet),
-            Event::Packet(Packet {
+            Event::Packet(PacketEvent {
                 payload: b"payload",
                 valid: false,
                 ..packet

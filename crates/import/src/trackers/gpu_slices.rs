@@ -14,7 +14,7 @@ use timebase_trace::Kept;
 use super::tracker::{At, Tracker};
 use crate::message::Message;
 use crate::output::Cell;
-use crate::timeline::{OwnLabel, Packet};
+use crate::timeline::{OwnLabel, PacketEvent};
 use crate::world::{NewSlice, NewTrack, Owner, SetId, TrackId, Upid};
 
 /// The field of `TracePacket`.
@@ -61,7 +61,7 @@ enum Lanes {
 }
 
 impl Tracker for GpuSlices {
-    fn packet(&mut self, ts: i64, packet: &Packet<'_>, at: &mut At<'_, '_>) {
+    fn packet(&mut self, ts: i64, packet: &PacketEvent<'_>, at: &mut At<'_, '_>) {
         if packet.field != RENDER_STAGE_EVENT {
             return;
         }
@@ -84,7 +84,7 @@ impl Tracker for GpuSlices {
 /// A `GpuRenderStageEvent`.
 struct Event<'a> {
     ts: i64,
-    packet: &'a Packet<'a>,
+    packet: &'a PacketEvent<'a>,
     message: Message<'a>,
 }
 

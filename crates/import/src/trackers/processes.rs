@@ -7,7 +7,7 @@ use crate::arguments::ArgValue;
 use crate::facts::{Descriptor, is_sandboxed, process_of, thread_ids, thread_of};
 use crate::message::Message;
 use crate::output::Cell;
-use crate::timeline::{Ftrace, LogLine, Packet};
+use crate::timeline::{Ftrace, LogLine, PacketEvent};
 use crate::world::{Rank, Utid};
 
 /// Fields of `FtraceEvent`.
@@ -52,7 +52,7 @@ impl Tracker for Processes {
         }
     }
 
-    fn packet(&mut self, _ts: i64, packet: &Packet<'_>, at: &mut At<'_, '_>) {
+    fn packet(&mut self, _ts: i64, packet: &PacketEvent<'_>, at: &mut At<'_, '_>) {
         let (machine, message) = (packet.machine, Message(packet.payload));
         match packet.field {
             packet::PROCESS_TREE => process_tree(machine, message, at),

@@ -11,7 +11,7 @@ use crate::limits::Watch;
 use crate::output::{Batch, Cell, Outlet, Rows};
 use crate::place::TraceTime;
 use crate::subjects::{Subject, Wanted};
-use crate::timeline::{Event, Ftrace, Packet, Timeline};
+use crate::timeline::{Event, Ftrace, PacketEvent, Timeline};
 
 /// A field of a message.
 pub(crate) enum Field<'a> {
@@ -70,7 +70,7 @@ impl Trace {
     }
 
     pub fn packet(mut self, ts: i64, field: u32, payload: &[u8]) -> Self {
-        let event = Event::Packet(Packet {
+        let event = Event::Packet(PacketEvent {
             id: 0,
             machine: 0,
             field,

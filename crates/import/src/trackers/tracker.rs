@@ -1,7 +1,7 @@
 //! What a tracker is, and what it is given.
 
 use crate::output::Rows;
-use crate::timeline::{Energy, Ftrace, LogLine, Packet, Switch, Waking};
+use crate::timeline::{Energy, Ftrace, LogLine, PacketEvent, Switch, Waking};
 use crate::world::{Utid, World};
 
 /// Makes rows of events in the order of time.
@@ -24,7 +24,7 @@ pub(crate) trait Tracker {
     fn ftrace(&mut self, _ts: i64, _event: &Ftrace<'_>, _emitter: Utid, _at: &mut At<'_, '_>) {}
 
     /// A packet.
-    fn packet(&mut self, _ts: i64, _packet: &Packet<'_>, _at: &mut At<'_, '_>) {}
+    fn packet(&mut self, _ts: i64, _packet: &PacketEvent<'_>, _at: &mut At<'_, '_>) {}
 
     /// A line of the log.
     fn log_line(&mut self, _line: &LogLine, _at: &mut At<'_, '_>) {}

@@ -23,8 +23,10 @@ use super::unresolved::Stretches;
 use crate::facts::Gap;
 use crate::output::{Cell, Counter, Loss, LossKind, Rows, Severity};
 use crate::place::{EventClock, EventRow, SettledEvent, Snapshot, TraceTime};
-use crate::readers::packet::Packet;
-use crate::readers::reader::{Corrupt, Desk, Reader};
+use crate::readers::context::ImportContext;
+use crate::readers::corrupt::Corrupt;
+use crate::readers::packet::PlacedPacket;
+use crate::readers::reader::Reader;
 use crate::readers::trace_stats::of as recorded_of;
 use crate::timeline;
 use crate::trackers::{self, KERNEL_SYMBOLS};
@@ -89,22 +91,31 @@ impl Reader for Ftrace {
         usable && (compact > 0 || bundle.begins.is_some() || bundle.events().any(times))
     }
 
-    fn read(&mut self, bundle: Box<Bundle<'_>>, packet: &Packet<'_>, desk: &mut Desk<'_, '_>) {
+    fn read(
+        &mut self,
+        bundle: Box<Bundle<'_>>,
+        packet: &PlacedPacket<'_>,
+        context: &mut ImportContext,
+        rows: &mut Rows<'_>,
+    ) {
         // Each part has kernel events of its own.
-        let machine = packet.of.0;
+        let machine = packet.part.0;
         for &descriptor in &bundle.descriptors {
-            if let Err(text) = self.kinds.describe(machine, descriptor, desk.schema) {
-                desk.say(Severity::Warning, "descriptor_unusable", packet, text);
+            if let Err(text) = self
+                .kinds
+                .describe(machine, descriptor, &mut context.schema)
+            {
+                packet.say(Severity::Warning, "descriptor_unusable", text, rows);
             }
         }
-        if self.kinds.follow(desk.schema) {
+        if self.kinds.follow(&context.schema) {
             self.arguments.forget();
         }
         self.running.begin(machine, bundle.cpu.unwrap_or(u32::MAX));
         self.bundles += 1;
         let clock = clock_of(packet.header, bundle.clock);
-        let clock = desk.place.event_clock(packet.of, clock);
-        let here = here(&bundle, packet, &clock, desk);
+        let clock = context.place.event_clock(packet.part, clock);
+        let here = here(&bundle, packet, &clock, context, rows);
         let mut import = Import {
             clock,
             machine,
@@ -113,7 +124,8 @@ impl Reader for Ftrace {
             times: None,
             corrupt: 0,
             nameless: 0,
-            desk,
+            context,
+            rows,
             packet,
             state: self,
         };
@@ -132,15 +144,16 @@ impl Reader for Ftrace {
         self.stretches.settled(event, rows);
     }
 
-    fn end(&mut self, desk: &mut Desk<'_, '_>) {
-        self.stretches.end(desk.rows);
+    fn end(&mut self, context: &mut ImportContext, rows: &mut Rows<'_>) {
+        self.stretches.end(rows);
         for (name, id) in self.kinds.names() {
-            let name = desk.rows.text(name);
+            let name = rows.text(name);
             let id = Cell::from(id);
-            desk.rows.push(ftrace_name::Row { id, name });
+            rows.push(ftrace_name::Row { id, name });
         }
-        let partial = desk.rows.count(&ftrace_partial::TABLE).unsigned_abs();
-        desk.journal
+        let partial = rows.count(&ftrace_partial::TABLE).unsigned_abs();
+        context
+            .journal
             .count(Counter::info("ftrace_events_partial"), partial);
     }
 }
@@ -165,35 +178,39 @@ fn lacks_sequence((id, seq): (ClockId, SeqId)) -> bool {
 /// followed.
 fn here(
     bundle: &Bundle<'_>,
-    packet: &Packet<'_>,
+    packet: &PlacedPacket<'_>,
     clock: &EventClock,
-    desk: &mut Desk<'_, '_>,
+    context: &mut ImportContext,
+    rows: &mut Rows<'_>,
 ) -> Option<(u32, u32)> {
     // Nothing in a bundle of an unknown clock will ever have a time.
     let is_unknown = bundle.clock == FtraceClock::Unknown;
-    if !desk.timeline.is_wanted() || packet.is_lost() || is_unknown {
+    if !context.events.timeline.is_wanted() || packet.is_lost() || is_unknown {
         return None;
     }
     let Some(cpu) = bundle.cpu.filter(|&cpu| cpu < CPUS) else {
-        desk.journal
+        context
+            .journal
             .count(Counter::error("ftrace_bundles_without_cpu"), 1);
         let text = match bundle.cpu {
             Some(cpu) => format!("CPU {cpu} of the bundle is above {}", CPUS - 1),
             None => "the bundle does not name its CPU".to_owned(),
         };
         let text = format!("{text}; its events are in ftrace_event only");
-        desk.say(Severity::Warning, "bundle_without_cpu", packet, text);
+        packet.say(Severity::Warning, "bundle_without_cpu", text, rows);
         return None;
     };
-    let begins = bundle.begins.map(|begins| desk.place.event(clock, begins));
+    let begins = bundle
+        .begins
+        .map(|begins| context.place.event(clock, begins));
     let unplaced = clock_of(packet.header, bundle.clock).zip(bundle.begins);
-    if let Some(machine) = desk.facts.machines.get_mut(packet.machine)
+    if let Some(machine) = context.facts.machines.get_mut(packet.machine)
         && machine.is_first_bundle(cpu)
     {
         match (begins, unplaced) {
             (Some(Ok(begins)), _) => machine.begins(begins),
             (_, Some((clock, begins))) => {
-                machine.unplaced_begins.push((packet.of, clock, begins)); // D2
+                machine.unplaced_begins.push((packet.part, clock, begins)); // D2
             }
             _ => {}
         }
@@ -202,9 +219,10 @@ fn here(
 }
 
 /// A bundle on its way into rows.
-struct Import<'i, 'd, 'o> {
-    desk: &'i mut Desk<'d, 'o>,
-    packet: &'i Packet<'i>,
+struct Import<'i, 'o> {
+    context: &'i mut ImportContext,
+    rows: &'i mut Rows<'o>,
+    packet: &'i PlacedPacket<'i>,
     state: &'i mut Ftrace,
     clock: EventClock,
     machine: u32,
@@ -227,7 +245,7 @@ struct Known {
     args: Option<i64>,
 }
 
-impl Import<'_, '_, '_> {
+impl Import<'_, '_> {
     fn switch(&mut self, switch: &Switch<'_>) {
         self.nameless += u64::from(switch.next_comm.is_none());
         let state = &mut *self.state;
@@ -247,7 +265,7 @@ impl Import<'_, '_, '_> {
         };
         state.event.clear();
         if let Some(here) = self.here {
-            let names = &mut self.desk.facts.names;
+            let names = &mut self.context.facts.names;
             let event = sched::compact_switch(here, switch, names);
             timeline::Event::Switch(event).write(&mut state.event);
         }
@@ -292,10 +310,10 @@ impl Import<'_, '_, '_> {
     /// The numbers of the name of a kind, and of the arguments; `None` if these
     /// cannot be read.
     fn arguments(&mut self, number: u32) -> (i64, Option<i64>) {
-        let schema = &mut *self.desk.schema;
+        let schema = &mut self.context.schema;
         let kind = self.state.kinds.get(self.machine, number, schema);
         let arguments = &mut self.state.arguments;
-        let args = arguments.number(self.desk.rows, |message, json| {
+        let args = arguments.number(self.rows, |message, json| {
             schema.pool().write_json(kind.message?, message, json).ok()
         });
         (kind.name, args)
@@ -316,7 +334,7 @@ impl Import<'_, '_, '_> {
             let Ok((name, args)) = generic::read(message) else {
                 return self.corrupt(bytes, event);
             };
-            let args = arguments.number(self.desk.rows, |_, json| {
+            let args = arguments.number(self.rows, |_, json| {
                 json.push_str(&args.to_string());
                 Some(())
             });
@@ -343,7 +361,7 @@ impl Import<'_, '_, '_> {
         let Some(tid) = tid else {
             return timeline::Event::Nothing.write(&mut self.state.event);
         };
-        let names = &mut self.desk.facts.names;
+        let names = &mut self.context.facts.names;
         let tid = tid as u32;
         let event = match number {
             field::SCHED_SWITCH => timeline::Event::Switch(sched::switch(here, message, names)),
@@ -375,7 +393,7 @@ impl Import<'_, '_, '_> {
         arguments
             .begin(self.machine, 0, event.common_flags)
             .extend_from_slice(bytes);
-        let args = arguments.number(self.desk.rows, |bytes, json| {
+        let args = arguments.number(self.rows, |bytes, json| {
             json.push_str(r#"{"data":""#);
             STANDARD.encode_string(bytes, json);
             json.push_str(r#""}"#);
@@ -405,7 +423,7 @@ impl Import<'_, '_, '_> {
         let event = &self.state.event;
         let placed = known
             .timestamp
-            .map(|timestamp| self.desk.event(row, &self.clock, timestamp, event));
+            .map(|timestamp| self.context.event(row, &self.clock, timestamp, event));
         let ts = placed.and_then(Result::ok).map(|TraceTime(ts)| ts);
         if let Some(ts) = ts {
             let (first, last) = self.times.unwrap_or((ts, ts));
@@ -426,7 +444,7 @@ impl Import<'_, '_, '_> {
             args_id: Cell::or_null(known.args),
             timestamp: recorded,
         };
-        self.desk.rows.push_like(known.table, cells);
+        self.rows.push_like(known.table, cells);
     }
 
     /// What the bundle says of events before it (rule DT1), and when its own were.
@@ -445,9 +463,9 @@ impl Import<'_, '_, '_> {
                 packet: Some(self.packet.id),
                 ..Loss::new(LossKind::KernelEvents)
             };
-            loss.push(self.desk.rows);
+            loss.push(self.rows);
             if let Some((start, end)) = loss.start.zip(loss.end) {
-                self.desk.facts.gaps.push(Gap {
+                self.context.facts.gaps.push(Gap {
                     machine: self.packet.machine,
                     cpu,
                     start,
@@ -463,13 +481,13 @@ impl Import<'_, '_, '_> {
     /// Says what was wrong with the bundle.
     fn end(&mut self, bundle: &Bundle<'_>) {
         self.loss(bundle);
-        let journal = &mut *self.desk.journal;
+        let journal = &mut self.context.journal;
         journal.count(Counter::info("ftrace_bundles"), 1);
         if bundle.lost_events {
             let lost = Counter::data_loss("ftrace_bundles_after_lost_events");
             journal.count(lost.recorded(), 1);
             if let Some(cpu) = bundle.cpu.filter(|&cpu| cpu < CPUS) {
-                let of = recorded_of(self.desk.place, self.packet.of);
+                let of = recorded_of(&self.context.place, self.packet.part);
                 journal.set(&HAS_DATA_LOSS, of, Some(cpu), 1);
             }
         }
@@ -479,8 +497,8 @@ impl Import<'_, '_, '_> {
                 "{} events of the bundle cannot be read; they are kept as events named 'corrupt'",
                 self.corrupt
             );
-            self.desk
-                .say(Severity::Error, "corrupt_event", self.packet, text);
+            self.packet
+                .say(Severity::Error, "corrupt_event", text, self.rows);
         }
         let columns = &bundle.columns;
         let (switches, wakings) = columns.timestamps();
@@ -491,8 +509,8 @@ impl Import<'_, '_, '_> {
                  lack the thread's name",
                 self.nameless
             );
-            self.desk
-                .say(Severity::Error, "compact_sched_damaged", self.packet, text);
+            self.packet
+                .say(Severity::Error, "compact_sched_damaged", text, self.rows);
         }
     }
 }

@@ -21,8 +21,8 @@ use crate::compact::{Put, Take, cut};
 use crate::facts::Uuids;
 use crate::output::{Counter, Fault, Faults, PARSER_ERROR};
 use crate::place::TraceTime;
-use crate::readers::packet::Packet;
-use crate::readers::part::{Defaults, Part};
+use crate::readers::generation::{Defaults, Generation};
+use crate::readers::packet::PlacedPacket;
 use crate::spool::Spool;
 use crate::timeline::{Timeline, TrackEvent, Uuid};
 
@@ -224,7 +224,7 @@ pub(crate) struct Values {
     is_holding: bool,
     /// The sums of parts of sequences in which events are held, before the first of
     /// them.
-    sums: FxHashMap<Part, Sums>,
+    sums: FxHashMap<Generation, Sums>,
     record: Vec<u8>,
 }
 
@@ -239,10 +239,10 @@ impl Values {
     }
 
     /// A part of a sequence is over.
-    pub fn keep(&mut self, part: Part, sums: &mut Sums) {
+    pub fn keep(&mut self, generation: Generation, sums: &mut Sums) {
         let sums = std::mem::take(sums);
         if sums.holds {
-            self.sums.insert(part, sums);
+            self.sums.insert(generation, sums);
         }
     }
 
@@ -264,7 +264,7 @@ impl Values {
         &mut self,
         ts: TraceTime,
         place: u64,
-        part: Part,
+        generation: Generation,
         read: &Read,
         event: &TrackEvent<'_>,
     ) {
@@ -272,7 +272,7 @@ impl Values {
         self.record.clear();
         let mut put = Put(&mut self.record);
         put.integer(ts.0).natural(place);
-        write_held((part, read), Fate::Kept, event, &mut put);
+        write_held((generation, read), Fate::Kept, event, &mut put);
         self.held.push(&self.record);
     }
 
@@ -280,14 +280,14 @@ impl Values {
     pub fn hold_dropped(
         &mut self,
         ts: TraceTime,
-        (part, read): (Part, &Read),
-        packet: &Packet<'_>,
+        (generation, read): (Generation, &Read),
+        packet: &PlacedPacket<'_>,
     ) {
         self.is_holding = true;
         self.record.clear();
         let mut put = Put(&mut self.record);
         put.integer(ts.0).natural(0);
-        write_dropped(part, read, packet, &mut put);
+        write_dropped(generation, read, packet, &mut put);
         self.held.push(&self.record);
     }
 
@@ -296,7 +296,7 @@ impl Values {
     pub fn waiting(
         &self,
         own: Option<TraceTime>,
-        part: Part,
+        generation: Generation,
         read: &Read,
         event: &TrackEvent<'_>,
         out: &mut Vec<u8>,
@@ -304,21 +304,21 @@ impl Values {
         out.clear();
         let mut put = Put(out);
         put.natural(HELD).optional(own.map(|TraceTime(ts)| ts));
-        write_held((part, read), Fate::Kept, event, &mut put);
+        write_held((generation, read), Fate::Kept, event, &mut put);
     }
 
     /// The same of one that is dropped.
     pub fn waiting_dropped(
         &self,
         own: Option<TraceTime>,
-        (part, read): (Part, &Read),
-        packet: &Packet<'_>,
+        (generation, read): (Generation, &Read),
+        packet: &PlacedPacket<'_>,
         out: &mut Vec<u8>,
     ) {
         out.clear();
         let mut put = Put(out);
         put.natural(HELD).optional(own.map(|TraceTime(ts)| ts));
-        write_dropped(part, read, packet, &mut put);
+        write_dropped(generation, read, packet, &mut put);
     }
 
     /// All that is held takes its place, now that all counters are described.
@@ -367,7 +367,7 @@ impl Values {
         faults: &mut Faults,
         out: &mut Vec<u8>,
     ) -> io::Result<bool> {
-        let part = Part {
+        let generation = Generation {
             interval: Interval {
                 sequence: take.small()?,
                 cleared: take.small()?,
@@ -390,7 +390,7 @@ impl Values {
             more: event.more_values.iter().collect(),
             wrong,
         };
-        let sums = self.sums.entry(part).or_default();
+        let sums = self.sums.entry(generation).or_default();
         if let Err(wrong) = sums.add_all(&mut read, uuids) {
             faults.add(wrong.fault(), event.packet);
             return Ok(false);
@@ -423,10 +423,15 @@ enum Fate {
     Dropped,
 }
 
-fn write_held((part, read): (Part, &Read), fate: Fate, event: &TrackEvent<'_>, put: &mut Put<'_>) {
-    put.natural(part.interval.sequence.into())
-        .natural(part.interval.cleared.into())
-        .natural(part.lost.into())
+fn write_held(
+    (generation, read): (Generation, &Read),
+    fate: Fate,
+    event: &TrackEvent<'_>,
+    put: &mut Put<'_>,
+) {
+    put.natural(generation.interval.sequence.into())
+        .natural(generation.interval.cleared.into())
+        .natural(generation.lost.into())
         .natural(read.wrong.map_or(0, |wrong| wrong as u64 + 1))
         .natural(fate as u64)
         .natural(read.own.map_or(0, |(Uuid(uuid), _)| u64::from(uuid) + 1));
@@ -434,12 +439,17 @@ fn write_held((part, read): (Part, &Read), fate: Fate, event: &TrackEvent<'_>, p
 }
 
 /// Of an event that is dropped there are its values only.
-fn write_dropped(part: Part, read: &Read, packet: &Packet<'_>, put: &mut Put<'_>) {
+fn write_dropped(
+    generation: Generation,
+    read: &Read,
+    packet: &PlacedPacket<'_>,
+    put: &mut Put<'_>,
+) {
     let mut more = Vec::new();
     let event = TrackEvent {
         value: read.own.map(|(_, value)| value),
         more_values: crate::timeline::Values::write(&read.more, &mut more),
         ..TrackEvent::empty(packet.machine, packet.id)
     };
-    write_held((part, read), Fate::Dropped, &event, put);
+    write_held((generation, read), Fate::Dropped, &event, put);
 }

@@ -14,7 +14,7 @@ use crate::facts::{Names, Uuids, Writer};
 use crate::message::Message;
 use crate::output::Faults;
 use crate::place::{Place, TraceTime};
-use crate::readers::part::{Defaults, Part};
+use crate::readers::generation::{Defaults, Generation};
 use crate::timeline::{Label, OwnLabel, Timeline, WriterThread};
 
 /// What deltas are added to, as what was added last left it.
@@ -28,7 +28,7 @@ pub(in crate::readers) struct References {
 /// The state of one sequence.
 #[derive(Debug, Default)]
 pub(crate) struct State {
-    part: Part,
+    generation: Generation,
     pub(in crate::readers) defaults: Defaults,
     pub(in crate::readers) thread: Option<(Writer, WriterThread)>,
     pub(in crate::readers) references: Option<References>,
@@ -55,22 +55,22 @@ impl Writers {
 
     /// The state of a sequence, as of a part of it.
     #[inline]
-    pub fn state(&mut self, part: Part) -> (&mut State, &mut Values) {
-        let place = part.interval.sequence as usize;
+    pub fn state(&mut self, generation: Generation) -> (&mut State, &mut Values) {
+        let place = generation.interval.sequence as usize;
         if self.all.len() <= place {
             self.all.resize_with(place + 1, State::default);
         }
         let state = &mut self.all[place];
-        if state.part != part {
-            state.change(part, &mut self.values);
+        if state.generation != generation {
+            state.change(generation, &mut self.values);
         }
         (state, &mut self.values)
     }
 
     /// A packet brings `TracePacketDefaults`.
-    pub fn defaults(&mut self, part: Part, defaults: &[u8]) {
+    pub fn defaults(&mut self, generation: Generation, defaults: &[u8]) {
         const TRACK_EVENT_DEFAULTS: u32 = 11;
-        let (state, _) = self.state(part);
+        let (state, _) = self.state(generation);
         let defaults = Message(defaults).bytes(TRACK_EVENT_DEFAULTS);
         let defaults = Message(defaults.unwrap_or_default());
         state.defaults = Defaults {
@@ -93,7 +93,7 @@ impl Writers {
         faults: &mut Faults,
     ) -> io::Result<()> {
         for state in &mut self.all {
-            self.values.keep(state.part, &mut state.sums);
+            self.values.keep(state.generation, &mut state.sums);
         }
         self.values.release(uuids, timeline, faults)
     }
@@ -128,14 +128,14 @@ impl Writers {
 
 impl State {
     /// Rules S2 and S3.
-    fn change(&mut self, part: Part, values: &mut Values) {
-        values.keep(self.part, &mut self.sums);
+    fn change(&mut self, generation: Generation, values: &mut Values) {
+        values.keep(self.generation, &mut self.sums);
         self.references = None;
-        if self.part.interval != part.interval {
+        if self.generation.interval != generation.interval {
             self.defaults = Defaults::default();
             self.labels.clear();
         }
-        self.part = part;
+        self.generation = generation;
     }
 
     /// The writer says which thread it is, and what times are relative to; where that
@@ -164,7 +164,7 @@ impl State {
         let Entry::Vacant(unknown) = self.labels.entry((field, iid)) else {
             return true;
         };
-        let Some(entry) = place.interned(self.part.interval, field, iid) else {
+        let Some(entry) = place.interned(self.generation.interval, field, iid) else {
             return false;
         };
         unknown.insert(match Message(entry).text(TEXT) {

@@ -11,7 +11,7 @@ use crate::arguments::{EventArgs, Interning, decode};
 use crate::compact::Put;
 use crate::facts::Names;
 use crate::place::Place;
-use crate::readers::part::Part;
+use crate::readers::generation::Generation;
 use crate::readers::sequences::event::Parsed;
 use crate::timeline::Arguments;
 
@@ -25,12 +25,12 @@ pub(super) struct Decoder {
 /// What numbers of interned data stand for, when an event is read.
 struct Now<'a> {
     place: &'a Place,
-    part: Part,
+    generation: Generation,
 }
 
 impl Interning for Now<'_> {
     fn entry(&self, field: u32, iid: u64) -> Option<&[u8]> {
-        self.place.interned(self.part.interval, field, iid)
+        self.place.interned(self.generation.interval, field, iid)
     }
 }
 
@@ -41,20 +41,26 @@ impl Decoder {
     pub fn decode(
         &mut self,
         event: &Parsed<'_>,
-        part: Part,
+        generation: Generation,
         place: &mut Place,
         pool: &Pool,
         names: &mut Names,
     ) -> u32 {
         let bytes = event.message.0;
-        decode(bytes, &Now { place, part }, pool, names, &mut self.args);
+        decode(
+            bytes,
+            &Now { place, generation },
+            pool,
+            names,
+            &mut self.args,
+        );
         self.undecoded.clear();
         if !self.args.needs_schema {
             return self.args.missing_iids;
         }
-        let until = place.keep_interned(part.interval);
+        let until = place.keep_interned(generation.interval);
         Put(&mut self.undecoded)
-            .natural(part.interval.cleared.into())
+            .natural(generation.interval.cleared.into())
             .natural(until)
             .rest(bytes);
         0

@@ -28,14 +28,16 @@ use timebase_trace::Kept;
 use timebase_trace::wire::packet::Header;
 
 use self::arguments::Decoder;
-use super::packet::Packet;
-use super::reader::{Corrupt, Desk, Reader};
+use super::context::ImportContext;
+use super::corrupt::Corrupt;
+use super::packet::PlacedPacket;
+use super::reader::Reader;
 use super::sequences::counters::{Read, Summed};
 use super::sequences::event::{Parsed, field, legacy};
 use super::sequences::writers::State;
 use crate::facts::{Names, Uuids, Writer};
 use crate::message::Message;
-use crate::output::{Counter, Fault, NOT_INTERNED, PARSER_ERROR};
+use crate::output::{Counter, Fault, NOT_INTERNED, PARSER_ERROR, Rows};
 use crate::place::{Place, TraceTime};
 use crate::timeline::{
     Arguments, Does, FlowStep, Flows, Label, TrackEvent, Uuid, Values, WriterThread,
@@ -139,15 +141,21 @@ impl Reader for TrackEvents {
         event.has_time()
     }
 
-    fn read(&mut self, event: Parsed<'_>, packet: &Packet<'_>, desk: &mut Desk<'_, '_>) {
+    fn read(
+        &mut self,
+        event: Parsed<'_>,
+        packet: &PlacedPacket<'_>,
+        context: &mut ImportContext,
+        _rows: &mut Rows<'_>,
+    ) {
         if !packet.header.has_sequence {
-            return desk.faults.add(dropped::MISSING_SEQUENCE, packet.id);
+            return context.faults.add(dropped::MISSING_SEQUENCE, packet.id);
         }
         if packet.is_lost() {
-            return desk.faults.add(dropped::STATE_LOST, packet.id);
+            return context.faults.add(dropped::STATE_LOST, packet.id);
         }
-        if let Err(fault) = self.event(&event, packet, desk) {
-            desk.faults.add(fault, packet.id);
+        if let Err(fault) = self.event(&event, packet, context) {
+            context.faults.add(fault, packet.id);
         }
     }
 }
@@ -201,12 +209,12 @@ impl TrackEvents {
     fn event(
         &mut self,
         event: &Parsed<'_>,
-        packet: &Packet<'_>,
-        desk: &mut Desk<'_, '_>,
+        packet: &PlacedPacket<'_>,
+        context: &mut ImportContext,
     ) -> Result<(), Fault> {
-        let part = packet.part();
-        let (state, values) = desk.writers.state(part);
-        let time = time(event, packet, state, desk.place)?;
+        let generation = packet.generation();
+        let (state, values) = context.writers.state(generation);
+        let time = time(event, packet, state, &mut context.place)?;
         let (thread_time, instructions) = spent(event, state)?;
         if matches!(time, Time::Unplaced) {
             return Ok(());
@@ -216,7 +224,7 @@ impl TrackEvents {
         if does == Some(Does::State) && uuid.is_none() {
             return Err(dropped::STATE_WITHOUT_UUID);
         }
-        let (uuids, names) = (&mut desk.facts.uuids, &mut desk.facts.names);
+        let (uuids, names) = (&mut context.facts.uuids, &mut context.facts.names);
         let machine = packet.machine;
         let mut is_summed = true;
         let has_values = does == Some(Does::Counter) || event.has_more_values;
@@ -234,19 +242,19 @@ impl TrackEvents {
             }
         }
         if let Time::At(ts) = time {
-            desk.latest.event(ts);
+            context.events.latest.event(ts);
         }
         let on = does.and_then(|does| Some((does, on(event, machine, state, uuids)?)));
         let Some((does, (uuid, thread))) = on else {
             if is_summed {
                 return Err(PARSER_ERROR);
             }
-            let sums = (part, &self.values);
+            let sums = (generation, &self.values);
             match time {
                 Time::At(ts) => values.hold_dropped(ts, sums, packet),
                 Time::Later(own) => {
-                    values.waiting_dropped(own, sums, packet, desk.event);
-                    desk.packet_waits(packet);
+                    values.waiting_dropped(own, sums, packet, &mut context.events.record);
+                    context.packet_waits(packet);
                 }
                 Time::Unplaced => {}
             }
@@ -254,7 +262,7 @@ impl TrackEvents {
         };
 
         let mut look_up = LookUp {
-            place: desk.place,
+            place: &context.place,
             names,
             missing: 0,
         };
@@ -262,10 +270,12 @@ impl TrackEvents {
         let category = category(event, state, &mut look_up);
         let mut missing = look_up.missing;
         if event.has_arguments {
-            let pool = desk.schema.pool();
-            missing += self.args.decode(event, part, desk.place, pool, names);
+            let pool = context.schema.pool();
+            missing += self
+                .args
+                .decode(event, generation, &mut context.place, pool, names);
         }
-        desk.faults.add_many(NOT_INTERNED, packet.id, missing);
+        context.faults.add_many(NOT_INTERNED, packet.id, missing);
 
         let category = category.label(interned::EVENT_CATEGORIES, state, names);
         let made = TrackEvent {
@@ -295,16 +305,22 @@ impl TrackEvents {
         };
         match (is_summed, time) {
             (true, Time::At(ts)) => {
-                made.write(desk.event);
-                desk.timeline.push(ts, desk.event);
+                made.write(&mut context.events.record);
+                context.events.timeline.push(ts, &context.events.record);
             }
             (false, Time::At(ts)) => {
-                let place = desk.timeline.reserve();
-                values.hold(ts, place, part, &self.values, &made);
+                let place = context.events.timeline.reserve();
+                values.hold(ts, place, generation, &self.values, &made);
             }
             (_, Time::Later(own)) => {
-                values.waiting(own, part, &self.values, &made, desk.event);
-                desk.packet_waits(packet);
+                values.waiting(
+                    own,
+                    generation,
+                    &self.values,
+                    &made,
+                    &mut context.events.record,
+                );
+                context.packet_waits(packet);
             }
             (_, Time::Unplaced) => {}
         }
@@ -315,7 +331,7 @@ impl TrackEvents {
 /// Rule E4. What is its own it takes from its sequence, whatever becomes of it.
 fn time(
     event: &Parsed<'_>,
-    packet: &Packet<'_>,
+    packet: &PlacedPacket<'_>,
     state: &mut State,
     place: &mut Place,
 ) -> Result<Time, Fault> {
@@ -342,7 +358,7 @@ fn time(
     if is_unplaced && !packet.placement.waits {
         return Ok(Time::Unplaced);
     }
-    let monotonic = place.event_clock(packet.of, Some((ClockId::MONOTONIC, SeqId(0))));
+    let monotonic = place.event_clock(packet.part, Some((ClockId::MONOTONIC, SeqId(0))));
     let placed = place.event(&monotonic, reading);
     let time = on_time(placed.unwrap_or(TraceTime(ns)))?;
     Ok(match time {

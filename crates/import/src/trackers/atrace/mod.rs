@@ -23,7 +23,7 @@ use self::mark::{Fielded, Mark, What, event};
 use super::tracker::{At, Tracker};
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::message::Message;
-use crate::timeline::{Ftrace, Label, Packet};
+use crate::timeline::{Ftrace, Label, PacketEvent};
 use crate::world::{EndOfSlice, NewSlice, NewTrack, Owner, SetId, TrackId, Upid, Utid};
 
 /// A track that is not of a process, whoever marks it (rule B7).
@@ -72,7 +72,7 @@ impl Tracker for Atrace {
     }
 
     /// Rule M13, of a property that is no number.
-    fn packet(&mut self, ts: i64, packet: &Packet<'_>, at: &mut At<'_, '_>) {
+    fn packet(&mut self, ts: i64, packet: &PacketEvent<'_>, at: &mut At<'_, '_>) {
         if packet.field != SYSTEM_PROPERTIES {
             return;
         }

@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 use super::series::{Kind, Source, Which};
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::message::Message;
-use crate::timeline::Packet;
+use crate::timeline::PacketEvent;
 use crate::trackers::tracker::At;
 use crate::world::{GpuInfo, NewTrack, Owner, Sample, TrackId};
 
@@ -47,7 +47,7 @@ impl GpuCounters {
     pub fn samples(
         &mut self,
         ts: i64,
-        packet: &Packet<'_>,
+        packet: &PacketEvent<'_>,
         message: Message<'_>,
         at: &mut At<'_, '_>,
     ) {

@@ -39,7 +39,7 @@ use sys_stats::Disks;
 use super::tracker::{At, Tracker};
 use crate::message::Message;
 use crate::output::{Message as LogMessage, Severity};
-use crate::timeline::{Energy, Ftrace, Packet};
+use crate::timeline::{Energy, Ftrace, PacketEvent};
 use crate::world::{CPUS, Utid};
 
 /// What is remembered of counters.
@@ -72,7 +72,7 @@ impl Tracker for Counters {
             .event(event.field, message, emitter, &mut source);
     }
 
-    fn packet(&mut self, ts: i64, packet: &Packet<'_>, at: &mut At<'_, '_>) {
+    fn packet(&mut self, ts: i64, packet: &PacketEvent<'_>, at: &mut At<'_, '_>) {
         let message = Message(packet.payload);
         let mut source = Source {
             known: &mut self.known,

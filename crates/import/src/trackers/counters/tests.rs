@@ -6,7 +6,7 @@ use timebase_schema::tables;
 use timebase_trace::Interval;
 
 use crate::facts::{Facts, GpuCounter, RailIndex};
-use crate::timeline::{Energy, Event, Ftrace, Packet};
+use crate::timeline::{Energy, Event, Ftrace, PacketEvent};
 use crate::trackers::testing::{Bytes, Double, Made, Number, Trace, message};
 
 fn ftrace(tid: u32, field: u32, message: &[u8]) -> Event<'_> {
@@ -21,7 +21,7 @@ fn ftrace(tid: u32, field: u32, message: &[u8]) -> Event<'_> {
 }
 
 fn packet(field: u32, payload: &[u8]) -> Event<'_> {
-    Event::Packet(Packet {
+    Event::Packet(PacketEvent {
         id: 0,
         machine: 0,
         field,

@@ -1,10 +1,10 @@
-//! A part of a sequence, and what its events have in common by default.
+//! A generation of a sequence's state, and what its events have in common by default.
 
 use timebase_trace::Interval;
 
-/// The part of a sequence in which its state was neither cleared nor lost.
+/// The packets of a sequence between which its state was neither cleared nor lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub(crate) struct Part {
+pub(crate) struct Generation {
     pub interval: Interval,
     /// How often the state was lost before.
     pub lost: u32,

@@ -1,0 +1,43 @@
+//! Where packets stand that have no time of their own.
+
+use crate::place::{Counts, TraceTime};
+
+/// The greatest times seen until now (rule O2).
+#[derive(Debug, Default)]
+pub(crate) struct Latest {
+    events: i64,
+    /// By the rows of machines.
+    packets: Vec<i64>,
+}
+
+impl Latest {
+    /// An event of any machine has its time.
+    #[inline]
+    pub fn event(&mut self, TraceTime(ts): TraceTime) {
+        self.events = self.events.max(ts);
+    }
+
+    fn packet(&mut self, machine: u32, TraceTime(ts): TraceTime) {
+        let machine = machine as usize;
+        if self.packets.len() <= machine {
+            self.packets.resize(machine + 1, 0);
+        }
+        let latest = &mut self.packets[machine];
+        *latest = (*latest).max(ts);
+    }
+
+    /// A packet of a machine has its time, which counts for that.
+    pub fn counts(&mut self, counts: Counts, machine: u32, ts: TraceTime) {
+        match counts {
+            Counts::Nothing => {}
+            Counts::ItsMachine => self.packet(machine, ts),
+            Counts::All => self.event(ts),
+        }
+    }
+
+    /// Where a packet of a machine stands that has no time of its own.
+    pub fn of(&self, machine: u32) -> TraceTime {
+        let packets = self.packets.get(machine as usize).copied();
+        TraceTime(self.events.max(packets.unwrap_or_default()))
+    }
+}
