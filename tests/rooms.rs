@@ -28,7 +28,7 @@ const ROOMS: &[&str] = &[
     "place",
     "timeline",
     "output",
-    "facts",
+    "definitions",
     "arguments",
     "world",
     "trackers",
@@ -237,14 +237,14 @@ fn no_room_of_the_import_knows_one_below_it() {
 fn what_a_source_names_is_found() {
     let text = "use super::clocks::{Clocks, deep::{self, Made as Other}};\n\
                 // use crate::comment;\n\
-                fn f() -> crate::facts::Names { super::super::output::g() }\n\
+                fn f() -> crate::definitions::Names { super::super::output::g() }\n\
                 #[cfg(test)]\n#[allow(lint)]\nmod tests {\n    use crate::only_tests;\n}\n";
     let module = ["place", "bridge"].map(str::to_owned);
     let found = names(text, &module).into_iter().map(|path| path.join("::"));
     assert_eq!(
         found.collect::<Vec<_>>(),
         [
-            "crate::facts::Names",
+            "crate::definitions::Names",
             "crate::output::g",
             "crate::place::clocks",
             "crate::place::clocks::Clocks",

@@ -17,7 +17,7 @@ use timebase_trace::wire::proto::TracePacketDefaults;
 use timebase_trace::{Counts, End, Found, Packets, Payload, RawPacket, Region, Unreadable};
 
 use crate::damaged::{Around, Damaged, cut, unread_packet};
-use crate::facts::Facts;
+use crate::definitions::Definitions;
 use crate::limits::Watch;
 use crate::output::{
     Cell, Fact, Faults, Journal, Loss, LossKind, Message, NOT_INTERNED, PacketRow, RowType, Rows,
@@ -199,7 +199,7 @@ impl Frame {
                 journal,
                 faults: Faults::default(),
                 schema,
-                facts: Facts::default(),
+                definitions: Definitions::default(),
                 events: Events::new(keep.events.follows(), scratch),
                 writers: Writers::new(scratch),
             },
@@ -309,28 +309,28 @@ impl Frame {
     /// If what was put aside cannot be written or read back.
     pub fn finish(&mut self, rows: &mut Rows<'_>) -> io::Result<SettledRows> {
         self.context.writers.release(
-            &self.context.facts.uuids,
+            &self.context.definitions.uuids,
             &mut self.context.events.timeline,
             &mut self.context.faults,
         )?;
         self.settle(rows, |place, scratch, each| place.end(scratch, each))?;
         self.readers.end(&mut self.context, rows);
-        let machines = self.context.facts.machines.iter();
+        let machines = self.context.definitions.machines.iter();
         self.machines = machines
             .map(|machine| machine.name().map(str::to_owned))
             .collect();
-        machine_rows(&self.context.facts.machines, rows);
+        machine_rows(&self.context.definitions.machines, rows);
         rows.complete(&MADE_WHILE_READING, self.context.journal.waiting());
         if self.context.events.timeline.is_wanted() {
             self.settle_begins();
             let nothing = Timeline::new(false, &self.scratch);
             let timeline = std::mem::replace(&mut self.context.events.timeline, nothing);
-            let mut facts = std::mem::take(&mut self.context.facts);
-            facts.schema = self.context.schema.known();
+            let mut definitions = std::mem::take(&mut self.context.definitions);
+            definitions.schema = self.context.schema.known();
             let interned = self.context.place.take_interned();
             let faults = trackers::follow(
                 timeline,
-                facts,
+                definitions,
                 interned,
                 &self.scratch,
                 &mut self.watch,
@@ -488,7 +488,7 @@ impl Frame {
         }
         if let Some(ts) = placement.ts {
             self.context.events.latest.counts(counts, machine, ts);
-            if let Some(machine) = self.context.facts.machines.get_mut(machine) {
+            if let Some(machine) = self.context.definitions.machines.get_mut(machine) {
                 machine.saw(ts);
             }
         }
@@ -543,7 +543,7 @@ impl Frame {
             self.context.writers.defaults(generation, defaults);
         }
         if header.first_packet_on_sequence {
-            self.context.facts.first_packets.insert(sequence.0);
+            self.context.definitions.first_packets.insert(sequence.0);
         }
     }
 
@@ -773,7 +773,7 @@ impl Frame {
 
     /// Rule D2, of when ring buffers began.
     fn settle_begins(&mut self) {
-        for machine in self.context.facts.machines.iter_mut() {
+        for machine in self.context.definitions.machines.iter_mut() {
             for (part, clock, begins) in std::mem::take(&mut machine.unplaced_begins) {
                 let clock = self.context.place.event_clock(part, Some(clock));
                 if let Ok(ts) = self.context.place.event(&clock, begins) {
@@ -804,7 +804,7 @@ impl Frame {
             place,
             journal,
             faults,
-            facts,
+            definitions,
             events,
             writers,
             ..
@@ -848,7 +848,8 @@ impl Frame {
                     if let (Settled::Packet { counts, .. }, Some(machine)) = (&settled, machine) {
                         latest.counts(*counts, machine.0, *ts);
                     }
-                    if let Some(machine) = machine.and_then(|id| facts.machines.get_mut(id.0)) {
+                    if let Some(machine) = machine.and_then(|id| definitions.machines.get_mut(id.0))
+                    {
                         machine.saw(*ts);
                     }
                 }
@@ -874,7 +875,7 @@ impl Frame {
                 Settled::Event(event) if event.row.table.number == packets.number => {
                     if let Ok(ts) = event.result {
                         let (event, place) = (event.event, event.place);
-                        let uuids = &facts.uuids;
+                        let uuids = &definitions.uuids;
                         let counts = place.is_some() && !Event::tells_of_loss(event);
                         let ts = writers.settled(event, ts, place, uuids, timeline, faults)?;
                         if let Some(ts) = ts.filter(|_| counts) {

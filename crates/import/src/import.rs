@@ -72,17 +72,17 @@ pub(crate) fn timed(
     let schema = PacketSchema::new(&options.descriptors)?;
     let new = NewDatabase::create(destination, options.overwrite)?;
     let file = new.file().to_path_buf();
-    let undertaking = Undertaking {
+    let job = Job {
         sources,
         destination: Destination::File(new),
         options,
         monitor,
         limits,
     };
-    let scratch = undertaking.scratch();
-    let pages = Pages::create(&file, files.inputs.total(), &scratch)
-        .map_err(|error| undertaking.failure(error))?;
-    undertaking.run(&mut files, schema, pages, stopwatch)
+    let scratch = job.scratch();
+    let pages =
+        Pages::create(&file, files.inputs.total(), &scratch).map_err(|error| job.failure(error))?;
+    job.run(&mut files, schema, pages, stopwatch)
 }
 
 /// Imports into the main database of a connection, in memory or not, that has no tables yet. All of it is one
@@ -138,20 +138,20 @@ fn lent(
     options: &Options,
     monitor: &Monitor,
 ) -> Result<Summary, Error> {
-    let undertaking = Undertaking {
+    let job = Job {
         sources,
         destination: Destination::Connection(conn),
         options,
         monitor,
         limits: Limits::new(options),
     };
-    let path = undertaking.destination.path();
-    let mut files = open(sources, options, &undertaking.scratch(), monitor)
-        .map_err(|error| not_put_aside(error, &path, options, &undertaking.limits, monitor))?;
+    let path = job.destination.path();
+    let mut files = open(sources, options, &job.scratch(), monitor)
+        .map_err(|error| not_put_aside(error, &path, options, &job.limits, monitor))?;
     begin(Pass::Only, monitor, &files);
     let schema = PacketSchema::new(&options.descriptors)?;
-    let statements = Statements::create(conn).map_err(|error| undertaking.failure(error.into()))?;
-    undertaking.run(&mut files, schema, statements, &mut Stopwatch::default())
+    let statements = Statements::create(conn).map_err(|error| job.failure(error.into()))?;
+    job.run(&mut files, schema, statements, &mut Stopwatch::default())
 }
 
 /// What the user should know.
@@ -249,7 +249,7 @@ pub(crate) fn frame(
 }
 
 /// What is imported, where to, and within which limits.
-struct Undertaking<'a> {
+struct Job<'a> {
     sources: &'a [Source],
     destination: Destination<'a>,
     options: &'a Options,
@@ -257,7 +257,7 @@ struct Undertaking<'a> {
     limits: Limits,
 }
 
-impl<'a> Undertaking<'a> {
+impl<'a> Job<'a> {
     /// The whole of it, when the files and the database are open.
     fn run(
         self,

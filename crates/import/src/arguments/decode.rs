@@ -7,7 +7,7 @@ use timebase_descriptor::field::Value;
 use super::decoder::{Decoder, EventArgs, Interning, interned};
 use super::key::Fault;
 use super::set::ArgValue;
-use crate::facts::Names;
+use crate::definitions::Names;
 use crate::message::{self, Message};
 
 /// Fields of `TrackEvent`.

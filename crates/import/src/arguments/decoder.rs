@@ -6,7 +6,7 @@ use timebase_descriptor::{MessageId, Pool};
 
 use super::key::{Fault, KeyText, Labels};
 use super::set::{ArgBuf, ArgValue, Position};
-use crate::facts::Names;
+use crate::definitions::Names;
 use crate::message::Message;
 use crate::timeline::Arguments;
 

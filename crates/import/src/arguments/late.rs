@@ -6,7 +6,7 @@ use timebase_trace::{Interned, Interval};
 use super::decode::decode;
 use super::decoder::{EventArgs, Interning};
 use crate::compact::Take;
-use crate::facts::Names;
+use crate::definitions::Names;
 use crate::timeline::{Arguments, TrackEvent};
 
 /// Reads the arguments of events that had to wait for the whole schema.

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::set::{Arg, Args, Position, What, push_index};
-use crate::facts::Names;
+use crate::definitions::Names;
 
 /// Adds arguments to those that a slice has. Lists go on where those of the same key
 /// stopped (rule A5).

@@ -1,7 +1,7 @@
 //! Arguments, one behind the other in few bytes.
 
 use crate::compact::{Put, Take};
-use crate::facts::Names;
+use crate::definitions::Names;
 use crate::timeline::Name;
 
 /// Keys that are longer have no number: to find one takes time by its length.

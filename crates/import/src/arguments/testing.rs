@@ -1,7 +1,7 @@
 //! Arguments for tests.
 
 use super::set::{ArgBuf, ArgValue, Position};
-use crate::facts::Names;
+use crate::definitions::Names;
 
 /// A key's text with its lists: `a[#]` goes on, `a[#!]` has its place.
 fn parse(key: &str) -> (String, Vec<Position>) {

@@ -4,7 +4,7 @@ use timebase_descriptor::Pool;
 
 use super::testing::listed;
 use super::*;
-use crate::facts::Names;
+use crate::definitions::Names;
 
 /// The keys of arguments.
 fn keys(args: &[u8], names: &Names) -> Vec<String> {

@@ -17,13 +17,13 @@ impl Frame {
     pub fn follow_manifest(&mut self, manifest: &Resolved, tags: &[FileTag], rows: &mut Rows<'_>) {
         for (index, name) in manifest.names.iter().enumerate() {
             self.context
-                .facts
+                .definitions
                 .machines
                 .name(MachineRef::Named(index), name);
         }
         if let Some(trace_time) = manifest.trace_time {
             let machine = match trace_time.machine {
-                Some(machine) => MachineId(self.context.facts.machines.see(machine)),
+                Some(machine) => MachineId(self.context.definitions.machines.see(machine)),
                 None => MachineId::HOST,
             };
             let clock = shared(machine, ClockId(trace_time.clock.id()));
@@ -31,7 +31,7 @@ impl Frame {
         }
         for relation in &manifest.relations {
             let readings = [relation.this, relation.reference].map(|reading| {
-                let machine = MachineId(self.context.facts.machines.see(reading.machine));
+                let machine = MachineId(self.context.definitions.machines.see(reading.machine));
                 let clock = match reading.clock {
                     RelatedClock::Shared(clock) => shared(machine, ClockId(clock.id())),
                     RelatedClock::Private(member) => {
@@ -87,13 +87,13 @@ impl Frame {
                 };
                 // A manifest may call other ids by the host's name, too.
                 let is_host = raw_id == 0 || self.file.rules.machine(0) == Ok(named);
-                let machine = self.context.facts.machines.see(named);
+                let machine = self.context.definitions.machines.see(named);
                 self.file.last = Some((raw_id, machine, is_host));
                 (machine, is_host)
             }
         };
         rows.at(Some(self.file.id), Some(machine));
-        if let Some(machine) = self.context.facts.machines.get_mut(machine) {
+        if let Some(machine) = self.context.definitions.machines.get_mut(machine) {
             machine.packets += 1;
         }
         let allowed = match header.packet_type() {
@@ -141,7 +141,7 @@ impl Frame {
             }
         }
         let host = match self.file.rules.machine(0) {
-            Ok(host) => self.context.facts.machines.see(host),
+            Ok(host) => self.context.definitions.machines.see(host),
             Err(refused) => {
                 self.refused.get_or_insert(refused);
                 return;

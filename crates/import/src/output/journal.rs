@@ -138,7 +138,7 @@ pub(crate) struct Journal {
     counters: BTreeMap<&'static str, (Counter, u64)>,
     /// Counters that the trace brings of a part of it.
     recorded: BTreeMap<Recorded, (i64, &'static Meaning)>,
-    /// Facts for the table `fact`, by their names and files.
+    /// Definitions for the table `fact`, by their names and files.
     facts: BTreeMap<(&'static str, i64), Fact>,
     /// The file of facts of files: -1 for the only one.
     file: i64,

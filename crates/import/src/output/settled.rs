@@ -11,11 +11,11 @@ use timebase_store::sort::Scratch;
 use crate::compact::{Put, Take};
 use crate::error::WriteError;
 use crate::place::{EventRow, Settled, TraceTime, put_reason, take_reason};
-use crate::spool::Spool;
+use crate::spill::SpillQueue;
 
 /// Rows that are to be changed.
 pub(crate) struct SettledRows {
-    spool: Spool,
+    queue: SpillQueue,
     record: Vec<u8>,
 }
 
@@ -28,7 +28,7 @@ impl SettledRows {
     /// What does not fit memory is put aside there.
     pub fn new(scratch: &Scratch) -> Self {
         SettledRows {
-            spool: Spool::new(scratch),
+            queue: SpillQueue::new(scratch),
             record: Vec::new(),
         }
     }
@@ -65,13 +65,13 @@ impl SettledRows {
                 put_result(&mut put, event.result.map_err(Some));
             }
         }
-        self.spool.push(&self.record);
+        self.queue.push(&self.record);
     }
 
     /// Changes the rows.
     pub fn apply(self, conn: &Connection) -> Result<(), WriteError> {
         let mut updates = Updates::prepare(conn)?;
-        self.spool.drain(|record| updates.apply(conn, record))
+        self.queue.drain(|record| updates.apply(conn, record))
     }
 }
 

@@ -4,12 +4,12 @@
 //! # Design
 //!
 //! Whatever waits, waits here: packets, snapshots, and rows of events, with the
-//! clock and the reading that they had. Records of some ten bytes go to a spool
+//! clock and the reading that they had. Records of some ten bytes go to a queue
 //! outside of memory, and come back in file order. To read the rows back from the
 //! database was there before: each table had a query and a loop of its own, and
 //! what is not a row, an event on its way to the timeline, had no place to wait.
 //!
-//! What still has no time at the end of its file goes to a second spool, and is settled for good when
+//! What still has no time at the end of its file goes to a second queue, and is settled for good when
 //! that is drained; snapshots go there at once.
 
 use std::io;
@@ -23,7 +23,7 @@ use super::parts::PartIx;
 use super::sequence::{SequenceIx, Sequences};
 use super::time::TraceTime;
 use crate::compact::{Put, Take, cut};
-use crate::spool::Spool;
+use crate::spill::SpillQueue;
 
 /// For what a time counts as one that was seen (rule O2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -131,7 +131,7 @@ pub(crate) struct SettledEvent<'a> {
 
 /// What waits.
 pub(crate) struct Waiting {
-    spool: Spool,
+    queue: SpillQueue,
     record: Vec<u8>,
 }
 
@@ -145,7 +145,7 @@ impl Waiting {
     /// What does not fit memory is put aside there.
     pub fn new(scratch: &Scratch) -> Self {
         Waiting {
-            spool: Spool::new(scratch),
+            queue: SpillQueue::new(scratch),
             record: Vec::new(),
         }
     }
@@ -158,7 +158,7 @@ impl Waiting {
     }
 
     fn end(&mut self) {
-        self.spool.push(&self.record);
+        self.queue.push(&self.record);
     }
 
     pub fn packet(&mut self, packet: &WaitingPacket) {
@@ -233,7 +233,7 @@ impl Waiting {
         mut later: Option<&mut Waiting>,
         mut each: impl FnMut(Settled<'_>, &mut Clocks) -> io::Result<()>,
     ) -> io::Result<()> {
-        self.spool.drain(|record| {
+        self.queue.drain(|record| {
             let mut take = Take(record);
             match take.natural()? {
                 PACKET => settle_packet(take, clocks, sequences, later.as_deref_mut(), &mut each),

@@ -7,7 +7,7 @@ use super::events::Events;
 use super::packet::PlacedPacket;
 use super::packet_schema::PacketSchema;
 use super::sequences::Writers;
-use crate::facts::Facts;
+use crate::definitions::Definitions;
 use crate::output::{Faults, Journal};
 use crate::place::{EventClock, EventRow, Place, TraceTime, Untimed, WaitingEvent};
 use crate::timeline::Event;
@@ -18,7 +18,7 @@ pub(crate) struct ImportContext {
     pub journal: Journal,
     pub faults: Faults,
     pub schema: PacketSchema,
-    pub facts: Facts,
+    pub definitions: Definitions,
     pub events: Events,
     /// What track events of a sequence share.
     pub writers: Writers,

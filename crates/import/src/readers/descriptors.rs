@@ -10,7 +10,7 @@ use super::corrupt::Corrupt;
 use super::observed::{observe, well_formed};
 use super::packet::PlacedPacket;
 use super::reader::Reader;
-use crate::facts::{Descriptor, Writer, is_sandboxed, thread_ids, thread_of};
+use crate::definitions::{Descriptor, Writer, is_sandboxed, thread_ids, thread_of};
 use crate::message::Message;
 use crate::output::{Counter, Fault, Rows};
 
@@ -52,7 +52,7 @@ impl Reader for TrackDescriptors {
                 is_thread(thread, is_sandboxed(message), packet, context);
             }
             context
-                .facts
+                .definitions
                 .uuids
                 .describe(packet.machine, uuid, descriptor)
         });
@@ -107,7 +107,7 @@ fn is_thread(
         pid: pid as u32,
         tid,
     };
-    let number = context.facts.uuids.writer(writer);
+    let number = context.definitions.uuids.writer(writer);
     let (state, _) = context.writers.state(packet.generation());
     state.is_thread((writer, number), thread);
 }

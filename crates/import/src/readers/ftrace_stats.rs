@@ -9,7 +9,7 @@ use super::observed::well_formed;
 use super::packet::PlacedPacket;
 use super::reader::Reader;
 use super::trace_stats::{of, zeros};
-use crate::facts::{CPUS, ucpu};
+use crate::definitions::{CPUS, ucpu};
 use crate::message::Message;
 use crate::output::{Counter, Loss, LossKind, Rows, Severity};
 use crate::place::PartIx;
@@ -215,7 +215,7 @@ impl Reader for FtraceStats {
         parse_errors(stats, packet, context, rows);
         match phase {
             Phase::Begin => {
-                if let Some(machine) = context.facts.machines.get_mut(packet.machine) {
+                if let Some(machine) = context.definitions.machines.get_mut(packet.machine) {
                     machine.preserves_buffer |= stats.flag(field::PRESERVE_FTRACE_BUFFER);
                 }
                 self.setup(stats, packet, context, rows);
@@ -242,7 +242,7 @@ impl Reader for FtraceStats {
             loss.push(rows);
         }
         for (part, loss) in std::mem::take(&mut self.without_symbols) {
-            let config = context.facts.configs.get(&part);
+            let config = context.definitions.configs.get(&part);
             if let Some(loss) = loss.filter(|_| config.is_some_and(|config| config.wants_symbols)) {
                 let of = of(&context.place, part);
                 context.journal.set(&SYMBOLS_MISSING, of, None, 1);

@@ -17,7 +17,7 @@ use super::corrupt::Corrupt;
 use super::observed::well_formed;
 use super::packet::PlacedPacket;
 use super::reader::Reader;
-use crate::facts::GpuCounter;
+use crate::definitions::GpuCounter;
 use crate::message::Message;
 use crate::output::Rows;
 use crate::timeline::{self, Event};
@@ -80,7 +80,7 @@ fn describe(message: Message<'_>, packet: &PlacedPacket<'_>, context: &mut Impor
     let gpu = message.small(3).unwrap_or(0);
     let descriptor = Message(message.bytes(1).unwrap_or_default());
     for (number, counter) in counters(descriptor, packet.machine, gpu) {
-        context.facts.gpu_counters.describe(number, counter);
+        context.definitions.gpu_counters.describe(number, counter);
     }
 }
 
@@ -88,7 +88,7 @@ fn describe(message: Message<'_>, packet: &PlacedPacket<'_>, context: &mut Impor
 /// was not before.
 fn declare(iid: u64, packet: &PlacedPacket<'_>, context: &mut ImportContext) {
     let (machine, interval) = (packet.machine, packet.interval);
-    let known = &mut context.facts.gpu_counters;
+    let known = &mut context.definitions.gpu_counters;
     if known.knows(interval, iid) {
         return;
     }

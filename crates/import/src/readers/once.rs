@@ -9,7 +9,7 @@ use super::corrupt::Corrupt;
 use super::observed::well_formed;
 use super::packet::PlacedPacket;
 use super::reader::Reader;
-use crate::facts::{CPUS, CpuInfo, Machine, SystemInfo};
+use crate::definitions::{CPUS, CpuInfo, Machine, SystemInfo};
 use crate::message::Message;
 use crate::output::{Journal, Rows};
 
@@ -37,7 +37,7 @@ impl<const TYPE: u32> Reader for Once<TYPE> {
         context: &mut ImportContext,
         _rows: &mut Rows<'_>,
     ) {
-        let Some(machine) = context.facts.machines.get_mut(packet.machine) else {
+        let Some(machine) = context.definitions.machines.get_mut(packet.machine) else {
             return;
         };
         if packet.is_lost() {

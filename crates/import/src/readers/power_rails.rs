@@ -16,7 +16,7 @@ use super::corrupt::Corrupt;
 use super::observed::well_formed;
 use super::packet::PlacedPacket;
 use super::reader::Reader;
-use crate::facts::RailIndex;
+use crate::definitions::RailIndex;
 use crate::message::Message;
 use crate::output::Rows;
 use crate::timeline::{Energy, Event};
@@ -70,7 +70,7 @@ impl Reader for PowerRails {
                     index,
                 };
                 let name = descriptor.text(2).unwrap_or_default();
-                context.facts.rails.describe(index, &name);
+                context.definitions.rails.describe(index, &name);
             }
         }
         let boottime = Some((ClockId::BOOTTIME, SeqId(0)));

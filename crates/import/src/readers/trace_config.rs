@@ -5,7 +5,7 @@ use super::corrupt::Corrupt;
 use super::observed::well_formed;
 use super::packet::PlacedPacket;
 use super::reader::Reader;
-use crate::facts::Config;
+use crate::definitions::Config;
 use crate::message::Message;
 use crate::output::Rows;
 
@@ -51,6 +51,6 @@ impl Reader for TraceConfigs {
                 .collect(),
             wants_symbols: ftrace.any(|ftrace| ftrace.flag(SYMBOLIZE_KSYMS)),
         };
-        context.facts.configs.insert(packet.part, config);
+        context.definitions.configs.insert(packet.part, config);
     }
 }

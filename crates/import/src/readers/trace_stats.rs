@@ -216,7 +216,7 @@ impl Reader for TraceStats {
 
     fn end(&mut self, context: &mut ImportContext, rows: &mut Rows<'_>) {
         for (part, losses) in std::mem::take(&mut self.losses) {
-            let config = context.facts.configs.get(&part);
+            let config = context.definitions.configs.get(&part);
             for Lost { loss, by_ring } in losses {
                 let discards = || config?.discards.get(loss.buffer? as usize).copied();
                 let is_meant = by_ring && !discards().unwrap_or(false);

@@ -4,7 +4,7 @@ use std::io;
 
 use crate::compact::{Put, Take, cut};
 
-/// The number of a text in [`Names`](crate::facts::Names). A text that is absent is
+/// The number of a text in [`Names`](crate::definitions::Names). A text that is absent is
 /// none, and not the empty one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Name(pub u32);

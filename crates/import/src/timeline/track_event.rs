@@ -9,11 +9,11 @@ use crate::compact::{Put, Take, cut};
 /// What the record of a track event begins with: none of the kinds of other events.
 pub(super) const TRACK: u64 = 8;
 
-/// The number of a uuid among those of the trace (`facts/descriptors.rs`).
+/// The number of a uuid among those of the trace (`definitions/descriptors.rs`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Uuid(pub u32);
 
-/// The number of a thread that writers say they are (`facts/descriptors.rs`).
+/// The number of a thread that writers say they are (`definitions/descriptors.rs`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct WriterThread(pub u32);
 

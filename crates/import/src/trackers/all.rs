@@ -15,7 +15,7 @@ use super::sched::Sched;
 use super::signals::Signals;
 use super::track_events::TrackEvents;
 use super::tracker::{At, Tracker};
-use crate::facts::Facts;
+use crate::definitions::Definitions;
 use crate::limits::Watch;
 use crate::output::{Faults, Rows};
 use crate::place::TraceTime;
@@ -30,13 +30,13 @@ use crate::world::{World, ucpu};
 /// If what was put aside cannot be written or read back, or memory does not suffice.
 pub(crate) fn follow(
     timeline: Timeline,
-    facts: Facts,
+    definitions: Definitions,
     interned: Interned,
     scratch: &Scratch,
     watch: &mut Watch,
     rows: &mut Rows<'_>,
 ) -> io::Result<Faults> {
-    let mut world = World::new(facts, interned, scratch, rows);
+    let mut world = World::new(definitions, interned, scratch, rows);
     let mut trackers = Trackers::default();
     let mut at = At {
         world: &mut world,
@@ -168,7 +168,7 @@ impl Trackers {
 /// Rule O5: whether an event of the kernel is older than the recording.
 #[inline]
 fn is_before(ts: i64, machine: u32, at: &At<'_, '_>) -> bool {
-    let machine = at.world.facts.machines.get(machine);
+    let machine = at.world.definitions.machines.get(machine);
     let started = machine.filter(|machine| !machine.preserves_buffer);
     started
         .and_then(|machine| machine.tracing_started)
@@ -178,7 +178,7 @@ fn is_before(ts: i64, machine: u32, at: &At<'_, '_>) -> bool {
 /// Rule O6: whether all ring buffers of the machine have begun.
 #[inline]
 fn is_begun(ts: i64, machine: u32, at: &At<'_, '_>) -> bool {
-    let machine = at.world.facts.machines.get(machine);
+    let machine = at.world.definitions.machines.get(machine);
     machine
         .and_then(|machine| machine.buffers_begin)
         .is_none_or(|TraceTime(begin)| ts >= begin)

@@ -34,7 +34,7 @@ impl Tracker for Buffers {
         if size > 0 {
             if let Some(track) = lanes.begin(set, cookie, &mut world.tracks) {
                 let name = format!("{} kB", size / 1024);
-                let slice = NewSlice::named(ts, track, world.facts.names.label(&name));
+                let slice = NewSlice::named(ts, track, world.definitions.names.label(&name));
                 world.begin_slice(slice, &[], at.rows);
             }
         } else if let Some((track, _)) = lanes.end(set, cookie, &mut world.tracks) {

@@ -121,7 +121,7 @@ impl<'a> Event<'a> {
             }
         }
         for name in specifications.messages(3).filter_map(|stage| stage.text(1)) {
-            let name = at.world.facts.names.label(&name);
+            let name = at.world.definitions.names.label(&name);
             specified.stages.push(name.into());
         }
     }
@@ -165,7 +165,8 @@ impl<'a> Event<'a> {
 
     /// Rule GP4.
     fn name(&self, specified: &Specified, at: &mut At<'_, '_>) -> OwnLabel {
-        let called = |name: &str, at: &mut At<'_, '_>| at.world.facts.names.label(name).into();
+        let called =
+            |name: &str, at: &mut At<'_, '_>| at.world.definitions.names.label(name).into();
         let entry = match (self.message.number(20), self.message.number(14)) {
             (Some(iid), _) => Some((interned::EVENT_NAMES, iid)),
             (None, _) if self.message.bytes(17).is_some() => None,
@@ -256,7 +257,7 @@ impl<'a> Event<'a> {
 mod tests {
     use super::super::testing::{Bytes, Field, Made, Number, Trace, message};
     use super::*;
-    use crate::facts::Facts;
+    use crate::definitions::Definitions;
 
     fn stage(trace: Trace, ts: i64, fields: &[(u32, Field<'_>)]) -> Trace {
         trace.packet(ts, RENDER_STAGE_EVENT, &message(fields))
@@ -314,7 +315,7 @@ mod tests {
             (20, Number(9)),
             (17, Bytes(b"x")),
         ];
-        let made = stage(trace, 11, &unknown).follow(Facts::default());
+        let made = stage(trace, 11, &unknown).follow(Definitions::default());
         assert_eq!(
             made.slices(),
             [
@@ -362,7 +363,7 @@ mod tests {
         // A second name renames nothing.
         let trace = stage(trace, 10, &[(7, Bytes(&message(&[(2, Bytes(&queue))])))]);
         let below_zero = [(1, Number(0)), (3, Number(1)), (4, Number(u64::MAX))];
-        let made = stage(trace, 11, &below_zero).follow(Facts::default());
+        let made = stage(trace, 11, &below_zero).follow(Definitions::default());
         assert_eq!(
             made.slices(),
             [

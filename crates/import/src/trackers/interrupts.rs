@@ -102,7 +102,7 @@ impl Interrupts {
         at: &mut At<'_, '_>,
     ) {
         if let Some(track) = self.track(event, kind, at) {
-            let names = &mut at.world.facts.names;
+            let names = &mut at.world.definitions.names;
             let slice = NewSlice {
                 category: names.label(CATEGORY),
                 ..NewSlice::named(ts, track, names.label(name))
@@ -120,7 +120,7 @@ impl Interrupts {
         at: &mut At<'_, '_>,
     ) {
         if let Some(track) = self.track(event, kind, at) {
-            let names = &mut at.world.facts.names;
+            let names = &mut at.world.definitions.names;
             let args = self.args.only(key, value, names);
             let end = EndOfSlice {
                 category: names.label(CATEGORY),

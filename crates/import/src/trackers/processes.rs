@@ -4,7 +4,7 @@ use timebase_schema::tables::android_log_thread;
 
 use super::tracker::{At, Tracker};
 use crate::arguments::ArgValue;
-use crate::facts::{Descriptor, is_sandboxed, process_of, thread_ids, thread_of};
+use crate::definitions::{Descriptor, is_sandboxed, process_of, thread_ids, thread_of};
 use crate::message::Message;
 use crate::output::Cell;
 use crate::timeline::{Ftrace, LogLine, PacketEvent};
@@ -84,7 +84,7 @@ fn newtask(ts: i64, event: &Ftrace<'_>, message: Message<'_>, at: &mut At<'_, '_
     }
     let (machine, maker) = (event.machine, event.tid.into());
     let name = message.bytes(2);
-    let name = name.map(|name| at.world.facts.names.number(name));
+    let name = name.map(|name| at.world.definitions.names.number(name));
     let threads = &mut at.world.threads;
     if message.number(3).unwrap_or(0) & CLONE_THREAD == 0 {
         let (upid, _) = threads.fork(Some(ts), machine, pid, name);
@@ -105,7 +105,7 @@ fn rename(machine: u32, message: Message<'_>, at: &mut At<'_, '_>) {
     let threads = &mut at.world.threads;
     let utid = threads.thread(machine, pid);
     if let Some(name) = message.bytes(3) {
-        let name = at.world.facts.names.number(name);
+        let name = at.world.definitions.names.number(name);
         threads.name_thread(utid, name);
         if let Some(upid) = threads.main_of(utid) {
             threads.name_process(upid, Rank::Fourth, name);
@@ -155,7 +155,7 @@ fn process_tree(machine: u32, message: Message<'_>, at: &mut At<'_, '_>) {
         if process.number(8).is_some() {
             let is_kthread = ArgValue::Bool(process.flag(8));
             if let Some(args) = at.world.threads.process_args(upid) {
-                args.push("is_kthread", is_kthread, &mut at.world.facts.names);
+                args.push("is_kthread", is_kthread, &mut at.world.definitions.names);
             }
         }
     }
@@ -229,7 +229,7 @@ fn process_descriptor(machine: u32, message: Message<'_>, at: &mut At<'_, '_>) {
     let labels = (0..).zip(message.each(8).map(String::from_utf8_lossy));
     if let Some(args) = threads.process_args(upid) {
         for (index, label) in labels {
-            let names = &mut at.world.facts.names;
+            let names = &mut at.world.definitions.names;
             args.push_listed("chrome.process_label", index, ArgValue::Text(&label), names);
         }
     }
@@ -252,7 +252,7 @@ fn track_descriptor(machine: u32, packet: i64, message: Message<'_>, at: &mut At
     };
     let is_ignored = uuid == 0 && descriptor.parent.is_some();
     if !is_ignored {
-        let uuid = at.world.facts.uuids.number(machine, uuid);
+        let uuid = at.world.definitions.uuids.number(machine, uuid);
         if !at.world.meet(uuid, packet) {
             return;
         }

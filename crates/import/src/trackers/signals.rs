@@ -38,11 +38,11 @@ impl Tracker for Signals {
         if let Some(field) = signal {
             let signal = message.small(field).unwrap_or(0) as i32;
             let signal = ArgValue::Int(signal.into());
-            let names = &mut at.world.facts.names;
+            let names = &mut at.world.definitions.names;
             self.args.push("signal.sig", signal, names);
         }
         let track = at.world.tracks.of_thread(machine, utid);
-        let slice = NewSlice::named(ts, track, at.world.facts.names.label(name));
+        let slice = NewSlice::named(ts, track, at.world.definitions.names.label(name));
         at.world.add_slice(slice, 0, self.args.as_bytes(), at.rows);
     }
 }

@@ -6,7 +6,7 @@ use std::sync::mpsc::{channel, sync_channel};
 use timebase_schema::{Table, tables};
 use timebase_trace::{Interned, Interval, Monitor};
 
-use crate::facts::Facts;
+use crate::definitions::Definitions;
 use crate::limits::Watch;
 use crate::output::{Batch, Cell, Outlet, Rows};
 use crate::place::TraceTime;
@@ -96,7 +96,7 @@ impl Trace {
     }
 
     /// Follows the events.
-    pub fn follow(self, facts: Facts) -> Made {
+    pub fn follow(self, definitions: Definitions) -> Made {
         let directory = tempfile::tempdir().unwrap();
         let mut timeline = Timeline::new(true, &directory.path().into());
         for (ts, event) in &self.events {
@@ -107,7 +107,7 @@ impl Trace {
         Made::by(|rows| {
             super::follow(
                 timeline,
-                facts,
+                definitions,
                 interned,
                 &directory.path().into(),
                 &mut Watch::default(),
@@ -119,7 +119,7 @@ impl Trace {
 
     /// The slices that it makes, in the order of their ids.
     pub fn slices(self) -> Vec<String> {
-        self.follow(Facts::default()).slices()
+        self.follow(Definitions::default()).slices()
     }
 }
 

@@ -30,7 +30,7 @@ use serde_json::to_writer;
 use timebase_schema::tables::{arg_set, arg_type};
 
 use crate::arguments::{ArgValue, Args, What};
-use crate::facts::Names;
+use crate::definitions::Names;
 use crate::output::{Cell, Rows};
 use crate::seen::Seen;
 

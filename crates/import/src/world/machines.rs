@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use timebase_schema::tables::{cpu_available_frequencies, cpu_record, machine};
 
-pub(crate) use crate::facts::{CPUS, ucpu};
-use crate::facts::{CpuInfo, Machine, Machines};
+pub(crate) use crate::definitions::{CPUS, ucpu};
+use crate::definitions::{CpuInfo, Machine, Machines};
 use crate::output::{Cell, Rows};
 
 /// The CPUs that something was said of.

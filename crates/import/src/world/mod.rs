@@ -61,12 +61,12 @@ pub(crate) use values::{Sample, ThreadCounter};
 
 use crate::manifest::MachineRef;
 
-use crate::facts::{Facts, Names};
+use crate::definitions::{Definitions, Names};
 use crate::output::{Cell, Faults, Rows};
 
 /// All of it.
 pub(crate) struct World {
-    pub facts: Facts,
+    pub definitions: Definitions,
     /// What numbers of interned data mean.
     pub interned: Interned,
     pub threads: Threads,
@@ -89,16 +89,16 @@ pub(crate) struct World {
 impl World {
     /// What does not fit memory is put aside there.
     pub fn new(
-        mut facts: Facts,
+        mut definitions: Definitions,
         interned: Interned,
         scratch: &Scratch,
         rows: &mut Rows<'_>,
     ) -> Self {
-        if facts.machines.iter().next().is_none() {
-            facts.machines.see(MachineRef::HOST);
+        if definitions.machines.iter().next().is_none() {
+            definitions.machines.see(MachineRef::HOST);
         }
         World {
-            threads: Threads::new(facts.machines.iter().count() as u32),
+            threads: Threads::new(definitions.machines.iter().count() as u32),
             uuids: UuidStates::default(),
             cpus: Cpus::default(),
             gpus: Gpus::default(),
@@ -111,14 +111,14 @@ impl World {
             flows: Flows::new(scratch),
             values: Values::new(scratch),
             spans: BTreeMap::new(),
-            facts,
+            definitions,
             interned,
         }
     }
 
     /// The number of a set of arguments; none of an empty one.
     pub fn arg_set(&mut self, args: &[u8], rows: &mut Rows<'_>) -> Option<i64> {
-        self.args.number(args, &self.facts.names, rows)
+        self.args.number(args, &self.definitions.names, rows)
     }
 
     /// A row of a table is at a time, and lasts so long; −1 without an end.
@@ -138,7 +138,7 @@ impl World {
     pub fn end(mut self, rows: &mut Rows<'_>) -> io::Result<Faults> {
         self.end_slices(rows);
         let World {
-            mut facts,
+            mut definitions,
             mut threads,
             mut cpus,
             gpus,
@@ -154,10 +154,10 @@ impl World {
         values.end(&threads, &mut tracks, rows)?;
         let mut set =
             |set: &[u8], names: &Names, rows: &mut Rows<'_>| args.number(set, names, rows);
-        tracks.end(&mut cpus, &gpus, &mut facts.names, &mut set, rows);
-        cpus.end(&facts.machines, rows);
+        tracks.end(&mut cpus, &gpus, &mut definitions.names, &mut set, rows);
+        cpus.end(&definitions.machines, rows);
         gpus.end(rows);
-        threads.end(&facts.names, &mut set, rows);
+        threads.end(&definitions.names, &mut set, rows);
         let wanted = tables::ALL.iter().filter(|table| rows.wants(table));
         let known: Vec<_> = wanted
             .filter_map(|table| Some((table.name, spans.get(&table.number)?)))

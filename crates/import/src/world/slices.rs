@@ -21,7 +21,7 @@ use super::args::ArgSets;
 use super::strings::Strings;
 use super::tracks::TrackId;
 use crate::arguments::merge;
-use crate::facts::Names;
+use crate::definitions::Names;
 use crate::output::{Cell, Doubt, Faults, Rows};
 use crate::timeline::{Label, OwnLabel};
 
@@ -301,7 +301,7 @@ impl World {
         let maker = Maker {
             faults: &mut self.faults,
             sets: &mut self.args,
-            names: &self.facts.names,
+            names: &self.definitions.names,
             strings: &mut self.strings,
             rows,
         };
@@ -565,7 +565,7 @@ mod tests {
     use timebase_trace::Interned;
 
     use super::*;
-    use crate::facts::Facts;
+    use crate::definitions::Definitions;
     use crate::trackers::testing::Made;
     use crate::world::{NewTrack, Owner};
 
@@ -585,8 +585,8 @@ mod tests {
     fn made(make: impl FnOnce(&mut World, &mut Rows<'_>)) -> Made {
         Made::by(|rows| {
             let directory = tempfile::tempdir().unwrap();
-            let (facts, interned) = (Facts::default(), Interned::default());
-            let mut world = World::new(facts, interned, &directory.path().into(), rows);
+            let (definitions, interned) = (Definitions::default(), Interned::default());
+            let mut world = World::new(definitions, interned, &directory.path().into(), rows);
             let track = NewTrack::slices(0, "t", None, Owner::None);
             assert_eq!(world.tracks.get(track), TRACK);
             make(&mut world, rows);

@@ -2,7 +2,7 @@
 
 use timebase_schema::tables::string;
 
-use crate::facts::Names;
+use crate::definitions::Names;
 use crate::output::{Cell, Rows};
 use crate::seen::Seen;
 use crate::timeline::Name;

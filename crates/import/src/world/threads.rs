@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 use timebase_schema::tables::{process_record, thread_emitting, thread_record};
 
 use crate::arguments::ArgBuf;
-use crate::facts::Names;
+use crate::definitions::Names;
 use crate::output::{Cell, Rows};
 use crate::timeline::Name;
 

@@ -7,7 +7,7 @@ use super::gpus::Gpus;
 use super::machines::{CPUS, Cpus};
 use super::threads::{Upid, Utid};
 use crate::arguments::{ArgBuf, ArgValue};
-use crate::facts::Names;
+use crate::definitions::Names;
 use crate::output::{Cell, Rows};
 
 /// A row of `track`.

@@ -9,7 +9,7 @@ use super::World;
 use super::threads::{Upid, Utid};
 use super::tracks::Owner;
 use crate::arguments::ArgValue;
-use crate::facts::Said;
+use crate::definitions::Said;
 use crate::output::{Counter, Fault, PARSER_ERROR};
 use crate::timeline::Uuid;
 
@@ -77,7 +77,7 @@ impl World {
         if self.uuids.get(uuid).is_some() {
             return true;
         }
-        if self.facts.uuids.descriptor(uuid).is_none() {
+        if self.definitions.uuids.descriptor(uuid).is_none() {
             let met = Met {
                 owner: Owner::None,
                 parents: 0,
@@ -110,7 +110,7 @@ impl World {
 
     /// A uuid and those above it that were not met.
     fn chain(&self, uuid: Uuid) -> Result<Vec<Uuid>, Fault> {
-        let uuids = &self.facts.uuids;
+        let uuids = &self.definitions.uuids;
         let machine = uuids.machine(uuid);
         let mut chain = vec![uuid];
         let mut next = uuid;
@@ -140,7 +140,7 @@ impl World {
 
     /// Settles whose a uuid is, once.
     fn settle(&mut self, uuid: Uuid) {
-        let uuids = &self.facts.uuids;
+        let uuids = &self.definitions.uuids;
         let machine = uuids.machine(uuid);
         let Some(descriptor) = uuids.descriptor(uuid) else {
             return;
@@ -182,7 +182,7 @@ impl World {
 
     /// Rule J6, of the order in which threads and processes are to be shown.
     fn hint(&mut self, uuid: Uuid, owner: Owner) {
-        let uuids = &self.facts.uuids;
+        let uuids = &self.definitions.uuids;
         let default = uuids.find(uuids.machine(uuid), 0);
         let default = default.and_then(|uuid| uuids.descriptor(uuid));
         let descriptor = uuids.descriptor(uuid);
@@ -190,7 +190,7 @@ impl World {
             return;
         };
         let Some(rank) = descriptor.rank else { return };
-        let names = &mut self.facts.names;
+        let names = &mut self.definitions.names;
         let value = ArgValue::Int(rank);
         match (&descriptor.said, owner) {
             (Said::Process { .. }, Owner::Process(upid)) if default.orders_processes => {

@@ -22,7 +22,7 @@ use super::threads::{Threads, Upid, Utid};
 use super::tracks::{NewTrack, Owner, TrackId, Tracks};
 use crate::compact::{Put, Take, cut};
 use crate::output::{Cell, Rows};
-use crate::spool::Spool;
+use crate::spill::SpillQueue;
 
 /// A counter of the process of a thread; of the thread itself if that has none.
 #[derive(Debug)]
@@ -85,7 +85,7 @@ pub(super) struct Values {
     next: i64,
     of_processes: ProcessTracks,
     /// Those whose thread is not bound.
-    waiting: Spool,
+    waiting: SpillQueue,
     /// What they are, by the numbers that they have there.
     counters: Vec<&'static ThreadCounter>,
     record: Vec<u8>,
@@ -97,7 +97,7 @@ impl Values {
         Values {
             next: 0,
             of_processes: ProcessTracks::default(),
-            waiting: Spool::new(scratch),
+            waiting: SpillQueue::new(scratch),
             counters: Vec::new(),
             record: Vec::new(),
         }

@@ -20,7 +20,7 @@ use super::kinds::Kinds;
 use super::running::Running;
 use super::sched::{self, field};
 use super::unresolved::Stretches;
-use crate::facts::Gap;
+use crate::definitions::Gap;
 use crate::output::{Cell, Counter, Loss, LossKind, Rows, Severity};
 use crate::place::{EventClock, EventRow, SettledEvent, Snapshot, TraceTime};
 use crate::readers::context::ImportContext;
@@ -204,7 +204,7 @@ fn here(
         .begins
         .map(|begins| context.place.event(clock, begins));
     let unplaced = clock_of(packet.header, bundle.clock).zip(bundle.begins);
-    if let Some(machine) = context.facts.machines.get_mut(packet.machine)
+    if let Some(machine) = context.definitions.machines.get_mut(packet.machine)
         && machine.is_first_bundle(cpu)
     {
         match (begins, unplaced) {
@@ -265,7 +265,7 @@ impl Import<'_, '_> {
         };
         state.event.clear();
         if let Some(here) = self.here {
-            let names = &mut self.context.facts.names;
+            let names = &mut self.context.definitions.names;
             let event = sched::compact_switch(here, switch, names);
             timeline::Event::Switch(event).write(&mut state.event);
         }
@@ -361,7 +361,7 @@ impl Import<'_, '_> {
         let Some(tid) = tid else {
             return timeline::Event::Nothing.write(&mut self.state.event);
         };
-        let names = &mut self.context.facts.names;
+        let names = &mut self.context.definitions.names;
         let tid = tid as u32;
         let event = match number {
             field::SCHED_SWITCH => timeline::Event::Switch(sched::switch(here, message, names)),
@@ -465,7 +465,7 @@ impl Import<'_, '_> {
             };
             loss.push(self.rows);
             if let Some((start, end)) = loss.start.zip(loss.end) {
-                self.context.facts.gaps.push(Gap {
+                self.context.definitions.gaps.push(Gap {
                     machine: self.packet.machine,
                     cpu,
                     start,

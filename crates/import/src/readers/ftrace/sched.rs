@@ -1,7 +1,7 @@
 //! The scheduler's events for the timeline, whatever their encoding in the trace.
 
 use super::compact_sched;
-use crate::facts::Names;
+use crate::definitions::Names;
 use crate::message::Message;
 use crate::timeline::{Prev, Switch, Waker, Waking};
 

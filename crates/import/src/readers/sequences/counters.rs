@@ -18,12 +18,12 @@ use timebase_trace::Interval;
 
 use super::event::{Parsed, field};
 use crate::compact::{Put, Take, cut};
-use crate::facts::Uuids;
+use crate::definitions::Uuids;
 use crate::output::{Counter, Fault, Faults, PARSER_ERROR};
 use crate::place::TraceTime;
 use crate::readers::generation::{Defaults, Generation};
 use crate::readers::packet::PlacedPacket;
-use crate::spool::Spool;
+use crate::spill::SpillQueue;
 use crate::timeline::{Timeline, TrackEvent, Uuid};
 
 /// So many values an event may have beside its own.
@@ -220,7 +220,7 @@ pub(crate) enum Summed {
 
 /// Events with values whose sums are not known yet.
 pub(crate) struct Values {
-    held: Spool,
+    held: SpillQueue,
     is_holding: bool,
     /// The sums of parts of sequences in which events are held, before the first of
     /// them.
@@ -231,7 +231,7 @@ pub(crate) struct Values {
 impl Values {
     pub fn new(scratch: &Scratch) -> Self {
         Values {
-            held: Spool::new(scratch),
+            held: SpillQueue::new(scratch),
             is_holding: false,
             sums: FxHashMap::default(),
             record: Vec::new(),

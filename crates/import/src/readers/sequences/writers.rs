@@ -10,7 +10,7 @@ use timebase_store::sort::Scratch;
 
 use super::counters::{Sums, Values, is_held};
 use super::event::field;
-use crate::facts::{Names, Uuids, Writer};
+use crate::definitions::{Names, Uuids, Writer};
 use crate::message::Message;
 use crate::output::Faults;
 use crate::place::{Place, TraceTime};

@@ -9,7 +9,7 @@ use timebase_descriptor::Pool;
 
 use crate::arguments::{EventArgs, Interning, decode};
 use crate::compact::Put;
-use crate::facts::Names;
+use crate::definitions::Names;
 use crate::place::Place;
 use crate::readers::generation::Generation;
 use crate::readers::sequences::event::Parsed;

@@ -35,7 +35,7 @@ use super::reader::Reader;
 use super::sequences::counters::{Read, Summed};
 use super::sequences::event::{Parsed, field, legacy};
 use super::sequences::writers::State;
-use crate::facts::{Names, Uuids, Writer};
+use crate::definitions::{Names, Uuids, Writer};
 use crate::message::Message;
 use crate::output::{Counter, Fault, NOT_INTERNED, PARSER_ERROR, Rows};
 use crate::place::{Place, TraceTime};
@@ -224,7 +224,10 @@ impl TrackEvents {
         if does == Some(Does::State) && uuid.is_none() {
             return Err(dropped::STATE_WITHOUT_UUID);
         }
-        let (uuids, names) = (&mut context.facts.uuids, &mut context.facts.names);
+        let (uuids, names) = (
+            &mut context.definitions.uuids,
+            &mut context.definitions.names,
+        );
         let machine = packet.machine;
         let mut is_summed = true;
         let has_values = does == Some(Does::Counter) || event.has_more_values;

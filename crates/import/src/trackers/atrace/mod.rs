@@ -109,7 +109,11 @@ impl By {
     /// may have made it anew.
     fn thread<'a>(&self, key: &str, args: &'a mut ArgBuf, at: &mut At<'_, '_>) -> &'a [u8] {
         let Utid(utid) = at.world.threads.thread(self.machine, self.tid);
-        args.only(key, ArgValue::Uint(utid.into()), &mut at.world.facts.names)
+        args.only(
+            key,
+            ArgValue::Uint(utid.into()),
+            &mut at.world.definitions.names,
+        )
     }
 
     /// The lanes of a process.
@@ -141,7 +145,7 @@ impl By {
 
 /// What begins or is at a time.
 fn slice<'a>(ts: i64, track: TrackId, name: Option<&'a str>, at: &mut At<'_, '_>) -> NewSlice<'a> {
-    let names = &mut at.world.facts.names;
+    let names = &mut at.world.definitions.names;
     let name = name.map_or(Label::None, |name| names.label(name));
     NewSlice::named(ts, track, name)
 }
@@ -192,7 +196,7 @@ impl Atrace {
                 let tracks = &mut at.world.tracks;
                 if let Some(track) = at.world.lanes.begin_alone(set, ts, cookie, tracks) {
                     let slice = slice(ts, track, Some(name), at);
-                    let names = &mut at.world.facts.names;
+                    let names = &mut at.world.definitions.names;
                     let args = self.args.only("cookie", ArgValue::Int(cookie), names);
                     at.world.begin_slice(slice, args, at.rows);
                 }
@@ -208,7 +212,7 @@ impl Atrace {
                     ];
                     self.args.clear();
                     for (key, value) in args {
-                        let names = &mut at.world.facts.names;
+                        let names = &mut at.world.definitions.names;
                         self.args.push(key, ArgValue::Int(value), names);
                     }
                     let args = self.args.as_bytes();

@@ -2,7 +2,7 @@
 
 use super::super::testing::{Bytes, Number, Trace, message};
 use super::*;
-use crate::facts::Facts;
+use crate::definitions::Definitions;
 
 #[test]
 fn b6_the_worked_example_of_lanes() {
@@ -40,7 +40,7 @@ fn b3_marks_bind_the_thread_that_makes_them() {
         .print(4, 11, "E|20")
         .print(5, 11, "E|10")
         .print(6, 0, "I|0|idle");
-    let made = trace.follow(Facts::default());
+    let made = trace.follow(Definitions::default());
     assert_eq!(
         made.slices(),
         [
@@ -86,7 +86,7 @@ fn b6_tracks_of_a_process_have_lanes_for_slices_and_one_for_instants() {
         .print(5, 11, "H|10|t|1")
         .print(6, 11, "H|10|t|b|2");
     let lane = |number| format!("atrace_async_slice_for_track/t#{number} upid1");
-    let made = trace.follow(Facts::default());
+    let made = trace.follow(Definitions::default());
     assert_eq!(
         made.slices(),
         [
@@ -114,7 +114,7 @@ fn b7_some_marks_are_special() {
         .print(4, 5, "B|10|lmk,40,2,-800,x")
         .print(5, 5, "B|10|lmk,40,2")
         .packet(6, SYSTEM_PROPERTIES, &message(&[(1, Bytes(&state))]));
-    let made = trace.follow(Facts::default());
+    let made = trace.follow(Definitions::default());
     let device = "android_device_state/DeviceStateChanged#0";
     assert_eq!(
         made.slices(),
@@ -146,7 +146,7 @@ fn m3_values_belong_to_the_process_that_is_named() {
         .print(4, 5, "C|10|ScreenState|2")
         .print(5, 5, "C|10|battery_stats.y|3");
     assert_eq!(
-        trace.follow(Facts::default()).values(),
+        trace.follow(Definitions::default()).values(),
         [
             "1 7, atrace_counter/x#0 upid1 utid=1",
             "2 -9223372036854776000, atrace_counter/x#0 upid1 utid=3",

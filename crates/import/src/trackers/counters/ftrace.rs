@@ -187,7 +187,7 @@ fn dma_heap(message: Message<'_>, emitter: Utid, source: &mut Source<'_, '_, '_>
     let change = message.number(2).unwrap_or(0) as i64 as f64;
     let inode = ArgValue::Uint(message.number(1).unwrap_or(0));
     let mut args = ArgBuf::default();
-    args.push("inode", inode, &mut source.at.world.facts.names);
+    args.push("inode", inode, &mut source.at.world.definitions.names);
     source.put_with(
         &DMA_HEAP_CHANGE,
         Owner::Thread(emitter),

@@ -29,7 +29,7 @@ impl GpuCounters {
     pub fn begin(&mut self, at: &mut At<'_, '_>) {
         let mut known = FxHashMap::default();
         let world = &mut *at.world;
-        for counter in world.facts.gpu_counters.iter() {
+        for counter in world.definitions.gpu_counters.iter() {
             let ugpu = world.gpus.ugpu(counter.machine, counter.gpu);
             let track = *known.entry((ugpu, &counter.name)).or_insert_with(|| {
                 let owner = Owner::Gpu(ugpu);
@@ -57,7 +57,7 @@ impl GpuCounters {
             let (Some(number), Some(value)) = (sample.small(1), integer.or(sample.float(3))) else {
                 continue;
             };
-            let described = &at.world.facts.gpu_counters;
+            let described = &at.world.definitions.gpu_counters;
             let counter = match iid {
                 None => described.own(packet.machine, number),
                 Some(iid) => described
@@ -143,7 +143,7 @@ pub(super) fn info(machine: u32, message: Message<'_>, at: &mut At<'_, '_>) {
         let mut args = ArgBuf::default();
         for more in gpu.messages(6) {
             if let Some((key, value)) = more.text(1).zip(more.text(2)) {
-                let names = &mut at.world.facts.names;
+                let names = &mut at.world.definitions.names;
                 args.push(&key, ArgValue::Text(&value), names);
             }
         }

@@ -1,7 +1,7 @@
 //! Batteries and power rails (rules M9, M10).
 
 use super::series::{Kind, Source, Which};
-use crate::facts::{Rail, RailIndex};
+use crate::definitions::{Rail, RailIndex};
 use crate::message::Message;
 use crate::timeline::Energy;
 use crate::trackers::tracker::At;
@@ -56,8 +56,8 @@ pub(super) struct PowerRails(Vec<TrackId>);
 impl PowerRails {
     /// A track for each rail that is described.
     pub fn begin(&mut self, at: &mut At<'_, '_>) {
-        let (facts, tracks) = (&at.world.facts, &mut at.world.tracks);
-        self.0.extend(facts.rails.iter().map(|rail| {
+        let (definitions, tracks) = (&at.world.definitions, &mut at.world.tracks);
+        self.0.extend(definitions.rails.iter().map(|rail| {
             let name = rail_name(rail);
             // Rails of one name are several tracks.
             tracks.add(NewTrack::counter(
@@ -76,7 +76,7 @@ impl PowerRails {
             session: energy.session,
             index: energy.index,
         };
-        let rail = at.world.facts.rails.number(index);
+        let rail = at.world.definitions.rails.number(index);
         if let Some(&track) = rail.and_then(|rail| self.0.get(rail)) {
             at.world
                 .value(ts, track, energy.energy as f64, None, at.rows);

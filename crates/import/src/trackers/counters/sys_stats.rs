@@ -52,7 +52,7 @@ pub(super) fn packet(message: Message<'_>, disks: &mut Disks, source: &mut Sourc
             named(kind, kind.track_type(), value as f64, source);
         }
     }
-    let machine = source.at.world.facts.machines.get(source.machine);
+    let machine = source.at.world.definitions.machines.get(source.machine);
     let page_size = machine.map_or(0, |machine| machine.system.page_size());
     buddies(message, page_size, source);
     for disk in message.messages(13) {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use timebase_schema::tables;
 use timebase_trace::Interval;
 
-use crate::facts::{Facts, GpuCounter, RailIndex};
+use crate::definitions::{Definitions, GpuCounter, RailIndex};
 use crate::timeline::{Energy, Event, Ftrace, PacketEvent};
 use crate::trackers::testing::{Bytes, Double, Made, Number, Trace, message};
 
@@ -32,17 +32,17 @@ fn packet(field: u32, payload: &[u8]) -> Event<'_> {
 }
 
 /// Follows events.
-fn follow(facts: Facts, events: &[(i64, Event<'_>)]) -> Made {
+fn follow(definitions: Definitions, events: &[(i64, Event<'_>)]) -> Made {
     let mut trace = Trace::default();
     for (ts, event) in events {
         trace.push(*ts, event);
     }
-    trace.follow(facts)
+    trace.follow(definitions)
 }
 
 /// Values by their ids: `id ts type/name owner value`.
-fn values(facts: Facts, events: &[(i64, Event<'_>)]) -> Vec<String> {
-    let made = follow(facts, events);
+fn values(definitions: Definitions, events: &[(i64, Event<'_>)]) -> Vec<String> {
+    let made = follow(definitions, events);
     let tracks: BTreeMap<_, _> = made
         .rows(&tables::track_record::TABLE)
         .into_iter()
@@ -84,7 +84,7 @@ fn binding() -> Vec<u8> {
 fn m4_values_belong_to_the_process_that_the_thread_is_bound_to_in_the_end() {
     let (rss, binding) = (rss_stat(1, 4096, None), binding());
     let found = values(
-        Facts::default(),
+        Definitions::default(),
         &[
             (1, ftrace(11, 313, &rss)),
             (2, ftrace(12, 313, &rss)),
@@ -112,7 +112,7 @@ fn m4_m6_both_have_one_track() {
         (2, packet(9, &binding)),
         (3, packet(9, &stats)),
     ];
-    let made = follow(Facts::default(), &events);
+    let made = follow(Definitions::default(), &events);
     assert_eq!(made.rows(&tables::track_record::TABLE).len(), 1);
     assert_eq!(made.rows(&tables::counter_record::TABLE).len(), 2);
 }
@@ -127,7 +127,7 @@ fn m5_an_address_space_is_its_owners() {
     let free = message(&[(2, Number(11))]);
     let track = "process_memory_thread_fallback/mem.rss.file utid1";
     let found = values(
-        Facts::default(),
+        Definitions::default(),
         &[
             (1, ftrace(11, 313, &own)),
             (2, ftrace(12, 313, &foreign)),
@@ -155,10 +155,10 @@ fn m2_a_counter_of_a_cpu_that_no_machine_has_is_left_out_and_logged() {
     let (last, beyond) = (frequency(4095), frequency(4096));
     let events = [(1, ftrace(1, 11, &last)), (2, ftrace(1, 11, &beyond))];
     assert_eq!(
-        values(Facts::default(), &events),
+        values(Definitions::default(), &events),
         ["0 1 cpu_frequency/cpufreq ucpu4095 1000"]
     );
-    let log = follow(Facts::default(), &events).rows(&tables::import_log::TABLE);
+    let log = follow(Definitions::default(), &events).rows(&tables::import_log::TABLE);
     assert_eq!(log[0][2], "counter_cpu_out_of_range");
     assert_eq!(
         log[0][6],
@@ -175,13 +175,13 @@ fn m2_h6_a_change_of_a_heap_has_its_inode() {
     ]);
     let events = [(1, ftrace(5, 351, &change))];
     assert_eq!(
-        values(Facts::default(), &events),
+        values(Definitions::default(), &events),
         [
             "0 1 android_dma_heap/mem.dma_heap 64",
             "1 1 android_dma_heap_change/mem.dma_heap_change utid1 -8",
         ]
     );
-    let made = follow(Facts::default(), &events);
+    let made = follow(Definitions::default(), &events);
     let changes = made.rows(&tables::counter_record::TABLE);
     let sets = made.rows(&tables::arg_set::TABLE);
     let set = sets.iter().find(|set| set[0] == changes[1][4]).unwrap();
@@ -199,7 +199,7 @@ fn m2_a_heap_without_a_name_is_unknown_and_one_of_an_empty_name_is_all() {
     let empty = message(&[(1, Bytes(b"")), size, total]);
     let events = [(1, ftrace(5, 315, &nameless)), (2, ftrace(5, 314, &empty))];
     assert_eq!(
-        values(Facts::default(), &events),
+        values(Definitions::default(), &events),
         [
             "0 1 ion/mem.ion.unknown 110",
             "1 1 ion_change/mem.ion_change.unknown utid1 10",
@@ -223,7 +223,7 @@ fn m7_what_has_no_name_is_left_out_alone() {
         (12, Bytes(&buddy)),
     ]);
     assert_eq!(
-        values(Facts::default(), &[(1, packet(7, &stats))]),
+        values(Definitions::default(), &[(1, packet(7, &stats))]),
         [
             "0 1 buddyinfo/mem.buddyinfo[0][DMA][4 kB] 1",
             "1 1 buddyinfo/mem.buddyinfo[0][DMA][8 kB] 2",
@@ -236,15 +236,15 @@ fn m7_what_has_no_name_is_left_out_alone() {
 
 #[test]
 fn m10_a_rail_may_be_described_later_and_rails_of_one_name_are_two() {
-    let mut facts = Facts::default();
+    let mut definitions = Definitions::default();
     let index = |session, index| RailIndex {
         machine: 0,
         session,
         index,
     };
-    facts.rails.describe(index(5, 0), "S1_GONE");
-    facts.rails.describe(index(5, 0), "S2M_VDD_INT");
-    facts.rails.describe(index(6, 0), "S5M_VDD_INT");
+    definitions.rails.describe(index(5, 0), "S1_GONE");
+    definitions.rails.describe(index(5, 0), "S2M_VDD_INT");
+    definitions.rails.describe(index(6, 0), "S5M_VDD_INT");
     let energy = |session, index| {
         Event::Energy(Energy {
             machine: 0,
@@ -257,7 +257,7 @@ fn m10_a_rail_may_be_described_later_and_rails_of_one_name_are_two() {
     let name = "power_rails/power.rails.system.fabric";
     let most = u64::MAX as f64;
     assert_eq!(
-        values(facts, &events),
+        values(definitions, &events),
         [format!("0 1 {name} {most}"), format!("1 2 {name} {most}")]
     );
 }
@@ -272,13 +272,13 @@ fn m11_a_sample_is_for_the_time_before_it() {
         description: None,
         is_forwards,
     };
-    let mut facts = Facts::default();
-    facts.gpu_counters.describe(1, counter("busy", false));
-    facts.gpu_counters.describe(1, counter("late", false));
-    facts.gpu_counters.describe(2, counter("load", true));
+    let mut definitions = Definitions::default();
+    definitions.gpu_counters.describe(1, counter("busy", false));
+    definitions.gpu_counters.describe(1, counter("late", false));
+    definitions.gpu_counters.describe(2, counter("load", true));
     let interned = [(1, counter("busy", false))];
     let described = || interned.into_iter();
-    facts
+    definitions
         .gpu_counters
         .intern(Interval::default(), 9, 0, b"", described);
     let one = message(&[(1, Number(1)), (2, Number(-5i64 as u64))]);
@@ -288,7 +288,7 @@ fn m11_a_sample_is_for_the_time_before_it() {
     let by_iid = message(&[(4, Number(9)), (2, Bytes(&one)), (2, Bytes(&two))]);
     let unknown = message(&[(4, Number(8)), (2, Bytes(&one))]);
     let found = values(
-        facts,
+        definitions,
         &[
             (1, packet(52, &sample)),
             (2, packet(52, &by_iid)),
@@ -313,7 +313,7 @@ fn m12_memory_of_a_gpu_is_of_processes_that_live() {
     let memory = |pid, size| message(&[(1, Number(2)), (2, Number(pid)), (3, Number(size))]);
     let (all, gone, own) = (memory(0, 9), memory(40, 8), memory(41, 7));
     let found = values(
-        Facts::default(),
+        Definitions::default(),
         &[
             (1, ftrace(5, 340, &all)),
             (2, ftrace(5, 340, &gone)),
@@ -342,7 +342,7 @@ fn h4_gpu_info_says_what_gpus_are() {
         (7, Bytes(b"00:02.0")),
     ]);
     let info = message(&[(1, Bytes(&gpu)), (1, Bytes(&[]))]);
-    let found = follow(Facts::default(), &[(1, packet(128, &info))]);
+    let found = follow(Definitions::default(), &[(1, packet(128, &info))]);
     let gpus = found.rows(&tables::gpu_record::TABLE);
     assert_eq!(
         gpus,

@@ -3,7 +3,7 @@
 use super::gaps::{Gaps, On};
 use super::row::{Row, flush};
 use super::slices::{SliceId, Slices};
-use crate::facts::{CPUS, ucpu};
+use crate::definitions::{CPUS, ucpu};
 use crate::output::{Doubt, Loss, LossKind, Rows};
 use crate::world::Utid;
 

@@ -46,7 +46,11 @@ impl EndStates {
         if let Some(&state) = self.met.get(&(machine, bits)) {
             return state;
         }
-        let system = world.facts.machines.get(machine).map(|known| &known.system);
+        let system = world
+            .definitions
+            .machines
+            .get(machine)
+            .map(|known| &known.system);
         let version = system.and_then(|system| {
             let is_linux = system.sysname.as_deref() == Some("Linux");
             version(system.release.as_deref().filter(|_| is_linux)?)

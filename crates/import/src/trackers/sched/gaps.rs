@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::facts::Gap;
+use crate::definitions::Gap;
 
 /// A CPU: its machine, and its number there.
 pub(super) type On = (u32, u32);

@@ -82,7 +82,7 @@ pub(crate) struct Sched {
 
 impl Tracker for Sched {
     fn begin(&mut self, at: &mut At<'_, '_>) {
-        self.cpus.gaps = Gaps::new(&at.world.facts.gaps);
+        self.cpus.gaps = Gaps::new(&at.world.definitions.gaps);
     }
 
     fn switch(&mut self, ts: i64, switch: &Switch, is_begun: bool, at: &mut At<'_, '_>) {

@@ -6,7 +6,7 @@ use super::super::tracker::At;
 use super::tracks::{Lane, On};
 use super::{Here, INSTANT, Slice, TrackEvents};
 use crate::arguments::{ArgBuf, ArgValue};
-use crate::facts::Names;
+use crate::definitions::Names;
 use crate::message::Message;
 use crate::output::{Counter, Fault, PARSER_ERROR};
 use crate::timeline::{Does, Label, OwnLabel, TrackEvent};
@@ -252,7 +252,7 @@ impl TrackEvents {
         let (name, category) = (here.event.name, here.event.category);
         for (key, label) in [("name", name), ("cat", category)] {
             if let Some(text) = text(label, at) {
-                let names = &mut at.world.facts.names;
+                let names = &mut at.world.definitions.names;
                 args.push(key, ArgValue::Text(&text), names);
             }
         }
@@ -263,7 +263,7 @@ impl TrackEvents {
 fn text(label: Label<'_>, at: &At<'_, '_>) -> Option<String> {
     match label {
         Label::None => None,
-        Label::Known(name) => Some(at.world.facts.names.text(name).into()),
+        Label::Known(name) => Some(at.world.definitions.names.text(name).into()),
         Label::Own(text) => Some(text.into()),
     }
 }
@@ -330,7 +330,7 @@ fn lane_of(
         let number = world.lanes.count(set);
         let name = name.map(Into::into);
         let track = world.lanes.add_lane(set, cookie, name, &mut world.tracks)?;
-        let details = on.details(number, &mut world.facts.names);
+        let details = on.details(number, &mut world.definitions.names);
         world.tracks.describe(track, details);
     }
     let mut track = None;

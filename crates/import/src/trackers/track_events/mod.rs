@@ -129,9 +129,9 @@ impl TrackEvents {
             return self.decoded(ts, event, at);
         }
         let mut late = std::mem::take(&mut self.late);
-        let facts = &mut at.world.facts;
-        if let Some(pool) = &facts.schema {
-            let (names, interned) = (&mut facts.names, &at.world.interned);
+        let definitions = &mut at.world.definitions;
+        if let Some(pool) = &definitions.schema {
+            let (names, interned) = (&mut definitions.names, &at.world.interned);
             let (arguments, missing) = late.decode(event, interned, pool, names);
             let event = TrackEvent {
                 arguments,
@@ -165,7 +165,7 @@ impl TrackEvents {
                 continue;
             }
             self.value(here, uuid, value, None, at);
-            let descriptor = at.world.facts.uuids.descriptor(uuid);
+            let descriptor = at.world.definitions.uuids.descriptor(uuid);
             match descriptor.and_then(|descriptor| descriptor.name.as_deref()) {
                 Some("thread_time") => here.time = Some(value as i64),
                 Some("thread_instruction_count") => here.instructions = Some(value as i64),
@@ -311,7 +311,7 @@ impl TrackEvents {
         let Arguments { main, log, .. } = here.event.arguments;
         if let Some(Utid(utid)) = here.passes_through {
             let (key, value) = ("legacy_event.passthrough_utid", ArgValue::Uint(utid.into()));
-            let names = &mut at.world.facts.names;
+            let names = &mut at.world.definitions.names;
             self.default_args
                 .extend_from_slice(self.more.only(key, value, names));
         }
@@ -320,7 +320,7 @@ impl TrackEvents {
         }
         self.args.extend_from_slice(main);
         for (key, value) in legacy_args(here.event).into_iter().flatten() {
-            let names = &mut at.world.facts.names;
+            let names = &mut at.world.definitions.names;
             self.args
                 .extend_from_slice(self.more.only(key, value, names));
         }
@@ -362,7 +362,7 @@ impl<'a> Here<'a> {
         };
         let writer = event
             .thread
-            .and_then(|thread| world.facts.uuids.thread(thread));
+            .and_then(|thread| world.definitions.uuids.thread(thread));
         match event.uuid {
             Some(uuid) => {
                 if !world.meet_event(uuid, event.packet) {
@@ -377,7 +377,7 @@ impl<'a> Here<'a> {
                     _ => {}
                 }
                 // A11
-                let is_zero = world.facts.uuids.uuid(uuid) == 0;
+                let is_zero = world.definitions.uuids.uuid(uuid) == 0;
                 if let Some(writer) = writer.filter(|_| here.thread.is_none() && !is_zero) {
                     let threads = &mut world.threads;
                     let (tid, pid) = (writer.small_tid().into(), writer.pid.into());

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::super::tracker::At;
 use crate::arguments::{ArgBuf, ArgValue};
-use crate::facts::{CounterSaid, Descriptor, INSTRUCTIONS, Merging, Said, THREAD_TIME};
+use crate::definitions::{CounterSaid, Descriptor, INSTRUCTIONS, Merging, Said, THREAD_TIME};
 use crate::timeline::{Label, OwnLabel, Uuid};
 use crate::world::{Details, NewTrack, Owner, SetId, TrackId, Upid, Utid, World};
 
@@ -93,19 +93,19 @@ impl UuidTracks {
     /// A uuid is needed for the first time, and before that those above it.
     #[cold]
     fn add(&mut self, uuid: Uuid, needs: Needs<'_>, at: &mut At<'_, '_>) -> On {
-        let sequences = &at.world.facts.first_packets;
+        let sequences = &at.world.definitions.first_packets;
         let has_first_packet = sequences.contains(&needs.sequence);
         let parent = self.parent(uuid, needs.sequence, at);
         let world = &mut *at.world;
         let owner = world.uuids.owner(uuid);
-        let uuids = &world.facts.uuids;
+        let uuids = &world.definitions.uuids;
         let machine = uuids.machine(uuid);
         let descriptor = uuids.descriptor(uuid).cloned();
         let name = descriptor.as_ref().and_then(|said| said.name.as_deref());
         let is_default = descriptor.is_none() && uuids.uuid(uuid) == 0;
         let name = match (name, is_default) {
-            (Some(name), _) => OwnLabel::from(world.facts.names.label(name)),
-            (None, true) => OwnLabel::from(world.facts.names.label("Default Track")),
+            (Some(name), _) => OwnLabel::from(world.definitions.names.label(name)),
+            (None, true) => OwnLabel::from(world.definitions.names.label("Default Track")),
             (None, false) => OwnLabel::None,
         };
         let nature = Nature::of(descriptor.as_ref(), owner);
@@ -154,7 +154,7 @@ impl UuidTracks {
     /// The track that a uuid's is below, which is made if it is not there; none where
     /// either is a thread's or process's own (rule U8).
     fn parent(&mut self, uuid: Uuid, sequence: u32, at: &mut At<'_, '_>) -> Option<TrackId> {
-        let uuids = &at.world.facts.uuids;
+        let uuids = &at.world.definitions.uuids;
         let descriptor = uuids.descriptor(uuid)?;
         let parent = uuids.find(uuids.machine(uuid), descriptor.parent?)?;
         let is_own = |descriptor: &Descriptor| {
@@ -189,12 +189,12 @@ impl UuidTracks {
         let has_first_packet = known.has_first_packet;
         let name = known.name.clone();
         let world = &mut *at.world;
-        let descriptor = world.facts.uuids.descriptor(uuid).cloned();
-        let name = world.facts.names.text_of(&name).map(Into::into);
+        let descriptor = world.definitions.uuids.descriptor(uuid).cloned();
+        let name = world.definitions.names.text_of(&name).map(Into::into);
         let mut dimensions = ArgBuf::default();
         let merging = descriptor.as_ref().map(|descriptor| &descriptor.merging);
         let above = descriptor.as_ref().and_then(|descriptor| descriptor.parent);
-        let names = &mut world.facts.names;
+        let names = &mut world.definitions.names;
         let key = match merging {
             Some(Merging::ByKey(key)) => (1, key.clone()),
             _ => (0, name.clone()),
@@ -271,8 +271,8 @@ fn own_track(
     name: &OwnLabel,
     world: &mut World,
 ) -> TrackId {
-    let machine = world.facts.uuids.machine(uuid);
-    let name = world.facts.names.text_of(name);
+    let machine = world.definitions.uuids.machine(uuid);
+    let name = world.definitions.names.text_of(name);
     let counter = descriptor.and_then(Descriptor::counter);
     let is_state = descriptor.is_some_and(|descriptor| descriptor.said == Said::State);
     let track = match counter {
@@ -329,7 +329,7 @@ fn lanes(
         "process_merged_track_event",
         "global_merged_track_event",
     );
-    let machine = world.facts.uuids.machine(uuid);
+    let machine = world.definitions.uuids.machine(uuid);
     let owned = match owner {
         Owner::Thread(Utid(id)) | Owner::Process(Upid(id)) => u64::from(id),
         _ => 0,
@@ -337,7 +337,7 @@ fn lanes(
     let parent = descriptor.and_then(|descriptor| descriptor.parent);
     let (by_key, key) = match descriptor.map(|descriptor| &descriptor.merging) {
         Some(Merging::ByKey(key)) => (true, key.as_deref()),
-        _ => (false, world.facts.names.text_of(name)),
+        _ => (false, world.definitions.names.text_of(name)),
     };
     let numbers = [
         machine.into(),
@@ -357,8 +357,12 @@ fn lanes(
 /// Rule U10, beside the owner.
 fn dimensions(uuid: Uuid, world: &mut World) -> ArgBuf {
     let mut dimensions = ArgBuf::default();
-    let number = world.facts.uuids.uuid(uuid) as i64;
-    dimensions.push("track_uuid", ArgValue::Int(number), &mut world.facts.names);
+    let number = world.definitions.uuids.uuid(uuid) as i64;
+    dimensions.push(
+        "track_uuid",
+        ArgValue::Int(number),
+        &mut world.definitions.names,
+    );
     dimensions
 }
 
@@ -369,8 +373,8 @@ fn source(
     has_first_packet: bool,
     world: &mut World,
 ) -> ArgBuf {
-    let number = world.facts.uuids.uuid(uuid);
-    let names = &mut world.facts.names;
+    let number = world.definitions.uuids.uuid(uuid);
+    let names = &mut world.definitions.names;
     let mut source = ArgBuf::default();
     let mut push = |key: &str, value: ArgValue<'_>| source.push(key, value, names);
     let is_own = descriptor.is_some_and(|descriptor| {
@@ -459,7 +463,7 @@ impl OtherTracks {
         let track = NewTrack::slices(machine, track_type, None, owner);
         let track = world.tracks.add(track);
         let mut details = Details::default();
-        let names = &mut world.facts.names;
+        let names = &mut world.definitions.names;
         details
             .source
             .push("source", ArgValue::Text("chrome"), names);

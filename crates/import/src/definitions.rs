@@ -21,7 +21,7 @@ use crate::timeline::{Label, Name, OwnLabel};
 
 /// What is said once.
 #[derive(Debug, Default)]
-pub(crate) struct Facts {
+pub(crate) struct Definitions {
     pub names: Names,
     pub machines: Machines,
     /// What is said first of the uuids of tracks (rule U1).

@@ -1,4 +1,4 @@
-//! Records that are put aside and come back in the order they were put: in memory
+//! A queue that spills: records come back in the order they were put. They are in memory
 //! while they are few, else in a temporary file without a name.
 
 use std::io::{self, BufReader, ErrorKind, Read, Seek, Write};
@@ -11,9 +11,9 @@ const BUFFER: usize = 256 << 10;
 /// How many bytes say how long a record is.
 const LENGTH: usize = size_of::<u32>();
 
-/// Records put aside. Writing does not fail where the records come from: the
+/// Records put aside, first in first out. Writing does not fail where the records come from: the
 /// first error is kept, and told when they are asked for.
-pub(crate) struct Spool {
+pub(crate) struct SpillQueue {
     scratch: Scratch,
     /// Those that are not in the file yet, each with its length before it.
     buffer: Vec<u8>,
@@ -21,9 +21,9 @@ pub(crate) struct Spool {
     failure: Option<io::Error>,
 }
 
-impl Spool {
+impl SpillQueue {
     pub fn new(scratch: impl Into<Scratch>) -> Self {
-        Spool {
+        SpillQueue {
             scratch: scratch.into(),
             buffer: Vec::new(),
             file: None,
@@ -32,9 +32,9 @@ impl Spool {
     }
 
     /// Those that were put aside until now; there are none after that.
-    pub fn replace(&mut self) -> Spool {
+    pub fn replace(&mut self) -> SpillQueue {
         let scratch = self.scratch.clone();
-        std::mem::replace(self, Spool::new(&scratch))
+        std::mem::replace(self, SpillQueue::new(&scratch))
     }
 
     pub fn push(&mut self, record: &[u8]) {
@@ -102,13 +102,13 @@ mod tests {
     fn records_come_back_in_their_order_from_memory_and_from_a_file() {
         let directory = tempfile::tempdir().unwrap();
         for count in [0, 1, 100, 20_000] {
-            let mut spool = Spool::new(directory.path());
+            let mut queue = SpillQueue::new(directory.path());
             for record in records(count) {
-                spool.push(&record);
+                queue.push(&record);
             }
-            assert_eq!(spool.file.is_some(), count == 20_000);
+            assert_eq!(queue.file.is_some(), count == 20_000);
             let mut expected = records(count);
-            spool
+            queue
                 .drain(|record| {
                     assert_eq!(Some(record), expected.next().as_deref());
                     io::Result::Ok(())
@@ -121,10 +121,10 @@ mod tests {
     #[test]
     fn a_directory_that_is_not_there_is_told_at_the_end() {
         let directory = tempfile::tempdir().unwrap();
-        let mut spool = Spool::new(&*directory.path().join("gone"));
+        let mut queue = SpillQueue::new(&*directory.path().join("gone"));
         for record in records(20_000) {
-            spool.push(&record);
+            queue.push(&record);
         }
-        assert!(spool.drain(|_| io::Result::Ok(())).is_err());
+        assert!(queue.drain(|_| io::Result::Ok(())).is_err());
     }
 }
