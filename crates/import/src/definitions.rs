@@ -378,9 +378,8 @@ impl Machine {
         given.or(self.system.name.as_deref())
     }
 
-    /// A packet of it has its time.
     #[inline]
-    pub fn saw(&mut self, TraceTime(ts): TraceTime) {
+    fn saw(&mut self, TraceTime(ts): TraceTime) {
         let (first, last) = self.times.unwrap_or((ts, ts));
         self.times = Some((first.min(ts), last.max(ts)));
     }
@@ -428,6 +427,14 @@ impl Machines {
     /// A machine, by its row.
     pub fn get_mut(&mut self, id: u32) -> Option<&mut Machine> {
         self.all.get_mut(id as usize)
+    }
+
+    /// A packet of a machine has its time.
+    #[inline]
+    pub fn saw(&mut self, id: u32, ts: TraceTime) {
+        if let Some(machine) = self.get_mut(id) {
+            machine.saw(ts);
+        }
     }
 
     /// All of them, in the order of their rows.

@@ -9,7 +9,7 @@ use timebase_schema::{self as schema, tables};
 use timebase_trace::{Digested, TraceType};
 
 use crate::files::Files;
-use crate::frame::{Frame, counter};
+use crate::frame::{Frame, counters};
 use crate::identity::{ID_DIGITS, id_of};
 use crate::options::Conversion;
 use crate::output::{self, Counter, Fact, Meaning, Placed, Stat, Tallies};
@@ -24,6 +24,8 @@ pub(crate) struct ReadTrace<'a> {
     /// The archive that they are in, as a file.
     pub archive: Option<&'a Digested>,
     pub known: &'a Known,
+    /// The names of the machines.
+    pub machines: Vec<Option<String>>,
     /// How many rows each table has got, by its number.
     pub rows: Vec<i64>,
     /// How readings are brought to trace time.
@@ -145,15 +147,15 @@ pub(crate) fn summarize(
     let events = events.collect();
     Ok(Summary {
         packets: trace.count(&tables::packet::TABLE),
-        snapshots: frame.context.place.graph().snapshots().into(),
-        rejected_snapshots: journal.counter(counter::SNAPSHOTS_REJECTED),
+        snapshots: frame.context.place.clocks.graph.snapshots().into(),
+        rejected_snapshots: journal.counter(counters::SNAPSHOTS_REJECTED),
         clocks,
         sequences,
         on_trace_time: journal.packets_on_trace_time,
-        without_timestamp: journal.counter(counter::PACKETS_WITHOUT_TIMESTAMP),
+        without_timestamp: journal.counter(counters::PACKETS_WITHOUT_TIMESTAMP),
         unresolved: journal.reasons(&tables::packet::TABLE).counted(),
-        read: frame.read,
-        unread: frame.unread(),
+        read: frame.types.read,
+        unread: frame.types.all_unread(),
         events,
         lost,
         clock_faults: Vec::new(),
@@ -165,12 +167,12 @@ pub(crate) fn summarize(
             true => 0,
             false => trace.read.len() as u64,
         },
-        machines: frame.machines.len() as u64,
+        machines: trace.machines.len() as u64,
         placements: trace
             .known
             .placed
             .iter()
-            .map(|placed| trace.placement(placed, &frame.machines))
+            .map(|placed| trace.placement(placed, &trace.machines))
             .collect(),
         unrelated: trace.unrelated(),
         source_bytes: 0,

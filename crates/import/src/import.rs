@@ -11,7 +11,7 @@ use timebase_trace::{InputsError, Monitor, Pass, Reads, Source, SourceError, Tra
 use crate::describe::{Known, ReadTrace, describe, summarize};
 use crate::error::{Error, HowFar, WriteError, is_full};
 use crate::files::Files;
-use crate::frame::{Frame, Keep};
+use crate::frame::{Finished, Frame, Keep};
 use crate::identity::check_database;
 use crate::limits::Limits;
 use crate::options::{Conversion, Options};
@@ -292,10 +292,10 @@ impl<'a> Job<'a> {
         let Read {
             mut frame,
             files: read,
-            settled,
+            finished: Finished { settled, machines },
             rows,
         } = read.map_err(|broken| self.broken(broken))?;
-        if !frame.context.place.is_as_found() {
+        if !frame.context.place.clocks.are_as_found() {
             return Err(self.changed());
         }
         // What is refused is refused before the indexes are made.
@@ -319,6 +319,7 @@ impl<'a> Job<'a> {
             read: &read,
             archive: archive.as_ref(),
             known: &known,
+            machines,
             rows,
             conversion: options.conversion,
         };
@@ -462,7 +463,7 @@ impl<'a> Job<'a> {
                     let named = named.and_then(|file| file.name.as_deref());
                     if let Err(error) = verdict(named.unwrap_or(&file.title)) {
                         let text = error.to_string();
-                        let message = Message::of_whole(Severity::Error, "not_a_trace", text);
+                        let message = Message::new(Severity::Error, "not_a_trace", text);
                         warnings.log.push((message, file.file.tag.id));
                     }
                 }
@@ -577,12 +578,5 @@ impl<'a> Job<'a> {
 
 /// That mappings of clocks are not whole.
 fn bounded(code: &'static str, text: &str) -> Message {
-    Message {
-        severity: Severity::Info,
-        code,
-        packet_id: None,
-        offset: None,
-        size: None,
-        text: text.into(),
-    }
+    Message::new(Severity::Info, code, text.into())
 }

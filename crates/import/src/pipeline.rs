@@ -9,8 +9,8 @@ use timebase_trace::{Digested, End, Monitor, OtherFile, SourceError, TraceType};
 
 use crate::error::WriteError;
 use crate::files::{File, Files};
-use crate::frame::{Frame, ReadFile};
-use crate::output::{Batch, Message, Outlet, Rows, SettledRows, Severity};
+use crate::frame::{Finished, Frame, ReadFile};
+use crate::output::{Batch, Message, Outlet, Rows, Severity};
 
 /// How many batches may wait between the threads.
 const BATCHES: usize = 2;
@@ -36,8 +36,7 @@ pub(crate) struct FileRead {
 pub(crate) struct Read {
     pub frame: Frame,
     pub files: Vec<FileRead>,
-    /// What is to be changed of rows that waited.
-    pub settled: SettledRows,
+    pub finished: Finished,
     /// How many rows each table has got, by its number.
     pub rows: Vec<i64>,
 }
@@ -122,17 +121,17 @@ pub(crate) fn run(
                 file,
             });
         }
-        let settled = frame.finish(rows)?;
+        let finished = frame.finish(rows)?;
         match rows.stopped() {
             true => Err(Broken::Read),
-            false => Ok((read, settled)),
+            false => Ok((read, finished)),
         }
     })?;
-    let (files, settled) = run?;
+    let (files, finished) = run?;
     Ok(Read {
         frame,
         files,
-        settled,
+        finished,
         rows,
     })
 }
@@ -188,7 +187,7 @@ fn begin(files: &Files<'_>, frame: &mut Frame, rows: &mut Rows<'_>) -> Result<()
         let message = Message {
             offset: Some(damage.offset),
             size: Some(damage.size),
-            ..Message::of_whole(severity, code, damage.why.clone())
+            ..Message::new(severity, code, damage.why.clone())
         };
         message.push(rows);
         rows.at(None, None);
@@ -200,7 +199,7 @@ fn begin(files: &Files<'_>, frame: &mut Frame, rows: &mut Rows<'_>) -> Result<()
 fn unknown(file: &File, name: &str, rows: &mut Rows<'_>) {
     rows.at(Some(file.tag.id), None);
     let text = format!("{name} is no trace, and is left out");
-    Message::of_whole(Severity::Warning, "unknown_member", text).push(rows);
+    Message::new(Severity::Warning, "unknown_member", text).push(rows);
     rows.at(None, None);
 }
 

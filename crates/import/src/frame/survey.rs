@@ -29,6 +29,7 @@ use timebase_trace::{End, Payload};
 
 use super::{Frame, defaults, verdict};
 use crate::output::Rows;
+use crate::place::IncomingPacket;
 use crate::readers::{Corrupt, Parsed};
 
 impl Frame {
@@ -49,35 +50,37 @@ impl Frame {
         rows: &mut Rows<'_>,
     ) -> Payload {
         let header = &packet.header;
-        let Some((_, of)) = self.part(header, rows) else {
+        let Some(part) = self.part(header, rows) else {
             return Payload::Sound;
         };
         let is_sync = matches!(header.packet_type(), Some(PacketType::REMOTE_CLOCK_SYNC));
-        if is_sync || !self.context.place.is_settled(of) {
-            return self.packet_of(packet, of, rows);
+        if is_sync || !self.context.place.clocks.is_settled(part) {
+            return self.packet_of(packet, part, rows);
         }
-        rows.pass_over();
+        // Its number does not matter here, but that it has one does (rule X15).
         let (default_clock, defaults) = defaults(header);
-        let sequence = self.context.place.enter(header, of, default_clock);
-        let fits = Corrupt::size(packet.bytes);
-        let interned = match header.interned_data.filter(|_| fits.is_ok()) {
-            Some(data) if self.context.place.is_valid(sequence) => self
-                .context
-                .place
-                .check_interned(data)
-                .map_err(Corrupt::from),
-            Some(_) => Ok(()),
-            None => fits,
-        };
+        let incoming = self.enter(packet, part, default_clock, rows);
+        rows.pass_over();
+        let interned = self.check_interned(&incoming, packet.bytes);
         let parsed = defaults.and(interned).and_then(|()| Parsed::of(header));
         if let Ok(parsed) = &parsed
             && let Some(snapshot) = parsed.snapshot(header)
         {
-            // Its number does not matter here, but that it has one does (rule X15).
-            self.context
-                .place
-                .snapshot_ahead(&snapshot, of, 0, sequence);
+            self.context.place.snapshot_ahead(&snapshot, &incoming);
         }
         verdict(&parsed)
+    }
+
+    /// What becomes of the packet's interned data, which is not taken in.
+    #[inline]
+    fn check_interned(&self, packet: &IncomingPacket<'_>, bytes: &[u8]) -> Result<(), Corrupt> {
+        Corrupt::size(bytes)?;
+        let place = &self.context.place;
+        match packet.header.interned_data {
+            Some(data) if place.sequences[packet.sequence].is_valid() => {
+                Ok(place.interned.check(data)?)
+            }
+            _ => Ok(()),
+        }
     }
 }

@@ -45,7 +45,7 @@ pub(crate) struct Message {
 
 impl Message {
     /// What is said of no packet.
-    pub fn of_whole(severity: Severity, code: &'static str, text: String) -> Self {
+    pub fn new(severity: Severity, code: &'static str, text: String) -> Self {
         Message {
             severity,
             code,
@@ -53,6 +53,15 @@ impl Message {
             offset: None,
             size: None,
             text,
+        }
+    }
+
+    /// The same of a packet, and of where that is.
+    pub fn of_packet(self, id: i64, offset: u64) -> Self {
+        Message {
+            packet_id: Some(id),
+            offset: Some(offset),
+            ..self
         }
     }
 

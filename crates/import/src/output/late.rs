@@ -34,8 +34,8 @@ pub(crate) fn clocks(conn: &Connection, place: &mut Place) -> rusqlite::Result<u
     let all = place.all_clocks();
     let boottime = shared(place.trace_time().machine, ClockId::BOOTTIME);
     for &clock in &all {
-        let packets = place.uses().get(&clock).copied().unwrap_or(0) as i64;
-        let (graph, cache) = place.graph_and_cache();
+        let packets = place.uses.counted().get(&clock).copied().unwrap_or(0) as i64;
+        let (graph, cache) = (&place.clocks.graph, &mut place.clocks.cache);
         let path = graph.path(clock, boottime, cache).ok();
         let names = path.as_deref().map(written);
         let domain = graph.domain(clock);
@@ -82,8 +82,8 @@ fn written(path: &[Clock]) -> String {
 pub(crate) fn sequences(conn: &Connection, place: &Place) -> rusqlite::Result<u64> {
     let mut inserts = Inserts::into(conn, &tables::sequence::TABLE)?;
     let mut all: BTreeMap<(u32, u32, u32), Writer> = BTreeMap::new();
-    for sequence in place.sequences() {
-        let part = &place.parts()[sequence.part];
+    for sequence in place.sequences.iter() {
+        let part = &place.clocks.parts[sequence.part];
         let key = (part.file.id, part.machine.0, sequence.id);
         let row = all.entry(key).or_default();
         row.uid = row.uid.or(sequence.uid);
@@ -154,11 +154,11 @@ pub(crate) fn remote_clock_syncs(
     used: &[bool],
 ) -> rusqlite::Result<()> {
     let mut inserts = Inserts::into(conn, &tables::remote_clock_sync::TABLE)?;
-    let samples = place.samples().to_vec();
+    let samples = place.clocks.samples.clone();
     let trace_time = place.trace_time();
     for (id, sample) in (0_i64..).zip(&samples) {
         let host_value = ClockNs(sample.host_value);
-        let (graph, cache) = place.graph_and_cache();
+        let (graph, cache) = (&place.clocks.graph, &mut place.clocks.cache);
         let ts = graph.convert(sample.host, host_value, trace_time, cache);
         let used = usize::try_from(id).ok().and_then(|id| used.get(id));
         inserts.push(tables::remote_clock_sync::Row::<&dyn ToSql> {

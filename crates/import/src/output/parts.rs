@@ -39,7 +39,7 @@ pub(crate) fn placed(place: &Place, estimates: &Estimates) -> Vec<Placed> {
         cache: EstimateCache::new(),
     };
     let trace_time = place.trace_time();
-    let parts = place.parts().of_files();
+    let parts = place.clocks.parts.of_files();
     let mut placed: Vec<Placed> = parts
         .map(|(_, part)| of_part(part, trace_time, &mut asked))
         .collect();
@@ -235,7 +235,7 @@ pub(crate) fn insert(
                  them. If so, name both boots in a manifest: {{\"path\": \"{name}\", \"machine\": \
                  {{\"name\": \"after the restart\"}}}}"
             );
-            let message = Message::of_whole(Severity::Warning, "boots_differ", text);
+            let message = Message::new(Severity::Warning, "boots_differ", text);
             message.insert(conn, (Some(placed.file), Some(placed.machine)))?;
         }
     }

@@ -165,7 +165,8 @@ impl Clocks {
         }
     }
 
-    /// Whether something of the file waits to know trace time, or did.
+    /// Whether something of the file that is read waits to know trace time, so that it is not known
+    /// yet what the greatest time is (rules O2, X25).
     #[inline]
     pub fn has_pending(&self) -> bool {
         !self.pending.is_empty()
@@ -177,6 +178,22 @@ impl Clocks {
             let clock = self.trace_time.or_first();
             self.trace_time.take(Claim::Settled(clock));
         }
+    }
+
+    /// The manifest says which clock is trace time (rule X36).
+    pub fn set_trace_time(&mut self, clock: Clock) {
+        self.trace_time.take(Claim::Settled(clock));
+    }
+
+    /// Whether an event that cannot be placed waits to know trace time, and not a snapshot (rule X25).
+    pub fn waits_for_trace_time(&self) -> bool {
+        self.trace_time.clock().is_none()
+    }
+
+    /// Whether nothing of a part's packets decides any more what trace time is, and what is assumed
+    /// of its clocks, so that it does not matter what is converted.
+    pub fn is_settled(&self, part: PartIx) -> bool {
+        self.trace_time.is_settled() && self.parts[part].is_settled
     }
 
     /// Two clocks read this at one instant, says the manifest (rule X35).
@@ -457,6 +474,18 @@ impl Clocks {
     pub fn clock_of(&self, header: &Header<'_>, part: PartIx, id: u32) -> Clock {
         let seq = SeqId(header.trusted_packet_sequence_id);
         self.parts[part].clock(ClockId(id), seq)
+    }
+
+    /// Whether a packet's timestamp is a delta if it is of this clock (rule V5).
+    pub fn is_incremental(&self, header: &Header<'_>, part: PartIx, clock: u32) -> bool {
+        let domain = self.domain(self.clock_of(header, part, clock));
+        domain.is_some_and(|domain| domain.incremental)
+    }
+
+    /// A conversion of an event of a part would have been attempted here (rule T1).
+    pub fn attempted(&mut self, part: PartIx) {
+        let clock = self.parts[part].clock(ClockId::BOOTTIME, SeqId(0));
+        self.attempt(part, clock);
     }
 
     /// A conversion of something that a part holds is attempted (rules T1, X25, X26).

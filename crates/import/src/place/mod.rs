@@ -12,14 +12,15 @@
 //! | what is a snapshot, whoever took it (rules N, I1, X15, X16) | `snapshot.rs` |
 //! | what waits for a later snapshot (rules D2, X29) | `waiting.rs` |
 //! | how many packets use a clock | `uses.rs` |
+//! | how the tables call clocks and their files | `keys.rs` |
 //! | what is a reading, what a time | `time.rs` |
 //!
-//! `desk.rs` is the way in: all that others do here, in the order in which a
-//! packet needs it.
+//! [`Place`] has these pieces, and does itself what takes several of them.
 
 mod aside;
 mod clocks;
-mod desk;
+mod incoming;
+mod keys;
 mod parts;
 mod remote;
 mod samples;
@@ -30,11 +31,334 @@ mod trace_clock;
 mod uses;
 mod waiting;
 
+use std::io;
+
+use timebase_resolver::{
+    Clock, EstimateCache, Estimates, FileTag, Mended, Reading, Rejected, Unresolved,
+};
+use timebase_store::sort::Scratch;
+use timebase_trace::wire::proto::RemoteClockSync;
+use timebase_trace::{Interned, Kept};
+
 pub(crate) use aside::{EventRow, put_reason, take_reason};
+use clocks::Clocks;
 pub(crate) use clocks::{EventClock, Made, Placement, Whole};
-pub(crate) use desk::{Place, Taken, called, file_id, file_key, table_order};
+pub(crate) use incoming::IncomingPacket;
+pub(crate) use keys::{file_id, file_key, table_order};
 pub(crate) use parts::{Part, PartIx, TRACE_FILE, shared};
-pub(crate) use sequence::{CAUSES, SequenceIx};
-pub(crate) use snapshot::{Snapshot, recorded};
+use sequence::Sequences;
+pub(crate) use sequence::{CAUSES, Generation, SequenceIx};
+use snapshot::Accepted;
+pub(crate) use snapshot::{Snapshot, called, recorded};
 pub(crate) use time::TraceTime;
-pub(crate) use waiting::{Counts, Settled, SettledEvent, Stands, Untimed, WaitingEvent};
+use uses::Uses;
+pub(crate) use waiting::{CountsFor, Settled, SettledEvent, Stands, Untimed, WaitingEvent};
+use waiting::{Waiting, WaitingPacket, WaitingSnapshot};
+
+/// What became of a snapshot.
+#[derive(Debug)]
+pub(crate) enum Taken {
+    Accepted(Accepted),
+    Rejected(Rejected),
+    /// It is the pair that was added last once more, and nothing was done.
+    Repeated,
+}
+
+/// The clocks and sequences of a trace, and what waits for them.
+pub(crate) struct Place {
+    pub clocks: Clocks,
+    pub sequences: Sequences,
+    /// What numbers of interned data mean, by the intervals of sequences.
+    pub interned: Interned,
+    pub uses: Uses,
+    /// For the end of the file that is read.
+    pub waiting: Waiting,
+    /// For the end of the import: snapshots, and what had no time at the end of its file.
+    later: Waiting,
+}
+
+impl Place {
+    /// A trace of which nothing was read. `interned` are the fields of
+    /// `InternedData` that readers look up; what has no room in memory is put
+    /// aside there. `whole` is what an earlier pass over the trace has found, for times that are
+    /// told by all snapshots.
+    pub fn new(interned: &[(u32, Kept)], scratch: &Scratch, whole: Option<Whole>) -> Self {
+        Place {
+            clocks: Clocks::new(whole),
+            sequences: Sequences::default(),
+            interned: Interned::new(interned),
+            uses: Uses::default(),
+            waiting: Waiting::new(scratch),
+            later: Waiting::new(scratch),
+        }
+    }
+
+    /// Another file is read.
+    pub fn begin_file(&mut self, file: FileTag, is_pinned: bool) {
+        self.clocks.begin_file(file, is_pinned);
+        self.sequences.begin_file();
+    }
+
+    /// Whether any packet was of a sequence, or had to do with a clock.
+    pub fn is_used(&self) -> bool {
+        self.sequences.iter().next().is_some()
+            || self.clocks.trace_time.is_converted
+            || self.clocks.graph.snapshots() > 0
+    }
+
+    /// A snapshot comes with a packet of a part (rules N, T, I1, X15).
+    pub fn snapshot(&mut self, snapshot: &Snapshot, packet: &IncomingPacket<'_>) -> Taken {
+        let part = packet.part;
+        if self.has_just(snapshot, part) {
+            return Taken::Repeated;
+        }
+        let sequence = &mut self.sequences[packet.sequence];
+        match snapshot::add(&mut self.clocks, snapshot, part, packet.id, sequence) {
+            Ok(accepted) => {
+                self.accepted(snapshot, part);
+                Taken::Accepted(accepted)
+            }
+            Err(rejected) => Taken::Rejected(rejected),
+        }
+    }
+
+    /// A snapshot comes for who wants to know of no other thing than clocks.
+    pub fn snapshot_ahead(&mut self, snapshot: &Snapshot, packet: &IncomingPacket<'_>) {
+        let part = packet.part;
+        if self.has_just(snapshot, part) {
+            return;
+        }
+        let sequence = &mut self.sequences[packet.sequence];
+        if snapshot::accept(&mut self.clocks, snapshot, part, packet.id, sequence).is_ok() {
+            self.accepted(snapshot, part);
+        }
+    }
+
+    /// Whether a snapshot is the pair that its part had last, once more (rule I1).
+    fn has_just(&self, snapshot: &Snapshot, part: PartIx) -> bool {
+        let reading = snapshot.pair_reading();
+        reading.is_some() && self.clocks.parts[part].last_pair == reading
+    }
+
+    fn accepted(&mut self, snapshot: &Snapshot, part: PartIx) {
+        let last = &mut self.clocks.parts[part].last_pair;
+        *last = snapshot.pair_reading().or(*last);
+    }
+
+    /// What a machine and another one that it has asked for the time say of their clocks (rules X20
+    /// to X24); the snapshots of the client (X19) have come before.
+    pub fn remote_sync(
+        &mut self,
+        sync: &RemoteClockSync,
+        packet: i64,
+        client: PartIx,
+        host: PartIx,
+    ) {
+        remote::add(&mut self.clocks, sync, packet, client, host);
+    }
+
+    /// What a pass over the trace has found, at the end of it.
+    pub fn found(mut self) -> Whole {
+        self.clocks.end();
+        let mut estimates = Estimates::new(self.clocks.graph);
+        remote::give(&self.clocks.samples, &mut estimates);
+        let trace_time = self.clocks.trace_time.clock();
+        let mut cache = EstimateCache::new();
+        Whole {
+            mended: trace_time.and_then(|to| Mended::of(&estimates, to, &mut cache)),
+            estimates,
+            cache,
+            trace_time,
+        }
+    }
+
+    /// Places a packet, with the snapshots seen until now (rule D1). It is to be
+    /// called once with each packet whose place is not that of its snapshot, as it
+    /// advances incremental clocks. `counts` is what its time counts for.
+    #[inline]
+    pub fn packet(&mut self, packet: &IncomingPacket<'_>, counts: CountsFor) -> Placement {
+        let &IncomingPacket {
+            id,
+            header,
+            part,
+            sequence,
+            ..
+        } = packet;
+        let state = &mut self.sequences[sequence];
+        let placement = self.clocks.place(header, part, state);
+        self.note(packet, &placement);
+        if placement.waits
+            && let (Some(clock_id), Some(reason)) = (placement.clock_id, placement.unresolved)
+        {
+            let counts = match self.clocks.waits_for_trace_time() {
+                true => counts,
+                false => CountsFor::Nothing,
+            };
+            self.waiting.packet(&WaitingPacket {
+                id,
+                counts,
+                sequence,
+                part,
+                clock: self.clocks.clock_of(header, part, clock_id),
+                clock_ts: placement.clock_ts,
+                reason,
+            });
+        }
+        placement
+    }
+
+    /// Places a `clock_snapshot` packet where its snapshot is (rule D3). `first_row`
+    /// is the first row of the snapshot in `clock_snapshot`.
+    pub fn snapshot_packet(
+        &mut self,
+        packet: &IncomingPacket<'_>,
+        taken: &Taken,
+        first_row: i64,
+    ) -> Placement {
+        let sequence = &self.sequences[packet.sequence];
+        let own = self
+            .clocks
+            .own_reading(packet.header, packet.part, sequence);
+        let (ts, unresolved) = match taken {
+            Taken::Accepted(accepted) => (accepted.ts(), accepted.unresolved),
+            Taken::Rejected(Rejected::NoSequenceId { .. }) => {
+                (None, Some(Unresolved::NoSequenceId))
+            }
+            Taken::Rejected(Rejected::Overflow { .. }) => (None, Some(Unresolved::Overflow)),
+            Taken::Rejected(_) | Taken::Repeated => (None, None),
+        };
+        let mut placement = Placement {
+            ts,
+            unresolved,
+            ..own
+        };
+        self.note(packet, &placement);
+        if let Taken::Accepted(accepted) = taken
+            && ts.is_none()
+            && !self.clocks.has_all()
+        {
+            placement.waits = true;
+            self.later.snapshot(&WaitingSnapshot {
+                first_row,
+                packet: Some((packet.id, packet.sequence, packet.part)),
+                readings: &accepted.readings,
+            });
+        }
+        placement
+    }
+
+    /// Readings that could not be placed wait, though no packet waits for them: those of a pair of a
+    /// bundle, of a client, and of a snapshot that is nobody's.
+    pub fn readings_wait(
+        &mut self,
+        first_row: i64,
+        readings: &[Reading],
+        times: &[Option<TraceTime>],
+    ) {
+        if times.first().copied().flatten().is_none() && !self.clocks.has_all() {
+            self.later.snapshot(&WaitingSnapshot {
+                first_row,
+                packet: None,
+                readings,
+            });
+        }
+    }
+
+    #[inline]
+    fn note(&mut self, packet: &IncomingPacket<'_>, placement: &Placement) {
+        let part = packet.part;
+        // Whose clock it is is not settled while it waits (rule X29).
+        if let Some(clock) = placement.clock_id.filter(|_| !placement.waits) {
+            self.uses
+                .count(self.clocks.clock_of(packet.header, part, clock));
+        }
+        if let Some(ts) = placement.ts {
+            self.sequences[packet.sequence].saw(ts);
+            self.clocks.parts[part].first.get_or_insert(ts);
+        }
+    }
+
+    /// A file is read to its end: what of it waits is tried once more (rules D2, X29), in file order.
+    /// What has no time even so waits for the end of the import.
+    pub fn end_file(
+        &mut self,
+        scratch: &Scratch,
+        each: impl FnMut(Settled<'_>) -> io::Result<()>,
+    ) -> io::Result<()> {
+        self.clocks.end_file();
+        let waiting = std::mem::replace(&mut self.waiting, Waiting::new(scratch));
+        let mut later = std::mem::replace(&mut self.later, Waiting::new(scratch));
+        let settled = self.settle(waiting, Some(&mut later), each);
+        self.later = later;
+        settled
+    }
+
+    /// All files are read: what still waits is tried for the last time.
+    pub fn end(
+        &mut self,
+        scratch: &Scratch,
+        each: impl FnMut(Settled<'_>) -> io::Result<()>,
+    ) -> io::Result<()> {
+        self.clocks.end();
+        let later = std::mem::replace(&mut self.later, Waiting::new(scratch));
+        self.settle(later, None, each)
+    }
+
+    fn settle(
+        &mut self,
+        waiting: Waiting,
+        later: Option<&mut Waiting>,
+        mut each: impl FnMut(Settled<'_>) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let uses = &mut self.uses;
+        waiting.settle(
+            &mut self.clocks,
+            &mut self.sequences,
+            later,
+            |settled, clocks| {
+                if let Settled::Packet {
+                    part,
+                    clock,
+                    result,
+                    ..
+                } = &settled
+                {
+                    uses.count(*clock);
+                    if let Ok(ts) = result {
+                        clocks.parts[*part].first.get_or_insert(*ts);
+                    }
+                }
+                each(settled)
+            },
+        )
+    }
+
+    /// Does something with estimates by all snapshots and samples; `with` is also told which of
+    /// the samples are used.
+    pub fn with_estimates<T>(
+        &mut self,
+        with: impl FnOnce(&mut Self, &Estimates, &[bool]) -> T,
+    ) -> T {
+        let mut estimates = Estimates::new(std::mem::take(&mut self.clocks.graph));
+        let used = remote::give(&self.clocks.samples, &mut estimates);
+        let done = with(self, &estimates, &used);
+        self.clocks.graph = estimates.into_graph();
+        done
+    }
+
+    /// The clock that `ts` is on (rules T1, T3, X25).
+    pub fn trace_time(&self) -> Clock {
+        self.clocks.trace_time.or_first()
+    }
+
+    /// All clocks, in the order of the tables: those of snapshots and those that
+    /// only packets name.
+    pub fn all_clocks(&mut self) -> Vec<Clock> {
+        let graph = &self.clocks.graph;
+        let mut all: Vec<Clock> = graph.domains().iter().map(|domain| domain.clock).collect();
+        let used = self.uses.counted().keys().copied();
+        all.extend(used.filter(|&clock| graph.domain(clock).is_none()));
+        all.sort_unstable_by_key(table_order);
+        all
+    }
+}

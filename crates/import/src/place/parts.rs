@@ -184,7 +184,7 @@ impl Parts {
     }
 
     /// The part of packets that are of no machine: one of no file.
-    pub fn nobody(&mut self) -> PartIx {
+    fn nobody(&mut self) -> PartIx {
         match self.nobody {
             Some(part) => part,
             None => {
@@ -194,8 +194,13 @@ impl Parts {
         }
     }
 
+    /// The part of a packet that makes no host (rule X11): the host part if there is one.
+    pub fn of_marker(&mut self) -> PartIx {
+        self.host_here().unwrap_or_else(|| self.nobody())
+    }
+
     /// The host part of the file that is read, if there is one until now.
-    pub fn host_here(&self) -> Option<PartIx> {
+    fn host_here(&self) -> Option<PartIx> {
         self.hosts.get(&self.file?.order).copied()
     }
 

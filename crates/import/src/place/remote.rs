@@ -55,7 +55,8 @@ pub(crate) fn add(
     clocks: &mut Clocks,
     sync: &RemoteClockSync,
     packet: i64,
-    (client, host): (PartIx, PartIx),
+    client: PartIx,
+    host: PartIx,
 ) {
     let all: Vec<Readings> = sync
         .synced_clocks

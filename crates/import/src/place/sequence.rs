@@ -2,6 +2,7 @@
 //! incremental clocks (rule V5).
 
 use std::num::NonZeroU32;
+use std::ops::{Index, IndexMut};
 
 use rustc_hash::FxHashMap;
 use timebase_trace::Interval;
@@ -128,7 +129,7 @@ impl Sequence {
     }
 
     /// How often the state was lost (rule S3).
-    pub fn lost(&self) -> u32 {
+    fn lost(&self) -> u32 {
         self.lost
     }
 
@@ -176,6 +177,14 @@ impl Sequence {
     }
 }
 
+/// The packets of a sequence between which its state was neither cleared nor lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub(crate) struct Generation {
+    pub interval: Interval,
+    /// How often the state was lost before.
+    pub lost: u32,
+}
+
 /// Which sequence, in [`Sequences`].
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SequenceIx(pub u32);
@@ -191,9 +200,26 @@ pub(crate) struct Sequences {
     last: Option<((u32, u32), u32)>,
 }
 
+impl Index<SequenceIx> for Sequences {
+    type Output = Sequence;
+
+    #[inline]
+    fn index(&self, SequenceIx(index): SequenceIx) -> &Sequence {
+        // Whoever has a SequenceIx has got it from `update`.
+        &self.all[index as usize]
+    }
+}
+
+impl IndexMut<SequenceIx> for Sequences {
+    #[inline]
+    fn index_mut(&mut self, SequenceIx(index): SequenceIx) -> &mut Sequence {
+        &mut self.all[index as usize]
+    }
+}
+
 impl Sequences {
     /// Another file is read (rule X13).
-    pub fn begin(&mut self) {
+    pub fn begin_file(&mut self) {
         self.index.clear();
         self.nameless.clear();
         self.last = None;
@@ -207,7 +233,7 @@ impl Sequences {
         default_clock: Option<u32>,
     ) -> SequenceIx {
         let sequence = self.find(header, part);
-        self.get(sequence).update(header, default_clock);
+        self[sequence].update(header, default_clock);
         sequence
     }
 
@@ -236,16 +262,28 @@ impl Sequences {
         self.all.get(index as usize)
     }
 
-    pub fn get(&mut self, index: SequenceIx) -> &mut Sequence {
-        &mut self.all[index.0 as usize]
-    }
-
     /// The part of the sequence that its next packet is in.
     pub fn interval(&self, index: SequenceIx) -> Interval {
         Interval {
             sequence: index.0,
-            cleared: self.all[index.0 as usize].cleared,
+            cleared: self[index].cleared,
         }
+    }
+
+    /// The generation of the sequence's state that its last packet is in.
+    pub fn generation(&self, index: SequenceIx) -> Generation {
+        Generation {
+            interval: self.interval(index),
+            lost: self[index].lost(),
+        }
+    }
+
+    /// The greatest time of a sequence before the packet that [`Sequences::update`] was just told of;
+    /// `None` if that is the first one of the sequence, or has no sequence.
+    pub fn last_of(&self, index: SequenceIx) -> Option<Option<i64>> {
+        let sequence = &self[index];
+        let has_more = sequence.is_named && sequence.packets > 1;
+        has_more.then(|| sequence.times().map(|(_, last)| last))
     }
 
     /// The sequences that packets name, in order of their first packet.

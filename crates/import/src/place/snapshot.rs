@@ -165,6 +165,17 @@ pub(crate) fn recorded(reading: &Reading) -> Ticks {
     )
 }
 
+/// What to call a snapshot in a message.
+pub(crate) fn called(source: Source) -> &'static str {
+    match source {
+        Source::Bundle => "the bundle's pair of clocks",
+        Source::RemoteSync => "the pair of clocks of two machines",
+        Source::Manifest => "the manifest's statement about clocks",
+        Source::Assumed => "the assumption about the machine's clocks",
+        _ => "the clock snapshot",
+    }
+}
+
 /// Adds a snapshot (rules N, T, V5, X15), and places its readings.
 ///
 /// # Errors

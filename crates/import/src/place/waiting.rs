@@ -27,7 +27,7 @@ use crate::spill::SpillQueue;
 
 /// For what a time counts as one that was seen (rule O2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Counts {
+pub(crate) enum CountsFor {
     Nothing = 0,
     /// As a packet's: for packets of its machine.
     ItsMachine = 1,
@@ -39,7 +39,7 @@ pub(crate) enum Counts {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct WaitingPacket {
     pub id: i64,
-    pub counts: Counts,
+    pub counts: CountsFor,
     pub sequence: SequenceIx,
     pub part: PartIx,
     pub clock: Clock,
@@ -62,6 +62,16 @@ pub(crate) struct WaitingEvent<'a> {
     pub event: &'a [u8],
 }
 
+/// A snapshot that waits.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WaitingSnapshot<'a> {
+    /// The first of its rows of `clock_snapshot`.
+    pub first_row: i64,
+    /// The packet that stands where it does, if one does.
+    pub packet: Option<(i64, SequenceIx, PartIx)>,
+    pub readings: &'a [Reading],
+}
+
 /// What became of something that waited.
 #[derive(Debug)]
 pub(crate) enum Settled<'a> {
@@ -79,7 +89,7 @@ pub(crate) enum Settled<'a> {
         part: PartIx,
         clock: Clock,
         clock_ts: Option<Ticks>,
-        counts: Counts,
+        counts: CountsFor,
         result: Result<TraceTime, Unresolved>,
     },
     /// The clock of a packet is another than when it was read (rule X29).
@@ -173,6 +183,8 @@ impl Waiting {
         self.end();
     }
 
+    /// An event that could not be placed: its row, and what it is for the timeline.
+    #[cold]
     pub fn event(&mut self, event: &WaitingEvent<'_>) {
         let mut put = self.begin(EVENT);
         event.row.put(&mut put);
@@ -185,6 +197,8 @@ impl Waiting {
         self.end();
     }
 
+    /// A packet has no time of its own, and stands behind that.
+    #[cold]
     pub fn stands(&mut self, stands: &Stands) {
         let mut put = self.begin(STANDS);
         put.integer(stands.packet)
@@ -194,6 +208,8 @@ impl Waiting {
         self.end();
     }
 
+    /// What such a packet is for the timeline.
+    #[cold]
     pub fn untimed(&mut self, untimed: &Untimed<'_>) {
         let mut put = self.begin(UNTIMED);
         put.integer(untimed.packet)
@@ -203,23 +219,21 @@ impl Waiting {
         self.end();
     }
 
-    /// A snapshot, whose rows of `clock_snapshot` begin with `first_row`; and the
-    /// packet that stands where it does, if one does.
-    pub fn snapshot(
-        &mut self,
-        first_row: i64,
-        packet: Option<(i64, SequenceIx, PartIx)>,
-        readings: impl ExactSizeIterator<Item = (Clock, i64)>,
-    ) {
+    pub fn snapshot(&mut self, snapshot: &WaitingSnapshot<'_>) {
+        let &WaitingSnapshot {
+            first_row,
+            packet,
+            readings,
+        } = snapshot;
         let mut put = self.begin(SNAPSHOT);
         put.integer(first_row)
             .optional(packet.map(|(id, ..)| id))
             .natural(packet.map_or(0, |(_, sequence, _)| sequence.0.into()))
             .natural(packet.map_or(0, |(.., part)| part.0.into()))
             .natural(readings.len() as u64);
-        for (clock, value) in readings {
-            put.integer(value);
-            put_clock(&mut put, Some(clock));
+        for reading in readings {
+            put.integer(reading.value);
+            put_clock(&mut put, Some(reading.clock));
         }
         self.end();
     }
@@ -277,9 +291,9 @@ fn settle_packet(
 ) -> io::Result<()> {
     let id = take.integer()?;
     let counts = match take.natural()? {
-        0 => Counts::Nothing,
-        1 => Counts::ItsMachine,
-        _ => Counts::All,
+        0 => CountsFor::Nothing,
+        1 => CountsFor::ItsMachine,
+        _ => CountsFor::All,
     };
     let sequence = SequenceIx(take.small()?);
     let part = PartIx(take.small()?);
@@ -314,7 +328,7 @@ fn settle_packet(
         (Err(reason), Some(later)) => {
             later.packet(&WaitingPacket {
                 id,
-                counts: Counts::Nothing,
+                counts: CountsFor::Nothing,
                 sequence,
                 part,
                 clock,
@@ -323,7 +337,7 @@ fn settle_packet(
             });
             return Ok(());
         }
-        (Ok(ts), _) => sequences.get(sequence).saw(ts),
+        (Ok(ts), _) => sequences[sequence].saw(ts),
         (Err(_), None) => {}
     }
     let settled = Settled::Packet {
@@ -423,7 +437,7 @@ fn settle_snapshot(
     // A pair of a bundle says nothing of its packet.
     let Some(id) = packet else { return Ok(()) };
     if let Ok(ts) = result {
-        sequences.get(sequence).saw(ts);
+        sequences[sequence].saw(ts);
     }
     each(Settled::Snapshot { id, part, result }, clocks)
 }

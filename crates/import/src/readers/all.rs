@@ -84,7 +84,7 @@ macro_rules! readers {
                     $(Parsed::$name(payload) => if is_wanted::<$reader>(context, rows) {
                         self.$name.read(payload, packet, context, rows);
                     } else if <$reader as Reader>::converts(&payload, packet.header) {
-                        context.place.attempted(packet.part);
+                        context.place.clocks.attempted(packet.part);
                     })*
                     Parsed::Unread => {}
                 }

@@ -57,7 +57,7 @@ impl Reader for AndroidLog {
         rows: &mut Rows<'_>,
     ) {
         let realtime = Some((ClockId::REALTIME, SeqId(0)));
-        let clock = context.place.event_clock(packet.part, realtime);
+        let clock = context.place.clocks.event_clock(packet.part, realtime);
         for event in &log.events {
             line(event, packet, &clock, context, rows);
         }

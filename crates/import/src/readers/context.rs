@@ -1,5 +1,7 @@
 //! What readers read and change beside rows.
 
+use std::io;
+
 use timebase_resolver::{Ticks, Unresolved};
 use timebase_schema::tables;
 
@@ -25,6 +27,17 @@ pub(crate) struct ImportContext {
 }
 
 impl ImportContext {
+    /// There are no more packets: track events that were held take their places.
+    ///
+    /// # Errors
+    ///
+    /// If what was put aside cannot be written or read back.
+    pub fn release_held(&mut self) -> io::Result<()> {
+        let timeline = &mut self.events.timeline;
+        let uuids = &self.definitions.uuids;
+        self.writers.release(uuids, timeline, &mut self.faults)
+    }
+
     /// Places an event that has a timestamp of its own, for its row and for the
     /// timeline, where `event` is what it is there; empty for nothing. One that
     /// cannot be placed yet waits.
@@ -36,7 +49,7 @@ impl ImportContext {
         timestamp: u64,
         event: &[u8],
     ) -> Result<TraceTime, Unresolved> {
-        match self.place.event(clock, timestamp) {
+        match self.place.clocks.place_event(clock, timestamp) {
             Ok(ts) => {
                 let TraceTime(time) = ts;
                 let (first, _) = self.events.times.unwrap_or((time, time));
@@ -48,7 +61,7 @@ impl ImportContext {
             }
             Err(reason) => {
                 let place = self.kept_place().filter(|_| !event.is_empty());
-                self.place.event_waits(&WaitingEvent {
+                self.place.waiting.event(&WaitingEvent {
                     row,
                     part: clock.part(),
                     clock: clock.clock(),
@@ -57,7 +70,7 @@ impl ImportContext {
                     place,
                     event,
                 });
-                if self.place.may_resolve_later(clock.part(), reason) {
+                if self.place.clocks.may_resolve_later(clock.part(), reason) {
                     self.journal.waits(row.table);
                 }
                 Err(reason)
@@ -75,11 +88,11 @@ impl ImportContext {
         event: &Event<'_>,
     ) {
         event.write(&mut self.events.record);
-        match self.place.event(clock, timestamp) {
+        match self.place.clocks.place_event(clock, timestamp) {
             Ok(ts) => self.events.push_record(ts),
             Err(reason) => {
                 let place = self.kept_place();
-                self.place.event_waits(&WaitingEvent {
+                self.place.waiting.event(&WaitingEvent {
                     row: row_of(packet),
                     part: clock.part(),
                     clock: clock.clock(),
@@ -96,7 +109,7 @@ impl ImportContext {
     /// snapshot is behind others of its time.
     #[cold]
     fn kept_place(&mut self) -> Option<u64> {
-        let keeps = self.place.waits_for_trace_time();
+        let keeps = self.place.clocks.waits_for_trace_time();
         keeps.then(|| self.events.timeline.reserve())
     }
 
@@ -108,7 +121,7 @@ impl ImportContext {
             return;
         }
         let lost = Event::PacketsLost {
-            sequence: packet.interval.sequence,
+            sequence: packet.generation.interval.sequence,
         };
         lost.write(&mut self.events.record);
         let Events {
@@ -129,8 +142,11 @@ impl ImportContext {
             && let (Some(clock_id), Some(ticks), Some(reason)) =
                 (placement.clock_id, placement.clock_ts, placement.unresolved)
         {
-            let clock = self.place.clock_of(packet.header, packet.part, clock_id);
-            self.place.event_waits(&WaitingEvent {
+            let clock = self
+                .place
+                .clocks
+                .clock_of(packet.header, packet.part, clock_id);
+            self.place.waiting.event(&WaitingEvent {
                 row: row_of(packet),
                 part: packet.part,
                 clock: Some(clock),
@@ -152,10 +168,12 @@ impl ImportContext {
         event.write(&mut self.events.record);
         match (packet.placement.ts, packet.header.timestamp) {
             (Some(ts), _) => self.events.push_record(ts),
-            (None, None) if !self.place.has_pending() => self.events.push_record(packet.latest),
+            (None, None) if !self.place.clocks.has_pending() => {
+                self.events.push_record(packet.latest)
+            }
             (None, None) => {
                 self.events.latest.event(packet.latest);
-                self.place.untimed_waits(&Untimed {
+                self.place.waiting.untimed(&Untimed {
                     packet: packet.id,
                     latest: packet.latest,
                     place: self.events.timeline.reserve(),

@@ -108,6 +108,6 @@ fn is_thread(
         tid,
     };
     let number = context.definitions.uuids.writer(writer);
-    let (state, _) = context.writers.state(packet.generation());
+    let (state, _) = context.writers.state(packet.generation);
     state.is_thread((writer, number), thread);
 }

@@ -354,7 +354,7 @@ impl FtraceStats {
         context: &mut ImportContext,
         rows: &mut Rows<'_>,
     ) {
-        let sequence = packet.interval.sequence;
+        let sequence = packet.generation.interval.sequence;
         if self.told.contains(&sequence) {
             return;
         }

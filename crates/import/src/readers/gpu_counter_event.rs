@@ -66,7 +66,7 @@ impl Reader for GpuCounterEvents {
                     id: packet.id,
                     machine: packet.machine,
                     field: PacketType::GPU_COUNTER_EVENT.0,
-                    interval: packet.interval,
+                    interval: packet.generation.interval,
                     valid: packet.valid,
                     payload: message.0,
                 }),
@@ -87,12 +87,12 @@ fn describe(message: Message<'_>, packet: &PlacedPacket<'_>, context: &mut Impor
 /// The counters that a number of interned data stands for, if it is known now and
 /// was not before.
 fn declare(iid: u64, packet: &PlacedPacket<'_>, context: &mut ImportContext) {
-    let (machine, interval) = (packet.machine, packet.interval);
+    let (machine, interval) = (packet.machine, packet.generation.interval);
     let known = &mut context.definitions.gpu_counters;
     if known.knows(interval, iid) {
         return;
     }
-    let Some(entry) = context.place.interned(interval, DESCRIPTORS, iid) else {
+    let Some(entry) = context.place.interned.get(interval, DESCRIPTORS, iid) else {
         return;
     };
     let interned = Message(entry);

@@ -1,6 +1,6 @@
 //! Where packets stand that have no time of their own.
 
-use crate::place::{Counts, TraceTime};
+use crate::place::{CountsFor, TraceTime};
 
 /// The greatest times seen until now (rule O2).
 #[derive(Debug, Default)]
@@ -27,11 +27,11 @@ impl Latest {
     }
 
     /// A packet of a machine has its time, which counts for that.
-    pub fn counts(&mut self, counts: Counts, machine: u32, ts: TraceTime) {
+    pub fn counts(&mut self, counts: CountsFor, machine: u32, ts: TraceTime) {
         match counts {
-            Counts::Nothing => {}
-            Counts::ItsMachine => self.packet(machine, ts),
-            Counts::All => self.event(ts),
+            CountsFor::Nothing => {}
+            CountsFor::ItsMachine => self.packet(machine, ts),
+            CountsFor::All => self.event(ts),
         }
     }
 

@@ -42,7 +42,7 @@ impl<const TYPE: u32> Reader for Observed<TYPE> {
             return;
         }
         if TYPE == PacketType::GPU_RENDER_STAGE_EVENT.0 {
-            context.place.keep_interned(packet.interval);
+            context.place.interned.keep(packet.generation.interval);
         }
         observe(PacketType(TYPE), message, packet, context);
     }
@@ -59,7 +59,7 @@ pub(super) fn observe(
         id: packet.id,
         machine: packet.machine,
         field: packet_type.0,
-        interval: packet.interval,
+        interval: packet.generation.interval,
         valid: packet.valid,
         payload: message.0,
     });

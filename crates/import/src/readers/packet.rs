@@ -1,12 +1,10 @@
 //! The packet whose payload is read, with its place in time.
 
 use timebase_resolver::Unresolved;
-use timebase_trace::Interval;
 use timebase_trace::wire::packet::Header;
 
-use super::generation::Generation;
 use crate::output::{Message, Rows, Severity};
-use crate::place::{PartIx, Placement, TraceTime};
+use crate::place::{Generation, PartIx, Placement, TraceTime};
 
 /// A packet when its reader gets it: it has its place in time.
 #[derive(Debug)]
@@ -15,9 +13,8 @@ pub(crate) struct PlacedPacket<'a> {
     /// Where its bytes are in the decompressed stream.
     pub offset: u64,
     pub header: &'a Header<'a>,
-    /// The part of its sequence that it is in: what its numbers of interned data
-    /// mean.
-    pub interval: Interval,
+    /// The state of its sequence that it relies on, and what its numbers of interned data mean.
+    pub generation: Generation,
     /// Where it stands in time.
     pub placement: Placement,
     /// Its machine's row.
@@ -26,32 +23,16 @@ pub(crate) struct PlacedPacket<'a> {
     pub part: PartIx,
     /// Whether the state of its sequence can be trusted (rule S3).
     pub valid: bool,
-    /// How often that was lost before.
-    pub lost: u32,
     /// The greatest time before it, where it stands if it has none (rule O2).
     pub latest: TraceTime,
 }
 
 impl PlacedPacket<'_> {
-    /// The generation of its sequence's state.
-    pub fn generation(&self) -> Generation {
-        Generation {
-            interval: self.interval,
-            lost: self.lost,
-        }
-    }
-
     /// Says something about it in the log.
     pub fn say(&self, severity: Severity, code: &'static str, text: String, rows: &mut Rows<'_>) {
-        let message = Message {
-            severity,
-            code,
-            packet_id: Some(self.id),
-            offset: Some(self.offset),
-            size: None,
-            text,
-        };
-        message.push(rows);
+        Message::new(severity, code, text)
+            .of_packet(self.id, self.offset)
+            .push(rows);
     }
 
     /// Rule S4: whether it refers to a state that was lost, and so is a row and

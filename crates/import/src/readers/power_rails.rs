@@ -55,7 +55,7 @@ impl Reader for PowerRails {
         if packet.is_lost() {
             // As where the user wants no events, and nobody asks whether it is lost.
             if Self::converts(&message, packet.header) {
-                context.place.attempted(packet.part);
+                context.place.clocks.attempted(packet.part);
             }
             return;
         }
@@ -74,7 +74,7 @@ impl Reader for PowerRails {
             }
         }
         let boottime = Some((ClockId::BOOTTIME, SeqId(0)));
-        let clock = context.place.event_clock(packet.part, boottime);
+        let clock = context.place.clocks.event_clock(packet.part, boottime);
         for sample in message.messages(2) {
             let event = Event::Energy(Energy {
                 machine,

@@ -230,7 +230,7 @@ impl Reader for TraceStats {
 
 /// The file and the machine of a part.
 pub(crate) fn of(place: &Place, part: PartIx) -> (u32, u32) {
-    let part = &place.parts()[part];
+    let part = &place.clocks.parts[part];
     (part.file.id, part.machine.0)
 }
 
@@ -239,7 +239,7 @@ pub(super) fn zeros<'a>(
     counters: impl Iterator<Item = &'static Counter> + Clone + 'a,
     context: &mut ImportContext,
 ) {
-    for part in context.place.parts().iter() {
+    for part in context.place.clocks.parts.iter() {
         let of = (part.file.id, part.machine.0);
         for counter in counters.clone() {
             if context.journal.recorded(counter, of, None).is_none() {
@@ -339,7 +339,7 @@ impl Report<'_> {
             // 0 is that of packets without a sequence.
             let id = writer.small(field::SEQUENCE_ID).filter(|&id| id != 0);
             let buffer = writer.small(field::BUFFER).unwrap_or(0);
-            let known = id.and_then(|id| self.context.place.sequence(machine_id, id));
+            let known = id.and_then(|id| self.context.place.sequences.known(machine_id, id));
             let Some(sequence) = known else {
                 continue;
             };

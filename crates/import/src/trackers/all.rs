@@ -2,9 +2,6 @@
 
 use std::io;
 
-use timebase_store::sort::Scratch;
-use timebase_trace::Interned;
-
 use super::atrace::Atrace;
 use super::buffers::Buffers;
 use super::counters::Counters;
@@ -15,7 +12,6 @@ use super::sched::Sched;
 use super::signals::Signals;
 use super::track_events::TrackEvents;
 use super::tracker::{At, Tracker};
-use crate::definitions::Definitions;
 use crate::limits::Watch;
 use crate::output::{Faults, Rows};
 use crate::place::TraceTime;
@@ -23,20 +19,17 @@ use crate::timeline::{Event, Ftrace, Switch, Timeline, Waker, Waking};
 use crate::world::{World, ucpu};
 
 /// Gives all events of a trace to all trackers, and tells what of it does not go
-/// together. What does not fit memory is put aside there.
+/// together.
 ///
 /// # Errors
 ///
 /// If what was put aside cannot be written or read back, or memory does not suffice.
 pub(crate) fn follow(
     timeline: Timeline,
-    definitions: Definitions,
-    interned: Interned,
-    scratch: &Scratch,
+    mut world: World,
     watch: &mut Watch,
     rows: &mut Rows<'_>,
 ) -> io::Result<Faults> {
-    let mut world = World::new(definitions, interned, scratch, rows);
     let mut trackers = Trackers::default();
     let mut at = At {
         world: &mut world,

@@ -12,6 +12,7 @@ use crate::output::{Batch, Cell, Outlet, Rows};
 use crate::place::TraceTime;
 use crate::subjects::{Subject, Wanted};
 use crate::timeline::{Event, Ftrace, PacketEvent, Timeline};
+use crate::world::World;
 
 /// A field of a message.
 pub(crate) enum Field<'a> {
@@ -105,15 +106,8 @@ impl Trace {
         let mut interned = Interned::new(super::GPU_INTERNED);
         interned.add(Interval::default(), &self.interned).unwrap();
         Made::by(|rows| {
-            super::follow(
-                timeline,
-                definitions,
-                interned,
-                &directory.path().into(),
-                &mut Watch::default(),
-                rows,
-            )
-            .unwrap();
+            let world = World::new(definitions, interned, &directory.path().into(), rows);
+            super::follow(timeline, world, &mut Watch::default(), rows).unwrap();
         })
     }
 

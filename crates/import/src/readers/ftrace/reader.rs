@@ -114,7 +114,7 @@ impl Reader for Ftrace {
         self.running.begin(machine, bundle.cpu.unwrap_or(u32::MAX));
         self.bundles += 1;
         let clock = clock_of(packet.header, bundle.clock);
-        let clock = context.place.event_clock(packet.part, clock);
+        let clock = context.place.clocks.event_clock(packet.part, clock);
         let here = here(&bundle, packet, &clock, context, rows);
         let mut import = Import {
             clock,
@@ -202,7 +202,7 @@ fn here(
     };
     let begins = bundle
         .begins
-        .map(|begins| context.place.event(clock, begins));
+        .map(|begins| context.place.clocks.place_event(clock, begins));
     let unplaced = clock_of(packet.header, bundle.clock).zip(bundle.begins);
     if let Some(machine) = context.definitions.machines.get_mut(packet.machine)
         && machine.is_first_bundle(cpu)
@@ -375,7 +375,7 @@ impl Import<'_, '_> {
                     machine,
                     cpu,
                     tid,
-                    interval: self.packet.interval,
+                    interval: self.packet.generation.interval,
                     field: number,
                     message: if is_read { message } else { &[] },
                 })

@@ -16,12 +16,12 @@ use rustc_hash::FxHashMap;
 use timebase_store::sort::Scratch;
 use timebase_trace::Interval;
 
+use super::defaults::Defaults;
 use super::event::{Parsed, field};
 use crate::compact::{Put, Take, cut};
 use crate::definitions::Uuids;
 use crate::output::{Counter, Fault, Faults, PARSER_ERROR};
-use crate::place::TraceTime;
-use crate::readers::generation::{Defaults, Generation};
+use crate::place::{Generation, TraceTime};
 use crate::readers::packet::PlacedPacket;
 use crate::spill::SpillQueue;
 use crate::timeline::{Timeline, TrackEvent, Uuid};

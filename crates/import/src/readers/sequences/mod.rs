@@ -1,6 +1,7 @@
 //! What writers of track events have said before: the defaults, names and sums of their sequences.
 
 pub(super) mod counters;
+mod defaults;
 pub(super) mod event;
 pub(super) mod writers;
 

@@ -9,12 +9,12 @@ use rustc_hash::FxHashMap;
 use timebase_store::sort::Scratch;
 
 use super::counters::{Sums, Values, is_held};
+use super::defaults::Defaults;
 use super::event::field;
 use crate::definitions::{Names, Uuids, Writer};
 use crate::message::Message;
 use crate::output::Faults;
-use crate::place::{Place, TraceTime};
-use crate::readers::generation::{Defaults, Generation};
+use crate::place::{Generation, Place, SettledEvent, TraceTime};
 use crate::timeline::{Label, OwnLabel, Timeline, WriterThread};
 
 /// What deltas are added to, as what was added last left it.
@@ -105,13 +105,13 @@ impl Writers {
     /// If what was put aside cannot be read back.
     pub fn settled(
         &mut self,
-        event: &[u8],
+        event: &SettledEvent<'_>,
         ts: TraceTime,
-        place: Option<u64>,
         uuids: &Uuids,
         timeline: &mut Timeline,
         faults: &mut Faults,
     ) -> io::Result<Option<TraceTime>> {
+        let (event, place) = (event.event, event.place);
         if !is_held(event) {
             timeline.push_kept(ts, place, event);
             return Ok(Some(ts));
@@ -164,7 +164,7 @@ impl State {
         let Entry::Vacant(unknown) = self.labels.entry((field, iid)) else {
             return true;
         };
-        let Some(entry) = place.interned(self.generation.interval, field, iid) else {
+        let Some(entry) = place.interned.get(self.generation.interval, field, iid) else {
             return false;
         };
         unknown.insert(match Message(entry).text(TEXT) {

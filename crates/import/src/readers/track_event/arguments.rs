@@ -10,8 +10,7 @@ use timebase_descriptor::Pool;
 use crate::arguments::{EventArgs, Interning, decode};
 use crate::compact::Put;
 use crate::definitions::Names;
-use crate::place::Place;
-use crate::readers::generation::Generation;
+use crate::place::{Generation, Place};
 use crate::readers::sequences::event::Parsed;
 use crate::timeline::Arguments;
 
@@ -30,7 +29,9 @@ struct Now<'a> {
 
 impl Interning for Now<'_> {
     fn entry(&self, field: u32, iid: u64) -> Option<&[u8]> {
-        self.place.interned(self.generation.interval, field, iid)
+        self.place
+            .interned
+            .get(self.generation.interval, field, iid)
     }
 }
 
@@ -58,7 +59,7 @@ impl Decoder {
         if !self.args.needs_schema {
             return self.args.missing_iids;
         }
-        let until = place.keep_interned(generation.interval);
+        let until = place.interned.keep(generation.interval);
         Put(&mut self.undecoded)
             .natural(generation.interval.cleared.into())
             .natural(until)

@@ -212,7 +212,7 @@ impl TrackEvents {
         packet: &PlacedPacket<'_>,
         context: &mut ImportContext,
     ) -> Result<(), Fault> {
-        let generation = packet.generation();
+        let generation = packet.generation;
         let (state, values) = context.writers.state(generation);
         let time = time(event, packet, state, &mut context.place)?;
         let (thread_time, instructions) = spent(event, state)?;
@@ -283,7 +283,7 @@ impl TrackEvents {
         let category = category.label(interned::EVENT_CATEGORIES, state, names);
         let made = TrackEvent {
             machine,
-            sequence: packet.interval.sequence,
+            sequence: packet.generation.interval.sequence,
             packet: packet.id,
             does,
             uuid,
@@ -361,8 +361,10 @@ fn time(
     if is_unplaced && !packet.placement.waits {
         return Ok(Time::Unplaced);
     }
-    let monotonic = place.event_clock(packet.part, Some((ClockId::MONOTONIC, SeqId(0))));
-    let placed = place.event(&monotonic, reading);
+    let monotonic = place
+        .clocks
+        .event_clock(packet.part, Some((ClockId::MONOTONIC, SeqId(0))));
+    let placed = place.clocks.place_event(&monotonic, reading);
     let time = on_time(placed.unwrap_or(TraceTime(ns)))?;
     Ok(match time {
         Time::At(ts) if is_unplaced => Time::Later(Some(ts)),

@@ -1,0 +1,35 @@
+//! What is counted of packets, for `stats`.
+
+use crate::output::{Counter, Fault, Journal};
+
+pub(crate) const PACKETS_WITHOUT_TIMESTAMP: Counter = Counter::info("packets_without_timestamp");
+pub(crate) const PACKETS_CORRUPT: Counter = Counter::error("packets_corrupt");
+pub(crate) const PAYLOADS_CORRUPT: Counter = Counter::error("payloads_corrupt");
+pub(crate) const PAYLOADS_TOO_LARGE: Counter = Counter::data_loss("payloads_too_large");
+pub(crate) const SNAPSHOTS_REJECTED: Counter = Counter::error("snapshots_rejected");
+pub(crate) const DAMAGED_REGIONS: Counter = Counter::data_loss("damaged_regions");
+pub(crate) const DAMAGED_BYTES: Counter = Counter::data_loss("damaged_bytes");
+pub(crate) const UNSURE_PACKETS: Counter = Counter::data_loss("unsure_packets");
+
+pub(crate) const INTERNED_SKIPPED: Fault = Fault::new(
+    Counter::data_loss("interned_data_skipped_incremental_state_invalid"),
+    "interned data after its sequence lost state is left out",
+);
+
+/// A journal in which all counters of packets are 0.
+pub(super) fn journal() -> Journal {
+    let mut journal = Journal::default();
+    for counter in [
+        PACKETS_WITHOUT_TIMESTAMP,
+        PACKETS_CORRUPT,
+        PAYLOADS_CORRUPT,
+        PAYLOADS_TOO_LARGE,
+        SNAPSHOTS_REJECTED,
+        DAMAGED_REGIONS,
+        DAMAGED_BYTES,
+        UNSURE_PACKETS,
+    ] {
+        journal.count(counter, 0);
+    }
+    journal
+}

@@ -1,0 +1,227 @@
+//! The file that is read, and what became of one that was.
+
+use timebase_resolver::FileTag;
+use timebase_schema::tables;
+use timebase_trace::{RawPacket, Region, Unreadable};
+
+use super::counters;
+use crate::damaged::{Around, Damaged, cut, unread_packet};
+use crate::manifest::MemberRules;
+use crate::output::{Cell, Journal, Loss, LossKind, Message, PacketRow, RowType, Rows, Severity};
+use crate::place::{IncomingPacket, Place, Placement};
+
+/// The file that is read.
+#[derive(Default)]
+pub(super) struct OpenFile {
+    /// Its row in `trace_file`.
+    pub id: u32,
+    pub rules: MemberRules,
+    /// What the last packet called its machine, the row, and whether that is the host's.
+    pub last_machine: Option<(u32, u32, bool)>,
+    /// The times around its damage.
+    pub around: Around,
+    /// What of it held no packets.
+    damage: Damaged,
+    /// How many packets there were before it.
+    before: i64,
+    /// What was counted of damage before it.
+    counted: Counted,
+}
+
+impl OpenFile {
+    /// A file of which nothing was read.
+    pub fn new(file: FileTag, rules: MemberRules, journal: &Journal, rows: &Rows<'_>) -> Self {
+        OpenFile {
+            id: file.id,
+            rules,
+            last_machine: None,
+            around: Around::default(),
+            damage: Damaged::default(),
+            before: rows.count(&tables::packet::TABLE),
+            counted: Counted::of(journal),
+        }
+    }
+
+    /// Which of its packets one is.
+    #[inline]
+    pub fn number(&self, id: i64) -> i64 {
+        id.saturating_sub(self.before)
+    }
+
+    /// Whether there was any damage until now.
+    #[inline]
+    pub fn is_damaged(&self) -> bool {
+        self.damage.is_any()
+    }
+
+    /// Rule F7: bytes that are no packet are kept as they are; `keeps_data` says whether their bytes are.
+    pub fn unreadable(
+        &mut self,
+        raw: RawPacket<'_>,
+        why: &Unreadable,
+        keeps_data: bool,
+        journal: &mut Journal,
+        rows: &mut Rows<'_>,
+    ) {
+        let id = rows.count(&tables::packet::TABLE);
+        journal.count(counters::PACKETS_CORRUPT, 1);
+        Message::new(Severity::Error, "corrupt_packet", why.to_string())
+            .of_packet(id, raw.offset)
+            .push(rows);
+        let around = &mut self.around;
+        around.damaged(around.last(), unread_packet(id, None), rows);
+        rows.packet(
+            PacketRow {
+                id,
+                row_type: RowType::Corrupt,
+                timestamp: None,
+                placement: Placement::default(),
+                seq_id: 0,
+                machine: 0,
+                file: self.id,
+                number: self.number(id),
+                uid: None,
+                pid: None,
+                offset: raw.offset,
+                size: raw.bytes.len() as u64,
+                data: 0..0,
+            },
+            keeps_data.then_some(raw.bytes),
+        );
+    }
+
+    /// Rule Z1: bytes that hold no packets are named.
+    pub fn region(
+        &mut self,
+        region: &Region,
+        carrier: Option<u64>,
+        journal: &mut Journal,
+        rows: &mut Rows<'_>,
+    ) {
+        let log = rows.count(&tables::import_log::TABLE) + 1;
+        self.damage.add(region, carrier, log);
+        journal.count(counters::DAMAGED_REGIONS, 1);
+        journal.count(counters::DAMAGED_BYTES, region.size);
+        let around = &mut self.around;
+        around.damaged(around.last(), Loss::new(LossKind::Damage), rows);
+        let is_cut = region.why.is_cut();
+        let why = region.why.to_string();
+        let packets = rows.count(&tables::packet::TABLE) - self.before;
+        let text = match (carrier, is_cut) {
+            (Some(_), _) => format!("{why}, inside a compressed packet"),
+            (None, true) => cut(&why, packets.unsigned_abs()),
+            (None, false) => why,
+        };
+        let (severity, code) = match is_cut {
+            true => (Severity::Warning, "cut"),
+            false => (Severity::Error, "damaged"),
+        };
+        let message = Message {
+            offset: Some(carrier.unwrap_or(region.offset)),
+            size: Some(region.size),
+            ..Message::new(severity, code, text)
+        };
+        message.push(rows);
+    }
+
+    /// Rule Z8: packets that may have lost a part of what they rely on.
+    pub fn unsure(
+        &mut self,
+        packet: &IncomingPacket<'_>,
+        placement: &Placement,
+        place: &Place,
+        journal: &mut Journal,
+        rows: &mut Rows<'_>,
+    ) {
+        let (header, sequence) = (packet.header, packet.sequence);
+        if !header.has_sequence {
+            return;
+        }
+        if header.clears_state() {
+            self.damage.reset(sequence);
+            return;
+        }
+        let Some(log) = self.damage.since_reset(sequence) else {
+            return;
+        };
+        let read = placement.clock_ts.and(placement.clock_id);
+        let clocks = &place.clocks;
+        let is_delta = read.is_some_and(|clock| clocks.is_incremental(header, packet.part, clock));
+        let is_named = header.needs_state() && place.sequences[sequence].is_valid();
+        if is_delta || is_named {
+            journal.count(counters::UNSURE_PACKETS, 1);
+            rows.push(tables::unsure_record::Row {
+                packet_id: Cell::from(packet.id),
+                time: Cell::from(i64::from(is_delta)),
+                names: Cell::from(i64::from(is_named)),
+                log_id: Cell::from(log),
+            });
+        }
+    }
+
+    /// The file has no more. Tells what became of it.
+    pub fn close(&mut self, journal: &Journal, rows: &mut Rows<'_>) -> ReadFile {
+        self.around.close(None, rows);
+        let packets = self.number(rows.count(&tables::packet::TABLE));
+        ReadFile {
+            packets: packets.unsigned_abs(),
+            damage: std::mem::take(&mut self.damage),
+            counted: Counted::of(journal).since(self.counted),
+        }
+    }
+}
+
+/// What is counted of the damage of a trace.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Counted {
+    pub packets_corrupt: u64,
+    pub payloads_corrupt: u64,
+    pub damaged_regions: u64,
+    pub damaged_bytes: u64,
+}
+
+impl Counted {
+    fn of(journal: &Journal) -> Counted {
+        Counted {
+            packets_corrupt: journal.counter(counters::PACKETS_CORRUPT),
+            payloads_corrupt: journal.counter(counters::PAYLOADS_CORRUPT),
+            damaged_regions: journal.counter(counters::DAMAGED_REGIONS),
+            damaged_bytes: journal.counter(counters::DAMAGED_BYTES),
+        }
+    }
+
+    fn since(self, before: Counted) -> Counted {
+        let less = u64::saturating_sub;
+        Counted {
+            packets_corrupt: less(self.packets_corrupt, before.packets_corrupt),
+            payloads_corrupt: less(self.payloads_corrupt, before.payloads_corrupt),
+            damaged_regions: less(self.damaged_regions, before.damaged_regions),
+            damaged_bytes: less(self.damaged_bytes, before.damaged_bytes),
+        }
+    }
+}
+
+/// What became of a file that was read.
+#[derive(Debug, Default)]
+pub(crate) struct ReadFile {
+    pub packets: u64,
+    pub damage: Damaged,
+    pub counted: Counted,
+}
+
+impl ReadFile {
+    /// Whether no packet of it could be read, or it begins with what is none.
+    pub fn is_doubtful(&self) -> bool {
+        self.is_unread() || self.damage.is_at_begin()
+    }
+
+    /// Whether no packet of it could be read.
+    pub fn is_unread(&self) -> bool {
+        let Counted {
+            packets_corrupt,
+            payloads_corrupt,
+            ..
+        } = self.counted;
+        self.packets == packets_corrupt.saturating_add(payloads_corrupt)
+    }
+}

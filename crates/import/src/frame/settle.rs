@@ -1,0 +1,172 @@
+//! What waited is tried once more: it gets its time, or its last reason (rules D2, X29).
+
+use std::io;
+
+use timebase_resolver::MachineId;
+use timebase_schema::tables;
+use timebase_store::sort::Scratch;
+
+use super::Frame;
+use crate::output::{Cell, Rows};
+use crate::place::{CountsFor, PartIx, Place, Settled, Stands, TraceTime, Untimed, file_key};
+use crate::readers::{ImportContext, Latest};
+use crate::timeline::Event;
+
+impl Frame {
+    /// Tries what waits once more; `settle` says what of it.
+    pub(super) fn settle(
+        &mut self,
+        rows: &mut Rows<'_>,
+        settle: impl FnOnce(
+            &mut Place,
+            &Scratch,
+            &mut dyn FnMut(Settled<'_>) -> io::Result<()>,
+        ) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let ImportContext {
+            place,
+            journal,
+            faults,
+            definitions,
+            events,
+            writers,
+            ..
+        } = &mut self.context;
+        let (readers, changed) = (&mut self.readers, &mut self.settled);
+        let timeline = &mut events.timeline;
+        let packets = &tables::packet::TABLE;
+        let parts = place.clocks.parts.iter();
+        let mut seen = SettledTimes::of(parts.map(|part| part.machine));
+        settle(place, &self.scratch, &mut |settled| {
+            match &settled {
+                Settled::Stands(packet) => seen.stands(packet),
+                Settled::Untimed(untimed) => {
+                    let ts = seen.untimed(untimed);
+                    timeline.push_at(ts, untimed.place, untimed.event);
+                }
+                Settled::Reading { .. } => {}
+                Settled::Snapshot { part, result, .. } => match *result {
+                    Ok(ts) => {
+                        journal.packets_on_trace_time += 1;
+                        if let Some(machine) = seen.packet(*part, CountsFor::Nothing, ts) {
+                            definitions.machines.saw(machine, ts);
+                        }
+                    }
+                    Err(Some(reason)) => journal.unplaced(packets, reason),
+                    Err(None) => {}
+                },
+                Settled::Packet {
+                    part,
+                    counts,
+                    result,
+                    ..
+                } => match *result {
+                    Ok(ts) => {
+                        journal.packets_on_trace_time += 1;
+                        if let Some(machine) = seen.packet(*part, *counts, ts) {
+                            definitions.machines.saw(machine, ts);
+                        }
+                    }
+                    Err(reason) => journal.unplaced(packets, reason),
+                },
+                Settled::Clock { id, clock } => {
+                    rows.push(tables::packet_clock_record::Row {
+                        packet_id: Cell::from(*id),
+                        file: Cell::from(file_key(clock.file)),
+                    });
+                }
+                // What a packet is for the timeline; its row waits by itself.
+                Settled::Event(event) if event.row.table.number == packets.number => {
+                    if let Ok(ts) = event.result {
+                        let counts = event.place.is_some() && !Event::tells_of_loss(event.event);
+                        let uuids = &definitions.uuids;
+                        let ts = writers.settled(event, ts, uuids, timeline, faults)?;
+                        if let Some(ts) = ts.filter(|_| counts) {
+                            seen.event(ts);
+                        }
+                    }
+                    return Ok(());
+                }
+                Settled::Event(event) => {
+                    match event.result {
+                        Ok(ts) if !event.event.is_empty() => {
+                            timeline.push_kept(ts, event.place, event.event);
+                            if event.place.is_some() {
+                                seen.event(ts);
+                            }
+                        }
+                        Ok(TraceTime(_)) => {}
+                        Err(reason) => journal.unplaced(event.row.table, reason),
+                    }
+                    readers.settled(event, rows);
+                }
+            }
+            changed.push(&settled);
+            Ok(())
+        })
+    }
+
+    /// Rule D2, of when ring buffers began.
+    pub(super) fn settle_begins(&mut self) {
+        let ImportContext {
+            place, definitions, ..
+        } = &mut self.context;
+        for machine in definitions.machines.iter_mut() {
+            for (part, clock, begins) in std::mem::take(&mut machine.unplaced_begins) {
+                let clock = place.clocks.event_clock(part, Some(clock));
+                if let Ok(ts) = place.clocks.place_event(&clock, begins) {
+                    machine.begins(ts);
+                }
+            }
+        }
+    }
+}
+
+/// The greatest times of what waited, in file order (rule O2).
+struct SettledTimes {
+    latest: Latest,
+    /// The last packet without a time of its own, and where it stands.
+    stands: Option<(i64, TraceTime)>,
+    /// The machines of all parts.
+    machines: Vec<MachineId>,
+}
+
+impl SettledTimes {
+    /// Of parts of these machines; nothing was settled yet.
+    fn of(machines: impl Iterator<Item = MachineId>) -> Self {
+        SettledTimes {
+            latest: Latest::default(),
+            stands: None,
+            machines: machines.collect(),
+        }
+    }
+
+    /// A packet of a part has its time, which counts for that. Tells the row of its machine.
+    fn packet(&mut self, PartIx(part): PartIx, counts: CountsFor, ts: TraceTime) -> Option<u32> {
+        let MachineId(machine) = *self.machines.get(part as usize)?;
+        self.latest.counts(counts, machine, ts);
+        Some(machine)
+    }
+
+    /// An event has its time.
+    fn event(&mut self, ts: TraceTime) {
+        self.latest.event(ts);
+    }
+
+    /// A packet stands behind all that was settled before.
+    fn stands(&mut self, packet: &Stands) {
+        let ts = packet.latest.max(self.latest.of(packet.machine));
+        if packet.counts {
+            self.latest.event(ts);
+        }
+        self.stands = Some((packet.packet, ts));
+    }
+
+    /// Where an event of such a packet stands.
+    fn untimed(&mut self, untimed: &Untimed<'_>) -> TraceTime {
+        let at = self.stands.filter(|(packet, _)| *packet == untimed.packet);
+        let ts = at.map_or(untimed.latest, |(_, ts)| ts);
+        self.latest.event(ts);
+        ts
+    }
+}

@@ -1,0 +1,230 @@
+//! Snapshots of clocks, whoever took them: the clock graph has them, and their readings are rows.
+
+use timebase_resolver::{ClockId, MachineId, Reading, Rejected, Source, builtin_name};
+use timebase_schema::tables;
+use timebase_trace::wire::proto::RemoteClockSync;
+
+use super::counters;
+use crate::manifest::{MemberRules, Refused};
+use crate::output::{Cell, Message, Rows, Severity};
+use crate::place::{
+    IncomingPacket, Made, PartIx, Snapshot, Taken, TraceTime, called, file_id, recorded,
+};
+use crate::readers::ImportContext;
+
+/// What became of a packet's snapshot.
+pub(super) struct TakenSnapshot {
+    pub taken: Taken,
+    /// The first of its rows of `clock_snapshot`.
+    pub first_row: i64,
+}
+
+/// A snapshot is taken, and its readings are rows.
+pub(super) fn take(
+    context: &mut ImportContext,
+    snapshot: &Snapshot,
+    packet: &IncomingPacket<'_>,
+    rows: &mut Rows<'_>,
+) -> TakenSnapshot {
+    let say = |code, text, rows: &mut Rows<'_>| {
+        let message = Message::new(Severity::Warning, code, text);
+        message.of_packet(packet.id, packet.offset).push(rows);
+    };
+    let first_row = rows.count(&tables::clock_snapshot::TABLE);
+    let taken = context.place.snapshot(snapshot, packet);
+    match &taken {
+        Taken::Accepted(accepted) => {
+            let made = SnapshotRows {
+                source: snapshot.source(),
+                snapshot: accepted.id.0,
+                packet: Some(packet.id),
+            };
+            made.push(&accepted.readings, &accepted.times, rows);
+            if accepted.is_mixed {
+                let text = "times before this snapshot were read on clocks that the machine has in other \
+                            files, too; from here on the file has clocks of its own";
+                say("mixed_clock_sources", text.into(), rows);
+            }
+            if let Some(clock) = accepted.ignored_primary {
+                let text = format!(
+                    "primary_trace_clock {clock} is ignored: times were converted to {} before \
+                     it, or it cannot be trace time",
+                    context.place.trace_time()
+                );
+                say("primary_clock_ignored", text, rows);
+            }
+        }
+        Taken::Rejected(rejected) => {
+            context.journal.count(counters::SNAPSHOTS_REJECTED, 1);
+            let what = called(snapshot.source());
+            let text = format!("{what} was rejected: {rejected}");
+            say(rejected.code(), text, rows);
+        }
+        Taken::Repeated => {}
+    }
+    TakenSnapshot { taken, first_row }
+}
+
+/// Two machines have asked each other for the time (rules X19 to X23).
+///
+/// # Errors
+///
+/// [`Refused`] if the manifest does not let the file have a host.
+#[cold]
+pub(super) fn take_remote_sync(
+    context: &mut ImportContext,
+    sync: &RemoteClockSync,
+    packet: &IncomingPacket<'_>,
+    rules: &MemberRules,
+    rows: &mut Rows<'_>,
+) -> Result<(), Refused> {
+    if packet.header.machine_id == 0 {
+        context.journal.count(counters::SNAPSHOTS_REJECTED, 1);
+        let text = "the synchronization with another machine was rejected: its packet has no \
+                    machine_id, so both machines are the host";
+        let code = "remote_sync_same_machine";
+        Message::new(Severity::Warning, code, text.into())
+            .of_packet(packet.id, packet.offset)
+            .push(rows);
+        return Ok(());
+    }
+    for synced in &sync.synced_clocks {
+        let Some(clocks) = &synced.client_clocks else {
+            continue;
+        };
+        let snapshot = Snapshot::of_client(clocks, packet.header);
+        let TakenSnapshot { taken, first_row } = take(context, &snapshot, packet, rows);
+        if let Taken::Accepted(accepted) = taken {
+            let (readings, times) = (&accepted.readings, &accepted.times);
+            context.place.readings_wait(first_row, readings, times);
+        }
+    }
+    let host = context.definitions.machines.see(rules.machine(0)?);
+    let host = context.place.clocks.parts.find(MachineId(host), true);
+    context
+        .place
+        .remote_sync(sync, packet.id, packet.part, host);
+    Ok(())
+}
+
+/// What happened to the clocks besides what was asked for becomes rows, and lines of the log;
+/// `packet` is the one that it happened at, and where that is.
+#[cold]
+pub(super) fn tell_made(
+    context: &mut ImportContext,
+    packet: Option<(i64, u64)>,
+    rows: &mut Rows<'_>,
+) {
+    let (packet, offset) = packet.unzip();
+    let said = |code, text| Message {
+        packet_id: packet,
+        ..Message::new(Severity::Warning, code, text)
+    };
+    for made in std::mem::take(&mut context.place.clocks.made) {
+        match made {
+            Made::Snapshot {
+                source,
+                part,
+                id,
+                readings,
+                times,
+            } => {
+                let first_row = rows.count(&tables::clock_snapshot::TABLE);
+                let made = SnapshotRows {
+                    source,
+                    snapshot: id.0,
+                    packet,
+                };
+                made.push(&readings, &times, rows);
+                context.place.readings_wait(first_row, &readings, &times);
+                if source == Source::Assumed
+                    && let [one, other] = &readings[..]
+                    && let Some(part) = part
+                {
+                    at_part(context, part, rows);
+                    let text = format!(
+                        "nothing says how {} and {} relate; the import assumes that they read the same",
+                        one.clock, other.clock
+                    );
+                    said("clocks_assumed_equal", text).push(rows);
+                }
+            }
+            Made::Unrelatable { part, trace_time } => {
+                at_part(context, part, rows);
+                let text = format!(
+                    "no snapshot leads from the clocks of this machine in this file to {trace_time}, \
+                     and nothing can be assumed; what is read on them has no time. A manifest can \
+                     relate them"
+                );
+                let code = "clock_sync_unrelatable_clock_domains";
+                said(code, text).push(rows);
+            }
+            Made::NotSynced { part, rejected } => {
+                at_part(context, part, rows);
+                context.journal.count(counters::SNAPSHOTS_REJECTED, 1);
+                let (code, text) = match rejected {
+                    Rejected::Duplicate { .. } => (
+                        "remote_sync_same_machine",
+                        "both machines of a synchronization are the same".to_owned(),
+                    ),
+                    rejected => (
+                        rejected.code(),
+                        format!("{} was rejected: {rejected}", called(Source::RemoteSync)),
+                    ),
+                };
+                let message = Message {
+                    offset: offset.or(Some(0)),
+                    ..said(code, text)
+                };
+                message.push(rows);
+            }
+        }
+    }
+}
+
+/// What is said next is said of a part.
+fn at_part(context: &ImportContext, part: PartIx, rows: &mut Rows<'_>) {
+    let part = &context.place.clocks.parts[part];
+    rows.at(Some(part.file.id), Some(part.machine.0));
+}
+
+/// What the rows of a snapshot have in common.
+struct SnapshotRows {
+    source: Source,
+    snapshot: u32,
+    packet: Option<i64>,
+}
+
+impl SnapshotRows {
+    /// Its readings and their times are rows.
+    fn push(&self, readings: &[Reading], times: &[Option<TraceTime>], rows: &mut Rows<'_>) {
+        for (reading, ts) in readings.iter().zip(times) {
+            let clock = reading.clock;
+            let id = rows.count(&tables::clock_snapshot::TABLE);
+            let clock_name = rows.optional_text(clock_name(clock.id));
+            let source = rows.text(self.source.name());
+            rows.push(tables::clock_snapshot::Row {
+                id: Cell::from(id),
+                ts: Cell::or_null(ts.map(|TraceTime(ts)| ts)),
+                clock_id: Cell::from(clock.id.get()),
+                clock_name,
+                clock_value: Cell::from(reading.value),
+                snapshot_id: Cell::from(self.snapshot),
+                machine_id: Cell::from(clock.machine.0),
+                packet_id: Cell::or_null(self.packet),
+                seq_id: Cell::from(clock.seq.0),
+                timestamp: Cell::from(recorded(reading).0),
+                unit_multiplier_ns: Cell::from(reading.unit),
+                is_incremental: Cell::from(i64::from(reading.incremental)),
+                source,
+                trace_file_id: Cell::or_null(file_id(clock.file)),
+            });
+        }
+    }
+}
+
+/// The name that trace processor gives a clock in `clock_snapshot`: only the
+/// clocks of the kernel's `clock_gettime` have one.
+fn clock_name(id: ClockId) -> Option<&'static str> {
+    builtin_name(id.get()).filter(|_| id <= ClockId::BOOTTIME)
+}
