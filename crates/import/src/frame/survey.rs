@@ -27,7 +27,8 @@ use std::io::{self, Read};
 use timebase_trace::wire::packet::PacketType;
 use timebase_trace::{End, Payload};
 
-use super::{Frame, defaults, verdict};
+use super::Frame;
+use super::packet::{defaults, verdict};
 use crate::output::Rows;
 use crate::place::IncomingPacket;
 use crate::readers::{Corrupt, Parsed};

@@ -1,0 +1,393 @@
+//! A packet on its way through the import: the steps around what its reader makes of it.
+
+use prost::Message as _;
+use timebase_resolver::Unresolved;
+use timebase_schema::tables;
+use timebase_trace::Payload;
+use timebase_trace::wire::packet::{Header, PacketType};
+use timebase_trace::wire::proto::TracePacketDefaults;
+
+use super::snapshots::{TakenSnapshot, take, take_remote_sync, tell_made};
+use super::{Frame, counters};
+use crate::damaged::unread_packet;
+use crate::output::{Loss, LossKind, NOT_INTERNED, PacketRow, RowType, Rows, Severity};
+use crate::place::{CountsFor, IncomingPacket, PartIx, Placement, Stands, Taken, TraceTime};
+use crate::readers::{Corrupt, ImportContext, Parsed, PlacedPacket};
+
+impl Frame {
+    /// A packet becomes a row, and its reader makes of its payload what is to be
+    /// made.
+    #[inline]
+    pub(super) fn packet(
+        &mut self,
+        packet: &timebase_trace::Packet<'_>,
+        rows: &mut Rows<'_>,
+    ) -> Payload {
+        match self.part(&packet.header, rows) {
+            Some(part) => self.packet_of(packet, part, rows),
+            None => Payload::Sound,
+        }
+    }
+
+    /// The same of a packet of a part.
+    #[inline]
+    pub(super) fn packet_of(
+        &mut self,
+        packet: &timebase_trace::Packet<'_>,
+        part: PartIx,
+        rows: &mut Rows<'_>,
+    ) -> Payload {
+        let (default_clock, defaults) = defaults(&packet.header);
+        let incoming = self.enter(packet, part, default_clock, rows);
+        let interned = self.intern(&incoming, packet.bytes);
+        self.share(&incoming);
+        let parsed = defaults
+            .and(interned)
+            .and_then(|()| Parsed::of(incoming.header));
+        let payload = verdict(&parsed);
+
+        let snapshot = self.snapshot(&parsed, &incoming, rows);
+        let lost_since = self.lost_since(&incoming);
+        let counts = counts_for(&parsed, incoming.header);
+        let placement = self.place(&incoming, counts, snapshot);
+        if let Some(start) = lost_since {
+            packets_lost(&incoming, start, &placement).push(rows);
+        }
+        if self.file.is_damaged() {
+            let ImportContext { place, journal, .. } = &mut self.context;
+            self.file
+                .unsure(&incoming, &placement, place, journal, rows);
+        }
+        if incoming.header.timestamp.is_none() && placement.unresolved.is_none() {
+            self.untimed(&incoming, counts);
+        }
+
+        let placed = self.placed(&incoming, placement);
+        if lost_since.is_some() {
+            self.context.packets_lost(&placed);
+        }
+        self.context.events.times = None;
+        self.read(parsed, &placed, rows);
+        self.saw(&placed, counts, payload, rows);
+        if !self.context.place.clocks.made.is_empty() {
+            tell_made(&mut self.context, Some((placed.id, placed.offset)), rows);
+        }
+        self.note(&placed, rows);
+        let data = self.keep.data.then_some(packet.bytes);
+        rows.packet(self.row(&placed, packet.bytes.len()), data);
+        payload
+    }
+
+    /// A packet comes, of a sequence. `default_clock` is that of its `trace_packet_defaults`.
+    #[inline]
+    pub(super) fn enter<'a>(
+        &mut self,
+        packet: &'a timebase_trace::Packet<'a>,
+        part: PartIx,
+        default_clock: Option<u32>,
+        rows: &Rows<'_>,
+    ) -> IncomingPacket<'a> {
+        let place = &mut self.context.place;
+        let header = &packet.header;
+        IncomingPacket {
+            id: rows.count(&tables::packet::TABLE),
+            offset: packet.offset,
+            header,
+            machine: place.clocks.parts[part].machine.0,
+            part,
+            sequence: place.sequences.update(header, part, default_clock),
+        }
+    }
+
+    /// Takes in what the packet gives numbers to, unless the sequence's state cannot be
+    /// trusted (rule E2); not of one that is too large.
+    #[inline]
+    fn intern(&mut self, packet: &IncomingPacket<'_>, bytes: &[u8]) -> Result<(), Corrupt> {
+        Corrupt::size(bytes)?;
+        let Some(data) = packet.header.interned_data else {
+            return Ok(());
+        };
+        let ImportContext { place, faults, .. } = &mut self.context;
+        if !place.sequences[packet.sequence].is_valid() {
+            faults.add(counters::INTERNED_SKIPPED, packet.id);
+            return Ok(());
+        }
+        let interval = place.sequences.interval(packet.sequence);
+        let nameless = place.interned.add(interval, data)?;
+        faults.add_many(NOT_INTERNED, packet.id, nameless);
+        Ok(())
+    }
+
+    /// What a packet says for the track events of its sequence (rules E3, U9).
+    #[inline]
+    fn share(&mut self, packet: &IncomingPacket<'_>) {
+        let (header, context) = (packet.header, &mut self.context);
+        if !header.has_sequence || !context.events.timeline.is_wanted() {
+            return;
+        }
+        if let Some(defaults) = header.trace_packet_defaults {
+            let generation = context.place.sequences.generation(packet.sequence);
+            context.writers.defaults(generation, defaults);
+        }
+        if header.first_packet_on_sequence {
+            let first_packets = &mut context.definitions.first_packets;
+            first_packets.insert(packet.sequence.0);
+        }
+    }
+
+    /// Takes what a payload says of clocks.
+    #[inline]
+    fn snapshot(
+        &mut self,
+        parsed: &Result<Parsed<'_>, Corrupt>,
+        packet: &IncomingPacket<'_>,
+        rows: &mut Rows<'_>,
+    ) -> Option<TakenSnapshot> {
+        match parsed.as_ref().ok()? {
+            Parsed::RemoteClockSync(sync) => {
+                let rules = &self.file.rules;
+                let taken = take_remote_sync(&mut self.context, sync, packet, rules, rows);
+                if let Err(refused) = taken {
+                    self.refused.get_or_insert(refused);
+                }
+                None
+            }
+            parsed => {
+                let snapshot = parsed.snapshot(packet.header)?;
+                Some(take(&mut self.context, &snapshot, packet, rows))
+            }
+        }
+    }
+
+    /// Since when a packet's sequence has lost some before it, if it has: the greatest time of the
+    /// sequence until then, if there is one.
+    #[inline]
+    fn lost_since(&self, packet: &IncomingPacket<'_>) -> Option<Option<i64>> {
+        let has_lost = packet.header.previous_packet_dropped != 0;
+        let sequences = &self.context.place.sequences;
+        has_lost
+            .then(|| sequences.last_of(packet.sequence))
+            .flatten()
+    }
+
+    /// Places a packet, once; its snapshot was taken.
+    #[inline]
+    fn place(
+        &mut self,
+        packet: &IncomingPacket<'_>,
+        counts: CountsFor,
+        snapshot: Option<TakenSnapshot>,
+    ) -> Placement {
+        let place = &mut self.context.place;
+        if let Some(TakenSnapshot { taken, first_row }) = snapshot {
+            if packet.header.packet_type() == Some(PacketType::CLOCK_SNAPSHOT) {
+                return place.snapshot_packet(packet, &taken, first_row);
+            }
+            if let Taken::Accepted(accepted) = taken {
+                place.readings_wait(first_row, &accepted.readings, &accepted.times);
+            }
+        }
+        place.packet(packet, counts)
+    }
+
+    /// A packet without a timestamp may be an event where it stands (rule O2).
+    fn untimed(&mut self, packet: &IncomingPacket<'_>, counts: CountsFor) {
+        let ImportContext { place, events, .. } = &mut self.context;
+        let is_left_out = packet.header.packet_type() == Some(PacketType::GPU_COUNTER_EVENT);
+        let counts = counts == CountsFor::All && !is_left_out;
+        let latest = events.latest.of(packet.machine);
+        if counts {
+            events.latest.event(latest);
+        }
+        if place.clocks.has_pending() {
+            place.waiting.stands(&Stands {
+                packet: packet.id,
+                machine: packet.machine,
+                latest,
+                counts,
+            });
+        }
+    }
+
+    /// A packet as its reader gets it.
+    #[inline]
+    fn placed<'a>(&self, packet: &IncomingPacket<'a>, placement: Placement) -> PlacedPacket<'a> {
+        let &IncomingPacket {
+            id,
+            offset,
+            header,
+            machine,
+            part,
+            sequence,
+        } = packet;
+        let sequences = &self.context.place.sequences;
+        PlacedPacket {
+            id,
+            offset,
+            header,
+            generation: sequences.generation(sequence),
+            placement,
+            machine,
+            part,
+            valid: sequences[sequence].is_valid(),
+            latest: self.context.events.latest.of(machine),
+        }
+    }
+
+    /// Gives the payload to its reader; or says why it cannot be read.
+    #[inline]
+    fn read(
+        &mut self,
+        parsed: Result<Parsed<'_>, Corrupt>,
+        packet: &PlacedPacket<'_>,
+        rows: &mut Rows<'_>,
+    ) {
+        let packet_type = packet.header.packet_type();
+        match parsed {
+            Ok(Parsed::Unread) => self.types.unread(packet_type),
+            Ok(parsed) => {
+                self.types.read(packet_type);
+                self.readers.read(parsed, packet, &mut self.context, rows);
+            }
+            Err(corrupt) => {
+                let (counter, code) = match corrupt.is_damage() {
+                    true => (counters::PAYLOADS_CORRUPT, "corrupt_payload"),
+                    false => (counters::PAYLOADS_TOO_LARGE, "payload_too_large"),
+                };
+                self.context.journal.count(counter, 1);
+                let text = format!("the packet's payload cannot be read: {corrupt}");
+                packet.say(Severity::Error, code, text, rows);
+            }
+        }
+    }
+
+    /// A packet was read: what its times, or that there are none, mean for damage, for packets without
+    /// a time, and for its machine.
+    #[inline]
+    fn saw(
+        &mut self,
+        packet: &PlacedPacket<'_>,
+        counts: CountsFor,
+        payload: Payload,
+        rows: &mut Rows<'_>,
+    ) {
+        let (around, context) = (&mut self.file.around, &mut self.context);
+        let before = around.last();
+        let own = packet.placement.ts.map(|TraceTime(ts)| (ts, ts));
+        if let Some(times) = context.events.times.or(own) {
+            around.saw(times, rows);
+        }
+        if matches!(payload, Payload::Corrupt) {
+            let loss = unread_packet(packet.id, Some(packet.machine));
+            around.damaged(before, loss, rows);
+        }
+        if let Some(ts) = packet.placement.ts {
+            context.events.latest.counts(counts, packet.machine, ts);
+            context.definitions.machines.saw(packet.machine, ts);
+        }
+    }
+
+    /// Counts how a packet fared.
+    #[inline]
+    fn note(&mut self, packet: &PlacedPacket<'_>, rows: &mut Rows<'_>) {
+        let table = &tables::packet::TABLE;
+        let (header, placement) = (packet.header, &packet.placement);
+        let journal = &mut self.context.journal;
+        if placement.ts.is_some() {
+            journal.packets_on_trace_time += 1;
+            return;
+        }
+        let Some(reason) = placement.unresolved else {
+            if header.timestamp.is_none() {
+                journal.count(counters::PACKETS_WITHOUT_TIMESTAMP, 1);
+            }
+            return;
+        };
+        let is_snapshot = header.packet_type() == Some(PacketType::CLOCK_SNAPSHOT);
+        if reason == Unresolved::NoSequenceId && !is_snapshot {
+            let text = format!(
+                "the packet's clock {} is sequence-scoped, and it has no sequence id",
+                placement.clock_id.unwrap_or_default()
+            );
+            packet.say(Severity::Error, "no_sequence_id", text, rows);
+        }
+        if placement.waits {
+            journal.waits(table);
+        } else {
+            journal.unplaced(table, reason);
+        }
+    }
+
+    /// The row of a packet of so many bytes.
+    #[inline]
+    fn row(&self, packet: &PlacedPacket<'_>, size: usize) -> PacketRow {
+        let header = packet.header;
+        PacketRow {
+            id: packet.id,
+            row_type: header.packet_type().map_or(RowType::None, RowType::Payload),
+            timestamp: header.timestamp,
+            placement: packet.placement,
+            seq_id: header.trusted_packet_sequence_id,
+            machine: packet.machine,
+            file: self.file.id,
+            number: self.file.number(packet.id),
+            uid: header.trusted_uid,
+            pid: header.trusted_pid,
+            offset: packet.offset,
+            size: size as u64,
+            data: 0..0,
+        }
+    }
+}
+
+/// The loss of packets before one, since then.
+#[cold]
+fn packets_lost(packet: &IncomingPacket<'_>, start: Option<i64>, placement: &Placement) -> Loss {
+    Loss {
+        start,
+        end: placement.ts.map(|TraceTime(ts)| ts),
+        machine: Some(packet.machine),
+        seq: Some(packet.header.trusted_packet_sequence_id),
+        packet: Some(packet.id),
+        ..Loss::new(LossKind::Packets)
+    }
+}
+
+/// What a packet's time counts for, for those that have none (rule O2): that of an event; or of
+/// a packet where the events are inside of it and could be read.
+#[inline]
+fn counts_for(parsed: &Result<Parsed<'_>, Corrupt>, header: &Header<'_>) -> CountsFor {
+    match header.packet_type().filter(|_| parsed.is_ok()) {
+        Some(PacketType::CLOCK_SNAPSHOT | PacketType::SERVICE_EVENT) => CountsFor::Nothing,
+        Some(
+            PacketType::FTRACE_EVENTS
+            | PacketType::ANDROID_LOG
+            | PacketType::POWER_RAILS
+            | PacketType::TRACK_EVENT,
+        ) => CountsFor::ItsMachine,
+        _ => CountsFor::All,
+    }
+}
+
+/// What is said of a packet to who looks for packets.
+#[inline]
+pub(super) fn verdict(parsed: &Result<Parsed<'_>, Corrupt>) -> Payload {
+    match parsed {
+        Err(corrupt) if corrupt.is_damage() => Payload::Corrupt,
+        _ => Payload::Sound,
+    }
+}
+
+/// The clock that the packet's `trace_packet_defaults` name, and whether they can
+/// be read.
+#[inline]
+pub(super) fn defaults(header: &Header<'_>) -> (Option<u32>, Result<(), Corrupt>) {
+    match header
+        .trace_packet_defaults
+        .map(TracePacketDefaults::decode)
+    {
+        None => (None, Ok(())),
+        Some(Ok(defaults)) => (Some(defaults.timestamp_clock_id()), Ok(())),
+        Some(Err(error)) => (None, Err(error.into())),
+    }
+}
