@@ -8,7 +8,7 @@ use rusqlite::{Connection, OpenFlags};
 use timebase_store::sort::{Quota, Scratch};
 use timebase_trace::{InputsError, Monitor, Pass, Reads, Source, SourceError, TraceType};
 
-use crate::describe::{Known, ReadTrace, describe, summarize};
+use crate::describe::{Outcome, ReadTrace, describe, summarize};
 use crate::error::{Error, HowFar, WriteError, is_full};
 use crate::files::Files;
 use crate::frame::{Finished, Frame, Keep};
@@ -303,7 +303,7 @@ impl<'a> Job<'a> {
         let mut logged = warnings.log;
 
         let names = |file: u32| files.inputs.title(file as usize).to_owned();
-        let (conn, known) = self.finish(writer, &mut frame, settled, &names)?;
+        let (conn, outcome) = self.finish(writer, &mut frame, settled, &names)?;
         let archive = files.inputs.digest()?;
         let sizes: u64 = read.iter().map(|file| file.digest.size).sum();
         let is_whole = size.is_none_or(|size| size == sizes.saturating_add(files.read_ahead()))
@@ -318,7 +318,7 @@ impl<'a> Job<'a> {
             files,
             read: &read,
             archive: archive.as_ref(),
-            known: &known,
+            outcome: &outcome,
             machines,
             rows,
             conversion: options.conversion,
@@ -514,7 +514,7 @@ impl<'a> Job<'a> {
         frame: &mut Frame,
         settled: SettledRows,
         names: &dyn Fn(u32) -> String,
-    ) -> Result<(Opened<'a>, Known), Error> {
+    ) -> Result<(Opened<'a>, Outcome), Error> {
         let is_cancelled = || self.monitor.cancel.load(Ordering::Relaxed);
         let place = &mut frame.context.place;
         let built =
@@ -526,7 +526,7 @@ impl<'a> Job<'a> {
                     Ok((rest, solved))
                 });
         let (rest, solved) = built.map_err(|error| self.failure(error))?;
-        let mut known = place.with_estimates(|place, estimates, used| Known {
+        let mut outcome = place.with_estimates(|place, estimates, used| Outcome {
             placed: output::placed(place, estimates),
             used: used.to_vec(),
             tallies: rest.tallies,
@@ -544,12 +544,12 @@ impl<'a> Job<'a> {
             let mut room = Room::new(&conn, quota)?;
             let indexes = output::drop_indexes(&conn, &rest.postponed)?;
             KeyedRow::insert_all(&rest.keyed, &conn)?;
-            known.tallies.states.doubtful += LateDoubt::mark_all(&rest.doubts, &conn)?;
+            outcome.tallies.states.doubtful += LateDoubt::mark_all(&rest.doubts, &conn)?;
             settled.apply(&conn)?;
             if is_cancelled() {
                 return Ok(false);
             }
-            output::insert_parts(&conn, &known.placed, names)?;
+            output::insert_parts(&conn, &outcome.placed, names)?;
             let (lacks_steps, lacks_lines) = solved.lacks();
             if lacks_steps || lacks_lines {
                 solved.insert_used(&conn, place)?;
@@ -570,7 +570,7 @@ impl<'a> Job<'a> {
             Ok(!is_cancelled())
         };
         match self.with_sqlite(&conn, late())? {
-            true => Ok((conn, known)),
+            true => Ok((conn, outcome)),
             false => Err(Error::Cancelled),
         }
     }

@@ -289,7 +289,7 @@ fn merging(message: Message<'_>) -> Merging {
 pub(crate) struct Uuids {
     /// By machine.
     numbers: FxHashMap<(u32, u64), Uuid>,
-    all: Vec<Known>,
+    all: Vec<NamedUuid>,
     last: Option<((u32, u64), Uuid)>,
     threads: Vec<Writer>,
     by_thread: FxHashMap<Writer, WriterThread>,
@@ -297,7 +297,7 @@ pub(crate) struct Uuids {
 
 /// A uuid, and what is said of it first.
 #[derive(Debug)]
-struct Known {
+struct NamedUuid {
     machine: u32,
     uuid: u64,
     descriptor: Option<Box<Descriptor>>,
@@ -348,7 +348,7 @@ impl Uuids {
             return number;
         }
         let number = *self.numbers.entry(key).or_insert_with(|| {
-            self.all.push(Known {
+            self.all.push(NamedUuid {
                 machine,
                 uuid,
                 descriptor: None,
@@ -364,18 +364,18 @@ impl Uuids {
         self.numbers.get(&(machine, uuid)).copied()
     }
 
-    fn get(&self, Uuid(uuid): Uuid) -> Option<&Known> {
+    fn get(&self, Uuid(uuid): Uuid) -> Option<&NamedUuid> {
         self.all.get(uuid as usize)
     }
 
     /// The uuid itself.
     pub fn uuid(&self, uuid: Uuid) -> u64 {
-        self.get(uuid).map_or(0, |known| known.uuid)
+        self.get(uuid).map_or(0, |named| named.uuid)
     }
 
     /// The machine whose uuid it is.
     pub fn machine(&self, uuid: Uuid) -> u32 {
-        self.get(uuid).map_or(0, |known| known.machine)
+        self.get(uuid).map_or(0, |named| named.machine)
     }
 
     /// What is said of a uuid.
@@ -400,11 +400,11 @@ impl Uuids {
             return Err(ignored::PARENT);
         }
         let Uuid(number) = self.number(machine, uuid);
-        let Some(known) = self.all.get_mut(number as usize) else {
+        let Some(named) = self.all.get_mut(number as usize) else {
             return Ok(());
         };
-        match &mut known.descriptor {
-            None => known.descriptor = Some(Box::new(descriptor)),
+        match &mut named.descriptor {
+            None => named.descriptor = Some(Box::new(descriptor)),
             Some(first) if first.agrees(&descriptor) => {
                 if first.name.is_none() || descriptor.merging == Merging::Never {
                     first.name = descriptor.name.or_else(|| first.name.take());

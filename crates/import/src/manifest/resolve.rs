@@ -136,7 +136,7 @@ impl Manifest {
     /// [`Refused`] if one of rules X30, X35, X36, X38 and X39 is not kept.
     pub fn resolve(&self, members: &[Member<'_>]) -> Result<Resolved, Refused> {
         one_manifest(members)?;
-        let known = Known::new(self, members);
+        let known = EntryIndex::new(self, members);
         let trace_time = self.trace_time.as_ref();
         let trace_time = trace_time
             .map(|entry| known.trace_time(entry))
@@ -201,7 +201,7 @@ fn one_manifest(members: &[Member<'_>]) -> Result<(), Refused> {
 }
 
 /// The entries that count, with what can be looked up.
-struct Known<'a> {
+struct EntryIndex<'a> {
     entries: Vec<Entry<'a>>,
     /// Places in `entries`.
     by_path: HashMap<&'a str, usize>,
@@ -219,9 +219,9 @@ struct Entry<'a> {
     declared: HashSet<usize>,
 }
 
-impl<'a> Known<'a> {
-    fn new(manifest: &'a Manifest, members: &[Member<'a>]) -> Known<'a> {
-        let mut known = Known {
+impl<'a> EntryIndex<'a> {
+    fn new(manifest: &'a Manifest, members: &[Member<'a>]) -> EntryIndex<'a> {
+        let mut known = EntryIndex {
             entries: Vec::new(),
             by_path: HashMap::new(),
             names: Vec::new(),

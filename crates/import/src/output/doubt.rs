@@ -34,7 +34,7 @@ impl Doubt {
 
 /// The rows that a row of `sched_record` is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum RowPart {
     /// The one of `sched`.
     Sched = 0,
     /// Those of `thread_state`: it runs; it is off the CPU; it is runnable.
@@ -53,7 +53,7 @@ impl Doubts {
         Doubts(number as u16)
     }
 
-    pub fn mark(&mut self, part: Part, doubt: Doubt) {
+    pub fn mark(&mut self, part: RowPart, doubt: Doubt) {
         let shift = part as u16;
         let old = self.0 >> shift & 7;
         let new = doubt as u16;
@@ -64,7 +64,12 @@ impl Doubts {
 
     /// The doubts of both.
     pub fn and(mut self, Doubts(other): Doubts) -> Doubts {
-        for part in [Part::Sched, Part::Running, Part::After, Part::Runnable] {
+        for part in [
+            RowPart::Sched,
+            RowPart::Running,
+            RowPart::After,
+            RowPart::Runnable,
+        ] {
             if let Some(doubt) = Doubts(other).of(part) {
                 self.mark(part, doubt);
             }
@@ -72,7 +77,7 @@ impl Doubts {
         self
     }
 
-    pub fn of(self, part: Part) -> Option<Doubt> {
+    pub fn of(self, part: RowPart) -> Option<Doubt> {
         match self.0 >> part as u16 & 7 {
             1 => Some(Doubt::SwitchMissed),
             2 => Some(Doubt::WokenAgain),
@@ -87,7 +92,7 @@ impl Doubts {
         if self == Doubts::default() {
             return 0;
         }
-        let parts = [Part::Running, Part::After, Part::Runnable];
+        let parts = [RowPart::Running, RowPart::After, RowPart::Runnable];
         let parts = parts.into_iter().zip(are_states);
         let doubtful = parts.filter(|(part, is_state)| *is_state && self.of(*part).is_some());
         doubtful.count() as u64
@@ -179,7 +184,7 @@ mod tests {
             "INSERT INTO sched_record (ts, id, dur, ucpu, utid, priority, is_state, after, doubt)
              VALUES (10, 0, 5, 0, 1, 120, 1, 7, 32), (15, 1, 7, 0, 0, 120, 0, NULL, NULL)",
         )?;
-        let late = |ts, id, parts: &[Part]| {
+        let late = |ts, id, parts: &[RowPart]| {
             let mut doubts = Doubts::default();
             for part in parts {
                 doubts.mark(*part, Doubt::WokenAgain);
@@ -190,11 +195,16 @@ mod tests {
             late(
                 10,
                 0,
-                &[Part::Sched, Part::Running, Part::After, Part::Runnable],
+                &[
+                    RowPart::Sched,
+                    RowPart::Running,
+                    RowPart::After,
+                    RowPart::Runnable,
+                ],
             ),
-            late(10, 0, &[Part::After]),
-            late(15, 1, &[Part::Sched, Part::Running]),
-            late(99, 2, &[Part::Running]),
+            late(10, 0, &[RowPart::After]),
+            late(15, 1, &[RowPart::Sched, RowPart::Running]),
+            late(99, 2, &[RowPart::Running]),
         ];
         assert_eq!(LateDoubt::mark_all(&late, &conn), Ok(1));
         let marked = "SELECT group_concat(doubt, ' ') FROM sched_record";
@@ -209,20 +219,20 @@ mod tests {
     fn dt3_dt4_dt5_dt6_of_several_words_the_first_stays() {
         let mut doubts = Doubts::default();
         assert_eq!(doubts.number(), None);
-        doubts.mark(Part::Running, Doubt::Lost);
-        doubts.mark(Part::Running, Doubt::WokenAgain);
-        doubts.mark(Part::Running, Doubt::WakeupMissed);
-        doubts.mark(Part::Runnable, Doubt::Lost);
-        assert_eq!(doubts.of(Part::Running), Some(Doubt::WokenAgain));
-        assert_eq!(doubts.of(Part::Runnable), Some(Doubt::Lost));
+        doubts.mark(RowPart::Running, Doubt::Lost);
+        doubts.mark(RowPart::Running, Doubt::WokenAgain);
+        doubts.mark(RowPart::Running, Doubt::WakeupMissed);
+        doubts.mark(RowPart::Runnable, Doubt::Lost);
+        assert_eq!(doubts.of(RowPart::Running), Some(Doubt::WokenAgain));
+        assert_eq!(doubts.of(RowPart::Runnable), Some(Doubt::Lost));
         assert_eq!(
-            (doubts.of(Part::Sched), doubts.of(Part::After)),
+            (doubts.of(RowPart::Sched), doubts.of(RowPart::After)),
             (None, None)
         );
         assert_eq!(doubts.number(), Some(2 << 3 | 4 << 9));
         let mut more = Doubts::default();
-        more.mark(Part::Running, Doubt::SwitchMissed);
-        more.mark(Part::After, Doubt::Lost);
+        more.mark(RowPart::Running, Doubt::SwitchMissed);
+        more.mark(RowPart::After, Doubt::Lost);
         let both = Doubts::of_number(2 << 3 | 4 << 9).and(more);
         assert_eq!(both.number(), Some(1 << 3 | 4 << 6 | 4 << 9));
     }

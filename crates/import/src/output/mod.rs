@@ -35,7 +35,7 @@ mod writer;
 pub(crate) use batch::{Batch, Cell, PacketRow, RowType};
 pub(crate) use counter::{Counter, Meaning};
 pub(crate) use destination::{Destination, NewDatabase, Opened, parent};
-pub(crate) use doubt::{Doubt, Doubts, LateDoubt, Part, Tallies};
+pub(crate) use doubt::{Doubt, Doubts, LateDoubt, RowPart, Tallies};
 pub(crate) use faults::{Fault, Faults, NOT_INTERNED, PARSER_ERROR};
 pub(crate) use journal::{Fact, Journal, Message, Severity};
 pub(crate) use late::{

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | what a bundle holds | `bundle.rs`, `compact_sched.rs` |
 //! | in which order its events come | `in_order.rs` |
-//! | what kind of event it is, and what its kind looks like | `kinds.rs`, `generic.rs` |
+//! | what kind of event it is, and which format its kind has | `formats.rs`, `generic.rs` |
 //! | which events have the same arguments | `arguments.rs` |
 //! | which thread runs on a CPU | `running.rs` |
 //! | what row an event is | `reader.rs` |
@@ -29,9 +29,9 @@
 mod arguments;
 mod bundle;
 mod compact_sched;
+mod formats;
 mod generic;
 mod in_order;
-mod kinds;
 mod reader;
 mod running;
 mod sched;

@@ -14,9 +14,9 @@ use timebase_trace::wire::packet::Header;
 use super::arguments::Arguments;
 use super::bundle::{Bundle, Event, FtraceClock};
 use super::compact_sched::{Switch, Waking};
+use super::formats::EventFormats;
 use super::generic;
 use super::in_order::{InOrder, Next};
-use super::kinds::Kinds;
 use super::running::Running;
 use super::sched::{self, field};
 use super::unresolved::Stretches;
@@ -44,7 +44,7 @@ static HAS_DATA_LOSS: Counter = Counter::data_loss("ftrace_cpu_has_data_loss").r
 /// What is remembered between bundles.
 #[derive(Debug, Default)]
 pub(crate) struct Ftrace {
-    kinds: Kinds,
+    formats: EventFormats,
     arguments: Arguments,
     running: Running,
     stretches: Stretches,
@@ -102,13 +102,13 @@ impl Reader for Ftrace {
         let machine = packet.part.0;
         for &descriptor in &bundle.descriptors {
             if let Err(text) = self
-                .kinds
+                .formats
                 .describe(machine, descriptor, &mut context.schema)
             {
                 packet.say(Severity::Warning, "descriptor_unusable", text, rows);
             }
         }
-        if self.kinds.follow(&context.schema) {
+        if self.formats.follow(&context.schema) {
             self.arguments.forget();
         }
         self.running.begin(machine, bundle.cpu.unwrap_or(u32::MAX));
@@ -146,7 +146,7 @@ impl Reader for Ftrace {
 
     fn end(&mut self, context: &mut ImportContext, rows: &mut Rows<'_>) {
         self.stretches.end(rows);
-        for (name, id) in self.kinds.names() {
+        for (name, id) in self.formats.names() {
             let name = rows.text(name);
             let id = Cell::from(id);
             rows.push(ftrace_name::Row { id, name });
@@ -158,7 +158,7 @@ impl Reader for Ftrace {
     }
 }
 
-/// The clock of a bundle's timestamps; `None` if it is not known.
+/// The clock of a bundle's timestamps; `None` if it is not fields.
 fn clock_of(header: &Header<'_>, clock: FtraceClock) -> Option<(ClockId, SeqId)> {
     let id = match clock {
         FtraceClock::Boottime => ClockId::BOOTTIME,
@@ -237,7 +237,7 @@ struct Import<'i, 'o> {
 }
 
 /// What of an event is in its row, beside its time.
-struct Known {
+struct RecordFields {
     table: &'static Table,
     timestamp: Option<u64>,
     tid: Option<i32>,
@@ -298,7 +298,7 @@ impl Import<'_, '_> {
     /// A compact event, whose message is the arguments'.
     fn compact(&mut self, table: &'static Table, number: u32, timestamp: u64, tid: Option<i32>) {
         let (name, args) = self.arguments(number);
-        self.record(&Known {
+        self.record(&RecordFields {
             table,
             timestamp: Some(timestamp),
             tid,
@@ -307,16 +307,19 @@ impl Import<'_, '_> {
         });
     }
 
-    /// The numbers of the name of a kind, and of the arguments; `None` if these
+    /// The numbers of the name of an event, and of the arguments; `None` if these
     /// cannot be read.
     fn arguments(&mut self, number: u32) -> (i64, Option<i64>) {
         let schema = &mut self.context.schema;
-        let kind = self.state.kinds.get(self.machine, number, schema);
+        let format = self.state.formats.get(self.machine, number, schema);
         let arguments = &mut self.state.arguments;
         let args = arguments.number(self.rows, |message, json| {
-            schema.pool().write_json(kind.message?, message, json).ok()
+            schema
+                .pool()
+                .write_json(format.message?, message, json)
+                .ok()
         });
-        (kind.name, args)
+        (format.name, args)
     }
 
     /// An event of the full encoding.
@@ -324,7 +327,7 @@ impl Import<'_, '_> {
         self.state.event.clear();
         let Some((number, message)) = event.kind else {
             self.for_timeline(0, &[], event.tid);
-            return self.known(event, None, None);
+            return self.full_record(event, None, None);
         };
         let arguments = &mut self.state.arguments;
         arguments
@@ -338,7 +341,7 @@ impl Import<'_, '_> {
                 json.push_str(&args.to_string());
                 Some(())
             });
-            (self.state.kinds.name(&name), args)
+            (self.state.formats.name(&name), args)
         } else {
             self.arguments(number)
         };
@@ -346,7 +349,7 @@ impl Import<'_, '_> {
             return self.corrupt(bytes, event);
         }
         self.for_timeline(number, message, event.tid);
-        self.known(event, Some(name), args);
+        self.full_record(event, Some(name), args);
         match number {
             field::SCHED_SWITCH => self.state.running.switch_message(message),
             field::TASK_RENAME => self.state.running.rename_message(message),
@@ -388,7 +391,7 @@ impl Import<'_, '_> {
     fn corrupt(&mut self, bytes: &[u8], event: &Event<'_>) {
         self.corrupt += 1;
         self.state.event.clear();
-        let name = self.state.kinds.name("corrupt");
+        let name = self.state.formats.name("corrupt");
         let arguments = &mut self.state.arguments;
         arguments
             .begin(self.machine, 0, event.common_flags)
@@ -399,11 +402,11 @@ impl Import<'_, '_> {
             json.push_str(r#""}"#);
             Some(())
         });
-        self.known(event, Some(name), args);
+        self.full_record(event, Some(name), args);
     }
 
-    fn known(&mut self, event: &Event<'_>, name: Option<i64>, args: Option<i64>) {
-        self.record(&Known {
+    fn full_record(&mut self, event: &Event<'_>, name: Option<i64>, args: Option<i64>) {
+        self.record(&RecordFields {
             table: &ftrace_record::TABLE,
             timestamp: event.timestamp,
             tid: event.tid,
@@ -413,15 +416,15 @@ impl Import<'_, '_> {
     }
 
     /// Places an event, and writes its row.
-    fn record(&mut self, known: &Known) {
+    fn record(&mut self, fields: &RecordFields) {
         let row = EventRow {
-            table: known.table,
+            table: fields.table,
             id: self.state.events,
             mark: self.state.bundles as u8,
         };
         self.state.events += 1;
         let event = &self.state.event;
-        let placed = known
+        let placed = fields
             .timestamp
             .map(|timestamp| self.context.event(row, &self.clock, timestamp, event));
         let ts = placed.and_then(Result::ok).map(|TraceTime(ts)| ts);
@@ -429,7 +432,7 @@ impl Import<'_, '_> {
             let (first, last) = self.times.unwrap_or((ts, ts));
             self.times = Some((first.min(ts), last.max(ts)));
         }
-        let recorded = match (known.timestamp, ts) {
+        let recorded = match (fields.timestamp, ts) {
             (Some(timestamp), Some(ts)) if i64::try_from(timestamp) == Ok(ts) => Cell::Null,
             (Some(timestamp), _) => Cell::timestamp(timestamp),
             (None, _) => Cell::Null,
@@ -439,12 +442,12 @@ impl Import<'_, '_> {
             ts: Cell::or_null(ts),
             packet_id: Cell::from(self.packet.id),
             cpu: Cell::or_null(self.cpu),
-            tid: Cell::or_null(known.tid),
-            name_id: Cell::or_null(known.name),
-            args_id: Cell::or_null(known.args),
+            tid: Cell::or_null(fields.tid),
+            name_id: Cell::or_null(fields.name),
+            args_id: Cell::or_null(fields.args),
             timestamp: recorded,
         };
-        self.rows.push_like(known.table, cells);
+        self.rows.push_like(fields.table, cells);
     }
 
     /// What the bundle says of events before it (rule DT1), and when its own were.

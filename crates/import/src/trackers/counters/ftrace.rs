@@ -1,7 +1,7 @@
 //! Counters of kernel events (rule M2): frequencies, idle states, clocks,
 //! temperatures, memory of drivers.
 
-use super::series::{Kind, Source, Which};
+use super::series::{CounterSample, CounterType, Which};
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::message::Message;
 use crate::world::{Owner, Utid};
@@ -24,34 +24,34 @@ mod field {
     pub const KGSL_GPU_FREQUENCY: u32 = 509;
 }
 
-pub(super) const CPU_FREQUENCY: Kind = Kind::new("cpu_frequency");
-pub(super) const CLOCK_FREQUENCY: Kind = Kind::new("clock_frequency");
-pub(super) const GPU_FREQUENCY: Kind = Kind::with_unit("gpu_frequency", "kHz");
-const CPU_IDLE: Kind = Kind::new("cpu_idle");
-const MAX_LIMIT: Kind = Kind::new("cpu_max_frequency_limit");
-const MIN_LIMIT: Kind = Kind::new("cpu_min_frequency_limit");
-const CLOCK_STATE: Kind = Kind::new("clock_state");
-const TEMPERATURE: Kind = Kind::new("thermal_temperature");
-const COOLING: Kind = Kind::new("cooling_device_counter");
-const ION: Kind = Kind::new("ion");
-const ION_CHANGE: Kind = Kind::new("ion_change");
-const DMA_HEAP: Kind = Kind::new("android_dma_heap");
-const DMA_HEAP_CHANGE: Kind = Kind::new("android_dma_heap_change");
+pub(super) const CPU_FREQUENCY: CounterType = CounterType::new("cpu_frequency");
+pub(super) const CLOCK_FREQUENCY: CounterType = CounterType::new("clock_frequency");
+pub(super) const GPU_FREQUENCY: CounterType = CounterType::with_unit("gpu_frequency", "kHz");
+const CPU_IDLE: CounterType = CounterType::new("cpu_idle");
+const MAX_LIMIT: CounterType = CounterType::new("cpu_max_frequency_limit");
+const MIN_LIMIT: CounterType = CounterType::new("cpu_min_frequency_limit");
+const CLOCK_STATE: CounterType = CounterType::new("clock_state");
+const TEMPERATURE: CounterType = CounterType::new("thermal_temperature");
+const COOLING: CounterType = CounterType::new("cooling_device_counter");
+const ION: CounterType = CounterType::new("ion");
+const ION_CHANGE: CounterType = CounterType::new("ion_change");
+const DMA_HEAP: CounterType = CounterType::new("android_dma_heap");
+const DMA_HEAP_CHANGE: CounterType = CounterType::new("android_dma_heap_change");
 
 /// The values of an event.
 pub(super) fn event(
     field: u32,
     message: Message<'_>,
     emitter: Utid,
-    source: &mut Source<'_, '_, '_>,
+    sample: &mut CounterSample<'_, '_, '_>,
 ) {
     match field {
-        field::CPU_FREQUENCY => of_cpu(&CPU_FREQUENCY, "cpufreq", message, source),
-        field::CPU_IDLE => of_cpu(&CPU_IDLE, "cpuidle", message, source),
-        field::CPU_FREQUENCY_LIMITS => limits(message, source),
+        field::CPU_FREQUENCY => of_cpu(&CPU_FREQUENCY, "cpufreq", message, sample),
+        field::CPU_IDLE => of_cpu(&CPU_IDLE, "cpuidle", message, sample),
+        field::CPU_FREQUENCY_LIMITS => limits(message, sample),
         field::CLOCK_SET_RATE => {
             let name = message.bytes(1).unwrap_or_default();
-            clock_frequency(name, message.number(2), source);
+            clock_frequency(name, message.number(2), sample);
         }
         field::CLOCK_ENABLE | field::CLOCK_DISABLE => {
             let (name, state) = (message.bytes(1), message.number(2));
@@ -60,16 +60,16 @@ pub(super) fn event(
                 name,
                 "State",
                 state.unwrap_or(0) as f64,
-                source,
+                sample,
             );
         }
         field::GPU_FREQUENCY => {
             let state = number(message, 2);
-            gpu_frequency(message.small(1), state, source);
+            gpu_frequency(message.small(1), state, sample);
         }
         field::KGSL_GPU_FREQUENCY => {
             let frequency = number(message, 1) * 1000.0;
-            gpu_frequency(message.small(2), frequency, source);
+            gpu_frequency(message.small(2), frequency, sample);
         }
         field::THERMAL_TEMPERATURE => {
             let temperature = f64::from(message.small(2).unwrap_or(0) as i32);
@@ -78,17 +78,17 @@ pub(super) fn event(
                 message.bytes(4),
                 "Temperature",
                 temperature,
-                source,
+                sample,
             );
         }
         field::CDEV_UPDATE => {
             let target = message.number(1).unwrap_or(0) as f64;
-            named(&COOLING, message.bytes(2), "Cooling Device", target, source);
+            named(&COOLING, message.bytes(2), "Cooling Device", target, sample);
         }
         field::ION_STAT => {
             let change = message.number(2).unwrap_or(0) as i64 as f64;
             let total = message.number(3).unwrap_or(0) as f64;
-            ion(b"", total, change, emitter, source);
+            ion(b"", total, change, emitter, sample);
         }
         field::ION_HEAP_GROW | field::ION_HEAP_SHRINK => {
             let size = i128::from(message.number(2).unwrap_or(0));
@@ -103,10 +103,10 @@ pub(super) fn event(
                 (before + change) as f64,
                 change as f64,
                 emitter,
-                source,
+                sample,
             );
         }
-        field::DMA_HEAP_STAT => dma_heap(message, emitter, source),
+        field::DMA_HEAP_STAT => dma_heap(message, emitter, sample),
         _ => {}
     }
 }
@@ -117,42 +117,51 @@ fn number(message: Message<'_>, field: u32) -> f64 {
 }
 
 /// The state of the CPU that the event names.
-fn of_cpu(kind: &Kind, name: &str, message: Message<'_>, source: &mut Source<'_, '_, '_>) {
-    if let Some(cpu) = source.cpu(message.small(2).unwrap_or(0)) {
+fn of_cpu(
+    counter: &CounterType,
+    name: &str,
+    message: Message<'_>,
+    sample: &mut CounterSample<'_, '_, '_>,
+) {
+    if let Some(cpu) = sample.cpu(message.small(2).unwrap_or(0)) {
         let state = number(message, 1);
-        source.put(kind, cpu, Which::Only, format_args!("{name}"), state);
+        sample.put(counter, cpu, Which::Only, format_args!("{name}"), state);
     }
 }
 
-fn limits(message: Message<'_>, source: &mut Source<'_, '_, '_>) {
+fn limits(message: Message<'_>, sample: &mut CounterSample<'_, '_, '_>) {
     let number_of_cpu = message.small(3).unwrap_or(0);
-    let Some(cpu) = source.cpu(number_of_cpu) else {
+    let Some(cpu) = sample.cpu(number_of_cpu) else {
         return;
     };
-    for (kind, field, which) in [(&MAX_LIMIT, 2, "Max"), (&MIN_LIMIT, 1, "Min")] {
+    for (counter, field, which) in [(&MAX_LIMIT, 2, "Max"), (&MIN_LIMIT, 1, "Min")] {
         let name = format_args!("Cpu {number_of_cpu} {which} Freq Limit");
-        source.put(kind, cpu, Which::Only, name, number(message, field));
+        sample.put(counter, cpu, Which::Only, name, number(message, field));
     }
 }
 
 /// How fast a clock is, which `sys_stats` says as well.
-pub(super) fn clock_frequency(name: &[u8], value: Option<u64>, source: &mut Source<'_, '_, '_>) {
+pub(super) fn clock_frequency(
+    name: &[u8],
+    value: Option<u64>,
+    sample: &mut CounterSample<'_, '_, '_>,
+) {
     let value = value.unwrap_or(0) as f64;
-    named(&CLOCK_FREQUENCY, Some(name), "Frequency", value, source);
+    named(&CLOCK_FREQUENCY, Some(name), "Frequency", value, sample);
 }
 
 /// A value of what the event gives a name to.
 fn named(
-    kind: &Kind,
+    counter: &CounterType,
     name: Option<&[u8]>,
     what: &str,
     value: f64,
-    source: &mut Source<'_, '_, '_>,
+    sample: &mut CounterSample<'_, '_, '_>,
 ) {
     let which = name.unwrap_or_default();
     let name = String::from_utf8_lossy(which);
-    source.put_global(
-        kind,
+    sample.put_global(
+        counter,
         Which::Text(which),
         format_args!("{name} {what}"),
         value,
@@ -160,9 +169,9 @@ fn named(
 }
 
 /// How fast a GPU is, which `sys_stats` says as well.
-pub(super) fn gpu_frequency(gpu: Option<u32>, khz: f64, source: &mut Source<'_, '_, '_>) {
-    let gpu = source.gpu(gpu.unwrap_or(0));
-    source.put(
+pub(super) fn gpu_frequency(gpu: Option<u32>, khz: f64, sample: &mut CounterSample<'_, '_, '_>) {
+    let gpu = sample.gpu(gpu.unwrap_or(0));
+    sample.put(
         &GPU_FREQUENCY,
         gpu,
         Which::Only,
@@ -172,23 +181,29 @@ pub(super) fn gpu_frequency(gpu: Option<u32>, khz: f64, source: &mut Source<'_, 
 }
 
 /// What a heap of the ION allocator has, and how much more or less than before.
-fn ion(heap: &[u8], total: f64, change: f64, emitter: Utid, source: &mut Source<'_, '_, '_>) {
+fn ion(
+    heap: &[u8],
+    total: f64,
+    change: f64,
+    emitter: Utid,
+    sample: &mut CounterSample<'_, '_, '_>,
+) {
     let which = Which::Text(heap);
     let heap_name = String::from_utf8_lossy(heap);
     let dot = if heap.is_empty() { "" } else { "." };
-    source.put_global(&ION, which, format_args!("mem.ion{dot}{heap_name}"), total);
+    sample.put_global(&ION, which, format_args!("mem.ion{dot}{heap_name}"), total);
     let name = format_args!("mem.ion_change{dot}{heap_name}");
-    source.put(&ION_CHANGE, Owner::Thread(emitter), which, name, change);
+    sample.put(&ION_CHANGE, Owner::Thread(emitter), which, name, change);
 }
 
-fn dma_heap(message: Message<'_>, emitter: Utid, source: &mut Source<'_, '_, '_>) {
+fn dma_heap(message: Message<'_>, emitter: Utid, sample: &mut CounterSample<'_, '_, '_>) {
     let total = message.number(3).unwrap_or(0) as f64;
-    source.put_global(&DMA_HEAP, Which::Only, format_args!("mem.dma_heap"), total);
+    sample.put_global(&DMA_HEAP, Which::Only, format_args!("mem.dma_heap"), total);
     let change = message.number(2).unwrap_or(0) as i64 as f64;
     let inode = ArgValue::Uint(message.number(1).unwrap_or(0));
     let mut args = ArgBuf::default();
-    args.push("inode", inode, &mut source.at.world.definitions.names);
-    source.put_with(
+    args.push("inode", inode, &mut sample.at.world.definitions.names);
+    sample.put_with(
         &DMA_HEAP_CHANGE,
         Owner::Thread(emitter),
         Which::Only,

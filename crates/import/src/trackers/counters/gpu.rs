@@ -2,15 +2,15 @@
 
 use rustc_hash::FxHashMap;
 
-use super::series::{Kind, Source, Which};
+use super::series::{CounterSample, CounterType, Which};
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::message::Message;
 use crate::timeline::PacketEvent;
 use crate::trackers::tracker::At;
 use crate::world::{GpuInfo, NewTrack, Owner, Sample, TrackId};
 
-const MEMORY: Kind = Kind::with_unit("gpu_memory", "bytes");
-const PROCESS_MEMORY: Kind = Kind::with_unit("process_gpu_memory", "bytes");
+const MEMORY: CounterType = CounterType::with_unit("gpu_memory", "bytes");
+const PROCESS_MEMORY: CounterType = CounterType::with_unit("process_gpu_memory", "bytes");
 
 /// The field of `FtraceEvent`.
 const GPU_MEM_TOTAL: u32 = 340;
@@ -104,32 +104,42 @@ impl GpuCounters {
 
 /// Memory of a GPU, as the kernel tells it. Of a process that has ended it says
 /// nothing.
-pub(super) fn memory_of_event(field: u32, message: Message<'_>, source: &mut Source<'_, '_, '_>) {
+pub(super) fn memory_of_event(
+    field: u32,
+    message: Message<'_>,
+    sample: &mut CounterSample<'_, '_, '_>,
+) {
     if field == GPU_MEM_TOTAL {
         let pid = message.small(2).unwrap_or(0);
-        let threads = &source.at.world.threads;
-        if pid == 0 || threads.live(source.machine, pid.into()).is_some() {
-            memory(message, source);
+        let threads = &sample.at.world.threads;
+        if pid == 0 || threads.live(sample.machine, pid.into()).is_some() {
+            memory(message, sample);
         }
     }
 }
 
 /// Memory of a GPU: all of it, or that of a process.
-pub(super) fn memory(message: Message<'_>, source: &mut Source<'_, '_, '_>) {
-    let machine = source.machine;
+pub(super) fn memory(message: Message<'_>, sample: &mut CounterSample<'_, '_, '_>) {
+    let machine = sample.machine;
     let gpu = message.small(1).unwrap_or(0);
     let pid = message.small(2).unwrap_or(0);
     let size = message.number(3).unwrap_or(0) as f64;
-    let world = &mut *source.at.world;
+    let world = &mut *sample.at.world;
     let ugpu = world.gpus.ugpu(machine, gpu);
-    let (kind, owner) = if pid == 0 {
+    let (counter, owner) = if pid == 0 {
         (MEMORY, Owner::Gpu(ugpu))
     } else {
         world.threads.bind(machine, pid.into(), pid.into());
         let upid = world.threads.process(machine, pid.into());
         (PROCESS_MEMORY, Owner::ProcessOnGpu(upid, ugpu))
     };
-    source.put(&kind, owner, Which::Only, format_args!("GPU Memory"), size);
+    sample.put(
+        &counter,
+        owner,
+        Which::Only,
+        format_args!("GPU Memory"),
+        size,
+    );
 }
 
 /// What a `GpuInfo` says of GPUs, which count from 0.

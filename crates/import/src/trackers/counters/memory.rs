@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::series::Source;
+use super::series::CounterSample;
 use crate::message::Message;
 use crate::world::{ThreadCounter, Threads, Utid};
 
@@ -77,37 +77,37 @@ impl MemoryOwners {
         field: u32,
         message: Message<'_>,
         emitter: Utid,
-        source: &mut Source<'_, '_, '_>,
+        sample: &mut CounterSample<'_, '_, '_>,
     ) {
         match field {
             field::RSS_STAT => {
                 let (curr, space) = (message.small(3), message.small(4));
                 let space = space.zip(curr.map(|curr| curr != 0));
                 let (member, size) = (message.small(1), message.number(2));
-                self.rss(member, size, space, emitter, source);
+                self.rss(member, size, space, emitter, sample);
             }
             field::RSS_STAT_THROTTLED => {
                 let space = message.small(3).unwrap_or(0);
                 let (member, size) = (message.small(2), message.number(4));
                 let space = Some((space, message.flag(1)));
-                self.rss(member, size, space, emitter, source);
+                self.rss(member, size, space, emitter, sample);
             }
             field::DMABUF_RSS_STAT => {
                 let rss = message.number(1).unwrap_or(0) as f64;
-                source.put_of_thread(emitter, &DMABUF, rss);
+                sample.put_of_thread(emitter, &DMABUF, rss);
             }
             field::OOM_SCORE_ADJ_UPDATE => {
                 let adj = message.small(2).unwrap_or(0) as i16;
                 let pid = message.small(3).unwrap_or(0).into();
-                let utid = source.at.world.threads.thread(source.machine, pid);
-                source.put_of_thread(utid, &OOM_SCORE_ADJ, adj.into());
+                let utid = sample.at.world.threads.thread(sample.machine, pid);
+                sample.put_of_thread(utid, &OOM_SCORE_ADJ, adj.into());
             }
             field::MM_EVENT_RECORD => {
                 let kind = message.small(4).unwrap_or(0) as usize;
                 let counters = MM_EVENTS.get(kind).into_iter().flatten();
                 for (counter, field) in counters.zip([2, 3, 1]) {
                     let value = message.small(field).unwrap_or(0);
-                    source.put_of_thread(emitter, counter, value.into());
+                    sample.put_of_thread(emitter, counter, value.into());
                 }
             }
             _ => {}
@@ -121,7 +121,7 @@ impl MemoryOwners {
         size: Option<u64>,
         space: Option<(u32, bool)>,
         emitter: Utid,
-        source: &mut Source<'_, '_, '_>,
+        sample: &mut CounterSample<'_, '_, '_>,
     ) {
         let size = size.unwrap_or(0) as i64;
         if size < 0 {
@@ -130,13 +130,13 @@ impl MemoryOwners {
         let owner = match space {
             None => Some(emitter),
             Some((space, is_own)) => {
-                let space = (source.machine, space);
-                self.owner(space, is_own, emitter, &source.at.world.threads)
+                let space = (sample.machine, space);
+                self.owner(space, is_own, emitter, &sample.at.world.threads)
             }
         };
         if let Some(owner) = owner {
             let counter = RSS.get(member.unwrap_or(0) as usize).unwrap_or(&UNKNOWN);
-            source.put_of_thread(owner, counter, size as f64);
+            sample.put_of_thread(owner, counter, size as f64);
         }
     }
 

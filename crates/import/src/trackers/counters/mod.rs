@@ -33,7 +33,7 @@ mod tests;
 use gpu::GpuCounters;
 use memory::MemoryOwners;
 use power::PowerRails;
-use series::{Known, Source};
+use series::{CounterSample, CounterTracks};
 use sys_stats::Disks;
 
 use super::tracker::{At, Tracker};
@@ -45,7 +45,7 @@ use crate::world::{CPUS, Utid};
 /// What is remembered of counters.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
-    known: Known,
+    tracks: CounterTracks,
     owners: MemoryOwners,
     disks: Disks,
     rails: PowerRails,
@@ -60,34 +60,34 @@ impl Tracker for Counters {
 
     fn ftrace(&mut self, ts: i64, event: &Ftrace<'_>, emitter: Utid, at: &mut At<'_, '_>) {
         let (machine, message) = (event.machine, Message(event.message));
-        let mut source = Source {
-            known: &mut self.known,
+        let mut sample = CounterSample {
+            tracks: &mut self.tracks,
             at,
             ts,
             machine,
         };
-        ftrace::event(event.field, message, emitter, &mut source);
-        gpu::memory_of_event(event.field, message, &mut source);
+        ftrace::event(event.field, message, emitter, &mut sample);
+        gpu::memory_of_event(event.field, message, &mut sample);
         self.owners
-            .event(event.field, message, emitter, &mut source);
+            .event(event.field, message, emitter, &mut sample);
     }
 
     fn packet(&mut self, ts: i64, packet: &PacketEvent<'_>, at: &mut At<'_, '_>) {
         let message = Message(packet.payload);
-        let mut source = Source {
-            known: &mut self.known,
+        let mut sample = CounterSample {
+            tracks: &mut self.tracks,
             at,
             ts,
             machine: packet.machine,
         };
         match packet.field {
-            packet::SYS_STATS => sys_stats::packet(message, &mut self.disks, &mut source),
-            packet::PROCESS_STATS => process_stats::packet(message, &mut source),
-            packet::BATTERY => power::battery(message, &mut source),
+            packet::SYS_STATS => sys_stats::packet(message, &mut self.disks, &mut sample),
+            packet::PROCESS_STATS => process_stats::packet(message, &mut sample),
+            packet::BATTERY => power::battery(message, &mut sample),
             packet::GPU_COUNTER_EVENT => self.gpu.samples(ts, packet, message, at),
-            packet::INITIAL_DISPLAY_STATE => properties::display_state(message, &mut source),
-            packet::GPU_MEM_TOTAL_EVENT => gpu::memory(message, &mut source),
-            packet::ANDROID_SYSTEM_PROPERTY => properties::packet(message, &mut source),
+            packet::INITIAL_DISPLAY_STATE => properties::display_state(message, &mut sample),
+            packet::GPU_MEM_TOTAL_EVENT => gpu::memory(message, &mut sample),
+            packet::ANDROID_SYSTEM_PROPERTY => properties::packet(message, &mut sample),
             packet::GPU_INFO => gpu::info(packet.machine, message, at),
             _ => {}
         }
@@ -99,10 +99,10 @@ impl Tracker for Counters {
 
     fn end(&mut self, at: &mut At<'_, '_>) {
         self.gpu.end(at);
-        if self.known.beyond_cpus > 0 {
+        if self.tracks.beyond_cpus > 0 {
             let text = format!(
                 "{} counter values of CPUs above {} are left out",
-                self.known.beyond_cpus,
+                self.tracks.beyond_cpus,
                 CPUS - 1
             );
             let code = "counter_cpu_out_of_range";

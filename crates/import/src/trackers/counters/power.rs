@@ -1,16 +1,16 @@
 //! Batteries and power rails (rules M9, M10).
 
-use super::series::{Kind, Source, Which};
+use super::series::{CounterSample, CounterType, Which};
 use crate::definitions::{Rail, RailIndex};
 use crate::message::Message;
 use crate::timeline::Energy;
 use crate::trackers::tracker::At;
 use crate::world::{NewTrack, Owner, TrackId};
 
-const BATTERY: Kind = Kind::new("battery_counter");
+const BATTERY: CounterType = CounterType::new("battery_counter");
 
 /// The values of a `BatteryCounters`.
-pub(super) fn battery(message: Message<'_>, source: &mut Source<'_, '_, '_>) {
+pub(super) fn battery(message: Message<'_>, sample: &mut CounterSample<'_, '_, '_>) {
     let of = message.bytes(5).unwrap_or_default();
     let name = String::from_utf8_lossy(of);
     let dot = if of.is_empty() { "" } else { "." };
@@ -33,7 +33,7 @@ pub(super) fn battery(message: Message<'_>, source: &mut Source<'_, '_, '_>) {
     for (number, (what, value)) in (0..).zip(values) {
         if let Some(value) = value {
             let name = format_args!("batt.{name}{dot}{what}");
-            source.put_global(&BATTERY, Which::Texts(of, b"", number), name, value);
+            sample.put_global(&BATTERY, Which::Texts(of, b"", number), name, value);
         }
     }
 }

@@ -1,14 +1,14 @@
 //! Statistics of processes (rule M6). Who is bound by them is in `processes.rs`, which
 //! comes first.
 
-use super::series::{Kind, Source, Which};
+use super::series::{CounterSample, CounterType, Which};
 use crate::message::Message;
 
-const MEMORY: Kind = Kind::new("process_memory");
-const SMAPS: Kind = Kind::new("smaps");
-const CHROME: Kind = Kind::new("chrome_process_stats");
-const OOM_SCORE_ADJ: Kind = Kind::new("oom_score_adj");
-const RUNTIME: Kind = Kind::new("proc_stat_runtime");
+const MEMORY: CounterType = CounterType::new("process_memory");
+const SMAPS: CounterType = CounterType::new("smaps");
+const CHROME: CounterType = CounterType::new("chrome_process_stats");
+const OOM_SCORE_ADJ: CounterType = CounterType::new("oom_score_adj");
+const RUNTIME: CounterType = CounterType::new("proc_stat_runtime");
 
 const OOM_SCORE_ADJ_FIELD: u32 = 10;
 
@@ -19,7 +19,7 @@ const LAST_FIELD: u32 = 24;
 const KILO: f64 = 1024.0;
 
 /// The counters of a `ProcessStats`.
-pub(super) fn packet(message: Message<'_>, source: &mut Source<'_, '_, '_>) {
+pub(super) fn packet(message: Message<'_>, sample: &mut CounterSample<'_, '_, '_>) {
     for counter in [chrome, counter] {
         for process in message.messages(1) {
             let pid = process.small(1).unwrap_or(0);
@@ -28,12 +28,12 @@ pub(super) fn packet(message: Message<'_>, source: &mut Source<'_, '_, '_>) {
                 if let Some((kind, name, scale)) = counter(field)
                     && let Some(value) = process.number(field)
                 {
-                    let owner = source.process(pid);
+                    let owner = sample.process(pid);
                     let value = match field {
                         OOM_SCORE_ADJ_FIELD => value as i64 as f64,
                         _ => value as f64 * scale,
                     };
-                    source.put(
+                    sample.put(
                         &kind,
                         owner,
                         Which::Number(field),
@@ -47,7 +47,7 @@ pub(super) fn packet(message: Message<'_>, source: &mut Source<'_, '_, '_>) {
 }
 
 /// What comes first, of all processes (rule P15).
-fn chrome(field: u32) -> Option<(Kind, &'static str, f64)> {
+fn chrome(field: u32) -> Option<(CounterType, &'static str, f64)> {
     let name = match field {
         13 => "chrome.private_footprint_kb",
         14 => "chrome.peak_resident_set_kb",
@@ -57,7 +57,7 @@ fn chrome(field: u32) -> Option<(Kind, &'static str, f64)> {
 }
 
 /// Any other field of a `Process`.
-fn counter(field: u32) -> Option<(Kind, &'static str, f64)> {
+fn counter(field: u32) -> Option<(CounterType, &'static str, f64)> {
     Some(match field {
         2 => (MEMORY, "mem.virt", KILO),
         3 => (MEMORY, "mem.rss", KILO),

@@ -1,24 +1,24 @@
 //! Properties of Android that are counters (rule M13).
 
-use super::series::{Kind, Source, Which};
+use super::series::{CounterSample, CounterType, Which};
 use crate::message::Message;
 
-const SCREEN_STATE: Kind = Kind::new("screen_state");
-const BATTERY_STATS: Kind = Kind::new("battery_stats");
-const PROPERTY: Kind = Kind::new("sysprop_counter");
+const SCREEN_STATE: CounterType = CounterType::new("screen_state");
+const BATTERY_STATS: CounterType = CounterType::new("battery_stats");
+const PROPERTY: CounterType = CounterType::new("sysprop_counter");
 
 /// What the names of properties begin with.
 const PREFIX: &str = "debug.tracing.";
 
 /// The values of an `AndroidSystemProperty`.
-pub(super) fn packet(message: Message<'_>, source: &mut Source<'_, '_, '_>) {
+pub(super) fn packet(message: Message<'_>, sample: &mut CounterSample<'_, '_, '_>) {
     for property in message.messages(1) {
         let name = property.text(1).unwrap_or_default();
         let value = property.bytes(2).unwrap_or_default();
         let (Some(name), Some(value)) = (name.strip_prefix(PREFIX), integer(value)) else {
             continue;
         };
-        let (kind, name) = match name {
+        let (counter, name) = match name {
             "screen_state" => (&SCREEN_STATE, "ScreenState"),
             "mcc" | "mnc" | "desktop_mode_visible_tasks" => (&PROPERTY, name),
             "battery_status" => (&PROPERTY, "BatteryStatus"),
@@ -27,16 +27,16 @@ pub(super) fn packet(message: Message<'_>, source: &mut Source<'_, '_, '_>) {
             _ => continue,
         };
         let which = Which::Text(name.as_bytes());
-        source.put_global(kind, which, format_args!("{name}"), value.into());
+        sample.put_global(counter, which, format_args!("{name}"), value.into());
     }
 }
 
 /// The value of an `InitialDisplayState`.
-pub(super) fn display_state(message: Message<'_>, source: &mut Source<'_, '_, '_>) {
+pub(super) fn display_state(message: Message<'_>, sample: &mut CounterSample<'_, '_, '_>) {
     let name = "ScreenState";
     let state = f64::from(message.small(1).unwrap_or(0) as i32);
     let which = Which::Text(name.as_bytes());
-    source.put_global(&SCREEN_STATE, which, format_args!("{name}"), state);
+    sample.put_global(&SCREEN_STATE, which, format_args!("{name}"), state);
 }
 
 /// A text that is a number, of 32 bits as in trace processor: white space, a sign or

@@ -15,23 +15,23 @@ use rustc_hash::FxHashMap;
 use crate::trackers::tracker::At;
 use crate::world::{NewTrack, Owner, ThreadCounter, TrackId, Upid, Utid, ucpu};
 
-/// What counters of one kind have in common.
+/// What counters of one type have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Kind {
+pub(super) struct CounterType {
     track_type: &'static str,
     unit: Option<&'static str>,
 }
 
-impl Kind {
+impl CounterType {
     pub const fn new(track_type: &'static str) -> Self {
-        Kind {
+        CounterType {
             track_type,
             unit: None,
         }
     }
 
     pub const fn with_unit(track_type: &'static str, unit: &'static str) -> Self {
-        Kind {
+        CounterType {
             track_type,
             unit: Some(unit),
         }
@@ -42,7 +42,7 @@ impl Kind {
     }
 }
 
-/// What tells a counter from others of its kind and owner; its name follows
+/// What tells a counter from others of its type and owner; its name follows
 /// from that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Which<'a> {
@@ -55,16 +55,16 @@ pub(super) enum Which<'a> {
 
 /// The tracks that have had values.
 #[derive(Debug, Default)]
-pub(super) struct Known {
-    tracks: FxHashMap<Box<[u8]>, TrackId>,
+pub(super) struct CounterTracks {
+    by_key: FxHashMap<Box<[u8]>, TrackId>,
     key: Vec<u8>,
     /// How many values were of CPUs that no machine can have.
     pub beyond_cpus: u64,
 }
 
-impl Known {
+impl CounterTracks {
     /// Puts the bytes together by which a track is remembered.
-    fn put_key(&mut self, machine: u32, kind: &Kind, owner: Owner, which: Which<'_>) {
+    fn put_key(&mut self, machine: u32, counter: &CounterType, owner: Owner, which: Which<'_>) {
         let key = &mut self.key;
         key.clear();
         key.extend_from_slice(&machine.to_le_bytes());
@@ -83,7 +83,7 @@ impl Known {
             key.extend_from_slice(&(text.len() as u64).to_le_bytes());
             key.extend_from_slice(text);
         };
-        text(kind.track_type.as_bytes());
+        text(counter.track_type.as_bytes());
         match which {
             Which::Only => {}
             Which::Number(number) => key.extend_from_slice(&number.to_le_bytes()),
@@ -97,49 +97,49 @@ impl Known {
     }
 }
 
-/// An event that has values of counters.
-pub(super) struct Source<'s, 'a, 'o> {
-    pub known: &'s mut Known,
+/// An event or a packet that has values of counters, all of one time.
+pub(super) struct CounterSample<'s, 'a, 'o> {
+    pub tracks: &'s mut CounterTracks,
     pub at: &'s mut At<'a, 'o>,
     pub ts: i64,
     pub machine: u32,
 }
 
-impl Source<'_, '_, '_> {
+impl CounterSample<'_, '_, '_> {
     /// A value is a row.
     pub fn put(
         &mut self,
-        kind: &Kind,
+        counter: &CounterType,
         owner: Owner,
         which: Which<'_>,
         name: fmt::Arguments<'_>,
         value: f64,
     ) {
-        self.put_with(kind, owner, which, name, value, &[]);
+        self.put_with(counter, owner, which, name, value, &[]);
     }
 
     /// A value that is of nobody.
     pub fn put_global(
         &mut self,
-        kind: &Kind,
+        counter: &CounterType,
         which: Which<'_>,
         name: fmt::Arguments<'_>,
         value: f64,
     ) {
-        self.put(kind, Owner::None, which, name, value);
+        self.put(counter, Owner::None, which, name, value);
     }
 
     /// A value with arguments is a row.
     pub fn put_with(
         &mut self,
-        kind: &Kind,
+        counter: &CounterType,
         owner: Owner,
         which: Which<'_>,
         name: fmt::Arguments<'_>,
         value: f64,
         args: &[u8],
     ) {
-        let track = self.track(kind, owner, which, name);
+        let track = self.track(counter, owner, which, name);
         let (world, rows) = (&mut *self.at.world, &mut *self.at.rows);
         let args = world.arg_set(args, rows);
         world.value(self.ts, track, value, args, rows);
@@ -153,30 +153,30 @@ impl Source<'_, '_, '_> {
 
     fn track(
         &mut self,
-        kind: &Kind,
+        counter: &CounterType,
         owner: Owner,
         which: Which<'_>,
         name: fmt::Arguments<'_>,
     ) -> TrackId {
-        self.known.put_key(self.machine, kind, owner, which);
-        if let Some(&track) = self.known.tracks.get(&self.known.key[..]) {
+        self.tracks.put_key(self.machine, counter, owner, which);
+        if let Some(&track) = self.tracks.by_key.get(&self.tracks.key[..]) {
             return track;
         }
         let name = name.to_string();
-        let mut track = NewTrack::counter(self.machine, kind.track_type, &name, owner);
-        if let Some(unit) = kind.unit {
+        let mut track = NewTrack::counter(self.machine, counter.track_type, &name, owner);
+        if let Some(unit) = counter.unit {
             track = track.with_unit(unit);
         }
         let track = self.at.world.tracks.get(track);
-        let key = self.known.key.as_slice().into();
-        self.known.tracks.insert(key, track);
+        let key = self.tracks.key.as_slice().into();
+        self.tracks.by_key.insert(key, track);
         track
     }
 
     /// A CPU of the machine; `None` is one that it cannot have.
     pub fn cpu(&mut self, cpu: u32) -> Option<Owner> {
         let owner = ucpu(self.machine, cpu).map(Owner::Cpu);
-        self.known.beyond_cpus += u64::from(owner.is_none());
+        self.tracks.beyond_cpus += u64::from(owner.is_none());
         owner
     }
 

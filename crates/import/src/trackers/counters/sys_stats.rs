@@ -4,71 +4,75 @@ use rustc_hash::FxHashMap;
 use timebase_descriptor::field::Value;
 
 use super::ftrace::{CPU_FREQUENCY, clock_frequency, gpu_frequency};
-use super::series::{Kind, Source, Which};
+use super::series::{CounterSample, CounterType, Which};
 use crate::message::Message;
 
-const MEMINFO: Kind = Kind::with_unit("meminfo", "bytes");
-const VMSTAT: Kind = Kind::new("vmstat");
-const CPUSTAT: Kind = Kind::new("cpustat");
-const IRQ: Kind = Kind::new("num_irq");
-const SOFTIRQ: Kind = Kind::new("num_softirq");
-const FORKS: Kind = Kind::new("num_forks");
-const IRQ_TOTAL: Kind = Kind::new("num_irq_total");
-const SOFTIRQ_TOTAL: Kind = Kind::new("num_softirq_total");
-const BUDDYINFO: Kind = Kind::new("buddyinfo");
-const PSI: Kind = Kind::new("psi");
-const THERMAL_ZONE: Kind = Kind::with_unit("thermal_temperature_sys", "C");
-const IDLE_STATE: Kind = Kind::with_unit("cpu_idle_state", "us");
-const SLABINFO: Kind = Kind::with_unit("slabinfo", "bytes");
+const MEMINFO: CounterType = CounterType::with_unit("meminfo", "bytes");
+const VMSTAT: CounterType = CounterType::new("vmstat");
+const CPUSTAT: CounterType = CounterType::new("cpustat");
+const IRQ: CounterType = CounterType::new("num_irq");
+const SOFTIRQ: CounterType = CounterType::new("num_softirq");
+const FORKS: CounterType = CounterType::new("num_forks");
+const IRQ_TOTAL: CounterType = CounterType::new("num_irq_total");
+const SOFTIRQ_TOTAL: CounterType = CounterType::new("num_softirq_total");
+const BUDDYINFO: CounterType = CounterType::new("buddyinfo");
+const PSI: CounterType = CounterType::new("psi");
+const THERMAL_ZONE: CounterType = CounterType::with_unit("thermal_temperature_sys", "C");
+const IDLE_STATE: CounterType = CounterType::with_unit("cpu_idle_state", "us");
+const SLABINFO: CounterType = CounterType::with_unit("slabinfo", "bytes");
 
 /// The values of a `SysStats`, in the order of rule M7.
-pub(super) fn packet(message: Message<'_>, disks: &mut Disks, source: &mut Source<'_, '_, '_>) {
-    memory(message, source);
+pub(super) fn packet(
+    message: Message<'_>,
+    disks: &mut Disks,
+    sample: &mut CounterSample<'_, '_, '_>,
+) {
+    memory(message, sample);
     for clock in message.messages(10) {
         let name = clock.bytes(1).unwrap_or_default();
-        clock_frequency(name, clock.number(2), source);
+        clock_frequency(name, clock.number(2), sample);
     }
     for (number, khz) in (0..).zip(message.numbers(11)) {
-        if let Some(cpu) = source.cpu(number) {
+        if let Some(cpu) = sample.cpu(number) {
             let name = format_args!("cpufreq");
-            source.put(&CPU_FREQUENCY, cpu, Which::Only, name, khz as f64);
+            sample.put(&CPU_FREQUENCY, cpu, Which::Only, name, khz as f64);
         }
     }
     for value in message.messages(2) {
         if let Some(name) = name_of(value, VMSTAT_NAMES) {
-            named(&VMSTAT, name, number(value, 2), source);
+            named(&VMSTAT, name, number(value, 2), sample);
         }
     }
-    times(message, source);
-    for (field, kind) in [(6, &IRQ), (8, &SOFTIRQ)] {
+    times(message, sample);
+    for (field, counter) in [(6, &IRQ), (8, &SOFTIRQ)] {
         for interrupt in message.messages(field) {
             let id = interrupt.small(1).unwrap_or(0);
-            let name = format_args!("{} (id: {id})", kind.track_type());
-            source.put_global(kind, Which::Number(id), name, number(interrupt, 2));
+            let name = format_args!("{} (id: {id})", counter.track_type());
+            sample.put_global(counter, Which::Number(id), name, number(interrupt, 2));
         }
     }
-    for (field, kind) in [(4, &FORKS), (5, &IRQ_TOTAL), (7, &SOFTIRQ_TOTAL)] {
+    for (field, counter) in [(4, &FORKS), (5, &IRQ_TOTAL), (7, &SOFTIRQ_TOTAL)] {
         if let Some(value) = message.number(field) {
-            named(kind, kind.track_type(), value as f64, source);
+            named(counter, counter.track_type(), value as f64, sample);
         }
     }
-    let machine = source.at.world.definitions.machines.get(source.machine);
+    let machine = sample.at.world.definitions.machines.get(sample.machine);
     let page_size = machine.map_or(0, |machine| machine.system.page_size());
-    buddies(message, page_size, source);
+    buddies(message, page_size, sample);
     for disk in message.messages(13) {
-        disks.sample(disk, source);
+        disks.sample(disk, sample);
     }
     for pressure in message.messages(14) {
         if let Some(name) = name_of(pressure, RESOURCES) {
             let which = Which::Text(name.as_bytes());
-            source.put_global(&PSI, which, format_args!("psi.{name}"), number(pressure, 2));
+            sample.put_global(&PSI, which, format_args!("psi.{name}"), number(pressure, 2));
         }
     }
     for zone in message.messages(15) {
         let which = zone.bytes(3).unwrap_or_default();
         let name = String::from_utf8_lossy(which);
         let which = Which::Text(which);
-        source.put_global(
+        sample.put_global(
             &THERMAL_ZONE,
             which,
             format_args!("{name}"),
@@ -76,17 +80,17 @@ pub(super) fn packet(message: Message<'_>, disks: &mut Disks, source: &mut Sourc
         );
     }
     for cpu in message.messages(16) {
-        idle_states(cpu, source);
+        idle_states(cpu, sample);
     }
     for mhz in message.numbers(17) {
-        gpu_frequency(Some(0), mhz as f64 * 1000.0, source);
+        gpu_frequency(Some(0), mhz as f64 * 1000.0, sample);
     }
     for slab in message.messages(18) {
         let which = slab.bytes(1).unwrap_or_default();
         let name = String::from_utf8_lossy(which);
         let pages = number(slab, 2) * number(slab, 3);
         let size = pages * f64::from(page_size);
-        source.put_global(
+        sample.put_global(
             &SLABINFO,
             Which::Text(which),
             format_args!("mem.slab.{name}"),
@@ -101,9 +105,9 @@ fn number(message: Message<'_>, field: u32) -> f64 {
 }
 
 /// A value whose name is all that tells it from others of its kind.
-fn named(kind: &Kind, name: &str, value: f64, source: &mut Source<'_, '_, '_>) {
+fn named(counter: &CounterType, name: &str, value: f64, sample: &mut CounterSample<'_, '_, '_>) {
     let which = Which::Text(name.as_bytes());
-    source.put_global(kind, which, format_args!("{name}"), value);
+    sample.put_global(counter, which, format_args!("{name}"), value);
 }
 
 /// What a key, the first field, is called; `None` if it has no name.
@@ -112,16 +116,16 @@ fn name_of(message: Message<'_>, names: &'static [&'static str]) -> Option<&'sta
     names.get(key).copied()
 }
 
-fn memory(message: Message<'_>, source: &mut Source<'_, '_, '_>) {
+fn memory(message: Message<'_>, sample: &mut CounterSample<'_, '_, '_>) {
     for value in message.messages(1) {
         if let Some(name) = name_of(value, MEMINFO_NAMES) {
-            named(&MEMINFO, name, number(value, 2) * 1024.0, source);
+            named(&MEMINFO, name, number(value, 2) * 1024.0, sample);
         }
     }
 }
 
 /// What CPUs spent their time on.
-fn times(message: Message<'_>, source: &mut Source<'_, '_, '_>) {
+fn times(message: Message<'_>, sample: &mut CounterSample<'_, '_, '_>) {
     const TIMES: [&str; 8] = [
         "user_ns",
         "user_nice_ns",
@@ -133,19 +137,19 @@ fn times(message: Message<'_>, source: &mut Source<'_, '_, '_>) {
         "steal_ns",
     ];
     for times in message.messages(3) {
-        let Some(cpu) = times.small(1).and_then(|cpu| source.cpu(cpu)) else {
+        let Some(cpu) = times.small(1).and_then(|cpu| sample.cpu(cpu)) else {
             continue;
         };
         for (field, name) in (2..).zip(TIMES) {
             let value = number(times, field);
             let name = format_args!("cpu.times.{name}");
-            source.put(&CPUSTAT, cpu, Which::Number(field), name, value);
+            sample.put(&CPUSTAT, cpu, Which::Number(field), name, value);
         }
     }
 }
 
 /// How many free blocks of memory there are, by their sizes.
-fn buddies(message: Message<'_>, page_size: u32, source: &mut Source<'_, '_, '_>) {
+fn buddies(message: Message<'_>, page_size: u32, sample: &mut CounterSample<'_, '_, '_>) {
     for info in message.messages(12) {
         let node_and_zone = [1, 2].map(|field| info.bytes(field).unwrap_or_default());
         let [node, zone] = node_and_zone.map(String::from_utf8_lossy);
@@ -156,7 +160,7 @@ fn buddies(message: Message<'_>, page_size: u32, source: &mut Source<'_, '_, '_>
             );
             let [node, zone] = node_and_zone;
             let which = Which::Texts(node, zone, order);
-            source.put_global(&BUDDYINFO, which, name, blocks as f64);
+            sample.put_global(&BUDDYINFO, which, name, blocks as f64);
         }
     }
 }
@@ -169,16 +173,16 @@ fn kilobytes(order: u32, page_size: u32) -> u128 {
 }
 
 /// How long a CPU was in each of its idle states.
-fn idle_states(message: Message<'_>, source: &mut Source<'_, '_, '_>) {
+fn idle_states(message: Message<'_>, sample: &mut CounterSample<'_, '_, '_>) {
     let cpu_number = message.small(1).unwrap_or(0);
     for state in message.messages(2) {
-        let Some(cpu) = source.cpu(cpu_number) else {
+        let Some(cpu) = sample.cpu(cpu_number) else {
             continue;
         };
         let which = state.bytes(1).unwrap_or_default();
         let name = String::from_utf8_lossy(which);
         let name = format_args!("cpuidle{cpu_number}.{name}");
-        source.put(&IDLE_STATE, cpu, Which::Text(which), name, number(state, 2));
+        sample.put(&IDLE_STATE, cpu, Which::Text(which), name, number(state, 2));
     }
 }
 
@@ -190,25 +194,25 @@ pub(super) struct Disks(FxHashMap<(u32, Box<[u8]>), Disk>);
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Disk([u64; 8]);
 
-const DISKSTAT: [(Kind, &str); 8] = {
-    const fn kind(unit: &'static str) -> Kind {
-        Kind::with_unit("diskstat", unit)
+const DISKSTAT: [(CounterType, &str); 8] = {
+    const fn diskstat(unit: &'static str) -> CounterType {
+        CounterType::with_unit("diskstat", unit)
     }
     [
-        (kind("MB"), "read_amount"),
-        (kind("MB/s"), "read_throughput"),
-        (kind("MB"), "write_amount"),
-        (kind("MB/s"), "write_throughput"),
-        (kind("MB"), "discard_amount"),
-        (kind("MB/s"), "discard_throughput"),
-        (kind("count"), "flush_amount"),
-        (kind("ms"), "flush_time"),
+        (diskstat("MB"), "read_amount"),
+        (diskstat("MB/s"), "read_throughput"),
+        (diskstat("MB"), "write_amount"),
+        (diskstat("MB/s"), "write_throughput"),
+        (diskstat("MB"), "discard_amount"),
+        (diskstat("MB/s"), "discard_throughput"),
+        (diskstat("count"), "flush_amount"),
+        (diskstat("ms"), "flush_time"),
     ]
 };
 
 impl Disks {
     /// What a disk has done since its sample before.
-    fn sample(&mut self, message: Message<'_>, source: &mut Source<'_, '_, '_>) {
+    fn sample(&mut self, message: Message<'_>, sample: &mut CounterSample<'_, '_, '_>) {
         let device = message.bytes(1).unwrap_or_default();
         let mut disk = Disk::default();
         for (field, value) in message.fields() {
@@ -219,13 +223,20 @@ impl Disks {
                 *known = value;
             }
         }
-        let Some(before) = self.0.insert((source.machine, device.into()), disk) else {
+        let Some(before) = self.0.insert((sample.machine, device.into()), disk) else {
             return;
         };
         let name = String::from_utf8_lossy(device);
-        for (number, ((kind, what), value)) in (0..).zip(DISKSTAT.iter().zip(disk.since(&before))) {
+        for (number, ((counter, what), value)) in
+            (0..).zip(DISKSTAT.iter().zip(disk.since(&before)))
+        {
             let which = Which::Texts(device, b"", number);
-            source.put_global(kind, which, format_args!("diskstat.[{name}].{what}"), value);
+            sample.put_global(
+                counter,
+                which,
+                format_args!("diskstat.[{name}].{what}"),
+                value,
+            );
         }
     }
 }

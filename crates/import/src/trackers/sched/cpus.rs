@@ -1,7 +1,7 @@
 //! What CPUs run, and since when events of them may be missing.
 
 use super::gaps::{Gaps, On};
-use super::row::{Row, flush};
+use super::row::{OffCpuRow, flush};
 use super::slices::{SliceId, Slices};
 use crate::definitions::{CPUS, ucpu};
 use crate::output::{Doubt, Loss, LossKind, Rows};
@@ -35,7 +35,7 @@ pub(super) struct Cpu {
     /// Between which events switches are missing, in the order of time.
     missed: Vec<(i64, i64)>,
     /// Rows that are complete, but that a gap which its next event tells of would overlap.
-    held: Vec<(Utid, Row)>,
+    held: Vec<(Utid, OffCpuRow)>,
 }
 
 impl Cpu {
@@ -179,7 +179,7 @@ impl Cpus {
     }
 
     /// Keeps a row that has ended until the next event of a CPU.
-    pub fn hold(&mut self, on: On, utid: Utid, row: Row) {
+    pub fn hold(&mut self, on: On, utid: Utid, row: OffCpuRow) {
         self.get(on).held.push((utid, row));
     }
 

@@ -10,12 +10,12 @@ use crate::world::World;
 pub(super) struct EndState {
     /// Its name's number; `None` where the kernel's number means nothing.
     pub name: Option<i64>,
-    pub kind: Kind,
+    pub off_cpu: OffCpu,
 }
 
 /// What a thread does that does not run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum OffCpu {
     /// `R`.
     Runnable,
     /// `R+`.
@@ -57,11 +57,11 @@ impl EndStates {
         });
         let text = text(bits, version.unwrap_or((4, 4)));
         let state = EndState {
-            kind: match text.as_deref() {
-                Some("R") => Kind::Runnable,
-                Some("R+") => Kind::Preempted,
-                Some(_) => Kind::Sleeping,
-                None => Kind::Unknown,
+            off_cpu: match text.as_deref() {
+                Some("R") => OffCpu::Runnable,
+                Some("R+") => OffCpu::Preempted,
+                Some(_) => OffCpu::Sleeping,
+                None => OffCpu::Unknown,
             },
             name: text.map(|text| world.strings.number(&text, rows)),
         };

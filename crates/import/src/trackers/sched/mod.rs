@@ -45,14 +45,14 @@ mod states;
 use timebase_schema::tables::{sched_record, thread_state_record};
 
 use self::cpus::Cpus;
-use self::end_state::{EndStates, Kind};
+use self::end_state::{EndStates, OffCpu};
 use self::gaps::{Gaps, On};
 use self::row::Wakeup;
 use self::slices::{BOTH, Slice, SliceId, Slices};
 use self::states::{Leaves, States, With};
 use super::tracker::{At, Tracker};
 use crate::message::Message;
-use crate::output::{Counter, Doubt, Fault, Part, Rows};
+use crate::output::{Counter, Doubt, Fault, RowPart, Rows};
 use crate::timeline::{Ftrace, Switch, Waker, Waking};
 use crate::world::{Utid, ucpu};
 
@@ -301,7 +301,7 @@ impl Sched {
         let end_state = self.end_states.of(on.0, switch.prev_state, world, at.rows);
         let is_compact = switch.prev.is_none();
         let is_idle = world.threads.is_idle(prev);
-        let is_ready = matches!(end_state.kind, Kind::Runnable | Kind::Preempted);
+        let is_ready = matches!(end_state.off_cpu, OffCpu::Runnable | OffCpu::Preempted);
         // DT3 c and e
         let is_odd = is_compact && (prev == next || is_idle && !is_ready);
         let is_elsewhere = !is_idle && self.states.is_elsewhere(prev, closed);
@@ -310,7 +310,7 @@ impl Sched {
         }
         let mut doubt = None;
         if is_compact {
-            let parts = if is_odd { BOTH } else { &[Part::Sched] };
+            let parts = if is_odd { BOTH } else { &[RowPart::Sched] };
             let is_missed = is_odd || is_elsewhere;
             if let Some(slice) = closed.filter(|_| is_missed) {
                 self.slices.doubt_open(slice, parts, Doubt::SwitchMissed);

@@ -2,15 +2,15 @@
 
 use timebase_schema::tables::thread_state_record;
 
-use super::end_state::Kind;
+use super::end_state::OffCpu;
 use super::slices::{SliceId, Slices, Woken};
-use crate::output::{Cell, Doubt, Part, Rows};
+use crate::output::{Cell, Doubt, RowPart, Rows};
 use crate::world::Utid;
 
 /// How a row of `thread_state` is numbered: four times the slice that it belongs to,
 /// and what it is of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum StateId {
     /// What the thread did behind the slice.
     After(SliceId),
     /// That it was woken then.
@@ -19,12 +19,12 @@ pub(super) enum Place {
     Alone(i64),
 }
 
-impl Place {
-    pub fn id(self) -> i64 {
+impl StateId {
+    pub fn number(self) -> i64 {
         let (number, part) = match self {
-            Place::After(SliceId(id)) => (id, 1),
-            Place::Woken(SliceId(id)) => (id, 2),
-            Place::Alone(number) => (number, 3),
+            StateId::After(SliceId(id)) => (id, 1),
+            StateId::Woken(SliceId(id)) => (id, 2),
+            StateId::Alone(number) => (number, 3),
         };
         number.saturating_mul(4).saturating_add(part)
     }
@@ -44,13 +44,13 @@ pub(super) struct Wakeup {
 
 /// A row in which the thread does not run.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Row {
-    pub place: Place,
+pub(super) struct OffCpuRow {
+    pub id: StateId,
     pub machine: u32,
     pub ts: i64,
     pub dur: i64,
     pub state: Option<i64>,
-    pub kind: Kind,
+    pub off_cpu: OffCpu,
     /// If a compact switch opened the row: when the slice began that it is behind.
     pub taken_off: Option<i64>,
     pub doubt: Option<Doubt>,
@@ -60,16 +60,16 @@ pub(super) struct Row {
     pub blocked_function: Option<i64>,
 }
 
-impl Row {
+impl OffCpuRow {
     pub fn is_runnable(&self) -> bool {
-        self.kind == Kind::Runnable
+        self.off_cpu == OffCpu::Runnable
     }
 
     /// The slice that a compact switch took the thread off, and when that began.
     pub fn taken_off(&self) -> Option<(SliceId, i64)> {
-        match self.place {
-            Place::After(slice) => self.taken_off.map(|began| (slice, began)),
-            Place::Woken(_) | Place::Alone(_) => None,
+        match self.id {
+            StateId::After(slice) => self.taken_off.map(|began| (slice, began)),
+            StateId::Woken(_) | StateId::Alone(_) => None,
         }
     }
 
@@ -83,21 +83,21 @@ impl Row {
 }
 
 /// A row is written: it is a part of its slice's, or a row of its own.
-pub(super) fn flush(utid: Utid, row: &Row, slices: &mut Slices, rows: &mut Rows<'_>) {
+pub(super) fn flush(utid: Utid, row: &OffCpuRow, slices: &mut Slices, rows: &mut Rows<'_>) {
     let is_plain = row.io_wait.is_none() && row.blocked_function.is_none();
-    match row.place {
-        Place::After(slice) if is_plain => {
+    match row.id {
+        StateId::After(slice) if is_plain => {
             if let Some(slice) = slices.get(slice)
                 && slice.is_state
             {
                 slice.after = Some(row.dur);
                 if let Some(doubt) = row.doubt {
-                    slice.doubts.mark(Part::After, doubt);
+                    slice.doubts.mark(RowPart::After, doubt);
                 }
                 return;
             }
         }
-        Place::Woken(slice) => {
+        StateId::Woken(slice) => {
             if let Some(slice) = slices.get(slice)
                 && slice.after.is_some_and(|after| after >= 0)
                 && let Some(wakeup) = row.wakeup
@@ -109,18 +109,18 @@ pub(super) fn flush(utid: Utid, row: &Row, slices: &mut Slices, rows: &mut Rows<
                     irq_context: wakeup.irq_context,
                 });
                 if let Some(doubt) = row.doubt {
-                    slice.doubts.mark(Part::Runnable, doubt);
+                    slice.doubts.mark(RowPart::Runnable, doubt);
                 }
                 return;
             }
         }
-        Place::After(_) | Place::Alone(_) => {}
+        StateId::After(_) | StateId::Alone(_) => {}
     }
     let wakeup = row.wakeup;
     let irq_context = wakeup.and_then(|wakeup| wakeup.irq_context);
     rows.count_states(1, u64::from(row.doubt.is_some()));
     rows.push(thread_state_record::Row {
-        id: Cell::from(row.place.id()),
+        id: Cell::from(row.id.number()),
         ts: Cell::from(row.ts),
         dur: Cell::from(row.dur),
         ucpu: Cell::Null,

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use rustc_hash::FxHashMap;
 use timebase_schema::tables::sched_record;
 
-use crate::output::{Cell, Doubt, Doubts, LateDoubt, Part, Rows};
+use crate::output::{Cell, Doubt, Doubts, LateDoubt, RowPart, Rows};
 use crate::world::Utid;
 
 /// So many slices wait for what comes after them.
@@ -69,7 +69,7 @@ impl Slice {
 }
 
 /// What a CPU runs, in `sched` and in `thread_state`.
-pub(super) const BOTH: &[Part] = &[Part::Sched, Part::Running];
+pub(super) const BOTH: &[RowPart] = &[RowPart::Sched, RowPart::Running];
 
 /// The slices that are no rows yet.
 #[derive(Debug, Default)]
@@ -124,7 +124,7 @@ impl Slices {
     pub fn doubt(
         &mut self,
         (id, ts): (SliceId, i64),
-        parts: &[Part],
+        parts: &[RowPart],
         doubt: Doubt,
         rows: &mut Rows<'_>,
     ) {
@@ -144,7 +144,7 @@ impl Slices {
     }
 
     /// Doubts rows that a slice is which is no row yet: one that is open.
-    pub fn doubt_open(&mut self, id: SliceId, parts: &[Part], doubt: Doubt) {
+    pub fn doubt_open(&mut self, id: SliceId, parts: &[RowPart], doubt: Doubt) {
         if let Some(slice) = self.get(id) {
             for &part in parts {
                 slice.doubts.mark(part, doubt);

@@ -6,11 +6,11 @@ use std::cmp::Ordering;
 use timebase_schema::tables::{spurious_sched_wakeup, thread_state_record};
 
 use super::cpus::{Cpus, on};
-use super::end_state::{EndState, Kind};
+use super::end_state::{EndState, OffCpu};
 use super::gaps::On;
-use super::row::{Place, Row, Wakeup, flush, running_id};
+use super::row::{OffCpuRow, StateId, Wakeup, flush, running_id};
 use super::slices::{BOTH, SliceId, Slices};
-use crate::output::{Cell, Doubt, Part, Rows};
+use crate::output::{Cell, Doubt, RowPart, Rows};
 use crate::world::{Utid, strings};
 
 /// What a switch does to the thread that it takes off its CPU.
@@ -38,10 +38,10 @@ struct State {
     /// The slice that it runs in.
     running: Option<(SliceId, i64, u32)>,
     /// Its last row, if it does not run.
-    last: Option<Row>,
+    last: Option<OffCpuRow>,
     /// The newest row that is neither `R` nor running, if it has not run since and
     /// that is not the last one.
-    before: Option<Row>,
+    before: Option<OffCpuRow>,
     /// Where it ran last, and until when.
     ran: Option<(On, i64)>,
 }
@@ -87,7 +87,7 @@ impl States {
             (&Some((slice, _, ucpu)), _) => {
                 let cpu = cpus.find(on(ucpu)).filter(|_| with_cpu);
                 let is_open = cpu.is_some_and(|cpu| cpu.runs(slice));
-                let parts = if is_open { BOTH } else { &[Part::Running] };
+                let parts = if is_open { BOTH } else { &[RowPart::Running] };
                 slices.doubt_open(slice, parts, Doubt::SwitchMissed);
             }
             (None, Some(last)) => last.doubt(Doubt::SwitchMissed),
@@ -119,17 +119,17 @@ impl States {
         {
             stray(Some(ts), utid, running, with.slices, with.rows);
         }
-        let place = match began {
-            Some((slice, _)) => Place::After(slice),
+        let id = match began {
+            Some((slice, _)) => StateId::After(slice),
             None => self.alone(),
         };
-        let row = Row {
-            place,
+        let row = OffCpuRow {
+            id,
             machine: leaves.on.0,
             ts,
             dur: -1,
             state: leaves.end_state.name,
-            kind: leaves.end_state.kind,
+            off_cpu: leaves.end_state.off_cpu,
             taken_off: began.filter(|_| leaves.is_compact).map(|(_, began)| began),
             doubt: leaves.doubt,
             wakeup: None,
@@ -141,14 +141,14 @@ impl States {
     }
 
     /// A row that no slice stands for.
-    fn alone(&mut self) -> Place {
+    fn alone(&mut self) -> StateId {
         let number = self.alone;
         self.alone += 1;
-        Place::Alone(number)
+        StateId::Alone(number)
     }
 
     /// A row is opened behind the last one, which keeps what it has.
-    fn opens(&mut self, utid: Utid, row: Row, with: &mut With<'_, '_>) {
+    fn opens(&mut self, utid: Utid, row: OffCpuRow, with: &mut With<'_, '_>) {
         let state = self.of(utid);
         let is_woken = row.is_runnable() && state.last.is_some_and(|last| !last.is_runnable());
         if is_woken || !row.is_runnable() {
@@ -183,7 +183,7 @@ impl States {
             let cpu = with.cpus.get(on(running.2));
             let is_open = cpu.runs(running.0);
             cpu.blurs |= is_open;
-            let parts = if is_open { BOTH } else { &[Part::Running] };
+            let parts = if is_open { BOTH } else { &[RowPart::Running] };
             with.slices
                 .doubt_open(running.0, parts, Doubt::SwitchMissed);
             stray(Some(ts), utid, running, with.slices, with.rows);
@@ -192,7 +192,7 @@ impl States {
         let ran = [state.ran, Some((on(ucpu), ts))];
         if let Some(last) = &mut state.last {
             last.dur = ts.saturating_sub(last.ts);
-            if last.kind == Kind::Sleeping && with.cpus.has_wakings(last.machine) {
+            if last.off_cpu == OffCpu::Sleeping && with.cpus.has_wakings(last.machine) {
                 slept_to_run(last, ts, with);
             }
         }
@@ -223,7 +223,7 @@ impl States {
                 if let Some(slice) = last.taken_off() {
                     with.slices.doubt(slice, BOTH, Doubt::WokenAgain, with.rows);
                 }
-                Some(last.place.id())
+                Some(last.id.number())
             }
             _ => None,
         };
@@ -240,23 +240,23 @@ impl States {
             });
             return;
         }
-        let mut place = None;
+        let mut id = None;
         if let Some(last) = &mut state.last {
             last.dur = ts.saturating_sub(last.ts);
-            if last.kind == Kind::Preempted {
+            if last.off_cpu == OffCpu::Preempted {
                 last.doubt(Doubt::WokenAgain);
             }
-            if let Place::After(slice) = last.place {
-                place = Some(Place::Woken(slice));
+            if let StateId::After(slice) = last.id {
+                id = Some(StateId::Woken(slice));
             }
         }
-        let row = Row {
-            place: place.unwrap_or_else(|| self.alone()),
+        let row = OffCpuRow {
+            id: id.unwrap_or_else(|| self.alone()),
             machine: by.0,
             ts,
             dur: -1,
             state: Some(strings::RUNNABLE),
-            kind: Kind::Runnable,
+            off_cpu: OffCpu::Runnable,
             taken_off: None,
             doubt: None,
             wakeup: Some(wakeup),
@@ -296,7 +296,8 @@ impl States {
                 && with.slices.get(slice).is_some_and(|slice| slice.dur >= 0)
             {
                 if with.cpus.loses_on(on(ucpu), began, None) {
-                    with.slices.doubt_open(slice, &[Part::Running], Doubt::Lost);
+                    with.slices
+                        .doubt_open(slice, &[RowPart::Running], Doubt::Lost);
                 }
                 stray(None, Utid(utid), running, with.slices, with.rows);
             }
@@ -305,7 +306,7 @@ impl States {
 }
 
 /// A thread that slept runs, and nobody woke it (rule DT5).
-fn slept_to_run(row: &mut Row, ts: i64, with: &mut With<'_, '_>) {
+fn slept_to_run(row: &mut OffCpuRow, ts: i64, with: &mut With<'_, '_>) {
     row.doubt(Doubt::WakeupMissed);
     if let Some(slice) = row.taken_off()
         && !with.cpus.loses_in(row.machine, row.ts, Some(ts))
@@ -317,7 +318,7 @@ fn slept_to_run(row: &mut Row, ts: i64, with: &mut With<'_, '_>) {
 
 /// A row is complete, or stays open. `ran`: where its thread ran last and until when, and where it runs next
 /// and from when on.
-fn complete(utid: Utid, row: &mut Row, ran: [Option<(On, i64)>; 2], with: &mut With<'_, '_>) {
+fn complete(utid: Utid, row: &mut OffCpuRow, ran: [Option<(On, i64)>; 2], with: &mut With<'_, '_>) {
     if row.doubt.is_none() {
         match lost_in(row, ran, with.cpus) {
             Lost::No => {}
@@ -337,7 +338,7 @@ enum Lost {
 }
 
 /// Rule DT6, for a row of a thread that does not run.
-fn lost_in(row: &Row, [before, after]: [Option<(On, i64)>; 2], cpus: &Cpus) -> Lost {
+fn lost_in(row: &OffCpuRow, [before, after]: [Option<(On, i64)>; 2], cpus: &Cpus) -> Lost {
     let (machine, end) = (row.machine, row.end());
     let is_open = end.is_none();
     // (3)
@@ -346,7 +347,7 @@ fn lost_in(row: &Row, [before, after]: [Option<(On, i64)>; 2], cpus: &Cpus) -> L
         return Lost::Yes;
     }
     // (2)
-    let waits = matches!(row.kind, Kind::Runnable | Kind::Preempted);
+    let waits = matches!(row.off_cpu, OffCpu::Runnable | OffCpu::Preempted);
     if waits && is_open && cpus.lacks_after(machine, row.ts) {
         return Lost::Yes;
     }
@@ -388,12 +389,12 @@ fn nearest(
 
 /// Rule DT6 (1), by one CPU.
 #[inline]
-fn lost_on(on: On, row: &Row, cpus: &Cpus) -> Lost {
+fn lost_on(on: On, row: &OffCpuRow, cpus: &Cpus) -> Lost {
     let end = row.end();
     if cpus.loses_on(on, row.ts, end) {
         return Lost::Yes;
     }
-    if end.is_none() && row.kind == Kind::Sleeping {
+    if end.is_none() && row.off_cpu == OffCpu::Sleeping {
         return Lost::No;
     }
     let Some(cpu) = cpus.find(on) else {
@@ -420,7 +421,7 @@ fn stray(
     if let Some(known) = slices.get(slice) {
         known.is_state = false;
         known.runs = false;
-        doubt = known.doubts.of(Part::Running);
+        doubt = known.doubts.of(RowPart::Running);
     }
     slices.settle(slice, rows);
     rows.count_states(1, u64::from(doubt.is_some()));

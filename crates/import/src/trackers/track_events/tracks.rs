@@ -27,12 +27,12 @@ pub(super) enum On {
 /// The tracks of uuids, by their numbers.
 #[derive(Debug, Default)]
 pub(super) struct UuidTracks {
-    all: Vec<Option<Known>>,
+    all: Vec<Option<UuidTrack>>,
 }
 
 /// A uuid that has tracks.
 #[derive(Debug, Clone)]
-struct Known {
+struct UuidTrack {
     on: On,
     /// What its lanes are called.
     name: OwnLabel,
@@ -49,7 +49,7 @@ pub(super) struct Needs<'a> {
 }
 
 impl UuidTracks {
-    fn get(&self, uuid: Uuid) -> Option<&Known> {
+    fn get(&self, uuid: Uuid) -> Option<&UuidTrack> {
         self.all.get(uuid.0 as usize)?.as_ref()
     }
 
@@ -144,7 +144,7 @@ impl UuidTracks {
         if self.all.len() <= place {
             self.all.resize(place + 1, None);
         }
-        self.all[place] = Some(Known {
+        self.all[place] = Some(UuidTrack {
             on,
             name,
             has_first_packet,

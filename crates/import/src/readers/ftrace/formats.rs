@@ -1,25 +1,25 @@
-//! The kinds of events: what they are called, and how their messages look.
+//! The formats of events, by their kinds: what a kind is called, and how its messages look.
 
 use rustc_hash::FxHashMap;
 use timebase_descriptor::{Kind as FieldKind, MessageId};
 
 use crate::readers::packet_schema::PacketSchema;
 
-/// A kind of event.
+/// What a kind of event is called, and how its messages look.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Kind {
+pub(super) struct EventFormat {
     /// The number of its name.
     pub name: i64,
     pub message: Option<MessageId>,
 }
 
-/// All kinds that were met.
+/// The formats of all kinds that were met.
 #[derive(Debug, Default)]
-pub(super) struct Kinds {
+pub(super) struct EventFormats {
     schema: Option<Schema>,
     /// How often the schema had been added to when they were met.
     schema_changes: u64,
-    met: FxHashMap<(u32, u32), Kind>,
+    met: FxHashMap<(u32, u32), EventFormat>,
     /// Self-describing kinds, by machine and field of `FtraceEvent`.
     described: FxHashMap<(u32, u32), MessageId>,
     names: FxHashMap<String, i64>,
@@ -33,7 +33,7 @@ struct Schema {
     unknown: Option<MessageId>,
 }
 
-impl Kinds {
+impl EventFormats {
     /// Takes in that a bundle describes a kind.
     ///
     /// # Errors
@@ -71,17 +71,17 @@ impl Kinds {
         changed
     }
 
-    /// The kind of a field of `FtraceEvent`.
+    /// The format of a field of `FtraceEvent`.
     #[inline]
-    pub fn get(&mut self, machine: u32, number: u32, schema: &mut PacketSchema) -> Kind {
+    pub fn get(&mut self, machine: u32, number: u32, schema: &mut PacketSchema) -> EventFormat {
         match self.met.get(&(machine, number)) {
-            Some(&kind) => kind,
+            Some(&format) => format,
             None => self.meet(machine, number, schema),
         }
     }
 
     #[cold]
-    fn meet(&mut self, machine: u32, number: u32, schema: &mut PacketSchema) -> Kind {
+    fn meet(&mut self, machine: u32, number: u32, schema: &mut PacketSchema) -> EventFormat {
         let messages = *self.schema.get_or_insert_with(|| Schema {
             event: schema.pool().message("perfetto.protos.FtraceEvent"),
             unknown: schema.add_empty_message(),
@@ -101,12 +101,12 @@ impl Kinds {
             Some((name, message)) => (name, Some(message)),
             None => (number.to_string(), messages.unknown),
         };
-        let kind = Kind {
+        let format = EventFormat {
             name: self.name(&name),
             message,
         };
-        self.met.insert((machine, number), kind);
-        kind
+        self.met.insert((machine, number), format);
+        format
     }
 
     /// The number of a name.
