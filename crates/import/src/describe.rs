@@ -224,6 +224,12 @@ pub(crate) fn describe(
     trace: &ReadTrace<'_>,
     summary: &Summary,
 ) -> rusqlite::Result<()> {
+    output::stats(conn, stats(frame, trace, summary))?;
+    facts(conn, frame, trace)
+}
+
+/// The rows of `stats`: what the import counted, and what the trace recorded.
+fn stats(frame: &Frame, trace: &ReadTrace<'_>, summary: &Summary) -> Vec<Stat> {
     let counts = &frame.counts;
     let counters = [
         (Counter::info("packets"), summary.packets),
@@ -277,8 +283,11 @@ pub(crate) fn describe(
                 of: Some((key.file, key.machine)),
             }),
     );
-    output::stats(conn, stats)?;
+    stats
+}
 
+/// Fills `fact`.
+fn facts(conn: &Connection, frame: &Frame, trace: &ReadTrace<'_>) -> rusqlite::Result<()> {
     let trace_time = frame.context.place.trace_time();
     let (trace_time, of_machine) = (trace_time.id.get(), trace_time.machine.0);
     let files = trace.files;

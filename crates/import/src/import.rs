@@ -19,7 +19,7 @@ use crate::output::{
     self, Destination, KeyedRow, LateDoubt, Message, NewDatabase, Opened, Pages, Room, SettledRows,
     Severity, Sink, Solved, SolvedSink, Statements, Writer,
 };
-use crate::pipeline::{self, Broken, FileRead, Read};
+use crate::pipeline::{self, Broken, Ended, FileRead};
 use crate::place::Whole;
 use crate::readers::PacketSchema;
 use crate::subjects::Wanted;
@@ -266,15 +266,67 @@ impl<'a> Job<'a> {
         sink: impl Sink,
         stopwatch: &mut Stopwatch,
     ) -> Result<Summary, Error> {
-        let (options, monitor) = (self.options, self.monitor);
-        let cancelled = || monitor.cancel.load(Ordering::Relaxed);
-        let scratch = self.scratch();
+        // A source that is read twice may not change between the passes.
+        let size = files.inputs.total();
+        let size = size.filter(|_| self.options.conversion == Conversion::Linear);
         let mut writer = Writer::new(sink);
+        let Ended {
+            mut frame,
+            files: read,
+            finished: Finished { settled, machines },
+            rows,
+        } = self.read(files, schema, &mut writer, stopwatch)?;
+        if !frame.context.place.clocks.are_as_found() {
+            return Err(self.changed());
+        }
+        // What is refused is refused before the indexes are made.
+        let warnings = self.warnings(files, &read)?;
+        let names = |file: u32| files.inputs.title(file as usize).to_owned();
+        let (conn, outcome) = self.finish(writer, &mut frame, settled, &names)?;
+        let archive = files.inputs.digest()?;
+        let sizes: u64 = read.iter().map(|file| file.digest.size).sum();
+        let is_whole = size.is_none_or(|size| size == sizes.saturating_add(files.read_ahead()))
+            || read.iter().any(|file| file.digest.sha256.is_none());
+        self.go_on()?;
+        if !is_whole {
+            return Err(self.changed());
+        }
+        let trace = ReadTrace {
+            files,
+            read: &read,
+            archive: archive.as_ref(),
+            outcome: &outcome,
+            machines,
+            rows,
+            conversion: self.options.conversion,
+        };
+        let summarized = self.summarize(&conn, &mut frame, &trace, &warnings.log);
+        let mut summary = self.with_sqlite(&conn, summarized.map_err(WriteError::from))?;
+        conn.close().map_err(|error| self.failure(error.into()))?;
+        self.go_on()?;
+        summary.source_bytes = match &archive {
+            Some(archive) => archive.size,
+            None => sizes.saturating_add(files.read_ahead()),
+        };
+        summary.warnings = warnings.told;
+        summary.database_bytes = self.destination.complete()?;
+        Ok(summary)
+    }
+
+    /// Reads all files, and writes what comes of their packets.
+    fn read(
+        &self,
+        files: &mut Files<'_>,
+        schema: PacketSchema,
+        writer: &mut Writer<impl Sink>,
+        stopwatch: &mut Stopwatch,
+    ) -> Result<Ended, Error> {
+        let (options, monitor) = (self.options, self.monitor);
+        let scratch = self.scratch();
         let whole = match options.conversion {
             Conversion::Nearest => None,
             Conversion::Linear => Some(self.find(files, &scratch)?),
         };
-        let size = files.inputs.total().filter(|_| whole.is_some());
         if whole.is_some() {
             begin(Pass::Second, monitor, files);
         }
@@ -286,65 +338,38 @@ impl<'a> Job<'a> {
             Ok(())
         });
         stopwatch.last_batch = Some(Instant::now());
-        if cancelled() {
-            return Err(Error::Cancelled);
-        }
-        let Read {
-            mut frame,
-            files: read,
-            finished: Finished { settled, machines },
-            rows,
-        } = read.map_err(|broken| self.broken(broken))?;
-        if !frame.context.place.clocks.are_as_found() {
-            return Err(self.changed());
-        }
-        // What is refused is refused before the indexes are made.
-        let warnings = self.warnings(files, &read)?;
-        let mut logged = warnings.log;
+        self.go_on()?;
+        read.map_err(|broken| self.broken(broken))
+    }
 
-        let names = |file: u32| files.inputs.title(file as usize).to_owned();
-        let (conn, outcome) = self.finish(writer, &mut frame, settled, &names)?;
-        let archive = files.inputs.digest()?;
-        let sizes: u64 = read.iter().map(|file| file.digest.size).sum();
-        let is_whole = size.is_none_or(|size| size == sizes.saturating_add(files.read_ahead()))
-            || read.iter().any(|file| file.digest.sha256.is_none());
-        if cancelled() {
-            return Err(Error::Cancelled);
+    /// What the import tells of itself goes into the database.
+    fn summarize(
+        &self,
+        conn: &Connection,
+        frame: &mut Frame,
+        trace: &ReadTrace<'_>,
+        log: &[(Message, u32)],
+    ) -> rusqlite::Result<Summary> {
+        let mut summary = summarize(conn, frame, trace)?;
+        describe(conn, frame, trace, &summary)?;
+        let conversion = self.options.conversion;
+        summary.clock_faults = unsure::clock_faults(conn, summary.packets, conversion)?;
+        for (message, file) in log {
+            message.insert(conn, (Some(*file), None))?;
         }
-        if !is_whole {
-            return Err(self.changed());
-        }
-        let trace = ReadTrace {
-            files,
-            read: &read,
-            archive: archive.as_ref(),
-            outcome: &outcome,
-            machines,
-            rows,
-            conversion: options.conversion,
-        };
-        let summarized = summarize(&conn, &mut frame, &trace).and_then(|mut summary| {
-            describe(&conn, &frame, &trace, &summary)?;
-            summary.clock_faults =
-                unsure::clock_faults(&conn, summary.packets, options.conversion)?;
-            for (message, file) in logged.drain(..) {
-                message.insert(&conn, (Some(file), None))?;
-            }
-            Ok(summary)
-        });
-        let summarized = summarized.map_err(WriteError::from);
-        let mut summary = self.with_sqlite(&conn, summarized)?;
-        conn.close().map_err(|error| self.failure(error.into()))?;
-        if cancelled() {
-            return Err(Error::Cancelled);
-        }
-        summary.source_bytes = match &archive {
-            Some(archive) => archive.size,
-            None => sizes.saturating_add(files.read_ahead()),
-        };
-        summary.warnings = warnings.told;
-        summary.database_bytes = self.destination.complete()?;
         Ok(summary)
+    }
+
+    /// Whether the user lets the import go on.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Cancelled`] if not.
+    fn go_on(&self) -> Result<(), Error> {
+        match self.monitor.cancel.load(Ordering::Relaxed) {
+            true => Err(Error::Cancelled),
+            false => Ok(()),
+        }
     }
 
     /// Where temporary files go.

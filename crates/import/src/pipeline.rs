@@ -33,7 +33,7 @@ pub(crate) struct FileRead {
 }
 
 /// What the reading thread ends with.
-pub(crate) struct Read {
+pub(crate) struct Ended {
     pub frame: Frame,
     pub files: Vec<FileRead>,
     pub finished: Finished,
@@ -71,7 +71,7 @@ pub(crate) fn run(
     frame: Frame,
     monitor: &Monitor,
     take: impl FnMut(&Batch) -> Result<(), WriteError>,
-) -> Result<Read, Broken> {
+) -> Result<Ended, Broken> {
     let (frame, run, rows) = both(frame, monitor, take, |frame, rows| {
         begin(files, frame, rows)?;
         let mut read = Vec::new();
@@ -128,7 +128,7 @@ pub(crate) fn run(
         }
     })?;
     let (files, finished) = run?;
-    Ok(Read {
+    Ok(Ended {
         frame,
         files,
         finished,

@@ -2,12 +2,13 @@
 
 use std::io;
 
-use timebase_resolver::MachineId;
+use timebase_resolver::{MachineId, Unresolved};
 use timebase_schema::tables;
 use timebase_store::sort::Scratch;
 
 use super::Frame;
-use crate::output::{Cell, Rows};
+use crate::definitions::Machines;
+use crate::output::{Cell, Journal, Rows};
 use crate::place::{CountsFor, PartIx, Place, Settled, Stands, TraceTime, Untimed, file_key};
 use crate::readers::{ImportContext, Latest};
 use crate::timeline::Event;
@@ -45,30 +46,19 @@ impl Frame {
                     timeline.push_at(ts, untimed.place, untimed.event);
                 }
                 Settled::Reading { .. } => {}
-                Settled::Snapshot { part, result, .. } => match *result {
-                    Ok(ts) => {
-                        journal.packets_on_trace_time += 1;
-                        if let Some(machine) = seen.packet(*part, CountsFor::Nothing, ts) {
-                            definitions.machines.saw(machine, ts);
-                        }
-                    }
-                    Err(Some(reason)) => journal.unplaced(packets, reason),
-                    Err(None) => {}
-                },
+                Settled::Snapshot { part, result, .. } => {
+                    let counts = CountsFor::Nothing;
+                    seen.packet(*part, counts, *result, journal, &mut definitions.machines);
+                }
                 Settled::Packet {
                     part,
                     counts,
                     result,
                     ..
-                } => match *result {
-                    Ok(ts) => {
-                        journal.packets_on_trace_time += 1;
-                        if let Some(machine) = seen.packet(*part, *counts, ts) {
-                            definitions.machines.saw(machine, ts);
-                        }
-                    }
-                    Err(reason) => journal.unplaced(packets, reason),
-                },
+                } => {
+                    let result = result.map_err(Some);
+                    seen.packet(*part, *counts, result, journal, &mut definitions.machines);
+                }
                 Settled::Clock { id, clock } => {
                     rows.push(tables::packet_clock_record::Row {
                         packet_id: Cell::from(*id),
@@ -141,11 +131,26 @@ impl SettledTimes {
         }
     }
 
-    /// A packet of a part has its time, which counts for that. Tells the row of its machine.
-    fn packet(&mut self, PartIx(part): PartIx, counts: CountsFor, ts: TraceTime) -> Option<u32> {
-        let MachineId(machine) = *self.machines.get(part as usize)?;
-        self.latest.counts(counts, machine, ts);
-        Some(machine)
+    /// A packet of a part has its time, which counts for that; or its last reason.
+    fn packet(
+        &mut self,
+        PartIx(part): PartIx,
+        counts: CountsFor,
+        result: Result<TraceTime, Option<Unresolved>>,
+        journal: &mut Journal,
+        machines: &mut Machines,
+    ) {
+        match result {
+            Ok(ts) => {
+                journal.packets_on_trace_time += 1;
+                if let Some(&MachineId(machine)) = self.machines.get(part as usize) {
+                    self.latest.counts(counts, machine, ts);
+                    machines.saw(machine, ts);
+                }
+            }
+            Err(Some(reason)) => journal.unplaced(&tables::packet::TABLE, reason),
+            Err(None) => {}
+        }
     }
 
     /// An event has its time.

@@ -155,6 +155,44 @@ fn turned(
         trace_time.seq.0.into(),
         -1,
     );
+    let mut turned = BTreeMap::new();
+    for (key, readings) in taken(conn, home, went_back)? {
+        let unit = went_back.get(&key).copied().unwrap_or(1);
+        if let Some(of_clock) = of_clock(readings, unit) {
+            turned.insert(key, of_clock);
+        }
+    }
+    Ok(turned)
+}
+
+/// What one clock did, by its readings; `None` if it did neither.
+fn of_clock(mut readings: Vec<Taken>, unit: i64) -> Option<Turned> {
+    let best = readings.iter().map(|reading| reading.source).min();
+    readings.retain(|reading| Some(reading.source) == best);
+    readings.sort_by_key(|reading| (reading.at, reading.id));
+    let pairs: Vec<(i64, i64)> = readings
+        .iter()
+        .map(|taken| (taken.at, taken.value))
+        .collect();
+    let turns = Turns::of(&pairs, unit)?;
+    let mut in_file: Vec<usize> = (0..readings.len()).collect();
+    in_file.sort_by_key(|place| readings.get(*place).map(|reading| reading.id));
+    Some(Turned {
+        turns,
+        packets: readings.iter().map(|reading| reading.packet).collect(),
+        in_file,
+        unit,
+        cost: BTreeMap::new(),
+    })
+}
+
+/// The readings of these clocks, each with when it was taken: by the clock `home` of its snapshot, or else by
+/// the earliest time of the others.
+fn taken(
+    conn: &Connection,
+    home: Key,
+    went_back: &HashMap<Key, i64>,
+) -> rusqlite::Result<HashMap<Key, Vec<Taken>>> {
     let mut taken: HashMap<Key, Vec<Taken>> = HashMap::new();
     let mut together: Vec<(Key, Taken, Option<i64>)> = Vec::new();
     let mut note = |together: &mut Vec<(Key, Taken, Option<i64>)>| {
@@ -198,33 +236,7 @@ fn turned(
         together.push((key(row)?, reading, row.get(6)?));
     }
     note(&mut together);
-    let mut turned = BTreeMap::new();
-    for (key, mut readings) in taken {
-        let best = readings.iter().map(|reading| reading.source).min();
-        readings.retain(|reading| Some(reading.source) == best);
-        readings.sort_by_key(|reading| (reading.at, reading.id));
-        let unit = went_back.get(&key).copied().unwrap_or(1);
-        let pairs: Vec<(i64, i64)> = readings
-            .iter()
-            .map(|taken| (taken.at, taken.value))
-            .collect();
-        let Some(turns) = Turns::of(&pairs, unit) else {
-            continue;
-        };
-        let mut in_file: Vec<usize> = (0..readings.len()).collect();
-        in_file.sort_by_key(|place| readings.get(*place).map(|reading| reading.id));
-        turned.insert(
-            key,
-            Turned {
-                turns,
-                packets: readings.iter().map(|reading| reading.packet).collect(),
-                in_file,
-                unit,
-                cost: BTreeMap::new(),
-            },
-        );
-    }
-    Ok(turned)
+    Ok(taken)
 }
 
 /// What was read of a clock so far, in the order of the file.

@@ -25,7 +25,7 @@ mod event {
 }
 
 /// The names of soft interrupts.
-const SOFT: [&str; 10] = [
+const SOFT_NAMES: [&str; 10] = [
     "HI",
     "TIMER",
     "NET_TX",
@@ -37,6 +37,21 @@ const SOFT: [&str; 10] = [
     "HRTIMER",
     "RCU",
 ];
+
+/// A kind of interrupts: the type of their tracks, and what these are called.
+struct InterruptKind {
+    track_type: &'static str,
+    name: &'static str,
+}
+
+const HARD: InterruptKind = InterruptKind {
+    track_type: "cpu_irq",
+    name: "Irq",
+};
+const SOFT: InterruptKind = InterruptKind {
+    track_type: "cpu_softirq",
+    name: "SoftIrq",
+};
 
 const CATEGORY: &str = "irq";
 
@@ -56,11 +71,10 @@ pub(crate) struct Interrupts {
 impl Tracker for Interrupts {
     fn ftrace(&mut self, ts: i64, event: &Ftrace<'_>, _emitter: Utid, at: &mut At<'_, '_>) {
         let message = Message(event.message);
-        let (hard, soft) = (("cpu_irq", "Irq"), ("cpu_softirq", "SoftIrq"));
         let vector = message.number(1).unwrap_or(0);
         let soft_name = usize::try_from(vector)
             .ok()
-            .and_then(|vector| SOFT.get(vector));
+            .and_then(|vector| SOFT_NAMES.get(vector));
         match event.field {
             event::IRQ_HANDLER_ENTRY => {
                 let name = message.text(2).unwrap_or_default();
@@ -68,7 +82,9 @@ impl Tracker for Interrupts {
                 // Nothing keeps a text from being written to a String.
                 let _ = write!(self.name, "IRQ ({name})");
                 let name = std::mem::take(&mut self.name);
-                self.begin(ts, event, hard, &name, at);
+                if let Some(track) = self.track(event, &HARD, at) {
+                    begin(ts, track, &name, at);
+                }
                 self.name = name;
             }
             event::IRQ_HANDLER_EXIT => {
@@ -76,16 +92,23 @@ impl Tracker for Interrupts {
                     Some(HANDLED) => "handled",
                     _ => "unhandled",
                 };
-                self.end(ts, event, hard, ("ret", ArgValue::Text(ret)), at);
+                if let Some(track) = self.track(event, &HARD, at) {
+                    let end = EndOfSlice::any(ts, track);
+                    self.end(end, "ret", ArgValue::Text(ret), at);
+                }
             }
             event::SOFTIRQ_ENTRY => {
-                if let Some(name) = soft_name {
-                    self.begin(ts, event, soft, name, at);
+                if let Some(name) = soft_name
+                    && let Some(track) = self.track(event, &SOFT, at)
+                {
+                    begin(ts, track, name, at);
                 }
             }
             event::SOFTIRQ_EXIT if soft_name.is_some() => {
-                let vector = ArgValue::Int(vector as i64);
-                self.end(ts, event, soft, ("vec", vector), at);
+                if let Some(track) = self.track(event, &SOFT, at) {
+                    let end = EndOfSlice::any(ts, track);
+                    self.end(end, "vec", ArgValue::Int(vector as i64), at);
+                }
             }
             _ => {}
         }
@@ -93,50 +116,24 @@ impl Tracker for Interrupts {
 }
 
 impl Interrupts {
-    fn begin(
-        &mut self,
-        ts: i64,
-        event: &Ftrace<'_>,
-        kind: (&'static str, &str),
-        name: &str,
-        at: &mut At<'_, '_>,
-    ) {
-        if let Some(track) = self.track(event, kind, at) {
-            let names = &mut at.world.definitions.names;
-            let slice = NewSlice {
-                category: names.label(CATEGORY),
-                ..NewSlice::named(ts, track, names.label(name))
-            };
-            at.world.begin_slice(slice, &[], at.rows);
-        }
+    fn end(&mut self, end: EndOfSlice, key: &str, value: ArgValue<'_>, at: &mut At<'_, '_>) {
+        let names = &mut at.world.definitions.names;
+        let args = self.args.only(key, value, names);
+        let end = EndOfSlice {
+            category: names.label(CATEGORY),
+            ..end
+        };
+        at.world.end_slice(end, args, at.rows);
     }
 
-    fn end(
-        &mut self,
-        ts: i64,
-        event: &Ftrace<'_>,
-        kind: (&'static str, &str),
-        (key, value): (&str, ArgValue<'_>),
-        at: &mut At<'_, '_>,
-    ) {
-        if let Some(track) = self.track(event, kind, at) {
-            let names = &mut at.world.definitions.names;
-            let args = self.args.only(key, value, names);
-            let end = EndOfSlice {
-                category: names.label(CATEGORY),
-                ..EndOfSlice::any(ts, track)
-            };
-            at.world.end_slice(end, args, at.rows);
-        }
-    }
-
-    /// The track of the CPU's interrupts of a kind, which has a type and a name.
+    /// The track of the CPU's interrupts of a kind.
     fn track(
         &mut self,
         event: &Ftrace<'_>,
-        (track_type, name): (&'static str, &str),
+        kind: &InterruptKind,
         at: &mut At<'_, '_>,
     ) -> Option<TrackId> {
+        let &InterruptKind { track_type, name } = kind;
         let ucpu = ucpu(event.machine, event.cpu)?;
         let track = self.tracks.entry((track_type, ucpu)).or_insert_with(|| {
             let name = format!("{name} Cpu {}", event.cpu);
@@ -146,6 +143,15 @@ impl Interrupts {
         });
         Some(*track)
     }
+}
+
+fn begin(ts: i64, track: TrackId, name: &str, at: &mut At<'_, '_>) {
+    let names = &mut at.world.definitions.names;
+    let slice = NewSlice {
+        category: names.label(CATEGORY),
+        ..NewSlice::named(ts, track, names.label(name))
+    };
+    at.world.begin_slice(slice, &[], at.rows);
 }
 
 #[cfg(test)]

@@ -49,7 +49,7 @@ use timebase_trace::Interned;
 pub(crate) use args::ArgSets;
 pub(crate) use flows::{FlowEvent, FlowId, Flows, Step};
 pub(crate) use gpus::{GpuInfo, Gpus};
-pub(crate) use lanes::{Lanes, SetId};
+pub(crate) use lanes::{Begins, Lanes, SetId};
 pub(crate) use machines::{CPUS, Cpus, rows as machine_rows, ucpu};
 pub(crate) use slices::{EndOfSlice, Made, NewSlice, Slices, Spent};
 pub(crate) use strings::Strings;
@@ -57,7 +57,7 @@ pub(crate) use threads::{Rank, Threads, Upid, Utid};
 pub(crate) use tracks::{Details, NewTrack, Owner, TrackId, Tracks};
 pub(crate) use uuids::UuidStates;
 use values::Values;
-pub(crate) use values::{Sample, ThreadCounter};
+pub(crate) use values::{Sample, ThreadCounter, ThreadValue};
 
 use crate::manifest::MachineRef;
 

@@ -79,6 +79,15 @@ impl ProcessTracks {
     }
 }
 
+/// A value of a counter that belongs to the process of a thread (rule M4).
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ThreadValue {
+    pub machine: u32,
+    pub utid: Utid,
+    pub counter: &'static ThreadCounter,
+    pub value: f64,
+}
+
 /// What all values have in common.
 pub(super) struct Values {
     /// The id of the next one.
@@ -103,14 +112,13 @@ impl Values {
         }
     }
 
-    fn waits(
-        &mut self,
-        sample: &Sample,
-        machine: u32,
-        utid: Utid,
-        counter: &'static ThreadCounter,
-        value: f64,
-    ) {
+    fn waits(&mut self, sample: &Sample, value: &ThreadValue) {
+        let &ThreadValue {
+            machine,
+            utid,
+            counter,
+            value,
+        } = value;
         let known = self.counters.iter();
         let mut same = known
             .zip(0..)
@@ -192,24 +200,16 @@ impl World {
     }
 
     /// A value of a counter that belongs to the process of a thread (rule M4).
-    pub fn value_of_thread(
-        &mut self,
-        ts: i64,
-        machine: u32,
-        utid: Utid,
-        counter: &'static ThreadCounter,
-        value: f64,
-        rows: &mut Rows<'_>,
-    ) {
+    pub fn value_of_thread(&mut self, ts: i64, value: &ThreadValue, rows: &mut Rows<'_>) {
         let sample = self.sample(ts);
         let values = &mut self.values;
-        match self.threads.process_of(utid) {
+        match self.threads.process_of(value.utid) {
             Some(upid) => {
-                let tracks = &mut self.tracks;
-                let track = values.of_processes.get(machine, upid, counter, tracks);
-                sample.complete(track, value, None, rows);
+                let (of, tracks) = (&mut values.of_processes, &mut self.tracks);
+                let track = of.get(value.machine, upid, value.counter, tracks);
+                sample.complete(track, value.value, None, rows);
             }
-            None => values.waits(&sample, machine, utid, counter, value),
+            None => values.waits(&sample, value),
         }
     }
 }

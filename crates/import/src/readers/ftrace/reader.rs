@@ -116,7 +116,7 @@ impl Reader for Ftrace {
         let clock = clock_of(packet.header, bundle.clock);
         let clock = context.place.clocks.event_clock(packet.part, clock);
         let here = here(&bundle, packet, &clock, context, rows);
-        let mut import = Import {
+        let mut import = BundleImport {
             clock,
             machine,
             cpu: bundle.cpu,
@@ -219,7 +219,7 @@ fn here(
 }
 
 /// A bundle on its way into rows.
-struct Import<'i, 'o> {
+struct BundleImport<'i, 'o> {
     context: &'i mut ImportContext,
     rows: &'i mut Rows<'o>,
     packet: &'i PlacedPacket<'i>,
@@ -245,7 +245,7 @@ struct RecordFields {
     args: Option<i64>,
 }
 
-impl Import<'_, '_> {
+impl BundleImport<'_, '_> {
     fn switch(&mut self, switch: &Switch<'_>) {
         self.nameless += u64::from(switch.next_comm.is_none());
         let state = &mut *self.state;

@@ -1,9 +1,9 @@
-//! Values of counters: which ones an event has (rules E15, E17), and their sums
+//! HeldValues of counters: which ones an event has (rules E15, E17), and their sums
 //! (rule E16).
 //!
 //! # Design
 //!
-//! Values are summed in the order of the file, and a descriptor that says whether there
+//! HeldValues are summed in the order of the file, and a descriptor that says whether there
 //! is anything to sum may come after them. So an event whose counters are not all
 //! described is held: put aside with its place in the file, as are all events with
 //! values that follow it in its part of the sequence. When the trace is read they are
@@ -17,14 +17,14 @@ use timebase_store::sort::Scratch;
 use timebase_trace::Interval;
 
 use super::defaults::Defaults;
-use super::event::{Parsed, field};
+use super::event::{RawTrackEvent, field};
 use crate::compact::{Put, Take, cut};
 use crate::definitions::Uuids;
 use crate::output::{Counter, Fault, Faults, PARSER_ERROR};
 use crate::place::{Generation, TraceTime};
 use crate::readers::packet::PlacedPacket;
 use crate::spill::SpillQueue;
-use crate::timeline::{Timeline, TrackEvent, Uuid};
+use crate::timeline::{Timeline, TrackEvent, Uuid, Values};
 
 /// So many values an event may have beside its own.
 const MOST: usize = 8;
@@ -110,7 +110,7 @@ impl Sums {
 
     /// What all values of an event come to; or the first fault, behind which
     /// nothing is summed.
-    fn add_all(&mut self, read: &mut Read, uuids: &Uuids) -> Result<(), Wrong> {
+    fn add_all(&mut self, read: &mut EventValues, uuids: &Uuids) -> Result<(), Wrong> {
         if let Some((uuid, value)) = &mut read.own {
             *value = self.add(*uuid, *value, uuids).ok_or(Wrong::NoCounter)?;
         }
@@ -124,23 +124,26 @@ impl Sums {
 
 /// The values of an event as they are recorded, up to the first fault.
 #[derive(Debug, Default)]
-pub(crate) struct Read {
+pub(crate) struct EventValues {
     pub own: Option<(Uuid, f64)>,
     pub more: Vec<(Uuid, f64)>,
     wrong: Option<Wrong>,
+    /// The part of their sequence that they are in.
+    generation: Generation,
+    /// Whether it will be known later what they come to.
+    pub is_held: bool,
 }
 
-impl Read {
-    /// Reads those of an event, in place of what was read before.
-    pub fn again(
+impl EventValues {
+    /// Reads those of an event.
+    pub fn read(
         &mut self,
-        event: &Parsed<'_>,
+        event: &RawTrackEvent<'_>,
         is_counter: bool,
         machine: u32,
         defaults: &Defaults,
         uuids: &mut Uuids,
     ) {
-        self.clear();
         if is_counter {
             let uuid = event.track_uuid.or(defaults.track_uuid);
             match (uuid, event.counted()) {
@@ -156,31 +159,32 @@ impl Read {
             let integers = integers.map(|value| value as i64 as f64);
             let doubles = event.message.fixed(field::MORE_DOUBLE_VALUES);
             let doubles = doubles.map(f64::from_bits);
-            let (uuids_field, default) = (field::MORE_UUIDS, &defaults.more_uuids);
-            self.list(integers, event, uuids_field, default, machine, uuids);
-            let (uuids_field, default) = (field::MORE_DOUBLE_UUIDS, &defaults.more_double_uuids);
-            self.list(doubles, event, uuids_field, default, machine, uuids);
+            let own = event.message.numbers(field::MORE_UUIDS);
+            self.list(integers, own, &defaults.more_uuids, machine, uuids);
+            let own = event.message.numbers(field::MORE_DOUBLE_UUIDS);
+            self.list(doubles, own, &defaults.more_double_uuids, machine, uuids);
         }
     }
 
-    /// None.
-    pub fn clear(&mut self) {
+    /// None, of an event in a part of its sequence.
+    pub fn clear(&mut self, generation: Generation) {
         self.own = None;
         self.more.clear();
         self.wrong = None;
+        self.generation = generation;
+        self.is_held = false;
     }
 
-    /// Pairs values with the uuids of the event, else of the defaults.
+    /// Pairs values with the event's own uuids, else with those of the defaults.
     fn list(
         &mut self,
         values: impl Iterator<Item = f64>,
-        event: &Parsed<'_>,
-        uuids_field: u32,
+        own: impl Iterator<Item = u64>,
         defaults: &[u64],
         machine: u32,
         uuids: &mut Uuids,
     ) {
-        let mut own = event.message.numbers(uuids_field).peekable();
+        let mut own = own.peekable();
         let mut defaults = defaults.iter().copied();
         let paired: &mut dyn Iterator<Item = u64> = match own.peek() {
             Some(_) => &mut own,
@@ -202,6 +206,21 @@ impl Read {
         }
     }
 
+    /// Sums them; or not now, if their event waits for its time, or one of its
+    /// counters is not described yet, or either was so of another event before it.
+    ///
+    /// # Errors
+    ///
+    /// Why the event is dropped.
+    pub fn sum(&mut self, sums: &mut Sums, uuids: &Uuids, waits: bool) -> Result<(), Fault> {
+        if waits || sums.holds || !self.is_described(uuids) {
+            sums.holds = true;
+            self.is_held = true;
+            return Ok(());
+        }
+        sums.add_all(self, uuids).map_err(Wrong::fault)
+    }
+
     /// Whether it is said already what all of them count.
     fn is_described(&self, uuids: &Uuids) -> bool {
         let mut all = self.own.iter().chain(&self.more);
@@ -209,17 +228,8 @@ impl Read {
     }
 }
 
-/// What becomes of the values of an event.
-pub(crate) enum Summed {
-    /// They are what they come to.
-    Yes,
-    /// They are as recorded; it will be known later what they come to.
-    Held,
-    Dropped(Fault),
-}
-
 /// Events with values whose sums are not known yet.
-pub(crate) struct Values {
+pub(crate) struct HeldValues {
     held: SpillQueue,
     is_holding: bool,
     /// The sums of parts of sequences in which events are held, before the first of
@@ -228,9 +238,9 @@ pub(crate) struct Values {
     record: Vec<u8>,
 }
 
-impl Values {
+impl HeldValues {
     pub fn new(scratch: &Scratch) -> Self {
-        Values {
+        HeldValues {
             held: SpillQueue::new(scratch),
             is_holding: false,
             sums: FxHashMap::default(),
@@ -246,48 +256,23 @@ impl Values {
         }
     }
 
-    /// Sums the values of an event; or not now, if it waits for its time, or one of its
-    /// counters is not described yet, or either was so of another one before it.
-    pub fn sum(&self, read: &mut Read, sums: &mut Sums, uuids: &Uuids, waits: bool) -> Summed {
-        if waits || sums.holds || !read.is_described(uuids) {
-            sums.holds = true;
-            return Summed::Held;
-        }
-        match sums.add_all(read, uuids) {
-            Ok(()) => Summed::Yes,
-            Err(wrong) => Summed::Dropped(wrong.fault()),
-        }
-    }
-
     /// Holds an event that has its place.
-    pub fn hold(
-        &mut self,
-        ts: TraceTime,
-        place: u64,
-        generation: Generation,
-        read: &Read,
-        event: &TrackEvent<'_>,
-    ) {
+    pub fn hold(&mut self, ts: TraceTime, place: u64, read: &EventValues, event: &TrackEvent<'_>) {
         self.is_holding = true;
         self.record.clear();
         let mut put = Put(&mut self.record);
         put.integer(ts.0).natural(place);
-        write_held((generation, read), Fate::Kept, event, &mut put);
+        write_held(read, Fate::Kept, event, &mut put);
         self.held.push(&self.record);
     }
 
     /// Holds what an event that is dropped adds to the sums.
-    pub fn hold_dropped(
-        &mut self,
-        ts: TraceTime,
-        (generation, read): (Generation, &Read),
-        packet: &PlacedPacket<'_>,
-    ) {
+    pub fn hold_dropped(&mut self, ts: TraceTime, read: &EventValues, packet: &PlacedPacket<'_>) {
         self.is_holding = true;
         self.record.clear();
         let mut put = Put(&mut self.record);
         put.integer(ts.0).natural(0);
-        write_dropped(generation, read, packet, &mut put);
+        write_dropped(read, packet, &mut put);
         self.held.push(&self.record);
     }
 
@@ -296,29 +281,28 @@ impl Values {
     pub fn waiting(
         &self,
         own: Option<TraceTime>,
-        generation: Generation,
-        read: &Read,
+        read: &EventValues,
         event: &TrackEvent<'_>,
         out: &mut Vec<u8>,
     ) {
         out.clear();
         let mut put = Put(out);
         put.natural(HELD).optional(own.map(|TraceTime(ts)| ts));
-        write_held((generation, read), Fate::Kept, event, &mut put);
+        write_held(read, Fate::Kept, event, &mut put);
     }
 
     /// The same of one that is dropped.
     pub fn waiting_dropped(
         &self,
         own: Option<TraceTime>,
-        (generation, read): (Generation, &Read),
+        read: &EventValues,
         packet: &PlacedPacket<'_>,
         out: &mut Vec<u8>,
     ) {
         out.clear();
         let mut put = Put(out);
         put.natural(HELD).optional(own.map(|TraceTime(ts)| ts));
-        write_dropped(generation, read, packet, &mut put);
+        write_dropped(read, packet, &mut put);
     }
 
     /// All that is held takes its place, now that all counters are described.
@@ -385,10 +369,12 @@ impl Values {
             number => Some(Uuid(u32::try_from(number - 1).map_err(|_| cut())?)),
         };
         let mut event = TrackEvent::take(take)?;
-        let mut read = Read {
+        let mut read = EventValues {
             own: own.zip(event.value),
             more: event.more_values.iter().collect(),
             wrong,
+            generation,
+            is_held: false,
         };
         let sums = self.sums.entry(generation).or_default();
         if let Err(wrong) = sums.add_all(&mut read, uuids) {
@@ -401,7 +387,7 @@ impl Values {
         }
         event.value = read.own.map(|(_, value)| value);
         let mut more = Vec::new();
-        event.more_values = crate::timeline::Values::write(&read.more, &mut more);
+        event.more_values = Values::write(&read.more, &mut more);
         event.write(out);
         Ok(true)
     }
@@ -423,12 +409,8 @@ enum Fate {
     Dropped,
 }
 
-fn write_held(
-    (generation, read): (Generation, &Read),
-    fate: Fate,
-    event: &TrackEvent<'_>,
-    put: &mut Put<'_>,
-) {
+fn write_held(read: &EventValues, fate: Fate, event: &TrackEvent<'_>, put: &mut Put<'_>) {
+    let generation = read.generation;
     put.natural(generation.interval.sequence.into())
         .natural(generation.interval.cleared.into())
         .natural(generation.lost.into())
@@ -439,17 +421,12 @@ fn write_held(
 }
 
 /// Of an event that is dropped there are its values only.
-fn write_dropped(
-    generation: Generation,
-    read: &Read,
-    packet: &PlacedPacket<'_>,
-    put: &mut Put<'_>,
-) {
+fn write_dropped(read: &EventValues, packet: &PlacedPacket<'_>, put: &mut Put<'_>) {
     let mut more = Vec::new();
     let event = TrackEvent {
         value: read.own.map(|(_, value)| value),
-        more_values: crate::timeline::Values::write(&read.more, &mut more),
+        more_values: Values::write(&read.more, &mut more),
         ..TrackEvent::empty(packet.machine, packet.id)
     };
-    write_held((generation, read), Fate::Dropped, &event, put);
+    write_held(read, Fate::Dropped, &event, put);
 }

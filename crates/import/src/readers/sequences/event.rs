@@ -44,7 +44,7 @@ pub(crate) mod legacy {
 /// A `TrackEvent`: what stands there once, and of what may stand there several times
 /// whether it does.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Parsed<'a> {
+pub(crate) struct RawTrackEvent<'a> {
     pub message: Message<'a>,
     pub event_type: Option<u64>,
     pub track_uuid: Option<u64>,
@@ -68,12 +68,12 @@ pub(crate) struct Parsed<'a> {
     pub legacy: Option<Message<'a>>,
 }
 
-impl<'a> Parsed<'a> {
+impl<'a> RawTrackEvent<'a> {
     /// Reads one.
     pub fn read(bytes: &'a [u8]) -> Result<Self, Malformed> {
-        let mut event = Parsed {
+        let mut event = RawTrackEvent {
             message: Message(bytes),
-            ..Parsed::default()
+            ..RawTrackEvent::default()
         };
         let mut fields = Fields::new(bytes);
         while let Some((number, value)) = fields.next()? {

@@ -8,7 +8,7 @@ use std::io;
 use rustc_hash::FxHashMap;
 use timebase_store::sort::Scratch;
 
-use super::counters::{Sums, Values, is_held};
+use super::counters::{HeldValues, Sums, is_held};
 use super::defaults::Defaults;
 use super::event::field;
 use crate::definitions::{Names, Uuids, Writer};
@@ -39,7 +39,7 @@ pub(crate) struct State {
 /// The state of all sequences.
 pub(crate) struct Writers {
     all: Vec<State>,
-    pub(in crate::readers) values: Values,
+    pub(in crate::readers) values: HeldValues,
     record: Vec<u8>,
 }
 
@@ -48,14 +48,14 @@ impl Writers {
     pub fn new(scratch: &Scratch) -> Self {
         Writers {
             all: Vec::new(),
-            values: Values::new(scratch),
+            values: HeldValues::new(scratch),
             record: Vec::new(),
         }
     }
 
     /// The state of a sequence, as of a part of it.
     #[inline]
-    pub fn state(&mut self, generation: Generation) -> (&mut State, &mut Values) {
+    pub fn state(&mut self, generation: Generation) -> (&mut State, &mut HeldValues) {
         let place = generation.interval.sequence as usize;
         if self.all.len() <= place {
             self.all.resize_with(place + 1, State::default);
@@ -128,7 +128,7 @@ impl Writers {
 
 impl State {
     /// Rules S2 and S3.
-    fn change(&mut self, generation: Generation, values: &mut Values) {
+    fn change(&mut self, generation: Generation, values: &mut HeldValues) {
         values.keep(self.generation, &mut self.sums);
         self.references = None;
         if self.generation.interval != generation.interval {

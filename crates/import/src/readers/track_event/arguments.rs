@@ -11,7 +11,7 @@ use crate::arguments::{EventArgs, Interning, decode};
 use crate::compact::Put;
 use crate::definitions::Names;
 use crate::place::{Generation, Place};
-use crate::readers::sequences::event::Parsed;
+use crate::readers::sequences::event::RawTrackEvent;
 use crate::timeline::Arguments;
 
 /// Reads arguments.
@@ -41,7 +41,7 @@ impl Decoder {
     /// wants it.
     pub fn decode(
         &mut self,
-        event: &Parsed<'_>,
+        event: &RawTrackEvent<'_>,
         generation: Generation,
         place: &mut Place,
         pool: &Pool,

@@ -30,12 +30,13 @@ use timebase_trace::wire::packet::Header;
 use self::arguments::Decoder;
 use super::context::ImportContext;
 use super::corrupt::Corrupt;
+use super::events::Events;
 use super::packet::PlacedPacket;
 use super::reader::Reader;
-use super::sequences::counters::{Read, Summed};
-use super::sequences::event::{Parsed, field, legacy};
+use super::sequences::counters::{EventValues, HeldValues};
+use super::sequences::event::{RawTrackEvent, field, legacy};
 use super::sequences::writers::State;
-use crate::definitions::{Names, Uuids, Writer};
+use crate::definitions::{Definitions, Names, Uuids, Writer};
 use crate::message::Message;
 use crate::output::{Counter, Fault, NOT_INTERNED, PARSER_ERROR, Rows};
 use crate::place::{Place, TraceTime};
@@ -106,14 +107,14 @@ const NS_PER_US: i64 = 1000;
 /// Reads track events. What it keeps is room for what it makes.
 #[derive(Debug, Default)]
 pub(crate) struct TrackEvents {
-    values: Read,
+    values: EventValues,
     args: Decoder,
     more: Vec<u8>,
     flows: Vec<u8>,
 }
 
 impl Reader for TrackEvents {
-    type Payload<'a> = Parsed<'a>;
+    type Payload<'a> = RawTrackEvent<'a>;
 
     const TABLES: &'static [&'static Table] = &[
         &tables::slice_record::TABLE,
@@ -133,17 +134,17 @@ impl Reader for TrackEvents {
         (43, Kept::Interval), // correlation_id_str
     ];
 
-    fn parse(payload: &[u8]) -> Result<Parsed<'_>, Corrupt> {
-        Ok(Parsed::read(payload)?)
+    fn parse(payload: &[u8]) -> Result<RawTrackEvent<'_>, Corrupt> {
+        Ok(RawTrackEvent::read(payload)?)
     }
 
-    fn converts(event: &Parsed<'_>, _header: &Header<'_>) -> bool {
+    fn converts(event: &RawTrackEvent<'_>, _header: &Header<'_>) -> bool {
         event.has_time()
     }
 
     fn read(
         &mut self,
-        event: Parsed<'_>,
+        event: RawTrackEvent<'_>,
         packet: &PlacedPacket<'_>,
         context: &mut ImportContext,
         _rows: &mut Rows<'_>,
@@ -208,12 +209,12 @@ impl TrackEvents {
     /// Gives an event to the timeline; or says why it is dropped.
     fn event(
         &mut self,
-        event: &Parsed<'_>,
+        event: &RawTrackEvent<'_>,
         packet: &PlacedPacket<'_>,
         context: &mut ImportContext,
     ) -> Result<(), Fault> {
         let generation = packet.generation;
-        let (state, values) = context.writers.state(generation);
+        let (state, held) = context.writers.state(generation);
         let time = time(event, packet, state, &mut context.place)?;
         let (thread_time, instructions) = spent(event, state)?;
         if matches!(time, Time::Unplaced) {
@@ -224,44 +225,22 @@ impl TrackEvents {
         if does == Some(Does::State) && uuid.is_none() {
             return Err(dropped::STATE_WITHOUT_UUID);
         }
-        let (uuids, names) = (
-            &mut context.definitions.uuids,
-            &mut context.definitions.names,
-        );
+        let Definitions { uuids, names, .. } = &mut context.definitions;
         let machine = packet.machine;
-        let mut is_summed = true;
-        let has_values = does == Some(Does::Counter) || event.has_more_values;
-        if !has_values {
-            self.values.clear();
-        } else {
-            let is_counter = does == Some(Does::Counter);
+        self.values.clear(generation);
+        let is_counter = does == Some(Does::Counter);
+        if is_counter || event.has_more_values {
             self.values
-                .again(event, is_counter, machine, &state.defaults, uuids);
+                .read(event, is_counter, machine, &state.defaults, uuids);
             let waits = matches!(time, Time::Later(_));
-            match values.sum(&mut self.values, &mut state.sums, uuids, waits) {
-                Summed::Yes => {}
-                Summed::Held => is_summed = false,
-                Summed::Dropped(fault) => return Err(fault),
-            }
+            self.values.sum(&mut state.sums, uuids, waits)?;
         }
         if let Time::At(ts) = time {
             context.events.latest.event(ts);
         }
         let on = does.and_then(|does| Some((does, on(event, machine, state, uuids)?)));
         let Some((does, (uuid, thread))) = on else {
-            if is_summed {
-                return Err(PARSER_ERROR);
-            }
-            let sums = (generation, &self.values);
-            match time {
-                Time::At(ts) => values.hold_dropped(ts, sums, packet),
-                Time::Later(own) => {
-                    values.waiting_dropped(own, sums, packet, &mut context.events.record);
-                    context.packet_waits(packet);
-                }
-                Time::Unplaced => {}
-            }
-            return Ok(());
+            return self.without_track(time, packet, context);
         };
 
         let mut look_up = LookUp {
@@ -273,17 +252,15 @@ impl TrackEvents {
         let category = category(event, state, &mut look_up);
         let mut missing = look_up.missing;
         if event.has_arguments {
-            let pool = context.schema.pool();
-            missing += self
-                .args
-                .decode(event, generation, &mut context.place, pool, names);
+            let (place, pool) = (&mut context.place, context.schema.pool());
+            missing += self.args.decode(event, generation, place, pool, names);
         }
         context.faults.add_many(NOT_INTERNED, packet.id, missing);
 
         let category = category.label(interned::EVENT_CATEGORIES, state, names);
         let made = TrackEvent {
             machine,
-            sequence: packet.generation.interval.sequence,
+            sequence: generation.interval.sequence,
             packet: packet.id,
             does,
             uuid,
@@ -292,11 +269,7 @@ impl TrackEvents {
             name: name.label(interned::EVENT_NAMES, state, names),
             thread_time,
             instructions,
-            value: self
-                .values
-                .own
-                .filter(|_| has_values)
-                .map(|(_, value)| value),
+            value: self.values.own.map(|(_, value)| value),
             more_values: Values::write(&self.values.more, &mut self.more),
             legacy: event.legacy.map_or(&[], |legacy| legacy.0),
             note: note(event, does),
@@ -306,34 +279,62 @@ impl TrackEvents {
                 false => Arguments::default(),
             },
         };
-        match (is_summed, time) {
-            (true, Time::At(ts)) => {
-                made.write(&mut context.events.record);
-                context.events.timeline.push(ts, &context.events.record);
-            }
-            (false, Time::At(ts)) => {
-                let place = context.events.timeline.reserve();
-                values.hold(ts, place, generation, &self.values, &made);
-            }
-            (_, Time::Later(own)) => {
-                values.waiting(
-                    own,
-                    generation,
-                    &self.values,
-                    &made,
-                    &mut context.events.record,
-                );
+        give(&made, time, &self.values, held, &mut context.events);
+        if matches!(time, Time::Later(_)) {
+            context.packet_waits(packet);
+        }
+        Ok(())
+    }
+
+    /// An event on no track that there may be is dropped; its values count for the sums of those behind it.
+    fn without_track(
+        &self,
+        time: Time,
+        packet: &PlacedPacket<'_>,
+        context: &mut ImportContext,
+    ) -> Result<(), Fault> {
+        if !self.values.is_held {
+            return Err(PARSER_ERROR);
+        }
+        let (values, held) = (&self.values, &mut context.writers.values);
+        match time {
+            Time::At(ts) => held.hold_dropped(ts, values, packet),
+            Time::Later(own) => {
+                held.waiting_dropped(own, values, packet, &mut context.events.record);
                 context.packet_waits(packet);
             }
-            (_, Time::Unplaced) => {}
+            Time::Unplaced => {}
         }
         Ok(())
     }
 }
 
+/// An event goes to the timeline, or is held for its values; what waits for the time of its packet is written
+/// only.
+fn give(
+    event: &TrackEvent<'_>,
+    time: Time,
+    values: &EventValues,
+    held: &mut HeldValues,
+    events: &mut Events,
+) {
+    match time {
+        Time::At(ts) if values.is_held => {
+            let place = events.timeline.reserve();
+            held.hold(ts, place, values, event);
+        }
+        Time::At(ts) => {
+            event.write(&mut events.record);
+            events.timeline.push(ts, &events.record);
+        }
+        Time::Later(own) => held.waiting(own, values, event, &mut events.record),
+        Time::Unplaced => {}
+    }
+}
+
 /// Rule E4. What is its own it takes from its sequence, whatever becomes of it.
 fn time(
-    event: &Parsed<'_>,
+    event: &RawTrackEvent<'_>,
     packet: &PlacedPacket<'_>,
     state: &mut State,
     place: &mut Place,
@@ -381,7 +382,10 @@ fn on_time(ts: TraceTime) -> Result<Time, Fault> {
 
 /// What its thread has spent until then: time in nanoseconds, and instructions
 /// (rule L1).
-fn spent(event: &Parsed<'_>, state: &mut State) -> Result<(Option<i64>, Option<i64>), Fault> {
+fn spent(
+    event: &RawTrackEvent<'_>,
+    state: &mut State,
+) -> Result<(Option<i64>, Option<i64>), Fault> {
     let references = &mut state.references;
     let time = match (event.thread_time_delta, &mut *references) {
         (Some(_), None) => return Err(dropped::THREAD_TIME_DELTA),
@@ -408,7 +412,7 @@ fn spent(event: &Parsed<'_>, state: &mut State) -> Result<(Option<i64>, Option<i
 }
 
 /// Rule E7; `None` of an event that has neither type nor phase.
-fn does(event: &Parsed<'_>) -> Option<Does> {
+fn does(event: &RawTrackEvent<'_>) -> Option<Does> {
     let event_type = event.event_type.unwrap_or(event_type::UNSPECIFIED);
     match (event_type, event.phase()) {
         (event_type::COUNTER, _) => Some(Does::Counter),
@@ -425,7 +429,7 @@ fn does(event: &Parsed<'_>) -> Option<Does> {
 /// The track that an event names, or none if it is on its thread's; and that thread, or
 /// that of its sequence (rules E8, L2). `None` of one that is on no thread that there may be.
 fn on(
-    event: &Parsed<'_>,
+    event: &RawTrackEvent<'_>,
     machine: u32,
     state: &State,
     uuids: &mut Uuids,
@@ -453,7 +457,7 @@ fn on(
 }
 
 /// Rule E6, of names.
-fn name<'a>(event: &Parsed<'a>, state: &mut State, look_up: &mut LookUp<'_>) -> Called<'a> {
+fn name<'a>(event: &RawTrackEvent<'a>, state: &mut State, look_up: &mut LookUp<'_>) -> Called<'a> {
     let iid = match event.name_iid {
         0 => event.of_legacy(legacy::NAME_IID).unwrap_or(0),
         iid => iid,
@@ -467,7 +471,11 @@ fn name<'a>(event: &Parsed<'a>, state: &mut State, look_up: &mut LookUp<'_>) -> 
 }
 
 /// Rule E6, of categories.
-fn category<'a>(event: &Parsed<'a>, state: &mut State, look_up: &mut LookUp<'_>) -> Called<'a> {
+fn category<'a>(
+    event: &RawTrackEvent<'a>,
+    state: &mut State,
+    look_up: &mut LookUp<'_>,
+) -> Called<'a> {
     const CATEGORIES: u32 = interned::EVENT_CATEGORIES;
     match (event.category_iids, event.has_categories) {
         (0, false) => return Called::Nothing,
@@ -510,7 +518,7 @@ fn category<'a>(event: &Parsed<'a>, state: &mut State, look_up: &mut LookUp<'_>)
 
 /// Rule L6: what the first annotation says of an event that may name a thread or a
 /// process.
-fn note<'a>(event: &Parsed<'a>, does: Does) -> Option<&'a str> {
+fn note<'a>(event: &RawTrackEvent<'a>, does: Does) -> Option<&'a str> {
     const STRING_VALUE: u32 = 6;
     if does != Does::Phase(b'M') {
         return None;
@@ -521,7 +529,7 @@ fn note<'a>(event: &Parsed<'a>, does: Does) -> Option<&'a str> {
 }
 
 /// Rule G1, but for `bind_id`.
-fn flows<'a>(event: &Parsed<'a>) -> impl Iterator<Item = (FlowStep, u64)> + use<'a> {
+fn flows<'a>(event: &RawTrackEvent<'a>) -> impl Iterator<Item = (FlowStep, u64)> + use<'a> {
     let message = match event.has_flows {
         true => event.message,
         false => Message::default(),

@@ -22,9 +22,16 @@ use rustc_hash::FxHashMap;
 use self::mark::{Fielded, Mark, What, event};
 use super::tracker::{At, Tracker};
 use crate::arguments::{ArgBuf, ArgValue};
+use crate::definitions::Names;
 use crate::message::Message;
 use crate::timeline::{Ftrace, Label, PacketEvent};
-use crate::world::{EndOfSlice, NewSlice, NewTrack, Owner, SetId, TrackId, Upid, Utid};
+use crate::world::{Begins, EndOfSlice, NewSlice, NewTrack, Owner, SetId, TrackId, Upid, Utid};
+
+/// The type of tracks of slices that begin and end on any thread of a process.
+const ASYNC: &str = "atrace_async_slice";
+
+/// The same of slices that name their track.
+const ON_TRACK: &str = "atrace_async_slice_for_track";
 
 /// A track that is not of a process, whoever marks it (rule B7).
 const DEVICE_STATE: &str = "DeviceStateChanged";
@@ -116,14 +123,9 @@ impl By {
         )
     }
 
-    /// The lanes of a process.
-    fn lanes(
-        &self,
-        track_type: &'static str,
-        name: &str,
-        Upid(upid): Upid,
-        at: &mut At<'_, '_>,
-    ) -> SetId {
+    /// The lanes of the process that a mark names.
+    fn lanes(&self, track_type: &'static str, name: &str, tgid: u32, at: &mut At<'_, '_>) -> SetId {
+        let Upid(upid) = at.world.threads.process(self.machine, tgid.into());
         at.world.lanes.set(track_type, &[upid.into()], name, || {
             let owner = Owner::Process(Upid(upid));
             NewTrack::slices(self.machine, track_type, Some(name), owner)
@@ -169,10 +171,7 @@ fn device_state(ts: i64, machine: u32, name: Option<&str>, at: &mut At<'_, '_>) 
 
 impl Atrace {
     fn mark(&mut self, by: By, mark: Mark<'_>, at: &mut At<'_, '_>) {
-        const ASYNC: &str = "atrace_async_slice";
-        const ON_TRACK: &str = "atrace_async_slice_for_track";
         let (ts, tgid) = (by.ts, mark.tgid);
-        let process = |at: &mut At<'_, '_>| at.world.threads.process(by.machine, tgid.into());
         match mark.what {
             What::Begin { name } => {
                 let track = by.thread_track(tgid, at);
@@ -191,8 +190,7 @@ impl Atrace {
                 instant(ts, track, name, &[], at);
             }
             What::AsyncBegin { name, cookie } => {
-                let upid = process(at);
-                let set = by.lanes(ASYNC, name, upid, at);
+                let set = by.lanes(ASYNC, name, tgid, at);
                 let tracks = &mut at.world.tracks;
                 if let Some(track) = at.world.lanes.begin_alone(set, ts, cookie, tracks) {
                     let slice = slice(ts, track, Some(name), at);
@@ -202,20 +200,10 @@ impl Atrace {
                 }
             }
             What::AsyncEnd { name, cookie } => {
-                let upid = process(at);
-                let set = by.lanes(ASYNC, name, upid, at);
+                let set = by.lanes(ASYNC, name, tgid, at);
                 let tracks = &mut at.world.tracks;
                 if let Some((track, begins)) = at.world.lanes.end(set, cookie, tracks) {
-                    let args = [
-                        ("legacy_unnestable_begin_count", begins.count),
-                        ("legacy_unnestable_last_begin_ts", begins.last_ts),
-                    ];
-                    self.args.clear();
-                    for (key, value) in args {
-                        let names = &mut at.world.definitions.names;
-                        self.args.push(key, ArgValue::Int(value), names);
-                    }
-                    let args = self.args.as_bytes();
+                    let args = self.unnested(&begins, &mut at.world.definitions.names);
                     at.world
                         .end_slice(EndOfSlice::any(ts, track), args, at.rows);
                 }
@@ -224,8 +212,7 @@ impl Atrace {
                 device_state(ts, by.machine, Some(name), at);
             }
             What::TrackInstant { track, name } => {
-                let upid = process(at);
-                let set = by.lanes(ON_TRACK, track, upid, at);
+                let set = by.lanes(ON_TRACK, track, tgid, at);
                 if let Some(track) = at.world.lanes.add(set, ts, 0, &mut at.world.tracks) {
                     let thread = by.thread("utid", &mut self.args, at);
                     instant(ts, track, Some(name), thread, at);
@@ -236,8 +223,7 @@ impl Atrace {
                 name,
                 cookie,
             } => {
-                let upid = process(at);
-                let set = by.lanes(ON_TRACK, track, upid, at);
+                let set = by.lanes(ON_TRACK, track, tgid, at);
                 if let Some(track) = at.world.lanes.begin(set, cookie, &mut at.world.tracks) {
                     let thread = by.thread("utid", &mut self.args, at);
                     let slice = slice(ts, track, Some(name), at);
@@ -245,8 +231,7 @@ impl Atrace {
                 }
             }
             What::TrackEnd { track, cookie } => {
-                let upid = process(at);
-                let set = by.lanes(ON_TRACK, track, upid, at);
+                let set = by.lanes(ON_TRACK, track, tgid, at);
                 if let Some((track, _)) = at.world.lanes.end(set, cookie, &mut at.world.tracks) {
                     let thread = by.thread("end_utid", &mut self.args, at);
                     at.world
@@ -255,6 +240,19 @@ impl Atrace {
             }
             What::Value { name, value } => self.value(by, tgid, name, value, at),
         }
+    }
+
+    /// What an end on a lane that does not nest says of the begins that it ends.
+    fn unnested(&mut self, begins: &Begins, names: &mut Names) -> &[u8] {
+        let args = [
+            ("legacy_unnestable_begin_count", begins.count),
+            ("legacy_unnestable_last_begin_ts", begins.last_ts),
+        ];
+        self.args.clear();
+        for (key, value) in args {
+            self.args.push(key, ArgValue::Int(value), names);
+        }
+        self.args.as_bytes()
     }
 
     /// A value (rules M3, B7).

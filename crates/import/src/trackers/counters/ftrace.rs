@@ -203,12 +203,7 @@ fn dma_heap(message: Message<'_>, emitter: Utid, sample: &mut CounterSample<'_, 
     let inode = ArgValue::Uint(message.number(1).unwrap_or(0));
     let mut args = ArgBuf::default();
     args.push("inode", inode, &mut sample.at.world.definitions.names);
-    sample.put_with(
-        &DMA_HEAP_CHANGE,
-        Owner::Thread(emitter),
-        Which::Only,
-        format_args!("mem.dma_heap_change"),
-        change,
-        args.as_bytes(),
-    );
+    let (owner, name) = (Owner::Thread(emitter), format_args!("mem.dma_heap_change"));
+    let track = sample.track(&DMA_HEAP_CHANGE, owner, Which::Only, name);
+    sample.put_on(track, change, args.as_bytes());
 }

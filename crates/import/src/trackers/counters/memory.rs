@@ -66,6 +66,14 @@ static MM_EVENTS: [[ThreadCounter; 3]; 7] = mm_events! {
     "min_flt" "maj_flt" "read_io" "compaction" "reclaim" "swp_flt" "kern_alloc"
 };
 
+/// An address space that an event names.
+#[derive(Debug, Clone, Copy)]
+struct AddressSpace {
+    number: u32,
+    /// Whether it is the emitter's own one.
+    is_own: bool,
+}
+
 /// Whose an address space is, by its number.
 #[derive(Debug, Default)]
 pub(super) struct MemoryOwners(FxHashMap<(u32, u32), Utid>);
@@ -82,15 +90,20 @@ impl MemoryOwners {
         match field {
             field::RSS_STAT => {
                 let (curr, space) = (message.small(3), message.small(4));
-                let space = space.zip(curr.map(|curr| curr != 0));
+                let space = space.zip(curr).map(|(number, curr)| AddressSpace {
+                    number,
+                    is_own: curr != 0,
+                });
                 let (member, size) = (message.small(1), message.number(2));
                 self.rss(member, size, space, emitter, sample);
             }
             field::RSS_STAT_THROTTLED => {
-                let space = message.small(3).unwrap_or(0);
+                let space = AddressSpace {
+                    number: message.small(3).unwrap_or(0),
+                    is_own: message.flag(1),
+                };
                 let (member, size) = (message.small(2), message.number(4));
-                let space = Some((space, message.flag(1)));
-                self.rss(member, size, space, emitter, sample);
+                self.rss(member, size, Some(space), emitter, sample);
             }
             field::DMABUF_RSS_STAT => {
                 let rss = message.number(1).unwrap_or(0) as f64;
@@ -114,12 +127,12 @@ impl MemoryOwners {
         }
     }
 
-    /// A size; of the address space with a number, the emitter's own one or not.
+    /// A size; of an address space, if that is named.
     fn rss(
         &mut self,
         member: Option<u32>,
         size: Option<u64>,
-        space: Option<(u32, bool)>,
+        space: Option<AddressSpace>,
         emitter: Utid,
         sample: &mut CounterSample<'_, '_, '_>,
     ) {
@@ -129,9 +142,9 @@ impl MemoryOwners {
         }
         let owner = match space {
             None => Some(emitter),
-            Some((space, is_own)) => {
-                let space = (sample.machine, space);
-                self.owner(space, is_own, emitter, &sample.at.world.threads)
+            Some(space) => {
+                let threads = &sample.at.world.threads;
+                self.owner(sample.machine, space, emitter, threads)
             }
         };
         if let Some(owner) = owner {
@@ -143,11 +156,13 @@ impl MemoryOwners {
     /// Whose an address space is.
     fn owner(
         &mut self,
-        space: (u32, u32),
-        is_own: bool,
+        machine: u32,
+        space: AddressSpace,
         emitter: Utid,
         threads: &Threads,
     ) -> Option<Utid> {
+        let is_own = space.is_own;
+        let space = (machine, space.number);
         if is_own {
             self.0.insert(space, emitter);
             return Some(emitter);

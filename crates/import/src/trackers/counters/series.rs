@@ -13,7 +13,7 @@ use std::fmt;
 use rustc_hash::FxHashMap;
 
 use crate::trackers::tracker::At;
-use crate::world::{NewTrack, Owner, ThreadCounter, TrackId, Upid, Utid, ucpu};
+use crate::world::{NewTrack, Owner, ThreadCounter, ThreadValue, TrackId, Upid, Utid, ucpu};
 
 /// What counters of one type have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,7 +115,8 @@ impl CounterSample<'_, '_, '_> {
         name: fmt::Arguments<'_>,
         value: f64,
     ) {
-        self.put_with(counter, owner, which, name, value, &[]);
+        let track = self.track(counter, owner, which, name);
+        self.put_on(track, value, &[]);
     }
 
     /// A value that is of nobody.
@@ -130,16 +131,7 @@ impl CounterSample<'_, '_, '_> {
     }
 
     /// A value with arguments is a row.
-    pub fn put_with(
-        &mut self,
-        counter: &CounterType,
-        owner: Owner,
-        which: Which<'_>,
-        name: fmt::Arguments<'_>,
-        value: f64,
-        args: &[u8],
-    ) {
-        let track = self.track(counter, owner, which, name);
+    pub fn put_on(&mut self, track: TrackId, value: f64, args: &[u8]) {
         let (world, rows) = (&mut *self.at.world, &mut *self.at.rows);
         let args = world.arg_set(args, rows);
         world.value(self.ts, track, value, args, rows);
@@ -148,10 +140,17 @@ impl CounterSample<'_, '_, '_> {
     /// A value of the process of a thread (rule M4).
     pub fn put_of_thread(&mut self, utid: Utid, counter: &'static ThreadCounter, value: f64) {
         let (world, rows) = (&mut *self.at.world, &mut *self.at.rows);
-        world.value_of_thread(self.ts, self.machine, utid, counter, value, rows);
+        let value = ThreadValue {
+            machine: self.machine,
+            utid,
+            counter,
+            value,
+        };
+        world.value_of_thread(self.ts, &value, rows);
     }
 
-    fn track(
+    /// The track of a counter, which may be new.
+    pub fn track(
         &mut self,
         counter: &CounterType,
         owner: Owner,

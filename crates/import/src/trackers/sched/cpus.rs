@@ -142,33 +142,33 @@ impl Cpus {
         if !misses && cpu.held.is_empty() {
             return;
         }
-        self.tells((before, ts), on, misses, slices, rows);
+        if misses {
+            self.missed(ts, on, before, rows);
+        }
+        self.release(ts, on, misses, slices, rows);
     }
 
+    /// A switch is missing between two events of a CPU.
     #[cold]
-    fn tells(
-        &mut self,
-        (before, ts): (Option<i64>, i64),
-        on: On,
-        misses: bool,
-        slices: &mut Slices,
-        rows: &mut Rows<'_>,
-    ) {
-        if misses {
-            let (machine, number) = on;
-            let loss = Loss {
-                start: before,
-                end: Some(ts),
-                machine: Some(machine),
-                ucpu: ucpu(machine, number),
-                ..Loss::new(LossKind::Switch)
-            };
-            loss.push(rows);
-            if let Some(before) = before {
-                self.get(on).missed.push((before, ts));
-                self.machine(machine).last_missed = Some(ts);
-            }
+    fn missed(&mut self, ts: i64, on: On, before: Option<i64>, rows: &mut Rows<'_>) {
+        let (machine, number) = on;
+        let loss = Loss {
+            start: before,
+            end: Some(ts),
+            machine: Some(machine),
+            ucpu: ucpu(machine, number),
+            ..Loss::new(LossKind::Switch)
+        };
+        loss.push(rows);
+        if let Some(before) = before {
+            self.get(on).missed.push((before, ts));
+            self.machine(machine).last_missed = Some(ts);
         }
+    }
+
+    /// The rows that were kept until the next event of a CPU are written.
+    #[cold]
+    fn release(&mut self, ts: i64, on: On, misses: bool, slices: &mut Slices, rows: &mut Rows<'_>) {
         for (utid, row) in &mut self.get(on).held {
             if misses && row.ts < ts {
                 row.doubt(Doubt::Lost);

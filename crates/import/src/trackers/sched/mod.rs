@@ -71,6 +71,16 @@ const MISMATCHED: Fault = Fault::new(
     "a switch starts from a thread that its CPU did not run: an earlier switch is missing",
 );
 
+/// What a CPU is handed over from and to.
+struct Handover {
+    prev: Utid,
+    next: Utid,
+    /// The slice that ends.
+    closed: Option<SliceId>,
+    /// Whether it is the first compact switch after a gap.
+    passes_gap: bool,
+}
+
 /// Follows the scheduler.
 #[derive(Debug, Default)]
 pub(crate) struct Sched {
@@ -111,8 +121,13 @@ impl Tracker for Sched {
                     self.slices.doubt_open(lost, BOTH, Doubt::SwitchMissed);
                     self.states.lost(lost, &mut self.slices);
                 }
-                let closed = closed.map(|(slice, _)| slice);
-                self.switched(ts, switch, (utid, next), closed, false, at);
+                let handover = Handover {
+                    prev: utid,
+                    next,
+                    closed: closed.map(|(slice, _)| slice),
+                    passes_gap: false,
+                };
+                self.switched(ts, switch, handover, at);
             }
             None => self.compact_switch(ts, switch, is_begun, at),
         }
@@ -272,8 +287,13 @@ impl Sched {
         let Some(prev) = before else { return };
         world.threads.emits_running(ts, prev);
         if is_begun {
-            let closed = cpu.open.take().map(|(slice, _)| slice);
-            self.switched(ts, switch, (prev, next), closed, passes_gap, at);
+            let handover = Handover {
+                prev,
+                next,
+                closed: cpu.open.take().map(|(slice, _)| slice),
+                passes_gap,
+            };
+            self.switched(ts, switch, handover, at);
         } else {
             if let Some(ucpu) = ucpu(switch.machine, switch.cpu) {
                 world.cpus.see(ucpu);
@@ -282,16 +302,14 @@ impl Sched {
     }
 
     /// The CPU's row is closed and another one opened, and the threads' states with
-    /// them. `passes_gap`: it is the first compact switch after a gap.
-    fn switched(
-        &mut self,
-        ts: i64,
-        switch: &Switch,
-        (prev, next): (Utid, Utid),
-        closed: Option<SliceId>,
-        passes_gap: bool,
-        at: &mut At<'_, '_>,
-    ) {
+    /// them.
+    fn switched(&mut self, ts: i64, switch: &Switch, handover: Handover, at: &mut At<'_, '_>) {
+        let Handover {
+            prev,
+            next,
+            closed,
+            passes_gap,
+        } = handover;
         let world = &mut *at.world;
         let Some(ucpu) = ucpu(switch.machine, switch.cpu) else {
             return;

@@ -36,14 +36,29 @@ pub(super) struct With<'a, 'o> {
 #[derive(Debug, Default, Clone, Copy)]
 struct State {
     /// The slice that it runs in.
-    running: Option<(SliceId, i64, u32)>,
+    running: Option<Running>,
     /// Its last row, if it does not run.
     last: Option<OffCpuRow>,
     /// The newest row that is neither `R` nor running, if it has not run since and
     /// that is not the last one.
     before: Option<OffCpuRow>,
     /// Where it ran last, and until when.
-    ran: Option<(On, i64)>,
+    ran: Option<OnCpu>,
+}
+
+/// A thread runs in a slice since then.
+#[derive(Debug, Clone, Copy)]
+struct Running {
+    slice: SliceId,
+    began: i64,
+    ucpu: u32,
+}
+
+/// A thread was on a CPU at a time.
+#[derive(Debug, Clone, Copy)]
+struct OnCpu {
+    on: On,
+    ts: i64,
 }
 
 /// What all threads do.
@@ -75,7 +90,7 @@ impl States {
     pub fn is_elsewhere(&mut self, utid: Utid, slice: Option<SliceId>) -> bool {
         let state = self.of(utid);
         match (&state.running, &state.last) {
-            (Some((running, ..)), _) => Some(*running) != slice,
+            (Some(running), _) => Some(running.slice) != slice,
             (None, last) => last.is_some(),
         }
     }
@@ -84,7 +99,7 @@ impl States {
     pub fn doubt(&mut self, utid: Utid, with_cpu: bool, slices: &mut Slices, cpus: &Cpus) {
         let state = self.of(utid);
         match (&state.running, &mut state.last) {
-            (&Some((slice, _, ucpu)), _) => {
+            (&Some(Running { slice, ucpu, .. }), _) => {
                 let cpu = cpus.find(on(ucpu)).filter(|_| with_cpu);
                 let is_open = cpu.is_some_and(|cpu| cpu.runs(slice));
                 let parts = if is_open { BOTH } else { &[RowPart::Running] };
@@ -101,11 +116,11 @@ impl States {
         self.seen(ts);
         let state = self.of(utid);
         let running = state.running.take();
-        if let Some((_, _, ucpu)) = running {
-            state.ran = Some((on(ucpu), ts));
+        if let Some(Running { ucpu, .. }) = running {
+            state.ran = Some(OnCpu { on: on(ucpu), ts });
         }
         let began = match (running, closed) {
-            (Some((slice, began, _)), Some(closed)) if slice == closed => {
+            (Some(Running { slice, began, .. }), Some(closed)) if slice == closed => {
                 if let Some(known) = with.slices.get(slice) {
                     known.runs = false;
                 }
@@ -176,20 +191,26 @@ impl States {
     ) {
         self.seen(ts);
         let state = self.of(utid);
-        let before = state.running.replace((slice, ts, ucpu));
+        let running = Running {
+            slice,
+            began: ts,
+            ucpu,
+        };
+        let before = state.running.replace(running);
         if let Some(running) = before {
-            state.ran = Some((on(running.2), ts));
+            let on = on(running.ucpu);
+            state.ran = Some(OnCpu { on, ts });
             // DT3 d: who runs already is switched in.
-            let cpu = with.cpus.get(on(running.2));
-            let is_open = cpu.runs(running.0);
+            let cpu = with.cpus.get(on);
+            let is_open = cpu.runs(running.slice);
             cpu.blurs |= is_open;
             let parts = if is_open { BOTH } else { &[RowPart::Running] };
             with.slices
-                .doubt_open(running.0, parts, Doubt::SwitchMissed);
+                .doubt_open(running.slice, parts, Doubt::SwitchMissed);
             stray(Some(ts), utid, running, with.slices, with.rows);
         }
         let state = self.of(utid);
-        let ran = [state.ran, Some((on(ucpu), ts))];
+        let ran = [state.ran, Some(OnCpu { on: on(ucpu), ts })];
         if let Some(last) = &mut state.last {
             last.dur = ts.saturating_sub(last.ts);
             if last.off_cpu == OffCpu::Sleeping && with.cpus.has_wakings(last.machine) {
@@ -207,10 +228,10 @@ impl States {
 
     /// A thread is woken by an event of a CPU (rules W3, W5, W6).
     pub fn wakes(&mut self, ts: i64, utid: Utid, wakeup: Wakeup, by: On, with: &mut With<'_, '_>) {
-        let waker_slice = self.of(wakeup.waker).running.map(|(slice, ..)| slice);
+        let waker_slice = self.of(wakeup.waker).running.map(|running| running.slice);
         let state = self.of(utid);
         let busy = match (&state.running, &mut state.last) {
-            (&Some((slice, _, ucpu)), _) => {
+            (&Some(Running { slice, ucpu, .. }), _) => {
                 // DT4: that it ran is known of compact switches only.
                 let cpu = with.cpus.find(on(ucpu)).filter(|_| by != on(ucpu));
                 if cpu.is_some_and(|cpu| cpu.is_compact && cpu.runs(slice)) {
@@ -292,7 +313,7 @@ impl States {
                 complete(Utid(utid), &mut row, [state.ran, None], with);
             }
             if let Some(running) = state.running
-                && let (slice, began, ucpu) = running
+                && let Running { slice, began, ucpu } = running
                 && with.slices.get(slice).is_some_and(|slice| slice.dur >= 0)
             {
                 if with.cpus.loses_on(on(ucpu), began, None) {
@@ -318,7 +339,7 @@ fn slept_to_run(row: &mut OffCpuRow, ts: i64, with: &mut With<'_, '_>) {
 
 /// A row is complete, or stays open. `ran`: where its thread ran last and until when, and where it runs next
 /// and from when on.
-fn complete(utid: Utid, row: &mut OffCpuRow, ran: [Option<(On, i64)>; 2], with: &mut With<'_, '_>) {
+fn complete(utid: Utid, row: &mut OffCpuRow, ran: [Option<OnCpu>; 2], with: &mut With<'_, '_>) {
     if row.doubt.is_none() {
         match lost_in(row, ran, with.cpus) {
             Lost::No => {}
@@ -338,7 +359,7 @@ enum Lost {
 }
 
 /// Rule DT6, for a row of a thread that does not run.
-fn lost_in(row: &OffCpuRow, [before, after]: [Option<(On, i64)>; 2], cpus: &Cpus) -> Lost {
+fn lost_in(row: &OffCpuRow, [before, after]: [Option<OnCpu>; 2], cpus: &Cpus) -> Lost {
     let (machine, end) = (row.machine, row.end());
     let is_open = end.is_none();
     // (3)
@@ -371,19 +392,20 @@ fn lost_in(row: &OffCpuRow, [before, after]: [Option<(On, i64)>; 2], cpus: &Cpus
 fn nearest(
     start: i64,
     end: Option<i64>,
-    before: Option<(On, i64)>,
-    after: Option<(On, i64)>,
+    before: Option<OnCpu>,
+    after: Option<OnCpu>,
 ) -> Option<(On, Option<On>)> {
-    let Some(((next, from), end)) = after.zip(end) else {
-        return before.map(|(on, _)| (on, None));
+    let Some((next, end)) = after.zip(end) else {
+        return before.map(|before| (before.on, None));
     };
-    let Some((on, until)) = before else {
-        return Some((next, None));
+    let Some(before) = before else {
+        return Some((next.on, None));
     };
-    match start.saturating_sub(until).cmp(&from.saturating_sub(end)) {
-        Ordering::Less => Some((on, None)),
-        Ordering::Equal => Some((on, Some(next))),
-        Ordering::Greater => Some((next, None)),
+    let (gap_before, gap_after) = (start.saturating_sub(before.ts), next.ts.saturating_sub(end));
+    match gap_before.cmp(&gap_after) {
+        Ordering::Less => Some((before.on, None)),
+        Ordering::Equal => Some((before.on, Some(next.on))),
+        Ordering::Greater => Some((next.on, None)),
     }
 }
 
@@ -410,13 +432,8 @@ fn lost_on(on: On, row: &OffCpuRow, cpus: &Cpus) -> Lost {
 }
 
 /// A thread's running ends where its slice does not; or not at all.
-fn stray(
-    ts: Option<i64>,
-    utid: Utid,
-    (slice, began, ucpu): (SliceId, i64, u32),
-    slices: &mut Slices,
-    rows: &mut Rows<'_>,
-) {
+fn stray(ts: Option<i64>, utid: Utid, running: Running, slices: &mut Slices, rows: &mut Rows<'_>) {
+    let Running { slice, began, ucpu } = running;
     let mut doubt = None;
     if let Some(known) = slices.get(slice) {
         known.is_state = false;
