@@ -35,7 +35,7 @@ use self::types::PacketTypes;
 use crate::definitions::Definitions;
 use crate::limits::Watch;
 use crate::manifest::{MemberRules, Refused};
-use crate::output::{Fact, Faults, Message, Rows, SettledRows, Severity};
+use crate::output::{Fact, Faults, LogMessage, Rows, SettledRows, Severity};
 use crate::place::{Place, Whole};
 use crate::readers::{Events, ImportContext, Latest, PacketSchema, Readers, Writers};
 use crate::subjects::Wanted;
@@ -172,9 +172,9 @@ impl Frame {
                 }
                 Found::Nested { offset } => {
                     let text = "a compressed packet inside a compressed packet was skipped";
-                    let message = Message {
+                    let message = LogMessage {
                         offset: Some(offset),
-                        ..Message::new(Severity::Error, "nested_compression", text.into())
+                        ..LogMessage::new(Severity::Error, "nested_compression", text.into())
                     };
                     message.push(rows);
                 }

@@ -16,8 +16,8 @@ use crate::identity::check_database;
 use crate::limits::Limits;
 use crate::options::{Conversion, Options};
 use crate::output::{
-    self, Destination, KeyedRow, LateDoubt, Message, NewDatabase, Opened, Pages, Room, SettledRows,
-    Severity, Sink, Solved, SolvedSink, Statements, Writer,
+    self, Destination, KeyedRow, LateDoubt, LogMessage, NewDatabase, Opened, Pages, Room,
+    SettledRows, Severity, Sink, Solved, SolvedSink, Statements, Writer,
 };
 use crate::pipeline::{self, Broken, Ended, FileRead};
 use crate::place::Whole;
@@ -158,7 +158,7 @@ fn lent(
 struct Warnings {
     told: Vec<String>,
     /// For the log, each with the file that it is said of.
-    log: Vec<(Message, u32)>,
+    log: Vec<(LogMessage, u32)>,
 }
 
 /// A pass over all files begins. How many bytes it has are those of the members, not of their archive;
@@ -348,7 +348,7 @@ impl<'a> Job<'a> {
         conn: &Connection,
         frame: &mut Frame,
         trace: &ReadTrace<'_>,
-        log: &[(Message, u32)],
+        log: &[(LogMessage, u32)],
     ) -> rusqlite::Result<Summary> {
         let mut summary = summarize(conn, frame, trace)?;
         describe(conn, frame, trace, &summary)?;
@@ -488,7 +488,7 @@ impl<'a> Job<'a> {
                     let named = named.and_then(|file| file.name.as_deref());
                     if let Err(error) = verdict(named.unwrap_or(&file.title)) {
                         let text = error.to_string();
-                        let message = Message::new(Severity::Error, "not_a_trace", text);
+                        let message = LogMessage::new(Severity::Error, "not_a_trace", text);
                         warnings.log.push((message, file.file.tag.id));
                     }
                 }
@@ -602,6 +602,6 @@ impl<'a> Job<'a> {
 }
 
 /// That mappings of clocks are not whole.
-fn bounded(code: &'static str, text: &str) -> Message {
-    Message::new(Severity::Info, code, text.into())
+fn bounded(code: &'static str, text: &str) -> LogMessage {
+    LogMessage::new(Severity::Info, code, text.into())
 }

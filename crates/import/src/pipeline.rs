@@ -10,7 +10,7 @@ use timebase_trace::{Digested, End, Monitor, OtherFile, SourceError, TraceType};
 use crate::error::WriteError;
 use crate::files::{File, Files};
 use crate::frame::{Finished, Frame, ReadFile};
-use crate::output::{Batch, Message, Outlet, Rows, Severity};
+use crate::output::{Batch, LogMessage, Outlet, Rows, Severity};
 
 /// How many batches may wait between the threads.
 const BATCHES: usize = 2;
@@ -184,10 +184,10 @@ fn begin(files: &Files<'_>, frame: &mut Frame, rows: &mut Rows<'_>) -> Result<()
             false => (Severity::Error, "damaged"),
         };
         rows.at(Some(0), None);
-        let message = Message {
+        let message = LogMessage {
             offset: Some(damage.offset),
             size: Some(damage.size),
-            ..Message::new(severity, code, damage.why.clone())
+            ..LogMessage::new(severity, code, damage.why.clone())
         };
         message.push(rows);
         rows.at(None, None);
@@ -199,7 +199,7 @@ fn begin(files: &Files<'_>, frame: &mut Frame, rows: &mut Rows<'_>) -> Result<()
 fn unknown(file: &File, name: &str, rows: &mut Rows<'_>) {
     rows.at(Some(file.tag.id), None);
     let text = format!("{name} is no trace, and is left out");
-    Message::new(Severity::Warning, "unknown_member", text).push(rows);
+    LogMessage::new(Severity::Warning, "unknown_member", text).push(rows);
     rows.at(None, None);
 }
 

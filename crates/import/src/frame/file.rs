@@ -7,7 +7,9 @@ use timebase_trace::{RawPacket, Region, Unreadable};
 use super::counters;
 use crate::damaged::{Around, Damaged, cut, unread_packet};
 use crate::manifest::MemberRules;
-use crate::output::{Cell, Journal, Loss, LossKind, Message, PacketRow, RowType, Rows, Severity};
+use crate::output::{
+    Cell, Journal, LogMessage, Loss, LossKind, PacketRow, RowType, Rows, Severity,
+};
 use crate::place::{IncomingPacket, Place, Placement};
 
 /// The file that is read.
@@ -65,7 +67,7 @@ impl OpenFile {
     ) {
         let id = rows.count(&tables::packet::TABLE);
         journal.count(counters::PACKETS_CORRUPT, 1);
-        Message::new(Severity::Error, "corrupt_packet", why.to_string())
+        LogMessage::new(Severity::Error, "corrupt_packet", why.to_string())
             .of_packet(id, raw.offset)
             .push(rows);
         let around = &mut self.around;
@@ -116,10 +118,10 @@ impl OpenFile {
             true => (Severity::Warning, "cut"),
             false => (Severity::Error, "damaged"),
         };
-        let message = Message {
+        let message = LogMessage {
             offset: Some(carrier.unwrap_or(region.offset)),
             size: Some(region.size),
-            ..Message::new(severity, code, text)
+            ..LogMessage::new(severity, code, text)
         };
         message.push(rows);
     }

@@ -6,7 +6,7 @@ use timebase_trace::wire::packet::{Header, PacketType};
 use super::Frame;
 use super::snapshots::tell_made;
 use crate::manifest::{MachineRef, RelatedClock, Resolved};
-use crate::output::{Message, Rows, Severity};
+use crate::output::{LogMessage, Rows, Severity};
 use crate::place::{PartIx, TRACE_FILE, shared};
 
 impl Frame {
@@ -53,7 +53,7 @@ impl Frame {
         }
         for warning in &manifest.warnings {
             let (code, text) = ("manifest_entry_ignored", warning.to_string());
-            Message::new(Severity::Warning, code, text).push(rows);
+            LogMessage::new(Severity::Warning, code, text).push(rows);
         }
     }
 

@@ -6,7 +6,7 @@ use timebase_trace::wire::proto::RemoteClockSync;
 
 use super::counters;
 use crate::manifest::{MemberRules, Refused};
-use crate::output::{Cell, Message, Rows, Severity};
+use crate::output::{Cell, LogMessage, Rows, Severity};
 use crate::place::{
     IncomingPacket, Made, PartIx, Snapshot, Taken, TraceTime, called, file_id, recorded,
 };
@@ -27,7 +27,7 @@ pub(super) fn take(
     rows: &mut Rows<'_>,
 ) -> TakenSnapshot {
     let say = |code, text, rows: &mut Rows<'_>| {
-        let message = Message::new(Severity::Warning, code, text);
+        let message = LogMessage::new(Severity::Warning, code, text);
         message.of_packet(packet.id, packet.offset).push(rows);
     };
     let first_row = rows.count(&tables::clock_snapshot::TABLE);
@@ -83,7 +83,7 @@ pub(super) fn take_remote_sync(
         let text = "the synchronization with another machine was rejected: its packet has no \
                     machine_id, so both machines are the host";
         let code = "remote_sync_same_machine";
-        Message::new(Severity::Warning, code, text.into())
+        LogMessage::new(Severity::Warning, code, text.into())
             .of_packet(packet.id, packet.offset)
             .push(rows);
         return Ok(());
@@ -116,9 +116,9 @@ pub(super) fn tell_made(
     rows: &mut Rows<'_>,
 ) {
     let (packet, offset) = packet.unzip();
-    let said = |code, text| Message {
+    let said = |code, text| LogMessage {
         packet_id: packet,
-        ..Message::new(Severity::Warning, code, text)
+        ..LogMessage::new(Severity::Warning, code, text)
     };
     for made in std::mem::take(&mut context.place.clocks.made) {
         match made {
@@ -172,7 +172,7 @@ pub(super) fn tell_made(
                         format!("{} was rejected: {rejected}", called(Source::RemoteSync)),
                     ),
                 };
-                let message = Message {
+                let message = LogMessage {
                     offset: offset.or(Some(0)),
                     ..said(code, text)
                 };

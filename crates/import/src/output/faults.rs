@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::counter::Counter;
-use super::journal::{Journal, Message, Severity};
+use super::journal::{Journal, LogMessage, Severity};
 use super::rows::Rows;
 
 /// A kind of fault.
@@ -92,13 +92,9 @@ impl Faults {
                 1 => String::new(),
                 count => format!("; {count} times in all, first here"),
             };
-            let message = Message {
-                severity: Severity::Warning,
-                code,
+            let message = LogMessage {
                 packet_id: met.packet,
-                offset: None,
-                size: None,
-                text: format!("{said}{first}"),
+                ..LogMessage::new(Severity::Warning, code, format!("{said}{first}"))
             };
             message.push(rows);
         }

@@ -32,7 +32,7 @@ impl Severity {
 
 /// A message about the trace: a row of `import_log`.
 #[derive(Debug, Clone)]
-pub(crate) struct Message {
+pub(crate) struct LogMessage {
     pub severity: Severity,
     pub code: &'static str,
     pub packet_id: Option<i64>,
@@ -43,10 +43,10 @@ pub(crate) struct Message {
     pub text: String,
 }
 
-impl Message {
+impl LogMessage {
     /// What is said of no packet.
     pub fn new(severity: Severity, code: &'static str, text: String) -> Self {
-        Message {
+        LogMessage {
             severity,
             code,
             packet_id: None,
@@ -58,7 +58,7 @@ impl Message {
 
     /// The same of a packet, and of where that is.
     pub fn of_packet(self, id: i64, offset: u64) -> Self {
-        Message {
+        LogMessage {
             packet_id: Some(id),
             offset: Some(offset),
             ..self

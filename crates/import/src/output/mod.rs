@@ -37,7 +37,7 @@ pub(crate) use counter::{Counter, Meaning};
 pub(crate) use destination::{Destination, NewDatabase, Opened, parent};
 pub(crate) use doubt::{Doubt, Doubts, LateDoubt, RowPart, Tallies};
 pub(crate) use faults::{Fault, Faults, NOT_INTERNED, PARSER_ERROR};
-pub(crate) use journal::{Fact, Journal, Message, Severity};
+pub(crate) use journal::{Fact, Journal, LogMessage, Severity};
 pub(crate) use late::{
     Stat, StatedFact, clocks, drop_indexes, facts, indexes_and_views, remote_clock_syncs,
     sequences, stats, trace_files,

@@ -6,7 +6,7 @@ use timebase_resolver::{
 };
 use timebase_schema::{Row, tables};
 
-use super::journal::{Message, Severity};
+use super::journal::{LogMessage, Severity};
 use crate::place::{Part, Place, TRACE_FILE, TraceTime};
 use crate::summary::How;
 
@@ -235,7 +235,7 @@ pub(crate) fn insert(
                  them. If so, name both boots in a manifest: {{\"path\": \"{name}\", \"machine\": \
                  {{\"name\": \"after the restart\"}}}}"
             );
-            let message = Message::new(Severity::Warning, "boots_differ", text);
+            let message = LogMessage::new(Severity::Warning, "boots_differ", text);
             message.insert(conn, (Some(placed.file), Some(placed.machine)))?;
         }
     }

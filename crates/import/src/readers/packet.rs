@@ -3,7 +3,7 @@
 use timebase_resolver::Unresolved;
 use timebase_trace::wire::packet::Header;
 
-use crate::output::{Message, Rows, Severity};
+use crate::output::{LogMessage, Rows, Severity};
 use crate::place::{Generation, PartIx, Placement, TraceTime};
 
 /// A packet when its reader gets it: it has its place in time.
@@ -30,7 +30,7 @@ pub(crate) struct PlacedPacket<'a> {
 impl PlacedPacket<'_> {
     /// Says something about it in the log.
     pub fn say(&self, severity: Severity, code: &'static str, text: String, rows: &mut Rows<'_>) {
-        Message::new(severity, code, text)
+        LogMessage::new(severity, code, text)
             .of_packet(self.id, self.offset)
             .push(rows);
     }

@@ -57,7 +57,7 @@ pub(crate) use threads::{Rank, Threads, Upid, Utid};
 pub(crate) use tracks::{Details, NewTrack, Owner, TrackId, Tracks};
 pub(crate) use uuids::UuidStates;
 use values::Values;
-pub(crate) use values::{Sample, ThreadCounter, ThreadValue};
+pub(crate) use values::{Measurement, ThreadCounter, ThreadValue};
 
 use crate::manifest::MachineRef;
 

@@ -35,12 +35,12 @@ pub(crate) struct ThreadCounter {
 
 /// A value that has its time, and so its id.
 #[derive(Debug)]
-pub(crate) struct Sample {
+pub(crate) struct Measurement {
     id: i64,
     ts: i64,
 }
 
-impl Sample {
+impl Measurement {
     /// It is known what was measured: it is a row.
     pub fn complete(
         self,
@@ -112,7 +112,7 @@ impl Values {
         }
     }
 
-    fn waits(&mut self, sample: &Sample, value: &ThreadValue) {
+    fn waits(&mut self, sample: &Measurement, value: &ThreadValue) {
         let &ThreadValue {
             machine,
             utid,
@@ -156,7 +156,7 @@ impl Values {
         } = self;
         waiting.drain(|record| {
             let mut take = Take(record);
-            let sample = Sample {
+            let sample = Measurement {
                 id: take.integer()?,
                 ts: take.integer()?,
             };
@@ -192,11 +192,11 @@ impl World {
     }
 
     /// A value comes of which it will be known later what it is.
-    pub fn sample(&mut self, ts: i64) -> Sample {
+    pub fn sample(&mut self, ts: i64) -> Measurement {
         self.spans(&counter_record::TABLE, ts, 0);
         let id = self.values.next;
         self.values.next += 1;
-        Sample { id, ts }
+        Measurement { id, ts }
     }
 
     /// A value of a counter that belongs to the process of a thread (rule M4).

@@ -27,7 +27,7 @@ pub(in crate::readers) struct References {
 
 /// The state of one sequence.
 #[derive(Debug, Default)]
-pub(crate) struct State {
+pub(crate) struct SequenceState {
     generation: Generation,
     pub(in crate::readers) defaults: Defaults,
     pub(in crate::readers) thread: Option<(Writer, WriterThread)>,
@@ -38,7 +38,7 @@ pub(crate) struct State {
 
 /// The state of all sequences.
 pub(crate) struct Writers {
-    all: Vec<State>,
+    all: Vec<SequenceState>,
     pub(in crate::readers) values: HeldValues,
     record: Vec<u8>,
 }
@@ -55,10 +55,10 @@ impl Writers {
 
     /// The state of a sequence, as of a part of it.
     #[inline]
-    pub fn state(&mut self, generation: Generation) -> (&mut State, &mut HeldValues) {
+    pub fn state(&mut self, generation: Generation) -> (&mut SequenceState, &mut HeldValues) {
         let place = generation.interval.sequence as usize;
         if self.all.len() <= place {
-            self.all.resize_with(place + 1, State::default);
+            self.all.resize_with(place + 1, SequenceState::default);
         }
         let state = &mut self.all[place];
         if state.generation != generation {
@@ -126,7 +126,7 @@ impl Writers {
     }
 }
 
-impl State {
+impl SequenceState {
     /// Rules S2 and S3.
     fn change(&mut self, generation: Generation, values: &mut HeldValues) {
         values.keep(self.generation, &mut self.sums);
@@ -151,7 +151,7 @@ impl State {
     }
 
     /// Looks up what a number of a field of interned data stands for, whose entries have
-    /// a text, so that [`State::label`] knows it. Tells whether anybody does.
+    /// a text, so that [`SequenceState::label`] knows it. Tells whether anybody does.
     #[inline]
     pub(in crate::readers) fn look_up(
         &mut self,

@@ -35,7 +35,7 @@ use super::packet::PlacedPacket;
 use super::reader::Reader;
 use super::sequences::counters::{EventValues, HeldValues};
 use super::sequences::event::{RawTrackEvent, field, legacy};
-use super::sequences::writers::State;
+use super::sequences::writers::SequenceState;
 use crate::definitions::{Definitions, Names, Uuids, Writer};
 use crate::message::Message;
 use crate::output::{Counter, Fault, NOT_INTERNED, PARSER_ERROR, Rows};
@@ -180,7 +180,7 @@ struct LookUp<'a> {
 }
 
 impl LookUp<'_> {
-    fn knows(&mut self, state: &mut State, field: u32, iid: u64) -> bool {
+    fn knows(&mut self, state: &mut SequenceState, field: u32, iid: u64) -> bool {
         let knows = state.look_up(field, iid, self.place, self.names);
         self.missing += u32::from(!knows);
         knows
@@ -196,7 +196,7 @@ enum Called<'a> {
 }
 
 impl Called<'_> {
-    fn label<'a>(&'a self, field: u32, state: &'a State, names: &mut Names) -> Label<'a> {
+    fn label<'a>(&'a self, field: u32, state: &'a SequenceState, names: &mut Names) -> Label<'a> {
         match self {
             Called::Nothing => Label::None,
             Called::Interned(iid) => state.label(field, *iid),
@@ -336,7 +336,7 @@ fn give(
 fn time(
     event: &RawTrackEvent<'_>,
     packet: &PlacedPacket<'_>,
-    state: &mut State,
+    state: &mut SequenceState,
     place: &mut Place,
 ) -> Result<Time, Fault> {
     let own = match (event.time_delta, &mut state.references) {
@@ -384,7 +384,7 @@ fn on_time(ts: TraceTime) -> Result<Time, Fault> {
 /// (rule L1).
 fn spent(
     event: &RawTrackEvent<'_>,
-    state: &mut State,
+    state: &mut SequenceState,
 ) -> Result<(Option<i64>, Option<i64>), Fault> {
     let references = &mut state.references;
     let time = match (event.thread_time_delta, &mut *references) {
@@ -431,7 +431,7 @@ fn does(event: &RawTrackEvent<'_>) -> Option<Does> {
 fn on(
     event: &RawTrackEvent<'_>,
     machine: u32,
-    state: &State,
+    state: &SequenceState,
     uuids: &mut Uuids,
 ) -> Option<(Option<Uuid>, Option<WriterThread>)> {
     let uuid = event.track_uuid.or(state.defaults.track_uuid).unwrap_or(0);
@@ -457,7 +457,11 @@ fn on(
 }
 
 /// Rule E6, of names.
-fn name<'a>(event: &RawTrackEvent<'a>, state: &mut State, look_up: &mut LookUp<'_>) -> Called<'a> {
+fn name<'a>(
+    event: &RawTrackEvent<'a>,
+    state: &mut SequenceState,
+    look_up: &mut LookUp<'_>,
+) -> Called<'a> {
     let iid = match event.name_iid {
         0 => event.of_legacy(legacy::NAME_IID).unwrap_or(0),
         iid => iid,
@@ -473,7 +477,7 @@ fn name<'a>(event: &RawTrackEvent<'a>, state: &mut State, look_up: &mut LookUp<'
 /// Rule E6, of categories.
 fn category<'a>(
     event: &RawTrackEvent<'a>,
-    state: &mut State,
+    state: &mut SequenceState,
     look_up: &mut LookUp<'_>,
 ) -> Called<'a> {
     const CATEGORIES: u32 = interned::EVENT_CATEGORIES;

@@ -7,7 +7,7 @@ use crate::arguments::{ArgBuf, ArgValue};
 use crate::message::Message;
 use crate::timeline::PacketEvent;
 use crate::trackers::tracker::At;
-use crate::world::{GpuInfo, NewTrack, Owner, Sample, TrackId};
+use crate::world::{GpuInfo, Measurement, NewTrack, Owner, TrackId};
 
 const MEMORY: CounterType = CounterType::with_unit("gpu_memory", "bytes");
 const PROCESS_MEMORY: CounterType = CounterType::with_unit("process_gpu_memory", "bytes");
@@ -21,7 +21,7 @@ pub(super) struct GpuCounters {
     /// By which of all counters it is.
     tracks: Vec<TrackId>,
     /// The last sample of a track whose value the next one tells.
-    pending: FxHashMap<TrackId, Sample>,
+    pending: FxHashMap<TrackId, Measurement>,
 }
 
 impl GpuCounters {

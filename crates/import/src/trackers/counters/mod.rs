@@ -38,7 +38,7 @@ use sys_stats::Disks;
 
 use super::tracker::{At, Tracker};
 use crate::message::Message;
-use crate::output::{Message as LogMessage, Severity};
+use crate::output::{LogMessage, Severity};
 use crate::timeline::{Energy, Ftrace, PacketEvent};
 use crate::world::{CPUS, Utid};
 
@@ -106,14 +106,7 @@ impl Tracker for Counters {
                 CPUS - 1
             );
             let code = "counter_cpu_out_of_range";
-            let message = LogMessage {
-                severity: Severity::Warning,
-                code,
-                packet_id: None,
-                offset: None,
-                size: None,
-                text,
-            };
+            let message = LogMessage::new(Severity::Warning, code, text);
             message.push(at.rows);
         }
     }
