@@ -60,7 +60,7 @@ impl<const TYPE: u32> Reader for Once<TYPE> {
     }
 }
 
-/// What trace processor calls facts of the trace: those of its host.
+/// Facts of the trace that trace processor has as metadata: those of its host.
 fn state(system: &SystemInfo, journal: &mut Journal) {
     for (name, text) in [
         ("system_name", &system.sysname),
