@@ -238,7 +238,7 @@ fn tables_are_those_that_can_be_asked_and_the_others_by_a_pattern() {
     let behind = answered(".mode csv\n.tables slice_rec%\n");
     assert_eq!(
         behind,
-        "name,type,what\nslice_record,table,one of `slice`\n"
+        "name,type,what\nslice_record,table,a stored row of `slice`\n"
     );
     let own = answered(".mode csv\nCREATE TEMP VIEW mine AS SELECT 1;\n.tables mi%\n");
     assert_eq!(own, "name,type,what\nmine,view,\n");
@@ -256,7 +256,7 @@ fn a_schema_tells_what_columns_are_and_is_sql_without_notes_of_its_makers() {
 
     let snapshots = answered(".schema clock_snapshot\n");
     let (comment, sql) = snapshots.split_once("CREATE TABLE").unwrap();
-    assert!(comment.contains("which snapshot"), "{comment}");
+    assert!(comment.contains("the packet that carried it"), "{comment}");
     assert!(!sql.contains("--") && !sql.contains("/*"), "{sql}");
     assert!(
         sql.contains("CREATE TRIGGER clock_snapshot_inserted"),

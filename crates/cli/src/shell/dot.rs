@@ -272,7 +272,7 @@ mod tests {
         let tables = said(Format::Csv, ".tables %_record");
         assert_eq!(
             tables.as_deref(),
-            Ok("name,type,what\nslice_record,table,one of `slice`\n")
+            Ok("name,type,what\nslice_record,table,a stored row of `slice`\n")
         );
     }
 
