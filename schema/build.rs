@@ -1,10 +1,10 @@
-//! Makes Rust of `tables.sql`: a `Table` and a struct of named columns for every
-//! table, so that the SQL is the one place that declares them. And the view `finding` of
-//! `findings.sql` and the files in `findings/`, with a `Check` for each: `findings.rs`.
+//! Generates Rust from `tables.sql`: a `Table` and a struct of named columns for every table, so
+//! only the SQL declares tables. It also generates the view `finding` from `findings.sql` and the
+//! files in `findings/`, with a `Check` for each file: `findings.rs`.
 //!
-//! It reads what `tables.sql` needs, and refuses what it does not understand:
-//! `CREATE TABLE` with a column a line, `CREATE INDEX` on columns, perhaps
-//! `WHERE column IS NOT NULL`, and comments.
+//! It only understands the SQL that `tables.sql` uses, and refuses everything else: `CREATE TABLE`
+//! with one column on each line, `CREATE INDEX` on columns, optionally with `WHERE column IS NOT
+//! NULL`, and comments.
 
 use std::error::Error;
 use std::fmt::Write;
@@ -22,7 +22,7 @@ struct Table {
     events: Option<String>,
     order: Option<String>,
     columns: Vec<(String, String)>,
-    /// Whether it has a key besides the rowid.
+    /// Whether it has a key other than the rowid.
     keyed: bool,
     indexes: Vec<Index>,
 }
@@ -84,8 +84,8 @@ fn parse(sql: &str) -> Result<Vec<Table>> {
     Ok(tables)
 }
 
-/// Names and comments, up to the end of the table; and whether it has a key
-/// besides the rowid.
+/// Names and comments, up to the end of the table; and whether the table has a key other than the
+/// rowid.
 fn columns<'a>(lines: &mut impl Iterator<Item = &'a str>) -> Result<(Vec<(String, String)>, bool)> {
     let (mut columns, mut keyed) = (Vec::new(), false);
     for line in lines {
@@ -204,7 +204,7 @@ fn generate(tables: &[Table]) -> Result<String> {
     Ok(code)
 }
 
-/// What the comment `Order:` above a table says.
+/// The value of the comment `Order:` above a table.
 fn order(table: &Table) -> Result<&'static str> {
     match (table.order.as_deref(), table.keyed) {
         (None, false) => Ok("Rowid"),
@@ -217,7 +217,7 @@ fn order(table: &Table) -> Result<&'static str> {
     }
 }
 
-/// What the comment `Events:` above a table says.
+/// The value of the comment `Events:` above a table.
 fn events(table: &Table) -> Result<String> {
     let Some(text) = &table.events else {
         return Ok("None".to_owned());

@@ -1,4 +1,4 @@
-// Makes the view `finding` of `findings.sql` and `findings/`: a part of the build script.
+// Generates the view `finding` from `findings.sql` and `findings/`: a part of the build script.
 
 use std::fmt::Write;
 use std::fs;
@@ -8,7 +8,7 @@ use super::Result;
 /// A file of `findings/`.
 struct Check {
     name: String,
-    /// The comment at its top: a line, what it means, and `Severity: ...`.
+    /// The comment at its top: a title line, the meaning, and `Severity: ...`.
     title: String,
     meaning: String,
     severity: String,
@@ -16,8 +16,8 @@ struct Check {
     sql: String,
 }
 
-/// The columns of a check's SELECT. The view has these, and what follows from them.
-/// `file` is that of a clock, -1 for none.
+/// The columns of a check's SELECT. The view has these, and columns that follow from them. `file`
+/// is the file of a clock, -1 for none.
 const COLUMNS: [&str; 11] = [
     "severity",
     "subject",
@@ -32,7 +32,8 @@ const COLUMNS: [&str; 11] = [
     "advice",
 ];
 
-/// How a clock is written: by name, 64@3 for clock 64 of sequence 3; and whose it is, if it is not the first machine's.
+/// The text of a clock: its name, or 64@3 for clock 64 of sequence 3; and its owner, if that is not
+/// the first machine.
 const CLOCK: &str = "CASE WHEN f.clock_id BETWEEN 64 AND 127 THEN f.clock_id || '@' || f.seq_id ELSE coalesce(\
     CASE f.clock_id WHEN 1 THEN 'REALTIME' WHEN 2 THEN 'REALTIME_COARSE' WHEN 3 THEN 'MONOTONIC' \
     WHEN 4 THEN 'MONOTONIC_COARSE' WHEN 5 THEN 'MONOTONIC_RAW' WHEN 6 THEN 'BOOTTIME' WHEN 9 THEN 'TSC' \
@@ -121,15 +122,15 @@ fn check(name: &str, text: &str) -> Option<Check> {
     })
 }
 
-/// The view is in every database, and comments would be with it.
+/// Every database contains the view, and would contain the comments.
 fn without_comments(sql: &str) -> String {
     let lines = sql.lines().map(str::trim);
     let lines = lines.filter(|line| !line.is_empty() && !line.starts_with("--"));
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// A check is run by SQLite's co-routines, if its name is asked for: the LIMIT keeps SQLite from taking
-/// its SELECT apart and running a part of it before it looks at the name.
+/// SQLite runs the checks as co-routines if a query names one of them: the LIMIT prevents SQLite
+/// from flattening the SELECT and running a part of it before it compares the name.
 fn view(shared: &str, checks: &[Check]) -> String {
     let columns = COLUMNS.join(", ");
     let parts = checks.iter().map(|check| {

@@ -1,10 +1,11 @@
--- What the checks in findings/ share: the head of the view `finding`, which a build script makes of it
--- and of them. Nothing of it is read by a check that does not name it.
+-- The part of the view `finding` that the checks in findings/ share. A build script puts it before the
+-- checks. A check only reads the parts that it names.
 --
--- SQLite expands a part of it anew wherever it is named, and from 3.54 on refuses a statement in which that adds up to a thousand tables. So
--- the parts name each other sparingly.
+-- SQLite expands a part wherever a check names it. From 3.54 on it refuses a statement that has more than a thousand tables after this. So
+-- the parts seldom name each other.
 --
--- A clock is (machine_id, clock_id, seq_id, file) here, with -1 for no file: that of the tables behind views.
+-- Here a clock is (machine_id, clock_id, seq_id, file), with -1 for no file, as in the tables behind the
+-- views.
 
 trace_time AS MATERIALIZED (
   SELECT max(iif(name = 'trace_time_clock_id', value, NULL)) AS clock_id,
@@ -19,13 +20,13 @@ pair AS NOT MATERIALIZED (
 hop AS NOT MATERIALIZED (
   SELECT *, coalesce(trace_file_id, -1) AS file, coalesce(to_trace_file_id, -1) AS to_file FROM clock_hop
 ),
--- Clocks that are assumed to read the same, each way.
+-- Pairs of clocks that timebase assumes to agree, in both directions.
 bridge AS MATERIALIZED (
   SELECT a.machine_id, a.clock_id, coalesce(a.trace_file_id, -1) AS file, b.machine_id AS to_machine
   FROM clock_snapshot AS a JOIN clock_snapshot AS b ON b.snapshot_id = a.snapshot_id AND b.id <> a.id
   WHERE a.source = 'assumed'
 ),
--- Packets, and whose the clocks are that they are read on: of those that no sequence has of its own.
+-- Packets, and the owner of their clock unless it is sequence-scoped.
 home AS NOT MATERIALIZED (
   SELECT p.id AS packet_id, p.ts, p.clock_id, p.seq_id, p.machine_id, p.type, p.trace_file_id,
          coalesce((SELECT x.file FROM packet_clock_record AS x WHERE x.packet_id = p.id),
@@ -34,7 +35,7 @@ home AS NOT MATERIALIZED (
   FROM packet AS p
 ),
 
--- What has no time and why: a packet, a stretch of kernel events, or a log line.
+-- Everything without a time, and the reason: packets, ranges of kernel events, and log lines.
 unplaced AS MATERIALIZED (
   SELECT coalesce(u.machine_id, p.machine_id) AS machine_id, u.clock_id, iif(u.clock_id BETWEEN 64 AND 127, u.seq_id, 0) AS seq_id,
          iif(u.clock_id BETWEEN 64 AND 127, p.trace_file_id, p.file) AS file, u.seq_id AS sequence, p.trace_file_id, u.reason, u.packet_id, u.events
@@ -52,7 +53,7 @@ unplaced AS MATERIALIZED (
   CROSS JOIN home AS p ON p.packet_id = u.packet_id
 ),
 
--- Of kernel events it is not kept from which clock they were read; their bundles bring pairs of it, where it is not BOOTTIME.
+-- The database does not record the clock of a kernel event; the bundles have pairs of it, unless it is BOOTTIME.
 kernel_clock AS MATERIALIZED (
   SELECT machine_id, clock_id, seq_id, file,
          iif((SELECT count(*) FROM part) = 1, (SELECT count(*) FROM ftrace_record),
@@ -61,7 +62,7 @@ kernel_clock AS MATERIALIZED (
   FROM (SELECT DISTINCT machine_id, clock_id, seq_id, coalesce(trace_file_id, -1) AS file FROM clock_snapshot WHERE source = 'ftrace' AND clock_id <> 6) AS k
 ),
 
--- How many packets, kernel events and log lines were read from each clock.
+-- The number of packets, kernel events and log lines on each clock.
 clock_events AS MATERIALIZED (
   SELECT machine_id, clock_id, seq_id, file, sum(events) AS events
   FROM (
@@ -78,7 +79,7 @@ clock_events AS MATERIALIZED (
   GROUP BY machine_id, clock_id, seq_id, file
 ),
 
--- The first packet that has each snapshot, and each clock in a snapshot.
+-- The first packet with each snapshot, and with each clock in a snapshot.
 snapshot_packet AS MATERIALIZED (
   SELECT snapshot_id, min(packet_id) AS packet_id FROM clock_snapshot GROUP BY snapshot_id
 ),
@@ -86,7 +87,7 @@ clock_packet AS MATERIALIZED (
   SELECT machine_id, clock_id, seq_id, coalesce(trace_file_id, -1) AS file, min(packet_id) AS packet_id FROM clock_snapshot GROUP BY 1, 2, 3, 4
 ),
 
--- What counters of the recorder mean that are not 0, and what to do about it.
+-- What the recorder's counters mean if they are not 0, with the remedy.
 told AS MATERIALIZED (
   SELECT c.place, c.kind, s.name, s.idx, s.machine_id, s.trace_file_id, s.value, c.words, printf('%,d %s', s.value, c.words) AS said, c.advice
   FROM (
@@ -131,8 +132,8 @@ told AS MATERIALIZED (
   WHERE s.value <> 0
 ),
 
--- The hops on the way of each clock, taken from its path, which is text. To look for each hop in each path would be as many looks as
--- there are clocks, squared.
+-- The hops on the path of each clock, from its path, which is text. To look for each hop in each path would take the square of the
+-- number of clocks.
 way (machine_id, clock_id, seq_id, file, from_clock, to_clock, rest) AS (
   SELECT machine_id, clock_id, seq_id, file, NULL, NULL, path || ' → '
   FROM clock_record
@@ -148,7 +149,7 @@ hop_clock AS MATERIALIZED (
   UNION
   SELECT id, source, drift_ppm, machine_id, clock_id, seq_id, coalesce(trace_file_id, -1) FROM clock_hop
 ),
--- The clocks whose way leads from machine to machine by a synchronization: how much these drift apart at most, and what else is on the way.
+-- The clocks whose path leads from machine to machine over a synchronization: the largest drift of such a hop, and of the other hops.
 synced AS MATERIALIZED (
   SELECT machine_id, clock_id, seq_id, file, max(iif(source = 'remote_sync', coalesce(abs(drift_ppm), 0), NULL)) AS ppm,
          coalesce(max(iif(source = 'remote_sync', NULL, abs(drift_ppm))), 0) AS own_ppm
@@ -160,7 +161,7 @@ hop_events AS MATERIALIZED (
   SELECT w.hop_id, sum(e.events) AS events FROM hop_clock AS w JOIN clock_events AS e USING (machine_id, clock_id, seq_id, file) GROUP BY w.hop_id
 ),
 
--- The clocks that are converted to trace time, and the numbers of their lines.
+-- The clocks that are converted to trace time, with the numbers of their routes.
 source AS MATERIALIZED (
   SELECT c.machine_id, c.clock_id, c.seq_id, c.file, c.unit_multiplier_ns AS unit, r.id AS route_id
   FROM clock_route AS r
@@ -169,8 +170,8 @@ source AS MATERIALIZED (
   WHERE (c.machine_id, c.clock_id, c.file) <> (t.machine_id, t.clock_id, -1)
 ),
 
--- What was read from them, in nanoseconds of the clock, beside where the line has it. Rows are narrow, as they may be millions: CROSS JOIN
--- has SQLite look up the clock of each packet, and not the packets of each clock.
+-- The readings of these clocks, in nanoseconds of the clock, and their time by the line. Rows are narrow, because there may be millions:
+-- CROSS JOIN makes SQLite look up the clock of each packet, not the packets of each clock.
 reading AS MATERIALIZED (
   SELECT r.route_id, r.packet_id, r.value, r.ts, l.kind,
          r.value + l.offset
@@ -198,8 +199,9 @@ reading AS MATERIALIZED (
    AND l.start_value = (SELECT max(m.start_value) FROM clock_line AS m WHERE m.route_id = r.route_id AND m.start_value <= r.value)
 ),
 
--- What has no time as clocks went back: of each of these, what was read from it, and what was read from others that have no way
--- but through one that went back, which counts for the first of these, of its own machine if there is one.
+-- Events without a time because a clock went backwards: for each such clock, the number of its own events, and of events on
+-- other clocks whose only path leads through it. An event of the latter kind counts for the first such clock, of its own
+-- machine if there is one.
 backwards AS MATERIALIZED (
   SELECT machine_id, clock_id, seq_id, file, row_number() OVER (ORDER BY machine_id, clock_id, seq_id, file) AS place
   FROM clock_record WHERE NOT is_monotonic
@@ -220,8 +222,8 @@ stranded AS (
   )
 ),
 
--- The clocks that wrapped or restarted, by what they did, with the first time of it and what it cost. What has no time counts for
--- what came first.
+-- The clocks that wrapped or restarted, with the kind, the first time, and the affected events. An event without a time counts
+-- for the first kind.
 turned AS (
   SELECT t.*, s.said, iif(t.is_first, coalesce(s.own + s.other, 0), 0) AS lost
   FROM (
@@ -236,7 +238,7 @@ turned AS (
   LEFT JOIN stranded AS s USING (place)
 ),
 
--- How much faster the clocks are that drift, on their way to trace time.
+-- The drift of the clocks on their path to trace time.
 clock_pace AS (
   SELECT e.machine_id, e.clock_id, e.seq_id, e.file, min(h.interval_for_1us_s) AS interval_s, max(abs(h.drift_ppm)) AS ppm,
          max(h.source = 'remote_sync') AS is_synced
@@ -244,18 +246,18 @@ clock_pace AS (
   GROUP BY e.machine_id, e.clock_id, e.seq_id, e.file
 ),
 
--- What nearest neighbour did to what was read from clocks that drift: how many events it put elsewhere than they are on the line, how far at
--- worst and at the median, and how many pairs of neighbours are the wrong way round by that. Of kernel events only how far it jumps at snapshots.
+-- The errors of nearest neighbour on clocks that drift: the number of events that it put off the line, the largest and the median error, and the
+-- number of neighbouring pairs in the wrong order. For kernel events, only the jumps at snapshots.
 drifting AS (
   WITH steady AS (
     SELECT s.*, t.clock_id AS trace_time
     FROM source AS s CROSS JOIN trace_time AS t
     WHERE (s.machine_id, s.clock_id, s.seq_id, s.file)
             NOT IN (SELECT machine_id, clock_id, seq_id, coalesce(trace_file_id, -1) FROM clock_hop WHERE nominal_rate <> 1)
-      -- Where the line is not inclined it is where nearest neighbour is.
+      -- A line without a slope agrees with nearest neighbour.
       AND EXISTS (SELECT * FROM clock_line AS l WHERE l.route_id = s.route_id AND l.slope <> 0)
       AND t.conversion = 'nearest'
-      -- Where it is machines that drift apart most, another check tells.
+      -- If the largest drift is between machines, another check reports it.
       AND (s.machine_id, s.clock_id, s.seq_id, s.file) NOT IN (SELECT machine_id, clock_id, seq_id, file FROM synced WHERE ppm > own_ppm)
   ),
   off AS MATERIALIZED (
@@ -271,7 +273,8 @@ drifting AS (
       FROM reading AS r CROSS JOIN steady AS c USING (route_id)
     )
   ),
-  -- Counted by the first three digits, which is what is told of the median: to sort millions of events would take longer than all else.
+  -- Counted by the first three digits, which is the precision of the reported median: sorting millions of events would take longer than
+  -- everything else.
   counted AS MATERIALIZED (
     SELECT route_id, CAST(digits AS REAL) AS off, count(*) AS events, min(iif(is_off, packet_id, NULL)) AS packet_id,
            max(iif(is_off, abs(off), NULL)) AS worst, total(is_off) AS moved_1us, total(is_off AND abs(off) > 1000000) AS moved_1ms
@@ -289,7 +292,8 @@ drifting AS (
     ) AS t
     JOIN source AS s USING (route_id)
   ),
-  -- A pair counts for the clock whose event is off by more. What is on trace time already is at its place.
+  -- A pair counts for the clock of the event with the larger error. Events on the clock of trace time are
+  -- in the right place.
   inverted AS (
     SELECT iif(abs(off) >= abs(off_before), route_id, route_before) AS route_id, count(*) AS pairs
     FROM (

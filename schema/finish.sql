@@ -1,7 +1,7 @@
--- What is added to the database when all rows are in: views.
+-- The views. The import adds them to the database when all rows are in.
 
--- One row a kernel event. The joins are outer ones so that a query that does
--- not ask for names or arguments does not look them up.
+-- A row is a kernel event. The joins are outer joins, so a query that needs neither names nor
+-- arguments does not look them up.
 CREATE VIEW ftrace_event AS
 SELECT e.id, e.ts, e.packet_id, e.cpu, e.tid, n.name, a.args,
        CASE WHEN e.ts IS NULL THEN (
@@ -21,12 +21,11 @@ FROM ftrace_record AS e
 LEFT JOIN ftrace_name AS n ON n.id = e.name_id
 LEFT JOIN ftrace_args AS a ON a.id = e.args_id;
 
--- The same, as trace processor has it.
+-- The same rows, with trace processor's columns.
 CREATE VIEW raw AS
 SELECT id, ts, name, utid, arg_set_id, common_flags, ucpu, cpu FROM ftrace_event;
 
--- Kernel events that lack some of their arguments, and the thread: trace
--- processor drops them.
+-- Kernel events that lack their thread and some of their arguments. Trace processor drops them.
 CREATE VIEW ftrace_event_partial AS
 SELECT e.id, e.ts, e.packet_id, e.cpu, e.tid, n.name, a.args,
        CASE WHEN e.ts IS NULL THEN (
@@ -63,8 +62,8 @@ CREATE VIEW gpu AS
 SELECT id, id AS ugpu, gpu, name, vendor, model, architecture, uuid, pci_bdf, machine_id, arg_set_id
 FROM gpu_record;
 
--- What CPUs ran: from one switch to the next. As in trace processor, cpu is the
--- ucpu here and below, which tells the CPUs of several machines apart.
+-- The threads that CPUs ran, from one switch to the next. As in trace processor, cpu is the ucpu
+-- here and below, which is unique among several machines.
 CREATE VIEW sched_slice AS
 SELECT id, ts, dur, ucpu AS cpu, utid,
        (SELECT value FROM string WHERE string.id = s.end_state) AS end_state, priority, ucpu
@@ -77,10 +76,10 @@ SELECT id, ts, dur, ucpu AS cpu, utid,
        CASE doubt & 7 WHEN 1 THEN 'switch_missed' WHEN 2 THEN 'woken_again' WHEN 3 THEN 'wakeup_missed' WHEN 4 THEN 'lost' END AS doubt
 FROM sched_record AS s;
 
--- What threads did. A slice of sched is up to three rows: it runs; it is off the CPU;
--- it was woken. An id is four times that of the slice, and which of them it is;
--- so waker_id / 4 is what the waker ran, in sched. The last part keeps
--- SQLite from taking the view apart in a join, where it would search each part anew.
+-- The states of threads. A slice of sched makes up to three rows: it runs; it is off the CPU;
+-- it was woken. The id is four times the slice's id, plus the number of the row; so waker_id /
+-- 4 is the waker's slice in sched. SQLite flattens a UNION ALL in a join, and would search each
+-- part separately; the last part prevents this.
 CREATE VIEW thread_state AS
 SELECT 4 * id AS id, ts, dur, ucpu AS cpu, utid, 'Running' AS state,
        NULL AS io_wait, NULL AS blocked_function, NULL AS waker_utid, NULL AS waker_id, NULL AS irq_context,
@@ -107,9 +106,9 @@ SELECT id, ts, dur, ucpu, utid, (SELECT value FROM string WHERE string.id = s.st
        CASE doubt WHEN 1 THEN 'switch_missed' WHEN 2 THEN 'woken_again' WHEN 3 THEN 'wakeup_missed' WHEN 4 THEN 'lost' END
 FROM thread_state_record AS s;
 
--- What CPUs ran, with the names of what ran. In this and the next view names are
--- looked up row by row, so that what is not asked for costs nothing; to look for
--- a name, ask for its utid: utid IN (SELECT utid FROM thread WHERE name = ...).
+-- The threads that CPUs ran, with names. This view and the next one look up names row by row, so
+-- columns that a query does not use cost nothing. To search for a name, use its utid: utid IN
+-- (SELECT utid FROM thread WHERE name = ...).
 CREATE VIEW sched_with_thread_process AS
 SELECT id, ts, dur, ucpu AS cpu, utid,
        (SELECT t.tid FROM thread_record AS t WHERE t.id = s.utid) AS tid,
@@ -122,7 +121,7 @@ SELECT id, ts, dur, ucpu AS cpu, utid,
        CASE doubt & 7 WHEN 1 THEN 'switch_missed' WHEN 2 THEN 'woken_again' WHEN 3 THEN 'wakeup_missed' WHEN 4 THEN 'lost' END AS doubt
 FROM sched_record AS s;
 
--- What threads did, with their names and those of who woke them.
+-- The states of threads, with the names of the threads and of their wakers.
 CREATE VIEW thread_state_with_thread_process AS
 SELECT id, ts, dur, cpu, utid,
        (SELECT t.tid FROM thread_record AS t WHERE t.id = s.utid) AS tid,
@@ -137,9 +136,9 @@ SELECT id, ts, dur, cpu, utid,
        waker_id, irq_context, ucpu, doubt
 FROM thread_state AS s;
 
--- For how long each thread ran, without idle CPUs; what ran at the end of the
--- trace, or when events were lost, is not counted: its end is not known. What may be
--- wrong is counted for itself: cpu_time and doubtful_time are all of it.
+-- How long each thread ran, without idle CPUs. Slices without a known end (at the end of the trace,
+-- or after lost events) do not count. Slices that may be wrong count separately: the sum of
+-- cpu_time and doubtful_time is the whole time.
 CREATE VIEW cpu_time_by_thread AS
 SELECT t.id AS utid, t.tid, t.name AS thread_name, t.upid, p.pid, p.name AS process_name,
        s.cpu_time, s.slices, s.doubtful_time, s.doubtful_slices
@@ -153,7 +152,7 @@ JOIN thread_record AS t ON t.id = s.utid
 LEFT JOIN process_record AS p ON p.id = t.upid
 WHERE NOT t.is_idle;
 
--- The same by process. Threads whose process is not known are together in the row without upid.
+-- The same by process. Threads whose process is not known share the row without upid.
 CREATE VIEW cpu_time_by_process AS
 SELECT upid, pid, process_name, sum(cpu_time) AS cpu_time, count(*) AS threads, sum(slices) AS slices,
        sum(doubtful_time) AS doubtful_time, sum(doubtful_slices) AS doubtful_slices
@@ -180,7 +179,7 @@ SELECT id, name, type, parent_id, source_arg_set_id, machine_id, ucpu & 4095 AS 
 FROM track_record
 WHERE ucpu IS NOT NULL AND NOT is_counter;
 
--- Tracks of GPUs, as trace processor has them besides.
+-- Tracks of GPUs, as in trace processor.
 CREATE VIEW gpu_track AS
 SELECT id, name, type, parent_id, source_arg_set_id, dimension_arg_set_id, machine_id, type AS scope, description,
        NULL AS context_id
@@ -213,7 +212,7 @@ SELECT id, name, type, parent_id, source_arg_set_id, machine_id, unit, descripti
 FROM track_record
 WHERE ugpu IS NOT NULL AND is_counter;
 
--- What threads, CPUs and GPUs did, from when to when.
+-- Activities of threads, CPUs and GPUs, with a start and an end.
 CREATE VIEW slice AS
 SELECT id, ts, dur, track_id,
        (SELECT value FROM string WHERE string.id = s.category) AS category,
@@ -230,7 +229,7 @@ CREATE VIEW slices AS SELECT * FROM slice;
 CREATE VIEW instant AS
 SELECT ts, track_id, name, arg_set_id FROM slice WHERE dur = 0;
 
--- Slices on tracks of threads, with the names of these and of their processes.
+-- Slices on tracks of threads, with the names of the threads and their processes.
 CREATE VIEW thread_slice AS
 SELECT s.id, s.ts, s.dur,
        (SELECT value FROM string WHERE string.id = s.category) AS category,
@@ -270,9 +269,9 @@ JOIN track_record AS k ON k.id = s.track_id AND (k.utid IS NOT NULL OR k.upid IS
 LEFT JOIN thread_record AS t ON t.id = k.utid
 LEFT JOIN process_record AS p ON p.id = coalesce(k.upid, t.upid);
 
--- The slices that a slice lies in: those of slice_id = 7 are found by their keys. This and the
--- next view are made for the slices that are asked for, so name these before, or join with them
--- on the left: on the right of a LEFT JOIN they are made for all slices.
+-- The slices around a slice: for slice_id = 7, SQLite finds them by their keys. It computes this
+-- view and the next one only for the slices of the query, so restrict slice_id first, or join from
+-- the left; on the right side of a LEFT JOIN it computes them for all slices.
 CREATE VIEW slice_ancestor AS
 SELECT s.id AS slice_id, a.id, a.ts, a.dur, a.track_id,
        (SELECT value FROM string WHERE string.id = a.category) AS category,
@@ -290,8 +289,8 @@ CROSS JOIN slice_record AS a
     SELECT id FROM up WHERE id IS NOT NULL
   );
 
--- The slices that lie in a slice: of what is on its track before it ends, those from which
--- parents lead to it. Parents have lesser ids, so that ends where it is passed.
+-- The slices inside a slice: the slices on its track before it ends whose parents lead to it.
+-- Parents have smaller ids, so the search stops when it has passed the slice's id.
 CREATE VIEW slice_descendant AS
 SELECT s.id AS slice_id, d.id, d.ts, d.dur, d.track_id,
        (SELECT value FROM string WHERE string.id = d.category) AS category,
@@ -312,9 +311,9 @@ CROSS JOIN slice_record AS d
     SELECT id FROM up
   );
 
--- How long a slice went on without one in it: its time less that of its children, as far as they
--- are within it. NULL of a slice that did not end. All sums are made in one pass over the slices,
--- also where one slice is asked for: by parent there is no index.
+-- The time of a slice without its children, as far as these lie within it. NULL for a slice without
+-- an end. One pass over the slices computes all sums, even for a query of one slice, because there
+-- is no index by parent.
 CREATE VIEW slice_self_dur AS
 SELECT s.id, iif(s.dur < 0, NULL, s.dur - coalesce(c.dur, 0)) AS self_dur
 FROM slice_record AS s
@@ -324,9 +323,9 @@ LEFT JOIN (
   GROUP BY c.parent_id
 ) AS c ON c.parent_id = s.id;
 
--- Flows with the slices at both ends. The delay is from the end of the first to the begin of the
--- second: less than 0 if the first was still going on, NULL if it did not end. All is looked up
--- row by row, so that what is not asked for costs nothing.
+-- Flows with the slices at both ends. The delay is the time from the end of the first to the begin of
+-- the second: less than 0 if the first had not ended then, NULL if it did not end. Each
+-- column is looked up row by row, so columns that a query does not use cost nothing.
 CREATE VIEW flow_with_slices AS
 SELECT id, trace_id, arg_set_id,
        (SELECT b.ts - (a.ts + a.dur) FROM slice_record AS a JOIN slice_record AS b ON b.id = f.slice_in
@@ -379,10 +378,10 @@ CREATE VIEW counters AS
 SELECT c.id, c.ts, c.track_id, c.value, c.arg_set_id, t.name, t.unit
 FROM counter_record AS c JOIN track_record AS t ON t.id = c.track_id;
 
--- Arguments of everything: those of slices, tracks, processes and values, and of kernel events. Integers of 2^63 and more
--- are real numbers where SQLite reads JSON, so their 64 bits are put together from the digits, if a path can have the key;
--- else they stay real numbers.
--- The plus signs make columns of both parts alike, for only then SQLite looks up sets by their numbers in a join.
+-- The arguments of slices, tracks, processes, values and kernel events. SQLite reads integers of 2^63 and more in JSON
+-- as real numbers, so this view computes their 64 bits from the digits, if a path can contain the key; otherwise they
+-- stay real numbers.
+-- The plus signs make the columns of both parts alike; only then SQLite looks up sets by their numbers in a join.
 CREATE VIEW args AS
 SELECT 4294967296 * (arg_set_id + 1) + place AS id, arg_set_id, +flat_key AS flat_key, +key AS key,
        CASE WHEN json_type IN ('integer', 'true', 'false') AND typeof(bits) = 'integer' THEN bits END AS int_value,
@@ -425,18 +424,18 @@ SELECT 4294967296 * (a.id + 1) + j.id, a.id, +j.key, +j.key,
             ELSE CAST(j.value AS TEXT) END
 FROM ftrace_args AS a, json_each(a.args) AS j;
 
--- One row a clock domain.
+-- A row is a clock.
 CREATE VIEW clock AS
 SELECT machine_id, clock_id, seq_id, nullif(file, -1) AS trace_file_id, name, scope, unit_multiplier_ns,
        is_incremental, is_monotonic, snapshots, first_value, last_value, packets, path, hops
 FROM clock_record;
 
--- How each part, what a file holds of a machine, came to trace time.
+-- How each part, the data of a machine in a file, got its place on trace time.
 CREATE VIEW placement AS
 SELECT trace_file_id, machine_id, own_from IS NOT NULL AS isolated, how, offset, error, boots_differ
 FROM part;
 
--- The clock that each packet was read from: the key of its row in clock.
+-- The clock of each packet's timestamp: the key of its row in clock.
 CREATE VIEW packet_clock AS
 SELECT packet_id, machine_id, clock_id, seq_id, nullif(file, -1) AS trace_file_id
 FROM (
@@ -449,7 +448,7 @@ FROM (
   WHERE p.clock_id IS NOT NULL
 );
 
--- The clock graph, solved: clock_step with NULL where a step has no start.
+-- The solved clock graph: clock_step, with NULL for a step without a lower bound.
 CREATE VIEW clock_mapping AS
 SELECT machine_id,
        clock_id,
@@ -461,11 +460,11 @@ SELECT machine_id,
        offset
 FROM clock_step;
 
--- The same, rate-aware: in nanoseconds, and how sure that is:
+-- The rate-aware conversion, in nanoseconds, and its error:
 --   target = value + offset + round((value - start_value) * slope)
 --   error = error + (value - start_value) * error_slope
--- but for the kind `before`, where offset and error hold at end_value. The error is NULL where
--- nobody knows it, because the way leads over what is assumed.
+-- For the kind `before`, use end_value instead of start_value. The error is NULL if it is unknown,
+-- because the path uses an assumption.
 CREATE VIEW clock_mapping_linear AS
 SELECT r.machine_id,
        r.clock_id,
@@ -482,8 +481,8 @@ SELECT r.machine_id,
 FROM clock_route AS r
 JOIN clock_line AS l ON l.route_id = r.id;
 
--- Between which trace times each packet was that has a reading, and where it was by the linear
--- conversion; earliest and latest are NULL where nobody knows how far that is off.
+-- The time of each packet with a reading by the linear conversion, and the range of its possible
+-- error. earliest and latest are NULL if the error is unknown.
 CREATE VIEW packet_interval AS
 SELECT id, ts - error AS earliest, ts, ts + error AS latest
 FROM (
@@ -519,9 +518,9 @@ FROM (
   )
 );
 
--- The packets that a later snapshot places elsewhere than those that were seen
--- when they were read. resync_ts is NULL where they cannot be placed any more,
--- because a clock went backwards later. There are none where packets are placed by all snapshots.
+-- The packets that a later snapshot would move: packet.ts uses the snapshots up to the packet.
+-- resync_ts is NULL if the packet has no time any more, because a clock went backwards later. The
+-- view is empty if the import used all snapshots.
 CREATE VIEW packet_resync AS
 SELECT id, ts, resync_ts, resync_ts - ts AS difference, timestamp, clock_id, clock_ts, seq_id,
        machine_id, trace_file_id, type
@@ -549,8 +548,8 @@ FROM (
 )
 WHERE resync_ts IS NOT ts;
 
--- The packets that rely on earlier ones of their sequence of which damage may have taken some, up
--- to where the sequence's state is cleared the next time.
+-- The packets that rely on earlier packets of their sequence, if damage may have destroyed some of
+-- these. The next packet that clears the state of the sequence ends this.
 CREATE VIEW packet_unsure AS
 SELECT p.id, p.ts, p.seq_id, p.machine_id, p.type, u.time AS unsure_time, u.names AS unsure_names,
        l.offset AS damage_offset, l.size AS damage_size, l.id AS log_id
@@ -558,8 +557,7 @@ FROM unsure_record AS u
 JOIN packet AS p ON p.id = u.packet_id
 LEFT JOIN import_log AS l ON l.id = u.log_id;
 
--- What is known about the trace and its import, in trace processor's columns and
--- as one value.
+-- Facts about the trace and its import, in trace processor's columns and as one value.
 CREATE VIEW metadata AS
 SELECT name,
        'single' AS key_type,
@@ -570,9 +568,8 @@ SELECT name,
        NULL AS machine_id
 FROM fact;
 
--- The SQL functions answer from clock_snapshot. They see by this number that
--- it has changed. It is random, so that a change after a rollback cannot be
--- taken for the one that was rolled back.
+-- The SQL functions read clock_snapshot, and notice changes by this number. It is random, so that
+-- after a rollback another change cannot have the same number as the one that was rolled back.
 INSERT INTO fact (name, value) VALUES ('clock_snapshot_version', random());
 CREATE TRIGGER clock_snapshot_inserted AFTER INSERT ON clock_snapshot BEGIN
   UPDATE fact SET value = random() WHERE name = 'clock_snapshot_version';

@@ -7,7 +7,7 @@ WITH counter AS (
          1e9 / (h.nominal_rate * c.unit_multiplier_ns) AS hz, c.unit_multiplier_ns AS unit,
          coalesce(e.events, 0) AS events
   FROM hop AS h JOIN clock_record AS c USING (machine_id, clock_id, seq_id, file) LEFT JOIN hop_events AS e ON e.hop_id = h.id
-  -- Builtin clocks other than counters are in nanoseconds, and in readings a moment apart a rate cannot be seen.
+  -- All builtin clocks except counters are in nanoseconds, and readings a moment apart do not show a rate.
   WHERE h.nominal_rate <> 1 AND h.nominal_rate > 0 AND h.clock_id > 6
     AND abs(h.nominal_rate - 1) * (c.last_value - c.first_value) > 100000
 ),

@@ -39,5 +39,6 @@ FROM (
          coalesce(i.events, 0) AS events
   FROM step AS s JOIN hop AS h ON h.id = s.hop_id LEFT JOIN inside AS i USING (hop_id)
 )
--- All clocks of a machine step together: where no event lies, two of them tell of it.
+-- All clocks of a machine step together: if no event lies between the snapshots, the coarse and the
+-- raw clocks add nothing.
 WHERE events > 0 OR worst_ns > 100000 AND clock_id NOT IN (2, 4, 5)

@@ -24,9 +24,9 @@ FROM clock_record AS c
 LEFT JOIN lost AS l USING (machine_id, clock_id, seq_id, file)
 LEFT JOIN clock_packet AS f USING (machine_id, clock_id, seq_id, file)
 WHERE c.snapshots > 0 AND c.path IS NULL AND c.is_monotonic AND (c.scope <> 'builtin' OR l.events > 0)
-  -- Nor is one whose way leads through a clock that went backwards: that is told of this.
+  -- Clocks whose path leads through a clock that went backwards: another check reports that clock.
   AND (c.machine_id, c.clock_id, c.seq_id, c.file) NOT IN (SELECT machine_id, clock_id, seq_id, file FROM beside_bad)
-  -- Where nothing of the machine leads there, or of what the file holds of it, another check says so.
+  -- If nothing relates the machine or the file to trace time, another check says so.
   AND EXISTS (SELECT * FROM clock_record AS o WHERE o.machine_id = c.machine_id AND o.path IS NOT NULL)
   AND NOT EXISTS (SELECT * FROM part AS t WHERE t.machine_id = c.machine_id AND t.trace_file_id = c.file AND t.own_from IS NOT NULL AND t.how = 'unplaced')
   AND EXISTS (SELECT * FROM clock_record AS b JOIN trace_time AS t USING (machine_id) WHERE b.clock_id = 6 AND b.file = -1 AND b.snapshots > 0)

@@ -10,7 +10,7 @@ SELECT 'warning' AS severity, iif(sequences = 1, 'sequence ' || id, printf('%,d 
 FROM (
   SELECT machine_id, trace_file_id AS file, min(id) AS id, count(*) AS sequences, sum(losses) AS losses
   FROM sequence AS s
-  -- Of those whose writers are known to the recorder another check tells why.
+  -- If the recorder knows the loss of a writer, another check says why.
   WHERE losses > 0 AND NOT EXISTS (
     SELECT * FROM loss AS l JOIN packet AS p ON p.id = l.packet_id
     WHERE l.kind = 'writer' AND l.seq_id = s.id AND l.machine_id = s.machine_id AND p.trace_file_id = s.trace_file_id

@@ -11,7 +11,7 @@ SELECT 'warning' AS severity, 'kernel events' || iif(machine_id, ' of machine ' 
 FROM (
   SELECT machine_id, count(*) AS places, count(DISTINCT ucpu) AS cpus, min(packet_id) AS packet_id
   FROM loss
-  -- Of a CPU whose buffer has counted what it lost another check tells.
+  -- If the buffer of a CPU counted its losses, another check reports them.
   WHERE kind = 'kernel_events' AND coalesce(ucpu, -1) NOT IN (SELECT ucpu FROM loss WHERE kind = 'kernel_buffer' AND ucpu IS NOT NULL)
   GROUP BY machine_id
 )

@@ -3,7 +3,7 @@
 -- the error of a time grows with the distance to the last synchronization.
 -- Severity: warning if that is more than 100 µs, info otherwise.
 WITH met AS (SELECT DISTINCT machine_id, host_machine_id AS host FROM remote_clock_sync),
--- The way to trace time may lead from either to the other.
+-- The path to trace time may start at either machine.
 pace AS (
   SELECT m.machine_id, m.host, max(abs(h.drift_ppm)) AS ppm, (h.drift_ppm < 0) = (h.machine_id = m.machine_id) AS is_faster
   FROM met AS m
@@ -11,7 +11,7 @@ pace AS (
   WHERE h.source = 'remote_sync' AND h.nominal_rate = 1 AND h.clock_id NOT IN (2, 4) AND (SELECT conversion FROM trace_time) = 'nearest'
   GROUP BY m.machine_id, m.host
 ),
--- How long no synchronization was: before the first, between two, after the last.
+-- The time without a synchronization: before the first, between two, after the last.
 gap AS (
   SELECT machine_id, min(packet_id) AS packet_id, max(gap) AS longest
   FROM (

@@ -9,7 +9,7 @@ WITH guest AS (
   WHERE t.machine_id <> (SELECT machine_id FROM trace_time)
   GROUP BY t.machine_id
   HAVING max(t.how = 'same_clock') AND EXISTS (SELECT * FROM bridge AS b WHERE b.machine_id = t.machine_id AND b.to_machine <> t.machine_id AND b.clock_id <> 1)
-      -- Where a clock of it went backwards, that is why.
+      -- If a clock of the machine went backwards, another check reports that.
       OR min(t.how = 'unplaced') AND (SELECT min(c.is_monotonic) FROM clock_record AS c WHERE c.machine_id = t.machine_id AND c.snapshots > 0)
 )
 SELECT 'error' AS severity, 'machine ' || machine_id AS subject, machine_id, NULL AS clock_id, NULL AS seq_id,

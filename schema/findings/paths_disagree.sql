@@ -15,7 +15,7 @@ WITH placed AS (
     ON l.route_id = o.id
    AND l.start_value = (SELECT max(m.start_value) FROM clock_line AS m WHERE m.route_id = o.id AND m.start_value <= s.clock_value)
   WHERE s.source IN ('service', 'writer') AND (s.machine_id, s.clock_id, s.file) <> ((SELECT machine_id FROM trace_time), 6, -1)
-    -- What a file's own snapshot says of the machine's wall clock is there twice.
+    -- A file's own snapshot of the machine's wall clock is there twice.
     AND NOT (s.clock_id IN (1, 2) AND s.file = -1
              AND EXISTS (SELECT * FROM home AS p WHERE p.packet_id = s.packet_id AND p.machine_id = s.machine_id AND p.file <> -1))
     AND NOT EXISTS (SELECT * FROM clock_hop_reading AS r WHERE r.kind = 'outlier' AND r.snapshot_id = s.snapshot_id)
@@ -46,7 +46,7 @@ FROM (
   JOIN clock_record AS c USING (machine_id, clock_id, seq_id, file)
   JOIN clock_record AS t ON t.machine_id = b.to_machine AND t.clock_id = b.to_clock AND t.seq_id = b.to_seq AND t.file = b.to_file
   WHERE b.apart > b.allowed + 1000
-    -- Another way than by these snapshots themselves.
+    -- Only ways that do not use these snapshots.
     AND NOT EXISTS (
       SELECT * FROM hop AS h
       WHERE h.source = b.source AND h.machine_id = b.machine_id AND h.clock_id = b.clock_id AND h.seq_id = b.seq_id AND h.file = b.file

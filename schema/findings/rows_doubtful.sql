@@ -19,7 +19,8 @@ FROM (
     FROM sched_record
     WHERE EXISTS (SELECT * FROM stats WHERE name = 'thread_states_doubtful' AND value > 0)
     UNION ALL
-    -- The rows that a row of sched_record is, and those of their own. A thread that was preempted can be woken.
+    -- The rows that a row of sched_record makes, and the rows of thread_state_record. A preempted thread can be
+    -- woken.
     SELECT 2, 'states of threads', total("rows"), total(doubtful), total(sure), total(ns), total(doubtful_ns)
     FROM (
       SELECT total(is_state) + count(after) + count(runnable) AS "rows",

@@ -17,5 +17,6 @@ SELECT iif(o.worst > 100000 AND o.events > 0, 'warning', 'info') AS severity, h.
        'Read the clocks of a ClockSnapshot one right after the other, without a lock or system call in between, and read them again if that took long. '
          || '''timebase import --conversion linear'' leaves these snapshots out.' AS advice
 FROM outlier AS o JOIN hop AS h ON h.id = o.hop_id
--- A coarse clock is off by up to a tick in each snapshot; of another machine's clocks other checks tell.
+-- A coarse clock is off by up to a tick in each snapshot; other checks report the clocks of another
+-- machine.
 WHERE (o.events > 0 OR o.worst > 100000) AND h.clock_id NOT IN (2, 4) AND h.to_clock_id NOT IN (2, 4) AND h.source <> 'remote_sync'

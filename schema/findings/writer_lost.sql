@@ -19,5 +19,5 @@ FROM (
     GROUP BY l.machine_id, p.trace_file_id
   ) AS l
 )
--- Of writers of which nothing can be read another check tells.
+-- If no packet of a writer is readable, another check reports it.
 WHERE said IS NOT NULL

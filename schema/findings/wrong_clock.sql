@@ -7,7 +7,7 @@ WITH taken AS MATERIALIZED (
   WHERE s.source NOT IN ('assumed', 'manifest')
   GROUP BY p.trace_file_id
 ),
--- A file without snapshots is read by those of others.
+-- A file without snapshots uses the snapshots of other files.
 covered AS MATERIALIZED (
   SELECT f.id AS trace_file_id, coalesce(t.first_ts, (SELECT min(first_ts) FROM taken)) AS first_ts,
          coalesce(t.last_ts, (SELECT max(last_ts) FROM taken)) AS last_ts

@@ -1,13 +1,13 @@
-//! What a timebase database is, and what a Perfetto trace is made of: files, and
-//! what can be told of them without a database or a trace at hand.
+//! The layout of a timebase database and the messages of a Perfetto trace, as files; and the facts
+//! about them that need no database and no trace.
 //!
 //! | file | |
 //! |---|---|
-//! | `tables.sql` | the tables, which an import begins with, and the identity of the database |
-//! | `finish.sql` | the views, which it ends with |
-//! | `findings.sql`, `findings/` | the checks of `timebase doctor`: a file each, and what they share |
+//! | `tables.sql` | the tables, which an import creates first, and the identity of the database |
+//! | `finish.sql` | the views, which it creates last |
+//! | `findings.sql`, `findings/` | the checks of `timebase doctor`: one file for each, and their shared part |
 //! | `perfetto.descriptor` | all messages of a trace, made by `make_descriptor.py` |
-//! | `proto/trace.proto` | those few that placing packets in time needs |
+//! | `proto/trace.proto` | the few messages that are needed to place packets in time |
 //!
 //! ```
 //! assert_eq!(timebase_schema::APPLICATION_ID, i64::from(u32::from_be_bytes(*b"tbfs")));
@@ -16,15 +16,14 @@
 //!
 //! # Design
 //!
-//! `tables.sql` is the one place that declares a table: a build script makes
-//! [`Table`]s of it and, for each, a struct with its columns by name, so that a
-//! column that is missing, new or misspelt does not compile. Naming tables and
-//! columns in Rust a second time, with a test that compares, was the alternative;
-//! rows were then written by place, and a new column moved all behind it.
+//! Only `tables.sql` declares tables. A build script makes a [`Table`] for each, and a struct with
+//! its columns by name, so a column that is missing, new or misspelt does not compile. The
+//! alternative was to name tables and columns in Rust a second time, and compare them in a test.
+//! Then rows were written by position, and a new column moved all columns after it.
 //!
-//! What follows from a table being one of *events* (it is left out by
-//! `--no-events`, has a line in the summary of an import, counts for
-//! `trace_bounds`) follows from the comment `-- Events:` above it.
+//! The comment `-- Events:` above a table says that it is a table of *events*. Three things follow:
+//! `--no-events` leaves it out, it has a line in the summary of an import, and it counts for
+//! `trace_bounds`.
 //!
 //! ```
 //! use timebase_schema::{Events, Row, tables::{self, import_log}};
@@ -51,17 +50,19 @@
 //!
 //! # Findings
 //!
-//! A check of the clocks is a file: a comment with its title, what it means and its severity, and one SELECT that any
-//! SQLite runs. The build script makes the view `finding` of all of them, which is in every database, and
-//! [`CHECKS`]. So `timebase doctor` shows what a query of the view gives, a fleet of databases can be asked
-//! by any client, and `WHERE check_name = '...'` runs that check alone.
+//! A check of the clocks is a file: a comment with its title, its meaning and its severity, and one
+//! SELECT that any SQLite runs. From all of them the build script makes [`CHECKS`] and the view
+//! `finding`, which is in every database. So `timebase doctor` shows the rows of the view, any
+//! client can query a fleet of databases, and `WHERE check_name = '...'` runs only that check.
 //!
-//! A table that is filled at the import was the alternative. It would be asked faster, but every import would pay
-//! for checks that few look at, some seconds for millions of packets, and a row that is changed later would not be seen.
-//! To write the checks in Rust was the other; then only the program could run them, on one trace at a time.
+//! One alternative was a table that the import fills. Queries of it would be faster, but every
+//! import would pay for checks that few people read, some seconds for millions of packets, and it
+//! would not notice a row that changes later. The other alternative was to write the checks in
+//! Rust. Then only the program could run them, on one trace at a time.
 //!
-//! The view adds what follows from a check's columns: how the clock is written, where `subject` is NULL; the `offset` of the packet; and
-//! in the message the words for `{subject}`, `{events}` and `{worst}`.
+//! The view adds columns that follow from those of a check: the text of the clock if `subject` is
+//! NULL, and the `offset` of the packet. In the message it replaces `{subject}`, `{events}` and
+//! `{worst}` by words.
 //!
 //! ```
 //! let check = timebase_schema::CHECKS.iter().find(|check| check.name == "drift").unwrap();
@@ -85,8 +86,7 @@ const FINISH: &str = include_str!("../finish.sql");
 /// `google.protobuf.FileDescriptorSet`.
 pub const PERFETTO_DESCRIPTOR: &[u8] = include_bytes!("../perfetto.descriptor");
 
-/// The messages that placing packets in time needs, as the source of a
-/// `.proto` file.
+/// The messages that are needed to place packets in time, as the source of a `.proto` file.
 pub const TRACE_PROTO: &str = include_str!("../proto/trace.proto");
 
 /// `PRAGMA application_id` of a database that timebase made.
@@ -95,7 +95,7 @@ pub const APPLICATION_ID: i64 = pragma(TABLES, "PRAGMA application_id = ");
 /// `PRAGMA user_version` of a database with these tables.
 pub const VERSION: i64 = pragma(TABLES, "PRAGMA user_version = ");
 
-/// What to do about a database of another version than [`VERSION`].
+/// The remedy for a database of another version than [`VERSION`].
 ///
 /// ```
 /// use timebase_schema::{VERSION, other_version};
@@ -111,8 +111,7 @@ pub const fn other_version(found: i64) -> &'static str {
     }
 }
 
-/// The number behind `text` in `sql`, so that the SQL is the one place that
-/// says it.
+/// The number after `text` in `sql`, so that only the SQL states it.
 const fn pragma(sql: &str, text: &str) -> i64 {
     let (sql, text) = (sql.as_bytes(), text.as_bytes());
     let mut start = 0;
@@ -140,66 +139,64 @@ const fn pragma(sql: &str, text: &str) -> i64 {
 pub struct Table {
     /// Its place in [`tables::ALL`].
     pub number: usize,
-    /// What it is called.
+    /// Its name.
     pub name: &'static str,
-    /// What its columns are called, in their order. The first one of a table with
-    /// rowids is the rowid.
+    /// The names of its columns, in their order. The first column of a table with rowids is the
+    /// rowid.
     pub columns: &'static [&'static str],
-    /// Whether it has a key besides the rowid, so that a row's place has to be
-    /// searched for.
+    /// Whether it has a key other than the rowid, so SQLite has to search for the place of a row.
     pub keyed: bool,
-    /// Its indexes, without that of its key.
+    /// Its indexes, without the index of its key.
     pub indexes: &'static [Index],
     /// Whether its rows are events.
     pub events: Option<Events>,
-    /// In which order its rows are made.
+    /// The order in which its rows are made.
     pub order: Order,
 }
 
-/// In which order the rows of a table are made.
+/// The order in which the rows of a table are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
-    /// In that of their rowids.
+    /// In the order of their rowids.
     Rowid,
-    /// In that of their key, of which the first two columns are: a table without
-    /// rowids.
+    /// In the order of their key, which is the first two columns: a table without rowids.
     Key,
-    /// In any, though they have rowids.
+    /// In any order, although they have rowids.
     Any,
-    /// In any: a row's place is searched for by its key.
+    /// In any order: SQLite searches for a row's place by its key.
     None,
 }
 
 /// An index on numbers.
 #[derive(Debug)]
 pub struct Index {
-    /// What it is called.
+    /// Its name.
     pub name: &'static str,
-    /// The places of the columns that it is on.
+    /// The positions of its columns in the table.
     pub columns: &'static [usize],
-    /// The place of a column, where it has only rows that are not NULL in it.
+    /// The position of a column, if the index only has rows that are not NULL in it.
     pub only: Option<usize>,
 }
 
-/// What a table of events is.
+/// The kind of a table of events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Events {
     /// A row is an event.
     Rows {
         /// The view or table that shows them.
         name: &'static str,
-        /// What the line in the summary is called.
+        /// The heading of the line in the summary.
         heading: &'static str,
-        /// What the rows are called.
+        /// The name of its rows in the summary.
         noun: &'static str,
     },
-    /// A row is something that the events of this view or table need.
+    /// The events of this view or table need its rows.
     PartOf(&'static str),
 }
 
-/// A row whose columns have names.
+/// A row with named columns.
 pub trait Row<V> {
-    /// The table that it is a row of.
+    /// The table of the row.
     const TABLE: &'static Table;
     /// Its values, in the order of the columns.
     type Cells: AsRef<[V]>;
@@ -219,25 +216,25 @@ pub struct Check {
     pub name: &'static str,
     /// What it finds, in a line.
     pub title: &'static str,
-    /// What that means.
+    /// The meaning of that.
     pub meaning: &'static str,
-    /// How severe its findings are: `error`, `warning` or `info`, and when.
+    /// How severe its findings are (`error`, `warning` or `info`), and when.
     pub severity: &'static str,
-    /// Its SELECT, which [`CHECKS_SHARE`] stands before.
+    /// Its SELECT. [`CHECKS_SHARE`] goes before it.
     pub sql: &'static str,
 }
 
 include!(concat!(env!("OUT_DIR"), "/findings.rs"));
 
 impl Table {
-    /// Whether a row of it is an event without a duration, which an index finds by its
-    /// time. From when to when others are is in `event_span`.
+    /// Whether its rows are events without a duration that have an index by time. `event_span` has
+    /// the time range of all others.
     fn is_instants(&self) -> bool {
         let by_time = |index: &Index| index.columns.first() == Some(&1);
         self.has_events() && !self.columns.contains(&"dur") && self.indexes.iter().any(by_time)
     }
 
-    /// Whether a row of it is an event.
+    /// Whether its rows are events.
     pub fn has_events(&self) -> bool {
         matches!(self.events, Some(Events::Rows { .. }))
     }
@@ -260,8 +257,8 @@ impl Table {
     }
 }
 
-/// What is made when all rows are in, as SQL: the views, those of `finish.sql`,
-/// `trace_bounds` of all tables of events, and `finding` of all checks.
+/// The views, as SQL, which the import makes when all rows are in: the views of `finish.sql`,
+/// `trace_bounds` over all tables of events, and `finding` with all checks.
 ///
 /// ```
 /// assert!(timebase_schema::finish().contains("SELECT (SELECT min(ts) FROM android_log_record)"));
@@ -288,8 +285,8 @@ pub fn finish() -> String {
     sql
 }
 
-/// [`finish`] with those views alone that are wanted, and those that these read. All of them are a third of
-/// what the import of a small trace takes.
+/// [`finish`], but only with the wanted views and the views that these read. Making all views takes
+/// a third of the import of a small trace.
 ///
 /// ```
 /// let sql = timebase_schema::finish_with(|view| view == "slices");

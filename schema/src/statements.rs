@@ -1,19 +1,19 @@
-//! The statements of a script of the schema, and which others a table or view needs.
+//! The statements of the schema's scripts, and which other statements a table or view needs.
 
 use std::collections::{BTreeSet, HashMap};
 
-/// What a statement makes.
+/// The kind of object that a statement makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A table.
     Table,
     /// A view.
     View,
-    /// Something that no statement that reads names: an index or a trigger.
+    /// An index or a trigger; no statement that reads names it.
     Other,
 }
 
-/// A statement that makes something.
+/// A statement that makes an object.
 ///
 /// ```
 /// use timebase_schema::{Kind, Statement};
@@ -23,16 +23,16 @@ pub enum Kind {
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Statement<'a> {
-    /// What it makes is called; of [`Kind::Other`] it is any word.
+    /// The name of the object; for [`Kind::Other`], any word.
     pub name: &'a str,
-    /// What it makes.
+    /// The kind of the object.
     pub kind: Kind,
-    /// Its text, and what stands behind it up to the next one.
+    /// Its text, and everything after it up to the next statement.
     pub sql: &'a str,
 }
 
 impl<'a> Statement<'a> {
-    /// Those of a script, of which each begins a line.
+    /// The statements of a script. Each begins at the start of a line.
     pub fn all(script: &'a str) -> Vec<Statement<'a>> {
         const CREATE: &str = "\nCREATE ";
 
@@ -53,9 +53,9 @@ impl<'a> Statement<'a> {
         statements
     }
 
-    /// Those tables and views of `statements` that are wanted, and all that these name.
+    /// The wanted tables and views of `statements`, and all that these name.
     ///
-    /// What a statement names is told by its words: one too many does no harm.
+    /// The words of a statement tell which objects it names: one word too many does no harm.
     ///
     /// ```
     /// use timebase_schema::Statement;
