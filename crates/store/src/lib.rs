@@ -1,12 +1,12 @@
-//! What a database is written with.
+//! Writes databases.
 //!
 //! | module | what it is |
 //! |---|---|
 //! | [`btree`] | tables and indexes of SQLite, built page by page |
 //! | [`sort`] | records sorted outside of memory; temporary files, and how much of the disk they may take |
-//! | [`files`] | files that are whole or not there, and what killed processes left |
+//! | [`files`] | files that are complete or absent, and the removal of what killed processes left |
 //!
-//! Nothing is known here of traces, or of which tables there are.
+//! This crate knows nothing of traces, or of specific tables.
 
 pub mod btree;
 pub mod files;

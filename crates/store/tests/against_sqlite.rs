@@ -1,5 +1,5 @@
-//! What is built in bulk must be what SQLite would have made: its own check
-//! finds nothing, its queries find every row, and it goes on from there.
+//! A table that was built in bulk must equal one that SQLite made: SQLite's own check finds
+//! nothing, its queries find every row, and it can continue from there.
 #![allow(clippy::unwrap_used)]
 
 use std::io::{Seek, SeekFrom, Write};
@@ -98,7 +98,7 @@ proptest! {
         let conn = build(&dir, page_size, &rows);
         check(&conn, &rows);
 
-        // SQLite goes on from there.
+        // SQLite continues from there.
         for (i, row) in rows.iter_mut().enumerate().filter(|(i, _)| i % 3 == 0) {
             row.1 = Some(i as i64);
             conn.execute("UPDATE t SET a = ?2 WHERE id = ?1", params![row.0, row.1]).unwrap();
@@ -119,7 +119,7 @@ fn every_number_of_rows_makes_a_whole_tree() {
     }
 }
 
-/// More entries than are sorted at once, in an order that is none.
+/// More entries than one stretch, in no order.
 #[test]
 fn stretches_are_merged() {
     let rows: Vec<Row> = (0..700_000i64)
@@ -135,7 +135,7 @@ fn stretches_are_merged() {
     check(&build(&dir, 4096, &rows), &rows);
 }
 
-/// A value that SQLite gave back.
+/// A value that SQLite returned.
 fn read(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::types::Value {
     row.get(column).unwrap()
 }
@@ -184,7 +184,7 @@ proptest! {
         prop_assert!(rows.next().unwrap().is_none());
         drop(rows);
         drop(statement);
-        // The index is empty, of which SQLite would complain.
+        // The index is empty, which SQLite would report.
         conn.execute_batch("REINDEX; UPDATE t SET b = a WHERE id % 2 = 0; DELETE FROM t WHERE id % 3 = 0")
             .unwrap();
         let verdict: String = conn
@@ -194,7 +194,7 @@ proptest! {
     }
 }
 
-/// Every size of a row near those at which its place changes.
+/// Every size of a row near the sizes at which its place changes.
 #[test]
 fn rows_are_cut_where_sqlite_cuts_them() {
     let dir = tempfile::tempdir().unwrap();
@@ -350,10 +350,10 @@ fn what_cannot_be_extended_is_refused() {
     assert!(Database::open(&dir.path().join("text")).is_err());
 }
 
-/// The page that holds byte 2³⁰, which SQLite locks instead of using it.
+/// The page with byte 2³⁰, which SQLite locks instead of using it.
 const LOCK_PAGE: u32 = (1 << 30) / 65536 + 1;
 
-/// A sparse database, whose next pages are just before that one.
+/// A sparse database whose next pages are just before that page.
 fn before_the_lock_page(path: &Path) -> (u32, u32) {
     let roots = empty(path, 65536);
     let pages = LOCK_PAGE - 3;
@@ -412,7 +412,7 @@ fn the_page_of_the_lock_byte_is_left_out() {
             .unwrap();
         assert_eq!(found, (50_000, 49_999 * 25_000));
     }
-    // All that SQLite finds wrong are the pages of the gap.
+    // SQLite only reports the pages of the gap.
     let mut check = conn.prepare("PRAGMA integrity_check(1)").unwrap();
     let verdict: String = check.query_row([], |row| row.get(0)).unwrap();
     assert!(verdict.contains("never used"), "{verdict}");
@@ -427,8 +427,8 @@ fn rows_may_come_in_any_order_where_the_table_is_late() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("t.db");
     let (root, _) = empty(&path, 1024);
-    // 7919 has no factor in common with the number of rows, so each comes once; every
-    // hundredth has overflow pages.
+    // 7919 has no factor in common with the number of rows, so each row comes once; every hundredth
+    // has overflow pages.
     const ROWS: i64 = 100_000;
     let text = |id: i64| {
         "x".repeat(if id % 100 == 0 {

@@ -1,4 +1,4 @@
-//! The database that pages are appended to.
+//! The database to which pages are appended.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
@@ -11,35 +11,36 @@ use crate::btree::page::{Kind, PageSize};
 
 const BUFFER: usize = 256 << 10;
 
-/// Which byte of a file SQLite locks; the page that holds it is never used.
+/// SQLite locks this byte of a file; it never uses the page that holds the byte.
 const LOCK_BYTE: u64 = 1 << 30;
 
-/// A database that nobody has open, being extended.
+/// A database that no other program has open, and that this crate extends.
 #[derive(Debug)]
 pub struct Database {
     file: BufWriter<File>,
     page_size: PageSize,
     pages: u32,
-    /// Roots of what is being filled.
+    /// Roots of tables and indexes that are being filled.
     taken: Vec<u32>,
-    /// Pages to write when all others are: roots, which have a place already.
+    /// Pages to write after all others: roots, which already have a place.
     roots: Vec<(u32, Vec<u8>)>,
-    /// What the file may take.
+    /// The limit for the file.
     quota: Quota,
 }
 
 impl Database {
-    /// Opens a database that SQLite has written and closed.
+    /// Opens a database that SQLite wrote and closed.
     ///
     /// # Errors
     ///
-    /// [`Error::Unsuitable`] for what is not one, or has its pages reserved,
-    /// vacuumed or logged in a way that this crate does not write.
+    /// [`Error::Unsuitable`] if the file is not a database, or if this crate cannot write it: its
+    /// pages are reserved, vacuumed or logged in another way.
     pub fn open(path: &Path) -> Result<Self, Error> {
         Self::open_counted(path, &Quota::default())
     }
 
-    /// The same of a file whose bytes are counted, those that it has already, too.
+    /// Like [`Database::open`], for a file whose bytes count towards a limit, including those that
+    /// it already has.
     ///
     /// ```
     /// use rusqlite::Connection;
@@ -62,7 +63,7 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// As [`Database::open`], and that the file may not be as large as it is.
+    /// As [`Database::open`], and if the file is larger than the limit.
     pub fn open_counted(path: &Path, quota: &Quota) -> Result<Self, Error> {
         let mut file = OpenOptions::new().read(true).write(true).open(path)?;
         let length = file.seek(SeekFrom::End(0))?;
@@ -108,16 +109,16 @@ impl Database {
         })
     }
 
-    /// The size of its pages.
+    /// The size of the database's pages.
     pub(crate) fn page_size(&self) -> PageSize {
         self.page_size
     }
 
-    /// Ends the work: until then the file is as SQLite left it, but longer.
+    /// Ends the work. Until then the file is longer, but otherwise as SQLite left it.
     ///
     /// # Errors
     ///
-    /// If the file cannot be written.
+    /// If writing the file fails.
     pub fn finish(mut self) -> Result<(), Error> {
         for (root, page) in std::mem::take(&mut self.roots) {
             self.file.seek(SeekFrom::Start(self.offset(root)))?;
@@ -133,7 +134,7 @@ impl Database {
         u64::from(page.saturating_sub(1)) * self.page_size.get() as u64
     }
 
-    /// Takes the root of something that is empty, to fill it.
+    /// Takes the root of an empty table or index, to fill it.
     pub(crate) fn take(&mut self, root: u32, kind: Kind) -> Result<(), Error> {
         if !(2..=self.pages).contains(&root) || self.taken.contains(&root) {
             return Err(Error::NotEmpty { root });
@@ -149,7 +150,7 @@ impl Database {
         Ok(())
     }
 
-    /// The number of the page behind `page`.
+    /// The number of the page after `page`.
     fn behind(&self, page: u32) -> Result<u32, Error> {
         let locked = LOCK_BYTE / self.page_size.get() as u64;
         let step = if u64::from(page) == locked { 2 } else { 1 };
@@ -161,7 +162,7 @@ impl Database {
         }
     }
 
-    /// Begins the next page, and tells its number.
+    /// Begins the next page, and returns its number.
     fn begin_page(&mut self) -> Result<u32, Error> {
         let number = self.behind(self.pages)?;
         let more = u64::from(number - self.pages) * self.page_size.get() as u64;
@@ -173,15 +174,15 @@ impl Database {
         Ok(number)
     }
 
-    /// Writes a page behind all others, and tells its number.
+    /// Writes a page after all others, and returns its number.
     pub(crate) fn append(&mut self, page: &[u8]) -> Result<u32, Error> {
         let number = self.begin_page()?;
         self.file.write_all(page)?;
         Ok(number)
     }
 
-    /// Writes the part of a row that has no room in its leaf as a chain of
-    /// overflow pages; tells the first.
+    /// Writes the part of a row that does not fit into its leaf as a chain of overflow pages;
+    /// returns the first page.
     pub(crate) fn append_overflow(&mut self, rest: &[u8]) -> Result<u32, Error> {
         const LINK: usize = 4;
         let room = self.page_size.get() - LINK;
@@ -202,7 +203,7 @@ impl Database {
         Ok(first)
     }
 
-    /// Keeps a page for a root, which has a place already.
+    /// Keeps a page for a root, which already has a place.
     pub(crate) fn set_root(&mut self, root: u32, page: &[u8]) {
         self.roots.push((root, page.to_vec()));
     }

@@ -1,4 +1,4 @@
-//! An entry of an index, and SQLite's order of them.
+//! An entry of an index, and SQLite's order of entries.
 
 use std::cmp::Ordering;
 
@@ -9,7 +9,7 @@ use crate::btree::record::{Cell, Value};
 /// An entry: the indexed columns, and the rowid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Entry<const K: usize> {
-    /// Of a NULL the least integer.
+    /// For a NULL, the least integer.
     pub key: [i64; K],
     /// A bit for each column that is not NULL.
     pub present: u8,
@@ -34,7 +34,7 @@ impl<const K: usize> Entry<K> {
         self.present >> column & 1 != 0
     }
 
-    /// Makes the cell, which a leaf and an interior page have alike.
+    /// Makes the cell. It is the same in a leaf and in an interior page.
     #[inline]
     pub fn make(&self, cell: &mut Cell, with_rowid: bool) {
         let mut values = [Value::Null; 9];
@@ -105,8 +105,8 @@ impl<const K: usize> PartialOrd for Entry<K> {
         Some(self.cmp(other))
     }
 
-    /// Nearly always the first column decides. Told apart like this, sorting
-    /// needs no jumps that depend on it, and takes half the time.
+    /// The first column nearly always decides. With this separate comparison, sorting needs no
+    /// jumps that depend on it, and takes half the time.
     #[inline]
     fn lt(&self, other: &Self) -> bool {
         if self.key[0] != other.key[0] {

@@ -1,20 +1,20 @@
-//! What can go wrong.
+//! The errors of this module.
 
 use std::io;
 
-/// Why a table or an index cannot be built.
+/// The reason why a table or an index cannot be built.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A file cannot be read or written.
+    /// Reading or writing a file failed.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// No page has so many bytes.
+    /// No page has this number of bytes.
     #[error("a page has a power of two from 512 to 65536 bytes, not {0}")]
     PageSize(u32),
-    /// The file is not a database that pages can be appended to.
+    /// The file is not a database to which pages can be appended.
     #[error("pages cannot be appended to this file: {0}")]
     Unsuitable(&'static str),
-    /// The root page is not that of an empty table or index.
+    /// The root page does not belong to an empty table or index.
     #[error("page {root} is not the root of an empty table or index")]
     NotEmpty {
         /// Its number.
@@ -23,7 +23,7 @@ pub enum Error {
     /// Rows must come in the order of their rowids.
     #[error("row {rowid} does not come after the one before it")]
     Order {
-        /// The one that is out of order.
+        /// The rowid that is out of order.
         rowid: i64,
     },
     /// Rows must come in the order of their keys.
@@ -32,7 +32,7 @@ pub enum Error {
     /// A row has at most about 100 columns, and less than 2 GiB.
     #[error("row {rowid} is too wide")]
     TooWide {
-        /// The one that is.
+        /// The rowid of that row.
         rowid: i64,
     },
 }

@@ -1,5 +1,4 @@
-//! Indexes, whose entries are sorted first, and tables without rowids, whose
-//! rows come in order.
+//! Indexes, whose entries are sorted first; and tables without rowids, whose rows come in order.
 
 use std::io;
 
@@ -14,14 +13,14 @@ use crate::btree::tree::Tree;
 
 /// The entries of an index over `K` columns of integers and NULLs, at most 8.
 ///
-/// They may come in any order; those that come nearly sorted cost less. They are
-/// kept in a temporary file without a name; memory does not grow with them.
+/// They may come in any order; nearly sorted entries cost less. They are in a temporary file
+/// without a name, so memory does not grow with them.
 #[derive(Debug)]
 pub struct IndexBuilder<const K: usize>(Sorter<Entry<K>, ()>);
 
 impl<const K: usize> IndexBuilder<K> {
-    /// Begins an index whose entries are kept in a temporary file there until they are
-    /// part of the database.
+    /// Begins an index. Its entries are in a temporary file in this directory until they are part
+    /// of the database.
     pub fn new(scratch: impl Into<Scratch>) -> Self {
         const { assert!(K >= 1 && K <= 8) };
         IndexBuilder(Sorter::new(scratch))
@@ -31,8 +30,7 @@ impl<const K: usize> IndexBuilder<K> {
     ///
     /// # Errors
     ///
-    /// If the temporary file cannot be written, which the first entries do not
-    /// need.
+    /// If writing the temporary file fails. The first entries do not need the file.
     #[inline]
     pub fn push(&mut self, key: [Option<i64>; K], rowid: i64) -> io::Result<()> {
         self.0.push(Entry::new(key, rowid), &())
@@ -42,8 +40,8 @@ impl<const K: usize> IndexBuilder<K> {
     ///
     /// # Errors
     ///
-    /// [`Error::NotEmpty`] if that page is something else, or that the temporary
-    /// file cannot be read, or the database written.
+    /// [`Error::NotEmpty`] if that page belongs to something else. Or if reading the temporary file
+    /// or writing the database fails.
     pub fn write(self, database: &mut Database, root: u32) -> Result<(), Error> {
         let mut leaves = IndexLeaves::new(database, root, true)?;
         self.0.finish(|entry, ()| leaves.push(database, entry))?;
@@ -51,9 +49,8 @@ impl<const K: usize> IndexBuilder<K> {
     }
 }
 
-/// A table `WITHOUT ROWID` that is being filled in the order of its key: of `K`
-/// columns of integers and NULLs, at most 8, the first of which are the key, in
-/// the order of their declaration.
+/// A table `WITHOUT ROWID` that is filled in the order of its key. It has `K` columns of integers
+/// and NULLs, at most 8; the first of them are the key, in the order of their declaration.
 #[derive(Debug)]
 pub struct KeyedTableBuilder<const K: usize> {
     leaves: IndexLeaves,
@@ -65,7 +62,7 @@ impl<const K: usize> KeyedTableBuilder<K> {
     ///
     /// # Errors
     ///
-    /// [`Error::NotEmpty`] if that page is something else.
+    /// [`Error::NotEmpty`] if that page belongs to something else.
     pub fn new(database: &mut Database, root: u32) -> Result<Self, Error> {
         const { assert!(K >= 1 && K <= 8) };
         Ok(KeyedTableBuilder {
@@ -78,8 +75,8 @@ impl<const K: usize> KeyedTableBuilder<K> {
     ///
     /// # Errors
     ///
-    /// [`Error::KeyOrder`] if it does not come after the one before, or that the
-    /// database cannot be written.
+    /// [`Error::KeyOrder`] if it does not come after the previous row. Or if writing the database
+    /// fails.
     #[inline]
     pub fn push(&mut self, database: &mut Database, row: [Option<i64>; K]) -> Result<(), Error> {
         let entry = Entry::new(row, 0);
@@ -90,19 +87,18 @@ impl<const K: usize> KeyedTableBuilder<K> {
         self.leaves.push(database, &entry)
     }
 
-    /// Writes what is left.
+    /// Writes the rest.
     ///
     /// # Errors
     ///
-    /// If the database cannot be written.
+    /// If writing the database fails.
     pub fn finish(self, database: &mut Database) -> Result<(), Error> {
         self.leaves.finish(database)
     }
 }
 
-/// A table `WITHOUT ROWID` that is being filled in the order of its key: two integers,
-/// which are its first columns. The others have any values, as far as a row has no
-/// overflow.
+/// A table `WITHOUT ROWID` that is filled in the order of its key: two integers, which are its
+/// first columns. The other columns may have any values, as long as a row needs no overflow page.
 ///
 /// ```
 /// use rusqlite::Connection;
@@ -136,7 +132,7 @@ impl<const K: usize> KeyedTableBuilder<K> {
 #[derive(Debug)]
 pub struct ClusteredTableBuilder {
     leaves: IndexLeaves,
-    /// A payload of so many bytes has no overflow.
+    /// A payload of at most this size needs no overflow page.
     whole: usize,
     last: Option<(i64, i64)>,
 }
@@ -146,7 +142,7 @@ impl ClusteredTableBuilder {
     ///
     /// # Errors
     ///
-    /// [`Error::NotEmpty`] if that page is something else.
+    /// [`Error::NotEmpty`] if that page belongs to something else.
     pub fn new(database: &mut Database, root: u32) -> Result<Self, Error> {
         let usable = database.page_size().get();
         Ok(ClusteredTableBuilder {
@@ -156,13 +152,13 @@ impl ClusteredTableBuilder {
         })
     }
 
-    /// Adds a row; tells whether it could, which it cannot if the
-    /// row does not come after the one before.
+    /// Adds a row, and returns whether it did: it does not if the row does not come after the
+    /// previous one.
     ///
     /// # Errors
     ///
-    /// [`Error::TooWide`] for a row without a key or with overflow, or that the database
-    /// cannot be written.
+    /// [`Error::TooWide`] for a row without a key or with overflow. Or if writing the database
+    /// fails.
     #[inline]
     pub fn push(&mut self, database: &mut Database, row: &[Value<'_>]) -> Result<bool, Error> {
         let &[Value::Integer(first), Value::Integer(second), ..] = row else {
@@ -182,25 +178,25 @@ impl ClusteredTableBuilder {
         }
     }
 
-    /// Writes what is left.
+    /// Writes the rest.
     ///
     /// # Errors
     ///
-    /// If the database cannot be written.
+    /// If writing the database fails.
     pub fn finish(self, database: &mut Database) -> Result<(), Error> {
         self.leaves.finish(database)
     }
 }
 
-/// The leaves of an index, written as they fill. Between two leaves stands an
-/// entry that only their parent has.
+/// The leaves of an index, written as they fill. The entry between two leaves is only in their
+/// parent.
 #[derive(Debug)]
 struct IndexLeaves {
     root: u32,
     tree: Tree,
     leaf: Page,
     with_rowid: bool,
-    /// The entry behind a full leaf, which is written when another one follows.
+    /// The entry after a full leaf. It is written when another entry follows.
     separator: Option<Vec<u8>>,
     cell: Cell,
 }
@@ -229,7 +225,7 @@ impl IndexLeaves {
         self.push_cell(database)
     }
 
-    /// Adds the entry that is in the cell.
+    /// Adds the entry in the cell.
     #[inline]
     fn push_cell(&mut self, database: &mut Database) -> Result<(), Error> {
         if self.separator.is_some() {
@@ -251,8 +247,8 @@ impl IndexLeaves {
 
     fn finish(mut self, database: &mut Database) -> Result<(), Error> {
         if let Some(last) = self.separator.take() {
-            // Nothing follows it: it becomes a leaf of its own, and the entry
-            // before it stands between.
+            // No entry follows: this entry becomes a leaf of its own, and the entry before it goes
+            // between the two.
             self.separator = self.leaf.pop();
             self.end_leaf(database)?;
             self.leaf.push(&last);

@@ -1,4 +1,4 @@
-//! Tables whose rows are complete in another order than that of their rowids.
+//! Tables whose rows are complete in another order than the order of their rowids.
 
 use crate::sort::{Scratch, Sorter};
 
@@ -7,11 +7,11 @@ use crate::btree::error::Error;
 use crate::btree::record::{Cell, Value, trimmed};
 use crate::btree::table::{LONGEST, TableBuilder};
 
-/// The rows of a table, in any order: a slice, say, that has its number when it
-/// begins and all else when it ends.
+/// The rows of a table, in any order. For example, a slice has its number when it begins, and all
+/// other columns when it ends.
 ///
-/// They are kept in a temporary file without a name; memory does not grow with
-/// them. Those that come nearly in order cost less.
+/// They are in a temporary file without a name, so memory does not grow with them. Nearly sorted
+/// rows cost less.
 ///
 /// ```
 /// use rusqlite::Connection;
@@ -44,7 +44,7 @@ pub struct LateTableBuilder {
 }
 
 impl LateTableBuilder {
-    /// Begins a table whose rows are kept in a temporary file there until they are part of
+    /// Begins a table. Its rows are in a temporary file in this directory until they are part of
     /// the database.
     pub fn new(scratch: impl Into<Scratch>) -> Self {
         LateTableBuilder {
@@ -57,8 +57,8 @@ impl LateTableBuilder {
     ///
     /// # Errors
     ///
-    /// [`Error::TooWide`] for a row that SQLite could not read, or that the temporary
-    /// file cannot be written.
+    /// [`Error::TooWide`] for a row that SQLite could not read. Or if writing the temporary file
+    /// fails.
     pub fn push(&mut self, rowid: i64, values: &[Value<'_>]) -> Result<(), Error> {
         match self.cell.record(trimmed(values)) {
             Some(size) if size < LONGEST => {
@@ -74,8 +74,8 @@ impl LateTableBuilder {
     ///
     /// # Errors
     ///
-    /// [`Error::NotEmpty`] if that page is something else, [`Error::Order`] if two rows
-    /// have the same rowid, or that a file cannot be written or read.
+    /// [`Error::NotEmpty`] if that page belongs to something else, [`Error::Order`] if two rows
+    /// have the same rowid. Or if reading or writing a file fails.
     pub fn write(self, database: &mut Database, root: u32) -> Result<(), Error> {
         let mut table = TableBuilder::new(database, root)?;
         self.records

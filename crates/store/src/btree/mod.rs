@@ -1,10 +1,9 @@
 //! Builds tables and indexes of a SQLite database in bulk, page by page.
 //!
-//! SQLite makes a b-tree by searching and inserting row by row. If all rows are in
-//! order, the place of each is known: the next free place of the last page. This
-//! crate writes those pages, in SQLite's [file format], into a database that SQLite
-//! made and that no other program has open. SQLite does the rest: the schema, all other
-//! tables, and every later operation.
+//! SQLite makes a b-tree by searching and inserting row by row. If all rows are in order, the place
+//! of each row is known: the next free place on the last page. This crate writes those pages, in
+//! SQLite's [file format], into a database that SQLite made and that no other program has open.
+//! SQLite does the rest: the schema, all other tables, and every later operation.
 //!
 //! ```
 //! use rusqlite::Connection;
@@ -45,22 +44,20 @@
 //!
 //! # Design
 //!
-//! * **Every page is written once, in its place.** Rows of several tables may
-//!   come in turns: a leaf goes to the end of the file when it is full, and so do
-//!   the pages above it. The alternative is to let SQLite insert. For 2,000,000
-//!   packets of 30 bytes that takes 1.15 s with a bind and a step for every row,
-//!   and 0.3 s here; for the 7.1 million kernel events of a 7 s trace it took 2.9 s,
-//!   or 2.1 s from a virtual table with `INSERT … SELECT`, and 1.2 to 1.9 s more
-//!   for the index on time. An earlier way was to write leaves aside and append
-//!   them when SQLite was done with the other tables; it moved every page twice.
-//! * **An index is sorted outside of memory**, by [`sort`](crate::sort), so that memory
-//!   does not grow with it. Sorting is on a thread of its own while further entries
-//!   come, and so is merging while its result is written: for the 7.1 million
-//!   kernel events of a 7 s trace that makes an import of 1.6 s one of 1.4 s, on two
-//!   cores. Since stretches that follow each other are one run, that import takes
-//!   0.9 of the processor time that it took before, and 20 MiB instead of 29.
-//! * **No collations.** Rows have values of all kinds, with overflow pages where
-//!   they are large, but keys of an index are NULLs and integers.
+//! * **Every page is written once, in its place.** Rows of several tables may come in turns: a leaf
+//!   goes to the end of the file when it is full, and so do the pages above it. The alternative is
+//!   to let SQLite insert. For 2,000,000 packets of 30 bytes that takes 1.15 s, with a bind and a
+//!   step for every row, and 0.3 s here. For the 7.1 million kernel events of a 7 s trace it took
+//!   2.9 s, or 2.1 s from a virtual table with `INSERT … SELECT`, and 1.2 to 1.9 s more for the
+//!   index on time. An earlier version wrote leaves to a separate file, and appended them when
+//!   SQLite was done with the other tables; it moved every page twice.
+//! * **An index is sorted outside of memory**, by [`sort`](crate::sort), so memory does not grow
+//!   with it. Sorting has its own thread while further entries come, and merging has its own thread
+//!   while the result is written. For the 7.1 million kernel events of a 7 s trace, this shortens
+//!   an import from 1.6 s to 1.4 s on two cores. Stretches that follow each other are one run; with
+//!   this, the import takes 0.9 of its former processor time, and 20 MiB instead of 29.
+//! * **No collations.** Rows have values of all kinds, with overflow pages for large ones, but the
+//!   keys of an index are NULLs and integers.
 //!
 //! [file format]: https://www.sqlite.org/fileformat2.html
 

@@ -1,9 +1,9 @@
-//! Pages: how many bytes they have, and how cells lie in them.
+//! Pages: their size, and the layout of cells in them.
 
 use crate::btree::error::Error;
 use crate::btree::record::varint;
 
-/// How many bytes a page of a database has: a power of two from 512 to 65536.
+/// The size of a database's pages: a power of two from 512 to 65536.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PageSize(u32);
 
@@ -22,7 +22,7 @@ impl PageSize {
     }
 }
 
-/// The kinds of b-tree pages, as the first byte of a page has them.
+/// The kinds of b-tree pages. The value is the first byte of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Kind {
@@ -41,16 +41,16 @@ impl Kind {
     }
 }
 
-/// What a cell takes beside its bytes: its place in the array of pointers.
+/// The bytes that a cell takes in addition to its own: its place in the array of pointers.
 pub(crate) const POINTER: usize = 2;
 
-/// A page that is being filled, from its end downwards.
+/// A page that is filled from its end downwards.
 #[derive(Debug)]
 pub(crate) struct Page {
     kind: Kind,
     bytes: Box<[u8]>,
     cells: usize,
-    /// Where the last cell begins.
+    /// The start of the last cell.
     content: usize,
 }
 
@@ -64,7 +64,7 @@ impl Page {
         }
     }
 
-    /// Adds a cell behind the others; tells whether there was room for it.
+    /// Adds a cell after the others; returns whether there was room for it.
     #[inline]
     pub fn push(&mut self, cell: &[u8]) -> bool {
         let pointer = self.kind.header() + POINTER * self.cells;
@@ -79,7 +79,7 @@ impl Page {
         true
     }
 
-    /// Takes the last cell out again, which begins with the size of the rest.
+    /// Removes the last cell, which begins with the size of the rest.
     pub fn pop(&mut self) -> Option<Vec<u8>> {
         let last = self.cells.checked_sub(1)?;
         let (payload, size) = varint(&self.bytes[self.content..])?;
@@ -94,10 +94,10 @@ impl Page {
         self.cells == 0
     }
 
-    /// The finished page. Only an interior one has a child to the right.
+    /// The finished page. Only an interior page has a child to the right.
     pub fn finished(&mut self, right: Option<u32>) -> &[u8] {
         let cells = (self.cells as u16).to_be_bytes();
-        // 65536 is written as 0.
+        // The format writes 65536 as 0.
         let content = (self.content as u16).to_be_bytes();
         self.bytes[0] = self.kind as u8;
         self.bytes[3..5].copy_from_slice(&cells);
@@ -108,7 +108,7 @@ impl Page {
         &self.bytes
     }
 
-    /// Empties it, for the next one.
+    /// Empties it, for the next page.
     pub fn clear(&mut self) {
         self.bytes.fill(0);
         self.cells = 0;

@@ -1,14 +1,14 @@
-//! The record format: what a row is in a cell.
+//! The record format: the form of a row in a cell.
 
 /// A value of a row.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub enum Value<'a> {
-    /// SQL's NULL; also what the column of a rowid's alias has.
+    /// SQL's NULL; also the value in the column of a rowid's alias.
     #[default]
     Null,
     /// A signed integer of 64 bits.
     Integer(i64),
-    /// A floating-point number; not NaN, which SQLite has no value for.
+    /// A floating-point number. NaN is not allowed, because SQLite has no value for it.
     Real(f64),
     /// A text, in a database whose encoding is UTF-8.
     Text(&'a str),
@@ -34,16 +34,16 @@ impl<'a, T: Into<Value<'a>>> From<Option<T>> for Value<'a> {
     }
 }
 
-/// A row without the NULLs at its end: SQLite takes what a record lacks for the
-/// column's default, which is NULL.
+/// A row without the NULLs at its end: if a record lacks a column, SQLite uses the column's
+/// default, which is NULL.
 #[inline]
 pub(crate) fn trimmed<'r, 'v>(values: &'r [Value<'v>]) -> &'r [Value<'v>] {
     let last = values.iter().rposition(|value| *value != Value::Null);
     &values[..last.map_or(values.len().min(1), |last| last + 1)]
 }
 
-/// Writes a number at the start of `bytes` as SQLite's varint, seven bits a byte,
-/// the highest first, and all eight bits of a ninth; tells how many bytes it has.
+/// Writes a number at the start of `bytes` as SQLite's varint: seven bits in each byte, the highest
+/// first, and all eight bits of a ninth byte. Returns its length.
 #[inline]
 pub(crate) fn put_varint(bytes: &mut [u8], value: u64) -> usize {
     if value < 0x80 {
@@ -67,14 +67,14 @@ pub(crate) fn put_varint(bytes: &mut [u8], value: u64) -> usize {
     size
 }
 
-/// How many bytes a varint has.
+/// The length of a varint.
 #[inline]
 fn varint_size(value: u64) -> usize {
     let bits = 64 - (value | 1).leading_zeros() as usize;
     bits.div_ceil(7).min(LONGEST_VARINT)
 }
 
-/// The longest varint has so many bytes.
+/// The length of the longest varint.
 pub(crate) const LONGEST_VARINT: usize = 9;
 
 /// Appends a varint.
@@ -84,7 +84,7 @@ pub(crate) fn push_varint(out: &mut Vec<u8>, value: u64) {
     out.extend_from_slice(&bytes[..size]);
 }
 
-/// Reads a varint; tells how many bytes it has.
+/// Reads a varint; returns its length.
 pub(crate) fn varint(bytes: &[u8]) -> Option<(u64, usize)> {
     let mut value = 0u64;
     for (i, &byte) in bytes.iter().enumerate().take(9) {
@@ -99,10 +99,10 @@ pub(crate) fn varint(bytes: &[u8]) -> Option<(u64, usize)> {
     None
 }
 
-/// The serial type of an integer, and how many bytes it takes.
+/// The serial type of an integer, and its length.
 #[inline]
 fn integer_type(value: i64) -> (u8, usize) {
-    // By how many bits are left when the sign is taken out of the way.
+    // By the number of bits without the sign.
     const TYPES: [(u8, u8); 65] = {
         let mut types = [(6, 8); 65];
         let mut bits = 0;
@@ -126,19 +126,19 @@ fn integer_type(value: i64) -> (u8, usize) {
     (serial_type, size.into())
 }
 
-/// The serial type of text and blobs: twice their size, and what they are.
+/// The serial type of text and blobs: twice their size, plus the kind.
 #[inline]
 fn sized_type(size: usize, kind: u64) -> u64 {
     (size as u64).saturating_mul(2).saturating_add(kind)
 }
 
-/// A record's header has at most so many bytes here, so that its size is one.
+/// The longest header of a record here, so that its size fits one byte.
 const HEADER: usize = 0x7f;
 
-/// How much stands before the record in a cell: its size and the rowid.
+/// The bytes before the record in a cell: its size and the rowid.
 const FRONT: usize = 2 * LONGEST_VARINT;
 
-/// A cell that is being made. Its buffer is overwritten by the next one.
+/// A cell that is being made. The next cell overwrites its buffer.
 #[derive(Debug)]
 pub(crate) struct Cell {
     buffer: Vec<u8>,
@@ -155,13 +155,13 @@ impl Cell {
         }
     }
 
-    /// Writes the record; tells how many bytes it has. `None` is a record with a
-    /// wider header than this crate writes.
+    /// Writes the record; returns its length. `None` means that the record needs a wider header
+    /// than this crate writes.
     #[inline]
     pub fn record(&mut self, values: &[Value<'_>]) -> Option<usize> {
-        // Integers are stored eight bytes at a time, of which the next value
-        // overwrites what is too many: copying as many as there are is a call
-        // of memcpy for each, and took a third of the time.
+        // Integers are stored eight bytes at a time, and the next value overwrites the surplus.
+        // Copying the exact number of bytes is a call of memcpy for each, and took a third of the
+        // time.
         let mut room = FRONT + 1 + (LONGEST_VARINT + 8) * values.len() + 8;
         let mut is_numbers = values.len() < HEADER;
         for value in values {
@@ -235,8 +235,8 @@ impl Cell {
         Some(at - FRONT)
     }
 
-    /// Writes a record of numbers and NULLs, whose header has a byte for each: so that
-    /// it is known where the values begin, and one pass does.
+    /// Writes a record of numbers and NULLs. Its header has one byte for each, so the place of the
+    /// values is known in advance, and one pass is enough.
     #[inline]
     fn numbers(&mut self, values: &[Value<'_>]) -> usize {
         let header = 1 + values.len();
@@ -267,7 +267,7 @@ impl Cell {
         header + at
     }
 
-    /// Takes a record as another cell has written it.
+    /// Takes over a record that another cell has written.
     pub fn take(&mut self, record: &[u8]) {
         self.start = FRONT;
         self.end = FRONT + record.len();
@@ -282,16 +282,14 @@ impl Cell {
         &self.buffer[FRONT..self.end]
     }
 
-    /// Replaces all of the record but its first bytes by the number of the page
-    /// that has the rest.
+    /// Replaces all of the record except its first bytes by the number of the page with the rest.
     pub fn overflow(&mut self, local: usize, page: u32) {
         let link = FRONT + local;
         self.buffer[link..link + 4].copy_from_slice(&page.to_be_bytes());
         self.end = link + 4;
     }
 
-    /// Writes what stands before the record: how many bytes it has, and of a
-    /// table the rowid.
+    /// Writes the bytes before the record: its size, and for a table the rowid.
     #[inline]
     pub fn head(&mut self, payload: usize, rowid: Option<i64>) {
         let payload = payload as u64;
@@ -310,7 +308,7 @@ impl Cell {
         &self.buffer[self.start..self.end]
     }
 
-    /// Gives back the memory that a huge row took.
+    /// Frees the memory of a huge row.
     pub fn shrink(&mut self) {
         const KEPT: usize = 1 << 20;
         if self.buffer.len() > KEPT {

@@ -6,8 +6,8 @@ use crate::btree::page::{Kind, Page, PageSize};
 use crate::btree::record::{Cell, Value, push_varint, trimmed};
 use crate::btree::tree::Tree;
 
-/// A table that is being filled, in the order of its rowids. Its pages go to the
-/// database as soon as they are full, so memory does not grow with it.
+/// A table that is filled in the order of its rowids. Its pages go to the database as soon as they
+/// are full, so memory does not grow with it.
 #[derive(Debug)]
 pub struct TableBuilder {
     root: u32,
@@ -24,7 +24,7 @@ impl TableBuilder {
     ///
     /// # Errors
     ///
-    /// [`Error::NotEmpty`] if that page is something else.
+    /// [`Error::NotEmpty`] if that page belongs to something else.
     pub fn new(database: &mut Database, root: u32) -> Result<Self, Error> {
         database.take(root, Kind::TableLeaf)?;
         let page_size = database.page_size();
@@ -39,15 +39,14 @@ impl TableBuilder {
         })
     }
 
-    /// Adds a row. `values` are those of all columns, in the order of the
-    /// table's declaration; the column of the rowid's alias is [`Value::Null`]. NULLs at the
-    /// end are not stored, so the table declares no DEFAULT for a column that is NULL.
+    /// Adds a row. `values` are the values of all columns, in the order of the table's declaration;
+    /// the column of the rowid's alias is [`Value::Null`]. NULLs at the end are not stored, so the
+    /// table must not declare a DEFAULT for a column that may be NULL.
     ///
     /// # Errors
     ///
-    /// [`Error::Order`] if the rowid is not greater than the one before,
-    /// [`Error::TooWide`] for a row that SQLite could not read, or that the
-    /// database cannot be written.
+    /// [`Error::Order`] if the rowid is not greater than the previous one, [`Error::TooWide`] for a
+    /// row that SQLite could not read. Or if writing the database fails.
     #[inline]
     pub fn push(
         &mut self,
@@ -61,7 +60,7 @@ impl TableBuilder {
         }
     }
 
-    /// Adds a row whose record is written already.
+    /// Adds a row whose record is already written.
     pub(crate) fn push_record(
         &mut self,
         database: &mut Database,
@@ -72,7 +71,7 @@ impl TableBuilder {
         self.push_cell(database, rowid, record.len())
     }
 
-    /// Adds the row whose record of so many bytes is in the cell.
+    /// Adds the row whose record, of this length, is in the cell.
     #[inline]
     fn push_cell(
         &mut self,
@@ -112,11 +111,11 @@ impl TableBuilder {
         Ok(())
     }
 
-    /// Writes what is left.
+    /// Writes the rest.
     ///
     /// # Errors
     ///
-    /// If the database cannot be written.
+    /// If writing the database fails.
     pub fn finish(mut self, database: &mut Database) -> Result<(), Error> {
         if self.tree.is_empty() {
             database.set_root(self.root, self.leaf.finished(None));
@@ -127,17 +126,17 @@ impl TableBuilder {
     }
 }
 
-/// SQLite reads no row of so many bytes.
+/// SQLite reads no row of this size.
 pub(crate) const LONGEST: usize = 1 << 31;
 
-/// How much of a row is in its leaf, by the file format.
+/// The part of a row in its leaf, by the file format.
 #[derive(Debug)]
 struct Room {
-    /// A payload of so many bytes has no overflow.
+    /// A payload of at most this size needs no overflow page.
     whole: usize,
-    /// What at least is in the leaf of one that has.
+    /// The smallest part in the leaf of a payload with overflow.
     least: usize,
-    /// How much an overflow page takes.
+    /// The room in an overflow page.
     page: usize,
 }
 
@@ -151,8 +150,8 @@ impl Room {
         }
     }
 
-    /// How much of a payload that has overflow is in the leaf: so much that the
-    /// last overflow page is full, if there is room for it.
+    /// The size of the part in the leaf for a payload with overflow: the last overflow page is then
+    /// full, if there is room for this.
     fn local(&self, payload: usize) -> usize {
         let local = self.least + (payload - self.least) % self.page;
         if local <= self.whole {

@@ -4,16 +4,15 @@ use crate::btree::database::Database;
 use crate::btree::error::Error;
 use crate::btree::page::{Kind, POINTER, Page, PageSize};
 
-/// An interior page that would not be one; SQLite's smallest page has room for
-/// four of the widest children.
+/// An interior page that cannot be one; SQLite's smallest page has room for four of the widest
+/// children.
 const NO_ROOM: Error = Error::Unsuitable("an entry has no room in its pages");
 
-/// How many bytes the number of a child takes.
+/// The length of a child's number.
 const CHILD: usize = 4;
 
-/// A child, and what separates it from the next: of a table the last rowid, of
-/// an index the entry between them, as its cell has it. The last child of all
-/// needs none.
+/// A child, and the separator to the next child: for a table the last rowid, for an index the entry
+/// between them, as its cell has it. The last child of all needs no separator.
 #[derive(Debug)]
 struct Child {
     page: u32,
@@ -26,26 +25,24 @@ impl Child {
     }
 }
 
-/// More than a child can take: a key of eight columns and a rowid have at most
-/// 100 bytes.
+/// The largest size of a child: a key of eight columns and a rowid have at most 100 bytes.
 const WIDEST: usize = 128;
 
-/// The children whose parent is not written yet.
+/// The children whose parent has not been written yet.
 #[derive(Debug, Default)]
 struct Level {
     children: Vec<Child>,
     room: usize,
 }
 
-/// The interior pages of a table or an index. They are written as soon as it is
-/// certain that what follows is enough for a page of its own: a page with a
-/// single child is none that SQLite would make.
+/// The interior pages of a table or an index. They are written as soon as the remaining children
+/// are certainly enough for another page, because SQLite makes no page with a single child.
 #[derive(Debug)]
 pub(crate) struct Tree {
     levels: Vec<Level>,
     page: Page,
     cell: Vec<u8>,
-    /// How many bytes of a page are for cells.
+    /// The bytes of a page that are for cells.
     capacity: usize,
 }
 
@@ -63,7 +60,7 @@ impl Tree {
         self.levels.is_empty()
     }
 
-    /// Adds a leaf behind the others.
+    /// Adds a leaf after the others.
     pub fn add(
         &mut self,
         database: &mut Database,
@@ -92,7 +89,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Takes as many children of a level as a page has room for.
+    /// Takes as many children of a level as fit into a page.
     fn first_page(&mut self, level: usize) -> Vec<Child> {
         let Level { children, room } = &mut self.levels[level];
         let mut taken = 0;
@@ -106,7 +103,7 @@ impl Tree {
         taken
     }
 
-    /// Fills the page with children; tells the rightmost, which has no cell.
+    /// Fills the page with children; returns the rightmost child, which has no cell.
     fn fill(&mut self, children: Vec<Child>) -> Result<Child, Error> {
         self.page.clear();
         let mut children = children.into_iter();
@@ -122,7 +119,7 @@ impl Tree {
         last.ok_or(NO_ROOM)
     }
 
-    /// Writes a page, and tells what its parent has to know.
+    /// Writes a page, and returns the data for its parent.
     fn write(&mut self, database: &mut Database, children: Vec<Child>) -> Result<Child, Error> {
         let last = self.fill(children)?;
         let page = database.append(self.page.finished(Some(last.page)))?;
@@ -132,7 +129,7 @@ impl Tree {
         })
     }
 
-    /// Writes all that is left, the topmost page as `root`.
+    /// Writes the rest, with the topmost page as `root`.
     pub fn finish(mut self, database: &mut Database, root: u32) -> Result<(), Error> {
         let mut level = 0;
         while level < self.levels.len() {

@@ -1,4 +1,4 @@
-//! What killed processes left, how it is known, and its removal.
+//! The files that killed processes left: how to recognize and remove them.
 
 use std::ffi::OsStr;
 use std::fs::{self, DirEntry, OpenOptions};
@@ -8,20 +8,21 @@ use std::time::{Duration, SystemTime};
 
 use crate::files::place;
 
-/// How the names of directories that we make begin. Python's `_scratch.py` knows it, too.
+/// The prefix of our directories' names. Python's `_scratch.py` uses the same.
 pub(crate) const PREFIX: &str = ".timebase-";
 
-/// How many random letters and digits follow.
+/// The number of random letters and digits after it.
 pub(crate) const RANDOM: usize = 12;
 
-/// The file in one that its process holds a lock on. Python's `_scratch.py` knows it, too.
+/// The file in such a directory on which its process holds a lock. Python's `_scratch.py` uses the
+/// same.
 pub(crate) const LOCK: &str = "timebase.lock";
 
-/// For how long what was written may belong to a process on another machine.
+/// For this long after its last change, a file may belong to a process on another machine.
 const LONG: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Removes the directories in `directory` whose processes have ended. What cannot be
-/// removed stays: nobody needs it gone.
+/// Removes the directories in `directory` whose processes have ended. If a removal fails, the
+/// directory stays, which harms nobody.
 pub(crate) fn remove_abandoned(directory: &Path) {
     let Ok(entries) = fs::read_dir(directory) else {
         return;
@@ -41,7 +42,7 @@ fn is_ours(entry: &DirEntry) -> bool {
         && place::is_of_this_user(&path)
 }
 
-/// Whether a directory is called as those are that we make.
+/// Whether a directory's name is one of ours.
 pub(crate) fn has_our_name(path: &Path) -> bool {
     let name = path.file_name().and_then(OsStr::to_str);
     let random = name.and_then(|name| name.strip_prefix(PREFIX));
@@ -50,19 +51,21 @@ pub(crate) fn has_our_name(path: &Path) -> bool {
     })
 }
 
-/// `has_seen_locks` tells whether locks of all processes are seen in a directory.
+/// `has_seen_locks` says whether this process can see the locks of all processes in a directory.
 fn remove_if_abandoned(path: &Path, has_seen_locks: fn(&Path) -> bool) -> io::Result<()> {
     let lock_path = path.join(LOCK);
     let is_file = match fs::symlink_metadata(&lock_path) {
         Ok(found) => found.is_file(),
-        // Not made yet, or already removed. Whatever is in there else is not ours.
+        // The file is not made yet, or already removed. If the directory contains anything else, it
+        // is not ours.
         Err(error) if error.kind() == ErrorKind::NotFound => return fs::remove_dir(path),
         Err(error) => return Err(error),
     };
     if !is_file {
         return Ok(());
     }
-    // Held until all is gone. For writing, as NFS locks nothing else.
+    // The lock is held until everything is removed. It is for writing, because NFS locks nothing
+    // else.
     let lock = OpenOptions::new().read(true).write(true).open(&lock_path)?;
     if lock.try_lock().is_err() || (!has_seen_locks(path) && is_recent(path)?) {
         return Ok(());
@@ -70,7 +73,7 @@ fn remove_if_abandoned(path: &Path, has_seen_locks: fn(&Path) -> bool) -> io::Re
     remove(path)
 }
 
-/// Whether something in it was written not long ago, or in the future, as clocks differ.
+/// Whether something in it was written recently, or in the future, because clocks differ.
 fn is_recent(path: &Path) -> io::Result<bool> {
     let now = SystemTime::now();
     for entry in fs::read_dir(path)? {
@@ -82,7 +85,7 @@ fn is_recent(path: &Path) -> io::Result<bool> {
     Ok(false)
 }
 
-/// Removes a directory with all that is in it, its lock last.
+/// Removes a directory with all of its contents, the lock last.
 pub(crate) fn remove(path: &Path) -> io::Result<()> {
     for entry in fs::read_dir(path)? {
         let entry = entry?;
@@ -110,14 +113,14 @@ mod tests {
     use crate::files::WorkDir;
     use crate::files::work_dir::claim;
 
-    /// What a killed process leaves, with something in it.
+    /// A directory with contents, as a killed process leaves it.
     fn abandoned(directory: &Path) -> std::path::PathBuf {
         let scratch = WorkDir::new_in(directory).unwrap();
         let path = scratch.path().to_owned();
         fs::create_dir(path.join("inner")).unwrap();
         fs::write(path.join("inner").join("more"), "x").unwrap();
         fs::write(path.join("incomplete"), "half").unwrap();
-        // The lock goes with the handle; what is dropped then finds nothing to remove.
+        // Closing the handle releases the lock; dropping the rest then finds nothing to remove.
         let kept = directory.join("kept");
         fs::rename(&path, &kept).unwrap();
         drop(scratch);
@@ -143,13 +146,13 @@ mod tests {
     fn what_only_looks_like_ours_is_left() {
         let place = tempfile::tempdir().unwrap();
         let path = |name: &str| place.path().join(name);
-        // A file; a longer name; one without a lock that has something in it.
+        // A file; a longer name; a directory without a lock but with contents.
         File::create(path(".timebase-abcdefghijkl")).unwrap();
         fs::create_dir(path(".timebase-configuration")).unwrap();
         File::create(path(".timebase-configuration").join(LOCK)).unwrap();
         fs::create_dir(path(".timebase-abcdefghijkm")).unwrap();
         File::create(path(".timebase-abcdefghijkm").join("notes")).unwrap();
-        // Whose lock is none.
+        // The file with the lock's name is not a lock.
         fs::create_dir_all(path(".timebase-abcdefghijkn").join(LOCK)).unwrap();
         drop(WorkDir::new_in(place.path()).unwrap());
         assert_eq!(fs::read_dir(place.path()).unwrap().count(), 4);
@@ -172,7 +175,7 @@ mod tests {
         assert!(!dead.exists());
     }
 
-    /// Each stage that a process can be killed in.
+    /// Each state in which a process can be killed.
     #[test]
     fn a_directory_without_a_lock_yet_is_removed_and_its_maker_makes_another() {
         let place = tempfile::tempdir().unwrap();
@@ -182,8 +185,8 @@ mod tests {
         assert!(!made.exists());
         assert!(claim(made.clone()).unwrap().is_none());
 
-        // The other one holds the lock before us: `claim` makes it, so it is simulated by
-        // one who removes while it runs.
+        // The other process takes the lock before us. Because `claim` makes it, a thread that
+        // removes the directory meanwhile simulates this.
         let is_over = AtomicBool::new(false);
         thread::scope(|scope| {
             scope.spawn(|| {

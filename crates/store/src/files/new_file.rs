@@ -1,4 +1,4 @@
-//! A file in the making.
+//! A file that is being made.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
@@ -8,29 +8,29 @@ use tempfile::TempPath;
 
 use crate::files::work_dir::WorkDir;
 
-/// How many symbolic links may follow each other, as on Linux.
+/// The limit for symbolic links that follow each other, as on Linux.
 const MOST_LINKS: usize = 40;
 
-/// A file in the making, in a directory of its own beside its destination. Dropped, it is
-/// gone; what is at the destination stays as it is until [`NewFile::complete`]. The crate
-/// has an example.
+/// A file that is being made, in a directory of its own beside its destination. Dropping it removes
+/// it; the file at the destination does not change before [`NewFile::complete`]. The crate's
+/// documentation has an example.
 #[derive(Debug)]
 pub struct NewFile {
     destination: PathBuf,
     path: PathBuf,
-    /// Open from the beginning: a failure to write what was cached is told to who had the
-    /// file open then, whoever wrote.
+    /// It is open from the beginning, because the system reports a failure to write cached data to
+    /// those who had the file open at that time, whoever wrote it.
     file: File,
     scratch: WorkDir,
 }
 
 impl NewFile {
-    /// An empty file that will be at `destination`, or where that points to if it is a
+    /// Makes an empty file for `destination`, or for the target of `destination` if that is a
     /// symbolic link.
     ///
     /// # Errors
     ///
-    /// If nothing can be made there.
+    /// If making a file in that directory fails.
     pub fn at(destination: &Path) -> io::Result<NewFile> {
         let destination = followed(destination)?;
         if destination.file_name().is_none() {
@@ -52,38 +52,37 @@ impl NewFile {
         })
     }
 
-    /// Where the file is meanwhile, for those who open it by name.
+    /// The path of the unfinished file, for code that opens it by name.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The file, open.
+    /// The open file.
     pub fn file(&self) -> &File {
         &self.file
     }
 
-    /// A directory for whatever else the work needs; it goes when the work is done.
+    /// A directory for other files of the work. It is removed when the work is done.
     pub fn directory(&self) -> &Path {
         self.scratch.path()
     }
 
-    /// Where it will be.
+    /// The final path.
     pub fn destination(&self) -> &Path {
         &self.destination
     }
 
-    /// Writes what is cached of the file to the disk and puts it into its place, whole; tells
-    /// its size. It may take the place of another one, and has its permissions then, if
-    /// `replace` says so.
+    /// Writes the file's cached data to the disk and moves the file into its place; returns its
+    /// size. If `replace` is set, it may replace another file, and takes over its permissions.
     ///
     /// # Errors
     ///
-    /// If it cannot be written, or moved there; of the kind [`ErrorKind::AlreadyExists`] if
-    /// there is another one. The destination is as it was then.
+    /// If writing or moving fails; with the kind [`ErrorKind::AlreadyExists`] if another file is
+    /// there. The destination is then as before.
     pub fn complete(self, replace: bool) -> io::Result<u64> {
         #[cfg(unix)]
         if replace && let Ok(other) = fs::metadata(&self.destination) {
-            // Not every file system has permissions to set.
+            // Some file systems do not support permissions.
             let _ = self.file.set_permissions(other.permissions());
         }
         self.file.sync_all()?;
@@ -99,7 +98,7 @@ impl NewFile {
     }
 }
 
-/// Moves a file to where none is. Not every file system can do it in one step.
+/// Moves a file to a path without a file. Some file systems cannot do this in one step.
 fn move_to_free(path: &Path, destination: &Path) -> io::Result<()> {
     let file = TempPath::try_from_path(path)?;
     match file.persist_noclobber(destination) {
@@ -110,8 +109,7 @@ fn move_to_free(path: &Path, destination: &Path) -> io::Result<()> {
     }
 }
 
-/// What a path comes to when the symbolic links that it names are followed, be there
-/// anything or not.
+/// The path after following all symbolic links in it, even if nothing is there.
 fn followed(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..MOST_LINKS {

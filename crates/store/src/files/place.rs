@@ -1,8 +1,8 @@
-//! What the system says of a place.
+//! Facts from the system about a directory.
 
 use std::path::Path;
 
-/// Whether a directory is of the user that this process is of.
+/// Whether a directory belongs to the user of this process.
 #[cfg(unix)]
 pub(crate) fn is_of_this_user(path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -10,22 +10,22 @@ pub(crate) fn is_of_this_user(path: &Path) -> bool {
     owner.is_ok_and(|owner| owner == nix::unistd::geteuid().as_raw())
 }
 
-/// Temporary directories are each user's own, and permissions say the rest.
+/// Each user has their own temporary directory, and permissions protect it.
 #[cfg(not(unix))]
 pub(crate) fn is_of_this_user(_path: &Path) -> bool {
     true
 }
 
-/// Whether the locks of all who can write there are seen: on file systems that are known
-/// to be of this machine alone. Network file systems may keep locks to themselves, by
-/// how they were mounted, and FUSE may be one.
+/// Whether this process sees the locks of everybody who can write there: on file systems that
+/// certainly belong to this machine alone. Network file systems may not share locks, depending on
+/// their mount options, and FUSE may be a network file system.
 #[cfg(target_os = "linux")]
 pub(crate) fn has_seen_locks(path: &Path) -> bool {
     use nix::sys::statfs::{self, FsType};
     const LOCAL: [FsType; 8] = [
         statfs::BTRFS_SUPER_MAGIC,
         statfs::ECRYPTFS_SUPER_MAGIC,
-        // The number of ext2 and ext3 as well.
+        // This is also the number of ext2 and ext3.
         statfs::EXT4_SUPER_MAGIC,
         statfs::F2FS_SUPER_MAGIC,
         statfs::MSDOS_SUPER_MAGIC,
@@ -33,7 +33,7 @@ pub(crate) fn has_seen_locks(path: &Path) -> bool {
         statfs::TMPFS_MAGIC,
         statfs::XFS_SUPER_MAGIC,
     ];
-    /// ZFS, bcachefs, exFAT and NTFS, of which nix does not know.
+    /// ZFS, bcachefs, exFAT and NTFS, which nix does not define.
     const MORE: [u32; 4] = [0x2fc1_2fc1, 0xca45_1a4e, 0x2011_bab0, 0x7366_746e];
     statfs::statfs(path).is_ok_and(|found| {
         let kind = found.filesystem_type();
@@ -47,7 +47,7 @@ pub(crate) fn has_seen_locks(path: &Path) -> bool {
     nix::sys::statfs::statfs(path).is_ok_and(|found| found.flags().contains(MntFlags::MNT_LOCAL))
 }
 
-/// There, file servers keep the locks, and they are binding.
+/// On this system, file servers keep the locks, and they are mandatory.
 #[cfg(windows)]
 pub(crate) fn has_seen_locks(_path: &Path) -> bool {
     true

@@ -1,4 +1,4 @@
-//! A directory to work in.
+//! A directory for temporary work.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
@@ -6,12 +6,11 @@ use std::path::{Path, PathBuf};
 
 use crate::files::litter::{self, LOCK, PREFIX, RANDOM};
 
-/// How often another process may take what we have just made for abandoned.
+/// How often another process may mistake a new directory for an abandoned one.
 const ATTEMPTS: usize = 100;
 
-/// A directory to work in, which is removed with all that is in it when this is dropped;
-/// or, where the process does not come to that, by the next that makes one in the same
-/// place.
+/// A directory for temporary work. Dropping it removes it with all of its contents. If the process
+/// does not get that far, the next process that makes one in the same place removes it.
 ///
 /// ```
 /// use timebase_store::files::WorkDir;
@@ -25,19 +24,19 @@ const ATTEMPTS: usize = 100;
 #[derive(Debug)]
 pub struct WorkDir {
     path: PathBuf,
-    /// Held for as long as the directory is in use.
+    /// Open for as long as the directory is in use.
     _lock: File,
 }
 
 impl WorkDir {
-    /// Makes a directory in `directory` that nobody else can read, and removes there what
-    /// killed processes left; and around it, if it is such a directory itself.
+    /// Makes a directory in `directory` that no other user can read, and removes the directories of
+    /// killed processes there; also beside `directory`, if that is such a directory itself.
     ///
     /// # Errors
     ///
-    /// If it cannot be made.
+    /// If making it fails.
     pub fn new_in(directory: &Path) -> io::Result<WorkDir> {
-        // First, as the disk may be full of it.
+        // This comes first, because these may have filled the disk.
         litter::remove_abandoned(directory);
         if let Some(around) = directory.parent()
             && litter::has_our_name(directory)
@@ -56,7 +55,7 @@ impl WorkDir {
         Err(io::Error::other(why))
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -64,7 +63,7 @@ impl WorkDir {
 
 impl Drop for WorkDir {
     fn drop(&mut self) {
-        // What cannot be removed stays for the next to try.
+        // If a removal fails, the next process tries it again.
         let _ = litter::remove(&self.path);
     }
 }
@@ -76,7 +75,7 @@ fn make(directory: &Path) -> io::Result<PathBuf> {
         use std::os::unix::fs::DirBuilderExt;
         options.mode(0o700);
     }
-    // As the system tells it: a name that the user has never seen says nothing.
+    // The error of the system, because the user has never seen the directory's name.
     let mut failure = None;
     let mut builder = tempfile::Builder::new();
     let made = builder
@@ -91,8 +90,8 @@ fn make(directory: &Path) -> io::Result<PathBuf> {
     Ok(made.into_temp_path().keep()?)
 }
 
-/// Takes the lock of a new directory. `None`: somebody who looked for abandoned ones was
-/// there before, and removes it.
+/// Takes the lock of a new directory. `None` means that another process mistook the directory for
+/// an abandoned one, and removes it.
 pub(crate) fn claim(path: PathBuf) -> io::Result<Option<WorkDir>> {
     let lock_path = path.join(LOCK);
     let mut options = OpenOptions::new();
@@ -107,9 +106,9 @@ pub(crate) fn claim(path: PathBuf) -> io::Result<Option<WorkDir>> {
     };
     match lock.try_lock() {
         Err(TryLockError::WouldBlock) => return Ok(None),
-        // Where there are no locks, nothing is removed for the want of one either.
+        // If there are no locks, nothing is removed because a lock is missing.
         Ok(()) | Err(TryLockError::Error(_)) => {}
     }
-    // It may be ours only because the other one has done its work.
+    // The lock may be ours only because the other process has finished its removal.
     Ok(lock_path.exists().then_some(WorkDir { path, _lock: lock }))
 }

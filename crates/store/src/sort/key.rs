@@ -1,13 +1,13 @@
-//! What is sorted by.
+//! The keys for sorting.
 
 use std::fmt::Debug;
 
 use crate::sort::number::{LONGEST_NUMBER, put_difference, take_difference};
 
-/// A key: it is ordered, and can be written as its difference to the key before
-/// it, which is small where keys are sorted.
+/// A key. It has an order, and can be written as its difference from the previous key, which is
+/// small if keys are sorted.
 ///
-/// Keys that are equal may be told apart by nothing but their payload.
+/// If keys are equal, only their payloads may differ.
 ///
 /// ```
 /// use timebase_store::sort::{Key, LONGEST_NUMBER, put_difference, take_difference};
@@ -36,17 +36,17 @@ use crate::sort::number::{LONGEST_NUMBER, put_difference, take_difference};
 /// }
 /// ```
 pub trait Key: Copy + Ord + Debug + Send + 'static {
-    /// What the first key of a stretch is written as a difference to.
+    /// The first key of a stretch is written as the difference from this key.
     const FIRST: Self;
 
-    /// As many bytes as `put` writes at most.
+    /// The largest number of bytes that `put` writes.
     const LONGEST: usize;
 
-    /// Writes the key as its difference to `after`, at the start of `bytes`, which
-    /// are at least `LONGEST`; tells how many of them it takes, at least one.
+    /// Writes the key as its difference from `after`, at the start of `bytes`, which has at least
+    /// `LONGEST` bytes. Returns the number of bytes written, at least one.
     fn put(&self, after: &Self, bytes: &mut [u8]) -> usize;
 
-    /// Reads it back, with how many bytes it took. `None`: the bytes are no key.
+    /// Reads the key back, with the number of bytes read. `None` means that the bytes are no key.
     fn take(after: &Self, bytes: &[u8]) -> Option<(Self, usize)>;
 }
 
@@ -65,7 +65,7 @@ impl Key for i64 {
     }
 }
 
-/// A time, and the order among equal ones.
+/// A time, and an order among equal times.
 impl Key for (i64, u64) {
     const FIRST: Self = (0, 0);
     const LONGEST: usize = 2 * LONGEST_NUMBER;

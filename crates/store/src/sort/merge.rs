@@ -1,4 +1,4 @@
-//! All runs as one, on a thread of its own.
+//! Merges all runs, on its own thread.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -14,17 +14,17 @@ use crate::sort::records::Records;
 use crate::sort::runs::{Runs, ended};
 use crate::sort::source::{Source, Stored};
 
-/// How much of all runs together is in memory while they are merged.
+/// The memory for pieces of all runs together during the merge.
 const MERGED: usize = 8 << 20;
 
-/// How much of a run is read at once, at least and at most.
+/// The least and the most that is read of a run at once.
 const LEAST_PIECE: usize = 1 << 10;
 const LARGEST_PIECE: usize = 256 << 10;
 
-/// How much the merging thread hands over at once.
+/// The size of the batches that the merging thread hands over.
 const BATCH: usize = 128 << 10;
 
-/// So many batches are there: one that is filled, one that is used, one between.
+/// The number of batches: one is filled, one is used, one is in between.
 const BATCHES: usize = 3;
 
 /// Gives all records in order.
@@ -46,27 +46,27 @@ pub(crate) fn merged<K: Key, P: Payload + ?Sized, E: From<io::Error>>(
             .iter()
             .try_for_each(|(key, payload)| each(key, payload))?;
         batch.clear();
-        // At the end nobody takes it back.
+        // At the end, nobody takes it back.
         let _ = empty.send(batch);
     }
     Ok(merging.join().unwrap_or_else(|_| Err(ended()))?)
 }
 
-/// Records on their way out of the merging thread.
+/// Records on their way from the merging thread.
 struct Outlet<K: Key, P: Payload + ?Sized> {
     batch: Records<K, P>,
-    /// All batches that are not on their way.
+    /// All batches that are not in transit.
     spare: Vec<Records<K, P>>,
     full: Sender<Records<K, P>>,
     emptied: Receiver<Records<K, P>>,
 }
 
-/// Nobody wants more.
+/// The receiver does not want more.
 struct Closed;
 
 impl<K: Key, P: Payload + ?Sized> Outlet<K, P> {
-    /// Makes room for a record. One that is larger than a batch is alone: nothing
-    /// else is on its way meanwhile.
+    /// Makes room for a record. A record that is larger than a batch is alone: no other batch is in
+    /// transit meanwhile.
     #[cold]
     fn make_room(&mut self, payload: usize) -> Result<(), Closed> {
         self.send()?;
@@ -97,7 +97,7 @@ impl<K: Key, P: Payload + ?Sized> Outlet<K, P> {
     }
 }
 
-/// A run that is not the one that records are taken from.
+/// A run other than the one that currently gives records.
 struct Waiting<K> {
     key: K,
     stretch: u32,
@@ -115,7 +115,7 @@ impl<K: Key> Waiting<K> {
 }
 
 impl<K: Key> Ord for Waiting<K> {
-    /// The greatest is the one whose record is first.
+    /// The greatest run is the one whose record comes first.
     #[inline]
     fn cmp(&self, other: &Self) -> Ordering {
         let order = self.key.cmp(&other.key);
@@ -137,7 +137,7 @@ impl<K: Key> PartialEq for Waiting<K> {
 
 impl<K: Key> Eq for Waiting<K> {}
 
-/// Merges runs until nobody wants more.
+/// Merges runs until the receiver does not want more.
 fn merge<K: Key, P: Payload + ?Sized>(runs: Runs<K>, mut outlet: Outlet<K, P>) -> io::Result<()> {
     let Runs { file, ends, runs } = runs;
     let piece = (MERGED / runs.len().max(1)).clamp(LEAST_PIECE, LARGEST_PIECE);
@@ -163,8 +163,8 @@ fn merge<K: Key, P: Payload + ?Sized>(runs: Runs<K>, mut outlet: Outlet<K, P>) -
             if !source.advance(&mut stored)? {
                 break;
             }
-            // Most records come after one of the same run, and are compared with
-            // the first of all others only.
+            // Most records come after one of the same run, and are only compared with the first
+            // record of all other runs.
             let Some(next) = waiting.peek() else { continue };
             let is_first =
                 source.key < next.key || source.key == next.key && source.stretch < next.stretch;
@@ -176,7 +176,7 @@ fn merge<K: Key, P: Payload + ?Sized>(runs: Runs<K>, mut outlet: Outlet<K, P>) -
             }
         }
     }
-    // If nobody wants it, the reason is theirs.
+    // If the receiver stopped, the reason is the receiver's.
     let _ = outlet.send();
     Ok(())
 }

@@ -1,13 +1,13 @@
-//! Numbers in as few bytes as they need.
+//! Numbers in as few bytes as possible.
 //!
-//! The first byte tells how many there are, by how many of its low bits are
-//! zero, so that a number is read and written at once and not byte by byte.
+//! The number of zero bits at the low end of the first byte tells the length, so a number is read
+//! and written at once, not byte by byte.
 
-/// As many bytes as a number takes at most.
+/// The largest length of a number.
 pub const LONGEST_NUMBER: usize = 9;
 
-/// Writes a number at the start of `bytes`, which are at least
-/// [`LONGEST_NUMBER`]; tells how many of them it takes.
+/// Writes a number at the start of `bytes`, which has at least [`LONGEST_NUMBER`] bytes; returns
+/// its length.
 #[inline]
 pub(crate) fn put_number(bytes: &mut [u8], value: u64) -> usize {
     let bits = 64 - (value | 1).leading_zeros() as usize;
@@ -22,8 +22,7 @@ pub(crate) fn put_number(bytes: &mut [u8], value: u64) -> usize {
     size
 }
 
-/// Reads a number; tells how many bytes it takes. `None`: it has more than there
-/// are.
+/// Reads a number; returns its length. `None` means that it is longer than `bytes`.
 #[inline]
 pub(crate) fn take_number(bytes: &[u8]) -> Option<(u64, usize)> {
     let size = bytes.first()?.trailing_zeros() as usize + 1;
@@ -33,7 +32,7 @@ pub(crate) fn take_number(bytes: &[u8]) -> Option<(u64, usize)> {
     }
     let coded = match bytes.first_chunk() {
         Some(word) => u64::from_le_bytes(*word),
-        // The last ones of a stretch.
+        // The last numbers of a stretch.
         None => {
             let mut word = [0; 8];
             let present = bytes.get(..size)?;
@@ -47,9 +46,8 @@ pub(crate) fn take_number(bytes: &[u8]) -> Option<(u64, usize)> {
     Some((value, size))
 }
 
-/// Writes `to` as its difference to `from`, in as few bytes as that needs, at the
-/// start of `bytes`, which are at least [`LONGEST_NUMBER`]; tells how many of them
-/// it takes.
+/// Writes the difference from `from` to `to` in as few bytes as possible at the start of `bytes`,
+/// which has at least [`LONGEST_NUMBER`] bytes; returns its length.
 ///
 /// ```
 /// use timebase_store::sort::{LONGEST_NUMBER, put_difference, take_difference};
@@ -65,8 +63,8 @@ pub fn put_difference(from: i64, to: i64, bytes: &mut [u8]) -> usize {
     put_number(bytes, (difference << 1 ^ difference >> 63) as u64)
 }
 
-/// Reads what [`put_difference`] wrote, and how many bytes that were. `None`: it
-/// has more bytes than there are.
+/// Reads a number that [`put_difference`] wrote, and its length. `None` means that it is longer
+/// than `bytes`.
 #[inline]
 pub fn take_difference(from: i64, bytes: &[u8]) -> Option<(i64, usize)> {
     let (number, size) = take_number(bytes)?;

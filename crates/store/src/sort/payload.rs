@@ -1,8 +1,8 @@
-//! What comes along with a key.
+//! The payload of a key.
 
-/// What comes along with a key: bytes, `[u8]`, or nothing, `()`.
+/// The payload of a key: bytes, `[u8]`, or nothing, `()`.
 ///
-/// Records without a payload take no memory for where it would be.
+/// Records without a payload need no memory for its place.
 pub trait Payload: sealed::Kept {}
 
 impl Payload for [u8] {}
@@ -11,10 +11,10 @@ impl Payload for () {}
 pub(crate) mod sealed {
     use std::fmt::Debug;
 
-    /// How a payload is kept beside its key.
+    /// The place of a payload, which is stored with its key.
     pub trait Kept: 'static {
         const HAS_BYTES: bool;
-        /// Where its bytes are.
+        /// The place of its bytes.
         type Place: Copy + Debug + Send + 'static;
         fn place(at: usize) -> Self::Place;
         fn at(place: Self::Place) -> usize;
@@ -26,8 +26,8 @@ pub(crate) mod sealed {
         const HAS_BYTES: bool = true;
         type Place = u32;
 
-        /// A stretch is far smaller than 4 GiB, and a record that is larger than a
-        /// stretch is alone.
+        /// A stretch is far smaller than 4 GiB, and a record that is larger than a stretch is
+        /// alone.
         #[inline]
         fn place(at: usize) -> u32 {
             at as u32

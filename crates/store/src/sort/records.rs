@@ -1,4 +1,4 @@
-//! Records in memory: keys, and behind each other their payloads.
+//! Records in memory: keys, and their payloads one after another.
 
 use std::cmp::Ordering;
 
@@ -6,7 +6,7 @@ use crate::sort::key::Key;
 use crate::sort::number::{LONGEST_NUMBER, put_number, take_number};
 use crate::sort::payload::Payload;
 
-/// Records that take `limit` bytes together, or a single one that takes more.
+/// Records that take `limit` bytes together, or a single larger record.
 #[derive(Debug)]
 pub(crate) struct Records<K: Key, P: Payload + ?Sized> {
     limit: usize,
@@ -34,7 +34,7 @@ impl<K: Key, P: Payload + ?Sized> Records<K, P> {
         self.slots.is_empty()
     }
 
-    /// How many bytes a record takes whose payload has so many.
+    /// The bytes that a record with a payload of this size takes.
     #[inline]
     pub fn taken_by(payload: usize) -> usize {
         let kept = match P::HAS_BYTES {
@@ -63,7 +63,7 @@ impl<K: Key, P: Payload + ?Sized> Records<K, P> {
         }
     }
 
-    /// Adds a key whose payload with its size, if it has one, comes next.
+    /// Adds a key. Its payload with its size, if it has one, comes next.
     #[inline]
     pub fn push_key(&mut self, key: K) {
         if self.slots.len() == self.slots.capacity() {
@@ -73,7 +73,7 @@ impl<K: Key, P: Payload + ?Sized> Records<K, P> {
         self.slots.push(Slot { key, place });
     }
 
-    /// Twice as much as before, but no more than is used.
+    /// Twice the former size, but no more than needed.
     #[cold]
     fn grow(&mut self) {
         let (len, all) = (self.slots.len(), self.limit / size_of::<Slot<K, P>>());
@@ -81,7 +81,7 @@ impl<K: Key, P: Payload + ?Sized> Records<K, P> {
         self.slots.reserve_exact(more);
     }
 
-    /// Where the bytes of a payload with its size are added, with room for so many.
+    /// The place to which the bytes of a payload with its size are added, with room for this many.
     #[inline]
     pub fn bytes_for(&mut self, more: usize) -> &mut Vec<u8> {
         let (len, capacity) = (self.bytes.len(), self.bytes.capacity());
@@ -92,12 +92,12 @@ impl<K: Key, P: Payload + ?Sized> Records<K, P> {
         &mut self.bytes
     }
 
-    /// Sorts them by their keys; equal ones stay in their order.
+    /// Sorts them by their keys; equal keys keep their order.
     pub fn sort(&mut self) {
         self.slots.sort();
     }
 
-    /// The least and the greatest key, once they are sorted.
+    /// The least and the greatest key, after sorting.
     pub fn ends(&self) -> Option<(K, K)> {
         Some((self.slots.first()?.key, self.slots.last()?.key))
     }
@@ -111,7 +111,7 @@ impl<K: Key, P: Payload + ?Sized> Records<K, P> {
         })
     }
 
-    /// All records in their order; of payloads the size and the bytes.
+    /// All records in their order; for payloads, the size and the bytes.
     #[inline]
     pub fn iter_sized(&self) -> impl Iterator<Item = (&K, &[u8])> {
         self.slots
@@ -119,7 +119,7 @@ impl<K: Key, P: Payload + ?Sized> Records<K, P> {
             .map(|slot| (&slot.key, self.payload(slot).1))
     }
 
-    /// A payload with its size before it, and how many bytes that size takes.
+    /// A payload with its size before it, and the length of that size.
     #[inline]
     fn payload(&self, slot: &Slot<K, P>) -> (usize, &[u8]) {
         if !P::HAS_BYTES {
@@ -133,7 +133,7 @@ impl<K: Key, P: Payload + ?Sized> Records<K, P> {
         )
     }
 
-    /// Empties it, for the next ones. Memory that a huge record took is given back.
+    /// Empties it, for the next records. It frees the memory of a huge record.
     pub fn clear(&mut self) {
         self.slots.clear();
         self.bytes.clear();
@@ -162,7 +162,7 @@ impl<K: Key, P: Payload + ?Sized> PartialOrd for Slot<K, P> {
         Some(self.cmp(other))
     }
 
-    /// What sorting calls; a key may have a faster way than `cmp`.
+    /// The comparison for sorting; a key may have a faster one than `cmp`.
     #[inline]
     fn lt(&self, other: &Self) -> bool {
         self.key < other.key

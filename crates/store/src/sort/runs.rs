@@ -1,4 +1,4 @@
-//! Sorted stretches, put aside in a file, and which of them follow each other.
+//! Sorted stretches in a file, and the runs that they form.
 
 use std::io::{self, Write};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -9,15 +9,15 @@ use crate::sort::payload::Payload;
 use crate::sort::records::Records;
 use crate::sort::scratch::{Scratch, ScratchFile};
 
-/// How much is written at once.
+/// The number of bytes to write at once.
 const WRITTEN: usize = 256 << 10;
 
-/// The thread that sorts stretches and puts them aside.
+/// The thread that sorts stretches and writes them to the file.
 #[derive(Debug)]
 pub(crate) struct Aside<K: Key, P: Payload + ?Sized> {
     full: Sender<Records<K, P>>,
     emptied: Receiver<Records<K, P>>,
-    /// The other one of two stretches, if it is not on its way.
+    /// The other one of the two stretches, unless it is in transit.
     spare: Option<Records<K, P>>,
     thread: JoinHandle<io::Result<Runs<K>>>,
 }
@@ -26,19 +26,19 @@ pub(crate) struct Aside<K: Key, P: Payload + ?Sized> {
 #[derive(Debug)]
 pub(crate) struct Runs<K> {
     pub file: ScratchFile,
-    /// Where each stretch ends, and the next one begins.
+    /// The end of each stretch, and the start of the next.
     pub ends: Vec<u64>,
     pub runs: Vec<Run<K>>,
 }
 
-/// Stretches none of which begins before the end of the one before it.
+/// Stretches of which none begins before the previous one ends.
 #[derive(Debug)]
 pub(crate) struct Run<K> {
     pub stretches: Vec<u32>,
     last: K,
 }
 
-/// A thread that panicked, which none of them does.
+/// The error for a thread that panicked, which never happens.
 pub(crate) fn ended() -> io::Error {
     io::Error::other("the thread that sorts records ended")
 }
@@ -57,21 +57,21 @@ impl<K: Key, P: Payload + ?Sized> Aside<K, P> {
         })
     }
 
-    /// Takes a stretch, and gives an empty one for what comes meanwhile. `None`:
-    /// the thread has ended, and [`Aside::end`] tells why.
+    /// Takes a stretch, and returns an empty one for further records. `None` means that the thread
+    /// has ended; [`Aside::end`] tells why.
     pub fn put(&mut self, stretch: Records<K, P>) -> Option<Records<K, P>> {
         self.full.send(stretch).ok()?;
         self.spare.take().or_else(|| self.emptied.recv().ok())
     }
 
-    /// Waits until nothing is on its way.
+    /// Waits until nothing is in transit.
     pub fn settle(&mut self) {
         if self.spare.is_none() {
             self.spare = self.emptied.recv().ok();
         }
     }
 
-    /// All that was put aside.
+    /// All sorted stretches.
     pub fn end(self) -> io::Result<Runs<K>> {
         drop(self.full);
         self.thread.join().unwrap_or_else(|_| Err(ended()))
@@ -79,8 +79,7 @@ impl<K: Key, P: Payload + ?Sized> Aside<K, P> {
 }
 
 impl<K: Key> Runs<K> {
-    /// Sorts stretches, and writes them as differences, which are small where
-    /// they are sorted.
+    /// Sorts stretches, and writes them as differences, which are small because of the order.
     fn write<P: Payload + ?Sized>(
         file: ScratchFile,
         stretches: Receiver<Records<K, P>>,
@@ -103,7 +102,7 @@ impl<K: Key> Runs<K> {
                 ends.push(out.written + out.len as u64);
             }
             stretch.clear();
-            // At the end nobody takes it back.
+            // At the end, nobody takes it back.
             let _ = emptied.send(stretch);
         }
         out.flush()?;
@@ -112,7 +111,7 @@ impl<K: Key> Runs<K> {
     }
 }
 
-/// Appends a stretch to the run that ends nearest before it, or begins another.
+/// Appends a stretch to the run that ends nearest before it, or begins a new run.
 fn add<K: Key>(runs: &mut Vec<Run<K>>, stretch: u32, first: K, last: K) {
     let before = runs.iter_mut().filter(|run| run.last <= first);
     match before.max_by_key(|run| run.last) {
@@ -127,13 +126,13 @@ fn add<K: Key>(runs: &mut Vec<Run<K>>, stretch: u32, first: K, last: K) {
     }
 }
 
-/// A file that is written. A [`std::io::BufWriter`] copies every key once more.
+/// A file for writing. A [`std::io::BufWriter`] would copy every key once more.
 struct Out {
     file: ScratchFile,
     buffer: Box<[u8]>,
-    /// How much of the buffer is taken.
+    /// The used part of the buffer.
     len: usize,
-    /// How much is in the file.
+    /// The bytes in the file.
     written: u64,
 }
 

@@ -1,5 +1,4 @@
-//! Where temporary files go, and how much of the disk they may take together with
-//! whatever else is counted.
+//! The place of temporary files, and their limit of disk space together with other counted files.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -7,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// How much of the disk may be used, by all who have it. What is written counts before
-/// it is written, so that it is never more; what is removed counts no longer.
+/// The limit of disk space for all who share it. Bytes count before they are written, so there are
+/// never more than the limit; after their removal they do not count any more.
 ///
 /// ```
 /// use timebase_store::sort::Quota;
@@ -32,7 +31,7 @@ struct Counted {
 }
 
 impl Quota {
-    /// So many bytes.
+    /// A limit of this many bytes.
     pub fn of(bytes: u64) -> Quota {
         Quota(Some(Arc::new(Counted {
             limit: bytes,
@@ -41,11 +40,11 @@ impl Quota {
         })))
     }
 
-    /// Counts what is going to be written.
+    /// Counts bytes before they are written.
     ///
     /// # Errors
     ///
-    /// If it is more than may be; nothing is counted then.
+    /// If they exceed the limit; they do not count then.
     #[inline]
     pub fn take(&self, bytes: u64) -> io::Result<()> {
         let Some(counted) = &self.0 else {
@@ -65,34 +64,34 @@ impl Quota {
         }
     }
 
-    /// What was counted is removed.
+    /// Removes bytes from the count.
     pub fn give_back(&self, bytes: u64) {
         if let Some(counted) = &self.0 {
             counted.used.fetch_sub(bytes, Ordering::Relaxed);
         }
     }
 
-    /// How much may still be written; `None` if there is no limit.
+    /// The bytes that may still be written; `None` without a limit.
     pub fn left(&self) -> Option<u64> {
         let counted = self.0.as_ref()?;
         Some(counted.limit - counted.used.load(Ordering::Relaxed).min(counted.limit))
     }
 
-    /// Somebody who counts by other means has reached the limit.
+    /// Records that the limit was reached, for code that counts by other means.
     pub fn exceed(&self) {
         if let Some(counted) = &self.0 {
             counted.is_exceeded.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Whether somebody wanted more than may be.
+    /// Whether anything exceeded the limit.
     pub fn is_exceeded(&self) -> bool {
         let counted = self.0.as_ref();
         counted.is_some_and(|counted| counted.is_exceeded.load(Ordering::Relaxed))
     }
 }
 
-/// A directory for temporary files, and what they may take. A path is one without a limit.
+/// A directory for temporary files, and their limit. A path is a directory without a limit.
 #[derive(Debug, Clone)]
 pub struct Scratch {
     directory: PathBuf,
@@ -100,7 +99,7 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Files in a directory, counted.
+    /// A directory whose files count.
     pub fn new(directory: &Path, quota: &Quota) -> Scratch {
         Scratch {
             directory: directory.to_owned(),
@@ -108,12 +107,12 @@ impl Scratch {
         }
     }
 
-    /// What the files may take.
+    /// The limit for the files.
     pub fn quota(&self) -> &Quota {
         &self.quota
     }
 
-    /// A file without a name, which is gone when it is closed.
+    /// A file without a name, which disappears when it is closed.
     ///
     /// ```
     /// use std::io::{Read, Seek, Write};
@@ -134,7 +133,7 @@ impl Scratch {
     ///
     /// # Errors
     ///
-    /// If it cannot be made.
+    /// If making it fails.
     pub fn file(&self) -> io::Result<ScratchFile> {
         Ok(ScratchFile {
             file: tempfile::tempfile_in(&self.directory)?,
@@ -162,8 +161,7 @@ impl From<&Scratch> for Scratch {
     }
 }
 
-/// A file without a name, whose bytes are counted. It is written from the front to the
-/// back, and read then.
+/// A file without a name, whose bytes count. It is written from beginning to end, and then read.
 #[derive(Debug)]
 pub struct ScratchFile {
     pub(crate) file: File,

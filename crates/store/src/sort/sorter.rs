@@ -10,30 +10,30 @@ use crate::sort::records::Records;
 use crate::sort::runs::{Aside, ended};
 use crate::sort::scratch::Scratch;
 
-/// How much is sorted at once. Twice as much is in memory: what is sorted, and
-/// what comes meanwhile.
+/// The size of a stretch. Memory holds twice as much: the stretch that is sorted, and the one for
+/// further records.
 const STRETCH: usize = 2 << 20;
 
-/// Sorts records, of a key and a payload: `[u8]`, or `()` for keys alone.
+/// Sorts records of a key and a payload: `[u8]`, or `()` for keys alone.
 ///
-/// Records with equal keys stay in the order they were pushed. The first 2 MiB are
-/// in memory; what comes then is in a file without a name.
+/// Records with equal keys stay in the order in which they were pushed. The first 2 MiB are in
+/// memory; the rest goes to a file without a name.
 #[derive(Debug)]
 pub struct Sorter<K: Key, P: Payload + ?Sized = [u8]> {
     scratch: Scratch,
     stretch: usize,
     records: Records<K, P>,
-    /// Once there is more than one stretch.
+    /// Present if there is more than one stretch.
     aside: Option<Aside<K, P>>,
 }
 
 impl<K: Key, P: Payload + ?Sized> Sorter<K, P> {
-    /// Sorts with a temporary file there, if one is needed.
+    /// Sorts with a temporary file in this directory, if it needs one.
     pub fn new(scratch: impl Into<Scratch>) -> Self {
         Self::with_stretch(scratch, STRETCH)
     }
 
-    /// Sorts so many bytes at once.
+    /// Sorts stretches of this size.
     pub(crate) fn with_stretch(scratch: impl Into<Scratch>, stretch: usize) -> Self {
         Sorter {
             scratch: scratch.into(),
@@ -47,7 +47,7 @@ impl<K: Key, P: Payload + ?Sized> Sorter<K, P> {
     ///
     /// # Errors
     ///
-    /// If the temporary file cannot be made or written; all records are lost then.
+    /// If making or writing the temporary file fails; all records are lost then.
     #[inline]
     pub fn push(&mut self, key: K, payload: &P) -> io::Result<()> {
         let bytes = payload.bytes();
@@ -58,8 +58,8 @@ impl<K: Key, P: Payload + ?Sized> Sorter<K, P> {
         Ok(())
     }
 
-    /// Puts a stretch aside. Of records that are larger than a stretch only one is
-    /// in memory.
+    /// Hands a stretch to the thread. Of records that are larger than a stretch, only one is in
+    /// memory.
     #[cold]
     fn make_room(&mut self, payload: usize) -> io::Result<()> {
         if !self.records.is_empty() {
@@ -91,8 +91,7 @@ impl<K: Key, P: Payload + ?Sized> Sorter<K, P> {
     ///
     /// # Errors
     ///
-    /// The first one of `each`, or that the temporary file cannot be written or
-    /// read.
+    /// The first error of `each`. Or if writing or reading the temporary file fails.
     pub fn finish<E: From<io::Error>>(
         mut self,
         mut each: impl FnMut(&K, &P) -> Result<(), E>,

@@ -1,4 +1,4 @@
-//! A run that is read back, a piece at a time.
+//! A run that is read back piece by piece.
 
 use std::io::{self, Read, Seek, SeekFrom};
 use std::vec;
@@ -13,27 +13,27 @@ use crate::sort::scratch::ScratchFile;
 #[derive(Debug)]
 pub(crate) struct Stored {
     pub file: ScratchFile,
-    /// Where each stretch ends, and the next one begins.
+    /// The end of each stretch, and the start of the next.
     pub ends: Vec<u64>,
-    /// How much is read of a run at once.
+    /// The number of bytes to read at once.
     pub piece: usize,
 }
 
-/// A run, and the record it is at: the key is read, the payload is next.
+/// A run and its current record: the key is read, the payload is next.
 #[derive(Debug)]
 pub(crate) struct Source<K> {
     stretches: vec::IntoIter<u32>,
-    /// The stretch that the record is of, which tells equal keys of two runs apart.
+    /// The stretch of the record. It orders equal keys of two runs.
     pub stretch: u32,
     pub key: K,
     piece: Vec<u8>,
     at: usize,
-    /// What of the stretch is not in the piece.
+    /// The part of the stretch that is not in the piece.
     next: u64,
     end: u64,
 }
 
-/// What only happens to a file that somebody changes.
+/// This only happens if somebody changes the file.
 fn damaged() -> io::Error {
     io::Error::new(
         io::ErrorKind::InvalidData,
@@ -54,7 +54,7 @@ impl<K: Key> Source<K> {
         }
     }
 
-    /// Goes to the next record; tells whether there is one.
+    /// Goes to the next record; returns whether there is one.
     #[inline]
     pub fn advance(&mut self, stored: &mut Stored) -> io::Result<bool> {
         if self.piece.len() - self.at < K::LONGEST + LONGEST_NUMBER && !self.read_on(stored)? {
@@ -70,7 +70,7 @@ impl<K: Key> Source<K> {
         Ok(true)
     }
 
-    /// Reads another piece, if there is one; tells whether anything is left.
+    /// Reads another piece, if there is one; returns whether anything is left.
     #[cold]
     fn read_on(&mut self, stored: &mut Stored) -> io::Result<bool> {
         if self.next == self.end {
@@ -94,7 +94,7 @@ impl<K: Key> Source<K> {
         self.at = 0;
         let kept = self.piece.len();
         let more = (stored.piece as u64).min(self.end - self.next) as usize;
-        // Growing by itself it would take twice as much.
+        // If the buffer grew by itself, it would take twice as much.
         self.piece.reserve_exact(more);
         self.piece.resize(kept + more, 0);
         stored.file.seek(SeekFrom::Start(self.next))?;
@@ -103,7 +103,7 @@ impl<K: Key> Source<K> {
         Ok(true)
     }
 
-    /// How many bytes the payload takes with its size before it.
+    /// The length of the payload with its size before it.
     #[inline]
     pub fn payload(&self) -> io::Result<usize> {
         let rest = self.piece.get(self.at..).unwrap_or_default();
@@ -115,7 +115,7 @@ impl<K: Key> Source<K> {
         }
     }
 
-    /// Adds the record to others. What of a payload is not in the piece is read
+    /// Adds the record to others. The part of the payload that is not in the piece is read directly
     /// into its place.
     #[inline]
     pub fn give<P: Payload + ?Sized>(

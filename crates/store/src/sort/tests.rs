@@ -1,4 +1,4 @@
-//! What comes out is what a stable sort in memory gives.
+//! The result must be the same as that of a stable sort in memory.
 #![allow(clippy::unwrap_used)]
 
 use std::io::{self, Seek, SeekFrom, Write};
@@ -34,8 +34,7 @@ fn check<K: Key>(stretch: usize, records: &[Record<K>]) {
     assert!(sorted(stretch, records) == expected);
 }
 
-/// The payload tells the place at which the record was pushed, so that equal keys
-/// are told apart.
+/// The payload is the position at which the record was pushed, which distinguishes equal keys.
 fn with_payloads<K>(keys: Vec<K>, sizes: &[usize]) -> Vec<Record<K>> {
     let numbered = keys.into_iter().enumerate();
     numbered
@@ -47,7 +46,7 @@ fn with_payloads<K>(keys: Vec<K>, sizes: &[usize]) -> Vec<Record<K>> {
         .collect()
 }
 
-/// None, a few bytes, and more than most stretches.
+/// Empty payloads, a few bytes, and more than most stretches.
 fn sizes() -> impl Strategy<Value = Vec<usize>> {
     let size = prop_oneof![
         10 => Just(4usize),
@@ -57,12 +56,12 @@ fn sizes() -> impl Strategy<Value = Vec<usize>> {
     prop::collection::vec(size, 1..40)
 }
 
-/// From less than a record to many of them.
+/// From less than one record to many records.
 fn stretches() -> impl Strategy<Value = usize> {
     prop_oneof![1 => 1usize..200, 4 => 200usize..5000, 1 => Just(1 << 20)]
 }
 
-/// The keys of some streams, each in order, in turns of some records each.
+/// The keys of some streams, each in order, with some records of each alternately.
 fn in_turns(streams: &[Vec<i64>], turn: usize) -> Vec<i64> {
     let mut streams: Vec<_> = streams.iter().map(|stream| stream.chunks(turn)).collect();
     let mut keys = Vec::new();
@@ -129,7 +128,7 @@ proptest! {
     }
 }
 
-/// What is put aside of some keys, in stretches of ten.
+/// The runs for some keys, in stretches of ten.
 fn put_aside(keys: &[i64]) -> Runs<i64> {
     let dir = tempfile::tempdir().unwrap();
     let mut aside = Aside::<i64, [u8]>::new(&dir.path().into(), 1 << 10).unwrap();
@@ -155,8 +154,7 @@ fn streams_in_turns_make_a_run_each() {
     for turn in [10, 20, 100, 1000] {
         assert_eq!(put_aside(&in_turns(&streams, turn)).runs.len(), 4, "{turn}");
     }
-    // A stretch that has the end of one turn and the begin of another is as long as
-    // both.
+    // A stretch with the end of one turn and the beginning of another is as long as both.
     for turn in [1, 3, 7, 15, 33] {
         let runs = put_aside(&in_turns(&streams, turn)).runs.len();
         assert!(runs <= 8, "{runs} runs of turns of {turn}");
@@ -169,8 +167,8 @@ fn what_comes_backwards_makes_a_run_of_every_stretch() {
     assert_eq!(put_aside(&keys).runs.len(), 100);
 }
 
-/// Of two runs that a stretch could follow, the one that ends last is extended:
-/// the other one is needed for the next stretch.
+/// If a stretch can follow two runs, it extends the run that ends last; the next stretch needs the
+/// other one.
 #[test]
 fn a_stretch_follows_the_run_that_ends_nearest_before_it() {
     let mut keys: Vec<i64> = Vec::new();
@@ -180,7 +178,7 @@ fn a_stretch_follows_the_run_that_ends_nearest_before_it() {
     assert_eq!(put_aside(&keys).runs.len(), 2);
 }
 
-/// Equal keys at the end of one run and within another.
+/// Equal keys at the end of one run and inside another.
 #[test]
 fn equal_keys_of_several_runs_stay_in_their_order() {
     let stretches = [[1, 2, 5], [3, 3, 4], [4, 5, 9], [5, 5, 10], [5, 5, 5]];
@@ -209,7 +207,7 @@ fn no_records() {
     check::<i64>(1 << 10, &[]);
 }
 
-/// Larger than a stretch, a batch, and all that is written or read at once.
+/// Larger than a stretch, a batch, and every single write or read.
 #[test]
 fn huge_payloads() {
     let sizes = [
@@ -264,7 +262,7 @@ fn a_directory_that_is_not_there_is_an_error() {
     assert_eq!(error.kind(), io::ErrorKind::NotFound);
 }
 
-/// Reads all that was put aside; tells how many records that were.
+/// Reads all runs; returns the number of records.
 fn count(runs: Runs<i64>) -> io::Result<usize> {
     let mut count = 0;
     merged(runs, |_: &i64, _: &[u8]| {
@@ -288,7 +286,7 @@ fn a_file_that_was_cut_is_an_error() {
 }
 
 proptest! {
-    /// The result is an error, or other records, but it ends.
+    /// The result is an error, or other records; but it ends.
     #[test]
     fn a_file_that_was_changed_does_no_harm(
         changes in prop::collection::vec((0u64..1000, any::<u8>()), 1..20),
