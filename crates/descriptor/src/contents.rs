@@ -1,8 +1,8 @@
-//! Which values each field of a message has.
+//! The values of each field of a message.
 //!
-//! The rules are protobuf's: the last value of a scalar counts, the pieces of a
-//! message are one message, a member of a oneof clears the others, and a value
-//! that the field's type does not allow is one of an unknown field.
+//! The rules are protobuf's: the last value of a scalar counts; the pieces of a message are one
+//! message; a member of a oneof clears the other members; and a value that the field's type does
+//! not allow is a value of an unknown field.
 
 use std::collections::HashMap;
 
@@ -12,15 +12,15 @@ use crate::scalar::Packed;
 use crate::schema::{Field, Kind, MessageId, Schema};
 use crate::unreadable::{MOST_VALUES, Reason};
 
-/// A message of up to this many different fields is searched one by one, which
-/// is faster than a hash for nearly all.
+/// A message with up to this many different fields is searched linearly, which is faster than a
+/// hash for nearly all messages.
 const FEW: usize = 24;
 
-/// Field numbers end below these.
+/// Field numbers are smaller than this.
 const ONEOF: usize = 1 << 30;
 const UNKNOWN: usize = 1 << 29;
 
-/// One field of a message, or one oneof, that is set.
+/// A field of a message, or a oneof, that is set.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Slot<'p, 'b> {
     id: usize,
@@ -31,7 +31,7 @@ pub(crate) struct Slot<'p, 'b> {
     last: Option<usize>,
 }
 
-/// The first value of a field, and where its further ones are.
+/// The first value of a field, and the place of its further values.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Values<'b> {
     pub first: Value<'b>,
@@ -44,15 +44,15 @@ impl<'b> Values<'b> {
     }
 }
 
-/// The fields of a message and of those that it is inside of: a stack, so that
-/// reading a message takes no memory of its own.
+/// The fields of a message and of the messages around it. They are a stack, so reading a message
+/// takes no memory of its own.
 #[derive(Debug, Default)]
 pub(crate) struct Contents<'p, 'b> {
     slots: Vec<Slot<'p, 'b>>,
     more: Vec<Values<'b>>,
 }
 
-/// What is on the stack.
+/// The height of the stack at the start.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Mark {
     pub slots: usize,
@@ -67,7 +67,7 @@ impl<'p, 'b> Contents<'p, 'b> {
         }
     }
 
-    /// Forgets what was read since.
+    /// Forgets everything that was read since that height.
     pub fn release(&mut self, mark: Mark) {
         self.slots.truncate(mark.slots);
         self.more.truncate(mark.more);
@@ -78,7 +78,7 @@ impl<'p, 'b> Contents<'p, 'b> {
         self.slots.get(at).copied()
     }
 
-    /// The slot of a field, among those that were read since.
+    /// The slot of a field, among those that were read since that height.
     pub fn find(&self, since: Mark, number: u32, known: bool) -> Option<Slot<'p, 'b>> {
         let slots = self.slots.get(since.slots..)?;
         let is_it = |slot: &&Slot<'_, '_>| slot.number == number && slot.field.is_some() == known;
@@ -170,8 +170,8 @@ impl<'p, 'b> Contents<'p, 'b> {
     }
 }
 
-/// The slot that a value belongs to: the members of a oneof share one. `None`
-/// for an empty list, which is none.
+/// The slot of a value. The members of a oneof share one. `None` for an empty list, which is no
+/// value.
 #[inline]
 fn slot_id(field: Option<&Field>, number: u32, value: Value<'_>) -> Option<usize> {
     let number = number as usize;
@@ -188,7 +188,7 @@ fn slot_id(field: Option<&Field>, number: u32, value: Value<'_>) -> Option<usize
     )
 }
 
-/// Whether a further value leaves the first in place.
+/// Whether a further value does not replace the first.
 #[inline]
 fn accumulates(field: Option<&Field>) -> bool {
     field.is_none_or(|field| field.repeated || matches!(field.kind, Kind::Message(_)))
@@ -197,7 +197,7 @@ fn accumulates(field: Option<&Field>) -> bool {
 /// Finds the slots of one message.
 struct Reading {
     start: usize,
-    /// Empty as long as they are few.
+    /// Empty as long as there are few slots.
     index: HashMap<usize, usize>,
 }
 
@@ -213,7 +213,7 @@ impl Reading {
         Some(self.start + found)
     }
 
-    /// Says that the next slot will have this id.
+    /// Records that the next slot will have this id.
     #[inline]
     fn insert(&mut self, slots: &[Slot<'_, '_>], id: usize) {
         let own = slots.get(self.start..).unwrap_or_default();
@@ -236,7 +236,7 @@ pub(crate) struct Elements<'p, 'b> {
 }
 
 impl<'b> Elements<'_, 'b> {
-    /// The next element, `None` after the last.
+    /// The next element; `None` after the last.
     #[inline]
     pub fn next(&mut self, contents: &Contents<'_, 'b>) -> Result<Option<Value<'b>>, Reason> {
         loop {

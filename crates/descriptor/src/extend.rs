@@ -1,5 +1,5 @@
-//! How definitions are added to a schema, leniently: what is known stays, and
-//! what a definition has beyond that is added.
+//! Adds definitions to a schema, leniently: existing definitions stay, and new parts of a
+//! definition are added.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -13,14 +13,14 @@ use prost_types::{
 use crate::json::quote;
 use crate::schema::{Definition, EnumId, Enumeration, Field, Kind, Message, MessageId, Schema};
 
-/// Bounds what a name costs: a short one, after a long package, is a long one.
+/// Limits the cost of a name: a short name in a long package is a long name.
 const MAX_NAME: usize = 1000;
 
-/// Why definitions cannot be added.
+/// The reason why definitions cannot be added.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DescriptorError {
-    /// It is no serialized descriptor.
+    /// The bytes are no serialized descriptor.
     #[error("this is not a protobuf descriptor: {0}")]
     Undecodable(#[from] prost::DecodeError),
     /// A field has a type that is not defined anywhere.
@@ -28,16 +28,16 @@ pub enum DescriptorError {
     UnknownType {
         /// The field's full name.
         field: String,
-        /// The type as it is written there.
+        /// The type, as the definition writes it.
         type_name: String,
     },
     /// A full name of more than 1000 bytes.
     #[error("a name in '{scope}' has more than {MAX_NAME} bytes")]
     LongName {
-        /// The package or message that it is in.
+        /// The package or message that contains it.
         scope: String,
     },
-    /// The name of a message is also that of an enum.
+    /// A message and an enum have the same name.
     #[error("'{name}' is both a message and an enum")]
     NotAMessage {
         /// The full name.
@@ -45,7 +45,7 @@ pub enum DescriptorError {
     },
 }
 
-/// Adds all files of a set. After an error the schema is partly extended.
+/// Adds all files of a set. After an error, the schema is partly extended.
 pub(crate) fn by_files(
     schema: &mut Schema,
     set: &FileDescriptorSet,
@@ -62,7 +62,7 @@ pub(crate) fn by_files(
     Ok(())
 }
 
-/// Adds a message under no name. After an error the schema is as it was.
+/// Adds a message without a name. After an error, the schema is unchanged.
 pub(crate) fn by_message(
     schema: &mut Schema,
     message: &DescriptorProto,
@@ -88,14 +88,14 @@ fn add_unnamed(
     Ok(id)
 }
 
-/// Collects definitions: first all names, since a field may be of a type that
-/// is defined after it, then the fields.
+/// Collects definitions: first all names, because a field may have a type that is defined later,
+/// then the fields.
 struct Extender<'a> {
     schema: &'a mut Schema,
-    /// Whether a name that the schema has is the same thing here, and an
-    /// extension extends it.
+    /// Whether a name that the schema already has is the same kind of thing here, so an extension
+    /// can extend it.
     merges: bool,
-    /// The names that are defined here.
+    /// The names that this set defines.
     names: HashMap<String, Definition>,
     fields: BTreeMap<usize, Vec<Field>>,
 }
@@ -120,7 +120,7 @@ impl<'a> Extender<'a> {
         Ok(())
     }
 
-    /// The nesting is as deep as prost decodes it: 100 levels.
+    /// The nesting is as deep as prost allows: 100 levels.
     fn names_of_message(
         &mut self,
         scope: &str,
@@ -224,8 +224,8 @@ impl<'a> Extender<'a> {
         Ok(())
     }
 
-    /// A field of a message as a scope defines it; `None` if the message has it
-    /// already, or no message can have it.
+    /// A field of a message, as a scope defines it; `None` if the message already has it, or if no
+    /// message can have it.
     fn field(
         &self,
         message: MessageId,
@@ -269,7 +269,7 @@ impl<'a> Extender<'a> {
         }
     }
 
-    /// Which oneofs of a message those of a definition are, by their names.
+    /// Finds a definition's oneofs among the oneofs of a message, by their names.
     fn oneofs(&mut self, id: MessageId, proto: &DescriptorProto) -> Vec<usize> {
         let message = match self.schema.messages.get_mut(id.0) {
             Some(message) if !proto.oneof_decl.is_empty() => Arc::make_mut(message),
@@ -284,7 +284,7 @@ impl<'a> Extender<'a> {
         oneofs
     }
 
-    /// What a name that stands in a scope means: the innermost that there is.
+    /// The meaning of a name inside a scope: the innermost definition.
     fn resolve(&self, scope: &str, name: &str) -> Option<Definition> {
         if let Some(full) = name.strip_prefix('.') {
             return self.find(full);
@@ -308,7 +308,7 @@ impl<'a> Extender<'a> {
         self.names.get(full).or_else(known).copied()
     }
 
-    /// What a definition of this name adds to.
+    /// The existing thing that a definition with this name extends.
     fn known(&self, full: &str) -> Option<Definition> {
         match self.merges {
             true => self.find(full),
@@ -325,7 +325,7 @@ impl<'a> Extender<'a> {
         }
     }
 
-    /// Adds the fields to their messages; the names that are new.
+    /// Adds the fields to their messages; returns the new names.
     fn finish(self) -> HashMap<String, Definition> {
         for (id, fields) in self.fields {
             if let Some(message) = self.schema.messages.get_mut(id) {
@@ -336,7 +336,7 @@ impl<'a> Extender<'a> {
     }
 }
 
-/// Adds fields, the first of a number and of a name.
+/// Adds fields; the first one with a number or a name counts.
 fn add_fields(message: &mut Message, fields: Vec<Field>) {
     message.fields.extend(fields);
     let (mut numbers, mut names) = (HashSet::new(), HashSet::new());
@@ -352,13 +352,13 @@ fn number(field: &Field) -> u32 {
     field.number
 }
 
-/// An extension does not contend for a name with fields of the message.
+/// The name of an extension does not collide with fields of the message.
 fn full_name(field: &Field) -> (bool, &str) {
     let full = field.extension.as_deref();
     (full.is_some(), full.unwrap_or(&field.name))
 }
 
-/// An extension has a short key, unless another field has its name.
+/// An extension has a short key, unless another field has the same name.
 fn name_keys(message: &mut Message) {
     let shared = shared_names(&message.fields);
     for field in &mut message.fields {
@@ -373,7 +373,7 @@ fn name_keys(message: &mut Message) {
     }
 }
 
-/// The names that an extension and another field have.
+/// The names that both an extension and another field have.
 fn shared_names(fields: &[Field]) -> HashSet<String> {
     if fields.iter().all(|field| field.extension.is_none()) {
         return HashSet::new();
@@ -383,12 +383,12 @@ fn shared_names(fields: &[Field]) -> HashSet<String> {
     names.filter(|name| !seen.insert(*name)).cloned().collect()
 }
 
-/// A type that is not given is that of the name that is.
+/// If the type is missing, the name determines it.
 fn scalar(proto: &FieldDescriptorProto) -> Type {
     match proto.r#type.map(Type::try_from) {
         Some(Ok(known)) => known,
         None if proto.type_name.is_some() => Type::Message,
-        // No such type: like a group, it cannot be read.
+        // There is no such type. Like a group, it cannot be read.
         Some(Err(_)) | None => Type::Group,
     }
 }

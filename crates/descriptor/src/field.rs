@@ -1,4 +1,4 @@
-//! The fields of a protobuf message (rule F1), borrowed from its bytes.
+//! The fields of a protobuf message, borrowed from its bytes (rule F1).
 //!
 //! ```
 //! use timebase_descriptor::field::{Fields, Value};
@@ -10,8 +10,8 @@
 //! # Ok::<(), timebase_descriptor::field::Malformed>(())
 //! ```
 
-/// Why bytes are not a protobuf message. The offset counts from the start of
-/// the message.
+/// The reason why bytes are not a protobuf message. The offset counts from the start of the
+/// message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
     /// The message ends inside a field.
@@ -26,8 +26,7 @@ pub enum Malformed {
         /// Where the number starts.
         at: usize,
     },
-    /// A wire type that is none of 0, 1, 2, 5, or a field number that is 0 or
-    /// beyond 2²⁹ − 1.
+    /// A wire type other than 0, 1, 2 and 5, or a field number that is 0 or larger than 2²⁹ − 1.
     #[error("byte {at} starts no protobuf field")]
     BadTag {
         /// Where the tag starts.
@@ -48,7 +47,7 @@ pub enum Value<'a> {
     Fixed32(u32),
 }
 
-/// How a field's value is laid out; the low three bits of its tag.
+/// The layout of a field's value; the low three bits of its tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WireType {
     /// 0
@@ -61,7 +60,7 @@ pub enum WireType {
     Fixed32,
 }
 
-/// Splits a tag into field number and wire type; `None` if it is no tag.
+/// Splits a tag into field number and wire type; `None` if it is not a valid tag.
 ///
 /// ```
 /// use timebase_descriptor::field::{split_tag, WireType};
@@ -85,8 +84,7 @@ pub fn split_tag(tag: u64) -> Option<(u32, WireType)> {
 
 /// Reads a varint from the start of `bytes`.
 ///
-/// `Ok(None)` means that the bytes end inside it, `Err(())` that it is longer
-/// than 64 bits allow.
+/// `Ok(None)` means that the bytes end inside the varint, `Err(())` that it has more than 64 bits.
 ///
 /// ```
 /// use timebase_descriptor::field::varint;
@@ -123,8 +121,8 @@ impl<'a> Fields<'a> {
         Fields { message, at: 0 }
     }
 
-    /// The next field's number and value, `None` after the last.
-    #[allow(clippy::should_implement_trait)] // it can fail, and then it ends
+    /// The number and the value of the next field; `None` after the last.
+    #[allow(clippy::should_implement_trait)] // it can fail; then the iteration ends
     #[inline]
     pub fn next(&mut self) -> Result<Option<(u32, Value<'a>)>, Malformed> {
         let start = self.at;

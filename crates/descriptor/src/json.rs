@@ -63,7 +63,7 @@ impl<'p, 'b, 'o> Writer<'p, 'b, 'o> {
         Ok(())
     }
 
-    /// Writes what a field of a message at `depth` has.
+    /// Writes the contents of a field of a message at `depth`.
     pub fn slot(&mut self, slot: &Slot<'p, 'b>, depth: usize) -> Result<(), Unreadable> {
         match slot.field {
             Some(field) if field.repeated => match self.schema.map_entry(field) {
@@ -110,7 +110,7 @@ impl<'p, 'b, 'o> Writer<'p, 'b, 'o> {
         Ok(())
     }
 
-    /// The last entry of a key counts, and stands where the first does.
+    /// The last entry with a key counts, and has the position of the first.
     fn map(
         &mut self,
         slot: &Slot<'p, 'b>,
@@ -196,7 +196,7 @@ impl<'p, 'b, 'o> Writer<'p, 'b, 'o> {
         Ok(found.map_or_else(default, |slot| slot.values))
     }
 
-    /// Writes one value, of a field that the schema perhaps does not know.
+    /// Writes one value of a field, which the schema may not know.
     #[inline]
     pub fn value(
         &mut self,
@@ -243,7 +243,7 @@ impl<'p, 'b, 'o> Writer<'p, 'b, 'o> {
                 }
                 None => write!(self.out, "{number}"),
             },
-            // `value` writes those.
+            // `value` writes these.
             Scalar::Message(_) => Ok(()),
         };
     }
@@ -263,7 +263,7 @@ fn not_finite(value: f64) -> &'static str {
     }
 }
 
-/// Appends a text as a JSON string. What is no UTF-8 is replaced.
+/// Appends a text as a JSON string. Invalid UTF-8 is replaced.
 pub(crate) fn quote(text: &[u8], out: &mut String) {
     out.push('"');
     let text = String::from_utf8_lossy(text);

@@ -1,15 +1,15 @@
 //! Reads the messages of a Perfetto trace by their schema: a message as JSON, or one
 //! value by its path.
 //!
-//! | question | where it is decided |
+//! | question | decided in |
 //! |---|---|
 //! | which messages are known | `pool.rs` |
-//! | what a schema says of a field | `schema.rs` |
+//! | what the schema says about a field | `schema.rs` |
 //! | how a trace's own definitions are added | `extend.rs` |
 //! | which values a field of a message has | `contents.rs` |
-//! | what one value means | `scalar.rs` |
+//! | what a single value means | `scalar.rs` |
 //! | how a message looks as JSON | `json.rs` |
-//! | what a path may say, and leads to | `path/parse.rs`, `path.rs` |
+//! | which paths are valid, and where they lead | `path/parse.rs`, `path.rs` |
 //!
 //! See [`Pool`] and [`Path`] for examples. The module [`field`] walks the fields of any
 //! message without copying. Nothing here depends on SQLite.
@@ -22,23 +22,21 @@
 //!
 //! # Design
 //!
-//! The schema is data: 272 KiB of descriptors are embedded in the library, and
-//! messages are walked by them. That adds four seconds to a clean release build
-//! on two cores, and 4.4 ms to the first use. Rejected were
+//! The schema is data: the library contains 272 KiB of descriptors, and reads messages with them.
+//! This adds four seconds to a clean release build on two cores, and 4.4 ms to the first use. These
+//! alternatives were rejected:
 //!
-//! * the crate `perfetto_protos`, which generates code for every message. It
-//!   takes 110 seconds to build, follows Perfetto late (0.51 when Perfetto is at
-//!   0.59), and cannot read the extensions that a trace describes itself;
-//! * `prost-reflect`, which wants a set of files to be complete and free of
-//!   contradictions. Descriptors in traces import files that they do not bring
-//!   and define again what is known; Perfetto merges them leniently, and so
-//!   does `extend.rs`.
+//! * the crate `perfetto_protos`, which generates code for every message. It takes 110 seconds to
+//!   build, follows Perfetto late (0.51 when Perfetto is at 0.59), and cannot read the extensions
+//!   that a trace itself describes;
+//! * `prost-reflect`, which needs a complete set of files without contradictions. Descriptors in
+//!   traces import files that the trace does not contain, and define existing names again; Perfetto
+//!   merges them leniently, and so does `extend.rs`.
 //!
-//! A message is read in two steps: first the values of all its fields are
-//! collected, then they are written. Writing each value as it comes was the
-//! alternative; but a later value may replace an earlier one, or belong to the
-//! same list, and then what is written would have to be taken back. A path uses
-//! the first step alone, so that it cannot disagree with the JSON.
+//! A message is read in two steps: the first collects the values of all its fields, the second
+//! writes them. The alternative was to write each value as it comes. But a later value may replace
+//! an earlier one, or belong to the same list, and the output would have to be taken back. A path
+//! only uses the first step, so it cannot disagree with the JSON.
 
 mod contents;
 mod extend;

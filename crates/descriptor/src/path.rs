@@ -14,12 +14,11 @@ use crate::schema::{Field, Kind, MessageId, Schema};
 use crate::unreadable::{MAX_DEPTH, Reason, Unreadable};
 pub use parse::PathError;
 
-/// Where a value is in a message: `interned_data.event_names[0].name`.
+/// The place of a value in a message: `interned_data.event_names[0].name`.
 ///
-/// A step is the name of a field or, if the schema does not know the field, its
-/// number. `[2]` selects one element of a list, from 0; `.key` or `['key']`
-/// selects one of a map. An extension may be written with its full name,
-/// `track_event.[some.package.extension]`.
+/// A step is the name of a field or, if the schema does not know the field, its number. `[2]`
+/// selects one element of a list, from 0; `.key` or `['key']` selects one entry of a map. An
+/// extension may have its full name, `track_event.[some.package.extension]`.
 ///
 /// ```
 /// use timebase_descriptor::{FieldValue, Path, Pool, TRACE_PACKET};
@@ -46,7 +45,7 @@ pub struct Path {
 
 #[derive(Debug, Clone)]
 struct Step {
-    /// As it is written in the path.
+    /// The step, as the path has it.
     text: String,
     number: u32,
     /// Whether the schema knows the field.
@@ -54,7 +53,7 @@ struct Step {
     select: Option<Select>,
 }
 
-/// One of the values of a list or a map.
+/// A value of a list or a map.
 #[derive(Debug, Clone)]
 enum Select {
     Index(usize),
@@ -67,7 +66,7 @@ pub enum FieldValue<'a> {
     /// An integer, a boolean (0 or 1), or a value of an enum that the schema
     /// does not know.
     Integer(i64),
-    /// A float or double, or the nearest to an integer of 2⁶³ or more.
+    /// A float or double, or the nearest real number to an integer of 2⁶³ or more.
     Real(f64),
     /// A string, or the name of an enum's value.
     Text(Cow<'a, str>),
@@ -77,9 +76,9 @@ pub enum FieldValue<'a> {
     Json(String),
 }
 
-/// What a step leads to.
+/// The target of a step.
 enum Found<'p, 'b> {
-    /// All that a list or a map has.
+    /// All elements of a list or a map.
     All(Slot<'p, 'b>),
     One(Option<&'p Field>, Values<'b>),
 }
@@ -89,7 +88,7 @@ impl Path {
     ///
     /// # Errors
     ///
-    /// If it is no path, or no message of the type can have such a field.
+    /// If it is not a path, or if no message of the type can have such a field.
     pub fn parse(pool: &Pool, root: MessageId, text: &str) -> Result<Path, PathError> {
         let steps = parse::steps(pool, root, text)?;
         Ok(Path { root, steps })
@@ -97,12 +96,11 @@ impl Path {
 
     /// The value in a message; `None` if it is not set.
     ///
-    /// `pool` is the one that the path was made for, or one that was cloned
-    /// from it and extended.
+    /// `pool` must be the pool for which the path was made, or an extended clone of it.
     ///
     /// # Errors
     ///
-    /// If a message on the path cannot be read. The others are not looked at.
+    /// If a message on the path cannot be read. The method does not read other messages.
     pub fn get<'a>(
         &self,
         pool: &'a Pool,
@@ -134,7 +132,7 @@ impl Path {
         Ok(None)
     }
 
-    /// An error of a step, seen from the root.
+    /// The error of a step, as seen from the root.
     fn inside(&self, step: usize, error: Unreadable) -> Unreadable {
         let before = self.steps.get(..step).unwrap_or_default();
         before
@@ -144,7 +142,7 @@ impl Path {
 }
 
 impl Step {
-    /// How many messages it goes into.
+    /// The number of messages that the path enters.
     fn depth(&self) -> usize {
         match self.select {
             Some(Select::Key(_)) => 2,
@@ -175,7 +173,7 @@ impl Step {
         found.map_err(|error| error.inside(&self.text))
     }
 
-    /// The value of the last step; `None` if it has been written as JSON.
+    /// The value of the last step; `None` if it is already written as JSON.
     fn finish<'p: 'b, 'b>(
         &self,
         mut writer: Writer<'p, 'b, '_>,
@@ -220,7 +218,7 @@ fn element<'p, 'b>(
     let mut elements = writer.contents.elements(slot);
     let mut wanted = None;
     let mut at = 0usize;
-    // To the end, so that a list is as readable here as in JSON.
+    // It reads to the end, so a list is as readable here as in JSON.
     while let Some(value) = elements.next(&writer.contents)? {
         if at == index {
             wanted = Some(Found::One(slot.field, Values::one(value)));
@@ -253,7 +251,7 @@ fn entry<'p, 'b>(
     Ok(Some(Found::One(Some(value), values)))
 }
 
-/// A value as SQL has it; `None` for a message.
+/// A value as an SQL value; `None` for a message.
 fn sql_value<'a>(schema: &'a Schema, value: Scalar<'a>) -> Option<FieldValue<'a>> {
     Some(match value {
         Scalar::Message(_) => return None,

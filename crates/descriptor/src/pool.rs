@@ -1,4 +1,4 @@
-//! Which messages are known.
+//! The known messages.
 
 use std::sync::{Arc, OnceLock};
 
@@ -13,13 +13,13 @@ use crate::json::Writer;
 use crate::schema::{Definition, EnumId, Field, MessageId, Schema};
 use crate::unreadable::Unreadable;
 
-/// The message that every packet of a trace is.
+/// The message type of every packet in a trace.
 pub const TRACE_PACKET: &str = "perfetto.protos.TracePacket";
 
 /// A set of message types that refer to each other.
 ///
-/// The default one is empty. A clone costs next to nothing, and what a clone is
-/// extended by the original does not see.
+/// The default pool is empty. A clone costs next to nothing, and the original does not see the
+/// extensions of a clone.
 ///
 /// ```
 /// use timebase_descriptor::{Pool, TRACE_PACKET};
@@ -37,15 +37,15 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// The schema of Perfetto traces, without what a trace adds to it.
+    /// The schema of Perfetto traces, without the additions of a trace.
     ///
-    /// It is read when it is first asked for.
+    /// It is read at the first call.
     pub fn perfetto() -> Pool {
         static POOL: OnceLock<Pool> = OnceLock::new();
         let read = || {
             let mut pool = Pool::default();
-            // A test proves that the embedded file can be used. Were it not
-            // so, every field would appear under its number.
+            // A test proves that the embedded file is valid. If it were not, every field would
+            // appear under its number.
             let _ = pool.extend(PERFETTO_DESCRIPTOR);
             pool
         };
@@ -54,9 +54,8 @@ impl Pool {
 
     /// Adds a serialized `google.protobuf.FileDescriptorSet`.
     ///
-    /// Imports are ignored: a name may refer to anything that is known. Of two
-    /// definitions of a field or of an enum's value, the first counts.
-    /// An extension of a message that is not known is skipped.
+    /// Imports are ignored: a name may refer to anything in the pool. If a field or an enum's value
+    /// has two definitions, the first one counts. An extension of an unknown message is skipped.
     ///
     /// ```
     /// let mut pool = timebase_descriptor::Pool::perfetto();
@@ -65,8 +64,7 @@ impl Pool {
     ///
     /// # Errors
     ///
-    /// If it cannot be read, or a field has a type that is not known. The pool
-    /// is then as it was.
+    /// If it cannot be read, or if a field has an unknown type. The pool is then unchanged.
     pub fn extend(&mut self, file_descriptor_set: &[u8]) -> Result<(), DescriptorError> {
         let set = FileDescriptorSet::decode(file_descriptor_set)?;
         let mut schema = Schema::clone(&self.schema);
@@ -79,8 +77,7 @@ impl Pool {
     /// `google.protobuf.DescriptorProto`, as in ftrace's
     /// `generic_event_descriptors`.
     ///
-    /// It is found by its id alone, so that any number of messages may have the
-    /// same name.
+    /// Only its id finds it, so any number of messages may have the same name.
     ///
     /// ```
     /// // message Wakeup { optional int32 cpu = 1; }
@@ -94,8 +91,7 @@ impl Pool {
     ///
     /// # Errors
     ///
-    /// If it cannot be read, or a field has a type that is not known. The pool
-    /// is then as it was.
+    /// If it cannot be read, or if a field has an unknown type. The pool is then unchanged.
     pub fn add_message(&mut self, descriptor_proto: &[u8]) -> Result<MessageId, DescriptorError> {
         let message = DescriptorProto::decode(descriptor_proto)?;
         extend::by_message(Arc::make_mut(&mut self.schema), &message)
@@ -115,7 +111,7 @@ impl Pool {
         }
     }
 
-    /// The full name of a message; empty if it is not of this pool.
+    /// The full name of a message; empty if this pool does not have it.
     pub fn message_name(&self, message: MessageId) -> &str {
         self.schema
             .message(message)
@@ -128,8 +124,8 @@ impl Pool {
         self.schema.field(message, number)
     }
 
-    /// A field of a message by its name: an extension by its name without a
-    /// scope or, where that is ambiguous, by its full name in brackets.
+    /// A field of a message by its name. The name of an extension has no scope; if that is
+    /// ambiguous, it is the full name in brackets.
     ///
     /// ```
     /// use timebase_descriptor::{Pool, TRACE_PACKET};
@@ -151,7 +147,7 @@ impl Pool {
         }
     }
 
-    /// What a number of an enum is called.
+    /// The name of a number in an enum.
     ///
     /// ```
     /// use timebase_descriptor::{Kind, Pool};
@@ -170,15 +166,14 @@ impl Pool {
 
     /// Appends a message to `out`, as a JSON object.
     ///
-    /// Fields have the names of the schema and stand in the order in which they
-    /// occur; those that are not in the message are left out. 64-bit integers
-    /// are numbers, enums are names, bytes are base64. A field that the schema
-    /// does not know is under its number: an unsigned number, or base64.
+    /// Fields have the names of the schema, in the order in which they occur; missing fields are
+    /// left out. 64-bit integers are numbers, enums are names, bytes are base64. A field that the
+    /// schema does not know has its number as its name, and is an unsigned number or base64.
     ///
     /// # Errors
     ///
-    /// If it cannot be read as a message of this type, or messages are nested
-    /// more than 100 deep. `out` is then as it was.
+    /// If it cannot be read as a message of this type, or if messages are nested more than 100
+    /// deep. `out` is then unchanged.
     pub fn write_json(
         &self,
         message: MessageId,

@@ -1,36 +1,36 @@
-//! What a value of the wire format means in a field of a given type.
+//! The meaning of a wire value in a field of a given type.
 
 use crate::field::{Value, WireType, varint};
 
 use crate::schema::{EnumId, Field, Kind, MessageId};
 use crate::unreadable::Reason;
 
-/// One value of a field, as the field's type has it.
+/// One value of a field, by the field's type.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Scalar<'a> {
-    /// Of the types whose numbers have a sign.
+    /// For types with signed numbers.
     Signed(i64),
-    /// Of those whose numbers have none.
+    /// For types with unsigned numbers.
     Unsigned(u64),
-    /// Any number but 0 is true.
+    /// Any number except 0 is true.
     Bool(bool),
-    /// Of 32 bits.
+    /// A float of 32 bits.
     Float(f32),
-    /// Of 64 bits.
+    /// A float of 64 bits.
     Double(f64),
-    /// Hopefully UTF-8.
+    /// It should be UTF-8.
     Text(&'a [u8]),
-    /// Bytes that mean something to others.
+    /// Bytes without a meaning here.
     Bytes(&'a [u8]),
     /// A number, for which the enum may have a name.
     Enum(EnumId, i32),
-    /// A message, or a piece of one: the type. The bytes are those of the value.
+    /// A message or a piece of one, with its type. The bytes are those of the value.
     Message(MessageId),
 }
 
 impl Field {
-    /// The values that a value of the wire format is: those of a packed list, or one.
-    /// `None` if the wire format does not allow it for this field.
+    /// The values in a wire value: the elements of a packed list, or a single value. `None` if the
+    /// wire format does not allow it for this field.
     ///
     /// ```
     /// use timebase_descriptor::{Pool, Scalar};
@@ -52,8 +52,7 @@ impl Field {
     }
 }
 
-/// The values that one value of the wire format is: the elements of a packed list, or
-/// the value itself.
+/// The values in one wire value: the elements of a packed list, or the value itself.
 #[derive(Debug, Clone)]
 pub struct Scalars<'a> {
     kind: Kind,
@@ -89,9 +88,9 @@ impl<'a> Iterator for Scalars<'a> {
     }
 }
 
-/// Interprets a value; `None` if the type is not laid out that way.
+/// Interprets a value; `None` if the type has another layout.
 ///
-/// 32-bit numbers take the low bits of what is there, as protobuf does.
+/// 32-bit numbers take the low bits, as in protobuf.
 #[inline]
 #[allow(clippy::cast_possible_truncation)]
 pub(crate) fn scalar(kind: Kind, value: Value<'_>) -> Option<Scalar<'_>> {
@@ -148,7 +147,7 @@ impl<'a> Packed<'a> {
         }
     }
 
-    /// The next element, `None` after the last.
+    /// The next element; `None` after the last.
     pub fn next(&mut self) -> Result<Option<Value<'static>>, Reason> {
         let rest = self.list.get(self.at..).unwrap_or_default();
         if rest.is_empty() {

@@ -1,28 +1,26 @@
-//! What a schema says of messages, fields and enums.
+//! The schema's facts about messages, fields and enums.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::field::{Value, WireType};
 
-/// A message type of a [`Pool`](crate::Pool), and of the pools that are cloned
-/// from it afterwards.
+/// A message type of a [`Pool`](crate::Pool), and of its later clones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct MessageId(pub(crate) usize);
 
 impl MessageId {
-    /// A type that no pool knows: of its fields there are numbers alone.
+    /// A type that no pool knows: its fields only have numbers.
     pub const UNKNOWN: MessageId = MessageId(usize::MAX);
 }
 
-/// An enum of a [`Pool`](crate::Pool), and of the pools that are cloned from it
-/// afterwards.
+/// An enum of a [`Pool`](crate::Pool), and of its later clones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct EnumId(pub(crate) usize);
 
 /// The type of a field, by its name in the protobuf language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[allow(missing_docs)] // the names say it
+#[allow(missing_docs)] // their names explain them
 pub enum Kind {
     Double,
     Float,
@@ -44,7 +42,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// How one value of the type is laid out.
+    /// The layout of one value of the type.
     #[inline]
     pub(crate) fn wire_type(self) -> WireType {
         match self {
@@ -62,7 +60,7 @@ impl Kind {
         }
     }
 
-    /// Whether it may be the key of a map.
+    /// Whether the type is allowed for the key of a map.
     pub(crate) fn is_map_key(self) -> bool {
         !matches!(
             self,
@@ -88,13 +86,13 @@ pub struct Field {
     pub number: u32,
     /// The name without its scope: `track_event`.
     pub name: String,
-    /// The type; of a repeated field, that of one element.
+    /// The type; for a repeated field, the type of one element.
     pub kind: Kind,
     /// Whether it may occur several times. A map is a repeated message.
     pub repeated: bool,
     /// The full name of an extension, `None` for a field of the message itself.
     pub extension: Option<String>,
-    /// Which oneof of the message it is a member of, if of any.
+    /// The oneof of the message to which it belongs, if any.
     pub oneof: Option<usize>,
     /// Its key in a JSON object, in quotes and with the colon.
     pub(crate) key: String,
@@ -115,7 +113,7 @@ impl Field {
             && self.kind.wire_type() != WireType::Bytes
     }
 
-    /// How the field is called in a path.
+    /// The name of the field in a path.
     pub(crate) fn step(&self) -> &str {
         self.key.trim_end_matches(':').trim_matches('"')
     }
@@ -136,11 +134,11 @@ fn wire_type(value: Value<'_>) -> WireType {
 pub(crate) struct Message {
     /// The full name.
     pub name: String,
-    /// By number.
+    /// Its fields by number.
     pub fields: Vec<Field>,
     /// The oneofs by name.
     pub oneofs: HashMap<String, usize>,
-    /// Whether it stands for the entries of a map.
+    /// Whether it describes the entries of a map.
     pub map_entry: bool,
 }
 
@@ -168,19 +166,19 @@ impl Message {
 pub(crate) struct Enumeration {
     /// The names by number.
     pub names: HashMap<i32, String>,
-    /// The first value of the definition.
+    /// The first value in the definition.
     pub default: i32,
 }
 
-/// What a full name stands for.
+/// The meaning of a full name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Definition {
     Message(MessageId),
     Enum(EnumId),
 }
 
-/// Everything that is known. Messages are shared between the copies of a
-/// schema, so that a copy that is about to be extended costs little.
+/// All definitions. The copies of a schema share messages, so a copy that is going to be extended
+/// costs little.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Schema {
     pub messages: Vec<Arc<Message>>,
@@ -204,7 +202,7 @@ impl Schema {
         self.enums.get(id.0)?.names.get(&number).map(String::as_str)
     }
 
-    /// Key and value of the entries of a field, if it is a map.
+    /// The key and the value of a field's entries, if it is a map.
     pub fn map_entry(&self, field: &Field) -> Option<(&Field, &Field)> {
         let Kind::Message(id) = field.kind else {
             return None;
@@ -215,7 +213,7 @@ impl Schema {
         (field.repeated && entry.map_entry && plain).then_some((key, value))
     }
 
-    /// The value that a field has where it is not set.
+    /// The value of a field that is not set.
     pub fn default_value(&self, kind: Kind) -> Value<'static> {
         match (kind, kind.wire_type()) {
             (Kind::Enum(id), _) => {

@@ -1,18 +1,18 @@
-//! Why a message cannot be read.
+//! The reason why a message cannot be read.
 
 use crate::field::Malformed;
 
-/// How deep messages may be nested, as in protobuf's own libraries.
+/// The limit for nested messages, as in protobuf's own libraries.
 pub(crate) const MAX_DEPTH: usize = 100;
 
-/// How many values of a message, and of those that it is inside of, are told apart: a value takes a
-/// hundred bytes, of two in the message.
+/// The limit for values of a message and of the messages around it. A value takes a hundred bytes
+/// of memory, and two in the message.
 pub(crate) const MOST_VALUES: usize = 1 << 23;
 
-/// How long JSON may get, in bytes: a byte of a message can become a name of thirty.
+/// The limit of JSON in bytes: one byte of a message can become a name of thirty bytes.
 pub(crate) const MOST_JSON: usize = 512 << 20;
 
-/// Why bytes are not a message of the type that they should be.
+/// The reason why bytes are not a message of the expected type.
 ///
 /// ```
 /// use timebase_descriptor::{Pool, TRACE_PACKET};
@@ -29,19 +29,17 @@ pub(crate) const MOST_JSON: usize = 512 << 20;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{path}{}{reason}", if path.is_empty() { "" } else { ": " })]
 pub struct Unreadable {
-    /// The path of the field that cannot be read, `track_event.type`; empty if
-    /// it is the message itself.
+    /// The path of the unreadable field, `track_event.type`; empty if it is the message itself.
     pub path: String,
-    /// What is wrong with it. Offsets count from the start of that field's
-    /// value.
+    /// The problem. Offsets count from the start of that field's value.
     pub reason: Reason,
 }
 
-/// What is wrong with a message or a list.
+/// The problem in a message or a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Reason {
-    /// It does not follow the wire format.
+    /// The bytes do not follow the wire format.
     #[error(transparent)]
     Malformed(#[from] Malformed),
     /// A packed list ends inside an element.
@@ -56,13 +54,13 @@ pub enum Reason {
         /// Where the number starts.
         at: usize,
     },
-    /// Messages inside messages inside messages.
+    /// Messages are nested too deep.
     #[error("messages are nested more than {MAX_DEPTH} deep")]
     TooDeep,
-    /// More values than are kept in memory.
+    /// There are more values than the limit for memory.
     #[error("there are more than {MOST_VALUES} values")]
     TooMany,
-    /// More text than is made of a message.
+    /// The text is larger than its limit.
     #[error("as JSON it has more than {MOST_JSON} bytes")]
     TooLong,
 }
@@ -77,7 +75,7 @@ impl<T: Into<Reason>> From<T> for Unreadable {
 }
 
 impl Unreadable {
-    /// The same, seen from the message that has the field.
+    /// The same error, as seen from the message that has the field.
     pub(crate) fn inside(mut self, step: &str) -> Self {
         let separator = if self.path.is_empty() { "" } else { "." };
         self.path = format!("{step}{separator}{}", self.path);

@@ -1,4 +1,4 @@
-//! How sure the times of a clock are: the errors of its line, along the readings.
+//! The error of a clock's times: the errors of its line, along the readings.
 
 use rusqlite::{Connection, params};
 
@@ -6,9 +6,9 @@ use crate::clocks::Key;
 use crate::error::{Error, Reading};
 use crate::trail::distance;
 
-/// How many corners of a band are kept as they are.
+/// Up to this many corners of a band are kept unchanged.
 const MOST: usize = 160;
-/// In how many parts a longer one is cut.
+/// A longer band is cut into this many parts.
 const PARTS: usize = 100;
 
 /// The error at a reading, in ns.
@@ -20,7 +20,7 @@ pub struct Corner {
     pub kind: Kind,
 }
 
-/// What part of the line this is.
+/// The part of the line that contains it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Between two readings.
@@ -29,9 +29,9 @@ pub enum Kind {
     Outside,
 }
 
-/// The errors of a clock's line to another, from one reading to another. `origin` is what
-/// `since` and `until` are counted from. If there are many pieces, the greatest error of each of
-/// [`PARTS`] parts is what is told of it. In a step the error is its size, which is said beside it.
+/// The errors of a clock's line to another clock, from one reading to another. `since` and `until`
+/// count from `origin`. If there are many pieces, the result has the greatest error of each of
+/// [`PARTS`] parts. In a step, the error is the size of the step, which the page states beside it.
 pub fn read(
     database: &Connection,
     clock: Key,
@@ -71,7 +71,7 @@ fn pieces(
             "line" => Kind::Line,
             _ => Kind::Outside,
         };
-        // Before all readings the error is told from where they begin.
+        // Before all readings, the error starts at their beginning.
         let Some(anchor) = start.or(end) else {
             continue;
         };
@@ -89,7 +89,7 @@ fn pieces(
     Ok(corners.finish())
 }
 
-/// The corners so far: all, or what is left of them when they are many.
+/// The corners so far: all of them, or the reduced ones if there are many.
 struct Corners {
     since: f64,
     until: f64,
@@ -138,7 +138,7 @@ impl Corners {
     }
 }
 
-/// Notes a piece in all the parts that it touches, in each at their middle.
+/// Notes a piece in all parts that it touches, at the middle of each.
 fn spread(parts: &mut [Option<Corner>], (since, until): (f64, f64), low: Corner, high: Corner) {
     let width = (until - since) / parts.len() as f64;
     let place = |from: f64| ((from - since) / width).floor().max(0.0) as usize;

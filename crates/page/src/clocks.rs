@@ -7,22 +7,22 @@ use rusqlite::{Connection, Row};
 use crate::error::{Error, Reading};
 use crate::text::shown;
 
-/// How many clocks and hops are looked at; a trace can have more sequences with clocks of
-/// their own than a page should speak of.
+/// The limit for clocks and hops; a trace can have more sequences with their own clocks than a page
+/// should show.
 const MOST: i64 = 5_000;
 
-/// A clock, as the tables name it.
+/// A clock, with the columns of the tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key {
     pub machine: i64,
     pub id: i64,
     pub sequence: i64,
-    /// The trace file whose own it is; -1 if it is the machine's.
+    /// The trace file that owns it; -1 for the machine's.
     pub file: i64,
 }
 
 impl Key {
-    /// The clock in three columns of a row, with its file in another.
+    /// Reads the clock from three columns of a row; the file is in another column.
     pub fn of_row(row: &Row<'_>, first: usize, file: usize) -> rusqlite::Result<Key> {
         Ok(Key {
             machine: row.get(first)?,
@@ -32,30 +32,30 @@ impl Key {
         })
     }
 
-    /// The file as the tables have it.
+    /// The file, in the form of the tables.
     pub fn own_file(self) -> Option<i64> {
         (self.file >= 0).then_some(self.file)
     }
 
-    /// Whose it is: a machine, and a file if it is one of several.
+    /// The owner: a machine, and a file if the clock belongs to one.
     pub fn owner(self) -> (i64, i64) {
         (self.machine, self.file.max(0))
     }
 }
 
-/// Who says how two clocks are related.
+/// The basis of a relation between two clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// A snapshot of both.
+    /// A snapshot of both clocks.
     Snapshot(Taker),
-    /// One machine asked the other.
+    /// One machine asked the other for the time.
     RemoteSync,
     Manifest,
-    /// Nobody.
+    /// An assumption.
     Assumed,
 }
 
-/// Who took a snapshot.
+/// The origin of a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Taker {
     Service,
@@ -64,7 +64,7 @@ pub enum Taker {
 }
 
 impl Source {
-    /// What a column `source` says.
+    /// The meaning of a value in a column `source`.
     pub fn of_row(row: &Row<'_>, column: usize) -> rusqlite::Result<Source> {
         let source = match row.get_ref(column)?.as_bytes().unwrap_or_default() {
             b"writer" => Source::Snapshot(Taker::Writer),
@@ -82,21 +82,21 @@ impl Source {
 #[derive(Debug)]
 pub struct Clock {
     pub key: Key,
-    /// As people write it: `MONOTONIC`, `64@3`, with the machine if that is not 0 and the file
-    /// if it is the file's own.
+    /// The text for people: `MONOTONIC`, `64@3`, with the machine if that is not 0, and the file if
+    /// it owns the clock.
     pub label: String,
     pub snapshots: u64,
     pub packets: u64,
     pub has_path: bool,
     pub is_monotonic: bool,
-    /// What it did instead of going on, if the import knows: `wrapped`, `restarted`.
+    /// The reason why it did not just go on, if the import knows it: `wrapped`, `restarted`.
     pub turned: Option<&'static str>,
-    /// How far the times of its packets are off by that.
+    /// The error of its packets' times because of that.
     pub worst_turn_ns: Option<f64>,
 }
 
 impl Clock {
-    /// Why nothing is converted from it; `None` where it is.
+    /// The reason why nothing is converted from it; `None` if conversions use it.
     pub fn fault(&self) -> Option<&'static str> {
         match self.turned {
             Some("wrapped") => Some("it wrapped"),
@@ -127,22 +127,22 @@ pub struct Hop {
     pub worst_ns: f64,
     pub worst_nearest_ns: f64,
     pub interval_s: Option<f64>,
-    /// How many packets use its source clock.
+    /// The number of packets on its source clock.
     pub packets: u64,
 }
 
 impl Hop {
-    /// Whether a reading of the source clock does not count nanoseconds.
+    /// Whether a clock of the hop counts something other than nanoseconds.
     pub fn has_other_unit(&self) -> bool {
         self.nominal_rate != 1.0
     }
 
-    /// Nanoseconds of the target in one of the source, by the median.
+    /// Nanoseconds of the target in a nanosecond of the source, by the median.
     pub fn rate(&self) -> f64 {
         self.nominal_rate * (1.0 + self.drift_ppm.unwrap_or(0.0) * 1e-6)
     }
 
-    /// Whether one of its clocks only shows its last tick.
+    /// Whether one of its clocks is coarse: it only shows its last tick.
     pub fn is_coarse(&self) -> bool {
         [self.from.id, self.to.id]
             .iter()
@@ -150,25 +150,25 @@ impl Hop {
     }
 }
 
-/// All that is known of the clocks.
+/// The clocks and their hops.
 #[derive(Debug)]
 pub struct Clocks {
-    /// Those that most packets use come first.
+    /// The clocks that most packets use come first.
     pub clocks: Vec<Clock>,
-    /// How many there are in all.
+    /// The number of all clocks.
     pub all: u64,
-    /// The ones that matter come first: read more than once, used by packets, and where nearest
-    /// neighbour is wrong.
+    /// The important hops come first: those that were read more than once, that packets use, and on
+    /// which nearest neighbour is wrong.
     pub hops: Vec<Hop>,
-    /// Those between clocks that nobody read together: of several machines or files.
+    /// Hops between clocks that no snapshot reads together, of several machines or files.
     pub relations: Vec<Hop>,
-    /// How many there are in all.
+    /// The number of all hops.
     pub all_hops: u64,
     labels: HashMap<Key, String>,
 }
 
 impl Clocks {
-    /// Reads them.
+    /// Reads them from the database.
     pub fn read(database: &Connection) -> Result<Clocks, Error> {
         let clocks = clocks(database).reading("clocks")?;
         let labels = clocks
@@ -193,7 +193,7 @@ impl Clocks {
         })
     }
 
-    /// How a clock is written.
+    /// The text of a clock.
     pub fn label(&self, key: Key) -> String {
         self.labels
             .get(&key)
@@ -202,13 +202,13 @@ impl Clocks {
     }
 }
 
-/// A count; what a stranger made less than none is none.
+/// A count. A number below 0, which only a made-up database has, counts as 0.
 pub fn natural(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
     let number: Option<i64> = row.get(column)?;
     Ok(number.and_then(|n| u64::try_from(n).ok()).unwrap_or(0))
 }
 
-/// A number that is one: no arithmetic of ours meets infinity.
+/// A finite number, so the code never computes with infinity.
 fn finite(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<f64>> {
     let number: Option<f64> = row.get(column)?;
     Ok(number.filter(|number| number.is_finite()))

@@ -1,4 +1,4 @@
-//! What all pictures have in common.
+//! The common parts of all pictures.
 
 use plotters::coord::Shift;
 use plotters::prelude::{DrawingArea, DrawingAreaErrorKind, IntoDrawingArea, SVGBackend};
@@ -6,17 +6,17 @@ use plotters::style::{Color, FontDesc, FontFamily, FontStyle, IntoFont, RGBColor
 
 use crate::error::Error;
 
-/// How many units of a picture are a pixel of a page that shows it in full. Places are whole
-/// units, so this is how fine they are.
+/// The number of units in a pixel, on a page that shows the picture in full size. Places are whole
+/// units, so this is their precision.
 pub const SCALE: i32 = 2;
 
 /// The height of text, in units.
 pub const TEXT: i32 = 12 * SCALE;
 
-/// A picture in the making.
+/// A picture that is being made.
 pub type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
-/// Why a picture is none.
+/// The reason why a picture fails.
 pub type Failure = DrawingAreaErrorKind<std::io::Error>;
 
 /// Draws a picture of a size in pixels.
@@ -41,7 +41,7 @@ pub fn svg(
 }
 
 fn font(style: FontStyle) -> FontDesc<'static> {
-    /// What the library takes for the height of a font, in heights of its text.
+    /// The library's height of a font, in heights of its text.
     const HEIGHT: f64 = 1.24;
 
     FontDesc::new(FontFamily::SansSerif, f64::from(TEXT) * HEIGHT, style)
@@ -57,7 +57,8 @@ pub fn bold(colour: RGBColor) -> TextStyle<'static> {
     font(FontStyle::Bold).into_font().color(&colour.to_rgba())
 }
 
-/// How wide a text is at most, in units: no font is at hand to ask. Names are bold, and capitals.
+/// The largest possible width of a text, in units, because the program has no font to measure.
+/// Names are bold, and may have capitals.
 pub fn width(text: &str, is_name: bool) -> i32 {
     let letters = i32::try_from(text.chars().count()).unwrap_or(i32::MAX);
     let letter = if is_name { TEXT * 4 / 5 } else { TEXT * 2 / 3 };
@@ -66,7 +67,7 @@ pub fn width(text: &str, is_name: bool) -> i32 {
 
 /// The number beside a tick.
 pub fn tick(number: &f64) -> String {
-    // Ticks are round; what is left of a sum of tenths is not.
+    // Ticks are round numbers, but a sum of tenths has a rounding error.
     let text = format!("{number:.6}");
     let text = text.trim_end_matches('0').trim_end_matches('.');
     crate::text::signed(text.to_owned())

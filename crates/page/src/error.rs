@@ -1,6 +1,6 @@
 use thiserror::Error;
 
-/// Why there is no page.
+/// The reason why there is no page.
 ///
 /// ```
 /// let nothing = rusqlite::Connection::open_in_memory()?;
@@ -13,22 +13,22 @@ pub enum Error {
     /// The database cannot be read.
     #[error("cannot read its {what}: {error}")]
     Unreadable {
-        /// What was to be read of it.
+        /// The thing to read.
         what: &'static str,
-        /// Why that failed.
+        /// The reason.
         error: rusqlite::Error,
     },
     /// A picture cannot be drawn.
     #[error("cannot draw {what}: {why}")]
     Drawing {
-        /// What it is of.
+        /// The subject of the picture.
         what: &'static str,
-        /// What the plotting library says.
+        /// The message of the plotting library.
         why: String,
     },
 }
 
-/// Says what was read when SQLite failed.
+/// Adds what was being read when SQLite failed.
 pub(crate) trait Reading<T> {
     fn reading(self, what: &'static str) -> Result<T, Error>;
 }

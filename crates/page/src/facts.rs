@@ -1,4 +1,4 @@
-//! What the head of the page says.
+//! The facts at the head of the page.
 
 use rusqlite::{Connection, OptionalExtension, Row};
 
@@ -9,28 +9,29 @@ use crate::text::{shown, shown_up_to};
 /// A trace, in a few numbers.
 #[derive(Debug)]
 pub struct Facts {
-    /// Facts that the import noted, by what the page calls them.
+    /// Facts from the import, by their names on the page.
     pub noted: Vec<(&'static str, String)>,
-    /// What the trace is called.
+    /// The name of the trace.
     pub name: Option<String>,
-    /// Whether `ts` is an estimate between two snapshots, not by the nearest.
+    /// Whether `ts` is an estimate between two snapshots instead of a conversion by the nearest
+    /// one.
     pub is_linear: bool,
     /// The number of the clock of trace time.
     pub trace_clock: i64,
-    /// The machine whose clock that is.
+    /// The machine of that clock.
     pub trace_machine: i64,
     pub packets: u64,
     pub placed: u64,
     pub unplaced: u64,
-    /// How many of those that are placed have a wrong time, as their clock wrapped or restarted.
+    /// The number of events with a wrong time because their clock wrapped or restarted.
     pub wrong: u64,
     /// Kernel events and lines of the log with a time, and without one.
     pub inside: (u64, u64),
-    /// From when to when there are events, packets or snapshots.
+    /// The time range of events, packets or snapshots.
     pub span: Option<(i64, i64)>,
 }
 
-/// Names of `metadata`, and what the page calls them.
+/// Names in `metadata`, and their names on the page.
 const NOTED: [(&str, &str); 5] = [
     ("source_sha256", "SHA-256"),
     ("system_name", "system"),
@@ -40,7 +41,7 @@ const NOTED: [(&str, &str); 5] = [
 ];
 
 impl Facts {
-    /// Reads them.
+    /// Reads them from the database.
     pub fn read(database: &Connection) -> Result<Facts, Error> {
         let (packets, placed, unplaced) = database
             .query_row(
@@ -70,7 +71,7 @@ impl Facts {
         let mut noted = Vec::new();
         for (name, said) in NOTED {
             if let Some(value) = fact(database, name)? {
-                // So much of a hash tells one trace from another.
+                // This much of a hash distinguishes traces.
                 let most = if name == "source_sha256" { 12 } else { 100 };
                 noted.push((said, shown_up_to(most, &value)));
             }
@@ -98,7 +99,7 @@ impl Facts {
     }
 }
 
-/// The number of the clock that all clocks are converted to.
+/// The number of the clock to which all clocks are converted.
 pub const BOOTTIME: i64 = 6;
 
 fn fact(database: &Connection, name: &str) -> Result<Option<String>, Error> {
@@ -113,8 +114,8 @@ fn fact(database: &Connection, name: &str) -> Result<Option<String>, Error> {
 }
 
 fn span(database: &Connection) -> rusqlite::Result<Option<(i64, i64)>> {
-    /// What lies farther away than a day was mostly read from another clock than it says, and would
-    /// make a speck of all else.
+    /// An event more than a day away usually has a timestamp of another clock than it names, and
+    /// would make everything else too small to see.
     const FAR: i64 = 86_400_000_000_000;
 
     let both = |row: &Row<'_>| {

@@ -1,4 +1,4 @@
-//! What the doctor has found.
+//! The doctor's findings.
 
 use rusqlite::Connection;
 
@@ -6,12 +6,12 @@ use crate::clocks::natural;
 use crate::error::{Error, Reading};
 use crate::text::shown_up_to;
 
-/// How many findings are shown.
+/// The number of findings on the page.
 const MOST: i64 = 100;
-/// How many characters a message has at most.
+/// The largest number of characters in a message.
 const SENTENCES: usize = 1_000;
 
-/// How much a finding matters.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
     Error,
@@ -20,7 +20,7 @@ pub enum Severity {
 }
 
 impl Severity {
-    /// What it is called.
+    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Severity::Error => "error",
@@ -44,7 +44,7 @@ pub struct Finding {
     pub advice: Option<String>,
 }
 
-/// All findings: the ones that matter most, and how many there are.
+/// The findings: the most important ones, and the number of all.
 #[derive(Debug)]
 pub struct Findings {
     pub shown: Vec<Finding>,
@@ -54,7 +54,7 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// Reads them.
+    /// Reads them from the database.
     pub fn read(database: &Connection) -> Result<Findings, Error> {
         let counts = database.query_row(
             "SELECT total(severity = 'error'), total(severity = 'warning'), count(*) FROM finding",
@@ -74,7 +74,7 @@ impl Findings {
         })
     }
 
-    /// How many are not shown.
+    /// The number of findings that the page leaves out.
     pub fn more(&self) -> u64 {
         let all = self
             .errors

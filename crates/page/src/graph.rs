@@ -1,19 +1,19 @@
-//! The clock graph: which clock leads to which, by how many snapshots.
+//! The clock graph: how clocks are related, and by how many snapshots.
 //!
 //! # Design
 //!
-//! A path has the fewest hops, so the hops of all paths are trees, with BOOTTIME at the root. A
-//! tree is drawn as one draws directories: a clock is a box, those that lead to it stand below,
-//! further to the right, and what is to be said of a hop stands on its line. Boxes and lines
-//! cannot overlap then, it can be read on a phone, and it is as high as there are clocks. A crate
-//! that lays out graphs of any kind (layout-rs) was the alternative: it makes pictures
-//! three times as wide, for graphs that do not come here.
+//! A path has the fewest hops, so the hops of all paths are trees with BOOTTIME at the root. The
+//! page draws a tree like a directory: a clock is a box, the clocks that lead to it are below it
+//! and further to the right, and the text about a hop is on its line. So boxes and lines cannot
+//! overlap, the graph is readable on a phone, and its height is the number of clocks. The
+//! alternative was a crate that lays out graphs of any kind (layout-rs): it makes pictures three
+//! times as wide, for graphs that do not occur here.
 //!
-//! Where there are several machines or files, clocks of one owner that stand below each other have
-//! a common ground with the owner's name at its side: boxes around all clocks of a machine would
-//! cross the lines of the tree, which is what the picture is of.
+//! If there are several machines or files, neighbouring clocks of one owner have a common
+//! background with the owner's name at its side. Boxes around all clocks of a machine would cross
+//! the lines of the tree, which are the subject of the picture.
 //!
-//! Clocks of sequences come by the thousand and look alike. Where more than [`ALONE`] with one
+//! Clocks of sequences come by the thousand and look alike. If more than [`ALONE`] clocks with one
 //! number lead to the same clock, they are one box.
 
 use std::collections::{BTreeMap, HashSet};
@@ -30,24 +30,24 @@ use crate::palette::{BAR, DOT, GRID, INK, MUTED, OUTLIER, PANEL, STEP};
 use crate::parts::Parts;
 use crate::text::{count, counted, digits};
 
-/// How many clocks of sequences have a box each.
+/// Up to this many clocks of sequences have their own boxes.
 const ALONE: usize = 5;
-/// How many boxes there are.
+/// The number of boxes.
 const MOST: usize = 60;
 
-/// The height of a row, of its box, and how far a hop leads to the right, in pixels.
+/// The height of a row and of its box, and the distance that a hop leads to the right, in pixels.
 const ROW: i32 = 46;
 const BOX: i32 = 36;
 const REACH: i32 = 180;
 const TRUNK: i32 = 16;
-/// What is free around the name of an owner, in pixels.
+/// The free space around the name of an owner, in pixels.
 const MARGIN: i32 = 10;
 
-/// A picture of the graph, and how many clocks are not in it.
+/// A picture of the graph, and the number of clocks that are not in it.
 #[derive(Debug)]
 pub struct Graph {
     pub svg: String,
-    /// How wide it is where it is shown in full, in pixels.
+    /// Its width in full size, in pixels.
     pub width: i32,
     pub left_out: usize,
 }
@@ -55,11 +55,11 @@ pub struct Graph {
 /// A box.
 struct Node {
     depth: i32,
-    /// The row of the clock that it leads to.
+    /// The row of the clock to which it leads.
     parent: Option<usize>,
     name: String,
     below: String,
-    /// What stands on the hop, above and below its line.
+    /// The texts on the hop, above and below its line.
     hop: Option<(String, String)>,
     colour: RGBColor,
     /// The machine, and the file or 0.
@@ -92,14 +92,14 @@ pub fn draw(clocks: &Clocks, parts: &Parts) -> Result<Option<Graph>, Error> {
     }))
 }
 
-/// Rows of one owner below each other.
+/// Neighbouring rows of one owner.
 struct Ground {
     first: usize,
     rows: usize,
     title: String,
 }
 
-/// The grounds of all rows; none where all clocks are of one owner.
+/// The backgrounds of all rows; none if all clocks have one owner.
 fn grounds(nodes: &[Node], parts: &Parts) -> Vec<Ground> {
     let mut grounds: Vec<Ground> = Vec::new();
     let mut first = 0;
@@ -119,7 +119,7 @@ fn grounds(nodes: &[Node], parts: &Parts) -> Vec<Ground> {
     grounds
 }
 
-/// From where to where a row is, with what is free around its box.
+/// The extent of a row, with the free space around its box.
 fn top(row: usize) -> i32 {
     (2 + i32::try_from(row).unwrap_or(0) * ROW) * SCALE
 }
@@ -156,7 +156,7 @@ impl Node {
     }
 }
 
-/// The boxes from the top to the bottom.
+/// The boxes from top to bottom.
 fn nodes(clocks: &Clocks) -> Vec<Node> {
     let mut below: BTreeMap<Key, Vec<&Hop>> = BTreeMap::new();
     let all = || clocks.hops.iter().chain(&clocks.relations);
@@ -247,7 +247,7 @@ impl<'a> Tree<'a> {
         });
     }
 
-    /// Clocks that no hop leads from or to.
+    /// Clocks without a hop.
     fn add_others(&mut self) {
         let mut others: Vec<&Clock> = self
             .clocks
@@ -284,7 +284,7 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// Whether two clocks are those of sequences, with one number.
+/// Whether two clocks are clocks of sequences with one number.
 fn alike(one: Key, other: Key) -> bool {
     one.owner() == other.owner() && one.id == other.id && one.sequence != 0 && other.sequence != 0
 }
@@ -293,7 +293,7 @@ fn used(clock: &Clock) -> String {
     counted(clock.packets, "packet", "packets")
 }
 
-/// What stands on hops: how many snapshots, and the drift; or who else relates the clocks.
+/// The texts on a hop: the number of snapshots and the drift, or the other basis of the relation.
 fn said(hops: &[&Hop]) -> (String, String) {
     let related = |by: &str, how: &str| (by.to_owned(), how.to_owned());
     match hops.first().map(|hop| hop.source) {

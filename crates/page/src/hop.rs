@@ -1,4 +1,4 @@
-//! A hop: what one sees, in a sentence and in a plot.
+//! A hop: its explanation in a sentence, and its plot.
 
 use plotters::chart::ChartBuilder;
 use plotters::element::{Circle, Cross, PathElement, Polygon, Rectangle, Text, TriangleMarker};
@@ -13,20 +13,22 @@ use crate::palette::{BAND, DOT, GRID, INK, LINE, MUTED, OUTLIER, STEP};
 use crate::text::{Unit, count, counted, digits, duration};
 use crate::trail::{Dot, Step, Trail};
 
-/// The size of a plot, in pixels: as wide as a phone has room for, so that its text is as large there as elsewhere.
+/// The size of a plot, in pixels. It is as wide as a phone, so its text is as large there as
+/// elsewhere.
 const SIZE: (i32, i32) = (344, 236);
 
 /// A drift that is worth a sentence, in ppm.
 const LEAST_DRIFT: f64 = 0.05;
 
-/// What part of the width the size of a step takes, which is written beside it if there is room.
+/// The part of the width that the size of a step takes. It is written beside the step if there is
+/// room.
 const LABEL: f64 = 0.2;
 
-/// How much further than all that is on the line an outlier may be and still have its place; and how
-/// much wider than usual a band.
+/// How far an outlier may be outside of the line's range and still have its true place; and how
+/// much wider than usual a band may be.
 const REACH: f64 = 3.0;
 
-/// What one sees.
+/// The description of a hop.
 pub fn sentence(hop: &Hop) -> String {
     let (from, to) = (&hop.from_label, &hop.to_label);
     let jump = duration(hop.worst_nearest_ns);
@@ -84,7 +86,7 @@ pub fn gigahertz(rate: f64) -> String {
     format!("{:.4}", 1.0 / rate)
 }
 
-/// What else is to be said of it.
+/// Further facts about the hop.
 pub fn notes(hop: &Hop, plot: &Plot) -> String {
     let mut notes = vec![
         counted(hop.readings, "snapshot", "snapshots"),
@@ -124,15 +126,15 @@ pub fn notes(hop: &Hop, plot: &Plot) -> String {
     notes.join(" · ")
 }
 
-/// A plot, and what has to be said of it.
+/// A plot, and the texts about it.
 #[derive(Debug)]
 pub struct Plot {
     pub svg: String,
-    /// What the vertical axis shows.
+    /// The meaning of the vertical axis.
     pub axis: String,
-    /// How many readings the fullest bar stands for.
+    /// The number of readings in the fullest bar.
     each: u64,
-    /// How many outliers are not where they belong.
+    /// The number of outliers that are not in their true place.
     beyond: u64,
     farthest: f64,
     is_of_path: bool,
@@ -146,7 +148,7 @@ struct Width {
     kind: Kind,
 }
 
-/// Which time of the trace a reading of the source clock is, by the dots around it.
+/// The time in the trace of a reading of the source clock, by the dots around it.
 fn time_of(dots: &[Dot], rate: f64, from: f64) -> f64 {
     let next = dots.partition_point(|dot| dot.from <= from);
     let (before, after) = (
@@ -163,7 +165,7 @@ fn time_of(dots: &[Dot], rate: f64, from: f64) -> f64 {
     }
 }
 
-/// How far the line is at a time; it goes on as it was outside of the dots.
+/// The height of the line at a time; outside of the dots it continues straight.
 fn line_at(line: &[(f64, f64)], at: f64) -> f64 {
     let next = line.partition_point(|(x, _)| *x <= at);
     let before = next.checked_sub(1).and_then(|index| line.get(index));
@@ -174,7 +176,7 @@ fn line_at(line: &[(f64, f64)], at: f64) -> f64 {
     }
 }
 
-/// What is drawn, in ns.
+/// The values of the plot, in ns.
 struct Scene {
     line: Vec<(f64, f64)>,
     bars: Vec<(f64, f64, f64)>,
@@ -182,9 +184,9 @@ struct Scene {
     widths: Vec<Width>,
     x: (f64, f64),
     y: (f64, f64),
-    /// How much of the offset runs away: what is added to the value for a ns of trace time.
+    /// The trend that is removed from the offset: the value added for each ns of trace time.
     drift: f64,
-    /// Whether that is none because it would hide how the readings scatter.
+    /// Whether that is 0 because removing a trend would hide the scatter of the readings.
     is_level: bool,
 }
 
@@ -206,7 +208,7 @@ impl Scene {
         let over =
             dots.last().map_or(0.0, |last| last.until) - dots.first().map_or(0.0, |first| first.at);
         let drift = hop.drift_ppm.unwrap_or(0.0) * 1e-6;
-        // Whether the drift would hide how the readings scatter.
+        // Whether removing the drift would hide the scatter of the readings.
         let hides = (drift * over).abs() > 2.0 * (high - low).max(hop.noise_ns / 3.0);
         scene.is_level = hides || hop.has_other_unit();
         scene.drift = if scene.is_level { 0.0 } else { drift };
@@ -236,8 +238,8 @@ impl Scene {
         scene
     }
 
-    /// From where to where the plot goes: all that is on the line, with its error between the
-    /// readings, and outliers that are not too far away.
+    /// The range of the plot: all readings on the line, with the line's error between them, and
+    /// outliers that are not too far away.
     fn heights(&self) -> (f64, f64) {
         let has_line = self.widths.iter().any(|width| width.kind == Kind::Line);
         let counts = |width: &&Width| width.kind == Kind::Line || !has_line;
@@ -246,7 +248,7 @@ impl Scene {
         let usual = errors.get(errors.len() / 2).copied().unwrap_or(0.0);
         let edges = self.widths.iter().filter(counts).flat_map(|width| {
             let middle = self.line_at(width.at);
-            // One gap that is less sure than the others would press all that is seen of them flat.
+            // A single gap with a large error would press everything else flat.
             let error = width.error.min(REACH * usual);
             [middle - error, middle + error]
         });
@@ -263,13 +265,13 @@ impl Scene {
     fn line_at(&self, at: f64) -> f64 {
         let edge = |point: Option<&(f64, f64)>| point.map_or(0.0, |(x, _)| *x);
         let (first, last) = (edge(self.line.first()), edge(self.line.last()));
-        // Outside of the readings it goes on with the drift.
+        // Outside of the readings, it continues with the drift.
         let outside = (at - at.clamp(first.min(last), last.max(first))) * self.drift;
         line_at(&self.line, at) + outside
     }
 }
 
-/// The least and the greatest; 0 of none.
+/// The least and the greatest value; 0 if there are none.
 fn bounds(values: impl Iterator<Item = f64>) -> (f64, f64) {
     let found = values
         .filter(|value| value.is_finite())
@@ -280,12 +282,13 @@ fn bounds(values: impl Iterator<Item = f64>) -> (f64, f64) {
     found.unwrap_or((0.0, 0.0))
 }
 
-/// From when to when a hop is drawn: all of the trace, up to its last event, as what is far from a reading is less
-/// sure; but where the readings would be a speck in it, they and some of the trace around them.
+/// The time range of a hop's plot. It is all of the trace up to its last event, because times far
+/// from a reading are less certain. But if the readings would be a speck in it, it is only the
+/// readings and a part of the trace around them.
 pub fn span(trail: &Trail, (begin, end): (f64, f64)) -> (f64, f64) {
-    /// How much of the time between the readings is shown around a speck.
+    /// The part of the readings' time range that is shown around a speck.
     const AROUND: f64 = 0.2;
-    /// What part of the trace is no speck.
+    /// From this part of the trace on, the readings are no speck.
     const SPECK: f64 = 0.02;
 
     let readings = trail.dots.iter().flat_map(|dot| [dot.at, dot.until]);
@@ -301,7 +304,7 @@ pub fn span(trail: &Trail, (begin, end): (f64, f64)) -> (f64, f64) {
     )
 }
 
-/// Draws a hop over a stretch of time.
+/// Draws a hop over a time range.
 pub fn plot(
     hop: &Hop,
     trail: &Trail,
@@ -332,7 +335,7 @@ pub fn plot(
     })
 }
 
-/// What the vertical axis shows.
+/// The meaning of the vertical axis.
 fn axis(hop: &Hop, scene: &Scene, unit: Unit, has_steps: bool) -> String {
     let (from, to) = (&hop.from_label, &hop.to_label);
     let rate = match hop.has_other_unit() {
@@ -443,7 +446,7 @@ fn draw(area: &draw::Area<'_>, trail: &Trail, scene: &Scene, y_unit: Unit) -> Re
     Ok(())
 }
 
-/// The line from one side of the plot to the other.
+/// The line, from one side of the plot to the other.
 fn outline(scene: &Scene) -> Vec<(f64, f64)> {
     let (begin, end) = scene.x;
     let mut line = vec![(begin, scene.line_at(begin))];
@@ -452,10 +455,10 @@ fn outline(scene: &Scene) -> Vec<(f64, f64)> {
     line
 }
 
-/// The band around the line, without steps, in which nothing is sure.
+/// The band of the error around the line, without steps.
 fn bands(scene: &Scene, steps: &[Step]) -> Vec<Vec<(f64, f64)>> {
     let (begin, end) = scene.x;
-    // Times of corners are worked out, those of steps are read.
+    // The times of corners are computed, those of steps are read.
     let close = (end - begin) * 1e-6;
     let is_step = |one: &Width, next: &Width| {
         steps
@@ -479,8 +482,7 @@ fn bands(scene: &Scene, steps: &[Step]) -> Vec<Vec<(f64, f64)>> {
         .collect()
 }
 
-/// A line with a corner where it leaves the plot, so that what is cut off there does not bend
-/// what is left.
+/// A line with a corner where it leaves the plot, so cutting it off there does not bend the rest.
 fn within(line: &[(f64, f64)], (low, high): (f64, f64)) -> Vec<(f64, f64)> {
     let mut cut: Vec<(f64, f64)> = Vec::new();
     for (index, &(x, y)) in line.iter().enumerate() {

@@ -18,11 +18,11 @@
 //! characters in a text. The page shows the most important items, and says where it leaves something out. Memory is
 //! bounded too: the crate reads snapshots and packets once, and counts them.
 //!
-//! Plots are static SVG, by `plotters`: it draws axes and shapes of any kind, and needs no font, no browser and
-//! three small crates. Most of Rust's plots are made with it, criterion's too; it changes little, and 0.3.7 is of
-//! September 2024. Two that are released every month are no match here: `kuva` is 95,000 lines, with an
-//! incompatible version every other month, and draws its own kinds of plot only; an axis of `charts-rs` has
-//! categories, not numbers.
+//! Plots are static SVG, by `plotters`: it draws axes and shapes of any kind, and needs no font, no
+//! browser and three small crates. Most of Rust's plots are made with it, including criterion's; it
+//! changes little, and 0.3.7 is from September 2024. Two crates with monthly releases do not fit:
+//! `kuva` is 95,000 lines, has an incompatible version every other month, and only draws its own
+//! kinds of plots; an axis of `charts-rs` has categories, not numbers.
 
 mod band;
 mod clocks;
@@ -49,22 +49,22 @@ pub use table::Table;
 /// The tables of a report, as a section of the page.
 #[derive(Debug)]
 pub struct Report {
-    /// What links to it: a word.
+    /// The word that links to it.
     pub name: String,
-    /// What stands above it.
+    /// Its heading.
     pub title: String,
-    /// Whether it is opened by who wants to see it. On paper it always is.
+    /// Whether it is folded until the reader opens it. On paper it is always open.
     pub is_folded: bool,
     /// Its results.
     pub tables: Vec<Table>,
 }
 
-/// The page of a database, with reports at its end. It is called as the trace was, or `name` where
-/// the database does not tell.
+/// Makes the page of a database, with reports at its end. Its title is the trace's name, or `name`
+/// if the database does not have one.
 ///
 /// # Errors
 ///
-/// If the database cannot be read, or is not one that an import made.
+/// If the database cannot be read, or if no import made it.
 pub fn html(database: &Connection, name: &str, reports: &[Report]) -> Result<String, Error> {
     Ok(page::Page::read(database, name, reports)?.html())
 }

@@ -1,13 +1,13 @@
-//! The page itself: what it has, in which order, and how it is written as HTML.
+//! The page itself: its parts, their order, and their HTML.
 //!
 //! # Design
 //!
-//! Text is put into HTML by `maud`, which escapes all of it at compile time's word; a template in
-//! a file of its own (`askama`) was the alternative, but the page is many small parts, made of
-//! values that Rust has. What is not escaped is what is made here: drawings and the style.
+//! `maud` puts text into HTML, and escapes all of it. The alternative was a template in a file of
+//! its own (`askama`), but the page consists of many small parts, made from Rust values. Only text
+//! that this crate makes is not escaped: drawings and the style.
 //!
-//! No script, no font, no picture from elsewhere: the page is a file to be sent. A policy in its
-//! head tells the browser so.
+//! The page has no script, font or picture from elsewhere, so people can send the file. A policy in
+//! its head tells the browser to load nothing.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use rusqlite::Connection;
@@ -27,15 +27,15 @@ use crate::{Report, band, graph, palette, strips, trail};
 
 const STYLE: &str = include_str!("page.css");
 
-/// How many hops have a plot.
+/// The number of hops with a plot.
 const PLOTS: usize = 24;
-/// How many have a line in the table below.
+/// The number of hops with a line in the table below.
 const LISTED: usize = 100;
 
-/// How many findings of one kind are open; the others are unfolded by who wants to see them.
+/// Up to this many findings of one kind are open; the reader can unfold the others.
 const UNFOLDED: usize = 2;
 
-/// All that the page shows.
+/// The data of the page.
 pub struct Page<'a> {
     name: String,
     facts: Facts,
@@ -50,7 +50,7 @@ pub struct Page<'a> {
 }
 
 impl<'a> Page<'a> {
-    /// Reads the database.
+    /// Reads it from the database.
     pub fn read(
         database: &Connection,
         name: &str,
@@ -91,7 +91,7 @@ fn plots(database: &Connection, clocks: &Clocks, facts: &Facts) -> Result<Vec<Pl
         let (Some(origin), Some(first)) = (trail.origin(), trail.dots.first()) else {
             continue;
         };
-        // What the source clock reads at both ends of the trace.
+        // The readings of the source clock at both ends of the trace.
         let read_at = |at: f64| first.from + (at - first.at) / trail.rate();
         let span = hop::span(trail, (0.0, length));
         let reach = (read_at(span.0), read_at(span.1));
@@ -209,7 +209,7 @@ impl Page<'_> {
         }
     }
 
-    /// A sentence on what the page shows.
+    /// A sentence about the page.
     fn verdict_of_clocks(&self) -> String {
         let trace_clock = self.clocks.clocks.iter().find(|clock| {
             clock.key.machine == self.facts.trace_machine
@@ -247,8 +247,8 @@ impl Page<'_> {
         said + "."
     }
 
-    /// The worst that nearest neighbour and the line do between snapshots, of the hops from
-    /// clocks that packets use; what is worse than that is said first.
+    /// The largest errors of nearest neighbour and of the line between snapshots, on hops from
+    /// clocks that packets use. Larger problems come before it.
     fn worst(&self) -> Markup {
         let used = || self.clocks.hops.iter().filter(|hop| hop.packets > 0);
         let hops: Vec<&Hop> = used().filter(|hop| hop.readings > 1).collect();
@@ -478,7 +478,7 @@ fn listed(findings: &Findings) -> Markup {
     }
 }
 
-/// Findings of one check together, where the worst of them stands.
+/// The findings of one check together, at the place of the worst.
 fn by_kind(findings: &[Finding]) -> Vec<Vec<&Finding>> {
     let mut kinds: Vec<Vec<&Finding>> = Vec::new();
     for finding in findings {

@@ -1,11 +1,11 @@
-//! The colours: drawn as for a light page, and exchanged by CSS on a dark one.
+//! The colours. Drawings have those of a light page, and CSS replaces them on a dark page.
 //!
 //! # Design
 //!
-//! The plotting library writes a colour as `fill="#1C1E21"` and knows no classes. Each colour
-//! of a drawing is one of these constants, so a rule of CSS for each finds all that has it, and
-//! gives it the colour of a variable; a dark page has other variables. To draw everything twice
-//! and show one of both was the alternative, of twice the size.
+//! The plotting library writes a colour as `fill="#1C1E21"` and has no classes. Each colour of a
+//! drawing is one of these constants, so one CSS rule for each finds all its uses, and replaces it
+//! by a variable; a dark page has other variables. The alternative, to draw everything twice and
+//! show one version, takes twice the size.
 
 use std::fmt::Write;
 
@@ -20,19 +20,19 @@ struct Colour {
 
 /// Text and axes.
 pub const INK: RGBColor = RGBColor(0x1C, 0x1E, 0x21);
-/// What is said beside.
+/// Secondary text.
 pub const MUTED: RGBColor = RGBColor(0x5B, 0x60, 0x66);
 /// Lines of the grid, and of boxes.
 pub const GRID: RGBColor = RGBColor(0xE1, 0xE4, 0xE8);
-/// What lies behind.
+/// The background.
 pub const PANEL: RGBColor = RGBColor(0xF5, 0xF6, 0xF8);
 /// Snapshots.
 pub const DOT: RGBColor = RGBColor(0x1D, 0x5F, 0xC2);
 /// The line between them.
 pub const LINE: RGBColor = RGBColor(0x4D, 0x8A, 0xE0);
-/// Its error band.
+/// The band of the line's error.
 pub const BAND: RGBColor = RGBColor(0xD3, 0xE3, 0xF8);
-/// Outliers, and what leads nowhere.
+/// Outliers, and clocks that lead nowhere.
 pub const OUTLIER: RGBColor = RGBColor(0xC2, 0x2F, 0x2F);
 /// Steps.
 pub const STEP: RGBColor = RGBColor(0xB2, 0x66, 0x00);
@@ -97,7 +97,7 @@ fn hex(colour: RGBColor) -> String {
     format!("#{red:02X}{green:02X}{blue:02X}")
 }
 
-/// The variables of both kinds of page, and the rules that give them to drawings.
+/// The variables of both kinds of page, and the rules that apply them to drawings.
 pub fn css() -> String {
     let (mut light, mut dark, mut rules) = (String::new(), String::new(), String::new());
     for Colour {
@@ -107,7 +107,7 @@ pub fn css() -> String {
     } in COLOURS
     {
         let drawn = hex(drawn);
-        // To a String, which cannot fail.
+        // Writing to a String does not fail.
         let _ = write!(light, "--{variable}:{drawn};");
         let _ = write!(dark, "--{variable}:{on_dark};");
         for property in ["fill", "stroke"] {

@@ -1,4 +1,4 @@
-//! How what files hold of machines was placed in time, and what these are called.
+//! The placement of parts in time, and their names. A part is the data of one machine in one file.
 
 use std::collections::HashMap;
 
@@ -8,17 +8,17 @@ use crate::clocks::natural;
 use crate::error::{Error, Reading};
 use crate::text::shown;
 
-/// How many parts are shown.
+/// The number of parts on the page.
 const MOST: i64 = 100;
-/// How many names are known.
+/// The largest number of names.
 const NAMES: i64 = 10_000;
 
-/// What a file holds of a machine.
+/// A part.
 #[derive(Debug)]
 pub struct Part {
     /// The machine and the file, by their ids.
     pub owner: (i64, i64),
-    /// As the view `placement` has it.
+    /// As in the view `placement`.
     pub how: String,
     /// Whether its clocks are the file's own.
     pub is_isolated: bool,
@@ -31,9 +31,9 @@ pub struct Part {
 #[derive(Debug)]
 pub struct Parts {
     pub shown: Vec<Part>,
-    /// How many there are in all.
+    /// The number of all parts.
     pub all: u64,
-    /// How many machines and files there are that have something.
+    /// The number of machines and files with data.
     pub machines: u64,
     pub files: u64,
     machine_names: HashMap<i64, String>,
@@ -41,7 +41,7 @@ pub struct Parts {
 }
 
 impl Part {
-    /// How it was placed, in words.
+    /// The way of its placement, in words.
     pub fn how(&self) -> &'static str {
         match self.how.as_str() {
             "trace_time" => "its clock is trace time",
@@ -56,7 +56,7 @@ impl Part {
 }
 
 impl Parts {
-    /// Reads them.
+    /// Reads them from the database.
     pub fn read(database: &Connection) -> Result<Parts, Error> {
         Parts::of(database).reading("parts of files")
     }
@@ -101,7 +101,7 @@ impl Parts {
         })
     }
 
-    /// How a machine is called.
+    /// The name of a machine.
     pub fn machine(&self, id: i64) -> String {
         match self.machine_names.get(&id) {
             Some(name) => format!("{name} (machine {id})"),
@@ -109,7 +109,7 @@ impl Parts {
         }
     }
 
-    /// How a file is called.
+    /// The name of a file.
     pub fn file(&self, id: i64) -> String {
         match self.file_names.get(&id) {
             Some(name) => format!("{name} (file {id})"),
@@ -117,7 +117,7 @@ impl Parts {
         }
     }
 
-    /// Whose clocks are: a machine's, and a file's if that is not 0.
+    /// The owner of clocks: a machine, and a file if that is not 0.
     pub fn owner(&self, (machine, file): (i64, i64)) -> String {
         match file {
             0 => self.machine(machine),

@@ -1,4 +1,4 @@
-//! Where the packets of each clock lie, against its snapshots.
+//! The places of each clock's packets, compared with its snapshots.
 
 use std::collections::HashMap;
 
@@ -14,18 +14,18 @@ use crate::palette::{BAR, DOT, GRID, INK, MUTED};
 use crate::text::{Unit, count, counted, duration};
 use crate::trail::distance;
 
-/// How many clocks have a strip of their own.
+/// The number of clocks with a strip.
 const MOST: usize = 16;
-/// In how many parts time is cut.
+/// The time is cut into this many parts.
 const PARTS: usize = 220;
 
-/// As wide as a phone has room for, so that the text of the axis is as large there as elsewhere.
+/// As wide as a phone, so the text of the axis is as large there as elsewhere.
 const WIDTH: i32 = 344;
 /// The height of a strip, of its bars and its ticks, in pixels.
 const STRIP: i32 = 44;
 const BARS: i32 = 26;
 const TICKS: i32 = 9;
-/// What stands below all of them.
+/// The height of the part below the strips.
 const AXIS: i32 = 36;
 const LEFT: i32 = 6;
 
@@ -33,7 +33,7 @@ const LEFT: i32 = 6;
 #[derive(Debug)]
 struct Strip {
     label: String,
-    /// How many packets use it, on trace time or not.
+    /// The number of packets on it, with or without a time.
     used: u64,
     packets: Vec<u32>,
     snapshots: Vec<bool>,
@@ -42,11 +42,11 @@ struct Strip {
     placed: u64,
     before: u64,
     after: u64,
-    /// How far the farthest packet is outside of the snapshots.
+    /// The distance of the farthest packet from the snapshots.
     farthest: f64,
 }
 
-/// What is shown of a clock.
+/// The strip of a clock.
 #[derive(Debug)]
 pub struct Shown {
     pub label: String,
@@ -54,17 +54,17 @@ pub struct Shown {
     pub svg: String,
 }
 
-/// The pictures, and the axis that they have in common.
+/// The pictures, and their common axis.
 #[derive(Debug)]
 pub struct Strips {
     pub shown: Vec<Shown>,
     pub axis: String,
-    /// How many clocks are not in it, and how many packets use them.
+    /// The number of clocks without a strip, and the number of packets on them.
     pub left_out: u64,
     pub packets_left_out: u64,
 }
 
-/// Draws the strips; `None` where no packet has a place in time.
+/// Draws the strips; `None` if no packet has a time.
 pub fn draw(
     database: &Connection,
     clocks: &Clocks,
@@ -86,7 +86,7 @@ pub fn draw(
         strip.snapshot(ts, part(ts, span));
     })
     .reading("clock snapshots")?;
-    // Behind the snapshots, which say how far a packet is from them.
+    // Behind the snapshots, so these show how far a packet is from them.
     each(database, PACKETS, &places, &mut strips, |strip, ts| {
         strip.packet(ts, part(ts, span));
     })
@@ -118,18 +118,18 @@ pub fn draw(
     }))
 }
 
-/// In which part of the trace a time is.
+/// The part of the trace that contains a time.
 fn part(ts: i64, (begin, end): (i64, i64)) -> usize {
     let share = distance(begin, ts) / distance(begin, end).max(1.0);
-    // A share of less than 0 is 0 here.
+    // A negative share becomes 0 here.
     ((share * PARTS as f64) as usize).min(PARTS - 1)
 }
 
-/// The readings that somebody took.
+/// Readings from snapshots, without assumptions.
 const SNAPSHOTS: &str = "SELECT machine_id, clock_id, seq_id, ts, trace_file_id FROM clock_snapshot
     WHERE ts IS NOT NULL AND source NOT IN ('manifest', 'assumed')";
 
-/// The packets with their clocks: as the view packet_clock has them, which would be asked anew for
+/// The packets with their clocks, as in the view packet_clock. The view would be computed again for
 /// each packet.
 const PACKETS: &str = "
     SELECT p.machine_id, p.clock_id, iif(p.clock_id BETWEEN 64 AND 127, p.seq_id, 0), p.ts,
@@ -200,7 +200,7 @@ impl Strip {
         }
     }
 
-    /// What stands above it, below the name.
+    /// The text above a strip, below its name.
     fn said(&self) -> String {
         let mut said = counted(self.used.max(self.placed), "packet", "packets");
         match self.used.saturating_sub(self.placed) {
@@ -273,7 +273,7 @@ fn paint(area: &Area<'_>, strip: &Strip, span: (i64, i64)) -> Result<(), Failure
     for (part, packets) in strip.packets.iter().enumerate() {
         if *packets > 0 {
             let share = f64::from(*packets) / f64::from(most);
-            // A packet is seen, however many there are elsewhere.
+            // A packet is always visible, however many packets there are elsewhere.
             let height = ((share * f64::from(BARS * SCALE)) as i32).max(2);
             let bar = [(x(part), floor - height), (x(part + 1), floor)];
             area.draw(&Rectangle::new(bar, BAR.filled()))?;
@@ -293,7 +293,7 @@ fn paint(area: &Area<'_>, strip: &Strip, span: (i64, i64)) -> Result<(), Failure
     Ok(())
 }
 
-/// A round number not below another: 1, 2 or 5, and zeros.
+/// A round number that is at least another number: 1, 2 or 5, and zeros.
 fn round_step(least: f64) -> f64 {
     if least <= 0.0 || !least.is_finite() {
         return 1.0;

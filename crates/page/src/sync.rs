@@ -1,11 +1,11 @@
-//! What machines asked each other for the time, and how far apart that says their clocks were.
+//! The samples of machines that asked each other for the time, and the distance of their clocks.
 //!
 //! # Design
 //!
-//! A sample is an offset and how far it may be off, half of a round trip; so it is drawn as a bar
-//! from the least to the greatest offset that it allows. A line through all bars is what the clocks
-//! can have done. Where there are more samples than a plot can show, the narrowest of each stretch
-//! of time is drawn: it says most.
+//! A sample is an offset and its possible error, half of a round trip. It is drawn as a bar from
+//! the least to the greatest possible offset. A line through all bars is a possible course of the
+//! clocks. If there are more samples than a plot can show, it shows the narrowest sample of each
+//! time range, because that says most.
 
 use plotters::chart::ChartBuilder;
 use plotters::element::{Circle, PathElement};
@@ -19,19 +19,19 @@ use crate::palette::{DOT, GRID, INK, LINE, MUTED, OUTLIER};
 use crate::text::{Unit, count, counted, duration};
 use crate::trail::distance;
 
-/// How many pairs of clocks have a plot.
+/// The number of pairs of clocks with a plot.
 const MOST: usize = 12;
-/// How many samples of one are read, and how many are drawn.
+/// The number of samples that are read of a pair, and the number that is drawn.
 const READ: i64 = 200_000;
 const DRAWN: usize = 300;
-/// How much wider than usual a bar may be and still count for the height of a plot.
+/// A bar that is wider than usual by more than this factor does not count for the height of a plot.
 const REACH: f64 = 4.0;
 
 /// The size of a plot, in pixels.
 const SIZE: (i32, i32) = (344, 210);
 
-/// A sample, in ns: trace time since the page's begin, and by how much the client was ahead, less
-/// what it was at first.
+/// A sample, in ns: trace time since the page's beginning, and how far the client was ahead, minus
+/// its first value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Sample {
     at: f64,
@@ -40,24 +40,24 @@ struct Sample {
     is_used: bool,
 }
 
-/// A plot of the samples of two clocks, and what is to be said of it.
+/// A plot of the samples of two clocks, and the texts about it.
 #[derive(Debug)]
 pub struct Sync {
     pub title: String,
-    /// What the vertical axis shows.
+    /// The meaning of the vertical axis.
     pub axis: String,
     pub svg: String,
     pub notes: String,
 }
 
-/// All plots, and how many pairs of clocks have none.
+/// The plots, and the number of pairs of clocks without one.
 #[derive(Debug)]
 pub struct Syncs {
     pub shown: Vec<Sync>,
     pub left_out: usize,
 }
 
-/// Who asked, and who answered.
+/// The machine that asked, and the one that answered.
 type Pair = (Key, Key);
 
 /// Draws the samples of all clocks.
@@ -101,7 +101,7 @@ fn pairs(database: &Connection) -> rusqlite::Result<Vec<Pair>> {
     rows.collect()
 }
 
-/// The first offset, and all samples on trace time in the order of it.
+/// The first offset, and all samples on trace time in its order.
 fn samples(
     database: &Connection,
     (client, host): Pair,
@@ -135,7 +135,7 @@ fn samples(
     Ok((origin.unwrap_or(0), samples))
 }
 
-/// As many samples as a plot can show: of neighbours the one that is used, and the narrowest.
+/// As many samples as a plot can show: of neighbours, the used one and the narrowest.
 fn thinned(samples: &[Sample]) -> Vec<Sample> {
     let each = samples.len().div_ceil(DRAWN).max(1);
     let best = |group: &[Sample]| {
@@ -167,7 +167,7 @@ fn notes(samples: &[Sample], drawn: usize) -> String {
     notes.join(" · ")
 }
 
-/// From where to where the offsets go that are told exactly enough.
+/// The range of the offsets that are exact enough.
 fn heights(samples: &[Sample]) -> (f64, f64) {
     let mut errors: Vec<f64> = samples.iter().map(|sample| sample.error.abs()).collect();
     errors.sort_by(f64::total_cmp);
@@ -191,7 +191,7 @@ fn paint(area: &draw::Area<'_>, y_unit: Unit, samples: &[Sample]) -> Result<(), 
         times().fold(f64::MIN, f64::max),
     );
     let around = 0.05 * (last - first).max(1e3);
-    // Small numbers are easier to read than the ends of large ones.
+    // Small numbers are easier to read than the last digits of large ones.
     let (origin, since) = match last - first < 0.05 * first {
         true => (first, "since the first"),
         false => (0.0, "since the trace began"),
@@ -221,7 +221,7 @@ fn paint(area: &draw::Area<'_>, y_unit: Unit, samples: &[Sample]) -> Result<(), 
         .x_desc(format!("{} {since}", x_unit.name))
         .axis_desc_style(text(MUTED))
         .draw()?;
-    // Before anything is chosen none is used, and none is left out.
+    // Before the selection, no sample is used or left out.
     let is_chosen = samples.iter().any(|sample| sample.is_used);
     for sample in samples {
         let is_out = is_chosen && !sample.is_used || sample.error < 0.0;

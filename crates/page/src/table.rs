@@ -6,13 +6,13 @@ use rusqlite::{Rows, Statement};
 
 use crate::text::{count, counted, shown};
 
-/// How many rows are counted that are not shown.
+/// Up to this many further rows are counted.
 const COUNTED: u64 = 100_000;
 
-/// How many bytes of a text are looked at; more than are shown of any.
+/// The number of bytes that are read of a text; the page shows fewer.
 const BYTES: usize = 1024;
 
-/// A value as the page shows it.
+/// A value on the page.
 #[derive(Debug)]
 enum Cell {
     Null,
@@ -20,7 +20,7 @@ enum Cell {
     Text(String),
 }
 
-/// A result of a query: its first rows, and how many more there are.
+/// The result of a query: its first rows, and the number of further rows.
 ///
 /// ```
 /// use rusqlite::Connection;
@@ -41,8 +41,8 @@ pub struct Table {
 }
 
 impl Table {
-    /// Reads the rows of a statement whose parameters are bound; those after the first `most` are
-    /// only counted, and not without end.
+    /// Reads the rows of a statement with bound parameters. Rows after the first `most` are only
+    /// counted, up to a limit.
     ///
     /// # Errors
     ///
@@ -78,12 +78,12 @@ impl Table {
         Ok(())
     }
 
-    /// How many rows are shown.
+    /// The number of rows on the page.
     pub fn rows(&self) -> usize {
         self.rows.len()
     }
 
-    /// How many rows there are besides, up to 100,001.
+    /// The number of further rows, up to 100,001.
     pub fn more(&self) -> u64 {
         self.more
     }

@@ -1,15 +1,16 @@
-//! Numbers and strangers' texts, as the page shows them.
+//! Numbers and untrusted texts, in the form of the page.
 
-/// How much of a text is shown.
+/// The length of a text on the page.
 const LONGEST: usize = 160;
 
-/// A text of a trace or a database. What would change how the text around it looks (control
-/// characters, changes of the direction) is shown as a sign; HTML is escaped where it is made.
+/// Shows a text from a trace or a database. Characters that would change the look of the text
+/// around them (control characters, changes of the direction) become a symbol; the code that makes
+/// HTML escapes the rest.
 pub fn shown(text: &str) -> String {
     shown_up_to(LONGEST, text)
 }
 
-/// The same of so many characters at most.
+/// The same with at most this many characters.
 pub fn shown_up_to(longest: usize, text: &str) -> String {
     let mut chars = text.chars();
     let mut shown: String = chars.by_ref().take(longest).map(sign).collect();
@@ -50,12 +51,12 @@ pub fn counted(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(number), if number == 1 { one } else { many })
 }
 
-/// A unit of time that an axis or a sentence can have.
+/// A unit of time for an axis or a sentence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Unit {
-    /// Its sign.
+    /// Its symbol.
     pub name: &'static str,
-    /// How many nanoseconds it is.
+    /// Its length in nanoseconds.
     pub ns: f64,
 }
 
@@ -88,10 +89,10 @@ const UNITS: [Unit; 7] = [
 ];
 
 impl Unit {
-    /// The one in which so many nanoseconds are a number that is easy to read.
+    /// The unit in which this many nanoseconds are an easily readable number.
     pub fn of(ns: f64) -> Unit {
         let fits = |unit: &&Unit| {
-            // 90 s are easier than 1.5 min.
+            // 90 s is easier to read than 1.5 min.
             let least = if unit.ns > 1e9 { 3.0 } else { 1.0 };
             ns.abs() >= least * unit.ns
         };
@@ -100,7 +101,7 @@ impl Unit {
     }
 }
 
-/// Nanoseconds with three digits that count and a unit.
+/// Nanoseconds with three significant digits and a unit.
 pub fn duration(ns: f64) -> String {
     if !ns.is_finite() {
         return "without bound".to_owned();
@@ -109,7 +110,7 @@ pub fn duration(ns: f64) -> String {
     format!("{} {}", digits(ns / unit.ns), unit.name)
 }
 
-/// A number with three digits that count, more if it is large.
+/// A number with three significant digits; a large number has more.
 pub fn digits(number: f64) -> String {
     if number == 0.0 || !number.is_finite() {
         return "0".to_owned();
@@ -128,7 +129,7 @@ pub fn digits(number: f64) -> String {
     })
 }
 
-/// With the minus that is as wide as a plus.
+/// With the minus sign that is as wide as a plus.
 pub fn signed(text: String) -> String {
     match text.strip_prefix('-') {
         Some(rest) if rest.chars().all(|c| matches!(c, '0' | '.')) => rest.to_owned(),

@@ -1,12 +1,12 @@
-//! The readings of hops, as few points as a plot can show.
+//! The readings of hops, reduced to as few points as a plot can show.
 //!
 //! # Design
 //!
-//! All hops are read in one pass over the snapshots, in file order, since no index leads to those
-//! of a clock. What a hop has is kept as up to [`MOST`] dots: when there are more, two neighbours
-//! become one that spans both, from the least to the greatest. So memory does not grow with the
-//! trace, and no extreme is lost, as it would be if every tenth reading was shown. SQL with
-//! windows was the alternative; it would read all snapshots once for each hop.
+//! One pass over the snapshots, in file order, reads all hops, because no index leads to the
+//! readings of a clock. A hop keeps up to [`MOST`] dots: if there are more, two neighbours become
+//! one dot that spans both, from the least to the greatest value. So memory does not grow with the
+//! trace, and no extreme value is lost, as it would be if only every tenth reading was shown. The
+//! alternative was SQL with window functions; it would read all snapshots once for each hop.
 
 use std::collections::HashMap;
 
@@ -15,18 +15,18 @@ use rusqlite::Connection;
 use crate::clocks::{Hop, Key, Source};
 use crate::error::{Error, Reading};
 
-/// How many dots a hop has at most.
+/// The largest number of dots of a hop.
 pub const MOST: usize = 400;
-/// How many outliers and steps of a hop are shown one by one.
+/// The number of outliers and steps of a hop that are shown individually.
 const MARKED: usize = 100;
-/// How many outliers and steps of all hops are told from readings.
+/// The number of outliers and steps of all hops that are distinguished from readings.
 const KNOWN: i64 = 200_000;
-/// How many readings of a snapshot are looked at. There are a dozen clocks.
+/// The number of readings of a snapshot that are used. There are a dozen clocks.
 const TOGETHER: usize = 4_096;
 
-/// Readings beside each other, or one. Times are in ns: `at` of trace time since the page's
-/// begin, `from` of the source clock since its first reading, and the others how much further
-/// the target went than at its rate.
+/// One reading, or neighbouring readings. Times are in ns: `at` is trace time since the page's
+/// beginning, `from` the source clock since its first reading, and the others how much further the
+/// target went than by its rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dot {
     pub at: f64,
@@ -38,7 +38,7 @@ pub struct Dot {
 }
 
 impl Dot {
-    /// Where the line goes through.
+    /// The point on the line.
     pub fn middle(self) -> (f64, f64) {
         (
             self.at / 2.0 + self.until / 2.0,
@@ -65,7 +65,7 @@ pub struct Outlier {
     pub value: f64,
 }
 
-/// What lies between two readings where one of the clocks was set or stood still.
+/// The change between two readings if one of the clocks was set or stood still.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
     pub from: f64,
@@ -73,13 +73,13 @@ pub struct Step {
     pub size_ns: f64,
 }
 
-/// The readings of a hop. Steps are taken out of the dots: each goes on where the one before was.
+/// The readings of a hop. The dots do not include steps: each dot continues from the previous one.
 #[derive(Debug, Default)]
 pub struct Trail {
     pub dots: Vec<Dot>,
     pub outliers: Vec<Outlier>,
     pub steps: Vec<Step>,
-    /// How many readings a full dot has.
+    /// The number of readings in a full dot.
     each: u64,
     rate: f64,
     origin: Option<Point>,
@@ -88,7 +88,7 @@ pub struct Trail {
     shift: f64,
 }
 
-/// Where both clocks were.
+/// The values of both clocks.
 #[derive(Clone, Copy, Debug)]
 struct Point {
     at: f64,
@@ -96,14 +96,14 @@ struct Point {
     to: i64,
 }
 
-/// What the import says of a reading that is not on the line.
+/// The kind of a reading that is not on the line, from the import.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Outlier,
     Step(f64),
 }
 
-/// How far one number is from another.
+/// The distance between two numbers.
 pub fn distance(from: i64, to: i64) -> f64 {
     (i128::from(to) - i128::from(from)) as f64
 }
@@ -117,13 +117,13 @@ impl Trail {
         }
     }
 
-    /// How far the target went more than the source at the hop's rate.
+    /// How much further than the source the target went, at the hop's rate.
     fn value(&self, origin: Point, point: Point) -> f64 {
         let (from, to) = (
             distance(origin.from, point.from),
             distance(origin.to, point.to),
         );
-        // In this order, since both are large and nearly equal.
+        // The order matters, because both are large and nearly equal.
         (to - from) - from * (self.rate - 1.0) + self.shift
     }
 
@@ -175,7 +175,7 @@ impl Trail {
         }
     }
 
-    /// Has the first reading at 0, and all in the order of time.
+    /// Puts the first reading at 0, and all readings in the order of time.
     fn finish(&mut self) {
         let Some(first) = self.dots.first().copied() else {
             return;
@@ -191,23 +191,23 @@ impl Trail {
         self.dots.sort_by(|one, other| one.at.total_cmp(&other.at));
     }
 
-    /// What the source clock read first.
+    /// The first reading of the source clock.
     pub fn origin(&self) -> Option<i64> {
         self.origin.map(|origin| origin.from)
     }
 
-    /// Nanoseconds of the target in one of the source.
+    /// Nanoseconds of the target in a nanosecond of the source.
     pub fn rate(&self) -> f64 {
         self.rate
     }
 
-    /// Whether dots stand for more readings than one.
+    /// Whether a dot represents more than one reading.
     pub fn is_joined(&self) -> bool {
         self.each > 1
     }
 }
 
-/// Reads those of the hops, with times since `begin`.
+/// Reads the readings of the hops, with times since `begin`.
 pub fn read(database: &Connection, hops: &[Hop], begin: i64) -> Result<Vec<Trail>, Error> {
     let off = off_line(database, hops).reading("readings that are off the line")?;
     let mut trails: Vec<Trail> = hops.iter().map(Trail::new).collect();
@@ -326,7 +326,7 @@ mod tests {
     fn what_is_joined_keeps_its_least_and_its_greatest() {
         let mut trail = trail(1.0);
         for at in 0..10_000 {
-            // One that stands out, between two that are shown.
+            // An outstanding reading, between two that are shown.
             let extra = if at == 4_321 { 77 } else { at % 3 };
             trail.push(point(at, at + extra), None);
         }

@@ -1,11 +1,11 @@
-//! The page of databases that are made by hand: small and huge ones, empty ones, and strangers'.
+//! The page of databases that the test makes: small, huge, empty and malicious ones.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use rusqlite::Connection;
 use timebase_page::{Report, Table, html};
 
-/// A database as an import makes it, with nothing in it.
+/// An empty database, as an import makes it.
 fn empty() -> Connection {
     let database = Connection::open_in_memory().unwrap();
     database.execute_batch(timebase_schema::TABLES).unwrap();
@@ -23,7 +23,8 @@ fn run(database: &Connection, sql: &str) {
         .unwrap_or_else(|error| panic!("{error}: {sql}"));
 }
 
-/// BOOTTIME and MONOTONIC, read together so many times every second. MONOTONIC is 10 ppm slower.
+/// BOOTTIME and MONOTONIC, read together in this many snapshots, one a second. MONOTONIC is 10 ppm
+/// slower.
 fn with_snapshots(snapshots: u32) -> Connection {
     let database = empty();
     run(
@@ -51,7 +52,7 @@ fn with_snapshots(snapshots: u32) -> Connection {
     database
 }
 
-/// What stands between two texts, the first time.
+/// The text between two texts, at its first occurrence.
 fn between<'a>(page: &'a str, start: &str, end: &str) -> &'a str {
     let (_, rest) = page
         .split_once(start)
@@ -95,7 +96,7 @@ fn a_database_with_nothing_in_it_has_a_page_that_says_so() {
 #[test]
 fn many_snapshots_are_bars_from_the_least_to_the_greatest() {
     let database = with_snapshots(50_000);
-    // One that no tenth reading would show.
+    // A reading that would be lost if the page showed every tenth reading.
     run(
         &database,
         "UPDATE clock_snapshot SET clock_value = clock_value + 7000 WHERE clock_id = 6 AND snapshot_id = 33333",
@@ -106,7 +107,7 @@ fn many_snapshots_are_bars_from_the_least_to_the_greatest() {
     assert_eq!(hops.matches("<circle").count(), 0);
     assert!(hops.matches("<polyline").count() > 300);
     assert!(page.len() < 200_000, "{}", page.len());
-    // 7 µs are where the axis ends, so they are in the plot.
+    // The axis ends at 7 µs, so they are in the plot.
     assert!(hops.contains("BOOTTIME − MONOTONIC, µs") && hops.contains(">\n6\n<"));
 }
 
@@ -134,7 +135,7 @@ fn outliers_and_steps_are_marked() {
     assert!(hops.contains("less its first value, 10 ppm, steps"));
 }
 
-/// Clocks 64 of so many sequences, each in one snapshot.
+/// The clocks 64 of this many sequences, each in one snapshot.
 fn with_sequences(sequences: u32) -> Connection {
     let database = with_snapshots(2);
     run(
@@ -155,7 +156,7 @@ fn with_sequences(sequences: u32) -> Connection {
     database
 }
 
-/// A guest that asked the host so many times, every second; and a file of another machine.
+/// A guest that asked the host this many times, once a second; and a file of another machine.
 fn with_machines(samples: u32) -> Connection {
     let database = with_snapshots(3);
     run(
@@ -200,10 +201,10 @@ fn x26_the_graph_says_what_relates_machines_and_files() {
     ] {
         assert!(graph.contains(said), "{said}: {graph}");
     }
-    // None of the three is a clock that was read together with another.
+    // No snapshot reads any of the three together with another clock.
     let hops = between(&page, "id=\"hops\"", "</section>");
     assert_eq!(hops.matches("<figure").count(), 1);
-    // What is assumed of wall clocks is of the year 1970, and no part of the trace.
+    // The assumption about wall clocks is in the year 1970, outside of the trace.
     assert!(between(&page, "id=\"packet-count\">", "</dd>").contains("in 2 s"));
 }
 
@@ -220,7 +221,7 @@ fn x28_every_part_says_how_it_was_placed() {
     ] {
         assert!(placed.contains(said), "{said}: {placed}");
     }
-    // One machine in one file has nothing to tell of that.
+    // One machine in one file needs no such table.
     let plain = self::page(&with_snapshots(3));
     assert!(!plain.contains("id=\"placed\"") && !plain.contains("id=\"sync\""));
     assert!(!plain.contains("machine-count") && !plain.contains("dashed"));
@@ -248,7 +249,7 @@ fn thousands_of_sequences_are_one_box_some_plots_and_a_table() {
     let hops = between(&page, "id=\"hops\"", "</section>");
     assert_eq!(hops.matches("<figure").count(), 24);
     assert_eq!(hops.matches("<tr").count(), 101);
-    // One is MONOTONIC's.
+    // One of these is MONOTONIC's.
     assert!(hops.contains("… and 3,877 more, in the table clock_hop."));
     assert!(page.contains("3,985 clocks more, with fewer packets each, 11,954 packets together."));
 }

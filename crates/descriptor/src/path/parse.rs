@@ -5,21 +5,21 @@ use crate::pool::Pool;
 use crate::schema::{Field, Kind, MessageId};
 use crate::unreadable::MAX_DEPTH;
 
-/// Names longer than any in a schema are not compared with those in it.
+/// Names longer than any name in a schema are not compared with those in the schema.
 const MAX_SUGGESTION: usize = 80;
 
-/// Why a text is no path of a message.
+/// The reason why a text is not a path of a message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PathError {
-    /// Something must stand there.
+    /// The path lacks something at a place.
     #[error("the path '{path}' lacks {expected} at character {}", at + 1)]
     Lacks {
         /// The path.
         path: String,
-        /// What must stand there.
+        /// The missing part.
         expected: &'static str,
-        /// How many characters stand before it.
+        /// The number of characters before the place.
         at: usize,
     },
     /// The message has no such field.
@@ -27,17 +27,17 @@ pub enum PathError {
     NoField {
         /// The message's name, without its package.
         message: String,
-        /// The field that it does not have.
+        /// The missing field.
         field: String,
-        /// The one that may be meant.
+        /// The field that the user may have meant.
         nearest: Option<String>,
     },
-    /// A step after a field that is no message.
+    /// A step after a field that is not a message.
     #[error("'{field}' is not a message, so '.{rest}' cannot follow it")]
     NoMessage {
         /// The field's name.
         field: String,
-        /// What follows.
+        /// The rest of the path.
         rest: String,
     },
     /// A step into a list as a whole.
@@ -45,28 +45,28 @@ pub enum PathError {
     NoIndex {
         /// The field's name.
         field: String,
-        /// What follows.
+        /// The rest of the path.
         rest: String,
     },
-    /// An index of what is no list.
+    /// An index of a field that is not a list.
     #[error("'{field}' is not a list; write '{field}', without '[{index}]'")]
     NoList {
         /// The field's name.
         field: String,
-        /// What is in the brackets.
+        /// The contents of the brackets.
         index: String,
     },
-    /// An element of a list by something that is no number.
+    /// An index of a list that is not a number.
     #[error(
         "'{field}' is a list; write '{field}[0]' for its first element, not '{field}[{index}]'"
     )]
     BadIndex {
         /// The field's name.
         field: String,
-        /// What is in the brackets.
+        /// The contents of the brackets.
         index: String,
     },
-    /// More steps than messages can be nested.
+    /// More steps than the allowed nesting of messages.
     #[error("the path has more than {MAX_DEPTH} steps")]
     TooLong,
 }
@@ -106,12 +106,12 @@ pub(super) fn steps(pool: &Pool, root: MessageId, text: &str) -> Result<Vec<Step
     }
 }
 
-/// What a field is, as far as a path is concerned.
+/// The kind of a field, for paths.
 enum Shape {
     Single(Option<MessageId>),
     List(Option<MessageId>),
     Map(Option<MessageId>),
-    /// A field that the schema does not know: a value or several.
+    /// A field that the schema does not know: one value or several.
     Unknown,
 }
 
@@ -144,7 +144,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Skips a text if it is next.
+    /// Skips a text if it comes next.
     fn skip(&mut self, text: &str) -> bool {
         let is_next = self.rest().starts_with(text);
         if is_next {
@@ -187,8 +187,7 @@ impl<'t> Parser<'t> {
         Ok(Some(Bracket::Plain(inner)))
     }
 
-    /// The field of a step: its name as it is written, its number, and what
-    /// the schema knows of it.
+    /// The field of a step: its name in the path, its number, and its definition in the schema.
     fn field(&mut self, message: MessageId) -> Result<(String, u32, Option<&'t Field>), PathError> {
         let name = match self.bracket()? {
             Some(Bracket::Plain(full) | Bracket::Quoted(full)) => format!("[{full}]"),
@@ -212,7 +211,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// The field whose name is most like it, if it is like it at all.
+    /// The field with the most similar name, if any is similar.
     fn nearest(&self, message: MessageId, name: &str) -> Option<String> {
         if name.len() > MAX_SUGGESTION {
             return None;
@@ -260,11 +259,11 @@ impl<'t> Parser<'t> {
         if index.is_empty() || !index.bytes().all(|byte| byte.is_ascii_digit()) {
             return Err(PathError::BadIndex { field, index });
         }
-        // What cannot be counted is beyond the end of any list.
+        // An index that does not fit is beyond the end of any list.
         Ok(Some(Select::Index(index.parse().unwrap_or(usize::MAX))))
     }
 
-    /// The message that the next step is in.
+    /// The message that contains the next step.
     fn next_message(
         &mut self,
         field: String,

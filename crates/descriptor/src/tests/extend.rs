@@ -22,7 +22,7 @@ fn track_event(pool: &Pool) -> MessageId {
     pool.message("perfetto.protos.TrackEvent").unwrap()
 }
 
-/// As browsers have it: a message whose extensions are declared inside another.
+/// As in browsers: a message whose extensions are declared inside another message.
 fn browser() -> FileDescriptorProto {
     let click = typed(9900, "click", Type::Message, "Click");
     let clicks = repeated(field(9901, "clicks", Type::Uint32));

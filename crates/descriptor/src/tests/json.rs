@@ -121,7 +121,7 @@ fn the_pieces_of_a_message_are_one() {
 
 #[test]
 fn each_piece_of_a_message_is_read_for_itself() {
-    // Put together they would be a string of two bytes.
+    // Concatenated, they would be a string of two bytes.
     let message = bytes().bytes(17, [0x72, 0x02]).bytes(17, b"hi");
     assert_eq!(
         error(message),
@@ -158,7 +158,7 @@ fn a_member_of_a_oneof_clears_the_others() {
         .bytes(26, inner(4))
         .bytes(26, inner(5));
     assert_eq!(json(message), r#"{"message":{"int64":1,"uint32":1}}"#);
-    // A value that is none of the member's leaves the others alone.
+    // If a value does not fit the type of its member, it does not clear the other members.
     assert_eq!(
         json(bytes().varint(24, 1).varint(25, 2)),
         r#"{"number":1,"25":2}"#

@@ -1,4 +1,4 @@
-//! The rules, on messages of a small schema that has every kind of field.
+//! Tests the rules with messages of a small schema that has every kind of field.
 
 mod depth;
 mod everything;

@@ -1,5 +1,4 @@
-//! Random messages: no bytes do harm, and a path has the value that the JSON
-//! has.
+//! Random messages: no bytes do harm, and a path has the same value as the JSON.
 
 use std::iter::repeat_with;
 
@@ -13,7 +12,7 @@ use super::everything::{self, Bytes, bytes};
 use crate::schema::Schema;
 use crate::{Field, FieldValue, Kind, MessageId, Path, Pool, TRACE_PACKET};
 
-/// A source of numbers that a seed determines.
+/// A source of numbers that depend on a seed.
 struct Dice(u64);
 
 impl Dice {
@@ -29,15 +28,15 @@ impl Dice {
         (self.roll() % end.max(1) as u64) as usize
     }
 
-    /// Small more often than not, of any size.
+    /// Any size, but more often small.
     fn number(&mut self) -> u64 {
         let shift = self.below(64) as u32;
         self.roll() >> shift
     }
 }
 
-/// A message with some of the fields of its type, in any order, several times,
-/// sometimes in a wrong form.
+/// A message with some of the fields of its type, in any order, some of them several times, some in
+/// a wrong form.
 fn random_message(schema: &Schema, id: MessageId, dice: &mut Dice, depth: usize) -> Bytes {
     let fields = &schema.message(id).unwrap().fields;
     let some: Vec<&Field> = repeat_with(|| fields.get(dice.below(fields.len())))
@@ -91,7 +90,7 @@ fn random_value(
     }
 }
 
-/// Compares all that a JSON object has, and has not, with what paths find.
+/// Compares everything in a JSON object, and everything missing in it, with the results of paths.
 struct Comparison<'a> {
     pool: &'a Pool,
     root: MessageId,
@@ -171,7 +170,7 @@ impl Comparison<'_> {
     }
 }
 
-/// A float is shorter in JSON than the double that it is in SQL.
+/// A float is shorter in JSON than as a double in SQL.
 fn same_real(value: f64, json: f64) -> bool {
     value == json || value as f32 == json as f32 && f64::from(value as f32) == value
 }
@@ -217,7 +216,7 @@ const PATHS: [&str; 5] = [
     "99",
 ];
 
-/// A valid message, some bytes of which are others.
+/// A valid message with some changed bytes.
 fn damaged(message: Bytes, damage: &[(usize, u8)]) -> Vec<u8> {
     let mut bytes = message.0;
     for &(at, byte) in damage {
