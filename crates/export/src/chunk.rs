@@ -1,13 +1,13 @@
-//! Rows as columns: what becomes a row group.
+//! Rows as columns: the contents of a row group.
 
 use rusqlite::types::ValueRef;
 
 use crate::columns::{Column, Type};
 
-/// How many rows a row group has at most: as many as readers like to give a thread.
+/// The largest number of rows in a row group: a good piece of work for one thread of a reader.
 const ROWS: usize = 128 << 10;
 
-/// How many bytes the values of a row group have, with the last row.
+/// The largest size of a row group's values in bytes, before its last row.
 const BYTES: usize = 12 << 20;
 
 /// Values of a column, without those that are NULL.
@@ -15,7 +15,7 @@ const BYTES: usize = 12 << 20;
 pub(crate) enum Values {
     Int64(Vec<i64>),
     Double(Vec<f64>),
-    /// One behind the other, with the end of each.
+    /// Concatenated, with the end of each.
     Bytes {
         bytes: Vec<u8>,
         ends: Vec<usize>,
@@ -36,7 +36,7 @@ impl Values {
 #[derive(Debug)]
 pub(crate) struct Part {
     pub values: Values,
-    /// 1 for a value and 0 for NULL, as Parquet has it; where there may be NULL.
+    /// Parquet's definition levels: 1 for a value, 0 for NULL. Only for a column that may be NULL.
     pub levels: Option<Vec<i16>>,
 }
 
@@ -45,12 +45,12 @@ pub(crate) struct Part {
 pub(crate) struct Chunk {
     pub parts: Vec<Part>,
     pub rows: usize,
-    /// How many rows of the table came before.
+    /// The number of rows of the table before this chunk.
     pub before: u64,
     bytes: usize,
 }
 
-/// A value that is of another type than its column.
+/// A value whose type is not that of its column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Misfit {
     pub column: usize,
@@ -58,7 +58,7 @@ pub(crate) struct Misfit {
 }
 
 impl Chunk {
-    /// Without rows.
+    /// An empty chunk.
     pub fn new(columns: &[Column], before: u64) -> Chunk {
         let part = |column: &Column| Part {
             values: match column.kind {
@@ -76,12 +76,12 @@ impl Chunk {
         }
     }
 
-    /// Whether it is time for the next one.
+    /// Whether the chunk is full.
     pub fn is_full(&self) -> bool {
         self.rows >= ROWS || self.bytes >= BYTES
     }
 
-    /// Takes the next row: a value of each column. After an error it is of no use.
+    /// Takes the next row: a value for each column. After an error the chunk is unusable.
     #[inline]
     pub fn push<'a>(
         &mut self,
@@ -125,7 +125,7 @@ impl Chunk {
     }
 }
 
-/// What a value is, in words.
+/// The type of a value, in words.
 pub(crate) fn called(value: &ValueRef<'_>) -> &'static str {
     match value {
         ValueRef::Null => "NULL",

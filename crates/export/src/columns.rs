@@ -1,7 +1,8 @@
-//! What tables and views there are, and of which type each column is.
+//! The tables and views, and the type of each column.
 //!
-//! A table says it itself, in `schema/tables.sql`, and SQLite hands that on to columns of views that are
-//! taken as they are. What a view computes has no type in SQLite, so it is said here, once.
+//! For a table, `schema/tables.sql` declares the type, and SQLite passes it on to a view's column
+//! that is a plain column of a table. A computed column of a view has no type in SQLite, so this
+//! module declares it, once.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,7 +14,7 @@ use timebase_schema::{Kind, Statement};
 
 use crate::error::Error;
 
-/// What the values of a column are.
+/// The type of a column's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Type {
     /// Integers of 64 bits: numbers, times in nanoseconds, and 0 or 1 for no or yes.
@@ -27,7 +28,7 @@ pub enum Type {
 }
 
 impl Type {
-    /// What it is called in a schema.
+    /// Its name in a schema.
     ///
     /// ```
     /// assert_eq!(timebase_export::Type::Int64.name(), "int64");
@@ -41,7 +42,7 @@ impl Type {
         }
     }
 
-    /// That of what a table declares.
+    /// The type for a declaration in a table.
     pub(crate) fn declared(name: &str) -> Option<Type> {
         let types = [
             ("INTEGER", Type::Int64),
@@ -56,7 +57,7 @@ impl Type {
     }
 }
 
-/// Columns that have no declared type, of views because they are computed.
+/// Columns without a declared type, because views compute them.
 const COMPUTED: &[(&str, Type, &[&str])] = &[
     ("ftrace_event", Type::Int64, &["timestamp", "ucpu"]),
     ("ftrace_event", Type::String, &["unresolved"]),
@@ -196,14 +197,14 @@ const COMPUTED: &[(&str, Type, &[&str])] = &[
     ),
 ];
 
-/// Columns with values of several types, which are written as SQLite writes them as text.
+/// Columns with values of several types. They are written as text, in SQLite's form.
 const ANY: [(&str, &str); 2] = [("fact", "value"), ("metadata", "value")];
 
-/// The partition of a trace is called as Perfetto calls what tells flows apart: these columns have another
-/// name in Parquet.
+/// The partition of a trace has the same name as Perfetto's number of a flow, so these columns have
+/// another name in Parquet.
 const RENAMED: [(&str, &str); 1] = [("trace_id", "flow_trace_id")];
 
-/// A column, as a reader of Parquet sees it.
+/// A column, as readers of Parquet see it.
 ///
 /// ```
 /// let schema = timebase_export::Schema::new()?;
@@ -213,9 +214,9 @@ const RENAMED: [(&str, &str); 1] = [("trace_id", "flow_trace_id")];
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// What its values are.
+    /// The type of its values.
     pub kind: Type,
     /// Whether a value may be NULL.
     pub is_nullable: bool,
@@ -232,27 +233,27 @@ pub struct Column {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Table {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// Its columns, in their order.
     pub columns: Vec<Column>,
-    /// How SQLite is asked for its rows.
+    /// The SQL that reads its rows.
     pub(crate) sql: String,
 }
 
 impl Table {
-    /// The column of a name.
+    /// The column with this name.
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|column| column.name == name)
     }
 }
 
-/// The columns of tables that are read for a table or view, views being seen through.
+/// The columns of tables that SQLite reads for a table or view; it looks through views.
 #[derive(Clone, Debug)]
 pub struct Reads(BTreeSet<(String, String)>);
 
 impl Reads {
-    /// Whether the bytes of packets are.
+    /// Whether it reads the bytes of packets.
     pub fn data(&self) -> bool {
         let data = ("packet".to_owned(), "data".to_owned());
         self.0.contains(&data)
@@ -264,11 +265,11 @@ impl Reads {
     }
 }
 
-/// Tables and views of a database, whatever its trace has.
+/// Tables and views of a database. They do not depend on the trace.
 #[derive(Debug)]
 pub struct Schema {
     tables: Vec<Table>,
-    /// What all are called, in the order of `tables`.
+    /// The names of all, in the order of `tables`.
     names: Vec<String>,
     /// A database without rows.
     empty: Mutex<Connection>,
@@ -279,7 +280,7 @@ impl Schema {
     ///
     /// # Errors
     ///
-    /// [`Error::Untyped`] if a column has no type, which a test rules out.
+    /// [`Error::Untyped`] if a column has no type. A test prevents this.
     ///
     /// ```
     /// let schema = timebase_export::Schema::new()?;
@@ -291,8 +292,8 @@ impl Schema {
         Schema::made(|_| true)
     }
 
-    /// Those of some names, in upper or lower case; a name that is none is left out. To make all takes as long as the import
-    /// of a small trace.
+    /// The tables and views with these names, in upper or lower case; unknown names are ignored. To
+    /// make all of them takes as long as the import of a small trace.
     ///
     /// # Errors
     ///
@@ -317,7 +318,7 @@ impl Schema {
         let mut objects = Statement::all(timebase_schema::TABLES);
         objects.extend(Statement::all(&finish));
         objects.retain(|object| object.kind != Kind::Other);
-        // One thread at a time has it.
+        // Only one thread at a time uses it.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let empty = Connection::open_in_memory_with_flags(flags).map_err(unreadable)?;
         let needed = Statement::needed(&objects, &is_asked);
@@ -335,33 +336,34 @@ impl Schema {
         })
     }
 
-    /// What all tables and views of a database are called, whether they were asked for or not.
+    /// The names of all tables and views of a database, including those that were not requested.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.names.iter().map(String::as_str)
     }
 
-    /// What is read for a table, as SQLite says while it prepares the statement.
+    /// The columns that SQLite reads for the table. SQLite reports them while it prepares the
+    /// statement.
     ///
     /// # Errors
     ///
-    /// [`Error::Unreadable`], if memory is exhausted.
+    /// [`Error::Unreadable`] if memory is exhausted.
     pub fn reads(&self, table: &Table) -> Result<Reads, Error> {
         let mut empty = self.empty.lock().unwrap_or_else(PoisonError::into_inner);
         reads(&mut empty, &table.sql).map_err(unreadable)
     }
 
-    /// Those that were asked for.
+    /// The requested tables and views.
     pub fn tables(&self) -> impl Iterator<Item = &Table> {
         self.tables.iter()
     }
 
-    /// The one of a name.
+    /// The table or view with this name.
     pub fn table(&self, name: &str) -> Option<&Table> {
         self.tables.iter().find(|table| table.name == name)
     }
 }
 
-/// What a reader has to know of tables before there is one: their columns, as JSON.
+/// The columns of the tables, as JSON. Readers need them before there is a table.
 ///
 /// ```
 /// use timebase_export::{Schema, described};
@@ -421,7 +423,7 @@ fn table(empty: &Connection, object: &Statement<'_>) -> Result<Table, Error> {
         columns.push(Column {
             name: renamed.map_or(column, |(_, to)| (*to).to_owned()),
             kind,
-            // Only tables tell where there is no NULL.
+            // Only tables say that a column is never NULL.
             is_nullable: object.kind == Kind::View || !is_set,
         });
     }

@@ -1,11 +1,11 @@
-//! Why there is nothing to read.
+//! The reasons for a failed export.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-/// Why there is no Parquet.
+/// The reason why there is no Parquet.
 ///
 /// ```
 /// use timebase_export::Error;
@@ -27,13 +27,13 @@ pub enum Error {
     /// A table cannot be read.
     #[error("cannot read {table}")]
     Unreadable {
-        /// The table, or what else was to be read.
+        /// The table, or the other thing to read.
         table: String,
-        /// Why not.
+        /// The reason.
         #[source]
         error: rusqlite::Error,
     },
-    /// A value is not of the type of its column.
+    /// A value does not have the type of its column.
     #[error(
         "{table}, column {column}, row {row}: the value is {found}, but the column has the type {expected}{advice}"
     )]
@@ -42,39 +42,39 @@ pub enum Error {
         table: String,
         /// The column's name.
         column: String,
-        /// Which row it is, counted from 1.
+        /// The number of its row, counted from 1.
         row: u64,
-        /// What the value is.
+        /// The type of the value.
         found: &'static str,
-        /// What it should be.
+        /// The expected type.
         expected: &'static str,
-        /// What can be done about it, or nothing.
+        /// The remedy, or nothing.
         advice: String,
     },
     /// The disk is full.
     #[error("cannot write {path}: the disk is full; nothing was changed", path = path.display())]
     Full {
-        /// What was to be written.
+        /// The thing to write.
         path: PathBuf,
     },
-    /// Something cannot be written.
+    /// Writing failed.
     #[error("cannot write {path}: {error}", path = path.display())]
     Unwritable {
-        /// What was to be written.
+        /// The thing to write.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         error: io::Error,
     },
-    /// What a result is written to takes no more; its error says what it is.
+    /// The destination of a result takes no more bytes; its own error says why.
     #[error(transparent)]
     Out(io::Error),
-    /// What should be a folder is a file.
+    /// A file is in the place of a folder.
     #[error("{path} is not a folder; name a new or an empty folder", path = path.display())]
     NotAFolder {
-        /// What was named.
+        /// The path.
         path: PathBuf,
     },
-    /// A folder with something else in it.
+    /// A folder contains something else.
     #[error(
         "{path} contains {entry}, so an export did not make this folder; name a new or an empty folder",
         path = path.display()
@@ -82,10 +82,10 @@ pub enum Error {
     Foreign {
         /// The folder.
         path: PathBuf,
-        /// What is in it.
+        /// The other contents.
         entry: String,
     },
-    /// The trace is in the folder already.
+    /// The folder already has the trace.
     #[error(
         "{path} already has this trace, {trace_id}; --force replaces it",
         path = path.display()
@@ -96,24 +96,24 @@ pub enum Error {
         /// The trace.
         trace_id: String,
     },
-    /// A database that does not say of which trace it is.
+    /// A database does not say which trace it has.
     #[error("its metadata has no trace_id of 32 hexadecimal digits: import the trace again")]
     Nameless,
     /// A label that cannot be a column.
     #[error("the label {name:?} {why}")]
     Label {
-        /// As it was given.
+        /// The label, as the user gave it.
         name: String,
-        /// What is wrong with it.
+        /// The problem.
         why: String,
     },
-    /// It was asked to stop.
+    /// Another thread stopped it.
     #[error("interrupted; nothing was changed")]
     Cancelled,
 }
 
 impl Error {
-    /// That something cannot be written, or that there is no room for it.
+    /// The error for a failed write, or for a full disk.
     pub(crate) fn write(path: &Path, error: io::Error) -> Error {
         let path = path.to_owned();
         match error.kind() {

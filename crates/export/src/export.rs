@@ -1,4 +1,4 @@
-//! Tables of a database into a folder.
+//! Exports tables of a database into a folder.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -19,59 +19,59 @@ use crate::folder::Folder;
 use crate::rows::Source;
 use crate::trace::Trace;
 
-/// How many threads wait for the disk.
+/// The number of threads that wait for the disk.
 const SYNCING: usize = 16;
 
-/// What is exported, and how.
+/// The subject and the options of an export.
 #[derive(Clone, Debug)]
 pub struct Options<'a> {
     /// The tables, each once.
     pub tables: Vec<&'a Table>,
-    /// How pages are compressed.
+    /// The compression of pages.
     pub compression: Compression,
-    /// Columns that all tables get, with their values; [`check_labels`](crate::check_labels) has looked at
-    /// them.
+    /// Columns that all tables get, with their values; [`check_labels`](crate::check_labels) has
+    /// checked them.
     pub labels: Vec<(String, String)>,
-    /// Whether a trace that is in the folder is replaced.
+    /// Whether to replace a trace that the folder already has.
     pub overwrite: bool,
 }
 
-/// How far an export is, for other threads.
+/// The progress of an export, for other threads.
 #[derive(Debug, Default)]
 pub struct Monitor {
-    /// How many tables are done.
+    /// The number of finished tables.
     pub tables: AtomicUsize,
-    /// How many rows of all tables have been read.
+    /// The number of rows read so far, of all tables.
     pub rows: AtomicU64,
-    /// Set by who wants it to stop.
+    /// Other threads set this to stop the export.
     pub cancel: AtomicBool,
 }
 
-/// What was exported.
+/// The result of an export.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
-    /// Of which trace.
+    /// The trace.
     pub trace: Trace,
     /// The rows of each table.
     pub tables: Vec<(String, u64)>,
-    /// How many bytes all files have.
+    /// The total size of the files in bytes.
     pub bytes: u64,
 }
 
-/// What the thread that makes Parquet is given.
+/// Messages to the thread that makes Parquet.
 enum Step<'a> {
     Begin(&'a Table),
     Rows(Chunk),
     End,
 }
 
-/// Exports tables of a database, as it is now, to a folder of traces.
+/// Exports tables of a database, in its current state, to a folder of traces.
 ///
-/// One thread steps through the rows while another makes Parquet of those that came before.
+/// One thread steps through the rows while another one makes Parquet from the rows before.
 ///
 /// # Errors
 ///
-/// [`Error`] says what is wrong. The folder is as it was then.
+/// [`Error`] says what is wrong. The folder is then unchanged.
 ///
 /// The [crate] has an example.
 pub fn export(
@@ -85,7 +85,7 @@ pub fn export(
         table: "the database".to_owned(),
         error,
     };
-    // All tables are read as they are at one moment.
+    // One transaction, so all tables are of one moment.
     let transaction = database.unchecked_transaction().map_err(unreadable)?;
     let trace = Trace::of(&transaction)?;
     if folder.has(&trace.id) && !options.overwrite {
@@ -101,13 +101,13 @@ pub fn export(
             steps.send(step).is_ok()
         });
         drop(steps);
-        // A panic of the thread is ours.
+        // A panic of the thread becomes our own.
         let made = making
             .join()
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         (read, made)
     });
-    // If it cannot write, the reader sees no more than that nobody takes its rows.
+    // If it cannot write, the reader only notices that nobody takes its rows.
     let bytes = made?;
     let rows = read?;
     drop(transaction);
@@ -132,7 +132,7 @@ pub fn export(
     Ok(summary)
 }
 
-/// Reads all tables, for somebody who takes what is read as long as `give` says so.
+/// Reads all tables, until `give` says that the receiver is gone.
 fn read<'a>(
     database: &Connection,
     options: &Options<'a>,
@@ -167,7 +167,7 @@ fn read<'a>(
     Ok(counts)
 }
 
-/// Makes a file of each table, and tells how many bytes they have.
+/// Makes a file for each table, and returns their total size.
 fn make<'a>(
     steps: Receiver<Step<'a>>,
     folder: &Folder,
@@ -210,8 +210,8 @@ fn make<'a>(
     Ok(bytes)
 }
 
-/// Waits until all files are on the disk. Of those that are waited for together, a file system takes many at once:
-/// one after the other, the files of a small trace took longer than all else.
+/// Waits until all files are on the disk. A file system writes many files at once if several
+/// threads wait: one after the other, the files of a small trace took longer than everything else.
 fn sync(files: &[(Arc<File>, PathBuf)]) -> Result<(), Error> {
     let part = files.len().div_ceil(SYNCING).max(1);
     thread::scope(|scope| {
@@ -231,7 +231,7 @@ fn sync(files: &[(Arc<File>, PathBuf)]) -> Result<(), Error> {
     })
 }
 
-/// What says that a trace is complete.
+/// The file that marks a trace as complete.
 fn said(summary: &Summary, options: &Options<'_>) -> Value {
     let trace = &summary.trace;
     let tables: Map<String, Value> = summary

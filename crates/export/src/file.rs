@@ -1,4 +1,5 @@
-//! One Parquet file: row groups of chunks, with a column for each label behind the table's own.
+//! A Parquet file: row groups of chunks, with a column for each label after the table's own
+//! columns.
 
 use std::io::{self, Write};
 use std::ops::Range;
@@ -18,7 +19,7 @@ use crate::chunk::{Chunk, Part, Values};
 use crate::columns::{Column, Type};
 use crate::error::Error;
 
-/// How the pages of a file are compressed.
+/// The compression of a file's pages.
 ///
 /// ```
 /// use timebase_export::Compression;
@@ -29,14 +30,14 @@ pub enum Compression {
     /// Zstandard, at its fastest regular level.
     #[default]
     Zstd,
-    /// Snappy, which any reader of Parquet knows.
+    /// Snappy, which every reader of Parquet supports.
     Snappy,
-    /// Not at all.
+    /// No compression.
     None,
 }
 
 impl Compression {
-    /// What it is called.
+    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Compression::Zstd => "zstd",
@@ -54,7 +55,7 @@ impl Compression {
     }
 }
 
-/// What is in a file, and what it is called in errors.
+/// The contents of a file, and its name in errors.
 #[derive(Clone, Debug)]
 pub(crate) struct Contents<'a> {
     /// The table, in errors.
@@ -65,14 +66,14 @@ pub(crate) struct Contents<'a> {
     pub compression: Compression,
     /// The file, in errors.
     pub path: PathBuf,
-    /// What can be done about a value of a wrong type.
+    /// The remedy for a value of a wrong type.
     pub advice: &'static str,
 }
 
 pub(crate) struct ParquetFile<'a, W: Write + Send> {
     contents: Contents<'a>,
     writer: SerializedFileWriter<W>,
-    /// Those of a column, which are used again.
+    /// Buffers for the values of a column. They are used again.
     values: Vec<ByteArray>,
 }
 
@@ -149,7 +150,7 @@ impl<'a, W: Write + Send> ParquetFile<'a, W> {
         Ok(())
     }
 
-    /// Writes what stands behind the rows.
+    /// Writes the data after the rows.
     pub fn finish(&mut self) -> Result<(), Error> {
         let finished = self.writer.finish();
         finished.map_err(|error| failed(&self.contents, error))?;
@@ -158,7 +159,7 @@ impl<'a, W: Write + Send> ParquetFile<'a, W> {
 }
 
 impl ParquetFile<'_, Vec<u8>> {
-    /// Gives away what was written so far.
+    /// Returns the bytes that were written so far.
     pub fn hand_over(&mut self, out: &mut dyn Write) -> Result<(), Error> {
         let given = self.writer.flush().and_then(|()| {
             let written = self.writer.inner_mut();
@@ -200,14 +201,14 @@ fn put<T: DataType>(
     Ok(())
 }
 
-/// Where each value is, of the ends of all.
+/// The range of each value, from the ends of all values.
 fn ranges(ends: &[usize]) -> impl Iterator<Item = Range<usize>> {
     let starts = [0].into_iter().chain(ends.iter().copied());
     starts.zip(ends).map(|(start, &end)| start..end)
 }
 
-/// Which value is the first that is not UTF-8. All of them are looked at as one text, and then whether each ends
-/// with a character, which is faster than one by one.
+/// The first value that is not UTF-8. It checks all values as one text, and then whether each ends
+/// with a character, which is faster than checking them one by one.
 fn not_utf8(bytes: &[u8], ends: &[usize]) -> Option<usize> {
     if let Ok(text) = str::from_utf8(bytes)
         && ends.iter().all(|&end| text.is_char_boundary(end))
@@ -220,7 +221,7 @@ fn not_utf8(bytes: &[u8], ends: &[usize]) -> Option<usize> {
     })
 }
 
-/// In which row of a chunk a value is that is the nth which is not NULL.
+/// The row in a chunk of the nth value that is not NULL.
 fn place(levels: Option<&[i16]>, nth: usize) -> usize {
     let Some(levels) = levels else { return nth };
     let mut rows = levels.iter().enumerate().filter(|(_, level)| **level == 1);
@@ -239,10 +240,10 @@ fn field(name: &str, kind: Type, repetition: Repetition) -> Result<Arc<SchemaTyp
     Ok(Arc::new(field.build()?))
 }
 
-/// How each column is encoded. Numbers are mostly times and ids, which are near to the one before:
-/// their differences are shorter than numbers in a dictionary, and made several times as fast. Texts
-/// come again. Least and greatest values of numbers are kept for each page, so that a reader that wants a
-/// span of time leaves out pages, and not only row groups.
+/// The encoding of each column. Numbers are mostly times and ids, which are close to the previous
+/// one: their differences are shorter than numbers in a dictionary, and several times as fast to
+/// write. Texts repeat. Each page has the least and the greatest value of numbers, so a reader that
+/// wants a time range skips pages, not only row groups.
 fn properties(contents: &Contents<'_>) -> WriterProperties {
     let mut properties = WriterProperties::builder()
         .set_created_by(format!("timebase {}", env!("CARGO_PKG_VERSION")))
@@ -265,7 +266,7 @@ fn properties(contents: &Contents<'_>) -> WriterProperties {
     properties.build()
 }
 
-/// What the crate says of a failure, which is one of writing mostly.
+/// The error of the crate, which usually is about writing.
 fn failed(contents: &Contents<'_>, error: ParquetError) -> Error {
     let error = match error {
         ParquetError::External(error) => match error.downcast::<io::Error>() {

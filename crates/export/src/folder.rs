@@ -1,9 +1,9 @@
-//! The folder: which traces are in it, and how one gets there whole.
+//! The folder: the traces in it, and how a trace gets there completely.
 //!
-//! What is not whole is in a directory of its own in the folder, whose name begins with a dot: all readers
-//! leave it out, and what a killed process left there is removed by the next ([`timebase_store::files`]).
-//! `_timebase/ID.json` says that a trace is complete. It is the last that is written and the first that
-//! goes, so tables without it are leftovers.
+//! Incomplete files are in a directory of their own in the folder. Its name begins with a dot, so
+//! all readers skip it; the next process removes such directories of killed processes
+//! ([`timebase_store::files`]). `_timebase/ID.json` says that a trace is complete. The export
+//! writes it last and removes it first, so tables without it are leftovers.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
@@ -13,13 +13,14 @@ use timebase_store::files::WorkDir;
 
 use crate::error::Error;
 
-/// What says which traces are complete. Readers of Parquet leave out what begins so.
+/// The directory that lists the complete traces. Readers of Parquet skip names that begin like
+/// this.
 const DONE: &str = "_timebase";
 
-/// The one file of a table and a trace.
+/// The single file for a table and a trace.
 const FILE: &str = "part-0.parquet";
 
-/// A folder of traces, and a place in it for what is not whole yet.
+/// A folder of traces, and a directory in it for incomplete files.
 ///
 /// ```
 /// use timebase_export::Folder;
@@ -36,18 +37,18 @@ const FILE: &str = "part-0.parquet";
 pub struct Folder {
     path: PathBuf,
     is_new: bool,
-    /// Dropped before the folder is.
+    /// Dropped before the folder.
     scratch: Option<WorkDir>,
-    /// Where that is.
+    /// The path of that directory.
     inside: PathBuf,
 }
 
 impl Folder {
-    /// Opens a folder of traces, or makes one where there is nothing.
+    /// Opens a folder of traces, or makes one if nothing is there.
     ///
     /// # Errors
     ///
-    /// If something else is there, or nothing can be made.
+    /// If something else is there, or if making the folder fails.
     pub fn at(path: &Path) -> Result<Folder, Error> {
         let is_new = match fs::create_dir(path) {
             Ok(()) => true,
@@ -67,7 +68,7 @@ impl Folder {
         Ok(folder)
     }
 
-    /// Refuses a folder that holds something else.
+    /// Refuses a folder with other contents.
     fn check(&self) -> Result<(), Error> {
         if !self.path.is_dir() {
             let path = self.path.clone();
@@ -90,22 +91,22 @@ impl Folder {
         Ok(())
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The directory for what is not whole yet.
+    /// The directory for incomplete files.
     pub fn directory(&self) -> &Path {
         &self.inside
     }
 
-    /// Whether a trace is in it, complete.
+    /// Whether the folder has the complete trace.
     pub fn has(&self, trace_id: &str) -> bool {
         self.done(trace_id).is_file()
     }
 
-    /// Whether no trace is.
+    /// Whether the folder has no trace.
     pub fn is_empty(&self) -> bool {
         let mut done = fs::read_dir(self.path.join(DONE)).into_iter().flatten();
         done.next().is_none()
@@ -115,7 +116,7 @@ impl Folder {
         self.path.join(DONE).join(format!("{trace_id}.json"))
     }
 
-    /// Where the file of a table will be.
+    /// The final path of a table's file.
     pub(crate) fn destination(&self, table: &str, trace_id: &str) -> PathBuf {
         self.partition(table, trace_id).join(FILE)
     }
@@ -124,15 +125,16 @@ impl Folder {
         self.path.join(table).join(format!("trace_id={trace_id}"))
     }
 
-    /// Makes the file of a table, in the place for what is not whole.
+    /// Makes the file of a table, in the directory for incomplete files.
     pub(crate) fn create(&self, table: &str) -> io::Result<File> {
         let directory = self.inside.join(table);
         fs::create_dir(&directory)?;
         File::create_new(directory.join(FILE))
     }
 
-    /// Puts the tables that were made into their places, and then what says that they are all: `said`. Of
-    /// `others` nothing stays, which an earlier export may have made of this trace.
+    /// Moves the new tables to their places, and then writes `said`, which marks the trace as
+    /// complete. It removes the tables in `others`, which an earlier export may have made from this
+    /// trace.
     pub(crate) fn complete<'a>(
         &self,
         trace_id: &str,
@@ -153,7 +155,7 @@ impl Folder {
         });
         written.map_err(named(&done))?;
         let mut moves = Moves::default();
-        // From here on the trace is not complete.
+        // From here on the trace is incomplete.
         let old = self.inside.join("done.old");
         moves.away(&done, old).map_err(named(&done))?;
         for table in tables {
@@ -169,23 +171,23 @@ impl Folder {
         }
         fs::rename(&new, &done).map_err(named(&done))?;
         moves.are_kept();
-        // If that fails, a crash of the machine may take it back.
+        // If that fails, a crash of the machine may undo it.
         let _ = File::open(self.path.join(DONE)).and_then(|directory| directory.sync_all());
         Ok(())
     }
 
-    /// Moves what a table has of a trace to where it is removed in the end.
+    /// Moves a table's file of a trace to a directory that is removed in the end.
     fn put_away(&self, moves: &mut Moves, table: &str, partition: &Path) -> io::Result<()> {
         moves.away(partition, self.inside.join(format!("{table}.old")))
     }
 }
 
-/// What has been moved, and goes back if not all can be.
+/// The moves so far. If not all succeed, they are undone.
 #[derive(Default)]
 struct Moves(Vec<(PathBuf, PathBuf)>);
 
 impl Moves {
-    /// Moves something, if it is there.
+    /// Moves a file or directory if it exists.
     fn away(&mut self, from: &Path, to: PathBuf) -> io::Result<()> {
         match fs::rename(from, &to) {
             Ok(()) => {
@@ -197,9 +199,9 @@ impl Moves {
         }
     }
 
-    /// Moves a directory into another one, which is made.
+    /// Moves a directory into another one, and makes that if necessary.
     fn put(&mut self, from: &Path, to: &Path) -> io::Result<()> {
-        /// How often another process may remove what we have just made, as it is empty.
+        /// How often another process may remove the new directory, because it is empty.
         const ATTEMPTS: usize = 100;
 
         let mut attempts = 0;
@@ -211,7 +213,7 @@ impl Moves {
             match fs::rename(from, to) {
                 Err(error) if error.kind() == ErrorKind::NotFound && attempts < ATTEMPTS => {}
                 Err(error) => {
-                    // It may have been made for this.
+                    // The directory may have been made for this.
                     let _ = to.parent().map(fs::remove_dir);
                     return Err(error);
                 }
@@ -231,7 +233,7 @@ impl Moves {
 impl Drop for Moves {
     fn drop(&mut self) {
         for (from, to) in self.0.drain(..).rev() {
-            // It may be gone, as it was empty.
+            // Another process may have removed it, because it was empty.
             let _ = from.parent().map(make);
             let _ = fs::rename(&to, &from);
             let _ = to.parent().map(fs::remove_dir);
@@ -244,7 +246,7 @@ impl Drop for Folder {
         self.scratch = None;
         let is_done =
             |entry: io::Result<fs::DirEntry>| entry.is_ok_and(|entry| entry.file_name() == DONE);
-        // With something in it, it has to be known for what it is.
+        // A directory with contents must be recognizable as ours.
         if self.is_new && fs::read_dir(&self.path).is_ok_and(|mut entries| entries.all(is_done)) {
             let _ = fs::remove_dir(self.path.join(DONE));
             let _ = fs::remove_dir(&self.path);
@@ -252,7 +254,7 @@ impl Drop for Folder {
     }
 }
 
-/// Makes a directory, unless it is there.
+/// Makes a directory if it does not exist.
 fn make(path: &Path) -> io::Result<()> {
     match fs::create_dir(path) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
@@ -292,7 +294,7 @@ mod tests {
             "first"
         );
 
-        // Other tables of it take the place of all of it.
+        // The other tables of the new export replace all old tables.
         filled(&folder, &["slice", "flow"], "second");
         folder
             .complete(ID, &["slice", "flow"], ["sched"].into_iter(), b"{}")

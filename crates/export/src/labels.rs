@@ -1,4 +1,4 @@
-//! Labels: columns that every table of a trace has, with one value each.
+//! Labels: columns with a single value in every table of a trace.
 
 use crate::columns::Schema;
 use crate::error::Error;
@@ -6,12 +6,12 @@ use crate::error::Error;
 /// The partition.
 const TRACE_ID: &str = "trace_id";
 
-/// Refuses labels that cannot be columns beside those of the tables, whichever are asked for: a folder has
-/// all of them in the end. Readers of Parquet do not tell upper from lower case.
+/// Refuses labels that cannot be columns beside those of the tables, even of tables that are not
+/// exported now: the folder may get them later. Readers of Parquet ignore the case of names.
 ///
 /// # Errors
 ///
-/// [`Error::Label`] names the first one.
+/// [`Error::Label`] names the first such label.
 ///
 /// ```
 /// use timebase_export::{Schema, check_labels};

@@ -28,12 +28,12 @@
 //!
 //! | file | |
 //! |---|---|
-//! | `columns.rs` | which tables and views there are, and the type of each column |
-//! | `chunk.rs`, `rows.rs` | rows as SQLite's own interface gives them, in columns: what becomes a row group |
+//! | `columns.rs` | the tables and views, and the type of each column |
+//! | `chunk.rs`, `rows.rs` | rows from SQLite's C interface, as columns: the contents of a row group |
 //! | `file.rs` | a Parquet file, and how each column is encoded |
-//! | `prepared.rs` | a statement by SQLite's own interface |
-//! | `folder.rs` | many traces beside each other; how one gets there whole |
-//! | `export.rs` | tables of a database into a folder, by two threads |
+//! | `prepared.rs` | a statement with SQLite's C interface |
+//! | `folder.rs` | a folder of many traces, and how a trace gets there completely |
+//! | `export.rs` | tables of a database into a folder, with two threads |
 //! | `result.rs` | any statement into a file |
 //!
 //! **The column writers of the crate `parquet`, without Arrow.** SQLite returns values one by one, but the writer needs
@@ -41,19 +41,22 @@
 //! the size of a table. There are two sets of vectors: one thread steps through the statement and fills one set, while
 //! the other set is encoded and compressed.
 //!
-//! What was considered instead:
+//! The alternatives were:
 //!
-//! * **The Arrow crates**, with a builder a column and `ArrowWriter`. The values would be copied once more, and Arrow's
-//!   kernels are most of what is to be compiled; nothing of them is needed to write numbers and texts.
-//! * **Arrow IPC files.** They are written faster, but are several times as large, and Spark reads no folder of them.
-//! * **A writer of our own.** Pages of one encoding are a few hundred lines; statistics, page indexes and what other readers
-//!   make of them are the part that is hard, and is kept well by others.
-//! * **A row group for whatever rows come in some time** would have let the second thread begin earlier. Files of the same
-//!   rows would differ from run to run.
+//! * **The Arrow crates**, with a builder for each column and `ArrowWriter`. They would copy the
+//!   values once more, and their kernels take most of the time to compile, although writing numbers
+//!   and texts needs none of them.
+//! * **Arrow IPC files.** They are faster to write, but several times as large, and Spark reads no
+//!   folder of them.
+//! * **A writer of our own.** Pages with one encoding are a few hundred lines. Statistics, page
+//!   indexes and the expectations of other readers are the hard part, which others maintain well.
+//! * **A row group for the rows of a time interval** would let the second thread begin earlier. But
+//!   files with the same rows would differ from run to run.
 //!
-//! **Types come from the database's SQL**: `columns.rs` makes an empty database, of the tables that are asked for and what their views
-//! name, and asks SQLite. So the columns of a table are the same whatever is in a trace, and a new column without a type fails a
-//! test. A value that does not fit is an error, and nothing is made of it that it was not.
+//! **Types come from the database's SQL**: `columns.rs` makes an empty database with the requested
+//! tables and those that their views name, and asks SQLite. So the columns of a table do not depend
+//! on the trace, and a new column without a type fails a test. A value of another type is an error,
+//! never a converted value.
 
 mod chunk;
 mod columns;

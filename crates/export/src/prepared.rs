@@ -1,24 +1,24 @@
-//! A statement by SQLite's own interface, where rusqlite's does not do.
+//! A statement with SQLite's C interface, for cases that rusqlite does not cover.
 
 use std::ffi::{CStr, c_int};
 use std::ptr;
 
 use rusqlite::{Connection, ffi};
 
-/// A statement, which is finalized when this is dropped.
+/// A statement. Dropping this finalizes it.
 pub(crate) struct Prepared<'c> {
     database: &'c Connection,
     statement: *mut ffi::sqlite3_stmt,
 }
 
 impl<'c> Prepared<'c> {
-    /// Prepares it, with the errors of rusqlite, which show where in the text they are.
+    /// Prepares it, with rusqlite's errors, which show the place in the text.
     pub fn of(database: &'c Connection, sql: &str) -> rusqlite::Result<Self> {
         drop(database.prepare(sql)?);
         let length = c_int::try_from(sql.len()).unwrap_or(c_int::MAX);
         let mut statement = ptr::null_mut();
-        // SAFETY: the connection is open as long as it is borrowed; the text has as many bytes as is said, and SQLite
-        // keeps none of it.
+        // SAFETY: the connection is open as long as it is borrowed; the text has the given number
+        // of bytes, and SQLite does not keep it.
         let code = unsafe {
             ffi::sqlite3_prepare_v2(
                 database.handle(),
@@ -38,14 +38,15 @@ impl<'c> Prepared<'c> {
         }
     }
 
-    /// The statement, which is open as long as this is there; null if there was nothing in the text.
+    /// The statement, which is valid as long as this exists; null if the text was empty.
     pub fn raw(&self) -> *mut ffi::sqlite3_stmt {
         self.statement
     }
 
-    /// What SQLite says went wrong last.
+    /// SQLite's last error.
     pub fn failure(&self, code: c_int) -> rusqlite::Error {
-        // SAFETY: the connection is open; the message is SQLite's until the next call, and copied before.
+        // SAFETY: the connection is open; the message is valid until the next call, and copied
+        // before that.
         let message = unsafe { CStr::from_ptr(ffi::sqlite3_errmsg(self.database.handle())) };
         let message = message.to_string_lossy().into_owned();
         rusqlite::Error::SqliteFailure(ffi::Error::new(code), Some(message))
@@ -54,7 +55,7 @@ impl<'c> Prepared<'c> {
 
 impl Drop for Prepared<'_> {
     fn drop(&mut self) {
-        // SAFETY: it was prepared, or is null, and nothing has it any more.
+        // SAFETY: the statement was prepared, or is null, and nothing else uses it any more.
         unsafe { ffi::sqlite3_finalize(self.statement) };
     }
 }

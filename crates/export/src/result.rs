@@ -12,21 +12,20 @@ use crate::error::Error;
 use crate::file::{Compression, Contents, ParquetFile};
 use crate::prepared::Prepared;
 
-/// What a result is called in errors.
+/// The name of a result in errors.
 const RESULT: &str = "the result";
 
 const ADVICE: &str =
     "; a column of Parquet has one type, which CAST(... AS INTEGER), REAL, TEXT or BLOB gives it";
 
-/// The largest integer up to which all are real numbers, too.
+/// Up to this integer, every integer is also a real number.
 const EXACT: u64 = 1 << f64::MANTISSA_DIGITS;
 
-/// Which types the columns of a statement have by what tables declare; `None` of those that are
-/// computed.
+/// The types of a statement's columns, as tables declare them; `None` for computed columns.
 ///
 /// # Errors
 ///
-/// If it is no statement.
+/// If the text is not a statement.
 ///
 /// ```
 /// # let database = rusqlite::Connection::open_in_memory()?;
@@ -36,14 +35,14 @@ const EXACT: u64 = 1 << f64::MANTISSA_DIGITS;
 /// # Ok::<(), rusqlite::Error>(())
 /// ```
 pub fn declared_types(database: &Connection, sql: &str) -> rusqlite::Result<Vec<Option<Type>>> {
-    // rusqlite tells them, too, but panics where a schema that somebody made up has a type that is not UTF-8.
+    // rusqlite returns them too, but panics if a made-up schema has a type that is not UTF-8.
     let prepared = Prepared::of(database, sql)?;
     let statement = prepared.raw();
-    // SAFETY: the statement was prepared, or is null, of which SQLite says that it has no columns.
+    // SAFETY: the statement was prepared, or is null, for which SQLite returns no columns.
     let count = unsafe { ffi::sqlite3_column_count(statement) };
     let types = (0..count).map(|index| {
-        // SAFETY: the statement has this column; the text is good until the statement is finalized, and
-        // is looked at before.
+        // SAFETY: the statement has this column; the text is valid until the statement is
+        // finalized, and is used before.
         let declared = unsafe { ffi::sqlite3_column_decltype(statement, index) };
         if declared.is_null() {
             return None;
@@ -55,14 +54,14 @@ pub fn declared_types(database: &Connection, sql: &str) -> rusqlite::Result<Vec<
     Ok(types.collect())
 }
 
-/// Writes the rows of a statement as Parquet, and tells how many there are. Its parameters are bound.
+/// Writes the rows of a statement with bound parameters as Parquet, and returns their number.
 ///
-/// A column has the type in `declared`; where there is none, that of its values as far as they go into the first
-/// row group, and integers among real numbers become such where they lose nothing.
+/// A column has the type in `declared`. Without one, it has the type of its values in the first row
+/// group; integers among real numbers become real if that loses nothing.
 ///
 /// # Errors
 ///
-/// [`Error::Misfit`] names the first value that is of another type than its column.
+/// [`Error::Misfit`] names the first value that does not have the type of its column.
 ///
 /// ```
 /// # let database = rusqlite::Connection::open_in_memory()?;
@@ -137,7 +136,7 @@ fn unreadable(error: rusqlite::Error) -> Error {
 /// The columns of a result.
 struct Columns {
     columns: Vec<Column>,
-    /// Whether the type is that of values, and whether there was one.
+    /// Whether the type comes from values, and whether there was a value.
     learned: Vec<Learned>,
 }
 
@@ -169,7 +168,7 @@ impl Columns {
             });
             columns.push(Column {
                 name,
-                // Of a column without values.
+                // For a column without values.
                 kind: declared.unwrap_or(Type::String),
                 is_nullable: true,
             });
@@ -177,7 +176,7 @@ impl Columns {
         Ok(Columns { columns, learned })
     }
 
-    /// Takes types from the values of a row, which is not in the chunk yet.
+    /// Takes types from the values of a row that is not yet in the chunk.
     fn learn<'a>(
         &mut self,
         chunk: &mut Chunk,
@@ -252,7 +251,7 @@ impl Columns {
     }
 }
 
-/// A real number that is this integer, if there is one that no other integer is.
+/// The real number that equals this integer and no other integer, if there is one.
 fn exactly(number: i64) -> Option<f64> {
     (number.unsigned_abs() <= EXACT).then_some(number as f64)
 }

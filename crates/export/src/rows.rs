@@ -1,4 +1,4 @@
-//! Rows out of SQLite, in chunks.
+//! Reads rows from SQLite in chunks.
 
 use std::ffi::c_int;
 use std::slice;
@@ -11,18 +11,18 @@ use crate::columns::Column;
 use crate::error::Error;
 use crate::prepared::Prepared;
 
-/// A statement that is asked, and what it is called in errors.
+/// The statement to run, and its name in errors.
 pub(crate) struct Source<'a> {
     pub table: &'a str,
     pub sql: &'a str,
     pub columns: &'a [Column],
-    /// What can be done about a value of a wrong type.
+    /// The remedy for a value of a wrong type.
     pub advice: &'static str,
 }
 
 impl Source<'_> {
-    /// Steps through all rows, and hands over each chunk that is full, and the last one if it has any. Tells
-    /// how many there were.
+    /// Steps through all rows, and hands over each full chunk, and the last one if it has rows.
+    /// Returns the number of rows.
     pub fn read(
         &self,
         database: &Connection,
@@ -71,7 +71,8 @@ impl Source<'_> {
     }
 }
 
-/// A statement that runs, by SQLite's own interface: rusqlite's looks at more than has to be looked at of each value.
+/// A running statement, with SQLite's C interface: rusqlite's checks more of each value than
+/// necessary.
 struct Rows<'c> {
     statement: Prepared<'c>,
     columns: usize,
@@ -80,7 +81,7 @@ struct Rows<'c> {
 impl<'c> Rows<'c> {
     fn of(database: &'c Connection, sql: &str) -> rusqlite::Result<Self> {
         let statement = Prepared::of(database, sql)?;
-        // SAFETY: the statement was prepared, or is null, of which SQLite says that it has no columns.
+        // SAFETY: the statement was prepared, or is null, for which SQLite returns no columns.
         let columns = unsafe { ffi::sqlite3_column_count(statement.raw()) };
         Ok(Rows {
             statement,
@@ -88,7 +89,7 @@ impl<'c> Rows<'c> {
         })
     }
 
-    /// The next row. While it is there, the statement cannot go on.
+    /// The next row. While it is borrowed, the statement cannot continue.
     fn next(&mut self) -> rusqlite::Result<Option<Row<'_>>> {
         // SAFETY: the statement was prepared, and its connection is borrowed.
         match unsafe { ffi::sqlite3_step(self.statement.raw()) } {
@@ -99,7 +100,7 @@ impl<'c> Rows<'c> {
     }
 }
 
-/// The row that a statement stands on.
+/// The current row of a statement.
 #[derive(Clone, Copy)]
 struct Row<'r>(&'r Rows<'r>);
 
@@ -110,9 +111,10 @@ impl<'r> Row<'r> {
         if index >= self.0.columns {
             return ValueRef::Null;
         }
-        // SAFETY: the statement stands on a row, which has this column, and goes on only when nothing has the value any
-        // more. It is of this thread alone, so the value can be asked without a lock. A text is asked as text only, and a
-        // blob as a blob, so nothing moves what was given; it has as many bytes as SQLite says.
+        // SAFETY: the statement has a current row with this column, and only continues when nothing
+        // uses the value any more. Only this thread uses it, so reading the value needs no lock. A
+        // text is only read as text, and a blob as a blob, so nothing moves the bytes; they are as
+        // many as SQLite says.
         unsafe {
             let value = ffi::sqlite3_column_value(self.0.statement.raw(), index as c_int);
             match ffi::sqlite3_value_type(value) {
@@ -134,10 +136,10 @@ impl<'r> Row<'r> {
 
 /// # Safety
 ///
-/// If it is not null, `start` has so many bytes behind it, which stay as they are.
+/// Unless it is null, `start` points to this many bytes, which do not change.
 unsafe fn bytes<'a>(start: *const u8, length: c_int) -> &'a [u8] {
     match usize::try_from(length) {
-        // SAFETY: as of this function.
+        // SAFETY: by the contract of this function.
         Ok(length) if !start.is_null() => unsafe { slice::from_raw_parts(start, length) },
         _ => &[],
     }

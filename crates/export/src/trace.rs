@@ -1,36 +1,36 @@
-//! Of which trace a database is.
+//! The trace of a database.
 
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::error::Error;
 
-/// How many hexadecimal digits tell traces apart.
+/// The number of hexadecimal digits that distinguish traces.
 const DIGITS: usize = 32;
 
-/// What a database says of its trace.
+/// The facts of a database about its trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace {
     /// The first digits of its hash.
     pub id: String,
-    /// The file, as it was named at the import.
+    /// The file, as the import's command line named it.
     pub source: Option<String>,
-    /// Its SHA-256; `None` if there are several files, or it was not read to its end.
+    /// Its SHA-256; `None` if there are several files, or if the import did not read it to its end.
     pub sha256: Option<String>,
-    /// How many bytes it has.
+    /// Its size in bytes.
     pub size: Option<i64>,
-    /// How times were made.
+    /// The conversion of times.
     pub conversion: Option<String>,
     /// `user_version` of the database.
     pub layout: i64,
 }
 
 impl Trace {
-    /// That of a database.
+    /// Reads the facts from a database.
     ///
     /// # Errors
     ///
-    /// [`Error::Nameless`] if it does not say what its trace is called, [`Error::Unreadable`] if it
-    /// cannot be read.
+    /// [`Error::Nameless`] if it has no id of its trace, [`Error::Unreadable`] if it cannot be
+    /// read.
     ///
     /// ```
     /// # let database = rusqlite::Connection::open_in_memory()?;
@@ -64,7 +64,7 @@ impl Trace {
             table: "metadata".to_owned(),
             error,
         })?;
-        // It becomes the name of a folder.
+        // The id becomes the name of a directory.
         let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
         match trace.id.len() == DIGITS && trace.id.bytes().all(is_digit) {
             true => Ok(trace),
