@@ -1,4 +1,4 @@
-//! Which connections have the functions.
+//! The connections that have the functions.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,12 +12,12 @@ fn connections() -> MutexGuard<'static, BTreeSet<usize>> {
     CONNECTIONS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A connection has the functions. One of them owns it, so that it is dropped
-/// when the connection closes, before another can have its address.
+/// Records that a connection has the functions. One of the functions owns this, so it is dropped
+/// when the connection closes, before another connection can have the same address.
 pub struct Loaded(usize);
 
 impl Loaded {
-    /// `None` if the connection has the functions already.
+    /// `None` if the connection already has the functions.
     pub fn new(conn: &Connection) -> Option<Loaded> {
         // SAFETY: only the address is used.
         let address = unsafe { conn.handle() }.addr();

@@ -1,14 +1,13 @@
-//! The SQLite that loads the extension: whether it will do, and its functions
-//! as rusqlite wants them.
+//! The SQLite that loads the extension: whether it is suitable, and its functions in the form that
+//! rusqlite expects.
 //!
 //! # Design
 //!
-//! rusqlite's bindings are those of SQLite 3.45.3. They refuse an older host,
-//! which most systems have, though nothing that timebase calls is younger than
-//! 3.40; and they read the host's table of functions to the end that 3.45.3 has,
-//! which is beyond an older one's. So rusqlite gets a copy that ends, for every
-//! host, where 3.40's does. Copying what each version has was the alternative:
-//! nothing would call the rest, and the oldest host would not be like all others.
+//! rusqlite's bindings are those of SQLite 3.45.3. They refuse an older host, as most systems have,
+//! although timebase calls nothing that is younger than 3.40. They also read the host's table of
+//! functions up to the end of 3.45.3's table, which is beyond the end of an older one. So rusqlite
+//! gets a copy that ends where 3.40's table ends, for every host. The alternative was to copy what
+//! each version has; nothing would call the rest, and the oldest host would differ from all others.
 
 use std::ffi::{c_char, c_int};
 use std::fmt;
@@ -18,31 +17,31 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rusqlite::ffi::{self, sqlite3_api_routines};
 
-/// The version of the oldest SQLite that will do.
+/// The oldest suitable version of SQLite.
 const OLDEST: c_int = 3_040_000;
 
-/// The first bytes of the table of functions: those that [`OLDEST`] has.
+/// The size of the table of functions in [`OLDEST`], in bytes.
 const SIZE: usize = offset_of!(sqlite3_api_routines, is_interrupted);
 
-// The bindings of the feature `bundled` are of a later version than rusqlite's
-// own. Cargo has unified it into this build if they are here.
+// The bindings of the feature `bundled` are newer than rusqlite's own. If they are here, Cargo has
+// unified that feature into this build.
 const _: () = assert!(
     ffi::SQLITE_VERSION_NUMBER == 3_045_003,
     "the extension must be built without rusqlite's feature `bundled`: use `cargo extension`"
 );
 
-/// The address of the table of the SQLite that was admitted first; 0 before.
+/// The address of the table of the first accepted SQLite; 0 before.
 static ADMITTED: AtomicUsize = AtomicUsize::new(0);
 
-/// Why a host will not do.
+/// The reason why a host is not suitable.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// It has no table of functions.
     NoTable,
-    /// It is of this version.
+    /// It has this version, which is too old.
     TooOld(c_int),
-    /// The process has another SQLite, which has loaded the extension before.
-    /// This one is of this version.
+    /// The process has another SQLite, which loaded the extension before. This one has this
+    /// version.
     Another(c_int),
 }
 
@@ -67,7 +66,7 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// SQLite's version number, as people write it.
+/// SQLite's version number, in the usual form.
 struct Version(c_int);
 
 impl fmt::Display for Version {
@@ -78,18 +77,18 @@ impl fmt::Display for Version {
     }
 }
 
-/// The functions of the host, as rusqlite takes them, if the host will do.
+/// The functions of the host, for rusqlite, if the host is suitable.
 ///
 /// # Safety
 ///
-/// `host` is null or the table of a SQLite library, of any version, that lives
-/// as long as the process.
+/// `host` is null or the table of a SQLite library, of any version, which exists as long as the
+/// process.
 pub unsafe fn admit(host: *const sqlite3_api_routines) -> Result<sqlite3_api_routines, Refusal> {
     if host.is_null() {
         return Err(Refusal::NoTable);
     }
-    // SAFETY: every version has this entry. There is no reference to the table
-    // as a whole, which may be shorter than its type.
+    // SAFETY: every version has this entry. There is no reference to the whole table, which may be
+    // shorter than its type.
     let version = unsafe { (&raw const (*host).libversion_number).read() };
     let version = version.ok_or(Refusal::NoTable)?;
     // SAFETY: the function has no preconditions.
@@ -97,14 +96,14 @@ pub unsafe fn admit(host: *const sqlite3_api_routines) -> Result<sqlite3_api_rou
     if version < OLDEST {
         return Err(Refusal::TooOld(version));
     }
-    // rusqlite keeps one table for the process: with that of another library,
-    // connections would be given to functions that did not make them.
+    // rusqlite keeps one table for the process. With the table of another library, functions would
+    // get connections that they did not make.
     let first = ADMITTED.compare_exchange(0, host.addr(), Ordering::AcqRel, Ordering::Acquire);
     if first.is_err_and(|first| first != host.addr()) {
         return Err(Refusal::Another(version));
     }
-    // SAFETY: its fields are optional functions, for which zero is `None`; the
-    // host has the bytes that are copied, since it is not older than `OLDEST`.
+    // SAFETY: its fields are optional functions, for which zero is `None`; the host has the copied
+    // bytes, because it is not older than `OLDEST`.
     let mut table = unsafe {
         let mut table: sqlite3_api_routines = std::mem::zeroed();
         ptr::copy_nonoverlapping(host.cast::<u8>(), (&raw mut table).cast(), SIZE);
@@ -114,13 +113,13 @@ pub unsafe fn admit(host: *const sqlite3_api_routines) -> Result<sqlite3_api_rou
     Ok(table)
 }
 
-/// What rusqlite wants the host to be. It asks only when it is given the table;
-/// for the one later use, in `create_module`, any version since 3.9 is the same.
+/// The version that rusqlite should see. It only checks the version when it gets the table; for one
+/// later use, in `create_module`, all versions since 3.9 are equal.
 extern "C" fn version_of_bindings() -> c_int {
     ffi::SQLITE_VERSION_NUMBER
 }
 
-/// Tells SQLite why it was refused, with nothing but its own table.
+/// Tells SQLite the reason, using only its own table.
 ///
 /// # Safety
 ///
@@ -136,8 +135,8 @@ pub unsafe fn report(host: *const sqlite3_api_routines, message: *mut *mut c_cha
     ) else {
         return;
     };
-    // SAFETY: SQLite frees what its own `malloc` gave; that has room for the
-    // text and a zero behind it.
+    // SAFETY: SQLite frees memory from its own `malloc`; the memory has room for the text and a
+    // zero after it.
     unsafe {
         let copy: *mut u8 = malloc(size).cast();
         if !copy.is_null() {

@@ -15,16 +15,14 @@
 //!
 //! # Design
 //!
-//! rusqlite's `loadable_extension` calls SQLite through the table of functions
-//! that the host hands over, and its `bundled` has a SQLite of its own; a build
-//! cannot have both. So this crate is a workspace of its own, and no build of
-//! the program can take the feature over from it. Writing the extension against
-//! the C API without rusqlite was the alternative; the functions would then be
-//! written twice.
+//! With `loadable_extension`, rusqlite calls SQLite through the host's table of functions; with
+//! `bundled`, it has its own SQLite; a build cannot have both. So this crate is a separate
+//! workspace, and no build of the program can take over the feature from it. The alternative was to
+//! write the extension against the C API without rusqlite; then the functions would be written
+//! twice.
 //!
-//! SQLite never unloads the library: what the functions keep for the life of
-//! the process, such as Perfetto's schema, would be lost and loaded again with
-//! each connection.
+//! SQLite never unloads the library. Otherwise data that the functions keep for the life of the
+//! process, such as Perfetto's schema, would be lost and loaded again with each connection.
 
 mod connections;
 mod host;
@@ -38,53 +36,52 @@ use rusqlite::{Connection, Result, ffi};
 
 use connections::Loaded;
 
-/// What SQLite calls when it loads `libtimebase`: the name is made of the
-/// file's.
+/// SQLite calls this when it loads `libtimebase`: it derives the name from the file's name.
 ///
 /// # Safety
 ///
-/// Only SQLite may call it, as the entry point of an extension: with an open
-/// connection, a place for a message, and its table of functions.
+/// Only SQLite may call it, as the entry point of an extension, with an open connection, a place
+/// for a message, and its table of functions.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sqlite3_timebase_init(
     db: *mut ffi::sqlite3,
     message: *mut *mut c_char,
     api: *mut ffi::sqlite3_api_routines,
 ) -> c_int {
-    // SAFETY: as of this function.
+    // SAFETY: by the contract of this function.
     unsafe { enter(db, message, api) }
 }
 
-/// What SQLite calls if the file has another name.
+/// SQLite calls this if the file has another name.
 ///
 /// # Safety
 ///
-/// As of [`sqlite3_timebase_init`].
+/// As for [`sqlite3_timebase_init`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sqlite3_extension_init(
     db: *mut ffi::sqlite3,
     message: *mut *mut c_char,
     api: *mut ffi::sqlite3_api_routines,
 ) -> c_int {
-    // SAFETY: as of this function.
+    // SAFETY: by the contract of this function.
     unsafe { enter(db, message, api) }
 }
 
-/// What both do. An exported function must not be called in here: SQLite opens
-/// libraries such that the call would end in the copy that was loaded first.
+/// The common part of both. This code must not call an exported function: SQLite opens libraries
+/// such that the call would end in the copy that was loaded first.
 ///
 /// # Safety
 ///
-/// As of [`sqlite3_timebase_init`].
+/// As for [`sqlite3_timebase_init`].
 unsafe fn enter(
     db: *mut ffi::sqlite3,
     message: *mut *mut c_char,
     api: *mut ffi::sqlite3_api_routines,
 ) -> c_int {
-    // SAFETY: as of this function.
+    // SAFETY: by the contract of this function.
     let loaded = catch_unwind(AssertUnwindSafe(|| unsafe { load(db, message, api) }));
     loaded.unwrap_or_else(|_| {
-        // SAFETY: as of this function.
+        // SAFETY: by the contract of this function.
         unsafe { host::report(api, message, "timebase: unwinding panic") };
         ffi::SQLITE_INTERNAL
     })
@@ -92,31 +89,32 @@ unsafe fn enter(
 
 /// # Safety
 ///
-/// As of [`sqlite3_timebase_init`].
+/// As for [`sqlite3_timebase_init`].
 unsafe fn load(
     db: *mut ffi::sqlite3,
     message: *mut *mut c_char,
     api: *mut ffi::sqlite3_api_routines,
 ) -> c_int {
-    // SAFETY: `api` is the table of the SQLite that calls.
+    // SAFETY: `api` is the table of the calling SQLite.
     match unsafe { host::admit(api) } {
-        // SAFETY: the table is the host's as far as rusqlite calls it; its
-        // entries are copied, so it need not live longer than the call.
+        // SAFETY: the table is the host's as far as rusqlite calls it; its entries are copied, so
+        // it does not need to live longer than the call.
         Ok(mut table) => unsafe {
             Connection::extension_init2(db, message, &raw mut table, register)
         },
         Err(refusal) => {
-            // SAFETY: `api` is as above, and SQLite gives a place for a message.
+            // SAFETY: `api` is as above, and SQLite provides a place for a message.
             unsafe { host::report(api, message, &refusal.to_string()) };
             ffi::SQLITE_ERROR
         }
     }
 }
 
-/// Registers all functions, once a connection. `true`: not to be unloaded.
+/// Registers all functions, once for each connection. `true` means that the library must stay
+/// loaded.
 fn register(conn: Connection) -> Result<bool> {
-    // SQLite lets no function be replaced while a statement runs, and one does
-    // if this is called by `SELECT load_extension(…)`.
+    // SQLite does not replace a function while a statement runs, which is the case if `SELECT
+    // load_extension(…)` calls this.
     let Some(loaded) = Loaded::new(&conn) else {
         return Ok(true);
     };

@@ -1,29 +1,28 @@
-//! The functions for callers that have no connection to give away: C functions
-//! that take and give values, and never call SQLite. The Python package registers
-//! them with `sqlite3`, where that cannot load extensions.
+//! The functions for callers that cannot hand over a connection: C functions that take and return
+//! values, and never call SQLite. The Python package registers them with `sqlite3` if that cannot
+//! load extensions.
 //!
-//! A *session* is what the functions of one connection share, a *statement* what
-//! one sees of the database from its beginning to its end. A function that needs
-//! rows asks for them by the session's [`Read`], while it is called.
+//! The functions of one connection share a *session*. A *statement* has one view of the database
+//! from its beginning to its end. A function that needs rows requests them through the session's
+//! [`Read`], while it is called.
 //!
-//! Values are handed over in three arrays, as many at once as there are: of each
-//! value its kind ([`INTEGER`] and so on), a number (an integer itself, the bits of
-//! a real one, the size of a text or blob), and behind one another the bytes of all
-//! texts and blobs. Where there are no kinds, all values are integers.
+//! Values are passed in three arrays, several values at once: for each value its kind ([`INTEGER`]
+//! and so on) and a number (an integer itself, the bits of a real number, the size of a text or
+//! blob), and the bytes of all texts and blobs one after another. Without the array of kinds, all
+//! values are integers.
 //!
 //! # Design
 //!
-//! Most values are integers, so the common call is one array of numbers, which
-//! Python makes with one `struct.pack`; rows come by thousands. An array of tagged
-//! unions was the alternative: there Python would make the array, for 0.3 µs, and
-//! fill in each field of each value, for 0.1 µs and more. Of the 1.1 µs that a
-//! conversion takes from Python as it is, most is ctypes' and sqlite3's.
+//! Most values are integers, so the common call has one array of numbers, which Python makes with
+//! one `struct.pack`; rows come by the thousand. The alternative was an array of tagged unions:
+//! Python would need 0.3 µs to make the array, and 0.1 µs or more to fill in each field of each
+//! value. A conversion from Python takes 1.1 µs, most of it in ctypes and sqlite3.
 //!
-//! No function is called here that needs SQLite's table of functions, which the
-//! library has only when SQLite has loaded it.
+//! No function here may call code that needs SQLite's table of functions: the library only has the
+//! table if SQLite has loaded it.
 //!
-//! Who changes a signature or a layout changes the function's name with it, so that
-//! another version's package does not find it.
+//! If you change a signature or a layout, change the function's name with it, so that a package of
+//! another version does not find it.
 
 use std::ffi::c_void;
 use std::ops::ControlFlow;
@@ -42,19 +41,18 @@ pub const NULL: i32 = 0;
 pub const INTEGER: i32 = 1;
 /// A real number of 64 bits.
 pub const REAL: i32 = 2;
-/// A text; an argument may be any bytes, an answer is UTF-8.
+/// A text; an argument may have any bytes, an answer is UTF-8.
 pub const TEXT: i32 = 3;
 /// Bytes.
 pub const BLOB: i32 = 4;
-/// Of an answer only: a text that is JSON.
+/// Only for an answer: a text that is JSON.
 pub const JSON: i32 = 5;
-/// There is no answer, but a text that says why.
+/// There is no answer; a text says why.
 pub const FAILED: i32 = -1;
 
-/// Reads the rows of a query of `size` bytes, which has `count` values for its
-/// parameters, for a function that is being called: hands them to `timebase_rows` until
-/// that says that they are enough, or the reason why there are none to
-/// `timebase_fail`.
+/// Reads the rows of a query for a function that is being called. The query has `size` bytes and
+/// `count` values for its parameters. Hands the rows to `timebase_rows` until that says that they
+/// are enough, or the reason for a failure to `timebase_fail`.
 pub type Read = unsafe extern "C" fn(
     sink: *mut c_void,
     sql: *const u8,
@@ -65,26 +63,25 @@ pub type Read = unsafe extern "C" fn(
     texts: *const u8,
 );
 
-/// What the functions of one connection share.
+/// The shared state of the functions of one connection.
 pub struct Session {
     functions: List,
     read: Read,
 }
 
-/// What a function has answered.
+/// The answer of a function.
 #[repr(C)]
 pub struct Output {
-    /// Of an integer.
+    /// For an integer.
     number: i64,
-    /// Of a real number.
+    /// For a real number.
     real: f64,
-    /// Of a text or blob, or the reason why there is no answer: to be given to
-    /// `timebase_free`.
+    /// For a text or blob, or for the reason why there is no answer. Pass it to `timebase_free`.
     bytes: *mut u8,
     size: usize,
 }
 
-// Nothing breaks if they do not.
+// Callers may use them on any thread.
 const _: fn() = || {
     fn may_be_shared<T: Send + Sync>() {}
     may_be_shared::<(Session, Statement)>();
@@ -116,7 +113,7 @@ impl Output {
     }
 }
 
-/// Values that were handed over, one after the other.
+/// Values from the caller, one after the other.
 struct Cells<'a> {
     kinds: Option<slice::Iter<'a, u8>>,
     numbers: slice::Iter<'a, [u8; 8]>,
@@ -126,9 +123,8 @@ struct Cells<'a> {
 impl<'a> Cells<'a> {
     /// # Safety
     ///
-    /// `kinds` is null or has `count` elements, `numbers` has `count`, and `texts` has
-    /// `size`, or is null if that is 0; nobody changes them for `'a`. They need not be
-    /// aligned.
+    /// `kinds` is null or has `count` elements; `numbers` has `count` elements; `texts` has `size`
+    /// bytes, or is null if that is 0. Nothing changes them for `'a`. They may be unaligned.
     unsafe fn new(
         count: usize,
         kinds: *const u8,
@@ -136,7 +132,7 @@ impl<'a> Cells<'a> {
         texts: *const u8,
         size: usize,
     ) -> Cells<'a> {
-        // SAFETY: as of this function.
+        // SAFETY: by the contract of this function.
         unsafe {
             Cells {
                 kinds: (!kinds.is_null()).then(|| array(kinds, count).iter()),
@@ -177,16 +173,16 @@ impl<'a> Cells<'a> {
 
 /// # Safety
 ///
-/// `start` is that of `count` elements, which nobody changes for `'a`, or `count` is 0.
+/// `start` points to `count` elements that nothing changes for `'a`, or `count` is 0.
 unsafe fn array<'a, T>(start: *const T, count: usize) -> &'a [T] {
     match count {
         0 => &[],
-        // SAFETY: as of this function.
+        // SAFETY: by the contract of this function.
         count => unsafe { slice::from_raw_parts(start, count) },
     }
 }
 
-/// Values to hand over.
+/// Values for the caller.
 #[derive(Default)]
 struct Given {
     kinds: Vec<u8>,
@@ -213,14 +209,14 @@ impl From<&[ValueRef<'_>]> for Given {
 }
 
 impl Given {
-    /// Adds a text or blob; tells its size.
+    /// Adds a text or blob; returns its size.
     fn bytes(&mut self, bytes: &[u8]) -> i64 {
         self.texts.extend(bytes);
         bytes.len() as i64
     }
 }
 
-/// More than any function has.
+/// More than the arguments of any function.
 const MOST_ARGUMENTS: usize = 8;
 
 impl Session {
@@ -247,7 +243,7 @@ impl Session {
 /// The database of the caller.
 struct Reader(Read);
 
-/// What takes the rows that the caller reads.
+/// The receiver of the rows that the caller reads.
 struct Sink<'a> {
     each: &'a mut dyn FnMut(&[ValueRef<'_>]) -> ControlFlow<()>,
     failed: Option<Error>,
@@ -262,8 +258,8 @@ impl Rows for Reader {
     ) -> Result<()> {
         let mut sink = Sink { each, failed: None };
         let given = Given::from(parameters);
-        // SAFETY: the caller hands the sink to `timebase_rows` and `timebase_fail`
-        // only, before it returns.
+        // SAFETY: the caller only passes the sink to `timebase_rows` and `timebase_fail`, and does
+        // so before it returns.
         unsafe {
             (self.0)(
                 (&raw mut sink).cast(),
@@ -298,12 +294,12 @@ impl Sink<'_> {
     }
 }
 
-/// Opens a session: all functions of timebase, for one connection. Null if that
-/// is not possible.
+/// Opens a session: all functions of timebase, for one connection. Returns null if that fails.
 ///
 /// # Safety
 ///
-/// `read` may be called whenever a function of the session is, on its thread.
+/// It must be allowed to call `read` during each call of a function of the session, on the same
+/// thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn timebase_session_open(read: Read) -> *mut Session {
     let opened = catch_unwind(|| {
@@ -322,27 +318,27 @@ pub unsafe extern "C" fn timebase_session_open(read: Read) -> *mut Session {
 ///
 /// # Safety
 ///
-/// `session` is one that was opened, and is not used any more.
+/// `session` was opened, and is not used any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn timebase_session_close(session: *mut Session) {
-    // SAFETY: as of this function.
+    // SAFETY: by the contract of this function.
     let session = unsafe { Box::from_raw(session) };
     let _ = catch_unwind(AssertUnwindSafe(|| drop(session)));
 }
 
-/// Tells the name of a function, as a text, and in the number the count of its
-/// arguments. Functions have the numbers 0, 1, 2 … up to one that is NULL.
+/// Returns the name of a function as a text, and in the number the count of its arguments.
+/// Functions have the numbers 0, 1, 2 …; the name after the last is NULL.
 ///
 /// # Safety
 ///
-/// `session` is one that was opened, and `output` a place to write to.
+/// `session` was opened, and `output` is a place for the result.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn timebase_function(
     session: *const Session,
     function: usize,
     output: *mut Output,
 ) -> i32 {
-    // SAFETY: as of this function.
+    // SAFETY: by the contract of this function.
     let (session, output) = unsafe { (&*session, &mut *output) };
     let told = catch_unwind(AssertUnwindSafe(|| {
         let Some(function) = session.functions.get(function) else {
@@ -355,7 +351,7 @@ pub unsafe extern "C" fn timebase_function(
     told.unwrap_or(NULL)
 }
 
-/// Begins a statement. It sees one version of the tables, whatever is written.
+/// Begins a statement. It sees one version of the tables, even if they change.
 #[unsafe(no_mangle)]
 pub extern "C" fn timebase_statement_begin() -> *mut Statement {
     Box::into_raw(Box::default())
@@ -365,23 +361,23 @@ pub extern "C" fn timebase_statement_begin() -> *mut Statement {
 ///
 /// # Safety
 ///
-/// `statement` is one that was begun, and is not used any more.
+/// `statement` was begun, and is not used any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn timebase_statement_end(statement: *mut Statement) {
-    // SAFETY: as of this function.
+    // SAFETY: by the contract of this function.
     let statement = unsafe { Box::from_raw(statement) };
     let _ = catch_unwind(AssertUnwindSafe(|| drop(statement)));
 }
 
-/// Calls a function, and returns of what kind its answer is. Calls of one session
-/// come from any thread but one after the other, as SQLite has it for a connection.
+/// Calls a function, and returns the kind of its answer. Calls of one session may come from any
+/// thread, but one after the other, like SQLite's calls of a connection.
 ///
 /// # Safety
 ///
-/// `session` is one that was opened; `statement` is null, for a call that is a
-/// statement of its own, or one that was begun. `kinds` is null or has, like
-/// `numbers`, as many elements as the function has arguments, `texts` has `size`
-/// bytes; nobody changes them while the call lasts. `output` is a place to write to.
+/// `session` was opened; `statement` was begun, or is null for a call that is a statement of its
+/// own. `kinds` is null or has as many elements as the function has arguments; so has `numbers`;
+/// `texts` has `size` bytes. Nothing changes them during the call. `output` is a place for the
+/// answer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn timebase_call(
     session: *const Session,
@@ -393,27 +389,26 @@ pub unsafe extern "C" fn timebase_call(
     size: usize,
     output: *mut Output,
 ) -> i32 {
-    // SAFETY: as of this function.
+    // SAFETY: by the contract of this function.
     let (session, statement) = unsafe { (&*session, statement.as_ref()) };
     let called = catch_unwind(AssertUnwindSafe(|| {
-        // SAFETY: as of this function; they do not outlive the call.
+        // SAFETY: by the contract of this function; the values do not outlive the call.
         let arguments = |count| unsafe { Cells::new(count, kinds, numbers, texts, size) };
         session.call(statement, function, arguments)
     }));
     let answer = called.unwrap_or_else(|_| Err(Error::new("unwinding panic")));
-    // SAFETY: as of this function. Not before: a function that is called by reading
-    // rows for this one may be given the same place.
+    // SAFETY: by the contract of this function. This must come last: a function that is called to
+    // read rows for this one may get the same place.
     unsafe { &mut *output }.give(answer)
 }
 
-/// Takes `count` rows of `columns` values for a function that waits for them.
-/// Returns 0 if they are enough, 1 if there may be more.
+/// Takes `count` rows of `columns` values for a function that waits for them. Returns 0 if they are
+/// enough, 1 if there may be more.
 ///
 /// # Safety
 ///
-/// Only a [`Read`] may call it, with its sink. `kinds` is null or has, like
-/// `numbers`, `count` times `columns` elements, `texts` has `size` bytes; nobody
-/// changes them while the call lasts.
+/// Only a [`Read`] may call it, with its sink. `kinds` is null or has `count` times `columns`
+/// elements; so has `numbers`; `texts` has `size` bytes. Nothing changes them during the call.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn timebase_rows(
     sink: *mut c_void,
@@ -424,10 +419,10 @@ pub unsafe extern "C" fn timebase_rows(
     texts: *const u8,
     size: usize,
 ) -> i32 {
-    // SAFETY: as of this function; whoever made the sink waits for the caller.
+    // SAFETY: by the contract of this function; the maker of the sink waits for the caller.
     let sink = unsafe { &mut *sink.cast::<Sink<'_>>() };
     let taken = catch_unwind(AssertUnwindSafe(|| {
-        // SAFETY: as of this function.
+        // SAFETY: by the contract of this function.
         let cells =
             unsafe { Cells::new(count.saturating_mul(columns), kinds, numbers, texts, size) };
         sink.take(cells, count, columns)
@@ -438,14 +433,14 @@ pub unsafe extern "C" fn timebase_rows(
     }))
 }
 
-/// Tells a function that waits for rows why there are none: a text of `size` bytes.
+/// Tells a function that waits for rows why there are none, with a text of `size` bytes.
 ///
 /// # Safety
 ///
 /// Only a [`Read`] may call it, with its sink.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn timebase_fail(sink: *mut c_void, message: *const u8, size: usize) {
-    // SAFETY: as of this function; whoever made the sink waits for the caller.
+    // SAFETY: by the contract of this function; the maker of the sink waits for the caller.
     let (sink, message) = unsafe { (&mut *sink.cast::<Sink<'_>>(), array(message, size)) };
     let _ = catch_unwind(AssertUnwindSafe(|| {
         sink.failed = Some(Error::new(String::from_utf8_lossy(message)));
@@ -456,10 +451,10 @@ pub unsafe extern "C" fn timebase_fail(sink: *mut c_void, message: *const u8, si
 ///
 /// # Safety
 ///
-/// `bytes` and `size` are what was written to one output, once.
+/// `bytes` and `size` come from one output, and are passed once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn timebase_free(bytes: *mut u8, size: usize) {
-    // SAFETY: as of this function.
+    // SAFETY: by the contract of this function.
     drop(unsafe { Box::from_raw(ptr::slice_from_raw_parts_mut(bytes, size)) });
 }
 

@@ -1,4 +1,4 @@
-//! Hosts that are not at hand for a test: made-up tables of functions.
+//! Hosts that a test does not have: made-up tables of functions.
 
 use std::alloc::{Layout, alloc};
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -26,7 +26,7 @@ extern "C" fn interrupted(_: *mut ffi::sqlite3) -> c_int {
     0
 }
 
-/// It never goes away, like that of a library.
+/// It exists forever, like the table of a library.
 fn host(version: extern "C" fn() -> c_int) -> &'static mut sqlite3_api_routines {
     let mut table: sqlite3_api_routines = unsafe { mem::zeroed() };
     table.malloc = Some(malloc);
@@ -66,11 +66,11 @@ fn a_message_without_memory_for_it_is_none() {
     assert!(message.is_null());
 }
 
-/// One test, since the first host that is admitted is the only one.
+/// A single test, because only the first accepted host counts.
 #[test]
 fn one_host_is_admitted_with_what_3_40_has() {
     let first = host(version_3_40_0);
-    // What a younger host has here is beyond an older one's table.
+    // The entries of a younger host here are beyond an older one's table.
     first.is_interrupted = Some(interrupted);
     for _again in 0..2 {
         let table = unsafe { admit(first) }.unwrap();
@@ -114,7 +114,7 @@ fn it_is_built_of_the_versions_that_the_program_is_built_of() {
             continue;
         }
         if let Some(expected) = program.get(name) {
-            // rusqlite's feature may bring along another version besides.
+            // rusqlite's feature may add another version.
             let any = versions.iter().any(|version| expected.contains(version));
             assert!(
                 any,

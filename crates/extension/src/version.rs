@@ -4,10 +4,10 @@ use timebase_sql::{Answer, Call, Function, Functions, Result};
 
 use crate::connections::Loaded;
 
-/// Answers which version of timebase this is.
+/// Returns the version of timebase.
 struct Version {
-    /// The connection that has the functions, until it closes; `None` where no
-    /// SQLite has loaded the library.
+    /// The connection that has the functions, until it closes; `None` if no SQLite has loaded the
+    /// library.
     _loaded: Option<Loaded>,
 }
 
@@ -17,7 +17,7 @@ impl Function for Version {
     }
 }
 
-/// Adds it to a connection, which is then told to have the functions, or to a list.
+/// Adds it to a connection, which then counts as having the functions, or to a list.
 pub fn add(to: &mut impl Functions, loaded: Option<Loaded>) -> Result<()> {
     to.add("timebase_version", 0, Version { _loaded: loaded })
 }

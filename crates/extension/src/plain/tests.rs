@@ -1,4 +1,4 @@
-//! The C functions as a caller uses them, who has a table of snapshots at hand.
+//! The C functions, with a caller that has a table of snapshots.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -55,7 +55,7 @@ unsafe extern "C" fn nothing(
     unsafe { timebase_fail(sink, message.as_ptr(), message.len()) };
 }
 
-/// A row that is the parameters.
+/// A row with the parameters as its values.
 unsafe extern "C" fn same(
     sink: *mut c_void,
     sql: *const u8,
@@ -82,7 +82,7 @@ unsafe extern "C" fn same(
     }
 }
 
-/// A row of two texts, the second of which is longer than all texts.
+/// A row of two texts; the second one is longer than every other text.
 unsafe extern "C" fn too_much(
     sink: *mut c_void,
     _: *const u8,
