@@ -1,4 +1,4 @@
-//! What a function answers.
+//! The answers of functions.
 
 use std::borrow::Cow;
 
@@ -25,8 +25,8 @@ pub enum Answer {
     Text(Cow<'static, str>),
     /// Bytes.
     Blob(Vec<u8>),
-    /// A text that SQLite's JSON functions take for JSON and not for a string.
-    /// For a function that [says so](crate::Function::JSON).
+    /// A text that SQLite's JSON functions take as JSON instead of a string. For a function that
+    /// [says so](crate::Function::JSON).
     Json(String),
 }
 
@@ -37,7 +37,7 @@ impl<T: Into<Answer>> From<Option<T>> for Answer {
     }
 }
 
-/// A value that was read. What is no UTF-8 in a text is replaced.
+/// A value that was read. Invalid UTF-8 in a text is replaced.
 impl From<ValueRef<'_>> for Answer {
     #[inline]
     fn from(value: ValueRef<'_>) -> Answer {

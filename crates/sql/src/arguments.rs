@@ -1,12 +1,12 @@
-//! The arguments of functions, checked: a wrong one is an error that names the
-//! function and the argument.
+//! Checks the arguments of functions: a wrong one is an error that names the function and the
+//! argument.
 
 use std::fmt;
 
 use crate::error::{Error, Result};
 use crate::value::{ValueRef, Values, told};
 
-/// The arguments of one call of a function, or of a table-valued one.
+/// The arguments of one call of a function, or of a table-valued function.
 ///
 /// ```
 /// use timebase_sql::{Arguments, ValueRef};
@@ -28,13 +28,13 @@ pub struct Arguments<'a, V: ?Sized> {
 }
 
 impl<'a, V: Values + ?Sized> Arguments<'a, V> {
-    /// The arguments of a function of this name.
+    /// The arguments of a function with this name.
     #[inline(always)]
     pub fn new(function: &'a str, values: &'a V) -> Self {
         Arguments { function, values }
     }
 
-    /// An argument as it is; `None` if it was not given.
+    /// An argument, unchecked; `None` if it was not given.
     #[inline(always)]
     pub fn get(&self, index: usize) -> Option<ValueRef<'a>> {
         self.values.value(index)
@@ -80,7 +80,7 @@ impl<'a, V: Values + ?Sized> Arguments<'a, V> {
     ///
     /// # Errors
     ///
-    /// If it is anything else, or no UTF-8.
+    /// If it is anything else, or not UTF-8.
     pub fn text(&self, index: usize, name: &str) -> Result<Option<&'a str>> {
         match self.get(index) {
             Some(ValueRef::Null) => Ok(None),
@@ -106,7 +106,7 @@ impl<'a, V: Values + ?Sized> Arguments<'a, V> {
         }
     }
 
-    /// An error that says what an argument must be, and what it is.
+    /// An error that says what an argument must be, and what it is instead.
     #[cold]
     #[inline(never)]
     pub fn must_be(&self, index: usize, name: &str, expected: &str) -> Error {
@@ -114,7 +114,7 @@ impl<'a, V: Values + ?Sized> Arguments<'a, V> {
         self.wrong(index, name, format_args!("must be {expected}, not {got}"))
     }
 
-    /// An error that says something of an argument.
+    /// An error about an argument.
     #[cold]
     pub fn wrong(&self, index: usize, name: &str, what: impl fmt::Display) -> Error {
         let function = self.function;

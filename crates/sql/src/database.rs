@@ -1,4 +1,4 @@
-//! The database of a call: what its tables say.
+//! The database of a call, and the rows of its tables.
 
 use std::ops::ControlFlow;
 
@@ -34,7 +34,7 @@ enum Columns<'r> {
 }
 
 impl<'r> Row<'r> {
-    /// A row of values that are at hand.
+    /// A row of given values.
     pub fn new(values: &'r [ValueRef<'r>]) -> Row<'r> {
         Row(Columns::Values(values))
     }
@@ -110,7 +110,7 @@ impl Values for Row<'_> {
     }
 }
 
-/// The database that a function is called in.
+/// The database in which a function is called.
 ///
 /// ```
 /// use std::ops::ControlFlow;
@@ -131,12 +131,11 @@ impl Values for Row<'_> {
 /// # Ok::<(), rusqlite::Error>(())
 /// ```
 pub trait Database {
-    /// Calls `each` with the rows of a query, until it breaks off or there is no
-    /// more.
+    /// Calls `each` with the rows of a query, until it stops or there are no more rows.
     ///
     /// # Errors
     ///
-    /// What SQLite says, or `each`.
+    /// The error of SQLite or of `each`.
     fn query(&self, sql: &str, each: impl FnMut(&Row<'_>) -> Result<ControlFlow<()>>)
     -> Result<()>;
 }

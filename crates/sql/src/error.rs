@@ -1,10 +1,10 @@
-//! Errors as SQL has them: a message.
+//! Errors in SQL: a message.
 
 use std::fmt;
 
 use rusqlite::{ErrorCode, ffi};
 
-/// Why a function has no answer, as the user reads it.
+/// The reason why a function has no answer, for the user.
 ///
 /// ```
 /// let error = timebase_sql::Error::new("f(): not the text 'a\0b'");
@@ -16,12 +16,12 @@ pub struct Error {
     is_interrupt: bool,
 }
 
-/// What a function has for its result.
+/// The result of a function.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
-    /// SQLite's messages end at a zero byte, and rusqlite drops one that has any:
-    /// they are written as `\0`.
+    /// SQLite's messages end at a zero byte, and rusqlite drops a message that has any, so zero
+    /// bytes are written as `\0`.
     pub fn new(message: impl fmt::Display) -> Error {
         Error {
             message: message.to_string().replace('\0', "\\0").into(),
@@ -29,13 +29,13 @@ impl Error {
         }
     }
 
-    /// What a function says of whose code there was a panic.
+    /// The message of a function that panicked.
     pub(crate) fn panicked() -> Error {
         Error::new("unwinding panic")
     }
 
-    /// What a function says whose query was interrupted. SQLite is told by its code, so that the
-    /// statement that called counts as interrupted, too.
+    /// The error of a function whose query was interrupted. Its code tells SQLite that the calling
+    /// statement was interrupted, too.
     pub(crate) fn interrupted() -> Error {
         Error {
             is_interrupt: true,
@@ -48,14 +48,14 @@ impl Error {
         &self.message
     }
 
-    /// Whether somebody interrupted a query of the function's: nothing is to be added to that.
+    /// Whether the function's query was interrupted. Then nothing must be added to the message.
     pub fn is_interrupt(&self) -> bool {
         self.is_interrupt
     }
 }
 
-/// A result that may be missing, as a table may that a database need not have; but not because
-/// somebody interrupted the query for it, which has to end what asks for it, too.
+/// Accepts a missing result, for example because a table does not exist in every database. But if
+/// the query for it was interrupted, the error must also end the calling statement.
 ///
 /// ```
 /// use timebase_sql::{Error, unless_interrupted};
@@ -66,7 +66,7 @@ impl Error {
 ///
 /// # Errors
 ///
-/// That of a query that [was interrupted](Error::is_interrupt).
+/// The error of a query that [was interrupted](Error::is_interrupt).
 pub fn unless_interrupted<T>(result: Result<T>) -> Result<Option<T>> {
     match result {
         Ok(value) => Ok(Some(value)),
@@ -83,7 +83,7 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// What SQLite says, without its code.
+/// The message of SQLite, without its code.
 impl From<rusqlite::Error> for Error {
     fn from(error: rusqlite::Error) -> Error {
         match error.sqlite_error_code() {
@@ -93,7 +93,7 @@ impl From<rusqlite::Error> for Error {
     }
 }
 
-/// For what is registered with rusqlite, such as a virtual table.
+/// For objects that are registered with rusqlite, such as a virtual table.
 impl From<Error> for rusqlite::Error {
     fn from(error: Error) -> rusqlite::Error {
         if error.is_interrupt {

@@ -1,4 +1,4 @@
-//! A table, functions of it and of nothing, for tests.
+//! A table, and functions with and without it, for tests.
 
 use std::ops::ControlFlow;
 
@@ -9,7 +9,7 @@ use crate::{
     unless_interrupted,
 };
 
-/// The sum of `numbers`, whose version is in `numbers_version`.
+/// The sum of `numbers`; its version is in `numbers_version`.
 pub struct Sum(pub i64);
 
 impl Table for Sum {
@@ -62,7 +62,7 @@ impl Function for Nth {
     }
 }
 
-/// Answers its argument.
+/// Returns its argument.
 pub struct Same;
 
 impl Function for Same {
@@ -95,7 +95,7 @@ impl Function for Panics {
     }
 }
 
-/// A connection with the table, of the numbers 1 and 2, and no functions.
+/// A connection with the table, which has the numbers 1 and 2, and without functions.
 pub fn database() -> Connection {
     let conn = Connection::open_in_memory().unwrap();
     conn.execute_batch(

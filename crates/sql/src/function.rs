@@ -1,4 +1,4 @@
-//! What a function is, what calls it, and where it is added.
+//! What a function is, who calls it, and to what it is added.
 
 use std::sync::Arc;
 
@@ -11,45 +11,43 @@ use crate::value::{ValueRef, Values};
 /// A function of SQL. Its answer may depend on its arguments and, within one
 /// statement, on one version of its tables (see [`Session`](crate::Session)).
 pub trait Function: Send + Sync + 'static {
-    /// Whether it may answer [`Answer::Json`]. SQLite must know, because it does
-    /// not keep what is JSON in an index.
+    /// Whether it may return [`Answer::Json`]. SQLite must know this, because it does not keep JSON
+    /// values in an index.
     const JSON: bool = false;
 
-    /// Answers a call.
+    /// Computes the answer of a call.
     ///
     /// # Errors
     ///
-    /// What the user is told.
+    /// The message for the user.
     fn call<C: Call>(&self, call: &C) -> Result<Answer>;
 }
 
-/// A call of a function, while it lasts: its arguments, the statement that calls
-/// and the database.
+/// A call of a function: its arguments, the calling statement and the database.
 pub trait Call: Values {
-    /// The database that is asked.
+    /// The database of the call.
     type Database: Database + ?Sized;
 
-    /// What the statement keeps under a key; null if nothing. It is to be compared
-    /// and not to be looked at: anybody's function may have put there what it likes.
+    /// The data that the statement keeps under a key; null if there is none. Only compare it, do
+    /// not dereference it: any other function may have put its own data there.
     fn mark(&self, key: Key) -> *const Mark;
 
     /// Marks the statement until it ends or begins again.
     fn set_mark(&self, key: Key, mark: Arc<Mark>);
 
-    /// Hands over the database.
+    /// Gives the database to `function`.
     ///
     /// # Errors
     ///
-    /// If it cannot be had, and those of `function`.
+    /// If the database is not available, and the errors of `function`.
     fn with_database<T>(&self, function: impl FnOnce(&Self::Database) -> Result<T>) -> Result<T>;
 
-    /// Asks for one value, as a [`Lookup`](crate::Lookup) does: what the first row of
-    /// a query has in its first column; NULL if there is no row. The query is the
-    /// first one that the database has the tables for.
+    /// Looks up one value for a [`Lookup`](crate::Lookup): the first column of a query's first row;
+    /// NULL if there is no row. It uses the first query whose tables the database has.
     ///
     /// # Errors
     ///
-    /// What SQLite says.
+    /// The error of SQLite.
     fn look_up(
         &self,
         queries: &[&'static str],
@@ -58,11 +56,10 @@ pub trait Call: Values {
     ) -> Result<Answer>;
 }
 
-/// Where functions are added: a connection, or a list for
-/// [plain values](crate::plain).
+/// The receiver of functions: a connection, or a list for [plain values](crate::plain).
 pub trait Functions {
-    /// Adds a function of `count` arguments. One name may have several, with
-    /// different counts.
+    /// Adds a function with `count` arguments. One name may have several functions, with different
+    /// counts.
     ///
     /// # Errors
     ///

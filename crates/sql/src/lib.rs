@@ -1,9 +1,8 @@
 //! SQL functions, written once: each is a [`Function`], which knows neither
 //! SQLite's C interface nor that of any other caller.
 //!
-//! Those that need no clocks are here: of arguments ([`args`]), of slices and flows
-//! ([`slices`]), and of packets ([`packets`]). Those of clocks are in
-//! `timebase-resolver`.
+//! The functions that need no clocks are here: for arguments ([`args`]), slices and flows
+//! ([`slices`]), and packets ([`packets`]). The functions for clocks are in `timebase-resolver`.
 //!
 //! ```
 //! use rusqlite::Connection;
@@ -34,30 +33,28 @@
 //! # Ok::<(), rusqlite::Error>(())
 //! ```
 //!
-//! | question | where it is decided |
+//! | question | decided in |
 //! |---|---|
-//! | what a function is, and what calls it | `function.rs` |
+//! | what a function is, and who calls it | `function.rs` |
 //! | how SQLite calls one | `sqlite.rs` |
-//! | how one is called with plain values | `plain.rs` |
+//! | how to call one with plain values | `plain.rs` |
 //! | which version of a table a statement sees | `session.rs` |
-//! | how one row of many is asked for in every call | `lookup.rs` |
-//! | what a table-valued function asks, and what becomes of its panics | `virtual_table.rs` |
-//! | what a wrong argument is told | `arguments.rs` |
-//! | what is read from a table | `database.rs` |
-//! | how an error looks in SQL | `error.rs` |
+//! | how a function looks up one of many rows in every call | `lookup.rs` |
+//! | how a table-valued function queries, and where its panics end | `virtual_table.rs` |
+//! | the error for a wrong argument | `arguments.rs` |
+//! | how rows of a table are read | `database.rs` |
+//! | the form of an error in SQL | `error.rs` |
 //!
 //! # Design
 //!
-//! A function is generic over its [`Call`], so that for each of the two callers
-//! the compiler makes one that has nothing of the other in it. A call with a
-//! branch for each was the alternative, of which SQLite's would pay for the other
-//! in every argument.
+//! A function is generic over its [`Call`], so the compiler makes one version for each of the two
+//! callers, without code for the other. The alternative was a call with a branch for each; then
+//! SQLite's version would pay for the other one in every argument.
 //!
-//! What a function would keep for an argument that is the same in every row, such
-//! as a parsed path, it keeps with the version of the table that it depends on.
-//! SQLite's auxiliary data of an argument was the alternative. It is gone with the
-//! statement, has to be cast from what anybody may have put there, and there is
-//! none where SQLite does not call.
+//! A function can keep data for an argument that is the same in every row, such as a parsed path.
+//! It keeps this with the version of the table on which the data depends. The alternative was
+//! SQLite's auxiliary data for an argument. That ends with the statement, has to be cast from a
+//! pointer that anybody may have put there, and does not exist if another caller than SQLite calls.
 
 mod answer;
 pub mod args;

@@ -1,5 +1,5 @@
-//! Functions called with plain values, for callers that have no connection to
-//! give away: Python's `sqlite3`, where it cannot load extensions.
+//! Calls functions with plain values, for callers that cannot hand over a connection: Python's
+//! `sqlite3`, if it cannot load extensions.
 //!
 //! ```
 //! use std::ops::ControlFlow;
@@ -40,15 +40,13 @@
 //!
 //! # Design
 //!
-//! The caller says which statement calls, since it knows when one begins, and
-//! reads the rows that a function asks for, while the call lasts. So a session
-//! sees here what it sees in SQLite: one lock around loading, and a call that
-//! loading itself makes is told from any other.
+//! The caller says which statement calls, because it knows when a statement begins, and reads the
+//! rows that a function requests during the call. So a session works here as in SQLite: there is
+//! one lock around loading, and it recognizes a call that loading itself makes.
 //!
-//! A function that stops with the query that it needs, and is called again with
-//! the rows, was the alternative. Nothing would call back; but between the two
-//! calls there would be no lock, and every function would have to hand on an
-//! error that is none.
+//! The alternative was a function that stops with the query that it needs, and is called again with
+//! the rows. Nothing would call back. But between the two calls there would be no lock, and every
+//! function would have to pass on an error that is none.
 
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -64,12 +62,12 @@ use crate::value::{ValueRef, Values};
 
 /// The database of the caller.
 pub trait Rows {
-    /// Calls `each` with the rows of a query that has these values for its
-    /// parameters, until it breaks off or there is no more.
+    /// Calls `each` with the rows of a query with these parameter values, until it stops or there
+    /// are no more rows.
     ///
     /// # Errors
     ///
-    /// What SQLite says.
+    /// The error of SQLite.
     fn read(
         &self,
         sql: &str,
@@ -96,7 +94,7 @@ impl Database for dyn Rows + '_ {
     }
 }
 
-/// A statement of the caller, from when it begins until it ends or begins again.
+/// A statement of the caller, from its beginning until it ends or begins again.
 #[derive(Debug, Default)]
 pub struct Statement(Mutex<Vec<(Key, Arc<Mark>)>>);
 
@@ -143,7 +141,7 @@ impl<'a> Call for PlainCall<'a> {
         function(self.rows)
     }
 
-    /// The caller knows the query by its text, if it keeps what it prepares.
+    /// If the caller keeps prepared queries, it finds this one by its text.
     fn look_up(
         &self,
         queries: &[&'static str],
@@ -176,7 +174,7 @@ pub struct Listed {
     function: Box<dyn Plain>,
 }
 
-/// A [`Function`] that is called with plain values only.
+/// A [`Function`] that is only called with plain values.
 trait Plain: Send + Sync {
     fn call_plain(&self, call: &PlainCall<'_>) -> Result<Answer>;
 }
@@ -207,21 +205,21 @@ impl List {
 }
 
 impl Listed {
-    /// What it is called in SQL.
+    /// Its name in SQL.
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// How many arguments it has.
+    /// The number of its arguments.
     pub fn count(&self) -> u8 {
         self.count
     }
 
-    /// Calls it with as many arguments.
+    /// Calls it with this many arguments.
     ///
     /// # Errors
     ///
-    /// What the user is told; also of a panic, and of another count of arguments.
+    /// The message for the user; also for a panic, and for a wrong number of arguments.
     pub fn call(
         &self,
         arguments: &[ValueRef<'_>],

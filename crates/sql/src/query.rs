@@ -1,5 +1,4 @@
-//! A query that SQLite has prepared, for a statement or a virtual table, and that goes
-//! with it.
+//! A prepared query of SQLite, for a statement or a virtual table, which ends with it.
 
 use std::ffi::{CStr, c_int, c_uint};
 use std::ptr::{self, NonNull};
@@ -11,23 +10,23 @@ use crate::answer::Answer;
 use crate::error::{Error, Result};
 use crate::value::{ValueRef, Values};
 
-/// A prepared query, of the connection that a statement or a virtual table is of.
+/// A prepared query on the connection of a statement or a virtual table.
 pub(crate) struct Query(NonNull<ffi::sqlite3_stmt>);
 
-// SAFETY: it is used, and dropped, by calls of its connection and by what SQLite does
-// with it in between. Those are by one thread at a time.
+// SAFETY: only calls of its connection use and drop it, and SQLite's own code in between. One
+// thread at a time makes those calls.
 unsafe impl Send for Query {}
 // SAFETY: as above.
 unsafe impl Sync for Query {}
 
 impl Query {
-    /// Prepares it for the statement that calls.
+    /// Prepares it for the calling statement.
     ///
     /// # Safety
     ///
-    /// `ctx` is of a call that lasts.
+    /// `ctx` belongs to a current call.
     pub unsafe fn prepare(ctx: *mut ffi::sqlite3_context, sql: &str) -> Result<Query> {
-        // SAFETY: as of this function; the connection that calls is open.
+        // SAFETY: by the contract of this function; the calling connection is open.
         unsafe { Query::of(ffi::sqlite3_context_db_handle(ctx), sql, 0) }
     }
 
@@ -37,7 +36,7 @@ impl Query {
     ///
     /// `conn` is open for as long as the query lives.
     pub unsafe fn keep(conn: *mut ffi::sqlite3, sql: &str) -> Result<Query> {
-        // SAFETY: as of this function.
+        // SAFETY: by the contract of this function.
         unsafe { Query::of(conn, sql, ffi::SQLITE_PREPARE_PERSISTENT) }
     }
 
@@ -47,7 +46,7 @@ impl Query {
     unsafe fn of(conn: *mut ffi::sqlite3, sql: &str, flags: c_uint) -> Result<Query> {
         let mut prepared = ptr::null_mut();
         let size = c_int::try_from(sql.len()).map_err(Error::new)?;
-        // SAFETY: as of this function; the text has `size` bytes.
+        // SAFETY: by the contract of this function; the text has `size` bytes.
         unsafe {
             let (start, rest) = (sql.as_ptr().cast(), ptr::null_mut());
             ffi::sqlite3_prepare_v3(conn, start, size, flags, &raw mut prepared, rest);
@@ -58,7 +57,7 @@ impl Query {
             .ok_or_else(|| unsafe { failure(conn) })
     }
 
-    /// What the first row has in its first column; NULL if there is none.
+    /// The first column of the first row; NULL if there is no row.
     #[inline]
     pub fn first(&self, parameters: &[ValueRef<'_>]) -> Result<Answer> {
         let mut running = self.run(parameters)?;
@@ -69,7 +68,7 @@ impl Query {
         }
     }
 
-    /// Begins the query, which ends when what is returned is dropped.
+    /// Begins the query. Dropping the result ends it.
     #[inline]
     pub fn run<'q>(&'q self, parameters: &'q [ValueRef<'q>]) -> Result<Running<'q>> {
         let running = Running {
@@ -77,7 +76,7 @@ impl Query {
             parameters,
         };
         for (place, parameter) in (1..).zip(parameters) {
-            // SAFETY: the query is one, and forgets the parameter before that can go.
+            // SAFETY: the query is valid, and releases the parameter before that can be dropped.
             unsafe { bind(self.0.as_ptr(), place, *parameter) }?;
         }
         Ok(running)
@@ -86,36 +85,36 @@ impl Query {
 
 impl Drop for Query {
     fn drop(&mut self) {
-        // SAFETY: SQLite drops it with the statement, whose connection is open; or a
-        // call does, if SQLite would not keep it.
+        // SAFETY: SQLite drops it with the statement, whose connection is open; or a call drops it
+        // if SQLite did not keep it.
         unsafe { ffi::sqlite3_finalize(self.0.as_ptr()) };
     }
 }
 
-/// A query that runs. It ends with this, however it went.
+/// A running query. Dropping this ends it in any case.
 pub(crate) struct Running<'q> {
     query: &'q Query,
     parameters: &'q [ValueRef<'q>],
 }
 
 impl Running<'_> {
-    /// The next row; `None` if there is no more.
+    /// The next row; `None` if there are no more.
     #[inline]
     pub fn next(&mut self) -> Result<Option<Stepped<'_>>> {
         let query = self.query.0.as_ptr();
-        // SAFETY: the query is one, and its connection calls.
+        // SAFETY: the query is valid, and its connection is in a call.
         match unsafe { ffi::sqlite3_step(query) } {
             ffi::SQLITE_ROW => Ok(Some(Stepped { query: self.query })),
             ffi::SQLITE_DONE => Ok(None),
-            // SAFETY: the query is one.
+            // SAFETY: the query is valid.
             _ => Err(unsafe { failure(ffi::sqlite3_db_handle(query)) }),
         }
     }
 }
 
-/// The query forgets what it would else point to. Not `sqlite3_clear_bindings`: SQLite
-/// then takes it that another value may want another plan, and prepares the query anew
-/// whenever it is run, which takes ten times as long as to find a row.
+/// Sets the parameters to NULL, so that the query does not point to their bytes. It does not use
+/// `sqlite3_clear_bindings`: SQLite would assume that another value may need another plan, and
+/// prepare the query again for each run, which takes ten times as long as finding a row.
 impl Drop for Running<'_> {
     fn drop(&mut self) {
         let query = self.query.0.as_ptr();
@@ -130,7 +129,7 @@ impl Drop for Running<'_> {
     }
 }
 
-/// The row that a query is at. While it is there, the query cannot go on.
+/// The current row of a query. While it is borrowed, the query cannot continue.
 #[derive(Clone, Copy)]
 pub(crate) struct Stepped<'q> {
     query: &'q Query,
@@ -141,16 +140,16 @@ impl Values for Stepped<'_> {
     fn value(&self, index: usize) -> Option<ValueRef<'_>> {
         let query = self.query.0.as_ptr();
         let index = c_int::try_from(index).ok()?;
-        // SAFETY: the query has a row, and stays there.
+        // SAFETY: the query has a current row, and stays there.
         unsafe { (index < ffi::sqlite3_data_count(query)).then(|| column(query, index)) }
     }
 }
 
 /// # Safety
 ///
-/// `query` is one. Texts and blobs stay as they are until it has other parameters.
+/// `query` is valid. Texts and blobs do not change until it gets other parameters.
 unsafe fn bind(query: *mut ffi::sqlite3_stmt, place: c_int, parameter: ValueRef<'_>) -> Result<()> {
-    // SAFETY: as of this function.
+    // SAFETY: by the contract of this function.
     let code = unsafe {
         match parameter {
             ValueRef::Null => ffi::sqlite3_bind_null(query, place),
@@ -169,18 +168,18 @@ unsafe fn bind(query: *mut ffi::sqlite3_stmt, place: c_int, parameter: ValueRef<
     };
     match code {
         ffi::SQLITE_OK => Ok(()),
-        // SAFETY: as of this function.
+        // SAFETY: by the contract of this function.
         _ => Err(unsafe { failure(ffi::sqlite3_db_handle(query)) }),
     }
 }
 
 /// # Safety
 ///
-/// `query` has a row with such a column, and goes on only when the value is not used any
+/// `query` has a current row with such a column, and continues only when nothing uses the value any
 /// more.
 unsafe fn column<'a>(query: *mut ffi::sqlite3_stmt, index: c_int) -> ValueRef<'a> {
-    // SAFETY: as of this function. A text is read as text only and a blob as a blob
-    // only, so that nothing moves what was given.
+    // SAFETY: by the contract of this function. A text is only read as text and a blob only as a
+    // blob, so nothing moves their bytes.
     unsafe {
         match ffi::sqlite3_column_type(query, index) {
             ffi::SQLITE_INTEGER => ValueRef::Integer(ffi::sqlite3_column_int64(query, index)),
@@ -198,7 +197,7 @@ unsafe fn column<'a>(query: *mut ffi::sqlite3_stmt, index: c_int) -> ValueRef<'a
     }
 }
 
-/// What SQLite says went wrong last.
+/// SQLite's last error.
 ///
 /// # Safety
 ///
@@ -209,20 +208,20 @@ pub(super) unsafe fn failure(conn: *mut ffi::sqlite3) -> Error {
     if unsafe { ffi::sqlite3_errcode(conn) } == ffi::SQLITE_INTERRUPT {
         return Error::interrupted();
     }
-    // SAFETY: the message is SQLite's until the next call, and copied before.
+    // SAFETY: the message is valid until the next call, and copied before.
     let message = unsafe { CStr::from_ptr(ffi::sqlite3_errmsg(conn)) };
     Error::new(message.to_string_lossy())
 }
 
 /// # Safety
 ///
-/// `start` is null, or the start of `size` bytes that nobody changes for `'a`.
+/// `start` is null, or points to `size` bytes that nothing changes for `'a`.
 pub(crate) unsafe fn bytes<'a>(start: *const u8, size: c_int) -> &'a [u8] {
     match usize::try_from(size) {
-        // SAFETY: as of this function.
+        // SAFETY: by the contract of this function.
         Ok(size) if size > 0 && !start.is_null() => unsafe { slice::from_raw_parts(start, size) },
-        // Empty; or there was no memory for it, and SQLite lets the statement
-        // fail whatever is answered.
+        // It is empty; or there was no memory for it, and SQLite fails the statement whatever the
+        // answer is.
         _ => &[],
     }
 }

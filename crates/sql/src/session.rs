@@ -1,25 +1,24 @@
-//! What is made of a table, version by version: each statement sees one, from
-//! its beginning to its end.
+//! Data that is loaded from a table, version by version: each statement sees one version, from its
+//! beginning to its end.
 //!
 //! # Design
 //!
-//! A statement that asks for the first time looks up which version the table has
-//! now, loads it if the session does not have it, and keeps a [`Mark`] as auxiliary
-//! data of SQLite's. Each further call compares the mark's address with those of the
-//! versions in the session, of which there is more than one only while statements
-//! run by turns with changes between them. SQLite drops the mark when the statement
-//! ends or begins again; a version that no statement has the mark of, and that is
-//! not of now, goes with the next load.
+//! At its first call, a statement looks up the current version of the table, loads it if the
+//! session does not have it, and keeps a [`Mark`] as SQLite's auxiliary data. Each further call
+//! compares the mark's address with those of the versions in the session. There is more than one
+//! version only while statements run alternately, with changes between them. SQLite drops the mark
+//! when the statement ends or begins again. The next load drops each version that no statement has
+//! marked and that is not current.
 //!
-//! Looking up the version in every call was the alternative; a statement of a
-//! million calls would pay for it a million times.
+//! The alternative was to look up the version in every call; a statement with a million calls would
+//! pay for that a million times.
 //!
-//! What was tried, with the section `sql` of the benchmark:
+//! These were tried, with the section `sql` of the benchmark:
 //!
-//! * Instead of the [`Mutex`] a lock without poison, or nothing but a note that a
-//!   call is under way: no difference beyond the spread of the measurement.
-//! * The auxiliary data being what was loaded itself: no comparison, but a call
-//!   would follow a pointer that anybody's function may have put there.
+//! * A lock without poisoning instead of the [`Mutex`], or only a flag for a running call: no
+//!   difference beyond the spread of the measurement.
+//! * The loaded data itself as auxiliary data: this needs no comparison, but a call would follow a
+//!   pointer that any other function may have put there.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
@@ -29,38 +28,38 @@ use crate::error::{Error, Result};
 use crate::function::Call;
 use crate::mark::{Key, Mark};
 
-/// What is made of a table of the database.
+/// Data that is loaded from a table of the database.
 pub trait Table: Sized + Send + 'static {
     /// The table.
     const NAME: &'static str;
 
-    /// What differs between two versions of the table.
+    /// The value that differs between two versions of the table.
     type Version: PartialEq + Send;
 
-    /// Which version the table has now; `None` if it does not tell, so that what
-    /// is made of it is only for the statement that asks.
+    /// The current version of the table; `None` if it is unknown, so the data is only for the
+    /// calling statement.
     ///
     /// # Errors
     ///
-    /// If the query for it [is interrupted](Error::is_interrupt), and for no other reason.
+    /// If the query for it [is interrupted](Error::is_interrupt); there is no other error.
     fn version<D: Database + ?Sized>(database: &D) -> Result<Option<Self::Version>>;
 
-    /// Reads the table for a function of this name.
+    /// Reads the table for a function with this name.
     ///
     /// # Errors
     ///
-    /// If nothing can be made of it; the message names the function.
+    /// If loading fails; the message names the function.
     fn load<D: Database + ?Sized>(function: &str, database: &D) -> Result<Self>;
 
-    /// What a call gets that reading the table makes: the table is a view that
-    /// calls the function. `None`: an error.
+    /// The data for a call that reading the table makes, because the table is a view that calls the
+    /// function. `None` makes the call an error.
     fn while_loading() -> Option<Self> {
         None
     }
 }
 
-/// What the functions of one connection share: the version of the table that is
-/// now, and those of statements that began before.
+/// The shared data of the functions of one connection: the current version of the table, and the
+/// versions of statements that began earlier.
 ///
 /// ```
 /// use std::ops::ControlFlow;
@@ -140,7 +139,7 @@ impl<T: Table> Default for Versions<T> {
 
 /// One version of the table.
 struct Loaded<T: Table> {
-    /// Statements that see this version have it too.
+    /// Statements that see this version have it, too.
     mark: Arc<Mark>,
     version: Option<T::Version>,
     table: T,
@@ -149,11 +148,11 @@ struct Loaded<T: Table> {
 impl<T: Table> Session<T> {
     const KEY: Key = Key::of(T::NAME);
 
-    /// Calls `answer` with what the statement that calls sees of the table.
+    /// Calls `answer` with the calling statement's version of the table.
     ///
     /// # Errors
     ///
-    /// If the table cannot be loaded, or this call is made by loading it.
+    /// If loading the table fails, or if loading it makes this call.
     #[inline]
     pub fn with<C: Call, R>(
         &self,
@@ -173,11 +172,11 @@ impl<T: Table> Session<T> {
         Ok(answer(&mut loaded.table))
     }
 
-    /// Calls `answer` with what the table is now.
+    /// Calls `answer` with the current version of the table.
     ///
     /// # Errors
     ///
-    /// As of [`with`](Session::with).
+    /// As for [`with`](Session::with).
     pub fn now<D: Database + ?Sized, R>(
         &self,
         function: &str,
@@ -190,8 +189,8 @@ impl<T: Table> Session<T> {
         Ok(answer(&mut versions.now(function, database)?.table))
     }
 
-    /// The versions, for one call. SQLite lets one call at a time into a connection,
-    /// so one that has them already is what reads the table now: `None`.
+    /// The versions, for one call. SQLite only runs one call at a time in a connection, so if
+    /// another call has them, it is reading the table now: `None`.
     fn lock(&self) -> Option<MutexGuard<'_, Versions<T>>> {
         match self.0.try_lock() {
             Ok(versions) => Some(versions),
@@ -216,7 +215,7 @@ fn while_loading<T: Table, R>(function: &str, answer: impl FnOnce(&mut T) -> R) 
 }
 
 impl<T: Table> Versions<T> {
-    /// What a statement sees that asks for the first time.
+    /// The version for a statement at its first call.
     #[cold]
     fn begin<C: Call>(&mut self, function: &str, call: &C) -> Result<&mut Loaded<T>> {
         let loaded = call.with_database(|database| self.now(function, database))?;
@@ -231,7 +230,7 @@ impl<T: Table> Versions<T> {
     ) -> Result<&mut Loaded<T>> {
         let version = T::version(database)?;
         let is_now = |loaded: &Loaded<T>| version.is_some() && loaded.version == version;
-        // A mark that statements have is in the hands of others.
+        // If a mark has other owners, a statement still sees the version.
         self.0
             .retain(|loaded| is_now(loaded) || Arc::strong_count(&loaded.mark) > 1);
         let now = match self.0.iter().position(is_now) {

@@ -1,21 +1,19 @@
-//! Functions by SQLite's C interface, so that a call costs what its function
-//! costs. What is unsafe about a call is in this file, and about what it asks in
-//! `sqlite/query.rs`.
+//! Functions with SQLite's C interface, so that a call costs little more than its function. The
+//! unsafe code of a call is in this file; the unsafe code of its queries is in `sqlite/query.rs`.
 //!
 //! # Design
 //!
-//! rusqlite's `create_scalar_function` was there before. Its `Context` hands out
-//! what a statement keeps as an `Arc` that is cloned, cast and dropped in every
-//! call, and results and errors are large values on their way to SQLite. The
-//! benchmark's section `sql` compares `to_boottime` with a function that does
-//! nothing: with rusqlite's, and all else as it is now, the ratio was 1.43; with
-//! this it is 1.18.
+//! Formerly rusqlite's `create_scalar_function` was here. Its `Context` returns a statement's data
+//! as an `Arc`, which every call clones, casts and drops, and results and errors are large values
+//! on their way to SQLite. The benchmark's section `sql` compares `to_boottime` with a function
+//! that does nothing: with rusqlite's interface, and everything else as it is now, the ratio was
+//! 1.43; with this one it is 1.18.
 //!
-//! The answer is given away by value, and functions that are called for every packet
-//! are `#[inline]`: an answer on its way through memory cost 3 ns of 95.
+//! The answer is returned by value, and functions that run for every packet are `#[inline]`:
+//! passing an answer through memory cost 3 ns of 95.
 //!
-//! Asking for integers before all other types, so that there is no jump by table,
-//! was within the spread of the measurement.
+//! Checking for integers before all other types, to avoid a jump table, gained nothing beyond the
+//! spread of the measurement.
 
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -33,13 +31,13 @@ use crate::value::{ValueRef, Values};
 
 use crate::query::{self, Query, bytes};
 
-/// What the answer of a function depends on is its arguments and, within one
-/// statement, the one version of a table that the statement sees.
+/// A function's answer depends on its arguments and, within one statement, on the single version of
+/// a table that the statement sees.
 const FLAGS: FunctionFlags = FunctionFlags::SQLITE_UTF8
     .union(FunctionFlags::SQLITE_DETERMINISTIC)
     .union(FunctionFlags::SQLITE_INNOCUOUS);
 
-/// What SQLite's JSON functions know JSON by.
+/// The subtype by which SQLite's JSON functions recognize JSON.
 const JSON: u32 = b'J' as u32;
 
 /// A call by SQLite.
@@ -52,9 +50,8 @@ impl Values for SqliteCall<'_> {
     #[inline]
     fn value(&self, index: usize) -> Option<ValueRef<'_>> {
         let value = *self.values.get(index)?;
-        // SAFETY: the arguments live while the call lasts, and `self` not longer.
-        // One of text is read as text only and a blob as a blob only, so that no
-        // later reading moves what an earlier one gave.
+        // SAFETY: the arguments live during the call, and `self` not longer. A text is only read as
+        // text and a blob as a blob, so no later read moves an earlier result.
         Some(unsafe {
             match ffi::sqlite3_value_type(value) {
                 ffi::SQLITE_INTEGER => ValueRef::Integer(ffi::sqlite3_value_int64(value)),
@@ -78,12 +75,12 @@ impl Call for SqliteCall<'_> {
 
     #[inline]
     fn mark(&self, Key(key): Key) -> *const Mark {
-        // SAFETY: `ctx` is of this call.
+        // SAFETY: `ctx` belongs to this call.
         unsafe { ffi::sqlite3_get_auxdata(self.ctx, key) }.cast()
     }
 
     fn set_mark(&self, Key(key): Key, mark: Arc<Mark>) {
-        // SAFETY: `ctx` is of this call. `drop_mark` takes what this gives, once.
+        // SAFETY: `ctx` belongs to this call. `drop_mark` frees this, once.
         unsafe {
             let mark = Arc::into_raw(mark).cast_mut().cast();
             ffi::sqlite3_set_auxdata(self.ctx, key, mark, Some(drop_mark));
@@ -91,8 +88,8 @@ impl Call for SqliteCall<'_> {
     }
 
     fn with_database<T>(&self, function: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-        // SAFETY: the connection that calls a function is open while it does, and
-        // a reference can leave neither the closure nor the thread.
+        // SAFETY: the calling connection is open during the call, and a reference can leave neither
+        // the closure nor the thread.
         let conn = unsafe { Connection::from_handle(ffi::sqlite3_context_db_handle(self.ctx)) }?;
         function(&conn)
     }
@@ -122,12 +119,12 @@ impl Call for SqliteCall<'_> {
 }
 
 impl SqliteCall<'_> {
-    /// The first query that can be prepared; the error is that of the last.
+    /// The first query that can be prepared; the error is that of the last one.
     #[cold]
     fn prepare(&self, queries: &[&'static str]) -> Result<Query> {
         let mut failure = Error::new("there is no query");
         for sql in queries {
-            // SAFETY: `ctx` is of this call.
+            // SAFETY: `ctx` belongs to this call.
             match unsafe { Query::prepare(self.ctx, sql) } {
                 Ok(query) => return Ok(query),
                 Err(error) => failure = error,
@@ -138,7 +135,7 @@ impl SqliteCall<'_> {
 
     #[inline]
     fn give(&self, answer: Answer) {
-        // SAFETY: `ctx` is of this call; SQLite copies texts and blobs.
+        // SAFETY: `ctx` belongs to this call; SQLite copies texts and blobs.
         unsafe {
             match answer {
                 Answer::Null => ffi::sqlite3_result_null(self.ctx),
@@ -162,7 +159,7 @@ impl SqliteCall<'_> {
     fn give_text(&self, text: &str) {
         let (start, encoding) = (text.as_ptr().cast(), ffi::SQLITE_UTF8 as u8);
         let copied = ffi::SQLITE_TRANSIENT();
-        // SAFETY: `ctx` is of this call; SQLite copies the text.
+        // SAFETY: `ctx` belongs to this call; SQLite copies the text.
         unsafe {
             ffi::sqlite3_result_text64(self.ctx, start, text.len() as u64, copied, encoding);
         }
@@ -172,7 +169,7 @@ impl SqliteCall<'_> {
     fn fail(&self, error: &Error) {
         let message = error.message();
         let size = c_int::try_from(message.len()).unwrap_or(c_int::MAX);
-        // SAFETY: `ctx` is of this call; SQLite copies the text.
+        // SAFETY: `ctx` belongs to this call; SQLite copies the text.
         unsafe {
             ffi::sqlite3_result_error(self.ctx, message.as_ptr().cast::<c_char>(), size);
             if error.is_interrupt() {
@@ -184,9 +181,9 @@ impl SqliteCall<'_> {
 
 /// # Safety
 ///
-/// SQLite calls it, with what `Call::set_mark` gave.
+/// SQLite calls it, with the pointer from `Call::set_mark`.
 unsafe extern "C" fn drop_mark(mark: *mut c_void) {
-    // SAFETY: as of this function.
+    // SAFETY: by the contract of this function.
     drop(unsafe { Arc::from_raw(mark.cast_const().cast::<Mark>()) });
 }
 
@@ -204,8 +201,8 @@ fn register<F: Function>(conn: &Connection, name: &str, count: u8, function: F) 
         false => FLAGS,
     };
     let function = Box::into_raw(Box::new(function));
-    // SAFETY: the connection is open. `run` and `free` are those for `F`; SQLite
-    // frees once, also what it refuses.
+    // SAFETY: the connection is open. `run` and `free` are those for `F`; SQLite frees the data
+    // once, even if it refuses the function.
     let code = unsafe {
         ffi::sqlite3_create_function_v2(
             conn.handle(),
@@ -235,7 +232,7 @@ unsafe extern "C" fn run<F: Function>(
     values: *mut *mut ffi::sqlite3_value,
 ) {
     let done = catch_unwind(AssertUnwindSafe(|| {
-        // SAFETY: as of this function; SQLite gives as many arguments as it says.
+        // SAFETY: by the contract of this function; SQLite passes as many arguments as it says.
         let (function, values) = unsafe {
             let function = &*ffi::sqlite3_user_data(ctx).cast::<F>();
             let values: &[_] = match usize::try_from(count) {
@@ -257,9 +254,9 @@ unsafe extern "C" fn run<F: Function>(
 
 /// # Safety
 ///
-/// SQLite calls it, once, with an `F` that `register` gave.
+/// SQLite calls it, once, with an `F` from `register`.
 unsafe extern "C" fn free<F>(function: *mut c_void) {
-    // SAFETY: as of this function.
+    // SAFETY: by the contract of this function.
     drop(unsafe { Box::from_raw(function.cast::<F>()) });
 }
 

@@ -1,8 +1,8 @@
-//! Values of SQL in a row: the arguments of a call, or the columns of a table.
+//! SQL values in a row: the arguments of a call, or the columns of a table.
 
 pub use rusqlite::types::ValueRef;
 
-/// How much of a text an error shows.
+/// The length of a text in an error.
 const SHOWN: usize = 60;
 
 /// Values by their position, from 0.
@@ -17,14 +17,14 @@ impl Values for [ValueRef<'_>] {
     }
 }
 
-/// The arguments of a table-valued function, some of which were not given.
+/// The arguments of a table-valued function; some may be missing.
 impl Values for [Option<ValueRef<'_>>] {
     fn value(&self, index: usize) -> Option<ValueRef<'_>> {
         self.get(index).copied().flatten()
     }
 }
 
-/// A value as an error tells it.
+/// A value in the form for errors.
 pub(crate) fn told(value: Option<ValueRef<'_>>) -> String {
     match value {
         None => "nothing".into(),
@@ -37,7 +37,7 @@ pub(crate) fn told(value: Option<ValueRef<'_>>) -> String {
 }
 
 fn shortened(text: &[u8]) -> String {
-    // Four bytes a character are enough, of a text that may be of any length.
+    // Four bytes for each character are enough; the text may have any length.
     let start = text.get(..SHOWN.saturating_mul(4)).unwrap_or(text);
     let start = String::from_utf8_lossy(start);
     match start.char_indices().nth(SHOWN) {

@@ -1,13 +1,13 @@
-//! What table-valued functions share: queries that stay prepared, and panics that end
-//! where they are.
+//! Common parts of table-valued functions: queries that stay prepared, and panics that do not cross
+//! SQLite.
 //!
 //! # Design
 //!
-//! A table-valued function that stands in a subquery is asked once a row, so what it
-//! asks the database is prepared once. A function must not keep that (see `lookup.rs`),
-//! but a virtual table may: SQLite disconnects all of a connection before it looks
-//! whether that has statements left. Preparing anew for each row was the alternative;
-//! it takes ten times as long as to ask for a row by its key.
+//! SQLite calls a table-valued function in a subquery once for each row, so its queries should be
+//! prepared once. A function must not keep a prepared query (see `lookup.rs`), but a virtual table
+//! may: SQLite disconnects all virtual tables of a connection before it checks whether the
+//! connection still has statements. The alternative was to prepare again for each row; that takes
+//! ten times as long as finding a row by its key.
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -20,12 +20,12 @@ use crate::error::{Error, Result};
 use crate::query::Query;
 use crate::value::ValueRef;
 
-/// How many queries stay prepared. A function has a few, of which some are made for the
-/// columns that a statement asks for.
+/// The number of queries that stay prepared. A function has a few; some of them depend on the
+/// columns that a statement needs.
 const KEPT: usize = 16;
 
-/// Queries that a virtual table asks again and again: each is prepared when it is asked
-/// first, and stays so.
+/// Queries that a virtual table runs again and again: each is prepared at its first use, and stays
+/// prepared.
 pub struct Queries {
     conn: *mut ffi::sqlite3,
     prepared: Vec<(Box<str>, Query)>,
@@ -36,9 +36,8 @@ impl Queries {
     ///
     /// # Safety
     ///
-    /// The connection is open for as long as they live, and they are used by calls of it
-    /// only. A virtual table has them, which SQLite disconnects before it closes the
-    /// connection.
+    /// The connection is open for as long as they live, and only calls of the connection use them.
+    /// A virtual table owns them, and SQLite disconnects it before it closes the connection.
     pub unsafe fn new(conn: *mut ffi::sqlite3) -> Queries {
         Queries {
             conn,
@@ -46,12 +45,12 @@ impl Queries {
         }
     }
 
-    /// Calls `each` with the rows of a query, which has the parameters `?1`, `?2` …, until
-    /// it breaks off or there is no more.
+    /// Calls `each` with the rows of a query with the parameters `?1`, `?2` …, until it stops or
+    /// there are no more rows.
     ///
     /// # Errors
     ///
-    /// What SQLite says, or `each`.
+    /// The error of SQLite or of `each`.
     pub fn each(
         &mut self,
         sql: &str,
@@ -72,7 +71,7 @@ impl Queries {
         let at = match self.prepared.iter().position(is_it) {
             Some(at) => at,
             None => {
-                // SAFETY: as of `new`.
+                // SAFETY: by the contract of `new`.
                 let query = unsafe { Query::keep(self.conn, sql) }?;
                 if self.prepared.len() == KEPT {
                     self.prepared.remove(0);
@@ -92,12 +91,12 @@ impl fmt::Debug for Queries {
     }
 }
 
-/// What `callback` returns; an error if it panics. rusqlite catches panics in functions,
-/// but not in virtual tables: there they would end the process.
+/// The result of `callback`; an error if it panics. rusqlite catches panics in functions, but not
+/// in virtual tables, where they would end the process.
 ///
 /// # Errors
 ///
-/// Those of `callback`, and if it panics.
+/// The errors of `callback`, and if it panics.
 pub fn caught<T>(callback: impl FnOnce() -> rusqlite::Result<T>) -> rusqlite::Result<T> {
     catch_unwind(AssertUnwindSafe(callback)).unwrap_or_else(|_| Err(Error::panicked().into()))
 }

@@ -23,26 +23,25 @@
 //!
 //! # Design
 //!
-//! A crate of its own: the machinery of SQL functions knows no table, and neither the
-//! packets' schema nor the clock graph has to do with arguments. Who wants to read
-//! packets or convert readings gets nothing of them, and the other way round.
+//! This is a module of its own: the machinery of SQL functions knows no table, and arguments have
+//! nothing to do with the packets' schema or the clock graph.
 //!
-//! A trace has millions of arguments, so they are looked up one by one, by a query that
-//! a statement prepares once ([`Lookup`]). Loading them, as the clock graph is loaded,
-//! was the alternative; it would take longer than most statements do.
+//! A trace has millions of arguments, so the function looks them up one by one, with a query that a
+//! statement prepares once ([`Lookup`]). The alternative was to load them, like the clock graph;
+//! that would take longer than most statements.
 //!
-//! In a database that timebase made, a set is a row with a JSON object, so its number
-//! finds the row and a path the argument: the view `args`, which makes a row of each
-//! argument in the set, is not asked. Paths of SQLite's have no way to write a key with a
-//! quotation mark, a backslash or a control character, before SQLite 3.45; such keys
-//! are looked up by the view, and so is everything in other databases.
+//! In a database of timebase, a set is a row with a JSON object. Its number finds the row, and a
+//! path finds the argument, so the function does not use the view `args`, which makes a row for
+//! each argument in the set. Before SQLite 3.45, its paths cannot express a key with a quotation
+//! mark, a backslash or a control character. The function looks up such keys in the view, and so it
+//! does for all keys in other databases.
 
 use crate::{Answer, Arguments, Call, Error, Function, Functions, Lookup, Result, ValueRef};
 use rusqlite::Connection;
 
-/// By the path of a key. The sets of kernel events have odd numbers, all others even
-/// ones. An integer of 2^63 or more is a real number where SQLite reads JSON: of that, the
-/// same 64 bits are put together from the digits.
+/// Finds an argument by the path of its key. The sets of kernel events have odd numbers, all others
+/// even ones. SQLite reads an integer of 2^63 or more in JSON as a real number, so the query
+/// computes its 64 bits from the digits.
 const STORED: &str = "SELECT CASE WHEN typeof(value) = 'real' AND json_type(args, path) = 'integer' \
        THEN (SELECT 10 * (substr(digits, 1, length(digits) - 1) - 1844674407370955160) + substr(digits, -1) - 16 \
              FROM (SELECT args -> path AS digits)) \
@@ -52,15 +51,15 @@ const STORED: &str = "SELECT CASE WHEN typeof(value) = 'real' AND json_type(args
      UNION ALL \
      SELECT args ->> ('$.\"' || ?2 || '\"') FROM main.ftrace_args WHERE id = ?1";
 
-/// In a set, a key is there once; should it not be, the first one counts.
+/// A key is in a set once; if it is there twice, the first one counts.
 const VALUE: &str = "SELECT CASE value_type WHEN 'string' THEN string_value WHEN 'json' THEN string_value \
      WHEN 'real' THEN real_value ELSE int_value END \
      FROM main.args WHERE arg_set_id = ?1 AND key = ?2 ORDER BY id LIMIT 1";
 
 /// Registers the function on a connection.
 ///
-/// It answers from the table or view `args` of its main database, which need not be
-/// there yet, with the columns that the example of the crate has.
+/// It reads the table or view `args` of the main database, which may be created later, with the
+/// columns in the example of the module.
 ///
 /// # Errors
 ///
@@ -101,7 +100,7 @@ impl ExtractArg {
     }
 }
 
-/// Whether a path can have the key.
+/// Whether a path can express the key.
 #[inline]
 fn fits_path(key: &str) -> bool {
     let is_plain = |byte| byte >= b' ' && byte != b'"' && byte != b'\\';

@@ -1,4 +1,4 @@
-//! `extract_arg`, by SQL.
+//! Tests `extract_arg` with SQL.
 
 use proptest::prelude::*;
 use rusqlite::types::Value;
@@ -106,7 +106,7 @@ fn null_is_null() {
             Value::Null
         );
     }
-    // What asks for nothing needs no table.
+    // A NULL argument needs no table.
     assert_eq!(
         ask(&connect(), "SELECT extract_arg(NULL, 'x')"),
         Value::Null
@@ -213,7 +213,7 @@ fn arguments_are_found_by_their_set() {
     );
 }
 
-/// A database as timebase makes them.
+/// A database with timebase's tables.
 fn stored() -> Connection {
     let conn = connect();
     conn.execute_batch(timebase_schema::TABLES).unwrap();
@@ -243,7 +243,7 @@ fn a_set_of_a_database_of_timebase_is_not_taken_apart() {
         ("2, 'inf'", Value::Real(f64::INFINITY)),
         ("1, 'pid'", Value::Integer(5)),
         ("1, 'list'", text("[1,2]")),
-        // What no path can say.
+        // Keys that no path can express.
         ("0, 'q\"'", Value::Integer(5)),
         ("2, ''", Value::Integer(6)),
         ("2, 'line' || char(10) || 'feed'", Value::Integer(7)),

@@ -1,4 +1,4 @@
-//! Queries of functions, as SQLite calls.
+//! Queries of functions, called by SQLite.
 
 use rusqlite::types::Value;
 use rusqlite::{Connection, ffi};
@@ -6,7 +6,7 @@ use rusqlite::{Connection, ffi};
 use super::Lookup;
 use crate::{Answer, Arguments, Call, Function, Functions, Result, ValueRef};
 
-/// `named(id)`: the name of an id.
+/// `named(id)`: the name for an id.
 struct Named(Lookup);
 
 impl Function for Named {
@@ -40,11 +40,11 @@ fn refusal(conn: &Connection, sql: &str) -> String {
     got.unwrap_err().to_string()
 }
 
-/// How many statements a connection has prepared.
+/// The number of prepared statements in a connection.
 fn prepared(conn: &Connection) -> usize {
     let (mut count, mut statement) = (0, std::ptr::null_mut());
     loop {
-        // SAFETY: the connection is open, and nothing is prepared or dropped meanwhile.
+        // SAFETY: the connection is open, and nothing prepares or drops a statement meanwhile.
         statement = unsafe { ffi::sqlite3_next_stmt(conn.handle(), statement) };
         if statement.is_null() {
             return count;

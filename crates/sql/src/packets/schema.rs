@@ -1,4 +1,4 @@
-//! The schema of a connection's packets, made of its `descriptor`.
+//! The schema of a connection's packets, made from its table `descriptor`.
 
 use std::ops::ControlFlow;
 
@@ -8,33 +8,33 @@ use timebase_descriptor::MessageId;
 use timebase_descriptor::{Path, PathError};
 use timebase_descriptor::{Pool, TRACE_PACKET};
 
-/// No more than make it clear that there are too many: the table may be a view without end.
+/// Reads just enough rows to see that there are too many: the table may be an endless view.
 const VERSION: &str =
     "SELECT count(*), max(id) FROM (SELECT id FROM main.descriptor LIMIT 10001 OFFSET 0)";
 const DESCRIPTORS: &str =
     "SELECT id, data FROM (SELECT id, data FROM main.descriptor LIMIT 10001 OFFSET 0) ORDER BY id";
 
-/// How many descriptors there may be, of the bytes together that follow. What is made of a byte
-/// takes up to a hundred; Perfetto's own schema has less than one million.
+/// The limit for the number of descriptors, and for their total size. A byte of a descriptor takes
+/// up to a hundred bytes of memory; Perfetto's own schema has less than one million bytes.
 const MOST: usize = 10_000;
 const MOST_BYTES: usize = 16 << 20;
 
-/// How many paths are kept.
+/// The number of paths that are kept.
 const PATHS: usize = 16;
 
 /// Perfetto's schema, extended by a version of `descriptor`.
 pub(super) struct PacketSchema {
     pub pool: Pool,
-    /// What every packet is.
+    /// The message type of every packet.
     pub packet: MessageId,
     paths: Vec<(Box<str>, Path)>,
-    /// The path that was parsed first, once there is no room.
+    /// The path that was parsed first, once the list is full.
     oldest: usize,
 }
 
 impl From<Pool> for PacketSchema {
     fn from(pool: Pool) -> Self {
-        // Without a schema, a packet is a message of which nothing is known.
+        // Without a schema, all fields of a packet are unknown.
         let packet = pool.message(TRACE_PACKET).unwrap_or(MessageId::UNKNOWN);
         PacketSchema {
             pool,
@@ -46,7 +46,7 @@ impl From<Pool> for PacketSchema {
 }
 
 impl PacketSchema {
-    /// The path that a text is.
+    /// Parses a text as a path.
     pub fn path(&mut self, text: &str) -> Result<(&Pool, &Path), PathError> {
         let known = self.paths.iter().position(|(of, _)| **of == *text);
         let index = match known {
@@ -72,7 +72,7 @@ impl PacketSchema {
 impl Table for PacketSchema {
     const NAME: &'static str = "descriptor";
 
-    /// How many rows the table has, and the last; `None` without a table.
+    /// The number of rows of the table, and the last one; `None` without a table.
     type Version = Option<(i64, Option<i64>)>;
 
     fn version<D: Database + ?Sized>(database: &D) -> Result<Option<Self::Version>> {
@@ -87,7 +87,7 @@ impl Table for PacketSchema {
 
     fn load<D: Database + ?Sized>(function: &str, database: &D) -> Result<Self> {
         let mut pool = Pool::perfetto();
-        // Some other program's table of this name extends nothing.
+        // A table with this name that belongs to another program extends nothing.
         if Self::version(database)?.flatten().is_some() {
             let mut room = (MOST, MOST_BYTES);
             let read = database.query(DESCRIPTORS, |row| {
@@ -108,7 +108,7 @@ impl Table for PacketSchema {
     }
 }
 
-/// `room` is for how many rows and bytes there is room still.
+/// `room` is the remaining number of rows and bytes.
 fn extend(pool: &mut Pool, function: &str, row: &Row<'_>, room: &mut (usize, usize)) -> Result<()> {
     let id = row.integer(0, "id");
     let id = id.map_err(|why| Error::new(format_args!("{function}(): descriptor: {why}")))?;

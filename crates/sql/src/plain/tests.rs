@@ -1,4 +1,4 @@
-//! Functions called with plain values, of rows that the caller reads.
+//! Functions that are called with plain values, and rows that the caller reads.
 
 use std::cell::RefCell;
 use std::ops::ControlFlow;
@@ -10,8 +10,7 @@ use super::{List, Rows, Statement};
 use crate::fixture::{Nth, Panics, PlusSum, Same, database};
 use crate::{Answer, Error, Functions, Lookup, Result, Session, ValueRef};
 
-/// A connection whose rows are read as a caller reads them, and which notes the
-/// queries.
+/// A connection whose rows are read like a caller's, and which records the queries.
 struct Caller {
     conn: rusqlite::Connection,
     asked: RefCell<Vec<String>>,

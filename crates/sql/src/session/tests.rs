@@ -1,4 +1,4 @@
-//! Which version of a table a statement sees, as SQLite calls.
+//! The version of a table that a statement sees, with calls by SQLite.
 
 use rusqlite::Connection;
 use rusqlite::functions::FunctionFlags;
@@ -100,7 +100,7 @@ fn a_table_that_needs_what_is_made_of_it_is_told() {
     }
 }
 
-/// One of which a call that reading makes gets an empty version.
+/// A table for which a call during reading gets an empty version.
 struct Lenient;
 
 impl Table for Lenient {
@@ -139,7 +139,7 @@ fn what_another_function_keeps_in_a_statement_is_not_taken_for_a_mark() {
     .unwrap();
     let sql = "SELECT sum(other() + plus_sum(value) + other()) FROM json_each('[1,1,1]')";
     assert_eq!(ask(&conn, sql), Value::Integer(3 * 6));
-    // Nor the other way round.
+    // The same holds the other way round.
     conn.create_scalar_function("kept", 1, FLAGS, move |ctx| {
         let kept = ctx.get_aux::<String>(key);
         Ok(kept.err().map(|error| error.to_string()))

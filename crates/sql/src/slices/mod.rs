@@ -1,16 +1,16 @@
-//! SQL functions that go from a slice to those around it, and along its flows, as in
+//! SQL functions that go from a slice to the slices around it, and along its flows, as in
 //! Perfetto's trace processor.
 //!
 //! | function | rows |
 //! |---|---|
-//! | `ancestor_slice(start_id)` | the slices that a slice lies in, the outermost first |
-//! | `descendant_slice(start_id)` | the slices that lie in it, in the order of time |
-//! | `following_flow(start_id)` | the flows from it or from what lies in it, and so on from where they lead |
-//! | `preceding_flow(start_id)` | the flows to it or to what it lies in, and so on from where they come |
-//! | `directly_connected_flow(start_id)` | the same both ways, but from the slices themselves only |
+//! | `ancestor_slice(start_id)` | the slices around a slice, the outermost first |
+//! | `descendant_slice(start_id)` | the slices inside it, in the order of time |
+//! | `following_flow(start_id)` | the flows from it or from its inner slices, and so on from their targets |
+//! | `preceding_flow(start_id)` | the flows to it or to the slices around it, and so on from their origins |
+//! | `directly_connected_flow(start_id)` | the same in both directions, but only from the slices themselves |
 //!
 //! The first two have the columns of `slice`, the others those of `flow`.
-//! `slice_is_ancestor(ancestor_id, descendant_id)` is a function of one value.
+//! `slice_is_ancestor(ancestor_id, descendant_id)` is a scalar function.
 //!
 //! ```
 //! use rusqlite::Connection;
@@ -36,26 +36,26 @@
 //! # Ok::<(), rusqlite::Error>(())
 //! ```
 //!
-//! | question | where it is decided |
+//! | question | decided in |
 //! |---|---|
 //! | which slices or flows a function finds | `walk.rs` |
 //! | how they become rows | `table.rs` |
 //!
 //! # Design
 //!
-//! A function finds ids; its rows are what the view `slice` or `flow` says of them. So it
-//! has the columns that the view has, whatever they are, and a query that counts slices
-//! does not look up what they are called or make JSON of their arguments.
+//! A function finds ids; its rows come from the view `slice` or `flow`. So it has exactly the
+//! columns of that view, and a query that counts slices does not look up their names or make JSON
+//! from their arguments.
 //!
-//! The slices in a slice are found in one pass over its track, from its begin to its end:
-//! parents come before their children there, so it is enough to know which ids were
-//! found. A recursive query was the alternative, for which plain SQL has views. It goes
-//! through that stretch again for each slice in it, and of a slice with a million others
-//! in it takes as many times longer as they are deep.
+//! One pass over a slice's track, from its begin to its end, finds the slices inside it: parents
+//! come before their children, so it is enough to know which ids were found. The alternative was a
+//! recursive query; plain SQL has views for that. It reads that part of the track again for each
+//! slice in it, and for a slice with a million others inside, it takes as many times longer as they
+//! are deep.
 //!
-//! Time alone, as trace processor once had it, was another: whatever is deeper on the
-//! track meanwhile. That takes the children of a neighbour for its own, where one
-//! begins as the other ends.
+//! Another alternative was to use time alone, as trace processor once did: every deeper slice on
+//! the track in that time. But if one slice begins as its neighbour ends, that finds the children
+//! of the neighbour.
 
 mod table;
 mod walk;
@@ -67,15 +67,15 @@ use rusqlite::Connection;
 
 use table::Relation;
 
-/// A slice is one: whatever its parent is.
+/// Has a row if the slice exists, whatever its parent is.
 const IS_SLICE: &str = "SELECT 1 FROM main.slice WHERE id = ?1";
 const PARENT: &str = "SELECT parent_id FROM main.slice WHERE id = ?1";
 
 /// Registers all functions on a connection.
 ///
-/// They answer from the tables or views `slice` and `flow` of its main database, which
-/// need not be there yet. Of `slice` they need the columns `id`, `ts`, `dur`, `track_id`
-/// and `parent_id`, of `flow` `id`, `slice_out` and `slice_in`.
+/// They read the tables or views `slice` and `flow` of the main database, which may be created
+/// later. `slice` needs the columns `id`, `ts`, `dur`, `track_id` and `parent_id`, `flow` needs
+/// `id`, `slice_out` and `slice_in`.
 ///
 /// # Errors
 ///
@@ -88,8 +88,7 @@ pub fn register(conn: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Adds `slice_is_ancestor`, which is the one that is not a table, to a connection or a
-/// list of functions.
+/// Adds `slice_is_ancestor`, the only scalar function, to a connection or a list of functions.
 ///
 /// ```
 /// use timebase_sql::plain::List;
@@ -111,8 +110,8 @@ pub fn add(to: &mut impl Functions) -> Result<()> {
     to.add(IsAncestor::NAME, 2, function)
 }
 
-/// `slice_is_ancestor`. It goes from parent to parent, and ends where it finds what it
-/// looks for; a recursive query would write down all parents first.
+/// `slice_is_ancestor`. It goes from parent to parent, and stops when it finds the ancestor; a
+/// recursive query would write down all parents first.
 struct IsAncestor {
     is_slice: Lookup,
     parent: Lookup,
@@ -168,7 +167,7 @@ impl Function for IsAncestor {
     }
 }
 
-/// What a function says that cannot read its table.
+/// The error of a function that cannot read its table.
 #[cold]
 fn explain(function: &str, table: &str, error: &Error) -> Error {
     let message = error.message();

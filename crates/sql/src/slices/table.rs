@@ -1,4 +1,4 @@
-//! The table-valued functions: what `walk.rs` finds, as rows.
+//! The table-valued functions: the results of `walk.rs`, as rows.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -19,10 +19,10 @@ use crate::{Arguments, Error, Queries, Values, caught};
 use crate::slices::explain;
 use crate::slices::walk::{self, Direction};
 
-/// The one argument, a hidden column behind all others.
+/// The only argument, a hidden column after all others.
 const ARGUMENT: &str = "start_id";
 
-/// A function: what a slice has to do with its rows.
+/// A function, by the relation of a slice to its rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Relation {
     Ancestors,
@@ -51,7 +51,7 @@ impl Relation {
         }
     }
 
-    /// The table or view whose rows the function has.
+    /// The table or view that has the function's rows.
     fn of(self) -> &'static str {
         match self {
             Relation::Ancestors | Relation::Descendants => "slice",
@@ -80,8 +80,7 @@ pub fn register(conn: &Connection, relation: Relation) -> Result<()> {
     conn.create_module(relation.name(), &MODULE, Some(relation))
 }
 
-/// What the cursors of a function share: those of one connection, which one thread uses
-/// at a time.
+/// The shared data of a function's cursors on one connection, which one thread uses at a time.
 struct Shared {
     relation: Relation,
     columns: Vec<String>,
@@ -89,8 +88,8 @@ struct Shared {
 }
 
 impl Shared {
-    /// Lets `ask` ask the database. A query that asks this function in turn, since `slice`
-    /// was made a view of its answers, would go on without end.
+    /// Runs `ask` on the database. If `slice` was made a view of this function's rows, a query of
+    /// this function would call it again without end; this prevents it.
     fn ask<T>(&self, ask: impl FnOnce(&mut Queries) -> crate::Result<T>) -> crate::Result<T> {
         let name = self.relation.name();
         let answer = match self.queries.try_borrow_mut() {
@@ -102,7 +101,7 @@ impl Shared {
         answer.map_err(|error| self.relation.explain(&error))
     }
 
-    /// What a row's columns are read by; nothing if none is asked for but the id.
+    /// The query for a row's columns; nothing if only the id is needed.
     fn row_query(&self, is_used: impl Fn(usize) -> bool) -> String {
         let mut is_read = false;
         let columns = self.columns.iter().enumerate().map(|(index, name)| {
@@ -136,8 +135,7 @@ struct Table {
     shared: Rc<Shared>,
 }
 
-// SAFETY: the struct is `repr(C)` and begins with `sqlite3_vtab`, as SQLite
-// wants it.
+// SAFETY: the struct is `repr(C)` and begins with `sqlite3_vtab`, as SQLite requires.
 unsafe impl<'vtab> VTab<'vtab> for Table {
     type Aux = Relation;
     type Cursor = Cursor<'vtab>;
@@ -152,8 +150,8 @@ unsafe impl<'vtab> VTab<'vtab> for Table {
     ) -> Result<(Cow<'static, CStr>, Self)> {
         db.config(VTabConfig::Innocuous)?;
         let relation = relation.copied().unwrap_or(Relation::Ancestors);
-        // SAFETY: a virtual table never outlives its connection, and what it asks is
-        // asked by calls of that.
+        // SAFETY: a virtual table never outlives its connection, and only calls of that connection
+        // run its queries.
         let mut queries = unsafe { Queries::new(db.handle()) };
         caught(|| {
             let columns =
@@ -190,8 +188,7 @@ unsafe impl<'vtab> VTab<'vtab> for Table {
     }
 }
 
-/// The columns of the table or view, as it is when a connection first asks: names and
-/// declared types.
+/// The columns of the table or view at the first use by a connection: names and declared types.
 fn columns(queries: &mut Queries, relation: Relation) -> crate::Result<Vec<(String, String)>> {
     let sql = "SELECT name, type FROM pragma_table_info(?1, 'main') ORDER BY cid";
     let mut columns = Vec::new();
@@ -224,7 +221,7 @@ fn declaration(columns: &[(String, String)]) -> Result<CString> {
     Ok(CString::new(sql).map_err(Error::new)?)
 }
 
-/// Which argument is given, and which columns are to be read.
+/// Whether the argument is given, and which columns to read.
 fn plan(info: &mut IndexInfo, shared: &Shared) -> Result<bool> {
     let mut given = None;
     for (index, constraint) in info.constraints().enumerate() {
@@ -242,7 +239,7 @@ fn plan(info: &mut IndexInfo, shared: &Shared) -> Result<bool> {
         usage.set_omit(true);
     }
     let used = info.col_used();
-    // The last bit stands for all further columns.
+    // The last bit means all further columns.
     info.set_idx_str(&shared.row_query(|column| used >> column.min(63) & 1 == 1));
     info.set_idx_num(c_int::from(given.is_some()));
     info.set_estimated_cost(100.0);
@@ -258,7 +255,7 @@ struct Cursor<'vtab> {
     start: Value,
     ids: Vec<i64>,
     at: usize,
-    /// What the row is read by.
+    /// The query for the row.
     query: String,
     row: Vec<Value>,
     phantom: PhantomData<&'vtab Table>,
@@ -283,7 +280,7 @@ impl Cursor<'_> {
         self.read()
     }
 
-    /// Reads the columns of the row that it is at.
+    /// Reads the columns of the current row.
     fn read(&mut self) -> Result<()> {
         self.row.clear();
         let Some(&id) = self.ids.get(self.at) else {
@@ -312,7 +309,7 @@ impl Cursor<'_> {
     }
 }
 
-/// A copy of a value. What is no UTF-8 in a text is replaced.
+/// A copy of a value. Invalid UTF-8 in a text is replaced.
 fn owned(value: Option<ValueRef<'_>>) -> Value {
     match value {
         None | Some(ValueRef::Null) => Value::Null,

@@ -1,4 +1,4 @@
-//! The functions, by SQL.
+//! Tests the functions with SQL.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ const FUNCTIONS: [&str; 5] = [
     "directly_connected_flow",
 ];
 
-/// Slices of two tracks, whose names tell how they lie in each other, and flows.
+/// Slices of two tracks, whose names show their nesting, and flows.
 ///
 /// ```text
 /// track 1  a0 ──────────────────────  b0 ─────  c0 (open) ───────
@@ -76,7 +76,7 @@ fn all(conn: &Connection, sql: &str) -> Vec<Value> {
     rows.map(Result::unwrap).collect()
 }
 
-/// The names of the slices that a function has for a slice of this name.
+/// The names of the slices that a function returns for a slice with this name.
 fn names(conn: &Connection, function: &str, of: &str) -> String {
     let sql = format!(
         "SELECT f.name FROM slice AS s CROSS JOIN {function}(s.id) AS f WHERE s.name = '{of}'"
@@ -88,7 +88,7 @@ fn names(conn: &Connection, function: &str, of: &str) -> String {
     names.collect::<Vec<_>>().join(" ")
 }
 
-/// The flows that a function has for a slice of this name.
+/// The flows that a function returns for a slice with this name.
 fn flows(conn: &Connection, function: &str, of: &str) -> Vec<Value> {
     let sql = format!(
         "SELECT f.id FROM slice AS s CROSS JOIN {function}(s.id) AS f WHERE s.name = '{of}'"
@@ -124,7 +124,7 @@ fn descendants_are_what_lies_in_a_slice_in_the_order_of_time() {
         ("aaa2", ""),
         ("ab1", "aba2"),
         ("aba2", ""),
-        // What begins as a0 ends, and nothing of a0's.
+        // The slice that begins as a0 ends, and none of a0's.
         ("b0", "ba1 baa2"),
         ("ba1", "baa2"),
         ("baa2", ""),
@@ -158,7 +158,7 @@ fn flows_are_followed_back_through_what_a_slice_lies_in() {
         ("a0", &[][..]),
         ("x0", &integers([0])),
         ("y0", &integers([1, 4, 0])),
-        // It lies in b0, to which y0 led.
+        // It is inside b0, to which y0 led.
         ("baa2", &integers([2, 1, 4, 0])),
         ("caa2", &integers([5, 3, 2, 1, 4, 0])),
     ] {
@@ -253,7 +253,7 @@ fn they_are_joined_and_asked_in_subqueries() {
         FROM (SELECT id FROM slice ORDER BY id) AS s";
     let expected = "4 1 0 0 1 0 0 2 1 0 0 2 1 0";
     assert_eq!(ask(&conn, counts), Value::Text(expected.into()));
-    // One function of another, and twice the same, in turns.
+    // One function inside another, and the same one twice, alternately.
     let nested = "SELECT count(*) FROM descendant_slice(0) AS d JOIN ancestor_slice(d.id) AS a
         JOIN ancestor_slice(a.id)";
     assert_eq!(ask(&conn, nested), Value::Integer(2));
@@ -355,7 +355,7 @@ fn a_database_without_slices_is_told() {
             )
         );
     }
-    // They are there as soon as the tables are.
+    // They exist as soon as the tables do.
     conn.execute_batch(DATABASE).unwrap();
     assert_eq!(names(&conn, "ancestor_slice", "aaa2"), "a0 aa1");
     conn.execute_batch("DROP TABLE slice; CREATE TABLE slice (id INTEGER, name)")
@@ -441,7 +441,7 @@ fn slices_are_found_by_key_and_by_track() {
     }
 }
 
-/// Slices whose parents are any, also circles of them, and flows between any.
+/// Slices with arbitrary parents, including circles, and flows between arbitrary slices.
 fn any_database() -> impl Strategy<Value = Vec<(i64, i64, i64, Option<i64>, i64)>> {
     let row = (
         0..20i64,

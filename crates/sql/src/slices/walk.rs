@@ -1,8 +1,8 @@
-//! From a slice to others, and along flows: ids in, ids out.
+//! Walks from a slice to others, and along flows: ids in, ids out.
 //!
-//! Nothing here relies on ids being in order or on parents making a tree, so that no
-//! database, however it was made, has it go on without end; and what is found is [`MOST`]
-//! at most, as the tables may be views that have rows without end.
+//! Nothing here assumes that ids are in order or that parents form a tree, so no database, however
+//! it was made, causes an endless loop. The result has at most [`MOST`] ids, because the tables may
+//! be endless views.
 
 use std::collections::{HashSet, VecDeque};
 use std::ops::ControlFlow::{Break, Continue};
@@ -11,11 +11,11 @@ use crate::{Error, Queries, Result, Row, ValueRef, Values};
 
 use crate::slices::PARENT;
 
-/// How many slices or flows a function finds. They take 30 bytes each, and those that were
-/// seen on the way as much.
+/// The limit for slices or flows in a result. They take 30 bytes each, and so do those that were
+/// visited on the way.
 pub const MOST: usize = 1 << 25;
 
-/// Refuses one more than there may be.
+/// Refuses one more than the limit.
 pub fn check(found: usize) -> Result<()> {
     match found < MOST {
         true => Ok(()),
@@ -25,8 +25,8 @@ pub fn check(found: usize) -> Result<()> {
     }
 }
 
-/// What is on a slice's track from its begin to its end, the slice itself among it. What
-/// has no end ends never.
+/// All slices on a slice's track from its begin to its end, including the slice itself. A slice
+/// without an end never ends.
 pub const ON_TRACK: &str = "SELECT d.id, d.parent_id
      FROM main.slice AS s
      CROSS JOIN main.slice AS d
@@ -36,7 +36,7 @@ pub const ON_TRACK: &str = "SELECT d.id, d.parent_id
 pub const TO: &str = "SELECT id, slice_out FROM main.flow WHERE slice_in = ?1 ORDER BY id";
 pub const FROM: &str = "SELECT id, slice_in FROM main.flow WHERE slice_out = ?1 ORDER BY id";
 
-/// The slices that a slice lies in, the outermost first; `None` if there is no such slice.
+/// The slices around a slice, the outermost first; `None` if there is no such slice.
 pub fn ancestors(queries: &mut Queries, of: i64) -> Result<Option<Vec<i64>>> {
     let Some(mut above) = parent(queries, of)? else {
         return Ok(None);
@@ -53,7 +53,7 @@ pub fn ancestors(queries: &mut Queries, of: i64) -> Result<Option<Vec<i64>>> {
     Ok(Some(found))
 }
 
-/// The parent of a slice that is there.
+/// The parent of an existing slice.
 fn parent(queries: &mut Queries, of: i64) -> Result<Option<Option<i64>>> {
     let mut found = None;
     queries.each(PARENT, &[ValueRef::Integer(of)], |row| {
@@ -63,8 +63,8 @@ fn parent(queries: &mut Queries, of: i64) -> Result<Option<Option<i64>>> {
     Ok(found)
 }
 
-/// The slices that lie in a slice and began before it ended, in the order of time; `None`
-/// if there is no such slice.
+/// The slices inside the slice that began before it ended, in the order of time; `None` if there is
+/// no such slice.
 pub fn descendants(queries: &mut Queries, of: i64) -> Result<Option<Vec<i64>>> {
     let (mut found, mut within, mut is_slice) = (Vec::new(), HashSet::from([of]), false);
     queries.each(ON_TRACK, &[ValueRef::Integer(of)], |row| {
@@ -83,29 +83,29 @@ pub fn descendants(queries: &mut Queries, of: i64) -> Result<Option<Vec<i64>>> {
     Ok(is_slice.then_some(found))
 }
 
-/// Which flows of a slice are followed.
+/// The direction in which to follow flows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
-    /// To where they lead, also from the slices that lie in one that was reached.
+    /// To their targets, and from the inner slices of each reached slice.
     Forwards,
-    /// To where they come from, also to the slices that one that was reached lies in.
+    /// To their origins, and to the slices around each reached slice.
     Backwards,
-    /// Both ways, from the slices alone.
+    /// In both directions, only from the slices themselves.
     Both,
 }
 
-/// How a slice was reached.
+/// The way by which a slice was reached.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reached {
     Start,
     Forwards,
     Backwards,
-    /// Next to one that was: what is next to it is reached from there, too.
+    /// As a neighbour of a reached slice: its own neighbours are then reached from there, too.
     Nested,
 }
 
-/// The flows that are reached from a slice, the nearest first; `None` if there is no such
-/// slice. The order of the search is that of trace processor.
+/// The flows that can be reached from a slice, the nearest first; `None` if there is no such slice.
+/// The order of the search is trace processor's.
 pub fn flows(queries: &mut Queries, of: i64, direction: Direction) -> Result<Option<Vec<i64>>> {
     if parent(queries, of)?.is_none() {
         return Ok(None);
@@ -126,7 +126,7 @@ pub fn flows(queries: &mut Queries, of: i64, direction: Direction) -> Result<Opt
     Ok(Some(search.found))
 }
 
-/// The slices that are reached with one.
+/// The slices that are reached together with a slice.
 fn nested(
     queries: &mut Queries,
     of: i64,
@@ -159,7 +159,7 @@ impl Search {
         Ok(())
     }
 
-    /// Follows the flows of a slice that `sql` tells, with the slices at their other ends.
+    /// Follows the flows of a slice that `sql` finds, with the slices at their other ends.
     fn follow(
         &mut self,
         queries: &mut Queries,
@@ -181,7 +181,7 @@ impl Search {
     }
 }
 
-/// The slice at the other end of a flow. A flow may have been made without one.
+/// The slice at the other end of a flow. A made-up flow may not have one.
 fn end(row: &Row<'_>) -> Option<i64> {
     match row.value(1) {
         Some(ValueRef::Integer(slice)) => Some(slice),

@@ -20,7 +20,7 @@ fn queries(conn: &Connection) -> Queries {
     unsafe { Queries::new(conn.handle()) }
 }
 
-/// The sum of `x` above a number, of the rows up to one where it is 2 if that is asked.
+/// The sum of the values of `x` above a number. It can stop at the row where `x` is 2.
 fn sum(queries: &mut Queries, above: i64, until_2: bool) -> Result<i64> {
     let mut sum = 0;
     let sql = "SELECT x FROM t WHERE x > ?1 ORDER BY x";
@@ -45,7 +45,7 @@ fn a_query_is_asked_again_with_other_parameters() {
     assert_eq!(format!("{queries:?}").matches("SELECT").count(), 1);
     conn.execute_batch("INSERT INTO t VALUES (4, 'd')").unwrap();
     assert_eq!(sum(&mut queries, 3, false), Ok(4));
-    // It has ended, and holds nothing back.
+    // The query has ended, and holds nothing back.
     conn.execute_batch("DROP TABLE t").unwrap();
     let error = sum(&mut queries, 0, false).unwrap_err();
     assert_eq!(error.to_string(), "no such table: t");
