@@ -1,4 +1,5 @@
-//! Imports a trace into memory and asks it: `cargo run -p timebase --example ask -- trace.pftrace`.
+//! Imports a trace into memory and queries it: `cargo run -p timebase --example ask --
+//! trace.pftrace`.
 
 use std::error::Error;
 
@@ -13,7 +14,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The threads that ran longest, and for how many milliseconds.
+/// The threads that ran longest, with their milliseconds.
 fn busiest(trace: &str) -> Result<Vec<(String, f64)>, Box<dyn Error>> {
     let mut conn = Connection::open_in_memory()?;
     Import::new(trace)

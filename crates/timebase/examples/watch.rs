@@ -1,4 +1,5 @@
-//! Watches a folder, and makes a database of each trace that comes: `cargo run -p timebase --example watch -- folder`.
+//! Watches a folder, and makes a database for each new trace: `cargo run -p timebase --example
+//! watch -- folder`.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -19,7 +20,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// Imports the traces that have no database yet. One that is still being written is tried again.
+/// Imports the traces that have no database yet. If a trace is still being written, the next round
+/// tries it again.
 fn import_new(folder: &Path) -> io::Result<Vec<(PathBuf, Result<Summary, timebase::Error>)>> {
     let mut imported = Vec::new();
     for entry in fs::read_dir(folder)? {

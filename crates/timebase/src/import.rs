@@ -1,4 +1,4 @@
-//! An import, said step by step.
+//! An import, described step by step.
 
 use std::fmt;
 use std::io::Read;
@@ -10,7 +10,7 @@ use timebase_import::{
     import_into,
 };
 
-/// An import of a trace: what is read, how, and where it goes.
+/// An import of a trace: its input, its options, and its destination.
 ///
 /// ```
 /// use timebase::{Conversion, Import};
@@ -31,20 +31,20 @@ pub struct Import<'m> {
 }
 
 impl<'m> Import<'m> {
-    /// Of a file: a trace, compressed or not, or an archive of traces.
+    /// Reads a file: a trace, compressed or not, or an archive of traces.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Import::from_sources([Source::File(path.into())])
     }
 
-    /// Of several files that are brought to one timeline (rules X).
+    /// Reads several files, and puts them on one timeline (rules X).
     pub fn from_files<P: Into<PathBuf>>(paths: impl IntoIterator<Item = P>) -> Self {
         Import::from_sources(paths.into_iter().map(|path| Source::File(path.into())))
     }
 
-    /// Of anything that can be read: a socket, a pipe, bytes in memory.
+    /// Reads from any reader: a socket, a pipe, bytes in memory.
     ///
-    /// What can be read once and has to be read twice, for [`Conversion::Linear`], is put aside in a temporary
-    /// file.
+    /// [`Conversion::Linear`] reads the input twice. If it can be read only once, the import copies
+    /// it to a temporary file first.
     pub fn from_reader(reader: impl Read + Send + 'static) -> Self {
         Import::from_sources([Source::Reader(Reader::new(reader))])
     }
@@ -57,19 +57,19 @@ impl<'m> Import<'m> {
         }
     }
 
-    /// How readings are brought to trace time; by the nearest snapshot if nothing is said.
+    /// The conversion of readings to trace time; the default is by the nearest snapshot.
     pub fn conversion(mut self, conversion: Conversion) -> Self {
         self.options.conversion = conversion;
         self
     }
 
-    /// A manifest that says how several files are related (rules X30 to X40).
+    /// A manifest that relates several files (rules X30 to X40).
     pub fn manifest(mut self, path: impl Into<PathBuf>) -> Self {
         self.options.manifest = Some(path.into());
         self
     }
 
-    /// Which events inside of packets become rows; all if nothing is said.
+    /// The events inside packets that become rows; the default is all.
     pub fn subjects(mut self, subjects: impl IntoIterator<Item = Subject>) -> Self {
         self.options.subjects = subjects.into_iter().collect();
         self
@@ -87,32 +87,32 @@ impl<'m> Import<'m> {
         self
     }
 
-    /// Refuses a trace that is cut or damaged anywhere, instead of importing what can be read.
+    /// Refuses a trace that is cut or damaged anywhere, instead of importing its readable part.
     pub fn strict(mut self) -> Self {
         self.options.strict = true;
         self
     }
 
-    /// Replaces a database that is there already.
+    /// Replaces an existing database.
     pub fn overwrite(mut self) -> Self {
         self.options.overwrite = true;
         self
     }
 
-    /// The most that the database and the temporary files of its import may take, in bytes.
+    /// The limit for the database and the temporary files of its import together, in bytes.
     pub fn max_size(mut self, bytes: u64) -> Self {
         self.options.max_size = Some(Size(bytes));
         self
     }
 
-    /// The most memory that the import may take, in bytes, beyond what the process has when it begins;
-    /// 4 GiB if nothing is said.
+    /// The limit for the import's memory in bytes, in addition to the memory of the process at its
+    /// start; the default is 4 GiB.
     pub fn max_memory(mut self, bytes: u64) -> Self {
         self.options.max_memory = Some(Size(bytes));
         self
     }
 
-    /// Who is told how far the import is, and can end it from another thread.
+    /// The receiver of the import's progress, which can end it from another thread.
     pub fn monitor(mut self, monitor: &'m Monitor) -> Self {
         self.monitor = Some(monitor);
         self
@@ -122,22 +122,23 @@ impl<'m> Import<'m> {
     ///
     /// # Errors
     ///
-    /// [`Error`] names the file, what is wrong with it and where. Damage inside of a trace is no error, but
-    /// with [`Import::strict`]: it is in [`Summary::warnings`] and in the table `import_log`.
+    /// [`Error`] names the file, the problem and its place. Damage inside a trace is an error only
+    /// with [`Import::strict`]; otherwise it is in [`Summary::warnings`] and in the table
+    /// `import_log`.
     pub fn into_file(self, path: impl AsRef<Path>) -> Result<Summary, Error> {
         let monitor = Monitor::default();
         let monitor = self.monitor.unwrap_or(&monitor);
         import(&self.sources, path.as_ref(), &self.options, monitor)
     }
 
-    /// Imports into the main database of a connection, in memory or not, that has no tables yet. It is one
-    /// transaction, or a part of the one that is open.
+    /// Imports into the main database of a connection, in memory or not, which must not have tables
+    /// yet. The import is one transaction, or a part of the open one.
     ///
-    /// [`Import::into_file`] is faster: it writes pages and not rows.
+    /// [`Import::into_file`] is faster, because it writes pages instead of rows.
     ///
     /// # Errors
     ///
-    /// As those of [`Import::into_file`], and if the database has tables. Nothing is changed then.
+    /// Those of [`Import::into_file`], and if the database has tables. Nothing has changed then.
     pub fn into_connection(self, conn: &mut Connection) -> Result<Summary, Error> {
         let monitor = Monitor::default();
         let monitor = self.monitor.unwrap_or(&monitor);

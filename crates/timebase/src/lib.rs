@@ -14,15 +14,17 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`Import`] says what is read, how, and where it goes: into a file, which is fastest, or into any connection of
-//! rusqlite. [`sql::register`] gives a connection the SQL functions. Which tables there are, and what the functions
-//! do, is in the [reference]. Who needs conversions alone, without a database, takes `timebase-resolver`.
+//! [`Import`] says what to read, how, and where to write it: into a file, which is fastest, or into
+//! any connection of rusqlite. [`sql::register`] adds the SQL functions to a connection. The
+//! [reference] describes the tables and the functions. If you only need conversions, without a
+//! database, use `timebase-resolver`.
 //!
 //! # Design
 //!
-//! This is the front door, and nothing is done here: [`timebase_import`] makes rows of packets,
-//! [`timebase_resolver`] converts, [`timebase_sql`] has functions that need no clocks. One package for all of
-//! it was the alternative; the loadable extension for SQLite would then be built with all of the import.
+//! This crate is the front door, and does nothing itself: [`timebase_import`] makes rows from
+//! packets, [`timebase_resolver`] converts, and [`timebase_sql`] has the functions that need no
+//! clocks. The alternative was one package for all of it; then a build of the loadable extension
+//! for SQLite would include the whole import.
 //!
 //! [reference]: https://github.com/timebase/timebase/blob/main/docs/reference.md
 

@@ -1,17 +1,17 @@
-//! The SQL functions of timebase: `to_boottime`, `extract_arg`, `packet_json`, `ancestor_slice` and all others,
-//! as the reference lists them.
+//! The SQL functions of timebase: `to_boottime`, `extract_arg`, `packet_json`, `ancestor_slice` and
+//! all others in the reference.
 
 use rusqlite::Connection;
 use timebase_sql::Functions;
 
 /// Registers all functions on a connection.
 ///
-/// They answer from the tables of its main database: one that an import made, or that has tables of the
+/// They read the tables of its main database: a database from an import, or one with tables of the
 /// same names.
 ///
 /// # Errors
 ///
-/// If SQLite refuses one of them, as it does while a statement runs.
+/// If SQLite refuses one of them, for example while a statement runs.
 ///
 /// ```
 /// let conn = rusqlite::Connection::open_in_memory()?;
@@ -28,7 +28,7 @@ pub fn register(conn: &Connection) -> rusqlite::Result<()> {
     timebase_sql::slices::register(conn)
 }
 
-/// Adds all functions that are called with plain values, for a caller that is no connection.
+/// Adds all functions that can be called with plain values, for a caller that is not a connection.
 ///
 /// # Errors
 ///

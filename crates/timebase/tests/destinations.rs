@@ -1,4 +1,4 @@
-//! Wherever rows go and whatever they come from, they are the same.
+//! The rows are the same for every kind of input and destination.
 
 #![allow(clippy::unwrap_used)]
 
@@ -14,7 +14,7 @@ fn data() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data")
 }
 
-/// The traces and archives that the tests of the program have.
+/// The traces and archives of the program's tests.
 fn traces() -> Vec<PathBuf> {
     let mut found = Vec::new();
     for folder in ["", "merge", "repro"] {
@@ -33,7 +33,7 @@ fn traces() -> Vec<PathBuf> {
 
 type Rows = Vec<Vec<Value>>;
 
-/// All tables with their rows, in the order of their keys, and what SQLite says of the schema.
+/// All tables with their rows, in the order of their keys, and SQLite's statements of the schema.
 fn contents(conn: &Connection) -> BTreeMap<String, Rows> {
     let read = |sql: &str| -> Rows {
         let mut statement = conn.prepare(sql).unwrap();
@@ -62,7 +62,7 @@ fn contents(conn: &Connection) -> BTreeMap<String, Rows> {
                 .unwrap()
                 .column_count();
             let order: Vec<String> = (1..=columns).map(|column| column.to_string()).collect();
-            // A number that no other has.
+            // A number that occurs nowhere else.
             let which = match name.as_str() {
                 "fact" => {
                     "WHERE name NOT IN ('imported_at', 'import_ns', 'clock_snapshot_version')"
@@ -76,7 +76,7 @@ fn contents(conn: &Connection) -> BTreeMap<String, Rows> {
     all
 }
 
-/// Says which tables differ, and where first.
+/// Says which tables differ, and their first difference.
 fn assert_equal(file: &Connection, other: &Connection, of: &str) {
     let (file, other) = (contents(file), contents(other));
     assert_eq!(
