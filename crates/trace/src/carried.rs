@@ -1,10 +1,12 @@
-//! What a packet holds that holds compressed ones, and where it cannot be decompressed.
+//! The contents of a packet that carries compressed packets, and the place where they cannot be
+//! decompressed.
 //!
 //! # Design
 //!
-//! Who goes through packets, who looks for them behind damage and who asks whether bytes have the
-//! shape of one all want to know something of what is compressed; here it is known, and nothing of
-//! them. Where it stood with the first of these, each of the three knew the others.
+//! Three parts of the crate need facts about compressed contents: the code that walks packets, the
+//! code that searches for packets behind damage, and the code that checks the shape of bytes. This
+//! module has these facts, and knows none of the three. When it was part of the first, each of the
+//! three depended on the others.
 
 use std::io::{self, Read};
 
@@ -12,19 +14,19 @@ use crate::wire::packet::PacketType;
 use flate2::bufread::ZlibDecoder;
 use timebase_descriptor::field::{WireType, split_tag, varint};
 
-/// What a compressed packet holds is looked at as a whole up to this size. Perfetto's service
-/// compresses what makes some hundred kilobytes.
+/// The contents of a compressed packet are checked as a whole up to this size. Perfetto's service
+/// compresses pieces of some hundred kilobytes.
 pub(crate) const LARGEST_CHECKED: u64 = 16 << 20;
 
-/// How much is decompressed at a time, and how much near damage.
+/// The number of bytes to decompress at once, and the number near damage.
 const LARGE_STEP: usize = 32 << 10;
 const SMALL_STEP: usize = 64;
 
-/// What a zstd frame may ask for of memory, as a power of two: 128 MiB, as of `zstd -d`. Recorders and
-/// `zstd` without `--long` stay below.
+/// The largest window of a zstd frame, as a power of two: 128 MiB, like `zstd -d`. Recorders, and
+/// `zstd` without `--long`, use smaller ones.
 pub(crate) const LARGEST_WINDOW: u32 = 27;
 
-/// Whether a packet of this type holds compressed ones.
+/// Whether a packet of this type carries compressed packets.
 pub(crate) fn is_compressed(kind: PacketType) -> bool {
     matches!(
         kind,
@@ -32,14 +34,14 @@ pub(crate) fn is_compressed(kind: PacketType) -> bool {
     )
 }
 
-/// What a packet holds that holds compressed ones, be it the beginning of one.
+/// The compressed contents of a packet, which may be only its beginning.
 pub(crate) struct Carried<'a> {
     pub kind: PacketType,
     pub inside: &'a [u8],
 }
 
 impl<'a> Carried<'a> {
-    /// By its first field: it has no other.
+    /// It looks at the first field, because such a packet has no other.
     pub fn of(packet: &'a [u8]) -> Option<Carried<'a>> {
         let (tag, head) = varint(packet).ok()??;
         let (number, WireType::Bytes) = split_tag(tag)? else {
@@ -57,8 +59,8 @@ impl<'a> Carried<'a> {
         Some(Carried { kind, inside })
     }
 
-    /// Decompresses, up to the size that is looked at: as much at a time as `step` says, which gets what
-    /// was made. Tells behind how many bytes that could not go on, if it could not.
+    /// Decompresses, up to the size that is checked, as much at a time as `step` says; `step` gets
+    /// the output. If decompression stops, returns the number of input bytes before that.
     fn inflate(&self, mut step: impl FnMut(&[u8]) -> usize) -> Option<usize> {
         let Ok(inflated) = inflate(self.kind, self.inside) else {
             return Some(0);
@@ -76,13 +78,13 @@ impl<'a> Carried<'a> {
         }
     }
 
-    /// Where it cannot be decompressed.
+    /// The place where it cannot be decompressed.
     fn damage(&self) -> Option<usize> {
         self.inflate(|_| LARGE_STEP)
     }
 
-    /// All that can be decompressed. A decompressor that meets damage drops what it made since it
-    /// was called: so it is called once more, and where it did, for little at a time.
+    /// Everything that can be decompressed. A decompressor that meets damage drops its output since
+    /// the last call. So it is called once more, with small steps near the damage.
     pub fn inflate_all(&self, room: &mut Vec<u8>) {
         let mut sure = 0;
         self.inflate(|made| {
@@ -100,9 +102,9 @@ impl<'a> Carried<'a> {
     }
 }
 
-/// From where on the contents of a packet, or the beginning of them, may be those of another:
-/// compressed packets from where they cannot be decompressed, if there is such a place; others
-/// anywhere.
+/// From this place on, the contents of a packet, or the beginning of them, may belong to another
+/// packet. For compressed packets it is the place where they cannot be decompressed, if there is
+/// one; for others it is anywhere.
 pub(crate) fn doubtful(contents: &[u8]) -> Option<usize> {
     match Carried::of(contents) {
         Some(carried) => {
@@ -113,19 +115,19 @@ pub(crate) fn doubtful(contents: &[u8]) -> Option<usize> {
     }
 }
 
-/// Whether a packet is one that holds compressed ones, which cannot be decompressed to the end.
+/// Whether a packet carries compressed packets that cannot be decompressed to the end.
 pub(crate) fn is_broken(packet: &[u8]) -> bool {
     Carried::of(packet).is_some_and(|carried| carried.damage().is_some())
 }
 
-/// What decompresses a packet.
+/// The decompressor of a packet.
 pub(crate) enum Inflated<'a> {
     Zlib(ZlibDecoder<&'a [u8]>),
     Zstd(zstd::stream::read::Decoder<'static, &'a [u8]>),
 }
 
 impl Inflated<'_> {
-    /// How many bytes it has not looked at.
+    /// The number of bytes that it has not read.
     fn left(&self) -> usize {
         match self {
             Inflated::Zlib(decoder) => decoder.get_ref().len(),
@@ -143,7 +145,7 @@ impl Read for Inflated<'_> {
     }
 }
 
-/// Begins to decompress what a packet of this type holds.
+/// Begins to decompress the contents of a packet of this type.
 pub(crate) fn inflate(kind: PacketType, bytes: &[u8]) -> io::Result<Inflated<'_>> {
     Ok(match kind {
         PacketType::COMPRESSED_PACKETS => Inflated::Zlib(ZlibDecoder::new(bytes)),
@@ -155,7 +157,7 @@ pub(crate) fn inflate(kind: PacketType, bytes: &[u8]) -> io::Result<Inflated<'_>
     })
 }
 
-/// Whether bytes begin as compressed packets do, and can be decompressed for a while.
+/// Whether bytes begin like compressed packets, and can be decompressed for a while.
 pub(crate) fn begins_to_inflate(kind: PacketType, bytes: &[u8]) -> bool {
     const ENOUGH: usize = 1 << 10;
     let mut beginning = [0; ENOUGH];
@@ -165,7 +167,7 @@ pub(crate) fn begins_to_inflate(kind: PacketType, bytes: &[u8]) -> bool {
     };
     while there < ENOUGH {
         match inflated.read(beginning.get_mut(there..).unwrap_or_default()) {
-            // It is whole, and its sum right.
+            // It is complete, and its checksum is right.
             Ok(0) => return there > 0,
             Ok(size) => there += size,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

@@ -1,34 +1,32 @@
-//! Interned data: what packets of a sequence refer to by number instead of
-//! repeating it.
+//! Interned data: packets of a sequence refer to it by number instead of repeating it.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use timebase_descriptor::field::{Fields, Malformed, Value};
 
-/// The part of a sequence between two clearings of its incremental state
-/// (rule S2), in which a number means one thing.
+/// The part of a sequence between two clearings of its incremental state (rule S2). In it, a number
+/// has one meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Interval {
-    /// The sequence, as the caller counts them.
+    /// The sequence, by the caller's number.
     pub sequence: u32,
-    /// How often its state was cleared.
+    /// How often its state was cleared before.
     pub cleared: u32,
 }
 
-/// For how long entries are kept.
+/// How long entries are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kept {
-    /// While their interval lasts: for who looks them up with the packet that
+    /// As long as their interval lasts: for code that looks them up together with the packet that
     /// refers to them.
     Interval,
-    /// To the end of the trace: for who looks them up when the events of all
-    /// sequences are in order.
+    /// To the end of the trace: for code that looks them up when the events of all sequences are in
+    /// order.
     Trace,
 }
 
-/// The entries of the fields of `InternedData` that somebody asks for; those of
-/// all others are passed over.
+/// The entries of the requested fields of `InternedData`; all other fields are skipped.
 ///
 /// ```
 /// use timebase_trace::{Interned, Interval, Kept};
@@ -45,29 +43,29 @@ pub enum Kept {
 #[derive(Debug, Default)]
 pub struct Interned {
     fields: Vec<(u32, Kept)>,
-    /// Of each sequence the interval that goes on.
+    /// The current interval of each sequence.
     current: HashMap<u32, Current>,
     lasting: HashMap<Interval, Entries>,
-    /// How many serialized `InternedData` were taken in.
+    /// The number of serialized `InternedData` that were added.
     added: u64,
 }
 
-/// An interval that goes on.
+/// A current interval.
 #[derive(Debug, Default)]
 struct Current {
     cleared: u32,
     entries: Entries,
-    /// Whether its entries are kept when it is over.
+    /// Whether its entries stay after its end.
     lasts: bool,
 }
 
-/// The serialized entry of each field and number.
+/// The serialized entries, by field and number.
 type Entries = HashMap<(u32, u64), Known>;
 
 /// An entry.
 #[derive(Debug)]
 struct Known {
-    /// How many serialized `InternedData` had been taken in before.
+    /// The number of serialized `InternedData` that were added before it.
     since: u64,
     entry: Box<[u8]>,
 }
@@ -81,13 +79,12 @@ impl Interned {
         }
     }
 
-    /// Takes in a serialized `InternedData`. Of several entries of a number in
-    /// an interval the first counts; those without a number are passed over: it tells how
-    /// many.
+    /// Adds a serialized `InternedData`. If a number has several entries in an interval, the first
+    /// one counts. Entries without a number are skipped; returns their count.
     ///
     /// # Errors
     ///
-    /// [`Malformed`] if it cannot be read; nothing of it is taken in then.
+    /// [`Malformed`] if it cannot be read; none of it is added then.
     pub fn add(&mut self, interval: Interval, data: &[u8]) -> Result<u32, Malformed> {
         if self.fields.is_empty() {
             return Ok(0);
@@ -109,16 +106,16 @@ impl Interned {
         Ok(nameless)
     }
 
-    /// Whether a serialized `InternedData` could be taken in. Nothing of it is.
+    /// Checks whether a serialized `InternedData` could be added, without adding it.
     ///
     /// # Errors
     ///
-    /// As those of [`Interned::add`].
+    /// Those of [`Interned::add`].
     pub fn check(&self, data: &[u8]) -> Result<(), Malformed> {
         self.entries(data, |_, _, _| {}).map(drop)
     }
 
-    /// Gives the entries that are wanted; tells how many of them have no number.
+    /// Passes on the requested entries; returns how many have no number.
     fn entries<'d>(
         &self,
         data: &'d [u8],
@@ -160,8 +157,8 @@ impl Interned {
         &mut current.entries
     }
 
-    /// Keeps all entries of an interval to the end of the trace, those that it will get,
-    /// too. Tells what is to be asked of [`Interned::get_until`] for what there is now.
+    /// Keeps all entries of an interval to the end of the trace, including future ones. Returns the
+    /// argument for [`Interned::get_until`] that selects the present ones.
     ///
     /// ```
     /// use timebase_trace::{Interned, Interval, Kept};
@@ -186,8 +183,8 @@ impl Interned {
         self.added
     }
 
-    /// The serialized entry of a number. That of a field that is kept while its
-    /// interval lasts is gone with the interval, unless this was kept.
+    /// The serialized entry of a number. If a field is only kept as long as its interval lasts, the
+    /// entry disappears with the interval, unless [`Interned::keep`] keeps the interval.
     pub fn get(&self, interval: Interval, field: u32, iid: u64) -> Option<&[u8]> {
         self.get_until(interval, field, iid, u64::MAX)
     }
@@ -207,7 +204,7 @@ impl Interned {
     }
 }
 
-/// The number of an entry, which is the first field of every one.
+/// The number of an entry, which is the first field of each.
 fn iid(entry: &[u8]) -> Result<Option<u64>, Malformed> {
     let mut iid = None;
     let mut fields = Fields::new(entry);
@@ -286,7 +283,7 @@ mod tests {
         let cut = [entry(2, 5, b"a"), vec![0x12, 9]].concat();
         assert!(interned.add(at(1, 0), &cut).is_err());
         assert_eq!(interned.get(at(1, 0), NAMES, 5), None);
-        // Nobody asks for this field, and this entry has no number.
+        // Nobody requests this field, and this entry has no number.
         interned.add(at(1, 0), &entry(3, 5, b"a")).unwrap();
         interned.add(at(1, 0), &[0x12, 2, 0x12, 0]).unwrap();
         assert_eq!(interned.get(at(1, 0), 3, 5), None);

@@ -1,17 +1,17 @@
-//! What kind of file something is, by its first bytes: a database, a compressed file, and what
-//! people give for a trace that is none.
+//! The type of a file, by its first bytes: a database, a compressed file, and files that users
+//! mistake for a trace.
 //!
 //! # Design
 //!
-//! Only a SQLite database is told from a trace before it is read: no trace can begin with its 16
-//! bytes (`S` is a tag with a wire type that F1 has not). Archives are told from it by rule X1
-//! (`inputs/content.rs`). All else is read as a trace first, and named by [`recognize`] when
-//! nothing of it could be. To look at the first bytes before was the alternative; but a packet may
-//! begin with any bytes, and a trace must not be refused because its first packet looks like a
-//! text.
+//! Only a SQLite database is distinguished from a trace before reading: no trace can begin with its
+//! 16 bytes (`S` is a tag with a wire type that F1 does not have). Archives are distinguished by
+//! rule X1 (`inputs/content.rs`). Everything else is first read as a trace, and [`recognize`] names
+//! its type if nothing in it was readable. The alternative was to look at the first bytes before;
+//! but a packet may begin with any bytes, and a trace must not be refused because its first packet
+//! looks like a text.
 //!
-//! What is of tracing has its marks here; for what is not (pictures, archives), the crate `infer`
-//! knows them.
+//! The marks of tracing formats are here; the crate `infer` knows those of others (pictures,
+//! archives).
 
 use std::fmt;
 use std::fs::File;
@@ -27,10 +27,10 @@ pub(crate) const GZIP: [u8; 2] = [0x1f, 0x8b];
 pub(crate) const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 pub(crate) const SQLITE: &[u8; 16] = b"SQLite format 3\0";
 
-/// How much of a file is enough to say what it is.
+/// The number of bytes that shows the type of a file.
 pub(crate) const HEAD: usize = 4096;
 
-/// What kind of file a path names.
+/// The type of the file at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
     /// A SQLite database.
@@ -39,7 +39,7 @@ pub enum FileKind {
     Trace,
 }
 
-/// Tells a database from a trace by the first bytes of the file.
+/// Distinguishes a database from a trace by the first bytes of the file.
 ///
 /// # Errors
 ///
@@ -56,14 +56,14 @@ pub fn file_kind(path: &Path) -> io::Result<FileKind> {
     })
 }
 
-/// What a file is that is no trace, and what to do with it.
+/// The type of a file that is no trace, and advice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OtherFile {
-    /// What it is, with its article.
+    /// The type, with its article.
     pub what: String,
-    /// What the user can do, as a sentence.
+    /// The advice for the user, as a sentence.
     pub advice: String,
-    /// Whether it is that for sure, though it may look like packets or hold some.
+    /// Whether the type is certain, although the file may look like packets or contain some.
     pub is_sure: bool,
 }
 
@@ -83,7 +83,7 @@ impl fmt::Display for OtherFile {
     }
 }
 
-/// Other formats of traces and profiles that are known by their first bytes.
+/// Other formats of traces and profiles that have recognizable first bytes.
 const MARKS: [(&[u8], &str); 16] = [
     (b"PERFILE2", "a recording of Linux perf (perf.data)"),
     (b"SIMPLEPERF", "a recording of simpleperf"),
@@ -113,8 +113,8 @@ const CHROME_JSON: &str = "a trace in Chrome's JSON format";
 const NOT_PERFETTO: &str =
     "timebase reads what Perfetto records; ui.perfetto.dev may show this one";
 
-/// Says what a file is of which nothing could be read as a trace, by its first bytes;
-/// `None` if they say nothing.
+/// The type of a file without anything readable as a trace, by its first bytes; `None` if they show
+/// nothing.
 ///
 /// ```
 /// let other = timebase_trace::recognize(br#"{"traceEvents": []}"#).unwrap();
@@ -135,10 +135,10 @@ pub fn recognize(head: &[u8]) -> Option<OtherFile> {
 
 const EXPECTED: &str = "Expected a protobuf trace (.pftrace, .perfetto-trace), optionally compressed with gzip or zstd";
 
-/// What is true of an archive that was not opened as one.
+/// The facts for an archive that was not opened as one.
 const ARCHIVE: &str = "Import it as a file of its own, compressed once at most: the traces in it are imported together";
 
-/// What a trace may be inside of.
+/// A container that may hold a trace.
 fn archive(head: &[u8]) -> Option<OtherFile> {
     let surely = |other: OtherFile| OtherFile {
         is_sure: true,
@@ -177,7 +177,7 @@ fn archive(head: &[u8]) -> Option<OtherFile> {
     ))
 }
 
-/// A list of files, of which the first begins with its name.
+/// A list of files, which begins with the name of the first.
 fn is_descriptor(head: &[u8]) -> bool {
     let name = || {
         let (_, length) = varint(head.strip_prefix(&[PACKET])?).ok()??;
@@ -188,7 +188,7 @@ fn is_descriptor(head: &[u8]) -> bool {
     name().is_some_and(|name| memmem::find(name, b".proto").is_some())
 }
 
-/// A zip archive: its first entry says whose it is.
+/// A zip archive: its first entry shows its origin.
 fn zip(head: &[u8]) -> OtherFile {
     let length = |at: usize| {
         let bytes = head.get(at..at + 2)?.try_into().ok()?;
@@ -263,8 +263,8 @@ fn text(head: &[u8]) -> Option<OtherFile> {
     Some(other)
 }
 
-/// Whether a text begins as an object or an array does. A section of a configuration is
-/// in brackets, too.
+/// Whether a text begins like an object or an array. A section of a configuration is also in
+/// brackets.
 fn begins_json(text: &str) -> bool {
     let Some(inside) = text.strip_prefix(['{', '[']) else {
         return false;
@@ -273,9 +273,9 @@ fn begins_json(text: &str) -> bool {
     inside.trim_start().starts_with(is_first)
 }
 
-/// The bytes, if they are text throughout, but for a character that is cut at their end.
+/// The bytes, if they are text, except for a character that is cut at their end.
 fn as_text(head: &[u8]) -> Option<&str> {
-    // What is shorter may be the beginning of a trace by chance.
+    // A shorter text may be the beginning of a trace by chance.
     const SHORTEST: usize = 8;
     let text = match std::str::from_utf8(head) {
         Ok(text) => text,

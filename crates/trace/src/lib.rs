@@ -1,19 +1,19 @@
 //! Reads a Perfetto trace as a stream: files and pipes, compressed or not, to
 //! packets.
 //!
-//! | question | where it is decided |
+//! | question | decided in |
 //! |---|---|
-//! | what is read, and is it compressed as a whole (rules F4, F5) | `source.rs` |
-//! | what several files are, and archives (rules X1 to X9) | `inputs/` |
-//! | where decompression goes on behind damage (rule Z7) | `members.rs` |
-//! | what a file is that is no trace | `kind.rs` |
+//! | the input, and whether it is compressed as a whole (rules F4, F5) | `source.rs` |
+//! | the types of several files, and archives (rules X1 to X9) | `inputs/` |
+//! | where decompression continues after damage (rule Z7) | `members.rs` |
+//! | the type of a file that is no trace | `kind.rs` |
 //! | where a packet begins and ends (rules F1, F2, F6) | `stream.rs` |
-//! | where packets begin again behind damage (rules Z) | `resync.rs`, `shape.rs` |
-//! | which packets a compressed packet holds (rule F3) | `packets.rs` |
-//! | what can be decompressed of it, and where the damage is (rule Z6) | `carried.rs` |
-//! | what a number of interned data stands for (rule S2) | `interned.rs` |
-//! | what a packet says in its header, and the messages that clocks need | `wire/` |
-//! | who wants to see how far it is, or to end it | `monitor.rs` |
+//! | where packets begin again after damage (rules Z) | `resync.rs`, `shape.rs` |
+//! | which packets a compressed packet contains (rule F3) | `packets.rs` |
+//! | how much of it can be decompressed, and the place of damage (rule Z6) | `carried.rs` |
+//! | the meaning of a number of interned data (rule S2) | `interned.rs` |
+//! | the header of a packet, and the messages that clocks need | `wire/` |
+//! | progress and cancellation | `monitor.rs` |
 //!
 //! This crate knows nothing about clocks, and nothing about the contents of a packet after its header.
 //!
@@ -42,10 +42,10 @@
 //!
 //! # Design
 //!
-//! Packets are handed to a function, one after the other, and borrow from the
-//! buffer that they were read into; nothing is allocated a packet. An iterator
-//! was the alternative: it would have to keep the buffer of a compressed packet
-//! and the one it came in apart from what it lends out of both.
+//! A function receives packets one after the other. They borrow from the buffer into which they
+//! were read, so no packet needs an allocation. The alternative was an iterator: it would have to
+//! keep the buffer of a compressed packet, and the buffer around it, separate from the packets that
+//! it lends out of both.
 
 mod carried;
 mod inputs;

@@ -1,8 +1,9 @@
-//! What a file holds that is compressed as a whole, as far as it can be decompressed (rule Z7).
+//! The contents of a file that is compressed as a whole, as far as it can be decompressed (rule
+//! Z7).
 //!
-//! A gzip file is a list of members, a zstd file one of frames; most have one. Behind damage,
-//! reading goes on at the next that begins. That what was decompressed last may be wrong, up to the
-//! damage that was noticed, is for those to find out who read it.
+//! A gzip file is a list of members, a zstd file is a list of frames; most files have one. After
+//! damage, reading continues at the next one. The last decompressed bytes before the noticed damage
+//! may be wrong; the reader of the bytes has to find that out.
 
 use std::io::{self, BufRead, BufReader, Read};
 
@@ -13,7 +14,7 @@ use zstd::stream::read::Decoder as ZstdDecoder;
 use crate::carried::LARGEST_WINDOW;
 use crate::kind::{GZIP, ZSTD};
 
-/// How the input is compressed as a whole.
+/// The compression of the whole input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Compression {
     Gzip,
@@ -39,7 +40,7 @@ impl Compression {
         }
     }
 
-    /// What a member begins with: for gzip with the one method that there is.
+    /// The first bytes of a member; for gzip, they include the only method that exists.
     fn magic(self) -> &'static [u8] {
         match self {
             Compression::Gzip => &[GZIP[0], GZIP[1], 8],
@@ -59,8 +60,8 @@ impl Compression {
     }
 }
 
-/// Counts, and remembers that the file itself could not be read, which a decompressor passes on
-/// like damage.
+/// Counts bytes, and remembers an error of the file itself, which a decompressor reports like
+/// damage.
 struct Raw<R> {
     reader: R,
     has_failed: bool,
@@ -80,30 +81,30 @@ impl<R: Read> Read for Raw<R> {
 enum State<R: BufRead> {
     Gzip(Box<MultiGzDecoder<R>>),
     Zstd(ZstdDecoder<'static, R>),
-    /// Behind damage.
+    /// The state after damage.
     Lost(R),
     Done,
 }
 
-/// The file from where a member begins: what of it was read to find that, and the rest.
+/// The file from the start of a member: the bytes that were read to find it, and the rest.
 type Begun<R> = io::Chain<&'static [u8], BufReader<Raw<R>>>;
 
-/// Reads what the members of a compressed file hold. Where one is damaged, there is an error of the
-/// kind `InvalidData`; the next read is of the next member.
+/// Reads the contents of the members of a compressed file. A damaged member causes an error of the
+/// kind `InvalidData`; the next read is from the next member.
 pub(crate) struct Members<R: Read> {
     compression: Compression,
     state: State<Begun<R>>,
-    /// How often a member was begun behind damage.
+    /// How often reading began at a member after damage.
     begun: u64,
 }
 
-/// How much is decompressed at a time: when a decompressor meets damage, it drops what it made
-/// since it was called.
+/// The number of bytes to decompress at once: a decompressor that meets damage drops its output
+/// since the last call.
 const STEP: usize = 16 << 10;
 
-/// How often a member is begun behind damage in a file of any size, and in how many bytes once
-/// more. A decompressor for each of the beginnings that a file can be full of would take ten
-/// seconds a megabyte.
+/// The limit for starting at a member after damage, in a file of any size, and the number of bytes
+/// for each further start. A file can be full of beginnings, and a decompressor for each would take
+/// ten seconds for each megabyte.
 const BEGUN: u64 = 1000;
 const BEGUN_BYTES: u64 = 4 << 10;
 
@@ -123,11 +124,12 @@ impl<R: Read> Members<R> {
         })
     }
 
-    /// Goes to where the next member begins, if there is one; where too many were none, past some.
+    /// Goes to the start of the next member, if there is one. After too many false starts, it skips
+    /// some.
     fn find(&mut self, begun: Begun<R>) -> io::Result<()> {
         let magic = self.compression.magic();
         let (_, mut reader) = begun.into_inner();
-        // The end of what was looked at, in which the mark may have begun.
+        // The end of the searched bytes, in which the mark may have begun.
         let mut bytes = Vec::new();
         loop {
             let there = reader.fill_buf()?;
@@ -151,7 +153,7 @@ impl<R: Read> Members<R> {
         }
     }
 
-    /// Damage, unless it is the file that cannot be read.
+    /// The error is damage, unless the file itself cannot be read.
     fn damaged(&mut self, error: io::Error) -> io::Error {
         let begun = match std::mem::replace(&mut self.state, State::Done) {
             State::Gzip(decoder) => decoder.into_inner(),
@@ -213,7 +215,7 @@ mod tests {
         }
     }
 
-    /// All that can be read, and how often it broke.
+    /// All readable bytes, and the number of interruptions.
     fn read(compression: Compression, bytes: &[u8]) -> (Vec<u8>, Vec<io::ErrorKind>) {
         let mut members = Members::new(Slow(bytes), compression).unwrap();
         let (mut all, mut broken) = (Vec::new(), Vec::new());

@@ -1,8 +1,8 @@
-//! A look at the reading of a trace from another thread.
+//! Lets another thread watch the reading of a trace.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
-/// A look at the reading of a trace from another thread.
+/// Lets another thread watch the reading of a trace.
 ///
 /// ```
 /// use std::sync::atomic::Ordering;
@@ -11,35 +11,35 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 /// ```
 #[derive(Debug, Default)]
 pub struct Monitor {
-    /// How many bytes of the source have been read, in this pass.
+    /// The bytes of the source that this pass has read.
     pub bytes_read: AtomicU64,
-    /// Whether that was all of them, and no pass comes after it.
+    /// Whether these were all, and no further pass follows.
     pub is_read: AtomicBool,
-    /// How many packets have been decoded, in this pass.
+    /// The packets that this pass has decoded.
     pub packets: AtomicU64,
-    /// Set it to end the import.
+    /// Set this to end the import.
     pub cancel: AtomicBool,
     pass: AtomicU8,
-    /// How many bytes this pass has to read; 0 if that is not known.
+    /// The number of bytes in this pass; 0 if unknown.
     of: AtomicU64,
 }
 
-/// For what bytes are read. A trace that is read once has one pass.
+/// The purpose of reading bytes. A trace that is read once has one pass.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Pass {
-    /// The import is made of them, and they are read once.
+    /// The import uses them, and they are read once.
     #[default]
     Only,
-    /// They are put aside, as they can be read only once.
+    /// They are copied, because they can be read only once.
     Copy,
-    /// The snapshots are looked for.
+    /// This pass collects the snapshots.
     First,
-    /// The import is made of them.
+    /// The import uses them.
     Second,
 }
 
 impl Monitor {
-    /// The bytes are read from the front, for something else, and there are so many if that is known.
+    /// Starts a pass from the beginning of the bytes, whose number may be known.
     ///
     /// ```
     /// use timebase_trace::{Monitor, Pass};
@@ -54,14 +54,14 @@ impl Monitor {
         self.pass.store(pass as u8, Ordering::Relaxed);
     }
 
-    /// For what bytes are read.
+    /// The purpose of the current pass.
     pub fn pass(&self) -> Pass {
         let passes = [Pass::Only, Pass::Copy, Pass::First, Pass::Second];
         let pass = usize::from(self.pass.load(Ordering::Relaxed));
         passes.get(pass).copied().unwrap_or_default()
     }
 
-    /// How many bytes this pass has to read, if somebody has said it.
+    /// The number of bytes in this pass, if known.
     pub fn of(&self) -> Option<u64> {
         Some(self.of.load(Ordering::Relaxed)).filter(|&of| of > 0)
     }

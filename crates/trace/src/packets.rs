@@ -1,13 +1,12 @@
-//! The packets of a trace, and those inside of its compressed packets
-//! (rules F3, Z6).
+//! The packets of a trace, and those inside its compressed packets (rules F3, Z6).
 //!
 //! # Design
 //!
-//! What a compressed packet holds is decompressed before the first packet of it is handed over,
-//! up to a size that recorders stay far below: decompressors go on for a while behind damage and
-//! make up bytes, and only the sum at the end says so. To hand packets over as they are
-//! decompressed was the alternative. It needs less memory, a buffer of up to 16 MiB, and had rows
-//! of packets that nobody wrote.
+//! The contents of a compressed packet are decompressed before its first packet is handed over, up
+//! to a size far above that of recorders. Decompressors continue for a while after damage and make
+//! up bytes, and only the checksum at the end shows this. The alternative was to hand packets over
+//! as they are decompressed. It needs less memory (now a buffer of up to 16 MiB), but made rows
+//! from packets that nobody wrote.
 
 use std::fmt;
 use std::io::{self, Cursor, Read};
@@ -20,28 +19,28 @@ use crate::carried::{Carried, LARGEST_CHECKED, inflate, is_compressed};
 use crate::shape;
 use crate::stream::{PacketStream, RawPacket, Region};
 
-/// How much room for it is kept from one to the next.
+/// The size of the buffer that is kept from one compressed packet to the next.
 const KEPT_ROOM: usize = 4 << 20;
 
-/// A packet whose header was read. `header` borrows from `bytes`.
+/// A packet with its parsed header. `header` borrows from `bytes`.
 #[derive(Debug, Clone, Copy)]
 pub struct Packet<'a> {
-    /// Where its bytes are in the decompressed stream; those of its carrier, for
-    /// a packet out of a compressed packet.
+    /// The place of its bytes in the decompressed stream; for a packet inside a compressed packet,
+    /// the place of that one.
     pub offset: u64,
     /// A serialized `TracePacket`.
     pub bytes: &'a [u8],
-    /// What placing it needs, and its payload.
+    /// The data for placing it in time, and its payload.
     pub header: Header<'a>,
 }
 
-/// Why a packet cannot be read (rule F7).
+/// The reason why a packet cannot be read (rule F7).
 #[derive(Debug)]
 pub enum Unreadable {
     /// Its bytes are no protobuf message.
     Malformed(Malformed),
-    /// What it holds cannot be decompressed to the end. What came before the damage was handed
-    /// over already.
+    /// Its contents cannot be decompressed to the end. The packets before the damage were already
+    /// handed over.
     Compression(io::Error),
 }
 
@@ -56,31 +55,30 @@ impl fmt::Display for Unreadable {
     }
 }
 
-/// What a trace has next.
+/// The next item of a trace.
 #[derive(Debug)]
 pub enum Found<'a> {
     /// A packet.
     Packet(&'a Packet<'a>),
-    /// Bytes that should be a packet, or compressed ones, and why they are not.
+    /// Bytes that should be a packet or compressed packets, and the reason why they are not.
     Unreadable(RawPacket<'a>, Unreadable),
-    /// Bytes that no packets were found in; of the stream, or of what the compressed packet
-    /// at `carrier` holds.
+    /// Bytes without packets, in the stream or in the compressed packet at `carrier`.
     Region {
-        /// Which, and why.
+        /// The bytes, and the reason.
         region: &'a Region,
         /// The offset of the compressed packet's bytes.
         carrier: Option<u64>,
     },
-    /// A compressed packet inside of the one at this offset, which is not allowed
-    /// and skipped.
+    /// A compressed packet inside the compressed packet at this offset. This is not allowed, and
+    /// skipped.
     Nested {
-        /// Where the outer one's bytes are.
+        /// The place of the outer packet.
         offset: u64,
     },
 }
 
 impl Found<'_> {
-    /// How many bytes it has.
+    /// Its size in bytes.
     pub fn size(&self) -> usize {
         match self {
             Found::Packet(packet) => packet.bytes.len(),
@@ -90,32 +88,32 @@ impl Found<'_> {
     }
 }
 
-/// What the one who takes the packets says of one.
+/// The receiver's verdict on a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Payload {
-    /// It could be read, or nobody tried.
+    /// The packet is readable, or the receiver did not try.
     Sound,
-    /// It could not be read. So the packet may not be as long as it says (rule Z3).
+    /// The packet is unreadable, so it may not be as long as it says (rule Z3).
     Corrupt,
 }
 
-/// How going through a trace ended.
+/// The way in which a walk through a trace ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
     /// There is no more.
     Complete,
-    /// The one who takes the packets wants no more.
+    /// The receiver wants no more packets.
     Stopped,
 }
 
-/// What was counted on the way.
+/// The counts of the walk.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Bytes of the decompressed stream, up to the end of its last packet.
     pub bytes: u64,
     /// Compressed packets.
     pub compressed: u64,
-    /// Those of them that are damaged.
+    /// Damaged compressed packets.
     pub compressed_damaged: u64,
     /// Compressed packets inside of compressed packets.
     pub nested: u64,
@@ -137,7 +135,7 @@ impl std::ops::AddAssign for Counts {
 pub struct Packets<R> {
     stream: PacketStream<R>,
     counts: Counts,
-    /// Room for what a compressed packet holds.
+    /// The buffer for the contents of a compressed packet.
     room: Vec<u8>,
 }
 
@@ -151,13 +149,13 @@ impl<R: Read> Packets<R> {
         }
     }
 
-    /// What was counted until now.
+    /// The counts so far.
     pub fn counts(&self) -> Counts {
         self.counts
     }
 
-    /// Calls `each` with one packet after the other, until it breaks or the
-    /// stream ends. What it says of anything but a packet does not matter.
+    /// Calls `each` with one packet after the other, until it stops or the stream ends. Its verdict
+    /// only matters for packets.
     pub fn for_each(&mut self, each: impl FnMut(Found<'_>) -> ControlFlow<(), Payload>) -> End {
         let mut hand = Hand {
             each,
@@ -171,7 +169,7 @@ impl<R: Read> Packets<R> {
     }
 }
 
-/// Hands over what is found.
+/// Hands items over.
 struct Hand<'a, F> {
     each: F,
     counts: &'a mut Counts,
@@ -179,8 +177,8 @@ struct Hand<'a, F> {
 }
 
 impl<F: FnMut(Found<'_>) -> ControlFlow<(), Payload>> Hand<'_, F> {
-    /// The packets of a stream, which is the trace's or what the compressed packet at `carrier`
-    /// holds.
+    /// The packets of a stream, which is the trace or the contents of the compressed packet at
+    /// `carrier`.
     fn stream<R: Read>(
         &mut self,
         stream: &mut PacketStream<R>,
@@ -242,7 +240,7 @@ impl<F: FnMut(Found<'_>) -> ControlFlow<(), Payload>> Hand<'_, F> {
         ControlFlow::Continue(())
     }
 
-    /// What the beginning of a compressed packet holds.
+    /// The contents of the beginning of a compressed packet.
     fn torn(&mut self, RawPacket { offset, bytes }: RawPacket<'_>) -> ControlFlow<()> {
         if let Some(carried) = Carried::of(bytes) {
             let mut room = std::mem::take(self.room);
@@ -252,7 +250,7 @@ impl<F: FnMut(Found<'_>) -> ControlFlow<(), Payload>> Hand<'_, F> {
         ControlFlow::Continue(())
     }
 
-    /// A packet, or those that it holds in its place.
+    /// A packet, or the packets that it carries.
     #[inline]
     fn packet(
         &mut self,
@@ -278,7 +276,7 @@ impl<F: FnMut(Found<'_>) -> ControlFlow<(), Payload>> Hand<'_, F> {
         }
     }
 
-    /// What a compressed packet holds.
+    /// The contents of a compressed packet.
     fn compressed(
         &mut self,
         raw: RawPacket<'_>,
@@ -322,8 +320,8 @@ impl<F: FnMut(Found<'_>) -> ControlFlow<(), Payload>> Hand<'_, F> {
         ControlFlow::Continue(Payload::Corrupt)
     }
 
-    /// The packets before the first that has not the shape of one: where the damage begins,
-    /// nobody knows.
+    /// The packets before the first one without the shape of a packet, because the start of the
+    /// damage is unknown.
     fn before_damage(&mut self, inflated: Vec<u8>, carrier: u64) -> ControlFlow<(), Vec<u8>> {
         let mut stream = PacketStream::of(inflated);
         loop {

@@ -1,12 +1,12 @@
-//! Standard input of which its writer says where it ends.
+//! Standard input whose writer marks the end.
 
 use std::io::{self, ErrorKind, Read};
 
-/// What is in pieces: before each stands its size, as four bytes, the lowest first, and
-/// one of no bytes is the end. Where there is none, the writer did not come to it.
+/// Input in pieces. Each piece follows its size in four bytes, the lowest first; a piece of no
+/// bytes is the end. Without this end, the writer was interrupted.
 pub(crate) struct Pieces<R> {
     reader: R,
-    /// How much of a piece is still to come; `None` behind the end.
+    /// The rest of the current piece; `None` after the end.
     left: Option<u32>,
 }
 
@@ -36,7 +36,7 @@ impl<R: Read> Read for Pieces<R> {
         }
         let most = usize::try_from(left).unwrap_or(usize::MAX).min(buf.len());
         let part = buf.get_mut(..most).unwrap_or_default();
-        // Before reading, which may be interrupted and tried again.
+        // This comes before reading, which may be interrupted and tried again.
         self.left = Some(left);
         let size = self.reader.read(part)?;
         if size == 0 {

@@ -1,16 +1,16 @@
-//! Finds the next packets of a stream that has lost its way (rules Z1 to Z4).
+//! Finds the next packets after damage in a stream (rules Z1 to Z4).
 //!
 //! # Design
 //!
-//! A place is where a packet begins if one does by its tag and length, its contents have the shape
-//! of a packet (`shape.rs`), and enough speaks for it: fields that the schema knows, further
-//! packets behind it, the end of the stream where a packet ends. What is enough is a number of
-//! points. To ask for a number of packets in a row was the alternative: three small ones say
-//! less than one large one, and a large one between two damages was lost.
+//! A packet begins at a place if it has a packet's tag and length, if its contents have the shape
+//! of a packet (`shape.rs`), and if there is enough evidence: fields that the schema knows, further
+//! packets after it, or the end of the stream at the end of a packet. Evidence is counted in
+//! points. The alternative was a minimum number of consecutive packets: three small ones are less
+//! evidence than one large one, and a large one between two damaged places was lost.
 //!
-//! The work is bounded by credit: every byte of the stream gives some, every field that is looked
-//! at costs. Bytes that are made to look like packets at every place can use it up; then nothing is
-//! tried until more bytes have gone by. Damage does not: it is found out within a field or two.
+//! Credit limits the work: every byte of the stream adds some, every checked field costs some.
+//! Bytes that imitate packets at every place can use it up; then nothing is tried until more bytes
+//! have passed. Real damage does not use it up, because it shows within a field or two.
 
 use std::io::{self, Read};
 use std::ops::Range;
@@ -20,29 +20,29 @@ use memchr::memchr;
 use crate::shape::{self, Evidence};
 use crate::stream::{Begin, HEAD, LARGEST_PACKET, PACKET, PROBE, PacketStream, begin};
 
-/// How many fields a byte of the stream gives.
+/// The number of fields that a byte of the stream pays for.
 const CREDIT_A_BYTE: u64 = 4;
 
-/// How many points make two or more packets sure.
+/// The points that are enough for two or more packets.
 const ENOUGH: u32 = 16;
 
-/// How many make a single one, behind which others are missing.
+/// The points that are enough for a single packet, after which packets are missing.
 const ENOUGH_ALONE: u32 = 24;
 
-/// Points of a packet that has what nearly every one has: a sequence, a time, a user id.
+/// The points for a packet with a sequence, a time or a user id, as nearly every packet has.
 const IDENTIFIED: u32 = 4;
 
-/// How many points the fields of one packet make at most.
+/// The largest number of points for the fields of one packet.
 const MOST: u32 = 32;
 
-/// Points for a packet that ends where the stream does.
+/// The points for a packet that ends at the end of the stream.
 const AT_THE_END: u32 = 8;
 
-/// How many known fields make up for a sequence, a time or a user id in the first packet: snapshots
-/// of clocks may have none of these.
+/// This many known fields replace a sequence, a time or a user id in the first packet: snapshots of
+/// clocks may have none of these.
 const UNIDENTIFIED: u32 = 12;
 
-/// How many packets of odd contents may follow one of odd contents.
+/// The largest number of packets with unusual contents that may follow such a packet.
 const ODD: usize = 16;
 
 impl<R: Read> PacketStream<R> {
@@ -51,8 +51,8 @@ impl<R: Read> PacketStream<R> {
         self.credit = self.credit.saturating_add(more);
     }
 
-    /// What speaks for the bytes at these places being the contents of a packet, or the beginning
-    /// of them; `None` if something speaks against it.
+    /// The evidence that the bytes at these places are the contents of a packet, or their
+    /// beginning; `None` if something contradicts it.
     pub(crate) fn evidence(&mut self, at: Range<usize>, whole: bool) -> Option<Evidence> {
         let mut work = self.credit;
         let evidence = shape::packet(self.unused().get(at)?, whole, &mut work);
@@ -65,7 +65,7 @@ impl<R: Read> PacketStream<R> {
         self.evidence(at, false).is_some()
     }
 
-    /// The first of these places where packets begin.
+    /// The first of these places at which packets begin.
     pub(crate) fn search(&mut self, places: Range<usize>) -> Option<usize> {
         let mut at = places.start;
         loop {
@@ -79,8 +79,8 @@ impl<R: Read> PacketStream<R> {
         }
     }
 
-    /// Drops bytes until packets begin or the stream ends; tells how many, and why the reader
-    /// broke if it did.
+    /// Drops bytes until packets begin or the stream ends; returns their number, and the error if
+    /// the reader failed.
     pub(crate) fn drop_until_packet(&mut self) -> (u64, Option<io::Error>) {
         let (mut dropped, mut broken) = (0_u64, None);
         loop {
@@ -106,7 +106,7 @@ impl<R: Read> PacketStream<R> {
         }
     }
 
-    /// Whether packets begin at this place, and enough speaks for it.
+    /// Whether packets begin at this place with enough evidence.
     pub(crate) fn follows(&mut self, mut at: usize) -> bool {
         let (mut points, mut packets, mut identified) = (0_u32, 0_u32, false);
         loop {
@@ -115,7 +115,7 @@ impl<R: Read> PacketStream<R> {
                 return identified && self.ends_here() && points + AT_THE_END >= ENOUGH;
             }
             let (head, size) = match begin(self.unused().get(at..).unwrap_or_default()) {
-                // Empty packets say nothing, but between others they are none the less.
+                // Empty packets are no evidence, but they do occur between others.
                 Begin::Packet { head, size: 0 } if packets > 0 && self.credit > 0 => {
                     self.credit -= 1;
                     at += head;
@@ -127,14 +127,14 @@ impl<R: Read> PacketStream<R> {
                 _ => return false,
             };
             let (begin, end) = (at + head, at + head + size);
-            // A wrong size shall not fill the memory: it is seen before all of it is read.
+            // A wrong size must not fill the memory: it shows before the whole packet is read.
             let probe = end.min(begin + PROBE);
             let there = self.fill(probe);
             if there < end && !self.could_be(begin..there.min(probe)) {
                 return false;
             }
             if self.fill(end) < end {
-                // The last packet of a stream that is cut.
+                // The last packet of a cut stream.
                 return identified && points >= ENOUGH;
             }
             let Some(evidence) = self.evidence(begin..end, true) else {
@@ -156,8 +156,8 @@ impl<R: Read> PacketStream<R> {
         }
     }
 
-    /// Whether packets go on at this place, be some of odd contents among them, or the stream ends
-    /// there.
+    /// Whether packets continue at this place, some of them perhaps with unusual contents, or the
+    /// stream ends there.
     pub(crate) fn goes_on(&mut self, mut at: usize) -> bool {
         for _ in 0..ODD {
             if self.fill(at.saturating_add(HEAD)) <= at {

@@ -1,11 +1,11 @@
-//! Whether bytes have the shape of a `TracePacket`: fields that follow each other to the end, of the
-//! wire types that Perfetto's schema gives them, and so on in the messages inside (rule Z2).
+//! Checks whether bytes have the shape of a `TracePacket`: fields to the end, with the wire types
+//! of Perfetto's schema, also in the messages inside (rule Z2).
 //!
 //! # Design
 //!
-//! The schema is that of `schema/perfetto.descriptor`, reduced to numbers and wire types when the
-//! first damage is met: a trace without damage does not pay for it. Made by a build script it
-//! would have been there without that moment (some milliseconds), in every program.
+//! The schema comes from `schema/perfetto.descriptor`, and is reduced to numbers and wire types at
+//! the first damage, so a trace without damage does not pay for it. If a build script made it,
+//! every program would contain it, and would save some milliseconds at that moment.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -19,19 +19,19 @@ use timebase_schema::PERFETTO_DESCRIPTOR;
 
 use crate::carried::begins_to_inflate;
 
-/// Messages inside of messages are looked at to this depth.
+/// Nested messages are checked to this depth.
 const DEEPEST: u32 = 24;
 
-/// To decompress a little takes as long as to look at so many fields.
+/// Decompressing a little costs as much as checking this many fields.
 const INFLATING: u64 = 2000;
 
-/// What the service writes into `synchronization_marker`, now and then, for those who have to
-/// find the packets of a stream.
+/// The contents of `synchronization_marker`, which the service writes from time to time so that
+/// readers can find the packets of a stream.
 const MARKER: [u8; 16] = [
     0x82, 0x47, 0x7a, 0x76, 0xb2, 0x8d, 0x42, 0xba, 0x81, 0xdc, 0x33, 0x32, 0x6d, 0x57, 0xa0, 0x79,
 ];
 
-/// How the values of a field are laid out.
+/// The layout of a field's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Layout {
     Bool,
@@ -57,21 +57,22 @@ struct Shapes {
 
 static SHAPES: LazyLock<Shapes> = LazyLock::new(Shapes::perfetto);
 
-/// What speaks for bytes being a packet, when nothing speaks against it.
+/// The evidence that bytes are a packet, if nothing contradicts it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Evidence {
-    /// How many fields the schema knows, in the packet and the messages inside.
+    /// The number of fields that the schema knows, in the packet and the messages inside.
     pub known: u32,
-    /// Whether the packet has what the service or the writer gives every packet, or holds
-    /// something by which it is known: a mark, or compressed data.
+    /// Whether the packet has a field that the service or the writer adds to every packet, or
+    /// recognizable contents: a mark, or compressed data.
     pub identified: bool,
-    /// Whether it holds something that does not come about by chance.
+    /// Whether it has contents that do not occur by chance.
     pub marked: bool,
 }
 
 impl Shapes {
     fn perfetto() -> Shapes {
-        // The build has read the descriptor with the same library; without one, nothing fits.
+        // The build has read the descriptor with the same library; without a descriptor, nothing
+        // has the shape.
         let set = FileDescriptorSet::decode(PERFETTO_DESCRIPTOR).unwrap_or_default();
         let mut names = HashMap::new();
         let mut found = Vec::new();
@@ -114,8 +115,8 @@ impl Shapes {
         }
     }
 
-    /// Goes through a message; tells how many of its fields are known and how many are not,
-    /// `None` where it contradicts the schema.
+    /// Walks through a message; returns the numbers of known and unknown fields, or `None` if it
+    /// contradicts the schema.
     fn message(
         &self,
         message: usize,
@@ -151,7 +152,7 @@ impl Shapes {
         Some((known, unknown))
     }
 
-    /// A message that is cut in a field: what there is of it.
+    /// A message that is cut inside a field: its existing part.
     fn cut(
         &self,
         shape: &HashMap<u32, Field>,
@@ -189,7 +190,7 @@ impl Shapes {
             | (Layout::Bytes, Value::Bytes(_)) => true,
             (Layout::Message(_), Value::Bytes(_)) if depth >= DEEPEST => true,
             (Layout::Message(inner), Value::Bytes(bytes)) => {
-                // A message inside is there to its end, however the outer one goes on.
+                // An inner message is complete, even if the outer one is cut.
                 let whole = std::mem::replace(&mut look.whole, true);
                 let found = self.message(inner, bytes, depth + 1, look);
                 look.whole = whole;
@@ -214,7 +215,7 @@ impl Field {
     }
 }
 
-/// The messages of a scope and those declared inside of them.
+/// The messages of a scope and their inner messages.
 fn collect<'a>(
     message: &'a DescriptorProto,
     scope: &str,
@@ -229,7 +230,7 @@ fn collect<'a>(
     found.push(message);
 }
 
-/// Whether a packed list holds whole values.
+/// Whether a packed list contains whole values.
 fn packed(layout: Layout, mut bytes: &[u8]) -> bool {
     match layout {
         Layout::Fixed64 => bytes.len().is_multiple_of(8),
@@ -246,14 +247,14 @@ fn packed(layout: Layout, mut bytes: &[u8]) -> bool {
     }
 }
 
-/// One look at bytes.
+/// A check of bytes.
 struct Look<'w> {
-    /// Whether they are all there, or only their beginning.
+    /// Whether they are complete, or only the beginning.
     whole: bool,
     known: u32,
     identified: bool,
     marked: bool,
-    /// How many fields may still be looked at.
+    /// The number of fields that may still be checked.
     work: &'w mut u64,
 }
 
@@ -285,9 +286,9 @@ impl Look<'_> {
     }
 }
 
-/// What speaks for `bytes` being a packet, or the beginning of one if they are not the `whole` of
-/// it; `None` if something speaks against it. `work` is how many fields may be looked at, and what
-/// is left of that.
+/// The evidence that `bytes` are a packet, or its beginning if they are not the `whole` packet;
+/// `None` if something contradicts it. `work` is the number of fields that may be checked; the
+/// check subtracts from it.
 pub(crate) fn packet(bytes: &[u8], whole: bool, work: &mut u64) -> Option<Evidence> {
     let shapes = &*SHAPES;
     let mut look = Look {
@@ -298,7 +299,7 @@ pub(crate) fn packet(bytes: &[u8], whole: bool, work: &mut u64) -> Option<Eviden
         work,
     };
     let (known, unknown) = shapes.message(shapes.packet, bytes, 0, &mut look)?;
-    // A newer Perfetto has fields that we do not know, but not most of them.
+    // A newer Perfetto has fields that are unknown here, but most are known.
     if unknown > known {
         return None;
     }
@@ -358,7 +359,7 @@ mod tests {
         for cut in 0..=bytes.len() {
             assert!(beginning(&bytes[..cut]), "{cut}");
         }
-        // The same with a clock_id as bytes: seen as soon as its tag is there.
+        // The same with a clock_id as bytes: the contradiction shows at its tag.
         let bad = [0x40, 1, 0x32, 6, 0x0a, 4, 0x0a, 2, 0x10, 9];
         for cut in 0..=bad.len() {
             assert_eq!(beginning(&bad[..cut]), cut < 7, "{cut}");

@@ -1,5 +1,5 @@
-//! The input: a file or standard input, hashed and counted as it is read, and
-//! decompressed if it is compressed as a whole (rules F4, F5).
+//! The input: a file or standard input. It is hashed and counted during reading, and decompressed
+//! if it is compressed as a whole (rules F4, F5).
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -30,14 +30,14 @@ pub enum Source {
     File(PathBuf),
     /// Standard input.
     Stdin,
-    /// Standard input in pieces: before each its size, as four bytes, the lowest first. One
-    /// of no bytes is the end, without which it cannot be read: who writes it was killed.
+    /// Standard input in pieces: each piece follows its size in four bytes, the lowest first. A
+    /// piece of no bytes is the end. Without it, reading fails, because the writer was killed.
     Pieces,
-    /// Anything that can be read, once.
+    /// Any reader, which can be read once.
     Reader(Reader),
 }
 
-/// Bytes that can be read once, whatever they come from. A clone is the same bytes.
+/// Bytes that can be read once, from any reader. A clone shares the same bytes.
 ///
 /// ```
 /// use timebase_trace::{Reader, Source};
@@ -48,12 +48,12 @@ pub enum Source {
 pub struct Reader(Arc<Mutex<Option<Box<dyn Read + Send>>>>);
 
 impl Reader {
-    /// Those of `reader`.
+    /// The bytes of `reader`.
     pub fn new(reader: impl Read + Send + 'static) -> Reader {
         Reader(Arc::new(Mutex::new(Some(Box::new(reader)))))
     }
 
-    /// What was not read yet.
+    /// The unread bytes.
     fn take(&self) -> io::Result<Box<dyn Read + Send>> {
         let mut reader = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         reader
@@ -83,7 +83,7 @@ impl From<Reader> for Source {
 }
 
 impl Source {
-    /// The source of a command line argument: `-` is standard input.
+    /// The source for a command line argument: `-` is standard input.
     pub fn from_arg(arg: &OsStr) -> Source {
         if arg == "-" {
             Source::Stdin
@@ -94,8 +94,8 @@ impl Source {
 }
 
 impl Source {
-    /// Opens the source if it is a file that can be read as often as one likes: a pipe has a name,
-    /// too.
+    /// Opens the source if it is a regular file, which can be read several times; a named pipe
+    /// cannot.
     pub(crate) fn open_file(&self) -> Result<Option<File>, SourceError> {
         match self {
             Source::File(path) if path.is_file() => {
@@ -106,7 +106,7 @@ impl Source {
         }
     }
 
-    /// Its bytes, as they are.
+    /// Its raw bytes.
     pub(crate) fn bytes<'a>(&self, monitor: &'a Monitor) -> Result<Bytes<'a>, SourceError> {
         Ok(match self {
             Source::Stdin => Box::new(Cancellable {
@@ -144,8 +144,8 @@ fn unreadable(name: &str, error: io::Error) -> SourceError {
     }
 }
 
-/// Standard input without a buffer of its own: what is in one cannot be waited for, and would be
-/// held back until more comes.
+/// Standard input without its own buffer: a buffer would hide bytes from the code that waits for
+/// input, and hold them back until more come.
 #[cfg(unix)]
 fn stdin() -> io::Result<File> {
     use std::os::fd::AsFd;
@@ -157,46 +157,46 @@ fn stdin() -> io::Result<io::Stdin> {
     Ok(io::stdin())
 }
 
-/// What bytes are read from.
+/// The reader of the raw bytes.
 pub(crate) type Bytes<'a> = Box<dyn Read + Send + 'a>;
 
-/// What an input is opened for.
+/// The purpose of opening an input.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Use {
     is_hashed: bool,
     is_decompressed: bool,
-    /// Whether nothing is read of any file behind its end.
+    /// Whether nothing else is read after its end.
     is_last: bool,
-    /// Whether it is one of several files, and may be anything, or nothing.
+    /// Whether it is one of several files, which may have any contents, or none.
     is_member: bool,
 }
 
 impl Use {
-    /// The import is made of it.
+    /// The import reads it.
     pub const IMPORT: Use = Use {
         is_hashed: true,
         is_decompressed: true,
         is_last: true,
         is_member: false,
     };
-    /// Somebody reads ahead.
+    /// It is read before the import.
     pub const AHEAD: Use = Use {
         is_hashed: false,
         is_last: false,
         ..Use::IMPORT
     };
-    /// It is put aside as it is.
+    /// It is copied without changes.
     pub const PUT_ASIDE: Use = Use {
         is_decompressed: false,
         ..Use::AHEAD
     };
-    /// It is an archive, and its members are read when it is put aside, decompressed.
+    /// It is an archive whose decompressed copy has readable members.
     pub const UNPACK: Use = Use {
         is_last: false,
         ..Use::IMPORT
     };
 
-    /// The same, of its bytes as they are.
+    /// The same, with its raw bytes.
     pub fn as_it_is(self) -> Use {
         Use {
             is_decompressed: false,
@@ -204,7 +204,7 @@ impl Use {
         }
     }
 
-    /// The same of a file that is one of several.
+    /// The same for one of several files.
     pub fn member(self, is_last: bool) -> Use {
         Use {
             is_last: self.is_last && is_last,
@@ -224,9 +224,9 @@ impl fmt::Display for Source {
     }
 }
 
-/// Why a source cannot be read.
+/// The reason why a source cannot be read.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs)] // the messages say it
+#[allow(missing_docs)] // the messages explain them
 #[non_exhaustive]
 pub enum SourceError {
     #[error("cannot open {source_name}: {error}")]
@@ -250,23 +250,23 @@ pub enum SourceError {
     IsDatabase { source_name: String },
 }
 
-/// What became known of the input while it was read.
+/// The facts about the input from reading it.
 #[derive(Default)]
 struct Seen {
     size: u64,
     hash: Sha256,
     failure: Option<io::Error>,
-    /// The first bytes of it, decompressed.
+    /// Its first decompressed bytes.
     head: Vec<u8>,
 }
 
-/// What the decompressor calls a window that is too large, which has no number for it.
+/// The decompressor's message for a window that is too large; there is no error code for it.
 const WINDOW_REFUSED: &str = "requires too much memory";
 
 const WINDOW: &str = "it is compressed with a window of more than 128 MiB; decompress it first, as with \
     `zstd -dc --long=31 FILE | timebase import - -o trace.db`";
 
-/// Keeps the first bytes, to say what it is if it turns out to be no trace.
+/// Keeps the first bytes, to name the type if it turns out to be no trace.
 struct Headed<R> {
     reader: R,
     seen: Arc<Mutex<Seen>>,
@@ -294,8 +294,8 @@ impl<R: Read> Read for Headed<R> {
     }
 }
 
-/// Waits for what may have no bytes for a long time, and gives up when the
-/// import is cancelled.
+/// Waits for a source that may have no bytes for a long time, and stops when the import is
+/// cancelled.
 struct Cancellable<'a, R> {
     reader: R,
     monitor: &'a Monitor,
@@ -329,17 +329,17 @@ impl<R: Read> Read for Cancellable<'_, R> {
     }
 }
 
-/// What is wrong with a member of an archive, as the archive says it.
+/// A problem of a member, as reported by its archive.
 #[derive(Debug, Default)]
 pub(crate) struct Flaw {
-    /// What to tell of it.
+    /// The message.
     pub text: Option<String>,
-    /// Whether some of its bytes could not be read.
+    /// Whether some of its bytes were unreadable.
     pub is_lost: bool,
 }
 
-/// Counts, hashes, and remembers a failure, which a decompressor would hide. Gives up when the
-/// import is cancelled.
+/// Counts, hashes, and remembers an error, which a decompressor would hide. Stops when the import
+/// is cancelled.
 struct Watched<'a, R> {
     reader: R,
     seen: Arc<Mutex<Seen>>,
@@ -369,7 +369,7 @@ impl<R: Read> Read for Watched<'_, R> {
                 Ok(size)
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(error),
-            // It is the archive that is damaged or cut, and its reader has said so.
+            // The archive is damaged or cut, and its reader has reported that.
             Err(error)
                 if self.for_what.is_member
                     && matches!(
@@ -381,7 +381,7 @@ impl<R: Read> Read for Watched<'_, R> {
             }
             Err(error) => {
                 let kind = match error.kind() {
-                    // That is what damaged compression is called.
+                    // This is the error of damaged compression.
                     io::ErrorKind::InvalidData => io::ErrorKind::Other,
                     kind => kind,
                 };
@@ -394,7 +394,7 @@ impl<R: Read> Read for Watched<'_, R> {
 
 /// An open source. The crate has an example.
 pub struct Input<'a> {
-    /// Its bytes, decompressed if it is compressed as a whole.
+    /// It returns the bytes, decompressed if the file is compressed as a whole.
     pub reader: Bytes<'a>,
     name: String,
     seen: Arc<Mutex<Seen>>,
@@ -402,12 +402,12 @@ pub struct Input<'a> {
     compression: Option<&'static str>,
 }
 
-/// The input, when all of it was read.
+/// The input, after reading all of it.
 #[derive(Debug)]
 pub struct Digested {
-    /// How many bytes it has.
+    /// Its size in bytes.
     pub size: u64,
-    /// `None` if damaged compression kept the rest from being read.
+    /// `None` if damaged compression made the rest unreadable.
     pub sha256: Option<String>,
 }
 
@@ -416,7 +416,7 @@ impl<'a> Input<'a> {
     ///
     /// # Errors
     ///
-    /// [`SourceError`] says for the user what was wrong.
+    /// [`SourceError`] tells the user what is wrong.
     pub fn open(source: &Source, monitor: &'a Monitor) -> Result<Input<'a>, SourceError> {
         let bytes = source.bytes(monitor)?;
         Input::begin(bytes, &source.to_string(), monitor, Use::IMPORT)
@@ -479,37 +479,37 @@ impl<'a> Input<'a> {
         Ok(input)
     }
 
-    /// The same, of a member of an archive, whose reader says what is wrong with it.
+    /// The same for a member of an archive, whose reader reports problems.
     pub(crate) fn flawed(mut self, flaw: Arc<Mutex<Flaw>>) -> Input<'a> {
         self.flaw = flaw;
         self
     }
 
-    /// How it is compressed as a whole, if it is.
+    /// The compression of the whole file, if any.
     pub fn compression(&self) -> Option<&'static str> {
         self.compression
     }
 
-    /// Whether no byte of it was read, decompressed.
+    /// Whether there is no decompressed byte.
     pub fn is_empty(&self) -> bool {
         self.seen().head.is_empty()
     }
 
-    /// What the input is if it is no trace, by its first bytes.
+    /// The type of the input if it is no trace, by its first bytes.
     pub fn recognize(&mut self) -> Option<OtherFile> {
         while self.seen().head.len() < HEAD {
             match self.reader.read(&mut [0; HEAD]) {
                 Ok(0) => break,
                 Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // What there is has to do.
+                // The bytes so far have to be enough.
                 Err(_) => break,
             }
         }
         kind::recognize(&self.seen().head)
     }
 
-    /// The failure to read the source itself, if there was one.
+    /// The error of reading the source itself, if there was one.
     pub fn failed(&self) -> Option<SourceError> {
         let error = self.seen().failure.take()?;
         Some(SourceError::Read {
@@ -519,20 +519,19 @@ impl<'a> Input<'a> {
         })
     }
 
-    /// What to call it when the user is told of it.
+    /// Its name in messages to the user.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What is wrong with it by what its archive says of it, if it is a member of one and was
-    /// read to its end (rule X8): its checksum, or what it is compressed with there.
+    /// The problem that its archive reports, if it is a member and was read to its end (rule X8):
+    /// its checksum, or its compression.
     pub fn damage(&self) -> Option<String> {
         let flaw = self.flaw.lock().unwrap_or_else(PoisonError::into_inner);
         flaw.text.clone()
     }
 
-    /// Reads what is left behind the last packet, so that size and hash are
-    /// those of the whole input.
+    /// Reads the bytes after the last packet, so that size and hash cover the whole input.
     pub fn digest(&mut self) -> Digested {
         let rest = loop {
             match io::copy(&mut self.reader, &mut io::sink()) {

@@ -1,15 +1,14 @@
-//! Packets out of a stream of bytes (rules F1, F2, F5, F6, Z1 to Z5).
+//! Reads packets from a stream of bytes (rules F1, F2, F5, F6, Z1 to Z5).
 //!
 //! # Design
 //!
-//! As long as one packet ends where the next begins, nothing is asked but that: a byte is compared,
-//! and the schema is not looked at. Where it fails, the packet before is looked at first, for its
-//! length may be what is wrong; then bytes are tried one after the other until packets follow each
-//! other again (`resync.rs`).
+//! As long as each packet ends where the next one begins, one comparison of a byte is enough, and
+//! the schema is not used. If it fails, the previous packet is checked first, because its length
+//! may be wrong. Then every position is tried until packets follow each other again (`resync.rs`).
 //!
-//! To check every packet by the schema as it is read was the alternative: it finds a packet whose
-//! damaged length happens to end where another begins, which is rare, and costs as much as the rest
-//! of the reading.
+//! The alternative was to check every packet by the schema when it is read. This finds a packet
+//! whose damaged length happens to end where another one begins, which is rare, and costs as much
+//! as the rest of the reading.
 
 use std::io::{self, Read};
 
@@ -19,29 +18,29 @@ use timebase_descriptor::field::{Fields, Malformed, varint};
 use crate::carried::{doubtful, is_broken};
 use crate::shape;
 
-/// A packet larger than this is taken for damage: Perfetto's own tools cannot
-/// read it, and it would have to be held in memory.
+/// A larger packet counts as damage: Perfetto's own tools cannot read it, and it would have to be
+/// in memory.
 pub(crate) const LARGEST_PACKET: u64 = 256 << 20;
 
-/// How much is read at a time.
+/// The number of bytes to read at once.
 const CHUNK: usize = 256 << 10;
 
-/// How much the tag of a field and the length of what follows take at most.
+/// The largest size of a field's tag and length.
 pub(crate) const HEAD: usize = 20;
 
-/// How much of a packet is looked at before the rest of it is read.
+/// The number of bytes of a packet that are checked before its rest is read.
 pub(crate) const PROBE: usize = 1 << 20;
 
 /// A packet up to this size stays in the buffer until the next one is known.
 const REMEMBERED: usize = 64 << 10;
 
-/// How many fields may be looked at before any byte has given credit (rule Z4).
+/// The number of fields that may be checked before any byte has added credit (rule Z4).
 const CREDIT: u64 = 1 << 20;
 
 /// The tag of a packet.
 pub(crate) const PACKET: u8 = 0x0a;
 
-/// A serialized `TracePacket` and where its bytes start in the stream.
+/// A serialized `TracePacket`, and the position of its bytes in the stream.
 #[derive(Debug, Clone, Copy)]
 pub struct RawPacket<'a> {
     /// The offset of its first byte.
@@ -50,73 +49,73 @@ pub struct RawPacket<'a> {
     pub bytes: &'a [u8],
 }
 
-/// Bytes of a stream that are no packets (rules F6, Z1).
+/// Bytes of a stream without packets (rules F6, Z1).
 #[derive(Debug, thiserror::Error)]
 #[error("{why}")]
 pub struct Region {
-    /// The offset of the first of them.
+    /// The offset of the first byte.
     pub offset: u64,
-    /// How many there are.
+    /// Their number.
     pub size: u64,
-    /// What is wrong with them.
+    /// The problem.
     pub why: Damage,
 }
 
-/// Why bytes of a stream are no packets.
+/// The reason why bytes of a stream contain no packets.
 #[derive(Debug, thiserror::Error)]
 pub enum Damage {
     /// The stream ends inside a field (rule F6).
     #[error("the file ends inside the packet that starts at byte {offset}")]
     Cut {
-        /// Where the field's packet starts.
+        /// The start of the packet that contains the field.
         offset: u64,
-        /// Whether what is there of the packet could be one.
+        /// Whether the existing part could belong to a packet.
         plausible: bool,
     },
-    /// The same, where only the compression shows it.
+    /// The same, but only the compression shows it.
     #[error("the compressed data ends early, at byte {offset} of what it holds")]
     CutBetween {
-        /// How much of it there was.
+        /// The size of the existing part.
         offset: u64,
     },
-    /// There is something else where a packet should begin.
+    /// At the place of a packet there is something else.
     #[error("byte {offset} starts no packet")]
     NoPacket {
-        /// Where.
+        /// The place.
         offset: u64,
     },
     /// A packet that is not as long as it says.
     #[error("other packets begin inside the one at byte {offset}")]
     Torn {
-        /// Where it starts.
+        /// Its start.
         offset: u64,
     },
-    /// The size of a packet is beyond all reason.
+    /// The size of a packet is impossibly large.
     #[error("the packet at byte {offset} says that it has {size} bytes, more than any packet has")]
     TooLarge {
-        /// Where it starts.
+        /// Its start.
         offset: u64,
-        /// What it says.
+        /// The size that it claims.
         size: u64,
     },
-    /// The stream cannot be decompressed here, or read.
+    /// The stream cannot be decompressed or read from here on.
     #[error("after byte {offset} the compressed data is damaged: {error}")]
     Compression {
-        /// How much could be decompressed.
+        /// The number of bytes that could be decompressed.
         offset: u64,
-        /// What the decompressor says.
+        /// The decompressor's message.
         error: io::Error,
     },
 }
 
 impl Damage {
-    /// Whether there is no more than that the stream ends early.
+    /// Whether the only problem is that the stream ends early.
     pub fn is_cut(&self) -> bool {
         matches!(self, Damage::Cut { .. } | Damage::CutBetween { .. })
     }
 }
 
-/// Reads one packet after the other, holding little more than one in memory.
+/// Reads one packet after the other, with little more than one packet in memory.
 ///
 /// ```
 /// use timebase_trace::PacketStream;
@@ -132,40 +131,40 @@ impl Damage {
 pub struct PacketStream<R> {
     reader: R,
     buffer: Vec<u8>,
-    /// What of the buffer is read and not yet used.
+    /// The range of the buffer that is read but not yet used.
     start: usize,
     end: usize,
     /// The offset of `start` in the stream.
     offset: u64,
-    /// The packet before `start`, if it is still in the buffer: the sizes of its head and of all
-    /// of it.
+    /// The packet before `start`, if it is still in the buffer: the sizes of its head and of the
+    /// whole packet.
     last: Option<(usize, usize)>,
-    /// How many bytes before `start` are the last region, if it is still in the buffer.
+    /// The number of bytes before `start` in the last region, if it is still in the buffer.
     skipped: usize,
-    /// Whether a packet begins at `start` because something says so: the stream does, or it
-    /// was looked for.
+    /// Whether there is evidence that a packet begins at `start`: the previous packet ends there,
+    /// or a search found it.
     is_found: bool,
-    /// Whether the reader has no more.
+    /// Whether the reader is at its end.
     is_at_end: bool,
     /// Whether the stream was decompressed, and its compression is cut.
     is_cut: bool,
-    /// Why the reader could not go on; what it gives next is from another place.
+    /// The reason why the reader had to stop; its next bytes come from another place.
     broken: Option<io::Error>,
-    /// How much work looking for packets may still be (rule Z4).
+    /// The remaining work for the search for packets (rule Z4).
     pub(crate) credit: u64,
 }
 
-/// What begins at a place.
+/// The item at a position.
 pub(crate) enum Begin {
-    /// A packet, by its tag: the sizes of its head and of its contents.
+    /// A packet, by its tag: the sizes of its head and its contents.
     Packet { head: usize, size: u64 },
-    /// The bytes end inside of what says it.
+    /// The bytes end inside the head.
     Cut,
     /// Anything else.
     Other,
 }
 
-/// Reads what begins at the start of `bytes`.
+/// Reads the item at the start of `bytes`.
 #[inline]
 pub(crate) fn begin(bytes: &[u8]) -> Begin {
     match bytes.split_first() {
@@ -183,7 +182,7 @@ pub(crate) fn begin(bytes: &[u8]) -> Begin {
 }
 
 impl PacketStream<io::Empty> {
-    /// The packets of bytes that are all there.
+    /// The packets of bytes that are completely in memory.
     pub(crate) fn of(bytes: Vec<u8>) -> Self {
         let mut stream = PacketStream::new(io::empty());
         stream.end = bytes.len();
@@ -192,7 +191,7 @@ impl PacketStream<io::Empty> {
         stream
     }
 
-    /// The room that the bytes have, to be used again.
+    /// The buffer of the bytes, for the next use.
     pub(crate) fn into_buffer(self) -> Vec<u8> {
         self.buffer
     }
@@ -221,8 +220,8 @@ impl<R: Read> PacketStream<R> {
     ///
     /// # Errors
     ///
-    /// A [`Region`] that holds no packets. The stream goes on behind it.
-    #[allow(clippy::should_implement_trait)] // it lends what it has, and can fail
+    /// A [`Region`] without packets. The stream continues after it.
+    #[allow(clippy::should_implement_trait)] // it lends its buffer, and can fail
     pub fn next(&mut self) -> Result<Option<RawPacket<'_>>, Region> {
         loop {
             let there = self.fill(HEAD);
@@ -253,12 +252,12 @@ impl<R: Read> PacketStream<R> {
         }
     }
 
-    /// The packet that was handed over last, again, although its bytes are no message or contradict
-    /// the schema: if what follows shows that it is as long as it says (rule F7).
+    /// Returns the last packet again, although its bytes are no message or contradict the schema,
+    /// if the next bytes show that it is as long as it says (rule F7).
     ///
     /// # Errors
     ///
-    /// The [`Region`] that it is in, if not (rule Z3).
+    /// Otherwise, the [`Region`] that contains it (rule Z3).
     pub(crate) fn doubted(&mut self) -> Result<RawPacket<'_>, Region> {
         let (head, total) = self.last.take().unwrap_or_default();
         self.start = self.start.saturating_sub(total);
@@ -273,8 +272,8 @@ impl<R: Read> PacketStream<R> {
         })
     }
 
-    /// The region behind the packet that was handed over last, if that begins inside of it: its
-    /// contents are damaged, and it may not be as long as it says (rule Z3).
+    /// The region after the last packet, if it begins inside that packet: its contents are damaged,
+    /// so it may not be as long as it says (rule Z3).
     pub(crate) fn inside(&mut self) -> Option<Region> {
         let (head, total) = self.last?;
         self.start = self.start.saturating_sub(total);
@@ -289,13 +288,13 @@ impl<R: Read> PacketStream<R> {
         }
     }
 
-    /// The first place where others begin inside of what begins here and is called a packet, of which
-    /// the bytes up to `end` are there.
+    /// The first place inside a supposed packet where other packets begin. The bytes up to `end`
+    /// are in memory.
     fn search_inside(&mut self, head: usize, end: usize) -> Option<usize> {
         let sound = doubtful(self.unused().get(head..end)?)?;
         let (mut at, sound) = (head.max(1), (head + sound).max(1));
-        // A decompressor goes on behind damage for a while. But what is compressed may hold packets as
-        // they are, and these have been decompressed: they end with what holds them.
+        // A decompressor continues for a while after damage. But a compressed packet may contain
+        // packets literally, and these were decompressed: they end with it.
         while at < sound {
             let Some(found) = self.search(at..sound) else {
                 break;
@@ -308,8 +307,8 @@ impl<R: Read> PacketStream<R> {
         self.search(sound..end)
     }
 
-    /// Whether packets follow each other from one place to behind another, or to the end of the
-    /// stream; else the place where they do no longer.
+    /// Whether packets follow each other from one place to after another, or to the end of the
+    /// stream; otherwise the place where they stop.
     fn goes_beyond(&mut self, mut at: usize, end: usize) -> Result<(), usize> {
         while at < end {
             self.fill(at.saturating_add(HEAD));
@@ -324,8 +323,7 @@ impl<R: Read> PacketStream<R> {
         }
     }
 
-    /// The bytes of the region that was told last, if they are a part of what was said to
-    /// be one packet.
+    /// The bytes of the last region, if they are a part of a supposed packet.
     pub(crate) fn torn(&self) -> Option<RawPacket<'_>> {
         let from = self.start.checked_sub(self.skipped)?;
         let bytes = self.buffer.get(from..self.start)?;
@@ -337,7 +335,7 @@ impl<R: Read> PacketStream<R> {
         Some(RawPacket { offset, bytes })
     }
 
-    /// What there is to say at the end of the stream, or where its reader broke.
+    /// The report at the end of the stream, or where its reader failed.
     #[cold]
     fn at_end(&mut self) -> Option<Region> {
         let offset = self.offset;
@@ -351,10 +349,11 @@ impl<R: Read> PacketStream<R> {
         })
     }
 
-    /// Whether the bytes that are called a packet are not: the region that they are in.
+    /// If the bytes of a supposed packet are none: the region that contains them.
     #[inline]
     fn doubts(&mut self, head: usize, total: usize) -> Option<Region> {
-        // What makes no packet is seen at its beginning: so a wrong length does not fill the memory.
+        // Contents that are no packet show that at their beginning, so a wrong length does not fill
+        // the memory.
         if total > PROBE && self.unused().len() < total {
             let there = self.fill(PROBE);
             let offset = self.offset;
@@ -375,7 +374,7 @@ impl<R: Read> PacketStream<R> {
         }
     }
 
-    /// A packet behind which no other begins: which of the two is damaged?
+    /// No other packet begins after this one: which of the two is damaged?
     #[cold]
     fn unconfirmed(&mut self, head: usize, total: usize) -> Option<Region> {
         let contents = head..total;
@@ -388,7 +387,7 @@ impl<R: Read> PacketStream<R> {
         if let Some(at) = self.search_inside(head, total) {
             return Some(self.skip(at, Damage::Torn { offset }));
         }
-        // Its contents are damaged, but it was due here.
+        // Its contents are damaged, but a packet was due here.
         let is_message = Header::parse(self.unused().get(head..total)?).is_ok();
         if is_message && self.is_due() {
             return None;
@@ -396,8 +395,8 @@ impl<R: Read> PacketStream<R> {
         Some(self.lost(total, Damage::NoPacket { offset }))
     }
 
-    /// Whether a packet is known to begin here: it was found, or the one before is as long as it
-    /// says.
+    /// Whether a packet certainly begins here: a search found it, or the previous packet is as long
+    /// as it says.
     fn is_due(&mut self) -> bool {
         if self.is_found {
             return self.offset > 0;
@@ -413,7 +412,7 @@ impl<R: Read> PacketStream<R> {
         bytes.is_some_and(|bytes| shape::packet(bytes, true, work).is_some())
     }
 
-    /// The stream ends inside a packet, of which there are so many bytes; or its length is wrong.
+    /// The stream ends inside a packet with this many bytes; or the packet's length is wrong.
     #[cold]
     fn cut(&mut self, there: usize) -> Region {
         let offset = self.offset;
@@ -433,7 +432,7 @@ impl<R: Read> PacketStream<R> {
         self.skip(there, Damage::Cut { offset, plausible })
     }
 
-    /// The next bytes are a region.
+    /// Makes the next bytes a region.
     fn skip(&mut self, size: usize, why: Damage) -> Region {
         let offset = self.offset;
         self.advance(size);
@@ -446,7 +445,7 @@ impl<R: Read> PacketStream<R> {
         }
     }
 
-    /// A region of these bytes and all others before the next packet.
+    /// A region of these bytes and all further bytes before the next packet.
     #[cold]
     fn lost(&mut self, bytes: usize, why: Damage) -> Region {
         let Region { offset, size, why } = self.skip(bytes, why);
@@ -489,19 +488,19 @@ impl<R: Read> PacketStream<R> {
         self.is_found = false;
     }
 
-    /// Whether the stream ends where what is in the buffer does.
+    /// Whether the stream ends with the buffer.
     pub(crate) fn ends_here(&self) -> bool {
         self.is_at_end && self.broken.is_none() && !self.is_cut
     }
 
-    /// Goes on behind a place where the reader broke; tells why it did.
+    /// Continues after a place where the reader failed; returns the reason.
     pub(crate) fn mend(&mut self) -> Option<io::Error> {
         self.broken.take()
     }
 
-    /// Reads until `wanted` bytes are there or the stream ends or breaks; tells how many
-    /// there are. The buffer grows with what is really read, not with what a
-    /// packet says of its size.
+    /// Reads until `wanted` bytes are in the buffer, or the stream ends or fails; returns their
+    /// number. The buffer grows with the bytes that are read, not with the size that a packet
+    /// claims.
     #[inline]
     pub(crate) fn fill(&mut self, wanted: usize) -> usize {
         if self.end - self.start < wanted {
@@ -514,8 +513,8 @@ impl<R: Read> PacketStream<R> {
         if self.is_at_end || self.broken.is_some() {
             return;
         }
-        // Where much is moved, much is read, too: from a pipe that gives a little at a time, moving
-        // would take longer than all else.
+        // After a large move, the read is large, too. Otherwise, with a pipe that provides a little
+        // at a time, moving would take longer than everything else.
         let moved = self.make_room();
         let wanted = match moved > CHUNK {
             true => wanted.max(moved + moved / 2),
@@ -536,7 +535,7 @@ impl<R: Read> PacketStream<R> {
                         self.is_cut = true;
                         self.is_at_end = true;
                     }
-                    // The reader may go on behind what is damaged.
+                    // The reader may continue after the damage.
                     io::ErrorKind::InvalidData => self.broken = Some(error),
                     _ => {
                         self.broken = Some(error);
@@ -547,8 +546,8 @@ impl<R: Read> PacketStream<R> {
         }
     }
 
-    /// Moves what is not used to the front of the buffer, with the packet before if that is small;
-    /// tells how much that is.
+    /// Moves unused bytes to the front of the buffer, together with the previous packet if that is
+    /// small; returns the distance.
     fn make_room(&mut self) -> usize {
         self.skipped = 0;
         let kept = match self.last {
@@ -569,7 +568,7 @@ impl<R: Read> PacketStream<R> {
     }
 }
 
-/// The size of a packet with its head; `None` if no packet is as large.
+/// The size of a packet with its head; `None` if packets cannot have this size.
 #[inline]
 fn whole(head: usize, size: u64) -> Option<usize> {
     if size > LARGEST_PACKET {
@@ -719,7 +718,7 @@ mod tests {
     fn z3_a_packet_that_is_too_long_is_looked_into() {
         let packets: Vec<_> = (1..5).map(|n| packet(n, n)).collect();
         let size = packets[0].len();
-        // One that ends where another does hides those between.
+        // A packet that ends where another one does hides those in between.
         let hides = |length: &u8| *length > 16 && (usize::from(*length) + 2) % size == 0;
         for length in (0..0x80).filter(|length| !hides(length)) {
             let mut trace = packets.concat();
@@ -761,13 +760,13 @@ mod tests {
         let patterns: [&[u8]; 6] = [
             &[PACKET],
             &[PACKET, 2, PACKET, 0],
-            // Packets that are larger than all that there is.
+            // Packets that are larger than all of the bytes.
             &[PACKET, 0xff, 0xff, 0xff, 0x7f, 0xc2, 0x3e],
-            // Ones that are messages, but no packets.
+            // Messages that are no packets.
             &[PACKET, 2, 0x08, 6],
-            // Compressed ones that are damaged.
+            // Damaged compressed packets.
             &[PACKET, 6, 0x92, 3, 3, 0x78, 0x9c, 0xff],
-            // Ones that have the shape, up to a field at their end.
+            // Bytes that have the shape of a packet, except for a field at their end.
             &[PACKET, 0x84, 0x80, 0x01, 0x40, 1, 0x50, 2],
         ];
         for pattern in patterns {

@@ -1,8 +1,8 @@
-//! What tests of several files need.
+//! Code for tests in several files.
 
 use std::io::{self, Read};
 
-/// Gives few bytes a read.
+/// Returns few bytes for each read.
 pub(crate) struct Slow<'a>(pub &'a [u8]);
 
 impl Read for Slow<'_> {

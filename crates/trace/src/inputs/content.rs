@@ -1,4 +1,5 @@
-//! What a file is, by its bytes (rules X3, X5), and where that puts it (rule X4).
+//! The type of a file, by its bytes (rules X3, X5), and its place in the order of processing (rule
+//! X4).
 
 use std::io::{self, Cursor, ErrorKind, Read};
 
@@ -6,10 +7,11 @@ use crate::kind::SQLITE;
 use crate::members::{Compression, Members};
 use crate::stream::PACKET;
 
-/// How much of a file says what it is: a tar has its mark behind 257 bytes.
+/// The type of a file depends on this many bytes: a tar has its mark after 257 bytes.
 pub(super) const HEAD: usize = 512;
 
-/// What the content of a file is; of one that is compressed as a whole, decompressed.
+/// The type of a file's contents; for a file that is compressed as a whole, the type of its
+/// decompressed contents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TraceType {
     /// A trace.
@@ -20,12 +22,12 @@ pub enum TraceType {
     Zip,
     /// A tar archive.
     Tar,
-    /// Nothing that is known, or nothing at all (rule X7).
+    /// Unknown or empty contents (rule X7).
     Unknown,
 }
 
 impl TraceType {
-    /// As it stands in the column `trace_type` of `trace_file`.
+    /// The text in the column `trace_type` of `trace_file`.
     ///
     /// ```
     /// assert_eq!(timebase_trace::TraceType::Manifest.name(), "perfetto_manifest");
@@ -40,7 +42,7 @@ impl TraceType {
         }
     }
 
-    /// By the first bytes, in the order of rule X3.
+    /// The type for the first bytes. The checks have the order of rule X3.
     fn of(head: &[u8]) -> TraceType {
         match archive(head) {
             Some(archive) => archive,
@@ -56,7 +58,7 @@ impl TraceType {
     }
 }
 
-/// Which archive begins so (rule X1).
+/// The type of archive that begins like this (rule X1).
 pub(super) fn archive(head: &[u8]) -> Option<TraceType> {
     if head.get(257..262) == Some(b"ustar") {
         Some(TraceType::Tar)
@@ -67,7 +69,7 @@ pub(super) fn archive(head: &[u8]) -> Option<TraceType> {
     }
 }
 
-/// Whether a manifest begins so.
+/// Whether a manifest begins like this.
 pub(super) fn is_manifest(head: &[u8]) -> bool {
     let is_space = |byte: u8| byte.is_ascii_whitespace() || byte == 0x0b;
     let first = head.iter().take(128).filter(|&&byte| !is_space(byte));
@@ -75,7 +77,7 @@ pub(super) fn is_manifest(head: &[u8]) -> bool {
     first.take(mark.len()).eq(mark)
 }
 
-/// What was seen of a file that is one of several.
+/// The result of looking at one of several files.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Looked {
     pub content: TraceType,
@@ -88,7 +90,7 @@ impl Looked {
     ///
     /// # Errors
     ///
-    /// If they cannot be read. Damaged compression is no error: what is read later shows it.
+    /// If reading fails. Damaged compression is no error: later reads show it.
     pub fn at(mut reader: impl Read) -> io::Result<Looked> {
         let (head, error) = begin_of(&mut reader);
         failure(error)?;
@@ -103,7 +105,7 @@ impl Looked {
                 let whole = Cursor::new(head).chain(reader);
                 let mut members = Members::new(whole, compression)?;
                 match begin_of(&mut members) {
-                    // It cannot be told what it would be; its reader tells of the damage.
+                    // Its type is unknown; its reader reports the damage.
                     (head, Some(error)) if head.is_empty() => {
                         failure(Some(error))?;
                         TraceType::Proto
@@ -119,7 +121,7 @@ impl Looked {
         })
     }
 
-    /// Its place among classes in the order of processing (rule X4).
+    /// The place of its class in the order of processing (rule X4).
     pub fn class(&self) -> u8 {
         match (self.compression, self.content) {
             (Some(_), _) => 2,
@@ -130,7 +132,7 @@ impl Looked {
     }
 }
 
-/// That a file cannot be read; not that it is damaged, or ends.
+/// Whether an error means that the file cannot be read; not that it is damaged, or ends.
 fn failure(error: Option<io::Error>) -> io::Result<()> {
     match error {
         Some(error)
@@ -145,14 +147,14 @@ fn failure(error: Option<io::Error>) -> io::Result<()> {
     }
 }
 
-/// The first bytes, and what kept more from being read.
+/// The first bytes, and the error that stopped reading.
 pub(super) fn begin_of(reader: &mut impl Read) -> (Vec<u8>, Option<io::Error>) {
     begin_until(reader, |_| false)
 }
 
-/// The same of a stream, of which more may come late: where a packet begins it, and no text that
-/// begins with an empty line, it is no archive, and the rest is not waited for. (Of a tar, the first
-/// file's name would begin with a line feed.)
+/// The same for a stream whose bytes may come late. If it begins with a packet, and is no text that
+/// begins with an empty line, then it is no archive, and this does not wait for the rest. (In a
+/// tar, the first file's name would begin with a line feed.)
 pub(super) fn begin_of_stream(reader: &mut impl Read) -> (Vec<u8>, Option<io::Error>) {
     begin_until(reader, |head| {
         let is_text = |byte: &u8| byte.is_ascii_whitespace() || *byte == b'{';
@@ -167,7 +169,8 @@ fn begin_until(
     let mut head = vec![0; HEAD];
     let mut size = 0;
     loop {
-        // First as many as an input looks at, for what is damaged gives more to who asks for less.
+        // The first read asks for as many bytes as an input does, because damaged compression gives
+        // more to a caller that asks for less.
         let wanted = match size < SQLITE.len() {
             true => SQLITE.len(),
             false => HEAD,

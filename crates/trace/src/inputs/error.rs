@@ -1,19 +1,19 @@
-//! Why inputs cannot be opened, told so that the user knows what to do.
+//! The errors of opening inputs, in words that tell users what to do.
 
 use std::io;
 
 use crate::source::SourceError;
 
-/// Why inputs cannot be opened.
+/// The reason why inputs cannot be opened.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs)] // the messages say it
+#[allow(missing_docs)] // the messages explain them
 #[non_exhaustive]
 pub enum InputsError {
     #[error(transparent)]
     Source(#[from] SourceError),
     #[error("there is nothing to read; name a trace, an archive of traces, or several traces")]
     Nothing,
-    /// Where temporary files go, there is no room or no right to write.
+    /// The directory of temporary files is full or not writable.
     #[error("cannot copy an input to a temporary file: {0}")]
     PutAside(io::Error),
     #[error(

@@ -1,4 +1,4 @@
-//! What archives are made of, whatever their format: members, and places that are damaged.
+//! The contents of archives of any format: members, and damaged places.
 
 use std::io;
 use std::sync::atomic::Ordering;
@@ -8,46 +8,46 @@ use crate::source::SourceError;
 
 use super::error::InputsError;
 
-/// How many entries an archive may have, directories and links included.
+/// The largest number of entries in an archive, including directories and links.
 pub(super) const ENTRIES: usize = 100_000;
 
 /// Why a place is damaged.
 pub(super) const NO_HEADER: &str = "no header of a file is where one should be";
 
-/// How long their names may be together.
+/// The largest total length of their names.
 const NAMES: usize = 64 << 20;
 
-/// A place in an archive where it is damaged, or ends before it should (rules X8, F6).
+/// A place where an archive is damaged, or ends too early (rules X8, F6).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArchiveDamage {
-    /// Where it begins, in bytes of the archive, decompressed.
+    /// Its start, in bytes of the decompressed archive.
     pub offset: u64,
-    /// How many bytes are left out; 0 if the archive is cut.
+    /// The number of bytes that are left out; 0 if the archive is cut.
     pub size: u64,
-    /// What is wrong there.
+    /// The problem.
     pub why: String,
     /// Whether the archive ends there.
     pub is_cut: bool,
 }
 
-/// Where the bytes of a file are.
+/// The place of a file's bytes.
 #[derive(Debug, Clone)]
 pub(super) struct Packed {
     pub at: u64,
-    /// How many there are, as they are stored.
+    /// Their number, as stored.
     pub size: u64,
     pub how: How,
-    /// Their checksum, unpacked, if it is known.
+    /// The checksum of the unpacked bytes, if known.
     pub crc: Option<u32>,
-    /// Whether the archive ends in it.
+    /// Whether the archive ends inside the file.
     pub is_cut: bool,
 }
 
-/// How bytes are stored.
+/// The way in which bytes are stored.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum How {
     AsTheyAre,
-    /// With the number of bytes that they are unpacked, if it is known.
+    /// Deflated, with the unpacked size if known.
     Deflated(Option<u64>),
 }
 
@@ -62,7 +62,7 @@ impl Packed {
         }
     }
 
-    /// How many bytes it has, unpacked, if that is known.
+    /// Its unpacked size, if known.
     pub fn unpacked(&self) -> Option<u64> {
         match self.how {
             How::AsTheyAre => Some(self.size),
@@ -71,14 +71,14 @@ impl Packed {
     }
 }
 
-/// A member that is to be read.
+/// A member to read.
 #[derive(Debug)]
 pub(super) struct Member {
     pub name: Vec<u8>,
     pub packed: Packed,
 }
 
-/// What was found of an archive so far.
+/// The contents of an archive so far.
 pub(super) struct Listing<'a> {
     pub members: Vec<Member>,
     pub damage: Vec<ArchiveDamage>,
@@ -100,12 +100,12 @@ impl<'a> Listing<'a> {
         }
     }
 
-    /// What the archive is called.
+    /// The archive's name.
     pub fn archive(&self) -> &str {
         self.archive
     }
 
-    /// Another entry begins.
+    /// Records that another entry begins.
     pub fn count(&mut self) -> Result<(), InputsError> {
         self.entries += 1;
         match self.entries > ENTRIES {
@@ -132,7 +132,7 @@ impl<'a> Listing<'a> {
         Ok(())
     }
 
-    /// The archive ends before it should.
+    /// Records that the archive ends too early.
     pub fn cut(&mut self, offset: u64, where_: &str) {
         self.damage.push(ArchiveDamage {
             offset,
@@ -151,7 +151,7 @@ impl<'a> Listing<'a> {
         });
     }
 
-    /// That the archive cannot be read.
+    /// The error for an archive that cannot be read.
     pub fn failed(&self, offset: u64, error: io::Error) -> InputsError {
         let source_name = self.archive.to_owned();
         InputsError::Source(SourceError::Read {
@@ -161,7 +161,7 @@ impl<'a> Listing<'a> {
         })
     }
 
-    /// Ends what takes long when the import is cancelled.
+    /// Stops long work if the import is cancelled.
     pub fn go_on(&self) -> io::Result<()> {
         match self.monitor.cancel.load(Ordering::Relaxed) {
             true => Err(io::ErrorKind::ConnectionAborted.into()),
@@ -169,14 +169,14 @@ impl<'a> Listing<'a> {
         }
     }
 
-    /// How messages call a member.
+    /// The name of a member in messages.
     pub fn shown(&self, name: &[u8]) -> String {
         format!("{} in {}", quoted(name), self.archive)
     }
 }
 
-/// A name from an archive, for people: what it has of control characters is escaped, and it is cut
-/// where nobody reads on.
+/// A name from an archive, for people: control characters are escaped, and a long name is
+/// shortened.
 pub(super) fn quoted(name: &[u8]) -> String {
     const LONGEST: usize = 200;
     let text = String::from_utf8_lossy(name);
@@ -195,8 +195,8 @@ pub(super) fn quoted(name: &[u8]) -> String {
     shown
 }
 
-/// Whether a member is passed over by its name: a directory, and what is in one that is hidden or
-/// is hidden itself (rule X2).
+/// Whether a member's name says to pass over it: a directory, or a path with a hidden component
+/// (rule X2).
 pub(super) fn is_skipped(name: &[u8]) -> bool {
     let is_hidden = |part: &[u8]| part.starts_with(b".") && part != b"." && part != b"..";
     name.ends_with(b"/") || name.split(|&byte| byte == b'/').any(is_hidden)

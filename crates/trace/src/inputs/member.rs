@@ -1,4 +1,4 @@
-//! The bytes of a member, unpacked and checked while they are read.
+//! The bytes of a member, which are unpacked and checked during reading.
 
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,14 +10,14 @@ use crate::source::{Bytes, Flaw};
 use super::listing::{How, Packed};
 use super::store::Store;
 
-/// How much is unpacked at a time: what a decompressor made since it was called is lost when it
-/// meets damage.
+/// The number of bytes to unpack at once: a decompressor that meets damage loses its output since
+/// the last call.
 const STEP: usize = 16 << 10;
 
-/// How much of an archive is read at a time.
+/// The number of bytes to read from an archive at once.
 pub(super) const CHUNK: usize = 64 << 10;
 
-/// Opens what is packed in a store.
+/// Opens a packed member in a store.
 pub(super) fn open<'s>(
     store: &'s mut Store,
     packed: &Packed,
@@ -35,8 +35,8 @@ pub(super) fn open<'s>(
     })
 }
 
-/// Unpacks deflated bytes. Where they are damaged, there is an error of the kind `InvalidData`, and
-/// where they end too early, `UnexpectedEof`; nothing comes behind either.
+/// Unpacks deflated bytes. Damaged bytes cause an error of the kind `InvalidData`, an early end the
+/// kind `UnexpectedEof`; nothing follows after either.
 pub(super) struct Inflate<R> {
     pub reader: R,
     state: Decompress,
@@ -52,7 +52,7 @@ impl<R: BufRead> Inflate<R> {
         }
     }
 
-    /// How many bytes were unpacked.
+    /// The number of unpacked bytes.
     pub fn taken(&self) -> u64 {
         self.state.total_in()
     }
@@ -98,7 +98,7 @@ impl<R: BufRead> Read for Inflate<R> {
     }
 }
 
-/// Compares what was read with what the archive says of it.
+/// Compares the bytes with the archive's size and checksum.
 struct Checked<R> {
     reader: R,
     crc: Crc,
@@ -126,7 +126,7 @@ impl<R> Checked<R> {
         self.flaw.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Says at the end what is wrong, if nothing was said before.
+    /// Reports a problem at the end, if none was reported before.
     fn check(&self) {
         let mut flaw = self.flaw();
         if flaw.is_lost || self.is_cut {
@@ -168,7 +168,7 @@ impl<R: Read> Read for Checked<R> {
             {
                 let mut flaw = self.flaw();
                 flaw.is_lost = true;
-                // That the archive is cut is told of the archive.
+                // If the archive is cut, the report is about the archive.
                 if !self.is_cut {
                     flaw.text.get_or_insert(error.to_string());
                 }

@@ -1,26 +1,26 @@
 //! All inputs of an import: one trace, one archive, or several files (rules X1 to X9).
 //!
-//! | question | where it is decided |
+//! | question | decided in |
 //! |---|---|
-//! | what is a file, and what are several (rule X1); what is put aside (rule X9) | `mod.rs` |
-//! | what a member is (rules X3, X5) | `content.rs` |
-//! | what a zip holds, what a tar holds (rule X8) | `zip.rs`, `tar.rs` |
-//! | which members are passed over (rule X2), how many there may be | `listing.rs` |
+//! | whether the input is one file or several (rule X1); which inputs are copied first (rule X9) | `mod.rs` |
+//! | the type of a member (rules X3, X5) | `content.rs` |
+//! | the contents of a zip and of a tar (rule X8) | `zip.rs`, `tar.rs` |
+//! | which members are passed over (rule X2), and the largest number of members | `listing.rs` |
 //! | how a member is unpacked and checked | `member.rs` |
 //!
 //! # Design
 //!
-//! What there is, is known before anything is read of it, as the order of processing needs all
-//! names and first bytes (rule X4). A trace that is alone is the exception: only its first bytes
-//! are looked at, and it is read once, as a stream, as if nothing else existed. Of several
-//! arguments, files stay where they are and are opened when their turn comes; of an archive that is
-//! a file and not compressed as a whole, members are read where they are. All else (standard input,
-//! pipes, compressed archives) is put aside once, in one temporary file. To put everything aside
-//! was the alternative: one way to read for all, for twice the disk.
+//! The list of files is complete before any file is read, because the order of processing needs all
+//! names and first bytes (rule X4). A single trace is the exception: only its first bytes are
+//! looked at, and it is read once, as a stream, as if nothing else existed. Files among several
+//! arguments stay where they are, and are opened when their turn comes. Members of an uncompressed
+//! archive file are read in place. Everything else (standard input, pipes, compressed archives) is
+//! copied once, into one temporary file. The alternative was to copy everything: a single way of
+//! reading, but twice the disk space.
 //!
-//! What a user names is meant: an argument that is hidden (`.a.pftrace`) is read, as it is no
-//! member that an archiver picked up (rule X2), and one that is a directory or a database is
-//! refused, which inside of an archive is passed over, or unknown.
+//! An argument is always intended: a hidden file (`.a.pftrace`) is read, because no archiver picked
+//! it up by accident (rule X2), and a directory or a database is refused. Inside an archive, a
+//! directory is passed over, and a database is unknown.
 
 mod content;
 mod error;
@@ -50,58 +50,58 @@ pub use content::TraceType;
 pub use error::InputsError;
 pub use listing::ArchiveDamage;
 
-/// How much is put aside at a time.
+/// The number of bytes to copy at once.
 const CHUNK: usize = 256 << 10;
 
 /// How often an import reads its files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reads {
-    /// Each file once: a trace that comes through a pipe is not put aside.
+    /// Each file once: a trace from a pipe is not copied.
     Once,
-    /// Each file as often as one likes, and each time the same bytes.
+    /// Each file as often as necessary, and with the same bytes each time.
     Again,
 }
 
-/// What is known of a file before it is read: a row of `trace_file`.
+/// The facts about a file before it is read: a row of `trace_file`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraceFile {
-    /// Its place in [`Inputs::files`]: 0 is the input or the archive, members follow in the order
-    /// of the archive.
+    /// Its position in [`Inputs::files`]: 0 is the input or the archive; members follow in the
+    /// order of the archive.
     pub id: usize,
-    /// The archive that it is in.
+    /// The archive that contains it.
     pub parent: Option<usize>,
-    /// A member's name in its archive, an argument's base name if there are several, the name of
-    /// the source if it is alone; what is no UTF-8 of it is U+FFFD. `None` of several arguments
-    /// together.
+    /// A member's name in its archive; an argument's base name if there are several arguments; the
+    /// name of the source if it is the only one. Invalid UTF-8 in it is U+FFFD. `None` for several
+    /// arguments together.
     pub name: Option<String>,
-    /// What its content is, decompressed. `None` of several arguments together.
+    /// The type of its decompressed contents. `None` for several arguments together.
     pub kind: Option<TraceType>,
-    /// How it is compressed as a whole: `gzip` or `zstd`.
+    /// The compression of the whole file: `gzip` or `zstd`.
     pub compression: Option<&'static str>,
-    /// How many bytes it has as a file, before it is decompressed, if that is known.
+    /// Its size before decompression, if known.
     pub size: Option<u64>,
-    /// Its place in [`Inputs::order`].
+    /// Its position in [`Inputs::order`].
     pub processing_order: Option<usize>,
-    /// Whether it is there for its members only.
+    /// Whether it only contains other files.
     pub is_container: bool,
 }
 
-/// Where the bytes of a file are.
+/// The place of a file's bytes.
 enum Place {
-    /// Nowhere: its members have them.
+    /// It has none: its members have them.
     Container,
-    /// They come once.
+    /// They can be read once.
     Stream,
     Path(PathBuf),
     Store {
         store: usize,
         packed: Packed,
     },
-    /// All of a store, up to where it ends when it is read.
+    /// All bytes of a store, up to its end at the time of reading.
     Whole,
 }
 
-/// What an import is made of: one trace, one archive, or several files (rule X1).
+/// The inputs of an import: one trace, one archive, or several files (rule X1).
 ///
 /// ```
 /// use std::io::Read;
@@ -129,30 +129,29 @@ enum Place {
 pub struct Inputs<'a> {
     monitor: &'a Monitor,
     files: Vec<TraceFile>,
-    /// Of each file.
+    /// The state of each file.
     places: Vec<Place>,
-    /// What messages call each file.
+    /// The name of each file in messages.
     titles: Vec<String>,
     order: Vec<usize>,
     keys: Vec<Key>,
     stores: Vec<Store>,
     stream: Option<Input<'a>>,
     damage: Vec<ArchiveDamage>,
-    /// Of an archive that was put aside.
+    /// The size and the hash of an archive that was copied.
     digested: Option<Digested>,
 }
 
 impl<'a> Inputs<'a> {
-    /// Opens the arguments of an import, and finds out what they are.
+    /// Opens the arguments of an import, and finds out their types.
     ///
-    /// `manifest` is one more file among several, and a manifest whatever its bytes are; of one
-    /// trace it makes two files, of an archive one with a member more. `scratch` is where that goes
-    /// which cannot be read in place. While that happens, the pass of the monitor is
-    /// [`Pass::Copy`].
+    /// `manifest` is an additional file, and counts as a manifest whatever its bytes are; with one
+    /// trace there are then two files, an archive gets one more member. Inputs that cannot be read
+    /// in place are copied to `scratch`. Meanwhile, the pass of the monitor is [`Pass::Copy`].
     ///
     /// # Errors
     ///
-    /// [`InputsError`] says for the user what was wrong.
+    /// [`InputsError`] tells the user what is wrong.
     pub fn open(
         sources: &[Source],
         manifest: Option<&Path>,
@@ -181,64 +180,62 @@ impl<'a> Inputs<'a> {
             ([source], Some(manifest)) => inputs.open_two(source, manifest, scratch)?,
             _ => inputs.open_several(sources, manifest, scratch)?,
         }
-        // What was read of files is read again; of a stream it is not.
+        // Reading starts again for files, but not for a stream.
         if inputs.stream.is_none() {
             monitor.bytes_read.store(0, Ordering::Relaxed);
         }
         Ok(inputs)
     }
 
-    /// All files, each at the place that its id says.
+    /// All files, each at the position of its id.
     pub fn files(&self) -> &[TraceFile] {
         &self.files
     }
 
-    /// The ids of those that are read, in the order of processing (rule X4): one that is alone, or
-    /// all members but those that rule X2 passes over. Those of which nothing is known come last
-    /// (rule X7).
+    /// The ids of the files to read, in the order of processing (rule X4): a single file, or all
+    /// members except those that rule X2 passes over. Files of unknown type come last (rule X7).
     pub fn order(&self) -> &[usize] {
         &self.order
     }
 
-    /// How many bytes are to be read in one pass over all files, before they are decompressed, if
-    /// that is known.
+    /// The number of bytes to read in one pass over all files, before decompression, if known.
     pub fn total(&self) -> Option<u64> {
         let sizes = self.order.iter().map(|&id| self.files.get(id)?.size);
         sizes.sum()
     }
 
-    /// Where an archive is damaged, or cut (rules X8, F6), in the order of its bytes. What is
-    /// damaged inside of a member tells its input.
+    /// The places where an archive is damaged or cut (rules X8, F6), in the order of its bytes.
+    /// Damage inside a member is reported by its input.
     pub fn damage(&self) -> &[ArchiveDamage] {
         &self.damage
     }
 
-    /// What to call a file when the user is told of it.
+    /// The name of a file in messages to the user.
     pub fn title(&self, id: usize) -> &str {
         self.titles.get(id).map_or("", String::as_str)
     }
 
-    /// Opens a file for the import that is made of it: it is hashed.
+    /// Opens a file for the import, which hashes it.
     ///
     /// # Errors
     ///
-    /// If it cannot be read; a stream that has been read; and an archive, which has nothing but
-    /// members.
+    /// If it cannot be read, if it is a stream that was read before, or if it is an archive, which
+    /// only contains members.
     pub fn open_file(&mut self, id: usize) -> Result<Input<'_>, SourceError> {
         self.open_for(id, Use::IMPORT)
     }
 
-    /// Opens a file for who reads ahead, before the import is made of it.
+    /// Opens a file to read it before the import does.
     ///
     /// # Errors
     ///
-    /// As those of [`Inputs::open_file`].
+    /// Those of [`Inputs::open_file`].
     pub fn open_ahead(&mut self, id: usize) -> Result<Input<'_>, SourceError> {
         self.open_for(id, Use::AHEAD)
     }
 
-    /// Size and hash of the archive as it is, if there is one: for a file that was not put aside,
-    /// it is read once more.
+    /// The size and the hash of the archive, if there is one. If the file was not copied, this
+    /// reads it once more.
     ///
     /// # Errors
     ///
@@ -255,7 +252,7 @@ impl<'a> Inputs<'a> {
         };
         let title = self.titles.first().map_or("", String::as_str);
         store.rewind().map_err(|error| unread(title, error))?;
-        // Nobody waits for so many bytes.
+        // No caller waits for this many bytes.
         let monitor = Monitor::default();
         let as_it_is = Use::UNPACK.as_it_is();
         let mut input = Input::begin(Box::new(store), title, &monitor, as_it_is)?;
@@ -328,7 +325,7 @@ impl<'a> Inputs<'a> {
         let bytes = bytes.map_err(|error| unread(&title, error))?;
         let mut input = Input::begin(Box::new(bytes), &title, monitor, Use::AHEAD)?;
         let (head, _) = begin_of(&mut input.reader);
-        // That it cannot be decompressed is the business of who reads all of it.
+        // If it cannot be decompressed, the code that reads all of it reports that.
         if let Some(failure) = input.failed() {
             return Err(failure.into());
         }
@@ -404,7 +401,7 @@ impl<'a> Inputs<'a> {
         }
     }
 
-    /// What several arguments are together.
+    /// The type of several arguments together.
     fn begin_several(&mut self) {
         self.push(
             TraceFile {
@@ -428,7 +425,7 @@ impl<'a> Inputs<'a> {
         Ok(())
     }
 
-    /// Looks at an argument; what is no file is put aside, behind what already is.
+    /// Looks at an argument. If it is not a file, it is copied, after the previous copies.
     fn add_source(
         &mut self,
         source: &Source,
@@ -459,7 +456,7 @@ impl<'a> Inputs<'a> {
         self.add_argument(source, place, looked, size, is_manifest)
     }
 
-    /// An argument becomes a file.
+    /// Turns an argument into a file.
     fn add_argument(
         &mut self,
         source: &Source,
@@ -501,7 +498,7 @@ impl<'a> Inputs<'a> {
         self.add_member(name, place, looked, Some(size), class, title)
     }
 
-    /// A file among several.
+    /// One of several files.
     fn add_member(
         &mut self,
         name: Vec<u8>,
@@ -537,7 +534,7 @@ impl<'a> Inputs<'a> {
         Ok(())
     }
 
-    /// A file that is alone.
+    /// A single file.
     fn alone(
         &mut self,
         title: String,
@@ -564,7 +561,7 @@ impl<'a> Inputs<'a> {
         self.order = vec![0];
     }
 
-    /// An archive that can be read at any place.
+    /// An archive that can be read at any position.
     fn open_archive(
         &mut self,
         title: &str,
@@ -584,7 +581,7 @@ impl<'a> Inputs<'a> {
         self.list(title, kind, size)
     }
 
-    /// Puts an archive aside, decompressed, and opens that.
+    /// Copies an archive in decompressed form, and opens the copy.
     fn unpack(
         &mut self,
         mut input: Input<'_>,
@@ -597,7 +594,7 @@ impl<'a> Inputs<'a> {
         let mut file = scratch.file().map_err(InputsError::PutAside)?;
         let size = put_aside(&mut input, &mut file, &mut self.damage)?;
         let digested = input.digest();
-        // All of the archive, but nothing of its members.
+        // The whole archive, without its members.
         self.monitor.is_read.store(false, Ordering::Relaxed);
         self.push_archive(&title, kind, input.compression(), digested.size);
         self.digested = Some(digested);
@@ -625,7 +622,7 @@ impl<'a> Inputs<'a> {
         self.push(file, Place::Container, title.to_owned());
     }
 
-    /// Finds the members of the archive that is the first store.
+    /// Finds the members of the archive in the first store.
     fn list(&mut self, title: &str, kind: TraceType, size: u64) -> Result<(), InputsError> {
         let Some(store) = self.stores.first_mut() else {
             return Ok(());
@@ -676,7 +673,7 @@ impl<'a> Inputs<'a> {
     }
 }
 
-/// What the order of processing goes by.
+/// The key for the order of processing.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     class: u8,
@@ -684,7 +681,7 @@ struct Key {
     id: usize,
 }
 
-/// Gives an error that was met before, once.
+/// Returns an earlier error, once.
 struct Late(Option<io::Error>);
 
 impl Read for Late {
@@ -703,7 +700,7 @@ fn unread(title: &str, error: io::Error) -> SourceError {
     }
 }
 
-/// A source as what can be read at any place, and how many bytes it has.
+/// A source as a store that can be read at any position, and its size.
 fn stored(
     source: &Source,
     scratch: &Scratch,
@@ -724,13 +721,13 @@ fn stored(
     Ok((Store::Aside(file), size))
 }
 
-/// Puts aside what an input has; tells how much that is.
+/// Copies the contents of an input; returns their size.
 fn put_aside(
     input: &mut Input<'_>,
     file: &mut ScratchFile,
     damage: &mut Vec<ArchiveDamage>,
 ) -> Result<u64, InputsError> {
-    /// How many places are told: a file may be full of them.
+    /// The limit for reported places: a file may be full of them.
     const TOLD: usize = 100;
     let mut chunk = vec![0; CHUNK];
     let mut size = 0;

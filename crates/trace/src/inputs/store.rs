@@ -1,4 +1,4 @@
-//! Bytes that can be read at any place: a file, or what was put aside.
+//! Bytes that can be read at any position: a file, or a temporary copy.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Take};
@@ -12,13 +12,13 @@ pub(super) enum Store {
 }
 
 impl Store {
-    /// Some of the bytes, from a place on.
+    /// A range of the bytes.
     pub fn section(&mut self, at: u64, size: u64) -> io::Result<Take<&mut Store>> {
         self.seek(SeekFrom::Start(at))?;
         Ok(self.take(size))
     }
 
-    /// Reads at a place until the buffer is full or there is no more; tells how much that is.
+    /// Reads at a position until the buffer is full or the bytes end; returns the number of bytes.
     pub fn read_at(&mut self, at: u64, buf: &mut [u8]) -> io::Result<usize> {
         self.seek(SeekFrom::Start(at))?;
         let mut size = 0;

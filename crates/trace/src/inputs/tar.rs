@@ -1,15 +1,15 @@
-//! What a tar archive holds: ustar, GNU's and pax (rule X8).
+//! The contents of a tar archive: ustar, GNU's format and pax (rule X8).
 //!
 //! # Design
 //!
-//! Headers are read one after the other, and what stands between them is passed over, so that a
-//! member can be read where it is. The crate `tar` does that, too, but reads a name of any length
-//! into memory (a `.tar.gz` of a megabyte can hold one of a gigabyte), and gives an archive up at
-//! its first damaged header. Here a header that is none begins a damaged region, up to the next
-//! with `ustar` and a right checksum.
+//! Headers are read one after the other, and the data between them is skipped, so a member can be
+//! read in place. The crate `tar` does that, too. But it reads a name of any length into memory (a
+//! `.tar.gz` of a megabyte can hold a name of a gigabyte), and gives up on an archive at the first
+//! damaged header. Here an invalid header begins a damaged region, which ends at the next header
+//! with `ustar` and a correct checksum.
 //!
-//! Two blocks of zeros are the end. Headers behind it are read all the same, as archives that were
-//! joined have them; anything else there is not looked at.
+//! Two blocks of zeros are the end. Headers after it are read all the same, because joined archives
+//! have them; anything else there is ignored.
 
 use std::ops::Range;
 
@@ -17,26 +17,26 @@ use super::error::InputsError;
 use super::listing::{Listing, NO_HEADER, Packed, is_skipped};
 use super::store::Store;
 
-/// Headers are this long, and all else is padded to a multiple.
+/// The size of headers; everything else is padded to a multiple of it.
 const BLOCK: u64 = 512;
 
-/// How long a name may be.
+/// The largest length of a name.
 const LONGEST_NAME: u64 = 64 << 10;
 
-/// How many bytes of pax may stand before a file: its attributes are there, too.
+/// The largest number of pax bytes before a file, which include its attributes.
 const LONGEST_PAX: u64 = 1 << 20;
 
-/// What was said before a file of its header.
+/// The facts from earlier blocks about the next file.
 #[derive(Default)]
 struct Before {
     name: Option<Vec<u8>>,
     size: Option<u64>,
     is_sparse: bool,
-    /// Where it was said.
+    /// The place of the first of these blocks.
     at: Option<u64>,
 }
 
-/// Finds what an archive holds, in the order in which it holds it.
+/// Finds the contents of an archive, in their order.
 pub(super) fn list(
     store: &mut Store,
     size: u64,
@@ -44,7 +44,7 @@ pub(super) fn list(
 ) -> Result<(), InputsError> {
     let mut window = Window::default();
     let mut before = Before::default();
-    // Where a header was expected and is none, and whether that is behind the end.
+    // The place of an expected but invalid header, and whether it is after the end.
     let mut lost: Option<(u64, bool)> = None;
     let mut zeros = 0_u64;
     let mut is_ended = false;
@@ -161,7 +161,7 @@ pub(super) fn list(
     Ok(())
 }
 
-/// Whether the next header follows at once.
+/// Whether the next header follows immediately.
 fn follows(window: &mut Window, store: &mut Store, at: u64, size: u64) -> bool {
     let Ok(block) = window.block(store, at, size) else {
         return false;
@@ -171,24 +171,24 @@ fn follows(window: &mut Window, store: &mut Store, at: u64, size: u64) -> bool {
             .is_ok_and(|block| Header(block).has_right_checksum())
 }
 
-/// What a header stands for.
+/// The meaning of a header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     File,
-    /// A file of which GNU's tar left out the holes.
+    /// A sparse file: GNU's tar left out its holes.
     Sparse,
-    /// A link that may have the bytes of the file it leads to.
+    /// A link that may carry the bytes of its target.
     HardLink,
     /// A link, a device, a directory, a pipe: without bytes.
     Link,
-    /// The name of the next file.
+    /// It has the name of the next file.
     Name,
-    /// Where the next link leads to.
+    /// It has the target of the next link.
     LinkName,
-    /// Attributes of the next file, or of all that follow.
+    /// It has attributes of the next file, or of all following files.
     Pax,
     Global,
-    /// What a program has for itself, with bytes.
+    /// A program's own entry, with bytes.
     Passed,
     Other,
 }
@@ -215,8 +215,8 @@ impl Header {
         }
     }
 
-    /// The sum of all bytes, in which those of the sum itself are blanks. Old programs took bytes
-    /// for signed.
+    /// The sum of all bytes, with blanks in place of the sum itself. Old programs took bytes as
+    /// signed.
     fn has_right_checksum(&self) -> bool {
         let Some(stated) = octal(self.field(148..156)) else {
             return false;
@@ -231,11 +231,11 @@ impl Header {
         [unsigned, signed].contains(&i64::try_from(stated).unwrap_or(-1))
     }
 
-    /// How many bytes follow.
+    /// The number of following bytes.
     fn size(&self) -> Option<u64> {
         let field = self.field(124..136);
         match field.split_first() {
-            // A number of the base 256, in the lower 64 bits.
+            // A number in base 256, in the lower 64 bits.
             Some((0x80, rest)) => {
                 let (high, low) = rest.split_at_checked(3)?;
                 let low = u64::from_be_bytes(low.try_into().ok()?);
@@ -252,7 +252,7 @@ impl Header {
             field.split(|&byte| byte == 0).next().unwrap_or_default()
         };
         let name = text(0..100);
-        // GNU has other things at the place of ustar's prefix.
+        // GNU's format has other data in place of ustar's prefix.
         let is_ustar = self.field(257..263) == b"ustar\0";
         match text(345..500) {
             prefix if is_ustar && !prefix.is_empty() => [prefix, b"/", name].concat(),
@@ -261,7 +261,7 @@ impl Header {
     }
 }
 
-/// A number as text, between blanks and zeros; none at all is 0.
+/// A number as text, between blanks and zeros; an empty text is 0.
 fn octal(field: &[u8]) -> Option<u64> {
     let text = field.split(|&byte| byte == 0).next().unwrap_or_default();
     text.trim_ascii().iter().try_fold(0_u64, |number, &byte| {
@@ -271,8 +271,8 @@ fn octal(field: &[u8]) -> Option<u64> {
 }
 
 impl Before {
-    /// Attributes: each as its length, a blank, `key=value` and a line feed. What cannot be read
-    /// ends them.
+    /// Attributes: each is its length, a blank, `key=value` and a line feed. An unreadable one ends
+    /// them.
     fn pax(&mut self, mut text: &[u8]) {
         while let Some((record, rest)) = pax_record(text) {
             text = rest;
@@ -290,7 +290,7 @@ impl Before {
     }
 }
 
-/// The first record, without length and line feed, and what follows.
+/// The first record, without length and line feed, and the rest.
 fn pax_record(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let digits = text.iter().position(|&byte| byte == b' ')?;
     let length = usize::try_from(decimal(text.get(..digits)?)?).ok()?;
@@ -303,8 +303,8 @@ fn decimal(text: &[u8]) -> Option<u64> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }
 
-/// A part of the archive in memory: headers are next to each other where files are small, and where
-/// one is looked for.
+/// A part of the archive in memory, because headers are close together if files are small, and
+/// during the search for a header.
 #[derive(Default)]
 struct Window {
     at: u64,
@@ -315,7 +315,7 @@ impl Window {
     /// Its blocks.
     const BLOCKS: u64 = 16;
 
-    /// The block at a place; less at the end.
+    /// The block at a position; shorter at the end.
     fn block(&mut self, store: &mut Store, at: u64, size: u64) -> std::io::Result<&[u8]> {
         let end = at.saturating_add(BLOCK).min(size);
         let has = self.at..=self.at + self.bytes.len() as u64;

@@ -1,18 +1,17 @@
-//! What a zip archive holds (rule X8).
+//! The contents of a zip archive (rule X8).
 //!
 //! # Design
 //!
-//! Local headers are read one after the other, and members where they are. The crates `zip`,
-//! `async_zip` and `rc-zip` go by the directory at the end, which a cut archive has not, or read
-//! local headers as a stream but not those of which the sizes stand behind the data (data
-//! descriptors). Unpacking is that of `flate2`.
+//! Local headers are read one after the other, and members in place. The crates `zip`, `async_zip`
+//! and `rc-zip` use the directory at the end, which a cut archive lacks; or they read local headers
+//! as a stream, but do not support sizes after the data (data descriptors). `flate2` unpacks.
 //!
-//! The directory is a second opinion, asked where a local header does not say how large a member
-//! is, or says what cannot be. Without it the end of a member is found by unpacking it, or, if it
-//! is stored, by a descriptor that says just as many bytes as stand before it.
+//! The directory is a second opinion, for a local header that lacks the size of a member, or has an
+//! impossible one. Without the directory, unpacking a member finds its end; the end of a stored
+//! member is at a descriptor with exactly the number of bytes before it.
 //!
-//! Where a header should be and is none, a damaged region begins: up to the next header that the
-//! directory knows, or without it, that looks like one.
+//! An invalid header begins a damaged region. It ends at the next header that the directory has, or
+//! without the directory, at the next bytes that look like a header.
 
 use std::collections::BTreeMap;
 use std::io::{BufReader, ErrorKind, Read};
@@ -24,7 +23,7 @@ use super::listing::{ENTRIES, How, Listing, NO_HEADER, Packed, is_skipped};
 use super::member::{CHUNK, Inflate};
 use super::store::Store;
 
-/// Finds what an archive holds, in the order in which it holds it.
+/// Finds the contents of an archive, in their order.
 pub(super) fn list(
     store: &mut Store,
     size: u64,
@@ -48,12 +47,12 @@ pub(super) fn list(
     Ok(())
 }
 
-/// What stands somewhere in an archive, by its first four bytes.
+/// The kinds of records in an archive, by their first four bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mark {
     Local,
     Descriptor,
-    /// The directory, or anything else that stands behind all members.
+    /// The directory, or any other record after all members.
     Directory,
 }
 
@@ -70,14 +69,14 @@ impl Mark {
     }
 }
 
-/// How long the fixed part of a local header is, and of an entry of the directory.
+/// The size of the fixed part of a local header, and of an entry of the directory.
 const LOCAL: usize = 30;
 const ENTRY: usize = 46;
 
-/// How long a descriptor is at most: its mark, a checksum, two sizes.
+/// The largest size of a descriptor: its mark, a checksum, two sizes.
 const DESCRIPTOR: usize = 24;
 
-/// That a size stands elsewhere (zip64).
+/// A size that is in another place (zip64).
 const ELSEWHERE: u64 = 0xffff_ffff;
 
 fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
@@ -95,7 +94,7 @@ fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(*bytes))
 }
 
-/// What a header says of a member.
+/// A header's facts about a member.
 #[derive(Debug, Clone, Copy)]
 struct Header {
     flags: u16,
@@ -106,7 +105,7 @@ struct Header {
 }
 
 impl Header {
-    /// Both kinds of headers have these in one order, from `at` on.
+    /// Both kinds of headers have these fields in the same order, from `at` on.
     fn of(bytes: &[u8], at: usize) -> Option<Header> {
         Some(Header {
             flags: u16_at(bytes, at)?,
@@ -121,7 +120,7 @@ impl Header {
         self.flags & 1 != 0
     }
 
-    /// Whether its sizes are said behind its bytes.
+    /// Whether its sizes are after its bytes.
     fn has_descriptor(&self) -> bool {
         self.flags & DESCRIBED != 0
     }
@@ -170,9 +169,9 @@ fn zip64(mut extra: &[u8]) -> Option<&[u8]> {
 /// The directory at the end.
 #[derive(Default)]
 struct Directory {
-    /// By where their local headers are.
+    /// The entries by the positions of their local headers.
     entries: BTreeMap<u64, Header>,
-    /// Where it begins itself.
+    /// Its own start.
     at: u64,
 }
 
@@ -180,14 +179,14 @@ struct Zip<'z, 'l> {
     store: &'z mut Store,
     size: u64,
     listing: &'z mut Listing<'l>,
-    /// Once it was looked for.
+    /// Present after the search for it.
     directory: Option<Directory>,
-    /// How many bytes were unpacked to find where they end.
+    /// The number of bytes that were unpacked to find the ends of members.
     inflated: u64,
 }
 
 impl Zip<'_, '_> {
-    /// Some bytes, as far as there are any.
+    /// Some bytes, as far as they exist.
     fn read(&mut self, at: u64, size: usize) -> Result<Vec<u8>, InputsError> {
         let there = usize::try_from(self.size.saturating_sub(at)).unwrap_or(usize::MAX);
         let mut bytes = vec![0; size.min(there)];
@@ -205,7 +204,8 @@ impl Zip<'_, '_> {
         go_on.map_err(|error| self.listing.failed(at, error))
     }
 
-    /// What begins at a place; tells where the next begins, or the same place if there is none.
+    /// Reads the record at a position; returns the position of the next one, or the same position
+    /// if there is none.
     fn next(&mut self, at: u64) -> Result<u64, InputsError> {
         self.go_on(at)?;
         let head = self.read(at, LOCAL)?;
@@ -226,7 +226,7 @@ impl Zip<'_, '_> {
         }
     }
 
-    /// The archive ends there. Nothing is next.
+    /// The archive ends there. No record follows.
     fn cut(&mut self, at: u64, what: &str) -> u64 {
         self.listing.cut(self.size, what);
         at
@@ -292,7 +292,7 @@ impl Zip<'_, '_> {
         Ok(next)
     }
 
-    /// Refuses what cannot be unpacked.
+    /// Refuses a member that cannot be unpacked.
     fn refuse(&self, name: &[u8], header: &Header) -> Result<(), InputsError> {
         let name = || self.listing.shown(name);
         if header.is_encrypted() {
@@ -314,7 +314,7 @@ impl Zip<'_, '_> {
         })
     }
 
-    /// A member of which it is known how long it is: where it ends, and what it is.
+    /// A member of known length: its end, and its kind.
     fn sized(
         &mut self,
         begin: u64,
@@ -347,13 +347,13 @@ impl Zip<'_, '_> {
         Ok((next, Some(packed)))
     }
 
-    /// A stored member of which its descriptor alone says how long it is: that is where one says
-    /// just as many bytes as there are before it.
+    /// A stored member whose length is only in its descriptor: the descriptor is where its size
+    /// equals the number of bytes before it.
     fn stored(&mut self, begin: u64) -> Result<(u64, Option<Packed>), InputsError> {
         let mut mark = begin;
         let mut last = None;
         loop {
-            // One without a mark is told by what follows.
+            // A descriptor without a mark is recognized by the next record.
             for before in [0, 12, 20] {
                 let Some(end) = mark.checked_sub(before).filter(|&end| end >= begin) else {
                     continue;
@@ -378,7 +378,7 @@ impl Zip<'_, '_> {
                 None => break,
             }
         }
-        // The archive may end inside of the descriptor.
+        // The archive may end inside the descriptor.
         let end = last.filter(|&last| self.size - last < DESCRIPTOR as u64);
         let packed = Packed {
             is_cut: true,
@@ -387,7 +387,7 @@ impl Zip<'_, '_> {
         Ok((self.size, Some(packed)))
     }
 
-    /// A deflated member of unknown length: it is unpacked to see where it ends.
+    /// A deflated member of unknown length: unpacking it finds its end.
     fn deflated(&mut self, begin: u64) -> Result<(u64, Option<Packed>), InputsError> {
         let failed = |listing: &Listing<'_>, error| listing.failed(begin, error);
         let section = self.store.section(begin, self.size - begin);
@@ -424,8 +424,8 @@ impl Zip<'_, '_> {
                 Ok((self.size, Some(unknown(self.size - begin, true))))
             }
             Some((ErrorKind::InvalidData, _)) => {
-                // What was unpacked behind the damage may have been the next members; but not to
-                // look there again and again, where there are many such places.
+                // The bytes unpacked after the damage may have been the next members. But searching
+                // there repeatedly would take too long if there are many such places.
                 let is_cheap = self.inflated / 4 <= self.size;
                 let from = match is_cheap {
                     true => begin,
@@ -438,8 +438,8 @@ impl Zip<'_, '_> {
         }
     }
 
-    /// What stands behind the bytes of a member, if that is its descriptor: where the next header
-    /// is, and the checksum.
+    /// If a member's descriptor follows its bytes: the position of the next header, and the
+    /// checksum.
     fn behind(
         &mut self,
         end: u64,
@@ -457,14 +457,14 @@ impl Zip<'_, '_> {
         })
     }
 
-    /// Whether a member may be as long as the directory says.
+    /// Whether a member may have the length that the directory gives.
     fn fits(&mut self, begin: u64, header: &Header) -> Result<bool, InputsError> {
         let behind = self.read(begin + header.packed, BEHIND)?;
         let descriptor = descriptor(&behind, header.packed, header.unpacked);
         Ok(descriptor.is_some() || is_followed(&behind, 0))
     }
 
-    /// Where a header is, or the directory, or else the end.
+    /// The position of the next header, or of the directory, or the end.
     fn next_header(&mut self, from: u64) -> Result<u64, InputsError> {
         self.directory()?;
         if let Some(directory) = &self.directory
@@ -478,13 +478,13 @@ impl Zip<'_, '_> {
         Ok(found.unwrap_or(self.size))
     }
 
-    /// Looks for a mark; `is_it` has what begins with it.
+    /// Searches for a mark; `is_it` gets the bytes that begin with it.
     fn find(
         &mut self,
         from: u64,
         is_it: impl Fn(&[u8]) -> bool,
     ) -> Result<Option<u64>, InputsError> {
-        // Little at first: where there are many marks, the next is near.
+        // Little at first: if there are many marks, the next one is near.
         let mut length = 512;
         let mut at = from;
         while at < self.size {
@@ -509,7 +509,7 @@ impl Zip<'_, '_> {
         Ok(None)
     }
 
-    /// The directory, empty if there is none or it cannot be read.
+    /// The directory; empty if it is missing or unreadable.
     fn directory(&mut self) -> Result<&Directory, InputsError> {
         let directory = match self.directory.take() {
             Some(directory) => directory,
@@ -519,7 +519,7 @@ impl Zip<'_, '_> {
     }
 
     fn read_directory(&mut self) -> Result<Option<Directory>, InputsError> {
-        /// How long what stands at the end is: with its comment, and where that of 64 bits is.
+        /// The sizes of the end record, its comment, and the locator of the 64-bit end record.
         const END: usize = 22;
         const COMMENT: usize = 65_535;
         const LOCATOR: usize = 20;
@@ -574,11 +574,11 @@ impl Zip<'_, '_> {
     }
 }
 
-/// How much is read behind a member: its descriptor, and the mark that follows.
+/// The number of bytes to read after a member: its descriptor, and the next mark.
 const BEHIND: usize = DESCRIPTOR + 4;
 
-/// The descriptor that begins there, if it says these sizes: how long it is, and the checksum. It
-/// may have a mark or none, and sizes of 64 bits or 32.
+/// The descriptor at this position, if it has these sizes: its length, and the checksum. It may
+/// have a mark or none, and sizes of 64 bits or 32.
 fn descriptor(bytes: &[u8], packed: u64, unpacked: u64) -> Option<(usize, u32)> {
     let mut fitting = None;
     for mark in [4, 0] {
@@ -606,8 +606,8 @@ fn descriptor(bytes: &[u8], packed: u64, unpacked: u64) -> Option<(usize, u32)> 
     fitting
 }
 
-/// Whether there a header begins, or the directory, or the archive ends; at the end perhaps inside
-/// of such a mark.
+/// Whether a header or the directory begins there, or the archive ends; the end may be inside such
+/// a mark.
 fn is_followed(bytes: &[u8], at: usize) -> bool {
     let rest = bytes.get(at..).unwrap_or_default();
     match Mark::of(rest) {
@@ -620,7 +620,7 @@ fn is_followed(bytes: &[u8], at: usize) -> bool {
     }
 }
 
-/// Whether a header may begin so, or the directory.
+/// Whether a header or the directory may begin like this.
 fn is_header(bytes: &[u8]) -> bool {
     match Mark::of(bytes) {
         Some(Mark::Local) => {

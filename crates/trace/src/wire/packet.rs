@@ -1,11 +1,11 @@
-//! The header of a `TracePacket`: what placing it in time needs.
+//! The header of a `TracePacket`: the data for placing it in time.
 
 use super::messages::packet_type;
 use timebase_descriptor::field::{Fields, Malformed, Value};
 
-/// `sequence_flags`: this packet starts the sequence's state anew (rule S2).
+/// `sequence_flags`: this packet clears the sequence's state (rule S2).
 pub const INCREMENTAL_STATE_CLEARED: u32 = 1;
-/// `sequence_flags`: this packet cannot be read without that state (rule S4).
+/// `sequence_flags`: this packet needs that state (rule S4).
 pub const NEEDS_INCREMENTAL_STATE: u32 = 2;
 
 /// The payload field of a packet, which is its type.
@@ -27,7 +27,7 @@ impl PacketType {
     pub const CHROME_METADATA: PacketType = PacketType(51);
     /// `service_event` (rule C6)
     pub const SERVICE_EVENT: PacketType = PacketType(69);
-    /// `extension_descriptor`: a part of the schema that the trace brings along
+    /// `extension_descriptor`: a part of the schema that the trace contains
     pub const EXTENSION_DESCRIPTOR: PacketType = PacketType(72);
     /// `trace_uuid`
     pub const TRACE_UUID: PacketType = PacketType(89);
@@ -78,8 +78,7 @@ impl PacketType {
     /// `gpu_info`
     pub const GPU_INFO: PacketType = PacketType(128);
 
-    /// Perfetto's name of the payload field; `None` for one that is newer than
-    /// our schema.
+    /// Perfetto's name of the payload field; `None` for a field that is newer than our schema.
     ///
     /// ```
     /// use timebase_trace::wire::packet::PacketType;
@@ -94,8 +93,8 @@ impl PacketType {
 /// The header of one packet. It borrows the messages inside the packet, and
 /// leaves them undecoded.
 ///
-/// Fields that a packet does not set have protobuf's default, but where absence
-/// means something they are `None`.
+/// Fields that a packet does not set have protobuf's default; they are `None` if absence has its
+/// own meaning.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Header<'a> {
     /// In the unit of the packet's clock.
@@ -113,41 +112,40 @@ pub struct Header<'a> {
     pub previous_packet_dropped: u32,
     /// Whether the recorder says that the sequence starts here.
     pub first_packet_on_sequence: bool,
-    /// 0 is the host.
+    /// 0 for the host.
     pub machine_id: u32,
-    /// Who wrote the packet.
+    /// The user of the writer.
     pub trusted_uid: Option<i32>,
-    /// Who wrote the packet.
+    /// The process of the writer.
     pub trusted_pid: Option<i32>,
     /// A serialized `TracePacketDefaults` (rule S1).
     pub trace_packet_defaults: Option<&'a [u8]>,
-    /// A serialized `InternedData`: what later packets of the sequence refer to by
-    /// number.
+    /// A serialized `InternedData`: later packets of the sequence refer to it by number.
     pub interned_data: Option<&'a [u8]>,
     /// The payload: its field, and its bytes if it is a message.
     pub payload: Option<(PacketType, &'a [u8])>,
-    /// Whether a payload of our schema is no message: no packet has that, but bytes that are taken
-    /// for one (rule Z3).
+    /// Whether a payload of our schema is no message. Real packets have no such payload, but bytes
+    /// that were mistaken for a packet may (rule Z3).
     pub is_odd: bool,
 }
 
 impl<'a> Header<'a> {
     /// Reads the header from a serialized packet.
     ///
-    /// As protobuf has it, the last of repeated single fields counts, and a
-    /// known field with an unexpected wire type is an unknown one. A payload
-    /// field of our schema wins over fields unknown to it.
+    /// As in protobuf, the last of repeated single fields counts, and a known field with an
+    /// unexpected wire type is an unknown one. A payload field of our schema has priority over
+    /// unknown fields.
     ///
     /// # Errors
     ///
-    /// [`Malformed`] if the bytes are no protobuf message (rule F7: such a
-    /// packet is kept, with the type `corrupt`).
+    /// [`Malformed`] if the bytes are no protobuf message. Such a packet is kept, with the type
+    /// `corrupt` (rule F7).
     pub fn parse(packet: &'a [u8]) -> Result<Self, Malformed> {
         let mut header = Header::default();
         let mut unknown: Option<(PacketType, &'a [u8])> = None;
         let mut fields = Fields::new(packet);
         while let Some((number, value)) = fields.next()? {
-            // uint32 and int32 fields take the low 32 bits, as protobuf has it.
+            // As in protobuf, uint32 and int32 fields take the low 32 bits.
             match (number, value) {
                 (8, Value::Varint(v)) => header.timestamp = Some(v),
                 (58, Value::Varint(v)) => header.timestamp_clock_id = v as u32,
@@ -186,17 +184,17 @@ impl<'a> Header<'a> {
         Ok(header)
     }
 
-    /// Which kind of packet it is; `None` without a payload.
+    /// The type of the packet; `None` without a payload.
     pub fn packet_type(&self) -> Option<PacketType> {
         self.payload.map(|(packet_type, _)| packet_type)
     }
 
-    /// Rule S2, in its new form and its old one.
+    /// Whether the packet clears the sequence's state, in the new or the old form (rule S2).
     pub fn clears_state(&self) -> bool {
         self.sequence_flags & INCREMENTAL_STATE_CLEARED != 0
     }
 
-    /// Rule S4.
+    /// Whether the packet needs the sequence's state (rule S4).
     pub fn needs_state(&self) -> bool {
         self.sequence_flags & NEEDS_INCREMENTAL_STATE != 0
     }

@@ -1,4 +1,4 @@
-//! What arguments are together (rules X1, X4, X6, X7, X9).
+//! The type of several arguments together (rules X1, X4, X6, X7, X9).
 
 use std::sync::atomic::Ordering;
 
@@ -53,7 +53,7 @@ fn f4_x1_one_trace_may_be_compressed() {
             assert_eq!(all.read[0].size, compressed.len() as u64);
             assert_eq!(all.files[0].compression, Some(name));
         }
-        // Damage in the first bytes that are looked at is there for who reads them.
+        // Damage in the first bytes only shows when they are read.
         for cut in [5, 20, compressed.len() - 1] {
             let all = place.read_bytes(&compressed[..cut]).unwrap();
             assert!(packets(900).starts_with(&all.read[0].bytes));
@@ -220,7 +220,7 @@ fn x30_a_manifest_is_a_file_alone_or_with_others() {
     };
     let row = |name: &str, bytes: &[u8]| (name.to_owned(), bytes.to_vec());
     let trace = place.write("a.pb", PACKET);
-    // Whatever it is: it is not for its bytes that it is one.
+    // It is a manifest because of its argument, not because of its bytes.
     let wrong = place.write("wrong", b"\n\0");
     for (manifest, name, bytes) in [
         (&manifest, "m.json", MANIFEST),
@@ -243,7 +243,7 @@ fn x30_a_manifest_is_a_file_alone_or_with_others() {
     );
     let empty = place.write("empty", b"");
     assert_eq!(named(&[empty], &manifest)[1..], [row("empty", b"")]);
-    // Of an archive it is one more member.
+    // In an archive, it is an additional member.
     let archive = tar(&[(b"m.json", PACKET), (b"z", PACKET)]);
     for archive in [
         place.write("a.tar", &archive),
@@ -269,7 +269,7 @@ fn x30_a_manifest_is_a_file_alone_or_with_others() {
 fn f5_thousands_of_files_are_opened_one_at_a_time() {
     let place = Place::new();
     let write = |i: usize| place.write(&format!("{i}.pb"), PACKET);
-    // More than a process may have open.
+    // More than a process may open at once.
     let sources: Vec<_> = (0..3000).map(write).collect();
     let all = place.read_with(&sources, None, Reads::Once).unwrap();
     assert_eq!(all.read.len(), 3000);

@@ -1,4 +1,4 @@
-//! Archives made by hand, with what no tool would write.
+//! Archives made by hand, with contents that no tool would write.
 
 /// A file in a zip.
 pub struct Zipped<'a> {
@@ -7,7 +7,7 @@ pub struct Zipped<'a> {
     pub method: u16,
     pub crc: u32,
     pub bytes: &'a [u8],
-    /// As the header says it.
+    /// The size in the header.
     pub size: u32,
     pub unpacked: u32,
     pub extra: &'a [u8],
@@ -63,7 +63,7 @@ pub fn deflate(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// A directory of members without any bytes of it that are read but those needed: where they are.
+/// A directory of these members, whose local headers are at these positions.
 pub fn directory(at: usize, members: &[(usize, &Zipped<'_>)]) -> Vec<u8> {
     let mut out = Vec::new();
     for (local, member) in members {
@@ -107,7 +107,7 @@ pub fn zip(files: &[(&[u8], &[u8])]) -> Vec<u8> {
     out
 }
 
-/// The header of a file in a tar, of which some fields are changed before it is summed up.
+/// The header of a file in a tar; some fields are changed before its checksum is computed.
 pub fn header(name: &[u8], size: u64, kind: u8, change: impl FnOnce(&mut [u8])) -> Vec<u8> {
     let mut out = vec![0; 512];
     out[..name.len().min(100)].copy_from_slice(&name[..name.len().min(100)]);
@@ -122,7 +122,7 @@ pub fn header(name: &[u8], size: u64, kind: u8, change: impl FnOnce(&mut [u8])) 
     out
 }
 
-/// Header and bytes of anything in a tar.
+/// Header and bytes of any entry in a tar.
 pub fn entry(name: &[u8], kind: u8, bytes: &[u8]) -> Vec<u8> {
     let mut out = header(name, bytes.len() as u64, kind, |_| {});
     out.extend(bytes);

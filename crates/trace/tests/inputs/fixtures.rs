@@ -1,4 +1,4 @@
-//! The archives of `tests/data/archives`, made by the tools that people use.
+//! The archives of `tests/data/archives`, made with common tools.
 
 use std::fs;
 use std::io::Read;
@@ -19,8 +19,8 @@ impl Fixture {
         self.name.contains(".tar")
     }
 
-    /// Whether something is done at this byte: at each of some, at a few of the others, which have
-    /// the same there.
+    /// Whether to try this byte: in some archives each, in others only a few, because the rest
+    /// gives the same.
     fn is_tried(&self, at: usize) -> bool {
         let is_whole = ["zip-to-pipe.zip", "python-stored-to-pipe.zip"];
         match self.name.as_str() {
@@ -32,7 +32,7 @@ impl Fixture {
     }
 }
 
-/// All of them but that which is of one file.
+/// All archives except the one of a single file.
 pub fn all() -> Vec<Fixture> {
     let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/archives");
     let mut found = Vec::new();
@@ -57,7 +57,7 @@ pub fn all() -> Vec<Fixture> {
     found
 }
 
-/// What is in each of them, in the order of processing.
+/// The contents of each, in the order of processing.
 pub fn contents() -> Vec<(String, Vec<u8>)> {
     let long = format!("{}/{}/c.pb", "l".repeat(60), "m".repeat(60));
     let random = fixture_of_random_bytes();
@@ -78,7 +78,7 @@ pub fn contents() -> Vec<(String, Vec<u8>)> {
     .into()
 }
 
-/// What `make.py` drew, from where it is stored.
+/// The random bytes of `make.py`, from the archive that stores them.
 fn fixture_of_random_bytes() -> Vec<u8> {
     let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/archives/zip-stored.zip");
     let archive = fs::read(place).unwrap();
@@ -192,10 +192,10 @@ fn f6_x8_an_archive_that_is_cut_anywhere_has_the_members_before_the_cut() {
                 assert_eq!(found.damage, None, "{what}");
                 match i < complete {
                     true => assert_eq!(found.bytes, member.bytes, "{what}"),
-                    // With its first bytes, what it is compressed with is gone.
+                    // Without its first bytes, it has no recognizable compression.
                     false if found.file.compression != member.file.compression => {}
                     false => {
-                        // Of a stored member of unknown length, the mark behind it may be cut.
+                        // For a stored member of unknown length, the mark after it may be cut.
                         let most = found.bytes.len().min(member.bytes.len());
                         assert_eq!(found.bytes[..most], member.bytes[..most], "{what}");
                         assert!(b"PK\x07".starts_with(&found.bytes[most..]), "{what}");
@@ -206,7 +206,7 @@ fn f6_x8_an_archive_that_is_cut_anywhere_has_the_members_before_the_cut() {
     }
 }
 
-/// By when each member that is read is complete: where the next header begins, or the directory.
+/// The position at which each member is complete: the next header, or the directory.
 fn ends(fixture: &Fixture, members: usize) -> Vec<usize> {
     let bytes = &fixture.bytes;
     if fixture.is_tar() {
@@ -250,7 +250,7 @@ fn z1_x8_an_archive_with_any_byte_damaged_is_read_or_refused() {
     let truth = contents();
     for fixture in all() {
         for at in 0..fixture.bytes.len() {
-            // What a tar is padded with is not looked at.
+            // The padding of a tar is ignored.
             let is_padding = fixture.is_tar() && fixture.bytes[at] == 0;
             if !is_padding && at % 3 == 1 && fixture.is_tried(at) {
                 let mut bytes = fixture.bytes.clone();
@@ -263,7 +263,7 @@ fn z1_x8_an_archive_with_any_byte_damaged_is_read_or_refused() {
                 let is_told = !all.damage.is_empty();
                 for file in &all.read {
                     let same = truth.iter().find(|(name, _)| name == file.name());
-                    // What a zip says of bytes is checked.
+                    // The checksums in a zip are checked.
                     if let Some((_, bytes)) = same.filter(|_| !fixture.is_tar()) {
                         let is_right = *bytes == file.bytes;
                         let what = format!("{} at {at}", fixture.name);

@@ -1,4 +1,4 @@
-//! What somebody makes to do harm.
+//! Malicious archives.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -68,7 +68,7 @@ fn x8_long_names_are_read_up_to_64_kib() {
         .concat();
         let said = place.read_bytes(&archive).unwrap_err().to_string();
         assert!(said.contains("at byte 0"), "{said}");
-        // In a file that is not there, it is a cut.
+        // If the file ends before it, this is a cut.
         let all = place.read_bytes(&archive[..1024]).unwrap();
         assert!(all.damage[0].is_cut && all.read.is_empty());
     }
@@ -136,7 +136,7 @@ fn f5_what_unpacks_to_much_is_read_as_a_stream() {
     let place = Place::new();
     let zeros = vec![0; 4 << 20];
     let packed = deflate(&zeros);
-    // It says of itself that it is small.
+    // Its header claims that it is small.
     let member = Zipped {
         unpacked: 4,
         ..Zipped::deflated(b"a", &zeros, &packed)
@@ -161,7 +161,8 @@ fn f5_what_unpacks_to_much_is_read_as_a_stream() {
 #[test]
 fn z4_headers_inside_of_each_other_take_time_in_proportion() {
     let place = Place::new();
-    // Each is of unknown size, and its deflated bytes are blocks that lead through all that follow.
+    // Each has an unknown size, and its deflated bytes are blocks that lead through all following
+    // members.
     let mut member = Zipped {
         flags: 8,
         crc: 0,
@@ -175,7 +176,7 @@ fn z4_headers_inside_of_each_other_take_time_in_proportion() {
     let archive = member.repeat(20_000);
     let read = place.read_bytes(&archive);
     assert!(read.is_ok());
-    // And descriptors of stored ones.
+    // Also descriptors of stored members.
     let stored = Zipped {
         flags: 8,
         size: 0,
@@ -207,7 +208,7 @@ fn z7_a_compressed_archive_that_is_damaged_has_what_is_left() {
     assert!(all.damage.iter().any(said), "{:?}", all.damage);
 }
 
-/// A file for a set of them: its name, and what it is.
+/// A file for a set: its name and its contents.
 fn member() -> impl Strategy<Value = (String, Vec<u8>)> {
     let bytes = prop_oneof![
         (1_usize..4).prop_map(packets),
@@ -246,7 +247,7 @@ proptest! {
             prop_assert_eq!(all.contents(), expected.contents());
             prop_assert!(all.damage.is_empty());
         }
-        // What rule X2 passes over, and nothing else, is not there.
+        // Only the members that rule X2 passes over are missing.
         let hidden = |name: &str| name.ends_with('/')
             || name.split('/').any(|part| part.starts_with('.') && part != "." && part != "..");
         let mut left: Vec<_> = members.iter().filter(|(name, _)| !hidden(name)).map(|(name, _)| name.as_str()).collect();

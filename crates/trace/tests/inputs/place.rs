@@ -1,4 +1,4 @@
-//! A directory for a test, and what inputs in it hold.
+//! A directory for a test, and the contents of the inputs in it.
 
 use std::fs;
 use std::io::{ErrorKind, Read, Write};
@@ -12,7 +12,7 @@ use timebase_trace::{
 
 pub const PACKET: &[u8] = b"\n\x02X\x01";
 
-/// So many packets.
+/// This many packets.
 pub fn packets(count: usize) -> Vec<u8> {
     PACKET.repeat(count)
 }
@@ -27,7 +27,7 @@ pub fn zstd(bytes: &[u8]) -> Vec<u8> {
     zstd::encode_all(bytes, 0).unwrap()
 }
 
-/// A file, as it was read.
+/// A file after reading.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadFile {
     pub file: TraceFile,
@@ -43,7 +43,7 @@ impl ReadFile {
     }
 }
 
-/// What all inputs hold.
+/// The contents of all inputs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadAll {
     pub files: Vec<TraceFile>,
@@ -65,7 +65,7 @@ impl ReadAll {
     }
 }
 
-/// All bytes, past what is damaged.
+/// All bytes, except for damaged parts.
 pub fn read_to_end(input: &mut Input<'_>) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut chunk = [0; 1000];
@@ -109,13 +109,13 @@ impl Place {
         Source::File(path)
     }
 
-    /// A pipe into which somebody writes.
+    /// A pipe with a writer.
     pub fn pipe(&self, name: &str, bytes: &[u8]) -> Source {
         let path = self.path(name);
         let made = std::process::Command::new("mkfifo").arg(&path).status();
         assert!(made.unwrap().success());
         let (to, bytes) = (path.clone(), bytes.to_vec());
-        // The reader may want no more.
+        // The reader may stop.
         std::thread::spawn(move || {
             let _ = fs::write(to, bytes);
         });
@@ -191,13 +191,13 @@ impl Place {
         once
     }
 
-    /// What a file with these bytes holds, read in each way.
+    /// The contents of a file with these bytes, read in each way.
     pub fn read_bytes(&self, bytes: &[u8]) -> Result<ReadAll, InputsError> {
         self.read(&[self.write("input", bytes)])
     }
 }
 
-/// What must hold of any inputs.
+/// Properties of all inputs.
 fn well_formed(all: &ReadAll) {
     for (id, file) in all.files.iter().enumerate() {
         assert_eq!(file.id, id);

@@ -1,4 +1,4 @@
-//! What is special of tar archives (rule X8).
+//! Special features of tar archives (rule X8).
 
 use timebase_trace::InputsError;
 
@@ -13,7 +13,7 @@ fn read(bytes: &[u8]) -> Result<ReadAll, InputsError> {
 fn x8_links_devices_and_directories_are_skipped() {
     let mut archive = Vec::new();
     for kind in b'1'..=b'6' {
-        // The size of a directory is not that of what follows.
+        // A directory may have a size, but no bytes follow it.
         archive.extend(header(
             b"other.pb",
             u64::from(kind & 1) * 9000,
@@ -29,7 +29,7 @@ fn x8_links_devices_and_directories_are_skipped() {
     let all = read(&archive).unwrap();
     assert_eq!(all.names(), ["cont.pb", "old.pb"]);
     assert_eq!(all.damage, []);
-    // Links of pax have the bytes of their files.
+    // Links in pax have the bytes of their files.
     let archive = [
         entry(b"hard.pb", b'1', &packets(999)),
         entry(b"a.pb", b'0', PACKET),
@@ -71,7 +71,7 @@ fn x8_names_and_sizes_of_gnu_and_pax_count() {
 #[test]
 fn x8_prefixes_of_ustar_and_other_numbers_count() {
     let signed = {
-        // A sum of bytes that are signed.
+        // A checksum of signed bytes.
         let mut header = header(b"signed\xff", 4, b'0', |_| {});
         let sum: i32 = header
             .iter()
@@ -138,7 +138,7 @@ fn x8_behind_a_damaged_header_the_next_is_found() {
         let end = (second + 512 + 1024) as u64;
         assert!(damage.offset >= second as u64 && damage.offset + damage.size == end);
     }
-    // The first header, too: by its mark it is a tar.
+    // This also holds for the first header: its mark identifies a tar.
     let mut damaged = whole;
     damaged[0] ^= 1;
     assert_eq!(read(&damaged).unwrap().names(), ["b", "c"]);

@@ -1,4 +1,4 @@
-//! What is special of zip archives (rule X8).
+//! Special features of zip archives (rule X8).
 
 use timebase_trace::{InputsError, TraceType};
 
@@ -13,7 +13,7 @@ fn refusal(bytes: &[u8]) -> String {
     read(bytes).unwrap_err().to_string()
 }
 
-/// A descriptor of these sizes.
+/// A descriptor with these sizes.
 fn descriptor(mark: bool, wide: bool, crc: u32, packed: u64, unpacked: u64) -> Vec<u8> {
     let mut out = Vec::new();
     if mark {
@@ -65,7 +65,7 @@ fn x8_a_zip_with_data_descriptors_is_read() {
                 assert_eq!(all.damage, [], "{what}");
                 assert!(all.read.iter().all(|file| file.damage.is_none()), "{what}");
 
-                // Its checksum is behind it, too.
+                // Its checksum is after it, too.
                 let at = second - if wide { 20 } else { 12 };
                 archive[at] ^= 1;
                 if !is_whole {
@@ -80,7 +80,7 @@ fn x8_a_zip_with_data_descriptors_is_read() {
 
 #[test]
 fn x8_stored_bytes_that_look_like_a_descriptor_are_none() {
-    // An archive in a trace, with marks and sizes that are not those of the member.
+    // An archive inside a trace, with marks and sizes of other members.
     let mut bytes = PACKET.to_vec();
     bytes.extend(descriptor(true, false, 7, 4000, 4000));
     bytes.extend(zip(&[(b"inside", b"text")]));
@@ -106,7 +106,7 @@ fn x8_stored_bytes_that_look_like_a_descriptor_are_none() {
 #[test]
 fn x8_sizes_of_64_bits_are_read() {
     let bytes = packets(9);
-    let mut extra = b"\x99\x99\x02\0ab".to_vec(); // of somebody else
+    let mut extra = b"\x99\x99\x02\0ab".to_vec(); // another program's field
     extra.extend([1, 0, 16, 0]);
     extra.extend(36_u64.to_le_bytes());
     extra.extend(36_u64.to_le_bytes());
@@ -122,7 +122,7 @@ fn x8_sizes_of_64_bits_are_read() {
     assert_eq!(all.names(), ["a.pb", "b.pb"]);
     assert_eq!(all.read[0].bytes, bytes);
 
-    // One that is not there, or says more than there is, is a cut archive.
+    // If the sizes are missing, or larger than the archive, the archive is cut.
     for extra in [
         &b""[..],
         &[1, 0, 16, 0],
@@ -149,7 +149,7 @@ fn x8_encrypted_members_are_refused_by_name() {
     let said = refusal(&member.local());
     assert!(said.starts_with("'d/a.pb' in "), "{said}");
     assert!(said.contains("is encrypted"), "{said}");
-    // Of one that is not read, nobody wants to know.
+    // If a member is not read, its problem is not reported.
     let hidden = Zipped {
         name: b".a.pb",
         ..member
@@ -197,7 +197,7 @@ fn x8_damage_in_a_member_is_told_of_it() {
     assert!(all.read[0].sha256.is_some(), "all of its bytes were read");
     assert_eq!(all.read[1].damage, None);
 
-    // A block that is stored, and behind it one of a kind that does not exist.
+    // A stored block, and after it a block of an unknown kind.
     let text = vec![b'x'; 0xffff];
     let packed = [&[0, 0xff, 0xff, 0, 0][..], &text, &[7], &[0; 40]].concat();
     for flags in [0, 8] {
@@ -240,7 +240,7 @@ fn x8_behind_a_damaged_header_the_next_is_found() {
         assert_eq!((damage.offset, damage.size), (second as u64, 63));
         assert!(!damage.is_cut);
     }
-    // The directory knows how long a member is of which the header says nothing.
+    // The directory has the length of a member whose header does not.
     let mut damaged = whole;
     damaged[18..26].fill(0);
     let all = read(&damaged).unwrap();
@@ -308,7 +308,7 @@ fn x6_an_archive_in_an_archive_is_refused_by_name() {
             assert!(said.contains(&format!("is {kind}, which")), "{said}");
         }
     }
-    // In one that is hidden, nobody looks.
+    // A hidden member is not searched.
     assert_eq!(
         read(&zip(&[(b"a", PACKET), (b".b", &inner)]))
             .unwrap()
