@@ -1,4 +1,4 @@
-//! A clock graph alone: snapshots in, a time and its explanation out.
+//! A clock graph by itself: snapshots in, a time and its explanation out.
 //!
 //!     cargo run -p timebase-resolver --example snapshots
 
@@ -13,7 +13,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let by_service = [read(monotonic, 8_000)?, read(boottime, 8_070)?];
     graph.add_snapshot(Source::Service, &by_service, None)?;
 
-    let mut cache = ConversionCache::new(); // each thread has its own
+    let mut cache = ConversionCache::new(); // one for each thread
     let event = ClockNs(6_000);
     let at = graph.convert(app, event, boottime, &mut cache)?;
     assert_eq!(at, ClockNs(10_070));

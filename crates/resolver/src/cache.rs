@@ -1,4 +1,4 @@
-//! What conversions remember, for the conversions after them.
+//! The memory of conversions, for later conversions.
 //!
 //! # Design
 //!
@@ -6,16 +6,15 @@
 //!   (see `targets.rs`, `routes.rs`).
 //! * The rows of several sets that hold both clocks of a hop are put in one order
 //!   (see `hop.rs`).
-//! * The stretch of values around each clock's last conversion and the whole
-//!   path's offset there are remembered (see `recent.rs`), which is all that
-//!   packets in order need. A snapshot that may matter to it makes that invalid,
-//!   and the next conversion goes hop by hop.
-//! * A clock that misses its stretch often while no snapshot arrives gets its
-//!   whole mapping composed (see `composed.rs`): one search from then on.
+//! * The step of values around each clock's last conversion, with the offset of the whole path, is
+//!   remembered (see `recent.rs`); packets in order need nothing else. A snapshot that may change
+//!   it makes it invalid, and the next conversion goes hop by hop.
+//! * If a clock often misses its step while no snapshot arrives, its whole mapping is composed (see
+//!   `composed.rs`): from then on one search is enough.
 //!
-//! Composing the mapping whenever a snapshot arrives was the alternative: it
-//! makes an import with many snapshots quadratic. Going hop by hop always would
-//! search once a hop for every reading out of order.
+//! One alternative was to compose the mapping whenever a snapshot arrives: this makes an import
+//! with many snapshots quadratic. The other was to go always hop by hop: then every reading that is
+//! out of order needs a search.
 
 use crate::composed::Kept;
 use crate::hop::Hops;
@@ -24,12 +23,11 @@ use crate::recent::Recent;
 use crate::store::Store;
 use crate::targets::Targets;
 
-/// What conversions over a [`ClockGraph`](crate::ClockGraph) remember: paths, and where each clock
-/// was last. Make one and give it to every conversion; threads that share a graph have
-/// one each.
+/// The memory of conversions over a [`ClockGraph`](crate::ClockGraph): paths, and the last step of
+/// each clock. Make one and pass it to every conversion; threads that share a graph have one each.
 ///
-/// It is never a reason for another answer. Snapshots that were added to the graph are taken in by the
-/// next conversion, and what was remembered of another graph is forgotten.
+/// It never changes an answer. The next conversion adds snapshots that are new in the graph, and
+/// forgets data about another graph.
 ///
 /// ```
 /// use timebase_resolver::{Clock, ClockGraph, ClockNs, ConversionCache, Reading, Source};
@@ -55,7 +53,7 @@ use crate::targets::Targets;
 /// ```
 #[derive(Debug)]
 pub struct ConversionCache {
-    /// Of which graph all below is.
+    /// The graph of all data below.
     graph: Identity,
     pub(crate) targets: Targets,
     pub(crate) hops: Hops,
@@ -85,20 +83,20 @@ impl ConversionCache {
         }
     }
 
-    /// Whether what it remembers is of this graph, if perhaps of fewer snapshots.
+    /// Whether its data are about this graph, perhaps with fewer snapshots.
     #[inline]
     pub(crate) fn is_of(&self, graph: Identity) -> bool {
         self.graph == graph
     }
 
-    /// Forgets what is of another graph.
+    /// Forgets data about another graph.
     pub(crate) fn begin(&mut self, graph: Identity) {
         if !self.is_of(graph) {
             *self = ConversionCache::of(graph);
         }
     }
 
-    /// Makes it one of this graph, with all snapshots that there are.
+    /// Makes its data those of this graph, with all of its snapshots.
     pub(crate) fn refresh(&mut self, graph: Identity, store: &Store) {
         self.begin(graph);
         self.hops.refresh(store);

@@ -1,4 +1,4 @@
-//! Which clock (rules C): identity, scope and names.
+//! Clocks: identity, scope and names (rules C).
 
 use std::fmt;
 
@@ -12,8 +12,7 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClockId(pub u32);
 
-/// The packet sequence that a sequence-scoped clock belongs to; 0 for all
-/// other clocks.
+/// The packet sequence of a sequence-scoped clock; 0 for all other clocks.
 ///
 /// ```
 /// use timebase_resolver::{Clock, ClockId, MachineId, SeqId};
@@ -23,7 +22,7 @@ pub struct ClockId(pub u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SeqId(pub u32);
 
-/// The machine that a clock belongs to, by its row in `machine`.
+/// The machine of a clock, by its row in `machine`.
 ///
 /// ```
 /// use timebase_resolver::{Clock, MachineId};
@@ -34,11 +33,11 @@ pub struct SeqId(pub u32);
 pub struct MachineId(pub u32);
 
 impl MachineId {
-    /// The first machine, which is the one that the trace was recorded on where it tells of no other.
+    /// The first machine. If the trace names no other machine, this one recorded it.
     pub const HOST: MachineId = MachineId(0);
 }
 
-/// For how much of a trace a clock's number means the same clock (rule C2).
+/// The part of a trace in which a clock's number means the same clock (rule C2).
 ///
 /// ```
 /// use timebase_resolver::ClockId;
@@ -94,19 +93,20 @@ pub fn builtin_name(id: u32) -> Option<&'static str> {
 impl ClockId {
     /// Wall-clock time.
     pub const REALTIME: ClockId = ClockId(1);
-    /// Wall-clock time, as of the last tick.
+    /// Wall-clock time at the last tick.
     pub const REALTIME_COARSE: ClockId = ClockId(2);
     /// Time since boot, without suspend.
     pub const MONOTONIC: ClockId = ClockId(3);
-    /// MONOTONIC without the adjustments of its rate.
+    /// MONOTONIC without adjustments of its rate.
     pub const MONOTONIC_RAW: ClockId = ClockId(5);
     /// Time since boot, suspend included.
     pub const BOOTTIME: ClockId = ClockId(6);
     /// The private clock of a file that a manifest pins (rule X37).
     pub const TRACE_FILE: ClockId = ClockId(11);
 
-    /// The global clock of a fully qualified name (rule C3). What people write is
-    /// read by [`WrittenClock`](crate::WrittenClock), which knows builtin names too.
+    /// The global clock with a fully qualified name (rule C3).
+    /// [`WrittenClock`](crate::WrittenClock) reads the names that people write, including builtin
+    /// names.
     ///
     /// ```
     /// use timebase_resolver::ClockId;
@@ -119,7 +119,7 @@ impl ClockId {
         ClockId(hash | 0x8000_0000)
     }
 
-    /// Whether it only shows when it last ticked, some milliseconds ago.
+    /// Whether it only shows its last tick, which may be some milliseconds ago.
     pub(crate) fn is_coarse(self) -> bool {
         matches!(self.0, 2 | 4)
     }
@@ -139,7 +139,7 @@ impl ClockId {
     }
 }
 
-/// Whose a clock is, of the files of a machine (rule X14): a file's own, or that of all of them.
+/// The owner of a clock: a file, or the machine for all of its files (rule X14).
 ///
 /// ```
 /// use timebase_resolver::{Clock, FileTag};
@@ -149,22 +149,23 @@ impl ClockId {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileTag {
-    /// Which file it is in the order of processing (rule X4), from 1; 0 for what all files share.
+    /// The file's position in the order of processing (rule X4), from 1; 0 for the clocks of the
+    /// machine.
     pub order: u32,
-    /// `trace_file.id` of it. It is 0 for the only file of an import, which needs no name.
+    /// Its `trace_file.id`. It is 0 for the only file of an import, which needs no name.
     pub id: u32,
 }
 
 impl FileTag {
-    /// What is the machine's, and not a file's.
+    /// Owned by the machine instead of a file.
     pub const SHARED: FileTag = FileTag { order: 0, id: 0 };
     /// The only file of an import.
     pub const ONLY: FileTag = FileTag { order: 1, id: 0 };
 }
 
-/// One clock domain (rules C1, X14).
+/// A clock: one clock domain (rules C1, X14).
 ///
-/// Clocks are ordered as rules V3 and X14 have it: by clock id, sequence, file, machine.
+/// Clocks are ordered by clock id, sequence, file and machine (rules V3 and X14).
 ///
 /// ```
 /// use timebase_resolver::{Clock, ClockId, MachineId, SeqId};
@@ -181,14 +182,14 @@ pub struct Clock {
     pub id: ClockId,
     /// Its sequence, 0 unless it is sequence-scoped.
     pub seq: SeqId,
-    /// The file whose own it is. A sequence-scoped clock always is a file's.
+    /// The file that owns it. A sequence-scoped clock always belongs to a file.
     pub file: FileTag,
     /// Its machine.
     pub machine: MachineId,
 }
 
 impl Clock {
-    /// BOOTTIME of the host: what `to_boottime` converts to.
+    /// BOOTTIME of the host, the target of `to_boottime`.
     pub const BOOTTIME: Clock = Clock {
         id: ClockId::BOOTTIME,
         seq: SeqId(0),
@@ -196,15 +197,14 @@ impl Clock {
         machine: MachineId::HOST,
     };
 
-    /// The clock that `id` means on a packet of this machine and sequence, where there is one file
-    /// only.
+    /// The clock that `id` means on a packet of this machine and sequence, in a trace of one file.
     #[inline]
     pub fn new(machine: MachineId, id: ClockId, seq: SeqId) -> Clock {
         Clock::in_file(machine, id, seq, FileTag::ONLY, FileTag::SHARED)
     }
 
     /// The clock that `id` means on a packet of this machine, sequence and file (rule X14).
-    /// `others` is whose clocks that are not sequence-scoped are there.
+    /// `others` is the owner of clocks that are not sequence-scoped.
     ///
     /// ```
     /// use timebase_resolver::{Clock, ClockId, FileTag, MachineId, SeqId};

@@ -1,20 +1,19 @@
-//! A mapping in an array, to answer readings in any order by one short search: over one hop of
-//! 1,000 snapshots 44 ns a conversion, and 170 hop by hop; over four hops of 100,000 each 77 ns,
-//! and 1,700.
+//! A mapping in an array. One short search finds a reading, in any order: over one hop of 1,000
+//! snapshots a conversion takes 44 ns, and 170 ns hop by hop; over four hops of 100,000 each it
+//! takes 77 ns, and 1,700 ns.
 //!
 //! # Design
 //!
-//! The range of values is cut into equal buckets, as many as make four to eight
-//! steps each on average; a step is its start relative to its bucket and its
-//! offset relative to the least one, in as many whole bytes as these need: 8
-//! to 10 bytes where (start, offset) are 16. 400,000 steps are 4 MB, and a lookup
-//! touches one entry of the buckets (0.3 MB, in the second-level cache) and one
-//! or two lines of steps. Where values are skewed, many steps share a bucket and
-//! are searched by bisection.
+//! The range of values is cut into equal buckets, so many that each has four to eight steps on
+//! average. A step is its start relative to its bucket and its offset relative to the least one,
+//! each in as few whole bytes as possible: 8 to 10 bytes instead of 16 for (start, offset). 400,000
+//! steps are 4 MB, and a lookup touches one entry of the buckets (0.3 MB, in the second-level
+//! cache) and one or two lines of steps. If values are skewed, many steps share a bucket, and
+//! bisection finds the step.
 //!
-//! A sorted array of starts and one of offsets was the alternative: 19 probes,
-//! half of them out of cache, 155 ns instead of 57 for 400,000 steps. Half or
-//! twice as many buckets take 2 to 4 ns more.
+//! The alternative was a sorted array of starts and another one of offsets: 19 probes, half of them
+//! out of cache, 155 ns instead of 57 for 400,000 steps. Half or twice as many buckets take 2 to 4
+//! ns more.
 
 use std::hint::select_unpredictable;
 use std::ops::Range;
@@ -25,8 +24,8 @@ use crate::mapping::{Mapping, Step};
 use crate::recent::Key;
 use crate::rows::{number, width_of};
 
-/// How many bytes the mappings of all clocks may have together: enough for one
-/// of four hops of 100,000 snapshots each.
+/// The largest total size of the mappings of all clocks, in bytes: enough for one of four hops of
+/// 100,000 snapshots each.
 const KEPT: usize = 5 << 20;
 
 /// The offset around a value. Bounds are inclusive.
@@ -37,18 +36,17 @@ pub(crate) struct Around {
     pub offset: i64,
 }
 
-/// The mappings of the clocks whose readings come in any order, until the next
-/// snapshot.
+/// The mappings of the clocks whose readings come in no order, until the next snapshot.
 #[derive(Debug, Default)]
 pub(crate) struct Kept {
     generation: u32,
     bytes: usize,
-    /// `None` is a mapping that cannot be kept.
+    /// `None` is a mapping that is too large.
     mappings: FxHashMap<Key, Option<Composed>>,
 }
 
 impl Kept {
-    /// What is around a value; `None` if there is no mapping.
+    /// The step around a value; `None` if there is no mapping.
     pub fn find(&self, generation: u32, clocks: Key, value: i64) -> Option<Around> {
         if self.generation != generation {
             return None;
@@ -57,7 +55,7 @@ impl Kept {
         Some(composed.around(value))
     }
 
-    /// Whether a mapping was kept, or found to be one that cannot be.
+    /// Whether a mapping exists, or is known to be too large.
     pub fn has_tried(&self, generation: u32, clocks: Key) -> bool {
         self.generation == generation && self.mappings.contains_key(&clocks)
     }
@@ -79,21 +77,21 @@ impl Kept {
 struct Composed {
     /// The offset before the first step that has a start.
     before: i64,
-    /// The first start, and of the first bucket.
+    /// The first start, which is also the start of the first bucket.
     base: i64,
-    /// Values a bucket, as a power of two.
+    /// The size of a bucket, as a power of two.
     shift: u32,
-    /// How many steps are before each bucket; one entry more than buckets.
+    /// The number of steps before each bucket; one entry more than buckets.
     buckets: Box<[u32]>,
     least_offset: i64,
     start_width: u8,
     offset_width: u8,
-    /// Each step's start, then its offset; and 8 bytes, so that reading a number
-    /// may read 8 bytes.
+    /// Each step's start, then its offset; and 8 more bytes, because reading a number may read 8
+    /// bytes.
     bytes: Box<[u8]>,
 }
 
-/// What has to be known of all steps to lay them out.
+/// The facts about all steps that determine their layout.
 struct Extent {
     before: i64,
     count: usize,
@@ -133,21 +131,21 @@ impl Extent {
     }
 }
 
-/// How far a value is above another one that is not greater.
+/// The difference from a value to another one that is not smaller.
 fn above(value: i64, base: i64) -> u64 {
     value.wrapping_sub(base) as u64
 }
 
 impl Composed {
-    /// The mapping of these steps, if it has at most `room` bytes.
+    /// The mapping with these steps, if it fits into `room` bytes.
     ///
-    /// The steps are gone through twice, so that they are never in memory as
-    /// they are (16 bytes each, and up to twice that while a vector grows).
+    /// It goes through the steps twice, so they are never in memory in full size (16 bytes each,
+    /// and up to twice that while a vector grows).
     fn new<I>(steps: impl Fn() -> I, room: usize) -> Option<Composed>
     where
         I: Iterator<Item = Step>,
     {
-        // A step and its share of a bucket have seldom less than 4 bytes.
+        // A step and its share of a bucket seldom have less than 4 bytes.
         let extent = Extent::of(steps(), room / 4)?;
         let range = above(extent.last, extent.first);
         let mut shift = 0;
@@ -205,7 +203,7 @@ impl Composed {
         self.least_offset.wrapping_add(above as i64)
     }
 
-    /// The offset of a value, and how far it goes within the value's bucket.
+    /// The offset of a value, and the range in which it holds, within the value's bucket.
     fn around(&self, value: i64) -> Around {
         if value < self.base || self.count() == 0 {
             return Around {
@@ -248,16 +246,16 @@ impl Composed {
         };
         Around {
             start: bucket_base.wrapping_add(start as i64),
-            // The last bucket may reach beyond the greatest value there is.
+            // The last bucket may reach beyond the largest possible value.
             end: bucket_base.checked_add_unsigned(end).unwrap_or(i64::MAX),
             offset: self.offset(beyond - 1),
         }
     }
 
-    /// How many of some steps start at `relative` or before.
+    /// The number of steps in a range that start at or before `relative`.
     ///
-    /// Whether one does is as good as random, so the bisection selects instead
-    /// of branching: 57 ns a conversion at random instead of 70.
+    /// The comparisons are as good as random, so the bisection selects instead of branching: 57 ns
+    /// for a random conversion instead of 70.
     fn count_until(&self, steps: Range<usize>, relative: u64) -> usize {
         let (mut count, mut left) = (0, steps.len());
         while left > 0 {
@@ -280,7 +278,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Steps from some starts and offsets on, as a mapping has them.
+    /// Steps of a mapping, from some starts and offsets on.
     fn steps(before: i64, given: &[(i64, i64)]) -> Vec<Step> {
         let mut steps = vec![Step {
             start: None,
@@ -302,7 +300,7 @@ mod tests {
         steps
     }
 
-    /// Evenly spread, crowded around a few places, and at the ends of 64 bits.
+    /// Evenly spread, close to a few places, and at the ends of 64 bits.
     fn starts() -> impl Strategy<Value = Vec<i64>> {
         let start = prop_oneof![
             4 => (0i64..1000).prop_map(|start| start * 1_000_003),

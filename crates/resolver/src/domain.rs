@@ -1,8 +1,8 @@
-//! What is known of a clock from all its snapshots.
+//! Facts about a clock from all of its snapshots.
 
 use crate::clock::Clock;
 
-/// What is known of one clock domain.
+/// Facts about one clock domain.
 ///
 /// ```
 /// # use timebase_resolver::{Clock, ClockGraph, ClockNs, ConversionCache, Reading, Source};
@@ -20,15 +20,15 @@ use crate::clock::Clock;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Domain {
-    /// Which clock it is.
+    /// The clock.
     pub clock: Clock,
     /// Nanoseconds in a unit of the clock (rule N3).
     pub unit: i64,
-    /// Whether packets give deltas on it (rule V5).
+    /// Whether packets hold deltas of it (rule V5).
     pub incremental: bool,
-    /// False if it was seen going backwards (rule N5).
+    /// False if snapshots show it going backwards (rule N5).
     pub monotonic: bool,
-    /// How many snapshots hold it.
+    /// The number of snapshots that hold it.
     pub snapshots: u64,
     /// Its first reading in file order, in nanoseconds.
     pub first_value: i64,

@@ -3,14 +3,14 @@
 //!
 //! # Design
 //!
-//! The graph has what snapshots say, and nothing that follows from it:
+//! The graph has the contents of snapshots, and nothing that follows from them:
 //!
-//! * Snapshots of the same clocks are kept together (see `store.rs`, `rows.rs`);
-//!   rule N5 speaks of such sets, and the edges of the graph follow from them.
-//! * Sets, snapshots and excluded clocks are numbered in order, so that a
-//!   [`ConversionCache`](crate::ConversionCache) can tell what it has not seen.
+//! * Snapshots of the same clocks are stored together (see `store.rs`, `rows.rs`). Rule N5 is about
+//!   such sets, and they determine the edges of the graph.
+//! * Sets, snapshots and excluded clocks have numbers in order, so a
+//!   [`ConversionCache`](crate::ConversionCache) knows which of them are new.
 //!
-//! What conversions remember is the caller's (see `cache.rs`).
+//! The caller owns the memory of conversions (see `cache.rs`).
 
 mod convert;
 
@@ -35,12 +35,12 @@ pub use convert::Hop;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SnapshotId(pub u32);
 
-/// The sets of a snapshot's clocks, by source.
+/// The sets with a snapshot's clocks, by source.
 type SameClocks = [Option<SetIx>; Source::ALL.len()];
 
 /// The clock graph of a trace.
 ///
-/// The example of rule V7's first line:
+/// The first example is from rule V7:
 ///
 /// ```
 /// use timebase_resolver::{Clock, ClockGraph, ClockNs, ConversionCache, Reading, Source};
@@ -73,11 +73,11 @@ type SameClocks = [Option<SetIx>; Source::ALL.len()];
 pub struct ClockGraph {
     identity: Identity,
     store: Store,
-    /// The number of snapshots. A cache compares it to see whether new ones came.
+    /// The number of snapshots. A cache compares it to notice new ones.
     snapshots: u32,
-    /// The number of snapshots when a set was added or a clock excluded last.
+    /// The number of snapshots when the last set was added or the last clock was excluded.
     topology_changed: u32,
-    /// Room for a snapshot that is being added.
+    /// Buffers for a snapshot that is being added.
     row: Vec<Cell>,
 }
 
@@ -87,9 +87,9 @@ impl ClockGraph {
         ClockGraph::default()
     }
 
-    /// Adds a snapshot: the readings that were taken at one instant.
+    /// Adds a snapshot: readings of one instant.
     ///
-    /// `trace_time` is the clock that rule N2 does not allow to go backwards.
+    /// `trace_time` is the clock that must not go backwards (rule N2).
     ///
     /// ```
     /// # use timebase_resolver::{Clock, ClockGraph, ClockNs, ConversionCache, Reading, Source};
@@ -109,7 +109,7 @@ impl ClockGraph {
     ///
     /// # Errors
     ///
-    /// [`Rejected`], by rule N2. The graph is unchanged then (rule N1).
+    /// [`Rejected`], if the snapshot is invalid (rule N2). The graph is then unchanged (rule N1).
     pub fn add_snapshot(
         &mut self,
         source: Source,
@@ -125,9 +125,9 @@ impl ClockGraph {
         result
     }
 
-    /// Rule N2, without a change to anything. Puts the readings in the order of
-    /// their clocks into `row`; those of new clocks come last, numbered as they
-    /// will be. Gives the sets of the same clocks.
+    /// Checks the snapshot (rule N2) without changing anything. Puts the readings in the order of
+    /// their clocks into `row`; those of new clocks come last, with their future numbers. Returns
+    /// the sets of the same clocks.
     fn check(
         &self,
         readings: &[Reading],
@@ -224,7 +224,7 @@ impl ClockGraph {
         domain.last_value = reading.value;
     }
 
-    /// Rule N5.
+    /// Excludes clocks that went backwards as sources (rule N5).
     fn exclude_backwards(&mut self, row: &[Cell], sets: SameClocks) {
         let Some(last) = self.store.last_row(&sets, row.len()) else {
             return;
@@ -241,12 +241,12 @@ impl ClockGraph {
         }
     }
 
-    /// How many snapshots were accepted.
+    /// The number of accepted snapshots.
     pub fn snapshots(&self) -> u32 {
         self.snapshots
     }
 
-    /// All clocks that are in a snapshot, in order of their first one.
+    /// All clocks in snapshots, in the order of their first one.
     ///
     /// ```
     /// # use timebase_resolver::{Clock, ClockGraph, ClockNs, ConversionCache, Reading, Source};
@@ -264,12 +264,12 @@ impl ClockGraph {
         &self.store.topology.domains
     }
 
-    /// Where each snapshot is, in the order of the file.
+    /// The place of each snapshot, in the order of the file.
     pub(crate) fn in_file(&self) -> Vec<(SetIx, u32)> {
         self.store.in_file()
     }
 
-    /// Who took a snapshot.
+    /// The origin of a snapshot.
     pub(crate) fn source_at(&self, (set, _): (SetIx, u32)) -> Source {
         self.store.set(set).source
     }
@@ -280,7 +280,7 @@ impl ClockGraph {
         self.store.set(set).rows.snapshot(clocks, row as usize)
     }
 
-    /// The clocks of a snapshot, and what they read.
+    /// The clocks of a snapshot, and their readings.
     pub(crate) fn readings_at(
         &self,
         (set, row): (SetIx, u32),
@@ -293,12 +293,12 @@ impl ClockGraph {
         members.iter().enumerate().map(column)
     }
 
-    /// Which graph it is, of all of the process.
+    /// The identity of the graph among all graphs of the process.
     pub(crate) fn identity(&self) -> Identity {
         self.identity
     }
 
-    /// What is known of a clock; `None` if it was never in a snapshot.
+    /// Facts about a clock; `None` if no snapshot has it.
     pub fn domain(&self, clock: Clock) -> Option<&Domain> {
         let index = self.store.find_clock(clock)?;
         self.domains().get(index as usize)

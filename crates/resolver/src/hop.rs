@@ -1,20 +1,17 @@
-//! Where "which snapshot is nearest" is decided: one hop from a clock to
-//! another (rule V2).
+//! One hop from a clock to another, and the choice of the nearest snapshot (rule V2).
 //!
 //! # Design
 //!
-//! Within a set of clocks, a clock that may be the source of a hop never goes
-//! backwards (rule N5), so the rows of a set are sorted by each of them as they
-//! are. A hop whose best source has one set that holds both clocks, which is
-//! nearly every one, searches that set's rows and keeps nothing of its own.
+//! Within a set of clocks, a clock that may be the source of a hop never goes backwards (rule N5),
+//! so the rows of a set are already sorted by each such clock. If a single set of the best source
+//! holds both clocks, as for nearly every hop, the hop searches that set's rows and stores nothing
+//! of its own.
 //!
-//! Where several sets hold both, their rows are put in one order, as references
-//! of 8 bytes. A table of its own for every hop was the alternative: rule N6
-//! alone converts each of the six builtin clocks, so it held every snapshot five
-//! more times.
+//! If several sets hold both clocks, their rows are put in one order, as references of 8 bytes. The
+//! alternative was a separate table for every hop. Rule N6 alone converts each of the six builtin
+//! clocks, so every snapshot was stored five more times.
 //!
-//! That order is the cache's: it takes in the rows that were added when somebody
-//! converts again.
+//! The cache owns that order, and adds new rows at the next conversion.
 
 use rustc_hash::FxHashMap;
 
@@ -24,13 +21,12 @@ use crate::snapshot::Source;
 use crate::store::Store;
 use crate::tight;
 
-/// The stretch of source values for which one snapshot is the nearest. A bound
-/// of `None` is no bound.
+/// The range of source values for which one snapshot is the nearest. A bound of `None` is no bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stretch {
     pub start: Option<i64>,
     pub end: Option<i64>,
-    /// What the two clocks of the hop read in the snapshot.
+    /// The readings of the hop's two clocks in the snapshot.
     pub from: i64,
     pub to: i64,
     pub row: RowRef,
@@ -39,7 +35,7 @@ pub(crate) struct Stretch {
 }
 
 impl Stretch {
-    /// What has to be added on this hop. It may need 65 bits.
+    /// The offset of this hop. It may need 65 bits.
     pub fn offset(self) -> i128 {
         i128::from(self.to) - i128::from(self.from)
     }
@@ -52,24 +48,24 @@ pub(crate) struct RowRef {
     pub row: u32,
 }
 
-/// The hops that start at clocks of several sets, as far as a path has used
-/// them. A clock of one set needs no entry.
+/// The hops that start at clocks in several sets, as far as paths have used them. A clock in one
+/// set needs no entry.
 #[derive(Debug, Default)]
 pub(crate) struct Hops {
     from: FxHashMap<DomainIx, Vec<Hop>>,
-    /// Of each set that it has seen.
+    /// For each known set.
     sets: Vec<OfSet>,
-    /// How many excluded clocks and snapshots it has seen.
+    /// The numbers of known excluded clocks and snapshots.
     excluded: usize,
     snapshots: usize,
 }
 
-/// What is remembered of a set.
+/// Data about a set.
 #[derive(Debug, Clone, Copy, Default)]
 struct OfSet {
-    /// Whether a hop has its rows in one order with those of another set.
+    /// Whether a hop has its rows in one order with the rows of another set.
     is_merged: bool,
-    /// Up to where the rows were counted last (see `Rows::count_until`).
+    /// The last count of rows (see `Rows::count_until`).
     hint: u32,
 }
 
@@ -86,7 +82,7 @@ enum HopRows {
     Several(Merged),
 }
 
-/// A hop of a path, ready to be searched.
+/// A hop of a path, prepared for searching.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Leg<'g> {
     One {
@@ -122,19 +118,19 @@ impl Hops {
         self.from.get(&from)?.iter().find(|hop| hop.to == to)
     }
 
-    /// Where the search in a set starts.
+    /// The start for a search in a set.
     pub fn hint(&self, set: SetIx) -> usize {
         self.sets.get(set as usize).map_or(0, |of| of.hint as usize)
     }
 
-    /// Where the next search in a set starts.
+    /// Sets the start for the next search in a set.
     pub fn set_hint(&mut self, set: SetIx, hint: usize) {
         if let Some(of) = self.sets.get_mut(set as usize) {
             of.hint = hint as u32;
         }
     }
 
-    /// Takes in the snapshots that were added since the last time.
+    /// Adds the snapshots since the last time.
     pub fn refresh(&mut self, store: &Store) {
         let in_file = store.sets_in_file();
         if self.snapshots == in_file.len() {
@@ -145,7 +141,7 @@ impl Hops {
             tight::fill(&mut self.sets, topology.sets(), OfSet::default());
         } else {
             for domain in &topology.excluded()[self.excluded..] {
-                self.from.remove(domain); // No path leads over it any more (rule N5).
+                self.from.remove(domain); // No path uses it any more (rule N5).
             }
             for (snapshot, &set) in in_file.iter().enumerate().skip(self.snapshots) {
                 // Sets are numbered by their first snapshots.
@@ -160,7 +156,7 @@ impl Hops {
         self.snapshots = in_file.len();
     }
 
-    /// Finds the snapshots of a hop that a path uses for the first time.
+    /// Finds the snapshots of a hop when a path uses it for the first time.
     pub fn prepare(&mut self, store: &Store, from: DomainIx, to: DomainIx) {
         if store.topology.only_set(from).is_some() || self.find(from, to).is_some() {
             return;
@@ -185,7 +181,7 @@ impl Hops {
         self.from.entry(from).or_default().push(hop);
     }
 
-    /// A set was added with a snapshot.
+    /// Handles a new set, which was added with a snapshot.
     fn set_added(&mut self, store: &Store, set: SetIx, snapshot: usize) {
         let source = store.set(set).source;
         for member in store.topology.members(set) {
@@ -214,7 +210,7 @@ impl Hops {
         }
     }
 
-    /// A row was added to a set.
+    /// Handles a new row of a set.
     fn row_added(&mut self, store: &Store, set: SetIx, snapshot: usize) {
         if !self.sets[set as usize].is_merged {
             return;
@@ -257,7 +253,7 @@ impl Leg<'_> {
         }
     }
 
-    /// Who took its snapshots.
+    /// The origin of its snapshots.
     pub fn source(self, store: &Store) -> Option<Source> {
         let set = match self {
             Leg::One { set, .. } => set,
@@ -266,7 +262,7 @@ impl Leg<'_> {
         Some(store.set(set).source)
     }
 
-    /// How many snapshots it has.
+    /// The number of its snapshots.
     pub fn len(self, store: &Store) -> usize {
         match self {
             Leg::One { set, .. } => store.set(set).rows.len(),
@@ -350,7 +346,7 @@ pub(crate) struct Merged {
 
 fn value_of(store: &Store, row: RowRef, clock: DomainIx) -> i64 {
     let topology = &store.topology;
-    // Only rows that hold the clock are asked.
+    // It only uses rows that hold the clock.
     topology.column(row.set, clock).map_or(0, |column| {
         let clocks = topology.members(row.set).len();
         let rows = &store.set(row.set).rows;
@@ -358,7 +354,7 @@ fn value_of(store: &Store, row: RowRef, clock: DomainIx) -> i64 {
     })
 }
 
-/// The snapshot that a row is of.
+/// The snapshot of a row.
 pub(crate) fn snapshot_of(store: &Store, row: RowRef) -> u32 {
     let clocks = store.topology.members(row.set).len();
     let rows = &store.set(row.set).rows;
@@ -366,7 +362,7 @@ pub(crate) fn snapshot_of(store: &Store, row: RowRef) -> u32 {
 }
 
 impl Merged {
-    /// The rows of the first so many snapshots.
+    /// The rows of the snapshots up to this number.
     fn new(store: &Store, from: DomainIx, sets: &[SetIx], snapshots: usize) -> Merged {
         let mut all = Vec::new();
         for &set in sets {
@@ -374,7 +370,7 @@ impl Merged {
             let len = store.set(set).rows.before(clocks, snapshots);
             all.extend((0..len as u32).map(|row| RowRef { set, row }));
         }
-        // Each set is sorted already, which this sort makes use of.
+        // Each set is already sorted, and this sort profits from it.
         all.sort_by_key(|&row| (value_of(store, row, from), snapshot_of(store, row)));
         Merged {
             chunks: all.chunks(CHUNK).map(<[RowRef]>::to_vec).collect(),
@@ -400,7 +396,7 @@ impl Merged {
         }
     }
 
-    /// The place of the first row beyond `value`, as a chunk and an index in it.
+    /// The place of the first row after `value`, as a chunk and an index in it.
     fn position(&self, store: &Store, from: DomainIx, value: i64) -> Option<(usize, usize)> {
         let beyond = |&row: &RowRef| value_of(store, row, from) > value;
         if !self.chunks.last()?.last().is_some_and(beyond) {
@@ -451,7 +447,7 @@ mod tests {
     use crate::time::ClockNs;
     use proptest::prelude::*;
 
-    /// The sources of a trace: those of bundles, and better ones or not.
+    /// The sources of a trace: pairs of bundles, and perhaps better ones.
     fn sources() -> impl Strategy<Value = Vec<Source>> {
         let better_or_not = |n| prop::collection::vec(n..3usize, 1..1200);
         let sources = (0usize..3).prop_flat_map(better_or_not);
@@ -467,7 +463,7 @@ mod tests {
         }
     }
 
-    /// Rule V2, from all pairs in file order.
+    /// Rule V2, computed from all pairs in file order.
     fn naive(pairs: &[(Source, i64, i64)], at: i64) -> i64 {
         let best = pairs.iter().map(|pair| pair.0).min().unwrap();
         let pairs = pairs.iter().filter(|pair| pair.0 == best);
@@ -480,8 +476,8 @@ mod tests {
     }
 
     proptest! {
-        /// Snapshots of A and B, with and without other clocks, from several
-        /// sources; each set of clocks goes on from its own last values.
+        /// Snapshots of A and B, with and without other clocks, from several sources; each set of
+        /// clocks continues from its own last values.
         #[test]
         fn v2_of_all_sets_the_nearest_snapshot_of_the_best_source(
             sources in sources(),
@@ -500,7 +496,7 @@ mod tests {
                 readings.extend((0..others).map(|other| reading(300 + other, index as i64)));
                 graph.add_snapshot(source, &readings, None).unwrap();
                 pairs.push((source, from, to));
-                // Some before, some after the hop is used for the first time.
+                // Some before and some after the first use of the hop.
                 for &(_, at) in ats.iter().filter(|at| at.0 == index) {
                     let (from, to) = (Clock::host(200), Clock::host(201));
                     let converted = graph.convert(from, ClockNs(at), to, &mut cache);

@@ -1,13 +1,13 @@
-//! Which graph it is: what is remembered of one says nothing about another.
+//! The identity of a graph: remembered data about one graph says nothing about another.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A number that no two graphs of a process have. The default is a new one.
+/// A number that is different for all graphs of a process. The default is a new one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Identity(u64);
 
 impl Identity {
-    /// Nobody's.
+    /// The number of no graph.
     pub const NONE: Identity = Identity(0);
 }
 

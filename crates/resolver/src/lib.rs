@@ -4,21 +4,21 @@
 //! graph of clocks from snapshots, and converts a reading of one clock to another
 //! one along the shortest path.
 //!
-//! | question | where it is decided |
+//! | question | decided in |
 //! |---|---|
-//! | which clock is it (rules C) | `clock.rs` |
-//! | how people write a clock, and what a misspelt name may mean | `written.rs` |
-//! | what is a reading, and what a time | `time.rs` |
-//! | how people write a time of day, in which zone | `wall_clock.rs` |
-//! | is a snapshot accepted (rules N) | `snapshot.rs`, `graph.rs` |
-//! | how snapshots are kept | `store.rs`, `rows.rs` |
-//! | which path (rule V3) | `routes.rs`, `targets.rs` |
-//! | which snapshot is nearest (rule V2) | `hop.rs` |
-//! | what is the whole conversion | `mapping.rs`, `composed.rs` |
-//! | what conversions remember | `cache.rs`, `recent.rs`, `identity.rs` |
-//! | where it was between two snapshots, and how sure that is (rules R) | `linear/` |
-//! | did a clock wrap or restart, and which turn is a reading of (rules R11 to R14) | `turns.rs` |
-//! | how a value gets there, and why not (rules V) | `graph/convert.rs`, `unresolved.rs` |
+//! | the identity of a clock (rules C) | `clock.rs` |
+//! | how people write a clock, and the likely meaning of a misspelt name | `written.rs` |
+//! | readings and times | `time.rs` |
+//! | how people write a time of day and its zone | `wall_clock.rs` |
+//! | whether a snapshot is accepted (rules N) | `snapshot.rs`, `graph.rs` |
+//! | how snapshots are stored | `store.rs`, `rows.rs` |
+//! | the path (rule V3) | `routes.rs`, `targets.rs` |
+//! | the nearest snapshot (rule V2) | `hop.rs` |
+//! | the whole conversion as a table | `mapping.rs`, `composed.rs` |
+//! | the memory of conversions | `cache.rs`, `recent.rs`, `identity.rs` |
+//! | the time between two snapshots, and its possible error (rules R) | `linear/` |
+//! | whether a clock wrapped or restarted, and the turn of a reading (rules R11 to R14) | `turns.rs` |
+//! | the hops of a value, and the reason without a path (rules V) | `graph/convert.rs`, `unresolved.rs` |
 //!
 //! See [`ClockGraph`] for an example, and `examples/snapshots.rs` for a program. The core does not
 //! depend on SQLite. The module `sql` (feature `sql`, on by default) registers the SQL functions on a
@@ -26,21 +26,24 @@
 //!
 //! # Design
 //!
-//! A [`ClockGraph`] has what snapshots say, and [`Estimates`] have a graph and what machines asked each
-//! other. Neither is changed by a conversion, so threads share them by reference. What a
-//! conversion remembers for the next one is the caller's, as in gimli an `UnwindContext` is: a
-//! [`ConversionCache`] or an [`EstimateCache`], made once and given to each call.
+//! A [`ClockGraph`] has the contents of snapshots, and [`Estimates`] have a graph and the samples
+//! of machines that asked each other for the time. A conversion changes neither, so threads share
+//! them by reference. The caller owns the memory of conversions, like an `UnwindContext` in gimli:
+//! a [`ConversionCache`] or an [`EstimateCache`], made once and passed to each call.
 //!
-//! A graph grows while it is asked, so a cache may be of fewer snapshots, or of another graph.
-//! Every graph has a number of its own, and numbers its snapshots, sets of clocks and excluded clocks in order.
-//! By these a cache sees what it has not seen, and takes that in, or begins anew. So it may be
-//! slow, and never wrong.
+//! A graph grows between conversions, so a cache may know fewer snapshots, or another graph. Every
+//! graph has its own number, and numbers its snapshots, sets of clocks and excluded clocks in
+//! order. So a cache knows which of them are new, and adds them or starts again. So it may be slow,
+//! but never wrong.
 //!
-//! * The graph with its caches inside, behind `&mut self`, was the first way. Who shares a graph
-//!   has to lock it then, and threads wait for each other to look up what does not change.
+//! These alternatives were tried:
+//!
+//! * The graph with its caches inside, behind `&mut self`: threads that share a graph must lock it,
+//!   and wait for each other to look up data that does not change.
 //! * Caches inside, behind locks of their own: a conversion takes 4 ns, and a lock as long again.
-//! * A cache that borrows the graph, so that the compiler sees that no snapshot comes: an import adds
-//!   snapshots between conversions, by the hundred thousand, and would begin anew with each.
+//! * A cache that borrows the graph, so that the compiler rules out new snapshots: an import adds
+//!   snapshots between conversions, by the hundred thousand, and the cache would start again with
+//!   each.
 
 mod cache;
 mod clock;

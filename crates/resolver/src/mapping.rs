@@ -1,10 +1,9 @@
-//! The whole mapping of one clock onto another as a step function.
+//! The whole mapping from one clock to another as a step function.
 //!
-//! A conversion adds an offset that depends on which snapshot is nearest, so a
-//! hop is a step function from values to offsets, and so is a path of hops. Its
-//! steps are read off the snapshots one after the other; it keeps nothing. An
-//! array of all steps for each clock was the alternative: 10,000 clocks over a
-//! MONOTONIC of 1,000 snapshots have ten million of them.
+//! A conversion adds an offset that depends on the nearest snapshot, so a hop is a step function
+//! from values to offsets, and so is a path of hops. This code reads its steps from the snapshots
+//! one after the other, and stores nothing. The alternative was an array of all steps for each
+//! clock: 10,000 clocks over a MONOTONIC with 1,000 snapshots have ten million steps.
 
 use crate::hop::{Hops, Leg};
 use crate::routes::DomainIx;
@@ -35,7 +34,7 @@ pub struct Step {
     pub start: Option<i64>,
     /// `None` is no bound.
     pub end: Option<i64>,
-    /// `None` where the offset does not fit 64 bits (rule V6).
+    /// `None` if the offset does not fit 64 bits (rule V6).
     pub offset: Option<i64>,
 }
 
@@ -46,12 +45,12 @@ impl Step {
     }
 }
 
-/// The nearest value that there is.
+/// The nearest existing value.
 pub(crate) fn clamp(value: i128) -> i64 {
     i64::try_from(value).unwrap_or(if value < 0 { i64::MIN } else { i64::MAX })
 }
 
-/// Between which source values a path of hops goes over the same snapshots.
+/// The range of source values for which a path of hops uses the same snapshots.
 #[derive(Debug, Default)]
 pub(crate) struct Bounds {
     start: Option<i64>,
@@ -59,10 +58,9 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    /// Takes in the bounds of one hop, whose values are those of the source plus
-    /// `offset`.
+    /// Adds the bounds of one hop, whose values are those of the source plus `offset`.
     pub fn narrow(&mut self, start: Option<i64>, end: Option<i64>, offset: i128) {
-        // A bound that leaves 64 bits on the way back is none.
+        // A bound that does not fit 64 bits on the way back is no bound.
         let back = |bound: i64| i64::try_from(i128::from(bound) - offset).ok();
         self.start = self.start.max(start.and_then(back));
         self.end = match (self.end, end.and_then(back)) {
@@ -104,7 +102,7 @@ pub struct Mapping<'g> {
 }
 
 impl<'g> Mapping<'g> {
-    /// The mapping along a path whose hops are prepared.
+    /// The mapping along a path with prepared hops.
     pub(crate) fn new(
         store: &'g Store,
         hops: &'g Hops,
@@ -116,12 +114,12 @@ impl<'g> Mapping<'g> {
         Ok(Mapping { store, legs })
     }
 
-    /// How many snapshots its hops have.
+    /// The number of snapshots of its hops.
     pub(crate) fn snapshots(&self) -> usize {
         self.legs.iter().map(|leg| leg.len(self.store)).sum()
     }
 
-    /// The step that `value` falls in, as long as it goes.
+    /// The step that contains `value`, in its full length.
     pub fn at(&self, value: i64) -> Step {
         let mut hints = self.hints();
         let mut step = self.piece(value, &mut hints);
@@ -153,12 +151,12 @@ impl<'g> Mapping<'g> {
         value.checked_add(self.piece(value, &mut self.hints()).offset?)
     }
 
-    /// Where the search in each hop starts; it follows the values.
+    /// The start for the search in each hop; it follows the values.
     fn hints(&self) -> Vec<usize> {
         vec![0; self.legs.len()]
     }
 
-    /// Lets a step go on as long as its offset does; tells what comes after it.
+    /// Extends a step as far as its offset holds; returns the next one.
     fn extend(&self, step: &mut Step, hints: &mut [usize]) -> Option<Step> {
         while let Some(end) = step.end {
             let next = self.piece(end, hints);
@@ -170,7 +168,7 @@ impl<'g> Mapping<'g> {
         None
     }
 
-    /// The values around this one that go over the same snapshots.
+    /// The values around this one that use the same snapshots.
     fn piece(&self, value: i64, hints: &mut [usize]) -> Step {
         let mut total = 0i128;
         let mut bounds = Bounds::default();

@@ -1,15 +1,17 @@
-//! Conversions of clocks that wrapped or restarted, for who reads a trace in the order of its file (rule R14).
+//! Conversions of clocks that wrapped or restarted, for callers that read a trace in the order of
+//! its file (rule R14).
 //!
 //! # Design
 //!
-//! Which life and turn a reading is of depends on what was read before it, so this has a state, which the clock
-//! graph has not. What is in snapshots is known: each life of such a clock becomes a clock of its own, its readings continued over
-//! the turns, in a second graph, whose hops are fitted as any others. There is one only where a clock went back.
+//! The life and the turn of a reading depend on earlier readings, so this code has a state, which
+//! the clock graph does not have. The lives in snapshots are known: each life of such a clock
+//! becomes a separate clock in a second graph. Its readings continue over the turns, and its hops
+//! are fitted like any others. The second graph exists only if a clock went back.
 //!
-//! To teach the graph lives and turns was the alternative: every conversion would carry where in the file it was asked, for the few
-//! clocks to which that matters.
+//! The alternative was to add lives and turns to the graph. Then every conversion would need the
+//! position in the file, for the few clocks to which it matters.
 //!
-//! As it has a state, it has its cache, too: nobody can share it anyway.
+//! Because of its state it contains its cache, too: it cannot be shared anyway.
 
 use rustc_hash::FxHashMap;
 
@@ -22,12 +24,12 @@ use crate::time::ClockNs;
 use crate::turns::Turns;
 use crate::unresolved::Unresolved;
 
-/// Where in the file something was read: by whom, and after how many snapshots.
+/// The position of a reading in the file: its writer, and the number of snapshots before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReadAt {
-    /// Any number that is the same for what was written in order, that of a sequence.
+    /// Any number that is the same for readings that were written in order, such as a sequence's.
     pub by: u64,
-    /// How many snapshots were accepted before.
+    /// The number of snapshots accepted before.
     pub snapshots: u32,
 }
 
@@ -58,7 +60,7 @@ pub struct ReadAt {
 /// ```
 #[derive(Debug)]
 pub struct Mended {
-    /// By snapshots in which each life is a clock of its own.
+    /// Estimates with a separate clock for each life.
     estimates: Estimates,
     cache: EstimateCache,
     clocks: FxHashMap<Clock, Continuous>,
@@ -68,12 +70,12 @@ pub struct Mended {
 #[derive(Debug)]
 struct Continuous {
     turns: Turns,
-    /// Nanoseconds in a turn; 0 of a clock that did not wrap.
+    /// Nanoseconds in a turn; 0 for a clock that did not wrap.
     modulus: i128,
-    /// Its snapshots in the order of the file, and which point of `turns` each is.
+    /// Its snapshots in the order of the file, each with the index in `turns`.
     in_file: Vec<(u32, usize)>,
     lives: Vec<Clock>,
-    /// What was read last, by whom: after how many snapshots, and when that was.
+    /// The last reading of each writer: the number of snapshots before it, and its time.
     last: FxHashMap<u64, (u32, i64)>,
 }
 
@@ -87,7 +89,8 @@ struct Taken {
 }
 
 impl Mended {
-    /// Looks through the snapshots of a trace for clocks that wrapped or restarted; `None` if none did.
+    /// Searches the snapshots of a trace for clocks that wrapped or restarted; `None` if there are
+    /// none.
     pub fn of(
         estimates: &Estimates,
         trace_time: Clock,
@@ -114,11 +117,12 @@ impl Mended {
         })
     }
 
-    /// Converts a value in nanoseconds that was read from a clock; `None` if it neither wrapped nor restarted.
+    /// Converts a reading of a clock in nanoseconds; `None` if the clock neither wrapped nor
+    /// restarted.
     ///
     /// # Errors
     ///
-    /// Why it cannot be (rule V7).
+    /// The reason why it cannot be converted (rule V7).
     pub fn convert(
         &mut self,
         from: Clock,
@@ -135,11 +139,11 @@ impl Mended {
         })
     }
 
-    /// Converts a value of another clock, whose way may lead through one that wrapped or restarted.
+    /// Converts a value of another clock, whose path may use a clock that wrapped or restarted.
     ///
     /// # Errors
     ///
-    /// Why it cannot be (rule V7).
+    /// The reason why it cannot be converted (rule V7).
     pub fn convert_other(
         &mut self,
         from: Clock,
@@ -172,7 +176,7 @@ impl Continuous {
         })
     }
 
-    /// The clock of the life that a reading is of, and what it would have read had it gone on.
+    /// The clock for the life of a reading, and the reading that it would have without the turns.
     fn continued(&mut self, value: i64, read: ReadAt) -> Option<(Clock, i128)> {
         let points = &self.turns.points;
         let next = self
@@ -186,7 +190,7 @@ impl Continuous {
         let taken = around.iter().flatten();
         let lives: Vec<usize> = taken.clone().map(|point| point.life).collect();
         let near = match (self.last.get(&read.by), before) {
-            // No snapshot of the clock was in between.
+            // There was no snapshot of the clock in between.
             (Some((snapshots, at)), Some((snapshot, _))) if snapshot < snapshots => *at,
             (Some((_, at)), None) => *at,
             _ => taken.map(|point| point.at).next()?,
@@ -200,8 +204,8 @@ impl Continuous {
         ))
     }
 
-    /// The clock that a snapshot has in the place of this one, and what that reads in it. Of a snapshot of which no
-    /// trace time is known its place in the file tells.
+    /// The replacement clock of a snapshot, and its reading. If the trace time of a snapshot is
+    /// unknown, its position in the file decides.
     fn in_snapshot(&mut self, snapshot: u32, value: i64) -> Option<(Clock, i64)> {
         let place = self
             .in_file
@@ -225,7 +229,7 @@ impl Continuous {
     }
 }
 
-/// A clock for one life of another: no file has so great a number.
+/// The clock for one life of another clock: no file has such a large number.
 fn of_life(clock: Clock, life: usize) -> Clock {
     let order = u32::MAX.saturating_sub(u32::try_from(life).unwrap_or(u32::MAX));
     let file = FileTag {
@@ -235,8 +239,9 @@ fn of_life(clock: Clock, life: usize) -> Clock {
     Clock { file, ..clock }
 }
 
-/// Rule R11: which clocks read less than in the snapshot before, in the order of the file; `None` if none. Builtin ones that are
-/// in order by rule N5 are not looked at: their snapshots are all alike.
+/// The clocks that read less than in the previous snapshot, in the order of the file (rule R11);
+/// `None` if there are none. It skips builtin clocks that never went back (rule N5), because their
+/// snapshots are all alike.
 fn went_back(graph: &ClockGraph, trace_time: Clock) -> Option<Vec<bool>> {
     let may_have = |domain: &crate::Domain| {
         let Clock { id, .. } = domain.clock;
@@ -270,12 +275,12 @@ fn went_back(graph: &ClockGraph, trace_time: Clock) -> Option<Vec<bool>> {
     went_back.contains(&true).then_some(went_back)
 }
 
-/// Whether nobody read the clocks.
+/// Whether no snapshot was taken of the clocks.
 fn is_guessed(source: Source) -> bool {
     matches!(source, Source::Manifest | Source::Assumed)
 }
 
-/// Rule R11: the readings of these clocks, each with the trace time of its snapshot.
+/// The readings of these clocks, each with the trace time of its snapshot (rule R11).
 fn taken(
     estimates: &Estimates,
     trace_time: Clock,
@@ -327,7 +332,7 @@ fn taken(
     taken
 }
 
-/// The snapshots of a graph, with the lives of these clocks in their places.
+/// The snapshots of a graph, with the lives of these clocks instead of the clocks.
 fn mended(graph: &ClockGraph, clocks: &mut FxHashMap<Clock, Continuous>) -> ClockGraph {
     let mut mended = ClockGraph::new();
     let mut readings: Vec<Reading> = Vec::new();
@@ -347,7 +352,7 @@ fn mended(graph: &ClockGraph, clocks: &mut FxHashMap<Clock, Continuous>) -> Cloc
                 incremental: domain.incremental,
             })
         }));
-        // What the graph has accepted once is accepted without a clock of which nothing is asked.
+        // If the graph accepted a snapshot once, it accepts it without some of its clocks.
         let _ = mended.add_snapshot(graph.source_at(place), &readings, None);
     }
     mended

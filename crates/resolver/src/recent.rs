@@ -1,26 +1,26 @@
-//! Where the conversions between two clocks were last.
+//! The last step of the conversions between two clocks.
 //!
-//! A table of slots, found by a multiplication. All that a conversion on the stretch of values
-//! where the last one was needs to read is a slot, and a slot is a cache line; what else is known
-//! of it is in a table beside. So readings in order take 4 ns a conversion over one hop of 1,000
-//! snapshots, and 98 without it. Where two pairs of clocks share a slot, the later one has it; the table grows,
-//! within bounds, as long as that happens often.
+//! A table of slots, which a multiplication finds. A conversion on the same step as the last one
+//! only reads a slot, and a slot is a cache line; further data is in a second table. So readings in
+//! order take 4 ns for each conversion over one hop of 1,000 snapshots, and 98 ns without the
+//! table. If two pairs of clocks share a slot, the later one has it; if that happens often, the
+//! table grows, up to a limit.
 //!
-//! The alternative was a hash table from clocks to indices and a stretch for
-//! every clock behind it: 9 ns a conversion instead of 3.5, and 40 bytes more
-//! for each clock. It is better with very many clocks in turn at random, most of
-//! which have no slot here: with 100,000 it takes 16 ns, and going hop by hop as
-//! long as its cache misses, 460 ns. (With 10,000 it is 10 ns against 3.6.)
+//! The alternative was a hash table from clocks to indices, and a step for every clock after it: 9
+//! ns for a conversion instead of 3.5, and 40 more bytes for each clock. It is better with very
+//! many clocks at random, most of which have no slot here: with 100,000 clocks it takes 16 ns, and
+//! going hop by hop, as long as the cache misses, 460 ns. (With 10,000 clocks it is 10 ns against
+//! 3.6.)
 
 use crate::clock::Clock;
 use crate::routes::SetIx;
 
-/// How many slots there are at first and at most, as powers of two: 64 KiB and
-/// 1 MiB, and a fifth of that beside them.
+/// The first and the largest number of slots, as powers of two: 64 KiB and 1 MiB, plus a fifth of
+/// that in the second table.
 const FEWEST: u32 = 10;
 const MOST: u32 = 14;
 
-/// A pair of clocks, as few numbers.
+/// A pair of clocks, in few numbers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
     from: u64,
@@ -40,7 +40,7 @@ impl Key {
         }
     }
 
-    /// Consecutive sequences are spread evenly by the golden ratio.
+    /// The golden ratio spreads consecutive sequences evenly.
     #[inline]
     fn slot(self, shift: u32) -> usize {
         let of = self.machines.rotate_left(16) ^ self.files.rotate_left(8);
@@ -48,8 +48,7 @@ impl Key {
         (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> shift) as usize
     }
 
-    /// Without a branch for each of the numbers, of which most conversions need
-    /// all.
+    /// It does not branch for each of the numbers, because most conversions need all of them.
     #[inline]
     fn is(self, other: Key) -> bool {
         let clocks = (self.from ^ other.from) | (self.to ^ other.to);
@@ -57,35 +56,35 @@ impl Key {
     }
 }
 
-/// The stretch around the last conversion.
+/// The step around the last conversion.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C, align(64))]
 pub(crate) struct Slot {
     pub key: Key,
     pub start: i64,
-    /// How far the stretch goes on after its start.
+    /// The length of the step after its start.
     pub span: u64,
     pub offset: i64,
-    /// How many snapshots there were.
+    /// The number of snapshots at that time.
     pub generation: u32,
 }
 
 const _: () = assert!(size_of::<Slot>() == 64);
 
-/// How the stretch came about.
+/// The origin of the step.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Origin {
-    /// How many conversions in the slot's generation were off the stretch.
+    /// The number of conversions of the slot's generation that missed the step.
     pub misses: u32,
-    /// If the path is one hop over one set: that set, and how many rows it had.
-    /// The stretch stays right until the set has more.
+    /// If the path is one hop over one set: that set, and the number of its rows then. The step is
+    /// valid until the set has more.
     pub set: SetIx,
-    /// 0 if the path is another one.
+    /// 0 for any other path.
     pub rows: u32,
 }
 
 impl Slot {
-    /// Whether it has an answer for a value.
+    /// Whether it has the answer for a value.
     #[inline]
     pub fn covers(&self, value: i64, generation: u32) -> bool {
         self.generation == generation && value.wrapping_sub(self.start) as u64 <= self.span
@@ -96,11 +95,11 @@ impl Slot {
 pub(crate) struct Recent {
     /// Empty before the first conversion.
     slots: Box<[Slot]>,
-    /// One for each slot.
+    /// An entry for each slot.
     origins: Box<[Origin]>,
-    /// Leaves as many bits of a product as number the slots.
+    /// The shift that leaves as many bits of a product as needed to number the slots.
     shift: u32,
-    /// How often a pair of clocks lost its slot to another, in this table.
+    /// How often a pair of clocks lost its slot to another one in this table.
     lost: usize,
 }
 
@@ -132,9 +131,9 @@ impl Recent {
         self.origins[index] = origin;
     }
 
-    /// What an empty slot says is right: clock 0 shows what it shows.
+    /// An empty slot contains something true: clock 0 shows its own time.
     fn start(&mut self, bits: u32) {
-        self.slots = Box::default(); // before the next one is there
+        self.slots = Box::default(); // before the next one exists
         self.slots = vec![Slot::default(); 1 << bits].into();
         self.origins = vec![Origin::default(); 1 << bits].into();
         self.shift = 64 - bits;

@@ -1,5 +1,5 @@
-//! Which clocks stand together in snapshots (rule N4), and the shortest paths
-//! from all of them to one target (rule V3).
+//! The clocks that snapshots read together (rule N4), and the shortest paths from all clocks to one
+//! target (rule V3).
 
 use std::collections::VecDeque;
 
@@ -7,31 +7,31 @@ use crate::clock::Clock;
 use crate::domain::Domain;
 use crate::tight;
 
-/// Index of a clock domain in the graph.
+/// The index of a clock in the graph.
 pub(crate) type DomainIx = u32;
-/// Index of a set of clocks that are read together.
+/// The index of a set of clocks that snapshots read together.
 pub(crate) type SetIx = u32;
 
-/// What a clock's last membership has as its next one.
+/// The next membership of a clock's last membership.
 const NONE: u32 = u32::MAX;
 
-/// The edges of the clock graph, kept as the sets of clocks that snapshots
-/// hold. A snapshot of k clocks has k² edges; as a set it has k members.
+/// The edges of the clock graph, stored as the sets of clocks in snapshots. A snapshot of k clocks
+/// has k² edges; as a set it has k members.
 ///
-/// The sets of a clock are a linked list through the members of all sets, in one
-/// array: 12 bytes a member, where a vector for each clock and a boxed slice for
-/// each set take 60 and two allocations.
+/// The sets of a clock are a linked list through the members of all sets, in one array: 12 bytes
+/// for each member. A vector for each clock and a boxed slice for each set take 60 bytes and two
+/// allocations.
 #[derive(Debug, Default)]
 pub(crate) struct Topology {
     pub domains: Vec<Domain>,
-    /// The membership of each clock that was added last.
+    /// The last membership of each clock.
     newest: Vec<u32>,
     members: Vec<Member>,
-    /// Where the members of each set start.
+    /// The index of each set's first member.
     starts: Vec<u32>,
-    /// The sets of clocks that are assumed to read the same (rule X26), in order.
+    /// The sets of clocks that are assumed to agree (rule X26), in order.
     assumed: Vec<SetIx>,
-    /// The clocks that went backwards (rule N5), in the order in which that was seen.
+    /// The clocks that went backwards (rule N5), in the order in which the graph noticed that.
     excluded: Vec<DomainIx>,
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct Topology {
 pub(crate) struct Member {
     pub domain: DomainIx,
     set: SetIx,
-    /// The membership of the same clock that was added before.
+    /// The previous membership of the same clock.
     before: u32,
 }
 
@@ -52,7 +52,7 @@ impl Topology {
         index
     }
 
-    /// Adds a set of clocks, given in order of their indices.
+    /// Adds a set of clocks, in the order of their indices.
     pub fn add_set(&mut self, domains: impl Iterator<Item = DomainIx>, is_assumed: bool) -> SetIx {
         let set = self.starts.len() as SetIx;
         if is_assumed {
@@ -72,7 +72,7 @@ impl Topology {
         set
     }
 
-    /// Excludes a clock as a source (rule N5); whether it was none before.
+    /// Excludes a clock as a source (rule N5); returns whether it was a source before.
     pub fn exclude(&mut self, domain: DomainIx) -> bool {
         let known = &mut self.domains[domain as usize];
         let is_new = std::mem::replace(&mut known.monotonic, false);
@@ -87,33 +87,33 @@ impl Topology {
         self.starts.len()
     }
 
-    /// The clocks that were excluded, in order; what has seen some of them needs those after.
+    /// The excluded clocks, in order; a cache that knows some of them needs the following ones.
     pub fn excluded(&self) -> &[DomainIx] {
         &self.excluded
     }
 
-    /// The members of a set, in order of their indices.
+    /// The members of a set, in the order of their indices.
     pub fn members(&self, set: SetIx) -> &[Member] {
         let start = self.starts[set as usize] as usize;
         let end = self.starts.get(set as usize + 1);
         &self.members[start..end.map_or(self.members.len(), |&end| end as usize)]
     }
 
-    /// Which member of a set a clock is.
+    /// The position of a clock in a set.
     pub fn column(&self, set: SetIx, domain: DomainIx) -> Option<usize> {
         self.members(set)
             .binary_search_by_key(&domain, |member| member.domain)
             .ok()
     }
 
-    /// The sets that a clock is in.
+    /// The sets that contain a clock.
     pub fn sets_of(&self, domain: DomainIx) -> impl Iterator<Item = SetIx> {
         let member = |at: u32| self.members.get(at as usize);
         let newest = self.newest.get(domain as usize).copied();
         std::iter::successors(newest.and_then(member), move |m| member(m.before)).map(|m| m.set)
     }
 
-    /// The set that a clock is in, if it is in one only, and which member of it.
+    /// The set of a clock and its position, if it is in only one set.
     pub fn only_set(&self, domain: DomainIx) -> Option<(SetIx, usize)> {
         let at = self.newest[domain as usize];
         let member = self.members.get(at as usize)?;
@@ -121,7 +121,7 @@ impl Topology {
         (member.before == NONE).then_some((member.set, column as usize))
     }
 
-    /// Whether any clocks are assumed to read the same.
+    /// Whether any clocks are assumed to agree.
     pub fn assumes(&self) -> bool {
         !self.assumed.is_empty()
     }
@@ -137,50 +137,49 @@ impl Topology {
 
 const FAR: u32 = u32::MAX;
 
-/// The most hops of a path. Traces have paths of two to four; where a path may be as long as there
-/// are clocks, a million packets on a million clocks would take a lifetime.
+/// The largest number of hops of a path. Traces have paths of two to four; without a limit, a
+/// million packets on a chain of a million clocks would take a lifetime.
 const MOST_HOPS: u32 = 256;
 
-/// The next hop of every clock on its way to the target.
+/// The next hop of every clock on its path to the target.
 ///
-/// All shortest paths to one target are a tree: the rest of a path is the path
-/// of its next clock. Rule V3's order picks the next clock by (distance, order
-/// of clocks), so the tree is kept by comparing neighbours only, and a new set
-/// of clocks changes just what gets nearer by it. Searching anew for every
-/// clock was the alternative: with 100,000 sequences, each with a clock of its
-/// own next to MONOTONIC, every search meets them all.
+/// All shortest paths to one target form a tree: the rest of a path is the path of its next clock.
+/// Rule V3 picks the next clock by (distance, order of clocks), so comparing neighbours is enough
+/// to maintain the tree, and a new set of clocks only changes the clocks that get nearer by it. The
+/// alternative was to search again for every clock: with 100,000 sequences, each with a clock of
+/// its own beside MONOTONIC, every search visits all of them.
 ///
-/// The tree is the cache's, not the graph's, so it takes in what was added to the graph
-/// when somebody asks for a path: sets and excluded clocks are numbered in order. Any order gives the same
-/// tree, as no path is better than the shortest.
+/// The cache owns the tree, not the graph, so it adds what is new in the graph when a conversion
+/// needs a path: sets and excluded clocks have numbers in order. Any order gives the same tree,
+/// because no path is better than the shortest.
 #[derive(Debug)]
 pub(crate) struct Routes {
     target: DomainIx,
     over: Over,
     routes: Vec<Route>,
-    /// How many sets and excluded clocks it has taken in.
+    /// The numbers of sets and excluded clocks that it knows.
     sets: usize,
     excluded: usize,
 }
 
-/// What routes lead over.
+/// The edges that routes may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Over {
-    /// What somebody has read.
+    /// Only measurements.
     Known,
-    /// That, and what is assumed (rule X26).
+    /// Measurements and assumptions (rule X26).
     Assumed,
-    /// Both, from clocks that rule N5 excluded as sources, too, to tell `non_monotonic` from
+    /// Both, and also clocks that rule N5 excluded as sources, to distinguish `non_monotonic` from
     /// `no_path` (rule V7).
     Excluded,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Route {
-    /// Hops to the target.
+    /// The number of hops to the target.
     distance: u32,
     next: DomainIx,
-    /// How many clocks have this one as their next.
+    /// The number of clocks that have this one as their next.
     children: u32,
 }
 
@@ -199,7 +198,7 @@ impl Routes {
         self.target
     }
 
-    /// The next clock on the way from `from`; `None` without a path.
+    /// The next clock on the path from `from`; `None` without a path.
     pub fn next(&self, from: DomainIx) -> Option<DomainIx> {
         let route = self.routes.get(from as usize)?;
         (route.distance != FAR && from != self.target).then_some(route.next)
@@ -212,7 +211,7 @@ impl Routes {
             .is_some_and(|route| route.distance != FAR)
     }
 
-    /// Takes in the sets that were added and the clocks that were excluded since the last time.
+    /// Adds the sets and the excluded clocks since the last time.
     pub fn refresh(&mut self, topology: &Topology) {
         let (sets, excluded) = (topology.sets(), topology.excluded().len());
         if (self.sets, self.excluded) == (sets, excluded) {
@@ -232,9 +231,9 @@ impl Routes {
         (self.sets, self.excluded) = (sets, excluded);
     }
 
-    /// A clock was excluded as a source. The clocks whose path led over it look for another
-    /// one; those of all others stay as they are, which matters where very many clocks are
-    /// excluded one by one.
+    /// Handles a clock that was excluded as a source. The clocks whose path used it search for
+    /// another path; all other clocks do not change, which matters if very many clocks are excluded
+    /// one by one.
     fn exclude(&mut self, topology: &Topology, domain: DomainIx) {
         if self.over == Over::Excluded {
             return;
@@ -255,7 +254,7 @@ impl Routes {
             for set in topology.sets_of(clock) {
                 for member in topology.members(set) {
                     if self.next(member.domain) == Some(clock) {
-                        // It is met once: it has no next one from here on.
+                        // It is visited once: from here on it has no next clock.
                         self.routes[member.domain as usize].distance = FAR;
                         without.push(member.domain);
                     }
@@ -281,8 +280,8 @@ impl Routes {
         (distance, topology.clock(domain))
     }
 
-    /// Lets the clocks of these sets find a nearer neighbour, and those that
-    /// get nearer by it, until none does.
+    /// Gives the clocks of these sets nearer neighbours if possible, and then the clocks that get
+    /// nearer by that, until nothing changes.
     fn relax(&mut self, topology: &Topology, mut queue: VecDeque<SetIx>) {
         while let Some(set) = queue.pop_front() {
             if self.over == Over::Known && topology.is_assumed(set) {

@@ -1,30 +1,28 @@
-//! The readings of one set of clocks: a row a snapshot, a column a clock, and
-//! the number of the snapshot as the last column.
+//! The readings of one set of clocks: a row for each snapshot, a column for each clock, and the
+//! number of the snapshot as the last column.
 //!
 //! # Design
 //!
-//! Every 64 rows are sealed into a block; the rows after the last block are
-//! plain. Clocks run evenly and nearly in step, so a column of a block is stored
-//! as what it deviates from a straight line, in as many whole bytes as the
-//! largest deviation needs: the first clock itself, the other clocks as their
-//! difference to the first one. Six builtin clocks take 15 to 20 bytes a
-//! snapshot instead of 52, and any row can be read without its neighbours.
+//! Every 64 rows are sealed into a block; the rows after the last block are plain. Clocks run
+//! evenly and nearly in step. So a column of a block stores the deviations from a straight line, in
+//! as few whole bytes as the largest deviation needs: for the first clock those of its values, for
+//! the other clocks those of their difference to the first. Six builtin clocks take 15 to 20 bytes
+//! for each snapshot instead of 52, and any row can be read without its neighbours.
 //!
-//! A single base for each column, without the line, was the alternative: it
-//! needs the width of the time that a block spans, 4 to 6 bytes a clock. So was
-//! a delta to the row before, which is the smallest, but has to be summed up to
-//! read a row.
+//! One alternative was a single base for each column, without the line: it needs the width of the
+//! time that a block spans, 4 to 6 bytes for each clock. Another was the difference to the previous
+//! row, which is the smallest, but reading a row needs a sum.
 //!
-//! All arithmetic wraps around in 64 bits, so any values come out as they went
-//! in, if wider.
+//! All arithmetic wraps around in 64 bits, so all values are stored exactly, if perhaps with more
+//! bytes.
 
-/// How many rows a block has.
+/// The number of rows in a block.
 ///
-/// With 128, six clocks take 2 bytes a snapshot less, and 10,000 sets of 100
-/// rows each, which are mostly tails, 10 MB more.
+/// With 128 rows, six clocks take 2 bytes less for each snapshot, and 10,000 sets of 100 rows each,
+/// which are mostly tails, take 10 MB more.
 pub(crate) const BLOCK: usize = 64;
 
-/// Rows of one set. The number of its clocks is kept outside, by the topology.
+/// Rows of one set. The topology stores the number of its clocks.
 #[derive(Debug, Default)]
 pub(crate) struct Rows {
     /// Boxed, because most sets of a trace with very many have one row.
@@ -64,7 +62,7 @@ impl Rows {
         }
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     pub fn len(&self) -> usize {
         self.len as usize
     }
@@ -91,7 +89,7 @@ impl Rows {
         self.get(clocks, row, clocks) as u32
     }
 
-    /// How many rows are of the first so many snapshots.
+    /// The number of rows of snapshots before this one.
     pub fn before(&self, clocks: usize, snapshots: usize) -> usize {
         match self.last(clocks) {
             Some([.., last]) if (*last as usize) < snapshots => self.len(),
@@ -101,11 +99,10 @@ impl Rows {
         }
     }
 
-    /// How many rows have at most `value` in a column that is sorted. `hint` is
-    /// a guess of it.
+    /// The number of rows with at most `value` in a sorted column. `hint` is a guess.
     ///
-    /// Conversions are mostly near the newest snapshot or near the one before,
-    /// and both are found without a search.
+    /// Most conversions are near the newest snapshot or near the previous conversion, and both are
+    /// found without a search.
     pub fn count_until(&self, clocks: usize, column: usize, value: i64, hint: usize) -> usize {
         let width = clocks + 1;
         let Some(last) = self.last(clocks) else {
@@ -141,8 +138,7 @@ impl Rows {
     }
 }
 
-/// Of how many of the numbers below `len` something holds that holds for the
-/// first of them.
+/// The number of elements below `len` that satisfy a condition, which holds for the first elements.
 pub(crate) fn partition(len: usize, mut holds: impl FnMut(usize) -> bool) -> usize {
     let (mut start, mut end) = (0, len);
     while start < end {
@@ -159,10 +155,9 @@ pub(crate) fn partition(len: usize, mut holds: impl FnMut(usize) -> bool) -> usi
 #[derive(Debug)]
 struct Block {
     columns: Box<[Column]>,
-    /// Bytes a row.
+    /// The bytes of a row.
     stride: u32,
-    /// Row by row, with 8 bytes more at the end, so that reading a number may
-    /// read 8 bytes.
+    /// Row by row, and 8 more bytes at the end, because reading a number may read 8 bytes.
     bytes: Box<[u8]>,
 }
 
@@ -171,9 +166,9 @@ struct Block {
 struct Column {
     base: i64,
     slope: i64,
-    /// Where in a row its number is.
+    /// The place of its number in a row.
     at: u32,
-    /// Bytes of a number.
+    /// The bytes of a number.
     width: u8,
 }
 
@@ -232,8 +227,8 @@ impl Block {
     }
 }
 
-/// Whether a column is stored as its difference to the first: all clocks but the
-/// first are, and the snapshots' numbers are not.
+/// Whether a column is stored as its difference to the first: this holds for all clocks except the
+/// first, and not for the snapshots' numbers.
 fn is_difference(column: usize, width: usize) -> bool {
     column > 0 && column + 1 < width
 }
@@ -247,14 +242,14 @@ pub(crate) fn number(bytes: &[u8], at: usize, width: u8) -> u64 {
     u64::from_le_bytes(eight) & u64::MAX.checked_shr(unused).unwrap_or(0)
 }
 
-/// How many bytes a number needs.
+/// The number of bytes that a number needs.
 pub(crate) fn width_of(number: u64) -> u8 {
     (64 - number.leading_zeros()).div_ceil(8) as u8
 }
 
 impl Column {
-    /// Lays a line from the first value to the last one; tells how far each
-    /// value is above the lowest line parallel to it.
+    /// Draws a line from the first value to the last one; returns the distance of each value above
+    /// the lowest parallel line.
     fn fit(values: &[i64; BLOCK], at: u32) -> (Column, [u64; BLOCK]) {
         let slope = values[BLOCK - 1].wrapping_sub(values[0]) / (BLOCK as i64 - 1);
         let mut heights = *values;
@@ -340,7 +335,7 @@ mod tests {
     fn clocks_that_run_evenly_take_few_bytes() {
         let mut rows = Rows::default();
         for i in 0..640i64 {
-            // Every 10 s, up to 1 ms late; the clocks are read within 300 ns.
+            // Every 10 s, up to 1 ms late; each snapshot reads its clocks within 300 ns.
             let at = i * 10_000_000_000 + (i * 7919) % 1_000_000;
             let clocks = (0..6).map(|clock| at + clock * 1_000_000_007 + (i * clock * 31) % 300);
             rows.push(6, clocks, i as u32);

@@ -1,8 +1,8 @@
-//! Snapshots (rules N): readings taken at one instant, and why one is refused.
+//! Snapshots: readings of one instant, and the reasons for rejecting one (rules N).
 
 use crate::clock::{Clock, Scope};
 
-/// Who took a snapshot (rules V2, X18). The smaller is the better one.
+/// The origin of a snapshot (rules V2, X18). A smaller one is better.
 ///
 /// ```
 /// use timebase_resolver::Source;
@@ -13,10 +13,10 @@ use crate::clock::{Clock, Scope};
 #[repr(u8)]
 #[non_exhaustive]
 pub enum Source {
-    /// Who wrote the manifest (rule X35).
+    /// The manifest (rule X35).
     Manifest = 0,
-    /// The tracing service: a `ClockSnapshot` packet on sequence 1, or what a client's clocks read
-    /// (rule X19).
+    /// The tracing service: a `ClockSnapshot` packet on sequence 1, or the readings of a client's
+    /// clocks (rule X19).
     Service = 1,
     /// A `ClockSnapshot` packet of another writer.
     Writer = 2,
@@ -24,13 +24,13 @@ pub enum Source {
     RemoteSync = 3,
     /// A pair of rule I1, from an ftrace bundle.
     Bundle = 4,
-    /// Nobody: that two clocks read the same is assumed (rule X26). It is no source (X18): paths
-    /// lead over it only where there is none without.
+    /// An assumption that two clocks agree (rule X26). It is no real source (X18): paths use it
+    /// only if there is no path without it.
     Assumed = 5,
 }
 
 impl Source {
-    /// All of them, the best first.
+    /// All origins, the best first.
     ///
     /// ```
     /// use timebase_resolver::Source;
@@ -45,7 +45,7 @@ impl Source {
         Source::Assumed,
     ];
 
-    /// What it is called in `clock_snapshot.source`.
+    /// Its name in `clock_snapshot.source`.
     pub fn name(self) -> &'static str {
         match self {
             Source::Manifest => "manifest",
@@ -57,7 +57,7 @@ impl Source {
         }
     }
 
-    /// The source from its name in `clock_snapshot.source`.
+    /// The origin with a name in `clock_snapshot.source`.
     ///
     /// ```
     /// use timebase_resolver::Source;
@@ -71,19 +71,19 @@ impl Source {
 /// One reading of a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reading {
-    /// The clock that was read.
+    /// The clock.
     pub clock: Clock,
-    /// What it read, in nanoseconds (rule N3).
+    /// Its value, in nanoseconds (rule N3).
     pub value: i64,
     /// Nanoseconds in a unit of the clock.
     pub unit: i64,
-    /// Whether packets give deltas on this clock (rule V5).
+    /// Whether packets hold deltas of this clock (rule V5).
     pub incremental: bool,
 }
 
 impl Reading {
-    /// A reading as recorded: `timestamp` in the clock's own unit, `unit` 0
-    /// for the unit of one nanosecond (rule N3).
+    /// A reading as recorded: `timestamp` in the clock's own unit; `unit` 0 means nanoseconds (rule
+    /// N3).
     ///
     /// # Errors
     ///
@@ -115,7 +115,7 @@ impl Reading {
         })
     }
 
-    /// What can be seen wrong of it alone.
+    /// The problem of the reading by itself, if any.
     pub(crate) fn check(&self, trace_time: Option<Clock>) -> Result<(), Rejected> {
         let clock = self.clock;
         if clock.id.get() == 0 {
@@ -134,7 +134,7 @@ impl Reading {
     }
 }
 
-/// Why a snapshot was rejected as a whole (rules N1, N2, C5).
+/// The reason why a whole snapshot was rejected (rules N1, N2, C5).
 ///
 /// ```
 /// use timebase_resolver::{Clock, Reading};
@@ -143,7 +143,7 @@ impl Reading {
 /// assert_eq!(rejected.to_string(), "the reading of clock BOOTTIME does not fit 64 bits in nanoseconds");
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[allow(missing_docs)] // the messages say it
+#[allow(missing_docs)] // the messages explain them
 #[non_exhaustive]
 pub enum Rejected {
     #[error("a reading names no clock")]

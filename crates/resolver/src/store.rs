@@ -1,9 +1,8 @@
-//! What is kept of clocks and snapshots, before any question is asked.
+//! The stored clocks and snapshots, before any conversion.
 //!
-//! Snapshots of the same clocks and the same source are rows of one set. The
-//! tables that find a clock or a set by its key hold 4-byte indices only, since
-//! the keys are here already: 5 bytes an entry instead of 18 for a clock and 26
-//! and a box for a set.
+//! Snapshots of the same clocks and the same source are rows of one set. The tables that find a
+//! clock or a set by its key only hold 4-byte indices, because the keys are already here: 5 bytes
+//! for each entry instead of 18 for a clock and 26 and a box for a set.
 
 use std::hash::BuildHasher;
 
@@ -22,7 +21,7 @@ use crate::tight;
 pub(crate) struct Cell {
     pub domain: DomainIx,
     pub value: i64,
-    /// Which of the snapshot's readings it is.
+    /// The index of the reading in the snapshot.
     pub reading: usize,
 }
 
@@ -38,8 +37,7 @@ pub(crate) struct Store {
     clocks: HashTable<DomainIx>,
     sets: Vec<Set>,
     by_members: HashTable<SetIx>,
-    /// The set of each snapshot, in the order of the file: who keeps something of the rows takes
-    /// in those that were added since.
+    /// The set of each snapshot, in the order of the file. A cache of rows reads the new ones here.
     in_file: Vec<SetIx>,
 }
 
@@ -117,7 +115,7 @@ impl Store {
         self.in_file.iter().map(row).collect()
     }
 
-    /// The last row of some sets of the same clocks.
+    /// The last row among some sets of the same clocks.
     pub fn last_row(&self, sets: &[Option<SetIx>], clocks: usize) -> Option<&[i64]> {
         let last = |&set: &SetIx| self.set(set).rows.last(clocks);
         // The last column is the number of the snapshot.

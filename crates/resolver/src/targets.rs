@@ -1,27 +1,27 @@
-//! The paths to the targets that were asked for last.
+//! The paths to the most recent targets.
 
 use crate::clock::Clock;
 use crate::routes::{DomainIx, Over, Routes, Topology};
 use crate::unresolved::Unresolved;
 
-/// How many targets keep their paths.
+/// The number of targets whose paths are kept.
 const TARGETS: usize = 16;
 
-/// What is solved for one target.
+/// The solved paths for one target.
 #[derive(Debug)]
 struct Target {
     clock: Clock,
     routes: Routes,
-    /// The same over what is assumed, for clocks that have no route without (rule X18).
+    /// The same with assumptions, for clocks that have no route without them (rule X18).
     assumed: Option<Routes>,
     with_excluded: Option<Routes>,
 }
 
-/// The targets that were asked for last.
+/// The most recent targets.
 #[derive(Debug, Default)]
 pub(crate) struct Targets {
     targets: Vec<Target>,
-    /// The one that was asked for first, once there is no room.
+    /// The oldest target, once the list is full.
     oldest: usize,
 }
 
@@ -47,7 +47,7 @@ impl Targets {
         index
     }
 
-    /// Over what there is a path, or why there is none (rules V7, X18).
+    /// The edges of the path, or the reason why there is none (rules V7, X18).
     pub fn reach(
         &mut self,
         topology: &Topology,
@@ -79,7 +79,7 @@ impl Targets {
         })
     }
 
-    /// The clock after `at` on the way to a target that was reached.
+    /// The clock after `at` on the path to a reachable target.
     #[inline]
     pub fn next(&self, target: usize, over: Over, at: DomainIx) -> Option<DomainIx> {
         let target = &self.targets[target];

@@ -1,9 +1,8 @@
 //! Vectors that grow by a sixteenth instead of doubling.
 //!
-//! What is kept for each clock and each set of clocks is a few bytes, and there
-//! may be 100,000 of them: doubling would hold up to twice as much as is used.
-//! An element is moved about 16 times instead of once or twice, and the large
-//! vectors hardly ever, where the allocator moves pages.
+//! The data for each clock and each set of clocks is a few bytes, and there may be 100,000 of them:
+//! doubling would allocate up to twice as much as needed. An element moves about 16 times instead
+//! of once or twice; large vectors hardly ever move, because the allocator moves pages.
 
 /// Makes room for `more` elements.
 fn reserve<T>(vec: &mut Vec<T>, more: usize) {

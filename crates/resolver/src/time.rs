@@ -1,5 +1,5 @@
-//! What a number of a time means: a reading in the unit of its clock is not one
-//! in nanoseconds, and neither can be taken for the other.
+//! Types for numbers of time: a reading in the unit of its clock is not a reading in nanoseconds,
+//! and the types prevent a mix-up.
 
 /// A reading, in the unit of its clock.
 ///
@@ -16,7 +16,7 @@ pub struct Ticks(pub i64);
 pub struct ClockNs(pub i64);
 
 impl Ticks {
-    /// A timestamp as it stands in a trace; `None` if it does not fit.
+    /// A timestamp of a trace; `None` if it does not fit.
     ///
     /// ```
     /// use timebase_resolver::Ticks;
@@ -28,8 +28,8 @@ impl Ticks {
         i64::try_from(timestamp).ok().map(Ticks)
     }
 
-    /// The reading in nanoseconds (rule V4), of a clock whose unit has so many;
-    /// `None` if it does not fit.
+    /// The reading in nanoseconds (rule V4), for a clock whose unit is this many; `None` if it does
+    /// not fit.
     #[inline]
     pub fn in_units_of(self, unit: i64) -> Option<ClockNs> {
         self.0.checked_mul(unit).map(ClockNs)

@@ -1,34 +1,36 @@
-//! Clocks that went back because they wrapped or restarted (rules R11 to R14): which snapshots tell of it, and
-//! of which life and turn a reading is.
+//! Clocks that went back because they wrapped or restarted: the snapshots that show it, and the
+//! life and the turn of a reading (rules R11 to R14).
 //!
 //! # Design
 //!
-//! This is arithmetic on a few readings of one clock, without the graph: who reads snapshots from a table and who
-//! adds them one by one ask the same. A life goes from one restart to the next; a turn, within it, from one wrap to the
-//! next. The trace time of a reading follows from the snapshot of its life that is nearest, by the clock's rate.
+//! This is arithmetic with a few readings of one clock, without the graph, so code that reads
+//! snapshots from a table and code that adds them one by one can both use it. A life lasts from one
+//! restart to the next; a turn is a part of it, from one wrap to the next. The trace time of a
+//! reading follows from the nearest snapshot of its life, by the clock's rate.
 //!
-//! To do it in SQL, in the view `finding`, was the alternative: what is a restart depends on the one before, and
-//! each mention of a part of the view is one more copy of it, of which SQLite allows a thousand.
+//! The alternative was SQL in the view `finding`. But whether something is a restart depends on the
+//! previous one, and each mention of a part of the view is another copy of it, and SQLite allows a
+//! thousand.
 
-/// By how much the rate of a clock may be off, as a part of it.
+/// The largest error of a clock's rate, as a part of it.
 const LOOSE: f64 = 1e-3;
-/// How far a reading may be off besides, in ns.
+/// The additional error of a reading, in ns.
 const SLACK: f64 = 1e6;
-/// The powers of two that counters have.
+/// The widths of counters, in bits.
 const BITS: [u32; 6] = [16, 24, 32, 40, 48, 56];
 
-/// What a clock did between a snapshot and the one before.
+/// The change of a clock since the previous snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Turn {
-    /// It was through so many times, and began again at 0 (rule R12).
+    /// It wrapped this many times (rule R12).
     Wrap(i64),
-    /// It began again (rule R13).
+    /// It started again (rule R13).
     Restart,
 }
 
 impl Turn {
-    /// What it is called in `clock_turn.kind`.
+    /// Its name in `clock_turn.kind`.
     ///
     /// ```
     /// use timebase_resolver::Turn;
@@ -50,31 +52,31 @@ impl Turn {
 pub struct TurnPoint {
     /// Trace time of the snapshot.
     pub at: i64,
-    /// What the clock read, in ns (rule N3).
+    /// The clock's value, in ns (rule N3).
     pub value: i64,
-    /// What happened since the snapshot before.
+    /// The change since the previous snapshot.
     pub turn: Option<Turn>,
-    /// How often the clock had restarted by then.
+    /// The number of restarts so far.
     pub life: usize,
-    /// How often it had wrapped in all.
+    /// The total number of wraps so far.
     pub turns: i64,
 }
 
-/// Where a reading of a packet or an event belongs.
+/// The place of a packet's or event's reading.
 ///
 /// [`Turns`] has the example.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Continued {
-    /// Which life it is of.
+    /// The life.
     pub life: usize,
-    /// Which turn.
+    /// The turn.
     pub turns: i64,
-    /// When that was, in trace time.
+    /// The trace time.
     pub at: i64,
 }
 
-/// A clock that wrapped or restarted, and did nothing else that went back.
+/// A clock that wrapped or restarted, and did not go back in any other way.
 ///
 /// ```
 /// use timebase_resolver::{Turn, Turns};
@@ -91,9 +93,9 @@ pub struct Continued {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Turns {
-    /// How many bits of the clock's units it counts with, if it wrapped.
+    /// The width of the counter in bits of the clock's units, if it wrapped.
     pub bits: Option<u32>,
-    /// Nanoseconds that it counts in one of trace time.
+    /// Its nanoseconds in a nanosecond of trace time.
     pub rate: f64,
     /// Its readings in the order of time.
     pub points: Vec<TurnPoint>,
@@ -114,7 +116,7 @@ impl Gap {
         self.dv < 0.0
     }
 
-    /// Rule R12: how often the clock wrapped in it; 0 if it does not look like that.
+    /// How often the clock wrapped in it (rule R12); 0 if this is no wrap.
     fn wraps(self, rate: f64, modulus: f64) -> f64 {
         let passed = rate * self.dt;
         let times = ((passed - self.dv) / modulus).round();
@@ -128,8 +130,8 @@ impl Gap {
 }
 
 impl Turns {
-    /// What a clock did whose readings in snapshots these are: of each its trace time and its value, in the
-    /// order of the trace time. `None` if it never went back, or in a way that is neither.
+    /// Finds what a clock did, from its readings in snapshots, each with its trace time and its
+    /// value, in the order of trace time. `None` if it never went back, or in another way.
     pub fn of(readings: &[(i64, i64)], unit: i64) -> Option<Turns> {
         let far = |to: i64, from: i64| (i128::from(to) - i128::from(from)) as f64;
         let gaps: Vec<Gap> = readings
@@ -193,17 +195,18 @@ impl Turns {
         })
     }
 
-    /// How long a turn takes, in ns of trace time, if the clock wrapped.
+    /// The length of a turn, in ns of trace time, if the clock wrapped.
     pub fn length(&self) -> Option<f64> {
         self.modulus.map(|modulus| modulus / self.rate)
     }
 
-    /// Of which life and turn a reading is (rule R14): the one that is nearest to a time, that of the reading before
-    /// it in the file. Asked are these lives and those beside them, as what is written late is of the life
-    /// before. `None` if there are none.
+    /// The life and the turn of a reading (rule R14): those nearest to a time, which is the time of
+    /// the previous reading in the file. The candidates are these lives and their neighbours,
+    /// because a reading that was written late belongs to the previous life. `None` if there are
+    /// none.
     ///
-    /// The snapshot after it in the file says nothing where other readings are in between: in one turn or another
-    /// every reading is near to it.
+    /// The next snapshot in the file is no evidence if other readings are in between: in one turn
+    /// or another, every reading is near to it.
     pub fn continued(&self, value: i64, near: i64, lives: &[usize]) -> Option<Continued> {
         let first = lives.iter().min()?.saturating_sub(1);
         let last = lives.iter().max()?.saturating_add(1);
@@ -215,7 +218,7 @@ impl Turns {
         found.min_by_key(|found| (found.at.abs_diff(near), found.at))
     }
 
-    /// When a life read this, in the turn that is nearest to a time.
+    /// The time at which a life had this reading, in the turn that is nearest to a time.
     fn in_life(&self, value: i64, target: i64, life: &[TurnPoint]) -> Option<Continued> {
         let next = life.partition_point(|point| point.at <= target);
         let beside = [next.checked_sub(1), Some(next)];
@@ -239,7 +242,7 @@ impl Turns {
     }
 }
 
-/// Rule R11: the rate of a clock that does not count nanoseconds.
+/// The rate of a clock that does not count nanoseconds (rule R11).
 fn other_rate(gaps: &[Gap]) -> Option<f64> {
     let forward = gaps.iter().filter(|gap| !gap.is_back() && gap.dt > 0.0);
     let mut rates: Vec<f64> = forward.map(|gap| gap.dv / gap.dt).collect();
@@ -253,7 +256,7 @@ fn other_rate(gaps: &[Gap]) -> Option<f64> {
     ((middle - 1.0).abs() > LOOSE && middle > 0.0).then_some(middle)
 }
 
-/// Rule R12: the rate by which the clock wrapped, its bits and the modulus in ns.
+/// The rate of the clock that wrapped, its bits and the modulus in ns (rule R12).
 fn modulus(
     gaps: &[Gap],
     readings: &[(i64, i64)],
@@ -294,7 +297,7 @@ mod tests {
         assert_eq!(turns.bits, Some(32));
         let found: Vec<_> = turns.points.iter().map(|point| point.turn).collect();
         assert_eq!(found, [None, Some(Turn::Wrap(3)), None]);
-        // Units of 1 µs, and a clock of another rate.
+        // Units of 1 µs, and a clock with another rate.
         let micros = |at: i64| (at / 1000 + 60_000).rem_euclid(1 << 24) * 1000;
         let times: Vec<i64> = (0..12).map(|n| n * 5 * S).collect();
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Why a reading has no place on the target clock (rule V7).
+//! The reasons why a reading cannot be converted to the target clock (rule V7).
 
 /// The reason why a reading could not be converted.
 ///
@@ -63,7 +63,7 @@ impl Unresolved {
         }
     }
 
-    /// The reason of a name.
+    /// The reason with a name.
     pub fn from_code(code: &str) -> Option<Unresolved> {
         Self::ALL.into_iter().find(|reason| reason.code() == code)
     }

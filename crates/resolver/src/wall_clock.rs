@@ -1,18 +1,18 @@
-//! How people write what a wall clock showed (rules K2, K3 and K5).
+//! How people write the time of a wall clock (rules K2, K3 and K5).
 //!
 //! # Design
 //!
-//! Texts and zones are read by jiff, so that they mean what RFC 3339 and RFC 9557 say.
-//! Without offset and zone a time is in UTC, as it is printed: the zone of whoever asks
-//! would make a query answer otherwise on another machine.
+//! jiff reads texts and zones, so they have the meaning of RFC 3339 and RFC 9557. A time without
+//! offset and zone is in UTC, which is also the output: with the user's zone, a query would return
+//! other results on another machine.
 //!
-//! A zone's clock shows some times twice and leaves some out. jiff can take the earlier
-//! or the later one by itself; here that is an error, as a reading that may mean two
-//! times is not converted anywhere else (rule N5), and an offset says which is meant.
+//! A zone's clock shows some times twice and skips others. jiff can take the earlier or the later
+//! one; here that is an error, because timebase never converts a reading that may mean two times
+//! (rule N5), and an offset resolves it.
 //!
-//! Zones are those of the system (`/usr/share/zoneinfo`, or `TZDIR`), which are newer
-//! than a program that was built some time ago. Where there are none, as in small
-//! containers and on Windows, those that jiff brings along are used: 200 kB.
+//! The zones are the system's (`/usr/share/zoneinfo`, or `TZDIR`), which are newer than those of a
+//! program that was built some time ago. If there are none, as in small containers and on Windows,
+//! jiff's own are used: 200 kB.
 
 use std::fmt;
 use std::str::FromStr;
@@ -22,7 +22,7 @@ use jiff::civil::Time;
 use jiff::fmt::temporal::DateTimeParser;
 use jiff::tz::{Disambiguation, Offset, TimeZone};
 
-/// What a wall clock showed, to the nanosecond. As a text it is in UTC.
+/// A reading of a wall clock, to the nanosecond. As a text it is in UTC.
 ///
 /// ```
 /// use timebase_resolver::WallTime;
@@ -42,7 +42,7 @@ use jiff::tz::{Disambiguation, Offset, TimeZone};
 pub struct WallTime(i64);
 
 impl WallTime {
-    /// What REALTIME showed, in nanoseconds since 1970 UTC.
+    /// REALTIME, in nanoseconds since 1970 UTC.
     pub fn of_realtime(ns: i64) -> WallTime {
         WallTime(ns)
     }
@@ -52,7 +52,7 @@ impl WallTime {
         self.0
     }
 
-    /// What a clock of the zone showed, and its offset (rule K3).
+    /// The time on a clock of the zone, and its offset (rule K3).
     ///
     /// ```
     /// use timebase_resolver::{WallTime, Zone};
@@ -72,7 +72,7 @@ impl WallTime {
         )
     }
 
-    /// Seconds, and nanoseconds of the next one.
+    /// Seconds, and the nanoseconds after them.
     fn parts(self) -> (Timestamp, i64) {
         let seconds = self.0.div_euclid(1_000_000_000);
         // Every 64-bit number of nanoseconds is in the years 1677 to 2262.
@@ -81,7 +81,7 @@ impl WallTime {
     }
 }
 
-/// Rule K2.
+/// The time in UTC (rule K2).
 impl fmt::Display for WallTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (time, nanoseconds) = self.parts();
@@ -89,7 +89,7 @@ impl fmt::Display for WallTime {
     }
 }
 
-/// Rule K5.
+/// The time in a text (rule K5).
 impl FromStr for WallTime {
     type Err = NotATime;
 
@@ -113,21 +113,21 @@ impl FromStr for WallTime {
     }
 }
 
-/// Why a text is no time (rule K5).
+/// The reason why a text is no time (rule K5).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NotATime {
-    /// It is not written like one.
+    /// It does not have the form of a time.
     Form,
-    /// The zone is not known, is at another offset then, or shows this time twice or
-    /// not at all: what jiff says of it.
+    /// The zone is unknown, has another offset at that time, or shows this time twice or never,
+    /// with jiff's message.
     Zone(String),
     /// It does not fit 64 bits in nanoseconds.
     Range,
 }
 
 impl NotATime {
-    /// What the text must be, as a sentence about it goes on.
+    /// The required form, as the end of a sentence.
     pub fn expected(&self) -> &'static str {
         match self {
             NotATime::Form => {
@@ -139,7 +139,7 @@ impl NotATime {
         }
     }
 
-    /// What is wrong with this one, if there is more to say.
+    /// The problem of this text, if there is more to say.
     pub fn reason(&self) -> Option<&str> {
         match self {
             NotATime::Zone(reason) => Some(reason),
@@ -181,12 +181,12 @@ impl FromStr for Zone {
     }
 }
 
-/// That a text is no time zone.
+/// The error for a text that is no time zone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotAZone;
 
 impl NotAZone {
-    /// What the text must be, as a sentence about it goes on.
+    /// The required form, as the end of a sentence.
     pub fn expected(self) -> &'static str {
         "a time zone such as Europe/Berlin or UTC, or an offset such as +02:00"
     }

@@ -1,24 +1,23 @@
-//! How people write a clock (rules C7 and C8): in the program's arguments, in SQL
-//! and in Python.
+//! How people write a clock, in the program's arguments, in SQL and in Python (rules C7 and C8).
 //!
 //! # Design
 //!
-//! What is printed can be given: a clock is read as [`Clock`] and the list of clocks
-//! show it, and also without the sequence, the machine or the file, which arguments of their
-//! own may tell. A clock of a trace is numbers only, so its readers never come here.
+//! Printed clocks are valid input: the parser reads a clock in the form of [`Clock`] and the list
+//! of clocks, and also without the sequence, the machine or the file, which separate arguments may
+//! give. A clock in a trace is only a number, so readers of traces do not use this.
 //!
-//! That a name must be one that the trace has is asked for by whoever has the trace;
-//! the parser knows none. An enum of the three ways to write a clock was the
-//! alternative: everybody who asks wants the number, and would match on it.
+//! The caller that has the trace checks whether it has a name; the parser does not. The alternative
+//! was an enum of the three forms of a clock. But every caller wants the number, and would have to
+//! match on it.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::clock::{BUILTIN, Clock, ClockId, MachineId, Scope, SeqId};
 
-/// A clock as it was written: a number (`64`), a number of a sequence (`64@3`), a
-/// builtin name in any case (`realtime`), or the name of a global clock, whose number
-/// is that of rule C3. Behind each may stand ` of machine 2`, and behind that ` in file 3`.
+/// A clock in writing: a number (`64`), a number of a sequence (`64@3`), a builtin name in any case
+/// (`realtime`), or the name of a global clock, whose number follows from rule C3. ` of machine 2`
+/// may follow, and then ` in file 3`.
 ///
 /// ```
 /// use timebase_resolver::{Clock, ClockId, MachineId, SeqId, WrittenClock};
@@ -55,17 +54,17 @@ impl WrittenClock {
         self.id
     }
 
-    /// The sequence, if it was written.
+    /// The sequence, if given.
     pub fn sequence(self) -> Option<SeqId> {
         self.sequence
     }
 
-    /// The machine, if it was written.
+    /// The machine, if given.
     pub fn machine(self) -> Option<MachineId> {
         self.machine
     }
 
-    /// The file whose own it is (rule X14), by `trace_file.id`, if it was written.
+    /// The file that owns it (rule X14), by `trace_file.id`, if given.
     ///
     /// ```
     /// let written: timebase_resolver::WrittenClock = "64@3 of machine 1 in file 2".parse()?;
@@ -76,18 +75,18 @@ impl WrittenClock {
         self.file
     }
 
-    /// Whether its number was made of a name that is not builtin. It may be a name that
-    /// the trace has, or a slip of the pen: see [`UnknownName`].
+    /// Whether its number comes from a name that is not builtin. The trace may have this name, or
+    /// it may be a slip of the pen: see [`UnknownName`].
     pub fn is_hashed(self) -> bool {
         self.is_hashed
     }
 
-    /// The clock in a trace of one file, of the host if no machine was written.
+    /// The clock in a trace of one file, on the host if no machine is given.
     pub fn clock(self) -> Clock {
         self.clock_of(MachineId::HOST, SeqId(0))
     }
 
-    /// The clock in a trace of one file, of this machine and sequence where none was written.
+    /// The clock in a trace of one file, on this machine and sequence if none is given.
     pub fn clock_of(self, machine: MachineId, sequence: SeqId) -> Clock {
         let machine = self.machine.unwrap_or(machine);
         Clock::new(machine, self.id, self.sequence.unwrap_or(sequence))
@@ -179,7 +178,7 @@ fn clock_number(text: &str) -> Result<ClockId, NotAClock> {
     }
 }
 
-/// Digits only: `u32::from_str` takes a plus sign, too.
+/// Only digits: `u32::from_str` also accepts a plus sign.
 fn number(text: &str) -> Option<u32> {
     is_digits(text).then(|| text.parse().ok()).flatten()
 }
@@ -188,7 +187,7 @@ fn is_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The clock of a builtin name, in any case. Most are written as they are printed.
+/// The clock with a builtin name, in any case. Most names have the printed form.
 #[inline(never)]
 pub(crate) fn builtin_id(name: &[u8]) -> Option<ClockId> {
     let is_it = |(_, builtin): &&(u32, &str)| {
@@ -198,14 +197,14 @@ pub(crate) fn builtin_id(name: &[u8]) -> Option<ClockId> {
     BUILTIN.iter().find(is_it).map(|&(id, _)| ClockId(id))
 }
 
-/// Why a text is no clock (rule C7).
+/// The reason why a text is no clock (rule C7).
 ///
 /// ```
 /// use timebase_resolver::{NotAClock, WrittenClock};
 /// assert_eq!("64@x".parse::<WrittenClock>(), Err(NotAClock::Sequence));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs)] // the messages say it
+#[allow(missing_docs)] // the messages explain them
 #[non_exhaustive]
 pub enum NotAClock {
     Empty,
@@ -219,7 +218,7 @@ pub enum NotAClock {
 }
 
 impl NotAClock {
-    /// What the text must be, as a sentence about it goes on.
+    /// The required form, as the end of a sentence.
     ///
     /// ```
     /// let wrong = "0".parse::<timebase_resolver::WrittenClock>().unwrap_err();
@@ -249,8 +248,8 @@ impl fmt::Display for NotAClock {
 
 impl std::error::Error for NotAClock {}
 
-/// A name whose number no clock of the trace has (rule C8), and the builtin name that
-/// is likely meant. Of the trace's other clocks only numbers are known.
+/// A name whose number no clock of the trace has (rule C8), and the builtin name that the user may
+/// have meant. The trace's other clocks only have numbers.
 ///
 /// ```
 /// use timebase_resolver::UnknownName;
@@ -267,14 +266,14 @@ pub struct UnknownName {
 }
 
 impl UnknownName {
-    /// How alike two names must be, from 0 to 1: MONO is like the builtin name that it
-    /// begins, fully qualified names are like none.
+    /// The least similarity of two names, from 0 to 1: MONO is similar to the builtin name that it
+    /// begins, fully qualified names to none.
     const ALIKE: f64 = 0.8;
 
-    /// What can be said of a name that the trace does not have.
+    /// The error for a name that the trace does not have.
     pub fn of(name: &str) -> UnknownName {
         let capitals = name.to_uppercase();
-        // Linux calls the clocks so.
+        // Linux uses these names for the clocks.
         let capitals = capitals.strip_prefix("CLOCK_").unwrap_or(&capitals);
         let mut near = None;
         let mut most = UnknownName::ALIKE;
@@ -288,7 +287,7 @@ impl UnknownName {
         UnknownName { near, id }
     }
 
-    /// The builtin name that is likely meant.
+    /// The builtin name that the user may have meant.
     pub fn near(self) -> Option<&'static str> {
         self.near
     }

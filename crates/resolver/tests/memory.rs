@@ -1,7 +1,6 @@
-//! How much memory a clock graph and a cache take at their peak, in traces of a shape
-//! that could make them large.
+//! The peak memory of a clock graph and a cache, for traces whose shape could make them large.
 //!
-//! The import has 64 MB for everything, whatever the trace.
+//! The import may use 64 MB for everything, for any trace.
 
 #![allow(clippy::unwrap_used)]
 
@@ -51,8 +50,8 @@ fn noise(index: i64, limit: i64) -> i64 {
     ((mixed >> 20) % limit as u64) as i64
 }
 
-/// The six builtin clocks, as the tracing service reads them: one after the
-/// other, every 10 s and up to 10 s late, the coarse ones up to 4 ms behind.
+/// The six builtin clocks, as the tracing service reads them: one after the other, every 10 s and
+/// up to 10 s late; the coarse ones are up to 4 ms behind.
 fn service(index: i64) -> [Reading; 6] {
     const JIFFY: i64 = 4_000_000;
     let boot = index * 10 * SECOND + noise(index, 10 * SECOND);
@@ -74,7 +73,7 @@ fn to_boottime(asked: &mut Asked, clock: Clock, value: i64) -> Result<i64, Unres
     converted.map(|ClockNs(value)| value)
 }
 
-/// 1,000,000 service snapshots; each reading placed (rule N6), and events on
+/// 1,000,000 service snapshots, with a conversion of each reading (rule N6), and events on
 /// MONOTONIC between them.
 fn service_snapshots() {
     let mut asked = Asked::default();
@@ -140,7 +139,7 @@ fn mappings() {
         add(&mut asked, Source::Writer, &readings);
     }
     for seq in 2..10_002 {
-        // Out of order; for some so often that a mapping is composed.
+        // Out of order; for some clocks so often that a mapping is composed.
         for event in 0..if seq % 8 == 0 { 1000 } else { 10 } {
             let index = noise(event, 999);
             let placed = to_boottime(&mut asked, scoped(seq), index * SECOND);
@@ -154,8 +153,8 @@ fn mappings() {
     }
 }
 
-/// Readings in any order over so many snapshots, of so many clocks, that the
-/// mappings of some are all there is room for.
+/// Readings in any order over many snapshots of many clocks, so that only the mappings of some
+/// clocks fit.
 fn composed_mappings() {
     let mut asked = Asked::default();
     let clocks: Vec<Clock> = (200..220).map(Clock::host).collect();
@@ -183,7 +182,7 @@ fn peak_of(case: fn()) -> usize {
     peak
 }
 
-/// One test, since there is one heap.
+/// A single test, because there is a single heap.
 #[test]
 fn peaks_are_bounded() {
     let cases: [(&str, fn(), usize); 5] = [

@@ -1,4 +1,4 @@
-//! Conversions over the clock graph (rules V), and what is solved for them.
+//! Conversions over the clock graph (rules V), and the data solved for them.
 
 use super::{ClockGraph, SnapshotId};
 use crate::cache::ConversionCache;
@@ -11,8 +11,8 @@ use crate::snapshot::Source;
 use crate::time::{ClockNs, Ticks};
 use crate::unresolved::Unresolved;
 
-/// One hop of a conversion, as one would do it by hand:
-/// `value_out = to_value + (value_in − from_value)`.
+/// One hop of a conversion, in the form of a calculation by hand: `value_out = to_value + (value_in
+/// − from_value)`.
 ///
 /// ```
 /// # use timebase_resolver::{Clock, ClockGraph, ClockNs, ConversionCache, Reading, Source};
@@ -33,15 +33,15 @@ use crate::unresolved::Unresolved;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Hop {
-    /// The clock the hop starts at.
+    /// The clock where the hop starts.
     pub from: Clock,
-    /// The clock it leads to.
+    /// The clock where it ends.
     pub to: Clock,
-    /// The snapshot that was used (rule V2).
+    /// The snapshot that the hop uses (rule V2).
     pub snapshot: SnapshotId,
-    /// What `from` reads in it.
+    /// The reading of `from` in it.
     pub from_value: i64,
-    /// What `to` reads in it.
+    /// The reading of `to` in it.
     pub to_value: i64,
     /// The value before the hop; between two hops it may need 65 bits.
     pub value_in: i128,
@@ -49,7 +49,7 @@ pub struct Hop {
     pub value_out: i128,
 }
 
-/// From how many misses on a mapping may be composed.
+/// After this many misses, a mapping may be composed.
 const MISSES: u32 = 64;
 
 impl ClockGraph {
@@ -73,7 +73,7 @@ impl ClockGraph {
     ///
     /// # Errors
     ///
-    /// Why it cannot be (rule V7).
+    /// The reason why it cannot be converted (rule V7).
     #[inline]
     pub fn convert(
         &self,
@@ -98,7 +98,7 @@ impl ClockGraph {
         }
     }
 
-    /// Converts a reading in units of so many nanoseconds (rule V4).
+    /// Converts a reading whose unit is this many nanoseconds (rule V4).
     ///
     /// ```
     /// use timebase_resolver::*;
@@ -115,8 +115,8 @@ impl ClockGraph {
     ///
     /// # Errors
     ///
-    /// Why it cannot be (rule V7). That there is no way for any reading of its clock
-    /// comes before that this one does not fit.
+    /// The reason why it cannot be converted (rule V7). If there is no path for any reading of its
+    /// clock, that reason comes before an overflow of this reading.
     #[inline]
     pub fn convert_ticks(
         &self,
@@ -132,7 +132,7 @@ impl ClockGraph {
         }
     }
 
-    /// Why a reading that does not fit 64 bits cannot be converted.
+    /// The reason why a reading that does not fit 64 bits cannot be converted.
     ///
     /// ```
     /// # use timebase_resolver::{Clock, ClockGraph, ClockNs, ConversionCache, Reading, Source};
@@ -154,7 +154,7 @@ impl ClockGraph {
         any.err().unwrap_or(Unresolved::Overflow)
     }
 
-    /// The indices of both ends, by a cache that has seen all snapshots from here on.
+    /// The indices of both ends, from a cache that knows all snapshots from now on.
     fn endpoints(
         &self,
         from: Clock,
@@ -174,8 +174,8 @@ impl ClockGraph {
         Ok((source, cache.targets.add(to, domain)))
     }
 
-    /// A pair comes back in registers; for a `Result`, the loop around
-    /// `convert` would keep every result in memory (0.3 ns more).
+    /// A pair is returned in registers; with a `Result`, the loop around `convert` would keep every
+    /// result in memory (0.3 ns more).
     #[cold]
     #[inline(never)]
     fn convert_anew(
@@ -209,7 +209,7 @@ impl ClockGraph {
                 && slot.generation >= self.topology_changed
                 && origin.rows as usize == self.store.set(origin.set).rows.len()
             {
-                // The snapshots since then do not matter to it.
+                // The snapshots since then do not affect it.
                 slot.generation = generation;
                 origin.misses = 0;
                 if slot.covers(value, generation) {
@@ -226,7 +226,7 @@ impl ClockGraph {
             }
         }
         let (source, target) = self.endpoints(from, to, cache)?;
-        // At 128, 256 and so on, since to see whether it pays costs something.
+        // At 128, 256 and so on, because the check costs something, too.
         if misses > MISSES && misses.is_power_of_two() {
             self.compose(source, target, key, misses, cache)?;
         }
@@ -265,11 +265,10 @@ impl ClockGraph {
         value.checked_add(slot.offset).ok_or(Unresolved::Overflow)
     }
 
-    /// Composes the mapping of a clock that has missed its stretch so often that
-    /// it pays.
+    /// Composes the mapping of a clock that missed its step often enough for this to pay off.
     ///
-    /// To compose it costs about as much as a third of as many conversions hop by
-    /// hop as there are snapshots; so it has paid when it is not needed any more.
+    /// Composing costs about as much as n / 3 conversions hop by hop, if n is the number of
+    /// snapshots; so it has already paid off when it is not needed any more.
     fn compose(
         &self,
         source: DomainIx,
@@ -287,8 +286,8 @@ impl ClockGraph {
         Ok(())
     }
 
-    /// Goes from clock to clock towards the target, and tells for each hop the
-    /// stretch used and the sum of the offsets before and after it.
+    /// Goes from clock to clock towards the target, and returns for each hop its step and the sum
+    /// of the offsets before and after it.
     fn walk(
         &self,
         (source, target): (DomainIx, usize),
@@ -342,7 +341,7 @@ impl ClockGraph {
         Ok(path)
     }
 
-    /// The same, ready to be searched.
+    /// The same, prepared for searching.
     fn prepared_path(
         &self,
         source: DomainIx,
@@ -356,12 +355,12 @@ impl ClockGraph {
         Ok(path)
     }
 
-    /// The hops between two clocks, as indices of clocks, whose snapshots
-    /// [`ClockGraph::each_reading`] gives by the same cache.
+    /// The hops between two clocks, as indices of clocks. [`ClockGraph::each_reading`] returns
+    /// their snapshots with the same cache.
     ///
     /// # Errors
     ///
-    /// Why there is no path (rule V7).
+    /// The reason why there is no path (rule V7).
     pub(crate) fn hops(
         &self,
         from: Clock,
@@ -375,7 +374,7 @@ impl ClockGraph {
         self.prepared_path(source, target, cache)
     }
 
-    /// What both clocks of a hop read in each of its snapshots, in the order of the first
+    /// The readings of both clocks of a hop in each of its snapshots, in the order of the first
     /// one's values.
     pub(crate) fn each_reading(
         &self,
@@ -388,7 +387,7 @@ impl ClockGraph {
         }
     }
 
-    /// How many snapshots a hop has.
+    /// The number of snapshots of a hop.
     pub(crate) fn readings(
         &self,
         (from, to): (DomainIx, DomainIx),
@@ -398,7 +397,7 @@ impl ClockGraph {
         leg.map_or(0, |leg| leg.len(&self.store))
     }
 
-    /// Who took the snapshots of a hop (rule V2).
+    /// The origin of a hop's snapshots (rule V2).
     pub(crate) fn source_of(
         &self,
         (from, to): (DomainIx, DomainIx),
@@ -408,7 +407,7 @@ impl ClockGraph {
         leg.source(&self.store)
     }
 
-    /// The clocks that a conversion passes, from the first to the last (rule V3).
+    /// The clocks on the path of a conversion, from the first to the last (rule V3).
     ///
     /// ```
     /// # use timebase_resolver::{Clock, ClockGraph, ClockNs, ConversionCache, Reading, Source};
@@ -428,7 +427,7 @@ impl ClockGraph {
     ///
     /// # Errors
     ///
-    /// Why there is no path (rule V7).
+    /// The reason why there is no path (rule V7).
     pub fn path(
         &self,
         from: Clock,
@@ -451,7 +450,7 @@ impl ClockGraph {
     ///
     /// # Errors
     ///
-    /// Why there is no path (rule V7).
+    /// The reason why there is no path (rule V7).
     pub fn explain(
         &self,
         from: Clock,
@@ -481,12 +480,11 @@ impl ClockGraph {
         Ok(hops.collect())
     }
 
-    /// The whole mapping of one clock onto another, as a step function of
-    /// nanoseconds.
+    /// The whole mapping from one clock to another, as a step function of nanoseconds.
     ///
     /// # Errors
     ///
-    /// Why there is no path (rule V7).
+    /// The reason why there is no path (rule V7).
     pub fn mapping<'g>(
         &'g self,
         from: Clock,

@@ -22,7 +22,7 @@ fn scoped(id: u32, seq: u32) -> Clock {
     Clock::new(MachineId::HOST, ClockId(id), SeqId(seq))
 }
 
-/// A graph, and one cache for all that is asked of it.
+/// A graph, and one cache for all conversions.
 #[derive(Default)]
 struct Asked {
     graph: ClockGraph,
@@ -237,7 +237,7 @@ fn x18_what_is_assumed_is_passed_only_where_there_is_no_other_way() {
     add_from(&mut graph, Source::Writer, &[(MONOTONIC, 0), (BOOTTIME, 7)]).unwrap();
     assert_eq!(convert(&mut graph, guest, 1, BOOTTIME), Ok(8));
     assert_eq!(convert(&mut graph, of(1, REALTIME), 11, BOOTTIME), Ok(8));
-    // A longer way, but one that somebody has read.
+    // A longer path, but with measurements.
     add_from(
         &mut graph,
         Source::Writer,
@@ -257,7 +257,7 @@ fn x18_what_is_assumed_is_passed_only_where_there_is_no_other_way() {
         graph.path(guest, BOOTTIME).unwrap(),
         [guest, of(1, REALTIME), REALTIME, custom, BOOTTIME]
     );
-    // The same clocks read by somebody.
+    // The same clocks in a measured snapshot.
     add_from(&mut graph, Source::Bundle, &[(guest, 0), (MONOTONIC, 3)]).unwrap();
     assert_eq!(convert(&mut graph, guest, 1, BOOTTIME), Ok(11));
 }
@@ -365,14 +365,14 @@ fn d1_a_cache_of_another_graph_or_of_fewer_snapshots_is_never_a_reason_for_anoth
         let converted = graph.convert(MONOTONIC, ClockNs(5), BOOTTIME, &mut cache);
         converted.map(|ClockNs(value)| value)
     };
-    // As many snapshots, and the same clocks.
+    // With as many snapshots and the same clocks.
     for _ in 0..3 {
         assert_eq!((to_boottime(&one), to_boottime(&other)), (Ok(15), Ok(25)));
     }
-    // What replaces a graph in its place is another one.
+    // A graph that replaces another one in its place is a different graph.
     let first = std::mem::replace(&mut one, other);
     assert_eq!((to_boottime(&one), to_boottime(&first)), (Ok(25), Ok(15)));
-    // Snapshots that come later, of each kind that something is remembered of.
+    // Later snapshots, one of each kind that affects remembered data.
     type Change<'r> = (Source, &'r [(Clock, i64)], Result<i64, Unresolved>);
     let changes: [Change<'_>; 5] = [
         (Source::Writer, &[(MONOTONIC, 3), (BOOTTIME, 30)], Ok(32)),
@@ -421,7 +421,7 @@ fn threads_share_a_graph_and_have_a_cache_each() {
     assert_eq!(sums, [expected; 4]);
 }
 
-/// What a graph that remembers nothing says.
+/// The answer of a graph with an empty cache.
 fn anew(
     snapshots: &[(Source, Vec<(Clock, i64)>)],
     from: Clock,
@@ -438,13 +438,13 @@ fn anew(
 }
 
 proptest! {
-    /// Snapshots of any clocks, some of which go backwards, and between them
-    /// conversions: one, or as many as make a mapping worth composing.
+    /// Snapshots of any clocks, some of which go backwards. Between them are conversions: one, or
+    /// enough to make composing a mapping worthwhile.
     #[test]
     fn d1_what_is_remembered_of_conversions_is_what_the_snapshots_say(
         steps in prop::collection::vec(
             (
-                // Most often MONOTONIC and BOOTTIME, or the clock of a sequence.
+                // Usually MONOTONIC and BOOTTIME, or the clock of a sequence.
                 (
                     0usize..3,
                     prop_oneof![3 => Just(0b101u32), 3 => Just(0b10_001), 1 => 1u32..64],
@@ -453,7 +453,7 @@ proptest! {
                 (
                     prop_oneof![3 => Just(0usize), 2 => Just(4), 2 => 0usize..6],
                     prop_oneof![4 => Just(2usize), 1 => 0usize..6],
-                    // None, so that a cache takes in several snapshots at once.
+                    // None, so that a cache has to add several snapshots at once.
                     prop_oneof![3 => Just(1i64), 3 => Just(0), 1 => Just(500)],
                     0i64..9000,
                 ),
@@ -483,7 +483,7 @@ proptest! {
                 let value = (value + index * 7919) % 9000;
                 let (from, to) = (clocks[from], clocks[to]);
                 let converted = convert(&mut graph, from, value, to);
-                // Of many, some are enough.
+                // Some of many are enough.
                 if index % 71 == 0 {
                     prop_assert_eq!(converted, anew(&snapshots, from, value, to));
                 }

@@ -1,36 +1,38 @@
-//! Which readings of a hop are used, and where the line between them is cut (rules R1–R3).
+//! The choice of a hop's readings, and of the places where the line between them is cut (rules
+//! R1–R3).
 //!
 //! # Design
 //!
-//! Rule R3 asks for the cheapest of all explanations of a hop, in which readings that were taken
-//! apart, steps, and a rate that changes compete. An explanation is a way from reading to reading, and
-//! how the next one bends depends on no more than the last two. So it is found by dynamic programming:
-//! one best answer, the same on every machine, in time that is linear in the readings. Costs are
-//! integers, so that equal ones are equal.
+//! Rule R3 requires the cheapest of all explanations of a hop. Readings whose clocks were not read
+//! together, steps, and changes of the rate compete in them. An explanation is a path from reading
+//! to reading, and the next bend depends only on the last two. So dynamic programming finds it: a
+//! single best answer, the same on every machine, in time that is linear in the number of readings.
+//! Costs are integers, so ties are exact.
 //!
-//! To take out the worst reading again and again was the alternative, and fails where it matters: a
-//! reading that was taken apart and stands at the end of a segment is off by less than it makes its
-//! neighbour be, which goes first. Convex hulls fit one line to delays of one sign; random samples are
-//! random; a median of several readings fails where a fifth of them is off.
+//! The alternative of removing the worst reading repeatedly fails in an important case: a bad
+//! reading at the end of a segment is off by less than its neighbour becomes by it, so the
+//! neighbour goes first. Convex hulls fit one line to delays of one sign; random samples are
+//! random; a median of several readings fails if a fifth of them is off.
 //!
-//! Of a reading, a state is how it was reached. What is kept of all of them is where they came from;
-//! their costs are kept as long as a reading may come that follows on them.
+//! A state of a reading is a way to reach it. For all states, their predecessors are stored; costs
+//! are stored only as long as a later reading may follow on them.
 
 use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::knot::{Gap, Knot, distance, median, moved, off_line};
 
-/// Of a gap, beyond which no change of a rate explains how far b moves (rule R2).
+/// The limit for a gap: no change of the rate explains a larger movement of b (rule R2).
 const LEAP: f64 = 1e-3;
 const LEAP_NS: f64 = 1e6;
-/// Of a clock that only shows its last tick, what is explained by that (rules R2, R3, R5).
+/// For a coarse clock, which only shows its last tick: the movement that this explains (rules R2,
+/// R3, R5).
 pub(super) const TICK: f64 = 10e6;
-/// How much shorter than usual the gaps inside of a group are (rule R1).
+/// Gaps inside a group are shorter than usual by this factor (rule R1).
 const SHORT: f64 = 1e-3;
-/// How many groups in a row may be left out.
+/// The largest number of consecutive groups that may be left out.
 const MOST_LEFT_OUT: usize = 5;
-/// How far a group looks for readings to tell how noisy it is, to either side.
+/// The number of readings on either side from which the noise of a group is computed.
 const LOOKS: usize = 3;
 /// The least scale of bends, in ns.
 const LEAST_SCALE: f64 = 1e3;
@@ -43,38 +45,39 @@ const LEAPS: Cost = 900_000_000;
 const SLIDES: Cost = 1_700_000_000;
 const TWO_STEPS: Cost = 1_200_000_000;
 const MOST_BENT: f64 = 1.2;
-/// By how much what follows may differ.
+/// The possible difference in the future.
 const NEVER_WINS: Cost = 2_400_000_000;
 
-/// What the rules of a hop need to know of it.
+/// The facts about a hop that the rules need.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Hop {
     /// κ of rule R1.
     pub kappa: f64,
-    /// How long the gaps are at least that part groups.
+    /// The least length of gaps that separate groups.
     pub short: f64,
     pub is_coarse: bool,
 }
 
-/// A reading that may be used, and its group.
+/// A usable reading, and its group.
 #[derive(Debug, Clone, Copy)]
 struct Node {
     knot: Knot,
-    /// Which of the readings it is.
+    /// The index of the reading.
     index: usize,
     group: usize,
 }
 
-/// The readings of a hop that are used, in order.
+/// The used readings of a hop, in order.
 #[derive(Debug)]
 pub(super) struct Choice {
-    /// Which they are, with what is after each.
+    /// Their indices, each with the kind of the next gap.
     pub used: Vec<(usize, Gap)>,
-    /// Of each reading, its group.
+    /// The group of each reading.
     pub groups: Vec<usize>,
 }
 
-/// The gap of which a quarter is not shorter, as a thousandth (rule R1).
+/// The length of a gap that three quarters of all gaps do not exceed, divided by a thousand (rule
+/// R1).
 pub(super) fn short(gaps: &mut [f64]) -> f64 {
     let count = gaps.len();
     if count == 0 {
@@ -91,7 +94,7 @@ impl Hop {
         moved(from, to, self.kappa).abs() > most
     }
 
-    /// Whether b goes against κ.
+    /// Whether b moves against κ.
     fn goes_back(&self, from: Knot, to: Knot) -> bool {
         distance(from.b, to.b) * self.kappa < 0.0
     }
@@ -101,13 +104,13 @@ impl Hop {
         !self.leaps(from, to) && !self.goes_back(from, to)
     }
 
-    /// By what off a line costs as much as to leave a reading out.
+    /// A distance from the line that costs as much as leaving a reading out.
     fn scale(&self, usual: f64) -> f64 {
         let least = if self.is_coarse { TICK } else { LEAST_SCALE };
         least.max(10.0 * usual)
     }
 
-    /// Chooses readings, in order of `a`, of equal ones only one.
+    /// Chooses readings, in the order of `a`; of equal values, only one.
     pub fn choose(&self, knots: &[Knot]) -> Choice {
         let groups = self.groups(knots);
         let nodes = self.nodes(knots, &groups);
@@ -150,7 +153,7 @@ impl Hop {
         of.collect()
     }
 
-    /// The readings that may be used: of one or two in a group, any; of more, the lower median.
+    /// The usable readings: in a group of one or two, any; in a larger one, the lower median.
     fn nodes(&self, knots: &[Knot], groups: &[usize]) -> Vec<Node> {
         let mut nodes = Vec::with_capacity(knots.len());
         let mut start = 0;
@@ -172,7 +175,7 @@ impl Hop {
         nodes
     }
 
-    /// The median of how far groups are off lines past them, at least.
+    /// The median distance of groups from lines that skip them, at least.
     fn scatter(&self, nodes: &[Node]) -> f64 {
         let group = |index: usize| nodes[index].group;
         let (mut before, mut after) = (0..0, 0..0);
@@ -211,7 +214,7 @@ impl Hop {
         lines.map(|(i, k)| off_line(i, k, j)).min_by(f64::total_cmp)
     }
 
-    /// Tells steps, slides and changes of the rate apart.
+    /// Distinguishes steps, slides and changes of the rate.
     fn soften(&self, nodes: &[Node], way: &mut [(usize, Gap)], scale: f64) {
         let found = way.to_vec();
         let gap = |at: usize| found.get(at).map(|&(_, gap)| gap);
@@ -241,7 +244,7 @@ impl Hop {
     }
 }
 
-/// The rate between two readings, less 1.
+/// The rate between two readings, minus 1.
 fn faster(from: Knot, to: Knot) -> f64 {
     moved(from, to, 1.0) / distance(from.a, to.a)
 }
@@ -250,13 +253,13 @@ fn bend(x: f64) -> Cost {
     ((x * x).min(MOST_BENT) * UNIT).round() as Cost
 }
 
-/// How a reading was reached.
+/// The way to reach a reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reached {
     First,
-    /// By a line from this one.
+    /// By a line from this reading.
     Line(usize),
-    /// By a step from this one, to which a line led from that one.
+    /// By a step from this reading, to which a line led from that one.
     Step(usize, Option<usize>),
 }
 
@@ -264,11 +267,11 @@ enum Reached {
 struct State {
     cost: Cost,
     by: Reached,
-    /// The state that it comes from.
+    /// The predecessor of the state.
     from: usize,
 }
 
-/// What is kept of a state: which reading, how it was reached, and from which state.
+/// The stored data of a state: the reading, the way to reach it, and the predecessor.
 #[derive(Debug, Clone, Copy)]
 struct Trace {
     node: usize,
@@ -279,13 +282,14 @@ struct Trace {
 /// No state.
 const NOWHERE: usize = usize::MAX;
 
-/// All ways through the readings that may be the cheapest.
+/// All paths through the readings that may be the cheapest.
 struct Ways<'n> {
     hop: &'n Hop,
     nodes: &'n [Node],
     scale: f64,
     traces: Vec<Trace>,
-    /// The states of the last readings, the index of the first of them, and of its first state.
+    /// The states of the last readings, the index of the first of these readings, and of its first
+    /// state.
     recent: VecDeque<(usize, Vec<State>)>,
     first: usize,
 }
@@ -302,7 +306,7 @@ impl<'n> Ways<'n> {
         }
     }
 
-    /// The cheapest of all, as readings with what is after each.
+    /// The cheapest path, as readings with the kind of the next gap.
     fn cheapest(&mut self) -> Vec<(usize, Gap)> {
         let mut end: Option<(Cost, usize)> = None;
         let groups = self.nodes.last().map_or(0, |last| last.group + 1);
@@ -345,8 +349,8 @@ impl<'n> Ways<'n> {
         way
     }
 
-    /// The states of a reading that may be on the cheapest way, in order: of the first, then by the
-    /// reading that leads to it.
+    /// The states of a reading that may be on the cheapest path: first the initial state, then in
+    /// the order of predecessors.
     fn states(&mut self, index: usize, node: &Node) -> Vec<State> {
         let is_far = |before: &Node| before.group + MOST_LEFT_OUT + 1 < node.group;
         while self.nodes.get(self.first).is_some_and(is_far) && self.first < index {
@@ -371,7 +375,7 @@ impl<'n> Ways<'n> {
         states
     }
 
-    /// Adds the states of a reading to which a previous one leads.
+    /// Adds the states of a reading that follow a previous reading.
     fn lead(
         &self,
         j: usize,
@@ -417,7 +421,7 @@ impl<'n> Ways<'n> {
         states.extend(lines);
     }
 
-    /// What a line from a reading on costs, by how that was reached.
+    /// The cost of a line from a reading on, by the way in which it was reached.
     fn bent(&self, by: Reached, j: usize, k: Knot) -> Cost {
         let knot = |at: usize| self.nodes[at].knot;
         match by {
@@ -435,7 +439,7 @@ impl<'n> Ways<'n> {
     }
 }
 
-/// The least cost, of equal ones the first; without those that cannot be.
+/// The least cost, and the first one among equal ones, without impossible states.
 fn least(costs: impl Iterator<Item = Cost>) -> Option<(usize, Cost)> {
     let costs = costs.enumerate().filter(|&(_, cost)| cost < Cost::MAX);
     costs.min_by_key(|&(_, cost)| cost)

@@ -1,4 +1,4 @@
-//! Estimates over a clock graph, by what `kept.rs` keeps for the next one.
+//! Estimates over a clock graph, with the data that `kept.rs` keeps for the next one.
 
 use rustc_hash::FxHashMap;
 
@@ -16,24 +16,24 @@ use crate::snapshot::Source;
 use crate::time::{ClockNs, Ticks};
 use crate::unresolved::Unresolved;
 
-/// From how many readings off the line an array is made.
+/// From this many readings off the line, an array is made.
 const MISSES: usize = 64;
 
-/// Where a reading was, and how sure that is.
+/// The time of a reading, and its possible error.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Estimate {
     /// The reading of the target clock.
     pub value: ClockNs,
-    /// How far it may be off, in ns (rule R5); infinite where nobody knows it, because the path
-    /// leads over what is assumed (rule X26).
+    /// Its possible error, in ns (rule R5); infinite if unknown, because the path uses an
+    /// assumption (rule X26).
     pub error_ns: f64,
-    /// On what it rests.
+    /// Its basis.
     pub kind: LineKind,
 }
 
 impl Estimate {
-    /// The error in whole nanoseconds, rounded up; `None` where nobody knows it.
+    /// The error in whole nanoseconds, rounded up; `None` if unknown.
     ///
     /// ```
     /// # use timebase_resolver::{Clock, ClockGraph, ClockNs, EstimateCache, Estimates, Reading, Source};
@@ -56,7 +56,7 @@ impl Estimate {
         error.is_finite().then_some(error as i64)
     }
 
-    /// Between which readings of the target it was; `None` where nobody knows it.
+    /// The range of possible readings of the target; `None` if unknown.
     pub fn interval(&self) -> Option<(i64, i64)> {
         let ClockNs(value) = self.value;
         let error = self.error()?;
@@ -64,8 +64,8 @@ impl Estimate {
     }
 }
 
-/// One hop of an estimate, as one would do it by hand:
-/// `value_out = to_value + (value_in − from_value) · rate`.
+/// One hop of an estimate, in the form of a calculation by hand: `value_out = to_value + (value_in
+/// − from_value) · rate`.
 ///
 /// ```
 /// # use timebase_resolver::*;
@@ -86,20 +86,20 @@ impl Estimate {
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct LinearHop {
-    /// The clock the hop starts at.
+    /// The clock where the hop starts.
     pub from: Clock,
-    /// The clock it leads to.
+    /// The clock where it ends.
     pub to: Clock,
-    /// The readings before and after, as the snapshot, none of a sample (rule R9), and what both
-    /// clocks read in it.
+    /// The readings before and after: the snapshot (none for a sample, rule R9) and the readings of
+    /// both clocks in it.
     pub before: Option<(Option<SnapshotId>, i64, i64)>,
     /// See `before`.
     pub after: Option<(Option<SnapshotId>, i64, i64)>,
     /// Nanoseconds of `to` in one of `from`.
     pub rate: f64,
-    /// What the hop adds to the error, in ns of `to`; infinite where nobody knows it.
+    /// The part of the error that this hop adds, in ns of `to`; infinite if unknown.
     pub error_ns: f64,
-    /// On what it rests.
+    /// The basis of the hop.
     pub kind: LineKind,
     /// The value before the hop.
     pub value_in: i128,
@@ -107,9 +107,9 @@ pub struct LinearHop {
     pub value_out: i128,
 }
 
-/// Rate-aware conversions (rules R) over the snapshots of a whole trace.
+/// Rate-aware conversions over the snapshots of a whole trace (rules R).
 ///
-/// A clock that gains 50 ns a millisecond, read twice:
+/// A clock that gains 50 ns each millisecond, read twice:
 ///
 /// ```
 /// use timebase_resolver::{Clock, ClockGraph, ClockNs, EstimateCache, Estimates, Reading, Source};
@@ -143,9 +143,9 @@ pub struct LinearHop {
 #[derive(Debug, Default)]
 pub struct Estimates {
     graph: ClockGraph,
-    /// The samples that are used, by the clocks of client and host.
+    /// The used samples, by the clocks of client and host.
     samples: FxHashMap<(Clock, Clock), Vec<Sample>>,
-    /// Another one when the samples change.
+    /// It changes when the samples do.
     identity: Identity,
 }
 
@@ -158,7 +158,7 @@ impl Estimates {
         }
     }
 
-    /// Estimates by the snapshots of another graph, and these samples.
+    /// Estimates by the snapshots of another graph, with the same samples.
     pub(crate) fn of_other(&self, graph: ClockGraph) -> Estimates {
         Estimates {
             graph,
@@ -172,7 +172,7 @@ impl Estimates {
         &self.graph
     }
 
-    /// The graph. Snapshots that are added to it count from then on.
+    /// The graph. Snapshots that are added to it count in later estimates.
     pub fn graph_mut(&mut self) -> &mut ClockGraph {
         &mut self.graph
     }
@@ -182,7 +182,7 @@ impl Estimates {
         self.graph
     }
 
-    /// Of what that is kept says something.
+    /// The version of the data for which a cache is valid.
     fn version(&self) -> Version {
         Version {
             estimates: self.identity,
@@ -191,9 +191,9 @@ impl Estimates {
         }
     }
 
-    /// Gives all samples that a client's clock and one of a host have (rule X24), in any order, in
-    /// the place of what was given before; tells which of them are used (rule R9). They count for
-    /// the hop between the two where snapshots of nothing better than
+    /// Sets all samples between a client's clock and a host's clock (rule X24), in any order. They
+    /// replace earlier ones. Returns which of them are used (rule R9). They count for the hop
+    /// between the two clocks, unless snapshots of a better source than
     /// [`RemoteSync`](Source::RemoteSync) hold both.
     ///
     /// ```
@@ -227,15 +227,15 @@ impl Estimates {
         used
     }
 
-    /// Gives the samples that are used, as [`add_sync`](Estimates::add_sync) has told: of them,
-    /// only what no line can go through is left out.
+    /// Sets the used samples, as [`add_sync`](Estimates::add_sync) returned them. It only leaves
+    /// out samples through which no line can go.
     pub fn add_used_sync(&mut self, client: Clock, host: Clock, samples: Vec<Sample>) {
         self.samples.insert((client, host), samples);
         self.identity = Identity::default();
     }
 
-    /// The samples of a hop, if it is one between a client and a host; and whether it starts at
-    /// the client.
+    /// The samples of a hop, if it is between a client and a host; and whether it starts at the
+    /// client.
     fn samples_of(
         &self,
         hop: (DomainIx, DomainIx),
@@ -263,7 +263,7 @@ impl Estimates {
     ///
     /// # Errors
     ///
-    /// Why it cannot be (rule V7).
+    /// The reason why it cannot be converted (rule V7).
     #[inline]
     pub fn convert(
         &self,
@@ -276,11 +276,11 @@ impl Estimates {
         line.convert(value).map(ClockNs).ok_or(Unresolved::Overflow)
     }
 
-    /// Converts a reading in units of so many nanoseconds (rule V4).
+    /// Converts a reading whose unit is this many nanoseconds (rule V4).
     ///
     /// # Errors
     ///
-    /// Why it cannot be (rule V7).
+    /// The reason why it cannot be converted (rule V7).
     #[inline]
     pub fn convert_ticks(
         &self,
@@ -296,11 +296,11 @@ impl Estimates {
         }
     }
 
-    /// Where a reading was, and how sure that is.
+    /// The time of a reading, and its possible error.
     ///
     /// # Errors
     ///
-    /// Why it cannot be told (rule V7).
+    /// The reason why it is unknown (rule V7).
     #[inline]
     pub fn at(
         &self,
@@ -318,11 +318,11 @@ impl Estimates {
         })
     }
 
-    /// The line that a value is on.
+    /// The line around a value.
     ///
     /// # Errors
     ///
-    /// Why there is no path (rule V7).
+    /// The reason why there is no path (rule V7).
     #[inline]
     pub fn line(
         &self,
@@ -403,7 +403,7 @@ impl Estimates {
     ///
     /// # Errors
     ///
-    /// Why there is no path (rule V7).
+    /// The reason why there is no path (rule V7).
     pub fn lines<'c>(
         &self,
         from: Clock,
@@ -418,11 +418,11 @@ impl Estimates {
         }))
     }
 
-    /// How many lines a conversion has at most, if it does not go back.
+    /// The largest number of lines of a conversion, if it does not go back.
     ///
     /// # Errors
     ///
-    /// Why there is no path (rule V7).
+    /// The reason why there is no path (rule V7).
     pub fn lines_at_most(
         &self,
         from: Clock,
@@ -461,7 +461,7 @@ impl Estimates {
     ///
     /// # Errors
     ///
-    /// Why there is no path (rule V7).
+    /// The reason why there is no path (rule V7).
     pub fn explain(
         &self,
         from: Clock,
@@ -487,18 +487,18 @@ impl Estimates {
             value_out: part.value(at),
         };
         let mut steps: Vec<LinearHop> = steps.map(hop).collect();
-        // Between corners of whole nanoseconds, all hops together may be one off.
+        // Between corners of whole nanoseconds, all hops together may be off by one.
         if let (Some(last), Some(end)) = (steps.last_mut(), end) {
             last.value_out = end.into();
         }
         Ok(steps)
     }
 
-    /// What is known of a hop: of two clocks that a path has as neighbours.
+    /// Facts about a hop between two clocks that are neighbours on a path.
     ///
     /// # Errors
     ///
-    /// Why there is no path of one hop between them (rule V7).
+    /// The reason why there is no path of one hop between them (rule V7).
     pub fn fit<'c>(
         &self,
         from: Clock,
@@ -511,7 +511,7 @@ impl Estimates {
         }
     }
 
-    /// What is known of the hops of a path, with the clocks of each and who took its snapshots
+    /// Facts about the hops of a path, with the clocks of each and the origin of its snapshots
     /// (rule V2).
     ///
     /// ```
@@ -532,7 +532,7 @@ impl Estimates {
     ///
     /// # Errors
     ///
-    /// Why there is no path (rule V7).
+    /// The reason why there is no path (rule V7).
     pub fn fits<'c>(
         &'c self,
         from: Clock,
@@ -600,7 +600,7 @@ impl Estimates {
     }
 }
 
-/// Of a value.
+/// The hop around a value.
 #[derive(Debug, Clone, Copy)]
 enum Side {
     Before,
@@ -608,8 +608,8 @@ enum Side {
 }
 
 impl Fit {
-    /// A reading on the line, as its snapshot and what both clocks read in it; where that is left out,
-    /// the next one that is used.
+    /// A reading on the line, as its snapshot and the readings of both clocks in it; if that
+    /// reading is left out, the next used one.
     fn reading(&self, index: Option<u32>, side: Side) -> Option<(Option<SnapshotId>, i64, i64)> {
         let index = index? as usize;
         let is_used = |knot: &&Knot| !knot.is_corner;

@@ -1,38 +1,40 @@
-//! One hop, fitted: how sure each of its readings is, what its rates are, and where it
-//! steps (rules R1, R4, R5). `choice.rs` tells which readings are used.
+//! Fits one hop: the error of each reading, the rates, and the steps (rules R1, R4, R5).
+//! `choice.rs` chooses the readings.
 
 use std::ops::Range;
 
 use super::choice::{self, Choice, Hop, TICK};
 use super::knot::{Gap, Knot, distance, median, middles, moved, off_line, rate};
 
-/// How far the rate of two clocks may be off what is nominal, before they do not count
-/// the same unit (rule R1).
+/// If the rate of two clocks differs from the nominal one by more than this, they do not count the
+/// same unit (rule R1).
 const SAME_UNIT: f64 = 1e-3;
-/// How fast a clock may run away from another before it was set (rule R9).
+/// The largest drift of a clock against another; beyond it, a clock was set (rule R9).
 pub(super) const OSCILLATOR: f64 = 500e-6;
-/// How long a clock that only shows its last tick is read for its rate (rule R1).
+/// How long a coarse clock has to be read to know its rate (rule R1).
 const TELLS_COARSE: f64 = 20e9;
-/// How much less sure than usual a rate is that tells nothing (rule R9).
+/// A rate without evidence has an error larger than usual by this factor (rule R9).
 const UNSURE: f64 = 10.0;
-/// How much more a rate may change than it usually does (rule R9).
+/// A rate may change by more than usual by this factor (rule R9).
 const CHANCE: f64 = 2.0;
 /// The least noise, and the least change of a rate (rule R5).
 pub(super) const LEAST_NOISE: f64 = 100.0;
 pub(super) const LEAST_WOBBLE: f64 = 1e-7;
-/// The least noise, and the least change of a rate, that so many numbers tell.
+/// The least noise, and the least change of a rate, for this many numbers.
 const UNTOLD_NOISE: f64 = 1_000.0;
 const UNTOLD_WOBBLE: f64 = 1e-6;
-/// From how many residuals of second neighbours it is told what of a residual is noise.
+/// From this many residuals of second neighbours on, they tell the noise in a residual.
 const SECONDS: usize = 8;
-/// Up to how far readings that are left out tell of a segment of one or two (rule R5).
+/// Up to this distance, readings that are left out say something about a segment of one or two
+/// (rule R5).
 const APART: f64 = 1e6;
-/// A gap is long from so many times the usual one on.
+/// A gap is long if it is longer than the usual one by this factor.
 const LONG: f64 = 1.5;
-/// How near to a line what is left out in a step has to be, of what is between the lines (rule R4).
+/// How near to a line a reading that is left out in a step must be, as a part of the distance
+/// between the lines (rule R4).
 const ON_A_SIDE: f64 = 0.25;
 
-/// What is known of a step besides its readings.
+/// Further facts about a step.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Jump {
     /// The corner before it.
@@ -42,7 +44,7 @@ pub(super) struct Jump {
     pub error: f64,
 }
 
-/// A reading that is not on the line, or that begins one.
+/// A reading that is not on the line, or that begins a line.
 ///
 /// ```
 /// # use timebase_resolver::*;
@@ -63,54 +65,54 @@ pub(super) struct Jump {
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct OffLine {
-    /// The snapshot, by its number in the graph; `None` of a sample (rule R9).
+    /// The number of the snapshot in the graph; `None` for a sample (rule R9).
     pub snapshot: Option<crate::SnapshotId>,
-    /// What the source of the hop read, in ns.
+    /// The reading of the hop's source, in ns.
     pub from_value: i64,
-    /// What its target read, in ns.
+    /// The reading of its target, in ns.
     pub to_value: i64,
-    /// Of an outlier, how far it is off the line of its neighbours, of two lines the nearer; of a
-    /// step, how far the target moved against the source. In ns of the target.
+    /// For an outlier, its distance from the line of its neighbours, or from the nearer of two
+    /// lines; for a step, the movement of the target against the source. In ns of the target.
     pub deviation_ns: f64,
 }
 
-/// Which gaps tell a rate.
+/// The gaps from which a rate is computed.
 #[derive(Debug, Clone, Copy)]
 enum Tells {
-    /// Those that are not shorter.
+    /// Gaps of at least this length.
     Long(f64),
-    /// Those whose rate is no less sure.
+    /// Gaps whose rate has at most this error.
     Sure(f64),
 }
 
-/// How much the error grows outside of the readings.
+/// The growth of the error outside of the readings.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Outside {
-    /// By what rates were seen to change (rule R5).
+    /// By the observed changes of the rate (rule R5).
     Wanders,
-    /// By that, and by how far the usual rate may be off or change (rule R9).
+    /// By these, and by the possible error or change of the usual rate (rule R9).
     Unsure(f64),
-    /// Not at all: the readings are no readings, but what two clocks are to each other.
+    /// Not at all, because the readings are an exact relation of two clocks.
     Exact,
 }
 
-/// A hop, fitted (rules R1–R5).
+/// A fitted hop (rules R1–R5).
 ///
-/// Times are nanoseconds of the target clock, rates are nanoseconds of the target in
-/// one of the source. [`Estimates`](super::Estimates) has the example.
+/// Times are nanoseconds of the target clock; rates are nanoseconds of the target in a nanosecond
+/// of the source. [`Estimates`](super::Estimates) has the example.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Fit {
-    /// How many snapshots hold both clocks, or samples are used (rule R9); of equal source values
-    /// one.
+    /// The number of snapshots that hold both clocks, or of used samples (rule R9); equal source
+    /// values count once.
     pub readings: usize,
-    /// κ of rule R1: 1, unless one of the clocks does not count nanoseconds.
+    /// The nominal rate, κ of rule R1: 1, unless one of the clocks does not count nanoseconds.
     pub nominal_rate: f64,
-    /// The median rate between readings; `None` if there is none to know it by.
+    /// The median rate between readings; `None` if it is unknown.
     pub median_rate: Option<f64>,
-    /// The largest difference of a gap's rate to the median.
+    /// The largest difference between a gap's rate and the median.
     pub rate_spread: f64,
-    /// The noise of rule R5.
+    /// The noise (rule R5).
     pub noise_ns: f64,
     /// The first reading after each step (rule R2).
     pub steps: Vec<OffLine>,
@@ -122,11 +124,12 @@ pub struct Fit {
     pub worst_error_nearest_ns: f64,
     pub(super) knots: Vec<Knot>,
     pub(super) jumps: Vec<Jump>,
-    /// How far what is left out before and after all knots is off there (rule R5).
+    /// The largest distance of ignored readings from the line, before all knots and after all knots
+    /// (rule R5).
     pub(super) beyond: [f64; 2],
-    /// The least w of a gap.
+    /// The least w of a gap, the possible movement of the line in it.
     least_wobble: f64,
-    /// False if nobody knows how far it is off.
+    /// False if the error is unknown.
     pub(super) is_known: bool,
     tells: Tells,
     outside: Outside,
@@ -141,7 +144,7 @@ impl Tells {
     }
 }
 
-/// How far the rate of two samples may be off.
+/// The possible error of the rate between two samples.
 fn unsure(from: Knot, to: Knot) -> f64 {
     f64::from(from.error + to.error) / distance(from.a, to.a)
 }
@@ -157,7 +160,7 @@ impl OffLine {
     }
 }
 
-/// Two numbers by which a segment of readings is a line: where it begins, and its rate.
+/// Two numbers that make a segment of readings a line: its begin, and its rate.
 #[derive(Debug, Clone, Copy)]
 struct Straight {
     from: Knot,
@@ -165,7 +168,7 @@ struct Straight {
 }
 
 impl Straight {
-    /// How far ahead of the line a reading is.
+    /// The distance of a reading above the line.
     fn ahead(&self, at: Knot) -> f64 {
         moved(self.from, at, 1.0) - distance(self.from.a, at.a) * (self.rate - 1.0)
     }
@@ -174,7 +177,7 @@ impl Straight {
         self.ahead(at).abs()
     }
 
-    /// The line at a reading of the source; `None` if it is none of a clock.
+    /// The line at a reading of the source; `None` if no clock can have that reading.
     fn at(&self, a: i64) -> Option<i64> {
         let forward = i128::from(a) - i128::from(self.from.a);
         let gained = (forward as f64 * (self.rate - 1.0)).round();
@@ -182,15 +185,15 @@ impl Straight {
     }
 }
 
-/// What is left out, with what is used around it.
+/// The ignored readings, with the used readings around them.
 struct LeftOut {
     knots: Vec<Knot>,
-    /// How many are before each of the knots that are used, and after all.
+    /// The number of ignored readings before each used knot, and after all.
     ends: Vec<usize>,
 }
 
 impl LeftOut {
-    /// What a choice does not use, but for readings of a group of which another is used.
+    /// The readings that a choice does not use, except in a group with a used reading.
     fn new(knots: &[Knot], choice: &Choice) -> LeftOut {
         let mut out = LeftOut {
             knots: Vec::new(),
@@ -214,17 +217,18 @@ impl LeftOut {
         out
     }
 
-    /// What is before a knot that is used, and after the one before it; after the last, of its number.
+    /// The ignored readings between a used knot and the one before it; for the number after the
+    /// last knot, those after it.
     fn before(&self, knot: usize) -> &[Knot] {
         self.between(knot, knot)
     }
 
-    /// What is after the segment before one and before the segment after it.
+    /// The ignored readings between the segment before a segment and the segment after it.
     fn around(&self, segment: &Range<usize>) -> &[Knot] {
         self.between(segment.start, segment.end)
     }
 
-    /// What is after the knot before one, and before another.
+    /// The ignored readings after the knot before `first`, and before `last`.
     fn between(&self, first: usize, last: usize) -> &[Knot] {
         let end = |knot: usize| self.ends.get(knot).copied().unwrap_or(self.knots.len());
         let start = first.checked_sub(1).map_or(0, end);
@@ -233,13 +237,13 @@ impl LeftOut {
 }
 
 impl Fit {
-    /// Fits a hop to its readings, in order of `a`. `is_coarse` tells that one of the clocks
+    /// Fits a hop to its readings, in the order of `a`. `is_coarse` says that one of the clocks
     /// only shows its last tick.
     pub(super) fn new(knots: Vec<Knot>, is_coarse: bool) -> Fit {
         Fit::of_readings(knots, is_coarse, UNTOLD_NOISE)
     }
 
-    /// `untold` is the noise where no reading tells of it.
+    /// `untold` is the noise if no reading shows it.
     fn of_readings(mut knots: Vec<Knot>, is_coarse: bool, untold: f64) -> Fit {
         knots.dedup_by_key(|knot| knot.a);
         let mut numbers: Vec<f64> = gaps(&knots)
@@ -318,8 +322,8 @@ impl Fit {
         }
     }
 
-    /// Fits a hop to what is assumed or told of its clocks. Nobody knows an error unless that
-    /// `is_exact`.
+    /// Fits a hop to an assumption or a manifest's statement about its clocks. The error is unknown
+    /// unless `is_exact`.
     pub(super) fn said(knots: Vec<Knot>, is_exact: bool) -> Fit {
         Fit {
             is_known: is_exact,
@@ -328,7 +332,7 @@ impl Fit {
         }
     }
 
-    /// Fits a hop to samples that are used (rule R9), each with its error.
+    /// Fits a hop to its used samples (rule R9), each with its error.
     pub(super) fn of_samples(mut knots: Vec<Knot>) -> Fit {
         knots.sort_unstable_by_key(|knot| (knot.a, knot.b));
         knots.dedup_by_key(|knot| knot.a);
@@ -365,8 +369,8 @@ impl Fit {
         fit
     }
 
-    /// That a rate changes little here and there is chance: no gap wobbles less than so often what
-    /// is usual, which this returns (rule R9).
+    /// A rate may change little here by chance, so no gap has a smaller w than this part of the
+    /// usual one, which this returns (rule R9).
     fn raise_wobbles(&mut self, wobbles: &mut Vec<f64>) -> f64 {
         self.wobbles(wobbles);
         let least = median(wobbles).map_or(LEAST_WOBBLE, |usual| CHANCE * usual);
@@ -383,8 +387,8 @@ impl Fit {
         wobbles.extend(lines.map(|gap| f64::from(gap[0].wobble)));
     }
 
-    /// Of a gap that is longer than usual, w is what the rate does in so much time (rule R5). Returns
-    /// what w usually is.
+    /// If a gap is longer than usual, its w is the movement of the rate in this time (rule R5).
+    /// Returns the usual w.
     fn raise_long(&mut self, numbers: &mut Vec<f64>) -> f64 {
         self.wobbles(numbers);
         let usual = median(numbers).unwrap_or(self.least_wobble);
@@ -403,7 +407,7 @@ impl Fit {
         usual
     }
 
-    /// err(i) of rule R5. `untold` is the noise where no reading tells of it.
+    /// The error of each reading, err(i) of rule R5. `untold` is the noise if no reading shows it.
     fn find_errors(&mut self, residuals: &mut Vec<f64>, is_coarse: bool, untold: f64) {
         residuals.clear();
         let mut seconds = Vec::new();
@@ -430,7 +434,7 @@ impl Fit {
         }
     }
 
-    /// How far a reading is off the line of its neighbours in its segment.
+    /// The distance of a reading from the line of its neighbours in its segment.
     fn residual(&self, segment: &Range<usize>, index: usize) -> f64 {
         let knots = &self.knots[segment.clone()];
         let at = self.knots[index];
@@ -454,7 +458,7 @@ impl Fit {
         of.collect()
     }
 
-    /// The rates of rules R4 and R5.
+    /// The rates of the knots and segments (rules R4 and R5).
     fn find_rates(&mut self, rates: &mut Vec<f64>) {
         rates.clear();
         let segments = self.segments();
@@ -475,7 +479,7 @@ impl Fit {
         }
     }
 
-    /// The rates of the gaps between readings; `None` of one that tells none.
+    /// The rates of the gaps between readings; `None` for a gap that shows none.
     fn rates<'k>(&self, knots: &'k [Knot]) -> impl Iterator<Item = Option<f64>> + use<'k> {
         let tells = self.tells;
         let gaps = gaps(knots);
@@ -494,7 +498,7 @@ impl Fit {
         segments.iter().map(|of| self.median_of(of)).collect()
     }
 
-    /// w of rule R5 in a segment.
+    /// w of each gap in a segment (rule R5).
     fn find_wobbles(&mut self, segment: Range<usize>, usual: f64) {
         let rates: Vec<Option<f64>> = self.rates(&self.knots[segment.clone()]).collect();
         let knots = &mut self.knots[segment];
@@ -512,8 +516,8 @@ impl Fit {
         }
     }
 
-    /// Segments of one or two readings are as unsure as what is left out around them says, unless that
-    /// is off by more than `most` (rule R5).
+    /// For segments of one or two readings, the error follows from the ignored readings around
+    /// them, unless these are off by more than `most` (rule R5).
     fn raise_few(&mut self, left_out: &LeftOut, most: f64) {
         for segment in self
             .segments()
@@ -542,7 +546,7 @@ impl Fit {
         self.worst_error_ns = errors.fold(0.0, f64::max);
     }
 
-    /// The line of a segment, from one of its readings on.
+    /// The line of a segment, through one of its readings.
     fn straight(&self, segment: &Range<usize>, from: usize) -> Straight {
         Straight {
             from: self.knots[from],
@@ -550,7 +554,7 @@ impl Fit {
         }
     }
 
-    /// What is left out, and how far it is off.
+    /// The ignored readings, and their distances.
     fn find_outliers(&mut self, left_out: &LeftOut) {
         let mut outliers = Vec::with_capacity(left_out.knots.len());
         let (usual, count) = (self.usual_rate(), self.knots.len());
@@ -617,8 +621,8 @@ impl Fit {
         self.steps = steps.collect();
     }
 
-    /// What is left out in a step, and tells which side it was read on, makes that narrower
-    /// (rule R4). `wobble` is what w usually is.
+    /// An ignored reading inside a step may show on which side of the step it was; this makes the
+    /// step narrower (rule R4). `wobble` is the usual w.
     fn find_corners(&mut self, left_out: &LeftOut, medians: &[f64], wobble: f64) {
         let segments = self.segments();
         let mut cornered = Vec::with_capacity(self.knots.len());
@@ -675,8 +679,8 @@ impl Fit {
         self.knots = cornered;
     }
 
-    /// What is known of steps (rules R4, R5). `medians` are the rates of the segments, `wobble` is
-    /// what w usually is.
+    /// Facts about the steps (rules R4, R5). `medians` are the rates of the segments, `wobble` is
+    /// the usual w.
     fn find_jumps(&mut self, medians: &[f64], wobble: f64) {
         let segments = self.segments();
         for ((segment, next), &rate) in segments.iter().zip(segments.iter().skip(1)).zip(medians) {
@@ -699,12 +703,12 @@ impl Fit {
         }
     }
 
-    /// The median rate of the hop, κ if there is none (rule R4).
+    /// The median rate of the hop; κ if there is none (rule R4).
     pub(super) fn usual_rate(&self) -> f64 {
         self.median_rate.unwrap_or(self.nominal_rate)
     }
 
-    /// How much the error grows outside of the readings (rules R5, R9).
+    /// The growth of the error outside of the readings (rules R5, R9).
     pub(super) fn outside(&self) -> f64 {
         match self.outside {
             Outside::Wanders => self.rate_spread + self.least_wobble,
@@ -713,15 +717,14 @@ impl Fit {
         }
     }
 
-    /// By how many ppm the target is faster than the source, both at what is nominal;
-    /// `None` if there is nothing to know it by.
+    /// How many ppm faster than nominal the target runs against the source; `None` if unknown.
     pub fn drift_ppm(&self) -> Option<f64> {
         let relative = self.median_rate? / self.nominal_rate - 1.0;
         Some(relative * 1e6).filter(|drift| drift.is_finite())
     }
 
-    /// The largest difference of a gap's rate to the median, in ppm of the nominal rate; of 1 where
-    /// the target stands still.
+    /// The largest difference between a gap's rate and the median, in ppm of the nominal rate; in
+    /// ppm of 1 if the target stands still.
     pub fn drift_spread_ppm(&self) -> f64 {
         let nominal = match self.nominal_rate == 0.0 {
             true => 1.0,
@@ -730,8 +733,8 @@ impl Fit {
         self.rate_spread / nominal * 1e6
     }
 
-    /// How often a snapshot is needed for nearest neighbour to stay within so many
-    /// nanoseconds, in seconds; `None` if it always does.
+    /// The interval between snapshots, in seconds, that keeps nearest neighbour within this many
+    /// nanoseconds; `None` if it always is.
     pub fn interval_s(&self, within_ns: f64) -> Option<f64> {
         let interval = within_ns / (self.median_rate? - 1.0).abs() * 1e-9;
         Some(interval).filter(|interval| interval.is_finite())

@@ -1,8 +1,8 @@
-//! What estimates keep for the next one.
+//! The data that estimates keep for the next one.
 //!
-//! A reading is mostly on the line where the last one of its clock was, so that line is
-//! kept for every pair of clocks. Of a pair whose readings come in no order all lines are
-//! put into an array, when as many have been looked for as a quarter of what there are.
+//! Usually a reading is on the same line as the last one of its clock, so that line is kept for
+//! every pair of clocks. If the readings of a pair come in no order, all of its lines are put into
+//! an array, once the number of searches reaches a quarter of the number of lines.
 
 use rustc_hash::FxHashMap;
 
@@ -15,17 +15,18 @@ use crate::routes::DomainIx;
 use crate::rows::partition;
 use crate::unresolved::Unresolved;
 
-/// How many bytes may be kept. All hops of the most snapshots that SQL functions load take half of it.
+/// The limit in bytes. All hops of the largest number of snapshots that SQL functions load take
+/// half of it.
 const MOST_KEPT: usize = 1 << 30;
-/// How many lines all arrays may have together: 24 MiB.
+/// The largest number of lines in all arrays together: 24 MiB.
 pub(super) const LINES: usize = 1 << 18;
 
-/// What conversions by [`Estimates`](crate::Estimates) remember: the lines through the snapshots of each hop,
-/// and where each clock was last. Make one and give it to every conversion; threads that
-/// share estimates have one each.
+/// The memory of conversions with [`Estimates`](crate::Estimates): the lines through the snapshots
+/// of each hop, and the last line of each clock. Make one and pass it to every conversion; threads
+/// that share estimates have one each.
 ///
-/// It is never a reason for another answer. What was remembered before snapshots or samples were added, or of
-/// other estimates, is forgotten.
+/// It never changes an answer. Data from before new snapshots or samples, or about other estimates,
+/// is forgotten.
 ///
 /// ```
 /// use timebase_resolver::{Clock, ClockGraph, ClockNs, EstimateCache, Estimates, Reading, Source};
@@ -48,18 +49,18 @@ pub(super) const LINES: usize = 1 << 18;
 #[derive(Debug, Default)]
 pub struct EstimateCache {
     pub(super) conversions: ConversionCache,
-    /// Of what all below is.
+    /// The version of all data below.
     pub(super) version: Version,
     pub(super) fits: Vec<Fit>,
     pub(super) fitted: FxHashMap<(DomainIx, DomainIx), usize>,
     pub(super) paths: FxHashMap<Key, Path>,
     pub(super) last: Option<(Key, Line)>,
-    /// How many lines are in arrays.
+    /// The number of lines in arrays.
     pub(super) lines: usize,
     kept: usize,
 }
 
-/// Which estimates, by which samples and snapshots.
+/// The identity of the estimates, their samples and snapshots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Version {
     pub estimates: Identity,
@@ -68,7 +69,7 @@ pub(super) struct Version {
 }
 
 impl Default for Version {
-    /// Of none.
+    /// The version of no data.
     fn default() -> Self {
         Version {
             estimates: Identity::NONE,
@@ -78,7 +79,7 @@ impl Default for Version {
     }
 }
 
-/// What is kept of a pair of clocks.
+/// The data of a pair of clocks.
 #[derive(Debug)]
 pub(super) struct Path {
     /// The hops, by their index.
@@ -101,18 +102,18 @@ impl EstimateCache {
         EstimateCache::default()
     }
 
-    /// What conversions over the graph of the estimates remember.
+    /// The memory of conversions over the graph of the estimates.
     pub fn conversions(&mut self) -> &mut ConversionCache {
         &mut self.conversions
     }
 
-    /// About how many bytes are kept for estimates: 32 for each snapshot of each hop that was used,
-    /// and some hundred for each pair of clocks.
+    /// The approximate size of the data for estimates in bytes: 32 for each snapshot of each used
+    /// hop, and some hundred for each pair of clocks.
     pub fn kept(&self) -> usize {
         self.kept
     }
 
-    /// Forgets what is kept for estimates. Paths over the graph stay.
+    /// Forgets the data for estimates. Paths over the graph stay.
     pub fn forget(&mut self) {
         *self = EstimateCache {
             conversions: std::mem::take(&mut self.conversions),
@@ -120,8 +121,8 @@ impl EstimateCache {
         };
     }
 
-    /// Forgets what is not of this version, and what is too much: who asks for all pairs of clocks
-    /// needs none of them for long.
+    /// Forgets the data of another version, and data beyond the limit: a caller that asks for all
+    /// pairs of clocks needs none of them for long.
     pub(super) fn refresh(&mut self, version: Version) {
         if self.version != version || self.kept > MOST_KEPT {
             self.forget();
@@ -134,7 +135,7 @@ impl EstimateCache {
         self.paths.insert(key, path);
     }
 
-    /// Keeps a hop; gives its index.
+    /// Keeps a hop; returns its index.
     pub(super) fn keep_fit(&mut self, hop: (DomainIx, DomainIx), fit: Fit) -> usize {
         self.kept += size_of::<Fit>() + size_of_val(&fit.knots[..]);
         self.fits.push(fit);
@@ -155,7 +156,7 @@ impl Path {
     }
 }
 
-/// All lines, given the one around a value.
+/// All lines; the line around a value is already known.
 pub(super) fn pieces(around: impl Fn(i64) -> Line) -> impl Iterator<Item = Line> {
     let mut next = Some(i64::MIN);
     std::iter::from_fn(move || {
@@ -166,7 +167,7 @@ pub(super) fn pieces(around: impl Fn(i64) -> Line) -> impl Iterator<Item = Line>
 }
 
 impl Lines {
-    /// `None` if they are more than there is room for.
+    /// `None` if they do not fit.
     pub fn new(pieces: impl Iterator<Item = Line>, room: usize) -> Option<Lines> {
         let mut lines: Vec<Line> = Vec::new();
         for line in pieces {

@@ -1,9 +1,9 @@
-//! Readings of a hop, and how far they are from each other.
+//! Readings of a hop, and the distances between them.
 
-/// What the readings of samples have for the number of their snapshot.
+/// The number in place of a snapshot's, for readings of samples.
 const NO_SNAPSHOT: u32 = u32::MAX;
 
-/// What is between two readings that are used.
+/// The kind of a gap between two used readings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Gap {
     Line,
@@ -19,42 +19,42 @@ pub(super) struct Knot {
     pub a: i64,
     pub b: i64,
     pub snapshot: u32,
-    /// err(i) of rule R5.
+    /// Its error, err(i) of rule R5.
     pub error: f32,
-    /// w of rule R5 in the gap after it.
+    /// w of the gap after it (rule R5).
     pub wobble: f32,
-    /// What the gap after it is.
+    /// The kind of the gap after it.
     pub gap: Gap,
-    /// Whether it was left out, and only tells which side of a step it was read on (rule R4).
+    /// Whether it was left out, and only shows on which side of a step it was (rule R4).
     pub is_corner: bool,
 }
 
-/// How far one number is from another.
+/// The distance between two numbers.
 pub(super) fn distance(from: i64, to: i64) -> f64 {
     (i128::from(to) - i128::from(from)) as f64
 }
 
-/// How far b moves against κ·a between two readings. κ is 1 for nearly all clocks, whose
-/// readings are then compared as the integers that they are.
+/// The movement of b against κ·a between two readings. κ is 1 for nearly all clocks; then the
+/// readings are compared as integers.
 pub(super) fn moved(from: Knot, to: Knot, kappa: f64) -> f64 {
     let forward = i128::from(to.a) - i128::from(from.a);
     let other = i128::from(to.b) - i128::from(from.b);
     (other - forward) as f64 - forward as f64 * (kappa - 1.0)
 }
 
-/// b per a between two readings of different a.
+/// b per a between two readings with different a.
 pub(super) fn rate(from: Knot, to: Knot) -> f64 {
     1.0 + moved(from, to, 1.0) / distance(from.a, to.a)
 }
 
-/// How far a reading is off the straight line through two others.
+/// The distance of a reading from the straight line through two others.
 pub(super) fn off_line(first: Knot, second: Knot, at: Knot) -> f64 {
     let slope = moved(first, second, 1.0) / distance(first.a, second.a);
     (moved(first, at, 1.0) - distance(first.a, at.a) * slope).abs()
 }
 
-/// The two numbers in the middle, which of an odd number are one; `None` of no numbers.
-/// Changes their order.
+/// The two numbers in the middle, which are equal for an odd count; `None` without numbers. Changes
+/// their order.
 pub(super) fn middles(numbers: &mut [f64]) -> Option<[f64; 2]> {
     if numbers.is_empty() {
         return None;
@@ -85,7 +85,7 @@ impl Knot {
         }
     }
 
-    /// A sample, with how far b may be off.
+    /// A sample, with the possible error of b.
     pub fn sampled(a: i64, b: i64, error: f32) -> Knot {
         Knot {
             error,
@@ -93,7 +93,7 @@ impl Knot {
         }
     }
 
-    /// The snapshot that it is of; none of a sample.
+    /// Its snapshot; none for a sample.
     pub fn snapshot(&self) -> Option<crate::SnapshotId> {
         let is_read = self.snapshot != NO_SNAPSHOT;
         is_read.then_some(crate::SnapshotId(self.snapshot))

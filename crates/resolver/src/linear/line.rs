@@ -1,11 +1,11 @@
-//! Lines: what a hop says around a value, and what a path of hops does (rules R4–R6).
+//! Lines: the line of a hop around a value, and the line of a path of hops (rules R4–R6).
 
 use super::fit::Fit;
 use super::knot::{Gap, Knot, distance};
 use crate::mapping::clamp;
 use crate::rows::partition;
 
-/// On what an estimate rests.
+/// The basis of an estimate.
 ///
 /// ```
 /// # use timebase_resolver::*;
@@ -27,8 +27,8 @@ use crate::rows::partition;
 pub enum LineKind {
     /// The readings around it.
     Line,
-    /// The reading before it: until the next one the target was set, or slept. Or both of them, where
-    /// it may be that only its rate changed.
+    /// The reading before it, because the target was set before the next one, or slept. Or both
+    /// readings, if perhaps only its rate changed.
     Step,
     /// The first reading, which is later.
     Before,
@@ -51,7 +51,7 @@ impl LineKind {
         }
     }
 
-    /// Of several hops, the one that says least: a step, then what is before or after all
+    /// For several hops, the weakest basis: a step first, then a value before or after all
     /// readings.
     fn weakest(self, other: LineKind) -> LineKind {
         let strength = |kind| match kind {
@@ -67,9 +67,9 @@ impl LineKind {
     }
 }
 
-/// A piece of the conversion of one clock to another: in nanoseconds,
-/// `target = value + offset + round((value − anchor) · slope)` for start ≤ value < end, and
-/// as sure as `error + (value − anchor) · error_slope`.
+/// A piece of the conversion from one clock to another: in nanoseconds, `target = value + offset +
+/// round((value − anchor) · slope)` for start ≤ value < end, with the error `error + (value −
+/// anchor) · error_slope`.
 ///
 /// ```
 /// # use timebase_resolver::*;
@@ -93,18 +93,18 @@ pub struct Line {
     pub start: Option<i64>,
     /// `None` is no bound.
     pub end: Option<i64>,
-    /// Where the offset and the error hold: the start, or the end of what is before all
+    /// The value where the offset and the error hold: the start, or the end of a line before all
     /// readings.
     pub anchor: i64,
-    /// `None` where it does not fit 64 bits (rule R7).
+    /// `None` if it does not fit 64 bits (rule R7).
     pub offset: Option<i64>,
     /// How much faster the target runs.
     pub slope: f64,
-    /// In ns of the target; infinite where nobody knows it.
+    /// In ns of the target; infinite if unknown.
     pub error: f64,
-    /// How much larger the error is a nanosecond further on.
+    /// The growth of the error in each nanosecond.
     pub error_slope: f64,
-    /// On what it rests.
+    /// The basis.
     pub kind: LineKind,
 }
 
@@ -115,7 +115,7 @@ fn ahead(forward: f64, slope: f64) -> i128 {
 }
 
 impl Line {
-    /// One that holds no value.
+    /// A line that holds no value.
     pub(super) const NOWHERE: Line = Line {
         start: Some(0),
         end: Some(0),
@@ -133,7 +133,7 @@ impl Line {
         self.start.is_none_or(|start| start <= value) && self.end.is_none_or(|end| value < end)
     }
 
-    /// A clock's own time, of which nothing has to be estimated.
+    /// A clock's own time, which needs no estimate.
     pub(super) fn identity(value: i64) -> Line {
         Line {
             start: (value >= 0).then_some(0),
@@ -158,21 +158,20 @@ impl Line {
         i64::try_from(to).ok()
     }
 
-    /// The error at the anchor, in ns, and how much larger it is a nanosecond further on; `None`
-    /// where nobody knows it.
+    /// The error at the anchor, in ns, and its growth in each nanosecond; `None` if unknown.
     pub fn known_error(&self) -> Option<(f64, f64)> {
         let is_known = self.error.is_finite();
         is_known.then_some((self.error, self.error_slope))
     }
 
-    /// How far the target may have been from that, in ns; infinite where nobody knows it.
+    /// The possible error, in ns; infinite if unknown.
     #[inline]
     pub fn error_at(&self, value: i64) -> f64 {
         self.error + distance(self.anchor, value) * self.error_slope
     }
 }
 
-/// A hop around a value: a straight line, and how sure it is.
+/// A hop around a value: a straight line, and its error.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Part {
     pub start: Option<i64>,
@@ -181,7 +180,7 @@ pub(super) struct Part {
     pub from: i64,
     pub to: i64,
     pub slope: f64,
-    /// Where the error holds.
+    /// The place where the error holds.
     pub sure: i64,
     pub error: f64,
     pub error_slope: f64,
@@ -191,7 +190,7 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// What the target reads, of any number.
+    /// The reading of the target, which may be any number.
     pub fn value(&self, at: i128) -> i128 {
         let forward = at - i128::from(self.from);
         forward + i128::from(self.to) + ahead(forward as f64, self.slope)
@@ -215,7 +214,7 @@ impl Part {
 }
 
 impl Fit {
-    /// The hop around a value (rules R4, R5). There is at least one reading.
+    /// The line of the hop around a value (rules R4, R5). There is at least one reading.
     pub(super) fn part(&self, value: i64) -> Part {
         let part = self.known_part(value);
         match self.is_known {
@@ -257,7 +256,7 @@ impl Fit {
         }
     }
 
-    /// A line from the first or the last reading, as it is on that side.
+    /// A line from the first or the last reading outwards.
     fn beside(&self, knot: &Knot, side: usize) -> Part {
         Part {
             from: knot.a,
@@ -304,7 +303,7 @@ fn gained(before: &Knot, after: &Knot) -> f64 {
 
 /// A line between two readings: the half of it that is nearer to one of them.
 fn line_part(index: usize, before: &Knot, after: &Knot, value: i64) -> Part {
-    // Of an odd number, the one in the middle is as near to both.
+    // For an odd number, the value in the middle is equally near to both.
     let half = after.a.abs_diff(before.a).div_ceil(2);
     let middle = before.a.saturating_add_unsigned(half);
     let is_later = value >= middle;
@@ -327,7 +326,7 @@ fn line_part(index: usize, before: &Knot, after: &Knot, value: i64) -> Part {
     }
 }
 
-/// What is said of a hop that nobody has read.
+/// The answer for a hop without readings.
 fn unfitted() -> Part {
     Part {
         start: None,
@@ -343,17 +342,17 @@ fn unfitted() -> Part {
     }
 }
 
-/// Further than any two values are from each other.
+/// Larger than the distance of any two values.
 const FAR: f64 = 1e20;
 
-/// The hops of a path around a value, and where each of them begins.
+/// The hops of a path around a value, and the value where each begins.
 #[derive(Debug, Clone)]
 pub(super) struct Parts {
     parts: Vec<Part>,
     start: Option<i64>,
     end: Option<i64>,
-    /// Where the first and the last value between them are before the last hop: to find that anew
-    /// for every hop would take the square of their number.
+    /// The first and the last value on the line, as values before the last hop. To find them again
+    /// for every hop would take the square of the number of hops.
     ends: [i128; 2],
     rate: f64,
 }
@@ -383,7 +382,7 @@ impl Parts {
         end.map_or(i64::MAX.into(), |end| i128::from(end) - 1)
     }
 
-    /// The parts of the hops, and what each is given.
+    /// The parts of the hops, with the input of each.
     pub fn with_values(&self, value: i64) -> impl Iterator<Item = (&Part, i128)> {
         self.parts.iter().scan(i128::from(value), |at, part| {
             let before = *at;
@@ -392,13 +391,13 @@ impl Parts {
         })
     }
 
-    /// Where the path leads to on these lines.
+    /// The end of the path on these lines.
     fn value(&self, at: i128) -> i128 {
         self.parts.iter().fold(at, |at, part| part.value(at))
     }
 
-    /// Keeps the values around this one, which has led to `at`, whose estimates stay on the line
-    /// of a further hop.
+    /// Keeps the values around this one, which led to `at`, whose estimates stay on the line of a
+    /// further hop.
     fn narrow(&mut self, part: &Part, value: i64, at: i128) {
         let Some(before) = self.parts.last() else {
             (self.start, self.end) = (part.start, part.end);
@@ -410,10 +409,10 @@ impl Parts {
         let holds = |at: i128| part.holds(clamp(at).into());
         let stays = |at: i128| holds(self.value(at));
         let rate = self.rate;
-        // Where the line of the hop begins and ends, as values of the source.
+        // The begin and the end of the hop's line, as values of the source.
         let back = |bound: Option<i64>| {
             let by = (i128::from(bound?) - at) as f64 / rate;
-            // Of a clock that stands still, it is nowhere.
+            // If a clock stands still, they are nowhere.
             Some(i128::from(value) + by.clamp(-FAR, FAR) as i128)
         };
         let (mut lower, mut upper) = (back(part.start), back(part.end));
@@ -447,7 +446,7 @@ impl Parts {
             }
             (Some(_), Some(end)) if kind == LineKind::Before => end,
             (Some(start), end) => {
-                // What is never reached is not before anything that is.
+                // A value that is never reached is before nothing.
                 if end.is_none() {
                     kind = LineKind::After;
                 }
@@ -470,7 +469,7 @@ impl Parts {
         if self.parts.iter().any(|part| part.error == f64::INFINITY) {
             (error, error_slope) = (f64::INFINITY, 0.0);
         }
-        // Rates of clocks that leap may multiply beyond all numbers.
+        // The rates of clocks that jump may multiply beyond all numbers.
         let is_finite = [slope, error_slope].into_iter().all(f64::is_finite) && !error.is_nan();
         Line {
             start: self.start,
@@ -485,14 +484,14 @@ impl Parts {
     }
 }
 
-/// The first number above `low`, and at most `high`, of which something does not hold that
-/// holds of `low` and not of `high`. `guess` is near it.
+/// The first number above `low`, and at most `high`, for which a condition fails that holds for
+/// `low` and fails for `high`. `guess` is near it.
 fn change(low: i128, high: i128, guess: Option<i128>, holds: impl Fn(i128) -> bool) -> i128 {
     let (mut low, mut high) = (low, high);
     let mut at = guess.unwrap_or(low);
     let mut step = 1;
     while high - low > 1 {
-        // Far from the guess, halves are nearer.
+        // Far from the guess, bisection is faster.
         let probe = match step < high - low {
             true => at.clamp(low + 1, high - 1),
             false => low + (high - low) / 2,

@@ -1,13 +1,12 @@
-//! Rate-aware conversion: where a reading was between two snapshots, and how sure
-//! that is (rules R).
+//! Rate-aware conversion: the time of a reading between two snapshots, and its possible error
+//! (rules R).
 //!
 //! # The model
 //!
-//! Two clocks that stand together in snapshots are a *hop*. Of a hop we have
-//! readings (a, b); between them nobody looked. Nearest neighbour (rule V2) takes
-//! both clocks for equally fast and keeps the offset b − a until the next
-//! reading. Clocks are not equally fast: the offset runs, and where nearest
-//! neighbour sees that, time jumps.
+//! Two clocks that snapshots read together are a *hop*. A hop has readings (a, b); between them
+//! nothing is measured. Nearest neighbour (rule V2) assumes that both clocks are equally fast, and
+//! keeps the offset b − a until the next reading. But clocks are not equally fast: the offset
+//! drifts, and when nearest neighbour notices that, time jumps.
 //!
 //! ```text
 //!  b − a
@@ -21,13 +20,13 @@
 //!    └──────────────────────────────────────────── a
 //! ```
 //!
-//! What is assumed: that a clock runs evenly between two readings, but for what its
-//! rate is seen to change from one gap to the next; that what few readings say
-//! against all the others is an outlier, by a scheduling delay between its two clocks;
-//! and that what all later readings say is a *step*, a suspend or the wall clock being
-//! set, which happened at some time in its gap, or a change of the rate. Which of these
-//! it was, the cheapest explanation of the whole hop tells (`choice.rs`). A delay that is always the same cannot be seen, but between machines that asked
-//! each other for the time: half of a round trip bounds it (rule R9).
+//! The model has three assumptions. A clock runs evenly between two readings, except for the
+//! changes of its rate that the gaps show. If a few readings contradict all others, they are
+//! outliers, due to a scheduling delay between the reads of the two clocks. If all later readings
+//! agree on a difference, it is a *step* (a suspend, or the wall clock being set), which happened
+//! at some time in its gap, or a change of the rate. The cheapest explanation of the whole hop
+//! decides between these (`choice.rs`). A constant delay is invisible, except between machines that
+//! asked each other for the time: half of a round trip bounds it (rule R9).
 //!
 //! ```text
 //!  error
@@ -40,30 +39,28 @@
 //!
 //! # Design
 //!
-//! | question | where it is decided |
+//! | question | decided in |
 //! |---|---|
-//! | which readings are on the line, and which is a step (rules R1–R3) | `choice.rs` |
-//! | what its nominal rate is, and how noisy the readings are (rules R1, R4, R5) | `fit.rs` |
-//! | which samples of a synchronization with another machine are used (rule R9) | `sync.rs` |
-//! | what a hop says around a value, and what a path of hops does (rules R4–R6) | `line.rs` |
-//! | what a value was, by that | `estimates.rs` |
-//! | what is kept of that for the next value | `kept.rs` |
+//! | the readings on the line, and the steps (rules R1–R3) | `choice.rs` |
+//! | the nominal rate, and the noise of the readings (rules R1, R4, R5) | `fit.rs` |
+//! | the used samples of a synchronization with another machine (rule R9) | `sync.rs` |
+//! | the line of a hop around a value, and of a path of hops (rules R4–R6) | `line.rs` |
+//! | the value by that | `estimates.rs` |
+//! | the data that is kept for the next value | `kept.rs` |
 //!
-//! A path is a polyline with integer corners. Between two corners all of its hops
-//! stay on the same line; there each hop is a straight line, and so are they
-//! together. The corners are the estimates, rounded to nanoseconds, so that
-//! `value + offset + round((value − start) · slope)` in SQL gives what
-//! [`Estimates`] gives, to the bit, and no corner is a jump. That moves a time by
-//! at most half a nanosecond a hop, and half a nanosecond for the result.
+//! A path is a polyline with integer corners. Between two corners, all of its hops stay on the same
+//! line; each hop is a straight line there, so all of them together are one. The corners are the
+//! estimates, rounded to nanoseconds, so `value + offset + round((value − start) · slope)` in SQL
+//! returns exactly the same as [`Estimates`], and no corner is a jump. This moves a time by at most
+//! half a nanosecond for each hop, and half a nanosecond for the result.
 //!
-//! To chain the estimates of the hops in floating point for every reading was the
-//! alternative. It is as exact, but a table cannot say it: neither as integers, nor
-//! as floating-point offsets, which a wall clock's 1.7e18 ns do not fit.
+//! The alternative was to chain the estimates of the hops in floating point for every reading. It
+//! is as exact, but a table cannot contain it: neither as integers, nor as floating-point offsets,
+//! which cannot hold the 1.7e18 ns of a wall clock.
 //!
-//! A piece of the polyline is found from the hops around a value, and depends on
-//! nothing else. So a table of all pieces is written without being in memory, and a
-//! conversion needs the one piece it is on; an array of them is made only for
-//! readings that come in no order.
+//! The hops around a value determine a piece of the polyline, which depends on nothing else. So a
+//! table of all pieces is written without having it in memory, and a conversion needs only its own
+//! piece; an array of all pieces is made only for readings that come in no order.
 
 mod choice;
 mod estimates;

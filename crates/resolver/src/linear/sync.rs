@@ -1,16 +1,16 @@
-//! What machines asked each other for the time: which of the samples are used (rule R9).
+//! Samples of machines that asked each other for the time, and which of them are used (rule R9).
 //!
 //! # Design
 //!
-//! A sample bounds the offset of two clocks: a message was sent and answered in between, so half
-//! of its round trip is a bound, not a guess. Slow rounds bound little, and two samples of one
-//! round tell no rate. So samples are taken out until those that are left are narrow for
-//! where they are, and far enough from each other for a line between two of them to run as a clock
-//! does. The middles of these are the corners of the estimate.
+//! A sample bounds the offset of two clocks: a message was sent and answered in between, so half of
+//! its round trip is a bound, not a guess. Slow rounds bound little, and two samples of one round
+//! show no rate. So samples are removed until the remaining ones are narrow for their place, and
+//! far enough from each other that a line between two of them runs like a clock. Their middles are
+//! the corners of the estimate.
 //!
-//! The shortest line through all the bounds was the alternative. It touches the bounds of slow
-//! rounds, where it is as far off as it may be. A smoother, which weighs all samples by their
-//! bounds, has errors that are likely and not certain.
+//! One alternative was the shortest line through all bounds. It touches the bounds of slow rounds,
+//! where its error is as large as possible. Another was a smoother, which weighs all samples by
+//! their bounds; its errors are likely, not certain.
 
 use std::collections::BTreeMap;
 
@@ -18,8 +18,8 @@ use super::choice::TICK;
 use super::fit::{LEAST_NOISE, LEAST_WOBBLE, OSCILLATOR};
 use super::knot::Knot;
 
-/// A sample of rule X24: when the host's clock read `host_value`, that of the client read
-/// `host_value + offset`, give or take `half_round_trip`. All are nanoseconds.
+/// A sample of rule X24: when the host's clock read `host_value`, the client's clock read
+/// `host_value + offset`, plus or minus `half_round_trip`. All are nanoseconds.
 ///
 /// ```
 /// use timebase_resolver::Sample;
@@ -34,29 +34,29 @@ use super::knot::Knot;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Sample {
-    /// When the host's clock read this,
+    /// The reading of the host's clock.
     pub host_value: i64,
-    /// the client's read so much more,
+    /// The client's clock read this much more,
     pub offset: i64,
-    /// give or take this. Less than 0 is an error of the recorder.
+    /// plus or minus this. A value below 0 is an error of the recorder.
     pub half_round_trip: i64,
 }
 
 impl Sample {
-    /// What the client's clock read; `None` if it does not fit 64 bits.
+    /// The reading of the client's clock; `None` if it does not fit 64 bits.
     pub fn client_value(&self) -> Option<i64> {
         self.host_value.checked_add(self.offset)
     }
 }
 
-/// A sample that may be used.
+/// A usable sample.
 #[derive(Debug, Clone, Copy)]
 struct Point {
     host: i64,
     offset: i64,
-    /// How far the offset may be off, in ns.
+    /// The possible error of the offset, in ns.
     bound: i64,
-    /// Which of the samples it is.
+    /// The index of the sample.
     index: usize,
 }
 
@@ -80,25 +80,24 @@ impl Point {
         difference(self.host, other.host).abs()
     }
 
-    /// How far the two offsets may be apart without a reason.
+    /// The largest difference of the two offsets that needs no explanation.
     fn slack(&self, other: &Point) -> f64 {
         self.bound as f64 + other.bound as f64
     }
 
-    /// Whether no oscillator moves so far.
+    /// Whether it is more than any oscillator drifts.
     fn is_step_to(&self, other: &Point) -> bool {
         let most = OSCILLATOR * self.distance(other) + self.slack(other);
         difference(self.offset, other.offset).abs() > most
     }
 
-    /// Whether the two tell no rate, and differ by no more than they may.
+    /// Whether the two show no rate, and differ by no more than their errors.
     fn is_too_near(&self, other: &Point) -> bool {
         let is_near = self.slack(other) > OSCILLATOR * self.distance(other);
         self.host == other.host || is_near && !self.is_step_to(other)
     }
 
-    /// How much the offset grows up to a later one, and how far that may be off; `None` where it
-    /// is a step.
+    /// The growth of the offset up to a later sample, and its possible error; `None` for a step.
     fn rate_to(&self, later: &Point) -> Option<(f64, f64)> {
         let span = self.distance(later);
         let rate = difference(self.offset, later.offset) / span;
@@ -106,16 +105,16 @@ impl Point {
     }
 }
 
-/// Which samples may be used.
+/// The usable samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Choice {
-    /// Those that tell rates with each other.
+    /// Samples that show rates with each other.
     Apart,
-    /// Of these, those that say more than narrower ones.
+    /// Of these, the samples that say more than narrower ones.
     Telling,
 }
 
-/// Which of the samples are used.
+/// The indices of the used samples.
 pub(super) fn used(samples: &[Sample], is_coarse: bool) -> Vec<bool> {
     let mut used = vec![false; samples.len()];
     for point in chosen(samples, is_coarse, Choice::Telling).values() {
@@ -126,7 +125,7 @@ pub(super) fn used(samples: &[Sample], is_coarse: bool) -> Vec<bool> {
     used
 }
 
-/// The corners of a hop, of samples that are used. `from_client` tells that it leads to the host.
+/// The corners of a hop, from used samples. `from_client` says that it leads to the host.
 pub(super) fn knots(samples: &[Sample], from_client: bool, is_coarse: bool) -> Vec<Knot> {
     let points = chosen(samples, is_coarse, Choice::Apart);
     let knots = points.values().filter_map(|point| {
@@ -140,7 +139,7 @@ pub(super) fn knots(samples: &[Sample], from_client: bool, is_coarse: bool) -> V
     knots.collect()
 }
 
-/// Chooses samples, the narrowest first. They are by their host time.
+/// Chooses samples, the narrowest first. They are in the order of their host time.
 fn chosen(samples: &[Sample], is_coarse: bool, choice: Choice) -> BTreeMap<i64, Point> {
     let points = samples.iter().enumerate();
     let points = points.filter_map(|(index, sample)| Point::new(index, sample, is_coarse));
@@ -158,7 +157,7 @@ fn chosen(samples: &[Sample], is_coarse: bool, choice: Choice) -> BTreeMap<i64, 
     chosen
 }
 
-/// The samples on both sides of one, the nearest first.
+/// The samples on both sides of a sample, the nearest first.
 struct Around {
     before: [Option<Point>; 2],
     after: [Option<Point>; 2],
@@ -182,8 +181,8 @@ impl Around {
             .any(|other| point.is_too_near(other))
     }
 
-    /// Whether the samples on both sides, or else the two next ones, promise half of the bound or
-    /// less where the point is, and it does not contradict them.
+    /// Whether the samples on both sides, or else the next two, have an error of at most half of
+    /// the bound at the point, and the point does not contradict them.
     fn says_more_than(&self, point: &Point) -> bool {
         let line = match (self.before, self.after) {
             ([Some(first), earlier], [Some(second), later]) => {
@@ -202,21 +201,21 @@ impl Around {
     }
 }
 
-/// What the line through two samples promises.
+/// The error of the line through two samples.
 struct Promise {
     first: Point,
     second: Point,
     rate: f64,
     unsure: f64,
-    /// How much the rate may change.
+    /// The possible change of the rate.
     wobble: f64,
 }
 
 impl Promise {
-    /// `beside` is what the gaps before and after tell. `None` across a step.
+    /// `beside` is the growth in the gaps before and after. `None` across a step.
     fn new(first: Point, second: Point, beside: [Option<(f64, f64)>; 2]) -> Option<Promise> {
         let (rate, unsure) = first.rate_to(&second)?;
-        // Of what the rate changes, what the samples do not explain.
+        // The part of the change of the rate that the samples do not explain.
         let changes = beside.into_iter().flatten();
         let changes = changes.map(|(other, also)| (rate - other).abs() - unsure - also);
         Some(Promise {

@@ -1,4 +1,4 @@
-//! Rules R, each on a small hop, and against a model written straight from them.
+//! Rules R, each on a small hop, and in comparison with a model that follows their text.
 
 use proptest::prelude::*;
 
@@ -28,7 +28,7 @@ fn custom() -> Clock {
 /// Snapshots that each hold two clocks.
 type Pairs = (Clock, Clock, Vec<(i64, i64)>);
 
-/// Estimates, and one cache for all that is asked of them.
+/// Estimates, and one cache for all conversions.
 #[derive(Default)]
 struct Asked {
     estimates: Estimates,
@@ -112,7 +112,7 @@ fn fit(estimates: &mut Asked) -> &Fit {
     estimates.fit(monotonic(), BOOTTIME).unwrap()
 }
 
-/// Readings a second apart, b ahead of a by these.
+/// Readings a second apart, with b ahead of a by these values.
 fn ahead_by(offsets: &[i64]) -> Vec<(i64, i64)> {
     let seconds = (0..).map(|second| second * SECOND);
     seconds
@@ -127,7 +127,7 @@ fn r1_a_clock_that_does_not_count_nanoseconds_has_its_own_nominal_rate() {
     assert_eq!(fit(&mut estimates).nominal_rate, 1.0);
     assert!((fit(&mut estimates).drift_ppm().unwrap() - 50.0).abs() < 1e-6);
 
-    // 2.5 ticks a nanosecond, and 2 ppm slower than that.
+    // 2.5 ticks a nanosecond, and 2 ppm slower.
     let ticks = [(0, 0), (2_500_005_000, SECOND), (5_000_010_000, 2 * SECOND)];
     let mut estimates = of_hop(&ticks);
     let kappa = fit(&mut estimates).nominal_rate;
@@ -147,15 +147,15 @@ fn r1_a_suspend_is_no_unit() {
 
 #[test]
 fn r1_two_snapshots_right_after_each_other_tell_no_rate() {
-    // As a session begins: 10 ns more in 6 µs, which are 1,700 ppm.
+    // As at the start of a session: 10 ns more in 6 µs, which are 1,700 ppm.
     let readings = [(0, 80), (6_000, 6_090), (231_000_000, 231_000_090)];
     let mut estimates = of_hop(&readings);
     let fit = fit(&mut estimates);
-    // One of the two is used, which is left open; what is not, is no outlier.
+    // One of the two is used, either one; the other one is no outlier.
     assert_eq!((fit.nominal_rate, fit.knots.len()), (1.0, 2));
     assert!(fit.drift_ppm().unwrap().abs() < 0.05);
     assert_eq!((fit.steps.len(), fit.outliers.len()), (0, 0));
-    // Nothing tells how exactly they were read together, and 1 ppm of half of the gap.
+    // Nothing shows how close together they were read, plus 1 ppm of half of the gap.
     let worst = fit.worst_error_ns;
     assert!((worst - 1000.0 - 115.5).abs() < 0.01, "{worst}");
     let (to, error, _) = at(&mut estimates, 10 * SECOND);
@@ -165,7 +165,8 @@ fn r1_two_snapshots_right_after_each_other_tell_no_rate() {
 
 #[test]
 fn r1_of_readings_right_after_each_other_one_is_used() {
-    // Three of a group: the one in the middle. It is seen in the second of which the others are off.
+    // Three in a group: the one in the middle counts. This shows in the second group, in which the
+    // others are off.
     let mut readings = ahead_by(&[0, 0, 0, 0, 0, 0]);
     readings.splice(
         2..3,
@@ -204,14 +205,14 @@ fn r2_what_no_rate_does_is_a_step() {
     );
     assert!((steps[0].deviation_ns - 2_000_001.0).abs() < 1e-3);
 
-    // A clock that only shows its last tick is 10 ms off without a reason.
+    // A clock that only shows its last tick is up to 10 ms off without a reason.
     let coarse = Clock::host(4);
     let mut estimates = of_pairs(&[(coarse, BOOTTIME, ahead_by(&[0, 9_000_000, 0]))]);
     let fit = estimates.fit(coarse, BOOTTIME).unwrap();
     assert_eq!((&fit.steps[..], fit.drift_ppm()), (&[][..], None));
 }
 
-/// Where a hop steps, as the second after it, and which readings are left out.
+/// The steps of a hop, as the second after each, and the readings that are left out.
 fn explained(offsets: &[i64]) -> (Vec<i64>, Vec<i64>) {
     let mut estimates = of_hop(&ahead_by(offsets));
     let fit = fit(&mut estimates);
@@ -235,23 +236,23 @@ fn r3_a_snapshot_whose_clocks_were_not_read_together_is_left_out() {
     // As if it had not been there.
     assert_eq!(at(&mut estimates, 7 * SECOND).0, 7 * SECOND + 700);
 
-    // At an end it is not its neighbour that goes, nor what follows.
+    // At an end, neither its neighbour nor the following reading is left out.
     offsets[7] -= 150_000;
     offsets[0] += 150_000;
     assert_eq!(explained(&offsets), (vec![], vec![0]));
     offsets[19] -= 40_000;
     assert_eq!(explained(&offsets), (vec![], vec![0, 19]));
-    // Two readings are a line, whatever they say.
+    // Two readings are a line, whatever their values are.
     assert_eq!(explained(&[0, 400_000]), (vec![], vec![]));
 }
 
 #[test]
 fn r3_what_explains_a_hop_at_the_least_cost_is_how_it_was() {
     let hop = |from: i64, rate: i64| (from..).step_by(rate as usize).take(10);
-    // The wall clock is set by 100 µs: all that follow say so.
+    // The wall clock is set by 100 µs: all later readings show it.
     let set: Vec<i64> = hop(0, 100).chain(hop(101_000, 100)).collect();
     assert_eq!(explained(&set), (vec![10], vec![]));
-    // The rate changes by 20 ppm: nothing was set, and nothing is left out.
+    // The rate changes by 20 ppm: no clock was set, and nothing is left out.
     let bent: Vec<i64> = hop(0, 100).chain(hop(20_000, 20_000)).collect();
     assert_eq!(explained(&bent), (vec![], vec![]));
     // Three of twenty are off, two of them in a row, by different amounts.
@@ -277,7 +278,7 @@ fn r4_a_small_step_is_a_straight_line() {
         (9 * SECOND + SECOND / 2 + 50_950, LineKind::Step)
     );
     assert!((100_000.0..101_000.0).contains(&error), "{error}");
-    // The clock may go on at its rate on both sides of it.
+    // The clock may continue at its rate on both sides of it.
     assert_eq!(at(&mut estimates, 9 * SECOND).0, 9 * SECOND + 900);
     assert_eq!(
         at(&mut estimates, 10 * SECOND + SECOND / 2).2,
@@ -287,7 +288,8 @@ fn r4_a_small_step_is_a_straight_line() {
 
 #[test]
 fn r4_what_is_left_out_in_a_step_tells_its_side() {
-    // 30 s of sleep before 10 s. The snapshots at 8 s and 9 s were read apart, one of 11 s, too.
+    // 30 s of sleep before 10 s. The snapshots at 8 s and 9 s did not read their clocks together,
+    // nor did one at 11 s.
     let slept = 30 * SECOND;
     let ahead = |second: i64| second * 100 + if second >= 10 { slept } else { 0 };
     let mut offsets: Vec<i64> = (0..20).map(ahead).collect();
@@ -301,13 +303,13 @@ fn r4_what_is_left_out_in_a_step_tells_its_side() {
         let (to, error, kind) = at(&mut estimates, value);
         (to - value, kind, error < 2_000.0)
     };
-    // The line before goes on to 9 s, that after begins at 10 s.
+    // The earlier line continues to 9 s, the later one begins at 10 s.
     assert_eq!(ahead(85), (850, LineKind::Line, true));
     assert_eq!(ahead(90), (900, LineKind::Step, false));
     assert_eq!(ahead(99), (990, LineKind::Step, false));
     assert_eq!(ahead(100), (slept + 1_000, LineKind::Line, true));
     assert_eq!(ahead(105), (slept + 1_050, LineKind::Line, true));
-    // Who asks why is shown readings that are used.
+    // The explanation only shows used readings.
     let value = ClockNs(9 * SECOND + SECOND / 2);
     let hops = estimates.explain(monotonic(), value, BOOTTIME).unwrap();
     let around = [hops[0].before, hops[0].after].map(|of| of.unwrap().1);
@@ -332,7 +334,7 @@ fn r4_the_line_between_and_the_usual_rate_elsewhere() {
     assert_eq!(ahead(-20), (-200, LineKind::Before));
     assert_eq!(ahead(70), (minute + 600, LineKind::After));
 
-    // One reading: as nearest neighbour.
+    // One reading: like nearest neighbour.
     let mut estimates = of_hop(&[(1000, 5000)]);
     assert_eq!(
         at(&mut estimates, 400),
@@ -345,7 +347,7 @@ fn r4_the_line_between_and_the_usual_rate_elsewhere() {
 fn r5_errors_grow_with_the_distance_and_with_what_the_rate_does() {
     // Rates of 0, 1 and 3 µs a second.
     let mut estimates = of_hop(&ahead_by(&[0, 0, 1_000, 4_000]));
-    // Inner residuals 500 and 1000, the median of which is 750; they are two.
+    // Inner residuals 500 and 1000; their median is 750, and there are two.
     let noise = 3.0 * 750.0 * 1.5;
     assert_eq!(fit(&mut estimates).noise_ns, noise);
     let mut error = |tenths: i64| at(&mut estimates, tenths * SECOND / 10).1;
@@ -355,19 +357,19 @@ fn r5_errors_grow_with_the_distance_and_with_what_the_rate_does() {
     is(error(5), noise + 1e-6 * 0.5e9);
     is(error(8), noise + 1e-6 * 0.2e9);
     is(error(15), noise + 2e-6 * 0.5e9);
-    // Outside by the largest difference to the median rate, which is 1 µs a second,
-    // and at least a third of 1 ppm, as there are three rates.
+    // Outside, the largest difference to the median rate, which is 1 µs a second, and at least a
+    // third of 1 ppm, because there are three rates.
     is(error(40), noise + (2.0 + 1.0 / 3.0) * 1e3);
     is(error(-10), noise + (2.0 + 1.0 / 3.0) * 1e3);
 
-    // In a step by its size, and what the rate may do up to the next reading. Nothing tells how
-    // noisy two segments of two readings are; two rates.
+    // In a step, its size plus the possible movement of the rate up to the next reading. Nothing
+    // shows the noise of two segments of two readings; two rates.
     let mut estimates = of_hop(&ahead_by(&[0, 0, SECOND, SECOND]));
     let (_, error, _) = at(&mut estimates, 3 * SECOND / 2);
     is(error, 1000.0 + 1e9 + 0.5e-6 * 1e9);
     let (_, error, _) = at(&mut estimates, SECOND / 2);
     is(error, 1000.0 + 0.5e-6 * 0.5e9);
-    // Never below 100 ns, and 0.1 ppm; and 10 ms of a coarse clock.
+    // Never below 100 ns, and 0.1 ppm; plus 10 ms for a coarse clock.
     let mut estimates = of_hop(&ahead_by(&[0; 30]));
     let (_, error, _) = at(&mut estimates, SECOND / 2);
     is(error, 100.0 + 1e-7 * 0.5e9);
@@ -379,7 +381,7 @@ fn r5_errors_grow_with_the_distance_and_with_what_the_rate_does() {
 
 #[test]
 fn r5_two_readings_are_as_unsure_as_what_is_left_out_around_them() {
-    // Two suspends, and three readings between them, of which the one in the middle is off by 50 µs.
+    // Two suspends with three readings between them; the one in the middle is off by 50 µs.
     let before = (0..10).map(|second| second * 100);
     let between = [SECOND + 1_000, SECOND + 51_100, SECOND + 1_200];
     let after = (13..23).map(|second| 2 * SECOND + second * 100);
@@ -388,7 +390,7 @@ fn r5_two_readings_are_as_unsure_as_what_is_left_out_around_them() {
     let left_out = fit(&mut estimates).outliers.clone();
     assert_eq!(left_out.len(), 1);
     assert_eq!(left_out[0].from_value, 11 * SECOND);
-    // Which of the three it was, nobody knows.
+    // It could be any of the three.
     let (_, error, _) = at(&mut estimates, 10 * SECOND);
     assert!((50_000.0..50_200.0).contains(&error), "{error}");
     let (_, error, _) = at(&mut estimates, 5 * SECOND);
@@ -474,13 +476,13 @@ fn r_a_cache_of_other_estimates_is_never_a_reason_for_another_answer() {
     for _ in 0..3 {
         assert_eq!((half(&one), half(&other)), (Ok(500), Ok(1500)));
     }
-    // A graph in the place of another, with as many snapshots.
+    // A graph in the place of another one, with as many snapshots.
     assert_eq!(half(&one), Ok(500));
     *one.graph_mut() = other.into_graph();
     assert_eq!(half(&one), Ok(1500));
 }
 
-/// Readings of a hop: gaps, pairs, drift that wanders, jitter, outliers, steps small and large.
+/// Readings of a hop: gaps, pairs, varying drift, jitter, outliers, small and large steps.
 fn readings(most: usize) -> impl Strategy<Value = Vec<(i64, i64)>> {
     let gap = prop_oneof![
         9 => 1_000_000i64..100_000_000,
@@ -514,7 +516,7 @@ fn readings(most: usize) -> impl Strategy<Value = Vec<(i64, i64)>> {
     })
 }
 
-/// Readings of which many ways through cost the same.
+/// Readings with many paths of the same cost.
 fn even_readings() -> impl Strategy<Value = Vec<(i64, i64)>> {
     let ahead = prop_oneof![
         6 => Just(0i64),
@@ -535,7 +537,7 @@ fn even_readings() -> impl Strategy<Value = Vec<(i64, i64)>> {
     })
 }
 
-/// The same of a target that does not go backwards, so that it may be a source.
+/// The same with a target that does not go backwards, so it may be a source.
 fn monotonic_readings() -> impl Strategy<Value = Vec<(i64, i64)>> {
     readings(MOST).prop_map(|mut readings| {
         let mut least = i64::MIN;
@@ -547,7 +549,7 @@ fn monotonic_readings() -> impl Strategy<Value = Vec<(i64, i64)>> {
     })
 }
 
-/// Where to look: at readings, beside them, between, and outside.
+/// Values to check: at readings, beside them, between, and outside.
 fn looks(readings: &[(i64, i64)]) -> Vec<i64> {
     let mut values = Vec::new();
     for pair in readings.windows(2) {
@@ -559,16 +561,16 @@ fn looks(readings: &[(i64, i64)]) -> Vec<i64> {
     values
 }
 
-/// All ways through so many readings are tried.
+/// All paths through this many readings are tried.
 const MOST: usize = 9;
 
-/// How many hops are tried: as many as the variable says, or few.
+/// The number of hops to try: the variable's value, or few.
 fn hops() -> u32 {
     let told = std::env::var("TIMEBASE_HOPS").ok();
     told.and_then(|told| told.parse().ok()).unwrap_or(300)
 }
 
-/// Asserts that a hop is as the model has it.
+/// Asserts that a hop equals that of the model.
 fn compare(readings: &[(i64, i64)], is_coarse: bool) -> Result<(), TestCaseError> {
     let clock = if is_coarse {
         Clock::host(4)
@@ -599,8 +601,8 @@ fn compare(readings: &[(i64, i64)], is_coarse: bool) -> Result<(), TestCaseError
         let (ClockNs(to), error) = (estimate.value, estimate.error_ns);
         let (ahead, expected) = naive.at(value as f64);
         let ahead = value as f64 + ahead;
-        // Of a corner at half a nanosecond either is the nearer one; where the line from there ends,
-        // and the result, are rounded, too.
+        // If a corner is at half a nanosecond, either neighbour is correct; the end of the line
+        // from there, and the result, are rounded, too.
         prop_assert!((to as f64 - ahead).abs() <= 2.01, "{value}: {to} {ahead}");
         prop_assert!(
             (error - expected).abs() <= 0.1 + expected * 1e-5,
@@ -629,7 +631,7 @@ proptest! {
     fn r_what_follows_from_the_rules(readings in readings(40)) {
         let mut estimates = of_hop(&readings);
         let knots = fit(&mut estimates).knots.clone();
-        // Exact at the readings that are used, and in order inside of a segment.
+        // Exact at the used readings, and in order inside a segment.
         for pair in knots.windows(2) {
             prop_assert_eq!(at(&mut estimates, pair[0].a).0, pair[0].b);
             if pair[0].gap == knot::Gap::Step || pair[1].b < pair[0].b {
@@ -662,8 +664,8 @@ proptest! {
         }
     }
 
-    /// Two hops, of which the second may be set back: a value of the first is where the
-    /// chained estimates are, but for what is rounded, at steps maybe a nanosecond later.
+    /// Two hops, the second of which may be set back: the result for a value of the first equals
+    /// the chained estimates, except for rounding, at steps perhaps a nanosecond later.
     #[test]
     fn r6_a_path_is_its_hops_one_after_the_other(first in monotonic_readings(), second in readings(MOST)) {
         let (one, two) = (Naive::new(&first, false), Naive::new(&second, false));
@@ -679,7 +681,7 @@ proptest! {
                 let (ahead, error) = two.at(middle);
                 let before = one.at(value as f64).1;
                 let expected = middle - off + ahead;
-                // The rate after the first hop is that of the second around here.
+                // The rate after the first hop is the rate of the second one around here.
                 let rate = 1.0 + two.at(middle + 1e3).0 / 1e3 - ahead / 1e3;
                 let sum = error + before * rate.abs();
                 (to as f64 - expected).abs() <= 3.0 + rate.abs()
@@ -705,7 +707,7 @@ proptest! {
             _ => Some(line.anchor) == line.start,
         };
         prop_assert_eq!(lines.iter().filter(anchored).count(), lines.len());
-        // In any order, so that an array is made of them in the end.
+        // In no order, so that an array is made in the end.
         let mut values = looks(&first);
         values.sort_by_key(|value| value.wrapping_mul(0x5851_f42d_4c95_7f2d));
         for value in values.iter().cycle().take(200) {

@@ -1,4 +1,4 @@
-//! The arguments that are clocks (rules C7, C8 and X14).
+//! Arguments that name clocks (rules C7, C8 and X14).
 
 use rusqlite::types::ValueRef;
 use timebase_sql::{Arguments, Error, Result, Values};
@@ -8,7 +8,7 @@ use super::snapshots::Snapshots;
 use crate::clock::{Clock, ClockId, FileTag, MachineId, SeqId};
 use crate::written::{NotAClock, UnknownName, WrittenClock, builtin_id};
 
-/// Where an argument is, and what it is called.
+/// The positions and names of arguments.
 pub(super) type Argument = (usize, &'static str);
 
 /// The first clock, and its sequence.
@@ -18,7 +18,8 @@ const TS: Argument = (2, "ts");
 /// The second clock, and its sequence.
 pub(super) const TO: [Argument; 2] = [(3, "to_clock_id"), (4, "to_seq_id")];
 
-/// Where the arguments are that tell whose all clocks of a call are, if they are given.
+/// The positions of the arguments for machine and file, which hold for all clocks of a call, if
+/// they are given.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Owner {
     machine: usize,
@@ -26,12 +27,12 @@ pub(super) struct Owner {
 }
 
 impl Owner {
-    /// Of functions of `(clock_id, seq_id, ts)`.
+    /// For functions of `(clock_id, seq_id, ts)`.
     pub const OF_ONE: Owner = Owner {
         machine: 3,
         file: 4,
     };
-    /// Of functions of `(clock_id, seq_id, ts, to_clock_id, to_seq_id)`.
+    /// For functions of `(clock_id, seq_id, ts, to_clock_id, to_seq_id)`.
     pub const OF_TWO: Owner = Owner {
         machine: 5,
         file: 6,
@@ -46,28 +47,27 @@ impl Owner {
     }
 }
 
-/// The arguments of a conversion between clocks of the host, which are given by numbers or by
-/// builtin names.
+/// The arguments of a conversion between clocks of the host, given by numbers or by builtin names.
 pub(super) struct Numbers {
     pub from: (ClockId, SeqId),
     pub ticks: i64,
     pub to: Option<(ClockId, SeqId)>,
 }
 
-/// What a function of clocks asks its arguments for.
+/// The operations on the arguments of a clock function.
 pub(super) trait ClockArguments {
-    /// All that a conversion needs, as nearly all calls have it; `None` if an argument is
-    /// anything else, or if whose the clocks are is given, too.
+    /// All data for a conversion, in the form of nearly all calls; `None` if an argument has
+    /// another form, or if machine or file are given.
     fn numbers(&self, has_target: bool) -> Option<Numbers>;
 
     /// A clock as it was written; `None` if it is NULL.
     fn written(&self, argument: Argument) -> Result<Option<WrittenClock>>;
 
-    /// A clock and its sequence, of the machine and the file that optional further arguments
-    /// name; `None` if any but the file is NULL.
+    /// A clock and its sequence, on the machine and in the file of optional further arguments;
+    /// `None` if any of these except the file is NULL.
     ///
-    /// `named` becomes true if [`check_names`](ClockArguments::check_names) has to be
-    /// asked, also for `None`.
+    /// `named` becomes true if the caller must call [`check_names`](ClockArguments::check_names),
+    /// even for `None`.
     fn clock(
         &self,
         arguments: [Argument; 2],
@@ -75,11 +75,11 @@ pub(super) trait ClockArguments {
         named: &mut bool,
     ) -> Result<Option<Asked>>;
 
-    /// The reading of `(clock_id, seq_id, ts)`, in the clock's own unit; `None` if any
-    /// of them is NULL.
+    /// The reading of `(clock_id, seq_id, ts)`, in the clock's own unit; `None` if any argument is
+    /// NULL.
     fn reading(&self, owner: Owner, named: &mut bool) -> Result<Option<(Asked, i64)>>;
 
-    /// The clock of the trace that is asked for.
+    /// The clock of the trace for the arguments.
     fn found(
         &self,
         argument: Argument,
@@ -169,7 +169,7 @@ impl<V: Values + ?Sized> ClockArguments for Arguments<'_, V> {
     }
 }
 
-/// A clock by its number or builtin name; `None` if it is anything else.
+/// A clock by its number or builtin name; `None` for anything else.
 #[inline(always)]
 fn hosts_clock<V: Values + ?Sized>(
     arguments: &Arguments<'_, V>,
@@ -184,7 +184,7 @@ fn hosts_clock<V: Values + ?Sized>(
     Some((id, SeqId(seq)))
 }
 
-/// An integer; `None` if it is anything else.
+/// An integer; `None` for anything else.
 #[inline(always)]
 fn plain_integer<V: Values + ?Sized>(
     arguments: &Arguments<'_, V>,
@@ -211,7 +211,7 @@ fn number<V: Values + ?Sized>(
     }
 }
 
-/// The machine that an optional argument names; `None` if it is NULL.
+/// The machine of an optional argument; `None` if it is NULL.
 fn machine_of<V: Values + ?Sized>(
     arguments: &Arguments<'_, V>,
     (index, name): Argument,
@@ -222,7 +222,7 @@ fn machine_of<V: Values + ?Sized>(
     }
 }
 
-/// The file that an optional argument names, in which NULL is as if it were not given.
+/// The file of an optional argument; NULL is the same as no argument.
 fn file_of<V: Values + ?Sized>(
     arguments: &Arguments<'_, V>,
     (index, name): Argument,
@@ -252,7 +252,7 @@ fn numbered_clock<V: Values + ?Sized>(
     Ok(Some(Asked { clock, file }))
 }
 
-/// A clock by what is written for it.
+/// A clock by its text.
 fn written_clock<V: Values + ?Sized>(
     arguments: &Arguments<'_, V>,
     [clock, seq_argument]: [Argument; 2],
@@ -289,7 +289,7 @@ fn written_clock<V: Values + ?Sized>(
     }))
 }
 
-/// A number that a clock was written with, which an argument may give again.
+/// Checks a number in the clock's text that an argument may repeat.
 fn same<V: Values + ?Sized>(
     arguments: &Arguments<'_, V>,
     (clock_index, clock_name): Argument,
@@ -309,7 +309,7 @@ fn same<V: Values + ?Sized>(
     Err(arguments.must_be(index, name, &expected))
 }
 
-/// What is told where a clock is not there.
+/// The error if a clock does not exist.
 #[cold]
 fn not_there<V: Values + ?Sized>(
     arguments: &Arguments<'_, V>,

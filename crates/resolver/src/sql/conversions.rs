@@ -45,11 +45,11 @@ fn error(snapshots: &Snapshots, (from, ticks, to): Wanted, cache: &mut Cache) ->
     estimate.and_then(|estimate| estimate.error())
 }
 
-/// For a function whose target is BOOTTIME, however many arguments it has.
+/// For a function whose target is BOOTTIME, for any number of arguments.
 const NO_TARGET: u8 = u8::MAX;
 
-/// `with_target` is from how many arguments on two of them are the target. So five are for
-/// `why_unresolved` a clock and another, and never a clock, its machine and its file.
+/// From `with_target` arguments on, two of them are the target. So for `why_unresolved`, five
+/// arguments are a clock and another one, never a clock with its machine and file.
 fn add_conversion<A>(
     to: &mut impl Functions,
     session: &Session<Loaded>,
@@ -73,9 +73,9 @@ where
     Ok(())
 }
 
-/// What a conversion answers.
+/// The answer of a conversion.
 trait Answers: Send + Sync + 'static {
-    /// What is an answer only when all is done, so that it goes through registers.
+    /// It becomes an answer only at the end, so it is passed in registers.
     type Value: Into<Answer>;
 
     fn answer(
@@ -99,8 +99,8 @@ where
     }
 }
 
-/// A function of `(clock_id, seq_id, ts)`, perhaps `(to_clock_id, to_seq_id)`,
-/// and perhaps a machine and a file. It is NULL if any of them but the file is.
+/// A function of `(clock_id, seq_id, ts)`, perhaps with `(to_clock_id, to_seq_id)`, and perhaps
+/// with a machine and a file. It is NULL if any of them except the file is NULL.
 struct Conversion<A> {
     name: &'static str,
     has_target: bool,
@@ -120,8 +120,8 @@ impl<A: Answers> Function for Conversion<A> {
 }
 
 impl<A: Answers> Conversion<A> {
-    /// For clocks by their numbers, and no machine or file: nothing that is known of a clock goes
-    /// through memory, where what is written in halves is waited for when it is read at once.
+    /// For clocks by their numbers, without machine or file. No data about a clock goes through
+    /// memory, because reading a value at once that was written in halves has to wait.
     #[inline(always)]
     fn of_numbers<C: Call>(&self, call: &C, numbers: Numbers) -> Result<Answer> {
         let Numbers { from, ticks, to } = numbers;

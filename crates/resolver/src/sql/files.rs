@@ -1,11 +1,11 @@
-//! Whose clock one that is asked for is (rule X14): what a database tells of files, of what they
-//! hold of machines, and of machines.
+//! The owner of a clock in a call (rule X14): the database's facts about files, the parts of
+//! machines in them, and machines.
 //!
 //! # Design
 //!
-//! A clock that is asked for is first one of a trace of a single file, which most are: then
-//! nothing is looked up. What tells of more files is three small tables, which nobody changes
-//! after an import. They need not be there; without them, all clocks are of one file.
+//! A clock in a call is first treated as one of a trace with a single file, as most traces are;
+//! then no look-up is needed. Further files are in three small tables, which do not change after an
+//! import. The tables may be missing; then all clocks belong to one file.
 
 use std::fmt;
 
@@ -15,43 +15,43 @@ use super::read::{each_row, integer};
 use crate::clock::{Clock, ClockId, FileTag, MachineId, Scope, SeqId};
 use crate::domain::Domain;
 
-/// A clock that somebody asks for.
+/// A clock in a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Asked {
-    /// Which it is in a trace of one file.
+    /// The clock, as in a trace of one file.
     pub clock: Clock,
-    /// Of which file.
+    /// Its file.
     pub file: AskedFile,
 }
 
-/// Which file somebody asks for, by `trace_file.id`.
+/// The file in a call, by `trace_file.id`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AskedFile {
-    /// Nobody says: a clock that is no file's own, or the only one that there is.
+    /// None is given: the clock belongs to the machine, or is the only such clock.
     Any,
-    /// What the number means in this file.
+    /// The clock that the number means in this file.
     Of(u32),
     /// This file's own clock.
     Own(u32),
 }
 
-/// Why nobody can tell which clock is asked for.
+/// The reason why the clock is ambiguous or does not exist.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum NotThere {
     /// No row of `machine` has this id.
     Machine {
-        /// The last one.
+        /// The last id.
         last: u32,
-        /// The machine whose raw id it is.
+        /// The machine with this number as its raw id.
         raw: Option<u32>,
     },
-    /// No row of `trace_file` has this id, or nothing was read of the file.
+    /// No row of `trace_file` has this id, or the import read nothing from the file.
     File,
     /// Each of these files has such a clock.
     Several(Files),
 }
 
-/// Files as a sentence names them.
+/// Files in a sentence.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Files(Vec<u32>);
 
@@ -76,7 +76,7 @@ impl fmt::Display for Files {
     }
 }
 
-/// What a file holds of a machine, where its clocks are not those of the machine.
+/// A part whose clocks are not those of its machine.
 #[derive(Debug)]
 struct Part {
     file: u32,
@@ -85,35 +85,35 @@ struct Part {
     is_pinned: bool,
 }
 
-/// What is known of files and machines.
+/// Facts about files and machines.
 #[derive(Debug)]
 pub(super) struct Owners {
-    /// The files that were read, by their ids; `None` without such a table.
+    /// The files that the import read, by their ids; `None` without such a table.
     files: Option<Vec<FileTag>>,
     /// By file and machine.
     parts: Vec<Part>,
-    /// The raw ids of the machines 0, 1 …; `None` if that is not what they are called.
+    /// The raw ids of the machines 0, 1 …; `None` if the ids are not these numbers.
     machines: Option<Vec<Option<i64>>>,
     trace_time: MachineId,
     scoped: Scoped,
 }
 
-/// Of which files the sequence-scoped clocks are.
+/// The files of the sequence-scoped clocks.
 #[derive(Debug)]
 enum Scoped {
-    /// All of this one.
+    /// All belong to this file.
     One(FileTag),
-    /// Of several: the clocks, by machine, number, sequence and file.
+    /// They belong to several: the clocks, by machine, number, sequence and file.
     Several(Vec<Clock>),
 }
 
-/// By which a clock is found whose file nobody tells.
+/// The key to find a clock whose file is not given.
 fn without_file(clock: &Clock) -> (MachineId, ClockId, SeqId) {
     (clock.machine, clock.id, clock.seq)
 }
 
 impl Owners {
-    /// What the database tells.
+    /// Reads the facts from the database.
     pub fn load<D: Database + ?Sized>(database: &D) -> Result<Owners> {
         let sql = "SELECT value FROM main.metadata WHERE name = 'trace_time_machine_id'";
         let machine = unless_interrupted(integer(database, sql))?.flatten();
@@ -127,7 +127,7 @@ impl Owners {
         })
     }
 
-    /// Tells of which files the clocks of the snapshots are.
+    /// Records the files of the clocks in the snapshots.
     pub fn set_clocks(&mut self, domains: &[Domain]) {
         let clocks = domains.iter().map(|domain| domain.clock);
         let is_scoped = |clock: &Clock| clock.id.scope() == Scope::Sequence;
@@ -143,12 +143,12 @@ impl Owners {
         };
     }
 
-    /// The machine that trace time is of (rule X25).
+    /// The machine of trace time (rule X25).
     pub fn trace_time_machine(&self) -> MachineId {
         self.trace_time
     }
 
-    /// The file of a sequence-scoped clock of which no file is told: the only one there is.
+    /// The file of a sequence-scoped clock if no file is given: the only one.
     fn nobodys(&self) -> FileTag {
         match self.files.as_deref() {
             None | Some([]) => FileTag::ONLY,
@@ -157,8 +157,8 @@ impl Owners {
         }
     }
 
-    /// A file's tag; `None` if it is none of those that were read. Without a table of them,
-    /// their ids are their order.
+    /// A file's tag; `None` if the import did not read it. Without the table of files, the ids are
+    /// the order.
     fn tag(&self, id: u32) -> Option<FileTag> {
         match &self.files {
             None => {
@@ -172,8 +172,8 @@ impl Owners {
         }
     }
 
-    /// The clock of a row of `clock_snapshot`, which tells whose own it is; `None` if there is no
-    /// such file.
+    /// The clock of a row of `clock_snapshot`, which names the owner; `None` if there is no such
+    /// file.
     pub fn read(&self, machine: u32, id: u32, seq: u32, file: Option<u32>) -> Option<Clock> {
         let clock = Clock::new(MachineId(machine), ClockId(id), SeqId(seq));
         let file = match file {
@@ -184,8 +184,8 @@ impl Owners {
         Some(Clock { file, ..clock })
     }
 
-    /// The clock of the host of this number and sequence, whose file nobody tells; `None` if it
-    /// may be of one of several files.
+    /// The clock of the host with this number and sequence, if no file is given; `None` if several
+    /// files may own it.
     #[inline(always)]
     pub fn hosts_clock(&self, id: ClockId, seq: SeqId) -> Option<Clock> {
         let clock = Clock::new(MachineId::HOST, id, seq);
@@ -196,7 +196,7 @@ impl Owners {
         }
     }
 
-    /// The clock that is asked for.
+    /// The clock for a call.
     pub fn clock(&self, asked: Asked) -> Result<Clock, NotThere> {
         let Asked { clock, file } = asked;
         if let Some(machines) = &self.machines
@@ -216,7 +216,7 @@ impl Owners {
         }
     }
 
-    /// What a clock's number means in a file (rule X14).
+    /// The clock that a number means in a file (rule X14).
     fn of_file(&self, clock: Clock, file: u32) -> Result<Clock, NotThere> {
         let tag = self.tag(file).ok_or(NotThere::File)?;
         let key = (file, clock.machine.0);
@@ -233,7 +233,8 @@ impl Owners {
     }
 }
 
-/// The only one of these clocks that is this one of some file; of none that is, itself.
+/// The only one of these clocks that equals this one apart from the file; if there is none, the
+/// clock itself.
 fn only(clocks: &[Clock], clock: Clock) -> Result<Clock, NotThere> {
     let key = without_file(&clock);
     let first = clocks.partition_point(|other| without_file(other) < key);
@@ -260,7 +261,7 @@ fn no_machine(machines: &[Option<i64>], machine: MachineId) -> NotThere {
     }
 }
 
-/// The files that were read; their order is that of processing, without gaps.
+/// The files that the import read; their order is the order of processing, without gaps.
 fn files<D: Database + ?Sized>(database: &D) -> Result<Option<Vec<FileTag>>> {
     let sql = "SELECT id, processing_order FROM main.trace_file WHERE processing_order IS NOT NULL";
     let mut files = Vec::new();
@@ -299,7 +300,7 @@ fn parts<D: Database + ?Sized>(database: &D) -> Result<Vec<Part>> {
     Ok(parts)
 }
 
-/// The raw ids of the machines 0, 1 …; `None` if there are none, or others.
+/// The raw ids of the machines 0, 1 …; `None` if there are none, or if the ids are others.
 fn machines<D: Database + ?Sized>(database: &D) -> Result<Option<Vec<Option<i64>>>> {
     let sql = "SELECT id, raw_id FROM main.machine";
     let mut machines = Vec::new();

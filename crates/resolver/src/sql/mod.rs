@@ -1,4 +1,4 @@
-//! The SQL functions, backed by the clock graph of a connection's database.
+//! The SQL functions. They use the clock graph of a connection's database.
 //!
 //! ```
 //! use rusqlite::Connection;
@@ -25,22 +25,20 @@
 //!
 //! # Design
 //!
-//! The functions are written against `timebase-sql`, so that they answer
-//! SQLite and callers that have only values by the same code. Those that are tables
-//! only SQLite can ask.
+//! The functions use `timebase-sql`, so the same code answers SQLite and callers with plain values.
+//! Only SQLite can call table-valued functions.
 //!
-//! | question | where it is decided |
+//! | question | decided in |
 //! |---|---|
 //! | what a function does | `conversions.rs`, `perfetto_time.rs`, `tables.rs` |
-//! | what is made of `clock_snapshot` | `snapshots.rs`, `trace_time.rs` |
-//! | whose clock it is, of the files of an import | `files.rs` |
-//! | what is made of `remote_clock_sync` | `samples.rs` |
-//! | what a wrong clock is told | `arguments.rs` |
-//! | how many rows are read of a table, whatever it is | `read.rs` |
+//! | the data from `clock_snapshot` | `snapshots.rs`, `trace_time.rs` |
+//! | the owner of a clock, among the files of an import | `files.rs` |
+//! | the data from `remote_clock_sync` | `samples.rs` |
+//! | the error for a wrong clock | `arguments.rs` |
+//! | the largest number of rows that are read of a table | `read.rs` |
 //!
-//! What a version of `clock_snapshot` says is not changed by a call; what conversions
-//! remember is the session's, so that what the session locks is its own memory and not the
-//! clock graph.
+//! A call does not change the data from a version of `clock_snapshot`. The session owns the memory
+//! of conversions, so it locks its own memory, not the clock graph.
 
 mod arguments;
 mod conversions;
@@ -59,15 +57,14 @@ use snapshots::Loaded;
 
 /// Registers all SQL functions on a connection.
 ///
-/// They answer from the table `clock_snapshot` of its main database, which need
-/// not be there yet. It may be any database with a table of the columns that the
-/// example above has, but of those that timebase made only one of this
-/// [`timebase_schema::VERSION`].
+/// They read the table `clock_snapshot` of the main database, which may be created later. Any
+/// database is suitable that has a table with the columns of the example above. But a database of
+/// timebase must have the version [`timebase_schema::VERSION`].
 ///
-/// All of it is one file's, unless there is a column `clock_snapshot.trace_file_id`, and of one
-/// machine that trace time is of, 0, unless `metadata` tells another. The tables `trace_file`,
-/// `part`, `machine` and `remote_clock_sync` are asked, too, where they are there, as an import
-/// makes them.
+/// All clocks belong to one file, unless there is a column `clock_snapshot.trace_file_id`, and to
+/// the machine of trace time, which is 0 unless `metadata` has another one. The functions also read
+/// the tables `trace_file`, `part`, `machine` and `remote_clock_sync`, if they exist, in the form
+/// of an import.
 ///
 /// # Errors
 ///

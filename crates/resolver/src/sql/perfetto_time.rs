@@ -1,5 +1,5 @@
-//! From trace time to other clocks and back (rules K). Those that Perfetto's SQL has,
-//! too, have its results.
+//! Functions from trace time to other clocks and back (rules K). Those that Perfetto's SQL also has
+//! return the same results.
 
 use timebase_sql::{Answer, Arguments, Call, Error, Function, Functions, Result, Session, Values};
 
@@ -40,7 +40,7 @@ where
     to.add(name, 1, function)
 }
 
-/// A function of a trace time, NULL if that is.
+/// A function of a trace time; NULL for NULL.
 struct OfTraceTime<A> {
     name: &'static str,
     session: Session<Loaded>,
@@ -59,7 +59,7 @@ impl<A: Fn(&Readings, i64) -> Answer + Send + Sync + 'static> Function for OfTra
     }
 }
 
-/// Rule K3.
+/// The instant as a clock of the zone shows it (rule K3).
 struct AbsTimeStrInZone(Session<Loaded>);
 
 impl Function for AbsTimeStrInZone {
@@ -85,7 +85,7 @@ impl Function for AbsTimeStrInZone {
     }
 }
 
-/// Rule K4.
+/// The last trace time at which REALTIME had this value (rule K4).
 struct FromAbsTimeStr(Session<Loaded>);
 
 impl Function for FromAbsTimeStr {
@@ -102,7 +102,7 @@ impl Function for FromAbsTimeStr {
     }
 }
 
-/// A time of day; `None` if it is NULL.
+/// A time of day; `None` for NULL.
 fn wall_time<V: Values + ?Sized>(
     arguments: &Arguments<'_, V>,
     index: usize,

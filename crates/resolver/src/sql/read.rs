@@ -1,18 +1,18 @@
-//! Reading tables that may be anybody's: how many rows, and what is told of a wrong one.
+//! Reads tables that anybody may have made: the limit for rows, and the errors for wrong ones.
 
 use std::ops::ControlFlow;
 
 use timebase_sql::{Database, Error, Result, Row};
 
-/// How many readings there may be: those of six clocks every ten seconds for five months. They take
+/// The largest number of readings: those of six clocks every ten seconds for five months. They take
 /// less than 2 GiB of memory, whatever they are.
 pub(super) const MOST: usize = if cfg!(test) {
-    1 << 15 // which a test reaches soon
+    1 << 15 // which a test reaches quickly
 } else {
     1 << 23
 };
 
-/// The integer that a query has for its result; `None` if it has none.
+/// The integer that a query returns; `None` without one.
 pub(super) fn integer<D: Database + ?Sized>(database: &D, sql: &str) -> Result<Option<i64>> {
     let mut value = None;
     database.query(sql, |row| {
@@ -22,13 +22,13 @@ pub(super) fn integer<D: Database + ?Sized>(database: &D, sql: &str) -> Result<O
     Ok(value)
 }
 
-/// What is told of a row whose file is not there.
+/// The error for a row whose file does not exist.
 pub(super) fn no_file(column: &str, file: Option<u32>) -> String {
     let file = file.unwrap_or_default();
     format!("{column} must be a file that trace_file has as read, not {file}")
 }
 
-/// Reads rows of a table that not every database has; whether it is there.
+/// Reads rows of a table that may not exist; returns whether it exists.
 pub(super) fn each_row<D: Database + ?Sized>(
     database: &D,
     table: &str,

@@ -1,4 +1,5 @@
-//! What machines asked each other for the time: the table `remote_clock_sync` (rules X24, R9).
+//! The samples of machines that asked each other for the time: the table `remote_clock_sync` (rules
+//! X24, R9).
 
 use std::collections::BTreeMap;
 
@@ -9,12 +10,12 @@ use super::read::{each_row, no_file};
 use crate::clock::Clock;
 use crate::linear::{Estimates, Sample};
 
-/// All are integers, as those of `clock_snapshot`.
+/// All are integers, like those of `clock_snapshot`.
 const SAMPLES: &str = "SELECT machine_id, clock_id, coalesce(trace_file_id, -1), host_machine_id, \
      coalesce(host_trace_file_id, -1), host_value, offset, half_round_trip \
      FROM main.remote_clock_sync WHERE used";
 
-/// Gives the samples that are used to the estimates.
+/// Passes the used samples to the estimates.
 pub(super) fn load<D: Database + ?Sized>(
     database: &D,
     owners: &Owners,
@@ -36,7 +37,7 @@ pub(super) fn load<D: Database + ?Sized>(
     Ok(())
 }
 
-/// The clock of a row, of the machine and the file that these columns tell.
+/// The clock of a row; these columns have its machine and file.
 fn clock(row: &Row<'_>, owners: &Owners, machine: usize, file: usize) -> Result<Clock> {
     let names = match machine {
         0 => ["machine_id", "trace_file_id"],

@@ -1,23 +1,22 @@
-//! The clock graph of a connection, made of its `clock_snapshot`.
+//! The clock graph of a connection, from its `clock_snapshot`.
 //!
 //! # Design
 //!
-//! Each statement looks once at `clock_snapshot_version` in `metadata`, which
-//! triggers renew with every change. So rows that are added, rolled back or come
-//! from another connection are seen by the next statement.
+//! Each statement looks once at `clock_snapshot_version` in `metadata`, which triggers renew with
+//! every change. So the next statement sees rows that were added, rolled back, or changed by
+//! another connection.
 //!
-//! The table may be anybody's: a view that goes on without end, or rows of which each is of another
-//! clock. So it may have [`MOST`] readings and no more; a reading takes 250 bytes at most, of a clock
-//! and a set of its own, and some ten if its clocks were there before. A bound in bytes was the
-//! alternative. It would let more readings of few clocks pass, and nobody could say how many.
+//! Anybody may have made the table: it may be an endless view, or have a different clock in each
+//! row. So it may have at most [`MOST`] readings. A reading takes at most 250 bytes, if its clock
+//! and its set are new, and some ten bytes if its clocks are known. The alternative was a limit in
+//! bytes. It would allow more readings of few clocks, but nobody could say how many.
 //!
-//! What was tried, with the section `sql` of the benchmark:
+//! These were tried, with the section `sql` of the benchmark:
 //!
-//! * The readings of rules K loaded when a function first needs them: they could
-//!   be of a later version than the graph that they are kept with.
-//! * Rows of `clock_snapshot` always sorted: the first call took 135 ms with
-//!   100,000 snapshots, of 300,000 readings, and takes 92 ms; to read the rows and
-//!   do nothing with them takes 67 ms.
+//! * Loading the readings for rules K when a function first needs them: they could be of a later
+//!   version than their graph.
+//! * Always sorting the rows of `clock_snapshot`: the first call took 135 ms with 100,000
+//!   snapshots, of 300,000 readings, and now takes 92 ms; reading the rows alone takes 67 ms.
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -37,8 +36,8 @@ use crate::snapshot::{Reading, Source};
 use crate::time::{ClockNs, Ticks};
 use crate::unresolved::Unresolved;
 
-/// What is read of each row. All are integers, which are handed over in large numbers fastest
-/// where SQLite cannot load the library.
+/// The columns that are read. All are integers, which are the fastest type in large numbers if
+/// SQLite cannot load the library.
 fn readings(file: &str) -> String {
     let mut source = "CASE source".to_owned();
     for of in Source::ALL {
@@ -50,27 +49,27 @@ fn readings(file: &str) -> String {
     )
 }
 
-/// The file whose own clock a row is of, and what is read where no clock can be a file's own.
+/// The column with the file that owns the clock, and its replacement if no file can own a clock.
 const FILE: &str = "coalesce(trace_file_id, -1)";
 const NO_FILE: &str = "-1";
 
-/// A version of `clock_snapshot`, and what a session's conversions by it remember.
+/// A version of `clock_snapshot`, and the memory of a session's conversions with it.
 #[derive(Debug)]
 pub(super) struct Loaded {
     pub snapshots: Snapshots,
     pub cache: Cache,
 }
 
-/// What a session's conversions remember.
+/// The memory of a session's conversions.
 #[derive(Debug)]
 pub(super) struct Cache {
     estimates: EstimateCache,
-    /// The clock that was converted last and its unit. Packets come in runs of one
-    /// clock, which need not look it up.
+    /// The last converted clock and its unit. Consecutive packets usually have the same clock, and
+    /// then need no look-up.
     unit: (Clock, i64),
 }
 
-/// What is made of a version of `clock_snapshot`. No conversion changes it.
+/// The data from a version of `clock_snapshot`. No conversion changes it.
 #[derive(Debug)]
 pub(super) struct Snapshots {
     estimates: Estimates,
@@ -78,7 +77,7 @@ pub(super) struct Snapshots {
     ids: Vec<i64>,
     readings: Readings,
     owners: Owners,
-    /// The global clocks that the import has seen, in snapshots or used by packets.
+    /// The global clocks that the import knows, from snapshots or packets.
     seen: Vec<ClockId>,
 }
 
@@ -105,19 +104,19 @@ impl Table for Loaded {
 }
 
 impl Snapshots {
-    /// The clock that is asked for.
+    /// The clock for a call.
     #[inline]
     pub fn clock(&self, asked: Asked) -> Result<Clock, NotThere> {
         self.owners.clock(asked)
     }
 
-    /// A clock of the host by its number and sequence; `None` if it is of one of several files.
+    /// A clock of the host by its number and sequence; `None` if one of several files owns it.
     #[inline(always)]
     pub fn hosts_clock(&self, (id, seq): (ClockId, SeqId)) -> Option<Clock> {
         self.owners.hosts_clock(id, seq)
     }
 
-    /// BOOTTIME of the machine that trace time is of.
+    /// BOOTTIME of the machine of trace time.
     #[inline(always)]
     pub fn boottime(&self) -> Clock {
         Clock {
@@ -142,7 +141,7 @@ impl Snapshots {
         Ok(value)
     }
 
-    /// The same by the line that the reading is on (rules R).
+    /// The same by the line around the reading (rules R).
     #[inline]
     pub fn convert_linear(
         &self,
@@ -157,7 +156,7 @@ impl Snapshots {
         Ok(value)
     }
 
-    /// Where a reading in the clock's own unit was, and how sure that is (rules R).
+    /// The time of a reading in the clock's own unit, and its possible error (rules R).
     #[inline]
     pub fn estimate(
         &self,
@@ -221,20 +220,19 @@ impl Snapshots {
             || self.seen.contains(&id)
     }
 
-    /// The `snapshot_id` of a snapshot that a hop used.
+    /// The `snapshot_id` of a hop's snapshot.
     pub fn snapshot_id(&self, snapshot: SnapshotId) -> Option<i64> {
         self.ids.get(snapshot.0 as usize).copied()
     }
 
-    /// The readings that rules K look at.
+    /// The readings for rules K.
     pub fn readings(&self) -> &Readings {
         &self.readings
     }
 }
 
-/// Refuses a database that timebase made with other tables. Any other one is
-/// looked at for what it has, and so is one that does not tell what it is,
-/// because its user may not ask.
+/// Refuses a database of timebase with other tables. It accepts any other database as it is, and
+/// also one whose identity cannot be read, because its user may not have the right to.
 fn check_schema<D: Database + ?Sized>(function: &str, database: &D) -> Result<()> {
     let Ok(Some(APPLICATION_ID)) = integer(database, "PRAGMA main.application_id") else {
         return Ok(());
@@ -264,8 +262,8 @@ fn explain(function: &str, error: &Error) -> Error {
     ))
 }
 
-/// The rows as an import leaves them; and, if those are not snapshot by snapshot,
-/// sorted: SQLite sorts what is in order already as if it were not.
+/// The rows in the order of an import; or sorted, if they are not snapshot by snapshot. It does not
+/// always sort, because SQLite sorts ordered rows as slowly as others.
 fn load<D: Database + ?Sized>(database: &D) -> Result<Snapshots> {
     let mut owners = Owners::load(database)?;
     let mut readings = self::readings(FILE);
@@ -303,8 +301,8 @@ fn load<D: Database + ?Sized>(database: &D) -> Result<Snapshots> {
     })
 }
 
-/// Whether SQLite gives the rows of a query one by one, and need not see the last of them before the
-/// first: of what has no end, there is no last one.
+/// Whether SQLite returns the rows of a query one by one, without needing the last row before the
+/// first: an endless table has no last row.
 fn is_stored_in_order<D: Database + ?Sized>(database: &D, sql: &str) -> Result<bool> {
     let mut is_in_order = true;
     database.query(&format!("EXPLAIN QUERY PLAN {sql}"), |row| {
@@ -317,15 +315,15 @@ fn is_stored_in_order<D: Database + ?Sized>(database: &D, sql: &str) -> Result<b
     Ok(is_in_order)
 }
 
-/// Sorts no more rows than make it clear that there are too many.
+/// Sorts just enough rows to see that there are too many.
 fn sorted_by(readings: &str, order: &str) -> String {
-    // Without an offset, the rows need not be those that come first, and SQLite looks at all.
+    // Without an offset, the rows may be any rows, and SQLite reads all of them.
     let most = MOST + 1;
     format!("SELECT * FROM ({readings} LIMIT {most} OFFSET 0) ORDER BY {order}")
 }
 
-/// The global clocks of the table `clock`, which a database with nothing but
-/// `clock_snapshot` does not have.
+/// The global clocks of the table `clock`. A database with nothing but `clock_snapshot` does not
+/// have this table.
 fn seen<D: Database + ?Sized>(database: &D) -> Result<Vec<ClockId>> {
     let mut seen = Vec::new();
     let sql = "SELECT clock_id FROM main.clock WHERE clock_id > 127";
@@ -339,23 +337,23 @@ fn seen<D: Database + ?Sized>(database: &D) -> Result<Vec<ClockId>> {
     Ok(seen)
 }
 
-/// What is made of the rows, while they come.
+/// The data from the rows, while they are read.
 struct Rows<'o> {
     owners: &'o Owners,
     graph: ClockGraph,
     ids: Vec<i64>,
     of_rules_k: UnorderedReadings,
-    /// How many rows have been read.
+    /// The number of rows read so far.
     count: usize,
-    /// Whether each row's snapshot is that of the row before, or comes after it.
+    /// Whether each row's snapshot is the previous row's, or a later one.
     are_in_order: bool,
-    /// The snapshot that the last row is of, and its readings so far.
+    /// The snapshot of the last row, and its readings so far.
     current: Option<(i64, Source)>,
     together: Vec<Reading>,
 }
 
 impl<'o> Rows<'o> {
-    /// Stops at a row that is not in order.
+    /// Stops at a row that is out of order.
     fn read<D: Database + ?Sized>(database: &D, owners: &'o Owners, sql: &str) -> Result<Rows<'o>> {
         let mut rows = Rows {
             owners,
@@ -408,8 +406,8 @@ impl<'o> Rows<'o> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Every snapshot in the table has passed rule N2 when it was imported, with
-    /// the trace time of then; what is added by hand is checked here.
+    /// Every snapshot of an import was valid (rule N2) when it was imported, with the trace time of
+    /// that moment; this checks rows that were added by hand.
     fn finish_snapshot(&mut self) -> Result<()> {
         if let Some((snapshot, source)) = self.current {
             match self.graph.add_snapshot(source, &self.together, None) {

@@ -1,6 +1,5 @@
-//! The functions that are tables: `clock_path` and `clock_path_linear`, a conversion as
-//! rows, one a hop; and `boottime_interval`, one row that says between which times a
-//! reading was.
+//! The table-valued functions: `clock_path` and `clock_path_linear` return a conversion, one row
+//! for each hop; `boottime_interval` returns one row with the range of a reading's possible times.
 
 use std::borrow::Cow;
 use std::ffi::{CStr, c_int};
@@ -20,7 +19,7 @@ use super::snapshots::{Cache, Loaded, Snapshots};
 use crate::graph::{Hop, SnapshotId};
 use crate::linear::{Estimate, LinearHop};
 
-/// A function that is a table.
+/// A table-valued function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Which {
     ClockPath,
@@ -46,7 +45,7 @@ impl Which {
         }
     }
 
-    /// Its columns, the hidden ones of which are the arguments.
+    /// Its columns; the hidden ones are the arguments.
     fn declaration(self) -> &'static CStr {
         match self {
             Which::ClockPath => {
@@ -74,7 +73,7 @@ impl Which {
         }
     }
 
-    /// Those, in order.
+    /// The arguments, in order.
     fn arguments(self) -> &'static [&'static str] {
         match self {
             Which::ClockPath | Which::ClockPathLinear => &[
@@ -119,8 +118,7 @@ struct ClockTable {
     session: Session<Loaded>,
 }
 
-// SAFETY: the struct is `repr(C)` and begins with `sqlite3_vtab`, as SQLite
-// wants it.
+// SAFETY: the struct is `repr(C)` and begins with `sqlite3_vtab`, as SQLite requires.
 unsafe impl<'vtab> VTab<'vtab> for ClockTable {
     type Aux = (Which, Session<Loaded>);
     type Cursor = Cursor<'vtab>;
@@ -213,7 +211,7 @@ struct Cursor<'vtab> {
 }
 
 impl Cursor<'_> {
-    /// The rows for the arguments that are given.
+    /// The rows for the given arguments.
     fn rows(&self) -> Result<Rows> {
         let name = self.which.name();
         let values: Vec<Option<ValueRef<'_>>> = self
@@ -228,7 +226,7 @@ impl Cursor<'_> {
     }
 
     fn hops(&self, name: &'static str, mut values: Vec<Option<ValueRef<'_>>>) -> Result<Rows> {
-        // The target's sequence need not be given.
+        // The target's sequence is optional.
         if let Some(seq) = values.get_mut(TO[1].0) {
             seq.get_or_insert(ValueRef::Integer(0));
         }
@@ -284,8 +282,8 @@ impl Cursor<'_> {
         })
     }
 
-    /// What the snapshots say. `named` tells that clocks are given by names that have to be
-    /// checked, and whether the target is among them.
+    /// The data from the snapshots. `named` says whether names of clocks have to be checked, and
+    /// whether one of them is the target.
     fn asked(
         &self,
         arguments: &Arguments<'_, [Option<ValueRef<'_>>]>,
@@ -407,7 +405,7 @@ unsafe impl VTabCursor for Cursor<'_> {
     }
 }
 
-/// Those of the arguments that are given, each at its position.
+/// The given arguments, each at its position.
 fn arguments(which: Which, given: c_int, args: &Filters<'_>) -> Result<Vec<Option<Value>>> {
     let mut next = 0;
     let mut arguments = Vec::with_capacity(which.arguments().len());
@@ -427,7 +425,7 @@ fn arguments(which: Which, given: c_int, args: &Filters<'_>) -> Result<Vec<Optio
     Ok(arguments)
 }
 
-/// A value between two hops may not fit; the nearest number says most.
+/// A value between two hops may not fit; the nearest number is the best answer.
 fn wide(value: i128) -> Value {
     match i64::try_from(value) {
         Ok(value) => Value::Integer(value),

@@ -95,7 +95,7 @@ fn clock_path_shows_every_hop() {
         ask(&conn, "SELECT count(*) FROM clock_path(64, 3, 1003)"),
         Value::Integer(0)
     );
-    // As a JOIN: two hops for 64@2, one for each reading of MONOTONIC and REALTIME.
+    // With a JOIN: two hops for 64@2, one for each reading of MONOTONIC and REALTIME.
     let joined = "SELECT count(*) FROM clock_snapshot AS s, \
                   clock_path(s.clock_id, s.seq_id, s.clock_value)";
     assert_eq!(ask(&conn, joined), Value::Integer(5));
@@ -257,10 +257,10 @@ fn c8_a_name_that_the_trace_does_not_have_is_an_error() {
     .unwrap();
     let snapshot = "SELECT to_boottime('com.example.my_subsystem', 0, 13)";
     assert_eq!(ask(&conn, snapshot), Value::Integer(9013));
-    // No snapshot has it, but packets do.
+    // No snapshot has it, but packets use it.
     let used = "SELECT why_unresolved('com.example', 0, 13)";
     assert_eq!(ask(&conn, used), Value::Text("unknown_clock".into()));
-    // Nothing has these, and they are builtin.
+    // Nothing uses these, but they are builtin.
     for call in ["why_unresolved('TSC', 0, 1)", "why_unresolved('tsc', 0, 1)"] {
         let reason = ask(&conn, &format!("SELECT {call}"));
         assert_eq!(reason, Value::Text("unknown_clock".into()), "{call}");
@@ -303,7 +303,7 @@ fn c8_a_name_that_the_trace_does_not_have_is_an_error() {
         other.ends_with("; none has the number of this name, 2625591186"),
         "{other}"
     );
-    // A number need not be known.
+    // A number need not exist in the trace.
     assert_eq!(
         ask(&conn, "SELECT to_boottime(2625591186, 0, 1)"),
         Value::Null
@@ -503,7 +503,7 @@ fn a_timebase_database_of_another_version_is_told() {
             );
             assert!(message.ends_with(&expected), "{message}");
         }
-        // What asks no clock has no need of the tables.
+        // A function without a clock does not need the tables.
         assert_eq!(ask(&conn, "SELECT clock_id('BOOTTIME')"), Value::Integer(6));
     }
 }
@@ -584,7 +584,7 @@ fn a_call_after_one_whose_clock_snapshot_needed_the_clocks_answers() {
     assert_eq!(ask(&conn, sql), Value::Integer(5104));
 }
 
-/// From here on a reading 2001 of MONOTONIC, that was 6001, is 9001.
+/// From here on, a reading 2001 of MONOTONIC is 9001 instead of 6001.
 const ADD: &str = "INSERT INTO clock_snapshot (snapshot_id, ts, clock_id, clock_value) \
      VALUES (9, 9000, 3, 2000), (9, 9000, 6, 9000), (9, 9000, 1, 77)";
 
@@ -598,7 +598,7 @@ fn a_statement_that_is_run_again_sees_what_was_added_in_between() {
     assert_eq!(run(), 9001);
     conn.execute_batch("ROLLBACK").unwrap();
     assert_eq!(run(), 6001);
-    // One that is given up halfway and begun again.
+    // A statement that is stopped halfway and begun again.
     let mut statement = conn
         .prepare("SELECT to_boottime(3, 0, 2001) FROM clock_snapshot")
         .unwrap();
@@ -615,7 +615,7 @@ const NUMBERS: &str = "WITH RECURSIVE n (n) AS (VALUES (0) UNION ALL SELECT n + 
 #[test]
 fn statements_that_run_by_turns_see_one_graph_each_from_beginning_to_end() {
     let conn = database();
-    // The second asks the functions for the first time when it is at row 2.
+    // The second calls the functions for the first time when it is at row 2.
     let sql = |calls| format!("{NUMBERS} SELECT CASE WHEN n >= ?1 THEN {calls} END FROM n");
     let calls = "to_boottime(3, 0, 2001) || ' ' || coalesce(to_realtime(9000), '')";
     let mut first = conn.prepare(&sql(calls)).unwrap();
@@ -628,7 +628,7 @@ fn statements_that_run_by_turns_see_one_graph_each_from_beginning_to_end() {
             conn.execute_batch(&format!("BEGIN; {ADD}")).unwrap();
         }
         if row == 5 {
-            // A third: the first two are not of its version, or any more.
+            // A third statement: the first two no longer have its version.
             conn.execute_batch("DELETE FROM clock_snapshot WHERE clock_id <> 6")
                 .unwrap();
             assert_eq!(ask(&conn, "SELECT to_boottime(3, 0, 2001)"), Value::Null);
@@ -679,7 +679,7 @@ fn a_trigger_and_the_statement_that_fires_it_both_call() {
     assert_eq!(ask(&conn, sql), Value::Text(expected.into()));
 }
 
-/// With statistics, SQLite calls functions when it plans, outside of any statement.
+/// With statistics, SQLite also calls functions when it plans a statement.
 #[test]
 fn a_call_by_the_planner_is_answered() {
     let conn = database();
@@ -752,8 +752,7 @@ fn threads_that_use_a_connection_one_after_the_other_are_answered() {
     }
 }
 
-/// Snapshot 1 goes back on MONOTONIC (rule N5), and is not snapshot by snapshot
-/// in the table.
+/// Snapshot 1 goes back on MONOTONIC (rule N5), and is not in order in the table.
 #[test]
 fn n5_snapshots_come_in_order_of_their_numbers_however_the_rows_are_stored() {
     let conn = Connection::open_in_memory().unwrap();
@@ -769,7 +768,7 @@ fn n5_snapshots_come_in_order_of_their_numbers_however_the_rows_are_stored() {
     let sql = "SELECT group_concat(snapshot_id || ': ' || value_out) \
                FROM clock_path(6, 0, 250, 'MONOTONIC')";
     assert_eq!(ask(&conn, sql), Value::Text("7: 550".into()));
-    // Rule K1: of several with the same ts the first in the table.
+    // Of several readings with the same ts, the first in the table counts (rule K1).
     assert_eq!(ask(&conn, "SELECT to_monotonic(701)"), Value::Integer(501));
 }
 
@@ -785,12 +784,12 @@ fn v4_clocks_of_different_units_take_turns() {
         "{NUMBERS} SELECT group_concat(to_boottime(64, 2 + n % 2 * 3, 3 + n % 2)) FROM n WHERE n < 4"
     );
     assert_eq!(ask(&conn, &sql), Value::Text("4103,8000,4103,8000".into()));
-    // Rule V6, in ticks that do not fit in nanoseconds.
+    // Ticks that do not fit 64 bits in nanoseconds (rule V6).
     let sql = "SELECT why_unresolved(64, 5, 9223372036854775807)";
     assert_eq!(ask(&conn, sql), Value::Text("overflow".into()));
 }
 
-/// `clock_snapshot` as a view without an end, of readings in this order.
+/// `clock_snapshot` as an endless view, with readings in this order.
 fn endless(snapshot_id: &str) -> Connection {
     let conn = Connection::open_in_memory().unwrap();
     conn.execute_batch(&format!(
@@ -822,7 +821,7 @@ fn an_interrupted_load_is_an_interruption_and_can_be_tried_again() {
     let mut conn = database();
     let sql = "SELECT to_boottime(64, 2, 1003)";
     let ask = |conn: &Connection| conn.query_row(sql, [], |row| row.get::<_, i64>(0));
-    // After so many steps, of which there are some before and in each of the queries for it.
+    // After this many steps, which fall before and into each of the queries.
     for steps in (1..400).step_by(7) {
         let mut is_first = true;
         conn.progress_handler(steps, Some(move || std::mem::take(&mut is_first)))
@@ -836,7 +835,7 @@ fn an_interrupted_load_is_an_interruption_and_can_be_tried_again() {
         }
         conn.progress_handler(0, None::<fn() -> bool>).unwrap();
         assert_eq!(ask(&conn), Ok(5103));
-        // Another version of the table, which is loaded anew.
+        // Another version of the table, which is loaded again.
         conn.execute_batch("UPDATE clock_snapshot SET packet_id = 5")
             .unwrap();
     }
@@ -870,7 +869,8 @@ fn r6_functions_answer_where_a_reading_was_and_how_sure_that_is() {
         integer("SELECT to_boottime_linear('64@2', 0, 400000000, 0)"),
         at
     );
-    // 1 µs and 1 ppm of 0.4 s of the first hop, and of the second: nothing tells that they are less.
+    // 1 µs and 1 ppm of 0.4 s for the first hop, and for the second: nothing shows that they are
+    // less.
     let error = integer("SELECT boottime_error(64, 2, 400000000)");
     assert!((2800..=2801).contains(&error), "{error}");
     let interval = "SELECT earliest || ' ' || estimate || ' ' || latest || ' ' || kind \

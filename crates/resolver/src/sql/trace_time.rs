@@ -1,9 +1,9 @@
-//! What two clocks of the trace-time machine read at a trace time (rules K).
+//! The readings of two clocks of the trace-time machine at a trace time (rules K).
 
 use crate::clock::{Clock, ClockId, MachineId};
 
-/// The machine's readings of the two clocks, shared or a file's own, as (ts, value) in order of
-/// ts.
+/// The machine's readings of the two clocks, shared or owned by a file, as (ts, value) in the order
+/// of ts.
 #[derive(Debug, Default)]
 pub(super) struct Readings {
     realtime: Vec<(i64, i64)>,
@@ -12,13 +12,13 @@ pub(super) struct Readings {
 }
 
 impl Readings {
-    /// REALTIME at a trace time; `None` if it was never read, or does not fit.
+    /// REALTIME at a trace time; `None` if no snapshot reads it, or if it does not fit.
     pub fn realtime(&self, ts: i64) -> Option<i64> {
         at(&self.realtime, ts)
     }
 
-    /// The last trace time with a value of REALTIME; `None` if it was never read, or
-    /// does not fit.
+    /// The last trace time with a value of REALTIME; `None` if no snapshot reads it, or if it does
+    /// not fit.
     pub fn last_with_realtime(&self, value: i64) -> Option<i64> {
         last_with(&self.realtime, self.realtime_went_back, value)
     }
@@ -37,7 +37,7 @@ pub(super) struct UnorderedReadings {
 }
 
 impl UnorderedReadings {
-    /// None yet, of this machine's clocks.
+    /// Empty, for this machine's clocks.
     pub fn new(machine: MachineId) -> UnorderedReadings {
         UnorderedReadings {
             machine,
@@ -46,7 +46,7 @@ impl UnorderedReadings {
         }
     }
 
-    /// The readings of a clock; `None` if rules K do not look at it.
+    /// The readings of a clock; `None` if rules K do not use it.
     #[inline]
     pub fn of(&mut self, clock: Clock) -> Option<&mut Vec<(i64, i64, i64)>> {
         if clock.machine != self.machine {
@@ -73,11 +73,12 @@ impl From<UnorderedReadings> for Readings {
 
 fn ordered(mut readings: Vec<(i64, i64, i64)>) -> Vec<(i64, i64)> {
     readings.sort_unstable();
-    readings.dedup_by_key(|(ts, ..)| *ts); // of several with the same ts the first
+    readings.dedup_by_key(|(ts, ..)| *ts); // of several with the same ts, the first
     readings.iter().map(|&(ts, _, value)| (ts, value)).collect()
 }
 
-/// Rule K1. `None` if the clock was never read, or the result does not fit.
+/// The value of the clock at a trace time (rule K1). `None` if no snapshot reads the clock, or if
+/// the result does not fit.
 fn at(readings: &[(i64, i64)], ts: i64) -> Option<i64> {
     let after = readings.partition_point(|&(at, _)| at <= ts);
     let Some(&(before_ts, before)) = after.checked_sub(1).and_then(|i| readings.get(i)) else {
@@ -85,19 +86,19 @@ fn at(readings: &[(i64, i64)], ts: i64) -> Option<i64> {
     };
     let since = i128::from(before) + i128::from(ts) - i128::from(before_ts);
     let value = match readings.get(after) {
-        // Between two readings time is not seen going back.
+        // Between two readings, time does not go back.
         Some(&(_, next)) if ts > before_ts => since.min(next.into()),
         _ => since,
     };
     i64::try_from(value).ok()
 }
 
-/// Rule K4: the last trace time that has this value by rule K1; or, where none has
-/// it, that at which the clock was set forward over it, or ran up to it before it was
-/// read. `None` if it was never read, or the result does not fit.
+/// The last trace time with this value by rule K1. If there is none, it is the trace time at which
+/// the clock was set forward over the value, or ran up to it before its first reading (rule K4).
+/// `None` if no snapshot reads the clock, or if the result does not fit.
 fn last_with(readings: &[(i64, i64)], went_back: bool, value: i64) -> Option<i64> {
     let first = *readings.first()?;
-    // How many there are up to the last one that is not later than the value.
+    // The number of readings up to the last one that is not later than the value.
     let until = if went_back {
         let last = readings.iter().rposition(|&(_, read)| read <= value);
         last.map_or(0, |last| last + 1)
@@ -116,13 +117,13 @@ fn last_with(readings: &[(i64, i64)], went_back: bool, value: i64) -> Option<i64
     i64::try_from(found).ok()
 }
 
-/// When a clock that runs as fast as trace time has a value.
+/// The time at which a clock that runs as fast as trace time has a value.
 fn reached((ts, read): (i64, i64), value: i64) -> i128 {
     i128::from(ts) + i128::from(value) - i128::from(read)
 }
 
-/// When the first of two readings, or the time until the second one, has a value. Until
-/// the second one has it, too, that is once at most.
+/// The time at which the first of two readings, or the range up to the second one, has a value.
+/// Until the second one has it, too, that is at most once.
 fn shown(pair: &[(i64, i64)], value: i64) -> Option<i128> {
     let &[earlier, later] = pair else {
         return None;
@@ -145,7 +146,7 @@ mod tests {
         assert_eq!(at(&readings, 5), Some(100));
         assert_eq!(at(&readings, 10), Some(100));
         assert_eq!(at(&readings, 14), Some(104));
-        assert_eq!(at(&readings, 19), Some(105)); // not 109, so that 20 is not before it
+        assert_eq!(at(&readings, 19), Some(105)); // not 109, so 20 is not before it
         assert_eq!(at(&readings, 20), Some(105));
         assert_eq!(at(&readings, 29), Some(114));
         assert_eq!(at(&readings, 33), Some(203));
@@ -153,7 +154,7 @@ mod tests {
         assert_eq!(at(&readings, i64::MAX), None);
     }
 
-    /// By looking at every trace time that there may be.
+    /// Tries every possible trace time.
     fn naive(readings: &[(i64, i64)], value: i64) -> i64 {
         let first = readings[0];
         let (start, end) = (first.0, readings[readings.len() - 1].0 + 1000);
@@ -187,18 +188,18 @@ mod tests {
             (112, 22),
             (115, 30),
             (124, 39),
-            (125, 40), // nobody saw 125 to 164
+            (125, 40), // no reading has 125 to 164
             (164, 40),
             (165, 40),
             (170, 45),
         ] {
             assert_eq!(last_with_any(&readings, value), Some(ts), "{value}");
         }
-        // Set back, so that 105 to 110 are there twice.
+        // Set back, so 105 to 110 occur twice.
         let back = [(10, 100), (20, 110), (30, 104)];
         assert_eq!(last_with_any(&back, 102), Some(12));
         assert_eq!(last_with_any(&back, 110), Some(36));
-        // There before it was set back; after that it was set forward over it.
+        // A value from before the clock was set back; later it was set forward over it.
         let over = [(10, 100), (20, 110), (30, 50), (40, 200)];
         assert_eq!(last_with_any(&over, 103), Some(13));
         assert_eq!(last_with_any(&over, 180), Some(40));

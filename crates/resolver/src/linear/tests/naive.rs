@@ -1,10 +1,10 @@
-//! One hop by rules R1 to R5, and nothing else: of all choices the cheapest, found by trying them.
+//! One hop by rules R1 to R5, without optimizations: it tries all choices and takes the cheapest.
 
-/// What two clocks read.
+/// The readings of two clocks.
 pub type Pair = (i64, i64);
 
-/// How a reading was reached: from which one, whether by a step, and where the line to that began.
-/// In the order in which rule R3 prefers them.
+/// The way to reach a reading: from which one, whether by a step, and the begin of the line to that
+/// one. In the order of preference of rule R3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Way {
     from: Option<usize>,
@@ -12,7 +12,7 @@ struct Way {
     line_from: Option<usize>,
 }
 
-/// Chosen readings, each with how it was reached.
+/// Chosen readings, each with the way to reach it.
 type Chosen = Vec<(usize, Way)>;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -28,9 +28,9 @@ pub struct Segment {
     errors: Vec<f64>,
     /// w of each gap.
     changes: Vec<f64>,
-    /// What is after it.
+    /// The kind of the gap after it.
     then: Between,
-    /// What was left out, and is on its line.
+    /// Readings that are left out but on its line.
     early: Option<(i64, f64)>,
     late: Option<(i64, f64)>,
 }
@@ -40,7 +40,7 @@ pub struct Segment {
 pub struct Naive {
     pub kappa: f64,
     is_coarse: bool,
-    /// From how long on a gap tells a rate.
+    /// The length from which on a gap shows a rate.
     told: f64,
     pub segments: Vec<Segment>,
     pub left_out: Vec<Pair>,
@@ -48,7 +48,7 @@ pub struct Naive {
     usual_change: f64,
     outside: f64,
     beyond: [f64; 2],
-    /// Whether something is so near to a bound that it depends on how numbers are rounded.
+    /// Whether a value is so near to a bound that the result depends on rounding.
     pub is_close: bool,
 }
 
@@ -56,14 +56,14 @@ fn difference(from: i64, to: i64) -> f64 {
     (i128::from(to) - i128::from(from)) as f64
 }
 
-/// How far b moved against κ·a.
+/// The movement of b against κ·a.
 fn against(kappa: f64, from: Pair, to: Pair) -> f64 {
     let forward = difference(from.0, to.0);
     let exact = (i128::from(to.1) - i128::from(from.1)) - (i128::from(to.0) - i128::from(from.0));
     exact as f64 - forward * (kappa - 1.0)
 }
 
-/// The rate, less 1.
+/// The rate, minus 1.
 fn rate(from: Pair, to: Pair) -> f64 {
     against(1.0, from, to) / difference(from.0, to.0)
 }
@@ -72,7 +72,7 @@ fn off(i: Pair, j: Pair, k: Pair) -> f64 {
     (against(1.0, i, j) - rate(i, k) * difference(i.0, j.0)).abs()
 }
 
-/// How far a reading is off the line through another one.
+/// The distance of a reading from the line through another one.
 fn off_rate(from: Pair, rate: f64, at: Pair) -> f64 {
     (against(1.0, from, at) - rate * difference(from.0, at.0)).abs()
 }
@@ -129,7 +129,7 @@ impl Naive {
     }
 
     fn fitted(mut self, readings: &[Pair], short: f64) -> Naive {
-        // R1: groups, of which each has the readings that may be used.
+        // R1: groups, each with its usable readings.
         let mut all: Vec<Vec<Pair>> = Vec::new();
         for &reading in readings {
             match all.last_mut() {
@@ -182,7 +182,7 @@ impl Naive {
             chosen = self.cheapest(&nodes, groups.len(), scale);
         }
         self.cut(&nodes, &chosen, scale);
-        // What no group has a reading of that is used.
+        // Readings of groups without a used reading.
         let used: Vec<usize> = chosen.iter().map(|&(node, _)| nodes[node].0).collect();
         let left_out = all
             .iter()
@@ -193,7 +193,7 @@ impl Naive {
         self
     }
 
-    /// Rule R3: all ways through the readings, and the cheapest of them.
+    /// Rule R3: all paths through the readings, and the cheapest of them.
     fn cheapest(&self, nodes: &[(usize, Pair)], groups: usize, scale: f64) -> Chosen {
         let mut best: Option<(u64, Chosen)> = None;
         for (start, &(group, _)) in nodes.iter().enumerate().filter(|(_, node)| node.0 <= 5) {
@@ -232,7 +232,7 @@ impl Naive {
                 None => true,
                 Some((least, _)) if *least != cost => cost < *least,
                 Some((_, other)) => {
-                    // The later last reading; then what was found first, from the end on.
+                    // The later last reading; then the path that was found first, from the end on.
                     let (last, last_of_other) = (j, other.last().unwrap().0);
                     let ways = chosen.iter().rev().map(|&(_, way)| way);
                     let others = other.iter().rev().map(|&(_, way)| way);
@@ -293,7 +293,7 @@ impl Naive {
         }
     }
 
-    /// Segments, and what is between them.
+    /// The segments, and the gaps between them.
     fn cut(&mut self, nodes: &[(usize, Pair)], chosen: &Chosen, scale: f64) {
         let read = |index: usize| nodes[chosen[index].0].1;
         let is_line = |index: usize| chosen.get(index).is_some_and(|(_, way)| !way.is_step);
@@ -338,7 +338,7 @@ impl Naive {
         median(self.told_rates(segment)).unwrap_or(self.usual)
     }
 
-    /// What is left out between two readings of the source.
+    /// The readings that are left out between two readings of the source.
     fn left_out_between(&self, from: i64, to: i64) -> Vec<Pair> {
         let between = self.left_out.iter().filter(|of| from < of.0 && of.0 < to);
         between.copied().collect()
@@ -485,7 +485,7 @@ impl Naive {
         ];
     }
 
-    /// By how much the target is ahead of a value, and the error.
+    /// How far the target is ahead at a value, and the error.
     pub fn at(&self, value: f64) -> (f64, f64) {
         let ahead = |from: Pair, rate: f64| {
             (i128::from(from.1) - i128::from(from.0)) as f64 + (value - from.0 as f64) * rate
@@ -576,7 +576,7 @@ impl Segment {
             .collect();
     }
 
-    /// The corners, with those of readings that are left out.
+    /// The corners, including readings that are left out.
     fn points(&self, median: f64, usual_change: f64) -> Vec<Point> {
         let corner = |from: Pair, (a, error): (i64, f64)| {
             let gained = (difference(from.0, a) * median).round() as i64;
@@ -597,7 +597,7 @@ impl Segment {
     }
 }
 
-/// κ of rule R1.
+/// The nominal rate, κ of rule R1.
 fn nominal(readings: &[Pair], told: f64) -> f64 {
     let gaps = readings
         .windows(2)

@@ -1,4 +1,4 @@
-//! Rule R9: hops between machines by what they asked each other for the time.
+//! Rule R9: hops between machines that asked each other for the time.
 
 use proptest::prelude::*;
 
@@ -25,7 +25,7 @@ fn reading(clock: Clock, value: i64) -> Reading {
     }
 }
 
-/// A guest and its host with one pair of rule X21, which is far off.
+/// A guest and its host, with one pair of rule X21, which is far off.
 fn of_samples(samples: &[Sample]) -> (Asked, Vec<bool>) {
     let mut graph = ClockGraph::new();
     let pair = [reading(GUEST, 7), reading(HOST, 3600 * SECOND)];
@@ -35,8 +35,8 @@ fn of_samples(samples: &[Sample]) -> (Asked, Vec<bool>) {
     (estimates, used)
 }
 
-/// The samples of synchronizations that follow each other (rule X20), of (client, host) in ns:
-/// every two neighbours make a round.
+/// The samples of consecutive synchronizations (rule X20), from (client, host) in ns: every two
+/// neighbours are a round.
 fn rounds(synchronized: &[(i64, i64)]) -> Vec<Sample> {
     let of = |pair: &[(i64, i64)]| {
         let ((c1, h1), (c2, h2)) = (pair[0], pair[1]);
@@ -65,7 +65,7 @@ fn sample(host_value: i64, offset: i64, half_round_trip: i64) -> Sample {
     }
 }
 
-/// Where a reading of the guest was on the host, and how sure that is.
+/// The time of a guest's reading on the host, and its possible error.
 fn at(estimates: &mut Asked, value: i64) -> (i64, f64, LineKind) {
     let estimate = estimates.at(GUEST, ClockNs(value), HOST).unwrap();
     (estimate.value.0, estimate.error_ns, estimate.kind)
@@ -90,7 +90,7 @@ fn r9_xe4_a_round_is_two_samples_of_which_one_is_used() {
     assert_eq!(used, [true, false]);
     let (to, error, _) = at(&mut estimates, 50 * SECOND + SECOND / 10);
     assert_eq!(to, 2_099_999_500);
-    // One sample tells no rate: 500 ppm, and 0.1 ppm besides.
+    // One sample shows no rate: 500 ppm, plus 0.1 ppm.
     assert!(
         (error - 1_500.0 - 0.099_998 * 500.1e3).abs() < 1.0,
         "{error}"
@@ -113,9 +113,9 @@ fn r9_xe4_a_false_round_does_not_matter() {
     assert_eq!(used, [true, false, false, false, true, false]);
     let (to, error, kind) = at(&mut estimates, 61 * SECOND);
     assert_eq!((to, kind), (12_999_999_000, LineKind::After));
-    // Half a round trip, and what two of them leave of the rate of 10 s.
+    // Half a round trip, and the error of the rate that two of them leave in 10 s.
     assert!((1_000.0..1_500.0).contains(&error), "{error}");
-    // In between, by half a round trip.
+    // In between, half a round trip.
     let (to, error, kind) = at(&mut estimates, 55 * SECOND);
     assert_eq!((to, kind), (6_999_999_000, LineKind::Line));
     assert!((1_000.0..2_100.0).contains(&error), "{error}");
@@ -140,7 +140,7 @@ fn r9_xe4_drift_is_followed() {
         (fit.readings, fit.steps.len(), fit.outliers.len()),
         (2, 0, 0)
     );
-    // No snapshot holds what a sample says.
+    // No snapshot has the values of a sample.
     let hops = estimates
         .explain(GUEST, ClockNs(60 * SECOND), HOST)
         .unwrap();
@@ -155,7 +155,7 @@ fn r9_xe4_drift_is_followed() {
 fn r9_which_samples_are_used() {
     let offset = 48 * SECOND;
     for (samples, expected) in [
-        // An error of the recorder; twice the same; what does not fit 64 bits.
+        // An error of the recorder; twice the same; a value that does not fit 64 bits.
         (
             vec![
                 sample(0, offset, -1),
@@ -165,7 +165,7 @@ fn r9_which_samples_are_used() {
             vec![false, true, false],
         ),
         (vec![sample(i64::MAX, offset, 1)], vec![false]),
-        // A slow round among fast ones, which they do not contradict; and one that they do.
+        // A slow round among fast ones that do not contradict it, and one that they do contradict.
         (
             vec![
                 sample(0, offset, 100),
@@ -182,7 +182,8 @@ fn r9_which_samples_are_used() {
             ],
             vec![true, true, true],
         ),
-        // One that is slower by less than those around promise: 100 ns and 0.1 ppm of 30 s.
+        // A round that is slower by less than the error of those around it: 100 ns and 0.1 ppm of
+        // 30 s.
         (
             vec![
                 sample(0, offset, 100),
@@ -200,7 +201,7 @@ fn r9_which_samples_are_used() {
             ],
             vec![true, true, false],
         ),
-        // Too near for a rate, which 500 ppm of 2 s is; unless the guest's clock was set.
+        // Too close for a rate, which is 500 ppm of 2 s; unless the guest's clock was set.
         (
             vec![
                 sample(0, offset, 600_000),
@@ -233,7 +234,7 @@ fn r9_which_samples_are_used() {
         machine: MachineId::HOST,
         ..coarse
     };
-    // A tick of 10 ms of each: 500 ppm of 40 s.
+    // A tick of 10 ms for each: 500 ppm of 40 s.
     let samples = [
         sample(0, offset, 5),
         sample(39 * SECOND, offset, 5),
@@ -272,7 +273,7 @@ fn r9_other_sources_and_clocks_have_no_samples() {
         estimates
             .estimates
             .add_sync(GUEST, HOST, &[sample(0, 5_000, 100)]);
-        // The pairs of rule X21 come after.
+        // The pairs of rule X21 come later.
         let expected = if source == Source::Bundle {
             -4_900
         } else {
@@ -283,7 +284,7 @@ fn r9_other_sources_and_clocks_have_no_samples() {
     let (mut estimates, used) = of_samples(&[sample(0, 5_000, -1)]);
     assert_eq!(used, [false]);
     assert_eq!(at(&mut estimates, 7).0, 3600 * SECOND);
-    // What comes later counts, and what is forgotten is not that.
+    // Later samples count, and data about them is not remembered wrongly.
     estimates
         .estimates
         .add_sync(GUEST, HOST, &[sample(0, 5_000, 100)]);
@@ -320,7 +321,7 @@ fn r10_what_is_told_of_two_machines_or_assumed_has_no_error() {
             (ClockNs(day + 500), None)
         );
         assert_eq!(estimate.interval(), None);
-        // And so it is wherever the way goes on.
+        // The same holds if the path continues.
         let estimate = estimates.at(GUEST, ClockNs(day), Clock::host(3)).unwrap();
         assert_eq!(
             (estimate.value, estimate.error()),
@@ -349,7 +350,7 @@ fn r10_what_is_told_of_two_machines_or_assumed_has_no_error() {
     }
 }
 
-/// The samples that the rule uses, as (host, offset, bound), with nothing but the rule.
+/// The samples that the rule uses, as (host, offset, bound), computed by the rule alone.
 fn naive_used(samples: &[Sample]) -> Vec<(i64, i64, f64)> {
     let mut order: Vec<(i64, i64, i64)> = samples
         .iter()
@@ -409,8 +410,8 @@ fn naive_used(samples: &[Sample]) -> Vec<(i64, i64, f64)> {
     used
 }
 
-/// The rate of the offset in a gap, and how far that may be off; `None` if it is a step, or
-/// there is no such gap.
+/// The rate of the offset in a gap, and its possible error; `None` for a step, or if there is no
+/// such gap.
 fn naive_gap(used: &[(i64, i64, f64)], gap: usize) -> Option<(f64, f64)> {
     let (from, to) = (used.get(gap)?, used.get(gap + 1)?);
     let (span, grown) = ((to.0 - from.0) as f64, (to.1 - from.1) as f64);
@@ -418,8 +419,7 @@ fn naive_gap(used: &[(i64, i64, f64)], gap: usize) -> Option<(f64, f64)> {
     (grown.abs() <= 500e-6 * span + slack).then_some((grown / span, slack / span))
 }
 
-/// The estimate and its error at a value of the host's clock, in the gap or beyond the end where
-/// it is.
+/// The estimate and its error at a value of the host's clock, in a gap or beyond the ends.
 fn naive_at(used: &[(i64, i64, f64)], host: i64) -> (f64, f64) {
     let gaps: Vec<_> = (0..used.len() - 1)
         .map(|gap| naive_gap(used, gap))
@@ -486,8 +486,7 @@ fn naive_at(used: &[(i64, i64, f64)], host: i64) -> (f64, f64) {
     }
 }
 
-/// Rounds of any quality: now and then two right after each other, slow ones, the guest's clock
-/// set.
+/// Rounds of any quality: sometimes two in quick succession, slow ones, the guest's clock set.
 fn any_samples() -> impl Strategy<Value = Vec<Sample>> {
     let gap = prop_oneof![
         6 => 1_000_000_000i64..60_000_000_000,
@@ -511,7 +510,7 @@ fn any_samples() -> impl Strategy<Value = Vec<Sample>> {
     })
 }
 
-/// Where the host's clock reads so much, by the guest's.
+/// The guest's reading when the host's clock reads this value.
 fn back(estimates: &mut Asked, host: i64) -> (i64, f64) {
     let estimate = estimates.at(HOST, ClockNs(host), GUEST).unwrap();
     (estimate.value.0, estimate.error_ns)
@@ -533,7 +532,7 @@ proptest! {
         if expected.is_empty() {
             return Ok(());
         }
-        // What is used is used again, as a database has it.
+        // Used samples are used again, as when a database is read.
         let kept: Vec<Sample> = samples.iter().zip(&used).filter(|(_, used)| **used).map(|(sample, _)| *sample).collect();
         let (mut again, _) = of_samples(&[]);
         again.estimates.add_used_sync(GUEST, HOST, kept);
@@ -555,10 +554,11 @@ proptest! {
     fn r9_what_follows_from_the_rule(samples in any_samples()) {
         let expected = naive_used(&samples);
         let (mut estimates, _) = of_samples(&samples);
-        // Where the guest's clock was set back, a reading of it was there twice.
+        // If the guest's clock was set back, it showed the same reading twice.
         let is_forward = expected.windows(2).all(|pair| pair[0].0 + pair[0].1 < pair[1].0 + pair[1].1);
         for (&(host, offset, bound), next) in expected.iter().zip(expected.iter().skip(1).map(Some).chain([None])) {
-            // At a sample that is used it is that, and no surer than half its round trip.
+            // At a used sample, the result is that sample, with an error of at least half its round
+            // trip.
             let (to, stated) = back(&mut estimates, host);
             prop_assert_eq!(to, host + offset);
             prop_assert!(stated >= bound);
@@ -566,7 +566,7 @@ proptest! {
             if naive_gap(&[(host, offset, bound), next], 0).is_none() {
                 continue;
             }
-            // Continuous and increasing up to the next one, and back again.
+            // Continuous and increasing up to the next sample, and invertible.
             let span = next.0 - host;
             let parts = (0..64).map(|part| host + span / 64 * part);
             let hosts: Vec<i64> = parts.chain([next.0 - 1, next.0]).collect();
@@ -621,7 +621,7 @@ impl Random {
     }
 }
 
-/// How a guest's clock runs and how long messages take, in ns but for the ppm.
+/// The behaviour of a guest's clock and of messages, in ns except for the ppm.
 #[derive(Debug)]
 struct Link {
     drift: f64,
@@ -632,7 +632,7 @@ struct Link {
     every: f64,
 }
 
-/// What is simulated of a link for half an hour, and how estimates are off the truth.
+/// The simulation of a link for half an hour, and the errors of the estimates.
 #[derive(Debug)]
 struct Outcome {
     /// The share within the stated error.
@@ -665,7 +665,7 @@ fn simulated(link: &Link, seed: u64) -> Outcome {
         let told = answered + delay(link.there);
         let readings = [(client(t), asked), (client(answered), told)];
         synchronized.extend(readings.map(|(client, host)| (client as i64, host as i64)));
-        // Some soon after, which make a false round with the one before.
+        // Some follow soon after another round, and make a false round with it.
         t = told + link.every * if random.uniform() < 0.1 { 0.2e9 } else { 1e9 };
     }
     let (mut estimates, _) = of_samples(&rounds(&synchronized));
@@ -675,7 +675,7 @@ fn simulated(link: &Link, seed: u64) -> Outcome {
         let t = 1e9 + random.uniform() * 1790e9;
         let (to, error, _) = at(&mut estimates, client(t) as i64);
         let off = (to as f64 - t).abs();
-        // What is rounded: the readings, their middles, the result.
+        // The rounding of the readings, their middles and the result.
         inside += u32::from(off <= error + 3.0);
         sum += off;
         stated.push(error);
@@ -687,8 +687,8 @@ fn simulated(link: &Link, seed: u64) -> Outcome {
     }
 }
 
-/// Drift and wander of a clock in ppm and ppm/√s, against delays there and back, jitter and how
-/// often, in ns.
+/// Drift and wander of a clock in ppm and ppm/√s, against delays in both directions, jitter and its
+/// frequency, in ns.
 #[test]
 fn r9_what_is_stated_holds_and_is_not_much_too_large() {
     for (drift, wander) in [(100e-6, 0.0), (-30e-6, 0.02), (50e-6, 0.2), (5e-6, 1.0)] {
@@ -709,7 +709,7 @@ fn r9_what_is_stated_holds_and_is_not_much_too_large() {
                 };
                 let outcome = simulated(&link, seed);
                 assert!(outcome.inside >= 0.999, "{link:?} {outcome:?}");
-                // Of an even and quick link, what half a round trip is; else what the rate does.
+                // On an even and fast link, half a round trip; otherwise the movement of the rate.
                 let trip = there.max(back) + 2.0 * jitter;
                 let wanders = wander * 1e3 * every.powf(1.5);
                 assert!(outcome.mean <= trip + 2.0 * wanders, "{link:?} {outcome:?}");

@@ -1,4 +1,4 @@
-//! Several files and machines: whose clock an argument means (rule X14).
+//! Several files and machines: the owner of an argument's clock (rule X14).
 
 use rusqlite::Connection;
 use rusqlite::types::Value;
@@ -6,8 +6,8 @@ use rusqlite::types::Value;
 use super::{ask, refusal};
 
 /// An archive (0) of four traces, which were read in the order 2, 1, 3, 4. File 2 is the first of
-/// machine 0, and of machine 1 in file 3. Of machine 0, file 1 is isolated, file 3 is not, and
-/// file 4 is pinned. Clocks are told by how far BOOTTIME, of trace time, is ahead.
+/// machine 0, and file 3 the first of machine 1. On machine 0, file 1 is isolated, file 3 is not,
+/// and file 4 is pinned. The distance of BOOTTIME of trace time distinguishes the clocks.
 fn merged() -> Connection {
     let conn = Connection::open_in_memory().unwrap();
     conn.execute_batch(timebase_schema::TABLES).unwrap();
@@ -48,14 +48,15 @@ fn x14_the_fifth_argument_is_the_file_and_its_part_tells_whose_clock_it_is() {
     answers(
         &conn,
         &[
-            // The machine's, without a file or with one whose part has no clocks of its own.
+            // The machine's clock, without a file or with a file whose part has no clocks of its
+            // own.
             ("to_boottime(3, 0, 95)", Some(105)),
             ("to_boottime(3, 0, 95, 0)", Some(105)),
             ("to_boottime(3, 0, 95, 0, NULL)", Some(105)),
             ("to_boottime(3, 0, 95, 0, 2)", Some(105)),
             ("to_boottime(3, 0, 95, 0, 3)", Some(105)),
             ("to_boottime(3, 0, 95, 0, 4)", Some(105)),
-            // That of the isolated one, whose BOOTTIME is none of trace time.
+            // The clock of the isolated part, whose BOOTTIME is not trace time.
             ("to_boottime(3, 0, 485, 0, 1)", Some(505)),
             ("to_boottime('MONOTONIC', 0, 485, 0, 1)", Some(505)),
             ("to_boottime(6, 0, 1005, 0, 1)", Some(505)),
@@ -64,7 +65,7 @@ fn x14_the_fifth_argument_is_the_file_and_its_part_tells_whose_clock_it_is() {
             ("to_boottime(11, 0, 5, 0, 4)", Some(85)),
             ("to_boottime(11, 0, 5, 0, 3)", None),
             ("to_boottime(11, 0, 5)", None),
-            // Sequence-scoped ones, in any file.
+            // Sequence-scoped clocks, in any file.
             ("to_boottime(64, 2, 10, 0, 2)", Some(13)),
             ("to_boottime(64, 2, 10, 0, 1)", Some(14)),
             ("to_boottime(64, 2, 10, 0, 3)", None),
@@ -94,7 +95,7 @@ fn x14_what_is_not_resolved_is_told_with_a_file_by_the_form_with_a_target() {
     let unknown = Value::Text("unknown_clock".into());
     assert_eq!(reason("64, 2, 1, 6, 0, 0, 3"), unknown);
     assert_eq!(reason("64, 2, 1, 6, 0, 0, 1"), Value::Null);
-    // Five arguments are a clock and another, as ever, and four a clock of a machine.
+    // Five arguments are still a clock and another one, and four a clock on a machine.
     assert_eq!(reason("6, 0, 1, 200, 0"), Value::Text("no_target".into()));
     assert_eq!(reason("6, 0, 1, 1"), Value::Null);
     assert_eq!(reason("200, 0, 1, 1"), unknown);
@@ -206,7 +207,7 @@ fn x14_tables_that_are_functions_take_the_machine_and_the_file() {
     }
     let sql = "SELECT estimate FROM boottime_interval(3, 0, 480, 0, 1)";
     assert_eq!(ask(&conn, sql), Value::Integer(500));
-    // A JOIN with what says whose each clock is.
+    // A JOIN with the owner of each clock.
     let sql = "SELECT sum(to_boottime(clock_id, seq_id, clock_value, machine_id, trace_file_id) IS NOT ts)
                FROM clock_snapshot";
     assert_eq!(ask(&conn, sql), Value::Integer(0));
@@ -226,7 +227,7 @@ fn x14_what_clock_path_prints_can_be_given() {
     let sql = "SELECT from_clock FROM clock_path('BOOTTIME of machine 1 in file 3', 0, 1)";
     let printed = Value::Text("BOOTTIME of machine 1 in file 3".into());
     assert_eq!(ask(&conn, sql), printed);
-    // The machine's, as the part has no clocks of its own.
+    // The machine's clock, because the part has no clocks of its own.
     answers(
         &conn,
         &[
@@ -272,7 +273,7 @@ fn k1_the_readings_are_those_of_the_machine_of_trace_time_of_all_its_files() {
         &conn,
         &[
             ("to_monotonic(110)", Some(100)),
-            // An isolated part's reading, at 500.
+            // A reading of an isolated part, at 500.
             ("to_monotonic(505)", Some(485)),
             ("to_realtime(705)", Some(9005)),
             ("from_abs_time_str(abs_time_str(705))", Some(705)),
@@ -280,7 +281,7 @@ fn k1_the_readings_are_those_of_the_machine_of_trace_time_of_all_its_files() {
     );
     conn.execute_batch("INSERT INTO fact (name, value) VALUES ('trace_time_machine_id', 1);")
         .unwrap();
-    // Facts are as they were when clock_snapshot changed last.
+    // The facts are those of the last change of clock_snapshot.
     conn.execute_batch("UPDATE clock_snapshot SET packet_id = 1")
         .unwrap();
     answers(
@@ -311,7 +312,7 @@ fn x14_without_tables_of_files_all_is_of_one_file() {
             ("to_boottime(64, 2, 5, 7)", None),
         ],
     );
-    // A copy of the table of an import of several, and of nothing else.
+    // A copy of the table from an import of several files, without the other tables.
     conn.execute_batch(
         "ALTER TABLE clock_snapshot ADD trace_file_id;
          UPDATE clock_snapshot SET trace_file_id = 3 WHERE clock_id = 64;",
@@ -383,7 +384,7 @@ fn x14_tables_of_files_that_cannot_be_are_told() {
         let expected = format!("to_boottime(): clock_snapshot cannot be used: {expected}");
         assert!(message.starts_with(&expected), "{sql}: {message}");
     }
-    // Machines are asked for a better word only.
+    // Machines are only read for a better error.
     let conn = merged();
     conn.execute_batch("UPDATE machine SET raw_id = 'big' WHERE id = 1")
         .unwrap();

@@ -1,4 +1,4 @@
-//! What the functions make of `remote_clock_sync`, and errors that nobody knows (rules R9, X26).
+//! The functions with `remote_clock_sync`, and unknown errors (rules R9, X26).
 
 use rusqlite::Connection;
 use rusqlite::types::Value;
@@ -38,7 +38,7 @@ fn r9_xe4_the_linear_functions_answer_by_samples() {
     answers(
         &conn,
         &[
-            // By the average, as ever.
+            // By the average, as before.
             (
                 "to_boottime(6, 0, 110006000000, 1)",
                 Value::Integer(62_002_999_000),
@@ -83,7 +83,7 @@ fn r9_samples_of_a_file_are_of_its_own_clocks() {
     .unwrap();
     let linear = "to_boottime_linear(6, 0, 110006000000, 1, 0)";
     answers(&conn, &[(linear, Value::Integer(61_999_999_000))]);
-    // They are none of the machine's clock.
+    // They do not belong to the machine's clock.
     conn.execute_batch(
         "UPDATE remote_clock_sync SET trace_file_id = NULL; UPDATE clock_snapshot SET packet_id = 1;",
     )
@@ -116,7 +116,7 @@ fn r9_samples_that_cannot_be_are_told() {
         let expected = format!("to_boottime_linear(): clock_snapshot cannot be used: {expected}");
         assert!(message.starts_with(&expected), "{message}");
     }
-    // Of a table of somebody's, too, nothing breaks.
+    // A table of another program breaks nothing either.
     let conn = synchronized();
     conn.execute_batch(
         "UPDATE remote_clock_sync SET host_value = 9223372036854775807 - id % 2, offset = 4611686018427387904 * (id % 2), used = 1",
