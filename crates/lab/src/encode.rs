@@ -1,14 +1,14 @@
-//! Writes the bytes of a trace by hand. It uses none of the product's crates,
-//! so that a misreading of the wire format cannot hide in both.
+//! Writes the bytes of a trace by hand. It uses none of the product's crates, so the same
+//! misreading of the wire format cannot be in both.
 
-/// A `TracePacket`. A field at its default is not written.
+/// A `TracePacket`. A field with its default value is not written.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Packet {
     pub timestamp: Option<u64>,
     pub timestamp_clock_id: Option<u32>,
     /// `trusted_packet_sequence_id`
     pub seq: u32,
-    /// Its sequence is number 0, and that is written.
+    /// Its sequence is number 0, which is written explicitly.
     pub is_zero_written: bool,
     /// `sequence_flags`
     pub flags: u32,
@@ -34,7 +34,7 @@ pub struct Packet {
 }
 
 impl Packet {
-    /// Whether it names its sequence (E1).
+    /// Whether it names its sequence.
     pub fn is_of_sequence(&self) -> bool {
         self.seq != 0 || self.is_zero_written
     }
@@ -55,7 +55,7 @@ pub struct ClockSnapshot {
     pub primary: Option<i32>,
 }
 
-/// `ClockSnapshot.Clock`: not written are an id of 0, a false flag and a unit of 0.
+/// `ClockSnapshot.Clock`: an id of 0, a false flag and a unit of 0 are not written.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reading {
     pub id: u32,
@@ -79,11 +79,11 @@ pub struct Bundle {
     pub wakings: Vec<CompactWaking>,
 }
 
-/// `FtraceEvent`, of one kind or of none.
+/// `FtraceEvent`, with one kind or none.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FtraceEvent {
     pub timestamp: Option<u64>,
-    /// `pid`: the thread that was running.
+    /// `pid`: the running thread.
     pub tid: Option<u32>,
     pub cpu_idle: Option<CpuIdle>,
     pub sched_switch: Option<SchedSwitch>,
@@ -95,7 +95,7 @@ pub struct CpuIdle {
     pub state: Option<u32>,
 }
 
-/// `SchedSwitchFtraceEvent`, but for what it tells of the thread before.
+/// `SchedSwitchFtraceEvent`, without the fields about the previous thread.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SchedSwitch {
     pub next_comm: Option<String>,
@@ -156,7 +156,7 @@ impl Message {
         self.bytes(field, &value.0)
     }
 
-    /// The fields of another message, behind its own.
+    /// The fields of another message, after its own.
     pub fn and(mut self, other: &Message) -> Message {
         self.0.extend(&other.0);
         self
@@ -355,7 +355,7 @@ fn event_bytes(event: &FtraceEvent) -> Vec<u8> {
     out
 }
 
-/// `CompactSched`: timestamps are deltas, names are places in a table.
+/// `CompactSched`: timestamps are deltas, names are indices of a table.
 fn compact_bytes(bundle: &Bundle) -> Vec<u8> {
     let mut comms: Vec<&str> = Vec::new();
     let mut place = |comm| {

@@ -1,13 +1,13 @@
-//! What timebase is tested and measured with. It is not published.
+//! The tools for testing and measuring timebase. This crate is not published.
 //!
 //! | module | what it is |
 //! |---|---|
 //! | [`synth`] | traces, and sets of several machines or files, whose true times are known |
 //! | [`encode`] | the bytes of a trace, written by hand |
-//! | [`naive`] | what an import of clocks must yield, written down from the rules as plainly as can be |
-//! | [`accuracy`] | how far the times of an import are from the truth, on generated and on recorded traces |
-//! | [`reliability`] | copies of traces that are damaged, and what an import makes of them |
-//! | [`fuzz`] | what must hold of any input, a function for each parser; `fuzz/` has the fuzzers around them |
+//! | [`naive`] | the required results of an import of clocks, written as plainly as possible from the rules |
+//! | [`accuracy`] | the errors of an import's times, on generated and on recorded traces |
+//! | [`reliability`] | damaged copies of traces, and how much of them an import keeps |
+//! | [`fuzz`] | properties that hold for any input, a function for each parser; `fuzz/` has the fuzzers |
 
 pub mod accuracy;
 #[allow(missing_docs)]

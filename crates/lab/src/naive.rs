@@ -1,6 +1,6 @@
-//! What an import must yield, written down from the rules as plainly as can be.
-//! It shares no code with the product, keeps next to no state, and works
-//! everything out from scratch for every packet.
+//! The required results of an import, written as plainly as possible from the rules. It shares no
+//! code with the product, has next to no state, and computes everything from scratch for every
+//! packet.
 
 use crate::encode::{
     Bundle, CompactSwitch, CompactWaking, FtraceEvent, INCREMENTAL_STATE_CLEARED,
@@ -21,7 +21,7 @@ pub const OF_SEQUENCE: u32 = 64;
 
 pub type Reason = &'static str;
 
-/// C1. The order of the fields is V3's order of clocks.
+/// A clock (C1). The order of the fields is the order of clocks in V3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Clock {
     pub id: u32,
@@ -65,7 +65,7 @@ impl Reading {
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     pub readings: Vec<Reading>,
-    /// V2: 0 the tracing service, 1 other writers, 2 pairs of rule I1.
+    /// The source of V2: 0 the tracing service, 1 other writers, 2 pairs of rule I1.
     pub source: u32,
     /// Named by a snapshot of the host.
     pub primary: Option<u32>,
@@ -144,27 +144,27 @@ pub struct LogRow {
     pub unresolved: Option<String>,
 }
 
-/// What the import of a trace yields.
+/// The required result of importing a trace.
 #[derive(Debug)]
 pub struct Imported {
     pub packets: Vec<PacketRow>,
     pub readings: Vec<SnapshotRow>,
     pub events: Vec<EventRow>,
     pub logs: Vec<LogRow>,
-    /// The clock, the reading and the time of each event and each log line that has a time.
+    /// The clock, the reading and the time of each event and each log line with a time.
     pub placed: Vec<(Clock, i64, i64)>,
     pub snapshots: Vec<Snapshot>,
     pub trace_time: Clock,
-    /// Ids of packets whose timestamp was taken as trace time (C6, T2).
+    /// Ids of packets whose timestamp counts as trace time (C6, T2).
     pub taken: BTreeSet<i64>,
-    /// Ids of the guests' packets that were read before trace time was known (X25).
+    /// Ids of the guests' packets before trace time was known (X25).
     pub waiting: BTreeSet<i64>,
-    /// Packets of rejected snapshots, with a reason for each rule that the snapshot breaks. Which
-    /// of them becomes the packet's is not said.
+    /// Packets of rejected snapshots, with a reason for each rule that the snapshot breaks. Any of
+    /// them may become the packet's reason.
     pub rejected: BTreeMap<i64, BTreeSet<Option<Reason>>>,
 }
 
-/// Every clock that some snapshot holds.
+/// Every clock in a snapshot.
 pub fn clocks(snapshots: &[Snapshot]) -> BTreeSet<Clock> {
     snapshots.iter().flat_map(Snapshot::clocks).collect()
 }
@@ -173,7 +173,7 @@ fn first_reading(snapshots: &[Snapshot], clock: Clock) -> Option<&Reading> {
     snapshots.iter().find_map(|s| s.reading(clock))
 }
 
-/// The unit of a clock; N2 sees to it that there is one.
+/// The unit of a clock; by N2 it is unique.
 pub fn unit(snapshots: &[Snapshot], clock: Clock) -> i128 {
     first_reading(snapshots, clock).map_or(1, |r| r.unit.into())
 }
@@ -182,7 +182,7 @@ fn is_incremental(snapshots: &[Snapshot], clock: Clock) -> bool {
     first_reading(snapshots, clock).is_some_and(|r| r.incremental)
 }
 
-/// N5: the clock's value in the snapshot before the last one, of the same set of clocks.
+/// The clock's value in the snapshot before the last one, of the same set of clocks (N5).
 fn goes_backwards(snapshots: &[Snapshot], clock: Clock) -> bool {
     let Some((last, before)) = snapshots.split_last() else {
         return false;
@@ -202,7 +202,7 @@ fn is_monotonic(snapshots: &[Snapshot], clock: Clock) -> bool {
     (0..=snapshots.len()).all(|n| !goes_backwards(&snapshots[..n], clock))
 }
 
-/// N4: whether there is an edge from one clock to another, but for N5.
+/// Whether there is an edge from one clock to another, apart from N5 (N4).
 fn edge(snapshots: &[Snapshot], from: Clock, to: Clock) -> bool {
     from != to
         && snapshots
@@ -210,10 +210,10 @@ fn edge(snapshots: &[Snapshot], from: Clock, to: Clock) -> bool {
             .any(|s| s.reading(from).is_some() && s.reading(to).is_some())
 }
 
-/// V3: breadth first; of paths of equal length the least one.
+/// The path by breadth-first search; among paths of equal length, the least one (V3).
 fn path(snapshots: &[Snapshot], from: Clock, to: Clock, heed_n5: bool) -> Option<Vec<Clock>> {
     let has_edges = |clock| !heed_n5 || is_monotonic(snapshots, clock); // N5
-    // No path is shorter, and most are this one.
+    // No path is shorter, and most paths are direct.
     if edge(snapshots, from, to) && has_edges(from) {
         return Some(vec![from, to]);
     }
@@ -241,7 +241,7 @@ fn path(snapshots: &[Snapshot], from: Clock, to: Clock, heed_n5: bool) -> Option
     }
 }
 
-/// V2: the offset of one hop.
+/// The offset of one hop (V2).
 fn hop_offset(snapshots: &[Snapshot], from: Clock, to: Clock, value: i128) -> i128 {
     // (source, value of `from`, value of `to`) in file order
     let all: Vec<(u32, i128, i128)> = snapshots
@@ -276,12 +276,12 @@ fn hop_offset(snapshots: &[Snapshot], from: Clock, to: Clock, value: i128) -> i1
     b - a
 }
 
-/// Rules V: a reading in the clock's own unit to a value of another clock in nanoseconds.
+/// Converts a reading in the clock's own unit to a value of another clock in nanoseconds (rules V).
 pub fn convert(snapshots: &[Snapshot], from: Clock, ticks: i128, to: Clock) -> Result<i64, Reason> {
     convert_value(snapshots, from, ticks * unit(snapshots, from), to) // V4
 }
 
-/// Rules V: a value in nanoseconds.
+/// Converts a value in nanoseconds (rules V).
 pub fn convert_value(
     snapshots: &[Snapshot],
     from: Clock,
@@ -293,7 +293,7 @@ pub fn convert_value(
     if is_sequence_scoped(from.id) && from.seq == 0 {
         return Err("no_sequence_id");
     }
-    // V7, in the order in which the reasons are judged. V1 holds for any clock.
+    // The reasons of V7, in the order in which they are checked. V1 holds for any clock.
     if from != to {
         if !held(from) {
             return Err("unknown_clock");
@@ -317,7 +317,8 @@ pub fn convert_value(
     fits(result)
 }
 
-/// S1, S2, S3, S5: whether the state of the last packet's sequence is valid, and its default clock.
+/// Whether the state of the last packet's sequence is valid, and its default clock (S1, S2, S3,
+/// S5).
 fn sequence_state(packets: &[Packet]) -> (bool, u32) {
     let last = packets.last().unwrap();
     let (mut valid, mut default) = (false, 0);
@@ -342,9 +343,9 @@ fn sequence_state(packets: &[Packet]) -> (bool, u32) {
     (valid, default)
 }
 
-/// T2, X17: the default clock of a machine. No snapshot of a guest names one.
+/// The default clock of a machine (T2, X17). No snapshot of a guest names one.
 fn default_clock(snapshots: &[Snapshot], machine: u32) -> Option<u32> {
-    // What is assumed (X26) says nothing.
+    // An assumption names none (X26).
     let taken = || snapshots.iter().filter(|s| s.source != 3);
     let holds = |machine| {
         let boottime = Clock::new(BOOTTIME, 0, machine);
@@ -355,13 +356,13 @@ fn default_clock(snapshots: &[Snapshot], machine: u32) -> Option<u32> {
     own.or_else(named).or(holds(0).then_some(BOOTTIME))
 }
 
-/// What happened to incremental clocks, in file order (V5).
+/// The history of incremental clocks, in file order (V5).
 enum Event {
     Reset(Clock, u64),
     Delta(Clock, u64),
 }
 
-/// V5: the value that an incremental clock has reached, in its own unit.
+/// The value of an incremental clock, in its own unit (V5).
 fn accumulated(events: &[Event], clock: Clock) -> Option<i128> {
     let mut value = None;
     for event in events {
@@ -374,13 +375,13 @@ fn accumulated(events: &[Event], clock: Clock) -> Option<i128> {
     value
 }
 
-/// D2: what is tried once more at the end.
+/// The items for the second try at the end (D2).
 enum Retry {
-    /// index of the row, the clock and its reading, and whether it was in a snapshot by then
+    /// index of the row, the clock and its reading, and whether a snapshot had the clock by then
     Packet(usize, Clock, i128, bool),
     /// index of the row, index of the snapshot
     Snapshot(usize, usize),
-    /// index of the snapshot, which is not what its packet's time is of
+    /// index of the snapshot, apart from its packet's time
     Pair(usize),
     /// index of the row, the clock and its reading
     Event(usize, Clock, u64),
@@ -388,7 +389,7 @@ enum Retry {
     Log(usize, Clock, u64),
 }
 
-/// I1: the clock of a bundle's events.
+/// The clock of a bundle's events (I1).
 fn bundle_clock(packet: &Packet, bundle: &Bundle) -> Option<Clock> {
     let id = match bundle.clock {
         None | Some(0) => BOOTTIME,
@@ -399,7 +400,7 @@ fn bundle_clock(packet: &Packet, bundle: &Bundle) -> Option<Clock> {
     Some(Clock::new(id, packet.seq, packet.machine_id))
 }
 
-/// I1: the snapshot that a bundle's pair is, if it is to be added.
+/// The snapshot of a bundle's pair, if it is to be added (I1).
 fn pair(packet: &Packet, bundle: &Bundle, added: &[(u32, i64)]) -> Option<Snapshot> {
     let clock = bundle_clock(packet, bundle)?;
     let (ftrace, boot) = (bundle.ftrace_timestamp?, bundle.boot_timestamp?);
@@ -414,7 +415,7 @@ fn pair(packet: &Packet, bundle: &Bundle, added: &[(u32, i64)]) -> Option<Snapsh
     let boottime = Clock::new(BOOTTIME, 0, packet.machine_id);
     let reading = |(clock, value): (Clock, i64)| Reading {
         clock,
-        // A negative one does not fit then, as a number without a sign.
+        // A negative number does not fit then, because there is no sign.
         ticks: value.cast_unsigned(),
         unit: 1,
         incremental: false,
@@ -426,8 +427,8 @@ fn pair(packet: &Packet, bundle: &Bundle, added: &[(u32, i64)]) -> Option<Snapsh
     })
 }
 
-/// X26: whether a time of the packet is converted. `clock` is that of the packet, if it has one that its
-/// time is converted from.
+/// Whether a time of the packet is converted (X26). `clock` is the packet's clock, if it has one
+/// for its time.
 fn converts(packet: &Packet, clock: Option<Clock>) -> bool {
     let events = packet.ftrace_events.iter().any(|bundle| {
         let lacks = |clock: Clock| is_sequence_scoped(clock.id) && clock.seq == 0;
@@ -442,7 +443,7 @@ fn converts(packet: &Packet, clock: Option<Clock>) -> bool {
     of_packet && packet.timestamp.is_some() || events || lines.any(Option::is_some)
 }
 
-/// X26: what is assumed of a machine whose clocks do not reach trace time.
+/// The assumption for a machine whose clocks do not reach trace time (X26).
 fn bridge(snapshots: &[Snapshot], machine: u32, trace_time: Clock) -> Option<Snapshot> {
     let reaches = |from, to| from == to || path(snapshots, from, to, true).is_some();
     let boottime = Clock::new(BOOTTIME, 0, machine);
@@ -490,8 +491,8 @@ impl Recorded<'_> {
     }
 }
 
-/// I1: the events of a bundle in the order of time; at one time switches, then wakings, then
-/// others. An event without a time comes right after the one before it.
+/// The events of a bundle in the order of time (I1); at one time, switches first, then wakings,
+/// then others. An event without a time comes right after the previous one.
 fn in_order(bundle: &Bundle) -> Vec<Recorded<'_>> {
     let switches = bundle.switches.iter().map(Recorded::Switch);
     let wakings = bundle.wakings.iter().map(Recorded::Waking);
@@ -509,7 +510,7 @@ fn in_order(bundle: &Bundle) -> Vec<Recorded<'_>> {
     timed.into_iter().map(|(_, event)| event).collect()
 }
 
-/// A thread that a switch tells of.
+/// A thread in a switch.
 #[derive(Clone)]
 struct Thread {
     pid: i32,
@@ -517,7 +518,7 @@ struct Thread {
     comm: String,
 }
 
-/// What happened to threads, in file order.
+/// The history of threads, in file order.
 enum Sched {
     /// to this thread on the CPU of a machine
     Switch(u32, Option<u32>, Thread),
@@ -525,7 +526,7 @@ enum Sched {
     Rename(u32, i32, String),
 }
 
-/// I1: the thread that runs on the CPU of a machine, by the name it has by now.
+/// The thread that runs on a CPU of a machine, with its current name (I1).
 fn running(history: &[Sched], machine: u32, cpu: Option<u32>) -> Option<Thread> {
     let mut thread = None;
     for event in history {
@@ -542,7 +543,7 @@ fn running(history: &[Sched], machine: u32, cpu: Option<u32>) -> Option<Thread> 
     thread
 }
 
-/// What an event is, given the thread that was running: its thread, its name, its arguments.
+/// The thread, the name and the arguments of an event, given the running thread.
 fn told(
     event: &Recorded<'_>,
     prev: Option<&Thread>,
@@ -610,7 +611,7 @@ fn told(
     (tid, Some(name.to_owned()), Some(args))
 }
 
-/// What an event does to threads.
+/// The effect of an event on threads.
 fn follow(event: &Recorded<'_>, machine: u32, cpu: Option<u32>) -> Option<Sched> {
     match event {
         Recorded::Switch(switch) => {
@@ -646,7 +647,7 @@ fn as_recorded(timestamp: u64) -> Value {
     i64::try_from(timestamp).map_or(Value::Real(timestamp as f64), Value::Integer)
 }
 
-/// A row's packet type (INTERFACE: `type`).
+/// The type of a packet's row.
 fn kind(packet: &Packet) -> Option<String> {
     if packet.clock_snapshot.is_some() {
         return Some("clock_snapshot".to_owned());
@@ -681,8 +682,8 @@ fn clock_name(id: u32) -> Option<String> {
         .then(|| names[id as usize - 1].to_owned())
 }
 
-/// N2: for each rule that a snapshot breaks the reason of its packet, `None` where V7 has none.
-/// Empty if the snapshot is accepted.
+/// The packet's reason for each rule that a snapshot breaks, `None` if V7 has none (N2). Empty if
+/// the snapshot is accepted.
 pub fn rejections(
     snapshots: &[Snapshot],
     new: &Snapshot,
@@ -713,7 +714,7 @@ pub fn rejections(
     broken
 }
 
-/// N6: the rows of an accepted snapshot, without their trace time.
+/// The rows of an accepted snapshot, without their trace time (N6).
 fn snapshot_rows(snapshot: &Snapshot, snapshot_id: usize, packet_id: i64) -> Vec<SnapshotRow> {
     snapshot
         .readings
@@ -737,7 +738,7 @@ fn snapshot_rows(snapshot: &Snapshot, snapshot_id: usize, packet_id: i64) -> Vec
 
 /// The rules from start to end.
 pub fn import(trace: &[Packet]) -> Imported {
-    // F1: a zero-length packet is ignored.
+    // A zero-length packet is ignored (F1).
     let packets: Vec<Packet> = trace
         .iter()
         .filter(|p| **p != Packet::default())
@@ -760,12 +761,13 @@ pub fn import(trace: &[Packet]) -> Imported {
     // T1
     let mut trace_time = Clock::host(BOOTTIME);
     let mut converted = false;
-    // X25: whether a snapshot has claimed it; until one does, or something is converted, nobody knows it
+    // whether a snapshot has claimed it (X25); until then, or until the first conversion, it is
+    // unknown
     let mut claimed = false;
-    // X25: the packets that wait for that, and the machines of which something does
+    // the packets that wait for it (X25), and the machines of these packets
     let mut waiting = BTreeSet::new();
     let mut waiting_machines: Vec<u32> = Vec::new();
-    // X26: the machines whose way to it is settled
+    // the machines with a settled path to it (X26)
     let mut bridged = BTreeSet::new();
 
     for (index, packet) in packets.iter().enumerate() {
@@ -784,7 +786,7 @@ pub fn import(trace: &[Packet]) -> Imported {
             unresolved: None,
         };
         let own = packet.timestamp_clock_id.unwrap_or(0);
-        // C4's first two steps, 0 where they have no answer
+        // the first two steps of C4; 0 if they have no answer
         let named = if own != 0 { own } else { sequence_default };
 
         if let Some(message) = &packet.clock_snapshot {
@@ -1012,7 +1014,7 @@ pub fn import(trace: &[Packet]) -> Imported {
                     Ok(ts) => row.ts = Some(ts),
                     Err(reason) => {
                         row.unresolved = Some(reason.to_owned());
-                        // D2; a reading that does not fit itself never will
+                        // The second try (D2); a reading that does not fit by itself never will.
                         let hopeless = reason == "overflow" && row.clock_ts.is_none();
                         if reason != "no_sequence_id" && !hopeless {
                             retries.push(Retry::Packet(index, clock, reading, known));
@@ -1023,7 +1025,7 @@ pub fn import(trace: &[Packet]) -> Imported {
                 continue;
             }
         }
-        // C6, T2: taken as trace time
+        // Counts as trace time (C6, T2).
         taken.insert(row.id);
         row.clock_id = Some(trace_time.id.into());
         row.clock_ts = i64::try_from(timestamp).ok();
@@ -1043,7 +1045,7 @@ pub fn import(trace: &[Packet]) -> Imported {
     }
     let has_host = packets.iter().any(|packet| packet.machine_id == 0);
     for machine in waiting_machines {
-        // X26: the host first
+        // The host first (X26).
         let host = has_host.then_some(0);
         for machine in host.into_iter().chain([machine]) {
             if bridged.insert(machine)
@@ -1104,8 +1106,8 @@ pub fn import(trace: &[Packet]) -> Imported {
     }
 }
 
-/// N6: sets the trace time of the rows of a snapshot. Returns that of its first reading that has
-/// one, or else the reason of its first reading, if it has readings.
+/// Sets the trace time of the rows of a snapshot (N6). Returns the time of its first reading that
+/// has one, or otherwise the reason of its first reading, if it has readings.
 fn place(
     rows: &mut [SnapshotRow],
     snapshots: &[Snapshot],

@@ -1,5 +1,5 @@
-//! Gives to each check what the fuzzers have found: inputs that reach all that they have
-//! reached (`fuzz/corpus`), and those that once did harm (`fuzz/crashes`).
+//! Gives the fuzzers' findings to each check: inputs that cover all code that they reached
+//! (`fuzz/corpus`), and those that once did harm (`fuzz/crashes`).
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::fs;
@@ -21,7 +21,7 @@ fn all(target: &str, check: fn(&[u8])) {
     assert!(!corpus.is_empty(), "fuzz/corpus/{target} has no files");
     for file in corpus.into_iter().chain(files("crashes", target)) {
         let bytes = fs::read(&file).unwrap();
-        // What was wrong is on the screen already; here is with which file.
+        // The problem is on the screen already; this adds the file.
         assert!(catch_unwind(|| check(&bytes)).is_ok(), "{}", file.display());
     }
 }
@@ -35,8 +35,7 @@ macro_rules! targets {
             }
         )*
 
-        /// What is in `fuzz/corpus` and `fuzz/crashes` is asked for here, and each of these
-        /// has a fuzzer.
+        /// Every directory in `fuzz/corpus` and `fuzz/crashes` is used here, and has a fuzzer.
         #[test]
         fn none_is_missing() {
             let known = [$(stringify!($target)),*];

@@ -1,5 +1,5 @@
-//! Fleets: always the same bytes, as many damaged and empty files as were asked for, and in
-//! their databases what is said of devices and builds.
+//! Fleets: always the same bytes, the requested number of damaged and empty files, and databases
+//! with the stated facts about devices and builds.
 
 #![allow(clippy::unwrap_used)]
 
@@ -28,7 +28,7 @@ fn of_state(fleet: &Fleet, state: FleetState) -> Vec<FleetFile> {
     files
 }
 
-/// The database of a trace of the fleet, if there can be one.
+/// The database of a trace in the fleet, if there can be one.
 fn database(bytes: &[u8]) -> Option<(tempfile::TempDir, Connection)> {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("trace.db");
@@ -111,7 +111,7 @@ fn what_is_damaged_cannot_be_read_as_a_whole() {
         });
     let errors: Vec<Option<i64>> = errors.collect();
     assert_eq!(errors.len(), 6);
-    // One third is no trace; of the others the damage is told.
+    // One third is no trace; for the others the damage is reported.
     assert_eq!(errors.iter().filter(|errors| errors.is_none()).count(), 2);
     assert!(
         errors.iter().flatten().all(|&errors| errors > 0),

@@ -1,5 +1,5 @@
-//! The goals, on small versions of the traces of `cargo bench -- truth`, and what real clocks
-//! have to say.
+//! The goals, on small versions of the traces of `cargo bench -- truth`, and the results for real
+//! clocks.
 
 #![allow(clippy::unwrap_used)]
 
@@ -17,12 +17,12 @@ fn linear_is_as_near_to_the_truth_as_it_shall_and_as_sure_as_it_says() {
         assert!(missed.is_empty(), "{}: {missed:?}, {measured:?}", case.name);
         inversions += measured.nearest_inversions.of_one_clock;
     }
-    // Those of nearest neighbour are seen.
+    // The errors of nearest neighbour show.
     assert!(inversions > 100);
 }
 
-/// By what the rules were chosen: clocks that are read every 10 s, too, with outliers and a
-/// suspend.
+/// The cases with which the rules were chosen: also clocks that are read every 10 s, with outliers
+/// and a suspend.
 #[test]
 fn linear_is_better_than_nearest_neighbour_in_all_of_the_model() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Every row of an imported trace against what is known to be true.
+//! Compares every row of an imported trace with the truth.
 
 #![allow(clippy::unwrap_used)]
 
@@ -11,7 +11,7 @@ use timebase_lab::synth::{
     Truth,
 };
 
-/// What the import made of a row.
+/// The import's result for a row.
 #[derive(Debug, Clone, PartialEq)]
 struct Placed {
     ts: Option<i64>,
@@ -31,7 +31,7 @@ struct Checked {
     lines: u64,
     non_monotonic: u64,
     state_lost: u64,
-    /// The largest error that there is, and that there may be.
+    /// The largest actual error, and the largest allowed one.
     worst: i64,
     bound: i64,
 }
@@ -94,7 +94,7 @@ fn counts_agree(
     assert_eq!(compressed > 0, settings.compression != Compression::None);
 }
 
-/// All rows that have a timestamp.
+/// All rows with a timestamp.
 fn rows(conn: &Connection) -> HashMap<Row, Placed> {
     type Make = fn(u64) -> Row;
     let tables: [(&str, Make); 4] = [
@@ -127,7 +127,7 @@ fn rows(conn: &Connection) -> HashMap<Row, Placed> {
     all
 }
 
-/// Holds all rows against the truth: those where it is not so.
+/// Compares all rows with the truth; returns the wrong ones.
 fn check(imported: &Imported) -> (Checked, Vec<String>) {
     let mut checked = Checked::default();
     let mut wrong = Vec::new();
@@ -168,7 +168,7 @@ fn check(imported: &Imported) -> (Checked, Vec<String>) {
     (checked, wrong)
 }
 
-/// Imports a trace, all rows of which must be right.
+/// Imports a trace, and requires all rows to be right.
 fn all_right(settings: &Settings) -> Checked {
     let (checked, wrong) = check(&imported(settings));
     let examples = &wrong[..wrong.len().min(5)];
@@ -176,7 +176,7 @@ fn all_right(settings: &Settings) -> Checked {
     checked
 }
 
-/// A preset, small, with all that it has.
+/// A small version of a preset with all of its features.
 fn small(preset: Preset) -> Settings {
     Settings {
         sequence_snapshot_every: 50,
@@ -311,7 +311,7 @@ fn d2_packets_read_before_any_snapshot_of_their_clock_are_where_they_were() {
     is_exact(settings);
 }
 
-/// What has a crystal, in twenty seconds instead of two hundred.
+/// Presets with a crystal, in twenty seconds instead of two hundred.
 const CRYSTALS: [Preset; 10] = [
     Preset::Drift,
     Preset::Wander,
@@ -335,7 +335,7 @@ fn v2_packets_on_clocks_with_a_crystal_are_where_they_were() {
         };
         let checked = all_right(&settings);
         assert!(checked.packets > 5000 && checked.worst > 0, "{checked:?}");
-        // Where each has drifted for a second, the bound is not much more than there is.
+        // If each has drifted for a second, the bound is not much larger than the error.
         assert!(checked.bound < checked.worst * 3 / 2, "{checked:?}");
         is_exact(Settings {
             wander_ppb: 0,
@@ -359,7 +359,7 @@ fn a_clock_that_is_set_or_not_read_for_a_while_is_off_by_as_much() {
             set_ns,
             ..Settings::preset(Preset::WallClock)
         };
-        // Until the next snapshot, beside what it drifts in a second.
+        // Until the next snapshot, in addition to the drift of a second.
         let checked = all_right(&of(set));
         assert!((100_000..160_000).contains(&checked.worst), "{checked:?}");
         assert!(
@@ -387,7 +387,7 @@ fn a_clock_of_another_frequency_is_off_by_all_of_it() {
             gap_ns: 4_000_000,
             ..Settings::preset(Preset::Gigahertz).records(1000)
         });
-        // In up to a second, give or take what it drifts.
+        // In up to a second, plus or minus the drift.
         let second = (i64::from(crystal_khz) - 1_000_000).abs() * 1000;
         let off = (checked.worst - second).abs();
         assert!(off < second / 20 + 100_000, "{checked:?}");

@@ -1,5 +1,6 @@
-//! The messages that `timebase_trace::wire` has in its sources are those of `schema/proto/trace.proto`.
-//! They are not generated in every build, as the compiler for them takes longer to build than they do.
+//! The messages in the sources of `timebase_trace::wire` must equal those of
+//! `schema/proto/trace.proto`. They are not generated in every build, because the compiler for them
+//! takes longer to build than they do.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,4 +1,5 @@
-//! What is measured by the view `packet_interval` is what anyone gets with a plain join.
+//! The view `packet_interval`, with which errors are measured, must return the same as a plain
+//! join.
 
 #![allow(clippy::unwrap_used)]
 
@@ -8,7 +9,7 @@ use rusqlite::Connection;
 use timebase_import::{Monitor, Options, Source, import};
 use timebase_lab::accuracy::Case;
 
-/// Packets, those of which a join gives another time, and another error.
+/// Packets for which a join returns another time or another error.
 const JOIN: &str = "
     SELECT count(*), sum(is_elsewhere), sum(abs(stated - error) > 1)
     FROM (

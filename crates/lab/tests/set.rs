@@ -1,5 +1,4 @@
-//! Sets of several machines or files: their bytes, and whether what is said to be true of
-//! them is in them.
+//! Sets of several machines or files: their bytes, and whether they contain their stated truth.
 
 #![allow(clippy::unwrap_used)]
 
@@ -117,7 +116,7 @@ fn packets(trace: &[u8]) -> Vec<&[u8]> {
     messages(trace, 1)
 }
 
-/// What a `ClockSnapshot` says of a clock.
+/// A reading of a clock in a `ClockSnapshot`.
 fn reading(snapshot: &[u8], clock: u64) -> Option<i64> {
     let clocks = messages(snapshot, 1);
     let reading = clocks
@@ -143,14 +142,14 @@ fn synced(trace: &[u8]) -> Vec<Vec<(i64, i64)>> {
     guests.into_iter().map(|(_, synced)| synced).collect()
 }
 
-/// What the BOOTTIME of a guest reads whose rate does not change.
+/// The reading of a guest's BOOTTIME with a constant rate.
 fn guest_time(set: &Set, guest: i64, begin: i64, host: i64) -> i64 {
     let drift = i128::from(set.guest_drift_ppm) * i128::from(1 - guest % 2 * 2);
     let gained = i128::from(host - begin) * -drift / 1_000_000;
     host + guest * set.guest_offset_ns as i64 + gained as i64
 }
 
-/// A change of these is a change of every benchmark's input.
+/// A change here changes the input of every benchmark.
 #[test]
 fn the_bytes_are_those_of_earlier_versions() {
     let hashes = Form::ALL.map(|form| {
@@ -288,7 +287,7 @@ fn x19_a_guest_has_a_packet_with_five_readings_of_six_clocks() {
         }
     }
     assert_eq!(found, 2);
-    // They stand at the head, after the host's first snapshot.
+    // They are at the head, after the host's first snapshot.
     let head = packets(&trace);
     assert_eq!(messages(head[0], 6).len(), 1);
     assert!(
@@ -370,7 +369,7 @@ fn x20_rounds_are_30_s_apart_unless_false_ones_are_wanted() {
             round_interval_ns: round_interval_ns.unsigned_abs(),
             ..small(Form::Relay)
         };
-        // The second guest is slow: it, too, has gone on by 30 s.
+        // The second guest is slow: it has advanced by 30 s, too.
         let guests = synced(&written(&set).file("relay.pftrace"));
         assert_eq!(guests.len(), 2);
         for synced in guests {
@@ -574,7 +573,7 @@ fn processes_have_the_packets_that_one_file_has() {
     assert!(sorted(Form::Processes) == sorted(Form::Together));
 }
 
-/// Each file alone, and what is true of its packets.
+/// Each file by itself, and the truth of its packets.
 #[test]
 fn files_of_one_machine_are_imported_as_they_were() {
     for form in [Form::Processes, Form::Together] {

@@ -1,4 +1,4 @@
-//! The bytes of a trace: always the same, and as many as were asked for.
+//! The bytes of a trace: always the same, and the requested number.
 
 #![allow(clippy::unwrap_used)]
 
@@ -43,8 +43,8 @@ fn who_wants_the_truth_gets_the_same_bytes() {
     assert!(truths > 5000);
 }
 
-/// A change of these is a change of every benchmark's input. Compressed traces
-/// are left out, since compressors may get better.
+/// A change here changes the input of every benchmark. Compressed traces are left out, because
+/// compressors may improve.
 #[test]
 fn the_bytes_are_those_of_earlier_versions() {
     let hash = |preset| -> String {
@@ -147,7 +147,7 @@ fn a_trace_has_the_snapshots_that_were_asked_for() {
     }
 }
 
-/// Takes what it gets and remembers only how much at a time.
+/// A writer that only remembers the sizes of writes.
 struct Pieces {
     largest: usize,
     bytes: u64,

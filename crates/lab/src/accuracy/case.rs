@@ -1,4 +1,4 @@
-//! What is measured, and what is to be reached.
+//! The measured cases, and their goals.
 
 use crate::reliability::percent;
 use crate::synth::{Preset, Settings, Size};
@@ -8,24 +8,24 @@ use crate::accuracy::measure::MeasuredSeeds;
 /// A kind of clocks.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Case {
-    /// What is special about it.
+    /// Its special feature.
     pub name: String,
     /// The trace.
     pub settings: Settings,
-    /// What is to be reached.
+    /// Its goals.
     pub goals: Option<Goals>,
 }
 
-/// What is to be reached.
+/// Goals of a case.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Goals {
     /// The error of linear is at most that of nearest divided by this, both RMS.
     pub better: f64,
-    /// So large a share of all readings are within the error that is stated.
+    /// At least this share of all readings is within the stated error.
     pub inside: f64,
-    /// The median of the error that is stated is at most so many times that of the true one.
+    /// The median of the stated error is at most this many times that of the true error.
     pub bar: f64,
-    /// How many inversions of one clock linear may have.
+    /// The largest number of inversions of one clock with linear.
     pub inversions: u64,
 }
 
@@ -38,14 +38,14 @@ const GOALS: Goals = Goals {
 };
 
 impl Case {
-    /// Those that have goals: 50 ppm and a snapshot a second.
+    /// The cases with goals: 50 ppm and a snapshot a second.
     pub fn all() -> [Case; 8] {
         let case = |name: &str, preset, goals| Case {
             name: name.to_owned(),
             settings: Settings::preset(preset),
             goals: Some(goals),
         };
-        // Half of 5 µs is a twelfth of what nearest neighbour is off by: more cannot be had.
+        // Half of 5 µs is a twelfth of nearest neighbour's error: more is impossible.
         let jitter = Goals {
             better: 10.0,
             ..GOALS
@@ -66,7 +66,7 @@ impl Case {
         ]
     }
 
-    /// Those of the naive model by which rules R were chosen: 25 clocks each, with outliers
+    /// The cases of the naive model with which rules R were chosen: 25 clocks each, with outliers
     /// and a suspend, for 60 snapshots.
     pub fn model() -> Vec<Case> {
         let mut cases = Vec::new();
@@ -96,14 +96,14 @@ impl Case {
         cases
     }
 
-    /// Its settings for as long a trace that has so many readings.
+    /// Its settings for an equally long trace with this many readings.
     #[must_use]
     pub fn records(&self, records: u64) -> Settings {
         as_long(&self.settings, records)
     }
 }
 
-/// As long a trace that has so many readings.
+/// An equally long trace with this many readings.
 fn as_long(settings: &Settings, records: u64) -> Settings {
     let long = match settings.size {
         Size::Records(records) => records.saturating_mul(settings.gap_ns),
@@ -115,27 +115,28 @@ fn as_long(settings: &Settings, records: u64) -> Settings {
     }
 }
 
-/// Clocks that are hard for a line between snapshots: they are read badly, set, or change.
+/// Clocks that are hard for a line between snapshots: their readings are bad, or they are set, or
+/// they change.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HardCase {
-    /// What is special about them.
+    /// Their special feature.
     pub name: &'static str,
     /// The trace.
     pub settings: Settings,
-    /// What part of nearest neighbour's error is known to be possible on lines, both RMS.
+    /// The part of nearest neighbour's error that is known to be possible on lines, both RMS.
     pub possible: f64,
 }
 
-/// How far apart two readings are of which each comes up to 100 ns late, by the root mean square
-/// of uniform numbers.
+/// The distance of two readings, each up to 100 ns late, by the root mean square of uniform
+/// numbers.
 const DELAYED: u64 = 71;
 
-/// So large a share of all readings is to be within the error that is stated.
+/// At least this share of all readings must be within the stated error.
 const INSIDE: f64 = 0.985;
 
 impl HardCase {
-    /// All of them: 60 snapshots of four clocks that are 50 ppm off, whose rates wander by 0.2 ppm in a
-    /// second, with a suspend in the middle, or what the name says instead of that.
+    /// All hard cases: 60 snapshots of four clocks that are 50 ppm off, whose rates wander by 0.2
+    /// ppm in a second, with a suspend in the middle, or with the feature in the name instead.
     pub fn all() -> Vec<HardCase> {
         let usual = Settings {
             apart_ns: DELAYED,
@@ -188,7 +189,7 @@ impl HardCase {
             pair_ns: 6000,
             ..usual.clone()
         };
-        // At 0 and 0.625 s, and when the machine wakes up at 1 s; then no more.
+        // At 0 and 0.625 s, and when the machine wakes up at 1 s; none after that.
         let three_snapshots = Settings {
             crystals: 1,
             crystal_snapshot_ns: 1_250_000_000,
@@ -229,18 +230,18 @@ impl HardCase {
         .to_vec()
     }
 
-    /// Its settings for as long a trace that has so many readings.
+    /// Its settings for an equally long trace with this many readings.
     #[must_use]
     pub fn records(&self, records: u64) -> Settings {
         as_long(&self.settings, records)
     }
 
-    /// What part of nearest neighbour's error linear may have on lines.
+    /// The largest part of nearest neighbour's error that linear may have on lines.
     pub fn most(&self) -> f64 {
         1.5 * self.possible
     }
 
-    /// The goals that are missed.
+    /// The missed goals.
     ///
     /// ```
     /// use timebase_lab::accuracy::{HardCase, measure_seeds};

@@ -1,4 +1,4 @@
-//! Recorded traces: snapshots that are left out, against where the others put them.
+//! Recorded traces: leaves snapshots out, and compares them with the times from the others.
 
 use std::path::Path;
 
@@ -12,22 +12,22 @@ use timebase_resolver::{
 use crate::accuracy::error::Error;
 use crate::accuracy::off::Off;
 
-/// A hop of a trace, of which each snapshot between the first and the last was left out in turn.
+/// A hop of a trace. Each snapshot between the first and the last was left out once.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LeftOut {
     /// Its clocks: `TSC → BOOTTIME`.
     pub hop: String,
-    /// How far nearest neighbour puts the left-out readings from what they say.
+    /// How far nearest neighbour puts the left-out readings from their recorded values.
     pub nearest: Off,
-    /// How far the rate-aware conversion does.
+    /// How far the rate-aware conversion puts them.
     pub linear: Off,
-    /// The share of its readings that are within the error that is stated.
+    /// The share of its readings within the stated error.
     pub inside: f64,
     /// The median of that error, in nanoseconds.
     pub bar: f64,
 }
 
-/// Two clocks that are read together, and by whom.
+/// Two clocks that snapshots read together, and the origin of these snapshots.
 struct Hop {
     name: String,
     from: Clock,
@@ -47,8 +47,8 @@ const READINGS: &str = "
       AND b.machine_id = ?4 AND b.clock_id = ?5 AND b.seq_id = ?6 AND a.source = ?7
     ORDER BY a.clock_value, a.snapshot_id";
 
-/// Imports a trace, and leaves snapshots out of all hops that have three at least. The database
-/// is in the directory meanwhile.
+/// Imports a trace, and leaves snapshots out of all hops with at least three. The database is
+/// temporarily in the directory.
 ///
 /// ```
 /// let directory = tempfile::tempdir()?;
@@ -61,7 +61,7 @@ const READINGS: &str = "
 ///
 /// # Errors
 ///
-/// If the trace cannot be imported, or the database not be asked.
+/// If the import or a query of the database fails.
 pub fn leave_out(trace: &Path, directory: &Path) -> Result<Vec<LeftOut>, Error> {
     let directory = tempfile::tempdir_in(directory)?;
     let database = directory.path().join("t.db");
@@ -99,7 +99,7 @@ fn hop(row: &Row<'_>) -> rusqlite::Result<Hop> {
     })
 }
 
-/// What both clocks read, without the later ones of equal readings of the first.
+/// The readings of both clocks; of equal readings of the first clock, only the earliest.
 fn readings(conn: &Connection, hop: &Hop) -> rusqlite::Result<Vec<(i64, i64)>> {
     let (from, to) = (hop.from, hop.to);
     let mut statement = conn.prepare(READINGS)?;

@@ -1,4 +1,4 @@
-//! Generated traces, against what the generator knows to be true.
+//! Generated traces, compared with the generator's truth.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -11,47 +11,47 @@ use timebase_import::{Monitor, Options, Source};
 use crate::accuracy::error::Error;
 use crate::accuracy::off::Off;
 
-/// What was measured of a trace.
+/// The result for a trace.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Measured {
-    /// How far nearest neighbour is off.
+    /// The error of nearest neighbour.
     pub nearest: Off,
-    /// How far the rate-aware conversion is.
+    /// The error of the rate-aware conversion.
     pub linear: Off,
-    /// The same without what was read after the last snapshot of its clock.
+    /// The same without readings after the last snapshot of their clock.
     pub between: Off,
-    /// What nearest neighbour and the rate-aware conversion are off by where that has a line between
-    /// two snapshots: neither before the first nor after the last one, nor in a step.
+    /// The errors of nearest neighbour and of the rate-aware conversion on lines between two
+    /// snapshots: neither before the first snapshot nor after the last one, nor in a step.
     pub on_lines: [Off; 2],
-    /// The share of its readings that are within the error that is stated.
+    /// The share of its readings within the stated error.
     pub inside: f64,
     /// The median of that error, in nanoseconds.
     pub bar: f64,
-    /// What nearest neighbour puts the other way round.
+    /// The inversions of nearest neighbour.
     pub nearest_inversions: Inversions,
-    /// What linear does.
+    /// The inversions of linear.
     pub linear_inversions: Inversions,
 }
 
-/// What was measured of several traces that differ by chance alone.
+/// The result for several traces that only differ by chance.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MeasuredSeeds {
-    /// How many they are.
+    /// Their number.
     pub seeds: u64,
     /// All of their readings together.
     pub all: Measured,
-    /// The ratio of the trace where that is largest.
+    /// The largest ratio of a trace.
     pub worst_ratio: f64,
-    /// The share of readings that are within the error that is stated, where that is least.
+    /// The smallest share of readings within the stated error.
     pub worst_inside: f64,
 }
 
-/// Readings whose times are the other way round.
+/// Pairs of readings whose times are in the wrong order.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Inversions {
-    /// Of two readings of a clock, one after the other.
+    /// Neighbouring readings of one clock.
     pub of_one_clock: u64,
-    /// Of two readings of any clocks, one after the other.
+    /// Neighbouring readings of any clocks.
     pub of_any: u64,
 }
 
@@ -68,19 +68,19 @@ impl Measured {
         self.nearest.rms / self.linear.rms
     }
 
-    /// What part of nearest neighbour's error linear has on lines, by the root mean square.
+    /// The part of nearest neighbour's error that linear has on lines, by the root mean square.
     pub fn ratio(&self) -> f64 {
         let [nearest, linear] = self.on_lines;
         linear.rms / nearest.rms
     }
 
-    /// How many times the true error the stated one is, by their medians.
+    /// The ratio of the stated error to the true error, by their medians.
     pub fn bar_of_error(&self) -> f64 {
         self.bar / self.linear.median
     }
 }
 
-/// The packets of which a time is known, in the order in which they were.
+/// The packets with a known time, in the order in which they happened.
 const TIMES: &str = "
     SELECT p.id, p.clock_id, p.ts, i.ts, i.latest - i.ts, p.clock_ts <= last.value, p.clock_ts
     FROM packet AS p
@@ -91,28 +91,28 @@ const TIMES: &str = "
     WHERE p.timestamp IS NOT NULL
     ORDER BY p.id";
 
-/// Where each clock has a line to BOOTTIME, and where it has not.
+/// The places where each clock has a line to BOOTTIME, and where it does not.
 const LINES: &str = "
     SELECT clock_id, start_value, kind = 'line'
     FROM clock_mapping_linear
     WHERE to_clock_id = 6 AND start_value IS NOT NULL
     ORDER BY clock_id, start_value";
 
-/// Makes a trace, imports it, and holds the times of its packets against the truth. Files are
-/// in the directory meanwhile.
+/// Makes a trace, imports it, and compares the times of its packets with the truth. Files are
+/// temporarily in the directory.
 ///
 /// # Errors
 ///
-/// If the trace cannot be made or imported, or a packet has no time.
+/// If making or importing the trace fails, or if a packet has no time.
 pub fn measure(settings: &Settings, directory: &Path) -> Result<Measured, Error> {
     Ok(errors(settings, directory)?.measured())
 }
 
-/// Measures traces of so many seeds, the first of which is 1.
+/// Measures traces with this many seeds, from 1 on.
 ///
 /// # Errors
 ///
-/// As [`measure`].
+/// Those of [`measure`].
 pub fn measure_seeds(
     settings: &Settings,
     seeds: u64,
@@ -159,7 +159,7 @@ fn errors(settings: &Settings, directory: &Path) -> Result<Errors, Error> {
     compare(&Connection::open(database)?, &truths)
 }
 
-/// How far each reading is off, and what is said of that, in nanoseconds.
+/// The error of each reading, and its stated error, in nanoseconds.
 #[derive(Default)]
 struct Errors {
     nearest: Vec<f64>,
@@ -244,7 +244,7 @@ fn compare(conn: &Connection, truths: &[Truth]) -> Result<Errors, Error> {
     Ok(errors)
 }
 
-/// Where a clock has a line between two snapshots, in the order of its values.
+/// The places where a clock has a line between two snapshots, in the order of its values.
 struct Lines(HashMap<i64, Vec<(i64, bool)>>);
 
 impl Lines {

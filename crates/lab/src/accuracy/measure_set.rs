@@ -1,4 +1,4 @@
-//! Generated sets of several machines, against what the generator knows to be true.
+//! Generated sets of several machines, compared with the generator's truth.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -11,21 +11,21 @@ use rusqlite::Connection;
 use crate::accuracy::error::Error;
 use crate::accuracy::off::Off;
 
-/// What was measured of the packets that guests recorded; the host's clock is the truth.
+/// The result for the guests' packets; the host's clock is the truth.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SetMeasured {
-    /// How far nearest neighbour is off.
+    /// The error of nearest neighbour.
     pub nearest: Off,
-    /// How far the rate-aware conversion is.
+    /// The error of the rate-aware conversion.
     pub linear: Off,
-    /// How sure that is said to be; `None` if of no packet an error is stated.
+    /// The stated error; `None` if no packet has one.
     pub stated: Option<Stated>,
 }
 
-/// The errors that are stated.
+/// The stated errors.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stated {
-    /// The share of all packets that are within theirs. One that has none is not.
+    /// The share of all packets within theirs. A packet without a stated error is not.
     pub inside: f64,
     /// The median, in nanoseconds.
     pub bar: f64,
@@ -45,13 +45,13 @@ const TIMES: &str = "
     JOIN trace_file AS f ON f.id = p.trace_file_id
     LEFT JOIN packet_interval AS i ON i.id = p.id";
 
-/// Makes a set, has it imported, and holds the times of its packets against the truth: `import`
-/// gets the files, in order and a manifest last, and where their database is to be. Files are in
-/// the directory meanwhile.
+/// Makes a set, imports it with `import`, and compares the times of its packets with the truth.
+/// `import` gets the files, in order and with a manifest last, and the path for their database.
+/// Files are temporarily in the directory.
 ///
 /// # Errors
 ///
-/// If the set cannot be made or imported, or a guest's packet has no time.
+/// If making or importing the set fails, or if a guest's packet has no time.
 pub fn measure_set(
     set: &Set,
     directory: &Path,
@@ -83,7 +83,7 @@ fn compare(conn: &Connection, names: &[String], truths: &[SetTruth]) -> Result<S
         };
         let key = (name.clone(), number.cast_signed());
         let (by_nearest, by_linear, bar) = match times.get(&key) {
-            // Snapshots are placed by what they read, and have no interval.
+            // The time of a snapshot comes from its own readings, so it has no interval.
             Some(Times {
                 is_snapshot: true, ..
             }) => continue,
@@ -116,17 +116,17 @@ fn compare(conn: &Connection, names: &[String], truths: &[SetTruth]) -> Result<S
     })
 }
 
-/// What an import makes of a packet.
+/// The import's result for a packet.
 struct Times {
     /// Whether it has no timestamp.
     is_snapshot: bool,
     nearest: Option<i64>,
     linear: Option<i64>,
-    /// How far that may be off, where that is known.
+    /// The stated error, if there is one.
     bar: Option<i64>,
 }
 
-/// By name of the file and number of the packet.
+/// By the name of the file and the number of the packet.
 fn times(conn: &Connection) -> Result<HashMap<(String, i64), Times>, Error> {
     let mut statement = conn.prepare(TIMES)?;
     let rows = statement.query_map([], |row| {
@@ -136,7 +136,7 @@ fn times(conn: &Connection) -> Result<HashMap<(String, i64), Times>, Error> {
             linear: row.get(4)?,
             bar: row.get(5)?,
         };
-        // A trace that is alone is called by its path.
+        // The name of a single trace is its path.
         let path: String = row.get(0)?;
         let name = Path::new(&path).file_name().unwrap_or_default();
         Ok(((name.to_string_lossy().into_owned(), row.get(1)?), times))
@@ -150,7 +150,7 @@ mod tests {
     use super::*;
     use crate::synth::Form;
 
-    /// The tables of a database that places all packets so far from the truth.
+    /// The tables of a database with all packets this far from the truth.
     fn database(
         path: &Path,
         truths: &[SetTruth],
@@ -181,7 +181,7 @@ mod tests {
                 continue;
             };
             let (id, time) = (id as i64, truth.boottime);
-            // The host is where it was.
+            // The host is at its true time.
             let off = |ns: i64| time + ns * i64::from(truth.machine);
             let packet = (
                 id,
@@ -218,7 +218,7 @@ mod tests {
             let case = two_guests(form);
             let (names, truths) = (case.files(), truths(&case));
             let path = directory.path().join(format!("{number}.db"));
-            // The second guest is off by twice as much, and outside.
+            // The second guest is off by twice as much, which is outside of the error.
             let conn = database(&path, &truths, &names, 3000, Some(-100), Some(100));
             let measured = compare(&conn, &names, &truths).unwrap();
             assert!(measured.nearest.count > 1000);

@@ -1,5 +1,5 @@
-//! Measures how far the times of an import are from the truth, by nearest neighbour (rules V) and by the
-//! rate (rules R), and whether their stated errors hold.
+//! Measures the errors of an import's times, by nearest neighbour (rules V) and by the rate (rules
+//! R), and whether their stated errors hold.
 //!
 //! ```
 //! use timebase_lab::accuracy::{Case, measure};
@@ -16,25 +16,25 @@
 //!
 //! # Design
 //!
-//! Three questions, since none answers another:
+//! There are three measurements, because none replaces another:
 //!
-//! * **Generated traces** (`case.rs`, `measure.rs`) know the truth of every reading, but
-//!   their clocks are as somebody thinks that clocks are. One trace is one draw of chance, so
-//!   what is hard for a conversion is measured with many seeds, and the worst of them shown.
-//! * **Generated sets** (`set_case.rs`, `measure_set.rs`) are of several machines, which know of each
-//!   other by what they have asked: there the errors are those of a round trip, not of a reading.
-//! * **Recorded traces** (`left_out.rs`) have real clocks, but the truth is known only where
-//!   a snapshot was taken. So each snapshot but the first and the last is left out in turn,
-//!   and where the others put it is compared with what it says. This is harder than what
-//!   imports do: gaps are twice as long.
+//! * **Generated traces** (`case.rs`, `measure.rs`) have the truth of every reading, but their
+//!   clocks follow somebody's idea of clocks. One trace is one random sample, so difficult cases
+//!   are measured with many seeds, and the worst result is shown.
+//! * **Generated sets** (`set_case.rs`, `measure_set.rs`) are of several machines that asked each
+//!   other for the time: their errors are those of a round trip, not of a reading.
+//! * **Recorded traces** (`left_out.rs`) have real clocks, but the truth is only known at
+//!   snapshots. So each snapshot except the first and the last is left out once, and its readings
+//!   are compared with the times from the others. This is harder than an import: gaps are twice as
+//!   long.
 //!
 //! The crate queries databases as users do: `packet.ts` has the result of nearest neighbour, and
 //! `packet_interval` has the rest. Calling the resolver would be faster, but would miss the rounding in
 //! tables.
 //!
-//! Errors have no sign. Inversions are counted of readings of one clock, where a conversion can
-//! do without, and of any two that follow each other: if those are nearer than what the two
-//! clocks are off by, nobody knows which was first.
+//! Errors have no sign. Inversions are counted among neighbouring readings of one clock, where a
+//! conversion can avoid them, and among neighbouring readings of any clocks: if these are closer
+//! than the errors of the two clocks, nobody knows which was first.
 
 mod case;
 mod error;

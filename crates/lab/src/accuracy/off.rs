@@ -1,6 +1,6 @@
-//! Errors, taken together.
+//! A collection of errors.
 
-/// How far many times are from the truth, in nanoseconds.
+/// The distances of many times from the truth, in nanoseconds.
 ///
 /// ```
 /// use timebase_lab::accuracy::Off;
@@ -11,7 +11,7 @@
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Off {
-    /// How many there are.
+    /// Their number.
     pub count: usize,
     /// The root of the mean of their squares.
     pub rms: f64,
@@ -22,7 +22,7 @@ pub struct Off {
 }
 
 impl Off {
-    /// Of errors without sign.
+    /// The statistics of errors without sign.
     pub fn of(mut errors: Vec<f64>) -> Off {
         errors.sort_unstable_by(f64::total_cmp);
         let squares: f64 = errors.iter().map(|error| error * error).sum();

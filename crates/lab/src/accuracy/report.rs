@@ -1,4 +1,4 @@
-//! What was measured, as tables in Markdown.
+//! The results, as tables in Markdown.
 
 use crate::reliability::{grouped, percent};
 use comfy_table::Table;
@@ -11,7 +11,7 @@ use crate::accuracy::measure_set::SetMeasured;
 use crate::accuracy::set_case::{SetCase, SetGoal};
 
 impl Goals {
-    /// Those that are missed.
+    /// The missed goals.
     ///
     /// ```
     /// use timebase_lab::accuracy::{Case, Inversions, Measured, Off};
@@ -147,7 +147,7 @@ pub fn seeds(all: &[(HardCase, MeasuredSeeds)]) -> String {
 }
 
 impl SetGoal {
-    /// What is missed of it.
+    /// The missed goals of a hard case.
     ///
     /// ```
     /// use timebase_lab::accuracy::{Off, SetGoal, SetMeasured, Stated};

@@ -1,25 +1,25 @@
-//! What is measured of several machines.
+//! The measured sets of several machines.
 
 use crate::synth::{Form, Mix, Set, Settings, Size};
 
 /// A kind of sets.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SetCase {
-    /// What is special about it.
+    /// Its special feature.
     pub name: &'static str,
     /// The traces.
     pub set: Set,
-    /// How near what guests recorded is to be to the truth.
+    /// Its goals.
     pub goal: SetGoal,
 }
 
-/// How near the times of a set are to be to the truth.
+/// Goals for the times of a set.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum SetGoal {
-    /// So large a share is within the error that is stated.
+    /// At least this share is within the stated error.
     Inside(f64),
-    /// No error is stated, as nobody has compared the machines' clocks, and none is off by more
-    /// than so many nanoseconds.
+    /// No error is stated, because the machines' clocks were never compared, and no time is off by
+    /// more than this many nanoseconds.
     Unstated(f64),
 }
 
@@ -87,7 +87,7 @@ impl SetCase {
             ),
             SetCase {
                 name: "a file each, by REALTIME",
-                // REALTIME is 100 µs off, and what is between two snapshots drifts.
+                // REALTIME is 100 µs off, and drifts between two snapshots.
                 set: set(Form::Files),
                 goal: SetGoal::Unstated(200_000.0),
             },
@@ -100,7 +100,7 @@ impl SetCase {
         ]
     }
 
-    /// Its set for as long traces that have so many records.
+    /// Its set for equally long traces with this many records.
     #[must_use]
     pub fn records(&self, records: u64) -> Set {
         let machine = &self.set.machine;

@@ -1,4 +1,4 @@
-//! Archives, and whatever else may be given to an import.
+//! Archives, and any other input of an import.
 
 use std::collections::BTreeSet;
 use std::io::{ErrorKind, Read};
@@ -6,12 +6,12 @@ use std::io::{ErrorKind, Read};
 use timebase_store::sort::Scratch;
 use timebase_trace::{Inputs, Monitor, Reads, Source, TraceFile};
 
-/// How much is read of a file: a small one may unpack to gigabytes.
+/// The number of bytes that are read of a file: a small file may unpack to gigabytes.
 const MOST: usize = 1 << 20;
 
-/// Opens these bytes as what an import is made of, and reads its files.
+/// Opens these bytes as the input of an import, and reads its files.
 ///
-/// Each file has one place in the order of processing or is a container, damage lies in the
+/// Each file has one place in the order of processing or is a container, damage lies inside the
 /// archive, and reading again gives the same.
 ///
 /// ```
@@ -26,11 +26,11 @@ pub fn archives(bytes: &[u8]) {
     let once = read(&source, Reads::Once, &scratch);
     let again = read(&source, Reads::Again, &scratch);
     assert_eq!(once, again);
-    // Nothing was written by a name that an archive has.
+    // No name in an archive caused a write.
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
 }
 
-/// A line for all that can be said, or why it cannot be opened.
+/// A line for each result, or the reason why the input cannot be opened.
 fn read(source: &Source, reads: Reads, scratch: &Scratch) -> Vec<String> {
     let monitor = Monitor::default();
     let opened = Inputs::open(std::slice::from_ref(source), None, reads, scratch, &monitor);

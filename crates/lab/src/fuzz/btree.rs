@@ -31,11 +31,11 @@ struct Row {
     a: Any,
     b: Any,
     c: Any,
-    /// How often the row comes again, with the next ids.
+    /// How often the row is repeated, with the next ids.
     again: u8,
 }
 
-/// An integer that is small, or near where its size in a record changes, or anything.
+/// An integer: small, or near a change of its size in a record, or arbitrary.
 #[derive(Clone, Copy, Debug, Arbitrary)]
 enum Integer {
     Small(i8),
@@ -50,7 +50,7 @@ enum Any {
     Real(f64),
     Text(String),
     Bytes(Vec<u8>),
-    /// So many characters or bytes.
+    /// This many characters or bytes.
     Long {
         size: u16,
         times: u8,
@@ -129,10 +129,11 @@ fn borrowed(value: &Owned) -> Value<'_> {
     }
 }
 
-/// Builds tables of any rows, and compares them with what SQLite makes of the same rows.
+/// Builds tables of arbitrary rows, and compares them with tables that SQLite makes of the same
+/// rows.
 ///
 /// SQLite's check of the database finds nothing, its queries find the same rows, and it can
-/// go on from there.
+/// continue from there.
 ///
 /// ```
 /// timebase_lab::fuzz::btree(&[1, 2, 3, 4, 5, 6, 7, 8]);
@@ -150,7 +151,7 @@ pub fn btree(bytes: &[u8]) {
     let roots = Roots::read(&conn);
     drop(conn);
 
-    // What SQLite makes of them.
+    // The tables that SQLite makes.
     let model = Connection::open_in_memory().unwrap();
     model.execute_batch(SCHEMA).unwrap();
     model.execute_batch("BEGIN").unwrap();
@@ -186,7 +187,7 @@ impl Roots {
     }
 }
 
-/// A row as often as it comes, with its ids; not so many that few inputs are tried.
+/// A row with its repetitions and ids; their number is limited, so that many inputs can be tried.
 fn expand(rows: &[Row]) -> Vec<(i64, &Row)> {
     let mut all = Vec::new();
     let mut bytes = 0;
@@ -237,7 +238,7 @@ fn build(path: &Path, dir: &Path, roots: &Roots, rows: &[(i64, &Row)], model: &C
         let [a, b, c] = [&own[0], &own[1], &own[2]].map(borrowed);
         let all: Vec<Owned> = [vec![Owned::Integer(id)], own.to_vec()].concat();
 
-        // In order only.
+        // These need the right order.
         let comes_late = last.is_some_and(|last| last >= id);
         match table.push(db, id, &[Value::Null, a, b, c]) {
             Ok(()) => {
@@ -259,7 +260,7 @@ fn build(path: &Path, dir: &Path, roots: &Roots, rows: &[(i64, &Row)], model: &C
         if insert(&mut in_late, &all) {
             late_table.push(id, &[Value::Null, a, b, c]).unwrap();
         }
-        // By a key of two integers.
+        // With a key of two integers.
         if let (Some(first), Some(second)) =
             (row.a.integer(), row.b.integer().map(|b| b.wrapping_add(id)))
         {

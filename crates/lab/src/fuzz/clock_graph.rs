@@ -35,7 +35,7 @@ enum Step {
         to: u8,
         value: Number,
     },
-    /// The same as the last one, for values that follow each other.
+    /// The same as the last one, for consecutive values.
     Stretch {
         from: u8,
         to: u8,
@@ -75,8 +75,8 @@ impl Number {
     }
 }
 
-/// Adds snapshots to a clock graph and asks it for conversions in between, and compares
-/// each answer with that of the naive model, which works it out from all snapshots.
+/// Adds snapshots to a clock graph and converts readings in between, and compares each answer with
+/// that of the naive model, which computes it from all snapshots.
 ///
 /// ```
 /// timebase_lab::fuzz::clock_graph(&[0, 1, 2, 3]);
@@ -84,7 +84,7 @@ impl Number {
 pub fn clock_graph(bytes: &[u8]) {
     let mut unstructured = Unstructured::new(bytes);
     let mut pair = Pair::default();
-    // The model takes a time that grows with the square of what there is.
+    // The model takes time that grows with the square of the number of snapshots.
     for _ in 0..40 {
         if unstructured.is_empty() {
             break;
@@ -138,7 +138,7 @@ impl Pair {
                 step,
                 count,
             } => {
-                // So often that a mapping is composed.
+                // Often enough for composing a mapping.
                 let count = i64::from(*count) * 2;
                 for n in 0..count {
                     let value = first
@@ -169,7 +169,7 @@ impl Pair {
                 timebase_resolver::Reading::new(product(r.clock), r.ticks, r.unit, r.incremental)
             })
             .collect();
-        // What is assumed is no source, and the model knows of none.
+        // An assumption is no source, and the model has none.
         let sources = Source::ALL.len() - 1;
         let source = Source::ALL[usize::from(source) % sources];
         let added = read.and_then(|read| {
@@ -186,7 +186,7 @@ impl Pair {
             source: source as u32,
             primary: None,
         };
-        // One that is nowhere.
+        // A clock that occurs nowhere.
         let trace_time = trace_time.unwrap_or(naive::Clock::new(u32::MAX, 0, u32::MAX));
         let broken = naive::rejections(&self.snapshots, &new, trace_time);
         match added {
@@ -206,7 +206,7 @@ impl Pair {
     fn convert(&mut self, from: naive::Clock, value: i64, to: naive::Clock) {
         let lacks_sequence = |clock: naive::Clock| clock.seq == 0 && (64..128).contains(&clock.id);
         if lacks_sequence(to) {
-            // Of a target the model does not know it (C5).
+            // For a target, the model does not check it (C5).
             if from != to {
                 let found =
                     self.graph
@@ -236,7 +236,8 @@ impl Pair {
         assert_eq!(found, expected, "{value} units of {from:?} to {to:?}");
     }
 
-    /// The mapping tiles all values, says what single conversions say, and its steps differ.
+    /// The mapping covers all values once, agrees with single conversions, and its neighbouring
+    /// steps differ.
     fn mapping(&mut self, from: naive::Clock, to: naive::Clock, value: i64) {
         self.convert(from, value, to);
         let (a, b) = (product(from), product(to));

@@ -1,4 +1,4 @@
-//! Databases of strangers: the tables that SQL functions read, with any rows.
+//! Untrusted databases: the tables that SQL functions read, with arbitrary rows.
 
 use arbitrary::{Arbitrary, Unstructured};
 use rusqlite::types::Value;
@@ -7,7 +7,7 @@ use timebase_resolver::Source;
 
 use crate::fuzz::sql_functions::{Any, register, run};
 
-/// The tables, without what would keep a value out of them.
+/// The tables, without constraints.
 const TABLES: [(&str, &[&str]); 10] = [
     (
         "clock_snapshot",
@@ -55,7 +55,7 @@ const TABLES: [(&str, &[&str]); 10] = [
     ),
 ];
 
-/// What is asked, of constants.
+/// The calls, with constants.
 const QUERIES: [&str; 16] = [
     "SELECT to_boottime(3, 0, 1104)",
     "SELECT to_boottime('REALTIME', 0, 9223372036854775807)",
@@ -77,7 +77,7 @@ const QUERIES: [&str; 16] = [
 
 #[derive(Debug, Arbitrary)]
 struct Input {
-    /// Which tables and columns are there; all, mostly.
+    /// The existing tables and columns; usually all.
     missing: Option<(u8, u8)>,
     rows: Vec<Row>,
     queries: u16,
@@ -87,13 +87,14 @@ struct Input {
 struct Row {
     table: u8,
     values: Vec<Any>,
-    /// How many values are small integers instead.
+    /// The number of values that are small integers instead.
     plain: u16,
 }
 
-/// Makes a database with any rows in the tables that SQL functions read, and calls them.
+/// Makes a database with arbitrary rows in the tables that SQL functions read, and calls the
+/// functions.
 ///
-/// They answer, or there is an error of SQL; nothing panics, nothing lasts.
+/// They return a result or an SQL error; nothing panics, nothing takes long.
 ///
 /// ```
 /// timebase_lab::fuzz::clock_table(&[0, 1, 2, 3]);
@@ -152,7 +153,7 @@ fn insert(conn: &Connection, row: &Row, number: i64) {
         "INSERT INTO {table} ({}) VALUES ({places})",
         columns.join(", ")
     );
-    // A column may not be there.
+    // A column may be missing.
     if let Ok(mut statement) = conn.prepare(&sql) {
         statement.execute(params_from_iter(values)).unwrap();
     }

@@ -1,16 +1,16 @@
-//! Descriptors, and packets read by them.
+//! Descriptors, and packets that are read with them.
 
 use prost::Message as _;
 use prost_types::FileDescriptorSet;
 use serde_json::Value as Json;
 use timebase_descriptor::{FieldValue, MessageId, Path, Pool, TRACE_PACKET};
 
-/// Extends a schema by a descriptor, and reads a message by it: all of it, and the value
+/// Extends a schema by a descriptor, and reads a message with it: the whole message, and the value
 /// at a path.
 ///
-/// The bytes are the two sizes of descriptor and message, each in two bytes, the two, and
-/// the path. What the schema cannot be extended by leaves it as it was; the message as
-/// JSON is JSON; and a value that is found by its path is the one that the JSON has there.
+/// The bytes are the sizes of descriptor and message, in two bytes each, then both, and the path.
+/// If the extension fails, the schema does not change; the message as JSON is valid JSON; and a
+/// value at a path equals the one in the JSON.
 ///
 /// ```
 /// timebase_lab::fuzz::descriptor(b"\0\0\x02\0\x40\x01timestamp");
@@ -34,7 +34,7 @@ pub fn descriptor(bytes: &[u8]) {
     if pool.extend(descriptor).is_ok() {
         read(&pool, packet, message, &path);
     }
-    // The messages that the descriptor has, too, in a schema of nothing else.
+    // Also the messages of the descriptor, in a schema without anything else.
     let mut own = Pool::default();
     if own.extend(descriptor).is_ok() {
         for name in names(descriptor) {
@@ -81,7 +81,7 @@ fn read(pool: &Pool, message: MessageId, bytes: &[u8], path: &str) {
         assert_eq!(json, "");
     }
     one(pool, message, bytes, path, parsed.as_ref());
-    // The paths of all that is there.
+    // The paths of all values.
     if let Some(Json::Object(fields)) = &parsed {
         for (name, value) in fields.iter().take(8) {
             if name
@@ -108,12 +108,12 @@ fn parse(json: &str) -> Json {
     serde_json::from_str(json).unwrap_or_else(|error| panic!("{error}: {json}"))
 }
 
-/// Looks up a value; if the path is one that JSON has, too, then with the same result.
+/// Looks up a value; if the path is also valid for the JSON, the result must be the same.
 fn one(pool: &Pool, message: MessageId, bytes: &[u8], path: &str, json: Option<&Json>) {
     let Ok(parsed) = Path::parse(pool, message, path) else {
         return;
     };
-    // Of a message that cannot be read as a whole, a path may find what it leads to.
+    // If the message as a whole cannot be read, a path may still find its value.
     let Ok(found) = parsed.get(pool, bytes) else {
         assert!(json.is_none(), "{path} cannot be read, and all of it can");
         return;
@@ -134,7 +134,7 @@ fn one(pool: &Pool, message: MessageId, bytes: &[u8], path: &str, json: Option<&
             assert_eq!(*expected, text, "{path}")
         }
         (Some(Json::String(_)), Some(FieldValue::Bytes(_))) => {}
-        // Infinite ones are texts in JSON.
+        // Infinite numbers are texts in JSON.
         (Some(Json::String(_)), Some(FieldValue::Real(value))) => {
             assert!(!value.is_finite(), "{path}")
         }
@@ -155,7 +155,7 @@ fn one(pool: &Pool, message: MessageId, bytes: &[u8], path: &str, json: Option<&
     }
 }
 
-/// The same path in JSON, of names and numbers of elements only.
+/// The same path in JSON, which only has names and indices.
 fn pointer(path: &str) -> Option<String> {
     let mut pointer = String::new();
     for step in path.split('.') {
@@ -163,7 +163,7 @@ fn pointer(path: &str) -> Option<String> {
             Some((name, index)) => (name, Some(index.strip_suffix(']')?)),
             None => (step, None),
         };
-        // A number is that of a field, whatever it is called.
+        // A number is the number of a field, even if the field has a name.
         let is_name = |c: char| c.is_ascii_alphabetic() || c == '_';
         if !name.starts_with(is_name) || !name.chars().all(|c| is_name(c) || c.is_ascii_digit()) {
             return None;

@@ -9,7 +9,7 @@ use timebase_import::{Error, Monitor, Options, Source};
 
 use crate::fuzz::scratch;
 
-/// What no database may have, with a row for each that it has.
+/// The rules that every database must satisfy; the query has a row for each violation.
 const INVARIANTS: &str = include_str!("invariants.sql");
 
 /// Tables whose ids are 0, 1, 2 …
@@ -24,7 +24,7 @@ const COUNTED: [&str; 8] = [
     "counter_record",
 ];
 
-/// Tables, their columns that are ids of other tables, and these tables.
+/// Tables, their columns that are ids of other tables, and those tables.
 const REFERENCES: &[(&str, &[(&str, &str)])] = &[
     ("clock_snapshot", &[("packet_id", "packet")]),
     (
@@ -153,7 +153,7 @@ const REFERENCES: &[(&str, &[(&str, &str)])] = &[
     ),
 ];
 
-/// All that no database may have, as one query.
+/// All of these rules, as one query.
 fn invariants() -> String {
     let counted = COUNTED.iter().map(|table| {
         format!(
@@ -177,9 +177,9 @@ fn invariants() -> String {
 
 /// Imports a file with these bytes.
 ///
-/// The import ends. It makes a database that passes SQLite's check, in which every view
-/// can be read and `invariants.sql` finds nothing; or it says why there is none,
-/// and leaves nothing behind.
+/// The import ends. It makes a database that passes SQLite's check, in which every view is readable
+/// and `invariants.sql` finds nothing. Or it gives a reason why there is none, and leaves nothing
+/// behind.
 ///
 /// ```
 /// timebase_lab::fuzz::import(&[0x0a, 2, 0x40, 1]); // a packet with a timestamp
@@ -212,8 +212,8 @@ pub fn import(bytes: &[u8]) {
     }
 }
 
-/// Reads a file with these bytes as [`import()`] does, but makes no database: ten times as
-/// many inputs in the same time, of which [`import()`] then gets those that are new.
+/// Reads a file with these bytes like [`import()`], but makes no database. It tries ten times as
+/// many inputs in the same time; [`import()`] then gets the new ones.
 ///
 /// ```
 /// timebase_lab::fuzz::rows(&[0x0a, 2, 0x40, 1]);
@@ -244,7 +244,7 @@ fn whole(path: &Path, bytes: &[u8]) {
     if let Some(row) = rows.next().unwrap() {
         panic!("{}", row.get::<_, String>(0).unwrap());
     }
-    // Every fourth of them: to read all views takes as long as all else.
+    // Every fourth of them, because reading all views takes as long as everything else.
     if bytes
         .iter()
         .fold(0u8, |sum, &byte| sum.wrapping_mul(3).wrapping_add(byte))
@@ -262,7 +262,7 @@ fn whole(path: &Path, bytes: &[u8]) {
     }
 }
 
-/// Reads a view to its end, and all texts of it as text.
+/// Reads a view to its end, and all of its texts as text.
 fn read(conn: &Connection, view: &str) {
     let sql = format!("SELECT * FROM {view} LIMIT 1000");
     let mut statement = conn.prepare(&sql).unwrap();

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use arbitrary::{Arbitrary, Unstructured};
 use timebase_trace::{Interned, Interval, Kept};
 
-/// What is kept, and how long.
+/// The kept fields, and for how long.
 const FIELDS: [(u32, Kept); 3] = [(2, Kept::Interval), (3, Kept::Interval), (14, Kept::Trace)];
 
 #[derive(Debug, Arbitrary)]
@@ -15,7 +15,7 @@ enum Step {
         sequence: u8,
         bytes: Vec<u8>,
     },
-    /// One with these entries.
+    /// A message with these entries.
     Entries {
         sequence: u8,
         entries: Vec<Entry>,
@@ -35,8 +35,8 @@ struct Entry {
     text: u8,
 }
 
-/// Follows the interned data of a few sequences, as these bytes tell it, and compares
-/// with what is remembered of them here, where nothing is ever forgotten.
+/// Follows the interned data of a few sequences, as these bytes direct, and compares them with a
+/// copy that never forgets anything.
 ///
 /// ```
 /// timebase_lab::fuzz::interned(&[1, 2, 3, 4]);
@@ -56,13 +56,13 @@ pub fn interned(bytes: &[u8]) {
 
 #[derive(Default)]
 struct Model {
-    /// How often each sequence was cleared.
+    /// The number of clearings of each sequence.
     cleared: HashMap<u32, u32>,
     /// The intervals that are kept.
     kept: HashSet<Interval>,
-    /// The first entry of each number.
+    /// The first entry with each number.
     entries: HashMap<(Interval, u32, u64), Vec<u8>>,
-    /// What [`Interned::keep`] told, and what there was then.
+    /// The result of [`Interned::keep`], and the entries at that time.
     moments: Vec<(Interval, u64, usize)>,
 }
 
@@ -87,7 +87,7 @@ impl Model {
             }
             Step::Bytes { sequence, bytes } => {
                 let interval = self.interval(*sequence);
-                // What is taken in is asked of it; what is refused, of nobody.
+                // If an entry is added, it must be found; if it is refused, nobody finds it.
                 let _ = interned.add(interval, bytes).is_ok_and(|_| {
                     self.take(interval, bytes);
                     true
@@ -107,7 +107,7 @@ impl Model {
         self.check(interned);
     }
 
-    /// Reads the message once more, with another reader of protobuf.
+    /// Reads the message again, with another reader of protobuf.
     fn take(&mut self, interval: Interval, bytes: &[u8]) {
         for (field, entry) in fields(bytes) {
             let Some(entry) = entry else { continue };
@@ -163,8 +163,7 @@ impl Entry {
     }
 }
 
-/// The fields of a message that can be read: their numbers, and what is in those with
-/// a length.
+/// The readable fields of a message: their numbers, and the contents of those with a length.
 fn fields(bytes: &[u8]) -> Vec<(u32, Option<&[u8]>)> {
     let mut fields = Vec::new();
     let mut rest = bytes;
@@ -186,7 +185,7 @@ fn fields(bytes: &[u8]) -> Vec<(u32, Option<&[u8]>)> {
     fields
 }
 
-/// The number of an entry: the last one that it has.
+/// The number of an entry: the last one in it.
 fn iid(entry: &[u8]) -> Option<u64> {
     let mut iid = None;
     let mut rest = entry;

@@ -2,10 +2,10 @@
 
 use timebase_import::manifest::{MachineRef, Manifest, Member, MemberKind, RelatedClock};
 
-/// Reads a text as a manifest, and resolves it for members of which it names some.
+/// Reads a text as a manifest, and resolves it for members; it names some of them.
 ///
-/// What is refused says where; what is printed is read as the same; what is resolved speaks of members and names
-/// that are there.
+/// A refusal names the place; a printed manifest reads back as the same; a resolved one only refers
+/// to existing members and names.
 ///
 /// ```
 /// timebase_lab::fuzz::manifest(br#"{"perfetto_manifest": {"version": 1}}"#);
@@ -21,7 +21,7 @@ pub fn manifest(bytes: &[u8]) {
     let printed = manifest.to_string();
     assert_eq!(Manifest::parse(printed.as_bytes()).unwrap(), manifest);
 
-    // One in four entries has no member, and one in eight a member that is no trace.
+    // One in four entries has no member, and one in eight a member that is not a trace.
     let paths = manifest.files.iter().map(|file| file.path.as_str());
     let named = paths.enumerate().filter(|(number, _)| number % 4 != 3);
     let members: Vec<Member<'_>> = named

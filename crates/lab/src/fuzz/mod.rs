@@ -1,40 +1,39 @@
-//! What must hold of any input: a function for each parser of timebase that reads
-//! what strangers give it. A function takes any bytes, and panics if something that
-//! must hold does not; it has no other result.
+//! Properties that hold for any input: a function for each parser of timebase that reads untrusted
+//! input. A function takes any bytes, and panics if a property fails; it has no other result.
 //!
 //! ```
 //! timebase_lab::fuzz::import(b"no trace");
 //! ```
 //!
-//! | function | what it takes the bytes for |
+//! | function | its input |
 //! |---|---|
-//! | [`import()`] | a file that is imported |
+//! | [`import()`] | a file to import |
 //! | [`rows()`] | the same, without a database |
-//! | [`archives()`] | what an import is made of: an archive, or a trace |
+//! | [`archives()`] | the input of an import: an archive, or a trace |
 //! | [`stream()`] | a decompressed stream of packets |
-//! | [`interned()`] | what is done to the interned data of sequences |
+//! | [`interned()`] | operations on the interned data of sequences |
 //! | [`descriptor()`] | descriptors, a packet, and a path in it |
-//! | [`clock_graph()`] | snapshots and conversions, against the naive model |
+//! | [`clock_graph()`] | snapshots and conversions, compared with the naive model |
 //! | [`clock_table()`] | rows of `clock_snapshot` and other tables that functions read |
 //! | [`sql_functions()`] | calls of SQL functions |
-//! | [`btree()`] | rows, against SQLite itself |
-//! | [`script()`] | a text of SQL and values of its parameters, against SQLite itself |
+//! | [`btree()`] | rows, compared with SQLite itself |
+//! | [`script()`] | a text of SQL and values of its parameters, compared with SQLite itself |
 //! | [`manifest()`] | a manifest of several traces |
-//! | [`text()`] | a clock, a time, a zone as people write them |
+//! | [`text()`] | a clock, a time and a zone as people write them |
 //!
 //! # Design
 //!
-//! The fuzzers in `fuzz/` are a workspace of their own with three lines each, and all
-//! they do is here. So what a fuzzer found is found again by `cargo test`, with neither
-//! libFuzzer nor its flags: `tests/corpus.rs` gives each file of `fuzz/corpus` and
-//! `fuzz/crashes` to the function of its name. Targets that hold their own checks were the
-//! alternative; their corpora would be files that nobody runs.
+//! The fuzzers in `fuzz/` are a separate workspace with three lines each; all of their code is
+//! here. So `cargo test` repeats the findings of a fuzzer, with neither libFuzzer nor its flags:
+//! `tests/corpus.rs` gives each file of `fuzz/corpus` and `fuzz/crashes` to the function of its
+//! name. The alternative was fuzz targets with their own checks; then nothing would run their
+//! corpora.
 //!
-//! [`mutate`] changes traces as protobuf messages. libFuzzer alone changes bytes, and
-//! a byte more or less has to be told to every message around it; what does not, is
-//! hardly ever more than a packet that cannot be read.
+//! [`mutate`] changes traces as protobuf messages. libFuzzer alone changes bytes, and if the size
+//! changes, every message around must change, too; otherwise the result is hardly ever more than an
+//! unreadable packet.
 
-// A check that fails has to say so, and that is all there is here.
+// A failed check must be visible, and this is the only code here.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod archives;
@@ -64,7 +63,7 @@ pub use statements::script;
 pub use stream::stream;
 pub use text::text;
 
-/// A directory for one input, in memory where there is such a place.
+/// A directory for one input, in memory if possible.
 fn scratch() -> tempfile::TempDir {
     let memory = std::path::Path::new("/dev/shm");
     match memory.is_dir() {

@@ -1,16 +1,16 @@
-//! Changes of a trace that leave it one: fields of messages, by Perfetto's schema.
+//! Changes of a trace that keep it a trace: they change fields of messages, by Perfetto's schema.
 
 use timebase_descriptor::field::{Fields, Value};
 use timebase_descriptor::{Kind, MessageId, Pool, TRACE_PACKET};
 
-/// How deep a change may be.
+/// The largest depth of a change.
 const DEEP: u32 = 12;
 
-/// Changes one field somewhere in a trace, or adds, removes, doubles or moves one, and
-/// sets the sizes of all messages around it. Tells whether it could: what is no trace
-/// stays as it is.
+/// Changes one field somewhere in a trace, or adds, removes, doubles or moves one, and updates the
+/// sizes of all messages around it. Returns whether it could: bytes that are not a trace do not
+/// change.
 ///
-/// `leaf` changes plain bytes, which may become so many.
+/// `leaf` changes plain bytes, up to this size.
 ///
 /// ```
 /// let trace = [0x0a, 4, 0x40, 1, 0x58, 2];
@@ -50,8 +50,8 @@ pub fn trace(
     true
 }
 
-/// As libFuzzer wants it: `data` has room for `most` bytes, of which `size` are there, and
-/// `plain` changes bytes so. Every second change is a plain one.
+/// In the form for libFuzzer: `data` has room for `most` bytes, of which `size` are used, and
+/// `plain` changes plain bytes. Every second change is a plain one.
 ///
 /// ```
 /// let mut data = [0x0a, 2, 0x40, 1, 0, 0, 0, 0];
@@ -82,7 +82,7 @@ pub fn in_place(
     bytes.len()
 }
 
-/// What a message is.
+/// The kind of a message.
 #[derive(Clone, Copy)]
 enum Type {
     Trace,
@@ -147,7 +147,7 @@ fn join(fields: &[Field]) -> Vec<u8> {
     bytes
 }
 
-/// A sequence of numbers that look like chance.
+/// A pseudorandom sequence of numbers.
 struct Random(u32);
 
 impl Random {
@@ -158,7 +158,7 @@ impl Random {
         self.0
     }
 
-    /// A number below this one, which is not 0.
+    /// A number below this one, which must not be 0.
     fn below(&mut self, end: usize) -> usize {
         (self.next() >> 3) as usize % end.max(1)
     }
@@ -177,7 +177,7 @@ impl Change<'_> {
             return self.insert(fields, of, depth);
         }
         let index = self.random.below(fields.len());
-        // Nearly always something in a packet.
+        // Nearly always a field in a packet.
         let is_inside = depth == 0 && self.random.below(8) != 0 || self.random.below(3) != 0;
         if is_inside && self.inside(&mut fields[index], of, depth) {
             return;
@@ -193,7 +193,7 @@ impl Change<'_> {
                 fields.swap(index, other);
             }
             3 => {
-                // What another field of the same kind has.
+                // The contents of another field of the same kind.
                 let other = self.random.below(fields.len());
                 if fields[other].number == fields[index].number || self.random.below(8) == 0 {
                     fields[index].content = fields[other].content.clone();
@@ -207,13 +207,13 @@ impl Change<'_> {
         }
     }
 
-    /// Changes what is in the message that a field is; tells whether it is one.
+    /// Changes the contents of the message in a field; returns whether the field has a message.
     fn inside(&mut self, field: &mut Field, of: Type, depth: u32) -> bool {
         let Content::Bytes(bytes) = &mut field.content else {
             return false;
         };
         let inner = self.type_of(of, field.number);
-        // What the schema does not know may be a message, too.
+        // An unknown field may be a message, too.
         let is_message = match inner {
             Some(Type::Unknown) => bytes.len() > 2,
             Some(_) => true,
@@ -230,7 +230,7 @@ impl Change<'_> {
         true
     }
 
-    /// What a field is, if it is a message or not known.
+    /// The kind of a field, if it is a message or unknown.
     fn type_of(&self, of: Type, number: u32) -> Option<Type> {
         match of {
             Type::Trace => self.pool.message(TRACE_PACKET).map(Type::Of),
@@ -243,7 +243,7 @@ impl Change<'_> {
         }
     }
 
-    /// The number of a field that a message may have.
+    /// The number of a possible field of a message.
     fn number(&mut self, of: Type) -> u32 {
         let Type::Of(message) = of else {
             return self.random.below(20) as u32 + 1;

@@ -1,4 +1,4 @@
-//! SQL functions with any arguments.
+//! SQL functions with arbitrary arguments.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -22,13 +22,13 @@ struct Call {
     arguments: Vec<Any>,
 }
 
-/// Any value of SQL, the special ones often.
+/// Any SQL value, with special ones often.
 #[derive(Clone, Debug, Arbitrary)]
 pub enum Any {
     Null,
     Small(i8),
     Integer(i64),
-    /// One that matters somewhere.
+    /// A number that matters somewhere.
     Known(u8),
     Near {
         shift: u8,
@@ -36,10 +36,10 @@ pub enum Any {
     },
     Real(f64),
     Text(String),
-    /// One that means something somewhere.
+    /// A text that means something somewhere.
     Word(u8),
     Bytes(Vec<u8>),
-    /// What is not UTF-8, as a text.
+    /// Invalid UTF-8, as a text.
     NoText(Vec<u8>),
 }
 
@@ -99,7 +99,7 @@ impl Any {
         }
     }
 
-    /// What stands for it in SQL.
+    /// Its form in SQL.
     fn place(&self) -> &'static str {
         match self {
             Any::NoText(_) => "CAST(? AS TEXT)",
@@ -113,11 +113,11 @@ pub fn register(conn: &Connection) {
     timebase::sql::register(conn).unwrap();
 }
 
-/// A database of a small trace, and the functions that there are.
+/// A database of a small trace, and the existing functions.
 struct Known {
     conn: Connection,
     functions: Vec<String>,
-    /// Those that are tables.
+    /// The table-valued functions.
     tables: Vec<String>,
 }
 
@@ -130,7 +130,7 @@ fn known() -> Known {
     let path = dir.path().join("trace.db");
     let source = Source::File(TRACE.into());
     timebase_import::import(&[source], &path, &Options::default(), &Monitor::default()).unwrap();
-    // In memory, so that no file has to stay.
+    // In memory, so that no file has to remain.
     let conn = Connection::open_in_memory().unwrap();
     conn.execute_batch("PRAGMA cache_size = -4000").unwrap();
     restore(&path, &conn);
@@ -182,9 +182,9 @@ fn restore(path: &std::path::Path, conn: &Connection) {
     conn.execute_batch("DETACH imported").unwrap();
 }
 
-/// Calls any SQL functions with any arguments.
+/// Calls arbitrary SQL functions with arbitrary arguments.
 ///
-/// Each call has a result, or is an error that names the function; nothing panics.
+/// Each call has a result, or an error that names the function; nothing panics.
 ///
 /// ```
 /// timebase_lab::fuzz::sql_functions(&[1, 2, 3, 4]);
@@ -224,7 +224,7 @@ impl Known {
     }
 }
 
-/// Runs a query to its end, and reads all of it.
+/// Runs a query to its end, and reads all of its rows.
 pub fn run(conn: &Connection, sql: &str, values: &[Value]) -> Result<(), String> {
     let run = || -> rusqlite::Result<()> {
         let mut statement = conn.prepare(sql)?;

@@ -1,4 +1,4 @@
-//! Texts of SQL, and the parameters that they declare.
+//! Texts of SQL, and their parameters.
 
 use std::ffi::CString;
 use std::ptr;
@@ -8,11 +8,11 @@ use rusqlite::{Connection, ffi};
 use timebase_cli::parameters::{self, Parameters};
 use timebase_cli::script::{Script, lexer};
 
-/// Cuts a text of SQL into statements, and gives its parameters values.
+/// Cuts a text of SQL into statements, and sets its parameters.
 ///
-/// Of the text, the part up to the first byte of 0 is SQL, and each further one a
-/// `--param`. The tokens are the text; what SQLite can prepare ends where it says; and so
-/// do the parameters.
+/// The part of the text up to the first zero byte is SQL, and each further part is a `--param`. The
+/// tokens together are the text; a statement that SQLite accepts ends where the code says; and the
+/// same holds for parameters.
 ///
 /// ```
 /// timebase_lab::fuzz::script(b"-- param top integer = 20\nSELECT :top;\0top=7");
@@ -45,7 +45,7 @@ pub fn script(bytes: &[u8]) {
     if let Ok(values) = Parameters::of(&script, &given) {
         for statement in &script.statements {
             if let Ok(mut prepared) = conn.prepare(statement.sql) {
-                // What has no name is refused; all else has a value by now.
+                // A parameter without a name is refused; all others have a value now.
                 let bound = values.bind(&mut prepared);
                 assert!(bound.is_ok() || statement.sql.contains('?'), "{bound:?}");
             }
@@ -53,12 +53,12 @@ pub fn script(bytes: &[u8]) {
     }
 }
 
-/// A statement that SQLite can prepare ends where it says.
+/// A statement that SQLite can prepare ends where the code says.
 fn as_sqlite(conn: &Connection, sql: &str, parameters: &[&str]) {
     let text = CString::new(sql).unwrap();
     let mut statement = ptr::null_mut();
     let mut tail = ptr::null();
-    // SAFETY: the text ends with a byte of 0 and outlives the calls, and the connection is open.
+    // SAFETY: the text ends with a zero byte and outlives the calls, and the connection is open.
     let code = unsafe {
         ffi::sqlite3_prepare_v2(
             conn.handle(),

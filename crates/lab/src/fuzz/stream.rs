@@ -5,10 +5,10 @@ use std::ops::ControlFlow;
 
 use timebase_trace::{Found, PacketStream, Packets, Payload};
 
-/// Finds the packets of a stream with these bytes, and those inside of compressed ones.
+/// Finds the packets of a stream with these bytes, and those inside compressed packets.
 ///
-/// Each packet and each damaged region lies where it says that it does, behind the one before
-/// it, and there is nothing between them; and how many bytes a read gives changes nothing.
+/// Each packet and each damaged region is at the position that it claims, after the previous one,
+/// without a gap; and the sizes of reads change nothing.
 ///
 /// ```
 /// timebase_lab::fuzz::stream(&[0x0a, 2, 0x58, 1, 0x0a]);
@@ -21,7 +21,7 @@ pub fn stream(bytes: &[u8]) {
     }
 }
 
-/// Gives a few bytes at a time, as many as the bytes themselves say.
+/// Returns a few bytes at a time; the bytes themselves determine how many.
 struct Pieces<'a> {
     rest: &'a [u8],
     state: u32,
@@ -87,8 +87,8 @@ fn packets(bytes: &[u8], reader: impl Read) -> Vec<String> {
     }
 }
 
-/// What is neither packet nor region is a packet without contents, or the tag and size of the
-/// packet behind it.
+/// Bytes outside of packets and regions are a packet without contents, or the tag and size of the
+/// next packet.
 fn only_empty(mut gap: &[u8], packet: usize) {
     let mut size = None;
     while let Some((tag, rest)) = gap.split_first() {
@@ -99,15 +99,15 @@ fn only_empty(mut gap: &[u8], packet: usize) {
     assert_eq!(size.unwrap_or(0), packet);
 }
 
-/// What is found with compressed packets opened: a line each. If so, some packets are said to
-/// be corrupt, so that others are looked for in them.
+/// The items with compressed packets opened, a line each. In that case, some packets are reported
+/// as corrupt, so that packets are searched inside them.
 fn opened(bytes: &[u8], reader: impl Read, is_corrupt: bool) -> Vec<String> {
     let end = bytes.len() as u64;
     let mut packets = Packets::new(reader);
     let mut lines = Vec::new();
     let mut before = 0;
     let how = packets.for_each(|found| {
-        // A region is told when it is over.
+        // A region is reported at its end.
         let (at, line) = match &found {
             Found::Packet(packet) => {
                 let kind = packet.header.packet_type();

@@ -1,10 +1,10 @@
-//! What people write for clocks and times.
+//! Clocks and times in the form in which people write them.
 
 use timebase_resolver::{Scope, UnknownName, WallTime, WrittenClock, Zone};
 
 /// Reads a text as a clock, a time of day and a zone.
 ///
-/// What is read and printed is read as the same.
+/// A text that is read and printed reads back as the same.
 ///
 /// ```
 /// timebase_lab::fuzz::text(b"64@3 of machine 2");
@@ -14,7 +14,8 @@ pub fn text(bytes: &[u8]) {
     if let Ok(written) = text.parse::<WrittenClock>() {
         let clock = written.clock();
         let again: WrittenClock = clock.to_string().parse().unwrap_or_else(|error| {
-            // A clock of a sequence may be written without its sequence, and is no clock then.
+            // A clock of a sequence may be written without its sequence; then it is no clock by
+            // itself.
             assert!(
                 clock.id.scope() == Scope::Sequence && clock.lacks_sequence(),
                 "{error}"
@@ -37,7 +38,7 @@ pub fn text(bytes: &[u8]) {
     assert_eq!(time.to_string().parse::<WallTime>().unwrap(), time);
     if let Ok(zone) = text.parse::<Zone>() {
         let shown = time.in_zone(&zone);
-        // Offsets of years before clocks had any are of seconds, which nobody prints.
+        // Offsets of years before standard time have seconds, which nobody prints.
         if let Ok(again) = shown.parse::<WallTime>() {
             assert!(
                 (again.realtime() - number).abs() < 60_000_000_000,

@@ -1,4 +1,4 @@
-//! A damaged copy, and where in the trace its bytes were.
+//! A damaged copy, and the original positions of its bytes.
 
 use std::fmt;
 use std::ops::Range;
@@ -20,29 +20,29 @@ use std::ops::Range;
 pub struct Copy {
     /// The file.
     pub bytes: Vec<u8>,
-    /// What it is made of, one behind the other.
+    /// Its pieces, one after the other.
     pub pieces: Vec<Piece>,
-    /// What was done to it.
+    /// The damage.
     pub damage: Damage,
 }
 
-/// Bytes of a copy that stood side by side in the trace, too.
+/// Bytes of a copy that were also contiguous in the trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Piece {
-    /// Where they are in the copy.
+    /// Their positions in the copy.
     pub at: usize,
-    /// Where they were in the trace.
+    /// Their position in the trace.
     pub from: Range<usize>,
-    /// Whether they are others now, in the same place.
+    /// Whether they were changed in place.
     pub touched: bool,
 }
 
-/// Which bytes of a trace were damaged, and how.
+/// The damaged bytes of a trace, and the damage.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Damage {
-    /// What was done.
+    /// The kind of damage.
     pub what: &'static str,
-    /// To which bytes of the trace.
+    /// The affected bytes of the trace.
     pub places: Vec<Range<usize>>,
 }
 
@@ -58,18 +58,18 @@ impl fmt::Display for Damage {
 }
 
 impl Copy {
-    /// An empty one.
+    /// An empty copy.
     pub fn new() -> Copy {
         Copy::default()
     }
 
-    /// Goes on with bytes of the trace.
+    /// Appends bytes of the trace.
     pub fn keep(&mut self, trace: &[u8], from: Range<usize>) {
         let bytes = trace.get(from.clone()).unwrap_or_default();
         self.add(bytes, from, false);
     }
 
-    /// Goes on with other bytes in the place of those at `from`, as many.
+    /// Appends other bytes in place of the same number at `from`.
     pub fn replace(&mut self, bytes: &[u8], from: Range<usize>) {
         self.add(bytes, from, true);
     }
@@ -83,7 +83,7 @@ impl Copy {
         self.pieces.push(Piece { at, from, touched });
     }
 
-    /// Where in the trace the byte `at` of the copy was, be it another one there.
+    /// The original position of byte `at` of the copy, even if the byte was changed.
     pub fn place(&self, at: usize) -> Option<usize> {
         let after = self.pieces.partition_point(|piece| piece.at <= at);
         let piece = self.pieces.get(after.checked_sub(1)?)?;
@@ -91,11 +91,11 @@ impl Copy {
         piece.from.contains(&place).then_some(place)
     }
 
-    /// The longest stretches of the copy whose bytes are untouched and stand side
-    /// by side as in the trace: where each begins, and where it was.
+    /// The longest untouched ranges of the copy that are contiguous in both: the start of each, and
+    /// its original position.
     pub fn whole(&self) -> Vec<(usize, Range<usize>)> {
         let mut whole: Vec<(usize, Range<usize>)> = Vec::new();
-        // Where a stretch has to begin in the copy that goes on with the last one.
+        // The start in the copy of a range that continues the last one.
         let mut end = None;
         for piece in &self.pieces {
             if piece.touched {

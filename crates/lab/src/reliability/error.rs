@@ -1,66 +1,65 @@
-//! What keeps a measurement from being made. What is wrong with an import is no
-//! error: it is what is measured.
+//! The reasons why a measurement is impossible. A failed import is no error: it is a result.
 
 use std::io;
 use std::path::PathBuf;
 
-/// Why nothing was measured.
+/// The reason why nothing was measured.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A file cannot be read, or not be written.
+    /// A file cannot be read or written.
     #[error("{}: {error}", path.display())]
     File {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's message.
         error: io::Error,
     },
     /// The program cannot be started.
     #[error("cannot run {}: {error}", program.display())]
     Program {
-        /// Which.
+        /// The program.
         program: PathBuf,
-        /// What the system says.
+        /// The system's message.
         error: io::Error,
     },
-    /// A trace is damaged before anything is done to it.
+    /// A trace is damaged before anything was done to it.
     #[error(
         "{name}: byte {offset} is not where a packet starts: only a trace that is whole can be damaged"
     )]
     Framing {
-        /// Of the trace.
+        /// The trace.
         name: String,
-        /// Where its framing breaks.
+        /// The place where its framing breaks.
         offset: usize,
     },
-    /// A compressed packet of a trace is damaged before anything is done to it.
+    /// A compressed packet of a trace is damaged before anything was done to it.
     #[error("{name}: the compressed packet at byte {offset} cannot be read: {why}")]
     Compressed {
-        /// Of the trace.
+        /// The trace.
         name: String,
-        /// Where the packet starts.
+        /// The start of the packet.
         offset: usize,
-        /// What is wrong with it.
+        /// The problem.
         why: String,
     },
     /// A file is compressed as a whole.
     #[error("{name} is compressed as a whole: decompress it first")]
     CompressedFile {
-        /// Of the file.
+        /// The file.
         name: String,
     },
     /// There is nothing to damage.
     #[error("{name} has no packets")]
     Empty {
-        /// Of the trace.
+        /// The trace.
         name: String,
     },
-    /// The import of an undamaged trace is not what it has to be.
+    /// The import of an undamaged trace has a wrong result.
     #[error("the import of {name}, undamaged: {what}")]
     Undamaged {
-        /// Of the trace.
+        /// The trace.
         name: String,
-        /// What is wrong with its rows.
+        /// The problem with its rows.
         what: String,
     },
 }

@@ -1,4 +1,4 @@
-//! Imports in a process of their own, and what they leave.
+//! Imports in separate processes, and their results.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -11,45 +11,45 @@ use rusqlite::{Connection, OpenFlags};
 use crate::reliability::error::Error;
 use crate::reliability::judge::Row;
 
-/// What imports.
+/// The importer.
 #[derive(Debug, Clone)]
 pub struct Importer {
     /// The program `timebase`.
     pub program: PathBuf,
-    /// An import that takes longer hangs.
+    /// An import that takes longer counts as hanging.
     pub patience: Duration,
 }
 
-/// How an import ended.
+/// The way in which an import ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     /// With a database.
     Database(Database),
-    /// With an error, for which it said why.
+    /// With an error and a message.
     Refused(String),
-    /// As no program should; what there is to say of that.
+    /// In a way in which no program should end, with a description.
     Crashed(String),
     /// Not in time.
     Hung,
-    /// With a database that is none.
+    /// With a file that is not a database.
     Broken(String),
 }
 
-/// What is in a database.
+/// The contents of a database.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Database {
-    /// Those of `packet`.
+    /// The rows of `packet`.
     pub rows: Vec<Row>,
-    /// How many kernel events and slices there are.
+    /// The numbers of kernel events and slices.
     pub events: usize,
 }
 
 impl Importer {
-    /// Imports a trace, to a database in this directory, and reads that.
+    /// Imports a trace to a database in this directory, and reads the database.
     ///
     /// # Errors
     ///
-    /// The program has to start, and the directory to be writable.
+    /// If the program does not start, or the directory is not writable.
     pub fn import(&self, trace: &Path, directory: &Path) -> Result<Outcome, Error> {
         let (out, said) = (directory.join("copy.db"), directory.join("said.txt"));
         if out.exists() {
@@ -77,7 +77,7 @@ impl Importer {
         };
         let said = fs::read(&said).map_err(Error::file(&said))?;
         let said = String::from_utf8_lossy(&said).into_owned();
-        // A thread may panic, and the program still say that it failed.
+        // A thread may panic although the program reports a failure.
         if said.contains("panicked at") {
             return Ok(Outcome::Crashed(said));
         }
@@ -93,7 +93,7 @@ impl Importer {
     }
 }
 
-/// Waits for the end of a process, or ends it.
+/// Waits for the end of a process, or kills it.
 fn wait(mut child: Child, patience: Duration) -> std::io::Result<Option<ExitStatus>> {
     let begun = Instant::now();
     loop {
@@ -110,7 +110,7 @@ fn wait(mut child: Child, patience: Duration) -> std::io::Result<Option<ExitStat
 }
 
 impl Database {
-    /// What is in a database that an import made, or what is wrong with it.
+    /// The contents of an import's database, or the problem with it.
     fn read(path: &Path) -> Result<Database, String> {
         let told = |error: rusqlite::Error| error.to_string();
         let conn =
@@ -141,7 +141,7 @@ impl Database {
     }
 }
 
-/// A column that is no less than 0.
+/// A column that is at least 0.
 fn number(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<usize> {
     let number: i64 = row.get(column)?;
     usize::try_from(number).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, number))
@@ -153,8 +153,7 @@ mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
 
-    /// What comes of a program that does this in the place of an import. `$4` is the
-    /// database.
+    /// The result of a program that runs this instead of an import. `$4` is the database.
     fn outcome(script: &str) -> Outcome {
         let directory = tempfile::tempdir().unwrap();
         let program = directory.path().join("program");
@@ -168,7 +167,7 @@ mod tests {
         importer.import(&trace, directory.path()).unwrap()
     }
 
-    // One test: a program that another thread is about to run cannot be written.
+    // A single test: while another thread is about to run a program, it cannot be written.
     #[test]
     fn all_ends_of_a_program_are_told_apart() {
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Which packets of a copy an import found, and which of its rows were none.
+//! Which packets of a copy an import found, and which of its rows are no packets.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -8,63 +8,62 @@ use crate::reliability::original::{Inner, Original, Packet, Start, varint};
 /// A row of the table `packet`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Row {
-    /// Where it says that its bytes are, or those of its compressed packet.
+    /// The position of its bytes, or of its compressed packet's, as the row says.
     pub offset: usize,
-    /// How many it says they are.
+    /// Their number, as the row says.
     pub size: usize,
-    /// What it calls its payload.
+    /// The type of its payload.
     pub kind: Option<String>,
     /// Its bytes.
     pub data: Vec<u8>,
 }
 
-/// What an import made of a copy.
+/// The result of importing a copy.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Verdict {
-    /// Packets that the damage did not touch, those inside of compressed packets
-    /// one by one.
+    /// Packets that the damage did not touch, including each one inside compressed packets.
     pub intact: usize,
-    /// Those of them that are no rows as they should be.
+    /// Untouched packets without a correct row.
     pub lost: Vec<Lost>,
-    /// Rows.
+    /// The number of rows.
     pub rows: usize,
-    /// Those of them that were no packets.
+    /// Rows that were no packets.
     pub invented: Vec<Invented>,
 }
 
-/// An untouched packet that is no row.
+/// An untouched packet without a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lost {
-    /// Where its bytes, or those of its compressed packet, are in the copy.
+    /// The position of its bytes, or of its compressed packet's, in the copy.
     pub at: usize,
-    /// Where they were in the trace.
+    /// Their position in the trace.
     pub was_at: usize,
-    /// Which one it is inside of a compressed packet.
+    /// Its index inside a compressed packet.
     pub inside: Option<usize>,
-    /// How many bytes it has.
+    /// Its size in bytes.
     pub size: usize,
-    /// What it holds.
+    /// The type of its payload.
     pub kind: Option<String>,
 }
 
 /// A row that was no packet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Invented {
-    /// Which one of the rows, in the order of their ids.
+    /// Its index among the rows, in the order of their ids.
     pub row: usize,
-    /// Why it was none.
+    /// The reason.
     pub why: &'static str,
 }
 
 impl Verdict {
-    /// The share of the intact packets that were kept; none if there are none.
+    /// The share of the intact packets that were kept; none if there are no intact packets.
     pub fn kept(&self) -> Option<f64> {
         let kept = self.intact - self.lost.len().min(self.intact);
         (self.intact > 0).then(|| kept as f64 / self.intact as f64)
     }
 }
 
-/// Compares the rows of a copy, in the order of their ids, with what it holds.
+/// Compares the rows of a copy, in the order of their ids, with its packets.
 ///
 /// ```
 /// use timebase_lab::reliability::{Copy, Original, Row, judge};
@@ -101,8 +100,8 @@ pub fn judge(original: &Original, copy: &Copy, rows: &[Row]) -> Verdict {
     judge.verdict
 }
 
-/// The packets of which no byte was touched, and where in the copy their bytes
-/// are, without tag and length.
+/// The completely untouched packets, and the positions of their bytes in the copy, without tag and
+/// length.
 fn intact<'a>(original: &'a Original, copy: &Copy) -> Vec<(usize, &'a Packet)> {
     let packets = &original.packets;
     let mut intact = Vec::new();
@@ -133,7 +132,7 @@ impl Judge<'_> {
         self.rows.get(index)
     }
 
-    /// Whether a row has the bytes that are where it says.
+    /// Whether a row has the bytes at the position that it names.
     fn is_of_its_place(&self, index: usize) -> bool {
         let there = |row: &Row| {
             let bytes = self.copy.bytes.get(row.offset..)?;
@@ -187,7 +186,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Rows where no intact packet is.
+    /// Rows at places without an intact packet.
     fn elsewhere(&mut self, at: usize, original: &Original, here: &[usize]) {
         let sizes = here.iter().filter_map(|&index| Some(self.row(index)?.size));
         let Some(packet) = self.started_at(at, original, sizes.collect()) else {
@@ -198,7 +197,7 @@ impl Judge<'_> {
             self.plain(here);
             return;
         };
-        // The compressed packet itself is the last row of it.
+        // The compressed packet itself is its last row.
         let mut here = here.to_vec();
         if here
             .last()
@@ -214,7 +213,7 @@ impl Judge<'_> {
         self.invented(others, "nothing in its compressed packet starts there");
     }
 
-    /// Rows at the place of one packet that is not compressed: one of them is it.
+    /// Rows at the place of a packet that is not compressed: one of them is the packet.
     fn plain(&mut self, here: &[usize]) {
         let Some((first, others)) = here.split_first() else {
             return;
@@ -225,8 +224,8 @@ impl Judge<'_> {
         self.invented(others.iter().copied(), "it is there twice");
     }
 
-    /// The packet that started at a place of the copy, or whose tag is before a
-    /// row there, if one did.
+    /// The packet that started at a position of the copy, or whose tag is before a row there, if
+    /// any.
     fn started_at<'a>(
         &self,
         at: usize,
@@ -235,7 +234,7 @@ impl Judge<'_> {
     ) -> Option<&'a Packet> {
         let data = self.copy.place(at);
         let found = data.and_then(|place| original.starting_at(Start::Data(place)));
-        // Where something is missing just behind the length, only the tag tells.
+        // If bytes just after the length are missing, only the tag shows this.
         let tags = (2..=11).filter_map(|header| at.checked_sub(header));
         let announced = |&tag: &usize| {
             let length = varint(&self.copy.bytes, tag + 1);
@@ -250,7 +249,7 @@ impl Judge<'_> {
         found.or_else(|| tagged.next())
     }
 
-    /// What each of the rows of a compressed packet is of the packets inside.
+    /// For each row of a compressed packet, the inner packet that it is.
     fn align(&self, inside: &[Inner], here: &[usize]) -> Vec<(usize, Match)> {
         let mut equal: HashMap<&[u8], Vec<usize>> = HashMap::new();
         for (index, inner) in inside.iter().enumerate() {
@@ -291,17 +290,17 @@ impl Judge<'_> {
     }
 }
 
-/// What a row is of the packets inside of a compressed one.
+/// The relation of a row to the packets inside a compressed packet.
 enum Match {
-    /// This one.
+    /// It is this packet.
     Is(usize),
-    /// Not as it was, but one that was there.
+    /// It is a changed form of a packet.
     Started,
-    /// None.
+    /// It is no packet.
     No,
 }
 
-/// How many bytes of tag and length a packet of this size has.
+/// The size of the tag and the length of a packet of this size.
 fn header(size: usize) -> usize {
     let bits = (usize::BITS - size.leading_zeros()).max(1);
     1 + bits.div_ceil(7) as usize
@@ -398,13 +397,13 @@ mod tests {
     #[test]
     fn a_packet_that_is_damaged_may_be_a_row_or_not() {
         let original = three();
-        // The second one lacks its last byte and takes the next one's tag for it.
+        // The second one lacks its last byte, and takes the next packet's tag instead.
         let copy = kept(&[(0, 7), (8, 12)], &original.bytes);
         let rows = [row(2, &[0x58, 1]), row(6, &[0x58, 0x0a])];
         assert_eq!(counts(&judge(&original, &copy, &rows)), (2, 1, 0));
         let rows = [row(2, &[0x58, 1]), row(9, &[0x58, 3])];
         assert_eq!(counts(&judge(&original, &copy, &rows)), (2, 0, 0));
-        // All of its bytes are missing, not its length.
+        // All of its bytes are missing, except for its length.
         let copy = kept(&[(0, 6), (8, 12)], &original.bytes);
         let rows = [row(2, &[0x58, 1]), row(6, &[0x0a, 2])];
         assert_eq!(counts(&judge(&original, &copy, &rows)), (2, 1, 0));
@@ -427,7 +426,7 @@ mod tests {
         assert_eq!((verdict.intact, verdict.kept()), (0, None));
     }
 
-    /// A compressed packet with two inside, and where its bytes begin.
+    /// A compressed packet with two inside, and the start of its bytes.
     fn compressed() -> Original {
         let inner = [0x0a, 2, 0x58, 1, 0x0a, 2, 0x58, 2];
         let mut zlib = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
@@ -467,7 +466,7 @@ mod tests {
             damaged(&[row(2, &[0x58, 1, 0, 0]), row(2, &[0x58, 9])]),
             (0, 0, 1)
         );
-        // The compressed packet itself, with what was before its damage.
+        // The compressed packet itself, with the contents before its damage.
         let itself = row(2, copy.bytes.get(2..).unwrap());
         assert_eq!(damaged(&[row(2, &[0x58, 1]), itself.clone()]), (0, 0, 0));
         let both = [row(2, &[0x58, 1]), row(2, &[0x58, 2])];

@@ -8,7 +8,7 @@ use crate::synth::Random;
 
 use crate::reliability::copy::{Copy, Damage};
 
-/// What is done to a copy, at a random place. Sizes are in bytes.
+/// The damage to a copy, at a random place. Sizes are in bytes.
 ///
 /// ```
 /// use timebase_lab::reliability::Kind;
@@ -22,7 +22,7 @@ use crate::reliability::copy::{Copy, Damage};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// So many bits are turned over, in bytes of their own.
+    /// This many bits are flipped, each in a different byte.
     Flipped(usize),
     /// A region is zeros.
     Zeroed(usize),
@@ -30,18 +30,18 @@ pub enum Kind {
     Noise(usize),
     /// A region is missing.
     Dropped(usize),
-    /// A region is there twice, one behind the other.
+    /// A region is there twice, one copy after the other.
     Duplicated(usize),
-    /// Two regions of this size each are in the place of the other.
+    /// Two regions of this size are swapped.
     Swapped(usize),
-    /// Everything behind some byte is missing.
+    /// Everything after some byte is missing.
     CutAtEnd,
     /// Everything before some byte is missing.
     CutAtStart,
 }
 
 impl Kind {
-    /// All that are measured.
+    /// All measured kinds.
     pub const ALL: &[Kind] = &[
         Kind::Flipped(1),
         Kind::Flipped(3),
@@ -89,9 +89,9 @@ impl Kind {
         }
     }
 
-    /// The copy of this number. Its places follow from the seed, the kind and the
-    /// number alone. A region that is larger than the trace is as large as it
-    /// is; of two that shall be swapped, each is half of it at most.
+    /// The copy with this number. Its places only depend on the seed, the kind and the number. A
+    /// region that is larger than the trace has the trace's size; each of two swapped regions has
+    /// at most half of it.
     pub fn damage(self, trace: &[u8], seed: u64, number: u64) -> Copy {
         let mut random = Random::new(self.seed(seed, number));
         let random = &mut random;
@@ -146,7 +146,7 @@ impl Kind {
             }
             Kind::Swapped(size) => {
                 let size = size.min(end / 2);
-                // Where two starts are in what is left without the first region.
+                // The positions of two starts in the rest without the first region.
                 let room = end - 2 * size + 1;
                 let (one, other) = (below(random, room), below(random, room));
                 let first = one.min(other)..one.min(other) + size;
@@ -173,7 +173,7 @@ impl Kind {
         copy
     }
 
-    /// FNV-1a of the three, so that a copy stays the same when others are not made.
+    /// FNV-1a of the three, so that a copy does not depend on which others are made.
     fn seed(self, seed: u64, number: u64) -> u64 {
         let numbers = [seed.to_le_bytes(), number.to_le_bytes()].concat();
         let bytes = self.name().into_bytes().into_iter().chain(numbers);
@@ -187,14 +187,14 @@ fn below(random: &mut Random, bound: usize) -> usize {
     random.below(bound as u64) as usize
 }
 
-/// A region of this size somewhere before `end`.
+/// A region of this size before `end`.
 fn region(random: &mut Random, size: usize, end: usize) -> Range<usize> {
     let size = size.min(end);
     let start = below(random, end - size + 1);
     start..start + size
 }
 
-/// What was to be a kind of damage.
+/// The name of an unknown kind of damage.
 #[derive(Debug, thiserror::Error)]
 #[error("there are {}", Kind::ALL.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", "))]
 pub struct UnknownKind;
@@ -233,7 +233,7 @@ impl fmt::Display for Kind {
 mod tests {
     use super::*;
 
-    /// Bytes that are all different from their neighbours, longer than two regions.
+    /// Bytes that all differ from their neighbours, longer than two regions.
     fn trace() -> Vec<u8> {
         let mut random = Random::new(3);
         (0..140_000).map(|_| random.below(256) as u8).collect()

@@ -16,22 +16,19 @@
 //!
 //! # Design
 //!
-//! * **A reader of its own.** The packets of the undamaged trace are found by the
-//!   few lines of `original.rs`, which know tags and lengths and nothing of
-//!   timebase. To take the rows of an import of the undamaged trace for the truth
-//!   was the alternative: what the import overlooks always would never be missed.
-//!   Both are compared before anything is damaged.
-//! * **A map, not a search.** A copy knows where each of its bytes was in the
-//!   trace (`copy.rs`). So a packet is untouched if all of its bytes are there, side by
-//!   side, and a row was a packet if it starts where one started. Looking for the
-//!   bytes of packets in the copy would not say that: short packets are
-//!   everywhere.
-//! * **The program, not the library.** Each import is a process of its own, which
-//!   may crash or hang; it is the program that people run. It costs a few
-//!   milliseconds a copy.
-//! * **A benchmark, not a program.** Cargo builds `timebase` for `benches`, with
-//!   the profile of a release, and says where it is; a program of this crate would
-//!   have to look for it, or could import an older one.
+//! * **A reader of its own.** A few lines in `original.rs`, which know tags and lengths and nothing
+//!   of timebase, find the packets of the undamaged trace. The alternative was to use the rows of
+//!   an import of the undamaged trace as the truth; but then packets that the import always
+//!   overlooks would never be missed. Both are compared before anything is damaged.
+//! * **A map, not a search.** A copy has the original position of each of its bytes (`copy.rs`). So
+//!   a packet is untouched if all of its bytes are there, side by side, and a row was a packet if
+//!   it starts where one started. Searching for the bytes of packets in the copy would not show
+//!   that: short packets are everywhere.
+//! * **The program, not the library.** Each import is a separate process, which may crash or hang;
+//!   it is the program that people run. It costs a few milliseconds for each copy.
+//! * **A benchmark, not a program.** Cargo builds `timebase` for `benches`, with the release
+//!   profile, and says where it is; a program in this crate would have to search for it, or could
+//!   run an older one.
 
 mod copy;
 mod error;

@@ -1,4 +1,4 @@
-//! The packets of a trace, found by their framing alone.
+//! The packets of a trace, which are found by their framing alone.
 
 use std::io::Read;
 use std::ops::Range;
@@ -16,7 +16,7 @@ use crate::reliability::error::Error;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Original {
-    /// What to call it.
+    /// Its name.
     pub name: String,
     /// The file.
     pub bytes: Vec<u8>,
@@ -27,26 +27,26 @@ pub struct Original {
 /// A packet of the file.
 #[derive(Debug, Clone)]
 pub struct Packet {
-    /// Where its tag is.
+    /// The position of its tag.
     pub start: usize,
-    /// What the tag and the length announce.
+    /// The bytes after the tag and the length.
     pub data: Range<usize>,
-    /// If it is a compressed packet, those that it holds.
+    /// The packets in it, if it is a compressed packet.
     pub inside: Option<Vec<Inner>>,
-    /// What an import of the undamaged trace calls its payload.
+    /// The type of its payload in an import of the undamaged trace.
     pub kind: Option<String>,
 }
 
-/// A packet inside of a compressed one.
+/// A packet inside a compressed one.
 #[derive(Debug, Clone)]
 pub struct Inner {
-    /// Where the one before it ends, in what the compressed packet holds.
+    /// The end of the previous packet, in the contents of the compressed packet.
     pub start: usize,
-    /// Where its own bytes are there.
+    /// The position of its own bytes there.
     pub data: Range<usize>,
     /// Its bytes.
     pub bytes: Vec<u8>,
-    /// What an import of the undamaged trace calls its payload.
+    /// The type of its payload in an import of the undamaged trace.
     pub kind: Option<String>,
 }
 
@@ -60,7 +60,7 @@ impl Original {
     ///
     /// # Errors
     ///
-    /// It has to be a whole trace, of packets and nothing else behind them.
+    /// If it is not a complete trace that only consists of packets.
     pub fn read(name: impl Into<String>, bytes: Vec<u8>) -> Result<Original, Error> {
         let name = name.into();
         if bytes.starts_with(&[0x1f, 0x8b]) || bytes.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
@@ -95,7 +95,7 @@ impl Original {
         })
     }
 
-    /// The packet whose tag, or whose first byte after its length, is here.
+    /// The packet whose tag, or whose first byte after its length, is at this position.
     pub(crate) fn starting_at(&self, at: Start) -> Option<&Packet> {
         let key = |packet: &Packet| match at {
             Start::Tag(_) => packet.start,
@@ -107,14 +107,14 @@ impl Original {
     }
 }
 
-/// Two ways to say where a packet starts.
+/// Two ways to name the start of a packet.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Start {
     Tag(usize),
     Data(usize),
 }
 
-/// What the compressed packet `data` holds; `None` if it is another packet.
+/// The contents of the compressed packet `data`; `None` if it is another packet.
 fn inside(data: &[u8]) -> Result<Option<Vec<Inner>>, String> {
     let Some(inflated) = compressed(data)? else {
         return Ok(None);
@@ -125,7 +125,7 @@ fn inside(data: &[u8]) -> Result<Option<Vec<Inner>>, String> {
     let mut end = 0;
     for field in fields.iter().filter(|field| field.is_packet()) {
         let bytes = inflated.get(field.data.clone()).unwrap_or_default();
-        // The rules let an import skip what is compressed twice.
+        // The rules let an import skip contents that are compressed twice.
         if !matches!(compressed(bytes), Ok(None)) {
             continue;
         }
@@ -140,9 +140,9 @@ fn inside(data: &[u8]) -> Result<Option<Vec<Inner>>, String> {
     Ok(Some(packets))
 }
 
-/// What a compressed packet holds.
+/// The contents of a compressed packet.
 fn compressed(packet: &[u8]) -> Result<Option<Vec<u8>>, String> {
-    // That its bytes are no message makes a packet a corrupt one, not a compressed one.
+    // A packet whose bytes are no message is corrupt, not compressed.
     let Ok(fields) = fields(packet) else {
         return Ok(None);
     };
@@ -163,22 +163,22 @@ fn compressed(packet: &[u8]) -> Result<Option<Vec<u8>>, String> {
 /// A field of a message.
 struct Field {
     number: u64,
-    /// Where its tag is.
+    /// The position of its tag.
     start: usize,
-    /// What it holds.
+    /// Its contents.
     data: Range<usize>,
-    /// Whether that is bytes with a length.
+    /// Whether these are bytes with a length.
     is_bytes: bool,
 }
 
 impl Field {
-    /// Of a trace, whether it is a packet that is not empty.
+    /// For a field of a trace, whether it is a packet that is not empty.
     fn is_packet(&self) -> bool {
         self.number == 1 && self.is_bytes && !self.data.is_empty()
     }
 }
 
-/// The fields of a message, or where they end before its bytes do.
+/// The fields of a message, or the position where they end too early.
 fn fields(bytes: &[u8]) -> Result<Vec<Field>, usize> {
     let mut fields = Vec::new();
     let mut at = 0;
@@ -211,7 +211,7 @@ fn fields(bytes: &[u8]) -> Result<Vec<Field>, usize> {
     Ok(fields)
 }
 
-/// The varint at `at`, and where it ends.
+/// The varint at `at`, and its end.
 pub(crate) fn varint(bytes: &[u8], at: usize) -> Option<(u64, usize)> {
     let mut value = 0;
     for (index, byte) in bytes.get(at..)?.iter().take(10).enumerate() {
@@ -253,7 +253,7 @@ mod tests {
         assert!(original.starting_at(Start::Tag(9)).is_none());
     }
 
-    /// A packet whose one field is so much of `bytes`.
+    /// A packet whose single field is this many of `bytes`.
     fn packet(tag: &[u8], bytes: &[u8]) -> Vec<u8> {
         let field = [tag, &[bytes.len() as u8], bytes].concat();
         [&[0x0a, field.len() as u8][..], &field].concat()

@@ -1,4 +1,4 @@
-//! The tables of a measurement, and whether its goals are met.
+//! The tables of results, and the goals that are met.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use comfy_table::presets::ASCII_MARKDOWN;
 use crate::reliability::kind::Kind;
 use crate::reliability::run::Tally;
 
-/// What was measured of some traces. It is shown as Markdown.
+/// The results for some traces. They are shown as Markdown.
 ///
 /// ```
 /// use timebase_lab::reliability::{Kind, Report, Tally};
@@ -30,16 +30,16 @@ struct Measured {
     rows: Vec<(Kind, Tally)>,
 }
 
-/// What has to be reached.
+/// A goal.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Goal {
-    /// Of what.
+    /// Its subject.
     pub what: &'static str,
-    /// How much.
+    /// The required value.
     pub goal: &'static str,
-    /// What was measured, and where that is the worst of several, of which.
+    /// The measured value, and the worst case if there are several.
     pub measured: String,
-    /// Whether that is enough.
+    /// Whether it is met.
     pub is_met: bool,
 }
 
@@ -47,11 +47,11 @@ pub struct Goal {
 const AVERAGE: f64 = 0.99;
 /// The same, of the worst copy.
 const WORST: f64 = 0.95;
-/// One row in so many may have been no packet.
+/// At most one row in this many may have been no packet.
 const ROWS: u64 = 10_000;
 
 impl Report {
-    /// Rows that are added from now on are of this trace.
+    /// Rows that are added from now on belong to this trace.
     pub fn begin(&mut self, trace: &str) {
         self.traces.push(Measured {
             name: trace.to_owned(),
@@ -59,14 +59,14 @@ impl Report {
         });
     }
 
-    /// Adds what became of the copies of a kind.
+    /// Adds the results for the copies of a kind.
     pub fn add(&mut self, kind: Kind, tally: Tally) {
         if let Some(trace) = self.traces.last_mut() {
             trace.rows.push((kind, tally));
         }
     }
 
-    /// The goals, and how far each is reached.
+    /// The goals, and their results.
     pub fn goals(&self) -> Vec<Goal> {
         let all = || {
             let traces = self.traces.iter();
@@ -214,7 +214,7 @@ fn cells(kind: Kind, tally: &Tally) -> [String; 7] {
     ]
 }
 
-/// A share as people read it, rounded down: what is not all of it is not 100 %.
+/// A share for people, rounded down: less than all is not 100 %.
 ///
 /// ```
 /// assert_eq!(timebase_lab::reliability::percent(0.99999), "99.99 %");
@@ -226,7 +226,7 @@ pub fn percent(share: f64) -> String {
     }
 }
 
-/// A number as people read it: 2,000,000.
+/// A number for people: 2,000,000.
 ///
 /// ```
 /// assert_eq!(timebase_lab::reliability::grouped(2_000_000), "2,000,000");

@@ -1,4 +1,4 @@
-//! Many copies, several at a time, and what became of them.
+//! Makes and imports many copies, several at a time, and collects the results.
 
 use std::fs;
 use std::ops::Range;
@@ -16,25 +16,25 @@ use crate::reliability::judge::{Verdict, judge};
 use crate::reliability::kind::Kind;
 use crate::reliability::original::Original;
 
-/// How copies are made and imported.
+/// The settings for making and importing copies.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// What imports them.
+    /// The importer.
     pub importer: Importer,
-    /// What their places follow from.
+    /// The seed of their places.
     pub seed: u64,
     /// The numbers of the copies of each kind.
     pub copies: Range<u64>,
-    /// How many are imported at a time.
+    /// The number of simultaneous imports.
     pub jobs: usize,
-    /// Where copies and databases go meanwhile.
+    /// The temporary directory for copies and databases.
     pub directory: PathBuf,
 }
 
-/// A copy that was imported.
+/// An imported copy.
 #[derive(Debug)]
 pub struct Examined<'a> {
-    /// What it is a copy of.
+    /// The original.
     pub original: &'a Original,
     /// The kind of its damage.
     pub kind: Kind,
@@ -42,32 +42,32 @@ pub struct Examined<'a> {
     pub number: u64,
     /// The copy.
     pub copy: &'a Copy,
-    /// How its import ended.
+    /// The way in which its import ended.
     pub outcome: &'a Outcome,
-    /// What was found of it, which is nothing without a database.
+    /// The verdict, which is empty without a database.
     pub verdict: &'a Verdict,
 }
 
 impl Examined<'_> {
-    /// Whether anything of it is not as it should be.
+    /// Whether anything about it is wrong.
     pub fn has_fault(&self) -> bool {
         let whole = self.verdict.lost.is_empty() && self.verdict.invented.is_empty();
         !whole || !matches!(self.outcome, Outcome::Database(_) | Outcome::Refused(_))
     }
 }
 
-/// What became of the copies of one kind.
+/// The results for the copies of one kind.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Tally {
-    /// How many there were.
+    /// Their number.
     pub copies: u64,
-    /// Those that had an intact packet.
+    /// The copies with an intact packet.
     pub with_intact: u64,
-    /// Sum over these of the share that was kept.
+    /// The sum of their kept shares.
     pub kept: f64,
-    /// The smallest share, and whose it is.
+    /// The smallest share, and its copy.
     pub worst: Option<(f64, u64)>,
-    /// Refused, though there was an intact packet.
+    /// Refused copies with an intact packet.
     pub refused: u64,
     /// Rows of `packet`.
     pub rows: u64,
@@ -75,11 +75,11 @@ pub struct Tally {
     pub invented: u64,
     /// Imports that crashed.
     pub crashed: u64,
-    /// Imports that did not end.
+    /// Imports that hang.
     pub hung: u64,
-    /// Databases that are none.
+    /// Results that are not databases.
     pub broken: u64,
-    /// Sum over all copies of the share of the events that are there.
+    /// The sum over all copies of the share of kept events.
     pub events: f64,
 }
 
@@ -96,7 +96,7 @@ impl Tally {
             self.with_intact += 1;
             self.kept += share;
             let worse = (share, *number);
-            // Of equal ones, the first: copies come in any order.
+            // Among equal ones, the first: copies come in any order.
             if self.worst.is_none_or(|worst| worse < worst) {
                 self.worst = Some(worse);
             }
@@ -118,12 +118,12 @@ impl Tally {
     }
 }
 
-/// Imports an undamaged trace: its rows have to be its packets. Tells how many
-/// events it has, and notes what its payloads are called.
+/// Imports an undamaged trace, and checks that its rows are its packets. Returns its number of
+/// events, and notes the types of its payloads.
 ///
 /// # Errors
 ///
-/// Where they are not.
+/// If they are not.
 pub fn prepare(original: &mut Original, plan: &Plan) -> Result<usize, Error> {
     let mut whole = Copy::new();
     whole.keep(&original.bytes, 0..original.bytes.len());
@@ -162,12 +162,12 @@ pub fn prepare(original: &mut Original, plan: &Plan) -> Result<usize, Error> {
     Ok(database.events)
 }
 
-/// Damages copies of a trace in one way, and imports them. `observe` gets each, as
-/// soon as it is imported, which is in any order.
+/// Damages copies of a trace in one way, and imports them. `observe` gets each as soon as it is
+/// imported, in any order.
 ///
 /// # Errors
 ///
-/// Where files cannot be written or the program does not start.
+/// If writing files fails, or if the program does not start.
 pub fn measure(
     original: &Original,
     all_events: usize,
@@ -199,7 +199,7 @@ pub fn measure(
                 outcome: &outcome,
                 verdict: &verdict,
             };
-            // One that panicked has said so; its numbers are whole.
+            // A thread that panicked has reported it; its numbers are complete.
             let mut tally = tally
                 .lock()
                 .unwrap_or_else(|poisoned| poisoned.into_inner());

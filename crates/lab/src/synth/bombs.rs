@@ -1,5 +1,5 @@
-//! Traces that are made to fill the memory, or to take forever: each is well-formed, and has so
-//! many of one thing that no recording has.
+//! Traces that would fill the memory, or take forever: each is well-formed, and has more of one
+//! thing than any recording.
 //!
 //! ```
 //! let bomb = timebase_lab::synth::bomb("sequences").unwrap();
@@ -11,10 +11,10 @@
 //!
 //! # Design
 //!
-//! A bomb is a name, what it is, how many make the full size, and a function that writes so
-//! many. They stand beside the generator of honest traces, and not in it: those have times,
-//! weights and a truth, and what these need is nothing but a count. They are written field by
-//! field, so that one is some lines, and what a trace of it looks like can be read off them.
+//! A bomb is a name, a description, the count for its full size, and a function that writes this
+//! count. They are separate from the generator of realistic traces. That one has times, weights and
+//! a truth, and these only need a count. They are written field by field, so each is some lines,
+//! and shows the structure of its trace.
 
 use std::io::{self, Write};
 
@@ -26,21 +26,21 @@ use crate::synth::encode::{bytes, message, number, varint};
 /// A trace with too much of something.
 #[derive(Debug, Clone, Copy)]
 pub struct Bomb {
-    /// What it is called.
+    /// Its name.
     pub name: &'static str,
-    /// What it has many of.
+    /// The thing that it has too many of.
     pub about: &'static str,
-    /// How many of it are the full size.
+    /// The count for its full size.
     pub full: u64,
     write: fn(u64, &mut dyn Write) -> io::Result<()>,
 }
 
 impl Bomb {
-    /// Writes the trace, with so many of what it has many of.
+    /// Writes the trace, with this count.
     ///
     /// # Errors
     ///
-    /// Those of `out`.
+    /// The errors of `out`.
     pub fn write(&self, count: u64, out: &mut dyn Write) -> io::Result<()> {
         let mut out = io::BufWriter::with_capacity(1 << 18, out);
         (self.write)(count, &mut out)?;
@@ -48,7 +48,7 @@ impl Bomb {
     }
 }
 
-/// The bomb of a name.
+/// The bomb with a name.
 pub fn bomb(name: &str) -> Option<&'static Bomb> {
     BOMBS.iter().find(|bomb| bomb.name == name)
 }
@@ -58,7 +58,7 @@ const MEGABYTE: u64 = 1 << 20;
 
 /// All of them. The counts are such that the file has at most 500 MB.
 pub const BOMBS: &[Bomb] = &[
-    // What is compressed.
+    // Compressed data.
     of(
         "gzip-in-gzip",
         "bytes of packets in gzip, which is in gzip",
@@ -107,7 +107,7 @@ pub const BOMBS: &[Bomb] = &[
         1000,
         nested_packets,
     ),
-    // What is large.
+    // Large items.
     of("packet", "bytes of one packet", 256 * MEGABYTE, packet),
     of("name", "bytes of a slice's name", 100 * MEGABYTE, name),
     of(
@@ -215,7 +215,7 @@ pub const BOMBS: &[Bomb] = &[
         10 * MILLION,
         waiting,
     ),
-    // What is named.
+    // Named items.
     of(
         "interned",
         "interned names of one sequence",
@@ -388,7 +388,7 @@ fn put(out: Out<'_>, write: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
     out.write_all(&packet)
 }
 
-/// Writes so many packets.
+/// Writes this many packets.
 fn each(count: u64, out: Out<'_>, write: impl Fn(u64, &mut Vec<u8>)) -> io::Result<()> {
     let mut packet = Vec::new();
     for i in 0..count {
@@ -399,7 +399,7 @@ fn each(count: u64, out: Out<'_>, write: impl Fn(u64, &mut Vec<u8>)) -> io::Resu
     Ok(())
 }
 
-/// A packet with a field of so many bytes.
+/// A packet with a field of this many bytes.
 fn large(out: Out<'_>, path: &[u32], size: u64, before: &[u8]) -> io::Result<()> {
     let mut lengths = vec![size];
     let mut headers: Vec<Vec<u8>> = Vec::new();
@@ -461,7 +461,7 @@ fn event_of(packet: &mut Vec<u8>, ns: u64, kind: u64, uuid: u64, more: impl FnOn
     });
 }
 
-/// A track event of a sequence whose state it does not need.
+/// A track event on a sequence whose state it does not need.
 fn event(packet: &mut Vec<u8>, ns: u64, kind: u64, uuid: u64, more: impl FnOnce(&mut Vec<u8>)) {
     number(packet, field::SEQUENCE, 7);
     event_of(packet, ns, kind, uuid, more);
@@ -478,9 +478,9 @@ fn reading(snapshot: &mut Vec<u8>, clock: u64, value: u64) {
     });
 }
 
-// What is compressed.
+// Compressed data.
 
-/// A packet that says hardly anything.
+/// A packet with hardly any contents.
 const SMALL: [u8; 4] = [0x0a, 2, 0x18, 1];
 
 fn gzip_in_gzip(size: u64, out: Out<'_>) -> io::Result<()> {
@@ -498,8 +498,8 @@ fn zstd_of_zeros(size: u64, out: Out<'_>) -> io::Result<()> {
     Ok(())
 }
 
-/// A frame of one packet, whose header asks for a window of so many bytes: the magic number, no
-/// content size, the window's logarithm above 10, and a block that is not compressed.
+/// A frame of one packet, whose header needs a window of this size: the magic number, no content
+/// size, the window's logarithm above 10, and an uncompressed block.
 fn frame_of_window(log: u64) -> Vec<u8> {
     let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, 0];
     frame.push((log.clamp(10, 41) as u8 - 10) << 3);
@@ -558,7 +558,7 @@ fn nested_packets(count: u64, out: Out<'_>) -> io::Result<()> {
     out.write_all(&inside)
 }
 
-// What is large.
+// Large items.
 
 fn packet(size: u64, out: Out<'_>) -> io::Result<()> {
     let header = 8;
@@ -613,11 +613,11 @@ fn log_line(size: u64, out: Out<'_>) -> io::Result<()> {
 }
 
 fn descriptor(size: u64, out: Out<'_>) -> io::Result<()> {
-    // A file whose name has so many bytes.
+    // A file with a name of this many bytes.
     large(out, &[field::EXTENSION, 1, 1, 1], size, &[])
 }
 
-/// Messages of one field, each in the one before.
+/// Messages of one field, each inside the previous one.
 fn nested(count: u64, field: u32, innermost: &[u8]) -> Vec<u8> {
     // From the inside to the outside, backwards.
     let mut reversed: Vec<u8> = innermost.iter().rev().copied().collect();
@@ -828,9 +828,9 @@ fn waiting(count: u64, out: Out<'_>) -> io::Result<()> {
     })
 }
 
-// What is named.
+// Named items.
 
-/// Packets with a thousand interned names each, from which number on.
+/// Packets with a thousand interned names each, from this number on.
 fn interned_names(packet: &mut Vec<u8>, first: u64) {
     message(packet, field::INTERNED, |interned| {
         for iid in first..first + 1000 {

@@ -1,6 +1,5 @@
-//! Packets on custom clocks that are several hops from BOOTTIME: each clock of
-//! the chain was read only together with the one below it, the first with
-//! MONOTONIC (rule V3).
+//! Packets on custom clocks that are several hops from BOOTTIME: snapshots read each clock of the
+//! chain only together with the one below it, and the first with MONOTONIC (rule V3).
 
 use std::io::Write;
 
@@ -16,7 +15,7 @@ use crate::synth::truth::{Expected, Row};
 #[derive(Debug)]
 pub(crate) struct Chain {
     links: Vec<Link>,
-    /// What MONOTONIC and each clock read, from the bottom up.
+    /// The readings of MONOTONIC and each clock, from the bottom up.
     readings: Vec<i64>,
     snapshot_every: u64,
     packets: u64,
@@ -83,8 +82,8 @@ impl Chain {
         Ok(())
     }
 
-    /// Snapshots that are due, by turns, so that the hops of a packet have
-    /// different distances. At the beginning all are, from the bottom up.
+    /// Takes the snapshots that are due, by turns, so that the hops of a packet have different
+    /// distances. At the beginning it takes all, from the bottom up.
     fn snapshots<W: Write>(&mut self, scene: &mut Scene<'_, W>) -> Result<(), Error> {
         let links = self.links.len();
         for number in 0..links {
@@ -120,7 +119,7 @@ impl Chain {
         self.readings.get(number).copied().unwrap_or_default()
     }
 
-    /// The largest error of a reading that is taken now, `hops` above MONOTONIC.
+    /// The largest error of a current reading, `hops` above MONOTONIC.
     fn error<W>(&self, scene: &Scene<'_, W>, hops: usize) -> i64 {
         let links = self.links.iter().zip(&self.readings).take(hops).rev();
         let error = links.fold(0, |error, (link, &below)| {

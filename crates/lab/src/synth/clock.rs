@@ -10,16 +10,16 @@ pub(crate) const RATE_BITS: u32 = 40;
 /// The largest rate of an oscillator: a tenth.
 pub(crate) const MAX_RATE: i64 = (1 << RATE_BITS) / 10;
 
-/// A clock that is a straight line over another, its parent:
-/// `origin + elapsed + rate × elapsed`, rounded down to its unit.
+/// A clock that is a straight line over its parent: `origin + elapsed + rate × elapsed`, rounded
+/// down to its unit.
 ///
 /// Times are below 2⁶⁰ ns and rates below a tenth, so nothing here overflows.
 #[derive(Debug, Clone)]
 pub(crate) struct Drifting {
-    /// What it reads, in ns, when its parent reads `parent_origin`.
+    /// Its reading, in ns, when its parent reads `parent_origin`.
     origin: i64,
     parent_origin: i64,
-    /// How much faster than its parent it is.
+    /// How much faster than its parent it runs.
     rate: i64,
     /// Nanoseconds in a tick.
     pub unit: i64,
@@ -44,7 +44,7 @@ impl Drifting {
         }
     }
 
-    /// What it reads, in its own unit, when its parent reads `parent` ns.
+    /// Its reading, in its own unit, when its parent reads `parent` ns.
     #[inline]
     pub fn ticks(&self, parent: i64) -> i64 {
         let elapsed = parent - self.parent_origin;
@@ -63,8 +63,8 @@ impl Paced for Drifting {
         drift_over(distance, self.rate.into())
     }
 
-    /// Less than a unit, as are the two of a hop, which count against each
-    /// other. Without drift and with a unit of 1, nothing is rounded.
+    /// Less than a unit, as are the two of a hop, which cancel each other partly. Without drift and
+    /// with a unit of 1, nothing is rounded.
     fn rounding(&self) -> i64 {
         if self.rate == 0 {
             self.unit - 1
@@ -80,7 +80,7 @@ impl Paced for Drifting {
     }
 }
 
-/// How far a clock of this rate is off after `distance` ns, rounded up.
+/// The largest error of a clock with this rate after `distance` ns, rounded up.
 pub(crate) fn drift_over(distance: i64, rate: i128) -> i64 {
     let product = i128::from(distance) * rate.abs();
     ((product + (1 << RATE_BITS) - 1) >> RATE_BITS) as i64

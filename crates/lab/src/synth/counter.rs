@@ -1,5 +1,5 @@
-//! Packets on a hardware counter: a global clock that has a unit (rule V4),
-//! read together with BOOTTIME now and then.
+//! Packets on a hardware counter: a global clock with a unit (rule V4), which snapshots sometimes
+//! read together with BOOTTIME.
 
 use std::io::Write;
 

@@ -1,8 +1,8 @@
-//! A clock as real ones are: its rate is off, and changes.
+//! A realistic clock: its rate is off, and changes.
 //!
-//! The rate is a random walk over the time of the clock below. It takes a step once in
-//! 10 ms, of a uniform random number: after some tens of them the sum is as good as
-//! normal, and it is the same on every machine, which logarithms need not be.
+//! The rate is a random walk over the time of the clock below. It takes a step once in 10 ms, of a
+//! uniform random number. After some tens of steps, the sum is almost normal, and it is the same on
+//! every machine; logarithms may not be.
 
 use crate::synth::clock::{MAX_RATE, RATE_BITS, drift_over};
 use crate::synth::hop::Paced;
@@ -12,38 +12,38 @@ use crate::synth::settings::Settings;
 /// Between two changes of the rate, in ns of the parent.
 const STEP: i64 = 10_000_000;
 
-/// Uniform numbers from −b to b have a standard deviation of b ÷ √3, and there are
-/// 100 steps in a second: b is so many billionths of what a second shall have.
+/// Uniform numbers from −b to b have a standard deviation of b ÷ √3, and there are 100 steps in a
+/// second: b is this many billionths of the deviation for a second.
 const LARGEST_CHANGE: u128 = 173_205_081;
 
-/// How many kHz a clock has that ticks once in a nanosecond.
+/// The frequency in kHz of a clock that ticks once in a nanosecond.
 const NANOSECONDS: u32 = 1_000_000;
 
 /// A clock with a crystal.
 #[derive(Debug, Clone)]
 pub(crate) struct Crystal {
     random: Random,
-    /// What it read in ticks at the beginning.
+    /// Its reading in ticks at the beginning.
     origin: i64,
     khz: u32,
-    /// What its parent reads, in ns.
+    /// The reading of its parent, in ns.
     parent: i64,
-    /// How far it has come, in 2⁻⁴⁰ ns.
+    /// The time that it has counted, in 2⁻⁴⁰ ns.
     elapsed: i128,
-    /// How much faster than its parent it is, also in 2⁻⁴⁰.
+    /// How much faster than its parent it runs, also in 2⁻⁴⁰.
     rate: i64,
-    /// The lowest and the highest that this was.
+    /// The lowest and the highest rate so far.
     rates: (i64, i64),
     /// The largest change of the rate.
     change: u64,
     next_change: i64,
-    /// How far apart it and its parent are read at most, in ns.
+    /// The largest time between reading it and its parent, in ns.
     apart: i64,
 }
 
 impl Crystal {
-    /// A clock of so many kHz, which reads `origin` ticks when its parent reads `parent` ns,
-    /// and is faster or slower than it.
+    /// A clock of this many kHz. It reads `origin` ticks when its parent reads `parent` ns, and
+    /// runs faster or slower than its parent.
     pub fn new(
         settings: &Settings,
         random: Random,
@@ -72,7 +72,7 @@ impl Crystal {
         }
     }
 
-    /// Its parent has gone on, and reads `parent` ns now.
+    /// Its parent has advanced to `parent` ns.
     #[inline]
     pub fn go_on(&mut self, parent: i64) {
         while self.change > 0 && self.next_change <= parent {
@@ -90,12 +90,12 @@ impl Crystal {
         self.parent = parent;
     }
 
-    /// It becomes faster by so many millionths.
+    /// Makes it faster by this many millionths.
     pub fn bend(&mut self, ppm: i32) {
         self.turn_to(self.rate + i64::from(ppm) * (1 << RATE_BITS) / 1_000_000);
     }
 
-    /// It is set, by so many ns.
+    /// Sets it forward by this many ns.
     pub fn set(&mut self, ns: i64) {
         self.origin += (i128::from(ns) * i128::from(self.khz) / i128::from(NANOSECONDS)) as i64;
     }
@@ -105,7 +105,7 @@ impl Crystal {
         self.rates = (self.rates.0.min(self.rate), self.rates.1.max(self.rate));
     }
 
-    /// What it reads in ticks, so many ns of its parent after it has gone on.
+    /// Its reading in ticks, this many ns of its parent after the last advance.
     #[inline]
     pub fn ticks(&self, later: i64) -> i64 {
         let more = i128::from(later) * i128::from((1 << RATE_BITS) + self.rate);
@@ -113,7 +113,7 @@ impl Crystal {
         self.origin + (elapsed.div_euclid(i128::from(NANOSECONDS)) >> RATE_BITS) as i64
     }
 
-    /// How much faster than its parent it was at most, who takes a tick for a nanosecond.
+    /// How much faster than its parent it ran at most, if a tick counts as a nanosecond.
     fn largest_rate(&self) -> i128 {
         let (low, high) = self.rates;
         let rate = |rate: i64| {
@@ -137,7 +137,7 @@ impl Paced for Crystal {
     }
 
     fn doubt(&self, before: i64) -> i64 {
-        // A tick may take so many ns of the parent, which may be a tenth slower.
+        // A tick may take this many ns of the parent, which may be a tenth slower.
         let tick = i64::from(NANOSECONDS.div_ceil(self.khz));
         let doubt = (before + 1) * tick;
         doubt + doubt / 8 + 1 + self.apart
@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn rates_wander_by_as_much_as_was_asked_for() {
-        // Of 400 clocks after 4 s, which is twice as far as after one.
+        // Of 400 clocks after 4 s; that is twice as far as after one.
         let ppm = |rate: i64| rate as f64 * 1e6 / (1_u64 << RATE_BITS) as f64;
         let moved = (0..400).map(|seed| {
             let mut clock = crystal(1000, NANOSECONDS, seed);

@@ -1,12 +1,11 @@
-//! Packets on clocks as real ones are: of each, and of those that lead from it to
-//! BOOTTIME, the rate is off and changes; they are read together with the clock below once
-//! in so much time, one after the other, and now and then with a pause between.
+//! Packets on realistic clocks. The rates of each clock, and of the clocks that lead from it to
+//! BOOTTIME, are off and change. Snapshots read a clock and the one below it at a fixed interval,
+//! one after the other, and sometimes with a pause in between.
 //!
-//! In the middle of the trace they may be set, become faster, or not be read for a while.
+//! In the middle of the trace they may be set, become faster, or have no snapshots for a while.
 //!
-//! Crystals have random numbers of their own, so that a clock stays the same when there are
-//! more of them. They stand still while the machine sleeps, and are read as soon as it wakes
-//! up.
+//! Crystals have their own random numbers, so a clock does not change if there are more clocks.
+//! They stand still while the machine sleeps, and are read as soon as it wakes up.
 
 use std::io::Write;
 
@@ -21,32 +20,31 @@ use crate::synth::settings::Settings;
 use crate::synth::truth::{Expected, Row};
 use crate::synth::world::World;
 
-/// How many kHz the clocks have that lead to BOOTTIME.
+/// The frequency in kHz of the clocks that lead to BOOTTIME.
 const NANOSECONDS: u32 = 1_000_000;
 
 #[derive(Debug)]
 pub(crate) struct Crystals {
     chains: Vec<Chain>,
     hops: usize,
-    /// When the next snapshot is due, in time that the machine was awake; `None` before the
-    /// first.
+    /// When the next snapshot is due, in time awake; `None` before the first.
     next: Option<i64>,
-    /// Between two snapshots, and to the second of a pair.
+    /// The interval between two snapshots, and to the second of a pair.
     interval: i64,
     pair: i64,
-    /// How far apart the two clocks of one are read at most, of an outlier, and of any.
+    /// The largest time between reading the two clocks of a snapshot, of an outlier, and of any.
     apart: u64,
     outlier: u64,
     outlier_every: u64,
     largest_apart: u64,
 }
 
-/// A clock that packets are on, and those that lead to BOOTTIME.
+/// A clock for packets, and the clocks that lead to BOOTTIME.
 #[derive(Debug)]
 struct Chain {
     /// From the bottom up.
     links: Vec<Link>,
-    /// For its snapshots.
+    /// Random numbers for its snapshots.
     random: Random,
 }
 
@@ -59,7 +57,7 @@ struct Link {
     /// When its next snapshot is due, and whether that is the second of a pair.
     due: i64,
     is_second: bool,
-    /// By how much it was set.
+    /// How far it was set.
     set: i64,
 }
 
@@ -113,8 +111,8 @@ impl Crystals {
         Ok(())
     }
 
-    /// The machine is about to sleep. What is due is read, and then nothing for a while: a
-    /// clock may be read later than it says.
+    /// The machine is about to sleep. Due snapshots are taken, and then none for a while: a
+    /// snapshot may be later than it says.
     pub fn before_suspend<W: Write>(&mut self, scene: &mut Scene<'_, W>) -> Result<(), Error> {
         if self.next.is_some() {
             self.snapshots(scene)?;
@@ -123,7 +121,7 @@ impl Crystals {
         Ok(())
     }
 
-    /// It woke up, and all clocks are read.
+    /// The machine woke up, and all clocks are read.
     pub fn after_suspend<W: Write>(&mut self, scene: &mut Scene<'_, W>) -> Result<(), Error> {
         if self.next.is_some() {
             self.read_all(scene)?;
@@ -131,7 +129,7 @@ impl Crystals {
         Ok(())
     }
 
-    /// What happens in the middle of the trace.
+    /// The event in the middle of the trace.
     pub fn turn<W: Write>(
         &mut self,
         settings: &Settings,
@@ -161,15 +159,15 @@ impl Crystals {
         Ok(())
     }
 
-    /// Reads all clocks, from the bottom up. From then on they are read by turns, so that what is
-    /// near a snapshot of one is not near one of another.
+    /// Reads all clocks, from the bottom up. From then on they are read by turns, so that a time
+    /// close to a snapshot of one is not close to a snapshot of another.
     fn read_all<W: Write>(&mut self, scene: &mut Scene<'_, W>) -> Result<(), Error> {
         for hop in 0..self.hops {
-            // A clock that is read early must not be behind what it read below.
+            // An early reading must not be before the clock's first value.
             self.pause(scene)?;
             let (now, chains) = (scene.world.awake(), self.chains.len());
             for number in 0..chains {
-                // The rest of an interval is left, so that no clock is read twice at once.
+                // The rest of an interval remains, so that no clock is read twice at once.
                 let turn = (hop * chains + number) as i64;
                 let wait = self.interval / 2 / (self.hops * chains) as i64 * turn;
                 let due = now + self.interval / 2 + wait;
@@ -180,12 +178,12 @@ impl Crystals {
         Ok(())
     }
 
-    /// Goes on by more than clocks are read apart.
+    /// Advances by more than the time between two readings of a snapshot.
     fn pause<W>(&self, scene: &mut Scene<'_, W>) -> Result<(), Error> {
         scene.world.go_on_by(2 * self.largest_apart + 2)
     }
 
-    /// The snapshots that were due until now, in the order of time.
+    /// Takes the snapshots that are due by now, in the order of time.
     fn snapshots<W: Write>(&mut self, scene: &mut Scene<'_, W>) -> Result<(), Error> {
         let now = scene.world.awake();
         while let Some(due) = self.next.filter(|&due| due <= now) {
@@ -203,7 +201,7 @@ impl Crystals {
         Ok(())
     }
 
-    /// When the snapshot after one is due.
+    /// When the next snapshot is due.
     fn after(&mut self, number: usize, hop: usize, due: i64) -> i64 {
         let chain = self.chains.get_mut(number);
         let Some(link) = chain.and_then(|chain| chain.links.get_mut(hop)) else {
@@ -221,8 +219,8 @@ impl Crystals {
         self.next = links.map(|link| link.due).min();
     }
 
-    /// A snapshot of a clock and the one below it, which was taken when the machine had been
-    /// awake for so long; and when the next one is due.
+    /// Takes a snapshot of a clock and the one below it, after this time awake; returns when the
+    /// next one is due.
     fn snapshot<W: Write>(
         &mut self,
         number: usize,
@@ -264,7 +262,7 @@ impl Crystals {
 
 impl Chain {
     fn new(settings: &Settings, world: &World, number: u32) -> Self {
-        // Not those of the records.
+        // These random numbers are not those of the records.
         let seed = settings.seed.wrapping_add(u64::from(number + 1) << 32);
         let mut random = Random::new(seed);
         let hops = settings.crystal_hops;
@@ -294,7 +292,7 @@ impl Chain {
         }
     }
 
-    /// The machine has been awake for so long now.
+    /// Advances to this time awake.
     fn go_on(&mut self, awake: i64) {
         let mut below = awake;
         for link in &mut self.links {
@@ -303,7 +301,7 @@ impl Chain {
         }
     }
 
-    /// What the clock reads that is so many hops from BOOTTIME, at least one.
+    /// The reading of the clock that is this many hops from BOOTTIME, at least one.
     fn clock(&self, hops: usize) -> Reading {
         let link = hops.checked_sub(1).and_then(|hop| self.links.get(hop));
         link.map_or(Reading::new(0, 0), |link| {
@@ -311,7 +309,7 @@ impl Chain {
         })
     }
 
-    /// The largest error of a reading of that clock that is taken now.
+    /// The largest error of a current reading of that clock.
     fn error(&self, hops: usize, awake: i64, suspended: i64) -> i64 {
         let links = self.links.iter().enumerate().take(hops).rev();
         links.fold(0, |error, (hop, link)| {

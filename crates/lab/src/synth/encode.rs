@@ -1,5 +1,5 @@
-//! Protobuf on the wire, appended to a buffer. It knows none of the product's
-//! crates, so that a misreading of the format cannot hide in both.
+//! Protobuf on the wire, appended to a buffer. It uses none of the product's crates, so the same
+//! misreading of the format cannot be in both.
 
 #[inline]
 pub(crate) fn varint(out: &mut Vec<u8>, mut value: u64) {
@@ -34,8 +34,8 @@ pub(crate) fn bytes(out: &mut Vec<u8>, field: u32, value: &[u8]) {
     out.extend_from_slice(value);
 }
 
-/// A message, whose length is known only when it is written: one byte is left
-/// for it, and it is moved on where that is not enough.
+/// A message whose length is only known after writing it: one byte is reserved for the length, and
+/// the message is moved if that is not enough.
 #[inline]
 pub(crate) fn message(out: &mut Vec<u8>, field: u32, write: impl FnOnce(&mut Vec<u8>)) {
     varint(out, u64::from(field) << 3 | 2);
@@ -52,7 +52,7 @@ pub(crate) fn message(out: &mut Vec<u8>, field: u32, write: impl FnOnce(&mut Vec
     }
 }
 
-/// What a snapshot says of one clock.
+/// A reading of a clock in a snapshot.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Reading {
     pub clock_id: u32,
@@ -73,7 +73,7 @@ impl Reading {
     }
 }
 
-/// The payload `clock_snapshot`; a primary clock of 0 is none.
+/// The payload `clock_snapshot`; a primary clock of 0 means none.
 pub(crate) fn snapshot(out: &mut Vec<u8>, readings: &[Reading], primary_trace_clock: u32) {
     snapshot_as(out, 6, readings, primary_trace_clock);
 }

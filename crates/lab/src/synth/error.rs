@@ -1,8 +1,8 @@
-//! What can go wrong.
+//! The errors of the generator.
 
 use std::io;
 
-/// Why a trace could not be written.
+/// The reason why a trace could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A knob is out of its range.
@@ -10,14 +10,13 @@ pub enum Error {
     Settings {
         /// The field of [`Settings`](crate::synth::Settings).
         knob: &'static str,
-        /// What it may be.
+        /// Its range.
         range: &'static str,
     },
-    /// The trace would last longer than 36 years: readings of its clocks would
-    /// not fit 64 bits.
+    /// The trace would last longer than 36 years: readings of its clocks would not fit 64 bits.
     #[error("the trace would last longer than 36 years; lower its size, gaps or suspends")]
     TooLong,
-    /// The trace, or its truth, could not be written.
+    /// Writing the trace or its truth failed.
     #[error(transparent)]
     Io(#[from] io::Error),
 }

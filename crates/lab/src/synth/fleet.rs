@@ -6,10 +6,10 @@ use crate::synth::error::Error;
 use crate::synth::phone::{BUILDS, DEVICES, Phone};
 use crate::synth::random::Random;
 
-/// Where the words "not a trace" stand in one that is nothing of the kind.
+/// The position of the words "not a trace" in a file that is none.
 const NO_TRACE: &[u8] = b"this file was a trace once, and something else was written over it\n";
 
-/// What a fleet shall be.
+/// The settings of a fleet.
 ///
 /// ```
 /// use timebase_lab::synth::{Fleet, FleetState};
@@ -22,15 +22,15 @@ const NO_TRACE: &[u8] = b"this file was a trace once, and something else was wri
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fleet {
-    /// How many traces there are, from 1 to 100,000.
+    /// The number of traces, from 1 to 100,000.
     pub traces: u32,
-    /// How many of a hundred are damaged, up to 90. A third of them is cut, a third has other
-    /// bytes in the middle, and a third is no trace at all.
+    /// The percentage of damaged traces, up to 90. A third of them is cut, a third has other bytes
+    /// in the middle, and a third is no trace at all.
     pub damaged_percent: u32,
-    /// What all random choices follow from.
+    /// The seed of all random choices.
     pub seed: u64,
-    /// How many records each trace has at least, up to 10⁸: packets and kernel events. A frame
-    /// has a dozen, and is complete.
+    /// The least number of records in each trace, up to 10⁸: packets and kernel events. A frame has
+    /// a dozen, and is complete.
     pub records: u64,
 }
 
@@ -45,12 +45,12 @@ impl Default for Fleet {
     }
 }
 
-/// What is special about a trace of a fleet.
+/// The special feature of a trace in a fleet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FleetState {
     /// Nothing.
     Whole,
-    /// Packets were lost when it was recorded, and it says so.
+    /// Packets were lost during recording, and the trace says so.
     Lossy,
     /// It was changed afterwards.
     Damaged,
@@ -63,26 +63,26 @@ pub enum FleetState {
 pub struct FleetFile {
     /// The file's name: device, build and number.
     pub name: String,
-    /// Which phone recorded it.
+    /// The phone that recorded it.
     pub device: &'static str,
-    /// What ran on it.
+    /// Its build.
     pub build: &'static str,
-    /// What is special about it.
+    /// Its special feature.
     pub state: FleetState,
 }
 
-/// What a fleet holds.
+/// The contents of a fleet.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FleetSummary {
-    /// How many traces there are.
+    /// The number of traces.
     pub traces: u64,
-    /// Those of them in which packets were lost.
+    /// Traces with lost packets.
     pub lossy: u64,
-    /// Those that are damaged.
+    /// Damaged traces.
     pub damaged: u64,
-    /// Those that are empty.
+    /// Empty traces.
     pub empty: u64,
-    /// How large all of them are.
+    /// Their total size.
     pub bytes: u64,
 }
 
@@ -101,8 +101,8 @@ impl Fleet {
         Ok(())
     }
 
-    /// Its traces, in the order of their numbers. Each device has each build as often as the
-    /// others; one trace in ten is lossy, one in a hundred empty, at least one of ten or more.
+    /// Its traces, in the order of their numbers. Each device has each build equally often; one
+    /// trace in ten is lossy, one in a hundred empty, and at least one is if there are ten or more.
     pub fn files(&self) -> Vec<FleetFile> {
         let mut files: Vec<FleetFile> = (0..self.traces as usize)
             .map(|number| {
@@ -120,7 +120,7 @@ impl Fleet {
         let traces = u64::from(self.traces);
         let damaged = (traces * u64::from(self.damaged_percent) + 50) / 100;
         let empty = (traces / 100).max(u64::from(traces >= 10));
-        // The first of an order that follows from the seed, so that no trace is two of these.
+        // The first ones in an order that depends on the seed, so that no trace is two of these.
         let mut random = Random::new(self.seed);
         let mut order: Vec<usize> = (0..files.len()).collect();
         for place in 0..order.len() {
@@ -144,12 +144,12 @@ impl Fleet {
     }
 }
 
-/// Writes a fleet: `create` makes the file of a name. Each trace is in memory until it is
+/// Writes a fleet: `create` makes the file with a name. Each trace is in memory until it is
 /// complete.
 ///
-/// Every trace is of a phone that draws frames: slices of two threads, with what the scheduler
-/// did meanwhile, and a display that tells of each frame on a clock of its own. On the device
-/// "elm" that clock counts at 2.4 GHz and says that a tick is a nanosecond.
+/// Every trace is from a phone that draws frames: it has slices of two threads with their
+/// scheduling, and a display that reports each frame on its own clock. On the device "elm" that
+/// clock counts at 2.4 GHz, and claims that a tick is a nanosecond.
 ///
 /// ```
 /// use timebase_lab::synth::Fleet;
@@ -165,7 +165,7 @@ impl Fleet {
 ///
 /// # Errors
 ///
-/// If a knob is out of range, before anything is written; or those of `create` and of its
+/// If a knob is out of range, before anything is written. Or the errors of `create` and of its
 /// files.
 pub fn write_fleet<W: Write>(
     fleet: &Fleet,
@@ -175,7 +175,8 @@ pub fn write_fleet<W: Write>(
     let mut summary = FleetSummary::default();
     let mut damaged = 0;
     for (number, file) in (0u64..).zip(fleet.files()) {
-        // Neighbouring seeds have nothing in common, but a seed and the number after it would.
+        // Neighbouring seeds have nothing in common; but without this, seed n with trace number 1
+        // would equal seed n + 1 with number 0.
         let mut random = Random::new(fleet.seed.wrapping_mul(1_000_003).wrapping_add(number));
         let mut trace = Vec::new();
         if file.state != FleetState::Empty {
@@ -206,11 +207,11 @@ pub fn write_fleet<W: Write>(
     Ok(summary)
 }
 
-/// Damages a trace, each in one of three ways by turns.
+/// Damages a trace, in one of three ways by turns.
 fn damage(trace: &mut Vec<u8>, turn: u32, random: &mut Random) {
     let half = trace.len() / 2;
     match turn % 3 {
-        // A little before the middle, inside of a packet more likely than not.
+        // A little before the middle, probably inside a packet.
         0 => trace.truncate(half.saturating_sub(random.below(64) as usize)),
         1 => {
             for byte in trace.iter_mut().skip(half).take(200) {

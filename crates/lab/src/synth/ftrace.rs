@@ -10,7 +10,7 @@ use crate::synth::scene::{Scene, seq};
 use crate::synth::settings::{FtraceClock, Settings};
 use crate::synth::truth::{Expected, Row};
 
-/// How many threads there are. Thread 0 is every CPU's idle one.
+/// The number of threads. Thread 0 is the idle thread of every CPU.
 const THREADS: u64 = 40;
 const FIRST_PID: u64 = 1000;
 const PRIO: u64 = 120;
@@ -34,16 +34,16 @@ mod column {
 pub(crate) struct Ftrace {
     compact: bool,
     clock: FtraceClock,
-    /// The clock of [`FtraceClock::Global`] and [`FtraceClock::Local`], and the
-    /// hop that the bundles' pairs make.
+    /// The clock of [`FtraceClock::Global`] and [`FtraceClock::Local`], and the hop from the
+    /// bundles' pairs.
     kernel: Drifting,
     hop: Hop,
     cpus: Vec<Cpu>,
-    /// How many events wait, and at how many they are read.
+    /// The number of waiting events, and the number at which they are read.
     waiting: u32,
     events_per_read: u32,
     comms: Vec<Vec<u8>>,
-    /// All names, as `CompactSched` has them.
+    /// All names, in the form of `CompactSched`.
     intern_table: Vec<u8>,
     pairs: u64,
 }
@@ -55,9 +55,9 @@ struct Cpu {
     columns: [Vec<u8>; column::COUNT],
     last_switch: i64,
     last_waking: i64,
-    /// Events of the full encoding.
+    /// Events in the full encoding.
     full: Vec<u8>,
-    /// When each event was, and how far its conversion may be off.
+    /// The time of each event, and the largest error of its conversion.
     times: Vec<(i64, i64)>,
 }
 
@@ -74,7 +74,7 @@ impl Ftrace {
         Ftrace {
             compact: settings.compact,
             clock: settings.ftrace_clock,
-            // It began when the machine did, and never slept.
+            // It began with the machine, and never slept.
             kernel: Drifting::new(&mut scene.random, settings.drift_ppm, begin, begin / 2, 1),
             hop: Hop::default(),
             cpus: (0..settings.cpus).map(|_| Cpu::default()).collect(),
@@ -92,7 +92,7 @@ impl Ftrace {
         let (kind, thread) = (scene.random.below(16), scene.random.below(THREADS));
         let error = match self.clock {
             FtraceClock::MonotonicRaw if scene.truths.wanted() => scene.world.monotonic_raw_error(),
-            // Those of pairs are known when the pair is.
+            // The events' times are known when the pair is.
             _ => 0,
         };
         let Some(cpu) = self.cpus.get_mut(number as usize) else {
@@ -123,7 +123,7 @@ impl Ftrace {
         Ok(())
     }
 
-    /// What the events' clock reads now.
+    /// The current reading of the events' clock.
     fn now<W>(&self, scene: &Scene<'_, W>) -> i64 {
         match self.clock {
             FtraceClock::Boottime => scene.world.boottime(),
@@ -132,7 +132,7 @@ impl Ftrace {
         }
     }
 
-    /// How many bytes wait.
+    /// The number of waiting bytes.
     pub fn waiting(&self) -> u64 {
         if self.waiting == 0 {
             return 0;
@@ -194,7 +194,7 @@ impl Ftrace {
         Ok(())
     }
 
-    /// How many pairs of clocks were written, each in the bundles of one read.
+    /// The number of written pairs of clocks; each is in the bundles of one read.
     pub fn pairs(&self) -> u64 {
         self.pairs
     }
@@ -262,7 +262,7 @@ impl Cpu {
         });
     }
 
-    /// An event of the full encoding, by the thread that is running.
+    /// An event in the full encoding, from the running thread.
     fn full(&mut self, timestamp: i64, field: u32, write: impl FnOnce(&mut Vec<u8>)) {
         self.event(timestamp, self.running, field, write);
     }

@@ -1,5 +1,4 @@
-//! The course of a trace: which record comes next, and what happens to the
-//! machine in between.
+//! The course of a trace: the next record, and the machine's events in between.
 
 use std::cell::RefCell;
 use std::io::Write;
@@ -20,12 +19,12 @@ use crate::synth::settings::{Settings, Size};
 use crate::synth::truth::{Sink, Truths, Whose};
 use crate::synth::world::World;
 
-/// What a trace holds.
+/// The contents of a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Summary {
     /// Records, as [`Size::Records`] counts them.
     pub records: u64,
-    /// Rows that `packet` gets: all packets but those that hold compressed ones.
+    /// Rows of `packet`: all packets except those that carry compressed ones.
     pub packets: u64,
     /// Kernel events.
     pub events: u64,
@@ -35,26 +34,25 @@ pub struct Summary {
     pub snapshots: u64,
     /// Pairs of clocks in bundles of kernel events (rule I1).
     pub pairs: u64,
-    /// How large the file is.
+    /// The size of the file.
     pub bytes: u64,
-    /// The BOOTTIME at which the trace begins, in ns.
+    /// The BOOTTIME at the beginning of the trace, in ns.
     pub begin_ns: i64,
-    /// The BOOTTIME at which it ends.
+    /// The BOOTTIME at its end.
     pub end_ns: i64,
 }
 
-/// Things that happen so many times, evenly over the trace.
+/// Events that happen this many times, evenly over the trace.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Milestones {
     count: u64,
-    /// 0 if the first is at the beginning of the trace, 1 if none is at its
-    /// beginning or end.
+    /// 0 if the first is at the beginning of the trace, 1 if none is at its beginning or end.
     inset: u64,
     passed: u64,
 }
 
 impl Milestones {
-    /// So many, the first of them at the beginning.
+    /// This many, the first of them at the beginning.
     pub fn from_the_beginning(count: u64) -> Self {
         Milestones {
             count,
@@ -63,7 +61,7 @@ impl Milestones {
         }
     }
 
-    /// So many, none of them at the beginning or the end.
+    /// This many, none of them at the beginning or the end.
     fn within(count: u64) -> Self {
         Milestones {
             count,
@@ -79,13 +77,13 @@ impl Milestones {
         self.passed < self.count && u128::from(done) * u128::from(self.count + self.inset) >= at
     }
 
-    /// The next one has been.
+    /// The next one has happened.
     pub fn pass(&mut self) {
         self.passed += 1;
     }
 }
 
-/// What happens next in a trace.
+/// The next event in a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Next {
     Record,
@@ -94,21 +92,21 @@ pub(crate) enum Next {
     Suspend,
     /// REALTIME is set back.
     Step,
-    /// Something happens to crystals.
+    /// An event of the crystals.
     Turn,
-    /// What waits is written.
+    /// Waiting data is written.
     End,
 }
 
 pub(crate) struct Generator<'a, W> {
     settings: Settings,
-    /// Its size, in what [`Generator::done`] counts.
+    /// Its size, in the unit of [`Generator::done`].
     total: u64,
     snapshots: Milestones,
     suspends: Milestones,
     steps: Milestones,
     turns: Milestones,
-    /// Whether a record came after the last snapshot of the service.
+    /// Whether a record came after the service's last snapshot.
     record_at_last: bool,
     scene: Scene<'a, W>,
     sdk: Sdk,
@@ -143,7 +141,7 @@ impl<'a, W: Write> Generator<'a, W> {
         Ok(Generator::new(settings, scene))
     }
 
-    /// What a machine records, by settings that are in range.
+    /// The generator of a machine's trace, with valid settings.
     pub fn new(settings: &Settings, mut scene: Scene<'a, W>) -> Self {
         let (Size::Records(total) | Size::Bytes(total)) = settings.size;
         Generator {
@@ -190,11 +188,11 @@ impl<'a, W: Write> Generator<'a, W> {
         })
     }
 
-    /// What happens next.
+    /// The next event.
     pub fn next(&self) -> Next {
         let (done, total) = (self.done(), self.total);
-        // A size in bytes may be too small for all snapshots: there are as many
-        // as records then, and no more when it is reached.
+        // A size in bytes may be too small for all snapshots: then there are as many as records,
+        // and no more when it is reached.
         let bounded = matches!(self.settings.size, Size::Bytes(_));
         if bounded && done >= total {
             Next::End
@@ -213,7 +211,7 @@ impl<'a, W: Write> Generator<'a, W> {
         }
     }
 
-    /// Goes on to when that happens.
+    /// Advances to the time of the event.
     pub fn wait(&mut self, next: Next) -> Result<(), Error> {
         match next {
             Next::Snapshot | Next::Record => self.scene.world.go_on(&mut self.scene.random),
@@ -221,7 +219,7 @@ impl<'a, W: Write> Generator<'a, W> {
         }
     }
 
-    /// It happens.
+    /// Performs the event.
     pub fn act(&mut self, next: Next) -> Result<(), Error> {
         match next {
             Next::Snapshot => {
@@ -252,7 +250,7 @@ impl<'a, W: Write> Generator<'a, W> {
         }
     }
 
-    /// How far the trace is, of how much.
+    /// The finished part of the trace, and the whole.
     pub fn progress(&self) -> (u64, u64) {
         (self.done(), self.total)
     }
@@ -266,12 +264,12 @@ impl<'a, W: Write> Generator<'a, W> {
         &mut self.scene
     }
 
-    /// How many records there are.
+    /// The number of records.
     pub fn records(&self) -> u64 {
         self.records
     }
 
-    /// How much of the trace's size there is.
+    /// The size of the trace so far.
     fn done(&self) -> u64 {
         match self.settings.size {
             Size::Records(_) => self.records,
@@ -305,7 +303,7 @@ impl<'a, W: Write> Generator<'a, W> {
         }
     }
 
-    /// Writes what waits.
+    /// Writes waiting data.
     fn finish(&mut self) -> Result<(), Error> {
         let scene = &mut self.scene;
         self.logs.finish(scene)?;

@@ -1,47 +1,43 @@
-//! How wrong one hop of a conversion may be (rule V2), from when its snapshots
-//! were taken.
+//! The largest error of one hop of a conversion (rule V2), from the times of its snapshots.
 //!
-//! A hop adds to a reading the difference that its two clocks had at the
-//! nearest earlier snapshot. By now they have drifted apart by their relative
-//! rate × the distance to it; each reading was rounded down to its unit; where
-//! the parent stood still in a suspend that the snapshot does not know of, the
-//! suspend is missing; and where the snapshot read its clocks one after the
-//! other, the time between is in the difference.
+//! A hop adds to a reading the difference of its two clocks at the nearest earlier snapshot. This
+//! has four errors: the clocks have drifted apart since, by their relative rate × the distance;
+//! each reading was rounded down to its unit; if the parent stood still in a suspend that the
+//! snapshot does not know, the suspend is missing; and if the snapshot read its clocks one after
+//! the other, the difference includes the time in between.
 //!
-//! Which snapshot is the nearest is decided by a reading that may itself be
-//! wrong by the error of the hops before. So all snapshots are looked at that
-//! could be meant, and the worst counts.
+//! A reading selects the nearest snapshot, but may itself be wrong by the error of the previous
+//! hops. So all possible snapshots are checked, and the worst counts.
 
-/// How many of the latest snapshots are remembered. What is placed lies behind
-/// few of them; beyond, the distance to the first one bounds it.
+/// The number of recent snapshots that are remembered. Usually few of them come after a converted
+/// reading; beyond them, the distance to the first snapshot is the bound.
 const RECENT: usize = 4;
 
 /// A snapshot that holds both clocks of a hop.
 #[derive(Debug, Clone, Copy, Default)]
 struct Taken {
-    /// What the parent read.
+    /// The reading of the parent.
     parent: i64,
     /// How long the parent had stood still until then, in ns.
     paused: i64,
-    /// How far apart the two were read, in ns of the parent.
+    /// The time between the two readings, in ns of the parent.
     apart: i64,
 }
 
-/// What a hop has to know of its clock.
+/// The facts about a clock that a hop needs.
 pub(crate) trait Paced {
-    /// How far it drifts from its parent at most while that goes on by
-    /// `distance` ns.
+    /// The largest drift from its parent while that advances by `distance` ns.
     fn drift_over(&self, distance: i64) -> i64;
 
-    /// How far two readings may be off together because each is rounded down.
+    /// The largest error of two readings together from rounding down.
     fn rounding(&self) -> i64;
 
-    /// How far from the parent's reading, in ns of the parent, a snapshot may be that
-    /// is taken for the nearest to a reading which is wrong by `before` ns.
+    /// The largest distance, in ns of the parent, between the parent's reading and a snapshot that
+    /// counts as nearest to a reading which is wrong by `before` ns.
     fn doubt(&self, before: i64) -> i64;
 }
 
-/// The snapshots of a hop, as far as errors need them.
+/// The snapshots of a hop that matter for errors.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Hop {
     first: Taken,
@@ -50,15 +46,13 @@ pub(crate) struct Hop {
 }
 
 impl Hop {
-    /// A snapshot was taken when the parent read `parent`, having stood still
-    /// for `paused` ns.
+    /// Records a snapshot, when the parent read `parent` and had stood still for `paused` ns.
     #[inline]
     pub fn take(&mut self, parent: i64, paused: i64) {
         self.take_apart(parent, paused, 0);
     }
 
-    /// As [`Hop::take`], but the clock was read `apart` ns before or after its
-    /// parent.
+    /// Like [`Hop::take`], but the clock was read `apart` ns before or after its parent.
     pub fn take_apart(&mut self, parent: i64, paused: i64, apart: i64) {
         let taken = Taken {
             parent,
@@ -72,9 +66,8 @@ impl Hop {
         self.taken += 1;
     }
 
-    /// The largest error, in ns, of a reading of `clock` after this hop; it was
-    /// taken when its parent read `parent`, and is wrong by `before` ns at most
-    /// already.
+    /// The largest error, in ns, of a reading of `clock` after this hop. The reading was taken when
+    /// its parent read `parent`, and is already wrong by up to `before` ns.
     pub fn error(&self, clock: &impl Paced, parent: i64, paused: i64, before: i64) -> i64 {
         let doubt = clock.doubt(before);
         let (mut distance, mut pause, mut apart) = (0, 0, 0);
@@ -139,7 +132,7 @@ mod tests {
             hop.error(&clock, 6000, 0, 0),
             clock.drift_over(1000) + rounding
         );
-        // The first one, where there is no earlier.
+        // The first one, if there is no earlier one.
         assert_eq!(
             hop.error(&clock, 400, 0, 0),
             clock.drift_over(600) + rounding

@@ -1,9 +1,8 @@
-//! Packets on a clock whose snapshots all come at the end of the trace, so that
-//! none of them can be placed when it is read (rule D2).
+//! Packets on a clock whose snapshots all come at the end of the trace, so the import cannot place
+//! any of them at first (rule D2).
 //!
-//! The snapshots were taken in time, once in so many ns, and written when the
-//! recording stopped. They need not be remembered until then: what the clock
-//! read is worked out again.
+//! The snapshots were taken in time, at a fixed interval, and written when the recording stopped.
+//! They are not remembered until then: their readings are computed again.
 
 use std::io::Write;
 
@@ -16,7 +15,7 @@ use crate::synth::scene::{Scene, seq};
 use crate::synth::settings::Settings;
 use crate::synth::truth::{Expected, Row};
 
-/// About how many bytes a snapshot has.
+/// The approximate size of a snapshot.
 const SNAPSHOT: u64 = 30;
 
 #[derive(Debug)]
@@ -48,8 +47,8 @@ impl Late {
             encode::number(out, 58, clock::LATE.into());
             encode::message(out, 11, |out| encode::number(out, 9, 3));
         })?;
-        // The nearest earlier snapshot is less than the interval away, or a
-        // tick more where two readings are equal.
+        // The nearest earlier snapshot is less than the interval away, or a tick more if two
+        // readings are equal.
         let error = self.clock.drift_over(self.interval + 2) + self.clock.rounding();
         scene
             .truths
@@ -57,7 +56,7 @@ impl Late {
         Ok(())
     }
 
-    /// How many bytes are to come.
+    /// The number of bytes to come.
     pub fn waiting<W>(&self, scene: &Scene<'_, W>) -> u64 {
         if self.packets == 0 {
             return 0;

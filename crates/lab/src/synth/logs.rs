@@ -21,7 +21,7 @@ pub(crate) struct Logs {
     lines_per_packet: usize,
     /// The events of the next packet, as they are written.
     waiting: Vec<u8>,
-    /// When each of them was, and how far its conversion may be off.
+    /// The time of each of them, and the largest error of its conversion.
     times: Vec<(i64, i64)>,
 }
 
@@ -60,13 +60,12 @@ impl Logs {
         Ok(())
     }
 
-    /// How many bytes wait.
+    /// The number of waiting bytes.
     pub fn waiting(&self) -> u64 {
         self.waiting.len() as u64
     }
 
-    /// Writes the lines that wait. Which time they have depends on what was in
-    /// the file before them (rule D1).
+    /// Writes the waiting lines. Their times depend on the preceding data in the file (rule D1).
     pub fn finish<W: Write>(&mut self, scene: &mut Scene<'_, W>) -> Result<(), Error> {
         if self.times.is_empty() {
             return Ok(());

@@ -1,8 +1,8 @@
-//! The course of a set: who records next, and into which file.
+//! The course of a set: the machine that records next, and its file.
 //!
-//! Each machine, or process, has a [`Generator`] of its own, as a single trace has. The one
-//! that does something next goes on. To make one generator of several machines would have mixed
-//! what a machine records with who records when.
+//! Each machine or process has its own [`Generator`], like a single trace. The one with the
+//! earliest next event continues. The alternative was one generator for several machines, but it
+//! would mix the contents of recordings with their order.
 
 use std::cell::RefCell;
 use std::io::{self, Write};
@@ -20,29 +20,28 @@ use crate::synth::settings::Settings;
 use crate::synth::truth::{Expected, Reason, Row, Sink, Truth, Truths, Whose};
 use crate::synth::world::{BEGIN, EARLY, World};
 
-/// What packets of the first guest say which machine they are of: more than a signed
-/// number of 32 bits.
+/// The machine id in packets of the first guest: larger than a signed number of 32 bits.
 const FIRST_MACHINE_ID: u32 = 0x8c1f_0de1;
 
-/// How many kHz BOOTTIME has.
+/// The frequency of BOOTTIME in kHz.
 const NANOSECONDS: u32 = 1_000_000;
 
-/// When something in a set happened.
+/// The time of something in a set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SetTruth {
-    /// In which of [`Set::files`] it is, from 0.
+    /// The index of its file in [`Set::files`].
     pub file: usize,
-    /// On which machine: 0 is the host, 1 the first guest.
+    /// Its machine: 0 is the host, 1 the first guest.
     pub machine: u32,
-    /// Which row of this file it is: numbers begin anew in each.
+    /// Its row in this file: numbers begin anew in each.
     pub row: Row,
-    /// When it happened: the host's BOOTTIME, in nanoseconds.
+    /// Its time: the host's BOOTTIME, in nanoseconds.
     pub boottime: i64,
-    /// Why it must have no time.
+    /// The reason why it must have no time.
     pub unresolved: Option<Reason>,
 }
 
-/// What a set holds.
+/// The contents of a set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SetSummary {
     /// Records, as [`Size::Records`](crate::synth::Size::Records) counts them.
@@ -51,31 +50,31 @@ pub struct SetSummary {
     pub files: Vec<SetFile>,
     /// The manifest's name, if it has one.
     pub manifest: Option<&'static str>,
-    /// The host's BOOTTIME at which traces begin, in ns.
+    /// The host's BOOTTIME at the beginning of the traces, in ns.
     pub begin_ns: i64,
-    /// The host's BOOTTIME at which they end.
+    /// The host's BOOTTIME at their end.
     pub end_ns: i64,
 }
 
-/// What a trace of a set holds.
+/// The contents of a trace in a set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SetFile {
     /// Its name.
     pub name: String,
-    /// Packets, those inside of compressed ones counted, and those not.
+    /// Packets, including those inside compressed packets, but not the latter.
     pub packets: u64,
     /// Kernel events.
     pub events: u64,
     /// Log lines.
     pub lines: u64,
-    /// How large it is.
+    /// Its size.
     pub bytes: u64,
 }
 
-/// Who tells when a set's rows happened.
+/// The receiver of the times of a set's rows.
 type SetSink<'a> = &'a mut dyn FnMut(SetTruth) -> io::Result<()>;
 
-/// Writes a set of traces: `create` makes the file of a name.
+/// Writes a set of traces: `create` makes the file with a name.
 ///
 /// ```
 /// use timebase_lab::synth::{Form, Set};
@@ -92,8 +91,8 @@ type SetSink<'a> = &'a mut dyn FnMut(SetTruth) -> io::Result<()>;
 ///
 /// # Errors
 ///
-/// If a knob is out of range, before anything is written; if the traces would last too
-/// long; or those of `create` and of its files.
+/// If a knob is out of range, before anything is written; or if the traces would last too long. Or
+/// the errors of `create` and of its files.
 pub fn write_set<W: Write>(
     set: &Set,
     create: impl FnMut(&str) -> io::Result<W>,
@@ -101,12 +100,12 @@ pub fn write_set<W: Write>(
     written(set, create, None)
 }
 
-/// Writes a set of traces, and tells the truth of everything in it that has a time, in
-/// the order in which it is written.
+/// Writes a set of traces, and reports the true time of everything in it that has one, in the order
+/// of writing.
 ///
 /// # Errors
 ///
-/// As [`write_set`], and those of `truth`.
+/// Those of [`write_set`] and of `truth`.
 pub fn write_set_with_truth<W: Write>(
     set: &Set,
     create: impl FnMut(&str) -> io::Result<W>,
@@ -118,7 +117,7 @@ pub fn write_set_with_truth<W: Write>(
             machine: whose.machine,
             row: told.row,
             boottime: told.boottime,
-            // What a time is off within its machine says little of how far all are.
+            // The error of a time within its machine says little about its error in the set.
             unresolved: match told.expected {
                 Expected::Within(_) => None,
                 Expected::Unresolved(reason) => Some(reason),
@@ -171,7 +170,7 @@ fn written<'a, W: Write>(
         _ => None,
     };
     if set.form == Form::Relay {
-        // At the head there is the host's first snapshot, and what guests have asked.
+        // The head has the host's first snapshot, and the guests' rounds.
         for source in &mut sources {
             source.step()?;
         }
@@ -208,11 +207,11 @@ fn written<'a, W: Write>(
 /// A machine or a process.
 struct Source<'a, W> {
     generator: Generator<'a, W>,
-    /// Of the guest of a relay.
+    /// Data for the guest of a relay.
     rounds: Option<Rounds>,
     syncs: Milestones,
     read_after: i64,
-    /// What it does next, for which it has waited.
+    /// Its next event, which is waiting.
     next: Option<Next>,
 }
 
@@ -262,7 +261,7 @@ impl<'a, W: Write> Source<'a, W> {
         Ok(())
     }
 
-    /// The true time of what it does next.
+    /// The true time of its next event.
     fn now(&self) -> i64 {
         self.generator.scene().world.now()
     }
@@ -287,13 +286,13 @@ impl<'a, W: Write> Source<'a, W> {
     }
 }
 
-/// How far the BOOTTIME of a machine is ahead of the host's when the trace begins.
+/// How far the BOOTTIME of a machine is ahead of the host's at the beginning of the trace.
 fn ahead(set: &Set, machine: u32) -> i64 {
     i64::from(machine) * set.guest_offset_ns as i64
 }
 
-/// A machine as it was early: 0 is the host. All have the same clocks over BOOTTIME, and a
-/// guest has a BOOTTIME of its own.
+/// A machine at an early time: 0 is the host. All have the same clocks over BOOTTIME, and a guest
+/// has its own BOOTTIME.
 fn early(set: &Set, machine: u32) -> World {
     let seed = set.machine.seed;
     let world = World::new(&set.machine, &mut Random::new(seed));
@@ -311,15 +310,15 @@ fn early(set: &Set, machine: u32) -> World {
     let is_faster = !machine.is_multiple_of(2);
     let crystal =
         |origin| Crystal::new(&pace, random.clone(), EARLY, origin, NANOSECONDS, is_faster);
-    // As far ahead as it shall be when the trace begins.
+    // This puts it ahead by the required amount at the beginning of the trace.
     let mut from_zero = crystal(0);
     from_zero.go_on(BEGIN);
     let origin = BEGIN + ahead(set, machine) - from_zero.ticks(0);
     world.early(Some(crystal(origin)), realtime_off)
 }
 
-/// That each file is a machine, and how far its BOOTTIME was from the host's when the trace
-/// began.
+/// A manifest that makes each file a machine, with the distance of its BOOTTIME from the host's at
+/// the beginning of the trace.
 fn manifest(set: &Set, names: &[String]) -> String {
     let host = names.first().map_or("", String::as_str);
     let files = (0..).zip(names).map(|(guest, name)| {

@@ -1,5 +1,5 @@
-//! Packets on their way into the file: numbered, framed, and compressed in
-//! batches (rule F3). Those of several machines may go into one.
+//! Packets on their way into the file: numbered, framed, and compressed in batches (rule F3).
+//! Several machines may share a file.
 
 use std::cell::RefCell;
 use std::io::{self, Write};
@@ -8,7 +8,7 @@ use std::rc::Rc;
 use crate::synth::encode;
 use crate::synth::settings::Compression;
 
-/// How much is written at a time if nothing is compressed.
+/// The number of bytes to write at once without compression.
 const UNCOMPRESSED_BATCH: usize = 1 << 16;
 
 /// The default levels of both libraries.
@@ -31,7 +31,7 @@ pub(crate) struct Output<W> {
     compressor: Compressor,
     carrier: Vec<u8>,
     written: u64,
-    /// How many bytes were compressed, and to how many.
+    /// The sizes before and after compression.
     compressed: (u64, u64),
 }
 
@@ -62,13 +62,12 @@ impl<W: Write> Output<W> {
             compressor,
             carrier: Vec::new(),
             written: 0,
-            // Until a batch tells, a packet is taken to shrink to a quarter.
+            // Before the first batch, packets are assumed to shrink to a quarter.
             compressed: (4, 1),
         })
     }
 
-    /// Writes a packet. Its number is the answer, and how many bytes it has
-    /// before it is compressed.
+    /// Writes a packet. Returns its number, and its size before compression.
     #[inline]
     fn packet(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> io::Result<(u64, u64)> {
         let before = self.batch.len();
@@ -113,8 +112,7 @@ impl<W: Write> Output<W> {
         Ok(())
     }
 
-    /// How many bytes of the file so many of packets make: exact if nothing is
-    /// compressed.
+    /// The size of this many bytes of packets in the file: exact without compression.
     fn size_of(&self, bytes: u64) -> u64 {
         match self.compressor {
             Compressor::None => bytes,
@@ -126,7 +124,7 @@ impl<W: Write> Output<W> {
         }
     }
 
-    /// Writes what is left, and tells what the file holds.
+    /// Writes the rest, and returns the contents of the file.
     fn finish(&mut self) -> io::Result<Written> {
         self.end_batch()?;
         self.out.flush()?;
@@ -139,23 +137,23 @@ impl<W: Write> Output<W> {
     }
 }
 
-/// What was written into a file.
+/// The contents of a file.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Written {
-    /// Those inside of compressed ones counted, and those not.
+    /// Packets, including those inside compressed packets, but not the latter.
     pub packets: u64,
     pub events: u64,
     pub lines: u64,
-    /// How large it is.
+    /// Its size.
     pub bytes: u64,
 }
 
 /// A machine's way into a file.
 pub(crate) struct Port<W> {
     file: Rc<RefCell<Output<W>>>,
-    /// What its packets say; the host's say nothing.
+    /// The machine id in its packets; the host's have none.
     machine_id: u32,
-    /// How many bytes its packets have before they are compressed.
+    /// The size of its packets before compression.
     bytes: u64,
 }
 
@@ -177,7 +175,7 @@ impl<W: Write> Port<W> {
         }
     }
 
-    /// Writes a packet. Its number in the file is the answer.
+    /// Writes a packet. Returns its number in the file.
     #[inline]
     pub fn packet(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> io::Result<u64> {
         let machine_id = self.machine_id;
@@ -205,13 +203,13 @@ impl<W: Write> Port<W> {
         *lines - 1
     }
 
-    /// How many bytes of the file would be this machine's if `more` bytes of
-    /// packets were added and it ended then: exact if nothing is compressed.
+    /// This machine's share of the file's size, if `more` bytes of packets were added and it ended
+    /// then: exact without compression.
     pub fn size_with(&self, more: u64) -> u64 {
         self.file.borrow().size_of(self.bytes + more)
     }
 
-    /// Writes what is left, of all machines.
+    /// Writes the rest, of all machines.
     pub fn finish(&self) -> io::Result<Written> {
         self.file.borrow_mut().finish()
     }

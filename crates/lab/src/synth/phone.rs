@@ -1,5 +1,5 @@
-//! What a phone of a fleet records: frames that two threads draw, the scheduler's events of
-//! both, and a display with a clock of its own.
+//! The recording of a phone in a fleet: frames that two threads draw, their scheduling, and a
+//! display with its own clock.
 
 use crate::synth::clock_ids as clock;
 use crate::synth::encode::{self, Reading};
@@ -9,7 +9,7 @@ use crate::synth::scene::seq;
 /// The devices of a fleet, in the order in which traces take turns.
 pub(crate) const DEVICES: [&str; 5] = ["aster", "birch", "cedar", "dahlia", "elm"];
 
-/// Its builds. On the device "birch" the second is slower.
+/// Their builds. On the device "birch" the second one is slower.
 pub(crate) const BUILDS: [&str; 2] = ["b1", "b2"];
 
 /// The clock `com.example.display`, by the number that its name hashes to.
@@ -34,13 +34,13 @@ const DISPLAY_TRACK: u64 = 0x4a13;
 /// 60 frames a second.
 const PERIOD: u64 = 16_666_667;
 
-/// How many frames are between two snapshots, and between two reads of the kernel's buffers.
+/// The number of frames between two snapshots, and between two reads of the kernel's buffers.
 const FRAMES_PER_READ: u64 = 32;
 
-/// What a frame takes at least, on each device, in ns.
+/// The least time of a frame on each device, in ns.
 const DRAWING: [u64; DEVICES.len()] = [3_000_000, 4_000_000, 5_000_000, 6_000_000, 7_000_000];
 
-/// The names of slices, as they are interned.
+/// The interned names of slices.
 const NAMES: [(u64, &str); 4] = [(1, "frame"), (2, "layout"), (3, "draw"), (4, "vsync")];
 const FRAME: u64 = 1;
 const LAYOUT: u64 = 2;
@@ -50,11 +50,11 @@ const VSYNC: u64 = 4;
 pub(crate) struct Phone<'a> {
     random: &'a mut Random,
     out: Vec<u8>,
-    /// Events of the kernel that were not read yet, of both CPUs.
+    /// Unread events of the kernel, of both CPUs.
     kernel: [Vec<u8>; 2],
     /// Whether packets of the application are lost once.
     is_lossy: bool,
-    /// What drawing takes at least, in ns, in hundredths of what is usual.
+    /// The least time of drawing in ns, and its percentage of the usual time.
     drawing: u64,
     percent: u64,
     /// Ticks of the display's clock in ten nanoseconds.
@@ -83,7 +83,7 @@ impl<'a> Phone<'a> {
         }
     }
 
-    /// A trace of at least so many records.
+    /// A trace with at least this many records.
     pub fn record(mut self, records: u64) -> Vec<u8> {
         let mut now = self.begin;
         let mut frame = 0u64;
@@ -93,7 +93,7 @@ impl<'a> Phone<'a> {
                 self.snapshot(now);
                 self.describe(now);
             }
-            // What is lost is the second half of what was to be read the second time.
+            // The second half of the data for the second read is lost.
             let part = frame % (2 * FRAMES_PER_READ);
             let loses = self.is_lossy && frame < 2 * FRAMES_PER_READ && part == 40;
             let end = self.frame(now, frame, loses);
@@ -114,7 +114,7 @@ impl<'a> Phone<'a> {
         });
     }
 
-    /// The builtin clocks, and the display's.
+    /// Takes a snapshot of the builtin clocks and the display's.
     fn snapshot(&mut self, now: u64) {
         let (boottime, display) = (now.cast_signed(), self.display(now).cast_signed());
         self.packet(seq::SERVICE, |out| {
@@ -128,12 +128,12 @@ impl<'a> Phone<'a> {
         });
     }
 
-    /// What the display's clock reads.
+    /// The reading of the display's clock.
     fn display(&self, now: u64) -> u64 {
         now / 10 * self.ticks
     }
 
-    /// Clears the state of both sequences: what names stand for, and what tracks there are.
+    /// Clears the state of both sequences: the names and the tracks.
     fn describe(&mut self, now: u64) {
         let tracks = [
             (MAIN_TRACK, MAIN, "com.example.app"),
@@ -166,7 +166,7 @@ impl<'a> Phone<'a> {
         });
     }
 
-    /// A frame, and when it ends.
+    /// A frame; returns its end.
     fn frame(&mut self, due: u64, frame: u64, loses: bool) -> u64 {
         self.vsync(due, frame);
         let begin = self.wake(due, 0, MAIN);
@@ -187,7 +187,7 @@ impl<'a> Phone<'a> {
         end + 10_000
     }
 
-    /// A thread is woken, and runs after a while: when, is the answer.
+    /// A thread is woken, and runs after a while; returns that time.
     fn wake(&mut self, now: u64, cpu: usize, tid: u64) -> u64 {
         let most = if self.random.below(50) == 0 {
             4_000_000
@@ -212,7 +212,7 @@ impl<'a> Phone<'a> {
         self.switch(now, cpu, tid, 0);
     }
 
-    /// Whoever leaves the CPU sleeps; the idle thread is always ready.
+    /// The thread that leaves the CPU sleeps; the idle thread is always ready.
     fn switch(&mut self, now: u64, cpu: usize, from: u64, to: u64) {
         self.event(cpu, now, from, |out| {
             encode::message(out, 4, |out| {
@@ -238,7 +238,7 @@ impl<'a> Phone<'a> {
         }
     }
 
-    /// Reads the kernel's buffers: a bundle of each CPU.
+    /// Reads the kernel's buffers: a bundle for each CPU.
     fn read(&mut self) {
         for (cpu, events) in (0u64..).zip(std::mem::take(&mut self.kernel)) {
             if !events.is_empty() {
@@ -284,7 +284,7 @@ impl<'a> Phone<'a> {
         });
     }
 
-    /// The display tells that it wants a frame.
+    /// The display reports that it wants a frame.
     fn vsync(&mut self, now: u64, frame: u64) {
         let ticks = self.display(now);
         self.packet(DISPLAY, |out| {

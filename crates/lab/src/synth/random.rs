@@ -1,12 +1,11 @@
-//! Random numbers that are the same on every machine and in every version:
-//! PCG64 (MCG), whose stream its crate tests against reference vectors.
-//! Numbers below a bound are taken here, since how `rand` does that has changed
-//! between its versions.
+//! Random numbers that are the same on every machine and in every version: PCG64 (MCG), whose crate
+//! tests it against reference vectors. This module computes numbers below a bound itself, because
+//! `rand` has changed its method between versions.
 
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::Rng;
 
-/// Random numbers that follow from a seed alone.
+/// Random numbers that only depend on a seed.
 ///
 /// ```
 /// use timebase_lab::synth::Random;
@@ -19,10 +18,10 @@ use rand_pcg::rand_core::Rng;
 pub struct Random(Pcg64Mcg);
 
 impl Random {
-    /// The numbers of this seed, from the first.
+    /// The numbers of this seed, from the first one.
     pub fn new(seed: u64) -> Self {
-        // Only the upper half differs: seeds that differ by 1 have nothing in
-        // common after the first multiplication.
+        // Only the upper half differs: after the first multiplication, seeds that differ by 1 have
+        // nothing in common.
         let state = u128::from(seed) << 64 | 0x9e37_79b9_7f4a_7c15;
         let mut random = Pcg64Mcg::new(state);
         random.next_u64();

@@ -1,8 +1,8 @@
-//! Rounds in which a guest asks the host for the time, and the packets that tell of them
-//! (rules X19 to X24).
+//! Rounds in which a guest asks the host for the time, and the packets with these rounds (rules X19
+//! to X24).
 //!
-//! A guest reads its clocks and sends a ping; the host reads its own, and answers; the guest
-//! reads again and sends an update, on which the host reads again. What both read is a
+//! A guest reads its clocks and sends a ping; the host reads its own, and answers; the guest reads
+//! again and sends an update, and the host reads again. The readings of both are one
 //! `synced_clocks` each time.
 
 use std::collections::VecDeque;
@@ -15,10 +15,10 @@ use crate::synth::scene::seq;
 use crate::synth::set::Set;
 use crate::synth::world::{BEGIN, Builtin, World};
 
-/// How many `synced_clocks` are remembered.
+/// The number of remembered `synced_clocks`.
 const REMEMBERED: usize = 5;
 
-/// How many rounds there have been when the trace begins: more than are remembered.
+/// The number of rounds before the trace begins: more than are remembered.
 const BEFORE: i64 = 3;
 
 /// Fields of `TracePacket`, `RemoteClockSync` and `SyncedClocks`.
@@ -31,7 +31,7 @@ mod field {
 
 pub(crate) struct Rounds {
     random: Random,
-    /// Both machines, for rounds alone: those that record may be earlier or later.
+    /// Both machines, only for rounds: the recording ones may be earlier or later.
     host: World,
     guest: World,
     round_trip: u64,
@@ -51,7 +51,7 @@ struct Synced {
 }
 
 impl Rounds {
-    /// Of two machines as they were early.
+    /// Rounds of two machines at an early time.
     pub fn new(set: &Set, random: Random, host: World, guest: World) -> Self {
         let interval = set.round_interval_ns as i64;
         let mut rounds = Rounds {
@@ -70,7 +70,7 @@ impl Rounds {
         rounds
     }
 
-    /// Writes a packet with the rounds that were last at a true time.
+    /// Writes a packet with the last rounds before a true time.
     pub fn write<W: Write>(&mut self, until: i64, out: &mut Port<W>) -> io::Result<()> {
         while self.next + self.longest() <= until {
             self.round();
@@ -90,7 +90,7 @@ impl Rounds {
         Ok(())
     }
 
-    /// How long a round takes at most.
+    /// The longest time of a round.
     fn longest(&self) -> i64 {
         2 * (self.round_trip + self.jitter) as i64
     }
@@ -105,14 +105,14 @@ impl Rounds {
         self.next = update + self.interval;
     }
 
-    /// How long a message takes, and its answer.
+    /// The time of a message, and of its answer.
     fn ways(&mut self) -> (i64, i64) {
         let all = self.round_trip + self.random.below(self.jitter + 1);
         let message = all * self.share / 100;
         (message as i64, (all - message) as i64)
     }
 
-    /// The guest reads its clocks at a true time, and the host at another.
+    /// The guest reads its clocks at one true time, and the host at another.
     fn read(&mut self, client: i64, host: i64) {
         self.guest.go_to(client);
         self.host.go_to(host);

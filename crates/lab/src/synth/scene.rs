@@ -1,5 +1,4 @@
-//! What all kinds of records share: the world, the file, and who wants the
-//! truth.
+//! The common state of all kinds of records: the world, the file, and the receiver of the truth.
 
 use std::io::{self, Write};
 
@@ -11,7 +10,7 @@ use crate::synth::random::Random;
 use crate::synth::truth::{Expected, Row, Truths};
 use crate::synth::world::World;
 
-/// The sequences of those that write. The SDK's come after [`seq::SDK`].
+/// The sequences of the writers. The SDK's come after [`seq::SDK`].
 pub(crate) mod seq {
     pub const SERVICE: u32 = 1;
     pub const FTRACE: u32 = 2;
@@ -23,7 +22,7 @@ pub(crate) mod seq {
     pub const SDK: u32 = 16;
 }
 
-/// Between an event of the world (a suspend, a step) and records, in ns.
+/// The time between an event of the world (a suspend, a step) and records, in ns.
 const PAUSE: u64 = 1000;
 
 pub(crate) struct Scene<'a, W> {
@@ -32,16 +31,15 @@ pub(crate) struct Scene<'a, W> {
     pub out: Port<W>,
     pub truths: Truths<'a>,
     pub snapshots: u64,
-    /// Whether a service runs on this machine that takes snapshots. On the guest
-    /// of a relay none does.
+    /// Whether a service on this machine takes snapshots. The guest of a relay has none.
     pub has_service: bool,
-    /// How many sequences of the SDK others have that come before its own.
+    /// The number of SDK sequences of other machines before its own.
     pub sequences_before: u32,
 }
 
 impl<W: Write> Scene<'_, W> {
-    /// Writes a snapshot that was taken at `boottime`. It is placed by its first
-    /// reading (rule N6), `error` ns off at most.
+    /// Writes a snapshot of the time `boottime`. Its first reading gives its time (rule N6), with
+    /// an error of at most `error` ns.
     pub fn snapshot(
         &mut self,
         seq: u32,
@@ -49,7 +47,7 @@ impl<W: Write> Scene<'_, W> {
         boottime: i64,
         error: i64,
     ) -> io::Result<()> {
-        // Only the service says which clock is the trace's.
+        // Only the service names the trace's clock.
         let primary = if seq == seq::SERVICE {
             clock::BOOTTIME
         } else {
@@ -87,12 +85,11 @@ impl<W: Write> Scene<'_, W> {
         self.world.go_on_by(PAUSE)
     }
 
-    /// REALTIME is set back. The service's snapshots before and after it show
-    /// that (rule N5).
+    /// REALTIME is set back. The service's snapshots before and after it show that (rule N5).
     pub fn set_realtime_back(&mut self, ns: i64) -> Result<(), Error> {
         self.service_snapshot()?;
         self.world.set_realtime_back(ns);
-        // Less than the least step, which would go unseen otherwise.
+        // The pause is shorter than the smallest step, which would be invisible otherwise.
         self.world.go_on_by(PAUSE)?;
         self.service_snapshot_now()?;
         self.world.realtime_went_back = true;

@@ -1,6 +1,6 @@
-//! Packets as the SDK writes them: track events with deltas on clock 64 of
-//! their sequence (rule V5). Each sequence is a thread, and has slices two deep; what
-//! they are called is interned when it is first used after a snapshot.
+//! Packets in the form of the SDK: track events with deltas on clock 64 of their sequence (rule
+//! V5). Each sequence is a thread, and has slices two deep; their names are interned at their first
+//! use after a snapshot.
 
 use std::io::Write;
 
@@ -23,19 +23,19 @@ const FIRST_PID: u64 = 4000;
 /// `track_uuid`, a random number in real traces.
 const FIRST_TRACK: u64 = 0x6b3f_92d1;
 
-/// How many names slices have.
+/// The number of names for slices.
 const NAMES: u64 = 100;
 
-/// The number of the one category, and of the first annotation's name.
+/// The number of the only category, and of the first annotation's name.
 const CATEGORY: u64 = 1;
 const FIRST_ANNOTATION: u64 = 1;
 
 #[derive(Debug)]
 pub(crate) struct Sdk {
     settings: Settings,
-    /// Those that have begun; a sequence begins with its first packet.
+    /// The started sequences; a sequence starts with its first packet.
     sequences: Vec<Sequence>,
-    /// Whose turn it is.
+    /// The next sequence.
     turn: usize,
     packets: u64,
 }
@@ -44,16 +44,16 @@ pub(crate) struct Sdk {
 struct Sequence {
     id: u32,
     on_monotonic: bool,
-    /// Clocks 64 and 65, which differ in how they are written only.
+    /// Clocks 64 and 65, which only differ in their encoding.
     clock: Drifting,
     hop: Hop,
-    /// The last reading of clock 64, on which the next delta builds.
+    /// The last reading of clock 64, the base of the next delta.
     last: i64,
-    /// How many packets came since the snapshot.
+    /// The number of packets since the snapshot.
     packets: u32,
     lost: bool,
     is_described: bool,
-    /// The names that were interned since the snapshot, by their bits.
+    /// The names that were interned since the snapshot, as bits.
     interned: u128,
 }
 
@@ -102,7 +102,7 @@ impl Sdk {
             clock: Drifting::new(&mut scene.random, 0, 0, 0, 1),
             hop: Hop::default(),
             last: 0,
-            // Full, so that it begins with a snapshot.
+            // Full, so it begins with a snapshot.
             packets: self.settings.sequence_snapshot_every,
             lost: false,
             is_described: false,
@@ -121,7 +121,7 @@ impl Sdk {
 }
 
 impl Sequence {
-    /// What its reference clock reads now.
+    /// The current reading of its reference clock.
     #[inline]
     fn parent<W>(&self, scene: &Scene<'_, W>) -> i64 {
         if self.on_monotonic {
@@ -131,7 +131,7 @@ impl Sequence {
         }
     }
 
-    /// From the reference clock to BOOTTIME.
+    /// The error from the reference clock to BOOTTIME.
     fn error_on<W>(&self, scene: &Scene<'_, W>, before: i64) -> i64 {
         if self.on_monotonic {
             scene.world.monotonic_error(before)
@@ -188,7 +188,7 @@ impl Sequence {
         Ok(())
     }
 
-    /// What thread the sequence is.
+    /// Describes the thread of the sequence.
     fn describe(&self, out: &mut Vec<u8>) {
         let (pid, tid) = (self.pid(), u64::from(self.id));
         self.header(out);
@@ -285,7 +285,7 @@ impl Sequence {
     }
 }
 
-/// An entry of interned data that has a text.
+/// An entry of interned data with a text.
 fn intern(out: &mut Vec<u8>, field: u32, number: u64, text: &str) {
     encode::message(out, field, |out| {
         encode::number(out, 1, number);
@@ -293,8 +293,8 @@ fn intern(out: &mut Vec<u8>, field: u32, number: u64, text: &str) {
     });
 }
 
-/// Annotations of four types in turn: a number that hardly repeats, a text of a hundred,
-/// a fraction, a flag.
+/// Annotations of four types in turn: a number that rarely repeats, one of a hundred texts, a
+/// fraction, a flag.
 fn annotate(out: &mut Vec<u8>, annotations: u32, count: u64, name: u64) {
     for number in 0..u64::from(annotations) {
         encode::message(out, 4, |out| {

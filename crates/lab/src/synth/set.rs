@@ -3,8 +3,8 @@
 use crate::synth::error::Error;
 use crate::synth::settings::{FtraceClock, Mix, Settings, Size};
 
-/// What a set of traces shall be. The [crate's documentation](crate#sets) has a
-/// table of its knobs.
+/// The settings of a set of traces. The [crate's documentation](crate#sets) has a table of the
+/// knobs.
 ///
 /// ```
 /// use timebase_lab::synth::{Form, Set};
@@ -19,60 +19,58 @@ use crate::synth::settings::{FtraceClock, Mix, Settings, Size};
 pub struct Set {
     /// How the set is divided into files.
     pub form: Form,
-    /// What each machine, or each process, records. Its [`size`](Settings::size) is
-    /// that of all of them together, and its [`drift_ppm`](Settings::drift_ppm) that
-    /// of the clocks within a machine.
+    /// The recording of each machine, or each process. Its [`size`](Settings::size) is the size of
+    /// all of them together, and its [`drift_ppm`](Settings::drift_ppm) is for the clocks within a
+    /// machine.
     pub machine: Settings,
-    /// [`Form::Processes`] and [`Form::Together`]: how many processes of the host,
-    /// from 1 to 100.
+    /// [`Form::Processes`] and [`Form::Together`]: the number of the host's processes, from 1 to
+    /// 100.
     pub processes: u32,
-    /// Guests: how many, from 1 to 100, in the other forms.
+    /// Guests: their number, from 1 to 100, in the other forms.
     pub guests: u32,
-    /// Guests: by how much the BOOTTIME of the first, third … is faster than the
-    /// host's, and that of the second, fourth … slower, in millionths, up to 500.
+    /// Guests: how much faster the BOOTTIME of the first, third … is than the host's, and how much
+    /// slower that of the second, fourth …, in millionths, up to 500.
     pub guest_drift_ppm: u32,
-    /// Guests: how fast these rates change, as
-    /// [`wander_ppb`](Settings::wander_ppb) says it, up to 10,000.
+    /// Guests: how fast these rates change, like [`wander_ppb`](Settings::wander_ppb), up to
+    /// 10,000.
     pub guest_wander_ppb: u32,
-    /// Guests: by how much the BOOTTIME of the first is ahead of the host's when the
-    /// trace begins, in ns, up to 10¹⁵; of the second twice as much, and so on.
+    /// Guests: how far the BOOTTIME of the first is ahead of the host's when the trace begins, in
+    /// ns, up to 10¹⁵; the second is ahead twice as much, and so on.
     pub guest_offset_ns: u64,
-    /// Guests: how far their REALTIME is off the host's at most, in ns, up to 10¹⁵.
+    /// Guests: the largest error of their REALTIME against the host's, in ns, up to 10¹⁵.
     pub realtime_apart_ns: u64,
-    /// Rounds: how long a message and its answer take at least, in ns, from 2 to
-    /// 10⁸.
+    /// Rounds: the shortest time of a message and its answer, in ns, from 2 to 10⁸.
     pub round_trip_ns: u64,
-    /// Rounds: how much longer they take at most, in ns, up to 10⁸.
+    /// Rounds: how much longer they may take, in ns, up to 10⁸.
     pub jitter_ns: u64,
-    /// Rounds: by how much more than half of that the message takes, in hundredths
-    /// of all, up to 50.
+    /// Rounds: how much more than half of that the message takes, in hundredths of all, up to 50.
     pub asymmetry_percent: u32,
-    /// Rounds: the time from one to the next, in ns, from 10⁹ to 10¹¹. Less than
-    /// 30 s makes false rounds (rule X24). Timers are late by a thousandth, so that
-    /// a slow clock, too, goes on by as much.
+    /// Rounds: the time from one to the next, in ns, from 10⁹ to 10¹¹. Less than 30 s makes false
+    /// rounds (rule X24). Timers are late by a thousandth, so that a slow clock also advances by
+    /// this much.
     pub round_interval_ns: u64,
-    /// Rounds: how many packets tell of them, evenly over the trace, the first at
-    /// its beginning; at least 1.
+    /// Rounds: the number of packets with rounds, evenly over the trace, the first at its
+    /// beginning; at least 1.
     pub sync_packets: u64,
-    /// Rounds: how long after a packet's place in the trace it is written, in ns, up
-    /// to 10¹⁵. It holds the last rounds of then: the head of a trace is written
-    /// when the trace is read.
+    /// Rounds: the time from a packet's place in the trace to its writing, in ns, up to 10¹⁵. It
+    /// holds the last rounds before its writing: the head of a trace is written when the trace is
+    /// read.
     pub read_after_ns: u64,
 }
 
 /// How a set is divided into files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// One file. Guests' packets have a machine id, and packets tell what machines
-    /// asked each other for the time.
+    /// One file. Guests' packets have a machine id, and packets hold the rounds between the
+    /// machines.
     Relay,
     /// A file for each machine, the guests' with a machine id. Only REALTIME relates
     /// them (rule X26).
     Files,
-    /// A file for each machine, without machine ids, and a manifest that names the
-    /// machines and says how far their clocks were apart at the beginning.
+    /// A file for each machine, without machine ids, and a manifest that names the machines and the
+    /// distances of their clocks at the beginning.
     Manifest,
-    /// A file for each of several processes of the host, with snapshots of its own.
+    /// A file for each of several processes of the host, each with its own snapshots.
     Processes,
     /// The packets of [`Form::Processes`] in one file.
     Together,
@@ -98,9 +96,9 @@ impl Form {
 pub(crate) const MANIFEST: &str = "manifest.json";
 
 impl Set {
-    /// The usual set of a form: of machines, the host and a guest that is 50 ppm
-    /// faster and asks every 30 s, within 200 to 400 µs, for 100 s and 100,000
-    /// records; of processes, 20 with 10⁹ bytes of SDK packets in all.
+    /// The usual set of a form. For machines: the host and a guest that is 50 ppm faster and asks
+    /// every 30 s, within 200 to 400 µs, for 100 s and 100,000 records. For processes: 20 processes
+    /// with 10⁹ bytes of SDK packets in total.
     pub fn of(form: Form) -> Self {
         let machine = match form.is_of_processes() {
             true => Settings::default().bytes(1_000_000_000),
@@ -135,8 +133,8 @@ impl Set {
         }
     }
 
-    /// The names of its traces, in the order in which [`SetTruth`](crate::synth::SetTruth)
-    /// counts them. The host's is read first (rule X4), so that trace time is its.
+    /// The names of its traces, in the order in which [`SetTruth`](crate::synth::SetTruth) counts
+    /// them. The host's is read first (rule X4), so its clock is trace time.
     pub fn files(&self) -> Vec<String> {
         match self.form {
             Form::Relay => vec!["relay.pftrace".to_owned()],
@@ -157,7 +155,7 @@ impl Set {
         }
     }
 
-    /// How many machines or processes it has.
+    /// The number of its machines or processes.
     pub(crate) fn sources(&self) -> u32 {
         match self.form.is_of_processes() {
             true => self.processes,
@@ -165,10 +163,10 @@ impl Set {
         }
     }
 
-    /// What one of them records.
+    /// The recording of one of them.
     pub(crate) fn source(&self, number: u32) -> Settings {
         let sources = u64::from(self.sources());
-        // The first ones have what is left.
+        // The first ones get the remainder.
         let part = |all: u64| all / sources + u64::from(u64::from(number) < all % sources);
         Settings {
             size: match self.machine.size {

@@ -2,8 +2,7 @@
 
 use crate::synth::error::Error;
 
-/// What a trace shall be. The [crate's documentation](crate#knobs) has a table
-/// of all knobs.
+/// The settings of a trace. The [crate's documentation](crate#knobs) has a table of all knobs.
 ///
 /// ```
 /// use timebase_lab::synth::{Compression, Preset, Settings};
@@ -14,9 +13,9 @@ use crate::synth::error::Error;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// How large the trace is.
+    /// The size of the trace.
     pub size: Size,
-    /// What all random choices follow from.
+    /// The seed of all random choices.
     pub seed: u64,
     /// The mean time between two records, in ns, from 2 to 10⁹.
     pub gap_ns: u64,
@@ -24,113 +23,109 @@ pub struct Settings {
     /// millionths, up to 100,000. Each clock has a rate of its own. With 0, all
     /// conversions are exact to a clock's unit.
     pub drift_ppm: u32,
-    /// What kinds of records there are.
+    /// The kinds of records.
     pub mix: Mix,
-    /// SDK packets: on how many sequences, up to 10⁶.
+    /// SDK packets: the number of sequences, up to 10⁶.
     pub sequences: u32,
-    /// SDK packets: after how many packets a sequence takes a new snapshot and
-    /// clears its state.
+    /// SDK packets: the number of packets after which a sequence takes a new snapshot and clears
+    /// its state.
     pub sequence_snapshot_every: u32,
     /// SDK packets: nanoseconds in a unit of clocks 64 and 65, up to 10⁶.
     pub sequence_unit_ns: u32,
     /// SDK packets: debug annotations of each begin of a slice, up to 100.
     pub annotations: u32,
-    /// SDK packets: which clock the snapshots of a sequence hold beside its own.
+    /// SDK packets: the clock that the snapshots of a sequence hold in addition to its own.
     pub sequence_reference: Reference,
-    /// SDK packets: one of so many has an absolute timestamp, on clock 65; 0 is
-    /// none.
+    /// SDK packets: one in this many has an absolute timestamp, on clock 65; 0 is none.
     pub absolute_every: u64,
-    /// SDK packets: before one of so many its sequence lost data, and is
-    /// unresolved until its next snapshot (rule S4); 0 is none.
+    /// SDK packets: before one in this many its sequence lost data, and is unresolved until its
+    /// next snapshot (rule S4); 0 is none.
     pub loss_every: u64,
-    /// How many snapshots of the six builtin clocks the service takes, evenly
-    /// over the trace, beside those at suspends and steps; at least 1. If the
-    /// size is in bytes and has no room for them, as many as records.
+    /// The number of the service's snapshots of the six builtin clocks, evenly over the trace, in
+    /// addition to those at suspends and steps; at least 1. If the size is in bytes and has no room
+    /// for them, there are as many as records.
     pub service_snapshots: u64,
     /// How often the machine is suspended.
     pub suspends: u32,
-    /// How long a suspend is, in ns.
+    /// The length of a suspend, in ns.
     pub suspend_ns: u64,
-    /// By how much REALTIME is set back in the middle of the trace, in ns: 0 is
-    /// not at all, otherwise from 10⁶ to 10¹⁵. What is read on it from then on
-    /// is unresolved (rule N5).
+    /// How far REALTIME is set back in the middle of the trace, in ns: 0 is not at all, otherwise
+    /// from 10⁶ to 10¹⁵. Later readings of it are unresolved (rule N5).
     pub realtime_step_ns: u64,
-    /// Kernel events: on how many CPUs, up to 1024.
+    /// Kernel events: the number of CPUs, up to 1024.
     pub cpus: u32,
-    /// Kernel events: how many are read out at a time, from all CPUs together.
+    /// Kernel events: the number that is read at a time, from all CPUs together.
     pub events_per_read: u32,
-    /// Kernel events: whether the scheduler's are in the compact encoding.
+    /// Kernel events: whether the scheduler's events have the compact encoding.
     pub compact: bool,
-    /// Kernel events: the clock that they are on.
+    /// Kernel events: their clock.
     pub ftrace_clock: FtraceClock,
-    /// Log lines: how many are in a packet.
+    /// Log lines: the number in a packet.
     pub lines_per_packet: u32,
-    /// Chain of custom clocks over MONOTONIC: how many, from 1 to 64. A packet
-    /// on the last of them needs one hop more than there are clocks.
+    /// Chain of custom clocks over MONOTONIC: their number, from 1 to 64. A packet on the last of
+    /// them needs one hop more than there are clocks.
     pub chain: u32,
-    /// Chain of custom clocks and counter: after how many of their packets two
-    /// neighbours are read together again.
+    /// Chain of custom clocks and counter: the number of their packets after which a snapshot reads
+    /// two neighbours again.
     pub clock_snapshot_every: u32,
     /// Counter: nanoseconds in a tick, up to 10⁶.
     pub counter_unit_ns: u32,
-    /// Late clock: the time between its snapshots, in ns, at least 1000. They
-    /// all stand at the end of the trace (rule D2).
+    /// Late clock: the time between its snapshots, in ns, at least 1000. They are all at the end of
+    /// the trace (rule D2).
     pub late_snapshot_ns: u64,
-    /// Crystals: how many clocks packets are on, from 1 to 10,000. By turns they begin
+    /// Crystals: the number of clocks for packets, from 1 to 10,000. By turns they begin
     /// [`drift_ppm`](Settings::drift_ppm) faster and slower than the clock below them.
     pub crystals: u32,
-    /// Crystals: how many hops each of these clocks is from BOOTTIME, from 1 to 16.
-    /// All clocks on the way have a crystal of their own.
+    /// Crystals: the number of hops from each of these clocks to BOOTTIME, from 1 to 16. All clocks
+    /// on the path have a crystal of their own.
     pub crystal_hops: u32,
-    /// Crystals: how many ticks the clocks that packets are on have in a
-    /// millisecond, from 1000 to 4,000,000. Whatever it is, they say that a tick is a
-    /// nanosecond, as a TSC of 2.7 GHz does that nobody has converted.
+    /// Crystals: the ticks in a millisecond of the clocks for packets, from 1000 to 4,000,000. They
+    /// always claim that a tick is a nanosecond, like a TSC of 2.7 GHz that nobody has converted.
     pub crystal_khz: u32,
     /// Crystals: the time between two snapshots of a clock and the one below it, in ns,
     /// from 10⁶ to 10¹⁷.
     pub crystal_snapshot_ns: u64,
-    /// Crystals: how fast rates change, in 10⁻⁹, up to 100,000: a random walk that has
-    /// gone so far in a second (standard deviation), and twice as far in four.
+    /// Crystals: how fast rates change, in 10⁻⁹, up to 100,000: a random walk that reaches this
+    /// distance in a second (standard deviation), and twice the distance in four.
     pub wander_ppb: u32,
-    /// Crystals: how far apart the two clocks of a snapshot are read at most, either
-    /// of them first, in ns, up to a 64th of the time between snapshots.
+    /// Crystals: the largest time between the two readings of a snapshot, either of them first, in
+    /// ns, up to a 64th of the time between snapshots.
     pub apart_ns: u64,
-    /// Crystals: one snapshot in so many is an outlier; 0 is none.
+    /// Crystals: one snapshot in this many is an outlier; 0 is none.
     pub outlier_every: u64,
-    /// Crystals: how far apart the clocks of an outlier are read at most, in ns, up to a
-    /// 64th of the time between snapshots.
+    /// Crystals: the largest time between the two readings of an outlier, in ns, up to a 64th of
+    /// the time between snapshots.
     pub outlier_ns: u64,
-    /// Crystals: how long after each snapshot the same clocks are read once more, in ns, up to a 64th of
-    /// the time between snapshots and more than what clocks are read apart; 0 is not at all.
+    /// Crystals: the time from each snapshot to a second one of the same clocks, in ns, up to a
+    /// 64th of the time between snapshots and more than the time between two readings; 0 is no
+    /// second one.
     pub pair_ns: u64,
-    /// Crystals: for how long no snapshot is taken in the middle of the trace, in ns, up to 10¹⁷.
+    /// Crystals: the time without a snapshot in the middle of the trace, in ns, up to 10¹⁷.
     pub hole_ns: u64,
-    /// Crystals: how much faster all of them become in the middle of the trace, in millionths, up to
-    /// 100,000; slower, if it is negative.
+    /// Crystals: how much faster all of them become in the middle of the trace, in millionths, up
+    /// to 100,000; negative for slower.
     pub bend_ppm: i32,
-    /// Crystals: by how much the clocks that packets are on are set in the middle of the trace, in ns, up
-    /// to 10⁹; back, if it is negative, up to a 128th of the time between snapshots.
+    /// Crystals: how far the clocks for packets are set in the middle of the trace, in ns, up to
+    /// 10⁹; negative for back, up to a 128th of the time between snapshots.
     pub set_ns: i64,
-    /// How packets are compressed (rule F3).
+    /// The compression of packets (rule F3).
     pub compression: Compression,
-    /// How many bytes of packets are compressed together, up to 64 MiB.
+    /// The number of bytes of packets that are compressed together, up to 64 MiB.
     pub compression_batch: u32,
 }
 
-/// How large a trace is.
+/// The size of a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Size {
-    /// So many records: packets on a clock of their own, kernel events and log
-    /// lines. Snapshots, and the packets that carry events and lines, are not
-    /// counted.
+    /// This many records: packets on a clock of their own, kernel events and log lines. Snapshots,
+    /// and the packets that carry events and lines, do not count.
     Records(u64),
-    /// So many bytes of the file, give or take a packet; a few hundredths if it is
+    /// This many bytes of the file, plus or minus a packet, or a few hundredths if it is
     /// compressed.
     Bytes(u64),
 }
 
-/// What kinds of records there are, by weight: of all records, `sdk / (sum of
-/// the weights)` are SDK packets.
+/// The kinds of records, by weight: of all records, `sdk / (sum of the weights)` are SDK packets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Mix {
     /// Track events of about 30 bytes with deltas on a clock of their sequence
@@ -164,7 +159,7 @@ impl Mix {
     }
 }
 
-/// The clock that the snapshots of an SDK sequence hold beside its own.
+/// The clock that the snapshots of an SDK sequence hold in addition to its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reference {
     /// BOOTTIME: one hop.
@@ -178,9 +173,9 @@ pub enum Reference {
 /// The clock of kernel events (rule I1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FtraceClock {
-    /// BOOTTIME, as bundles have it that name no clock.
+    /// BOOTTIME, as in bundles that name no clock.
     Boottime,
-    /// A clock known only by the bundles' pairs.
+    /// A clock that is only known by the bundles' pairs.
     Global,
     /// As [`FtraceClock::Global`].
     Local,
@@ -188,10 +183,10 @@ pub enum FtraceClock {
     MonotonicRaw,
 }
 
-/// How packets are compressed.
+/// The compression of packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compression {
-    /// Not at all.
+    /// No compression.
     None,
     /// `compressed_packets` (50).
     Zlib,
@@ -199,7 +194,7 @@ pub enum Compression {
     Zstd,
 }
 
-/// Settings that have a name.
+/// Named settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Preset {
     /// 2,000,000 SDK packets of about 30 bytes on 8 sequences.
@@ -226,15 +221,15 @@ pub enum Preset {
     /// As [`Preset::Drift`], with rates that change by 0.2 ppm in a second, as in
     /// the presets that follow, and clocks that are read up to 5 µs apart.
     Jitter,
-    /// One snapshot in a hundred has clocks that were read up to 200 µs apart.
+    /// In one snapshot of a hundred, the clocks were read up to 200 µs apart.
     Outliers,
     /// The machine is suspended once, for 30 s.
     Suspends,
     /// Two hops to BOOTTIME.
     TwoHops,
-    /// Three of them.
+    /// Three hops.
     ThreeHops,
-    /// Counters of 2.7 GHz that say a tick is a nanosecond.
+    /// Counters of 2.7 GHz that claim that a tick is a nanosecond.
     Gigahertz,
     /// All clocks are set by 100 µs in the middle of the trace.
     WallClock,
@@ -247,7 +242,7 @@ pub enum Preset {
 }
 
 impl Preset {
-    /// All of them.
+    /// All presets.
     pub const ALL: [Preset; 19] = [
         Preset::Packets,
         Preset::Events,
@@ -447,14 +442,14 @@ impl Settings {
         }
     }
 
-    /// These settings with a size of so many [records](Size::Records).
+    /// These settings with a size of this many [records](Size::Records).
     #[must_use]
     pub fn records(mut self, records: u64) -> Self {
         self.size = Size::Records(records);
         self
     }
 
-    /// These settings with a size of so many [bytes](Size::Bytes).
+    /// These settings with a size of this many [bytes](Size::Bytes).
     #[must_use]
     pub fn bytes(mut self, bytes: u64) -> Self {
         self.size = Size::Bytes(bytes);
@@ -468,12 +463,12 @@ impl Settings {
         self
     }
 
-    /// Whether something happens to crystals in the middle of the trace.
+    /// Whether crystals have an event in the middle of the trace.
     pub(crate) fn has_turn(&self) -> bool {
         self.hole_ns > 0 || self.bend_ppm != 0 || self.set_ns != 0
     }
 
-    /// How far apart the clocks of a snapshot of a crystal are read at most, be it an outlier.
+    /// The largest time between the readings of a crystal's snapshot, including outliers.
     pub(crate) fn largest_apart(&self) -> u64 {
         match self.outlier_every {
             0 => self.apart_ns,

@@ -1,37 +1,36 @@
-//! What is known of what a trace holds: the ground truth.
+//! The ground truth about the contents of a trace.
 
 use std::cell::RefCell;
 use std::io;
 use std::rc::Rc;
 
-/// What becomes of one timestamped thing in a trace, if it is imported by the
-/// rules.
+/// The required result for one thing with a timestamp in a trace, if it is imported by the rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Truth {
-    /// Which row it is.
+    /// Its row.
     pub row: Row,
-    /// When it happened: BOOTTIME, in nanoseconds.
+    /// Its time: BOOTTIME, in nanoseconds.
     pub boottime: i64,
-    /// Where the import must place it.
+    /// The time that the import must give it.
     pub expected: Expected,
 }
 
 /// A row of the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Row {
-    /// `packet.id`: the packet's number, from 0, in file order; a packet that
-    /// holds compressed ones does not count, those inside do.
+    /// `packet.id`: the packet's number, from 0, in file order. A packet that carries compressed
+    /// ones does not count, those inside do.
     Packet(u64),
-    /// `ftrace_event.id`, or `ftrace_event_partial.id` for what comes before the
-    /// first switch of its CPU in the compact encoding: the event's number, from
-    /// 0, in file order, and within a bundle in order of time.
+    /// `ftrace_event.id`, or `ftrace_event_partial.id` for events before the first switch of their
+    /// CPU in the compact encoding: the event's number, from 0, in file order, and within a bundle
+    /// in the order of time.
     FtraceEvent(u64),
     /// `android_logs.id`: the line's number, from 0, in file order.
     AndroidLog(u64),
 }
 
 impl Row {
-    /// The table that holds the row.
+    /// The table of the row.
     ///
     /// ```
     /// assert_eq!(timebase_lab::synth::Row::AndroidLog(7).table(), "android_logs");
@@ -52,27 +51,27 @@ impl Row {
     }
 }
 
-/// Where the import must place a row.
+/// The time that the import must give a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expected {
-    /// At its true BOOTTIME, at most so many nanoseconds off. 0 without drift,
-    /// for clocks whose unit is 1.
+    /// Its true BOOTTIME, with an error of at most this many nanoseconds. 0 without drift, for
+    /// clocks whose unit is 1.
     Within(i64),
-    /// Nowhere.
+    /// No time.
     Unresolved(Reason),
 }
 
-/// Why a row must stay without a time (rule V7).
+/// The reason why a row must have no time (rule V7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Reason {
     /// REALTIME went backwards before the row was read (rule N5).
     NonMonotonic,
-    /// Its sequence lost a packet, and has not started anew since (rule S4).
+    /// Its sequence lost a packet, and has not started again since (rule S4).
     IncrementalStateLost,
 }
 
 impl Reason {
-    /// What the column `unresolved` says.
+    /// The text in the column `unresolved`.
     ///
     /// ```
     /// assert_eq!(timebase_lab::synth::Reason::NonMonotonic.code(), "non_monotonic");
@@ -85,24 +84,24 @@ impl Reason {
     }
 }
 
-/// What a truth is of.
+/// The subject of a truth.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Whose {
     pub file: usize,
     pub machine: u32,
 }
 
-/// Who wants the truth.
+/// The receiver of the truth.
 pub(crate) type Sink<'a> = &'a mut dyn FnMut(Whose, Truth) -> io::Result<()>;
 
-/// Tells the truth to whoever wants it.
+/// Passes the truth to the receiver.
 pub(crate) struct Truths<'a> {
     pub sink: Option<Rc<RefCell<Sink<'a>>>>,
     pub whose: Whose,
 }
 
 impl Truths<'_> {
-    /// Whether it is worth working errors out.
+    /// Whether errors need to be computed.
     #[inline]
     pub fn wanted(&self) -> bool {
         self.sink.is_some()

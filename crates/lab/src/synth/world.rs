@@ -1,7 +1,7 @@
 //! The true time, and a machine's clocks that depend on it.
 //!
-//! The true time is the host's BOOTTIME. That of a guest has a crystal of its own; its
-//! REALTIME, which somebody keeps right, follows the true time.
+//! The true time is the host's BOOTTIME. A guest's BOOTTIME has its own crystal; its REALTIME,
+//! which somebody keeps right, follows the true time.
 
 use crate::synth::clock::Drifting;
 use crate::synth::clock_ids as clock;
@@ -16,18 +16,18 @@ const SECOND: i64 = 1_000_000_000;
 
 /// The true BOOTTIME at which every trace begins.
 pub(crate) const BEGIN: i64 = 1000 * SECOND;
-/// Machines that ask each other for the time have done so for as long before.
+/// Machines that ask each other for the time have done so for this long before.
 pub(crate) const EARLY: i64 = BEGIN - 300 * SECOND;
-/// For how long the machine had been suspended until then.
+/// How long the machine had been suspended until then.
 const SUSPENDED_BEFORE: i64 = 300 * SECOND;
-/// What REALTIME reads then: 14 November 2023.
+/// The reading of REALTIME then: 14 November 2023.
 const REALTIME: i64 = 1_700_000_000 * SECOND;
-/// The coarse clocks go on once in so many ns, as with 250 Hz.
+/// The coarse clocks advance once in this many ns, as with 250 Hz.
 const JIFFY: i64 = 4_000_000;
 /// 36 years: beyond, readings might not fit.
 const END: i64 = 1 << 60;
 
-/// What the builtin clocks read at one instant, in ns.
+/// The readings of the builtin clocks at one instant, in ns.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Builtin {
     pub realtime: i64,
@@ -39,7 +39,7 @@ pub(crate) struct Builtin {
 }
 
 impl Builtin {
-    /// As snapshots have them.
+    /// In the form of snapshots.
     pub fn readings(&self) -> [Reading; 6] {
         [
             Reading::new(clock::REALTIME, self.realtime),
@@ -58,11 +58,11 @@ pub(crate) struct World {
     now: i64,
     /// A guest's BOOTTIME, over the true time.
     guest: Option<Crystal>,
-    /// What BOOTTIME reads now, in ns.
+    /// The current reading of BOOTTIME, in ns.
     boottime: i64,
-    /// For how long the machine was suspended since the trace began.
+    /// How long the machine was suspended since the trace began.
     suspended: i64,
-    /// By how much REALTIME was set back.
+    /// How far REALTIME was set back.
     set_back: i64,
     /// Whether snapshots show that REALTIME went backwards (rule N5).
     pub realtime_went_back: bool,
@@ -73,7 +73,7 @@ pub(crate) struct World {
     hops: ServiceHops,
 }
 
-/// The hops to BOOTTIME that the service's snapshots make.
+/// The hops to BOOTTIME from the service's snapshots.
 #[derive(Debug, Clone, Default)]
 struct ServiceHops {
     monotonic: Hop,
@@ -102,8 +102,8 @@ impl World {
         }
     }
 
-    /// The same machine [`EARLY`], as a guest whose BOOTTIME is this crystal's, and whose
-    /// REALTIME is so far off. Without a crystal it is the host.
+    /// The same machine [`EARLY`], as a guest whose BOOTTIME is this crystal's, and whose REALTIME
+    /// has this error. Without a crystal it is the host.
     pub fn early(mut self, crystal: Option<Crystal>, realtime_off: i64) -> Self {
         self.guest = crystal;
         self.set_back = -realtime_off;
@@ -117,7 +117,7 @@ impl World {
         self.now
     }
 
-    /// What BOOTTIME reads now: on the host, the true time.
+    /// The current reading of BOOTTIME: on the host, the true time.
     #[inline]
     pub fn boottime(&self) -> i64 {
         self.boottime
@@ -128,15 +128,15 @@ impl World {
         BEGIN
     }
 
-    /// Goes on by a random gap: 2 ns at least, so that a clock that is a tenth
-    /// slower still has another reading.
+    /// Advances by a random gap of at least 2 ns, so that a clock that is a tenth slower still has
+    /// another reading.
     #[inline]
     pub fn go_on(&mut self, random: &mut Random) -> Result<(), Error> {
         let gap = 2 + random.below(2 * self.mean_gap - 3);
         self.go_on_by(gap)
     }
 
-    /// Goes on by `ns`.
+    /// Advances by `ns`.
     #[inline]
     pub fn go_on_by(&mut self, ns: u64) -> Result<(), Error> {
         let now = self.now.saturating_add_unsigned(ns);
@@ -147,7 +147,7 @@ impl World {
         Ok(())
     }
 
-    /// Goes on to a true time; a guest not back.
+    /// Advances to a true time; a guest does not go back.
     #[inline]
     pub fn go_to(&mut self, now: i64) {
         self.now = now;
@@ -160,7 +160,7 @@ impl World {
         };
     }
 
-    /// Goes on by `ns` while all clocks but BOOTTIME and REALTIME stand still.
+    /// Advances by `ns` while all clocks except BOOTTIME and REALTIME stand still.
     pub fn suspend(&mut self, ns: u64) -> Result<(), Error> {
         let before = self.now;
         self.go_on_by(ns)?;
@@ -173,12 +173,12 @@ impl World {
         self.set_back += ns;
     }
 
-    /// For how long the machine was suspended since the trace began.
+    /// How long the machine was suspended since the trace began.
     pub fn suspended(&self) -> i64 {
         self.suspended
     }
 
-    /// BOOTTIME without suspends, over which MONOTONIC drifts.
+    /// BOOTTIME without suspends. MONOTONIC drifts over it.
     #[inline]
     pub fn awake(&self) -> i64 {
         self.boottime - SUSPENDED_BEFORE - self.suspended
@@ -199,7 +199,7 @@ impl World {
         self.realtime.ticks(self.now) - self.set_back
     }
 
-    /// What a snapshot of the service holds, which is taken now.
+    /// The contents of a snapshot that the service takes now.
     pub fn take_snapshot(&mut self) -> Builtin {
         let (awake, suspended) = (self.awake(), self.suspended);
         self.hops.monotonic.take(awake, suspended);
@@ -208,7 +208,7 @@ impl World {
         self.read()
     }
 
-    /// What all clocks read now.
+    /// The current readings of all clocks.
     pub fn read(&self) -> Builtin {
         let (realtime, monotonic) = (self.realtime(), self.monotonic());
         let coarse = |value: i64| value - value % JIFFY;
@@ -222,20 +222,19 @@ impl World {
         }
     }
 
-    /// The largest error of a reading of MONOTONIC that is taken now, and is
-    /// wrong by `before` ns already.
+    /// The largest error of a current reading of MONOTONIC that is already wrong by `before` ns.
     pub fn monotonic_error(&self, before: i64) -> i64 {
         let hop = &self.hops.monotonic;
         hop.error(&self.monotonic, self.awake(), self.suspended, before)
     }
 
-    /// The largest error of a reading of MONOTONIC_RAW that is taken now.
+    /// The largest error of a current reading of MONOTONIC_RAW.
     pub fn monotonic_raw_error(&self) -> i64 {
         let hop = &self.hops.monotonic_raw;
         hop.error(&self.monotonic_raw, self.awake(), self.suspended, 0)
     }
 
-    /// The largest error of a reading of REALTIME that is taken now.
+    /// The largest error of a current reading of REALTIME.
     pub fn realtime_error(&self) -> i64 {
         self.hops.realtime.error(&self.realtime, self.now, 0, 0)
     }

@@ -1,4 +1,4 @@
-//! What tests of several kinds need.
+//! Code for several kinds of tests.
 
 use std::cell::RefCell;
 use std::io::{self, Write};

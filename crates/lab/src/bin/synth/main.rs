@@ -1,4 +1,4 @@
-//! The program `synth`: a Perfetto trace to a file or a pipe, or a set of them to a
+//! The program `synth`: it writes a Perfetto trace to a file or a pipe, or a set of traces to a
 //! directory, and their truth to another file.
 
 mod flags;
@@ -26,7 +26,7 @@ fn main() -> ExitCode {
             }
             ExitCode::SUCCESS
         }
-        // Who reads has enough.
+        // The reader has enough.
         Err(Error::Io(error)) if error.kind() == ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");
@@ -35,7 +35,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Tells what was written; of a bomb there is nothing to tell.
+/// Reports what was written; for a bomb there is no report.
 fn run(flags: &Flags) -> Result<Option<String>, Error> {
     if let Some((bomb, count)) = flags.bomb() {
         bomb.write(count, &mut output(flags)?)?;
@@ -48,7 +48,7 @@ fn run(flags: &Flags) -> Result<Option<String>, Error> {
     }))
 }
 
-/// Where one trace goes.
+/// The destination of a trace.
 fn output(flags: &Flags) -> io::Result<Box<dyn Write>> {
     if flags.output == Path::new("-") {
         return Ok(Box::new(io::stdout().lock()));
@@ -86,7 +86,7 @@ fn fleet(fleet: &Fleet, flags: &Flags) -> Result<FleetSummary, Error> {
     timebase_lab::synth::write_fleet(fleet, |name| create(&directory.join(name)))
 }
 
-/// Where several files go; `what` they are together.
+/// The destination of several files; `what` names them.
 fn directory<'a>(flags: &'a Flags, what: &str) -> io::Result<&'a Path> {
     let directory = &flags.output;
     if directory == Path::new("-") {

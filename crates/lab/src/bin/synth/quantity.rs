@@ -1,7 +1,7 @@
-//! Numbers as people type them: `2_000_000`, `2M`, `4GiB`, `30s`.
+//! Numbers in the form in which people type them: `2_000_000`, `2M`, `4GiB`, `30s`.
 
-/// A number, or one of bytes or of things: `k`, `M` and `G` are thousands, `Ki`,
-/// `Mi` and `Gi` are times 1024. A `B` may follow.
+/// A number of bytes or other things: `k`, `M` and `G` are thousands, `Ki`, `Mi` and `Gi` are the
+/// binary ones, times 1024. A `B` may follow.
 pub fn count(text: &str) -> Result<u64, String> {
     let text = text.strip_suffix('B').unwrap_or(text);
     quantity(
@@ -18,7 +18,7 @@ pub fn count(text: &str) -> Result<u64, String> {
     )
 }
 
-/// A time, in nanoseconds if no unit is given.
+/// A time, in nanoseconds unless it has a unit.
 pub fn nanoseconds(text: &str) -> Result<u64, String> {
     quantity(
         text,
@@ -34,7 +34,7 @@ pub fn nanoseconds(text: &str) -> Result<u64, String> {
     )
 }
 
-/// A time that may be less than none, in nanoseconds if no unit is given.
+/// A time that may be negative, in nanoseconds unless it has a unit.
 pub fn signed_nanoseconds(text: &str) -> Result<i64, String> {
     let (text, is_negative) = match text.strip_prefix('-') {
         Some(text) => (text, true),
