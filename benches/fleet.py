@@ -1,16 +1,16 @@
-"""What a fleet costs: the bare imports of its traces, timebase.dataset, and Spark.
+"""The cost of a fleet: the bare imports of its traces, timebase.dataset, and Spark.
 
     cargo build --release && cargo build --release -p timebase-lab
     PYTHONPATH=crates/python TIMEBASE_PROGRAM=target/release/timebase target/spark/bin/python benches/fleet.py
 
-All count the slices, and have to find as many. All figures but the first column are ratios to the bare imports of the same files
-with as many processors in the same run: `timebase import` to a file, one after the other on each processor. That of a fleet is to that of the
-smallest one: with as many times the traces it should take as many times as long. tests/run makes the environment target/spark. --traces and
---records change the fleets, --processors says how many of this machine's may be used, by default all; of several --rounds the fastest of
-each counts. Linux only.
+Each of them counts the slices, and all must find the same number. All figures except the first column are ratios to the bare imports of
+the same files with as many processors in the same run: `timebase import` to a file, one after the other on each processor. The figure of
+the bare imports themselves is the ratio to the smallest fleet: n times the traces should take n times as long. tests/run makes the
+environment target/spark. --traces and --records change the fleets. --processors is the number of this machine's processors to use, by
+default all. With several --rounds, the fastest of each counts. Linux only.
 
-With --check nothing is measured: each table of the fleet is compared, by how many rows it has of each trace and a sum of each column, as
-Spark makes it, to the single databases. While `slice` is read, a worker is killed.
+--check measures nothing: it compares each table of the fleet in Spark with the single databases, by the number of rows of each trace and a
+sum of each column. While Spark reads `slice`, a worker is killed.
 
     PYTHONPATH=crates/python TIMEBASE_PROGRAM=target/release/timebase target/spark/bin/python benches/fleet.py --check --traces 1000
 """
@@ -39,8 +39,8 @@ PROGRAM = os.path.abspath(os.environ["TIMEBASE_PROGRAM"])
 os.environ["TIMEBASE_PROGRAM"] = PROGRAM
 os.environ["PYTHONPATH"] = str(REPOSITORY / "crates" / "python")
 
-#: The rows of a trace, and how much memory the task takes for them above that of Python, Spark and Arrow. The most that there was is asked
-#: of the kernel and not of getrusage, which counts what a process was before its program began.
+#: The rows of a trace, and the memory of the task for them, without that of Python, Spark and Arrow. The peak comes from the kernel, not
+#: from getrusage, which includes the process's memory before its program began.
 TASK = """
 import re, sys, pyarrow.parquet, pyspark.sql.pandas.types, timebase.spark
 def most(): return int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1])
@@ -52,7 +52,7 @@ rows = sum(batch.num_rows for batch in reader.read(part))
 print(rows, most() - before)
 """
 
-#: The same of the program, asked by a process that is smaller than it, for the same reason.
+#: The same for the program, measured by a smaller process, for the same reason.
 PROGRAM_ALONE = """
 import resource, subprocess, sys
 subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -60,7 +60,7 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 """
 
 
-#: How often the smallest fleet is read before anything is measured: the JVM compiles what it runs again and again.
+#: How often the smallest fleet is read before anything is measured, because the JVM compiles code that runs repeatedly.
 WARM = 3
 
 
@@ -84,7 +84,7 @@ def bare(directory, processors):
 
 
 def exported(directory, processors):
-    """How many slices there are, by timebase.dataset."""
+    """The number of slices, by timebase.dataset."""
     with Dataset(directory, processes=processors, tables=["slice"], progress=False) as traces:
         return traces.dataset("slice").count_rows()
 
@@ -143,7 +143,7 @@ def main():
     parser.add_argument("--check", action="store_true", help="that each table is that of the single databases")
     arguments = parser.parse_args()
     processors = arguments.processors
-    # For all that is started, too.
+    # This also holds for all processes that it starts.
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:processors])
     sizes = [int(size) for size in arguments.traces.split(",")]
     with tempfile.TemporaryDirectory() as scratch:

@@ -1,9 +1,9 @@
-"""timebase.read_sql against pandas.read_sql_query: the same queries, by turns, in one run.
+"""timebase.read_sql compared with pandas.read_sql_query: the same queries, alternately, in one run.
 
     PYTHONPATH=crates/python python benches/read_sql.py
 
-What is told is how much time of the processor read_sql takes in relation to pandas, the
-best of several rounds of each: below 1 it is faster. TIMEBASE_PROGRAM and TIMEBASE_EXTENSION name what is built.
+The output is the ratio of read_sql's processor time to that of pandas, from the best of several rounds of
+each: below 1, read_sql is faster. TIMEBASE_PROGRAM and TIMEBASE_EXTENSION name the program and the extension.
 """
 
 import argparse
@@ -19,7 +19,7 @@ import timebase
 
 SDK = Path(__file__).resolve().parents[1] / "tests" / "data" / "sdk.pftrace"
 
-# Of as many rows as are asked for: what columns of traces are like.
+# The given number of rows, with columns like those of traces.
 ROWS = """
     CREATE TEMP TABLE rows AS
     WITH RECURSIVE n (i) AS (VALUES (0) UNION ALL SELECT i + 1 FROM n LIMIT ?)
@@ -39,7 +39,7 @@ QUERIES = {
 
 
 def compare(trace, sql, rounds):
-    """How long read_sql takes, in relation to pandas."""
+    """The ratio of read_sql's time to that of pandas."""
     ways = [lambda: timebase.read_sql(sql, trace), lambda: pandas.read_sql_query(sql, trace)]
     best = [float("inf")] * len(ways)
     for _ in range(rounds):

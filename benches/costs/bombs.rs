@@ -1,4 +1,4 @@
-//! Traces that are made to fill the memory, to take forever, or to fill the disk.
+//! Traces that would fill the memory, take forever, or fill the disk.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -13,17 +13,17 @@ use crate::table::{Row, Table, Target};
 use crate::traces::need_space;
 use crate::{Bench, Result, progress};
 
-/// What an import may take of memory, and what it may take more until it is looked at again: a
-/// packet of 32 MiB takes up to thirty times that.
+/// The memory limit of an import, and the excess until the next check: a packet of 32 MiB takes up
+/// to thirty times that.
 const MEMORY: u64 = Options::MEMORY.0 + (1 << 30);
 
-/// Four times as many, against a quarter of them.
+/// Four times the size, compared with a quarter of it.
 const PARTS: u64 = 4;
 
 pub fn run(bench: &Bench, table: &mut Table) -> Result<()> {
     need_space(bench, 5_000_000_000)?;
     for bomb in BOMBS {
-        // The logarithm of a size has no quarter.
+        // A size given as a logarithm cannot be divided by four.
         let parts = |parts: u64| if bomb.full < 100 { 1 } else { parts };
         let count = bomb.full / parts(bench.size(1, 16));
         let quarter = once(bench, bomb, count / parts(PARTS))?;
@@ -44,7 +44,7 @@ pub fn run(bench: &Bench, table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// An import, and how large everything was.
+/// An import, and the sizes of everything.
 struct Once {
     cost: crate::child::Cost,
     trace: u64,
@@ -70,7 +70,7 @@ fn once(bench: &Bench, bomb: &Bomb, count: u64) -> Result<Once> {
     Ok(once)
 }
 
-/// It may not be there.
+/// It may be missing.
 fn remove(path: &Path) {
     let _: std::io::Result<()> = std::fs::remove_file(PathBuf::from(path));
 }

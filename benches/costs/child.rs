@@ -1,4 +1,4 @@
-//! Imports in a process of their own, whose memory is theirs alone.
+//! Imports in a separate process, to measure its memory alone.
 
 use std::path::Path;
 use std::process::Command;
@@ -12,7 +12,7 @@ use crate::Result;
 use crate::imports::remove;
 use crate::traces::Trace;
 
-/// What an import cost.
+/// The cost of an import.
 pub struct Cost {
     pub time: Duration,
     /// In bytes.
@@ -22,7 +22,7 @@ pub struct Cost {
 /// An import that may fail.
 pub struct Attempt {
     pub cost: Cost,
-    /// What was said if it did.
+    /// The message of a failure.
     pub error: Option<String>,
 }
 
@@ -58,7 +58,7 @@ pub fn import_in_child(trace: &Trace, database: &Path) -> Result<Cost> {
     })
 }
 
-/// What a child says.
+/// The output of a child.
 fn child(trace: &Path, path: &Path) -> Result<Value> {
     let output = Command::new(std::env::current_exe()?)
         .arg("--child")
@@ -71,13 +71,13 @@ fn child(trace: &Path, path: &Path) -> Result<Value> {
     Ok(serde_json::from_slice(&output.stdout)?)
 }
 
-/// A number that it says.
+/// A number in the output.
 pub fn number(told: &Value, name: &str) -> Result<u64> {
     let number = told.get(name).and_then(Value::as_u64);
     number.ok_or_else(|| format!("the child says no '{name}'").into())
 }
 
-/// What the child does that imports.
+/// The work of the importing child.
 pub fn import(trace: &Path, database: &Path) -> Result<()> {
     let source = Source::File(trace.into());
     let begun = Instant::now();
@@ -99,9 +99,9 @@ pub fn import(trace: &Path, database: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The most memory that this process has had, in bytes.
+/// The peak memory of this process, in bytes.
 fn peak_memory() -> Result<u64> {
-    // Linux's `getrusage` begins with what the parent had.
+    // Linux's `getrusage` starts with the value of the parent.
     if let Ok(status) = std::fs::read_to_string("/proc/self/status") {
         let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
         let kilobytes = peak.and_then(|peak| peak.trim().strip_suffix(" kB"));
@@ -110,7 +110,7 @@ fn peak_memory() -> Result<u64> {
     in_bytes(getrusage(UsageWho::RUSAGE_SELF)?.max_rss())
 }
 
-/// Memory as the system tells it.
+/// The memory that the system reports.
 pub fn in_bytes(max_rss: i64) -> Result<u64> {
     let unit = if cfg!(target_vendor = "apple") {
         1

@@ -1,8 +1,8 @@
-//! The conversions that are measured: each case is a graph and inputs for it,
-//! prepared in memory, with the sum that the results must have.
+//! The measured conversions. Each case is a graph and inputs for it, prepared in memory, with the
+//! expected sum of the results.
 //!
-//! The sums are computed without the library: what a clock shows at an instant
-//! is known here, and the nearest snapshot is found in plain sorted arrays.
+//! The sums are computed without the library: the reading of a clock at an instant is known here,
+//! and plain sorted arrays find the nearest snapshot.
 
 #![allow(clippy::unwrap_used)]
 
@@ -42,7 +42,7 @@ pub fn add(graph: &mut ClockGraph, source: Source, readings: &[Reading]) {
 pub struct Random(u64);
 
 impl Random {
-    /// A generator; every seed gives other numbers.
+    /// A generator; each seed gives other numbers.
     pub fn new(seed: u64) -> Random {
         Random(seed.wrapping_mul(2) + 1)
     }
@@ -67,7 +67,7 @@ impl Random {
 pub struct Pairs(Vec<(i64, i64)>);
 
 impl Pairs {
-    /// Rule V2, by binary search.
+    /// The nearest snapshot by binary search (rule V2).
     pub fn convert(&self, value: i64) -> i64 {
         let after = self.0.partition_point(|&(from, _)| from <= value);
         let (from, to) = self.0[after.saturating_sub(1)];
@@ -75,22 +75,22 @@ impl Pairs {
     }
 }
 
-/// Conversions of a graph that does not change.
+/// Conversions with a graph that does not change.
 pub struct Case {
-    /// What is converted.
+    /// The inputs and their results.
     pub name: &'static str,
     /// The snapshots.
     pub graph: ClockGraph,
     /// For all passes over the inputs.
     pub cache: ConversionCache,
-    /// What is converted, in turn.
+    /// The inputs, in order.
     pub inputs: Vec<(Clock, i64)>,
     /// The sum of the results.
     pub expected: i64,
 }
 
 impl Case {
-    /// Converts all inputs to BOOTTIME; gives the sum.
+    /// Converts all inputs to BOOTTIME; returns the sum.
     pub fn convert_all(&mut self) -> i64 {
         let (graph, cache) = (&self.graph, &mut self.cache);
         let mut sum = 0i64;
@@ -101,7 +101,7 @@ impl Case {
         sum
     }
 
-    /// The yardstick: what it costs to go over the inputs.
+    /// The yardstick: the cost of reading the inputs.
     pub fn sum_inputs(&self) -> i64 {
         self.inputs.iter().fold(0i64, |sum, &(clock, value)| {
             sum.wrapping_add(value ^ i64::from(clock.seq.0))
@@ -109,12 +109,12 @@ impl Case {
     }
 }
 
-/// How many inputs a case has.
+/// The number of inputs of a case.
 pub const INPUTS: usize = 1 << 16;
 
 const SECOND: i64 = 1_000_000_000;
 
-/// `{from, to}` snapshots about every 10 s; each has another offset.
+/// `{from, to}` snapshots about every 10 s, each with another offset.
 fn hop(random: &mut Random, graph: &mut ClockGraph, count: usize, from: Clock, to: Clock) -> Pairs {
     let mut pairs = Vec::with_capacity(count);
     let mut at = 0;
@@ -150,11 +150,11 @@ pub fn in_order() -> Case {
     }
 }
 
-/// How many sequences have a clock of their own.
+/// The number of sequences with their own clock.
 pub const SEQUENCES: u32 = 1000;
 
-/// 1,000 sequences with a clock each, in turn at random. `over_monotonic` is
-/// whether their snapshots hold MONOTONIC instead of BOOTTIME.
+/// 1,000 sequences, each with a clock, in random order. `over_monotonic` says whether their
+/// snapshots hold MONOTONIC instead of BOOTTIME.
 pub fn sequences(over_monotonic: bool) -> Case {
     let mut random = Random::new(2);
     let mut graph = ClockGraph::new();
@@ -207,7 +207,7 @@ pub struct FourHops {
 }
 
 impl FourHops {
-    /// The yardstick: a binary search a hop, in plain arrays.
+    /// The yardstick: a binary search for each hop, in plain arrays.
     pub fn binary_searches(&self) -> i64 {
         let hops = |value| {
             self.hops
@@ -253,11 +253,11 @@ pub fn four_hops() -> FourHops {
     four
 }
 
-/// How many readings [`fitted`] has.
+/// The number of readings in [`fitted`].
 pub const READINGS: usize = 100_000;
 
-/// A hop of many readings of two clocks 50 ppm apart, about one in twenty of which was read apart, and
-/// how many those are. The line through them is made anew each time.
+/// A hop with many readings of two clocks 50 ppm apart. In about one in twenty, the clocks were not
+/// read together; their number is known. The line through them is fitted each time.
 pub struct Fitted {
     estimates: Estimates,
     cache: EstimateCache,
@@ -288,7 +288,7 @@ pub fn fitted() -> Fitted {
 }
 
 impl Fitted {
-    /// Whether the line leaves out those that were read apart, and no other.
+    /// Whether the line leaves out exactly those readings.
     pub fn fit(&mut self) -> bool {
         let (estimates, cache) = (&self.estimates, &mut self.cache);
         cache.forget();
@@ -297,9 +297,9 @@ impl Fitted {
     }
 }
 
-/// A snapshot and ten conversions, in turn, from an empty graph on.
+/// A snapshot and ten conversions, alternately, starting with an empty graph.
 pub struct Interleaved {
-    /// What is converted.
+    /// The inputs and their results.
     pub name: &'static str,
     snapshots: Vec<[Reading; 2]>,
     inputs: Vec<(Clock, i64)>,
@@ -311,12 +311,12 @@ pub struct Interleaved {
 pub const PER_SNAPSHOT: usize = 10;
 
 impl Interleaved {
-    /// How many conversions there are.
+    /// The number of conversions.
     pub fn conversions(&self) -> usize {
         self.inputs.len()
     }
 
-    /// The snapshots alone; gives how many.
+    /// Only the snapshots; returns their number.
     pub fn snapshots_alone(&self) -> u32 {
         let mut graph = ClockGraph::new();
         for snapshot in &self.snapshots {
@@ -325,7 +325,7 @@ impl Interleaved {
         graph.snapshots()
     }
 
-    /// Snapshots and conversions; gives the sum.
+    /// Snapshots and conversions; returns the sum.
     pub fn play(&self) -> i64 {
         let (mut graph, mut cache) = (ClockGraph::new(), ConversionCache::new());
         let mut sum = 0i64;
@@ -340,8 +340,8 @@ impl Interleaved {
     }
 }
 
-/// Snapshots `{64@seq, BOOTTIME}` of the sequences in turn, and conversions of
-/// sequences that had one, at random.
+/// Snapshots `{64@seq, BOOTTIME}` of the sequences in turn, and conversions for random sequences
+/// that had one.
 pub fn interleaved(sequences: u32) -> Interleaved {
     let mut random = Random::new(4);
     let mut offsets = vec![0; sequences as usize];

@@ -1,5 +1,5 @@
-//! Importing kernel events and all that is made of them, against SQLite's inserts of
-//! the same rows; and asking for them, against a table that has them as they are shown.
+//! Imports of kernel events with everything derived from them, compared with SQLite's inserts of
+//! the same rows; and queries of the events, compared with a table of the same columns.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ use crate::table::{Row, Table, Target};
 use crate::traces::Trace;
 use crate::{Bench, Result, progress, truth};
 
-/// The tables of many rows.
+/// The tables with many rows.
 const TABLES: [&str; 7] = [
     "ftrace_record",
     "ftrace_args",
@@ -79,7 +79,7 @@ pub fn settings(bench: &Bench) -> Settings {
     Settings::preset(Preset::Events).records(bench.size(3_000_000, 300_000))
 }
 
-/// What a client asks, of the view and of a table of the same columns.
+/// The queries of a client, on the view and on a table with the same columns.
 fn view_against_table(bench: &Bench, table: &mut Table, database: &Path) -> Result<()> {
     progress("asking for events");
     let conn = Connection::open(database)?;

@@ -1,5 +1,5 @@
-//! Tables as Parquet, against stepping through the same rows by SQLite's C interface: no export can do
-//! without that.
+//! Tables as Parquet, compared with stepping through the same rows with SQLite's C interface, which
+//! every export needs.
 
 use std::ffi::{CString, OsStr};
 use std::fs;
@@ -21,7 +21,7 @@ use crate::table::{Row, Table, Target};
 use crate::traces::Trace;
 use crate::{Bench, Result, program, progress};
 
-/// What a task of a cluster has for it, with all that belongs to the program.
+/// The memory of a task in a cluster, for the whole program.
 const MEMORY: u64 = 64_000_000;
 
 pub fn run(bench: &Bench, table: &mut Table) -> Result<()> {
@@ -59,7 +59,7 @@ fn measure(
     let folder = bench.directory().join("exported");
     let conn = Connection::open_with_flags(database, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let (rows, _) = export(&conn, &folder, name)?;
-    // In bytes, of its own rows and of the texts and numbers that a view looks up for them.
+    // In bytes: its own rows, and the texts and numbers that a view looks up for them.
     let pages = "SELECT sum(pgsize) FROM dbstat WHERE name = ?1";
     let stored = match name {
         "ftrace_event" => "ftrace_record",
@@ -109,7 +109,7 @@ fn measure(
     Ok(())
 }
 
-/// Exports a table, and tells how many rows it has.
+/// Exports a table, and returns its number of rows.
 fn export(conn: &Connection, folder: &Path, name: &str) -> Result<(u64, Duration)> {
     let begun = Instant::now();
     let schema = Schema::new()?;
@@ -125,7 +125,7 @@ fn export(conn: &Connection, folder: &Path, name: &str) -> Result<(u64, Duration
     Ok((rows, begun.elapsed()))
 }
 
-/// How many bytes there are in Parquet.
+/// The size of the Parquet files in bytes.
 fn size(folder: &Path) -> Result<u64> {
     let mut size = 0;
     for entry in fs::read_dir(folder)? {
@@ -141,12 +141,13 @@ fn size(folder: &Path) -> Result<u64> {
     Ok(size)
 }
 
-/// Looks at each value of each row, and tells how many rows there are.
+/// Reads each value of each row, and returns the number of rows.
 fn select(conn: &Connection, name: &str) -> Result<(u64, Duration)> {
     let begun = Instant::now();
     let sql = CString::new(format!("SELECT * FROM {name}"))?;
     let mut statement = ptr::null_mut();
-    // SAFETY: the connection is open; the text ends with a zero; nothing of what is behind it is asked for.
+    // SAFETY: the connection is open; the text ends with a zero byte; SQLite does not need the
+    // address of the rest.
     let code = unsafe {
         ffi::sqlite3_prepare_v2(
             conn.handle(),
@@ -170,7 +171,7 @@ fn select(conn: &Connection, name: &str) -> Result<(u64, Duration)> {
         }
         rows += 1;
     }
-    // SAFETY: it was prepared above, and nothing has it any more.
+    // SAFETY: it was prepared above, and nothing else uses it any more.
     let code = unsafe { ffi::sqlite3_finalize(statement) };
     if code != ffi::SQLITE_OK {
         return Err(format!("cannot read {name}: {code}").into());
@@ -179,14 +180,14 @@ fn select(conn: &Connection, name: &str) -> Result<(u64, Duration)> {
     Ok((rows, begun.elapsed()))
 }
 
-/// Reads a value as who wants to have it does: its type, and then what it is.
+/// Reads a value as a client would: its type, and then its contents.
 ///
 /// # Safety
 ///
-/// The statement stands on a row that has this column.
+/// The statement has a current row with this column.
 unsafe fn value(statement: *mut ffi::sqlite3_stmt, column: i32) -> u64 {
-    // SAFETY: as above, for all of them. Text and blob are good until the next step, and have as many bytes as
-    // SQLite says behind them.
+    // SAFETY: as above, for all of them. Text and blob are valid until the next step, and have as
+    // many bytes as SQLite says.
     unsafe {
         match ffi::sqlite3_column_type(statement, column) {
             ffi::SQLITE_INTEGER => ffi::sqlite3_column_int64(statement, column) as u64,
@@ -208,7 +209,7 @@ unsafe fn value(statement: *mut ffi::sqlite3_stmt, column: i32) -> u64 {
 ///
 /// # Safety
 ///
-/// There are as many, unless there are none.
+/// There are this many bytes, unless there are none.
 unsafe fn bytes(start: *const u8, length: i32) -> u64 {
     if start.is_null() || length == 0 {
         return 0;

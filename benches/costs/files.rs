@@ -1,4 +1,4 @@
-//! Importing many files, against one file with the same packets.
+//! Imports of many files, compared with one file with the same packets.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Write};
@@ -20,8 +20,8 @@ use crate::{Bench, Result, progress};
 const FILES: u32 = 20;
 const RUNS: usize = 3;
 const MEMORY: Target = Target::Memory(64_000_000);
-/// All packets as one file, as many, and in two archives; and a database with what is beside it
-/// while it is made.
+/// All packets as one file, as many files, and in two archives; and a database with its temporary
+/// files.
 const SPACE: u64 = 4 + 5;
 
 pub fn run(bench: &Bench, table: &mut Table) -> Result<()> {
@@ -59,7 +59,7 @@ pub fn run(bench: &Bench, table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// What is given to an import: always the same packets.
+/// The input of an import: always the same packets.
 struct Inputs {
     files: Vec<PathBuf>,
     packets: u64,
@@ -104,12 +104,12 @@ impl Drop for Inputs {
     }
 }
 
-/// How many packets there are of which none is unresolved.
+/// The number of packets, none of which may be unresolved.
 const PLACED: &str = "
     SELECT (SELECT count(*) FROM packet) -
            (SELECT count(*) FROM packet WHERE unresolved IS NOT NULL)";
 
-/// A way to import the packets, and what that cost.
+/// A way to import the packets, and its cost.
 struct Imports<'a> {
     name: String,
     inputs: &'a Inputs,
@@ -152,7 +152,7 @@ impl Imports<'_> {
 /// Makes an archive of files.
 type Pack = fn(&Path, &[PathBuf]) -> Result<()>;
 
-/// Nothing is compressed, so that only the archive counts.
+/// Nothing is compressed, so that only the archive makes a difference.
 fn zip(archive: &Path, files: &[PathBuf]) -> Result<()> {
     let mut zip = ZipWriter::new(BufWriter::new(File::create(archive)?));
     let stored = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);

@@ -1,11 +1,10 @@
-//! Databases for functions to be called on, and functions that do nothing:
+//! Databases for calls of functions, and functions that do nothing:
 //!
 //! * `noop_closure`, registered with rusqlite's `create_scalar_function`, reads
 //!   its three arguments as `i64` and returns the third;
 //! * `noop_raw` does the same by SQLite's C interface alone.
 //!
-//! The packets have no `data`, which makes the rows short and the ratios the
-//! highest that they can be.
+//! The packets have no `data`, so rows are short and the ratios as high as possible.
 
 use std::ffi::c_int;
 use std::ops::Range;
@@ -53,14 +52,14 @@ const ADD_PACKET: &str = "INSERT INTO packet (id, ts, timestamp, clock_id, clock
      machine_id, type, uid, pid, trace_file_id, number, offset, size) \
      VALUES (?1, ?2, ?3, 64, ?4, ?5, 0, 'track_event', 10000, ?6, 0, ?1, ?7, 40)";
 
-/// Where a sequence's clock was last read.
+/// The last reading of a sequence's clock.
 #[derive(Clone, Copy)]
 struct Base {
     boottime: i64,
     ticks: i64,
 }
 
-/// What the sums over a database of packets are.
+/// The expected sums over a database of packets.
 #[derive(Clone, Copy)]
 pub struct Expected {
     pub boottime: i64,
@@ -68,9 +67,9 @@ pub struct Expected {
     pub clock_ts: i64,
 }
 
-/// Makes a database of packets on eight sequences, with the sequence-scoped
-/// clock 64 of each: deltas (rule V5), half of them in microseconds, and half of
-/// them read together with BOOTTIME, the others with MONOTONIC.
+/// Makes a database of packets on eight sequences, each with its sequence-scoped clock 64. The
+/// packets hold deltas (rule V5), half of them in microseconds. Half of the clocks are read
+/// together with BOOTTIME, the others with MONOTONIC.
 pub fn write_packets(path: &Path, packets: i64) -> Result<Expected> {
     let conn = create(path)?;
     let transaction = conn.unchecked_transaction()?;
@@ -108,7 +107,7 @@ pub fn write_packets(path: &Path, packets: i64) -> Result<Expected> {
                 }
                 snapshots += 1;
             }
-            // The recorder's clock is some ticks off, others each time.
+            // The recorder's clock is off by some ticks, differently each time.
             let ticks = (now - START / 2) / unit + scatter(snapshots) % 100;
             *base = Base {
                 boottime: now,
@@ -145,12 +144,12 @@ pub fn write_packets(path: &Path, packets: i64) -> Result<Expected> {
     Ok(expected)
 }
 
-/// A number that looks like any, of 0 to 2^31.
+/// A pseudorandom number from 0 to 2^31.
 fn scatter(number: i64) -> i64 {
     (number.wrapping_mul(0x5851_F42D_4C95_7F2D) >> 33) & 0x7FFF_FFFF
 }
 
-/// Makes a database of nothing but snapshots of three clocks.
+/// Makes a database that only has snapshots of three clocks.
 pub fn write_snapshots(path: &Path, snapshots: i64) -> Result<()> {
     let conn = create(path)?;
     let transaction = conn.unchecked_transaction()?;
@@ -180,8 +179,7 @@ fn register_noops(conn: &Connection) -> Result<()> {
         let (_, _, ts): (i64, i64, i64) = (ctx.get(0)?, ctx.get(1)?, ctx.get(2)?);
         Ok(ts)
     })?;
-    // SAFETY: the function takes as many arguments as it is registered for, and
-    // the connection is open.
+    // SAFETY: the function takes as many arguments as registered, and the connection is open.
     let code = unsafe {
         ffi::sqlite3_create_function_v2(
             conn.handle(),
@@ -208,7 +206,7 @@ unsafe extern "C" fn noop_raw(
     _count: c_int,
     arguments: *mut *mut ffi::sqlite3_value,
 ) {
-    // SAFETY: as of this function.
+    // SAFETY: by the contract of this function.
     unsafe {
         let read = |index| ffi::sqlite3_value_int64(*arguments.add(index));
         std::hint::black_box((read(0), read(1)));
@@ -216,7 +214,7 @@ unsafe extern "C" fn noop_raw(
     }
 }
 
-/// Whether the functions answer what the packets were made of.
+/// Whether the functions return the values from which the packets were made.
 pub fn check(conn: &Connection, expected: Expected) -> Result<()> {
     for (expression, expected) in [
         ("to_boottime(clock_id, seq_id, clock_ts)", expected.boottime),
@@ -240,7 +238,7 @@ fn sum_of(expression: &str) -> String {
     format!("SELECT sum({expression}) FROM packet")
 }
 
-/// How long a sum of an expression over all packets takes.
+/// The time to sum an expression over all packets.
 pub fn time_sum(conn: &Connection, expression: &str) -> Result<Duration> {
     let start = Instant::now();
     let mut statement = conn.prepare(&sum_of(expression))?;
@@ -248,7 +246,7 @@ pub fn time_sum(conn: &Connection, expression: &str) -> Result<Duration> {
     Ok(start.elapsed())
 }
 
-/// How long the first call on a new connection takes.
+/// The time of the first call on a new connection.
 pub fn time_first_call(path: &Path) -> Result<Duration> {
     let conn = connect(path)?;
     let start = Instant::now();
@@ -257,7 +255,7 @@ pub fn time_first_call(path: &Path) -> Result<Duration> {
     Ok(start.elapsed())
 }
 
-/// How long it takes to read the rows that it reads.
+/// The time to read the rows that this call reads.
 pub fn time_reading(path: &Path) -> Result<Duration> {
     let conn = connect(path)?;
     let start = Instant::now();

@@ -1,4 +1,4 @@
-//! Memory and time of ever larger imports.
+//! Memory and time of increasingly large imports.
 
 use timebase_lab::reliability::grouped;
 use timebase_lab::synth::{Preset, Settings};
@@ -9,13 +9,13 @@ use crate::table::{Row, Table, Target};
 use crate::traces::{Trace, need_space};
 use crate::{Bench, Result, progress};
 
-/// Ten times the trace may take this many times as long.
+/// For ten times the trace, this many times the time is allowed.
 const TEN_TIMES: Target = Target::Ratio(10.5);
 const MEMORY: Target = Target::Memory(64_000_000);
 const RUNS: usize = 3;
 const MEGABYTE: u64 = 1_000_000;
-/// A database has about 4 times the bytes of its trace, and while it is made
-/// there is an unsorted index beside it.
+/// A database is about 4 times as large as its trace, and during the import there is also an
+/// unsorted index.
 const DATABASE: u64 = 5;
 
 pub fn run(bench: &Bench, table: &mut Table) -> Result<()> {
@@ -58,7 +58,7 @@ pub fn run(bench: &Bench, table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// A trace, and what each of its imports cost.
+/// A trace, and the cost of each of its imports.
 struct Imports {
     name: String,
     trace: Trace,
@@ -96,7 +96,7 @@ impl Imports {
     }
 }
 
-/// Traces of so many megabytes, each against the one before it.
+/// Traces of this many megabytes, each compared with the previous one.
 fn bytes(bench: &Bench, table: &mut Table, preset: Preset, of: &str, sizes: &[u64]) -> Result<()> {
     let largest = sizes.iter().max().copied().unwrap_or_default();
     let all = sizes.iter().sum::<u64>() + largest * DATABASE;
@@ -138,7 +138,7 @@ fn ten_times(smaller: &Imports, larger: &Imports) -> Row {
     .target(TEN_TIMES)
 }
 
-/// A trace of as many records as others, with more of something else.
+/// A trace with as many records as others, but more of something else.
 fn count(bench: &Bench, table: &mut Table, what: String, settings: &Settings) -> Result<()> {
     let mut imports = Imports::of(bench, what.clone(), settings)?;
     for _ in 0..RUNS {

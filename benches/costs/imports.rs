@@ -1,4 +1,4 @@
-//! Imports that are timed.
+//! Timed imports.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use timebase_import::{Monitor, Options, Source};
 use crate::Result;
 use crate::traces::Trace;
 
-/// Imports a trace, as a program that uses the library does it.
+/// Imports a trace like a program that uses the library.
 pub fn import(trace: &Trace, database: &Path, options: &Options) -> Result<Duration> {
     remove(database)?;
     let source = Source::File(trace.path.clone());
@@ -20,15 +20,15 @@ pub fn import(trace: &Trace, database: &Path, options: &Options) -> Result<Durat
     Ok(time)
 }
 
-/// Removes a database that was timed, and passes the time on: on its way to the
-/// disk it would disturb what comes next.
+/// Removes a timed database, and passes the time on: writing it to the disk would disturb the next
+/// measurement.
 pub fn discard(database: &Path, time: Duration) -> Result<Duration> {
     remove(database)?;
     Ok(time)
 }
 
-/// Removes a database, before another is made in its place: that would be part
-/// of what is timed.
+/// Removes a database before another one is made in its place. Otherwise the removal would be part
+/// of the measured time.
 pub fn remove(database: &Path) -> Result<()> {
     match std::fs::remove_file(database) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),

@@ -1,5 +1,4 @@
-//! The yardstick of imports: the same rows, from memory, by bare prepared
-//! inserts.
+//! The yardstick of imports: the same rows, inserted from memory with plain prepared statements.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -13,21 +12,20 @@ use timebase_schema::TABLES;
 use crate::Result;
 use crate::imports::remove;
 
-/// What stands for NULL. No reading of a clock comes near it.
+/// The value for NULL. No reading of a clock comes near it.
 const NULL: i64 = i64::MIN;
 
-/// The rows of a table, in as few bytes as can be read without delay: what the
-/// yardstick spends on anything but inserts would make the import look good.
+/// The rows of a table, in as few bytes as can be read without delay: time that the yardstick
+/// spends on anything but inserts would make the import look good.
 pub struct Rows {
     table: &'static str,
     columns: Vec<Column>,
-    /// A number a value: the integer, the place of the text, the size of the
-    /// blob.
+    /// A number for each value: the integer, the index of the text, the size of the blob.
     numbers: Vec<i64>,
-    /// The different texts, and their places there.
+    /// The different texts, and their indexes.
     texts: Vec<String>,
     known_texts: HashMap<String, i64>,
-    /// The blobs, one behind the other.
+    /// The blobs, one after the other.
     blobs: Vec<u8>,
 }
 
@@ -104,12 +102,12 @@ impl Rows {
         })
     }
 
-    /// Inserts them into a new database, and tells how long that took.
+    /// Inserts them into a new database, and returns the time.
     pub fn insert(&self, database: &Path) -> Result<Duration> {
         Rows::insert_all(std::slice::from_ref(self), database)
     }
 
-    /// Inserts rows of several tables into a new database, and tells how long that took.
+    /// Inserts rows of several tables into a new database, and returns the time.
     pub fn insert_all(all: &[Rows], database: &Path) -> Result<Duration> {
         remove(database)?;
         let conn = Connection::open(database)?;

@@ -1,8 +1,7 @@
-//! What timebase costs: `cargo bench` measures all of it, and prints one table.
+//! The costs of timebase: `cargo bench` measures all of them, and prints one table.
 //!
-//! `docs/benchmarks.md` says what its rows mean. To add a section: a module with
-//! a function that gets a [`Bench`] and adds [`Row`]s to a [`Table`], and its
-//! line in [`SECTIONS`].
+//! `docs/benchmarks.md` explains the rows. To add a section, add a module with a function that gets
+//! a [`Bench`] and adds [`Row`]s to a [`Table`], and a line in [`SECTIONS`].
 //!
 //! [`Row`]: table::Row
 
@@ -51,7 +50,7 @@ struct Section {
     name: &'static str,
     about: &'static str,
     run: fn(&Bench, &mut Table) -> Result<()>,
-    /// Whether it is run only if it is named.
+    /// Whether it only runs if it is named.
     is_extra: bool,
 }
 
@@ -187,12 +186,12 @@ fn sections() -> PossibleValuesParser {
     )
 }
 
-/// What a section is given.
+/// The input of a section.
 struct Bench {
     quick: bool,
     /// The user's trace of kernel events.
     events: Option<PathBuf>,
-    /// Those that snapshots are left out of.
+    /// The traces from which snapshots are left out.
     recorded: Vec<PathBuf>,
     directory: TempDir,
 }
@@ -207,7 +206,7 @@ impl Bench {
         if self.quick { quick } else { size }
     }
 
-    /// How many pairs of runs a ratio is the median of.
+    /// The number of pairs of runs behind the median of a ratio.
     fn runs(&self) -> usize {
         self.size(9, 5)
     }
@@ -259,7 +258,7 @@ fn run(arguments: Arguments) -> Result<()> {
     Ok(())
 }
 
-/// Tells what is being done.
+/// Reports the current work.
 fn progress(what: impl std::fmt::Display) {
     eprintln!("  {what}");
 }

@@ -1,5 +1,4 @@
-//! Importing packets, and not what is inside of them, against SQLite's inserts of their
-//! rows.
+//! Imports of packets without their contents, compared with SQLite's inserts of their rows.
 
 use timebase_import::Options;
 use timebase_lab::reliability::grouped;

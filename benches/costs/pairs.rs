@@ -1,12 +1,10 @@
-//! Times that are compared are taken in turns: what disturbs the machine for a
-//! while disturbs both.
+//! Compared times are measured alternately: a temporary disturbance of the machine affects both.
 
 use std::time::Duration;
 
 use crate::Result;
 
-/// Times of what is measured, each with one of its yardstick from just before or
-/// after it.
+/// Times of the measured code, each with one of its yardstick from just before or after it.
 #[derive(Debug, Default)]
 pub struct Pairs {
     pub ours: Vec<Duration>,
@@ -14,8 +12,8 @@ pub struct Pairs {
 }
 
 impl Pairs {
-    /// Runs both so many times. Every other time the yardstick is first, as who
-    /// comes second has warmer caches, or a busier disk.
+    /// Runs both this many times. Every other time the yardstick runs first, because the second one
+    /// has warmer caches, or a busier disk.
     pub fn run(
         runs: usize,
         mut ours: impl FnMut() -> Result<Duration>,
@@ -34,7 +32,7 @@ impl Pairs {
         Ok(pairs)
     }
 
-    /// How often the yardstick goes into ours.
+    /// The ratio of the measured time to the yardstick's.
     pub fn ratio(&self) -> Spread {
         let pairs = self.ours.iter().zip(&self.yardstick);
         Spread::of(pairs.map(|(ours, yardstick)| ours.as_secs_f64() / yardstick.as_secs_f64()))
@@ -54,7 +52,7 @@ impl Spread {
         let mut numbers: Vec<f64> = numbers.collect();
         numbers.sort_unstable_by(f64::total_cmp);
         let last = numbers.len() - 1;
-        // Between two numbers where it falls there.
+        // Interpolates between two numbers.
         let at = |part: f64| {
             let place = part * last as f64;
             let (below, above) = (numbers[place as usize], numbers[place.ceil() as usize]);
@@ -76,7 +74,7 @@ impl Spread {
     }
 }
 
-/// The one in the middle.
+/// The middle one.
 pub fn median(times: &[Duration]) -> Duration {
     Duration::from_secs_f64(Spread::of(times.iter().map(Duration::as_secs_f64)).median)
 }

@@ -12,10 +12,10 @@ use crate::Result;
 use crate::child::{Cost, in_bytes, number};
 use crate::imports::remove;
 
-/// The program that this benchmark was built with.
+/// The program that was built with this benchmark.
 const PROGRAM: &str = env!("CARGO_BIN_EXE_timebase");
 
-/// Imports files as a user does.
+/// Imports files like a user.
 pub fn import(inputs: &[PathBuf], database: &Path) -> Result<Cost> {
     remove(database)?;
     let inputs = inputs.iter().map(|input| input.as_os_str());
@@ -26,8 +26,8 @@ pub fn import(inputs: &[PathBuf], database: &Path) -> Result<Cost> {
 /// Runs the program with these arguments.
 pub fn cost<'a>(arguments: impl Iterator<Item = &'a OsStr>) -> Result<Cost> {
     let arguments: Vec<&OsStr> = arguments.collect();
-    // Between the two there is a process of this program that does nothing else: what its only
-    // child took is told by the system, and begins with what the parent had.
+    // A process of this program is in between and does nothing else: the system reports the memory
+    // of its only child, starting with the value of the parent.
     let output = Command::new(std::env::current_exe()?)
         .arg("--program")
         .args(&arguments)
@@ -46,13 +46,13 @@ pub fn cost<'a>(arguments: impl Iterator<Item = &'a OsStr>) -> Result<Cost> {
     })
 }
 
-/// The arguments, if they are few.
+/// The arguments, if there are few.
 fn named(arguments: &[&OsStr]) -> String {
     let words = arguments.iter().take(8).map(|word| word.to_string_lossy());
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// What that process does.
+/// The work of that process.
 pub fn run(arguments: &[OsString]) -> Result<()> {
     let begun = Instant::now();
     let output = Command::new(PROGRAM).args(arguments).output()?;

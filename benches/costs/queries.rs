@@ -1,5 +1,5 @@
-//! What people ask of scheduling, slices and counters: of the views, against plain
-//! tables of the same rows with the same indexes.
+//! Typical queries of scheduling, slices and counters: of the views, compared with plain tables of
+//! the same rows with the same indexes.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::table::{Row, Table, Target};
 use crate::traces::Trace;
 use crate::{Bench, Result, progress, system};
 
-/// The views that are asked, and indexes of the tables that they stand against.
+/// The queried views, and indexes of the compared tables.
 const PLAIN: &str = "
     CREATE TABLE plain_sched AS SELECT * FROM sched;
     CREATE INDEX plain_sched_ts ON plain_sched (ts);
@@ -30,7 +30,7 @@ const PLAIN: &str = "
     CREATE TABLE plain_process (upid INTEGER PRIMARY KEY, pid, name);
     INSERT INTO plain_process SELECT upid, pid, name FROM process;";
 
-/// Of scheduling; `#` stands before the names of tables.
+/// Queries of scheduling; `#` comes before the names of tables.
 const SCHEDULING: [(&str, &str); 2] = [
     (
         "CPU time by process",
@@ -50,7 +50,7 @@ const SCHEDULING: [(&str, &str); 2] = [
     ),
 ];
 
-/// Of slices and counters.
+/// Queries of slices and counters.
 const SYSTEM: [(&str, &str); 2] = [
     (
         "a counter with what ran at each value",

@@ -1,4 +1,4 @@
-//! The clock graph alone: nanoseconds a conversion, by criterion.
+//! Only the clock graph: nanoseconds for each conversion, by criterion.
 
 use std::fs::File;
 use std::hint::black_box;
@@ -82,7 +82,7 @@ impl Harness {
         }
     }
 
-    /// Measures what must be true each time.
+    /// Runs the measurements whose targets must always hold.
     fn measure(&mut self, mut work: impl FnMut() -> bool) -> Result<Measured> {
         let name = self.measured.to_string();
         self.measured += 1;
@@ -103,7 +103,7 @@ impl Harness {
     }
 }
 
-/// How long a pass over all inputs takes, in nanoseconds.
+/// The time of a pass over all inputs, in nanoseconds.
 struct Measured(Spread);
 
 impl Measured {
@@ -115,8 +115,7 @@ impl Measured {
         Row::new(name).time(self.median()).count(count)
     }
 
-    /// How often the yardstick goes into it; what it may be at the ends of both
-    /// spreads.
+    /// The ratio to the yardstick, and its range at the ends of both spreads.
     fn ratio(&self, yardstick: &Measured) -> Spread {
         let (ours, yardstick) = (self.0, yardstick.0);
         Spread {

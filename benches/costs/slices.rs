@@ -1,5 +1,5 @@
-//! Importing track events and the slices that they are, against SQLite's inserts of the
-//! same rows; and asking for slices and their arguments, against plain tables.
+//! Imports of track events and their slices, compared with SQLite's inserts of the same rows; and
+//! queries of slices and their arguments, compared with plain tables.
 
 use std::path::Path;
 
@@ -17,13 +17,13 @@ use crate::table::{Row, Table, Target};
 use crate::traces::Trace;
 use crate::{Bench, Result, progress};
 
-/// The tables of many rows.
+/// The tables with many rows.
 const TABLES: [&str; 3] = ["packet", "slice_record", "arg_set"];
 
 const THREADS: u32 = 16;
 const ANNOTATIONS: u32 = 4;
 
-/// What the views are compared with.
+/// The tables to compare the views with.
 const PLAIN: &str = "
     CREATE TABLE plain_slice AS SELECT * FROM slice;
     CREATE UNIQUE INDEX plain_slice_id ON plain_slice (id);
@@ -36,7 +36,7 @@ const PLAIN: &str = "
     CREATE TABLE plain_process (upid INTEGER PRIMARY KEY, pid, name);
     INSERT INTO plain_process SELECT upid, pid, name FROM process;";
 
-/// `#` stands before the names of tables.
+/// `#` comes before the names of tables.
 const QUERIES: [(&str, &str); 4] = [
     (
         "the time of slices by name",

@@ -1,4 +1,4 @@
-//! Many snapshots among packets, against few.
+//! Many snapshots among packets, compared with few.
 
 use timebase_import::Options;
 use timebase_lab::reliability::grouped;
@@ -13,15 +13,15 @@ use crate::{Bench, Result, progress};
 pub fn run(bench: &Bench, table: &mut Table) -> Result<()> {
     let packets = bench.size(1_000_000, 100_000);
     let many = packets / 10;
-    // Of the packets' own clocks with BOOTTIME: each of the 8 sequences begins
-    // with one, and takes the next after so many of its packets.
+    // Snapshots of the packets' own clocks with BOOTTIME: each of the 8 sequences begins with one,
+    // and takes the next after this many of its packets.
     let sequence = Settings::preset(Preset::Packets).records(packets);
     let of_sequence = |sequence_snapshot_every| Settings {
         service_snapshots: 2,
         sequence_snapshot_every,
         ..sequence.clone()
     };
-    // Of the service: packets are on clocks that reach BOOTTIME over them.
+    // Snapshots of the service: packets are on clocks that reach BOOTTIME through these.
     let service = Settings::preset(Preset::Snapshots).records(packets);
     let of_service = |service_snapshots| Settings {
         service_snapshots,

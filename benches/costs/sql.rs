@@ -1,11 +1,11 @@
-//! What a conversion in SQL costs, against a function that does nothing.
+//! The cost of a conversion in SQL, compared with a function that does nothing.
 
 use crate::functions::{self, PACKETS, SNAPSHOTS};
 use crate::pairs::Pairs;
 use crate::table::{Row, Table, Target};
 use crate::{Bench, Result, progress};
 
-/// What a sum over all packets is made of, with its yardstick and the target.
+/// A sum over all packets, with its yardstick and the target.
 const COMPARED: [(&str, &str, Option<f64>); 8] = [
     (
         "to_boottime(clock_id, seq_id, clock_ts)",

@@ -1,4 +1,4 @@
-//! Where the time of an import goes.
+//! The stages of an import and their times.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::table::{Row, Table};
 use crate::traces::Trace;
 use crate::{Bench, Result, events, progress};
 
-/// A stage, and how long it took.
+/// A stage, and its time.
 type Stage = (&'static str, fn(&Stages) -> Duration);
 
 const STAGES: &[Stage] = &[
@@ -60,7 +60,7 @@ fn measure(bench: &Bench, table: &mut Table, of: &str, trace: &Trace) -> Result<
     Ok(())
 }
 
-/// What the import would take on one thread.
+/// The time of the import on one thread.
 fn all(stages: &Stages) -> Duration {
     stages.reading + stages.decoding + stages.resolving + stages.writing + stages.finishing
 }

@@ -1,18 +1,17 @@
-//! A trace of what a program writes into the kernel's buffer: slices, with a counter and
-//! switches beside them.
+//! A trace of a program that writes into the kernel's buffer: slices, with a counter and switches.
 
 use std::io::{BufWriter, Write};
 
 use crate::traces::{Trace, create};
 use crate::{Bench, Result};
 
-/// So many threads take turns on each of two CPUs.
+/// This many threads take turns on each of two CPUs.
 const THREADS: u64 = 16;
 
-/// So many slices a thread has inside of each other.
+/// The depth of a thread's slices.
 const DEEP: u64 = 4;
 
-/// So many turns are in a packet.
+/// The number of turns in a packet.
 const TURNS: u64 = 100;
 
 /// A turn is a switch, a frequency, and slices that begin and end.

@@ -9,13 +9,13 @@ use crate::pairs::{Pairs, Spread, median};
 
 #[derive(Debug, Default)]
 pub struct Table {
-    /// The section that rows are being added to.
+    /// The section for new rows.
     pub section: &'static str,
     rows: Vec<(&'static str, Row)>,
 }
 
 impl Table {
-    /// Whether nothing was measured that has a row.
+    /// Whether no measurement added a row.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
@@ -25,12 +25,12 @@ impl Table {
     }
 }
 
-/// What was measured. A cell that it does not have stays empty.
+/// The result of a measurement. Missing cells stay empty.
 #[derive(Debug, Default)]
 pub struct Row {
     what: String,
     time: Option<Duration>,
-    /// How many things the time was for.
+    /// The number of items for the time.
     count: Option<u64>,
     /// In bytes.
     memory: Option<u64>,
@@ -39,12 +39,12 @@ pub struct Row {
     target: Option<Target>,
 }
 
-/// What a row has to stay under.
+/// The limit of the row.
 #[derive(Debug, Clone, Copy)]
 pub enum Target {
     /// Its ratio.
     Ratio(f64),
-    /// The time of each of what it counts, in nanoseconds.
+    /// The time for each of its items, in nanoseconds.
     Each(f64),
     /// Its memory, in bytes.
     Memory(u64),
@@ -58,7 +58,7 @@ impl Row {
         }
     }
 
-    /// What `pairs` compares, with what the yardstick was.
+    /// The result of `pairs`, with the name of the yardstick.
     pub fn pairs(self, pairs: &Pairs, yardstick: &'static str) -> Row {
         Row {
             time: Some(median(&pairs.ours)),
@@ -75,7 +75,7 @@ impl Row {
         }
     }
 
-    /// What the time stands against, where the ratio of the two says nothing.
+    /// The comparison for the time, if a ratio would say nothing.
     pub fn against(self, time: Duration, yardstick: &'static str) -> Row {
         Row {
             yardstick: Some((yardstick, time)),
@@ -83,7 +83,7 @@ impl Row {
         }
     }
 
-    /// The time was for so many things: what one of them takes is told, too.
+    /// The time was for this many items, so the table also shows the time of one.
     pub fn count(self, count: u64) -> Row {
         Row {
             count: Some(count),
@@ -98,7 +98,7 @@ impl Row {
         }
     }
 
-    /// Instead of the ratio that the pairs have.
+    /// Replaces the ratio of the pairs.
     pub fn ratio(self, ratio: Spread) -> Row {
         Row {
             ratio: Some(ratio),
@@ -137,7 +137,7 @@ impl Row {
         ]
     }
 
-    /// Nanoseconds for each of what it counts.
+    /// Nanoseconds for each item.
     fn each(&self) -> Option<f64> {
         let (time, count) = self.time.zip(self.count)?;
         Some(time.as_secs_f64() * 1e9 / count as f64)

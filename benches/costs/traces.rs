@@ -1,4 +1,4 @@
-//! The traces that are imported.
+//! The imported traces.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -12,9 +12,9 @@ use crate::{Bench, Result, progress};
 /// A trace file. A generated one is removed when it is no longer needed.
 pub struct Trace {
     pub path: PathBuf,
-    /// What is in it, of one that the generator made.
+    /// Its contents, if the generator made it.
     pub made: Option<Summary>,
-    /// Whether it is the user's.
+    /// Whether it belongs to the user.
     is_kept: bool,
 }
 
@@ -39,7 +39,7 @@ impl Trace {
         Ok((Trace::generated(path, made), truths))
     }
 
-    /// The user's.
+    /// The user's trace.
     pub fn of_file(path: &Path) -> Trace {
         Trace {
             path: path.into(),
@@ -48,7 +48,7 @@ impl Trace {
         }
     }
 
-    /// One that the benchmark itself has written.
+    /// A trace that the benchmark itself wrote.
     pub fn of_bench(path: PathBuf) -> Trace {
         Trace {
             path,
@@ -65,7 +65,7 @@ impl Trace {
         }
     }
 
-    /// Fails if it was not imported as it was generated.
+    /// Fails if the import does not match the generated trace.
     pub fn check(&self, found: &timebase_import::Summary) {
         let Some(made) = &self.made else {
             return;
@@ -76,7 +76,7 @@ impl Trace {
         assert_eq!(found.source_bytes, made.bytes, "bytes");
     }
 
-    /// Fails if the database has not all events of what was generated.
+    /// Fails if the database does not have all generated events.
     pub fn check_events(&self, database: &Path) -> Result<()> {
         let Some(made) = &self.made else {
             return Ok(());
@@ -107,7 +107,7 @@ pub fn create(bench: &Bench, name: &str) -> Result<(PathBuf, File)> {
     Ok((path, file))
 }
 
-/// Fails if the disk has no room for so many bytes.
+/// Fails if the disk does not have this many free bytes.
 pub fn need_space(bench: &Bench, needed: u64) -> Result<()> {
     let directory = bench.directory();
     let disk = statvfs(directory)?;

@@ -1,5 +1,5 @@
-//! Whether rows have the times that the generator knows to be true, and how far they are from the
-//! truth by either conversion (`timebase_lab::accuracy`).
+//! Whether rows have the generator's true times, and the errors of both conversions
+//! (`timebase_lab::accuracy`).
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use timebase_lab::synth::{Expected, Truth};
 use crate::table::Table;
 use crate::{Bench, Result, program, progress};
 
-/// What `tests/data` has of real machines.
+/// The traces of real machines in `tests/data`.
 const RECORDED: [&str; 6] = [
     "app.pftrace",
     "desktop.pftrace",
@@ -21,9 +21,9 @@ const RECORDED: [&str; 6] = [
     "system-compressed.pftrace",
 ];
 
-/// Prints tables of its own, since they are not of times that something takes.
+/// Prints its own tables, because they do not contain durations.
 pub fn run(bench: &Bench, _: &mut Table) -> Result<()> {
-    // Not after some minutes.
+    // At once, not after some minutes.
     for trace in &bench.recorded {
         File::open(trace).map_err(|error| format!("{}: {error}", trace.display()))?;
     }
@@ -60,7 +60,7 @@ fn measured(
     Ok(all)
 }
 
-/// Of many seeds each: what is hard depends on chance.
+/// Many seeds for each, because the difficulty depends on chance.
 const SEEDS: u64 = 20;
 
 fn measured_seeds(bench: &Bench, records: u64) -> Result<Vec<(HardCase, MeasuredSeeds)>> {
@@ -98,7 +98,7 @@ fn recorded(bench: &Bench) -> impl Iterator<Item = PathBuf> {
     traces.chain(bench.recorded.iter().cloned())
 }
 
-/// The rows of which there are truths, in the order of their ids.
+/// The rows with a truth, in the order of their ids.
 const TIMES: &[(&str, &str)] = &[
     ("packet", "SELECT id, ts FROM packet ORDER BY id"),
     (
@@ -111,7 +111,7 @@ const TIMES: &[(&str, &str)] = &[
     ),
 ];
 
-/// Fails if a row is not where it must be.
+/// Fails if a row is not at its required time.
 pub fn check(database: &Path, truths: &[Truth]) -> Result<()> {
     let conn = Connection::open(database)?;
     for (table, select) in TIMES {

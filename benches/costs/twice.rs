@@ -1,4 +1,4 @@
-//! An import that reads its trace twice, against one that reads it once.
+//! An import that reads its trace twice, compared with one that reads it once.
 
 use timebase_import::{Conversion, Options};
 use timebase_lab::reliability::grouped;

@@ -1,6 +1,5 @@
-//! What an import makes of damaged traces: `cargo bench --bench reliability` makes
-//! the tables of `docs/reliability.md`, which says what they mean. The crate
-//! `timebase_lab::reliability` does the work.
+//! Imports of damaged traces: `cargo bench --bench reliability` makes the tables of
+//! `docs/reliability.md`, which explains them. The crate `timebase_lab::reliability` does the work.
 
 #![allow(missing_docs)]
 
@@ -67,7 +66,7 @@ struct Arguments {
 /// An SDK trace, a system trace, and one with compressed packets.
 const TRACES: [&str; 3] = ["sdk.pftrace", "system.pftrace", "system-compressed.pftrace"];
 
-/// So many faults of a copy are told.
+/// The number of faults of a copy that are reported.
 const TOLD: usize = 5;
 
 fn main() -> ExitCode {
@@ -153,7 +152,7 @@ fn traces(arguments: &Arguments) -> Vec<PathBuf> {
     TRACES.iter().map(|name| data.join(name)).collect()
 }
 
-/// A directory that is no disk, if there is one: databases are written by the thousand.
+/// A directory in memory, if there is one: databases are written by the thousand.
 fn memory() -> PathBuf {
     let memory = PathBuf::from("/dev/shm");
     match memory.is_dir() {
@@ -162,7 +161,7 @@ fn memory() -> PathBuf {
     }
 }
 
-/// Tells what is wrong with a copy.
+/// Reports the problems of a copy.
 fn tell(examined: &Examined<'_>) {
     let Examined {
         original,
