@@ -1,5 +1,5 @@
 //! The rules of the arguments of track events, one by one, on small traces made by hand. The
-//! program and the model have to say the same.
+//! program and the model must agree.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -65,7 +65,7 @@ fn telling(annotations: &[Message]) -> Told {
     ])
 }
 
-/// The same with fields of `TrackEvent`, and with entries of interned data before it.
+/// The same with fields of `TrackEvent`, and with preceding entries of interned data.
 fn telling_of(fields: &Message, interned: &Message) -> Told {
     told(&[
         described(UUID, thread(10, 10)),
@@ -74,11 +74,11 @@ fn telling_of(fields: &Message, interned: &Message) -> Told {
     ])
 }
 
-/// Arguments of the one slice: key, type and value.
+/// Arguments of the only slice: key, type and value.
 const SAID: &str = "SELECT key, value_type, coalesce(string_value, int_value, real_value) \
      FROM args AS a JOIN slice AS s ON s.arg_set_id = a.arg_set_id ORDER BY key";
 
-/// The same and the flat key, in place of the type.
+/// The same with the flat key instead of the type.
 const KEYS: &str = "SELECT key, flat_key, coalesce(string_value, int_value, real_value) \
      FROM args AS a JOIN slice AS s ON s.arg_set_id = a.arg_set_id ORDER BY key";
 
@@ -425,7 +425,7 @@ fn a7_nested_values() {
     trace.counted("track_event_parser_errors", 1);
 }
 
-/// A source location of interned data, with one of no name.
+/// A source location in interned data, and one without a name.
 fn locations() -> Message {
     let named = new().number(1, 1).text(2, "dir\\a.cc");
     new()
@@ -607,7 +607,7 @@ fn a10_repeated_numbers_packed_or_not_and_annotations_inside() {
     );
 }
 
-/// The thread that is passed on, by tid, of each slice.
+/// The thread in the argument, by tid, of each slice.
 const PASSED_ON: &str = "SELECT s.name, (SELECT tid FROM args AS a JOIN thread ON utid = int_value \
      WHERE a.arg_set_id = s.arg_set_id AND key = 'legacy_event.passthrough_utid') \
      FROM slice AS s ORDER BY s.id";
@@ -685,10 +685,10 @@ fn a11_j7_the_tid_that_is_told_is_the_one_written() {
     );
 }
 
-/// Slices by the packets that began them, and their arguments as JSON.
+/// Slices by the packets that began them, with their arguments as JSON.
 const BEGUN: &str = "SELECT packet_id, args FROM slice WHERE args IS NOT NULL";
 
-/// Packets that began slices, by packets that ended them: those of the same time.
+/// Packets that began slices, by the packets that ended them at the same time.
 const ENDED: &str = "SELECT p.id, s.packet_id FROM slice AS s JOIN packet AS p ON p.ts = s.ts + s.dur \
      WHERE p.type = 'track_event' AND p.id != s.packet_id";
 
@@ -698,8 +698,8 @@ fn pairs<T: rusqlite::types::FromSql>(conn: &Connection, sql: &str) -> Vec<(i64,
     rows.unwrap().map(Result::unwrap).collect()
 }
 
-/// What annotations say of slices, by the packet that began each: what Perfetto's Python package
-/// reads in that packet and in the one that ended it.
+/// The annotations of slices, by the packet that began each: Perfetto's Python package reads them
+/// in that packet and in the one that ended it.
 fn expected(trace: &str, ended: &[(i64, i64)]) -> BTreeMap<i64, Map<String, Value>> {
     let mut slices: BTreeMap<i64, Map<String, Value>> = BTreeMap::new();
     for event in fixture(&format!("args/{trace}.jsonl.zst")) {

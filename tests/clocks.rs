@@ -1,5 +1,5 @@
-//! Which clock a packet is on, and where that puts it: the rules one by one, each
-//! with the smallest trace that shows it.
+//! The clock of a packet, and its time by that clock: the rules one by one, each with the smallest
+//! trace that shows it.
 
 use crate::support::Imported;
 use timebase_lab::encode::{
@@ -34,7 +34,7 @@ fn with_primary(mut packet: Packet, clock: i32) -> Packet {
     packet
 }
 
-/// A `track_event` of sequence 2, on the clock that it has by default.
+/// A `track_event` of sequence 2, on its default clock.
 fn event(timestamp: u64) -> Packet {
     Packet {
         seq: 2,
@@ -58,7 +58,7 @@ fn imported(packets: &[Packet]) -> Imported {
     trace
 }
 
-/// Of each packet that is no snapshot: its clock, and its time or why it has none.
+/// For each packet except snapshots: its clock, and its time or the reason why it has none.
 fn placed(packets: &[Packet]) -> Vec<String> {
     placed_in(&imported(packets))
 }
@@ -89,8 +89,8 @@ fn c1_s5_a_clock_and_a_sequences_state_are_those_of_a_machine() {
             ..event_on(MONOTONIC, 5)
         },
     ];
-    // The guest's sequence 2 has no default, and its clocks are in no snapshot; that its
-    // BOOTTIME is the host's is assumed.
+    // The guest's sequence 2 has no default, and its clocks are in no snapshot; its BOOTTIME is
+    // assumed to be the host's.
     assert_eq!(placed(&packets), ["3 104", "6 5", "3 unknown_clock"]);
 }
 
@@ -101,19 +101,19 @@ fn x26_what_nobody_relates_to_the_host_is_assumed_to_read_the_same() {
         ..packet
     };
     let host = snapshot(&[(BOOTTIME, 100), (REALTIME, 1000)]);
-    // (e) BOOTTIME, though the guest's REALTIME is far off.
+    // (e) BOOTTIME, although the guest's REALTIME is far off.
     let alone = of(7, snapshot(&[(MONOTONIC, 1), (BOOTTIME, 3)]));
     assert_eq!(
         placed(&[host.clone(), alone, of(7, event_on(MONOTONIC, 5))]),
         ["3 7"]
     );
-    // (d) REALTIME, where both tell it.
+    // (d) REALTIME, if both have it.
     let both = of(7, snapshot(&[(BOOTTIME, 3), (REALTIME, 1005)]));
     assert_eq!(
         placed(&[host.clone(), both, of(7, event(4)), of(8, event(4))]),
         ["6 106", "6 4"]
     );
-    // What was assumed is in clock_snapshot, as of nobody.
+    // The assumption is in clock_snapshot, with the source `assumed`.
     let bytes = encode::trace(&[host, of(8, event(4))]);
     let trace = Imported::of_bytes(&bytes, &[]);
     let assumed = "SELECT machine_id, clock_id, timestamp, packet_id FROM clock_snapshot
@@ -122,7 +122,7 @@ fn x26_what_nobody_relates_to_the_host_is_assumed_to_read_the_same() {
         trace.rows(assumed),
         [["0", "6", "0", "1"], ["1", "6", "0", "1"]]
     );
-    // With another trace time nothing is.
+    // With another trace time there is no assumption.
     let monotonic = with_primary(snapshot(&[(MONOTONIC, 1)]), 3);
     assert_eq!(
         placed(&[monotonic, event(5), of(7, event(4))]),
@@ -207,7 +207,7 @@ fn c6_chrome_is_on_monotonic_and_service_events_are_on_boottime() {
         ..event(50)
     };
     let packets = [
-        // There is no MONOTONIC yet: taken as trace time.
+        // There is no MONOTONIC yet, so the timestamp counts as trace time.
         of_type(chrome_events, event(77)),
         snapshot(&[(BOOTTIME, 100), (MONOTONIC, 1), (REALTIME, 50)]),
         of_type(chrome_events, event(5)),
@@ -263,7 +263,7 @@ fn s1_s2_defaults_hold_from_their_packet_on_until_others_come_or_the_state_is_cl
         cleared(defaults(MONOTONIC)),
         event(55),
         in_the_old_form,
-        // Defaults that name no clock replace those that do.
+        // Defaults that name no clock replace defaults that do.
         defaults(MONOTONIC),
         defaults(0),
     ];
@@ -298,7 +298,7 @@ fn s3_s4_packets_that_need_state_wait_for_it_to_be_cleared_after_a_loss() {
         needs(3),
         lost(event(4)), // which does not need it
         needs(5),
-        lost(cleared(event(6))), // cleared by the packet that tells of the loss
+        lost(cleared(event(6))), // cleared by the packet that reports the loss
         needs(7),
     ];
     let without_state = "6 incremental_state_lost";
@@ -424,7 +424,7 @@ fn t1_the_primary_clock_of_a_snapshot_is_trace_time_if_it_comes_before_any_conve
     assert_eq!(trace_time(&trace), 1);
     assert_eq!(placed_in(&trace), ["6 55"]);
 
-    // A snapshot that is placed is a conversion, too.
+    // Placing a snapshot is a conversion, too.
     let trace = imported(&[both(90, 40), primary.clone(), event_on(REALTIME, 55)]);
     assert_eq!(trace_time(&trace), 6);
     assert_eq!(placed_in(&trace), ["1 105"]);
@@ -454,8 +454,8 @@ fn t1_an_attempt_to_convert_settles_trace_time_and_what_is_no_conversion_does_no
     assert_eq!(log, [["1", "primary_clock_ignored"]]);
 }
 
-/// An event of a bundle and a line of the log on clocks that nothing is known of: an
-/// attempt, also where the rows are not wanted.
+/// An event of a bundle and a line of the log on unknown clocks: this counts as an attempt, even if
+/// their rows are not wanted.
 #[test]
 fn t1_trace_time_is_the_same_with_and_without_events() {
     let event = encode::FtraceEvent {
@@ -496,7 +496,7 @@ fn t1_trace_time_is_the_same_with_and_without_events() {
 #[test]
 fn t2_without_a_default_clock_a_timestamp_is_taken_as_trace_time() {
     let packets = [
-        event(5), // nothing is known
+        event(5), // no clock is known
         snapshot(&[(MONOTONIC, 1), (REALTIME, 50)]),
         event(5), // BOOTTIME still is not
         snapshot(&[(MONOTONIC, 1), (BOOTTIME, 100)]),
@@ -520,8 +520,8 @@ fn i1_t2_a_pair_of_the_host_is_a_snapshot_that_holds_boottime() {
         }),
         ..Packet::default()
     };
-    // A packet of another machine tells, as it uses the host's default (X17): without one its
-    // timestamp is trace time, of no clock that it has a name for.
+    // A packet of another machine shows it, because it uses the host's default (X17): without a
+    // default, its timestamp is trace time, on a clock without a number.
     let host = Packet {
         seq: 3,
         ..snapshot(&[(REALTIME, 1000), (64, 10)])
@@ -610,7 +610,7 @@ fn d3_d4_a_packet_without_a_time_is_a_row_and_a_snapshots_packet_has_that_of_the
 
 #[test]
 fn i3_a_payload_without_a_time_of_its_own_has_that_of_its_packet() {
-    // process_tree, track_event, battery, and one that the schema does not know
+    // process_tree, track_event, battery, and an unknown one
     let fields = [2, 11, 38, 777];
     let packets = fields.map(|field| Packet {
         payload: Some((field, Vec::new())),
@@ -664,7 +664,7 @@ fn f7_a_packet_with_a_damaged_payload_keeps_its_header_and_leaves_nothing_else()
     }
 }
 
-/// A bundle with a good pair of clocks and a good event, and damage behind them.
+/// A bundle with a good pair of clocks and a good event, and damage after them.
 #[test]
 fn f7_of_a_payload_that_is_damaged_half_way_nothing_is_left() {
     let bundle = encode::Bundle {
@@ -701,7 +701,7 @@ fn f7_of_a_payload_that_is_damaged_half_way_nothing_is_left() {
     }
 }
 
-/// Feeds a trace to an import of standard input, and looks at its memory in between.
+/// Feeds a trace to an import of standard input, and measures its memory in between.
 #[cfg(target_os = "linux")]
 #[test]
 fn f5_memory_does_not_grow_with_the_file() {
@@ -723,7 +723,7 @@ fn f5_memory_does_not_grow_with_the_file() {
         ..event(1)
     };
     let megabyte = encode::trace(&vec![packet; 250]);
-    // All but what the pipe holds has been read when it is written.
+    // When it is written, all of it has been read except for the contents of the pipe.
     let mut peak_after = |megabytes| -> u64 {
         for _ in 0..megabytes {
             input.write_all(&megabyte).unwrap();

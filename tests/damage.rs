@@ -1,5 +1,5 @@
-//! What becomes of a damaged trace (rules Z), from the outside. How much of it is kept, over many
-//! copies, is counted by tests/reliability.rs.
+//! Damaged traces from the outside (rules Z). tests/reliability.rs counts how much of them an
+//! import keeps, over many copies.
 
 use std::fs;
 use std::io::Write;
@@ -9,7 +9,7 @@ use rusqlite::Connection;
 use crate::support::{Place, count, data, rows, run};
 use timebase_lab::encode::{ClockSnapshot, Packet, Reading, trace};
 
-/// A recorded trace, and where each of its packets begins (with its tag) and ends.
+/// A recorded trace, and the positions where each of its packets begins (with its tag) and ends.
 fn sdk(place: &Place) -> (Vec<u8>, Vec<(usize, usize)>) {
     let bytes = fs::read(data("sdk.pftrace")).unwrap();
     let (conn, _) = place.import(&data("sdk.pftrace"), &[]);
@@ -26,7 +26,7 @@ fn sdk(place: &Place) -> (Vec<u8>, Vec<(usize, usize)>) {
     (bytes, packets)
 }
 
-/// The one row that there is.
+/// The only row.
 fn text(conn: &Connection, sql: &str) -> String {
     let rows = rows(conn, sql);
     assert_eq!(rows.len(), 1, "{sql}");
@@ -96,7 +96,7 @@ fn z3_a_packet_that_is_too_large_to_be_read_is_not_looked_into() {
         seq: 3,
         ..Packet::default()
     };
-    // What a test of a recorder may write: a trace in a packet of a trace.
+    // A recorder's test may write this: a trace in a packet of a trace.
     let mut inside = trace(&(0..100).map(of_time).collect::<Vec<_>>());
     inside.resize(33 << 20, 0);
     let large = Packet {
@@ -209,7 +209,7 @@ fn z6_of_a_damaged_compressed_packet_what_came_before_the_damage_is_there() {
         assert!(said.contains("1 of "), "{said}");
         let kept = rows(&conn, &original);
         assert!(kept.len() < held as usize, "{tenth}");
-        // Those before the last are as they were: in it, bytes may be wrong.
+        // The packets before the last one are unchanged; the last one may have wrong bytes.
         let sure = kept.len().saturating_sub(1);
         assert_eq!(kept[..sure], held_bytes[..sure], "{tenth}");
         some += sure;
@@ -256,7 +256,7 @@ fn z7_a_damaged_gzip_or_zstd_file_goes_on_at_its_next_part() {
         encoder.write_all(bytes).unwrap();
         encoder.finish().unwrap()
     };
-    // As the program zstd does: with a checksum.
+    // With a checksum, like the program zstd.
     let zstd = |bytes: &[u8]| {
         let mut encoder = zstd::Encoder::new(Vec::new(), 3).unwrap();
         encoder.include_checksum(true).unwrap();
@@ -288,7 +288,7 @@ fn z7_a_damaged_gzip_or_zstd_file_goes_on_at_its_next_part() {
     }
 }
 
-/// A sequence of the tracing SDK: clocks, and packets with deltas that need what came before.
+/// A sequence of the tracing SDK: clocks, and packets with deltas that need earlier packets.
 fn sequence(seq: u32, resets: &[usize], packets: usize) -> Vec<Packet> {
     let clocks = |at: u64| ClockSnapshot {
         clocks: vec![
@@ -338,13 +338,13 @@ fn z8_packets_are_unsure_until_their_sequence_is_cleared() {
     let begin = trace(&packets[..10]).len();
     let end = trace(&packets[..12]).len();
     let damaged = [&bytes[..begin], &bytes[end..]].concat();
-    // Two packets are missing, and nobody can see it: their neighbours are whole.
+    // Two packets are missing, and nothing shows it: their neighbours are intact.
     let (conn, _) = place.import(&place.write("gap.pftrace", &damaged), &[]);
     assert_eq!(count(&conn, "SELECT count(*) FROM packet_unsure"), 0);
-    // A piece of one is left.
+    // A piece of one remains.
     let damaged = [&bytes[..begin], &bytes[end - 5..]].concat();
     let (conn, _) = place.import(&place.write("piece.pftrace", &damaged), &[]);
-    // The first reset is packet 0, the second, two having gone, packet 19.
+    // The first reset is packet 0; the second one is packet 19, because two are missing.
     let unsure = "SELECT min(id) || '-' || max(id) || ' ' || count(*) || ' ' || sum(unsure_time) || ' ' || sum(unsure_names) \
                   || ' ' || min(damage_offset) || ' ' || max(damage_size) FROM packet_unsure";
     assert_eq!(text(&conn, unsure), format!("10-18 9 9 9 {begin} 5"));

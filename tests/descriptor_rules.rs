@@ -1,5 +1,5 @@
-//! The rules of tracks, processes and threads that descriptors speak of, one by one, on small traces
-//! made by hand. The program and the model have to say the same.
+//! The rules of tracks, processes and threads in descriptors, one by one, on small traces made by
+//! hand. The program and the model must agree.
 
 use crate::support::events::*;
 use crate::support::kernel::{self, NEWTASK, PROCESS_TREE, bundle, new};
@@ -330,7 +330,7 @@ fn u10_dimensions_and_units() {
         "SELECT ts, unit FROM counter AS c JOIN counter_track AS k ON k.id = track_id ORDER BY ts",
         &["30 count", "31 ns", "32 count", "33 bytes", "34 frogs"],
     );
-    // The model does not know more of dimensions than whose they are.
+    // Of dimensions, the model only knows the owner.
     kernel::gives(
         &trace.program,
         "SELECT key, value_type, group_concat(coalesce(string_value, int_value), ' ') \
@@ -444,7 +444,7 @@ fn j2_p5_dead_is_dead() {
         bundle(0, &[free]),
         described_at(40, 5, thread(10, 11)),
     ]);
-    // Neither the old process nor its thread is found again when the newer one ends.
+    // When the newer process ends, neither the old one nor its thread is found again.
     trace.gives(
         "SELECT p.name, p.end_ts FROM process AS p WHERE pid = 10 ORDER BY upid",
         &["old -", "new 30", "- -"],

@@ -1,5 +1,5 @@
-//! `timebase doctor`: each check on a trace that triggers just that, all checks on all traces, and how
-//! findings are shown.
+//! `timebase doctor`: each check on a trace that triggers only this check, all checks on all
+//! traces, and the form of the findings.
 
 mod traces;
 
@@ -17,10 +17,10 @@ use timebase_schema::CHECKS;
 use crate::support::{Imported, Place, answer, data, files, import, repository, rows, run};
 use timebase_lab::encode::{self, ClockSnapshot, Message, Packet, Reading};
 
-/// Set to write the traces and the expected findings anew.
+/// Set this to write the traces and the expected findings again.
 const WRITE: &str = "TIMEBASE_WRITE";
 
-/// What the doctor finds in a trace: a paragraph each.
+/// The doctor's findings in a trace: a paragraph each.
 fn findings(conn: &Connection) -> String {
     let found = rows(
         conn,
@@ -74,7 +74,7 @@ fn each_check_has_a_trace_that_triggers_just_that() {
         named.insert(file.clone());
         let imported = Imported::of(&file, &[]);
         let mut found = imported.rows("SELECT DISTINCT check_name FROM finding");
-        // What a missing switch makes of rows is a finding of its own.
+        // The doubtful rows after a missing switch are a separate finding.
         if check.name == "switches_missed" {
             found.retain(|name| name != &["rows_doubtful"]);
         }
@@ -82,7 +82,7 @@ fn each_check_has_a_trace_that_triggers_just_that() {
             writeln!(wrong, "{}:\n{}", check.name, findings(&imported.conn)).unwrap();
             continue;
         }
-        // Its own arm alone finds the same.
+        // The check by itself finds the same.
         let sql = "SELECT count(*) FROM finding";
         let own = format!("{sql} WHERE check_name = '{}'", check.name);
         let follows = "SELECT count(*) FROM finding WHERE check_name = 'rows_doubtful'";
@@ -98,7 +98,7 @@ fn each_check_has_a_trace_that_triggers_just_that() {
     }
 }
 
-/// What is found in the trace of each check, and in all others of tests/data.
+/// The findings in the trace of each check, and in all other traces of tests/data.
 #[test]
 fn the_findings_of_every_trace_are_those_that_were_read_and_found_right() {
     let mut traces = files("tests/data", &["pftrace"]);
@@ -125,7 +125,7 @@ fn the_findings_of_every_trace_are_those_that_were_read_and_found_right() {
         fs::write(&file, &found).unwrap();
     }
     let expected = fs::read_to_string(&file).unwrap();
-    // The first trace that differs, rather than all of them.
+    // The first trace that differs, instead of all of them.
     for (found, expected) in found.split("\n# ").zip(expected.split("\n# ")) {
         assert_eq!(found, expected);
     }
@@ -142,7 +142,8 @@ fn of_trace(place: &Path, trace: &Path) -> String {
     )
 }
 
-/// Rows that may be wrong, of which trace and table, as the finding tells it: by what `doubt` says.
+/// Rows that may be wrong, by trace and table, as the finding counts them and as `doubt` marks
+/// them.
 #[test]
 fn dt3_dt4_dt5_dt6_the_doctor_tells_how_many_rows_may_be_wrong_and_how_much_of_the_time() {
     for trace in ["desktop", "desktop-compact", "system", "system-compressed"] {
@@ -175,7 +176,7 @@ fn dt3_dt4_dt5_dt6_the_doctor_tells_how_many_rows_may_be_wrong_and_how_much_of_t
     }
 }
 
-/// A thread that was preempted can be woken: that alone makes no trace unhealthy.
+/// A preempted thread can be woken: this alone does not make a trace unhealthy.
 #[test]
 fn dt4_a_preempted_thread_that_is_woken_is_a_note() {
     let switch = |at, prev, state, next| {
@@ -246,7 +247,7 @@ fn a_recorded_trace_of_a_healthy_machine_is_healthy() {
     }
 }
 
-/// docs/doctor.md: its table has all checks, with what their files say of them.
+/// The table in docs/doctor.md has all checks, with the texts of their files.
 #[test]
 fn every_check_is_explained_as_its_file_says() {
     let page = fs::read_to_string(repository().join("docs/doctor.md")).unwrap();
@@ -300,7 +301,7 @@ fn the_page_shows_what_the_program_prints() {
     assert!(shown.len() >= 8 && blocks.next().is_none());
 }
 
-/// What the import puts right is not told any more.
+/// Problems that the import corrects are not reported any more.
 #[test]
 fn an_import_that_follows_the_drift_has_none() {
     let imported = Imported::new("doctor/drift.pftrace", &["--conversion", "linear"]);
@@ -366,8 +367,8 @@ fn extreme_times_are_found_and_do_no_harm() {
     }
 }
 
-/// How many thousand steps SQLite takes for all checks of a trace with so many clocks that drift,
-/// and as many without a snapshot.
+/// The number of SQLite's steps, in thousands, for all checks of a trace with this many clocks that
+/// drift, and as many without a snapshot.
 fn steps(clocks: u32) -> u64 {
     let mut trace = Vec::new();
     for seq in 2..clocks + 2 {
@@ -423,7 +424,7 @@ fn the_checks_take_no_longer_for_each_clock_where_there_are_many() {
     assert!(many < few * 6, "{few} and {many}");
 }
 
-/// The shell of SQLite has no function of timebase's.
+/// SQLite's own shell has no function of timebase.
 #[test]
 fn in_the_sqlite_shell_the_same_is_found() {
     let imported = Imported::new("doctor/flow_backwards.pftrace", &[]);
@@ -507,7 +508,7 @@ error: 64@3 [sequence_clock_undefined]
     );
 }
 
-/// Of several files and machines, with their names; and the numbers tell how many there are.
+/// Several files and machines, with their names; and the counts of these.
 #[test]
 fn a_finding_of_a_merge_names_its_files_and_machines() {
     let place = Place::new();
@@ -611,7 +612,7 @@ fn markdown_is_a_table_behind_the_verdict() {
     assert!(!healthy.contains('|'), "{healthy}");
 }
 
-/// A trace in which a process has a name that would do something to a terminal or a page.
+/// A trace in which a process has a name that would harm a terminal or a page.
 fn hostile() -> Vec<u8> {
     let name = "\x1b[31m<script>|`[x](http://x)`";
     let on = |seq| Message::new().number(10, seq);
@@ -653,7 +654,7 @@ fn names_in_a_trace_do_nothing_to_a_terminal_or_a_page() {
     assert!(json["findings"].to_string().contains("\\u001b[31m<script>"));
 }
 
-/// Many sequences that lack the same.
+/// Many sequences with the same problem.
 #[test]
 fn of_many_findings_of_a_check_the_worst_are_shown() {
     let snapshot = Packet {

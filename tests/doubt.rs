@@ -1,6 +1,6 @@
-//! Rows that may be wrong say so (rules DT3 to DT7). From traces whose rows are known events are taken out; the importer
-//! is not told which. Of the rows that the rest gives and the whole does not, so many are doubtful as the rules can
-//! find; of those that both give, hardly any.
+//! Rows that may be wrong are marked (rules DT3 to DT7). The tests remove events from traces whose
+//! rows are known, and do not tell the importer which. Of the rows that only the reduced trace
+//! gives, as many must be doubtful as the rules can find; of the rows that both give, hardly any.
 
 mod cut;
 mod packets;
@@ -16,7 +16,7 @@ use self::simulate::{Encoding, trace};
 use crate::support::{Imported, data};
 use timebase_lab::encode::Message;
 
-/// Numbers that depend on nothing but where they begin.
+/// Numbers that only depend on their start.
 struct Random(u64);
 
 impl Random {
@@ -33,7 +33,7 @@ impl Random {
     }
 }
 
-/// What a row says, and how often; and how often it is doubtful.
+/// The contents of a row, how often it occurs, and how often it is doubtful.
 type Rows = BTreeMap<String, (u64, u64)>;
 
 /// A database of a trace.
@@ -64,7 +64,7 @@ SELECT 'state', t.tid, s.ts, s.dur, s.state, s.ucpu, s.doubt IS NOT NULL FROM th
 UNION ALL
 SELECT 'sched', t.tid, s.ts, s.dur, s.end_state, s.ucpu, s.doubt IS NOT NULL FROM sched AS s JOIN thread AS t ON t.utid = s.utid";
 
-/// How well doubt tells wrong rows from right ones.
+/// How well doubt separates wrong rows from right ones.
 #[derive(Debug, Default)]
 struct Score {
     wrong: u64,
@@ -79,7 +79,7 @@ impl Score {
             let &(before, already) = whole.get(row).unwrap_or(&(0, 0));
             let right = count.min(before);
             let wrong = count - right;
-            // Of equal rows the wrong ones are taken for the doubtful ones.
+            // Among equal rows, the doubtful ones count as the wrong ones.
             self.wrong += wrong;
             self.found += doubtful.min(wrong);
             self.right += right;
@@ -87,14 +87,15 @@ impl Score {
         }
     }
 
-    /// Of wrong rows those that are doubtful, and of right ones those that became it, in percent.
+    /// The percentage of doubtful rows among wrong ones, and of newly doubtful rows among right
+    /// ones.
     fn percent(&self) -> (f64, f64) {
         let of = |part: u64, all: u64| part as f64 * 100.0 / all.max(1) as f64;
         (of(self.found, self.wrong), of(self.doubted, self.right))
     }
 }
 
-/// What is taken out of a trace.
+/// The kinds of removed events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Removal {
     Switch,
@@ -103,13 +104,13 @@ enum Removal {
     Bundle { is_flagged: bool },
 }
 
-/// What was taken out: of which CPU, from the event before to the event behind; and the threads in it.
+/// A removal: its CPU, its range from the event before to the event after, and the threads in it.
 struct Removed {
     gaps: Vec<(u64, u64, u64)>,
     pids: BTreeSet<u64>,
 }
 
-/// Where the events of a CPU are: bundle and place there.
+/// The places of a CPU's events: the bundle and the index in it.
 fn places(packets: &[Packet], cpu: u64) -> Vec<(usize, usize)> {
     let bundles = packets.iter().enumerate();
     bundles
@@ -121,7 +122,7 @@ fn places(packets: &[Packet], cpu: u64) -> Vec<(usize, usize)> {
         .collect()
 }
 
-/// Takes something out of some places of a trace.
+/// Removes events at some places of a trace.
 fn remove(packets: &[Packet], removal: Removal, random: &mut Random) -> (Vec<Packet>, Removed) {
     let mut packets = packets.to_vec();
     let mut removed = Removed {
@@ -170,13 +171,13 @@ fn remove(packets: &[Packet], removal: Removal, random: &mut Random) -> (Vec<Pac
                 one..one + 1
             }
         };
-        // What begins or ends the trace is not missed by anybody.
+        // Events at the beginning or the end of the trace are not missed.
         if range.start < 20 || range.end + 20 > all.len() {
             continue;
         }
         let times = [range.start - 1, range.end].map(|of| event(&all[of]).time());
         removed.gaps.push((cpu, times[0], times[1]));
-        // Whom a compact switch takes off its CPU only the one before tells.
+        // Only the switch before a compact switch tells which thread that takes off its CPU.
         let mut around = range.clone();
         while !event(&all[around.start]).is_switch() && around.start > 0 {
             around.start -= 1;
@@ -209,10 +210,11 @@ fn remove(packets: &[Packet], removal: Removal, random: &mut Random) -> (Vec<Pac
     (packets, removed)
 }
 
-/// So often each is done with a kind of traces: ten removals each, of bundles three.
+/// Each removal is done this often for a kind of traces: ten removals each, for bundles three.
 const ROUNDS: u64 = 21;
 
-/// The scores of removals from a trace; and rows that became doubtful though nothing near was removed.
+/// The scores of removals from a trace; and rows that became doubtful although nothing near was
+/// removed.
 fn scores(
     packets: &[Packet],
     removal: Removal,
@@ -232,7 +234,8 @@ fn scores(
     far
 }
 
-/// Rows that both give and that became doubtful, of a thread of which nothing was removed, and away from each removal.
+/// Rows in both that became doubtful, although they are away from each removal, and nothing of
+/// their thread was removed.
 fn far_away(conn: &Connection, whole: &Rows, rest: &Rows, removed: &Removed) -> Vec<String> {
     let mut far = Vec::new();
     for (row, &(count, doubtful)) in rest {
@@ -261,7 +264,7 @@ fn far_away(conn: &Connection, whole: &Rows, rest: &Rows, removed: &Removed) -> 
     far
 }
 
-/// What is to be reached: of wrong rows so many percent.
+/// The required percentage of wrong rows.
 struct Goal {
     removal: Removal,
     recall: f64,
@@ -279,7 +282,7 @@ fn goals(recall: [f64; 5]) -> impl Iterator<Item = Goal> {
     goals.map(|(removal, recall)| Goal { removal, recall })
 }
 
-/// Of right rows no more than so many percent are doubtful.
+/// At most this percentage of right rows is doubtful.
 const MOST_FALSE: f64 = 2.0;
 
 fn hold(name: &str, traces: &[Vec<Packet>], recall: [f64; 5]) {
@@ -367,7 +370,7 @@ fn dt3_whole_traces_have_next_to_no_doubt() {
     }
 }
 
-/// Bundles that are read and written are what they were.
+/// Bundles that are read and written again are unchanged.
 #[test]
 fn what_is_read_is_written_as_it_was() {
     for name in ["desktop.pftrace", "system.pftrace"] {
@@ -395,12 +398,12 @@ fn dt8_what_is_cut_by_the_ends_of_a_trace_is_no_doubt() {
     assert_eq!(imported.count("SELECT count(*) FROM loss"), 1);
 }
 
-/// A slice is a row long before the wait behind it turns out to be none.
+/// A slice becomes a row long before the wait after it turns out to be none.
 #[test]
 fn dt4_dt5_rows_that_are_written_are_still_doubted() {
     let switch = |time: u64, state: u64, next: u64| Event::Switch([time, state, next, 120, 0]);
     let waking = |time: u64, pid: u64| Event::Waking([time, pid, 0, 120, 0, 0]);
-    // 1 waits, 2 sleeps, while 3 and 4 take turns.
+    // 1 waits and 2 sleeps, while 3 and 4 take turns.
     let mut first = vec![
         switch(10, 0, 9),
         switch(20, 0, 1),

@@ -1,5 +1,5 @@
-//! What happened at which time inside a packet: events of the kernel (rule I1)
-//! and lines of Android's logs (rule I2), through the real program.
+//! Events inside packets and their times: events of the kernel (rule I1) and lines of Android's log
+//! (rule I2), through the real program.
 //!
 //! tests/data/make_fixtures.py makes the fixtures; tests/data/synthetic.py
 //! describes the small traces.
@@ -11,14 +11,14 @@ use serde_json::{Value, json};
 use crate::support::{Imported, expected, fixture};
 
 impl Imported {
-    /// Of each row a text, a time and a reason.
+    /// A text, a time and a reason for each row.
     fn placed(&self, sql: &str) -> Vec<(String, Option<i64>, Option<String>)> {
         let mut statement = self.conn.prepare(sql).unwrap();
         let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)));
         rows.unwrap().map(Result::unwrap).collect()
     }
 
-    /// The one value of a query, which is JSON.
+    /// The only value of a query, which is JSON.
     fn json(&self, sql: &str) -> Value {
         let text: String = self.conn.query_row(sql, [], |row| row.get(0)).unwrap();
         serde_json::from_str(&text).unwrap()
@@ -30,7 +30,7 @@ fn at(text: &str, ts: i64) -> (String, Option<i64>, Option<String>) {
     (text.to_owned(), Some(ts), None)
 }
 
-/// `text` is nowhere, and why.
+/// `text` has no time, and the reason.
 fn nowhere(text: &str, reason: &str) -> (String, Option<i64>, Option<String>) {
     (text.to_owned(), None, Some(reason.to_owned()))
 }
@@ -69,8 +69,8 @@ fn i1_n6_the_pairs_of_bundles_are_snapshots_as_trace_processor_has_them() {
     assert_eq!(ours, theirs);
 }
 
-/// An event as Perfetto's Python package reads it, or as we do. The table of
-/// partial events has neither a `tid` nor a `timestamp`.
+/// An event as Perfetto's Python package reads it, or as timebase does. The table of partial events
+/// has neither a `tid` nor a `timestamp`.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Event {
     packet_id: i64,
@@ -89,9 +89,8 @@ fn sorted_args(args: BTreeMap<String, Value>) -> String {
     format!("{args:?}")
 }
 
-/// The events of a fixture, of which some are partial. Where `timestamp` puts
-/// an event on trace time is for `to_boottime` to say: all snapshots of these
-/// traces come before all bundles.
+/// The events of a fixture, of which some are partial. `to_boottime` decides where `timestamp` puts
+/// an event on trace time: all snapshots of these traces come before all bundles.
 fn recorded_events(name: &str, trace: &Imported, clock: u32) -> (Vec<Event>, Vec<Event>) {
     timebase_resolver::sql::register(&trace.conn).unwrap();
     let mut to_boottime = trace.conn.prepare("SELECT to_boottime(?1, 0, ?2)").unwrap();
@@ -139,8 +138,8 @@ fn imported_events(trace: &Imported, sql: &str) -> Vec<Event> {
     rows.unwrap().map(Result::unwrap).collect()
 }
 
-/// The order of the rows is not specified. The first difference is told: all
-/// of them would be a megabyte.
+/// The order of the rows is not specified. Only the first difference is shown, because all of them
+/// would be a megabyte.
 fn assert_same(what: &str, mut ours: Vec<Event>, mut theirs: Vec<Event>) {
     ours.sort();
     theirs.sort();
@@ -169,9 +168,9 @@ fn i1_every_field_of_every_event_is_as_perfettos_python_package_reads_it() {
 
 #[test]
 fn i1_compact_events_before_the_first_switch_of_a_cpu_are_partial() {
-    // What ran on a CPU before its first switch is not recorded: not whom the
-    // first switch took the CPU from, and not who woke another before it.
-    // Trace processor skips them.
+    // The running thread of a CPU before its first switch is not recorded: neither the thread that
+    // the first switch took off the CPU, nor the waker of another one before it. Trace processor
+    // skips these events.
     for (name, clock, switches, wakings) in [("system", 6, 2, 1), ("system-compressed", 5, 2, 7)] {
         let trace = Imported::new(&format!("{name}.pftrace"), &[]);
         let (_, partial) = recorded_events(name, &trace, clock);
@@ -256,7 +255,7 @@ fn no_data_leaves_the_events_there() {
 
 // Clocks of ftrace bundles
 
-/// What is written in each event of a packet, and where that is.
+/// The text of each event of a packet, and its time.
 fn marks(trace: &Imported, packet_id: i64) -> Vec<(String, Option<i64>, Option<String>)> {
     trace.placed(&format!(
         "SELECT args ->> 'buf', ts, unresolved FROM ftrace_event \
@@ -280,13 +279,13 @@ fn i1_global_and_local_are_clocks_of_the_sequence_placed_by_the_pairs_of_its_bun
             at("global, after the pair", 11_500), // 11000 + (1500 − 1000)
         ]
     );
-    // Packet 2 has a pair (1000, 99000): its ftrace_timestamp is that of the
-    // pair added last, so it is none.
+    // Packet 2 has a pair (1000, 99000). Its ftrace_timestamp equals that of the last pair, so it
+    // does not count.
     assert_eq!(
         marks(&trace, 2),
         [
             at("global, the pair repeated", 11_600), // 11000 + (1600 − 1000)
-            // Rule D1: the pair of packet 4 is nearer, but not seen yet.
+            // The pair of packet 4 is nearer, but not known yet (rule D1).
             at("global, read before the second pair", 12_600), // 11000 + (2600 − 1000)
         ]
     );
@@ -297,7 +296,7 @@ fn i1_global_and_local_are_clocks_of_the_sequence_placed_by_the_pairs_of_its_bun
             at("global, after the second pair", 12_700), // 12100 + (2600 − 2000)
         ]
     );
-    // Sequence 3 has a clock 64 of its own, with the pair (7000, 57000).
+    // Sequence 3 has its own clock 64, with the pair (7000, 57000).
     assert_eq!(
         marks(&trace, 3),
         [
@@ -324,8 +323,8 @@ fn i1_a_pair_is_one_snapshot_however_often_it_is_repeated() {
         [4, 6, 0, 12_100, 12_100],
         [6, 64, 6, 400, 20_400],
         [6, 6, 0, 20_400, 20_400],
-        // MONOTONIC_RAW is where the service's snapshot puts it (rule V2):
-        // 1000000 + (600000 − 500000).
+        // The service's snapshot decides about MONOTONIC_RAW (rule V2): 1000000 + (600000 −
+        // 500000).
         [7, 5, 0, 600_000, 1_100_000],
         [7, 6, 0, 1_100_007, 1_100_007],
         // Packet 9 has no sequence, so its pair is rejected (rule C5).
@@ -478,7 +477,7 @@ fn i1_what_is_left_of_damaged_compact_events_is_kept_and_told() {
     );
 }
 
-/// The events are alike to the byte; what they mean is their machine's to say.
+/// The events are equal byte by byte; their machine decides what they mean.
 #[test]
 fn i1_an_event_that_describes_itself_does_so_for_its_machine() {
     let trace = Imported::new("ftrace-machines.pftrace", &[]);
@@ -530,10 +529,10 @@ fn i1_f7_an_event_that_cannot_be_read_is_kept_and_its_bundle_too() {
 // Android logs
 
 const S: i64 = 1_000_000_000;
-/// The REALTIME of boot in the traces of logs.
+/// REALTIME at boot in the traces of logs.
 const BOOT: i64 = 1_700_000_000 * S;
 
-/// The text of each line of a packet, and where that is.
+/// The text of each line of a packet, and its time.
 fn lines(trace: &Imported, packet_id: i64) -> Vec<(String, Option<i64>, Option<String>)> {
     trace.placed(&format!(
         "SELECT msg, ts, unresolved FROM android_logs WHERE packet_id = {packet_id} ORDER BY id"
@@ -558,15 +557,15 @@ fn i2_v2_a_line_is_placed_by_the_nearest_snapshot_seen_before_it() {
             at("before the first snapshot", 99 * S + S / 2),
             at("at the first snapshot", 100 * S),
             at("after the first snapshot", 100 * S + S / 4),
-            // Rule D1: the snapshot of packet 3 is nearer, but not seen yet.
+            // The snapshot of packet 3 is nearer, but not known yet (rule D1).
             at(
                 "after the suspend, read before its snapshot",
                 401 * S + S / 4
             ),
         ]
     );
-    // REALTIME is converted as it is: over MONOTONIC, which stood still in the
-    // suspend, the first line would be somewhere else.
+    // REALTIME is converted directly: over MONOTONIC, which stood still in the suspend, the first
+    // line would have another time.
     assert_eq!(
         lines(&trace, 4),
         [
@@ -619,13 +618,12 @@ fn i2_n5_lines_read_after_realtime_went_back_are_unresolved_and_those_before_sta
             nowhere("after the jump", "non_monotonic"),
         ]
     );
-    // That it goes forward again does not heal it.
+    // The clock going forward again does not repair this.
     assert_eq!(
         lines(&trace, 6),
         [nowhere("it goes forward again", "non_monotonic")]
     );
-    // When this was read there was no snapshot; at the end (rule D2) there is
-    // no way.
+    // When this was read there was no snapshot; at the end (rule D2) there is no path.
     assert_eq!(lines(&trace, 0), [nowhere("early", "non_monotonic")]);
     let recorded = "SELECT timestamp FROM android_logs WHERE msg = 'after the jump'";
     assert_eq!(trace.count(recorded), BOOT + 201 * S - 3600 * S);
@@ -680,7 +678,7 @@ fn i2_every_field_of_a_line_is_there_and_none_that_it_does_not_have() {
             ["crash", "crashed", "4000", "4001", "10123", "4", "4", null],
         ]
     );
-    // All at BOOT + 403 s, so by the third snapshot.
+    // All at BOOT + 403 s, so the third snapshot decides.
     let times = "SELECT DISTINCT timestamp, ts FROM android_logs WHERE packet_id = 7";
     let (timestamp, ts) = (BOOT + 403 * S, 403 * S - 3000);
     assert_eq!(trace.rows(times), [[timestamp.to_string(), ts.to_string()]]);
@@ -700,7 +698,7 @@ fn i2_a_line_of_the_binary_log_has_its_values_by_name() {
             "Process Name": "com.example.\"π\"",
         })
     );
-    // Two values of one name: none is lost, in whatever way they are written.
+    // Two values with one name: none is lost, in either form.
     let values = "SELECT atom FROM android_logs, json_tree(args) \
                   WHERE tag = 'am_twice' AND atom IS NOT NULL ORDER BY json_tree.id";
     assert_eq!(trace.rows(values), [["1"], ["two"]]);

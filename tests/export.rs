@@ -1,5 +1,5 @@
-//! `timebase export` from the outside: what is in Parquet is what is in the database. The files are read with
-//! the crate `parquet`; tests/python reads them with what people use.
+//! `timebase export` from the outside: the Parquet files have the same contents as the database.
+//! These tests read the files with the crate `parquet`; tests/python reads them with common tools.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -53,7 +53,7 @@ fn read(path: &Path) -> Read {
     }
 }
 
-/// The rows of a table, as Parquet has to have them: what is of any type is text.
+/// The rows of a table in the form of Parquet: values of any type are text.
 fn rows(conn: &Connection, table: &str) -> Vec<Vec<Value>> {
     let is_any = |column: &str| column == "value" && (table == "metadata" || table == "fact");
     let mut statement = conn.prepare(&format!("SELECT * FROM {table}")).unwrap();
@@ -71,7 +71,7 @@ fn rows(conn: &Connection, table: &str) -> Vec<Vec<Value>> {
     rows.unwrap().map(Result::unwrap).collect()
 }
 
-/// What `--schema` says of each table, as [`Read::columns`] has it.
+/// The description of each table by `--schema`, in the form of [`Read::columns`].
 fn schema(arguments: &[&str]) -> BTreeMap<String, Vec<String>> {
     let said = answer(&[&["export", "--schema"], arguments].concat());
     let said: serde_json::Value = serde_json::from_str(&said).unwrap();
@@ -91,7 +91,7 @@ fn schema(arguments: &[&str]) -> BTreeMap<String, Vec<String>> {
     tables.collect()
 }
 
-/// The one trace of a folder: its id, and what is said of it.
+/// The only trace of a folder: its id, and its description.
 fn trace(folder: &Path) -> (String, serde_json::Value) {
     let mut entries = fs::read_dir(folder.join("_timebase")).unwrap();
     let path = entries.next().unwrap().unwrap().path();
@@ -112,7 +112,7 @@ fn export(arguments: &[&str], folder: &Path) {
     assert_eq!(said.stdout, "");
 }
 
-/// The error of an export that must fail, and has changed nothing.
+/// The error of an export that must fail without changing anything.
 fn refused(arguments: &[&str], code: i32) -> String {
     let said = run(&[&["export"], arguments].concat());
     assert_eq!(said.code, Some(code), "{arguments:?}: {}", said.stderr);
@@ -140,7 +140,7 @@ fn tree(directory: &Path) -> Vec<String> {
     names
 }
 
-/// Recorded traces of each kind, and sets of several.
+/// Recorded traces of each kind, and sets of several traces.
 const TRACES: [&str; 10] = [
     "app.pftrace",
     "desktop.pftrace",
@@ -178,12 +178,12 @@ fn every_table_of_a_trace_is_in_parquet_as_it_is_in_the_database() {
         let tables = tables.iter().filter(|name| name.ends_with(".parquet"));
         assert_eq!(tables.count(), schema.len());
     }
-    // What has no row in any of them was not tested.
+    // A table without rows in all of them was not tested.
     let empty: Vec<_> = filled.iter().filter(|(_, rows)| **rows == 0).collect();
     assert!(empty.len() < 12, "{empty:?}");
 }
 
-/// Also those behind the views, which are exported if they are named.
+/// Also the tables behind the views, which are exported if they are named.
 #[test]
 fn every_column_of_a_database_has_a_type_in_parquet() {
     let imported = Imported::new("app.pftrace", &[]);
@@ -215,7 +215,8 @@ fn the_tables_are_those_that_the_help_lists() {
     assert!(!schema(&[]).contains_key("ftrace_record"));
 }
 
-/// What no table needs that is asked for is not imported; so each table alone has to be as it is among all.
+/// The import leaves out data that no requested table needs, so each table by itself must have the
+/// same rows as among all tables.
 #[test]
 fn a_table_is_the_same_whatever_else_is_asked_for() {
     let programs = "slice,thread,process_track,flow,args,counter,machine,packet,packet_clock,stats";
@@ -372,11 +373,11 @@ fn many_traces_are_beside_each_other_and_one_is_replaced_by_force_alone() {
         exists,
         format!("tests/data/dst.pftrace: {path} already has this trace, {id}; --force replaces it")
     );
-    // Before it is imported, for which there is no room here.
+    // This comes before the import, for which there is no room here.
     let no_room = ["tests/data/dst.pftrace", "-o", path, "--max-size", "1"];
     assert_eq!(refused(&no_room, 1), exists);
     assert_eq!(tree(&folder), before);
-    // All of it is replaced: what is not asked for any more was of the older one.
+    // All of it is replaced: tables that are no longer requested belonged to the older export.
     export(
         &[
             "tests/data/dst.pftrace",
@@ -515,7 +516,7 @@ fn what_is_for_traces_is_refused_of_a_database() {
         linear.contains("was imported with --conversion nearest"),
         "{linear}"
     );
-    // Who has changed a database may have made a path of it.
+    // A changed database may have a path here.
     for name in ["../../x", "0123456789ABCDEF0123456789ABCDEF", ""] {
         let change = "UPDATE fact SET value = ?1 WHERE name = 'trace_id'";
         imported.conn.execute(change, [name]).unwrap();
@@ -697,7 +698,7 @@ fn a_result_of_any_statement_is_a_file_of_its_types() {
     assert_eq!(fails.code, Some(1));
 }
 
-/// Without an end, so that an export can be met in the middle.
+/// A trace without an end, so that an export is still running when it is checked.
 #[cfg(target_os = "linux")]
 mod endless {
     use std::io::{BufRead, BufReader};
@@ -709,7 +710,7 @@ mod endless {
     use super::*;
     use crate::support::PROGRAM;
 
-    /// A database with a view that has rows for ever.
+    /// A database with a view that has endless rows.
     fn database() -> Imported {
         let imported = Imported::new("dst.pftrace", &[]);
         imported
@@ -728,7 +729,7 @@ mod endless {
         imported
     }
 
-    /// An export of it that has come to so many rows, and what it says from then on.
+    /// An export that has reached this many rows, and its later messages.
     struct Running {
         child: Child,
         lines: std::io::Lines<BufReader<std::process::ChildStderr>>,
@@ -756,7 +757,7 @@ mod endless {
             Running { child, lines }
         }
 
-        /// Waits until it has read so many rows, and tells the most memory that it has had, in megabytes.
+        /// Waits until it has read this many rows, and returns its peak memory in megabytes.
         fn until(&mut self, rows: u64) -> u64 {
             for line in self.lines.by_ref() {
                 let said: serde_json::Value = serde_json::from_str(&line.unwrap()).unwrap();
@@ -835,8 +836,8 @@ mod endless {
     }
 }
 
-/// A disk that fails at any call, and a process that is killed at any: a trace is there with all of its tables
-/// or does not count, and the next export makes it good.
+/// A disk that fails at any call, and a process that is killed at any call: a trace has all of its
+/// tables or does not count, and the next export repairs it.
 #[cfg(target_os = "linux")]
 #[test]
 #[ignore = "heavy"]
@@ -856,7 +857,7 @@ fn whatever_call_fails_a_trace_is_whole_or_does_not_count() {
         program.arg(folder).arg(imported.path());
         program
     };
-    // Every other call, and those between with another fault.
+    // Every other call, and those in between with another fault.
     for (first, fault, code, is_new) in [
         (1, Fault::Stays(ENOSPC), Some(1), true),
         (2, Fault::Stays(ENOSPC), Some(1), false),
@@ -884,7 +885,7 @@ fn whatever_call_fails_a_trace_is_whole_or_does_not_count() {
             let said_of = String::from_utf8(said.stderr).unwrap();
             let is_done = folder.join(format!("_timebase/{id}.json")).exists();
             if said.status.code() == Some(0) {
-                // What it does for a machine that crashes then may fail.
+                // Steps that only protect against a crash of the machine may fail.
                 assert!(is_done, "{what}: {said_of}");
             } else {
                 assert_eq!(said.status.code(), code, "{what}: {said_of}");

@@ -1,5 +1,5 @@
-//! Imports of real traces, whole, cut, damaged and compressed, through the
-//! real program, and what the database holds then.
+//! Imports of real traces through the real program: whole, cut, damaged and compressed; and the
+//! contents of the database.
 
 use std::fs;
 use std::io::{Cursor, Write};
@@ -13,7 +13,7 @@ use timebase_import::{Monitor, Options, Reader, Source, import_into};
 use crate::support::{Imported, PROGRAM, Place, Said, count, data, expected, rows, run};
 use timebase_lab::encode::{self, NEEDS_INCREMENTAL_STATE, Packet};
 
-/// Everything of a packet but where it stands in the file.
+/// All columns of a packet except its position in the file.
 const PACKETS: &str = "SELECT id, ts, timestamp, clock_id, clock_ts, seq_id, machine_id, type, uid, \
                        pid, unresolved, size, data FROM packet ORDER BY id";
 
@@ -98,7 +98,7 @@ fn f3_packets_inside_compressed_packets_stand_in_their_place() {
             "that of the carrier"
         );
 
-        // Nested: logged and skipped; what stands around it is not.
+        // Nested: logged and skipped; the packets around it are kept.
         let inside = [carrier(field, &packed), trace.clone()].concat();
         let nested = place.write("n.pftrace", &carrier(50, &zlib(&inside)));
         let (conn, _) = place.import(&nested, &[]);
@@ -106,7 +106,7 @@ fn f3_packets_inside_compressed_packets_stand_in_their_place() {
         let logged = "SELECT count(*) FROM import_log WHERE code = 'nested_compression'";
         assert_eq!(count(&conn, logged), 1);
 
-        // Damaged inside: what can be read is there, and the carrier too.
+        // Damaged inside: the readable packets are there, and so is the carrier.
         let damaged = [carrier(field, &packed[..packed.len() - 9]), trace.clone()].concat();
         let damaged = place.write("d.pftrace", &damaged);
         let (conn, said) = place.import(&damaged, &[]);
@@ -152,7 +152,7 @@ fn f2_f4_compressed_piped_and_concatenated_traces_are_one_trace() {
     ] {
         let path = place.write(name, &bytes);
         assert_eq!(rows(&place.import(&path, &[]).0, PACKETS), plain, "{name}");
-        // Cut inside the compression: what was before is imported.
+        // Cut inside the compression: the data before it is imported.
         let cut = place.write(&format!("cut-{name}"), &bytes[..bytes.len() / 2]);
         let (conn, said) = place.import(&cut, &[]);
         let packets = count(&conn, "SELECT count(*) FROM packet") as usize;
@@ -342,7 +342,7 @@ fn the_database_says_what_it_is() {
     );
 }
 
-/// What is asked of a trace first, in the words of trace processor.
+/// The first queries of a trace, in the words of trace processor.
 #[test]
 fn stats_and_metadata_answer_queries_for_trace_processor() {
     let place = Place::new();
@@ -515,7 +515,7 @@ fn an_interrupted_import_leaves_nothing_even_if_its_input_hangs() {
     let place = Place::new();
     for signal in [Signal::SIGINT, Signal::SIGTERM] {
         let mut child = start_hanging_import(&place);
-        // `wait` would close it, and the import might end before it is told to.
+        // `wait` would close it, and the import might end before it gets the signal.
         let input = child.stdin.take();
         kill(Pid::from_raw(child.id() as i32), signal).unwrap();
         let output = child.wait().unwrap();
@@ -543,7 +543,7 @@ fn what_a_killed_import_left_is_removed_by_the_next() {
     living.wait().unwrap();
 }
 
-/// An import to `out.db` that has begun and waits for its input.
+/// A started import to `out.db` that waits for its input.
 #[cfg(unix)]
 fn start_hanging_import(place: &Place) -> std::process::Child {
     let before = place.files().len();

@@ -313,7 +313,7 @@ fn p1_p2_p5_p9_a_pid_that_is_forked_again_is_another_process() {
             newtask(10, 1, 5, "one", 0),
             newtask(15, 5, 6, "helper", CLONE_THREAD),
             newtask(20, 1, 5, "two", 0),
-            // The thread of the first process is dead: this is another.
+            // The thread of the first process is dead, so this is another one.
             waking(30, 1, 6, "again"),
         ],
     )]);
@@ -396,7 +396,7 @@ fn p10_clone_thread_shares_the_process_of_its_maker() {
             &[
                 newtask(20, 5, 6, "t", CLONE_THREAD),
                 newtask(30, 5, 0, "none", CLONE_THREAD),
-                // Nothing dies by it, so that the older one is found when this one ends.
+                // Nothing dies because of it, so the older one is found when this one ends.
                 newtask(40, 5, 6, "newer", CLONE_THREAD),
                 event(50, 5, FREE, new().number(2, 6)),
                 waking(60, 5, 6, "older"),
@@ -557,7 +557,7 @@ fn p16_u3_j3_j4_a_second_uuid_means_that_the_number_was_used_again() {
     );
 }
 
-/// A descriptor of an uuid with a parent, of a process if there is a pid.
+/// A descriptor of a uuid with a parent, and of a process if there is a pid.
 fn below(time: u64, uuid: u64, parent: u64, pid: Option<u64>) -> Message {
     let mut descriptor = new().number(1, uuid).number(5, parent);
     if let Some(pid) = pid {
@@ -572,7 +572,7 @@ const NAMED: &str = "SELECT t.tid, t.name, p.pid FROM thread AS t JOIN process A
 
 #[test]
 fn u1_j5_what_the_file_says_first_of_an_uuid_counts_and_every_name_is_read() {
-    // The second one comes first in time: uuid 1 is thread 6 all the same.
+    // The second one has the earlier time; nevertheless uuid 1 is thread 6.
     let trace = imported(&[
         thread_track(20, 1, 6, 5, "one"),
         thread_track(10, 1, 7, 5, "two"),
@@ -598,7 +598,7 @@ fn u2_descriptors_that_are_ignored() {
         packet(11, TRACK_DESCRIPTOR, no_tid),
         packet(12, TRACK_DESCRIPTOR, no_pid),
         packet(13, TRACK_DESCRIPTOR, ordering),
-        // Of uuid 0 with a parent the name is read.
+        // For uuid 0 with a parent, the name is read.
         below(14, 0, 1, Some(35)),
     ]);
     let processes = "SELECT pid, name FROM process WHERE upid > 0";

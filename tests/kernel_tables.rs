@@ -1,6 +1,6 @@
 //! The tables of processes, threads, scheduling, slices of atrace and the GPU, and counters,
-//! through the real program: random traces whose rows are known, and recorded traces with what
-//! Perfetto's trace processor says of them.
+//! through the real program: random traces with known rows, and recorded traces with the answers of
+//! Perfetto's trace processor.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,7 +18,7 @@ const STATEMENTS: &str = "threads/queries-threads.sql";
 
 #[test]
 fn generated_traces_give_the_rows_that_are_known() {
-    // For each statement the traces that it answers wrongly, and how for the first of them.
+    // For each statement the traces with a wrong answer, and the difference for the first of them.
     let mut wrong: BTreeMap<String, (Vec<String>, String)> = BTreeMap::new();
     for trace in generated() {
         let database = Imported::new(&format!("threads/{trace}.pftrace"), &[]);

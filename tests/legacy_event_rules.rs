@@ -1,5 +1,5 @@
 //! The rules of legacy events and of flows, one by one, on small traces made by hand. The program
-//! and the model have to say the same.
+//! and the model must agree.
 
 use crate::support::events::*;
 use crate::support::kernel::{self, new};
@@ -139,7 +139,7 @@ fn l4_complete_events_are_not_for_lanes() {
     trace.counted("track_event_parser_errors", 1);
 }
 
-/// Names, times and tracks of asynchronous slices, the tracks numbered.
+/// Names, times and tracks of asynchronous slices, with numbered tracks.
 const ASYNC: &str = "SELECT s.name, s.ts, s.dur, k.name, dense_rank() OVER (ORDER BY track_id) \
      FROM slice AS s JOIN track AS k ON k.id = s.track_id ORDER BY s.id";
 
@@ -405,11 +405,11 @@ fn g7_a_flow_that_ends_before_it_begins_is_told_once() {
         flowing(22, INSTANT, "passed on", &[(FLOW, 2)]),
         bind(12, "bound", into),
         bind(23, "binds", out),
-        // The begin of the first is not in the trace, and the second is as it has to be.
+        // The begin of the first is not in the trace, and the second one is correct.
         flowing(13, INSTANT, "of before", &[(TERMINATING, 3)]),
         flowing(24, INSTANT, "sent", &[(FLOW, 3)]),
         flowing(25, INSTANT, "received", &[(TERMINATING, 3)]),
-        // Two ends, of which nobody knows which is meant.
+        // Two ends: either may be meant.
         flowing(14, INSTANT, "first", &[(TERMINATING, 4)]),
         flowing(15, INSTANT, "second", &[(TERMINATING, 4)]),
         flowing(26, INSTANT, "sent", &[(FLOW, 4)]),

@@ -1,6 +1,6 @@
-//! `timebase import --conversion linear`: a trace that is read twice, through the real program.
+//! `timebase import --conversion linear`: reading a trace twice, through the real program.
 //!
-//! `model::` has the same of random traces.
+//! `model::` tests the same on random traces.
 
 use std::fs;
 use std::io::Write;
@@ -17,10 +17,10 @@ use timebase_lab::encode::{self, ClockSnapshot, Packet, Reading};
 
 const LINEAR: [&str; 2] = ["--conversion", "linear"];
 
-/// What of a database tells times, or follows from them: all else is the same whatever the conversion.
+/// The columns that contain times, or follow from them: all others do not depend on the conversion.
 const TIMES: &[&str] = &["ts", "unresolved", "arg_set_id", "utid"];
 
-/// Asserts that tables are the same, and shows the first row that is not.
+/// Asserts that tables are equal, and shows the first row that differs.
 fn assert_same(found: &[Rows], expected: &[Rows], what: &str) {
     for ((table, found), (other, expected)) in found.iter().zip(expected) {
         assert_eq!(table, other);
@@ -35,7 +35,7 @@ fn assert_same(found: &[Rows], expected: &[Rows], what: &str) {
 /// A table, and its rows.
 type Rows = (String, Vec<Vec<String>>);
 
-/// The rows of each table that was made of the trace itself, without the columns that are left out.
+/// The rows of each table that was made from the trace itself, without the excluded columns.
 fn tables(conn: &Connection, tables: &[&str], without: &[&str]) -> Vec<Rows> {
     let of = |table: &&str| {
         let names = rows(
@@ -75,7 +75,7 @@ fn all(conn: &Connection) -> Vec<Rows> {
     all
 }
 
-/// What does not depend on times: which packets there are, and which snapshots.
+/// Facts that do not depend on times: the packets and the snapshots.
 fn timeless(conn: &Connection) -> Vec<Rows> {
     let names = [
         "packet",
@@ -87,7 +87,7 @@ fn timeless(conn: &Connection) -> Vec<Rows> {
         "android_logs",
     ];
     let mut found = tables(conn, &names, TIMES);
-    // Of a sequence, but for its first and last time.
+    // For a sequence, all columns except its first and last time.
     found.extend(tables(conn, &["sequence"], &["first_ts", "last_ts"]));
     found
 }
@@ -333,8 +333,8 @@ fn beside_boottime(seq: u32, clocks: &[(u32, u64)], boottime: u64, unit: u64) ->
 /// com.example.gpu
 const GPU: u32 = 2_468_715_150;
 
-/// Rule R14. Two sequences read a clock ten times a second, of which one writes what it has late, and a snapshot is written
-/// every so often. Every event is where it was.
+/// Rule R14. Two sequences read a clock ten times a second. One of them writes its packets late,
+/// and sometimes there is a snapshot. Every event has its true time.
 fn assert_continued(what: &str, read: &dyn Fn(u64) -> u64, unit: u64, every: u64) {
     const MS: u64 = 1_000_000;
     const START: u64 = 500_000 * MS;
@@ -378,7 +378,7 @@ fn assert_continued(what: &str, read: &dyn Fn(u64) -> u64, unit: u64, every: u64
     expected.sort_unstable();
     for (packet, at) in expected {
         let ts = linear.count(&format!("SELECT ts FROM packet WHERE id = {packet}"));
-        // A unit of a µs tells no less.
+        // A unit of 1 µs changes nothing.
         assert!(
             ts.abs_diff(at as i64) <= unit,
             "{what}: packet {packet} at {at}, not {ts}"
@@ -459,7 +459,7 @@ fn what_is_refused_is_refused_as_ever() {
 #[test]
 fn what_is_put_aside_counts_for_max_size() {
     let place = Place::new();
-    // What the database of so little takes, and not what is put aside.
+    // The database of such a small trace, without temporary files.
     let trace = data("sdk.pftrace");
     let args = [
         &LINEAR[..],
@@ -504,7 +504,7 @@ fn a_pipe_that_hangs_is_interrupted_and_leaves_nothing() {
         .unwrap();
     let trace = fs::read(data("nearest.pftrace")).unwrap();
     child.stdin.as_mut().unwrap().write_all(&trace).unwrap();
-    // `wait` would close it, and the import might end before it is told to.
+    // `wait` would close it, and the import might end before it gets the signal.
     let input = child.stdin.take();
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
     let copying = |line: &String| line.contains(r#""of":null,"packets":0,"phase":"copying""#);

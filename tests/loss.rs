@@ -1,5 +1,5 @@
-//! What a recording lost (rules DT1, DT2): statistics that the recorder could have written, behind recorded traces,
-//! one field at a time; and damage.
+//! Losses of a recording (rules DT1, DT2): statistics that the recorder could have written,
+//! appended to recorded traces, one field at a time; and damage.
 
 use std::fs;
 
@@ -15,7 +15,7 @@ const TRACE_STATS: u32 = 35;
 const BEGIN: u64 = 1;
 const END: u64 = 2;
 
-/// A packet of the recorder's.
+/// A packet of the recorder.
 fn told(field: u32, message: Message) -> Message {
     Message::new().number(10, 1).message(field, message)
 }
@@ -24,7 +24,7 @@ fn trace_stats(message: Message) -> Message {
     told(TRACE_STATS, message)
 }
 
-/// Of a buffer behind another one, a field.
+/// A field of a buffer that comes after another buffer.
 fn buffer_stats(field: u32, value: u64) -> Message {
     let [first, second] = [Message::new(), Message::new().number(field, value)];
     trace_stats(Message::new().message(1, first).message(1, second))
@@ -40,7 +40,7 @@ fn ftrace_stats(phase: u64, rest: Message) -> Message {
     told(FTRACE_STATS, Message::new().number(1, phase).and(&rest))
 }
 
-/// A recorded trace of a program, which lost nothing, and packets behind it.
+/// A recorded trace of a program, which lost nothing, with packets appended.
 fn with(packets: &[Message]) -> Vec<u8> {
     let mut bytes = fs::read(data("app.pftrace")).unwrap();
     bytes.extend(encode::trace_of(packets));
@@ -50,20 +50,20 @@ fn with(packets: &[Message]) -> Vec<u8> {
 /// One row of `loss`, without its ids.
 const ROWS: &str = "SELECT kind, machine_id, ucpu, seq_id, buffer, count, severity FROM loss WHERE kind <> 'packets' ORDER BY kind, ucpu, count";
 
-/// A field of the statistics, and what becomes of it.
+/// A field of the statistics, and its consequences.
 struct Case {
     packets: Vec<Message>,
-    /// What a row of `loss` has: kind, ucpu, seq_id, buffer, count, severity.
+    /// The columns of its row in `loss`: kind, ucpu, seq_id, buffer, count, severity.
     row: &'static str,
     /// The counter, its idx, severity and value.
     counter: String,
-    /// What the summary says.
+    /// The text in the summary.
     line: &'static str,
-    /// The check that finds it.
+    /// The check that reports it.
     check: &'static str,
 }
 
-/// All fields that say that something is missing.
+/// All fields that report missing data.
 fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     let of_buffer = "buffer [NULL] [NULL] 1 777 data_loss";
@@ -168,7 +168,7 @@ fn cases() -> Vec<Case> {
             line,
             check,
         });
-        // The end alone.
+        // Only the end.
         cases.push(Case {
             packets: vec![cpu_stats(END, field, 9999)],
             row,
@@ -258,13 +258,14 @@ fn dt1_dt2_each_field_is_a_row_a_counter_a_line_and_a_finding() {
         assert!(line.contains(case.line), "{what}: {line}");
         let found = rows("SELECT check_name, advice <> '' FROM finding");
         assert_eq!(found, [[case.check, "1"]], "{what}");
-        // The packet says what its row says.
+        // The packet says the same as its row.
         let said = "SELECT count(*) FROM loss JOIN packet ON packet.id = packet_id WHERE type IN ('trace_stats', 'ftrace_stats')";
         assert_eq!(crate::support::count(&conn, said), 1, "{what}");
     }
 }
 
-/// That many rows may be wrong as have a doubt, of all that there are: counted while they are made, and told in the line.
+/// The number of rows that may be wrong equals the number of rows with a doubt: it is counted
+/// during the import, and reported in the line.
 #[test]
 fn dt3_dt4_dt5_dt6_the_summary_says_how_many_rows_may_be_wrong() {
     let place = Place::new();
@@ -303,7 +304,7 @@ fn dt3_dt4_dt5_dt6_the_summary_says_how_many_rows_may_be_wrong() {
             false => assert!(!summary.contains("may be wrong"), "{summary}"),
         }
     }
-    // Who wants no scheduling has no rows of it that may be wrong.
+    // An import without scheduling has no rows of it that may be wrong.
     let (conn, summary) = place.import(&data("desktop.pftrace"), &["--tables", "slice"]);
     assert!(!summary.contains("may be wrong"), "{summary}");
     let counted = "SELECT value FROM stats WHERE name = 'thread_states_doubtful'";
@@ -329,7 +330,7 @@ fn dt1_who_lost_something_is_not_called_healthy() {
     assert_eq!(verdict(&[buffer_stats(18, 5)]), (Some(1), lost));
 }
 
-/// Fields that say of nothing that it is missing are counters and no more.
+/// Fields that do not report missing data are only counters.
 #[test]
 fn dt2_other_fields_are_counters() {
     let of_buffer = [
@@ -435,7 +436,7 @@ fn dt2_other_fields_are_counters() {
     assert_eq!(value("traced_final_flush_succeeded", "NULL"), "info 1");
 }
 
-/// A counter of which there is one is there in each trace; a name has one number, in the order of names.
+/// A counter without an index is in each trace; a name has one number, in the order of names.
 #[test]
 fn dt2_counters_have_names_and_numbers() {
     let imported = Imported::new("nearest.pftrace", &[]);
@@ -452,7 +453,8 @@ fn dt2_counters_have_names_and_numbers() {
     assert_eq!(imported.rows(cpus), [["0,1"]]);
 }
 
-/// A ring that wraps is meant to; a buffer that keeps its beginning is not. The last configuration counts.
+/// A ring buffer is meant to wrap; a buffer that keeps its beginning is not. The last configuration
+/// counts.
 #[test]
 fn dt1_the_fill_policy_says_what_was_meant() {
     const UNSPECIFIED: u64 = 0;
@@ -494,7 +496,7 @@ fn dt1_the_fill_policy_says_what_was_meant() {
             "data_loss",
         ),
     ] {
-        // Wherever the configuration stands.
+        // The position of the configuration does not matter.
         for is_first in [true, false] {
             let mut packets = configs.clone();
             packets.insert(if is_first { 0 } else { packets.len() }, stats.clone());
@@ -520,10 +522,10 @@ fn dt1_the_last_statistics_count() {
             cpu_stats(BEGIN, 3, 10),
             cpu_stats(END, 3, 20),
             buffer_stats(19, 42),
-            // Of each flush there is a pair.
+            // Each flush has a pair.
             cpu_stats(BEGIN, 3, 10),
             cpu_stats(END, 3, 35),
-            // Of no phase.
+            // Without a phase.
             cpu_stats(0, 3, 1000),
         ]),
         &[],
@@ -549,9 +551,9 @@ fn dt1_what_did_not_grow_was_not_lost() {
         // Somebody has reset it.
         vec![cpu_stats(BEGIN, 3, 7), cpu_stats(END, 3, 2)],
         vec![cpu_stats(BEGIN, 3, 7)],
-        // Nobody asked for names of functions.
+        // The configuration did not ask for names of functions.
         vec![ftrace_stats(END, Message::new().number(3, 0))],
-        // Only the begin tells of the setup.
+        // Only the statistics at the beginning have the setup.
         vec![ftrace_stats(END, Message::new().text(6, "no_such"))],
     ] {
         let imported = Imported::of_bytes(&with(&packets), &[]);
@@ -559,7 +561,7 @@ fn dt1_what_did_not_grow_was_not_lost() {
     }
 }
 
-/// Each sequence tells once, as trace processor has it; the log has the names.
+/// Each sequence reports once, as in trace processor; the log has the names.
 #[test]
 fn dt1_what_could_not_be_switched_on_is_named() {
     let errors = Message::new()
@@ -640,7 +642,7 @@ fn dt1_dt2_each_machine_has_losses_of_its_own() {
     );
 }
 
-/// A writer whose every packet relies on what was lost.
+/// A writer with only packets that rely on lost state.
 #[test]
 fn dt1_a_writer_of_which_nothing_can_be_read_is_a_loss() {
     let needs = Message::new().number(10, 900).number(13, 2);
@@ -655,14 +657,14 @@ fn dt1_a_writer_of_which_nothing_can_be_read_is_a_loss() {
         imported.rows("SELECT check_name FROM finding"),
         [["state_lost"]]
     );
-    // One that can be read is enough.
+    // One readable packet is enough.
     let cleared = Message::new().number(10, 900).number(13, 3);
     let imported = Imported::of_bytes(&with(&[needs, cleared, stats]), &[]);
     assert_eq!(imported.count("SELECT count(*) FROM loss"), 0);
     assert_eq!(imported.count(dropped), 0);
 }
 
-/// A bundle says of which CPU events are missing.
+/// A bundle says on which CPU events are missing.
 #[test]
 fn dt2_a_cpu_that_lost_events_is_counted() {
     let bundle = |cpu| told(FTRACE_EVENTS, Message::new().number(1, cpu).number(3, 1));
@@ -672,7 +674,7 @@ fn dt2_a_cpu_that_lost_events_is_counted() {
     assert_eq!(imported.rows(counter), [["3", "data_loss", "trace", "1"]]);
 }
 
-/// Statistics are there whatever is left out, and from the trace itself.
+/// Statistics exist whatever is left out, and also for a trace without a database.
 #[test]
 fn dt1_what_was_lost_is_told_without_events() {
     let place = Place::new();

@@ -1,5 +1,5 @@
-//! The tests of the program, from the outside: one binary, so that it is linked
-//! once. A module of it runs alone with `cargo test --test timebase import::`.
+//! The tests of the program from the outside: one binary, so that it is linked once. One of its
+//! modules runs alone with `cargo test --test timebase import::`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -1,4 +1,5 @@
-//! `timebase manifest`: what is printed of traces of one machine, of several, and of those that cannot be read.
+//! `timebase manifest`: its output for traces of one machine, of several machines, and for
+//! unreadable ones.
 
 use std::io::Write;
 
@@ -53,7 +54,7 @@ fn compressed(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// What is said of files with these names.
+/// The output for files with these names.
 fn manifest(files: &[(&str, Vec<u8>)]) -> Said {
     let place = Place::new();
     let paths: Vec<_> = files
@@ -174,7 +175,7 @@ fn x34_where_a_machine_has_a_name_all_have() {
 
 #[test]
 fn x12_a_stamped_file_has_no_host() {
-    // A synchronization marker makes none (rule X11); compressed files come last (X4).
+    // A synchronization marker makes no machine (rule X11); compressed files come last (X4).
     let stamped = trace(&[payload(0, 36, Message::new()), snapshot(42)]);
     let said = manifest(&[("a.gz", compressed(&stamped)), ("b", trace(&[snapshot(7)]))]);
     assert_eq!(
@@ -255,7 +256,7 @@ fn x1_two_files_of_one_name_are_refused() {
     );
 }
 
-/// The entries of what is printed, and their machines.
+/// The entries of the output, and their machines.
 fn entries(said: &Said) -> Vec<(String, Machines)> {
     let manifest = Manifest::parse(said.stdout.as_bytes()).unwrap();
     let entries = manifest.files.into_iter();

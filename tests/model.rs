@@ -1,5 +1,5 @@
-//! Imports random traces and compares what is in the database, and what the SQL functions say
-//! about it, with a naive model of the rules.
+//! Imports random traces and compares the contents of the database, and the results of the SQL
+//! functions, with a naive model of the rules.
 
 mod database;
 mod generate;
@@ -61,7 +61,8 @@ fn r8_v7_rows_of_any_trace_by_lines() {
     });
 }
 
-/// Which packets, snapshots and events there are, and what they read, is by the order of the file.
+/// The packets, snapshots and events and their readings do not depend on the conversion, but on the
+/// order of the file.
 fn only_times_differ(
     nearest: &Database,
     linear: &Database,
@@ -71,7 +72,7 @@ fn only_times_differ(
         let mut rows = database.packets();
         for row in &mut rows {
             (row.ts, row.unresolved) = (None, None);
-            // C6: which of two clocks it is depends on whether the first one leads anywhere.
+            // C6: the choice of two clocks depends on whether there is a path from the first one.
             if model.taken.contains(&row.id) {
                 (row.clock_id, row.clock_ts) = (None, None);
             }
@@ -106,13 +107,14 @@ fn only_times_differ(
     Ok(())
 }
 
-/// Trace time is BOOTTIME: all times are those of `to_boottime_linear`.
+/// Trace time is BOOTTIME: all times equal those of `to_boottime_linear`.
 fn times_are_on_lines(
     linear: &Database,
     model: &Imported,
     packets: &[Packet],
 ) -> Result<(), TestCaseError> {
-    // R14: what was read from a clock that wrapped or restarted, or over it, is where its place in the file says.
+    // R14: the position in the file decides about readings of a clock that wrapped or restarted,
+    // and conversions over it.
     let has_turned = linear.count("SELECT count(*) FROM clock_turn") > 0;
     let fits = |clock: Clock, ticks: i64, ts: Option<i64>, reason: Option<&str>, what: &str| {
         let is_mended = || {
@@ -200,7 +202,7 @@ fn times_are_on_lines(
     Ok(())
 }
 
-/// Imports a trace and compares all there is to compare in any trace.
+/// Imports a trace and makes all comparisons that are possible for any trace.
 fn agree(case: &Case) -> Result<(Database, Imported), TestCaseError> {
     let database = Database::import(&case.packets);
     let model = naive::import(&case.packets);
@@ -265,8 +267,7 @@ fn rows_agree(database: &Database, model: &Imported) -> Result<(), TestCaseError
     Ok(())
 }
 
-/// D5: the functions answer from the whole trace's snapshots, and the JOIN does what
-/// `to_boottime` does.
+/// The functions use the snapshots of the whole trace, and the JOIN equals `to_boottime` (D5).
 fn functions_agree(
     database: &Database,
     model: &Imported,
@@ -346,7 +347,7 @@ fn functions_agree(
 }
 
 /// `clock_mapping`: the rows of one conversion do not overlap, neighbours have different offsets,
-/// and there is a gap only where the model has none either.
+/// and there is a gap only where the model has one, too.
 fn mapping_is_tiled(database: &Database, model: &Imported) -> Result<(), TestCaseError> {
     let rows = database.mapping();
     for pair in rows.windows(2) {
@@ -385,14 +386,14 @@ fn mapping_is_tiled(database: &Database, model: &Imported) -> Result<(), TestCas
     Ok(())
 }
 
-/// Where all snapshots were seen before any other packet, D1 and D5 have the same ones to go by.
+/// If all snapshots come before any other packet, D1 and D5 use the same ones.
 fn ts_is_boottime(database: &Database, model: &Imported) -> Result<(), TestCaseError> {
     if model.trace_time != Clock::new(BOOTTIME, 0, 0) {
         return Ok(());
     }
     for row in database.packets_by_all_ways() {
         let is_snapshot = row.kind.as_deref() == Some("clock_snapshot");
-        // Taken as trace time (C6): not converted from that machine's BOOTTIME.
+        // Counts as trace time (C6): not converted from that machine's BOOTTIME.
         let foreign = model.taken.contains(&row.id) && row.machine_id != 0;
         if row.ts.is_some() && !is_snapshot && !foreign {
             prop_assert_eq!(row.ts, row.to_boottime, "ts and to_boottime of {:?}", row);
@@ -436,7 +437,7 @@ fn snapshots_of_two(a: u32, b: u32, values: &[(u64, u64)]) -> Vec<Packet> {
         .collect()
 }
 
-/// What the model makes of a conversion, once it is sure that the product makes the same of it.
+/// The model's conversion, after checking that the product agrees.
 fn converted(packets: &[Packet], from: u32, ticks: i64, to: u32) -> Result<i64, Reason> {
     let (from, to) = (Clock::new(from, 0, 0), Clock::new(to, 0, 0));
     let expected = naive::convert(&naive::import(packets).snapshots, from, ticks.into(), to);
@@ -491,7 +492,7 @@ fn n5_worked_example_of_a_clock_going_backwards() {
     assert_eq!(converted(&packets, BOOTTIME, 40040, REALTIME), Ok(40));
 }
 
-/// A trace that is not left to chance, and readings to ask about.
+/// A fixed trace, and readings to convert.
 fn assert_agree(packets: Vec<Packet>, probes: &[i64]) {
     let case = Case {
         packets,
@@ -554,7 +555,7 @@ fn bundle(clock: i32, pair: Option<(i64, i64)>, timestamps: &[u64]) -> Packet {
 const GLOBAL: i32 = 2;
 const MONO_RAW: i32 = 4;
 
-/// Where the model has the events of a trace, once it is sure that the product agrees.
+/// The model's times of a trace's events, after checking that the product agrees.
 fn events_of(packets: Vec<Packet>) -> Vec<Option<i64>> {
     let times = naive::import(&packets).events;
     assert_agree(packets, &[0, 100]);
@@ -616,7 +617,7 @@ fn i1_n6_a_pair_without_trace_time_says_nothing_of_its_packet() {
             ..Packet::default()
         }
     };
-    // Trace time is a clock that no pair leads to.
+    // Trace time is a clock to which no pair leads.
     let other = of_custom(Some(MONOTONIC as i32));
     let alone = of_custom(None);
     let realtime = Packet {

@@ -1,4 +1,4 @@
-//! `packet_json` and `packet_field`: what is in a packet, by Perfetto's names.
+//! `packet_json` and `packet_field`: the contents of a packet, by Perfetto's names.
 //!
 //! tests/data/make_fixtures.py makes the fixtures, with Perfetto's own Python
 //! package.
@@ -43,7 +43,7 @@ impl Imported {
         ))
     }
 
-    /// What a query that must fail says.
+    /// The error of a query that must fail.
     fn refused(&self, sql: &str) -> String {
         let said = self.query(sql);
         assert_eq!(said.code, Some(1), "{sql}: {}", said.stderr);
@@ -56,7 +56,8 @@ fn parsed(text: &Value) -> Value {
     serde_json::from_str(text.as_str().unwrap()).unwrap()
 }
 
-/// Where two values differ, and how. Numbers are compared as numbers: 1.0 is 1.
+/// The place and kind of the difference between two values. Numbers are compared as numbers: 1.0 is
+/// 1.
 fn difference(path: &str, ours: &Value, theirs: &Value) -> Option<String> {
     match (ours, theirs) {
         (Value::Object(a), Value::Object(b)) => {
@@ -153,7 +154,7 @@ fn packet_field_gives_one_value() {
             json!(31913),
         ),
         (76, "process_tree.processes[0].cmdline[0]", json!("app-7")),
-        // what is not there
+        // missing fields
         (0, "clock_snapshot.clocks[99].timestamp", Value::Null),
         (0, "track_event.name", Value::Null),
         (0, "timestamp", Value::Null),
@@ -285,11 +286,10 @@ fn no_bytes_end_the_process() {
     }
 }
 
-// Extensions of the schema: TrackEvent has three more fields, as
-// tests/data/synthetic.py has them in a .proto.
+// Extensions of the schema: TrackEvent has three more fields, from a .proto in
+// tests/data/synthetic.py.
 
-/// The field of an extension: by its name, or by its full name in brackets as
-/// in the JSON of protobuf.
+/// The field of an extension: by its name, or by its full name in brackets as in protobuf's JSON.
 fn extension<'a>(event: &'a Value, name: &str) -> &'a Value {
     let bracketed = format!("[example.ExampleTrackEvent.{name}]");
     event.get(name).unwrap_or(&event[&bracketed])

@@ -1,5 +1,5 @@
-//! `timebase report` from the outside: the page of every recorded trace says what the database says.
-//! tests/python/test_page.py looks at pages in a browser.
+//! `timebase report` from the outside: the page of every recorded trace agrees with the database.
+//! tests/python/test_page.py checks pages in a browser.
 
 use std::fs;
 use std::process::Command;
@@ -10,7 +10,7 @@ use crate::support::{Imported, PROGRAM, Place, Said, data, files, run};
 
 const MULTIHOP: &str = "tests/data/multihop.pftrace";
 
-/// What stands between two texts, the first time.
+/// The text between two texts, at its first occurrence.
 fn between<'a>(page: &'a str, start: &str, end: &str) -> &'a str {
     let (_, rest) = page
         .split_once(start)
@@ -18,7 +18,7 @@ fn between<'a>(page: &'a str, start: &str, end: &str) -> &'a str {
     rest.split_once(end).unwrap().0
 }
 
-/// Without tags, and with spaces for them.
+/// Without tags, and with spaces in their place.
 fn text(html: &str) -> String {
     let parts = html.split('<').map(|part| {
         let (_, text) = part.split_once('>').unwrap_or(("", part));
@@ -27,7 +27,7 @@ fn text(html: &str) -> String {
     parts.collect::<Vec<_>>().join(" ")
 }
 
-/// A page of a database, which must be there.
+/// The page of a database, which must exist.
 fn page(source: &str) -> String {
     let said = run(&["report", source, "-o", "-"]);
     assert_eq!(said.code, Some(0), "{source}: {}", said.stderr);
@@ -35,7 +35,7 @@ fn page(source: &str) -> String {
     said.stdout
 }
 
-/// As the page writes numbers.
+/// Numbers in the form of the page.
 fn grouped(number: i64) -> String {
     let digits = number.to_string();
     let parts = digits.as_bytes().rchunks(3).rev();
@@ -43,7 +43,7 @@ fn grouped(number: i64) -> String {
     parts.collect::<Vec<_>>().join(",")
 }
 
-/// The fact of the head that has this id.
+/// The fact with this id at the head.
 fn fact(page: &str, id: &str) -> String {
     text(between(page, &format!("<dd id=\"{id}\">"), "</dd>"))
 }
@@ -136,7 +136,7 @@ fn the_page_of_every_recorded_trace_says_what_the_database_says() {
             assert!(graph.contains(&format!("\n{clock}")), "{name}: {clock}");
         }
 
-        // What was not placed, as the report has it.
+        // Events without a time, as in the report.
         let unplaced = text(between(&page, "<section id=\"unplaced\">", "</section>"));
         for reason in texts(
             &imported.conn,

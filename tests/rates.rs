@@ -1,6 +1,6 @@
-//! Conversions by the rate of clocks (rules R), end to end: what the database says to plain
-//! SQL, to the functions, and to who asks why. The rules on small hops, and against a model of
-//! them, are tests of the resolver.
+//! Conversions by the rate of clocks (rules R), end to end: the results of plain SQL, of the
+//! functions, and of `explain`. The tests of the resolver check the rules on small hops, and
+//! compare them with a model.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ fn traces() -> impl Iterator<Item = (PathBuf, Imported)> {
     })
 }
 
-/// What a plain JOIN makes of a value, and what the functions do.
+/// The result of a plain JOIN for a value, and the results of the functions.
 const BOTH: &str = "
     SELECT r.machine_id, r.clock_id, r.seq_id, r.ts,
            r.value + m.offset + CAST(round((r.value - anchor) * m.slope) AS INTEGER) AS joined,
@@ -29,7 +29,7 @@ const BOTH: &str = "
      AND (m.start_value IS NULL OR m.start_value <= r.value)
      AND (m.end_value IS NULL OR r.value < m.end_value)";
 
-/// Readings of packets, and where lines begin, end and are half over.
+/// Readings of packets, and the begin, the end and the middle of each line.
 const READINGS: &str = "
     CREATE TEMP TABLE reading AS
     SELECT DISTINCT p.machine_id, p.clock_id, c.seq_id, c.unit_multiplier_ns AS unit, p.clock_ts AS ts
@@ -75,7 +75,7 @@ fn r6_plain_sql_converts_as_the_functions_do() {
 fn r6_intervals_of_packets_are_those_of_their_readings() {
     for (file, trace) in traces() {
         let intervals = "SELECT count(*) FROM packet_interval";
-        // By all snapshots; a clock may have gone backwards after a packet was placed by it.
+        // By all snapshots; a clock may have gone backwards after it placed a packet.
         let placed = "SELECT count(*) FROM packet WHERE unresolved IS NULL
                       AND to_boottime_linear(clock_id, seq_id, clock_ts, machine_id) IS NOT NULL";
         assert_eq!(
@@ -106,7 +106,7 @@ fn r6_intervals_of_packets_are_those_of_their_readings() {
 fn r4_it_is_exact_at_the_readings_that_are_used() {
     let mut compared = 0;
     for (file, trace) in traces() {
-        // R1a: of readings a thousandth of the usual distance apart one at most is used.
+        // Of readings closer than a thousandth of the usual distance, at most one is used (R1a).
         let used = "
             CREATE TEMP TABLE near AS
             WITH reading AS (
@@ -199,7 +199,7 @@ MONOTONIC 2675 → BOOTTIME 7201 ± 1001 ns
         ),
         "{nearest}"
     );
-    // Without a word, as the database was made.
+    // Without an option, as the database was made.
     assert_eq!(answer(&asked[..6]), nearest);
     let place = Place::new();
     let database = place.path("linear.db");
@@ -227,7 +227,7 @@ MONOTONIC 2675 → BOOTTIME 7201 ± 1001 ns
 
 #[test]
 fn r7_explain_tells_of_a_time_beyond_64_bits() {
-    // 1.36 ns of BOOTTIME in one of MONOTONIC; by the nearest snapshot it still fits.
+    // 1.36 ns of BOOTTIME in a nanosecond of MONOTONIC; by the nearest snapshot it still fits.
     let trace = data("multihop.pftrace");
     let asked = ["explain", trace.to_str().unwrap(), "--clock", "MONOTONIC"];
     let far = ["--ts", "9000000000000000000", "--conversion"];
@@ -242,7 +242,7 @@ fn r7_explain_tells_of_a_time_beyond_64_bits() {
         nearest.ends_with("is BOOTTIME 9000000000000005000 ns\n"),
         "{nearest}"
     );
-    // A clock is what it is, by either conversion.
+    // A clock has the same facts with either conversion.
     let same = [
         "explain",
         trace.to_str().unwrap(),

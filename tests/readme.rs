@@ -1,5 +1,5 @@
-//! The examples of the README, of the tour, of the six tasks and of the page about several
-//! machines and files, run as they stand: what they show is what comes out.
+//! Runs the examples of the README, of the tour, of the six tasks and of the page about several
+//! machines and files: the output must be the one shown.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -7,14 +7,14 @@ use std::process::Command;
 
 use crate::support::{PROGRAM, Said, repository, trimmed};
 
-/// A line after `$`, and what is printed below it.
+/// A line after `$`, and the output below it.
 #[derive(Debug, Default)]
 struct Example {
     command: String,
     output: Vec<String>,
 }
 
-/// An example is indented. Its command goes on until its quotes are closed.
+/// An example is indented. Its command continues until its quotes are closed.
 fn examples(page: &str) -> Vec<Example> {
     let mut examples: Vec<Example> = Vec::new();
     let mut in_example = false;
@@ -43,7 +43,7 @@ fn is_open(command: &str) -> bool {
     command.replace("\\\"", "").matches('"').count() % 2 == 1
 }
 
-/// Runs the examples of a page, of which at least so many show what they print.
+/// Runs the examples of a page; at least this many must show their output.
 fn assert_prints_what_is_shown(page: &str, at_least: usize) {
     let repository = repository();
     let page = std::fs::read_to_string(repository.join(page)).unwrap();

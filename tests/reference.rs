@@ -1,6 +1,5 @@
-//! docs/reference.md and docs/plain-sql.md, and the page for those who come from
-//! trace processor: their examples, run as they stand, and whether the reference
-//! names all there is. The links of all pages.
+//! docs/reference.md, docs/plain-sql.md, and the page for users of trace processor: runs their
+//! examples, and checks that the reference names everything. Also checks the links of all pages.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -15,7 +14,7 @@ use timebase_resolver::Unresolved;
 use crate::support::{Place, Said, files, import, repository, run, trimmed};
 use timebase_lab::encode::{self, ClockSnapshot, Packet, Reading};
 
-/// Rule V7.
+/// The reasons of rule V7.
 const REASONS: [&str; 8] = [
     "unknown_clock",
     "no_path",
@@ -32,10 +31,10 @@ fn page(name: &str) -> String {
     text.replace("\r\n", "\n")
 }
 
-/// Statements, and what is shown below them.
+/// Statements, and the output below them.
 #[derive(Debug)]
 struct Example {
-    /// The heading that it is below.
+    /// The heading above it.
     section: String,
     trace: PathBuf,
     is_writing: bool,
@@ -144,7 +143,7 @@ fn traces() -> Vec<PathBuf> {
     traces
 }
 
-/// Of several machines and files.
+/// Sets of several machines and files.
 fn sets() -> [PathBuf; 3] {
     ["phone-and-watch.tar", "processes.tar", "vm.pftrace"]
         .map(|name| repository().join("tests/data/several").join(name))
@@ -185,7 +184,7 @@ fn assert_prints_what_is_shown(name: &str, at_least: usize) {
     }
 }
 
-/// A temporary database has no views but those that the statements need.
+/// A temporary database only has the views that the statements need.
 #[test]
 fn every_example_of_the_reference_is_answered_alike_by_the_trace_itself() {
     let mut databases = Databases::new();
@@ -209,7 +208,7 @@ fn every_view_of_a_trace_that_is_asked_itself_has_the_rows_of_its_database() {
     );
     assert!(views.len() > 40);
     for (view, _) in views {
-        // When, how and how fast something was imported, is of the import.
+        // The time, the way and the speed of an import belong to the import.
         let columns = if view == "METADATA" { "name" } else { "*" };
         let sql = format!("SELECT {columns} FROM \"{view}\"");
         let rows = csv(&databases.of(&trace), &sql);
@@ -217,7 +216,7 @@ fn every_view_of_a_trace_that_is_asked_itself_has_the_rows_of_its_database() {
     }
 }
 
-/// The text below each heading of a page, up to the next.
+/// The text below each heading of a page, up to the next heading.
 fn sections(page: &str) -> BTreeMap<String, String> {
     let mut sections: BTreeMap<String, String> = BTreeMap::new();
     let mut section = String::new();
@@ -330,7 +329,7 @@ fn every_function_has_its_place_in_the_reference() {
         assert!(!right.is_empty(), "{name} has no example");
         assert!(!wrong.is_empty(), "{name} has no example of a wrong use");
 
-        // As many signatures as there are.
+        // There are as many signatures as functions.
         let counts = csv(
             &database,
             &format!("SELECT DISTINCT narg FROM pragma_function_list WHERE name = '{name}'"),
@@ -404,7 +403,7 @@ fn named(section: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// The counters of a section, each with what its row says of severity and source.
+/// The counters of a section, each with severity and source from its row.
 fn meanings(section: &str) -> BTreeMap<String, String> {
     let rows = section.lines().filter_map(|line| line.strip_prefix("| `"));
     let cells = rows.map(|row| row.split(" | ").collect::<Vec<_>>());
@@ -429,8 +428,8 @@ fn every_reason_has_its_place_in_the_reference() {
     }
 }
 
-/// The first string literal after each of these beginnings in the sources:
-/// what an import can write, whether or not a trace here makes it.
+/// The first string literal after each of these beginnings in the sources: all codes that an import
+/// can write, even if no trace here makes it.
 fn literals_after(beginnings: &[&str]) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for path in files("crates", &["rs"]) {
@@ -441,7 +440,7 @@ fn literals_after(beginnings: &[&str]) -> BTreeSet<String> {
                 .map(|(at, _)| source.split_at(at + beginning.len()))
             {
                 let call: String = rest.chars().take(120).take_while(|c| *c != ';').collect();
-                // One that is not closed here is cut.
+                // A literal that is not closed here is cut.
                 let mut parts = call.split('"').skip(1);
                 let literal = parts.next().filter(|_| parts.next().is_some());
                 let literal = literal.unwrap_or_default();
@@ -589,7 +588,7 @@ fn has_anchor(page: &Path, anchor: &str) -> bool {
         .any(|title| title.to_lowercase().replace(' ', "-") == anchor)
 }
 
-/// What `sqlite3 -header -column` prints.
+/// The output of `sqlite3 -header -column`.
 fn as_columns(statement: &mut Statement<'_>) -> String {
     let names = statement.column_names();
     let mut table: Vec<Vec<String>> = vec![names.into_iter().map(str::to_owned).collect()];
@@ -652,8 +651,8 @@ fn every_example_of_plain_sql_prints_what_is_shown() {
     }
 }
 
-/// A trace of readings that need more than the 53 bits of a float, of a clock
-/// with a unit, and of readings whose sum or product does not fit 64 bits.
+/// A trace of readings that need more than the 53 bits of a float, on a clock with a unit, and of
+/// readings whose sum or product does not fit 64 bits.
 fn large_trace() -> Vec<u8> {
     let now = 1_700_000_000_000_000_001;
     let readings = |at: u64| {

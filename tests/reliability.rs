@@ -1,5 +1,4 @@
-//! What an import makes of damaged traces: a small version of `cargo bench --bench
-//! reliability`, with its goals.
+//! Imports of damaged traces: a small version of `cargo bench --bench reliability`, with its goals.
 
 use std::fs;
 use std::path::PathBuf;
@@ -11,7 +10,7 @@ use timebase_lab::reliability::{
 
 use crate::support::{PROGRAM, Place, data};
 
-/// So many copies of a trace for each of these kinds of damage: the goals are met.
+/// With this many copies of a trace for each of these kinds of damage, the goals must be met.
 fn damaged(trace: &str, kinds: &[Kind], copies: u64) {
     let place = Place::new();
     let plan = Plan {

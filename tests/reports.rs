@@ -1,5 +1,4 @@
-//! Reports as their users run them: scripts of several statements, and those
-//! that come with the program.
+//! Reports as users run them: scripts of several statements, and the built-in reports.
 
 use std::collections::BTreeMap;
 
@@ -61,7 +60,7 @@ fn report(source: &str, name: &str, args: &[&str]) -> BTreeMap<String, Vec<Value
         .collect()
 }
 
-/// A trace as a database, to be asked without the program.
+/// A trace as a database, for queries without the program.
 fn imported(trace: &str) -> Imported {
     Imported::of(&repository().join(trace), &[])
 }
@@ -194,7 +193,7 @@ fn wrong_parameters_are_told_before_anything_runs() {
     let unnamed = script("SELECT ?1", &[]);
     assert!(unnamed.stderr.contains("write :name"), "{}", unnamed.stderr);
     assert_eq!(script(sql, &["--param", "tag"]).code, Some(2));
-    // Who runs it has not given that.
+    // The user has not given that.
     let default = script("-- param n integer = many\nSELECT :n", &[]);
     assert_eq!(default.code, Some(1), "{}", default.stderr);
 }
@@ -268,7 +267,7 @@ fn every_report_runs_on_every_trace_in_every_format() {
     }
 }
 
-/// Blocks of a heading or a table, whose lines all have as many cells.
+/// Blocks with a heading or a table, whose lines all have the same number of cells.
 fn assert_is_well_formed(markdown: &str) {
     for block in markdown.split("\n\n") {
         let lines: Vec<&str> = block.lines().collect();
@@ -326,7 +325,7 @@ fn clock_health_names_the_clocks_that_are_not_to_be_trusted() {
         let found = doubtful(trace).into_iter().find(|(name, _)| name == clock);
         found.unwrap_or_else(|| panic!("{trace}: {clock}")).1
     };
-    // All clocks that a Linux machine has, of which these three are no clocks to go by.
+    // All clocks of a Linux machine; these three are not suitable for conversions.
     let names: Vec<String> = doubtful(DESKTOP)
         .into_iter()
         .map(|(name, _)| name)
@@ -335,7 +334,7 @@ fn clock_health_names_the_clocks_that_are_not_to_be_trusted() {
     assert!(of(DESKTOP, "MONOTONIC_COARSE").contains("2.683 ms"));
     assert!(of(DST, "REALTIME").contains("went back"));
     assert!(of(MULTIHOP, "64@3").contains("no chain of snapshots"));
-    // 302 s later, of which the machine was suspended for 300.
+    // 302 s later; the machine was suspended for 300 s of them.
     assert!(of("tests/data/logs.pftrace", "MONOTONIC").contains("300000.000 ms less"));
     assert_eq!(
         doubtful(LATE_FRAME),
@@ -438,14 +437,14 @@ fn time_spent_adds_up_on_every_cpu() {
     }
 }
 
-/// What threads did, found in a loop over the events instead of in SQL.
+/// The states of threads, found in a loop over the events instead of in SQL.
 #[derive(Default)]
 struct Followed {
-    /// How long each ran.
+    /// How long each thread ran.
     ran: BTreeMap<i64, i64>,
-    /// How long it waited, each time that it was woken.
+    /// How long it waited after each wake-up.
     woken: BTreeMap<i64, Vec<i64>>,
-    /// The same, each time that it was preempted.
+    /// How long it waited after each preemption.
     preempted: BTreeMap<i64, Vec<i64>>,
 }
 
@@ -457,7 +456,7 @@ enum Doing {
     Sleeping,
 }
 
-/// Threads by their tids, but for those whose tid was used twice.
+/// Threads by their tids, without those whose tid was used twice.
 fn follow(db: &Imported) -> Followed {
     let mut statement = db
         .conn
@@ -491,12 +490,12 @@ fn follow(db: &Imported) -> Followed {
             *followed.ran.entry(before).or_insert(0) += ts - since;
         }
         let left = match row.get::<_, i64>(5).unwrap() {
-            // Of a kernel from 4.14 on.
+            // For kernels from 4.14 on.
             0x100 => Doing::Preempted,
             0 => Doing::Woken,
             _ => Doing::Sleeping,
         };
-        // A thread that gave up its CPU was not woken, but waits likewise.
+        // A thread that gave up its CPU was not woken, but also waits.
         let left_by_itself = left == Doing::Woken;
         doing.insert(before, (left, if left_by_itself { -ts } else { ts }));
         match doing.insert(tid, (Doing::Running, ts)) {
@@ -596,7 +595,7 @@ fn sched_latency_knows_who_ran_instead() {
     let results = report(db.path(), "sched-latency", &["--param", "top=50"]);
     assert_eq!(results["Longest waits"].len(), 50);
     for row in &results["Longest waits"] {
-        // What has most of the CPU in that time, of all slices that overlap it.
+        // The slice with most of the CPU in that time, among all that overlap it.
         let since = row["since"].as_i64().unwrap();
         let until = format!("({since} + {})", 1e3 * row["waited_us"].as_f64().unwrap());
         let sql = format!(
@@ -626,7 +625,7 @@ fn sched_latency_knows_who_ran_instead() {
     );
 }
 
-/// The traces of kernels, all of which lost events.
+/// The kernel traces, which all lost events.
 const KERNELS: [&str; 4] = [
     DESKTOP,
     "tests/data/desktop-compact.pftrace",
@@ -703,7 +702,7 @@ fn dt3_dt4_dt5_dt6_waits_that_may_be_wrong_are_no_maximum_and_are_told() {
                 assert!(is_near(&row["waited_ms"], waited, 1e6), "{trace} {row}");
             }
         }
-        // The longest of all is one that is left out.
+        // The longest of all is left out.
         let (sure, all) = (latency("doubtful=0"), latency("doubtful=1"));
         let longest = |results: &BTreeMap<String, Vec<Value>>| {
             results["Longest waits"][0]["waited_us"].as_f64().unwrap()
@@ -725,7 +724,7 @@ fn dt3_dt4_dt5_dt6_what_a_cpu_did_is_known_or_told_not_to_be_and_why() {
                     .filter(|row| row["what"] == *what);
                 let left_out = rows.filter(|row| row["left_out"] != 0);
                 let told: f64 = left_out.map(|row| row["ms"].as_f64().unwrap()).sum();
-                // With doubtful = 1 what has an end is counted, though it is in the list.
+                // With doubtful = 1, slices with an end count although they are in the list.
                 if doubtful == "doubtful=0" {
                     assert!(
                         (told - cpu["unknown_ms"].as_f64().unwrap()).abs() < 0.01,
@@ -797,7 +796,7 @@ fn dt3_cpu_time_is_what_is_known_and_the_rest_is_beside_it() {
     assert!(doubtful > 0);
 }
 
-/// A slice goes on while packets of its writer are lost, and a flow comes from it.
+/// A slice continues while packets of its writer are lost, and a flow starts at it.
 #[test]
 fn dt7_slices_that_may_be_wrong_are_no_maximum_and_are_told() {
     let flow = |field, event: Message| event.fixed64(field, 7);
@@ -894,7 +893,7 @@ fn sched_latency_knows_the_waits_in_a_slice() {
     let results = report(db.path(), "sched-latency", &["--param", &slice]);
     let waits = &results["Longest waits"];
     assert_eq!(waits.len(), 1, "{waits:?}");
-    // It ran for 93 us of its 4606 before and after.
+    // It ran for 93 us of its 4606 us before and after.
     assert_eq!(
         (&waits[0]["thread"], &waits[0]["waited_us"]),
         (&"compositor".into(), &4512.4.into())
@@ -918,8 +917,7 @@ fn sched_latency_knows_the_waits_in_a_slice() {
     );
 }
 
-/// The slices of a trace that are no instants: id, ts, dur, name, and the time that those in
-/// it took.
+/// The slices of a trace without instants: id, ts, dur, name, and the time of its inner slices.
 fn slices_of(db: &Imported) -> Vec<(i64, i64, i64, String, i64)> {
     let mut statement = db
         .conn
@@ -940,7 +938,7 @@ fn slices_of(db: &Imported) -> Vec<(i64, i64, i64, String, i64)> {
     rows.unwrap().map(Result::unwrap).collect()
 }
 
-/// The value of which so many in a hundred are not greater.
+/// The percentile of values.
 fn percentile(sorted: &[i64], percent: usize) -> i64 {
     sorted[(percent * sorted.len()).div_ceil(100) - 1]
 }
@@ -1071,7 +1069,7 @@ fn ids(rows: &[Value], column: &str) -> Vec<i64> {
 #[test]
 fn flows_tell_what_led_to_a_slice_of_the_map() {
     let db = imported(APP);
-    // A tile is posted by the main thread, requested, fetched by the network's thread and drawn.
+    // The main thread posts and requests a tile, the network's thread fetches it, and it is drawn.
     let layer = db.count("SELECT min(id) FROM slice WHERE name = 'layer 1'");
     let results = report(db.path(), "flows", &["--param", &format!("slice={layer}")]);
     let led = &results["What led to it"];
@@ -1114,7 +1112,7 @@ fn flows_tell_what_led_to_a_slice_of_the_map() {
 fn a_chain_of_flows_is_no_longer_than_asked() {
     let db = imported(APP);
     let led = |top: &str| report(db.path(), "flows", &["--param", top])["What led to it"].len();
-    // Without a slice, the one that a flow took longest to.
+    // Without a slice, the one with the longest delay of a flow.
     let (all, two) = (led("top=1000"), led("top=2"));
     assert!(all > 2, "{all}");
     assert_eq!(two, 2);
@@ -1127,7 +1125,7 @@ fn flows_says_so_where_a_trace_has_none() {
     assert!(results["What led to it"].is_empty());
 }
 
-/// What the report says of a counter, found by going through its values.
+/// The report's results for a counter, computed from its values.
 #[test]
 fn counters_are_what_a_loop_over_the_values_finds() {
     let db = imported(PLAIN_SYSTEM);
@@ -1173,7 +1171,7 @@ fn counters_are_what_a_loop_over_the_values_finds() {
             );
         }
     }
-    // All values are of one list or another, and a state of a CPU lasts until the next.
+    // All values are in one list or the other, and a state of a CPU lasts until the next.
     let kinds = results["Kinds of counters"].iter();
     let counted: i64 = kinds.map(|row| row["values"].as_i64().unwrap()).sum();
     assert_eq!(counted, db.count("SELECT count(*) FROM counter"));
@@ -1222,8 +1220,7 @@ fn a_stretch_of_time_is_cut_out_and_parts_add_up() {
     assert_eq!(first.1 + second.1, all.1);
 }
 
-/// The lines of an example are lines of what it prints, in this order; some are
-/// left out.
+/// The lines of an example are lines of its output, in this order; some are left out.
 #[test]
 fn the_documentation_shows_what_comes_out() {
     let docs = include_str!("../docs/reports.md");
@@ -1286,7 +1283,7 @@ fn sched_latency_of_a_trace_without_scheduling_says_that_there_is_none() {
     let said = latency(system, &[]);
     assert_eq!((said.code, said.stderr.as_str()), (Some(0), ""));
     assert!(said.stdout.contains("100 ms or more"), "{}", said.stdout);
-    // What was left out is not said to be missing.
+    // Data that was left out is not reported as missing.
     let imported = Imported::new("system.pftrace", &["--tables", "slice"]);
     let said = latency(imported.path(), &[]);
     assert!(

@@ -1,5 +1,5 @@
 //! The smallest traces on which tables once differed from those of Perfetto's trace processor, with
-//! its rows: through the real program, and by the model.
+//! its rows: through the real program, and with the model.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,11 +11,10 @@ use crate::model::threads;
 use crate::support::statements::{Row, answer, difference, statements};
 use crate::support::{Imported, data, files, repository, text};
 
-/// Rows by the statement that gives them, as text.
+/// Rows by their statement, as text.
 type Rows = BTreeMap<String, Vec<Vec<String>>>;
 
-/// What tables say otherwise on purpose: rows by the statement that gives them, beside trace
-/// processor's.
+/// Intended differences: rows by their statement, beside trace processor's.
 type Ours<'a> = &'a [(&'a str, &'a [&'a str])];
 
 fn expected(trace: &str, ours: Ours<'_>) -> BTreeMap<String, Vec<Row>> {
@@ -39,7 +38,7 @@ fn as_text(value: Value, null: &str) -> Value {
     })
 }
 
-/// How the rows of all statements differ from trace processor's and ours.
+/// The differences of the rows of all statements from trace processor's and ours.
 fn differences(conn: &Connection, trace: &str, ours: Ours<'_>) -> String {
     let (file, null) = match trace.ends_with(".threads") {
         true => ("threads/queries-threads.sql", "[NULL]"),

@@ -1,4 +1,5 @@
-//! Who may know whom: packages, the rooms of the import, and files, by what their sources name.
+//! Checks the dependencies between packages, between the rooms of the import, and between files, by
+//! the names in their sources.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -6,7 +7,7 @@ use std::path::Path;
 
 use crate::support::{files, repository};
 
-/// The packages, each above those that it may know (ARCHITECTURE.md).
+/// The packages, each above those on which it may depend (ARCHITECTURE.md).
 const PACKAGES: &[&str] = &[
     "lab",
     "cli",
@@ -23,7 +24,7 @@ const PACKAGES: &[&str] = &[
     "schema",
 ];
 
-/// The rooms of the import, each below those that it may know.
+/// The rooms of the import, each below those on which it may depend.
 const ROOMS: &[&str] = &[
     "place",
     "timeline",
@@ -39,14 +40,14 @@ const ROOMS: &[&str] = &[
     "import",
 ];
 
-/// A module of a package: its path in it, and what it names.
+/// A module of a package: its path in it, and the names in it.
 struct Module {
     path: Vec<String>,
     /// Paths that begin with `crate`, or with the name of another package.
     names: BTreeSet<Vec<String>>,
 }
 
-/// The modules of a package, but for its tests.
+/// The modules of a package, without its tests.
 fn modules(package: &str) -> Vec<Module> {
     let root = match package {
         "schema" => "schema/src".to_owned(),
@@ -87,12 +88,12 @@ fn code(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// All paths that a module names, with `super` and `self` resolved.
+/// All paths in a module, with `super` and `self` resolved.
 fn names(text: &str, module: &[String]) -> BTreeSet<Vec<String>> {
     let code = code(text);
     let mut found = Vec::new();
     let mut rest = code.as_str();
-    // In `use`, a tree of paths.
+    // In `use`, there is a tree of paths.
     while let Some(at) = rest.find("use ") {
         let is_word = !rest[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
         rest = &rest[at + 4..];
@@ -100,7 +101,7 @@ fn names(text: &str, module: &[String]) -> BTreeSet<Vec<String>> {
             expand(&mut Vec::new(), rest[..end].trim(), &mut found);
         }
     }
-    // Elsewhere, single paths.
+    // Elsewhere, there are single paths.
     for begin in ["crate::", "super::"] {
         for (at, _) in code.match_indices(begin) {
             if code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == ':') {
@@ -146,7 +147,7 @@ fn expand(before: &mut Vec<String>, tree: &str, found: &mut Vec<Vec<String>>) {
     before.truncate(depth);
 }
 
-/// The trees of a group: at its commas, but not at those inside of them.
+/// The trees of a group: split at its commas, but not at those inside them.
 fn split(group: &str) -> Vec<&str> {
     let (mut depth, mut start) = (0, 0);
     let mut trees = Vec::new();
@@ -194,7 +195,7 @@ fn no_package_knows_one_above_it() {
                     "timebase" => Some("timebase"),
                     other => other.strip_prefix("timebase_"),
                 };
-                // The program has the name of the library beside it.
+                // The program has the same name as the library beside it.
                 let Some(known) = known.filter(|known| known != package) else {
                     continue;
                 };
@@ -265,7 +266,7 @@ fn a_circle_is_found() {
     assert!(!reached(&known, "one").contains("one"));
 }
 
-/// Of each folder, its files and folders that know each other.
+/// For each folder, its files and folders that depend on each other.
 #[test]
 fn no_files_know_each_other_in_a_circle() {
     let mut circles = Vec::new();
@@ -275,7 +276,7 @@ fn no_files_know_each_other_in_a_circle() {
             .iter()
             .flat_map(|module| (0..=module.path.len()).map(|end| &module.path[..end]))
             .collect();
-        // By folder: who of it knows whom of it.
+        // By folder: the dependencies inside it.
         let mut known: BTreeMap<&[String], BTreeMap<&str, BTreeSet<&str>>> = BTreeMap::new();
         for module in &modules {
             for name in module.names.iter().filter(|name| name[0] == "crate") {
@@ -303,7 +304,7 @@ fn no_files_know_each_other_in_a_circle() {
     assert!(circles.is_empty(), "{circles:#?}");
 }
 
-/// Whom one knows, and whom those know.
+/// Direct and indirect dependencies.
 fn reached<'a>(known: &BTreeMap<&'a str, BTreeSet<&'a str>>, from: &str) -> BTreeSet<&'a str> {
     let mut reached = BTreeSet::new();
     let mut next: Vec<&str> = known.get(from).into_iter().flatten().copied().collect();

@@ -1,5 +1,5 @@
-//! The rules of docs/rules, and who speaks of them: what is cited is there, what
-//! is there has a test, and what users read does without the names.
+//! Checks the rules of docs/rules and their citations: every cited rule exists, every rule has a
+//! test, and texts for users do not need the names.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::support::{Place, answer, files, repository};
 
-/// The rules by their names, each with the page that has it.
+/// The rules by their names, each with its page.
 fn rules() -> BTreeMap<String, PathBuf> {
     let mut rules = BTreeMap::new();
     for page in files("docs/rules", &["md"]) {
@@ -28,7 +28,7 @@ fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap().replace("\r\n", "\n")
 }
 
-/// A word as its letters, one or two, and what is after them.
+/// A word as its letters, one or two, and the rest.
 fn letters(word: &str) -> Option<(&str, &str)> {
     let end = word
         .find(|c: char| !c.is_ascii_uppercase())
@@ -36,14 +36,14 @@ fn letters(word: &str) -> Option<(&str, &str)> {
     (1..=2).contains(&end).then(|| word.split_at(end))
 }
 
-/// A letter or two, and a number.
+/// One or two letters, and a number.
 fn is_name(word: &str) -> bool {
     letters(word).is_some_and(|(_, digits)| {
         (1..=2).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit())
     })
 }
 
-/// A rule, or all of a letter, that `text` begins with; and what is after it.
+/// The rule, or all rules of a letter, at the beginning of `text`; and the rest.
 fn one(text: &str) -> Option<(&str, &str)> {
     let end = text
         .find(|c: char| !c.is_ascii_alphanumeric() && c != '_')
@@ -53,7 +53,7 @@ fn one(text: &str) -> Option<(&str, &str)> {
     (is_name(word) || is_letter).then_some((word, rest))
 }
 
-/// Of `N1` and `N6`, those and all between them.
+/// For `N1` and `N6`, these and all in between.
 fn range(first: &str, last: &str) -> Vec<String> {
     let parts = |name| -> (&str, u8) {
         let (letter, number) = letters(name).unwrap();
@@ -64,8 +64,7 @@ fn range(first: &str, last: &str) -> Vec<String> {
     (first..=last).map(|n| format!("{letter}{n}")).collect()
 }
 
-/// The rules that `text` begins with, such as "C4–C6, S4 and T"; and what is
-/// after them.
+/// The rules at the beginning of `text`, such as "C4–C6, S4 and T"; and the rest.
 fn list(text: &str) -> (Vec<String>, &str) {
     let mut names = Vec::new();
     let mut rest = text;
@@ -94,7 +93,7 @@ fn list(text: &str) -> (Vec<String>, &str) {
     (names, rest)
 }
 
-/// The rules of which `text` says that they are rules: "rule C4", "by rules V".
+/// The rules that `text` names as rules: "rule C4", "by rules V".
 fn called_rules(text: &str) -> Vec<String> {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut found = Vec::new();
@@ -175,10 +174,10 @@ fn the_recognizer_finds_rules_and_nothing_else() {
     assert!(rules_of_test("every_v2").is_empty());
 }
 
-/// What of a source file is no code.
+/// The comments and strings of a source file.
 #[derive(Default)]
 struct Parts {
-    /// Without what marks them; lines that follow each other are one.
+    /// Without comment markers; consecutive lines are one.
     comments: Vec<String>,
     literals: Vec<String>,
 }
@@ -239,7 +238,7 @@ fn parts(source: &str) -> Parts {
     parts
 }
 
-/// Where a raw string that `text` begins with ends.
+/// The end of the raw string at the beginning of `text`.
 fn raw_literal(text: &str) -> Option<usize> {
     let inside = text.strip_prefix('r')?;
     let hashes = inside.len() - inside.trim_start_matches('#').len();
@@ -248,7 +247,7 @@ fn raw_literal(text: &str) -> Option<usize> {
     Some(2 + hashes + inside.find(&end)? + end.len())
 }
 
-/// Where in `text` the first `end` without a backslash is.
+/// The position of the first `end` without a backslash in `text`.
 fn unescaped(text: &str, end: char) -> usize {
     let mut chars = text.char_indices();
     while let Some((at, c)) = chars.next() {
@@ -262,15 +261,15 @@ fn unescaped(text: &str, end: char) -> usize {
     panic!("a literal without an end: {text}");
 }
 
-/// Files that are no Rust, as text in which a list of rules may go on in the
-/// next line of a comment.
+/// Files other than Rust, as text in which a list of rules may continue in the next line of a
+/// comment.
 fn without_comment_marks(text: &str) -> String {
     let lines = text.lines().map(str::trim_start);
     let lines = lines.map(|line| line.trim_start_matches(['#', '-', '/']));
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Types of Rust, which names of tests begin with, too.
+/// Types of Rust, with which names of tests may also begin.
 const TYPES: [&str; 10] = [
     "U8", "U16", "U32", "U64", "I8", "I16", "I32", "I64", "F32", "F64",
 ];
@@ -300,7 +299,7 @@ fn every_rule_that_is_cited_is_there() {
             let of_tests = tests(&text).flat_map(|test| rules_of_test(&test));
             cited.extend(of_tests.filter(|name| !TYPES.contains(&name.as_str())));
         } else if path.starts_with(repository().join("docs/rules")) {
-            // Rules speak of each other without further words.
+            // Rules cite each other without further words.
             let words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
             cited.extend(words.filter(|word| is_name(word)).map(str::to_owned));
         } else {
@@ -382,7 +381,7 @@ fn what_users_read_does_not_depend_on_the_names_of_rules() {
             }
         }
     }
-    // People copy reports, and meet the schema through `.schema`.
+    // People copy reports, and see the schema through `.schema`.
     let pages = [
         files("docs", &["md"]),
         files("crates", &["sql"]),

@@ -1,4 +1,4 @@
-//! Traces of a shape that must not become large in memory or on disk.
+//! Traces whose shape must not make memory or disk large.
 
 use crate::support::Imported;
 use timebase_lab::encode::{self, ClockSnapshot, Packet, Reading, trace};
@@ -31,8 +31,8 @@ fn event(seq: u32, timestamp: u64) -> Packet {
     }
 }
 
-/// `sequences` clocks over a MONOTONIC of `steps` snapshots, each of which has
-/// another offset; four packets a clock.
+/// `sequences` clocks over a MONOTONIC with `steps` snapshots, each with another offset; four
+/// packets for each clock.
 fn many_clocks_over_monotonic(sequences: u32, steps: u64) -> Vec<u8> {
     let monotonic = |step: u64| 1_000_000 + step * 1000;
     let mut packets: Vec<Packet> = (0..steps)
@@ -94,7 +94,7 @@ fn clock_mapping_of_very_many_clocks_is_bounded_by_what_packets_use() {
     );
     let said = "SELECT count(*) FROM import_log WHERE code = 'clock_mapping_bounded'";
     assert_eq!(db.count(said), 1);
-    // A reading that no packet has is answered by the function alone.
+    // Only the function answers for a reading that no packet has.
     let other = "SELECT to_boottime(64, 5, 500500)";
     assert_eq!(db.count(other), 2 * (1_000_000 + 500_000) + 500);
 }

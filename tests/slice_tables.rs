@@ -1,6 +1,6 @@
-//! The tables that track events have rows in, through the real program: random traces whose rows
-//! are known, with kernel events or without, and recorded traces with what Perfetto's trace
-//! processor says of them.
+//! The tables with rows from track events, through the real program: random traces with known rows,
+//! with or without kernel events, and recorded traces with the answers of Perfetto's trace
+//! processor.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,7 +17,8 @@ use crate::support::{Imported, data, text};
 const OF_SLICES: &str = "slices/queries-slices.sql";
 const OF_THREADS: &str = "threads/queries-threads.sql";
 
-/// Values as text, which is how those of queries-slices.sql are compared: NULL is the empty text.
+/// Values as text, the form in which those of queries-slices.sql are compared: NULL is the empty
+/// text.
 fn as_text(rows: Vec<Row>) -> Vec<Row> {
     let value = |value| match value {
         Value::Null => Value::Text(String::new()),
@@ -27,7 +28,8 @@ fn as_text(rows: Vec<Row>) -> Vec<Row> {
     rows.into_iter().map(row).collect()
 }
 
-/// How the answers to the statements of queries-slices.sql differ from those expected.
+/// The differences between the answers to the statements of queries-slices.sql and the expected
+/// ones.
 fn slices_differ(conn: &Connection, expected: &Answers, prefix: &str) -> Vec<(String, String)> {
     let text = |rows| as_text(rows);
     differ(conn, OF_SLICES, expected, prefix, text)
@@ -57,7 +59,7 @@ fn differ(
     differing.collect()
 }
 
-/// For each statement the traces that it answers wrongly, and how for the first of them.
+/// For each statement the traces with a wrong answer, and the difference for the first of them.
 #[derive(Default)]
 struct Wrong(BTreeMap<String, (Vec<String>, String)>);
 
@@ -83,7 +85,7 @@ fn generated(directory: &str, count: usize) -> impl Iterator<Item = String> {
     (1..=count).map(move |number| format!("{directory}/{number:02}"))
 }
 
-/// Compares the tables of all of them, by the rows that are known.
+/// Compares the tables of all of them with the known rows.
 fn all_agree<T>(read: impl Fn(&str) -> T, tables: impl Fn(&T) -> &Connection) {
     let mut wrong = Wrong::default();
     for trace in generated("slices", 40) {
@@ -102,7 +104,7 @@ fn all_agree<T>(read: impl Fn(&str) -> T, tables: impl Fn(&T) -> &Connection) {
     wrong.assert_none();
 }
 
-/// What the model makes of a trace of tests/data.
+/// The model's result for a trace of tests/data.
 fn model_of(trace: &str) -> Connection {
     let bytes = fs::read(data(&format!("{trace}.pftrace"))).unwrap();
     threads::tables(&bytes)

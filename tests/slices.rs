@@ -1,5 +1,4 @@
-//! Slices around a slice, and flows: the views for any client, and the functions, which
-//! say the same.
+//! Slices around a slice, and flows: the views for any client, and the functions, which must agree.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,9 +18,8 @@ fn imported(trace: &str) -> Imported {
 
 /// Slices made by hand in an empty database: id, ts, dur, depth and parent, on one track.
 ///
-/// The first has one in it that lasts longer, one that begins only after its end, and one
-/// that did not end; the second begins as the first ends, with two instants in it; the
-/// third did not end.
+/// The first contains one that lasts longer, one that begins only after its end, and one without an
+/// end; the second begins as the first ends, with two instants in it; the third has no end.
 const ODD: [(i64, i64, i64, i64, Option<i64>); 10] = [
     (0, 0, 5000, 0, None),
     (1, 1000, 100_000, 1, Some(0)),
@@ -103,7 +101,7 @@ fn the_views_have_the_columns_of_slices() {
     }
 }
 
-/// What a query does step by step.
+/// The steps of a query.
 fn plan(conn: &Connection, sql: &str) -> Vec<String> {
     let mut plan = conn.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
     let steps = plan.query_map([], |row| row.get(3)).unwrap();
@@ -126,7 +124,7 @@ fn slices_around_a_slice_are_found_without_reading_all() {
     }
 }
 
-/// The self time of slices, found in a loop.
+/// The self time of slices, computed in a loop.
 fn self_durs(slices: &[(i64, i64, i64, Option<i64>)]) -> Vec<(i64, Option<i64>)> {
     let ends: BTreeMap<i64, Option<i64>> = slices
         .iter()
@@ -161,7 +159,7 @@ fn self_time_is_what_children_leave() {
         let found = pairs(conn, "SELECT id, self_dur FROM slice_self_dur ORDER BY id");
         assert_eq!(found, self_durs(&slices));
     }
-    // It has trace processor's columns alone, so that those of slice can be asked beside it.
+    // It only has trace processor's columns, so that it can be joined with slice.
     let sql = "SELECT name, self_dur FROM slice JOIN slice_self_dur USING (id)";
     let statement = app.conn.prepare(sql).unwrap();
     assert!(statement.column_names().eq(["name", "self_dur"]));
@@ -175,7 +173,7 @@ fn self_time_is_what_children_leave() {
     assert_eq!(odd, expected);
 }
 
-/// Flows, and which slices are next to one when flows are followed.
+/// Flows, and the neighbours of a slice when following flows.
 struct Graph {
     flows: Vec<(i64, i64, i64)>,
     above: BTreeSet<(i64, i64)>,
@@ -199,13 +197,13 @@ impl Graph {
         }
     }
 
-    /// Whether a slice lies in another, or is it.
+    /// Whether a slice is inside another one, or is the same.
     fn is_within(&self, slice: i64, other: i64) -> bool {
         slice == other || self.above.contains(&(slice, other))
     }
 
-    /// The flows of chains `flow[0] -> flow[1] …` as trace processor's documentation has them,
-    /// found by adding what continues one of them until nothing does.
+    /// The flows of chains `flow[0] -> flow[1] …` as in trace processor's documentation, found by
+    /// extending them until nothing changes.
     fn closure(
         &self,
         start: i64,

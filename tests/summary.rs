@@ -1,12 +1,13 @@
-//! What the summary of an import says of clocks that put events at wrong times, and that the findings of `doctor` say the same.
-//! `words::` compares the two on every trace of the repository.
+//! The lines in the summary of an import about clocks that put events at wrong times, which must
+//! agree with the findings of `doctor`. `words::` compares the two on every trace of the
+//! repository.
 
 use crate::support::Imported;
 use timebase_lab::encode::{self, ClockSnapshot, Packet, Reading};
 
 const S: u64 = 1_000_000_000;
 const BOOTTIME: u32 = 6;
-/// When the traces begin.
+/// The beginning of the traces.
 const START: u64 = 1000 * S;
 
 /// The checks whose findings are in the summary, if times are off by more than 100 µs.
@@ -38,8 +39,8 @@ fn event(seq: u32, clock: u32, timestamp: u64) -> Packet {
     }
 }
 
-/// Clock 64 of sequence 3, which runs 180 ppm too fast and is read every 4.9 s; in between an event of it is followed, 100 µs
-/// later, by one on BOOTTIME.
+/// Clock 64 of sequence 3, which runs 180 ppm too fast and is read every 4.9 s. In between, each of
+/// its events is followed, 100 µs later, by one on BOOTTIME.
 fn drifting(pairs: u64) -> Vec<u8> {
     let every = 4900 * S / 1000;
     let read = |at: u64| at + at / 100 * 18 / 1000;
@@ -67,7 +68,7 @@ pub fn lines(summary: &str) -> Vec<&str> {
     first.get(14..).into_iter().chain(more).collect()
 }
 
-/// Whether a summary says what the findings say.
+/// Whether a summary agrees with the findings.
 pub fn compare(imported: &Imported) -> Result<(), String> {
     let found = imported.rows(&format!(
         "SELECT subject, check_name, message, worst_ns FROM finding
@@ -128,7 +129,8 @@ pub fn compare(imported: &Imported) -> Result<(), String> {
 fn a_clock_that_drifts_has_a_line_with_how_far_times_are_off_and_what_is_out_of_order() {
     let trace = drifting(50);
     let imported = Imported::of_bytes(&trace, &[]);
-    // After 556 ms it is 100 µs ahead. Events are 96 ms apart: five in each stretch, and what stands at its end, are in order.
+    // After 556 ms it is 100 µs ahead. Events are 96 ms apart: five in each range, and the one at
+    // its end, are in order.
     let pairs = 4 * (50 - 5);
     let expected = format!(
         "64@3 drifts by 180 ppm: times up to 882 µs wrong, {pairs} pairs of events out of order"
@@ -190,7 +192,7 @@ fn imported_worst(imported: &Imported, check: &str) -> f64 {
     imported.count(&sql) as f64
 }
 
-/// A clock that says that it counts nanoseconds, and counts 19.2 MHz.
+/// A clock that claims to count nanoseconds, and counts at 19.2 MHz.
 fn counting(events: u64) -> Vec<u8> {
     let read = |at: u64| at / 10_000 * 192;
     let taken = |at: u64| snapshot(3, &[(64, read(at)), (BOOTTIME, START + at)]);

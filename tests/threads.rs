@@ -1,5 +1,5 @@
-//! Connections in several threads, each with the SQL functions: they convert the
-//! same readings to the same results, and see what a writer adds.
+//! Connections in several threads, each with the SQL functions: they convert the same readings to
+//! the same results, and see the rows that a writer adds.
 
 use std::sync::Barrier;
 use std::thread;
@@ -12,7 +12,7 @@ use crate::support::Imported;
 const THREADS: usize = 8;
 
 fn connect(path: &str) -> Connection {
-    // As the program has it: a connection stays in its thread.
+    // As in the program: a connection stays in its thread.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let conn = Connection::open_with_flags(path, flags).unwrap();
     conn.busy_timeout(Duration::from_secs(60)).unwrap();
@@ -21,8 +21,7 @@ fn connect(path: &str) -> Connection {
     conn
 }
 
-/// All packets that have a reading of a clock: the packet, and the reading on
-/// BOOTTIME.
+/// All packets with a reading of a clock: the packet, and its time on BOOTTIME.
 type Converted = Vec<(i64, Option<i64>)>;
 
 fn converted(conn: &Connection, sql: &str) -> Converted {
@@ -34,7 +33,7 @@ fn converted(conn: &Connection, sql: &str) -> Converted {
 const BY_FUNCTION: &str = "SELECT id, to_boottime(clock_id, seq_id, clock_ts, machine_id) \
      FROM packet WHERE clock_ts IS NOT NULL ORDER BY id";
 
-/// The same by the solved graph alone, which no thread has a part in.
+/// The same from the solved graph alone, in which no thread takes part.
 const BY_JOIN: &str = "SELECT p.id, p.clock_ts * c.unit_multiplier_ns + m.offset \
      FROM packet AS p \
      LEFT JOIN clock AS c \
@@ -69,8 +68,8 @@ fn eight_connections_convert_every_packet_alike() {
     }
 }
 
-/// What a reading of MONOTONIC that is after all of the trace's is on BOOTTIME,
-/// by the function and by the table-valued one.
+/// A reading of MONOTONIC after all of the trace's readings, on BOOTTIME, by the function and by
+/// the table-valued one.
 const LATE: &str = "SELECT to_boottime('MONOTONIC', 0, 1 << 61), \
      (SELECT value_out FROM clock_path('MONOTONIC', 0, 1 << 61) ORDER BY step DESC LIMIT 1)";
 
@@ -79,7 +78,7 @@ fn late(conn: &Connection) -> (i64, i64) {
     answer.unwrap()
 }
 
-/// The n-th snapshot that the writer adds: BOOTTIME is n ahead of MONOTONIC.
+/// The n-th snapshot of the writer: BOOTTIME is n ahead of MONOTONIC.
 fn add(writer: &Connection, n: i64) {
     let sql = "INSERT INTO clock_snapshot (snapshot_id, clock_id, clock_value) \
                VALUES (?1, 3, ?2), (?1, 6, ?2 + ?3)";
@@ -114,7 +113,7 @@ fn a_snapshot_that_is_added_is_seen_by_the_next_statement_of_each_connection() {
     });
 }
 
-/// What is seen goes forward only, and is one graph for a whole statement.
+/// The visible version only goes forward, and a whole statement sees one graph.
 #[test]
 fn readers_and_a_writer_do_not_wait_for_each_other() {
     let db = Imported::new("sdk.pftrace", &[]);
@@ -130,12 +129,12 @@ fn readers_and_a_writer_do_not_wait_for_each_other() {
                 start.wait();
                 let mut last = 0;
                 while last < 50 {
-                    // All packets are before the snapshots that are added.
+                    // All packets are before the added snapshots.
                     assert_eq!(converted(&conn, BY_FUNCTION), expected);
                     let (boottime, by_path) = late(&conn);
                     assert_eq!(boottime, by_path);
                     let seen = boottime - (1 << 61);
-                    // Before the first is in, the trace's own last snapshot answers.
+                    // Before the first one is visible, the trace's own last snapshot counts.
                     if (1..=50).contains(&seen) {
                         assert!(seen >= last, "{seen} after {last}");
                         last = seen;

@@ -1,5 +1,5 @@
-//! The rules of track events: how they are read, slices and counters, one by one, on small traces
-//! made by hand. The program and the model have to say the same.
+//! The rules of track events: reading them, slices and counters, one by one, on small traces made
+//! by hand. The program and the model must agree.
 
 use crate::support::events::*;
 use crate::support::kernel::{self, bundle, new};
@@ -173,7 +173,7 @@ fn e5_a_descriptor_without_a_time_happens_at_the_greatest_before_it() {
         described(1, process(10, "named")),
         event(10, named(INSTANT, "early", 1)),
     ]);
-    // The event is before the fork, so that its process is another.
+    // The event is before the fork, so its process is another one.
     trace.gives(
         "SELECT pid, name, start_ts FROM process WHERE pid = 10 ORDER BY upid",
         &["10 - -", "10 kid 20"],

@@ -7,14 +7,14 @@ use crate::support::kernel::{
 };
 use timebase_lab::encode::Message;
 
-/// Slices with what they are on: the tid of a thread, or the name of a track.
+/// Slices with their owners: the tid of a thread, or the name of a track.
 const SLICES: &str = "SELECT s.ts, s.dur, s.name, coalesce(t.tid, k.name), s.depth FROM slice AS s \
      JOIN track AS k ON k.id = s.track_id LEFT JOIN thread_track AS o ON o.id = k.id \
      LEFT JOIN thread AS t ON t.utid = o.utid ORDER BY s.id";
 const COUNTERS: &str = "SELECT k.type, k.name, k.unit, c.ts, c.value \
      FROM counter AS c JOIN counter_track AS k ON k.id = c.track_id ORDER BY c.id";
 
-/// What a thread prints, a text a nanosecond, from 1 on.
+/// The texts that a thread prints, one in each nanosecond, from 1 on.
 fn prints(emitter: u64, texts: &[&str]) -> Message {
     let prints = (1..)
         .zip(texts)
@@ -809,7 +809,7 @@ fn h6_arguments_of_slices_and_samples() {
 
 // Malformed traces
 
-/// Nothing that a trace holds ends an import.
+/// No contents of a trace end an import.
 #[test]
 fn h1_p14_b1_m7_gp1_what_is_malformed_does_no_harm() {
     let broken: [&[u8]; 9] = [

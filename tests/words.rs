@@ -1,5 +1,5 @@
-//! What the program says of a trace in words is what the tables say, on every trace of the repository: `explain` of
-//! packets and slices, the head of the page, the summary of the import.
+//! The program's statements about a trace must agree with the tables, on every trace of the
+//! repository: `explain` for packets and slices, the head of the page, the summary of the import.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -10,11 +10,13 @@ use rusqlite::Connection;
 use crate::summary;
 use crate::support::{Imported, count, data, files, repository, rows, run};
 
-/// Random traces, of which there are many and in which times are no subject: of each a few packets and slices are explained.
+/// Random traces. There are many, and times are not their subject: only a few packets and slices of
+/// each are explained.
 const RANDOM: [&str; 4] = ["/both/", "/slices/", "/threads/", "/merge/"];
 
-/// Of each trace packets of all kinds: of each clock and sequence the first and the last that has a time, and that has none, by
-/// reason; those that a later snapshot would move, and those that another turn's snapshot placed.
+/// Packets of all kinds in each trace: for each clock and sequence, the first and the last one with
+/// a time, and without a time, by reason; those that a later snapshot would move, and those that
+/// another turn's snapshot placed.
 const PACKETS: &str = "
     SELECT id FROM (
       SELECT min(id) AS id, 1 AS place FROM packet GROUP BY unresolved, ts IS NULL, timestamp IS NULL, clock_id IS NULL
@@ -37,7 +39,7 @@ const SLICES: &str = "
     )
     WHERE id IS NOT NULL ORDER BY id LIMIT";
 
-/// What differs between the words and the rows of a trace; and how many explanations were read.
+/// The differences between the statements and the rows of a trace; and the number of explanations.
 fn compare(trace: &Path, args: &[&str]) -> (String, usize) {
     let imported = Imported::of(trace, args);
     let conn = &imported.conn;
@@ -94,14 +96,14 @@ fn explained(imported: &Imported, flag: &str, id: i64) -> String {
     said.stdout
 }
 
-/// Whether an explanation says of a packet what its row says.
+/// Whether the explanation of a packet agrees with its row.
 fn of_packet(conn: &Connection, packet: i64, said: &str) -> Result<(), String> {
     let sql = format!("SELECT timestamp, ts, unresolved FROM packet WHERE id = {packet}");
     let [timestamp, ts, unresolved] = &rows(conn, &sql)[0][..] else {
         panic!("three columns")
     };
     let is = |text: &String| text != "[NULL]";
-    // "… is BOOTTIME 5 ns", and not what is 5 ns away.
+    // "… is BOOTTIME 5 ns", but not a distance of 5 ns.
     let is_at = |line: &str| {
         let words: Vec<&str> = line.split(' ').collect();
         words
@@ -116,7 +118,7 @@ fn of_packet(conn: &Connection, packet: i64, said: &str) -> Result<(), String> {
         (false, false) if !is(unresolved) => "its row has no timestamp".to_owned(),
         (_, false) => {
             let reason = format!(" is unresolved: {unresolved}\n");
-            // Its unit may be told, and no time.
+            // It may contain the unit, but no time.
             let is_time = |line: &str| line.contains(" ns") && !line.contains(" × ");
             if said.contains(&reason) && !said.lines().any(is_time) {
                 return Ok(());
@@ -127,7 +129,7 @@ fn of_packet(conn: &Connection, packet: i64, said: &str) -> Result<(), String> {
     Err(expected)
 }
 
-/// Whether the head of a page says what the tables say.
+/// Whether the head of a page agrees with the tables.
 fn of_page(conn: &Connection, page: &str) -> Result<(), String> {
     let between = |start: &str, end: &str| -> String {
         let (_, rest) = page.split_once(start).unwrap();
@@ -158,7 +160,7 @@ fn of_page(conn: &Connection, page: &str) -> Result<(), String> {
     if said("at a wrong time") != (wrong > 0) || wrong > 0 && !said(&told) {
         return Err(format!("{sentence:?} says nothing of {wrong} wrong times"));
     }
-    // That nothing is wrong is said only where nothing is converted, and nothing lacks a way.
+    // It must not say that nothing is wrong if times are wrong or clocks have no path.
     let lacking = count(
         conn,
         "SELECT count(*) FROM clock WHERE packets > 0 AND path IS NULL
@@ -167,7 +169,7 @@ fn of_page(conn: &Connection, page: &str) -> Result<(), String> {
     if worst.starts_with("none") && (lacking > 0 || wrong > 0) {
         return Err(format!("{worst:?}, and {lacking} clocks have no way"));
     }
-    // What it shows first is what the tables have, and what the doctor found is not worse than that.
+    // Its first figure must be that of the tables, and the doctor's findings must not be worse.
     let is_linear = count(
         conn,
         "SELECT count(*) FROM metadata WHERE name = 'conversion' AND str_value = 'linear'",
@@ -197,7 +199,7 @@ fn of_page(conn: &Connection, page: &str) -> Result<(), String> {
     let found = "SELECT coalesce(max(worst_ns), 0) FROM finding
          WHERE check_name IN ('drift', 'clock_not_nanoseconds', 'clock_wrapped', 'clock_restarted') AND worst_ns > 100000";
     let found = count(conn, found) as f64;
-    // Of one machine: between two there are ways of many hops, and they are asked seldom.
+    // Only for one machine: between two there are paths of many hops, which packets rarely use.
     let is_one = count(conn, "SELECT count(*) FROM part") == 1;
     match found <= shown * 1.01 || !is_one {
         true => Ok(()),
@@ -205,7 +207,7 @@ fn of_page(conn: &Connection, page: &str) -> Result<(), String> {
     }
 }
 
-/// The time that a text begins with.
+/// The time at the beginning of a text.
 fn nanoseconds(text: &str) -> Option<f64> {
     let mut words = text.split([' ', '<']);
     let number: f64 = words.next()?.parse().ok()?;

@@ -1,5 +1,5 @@
-//! For each check a trace that triggers just that, or an archive of some: tests/data/doctor has them as files, for
-//! the pages.
+//! For each check a trace that triggers only this check, or an archive of several.
+//! tests/data/doctor has them as files, for the pages.
 
 use crate::merge::archive::{self, File};
 use timebase_lab::encode::{
@@ -18,7 +18,7 @@ const BOOTTIME: u32 = 6;
 /// com.example.gpu
 const GPU: u32 = 2_468_715_150;
 
-/// When all of these traces begin.
+/// The time when all of these traces begin.
 const START: u64 = 100 * S;
 
 /// A snapshot of these clocks on a sequence. Sequence 1 is that of the tracing service.
@@ -38,7 +38,7 @@ fn snapshot(seq: u32, clocks: &[(u32, u64)]) -> Packet {
     }
 }
 
-/// What the tracing service reads, ten seconds after it was suspended for ten.
+/// The tracing service's readings, ten seconds after a suspend of ten seconds.
 fn service(boottime: u64) -> Packet {
     snapshot(1, &[(MONOTONIC, boottime - 10 * S), (BOOTTIME, boottime)])
 }
@@ -53,7 +53,7 @@ fn packet(seq: u32, clock: u32, timestamp: u64) -> Packet {
     }
 }
 
-/// The same on BOOTTIME, of a sequence without a clock of its own.
+/// The same on BOOTTIME, on a sequence without its own clock.
 fn placed(boottime: u64) -> Packet {
     packet(9, BOOTTIME, boottime)
 }
@@ -74,7 +74,8 @@ fn guest(packet: Packet) -> Packet {
     }
 }
 
-/// What a machine read that asks the host for the time: its BOOTTIME and that of the host, by turns.
+/// The readings of a machine that asks the host for the time: alternately its own BOOTTIME and the
+/// host's.
 fn sync(rounds: &[(u64, u64)]) -> Packet {
     let reading = |value| {
         snapshot(0, &[(BOOTTIME, value)])
@@ -91,13 +92,13 @@ fn sync(rounds: &[(u64, u64)]) -> Packet {
     })
 }
 
-/// A fast round of it, when the client is ahead of the host by so much.
+/// A fast round, with the client ahead of the host by this much.
 fn round(host: u64, ahead: u64) -> [(u64, u64); 2] {
     let read = |at| (at + ahead, at + 1000);
     [read(host), read(host + 3000)]
 }
 
-/// The service's snapshot with the wall clock, of a machine that was started at 1.7e18 ns.
+/// The service's snapshot with the wall clock, on a machine that was started at 1.7e18 ns.
 fn with_realtime(boottime: u64) -> Packet {
     snapshot(
         1,
@@ -113,7 +114,7 @@ const FTRACE_EVENTS: u32 = 1;
 const FTRACE_STATS: u32 = 34;
 const TRACE_STATS: u32 = 35;
 
-/// What the recorder tells of itself.
+/// The recorder's data about itself.
 fn stats(field: u32, message: Message) -> Packet {
     Packet {
         seq: 1,
@@ -122,7 +123,7 @@ fn stats(field: u32, message: Message) -> Packet {
     }
 }
 
-/// Of a phase, fields of CPU 1.
+/// In a phase, fields of CPU 1.
 fn ftrace_stats(phase: u64, fields: &[(u32, u64)]) -> Message {
     let cpu = Message::new().number(1, 1);
     let cpu = fields
@@ -131,10 +132,10 @@ fn ftrace_stats(phase: u64, fields: &[(u32, u64)]) -> Message {
     Message::new().number(1, phase).message(2, cpu)
 }
 
-/// What triggers a check.
+/// The input that triggers a check.
 #[derive(Debug)]
 pub struct Case {
-    /// Of its file's name.
+    /// The name of the file.
     pub extension: &'static str,
     pub bytes: Vec<u8>,
 }
@@ -148,7 +149,7 @@ fn archive(traces: &[(&str, &[Packet])], others: &[(&str, &[u8])]) -> Vec<u8> {
     archive::tar(&traces.chain(others).collect::<Vec<_>>())
 }
 
-/// What triggers a check.
+/// The inputs for all checks.
 pub fn of(check: &str) -> Option<Case> {
     let case = |extension, bytes| Case { extension, bytes };
     match archive_of(check) {
@@ -253,7 +254,7 @@ fn trace_of(check: &str) -> Option<Vec<u8>> {
             service(START),
             incremental(2, START + MS),
             packet(2, 64, 500),
-            // These deltas have no base, and what comes behind their snapshot has one.
+            // These deltas have no base; the one after their snapshot has one.
             Packet {
                 defaults: None,
                 ..packet(3, 64, 100)
@@ -261,7 +262,7 @@ fn trace_of(check: &str) -> Option<Vec<u8>> {
             packet(3, 64, 100),
             incremental(3, START + 2 * MS),
             packet(3, 64, 100),
-            // A reading, and no delta: the snapshot behind it places it.
+            // A reading instead of a delta: the later snapshot places it.
             packet(4, 65, 7000),
             snapshot(4, &[(65, 8000), (BOOTTIME, START + 3 * MS)]),
         ],
@@ -297,7 +298,8 @@ fn trace_of(check: &str) -> Option<Vec<u8>> {
             guest(packet(2, BOOTTIME, 900 * S + MS)),
             placed(START + MS),
         ],
-        // Two rounds 10 s apart: from the end of the first to the begin of the second is none.
+        // Two rounds 10 s apart: the time from the end of the first to the beginning of the second
+        // is none.
         "sync_slow" => {
             let rounds = [round(START, 50 * S), round(START + 10 * S, 50 * S)];
             vec![
@@ -339,11 +341,12 @@ fn trace_of(check: &str) -> Option<Vec<u8>> {
             packet(2, GPU, 6 * S - 500 * MS + MS),
             packet(2, GPU, 6 * S - 500 * MS + 2 * MS),
             snapshot(2, &[(GPU, 5 * S + 500 * MS), (BOOTTIME, START + 3 * S)]),
-            // Its clock gets to BOOTTIME by that one only.
+            // The only path from its clock to BOOTTIME uses that clock.
             snapshot(3, &[(64, 1000), (GPU, 5 * S)]),
             packet(3, 64, 2000),
         ],
-        // A counter of 32 bits: through after 1.3 s, again after 5.6 s and 9.9 s, and read at the begin and after 10 s.
+        // A 32-bit counter: it wraps after 1.3 s, 5.6 s and 9.9 s, and is read at the beginning and
+        // after 10 s.
         "clock_wrapped" => {
             let read = |at: u64| (at + (1 << 32) - 1300 * MS) % (1 << 32);
             let taken = |at| snapshot(2, &[(64, read(at)), (BOOTTIME, START + at)]);
@@ -538,7 +541,7 @@ fn trace_of(check: &str) -> Option<Vec<u8>> {
             packet(2, 128, 2000),
             snapshot(3, &[(0x8000_0000, 1000), (BOOTTIME, START)]),
             packet(3, 0x8000_0000, 2000),
-            // A name hashes to this one.
+            // The number is the hash of this name.
             snapshot(4, &[(GPU, 1000), (BOOTTIME, START)]),
             packet(4, GPU, 2000),
         ],
@@ -560,7 +563,7 @@ fn trace_of(check: &str) -> Option<Vec<u8>> {
         "wrong_clock" => {
             const NOW: u64 = 1_795_262_400 * S;
             let both = |after| snapshot(1, &[(REALTIME, NOW + after), (BOOTTIME, START + after)]);
-            // REALTIME, and nothing says so.
+            // It is REALTIME, and nothing says so.
             let read = |after| Packet {
                 timestamp_clock_id: None,
                 ..packet(2, BOOTTIME, NOW + after)
@@ -570,7 +573,7 @@ fn trace_of(check: &str) -> Option<Vec<u8>> {
         "placed_early" => vec![
             snapshot(2, &[(GPU, S), (BOOTTIME, START)]),
             packet(2, GPU, 2 * S),
-            // What it was read with, 50 µs later than by the first.
+            // Its reading, 50 µs later than by the first snapshot.
             snapshot(2, &[(GPU, 2 * S), (BOOTTIME, START + S + 50_000)]),
         ],
         "clock_not_nanoseconds" => {
@@ -590,7 +593,7 @@ fn trace_of(check: &str) -> Option<Vec<u8>> {
                     trace.push(snapshot(2, &[(GPU, gpu(after)), (BOOTTIME, START + after)]));
                 }
                 trace.push(packet(2, GPU, gpu(after + 99_900_000)));
-                // Just before it, where nearest neighbour has it earlier.
+                // Just before it; nearest neighbour puts it earlier.
                 trace.push(placed(START + after + 99_880_000));
             }
             trace.push(snapshot(2, &[(GPU, gpu(5 * S)), (BOOTTIME, START + 5 * S)]));
@@ -653,7 +656,7 @@ fn trace_of(check: &str) -> Option<Vec<u8>> {
         "paths_disagree" => vec![
             service(START),
             service(START + S),
-            // It has MONOTONIC half a millisecond later.
+            // It reads MONOTONIC half a millisecond later.
             snapshot(
                 2,
                 &[
@@ -680,8 +683,8 @@ mod field {
     pub const CLOCK_SNAPSHOT: u32 = 6;
 }
 
-/// A server whose clock is a millisecond early: it ends the flows that its clients begin. And one
-/// that is written in the wrong order on one clock.
+/// A server whose clock is a millisecond early ends the flows that its clients begin. And a flow
+/// that was recorded in the wrong order on one clock.
 fn flows() -> Vec<Message> {
     let on = |seq| Message::new().number(field::SEQ, seq);
     let snapshot = |seq, clocks: &[(u32, u64)]| {
@@ -722,7 +725,7 @@ fn flows() -> Vec<Message> {
     for n in 1..4 {
         let sent = START + n * 10 * MS;
         trace.extend(slice(2, BOOTTIME, sent, 1, sends(n)));
-        // Received 100 n µs later, as the truth is.
+        // Received 100 n µs later, in truth.
         trace.extend(slice(
             3,
             65,
@@ -731,7 +734,7 @@ fn flows() -> Vec<Message> {
             receives(n),
         ));
     }
-    // One that arrives in time, and one whose number is used again.
+    // One that arrives in time, and one with a reused number.
     trace.extend(slice(2, BOOTTIME, START + 50 * MS, 1, sends(7)));
     trace.extend(slice(2, BOOTTIME, START + 51 * MS, 2, receives(7)));
     trace.extend(slice(2, BOOTTIME, START + 60 * MS, 2, receives(8)));

@@ -1,19 +1,20 @@
-//! Traces as bundles of kernel events, of which some are taken out. Everything else stays byte for byte.
+//! Traces as bundles of kernel events, so that tests can remove some. Everything else remains
+//! unchanged, byte for byte.
 
 use std::collections::BTreeMap;
 
 use timebase_lab::encode::{Message, trace_of};
 
-/// A kernel event, of either encoding.
+/// A kernel event, in either encoding.
 #[derive(Clone, Debug)]
 pub enum Event {
     Full {
         time: u64,
         pid: u64,
         is_switch: bool,
-        /// Whom it wakes.
+        /// The woken thread.
         wakee: Option<u64>,
-        /// Whom it switches from and to.
+        /// The previous and the next thread of a switch.
         threads: Option<(u64, u64)>,
         bytes: Vec<u8>,
     },
@@ -46,7 +47,7 @@ impl Event {
         matches!(self, Event::Waking(_) | Event::Full { wakee: Some(_), .. })
     }
 
-    /// Whom it speaks of.
+    /// The threads in the event.
     pub fn pids(&self) -> Vec<u64> {
         match self {
             Event::Full {
@@ -67,9 +68,9 @@ impl Event {
 /// A packet with a bundle.
 #[derive(Clone, Debug, Default)]
 pub struct Bundle {
-    /// What else the packet has.
+    /// The other fields of the packet.
     pub packet: Message,
-    /// What else the bundle has.
+    /// The other fields of the bundle.
     pub rest: Message,
     pub cpu: u64,
     pub is_lost: bool,
@@ -84,7 +85,8 @@ pub enum Packet {
     Other(Message),
 }
 
-/// A field: its number, its value if that is a varint, its bytes if they have a length, and all of it.
+/// A field: its number, its value if that is a varint, its bytes if they have a length, and the
+/// whole field.
 struct Field<'a> {
     number: u32,
     value: u64,
@@ -271,7 +273,7 @@ impl Bundle {
     }
 }
 
-/// An event of the full encoding.
+/// An event in the full encoding.
 pub fn full_event(event: Message) -> Event {
     full(&event.0)
 }

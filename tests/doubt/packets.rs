@@ -1,10 +1,10 @@
-//! DT7: packets of track events that are lost, of a sequence whose next packet says so.
+//! DT7: lost packets of track events, on a sequence whose next packet reports the loss.
 
 use super::{Random, Rows, Score, import, rows};
 use crate::support::kernel::new;
 use timebase_lab::encode::{Message, trace_of};
 
-/// Rows of `slice`, but for where they lie.
+/// Rows of `slice`, without depth and parent.
 const SLICES: &str = "SELECT track_id, ts, dur, name, doubt IS NOT NULL FROM slice";
 
 const SEQUENCES: u64 = 4;
@@ -15,7 +15,7 @@ fn packet(sequence: u64, time: u64, event: Message) -> (u64, Message) {
     (sequence, packet.message(11, event))
 }
 
-/// Threads that begin and end slices in each other.
+/// Threads that begin and end nested slices.
 fn trace(seed: u64, events: usize) -> Vec<(u64, Message)> {
     let mut random = Random(seed);
     let mut packets = Vec::new();

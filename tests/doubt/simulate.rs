@@ -1,4 +1,4 @@
-//! A scheduler of some CPUs and threads, and the kernel events that it tells of.
+//! A scheduler with some CPUs and threads, and its kernel events.
 
 use std::collections::VecDeque;
 
@@ -7,11 +7,11 @@ use super::cut::{Bundle, Event, Packet, full_event};
 use crate::support::kernel;
 use timebase_lab::encode::Message;
 
-/// How events are written.
+/// The encoding of events.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Encoding {
     Plain,
-    /// Switches and wakings in columns; with other events, one in three, or without.
+    /// Switches and wakings in columns; one in three events is another one, or none is.
     Compact {
         with_others: bool,
     },
@@ -19,7 +19,7 @@ pub enum Encoding {
 
 const CPUS: usize = 3;
 const THREADS: usize = 40;
-/// Bits of `prev_state`, of a kernel without a version.
+/// Bits of `prev_state`, for a kernel of unknown version.
 const SLEEPS: u64 = 1;
 const WAITS: u64 = 2;
 const PREEMPTED: u64 = 0x800;
@@ -27,9 +27,9 @@ const PREEMPTED: u64 = 0x800;
 const IDLE: u32 = 13;
 
 struct Thread {
-    /// When it is woken, if it sleeps.
+    /// The time of its wake-up, if it sleeps.
     wakes: Option<u64>,
-    /// Where it ran last, and waits.
+    /// The CPU on which it last ran and waits.
     cpu: usize,
 }
 
@@ -38,14 +38,14 @@ struct Scheduler {
     encoding: Encoding,
     now: u64,
     threads: Vec<Thread>,
-    /// Who waits for each CPU.
+    /// The threads that wait for each CPU.
     ready: [VecDeque<usize>; CPUS],
-    /// Who runs on each CPU, and until when.
+    /// The running thread of each CPU, and its end.
     running: [Option<(usize, u64)>; CPUS],
     events: Vec<(usize, Event)>,
 }
 
-/// A pid of a thread, 0 of none.
+/// The pid of a thread, 0 for none.
 fn pid(thread: Option<usize>) -> u64 {
     thread.map_or(0, |thread| 100 + thread as u64)
 }
@@ -59,7 +59,7 @@ impl Scheduler {
         self.running[cpu].map(|(thread, _)| thread)
     }
 
-    /// Events of a CPU follow each other.
+    /// Events of a CPU are consecutive.
     fn tick(&mut self) -> u64 {
         self.now += self.random.below(3_000) + 200;
         self.now
@@ -107,7 +107,7 @@ impl Scheduler {
         self.random.below(CPUS as u64) as usize
     }
 
-    /// A thread is woken by whoever runs on some CPU, mostly to run where it ran last.
+    /// The running thread of some CPU wakes a thread, which usually runs where it last ran.
     fn wake(&mut self, thread: usize) {
         let last = self.threads[thread].cpu;
         let by = self.any();
@@ -128,7 +128,7 @@ impl Scheduler {
         }
     }
 
-    /// A thread leaves its CPU though it would go on.
+    /// A thread leaves its CPU although it could continue.
     fn preempt(&mut self, cpu: usize) {
         let Some(thread) = self.on(cpu) else { return };
         let Some(next) = self.ready[cpu].pop_front() else {
@@ -136,7 +136,7 @@ impl Scheduler {
         };
         let state = if self.random.one_in(2) { PREEMPTED } else { 0 };
         self.switch(cpu, state, Some(next));
-        // Between it said that it sleeps and it did.
+        // Between setting its state to sleeping and sleeping.
         if state == PREEMPTED && self.random.one_in(30) {
             let by = self.any();
             self.waking(by, thread);
@@ -180,7 +180,7 @@ impl Scheduler {
     }
 }
 
-/// A trace of so many events.
+/// A trace with this many events.
 pub fn trace(seed: u64, encoding: Encoding, events: usize) -> Vec<Packet> {
     let mut random = Random(seed);
     let threads = (0..THREADS).map(|_| Thread {

@@ -1,6 +1,6 @@
-//! What is left when the machine fails in the middle of something: a killed process, a full
-//! disk, a disk with errors, a directory that goes away. The destination is as it was before, or
-//! has all of the new; and what else is left, the next one clears.
+//! Failures of the machine in the middle of work: a killed process, a full disk, a disk with
+//! errors, a directory that disappears. The destination is unchanged or completely new; and the
+//! next process removes everything else.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,14 +17,14 @@ use rusqlite::Connection;
 
 use crate::support::{PROGRAM, Place, Said, answer, count, data, import, run};
 
-/// How many tests run the program at the same time.
+/// The number of tests that run the program at the same time.
 const THREADS: usize = 3;
 
-/// Numbers that look random, and are the same in every run with the same seed.
+/// Pseudorandom numbers, which are the same in every run with the same seed.
 struct Random(u64);
 
 impl Random {
-    /// Those of `TIMEBASE_SEED`, for this part of a test.
+    /// The numbers for `TIMEBASE_SEED`, for this part of a test.
     fn new(part: usize) -> Random {
         let seed = seed().wrapping_mul(1000).wrapping_add(part as u64);
         Random(seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15))
@@ -53,7 +53,7 @@ fn number_of(variable: &str, else_it_is: u64) -> u64 {
     }
 }
 
-/// A trace with events of all kinds, and how many rows a database of it has.
+/// A trace with events of all kinds, and the number of rows in its database.
 struct Example {
     trace: PathBuf,
     rows: BTreeMap<String, i64>,
@@ -85,7 +85,7 @@ fn example() -> &'static Example {
     })
 }
 
-/// How many rows each table and view has.
+/// The number of rows in each table and view.
 fn rows(conn: &Connection) -> BTreeMap<String, i64> {
     let sql = "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') \
                AND name IN ('packet', 'slice', 'args', 'flow', 'thread', 'counter', 'clock', \
@@ -100,8 +100,8 @@ fn rows(conn: &Connection) -> BTreeMap<String, i64> {
     counted.collect()
 }
 
-/// Whether the new database has come to a place where the older one was, if there was one.
-/// Anything else fails the test.
+/// Whether the new database has reached its place, where there may have been an older one. Any
+/// other state fails the test.
 fn has_come(database: &Path, older: Option<&[u8]>, what: &str) -> bool {
     match (fs::read(database), older) {
         (Err(_), None) => return false,
@@ -118,7 +118,7 @@ fn has_come(database: &Path, older: Option<&[u8]>, what: &str) -> bool {
     true
 }
 
-/// Imports the example to `out.db`, over an older one if there is one.
+/// Imports the example to `out.db`, perhaps over an older one.
 fn importing(place: &Place, older: Option<&[u8]>) -> Command {
     let mut command = Command::new(PROGRAM);
     command
@@ -129,7 +129,7 @@ fn importing(place: &Place, older: Option<&[u8]>) -> Command {
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
-        // What SQLite sorts on its own account.
+        // Temporary files that SQLite itself uses for sorting.
         .env("TMPDIR", place.path(""));
     if older.is_some() {
         command.arg("--force");
@@ -144,7 +144,7 @@ fn prepare(place: &Place, older: Option<&[u8]>) {
     }
 }
 
-/// Asserts that the next import, to another file, clears what killed ones left.
+/// Asserts that the next import, to another file, removes the files of killed imports.
 fn assert_cleared_by_the_next(place: &Place, what: &str) {
     let mut expected: Vec<String> = place.files();
     expected.retain(|name| !name.starts_with('.'));
@@ -156,7 +156,7 @@ fn assert_cleared_by_the_next(place: &Place, what: &str) {
     fs::remove_file(place.path("next.db")).unwrap();
 }
 
-/// Does `work` with each of some numbers, a few at the same time.
+/// Does `work` with each of some numbers, several at the same time.
 fn each(numbers: &[usize], work: impl Fn(&Place, usize) + Sync) {
     let next = AtomicUsize::new(0);
     thread::scope(|scope| {
@@ -172,7 +172,7 @@ fn each(numbers: &[usize], work: impl Fn(&Place, usize) + Sync) {
     });
 }
 
-/// So many different numbers up to `most`, from 1; all of them if there are no more.
+/// This many different numbers from 1 to `most`; all of them if there are no more.
 fn some(numbers: usize, most: usize, random: &mut Random) -> Vec<usize> {
     let mut all: Vec<usize> = (1..=most).collect();
     while all.len() > numbers {
@@ -181,7 +181,7 @@ fn some(numbers: usize, most: usize, random: &mut Random) -> Vec<usize> {
     all
 }
 
-/// `TIMEBASE_KILLS` says how often.
+/// `TIMEBASE_KILLS` sets the number.
 #[test]
 #[ignore = "heavy"]
 fn kill_9_at_random_moments_leaves_what_was_there_or_all_of_the_new() {
@@ -189,7 +189,7 @@ fn kill_9_at_random_moments_leaves_what_was_there_or_all_of_the_new() {
     let place = Place::new();
     let begun = Instant::now();
     assert!(importing(&place, None).status().unwrap().success());
-    // How long the last one took that came to its end.
+    // The time of the last one that reached its end.
     let whole = AtomicU64::new(begun.elapsed().as_micros() as u64);
     let killed = AtomicUsize::new(0);
     let all: Vec<usize> = (1..=kills).collect();
@@ -222,7 +222,7 @@ fn kill_9_at_random_moments_leaves_what_was_there_or_all_of_the_new() {
     );
 }
 
-/// An import is killed while `query` or another one waits for it, or has its result.
+/// An import is killed while `query` or another import waits for it, or has its result.
 #[test]
 fn a_killed_query_of_a_trace_leaves_nothing_that_the_next_does_not_clear() {
     let (place, temporary) = (Place::new(), Place::new());
@@ -286,7 +286,7 @@ fn a_directory_that_goes_away_is_told() {
             .unwrap()
             .unwrap()
             .path();
-        // All of it is made when the tables are.
+        // Everything is made at the same time as the tables.
         until(|| fs::metadata(scratch.join("incomplete")).is_ok_and(|file| file.len() > 4096));
         let gone = if removed == "there" { &there } else { &scratch };
         fs::remove_dir_all(gone).unwrap();
@@ -297,7 +297,7 @@ fn a_directory_that_goes_away_is_told() {
     }
 }
 
-/// Fails unless an import to there says why it is not done.
+/// Fails unless an import to this place says why it fails.
 fn assert_refused(database: &Path, arguments: &[&str], why: &str) {
     let said = import(&data("nearest.pftrace"), database, arguments);
     assert_eq!(said.code, Some(1), "{}", said.stderr);
@@ -318,7 +318,7 @@ fn a_symbolic_link_stays_and_what_it_points_to_is_whole() {
         assert_eq!(fs::read_dir(place.path("disk")).unwrap().count(), 1);
     }
     assert_refused(&place.path("out.db"), &[], "out.db exists");
-    // A journal is beside the database that it is of.
+    // A journal is beside its database.
     place.write("disk/real.db-journal", b"unfinished");
     assert_refused(
         &place.path("out.db"),
@@ -348,7 +348,7 @@ fn an_older_database_that_is_opened_meanwhile_is_not_replaced() {
     assert_eq!(place.files(), ["out.db", "out.db-wal"]);
 }
 
-/// What a program that feeds an import writes: a size before each piece.
+/// The output of a program that feeds an import: a size before each piece.
 fn pieces(parts: &[&[u8]]) -> Vec<u8> {
     let pieces = parts.iter().flat_map(|part| {
         let size = u32::try_from(part.len()).unwrap().to_le_bytes();
@@ -374,7 +374,7 @@ fn a_trace_in_pieces_is_whole_or_refused() {
         child.stdin.take().unwrap().write_all(bytes).unwrap();
         Said::from(child.wait_with_output().unwrap())
     };
-    // Without the last piece, in its size, between pieces, and in one.
+    // Without the last piece, inside its size, between pieces, and inside a piece.
     for length in [whole.len() - 4, whole.len() - 2, 104, 50] {
         let said = import(&whole[..length]);
         assert_eq!(said.code, Some(1), "{}", said.stderr);
@@ -410,7 +410,7 @@ fn an_import_whose_progress_nobody_reads_any_more_gives_up() {
     drop(input);
 }
 
-/// Types statements into a shell whose history is in `state`, which may be made to fail.
+/// Types statements into a shell whose history is in `state`; the history may be made to fail.
 fn type_into_a_shell(state: &Path, faults: &str, statements: &[&str]) {
     use crate::support::terminal::Terminal;
     let script = format!(
@@ -465,7 +465,7 @@ fn the_history_of_the_shell_is_whole() {
     assert_eq!(fs::read_dir(&directory).unwrap().count(), 1);
 }
 
-/// Who reads a pipe may have enough; who writes a file has not.
+/// The reader of a pipe may have enough; a file is different.
 #[test]
 fn output_that_cannot_be_written_is_told_unless_nobody_reads_it() {
     let place = Place::new();
@@ -577,13 +577,13 @@ mod with_faults {
     use super::*;
     use crate::hostile::faults::{Calls, Fault, Faults};
 
-    /// How the names of the files in a place begin, and its own.
+    /// The prefix of the files in a place, and its own name.
     fn directory(place: &Place) -> String {
         let path = place.path("");
         path.to_str().unwrap().trim_end_matches('/').to_owned()
     }
 
-    /// The calls of an import that meets no fault.
+    /// The calls of an import without a fault.
     fn calls_of_an_import(calls: Calls, older: Option<&[u8]>) -> Vec<(String, String)> {
         let place = Place::new();
         prepare(&place, older);
@@ -595,7 +595,7 @@ mod with_faults {
         faults.calls()
     }
 
-    /// An import of the example that meets a fault. `None` if it came to its end before that.
+    /// An import of the example with a fault. `None` if it reached its end before that.
     fn fails(place: &Place, calls: Calls, at: usize, fault: Fault, what: &str) -> Option<Said> {
         let older = at.is_multiple_of(2).then_some(&example().older[..]);
         prepare(place, older);
@@ -652,7 +652,7 @@ mod with_faults {
         }
     }
 
-    /// What must be on the disk is, in the order that a crash of the machine needs.
+    /// Data that must be on the disk is there, in the order that a crash of the machine requires.
     #[test]
     fn a_database_is_on_the_disk_before_it_has_its_name() {
         let calls = calls_of_an_import(Calls::Change, Some(&example().older));
@@ -682,7 +682,7 @@ mod with_faults {
         ] {
             each(&some(points, most, &mut random), |place, at| {
                 let what = format!("seed {}, {fault:?} at call {at} of {most}", seed());
-                // An import over another one makes one call more.
+                // An import over another one makes one more call.
                 let Some(said) = fails(place, Calls::Write, at, fault, &what) else {
                     assert!(at + 2 >= most, "{what}: it did not come to that");
                     return;
@@ -702,7 +702,7 @@ mod with_faults {
         }
     }
 
-    /// What is put aside to be sorted is of no use if it cannot be read again.
+    /// Data that was written for sorting is useless if it cannot be read again.
     #[test]
     fn what_is_put_aside_and_cannot_be_written_or_read_is_told() {
         let place = Place::new();
@@ -728,7 +728,7 @@ mod with_faults {
             fs::remove_file(format!("{path}/out.db")).unwrap();
             let aside = faults.calls();
             let aside = aside.iter().map(|(name, file)| {
-                // Its directory, to make it, and no name.
+                // Its directory, for making it, without a name.
                 file.ends_with(" (deleted)")
                     || name == "open64"
                         && file.rsplit('/').next().unwrap().starts_with(".timebase-")
@@ -816,7 +816,7 @@ mod with_faults {
             let most = faults.calls().len();
             assert!(most >= 4, "{name}");
             let older = fs::read(&out).unwrap();
-            // The first is a look at what is to be replaced, which is no reason to fail.
+            // The first call looks at the file that is replaced, which is no reason to fail.
             for at in some(8, most - 1, &mut Random::new(3))
                 .iter()
                 .map(|at| at + 1)
@@ -850,7 +850,7 @@ mod with_faults {
                     .stderr(Stdio::piped())
                     .spawn()
                     .unwrap();
-                // It ends before it has all.
+                // It ends before it has everything.
                 let _ = child.stdin.take().unwrap().write_all(bytes);
                 let said = Said::from(child.wait_with_output().unwrap());
                 assert_eq!(said.code, Some(1), "{name}: {at}: {}", said.stderr);

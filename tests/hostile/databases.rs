@@ -1,5 +1,5 @@
-//! Databases and statements of strangers: whatever is in them, there is an answer or an error, and
-//! the file is as it was.
+//! Untrusted databases and statements: whatever they contain, the result is an answer or an error,
+//! and the file does not change.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use crate::support::{Imported, Place, Said, run, run_with_input};
 
-/// A small database, as an import makes it.
+/// A small database from an import.
 fn small() -> &'static [u8] {
     static SMALL: OnceLock<Vec<u8>> = OnceLock::new();
     SMALL.get_or_init(|| {
@@ -31,7 +31,7 @@ fn larger() -> &'static [u8] {
     })
 }
 
-/// A database that somebody has changed by these statements.
+/// A database that was changed by these statements.
 fn crafted(place: &Place, bytes: &[u8], sql: &str) -> PathBuf {
     let path = place.write("crafted.db", bytes);
     let conn = Connection::open(&path).unwrap();
@@ -40,7 +40,7 @@ fn crafted(place: &Place, bytes: &[u8], sql: &str) -> PathBuf {
     path
 }
 
-/// In the place of a table or a view, another view.
+/// Replaces a table or a view by another view.
 fn instead(name: &str, select: &str) -> String {
     let kind = match name {
         "slice" | "args" | "metadata" | "clock" => "VIEW",
@@ -53,7 +53,7 @@ fn query(path: &Path, sql: &str) -> Said {
     run(&["query", path.to_str().unwrap(), sql, "--format", "csv"])
 }
 
-/// What the program says of what it refuses, after `timebase: error: `.
+/// The program's message for a refusal, after `timebase: error: `.
 fn refused(path: &Path, sql: &str) -> String {
     let before = fs::read(path).unwrap();
     let said = query(path, sql);
@@ -72,7 +72,7 @@ fn answered(path: &Path, sql: &str) -> String {
     said.stdout
 }
 
-/// `clock_snapshot` as a view with these values for some of its columns.
+/// `clock_snapshot` as a view with these values in some of its columns.
 fn snapshots(columns: &[(&str, &str)], from: &str) -> String {
     let all = [
         ("id", "0"),
@@ -110,7 +110,7 @@ fn a_view_that_calls_the_function_that_reads_it_is_an_error() {
         error.contains("clock_snapshot cannot be made of what is read from it"),
         "{error}"
     );
-    // What is kept of it is asked for first, and may be such a view, too.
+    // The table of readings is read first, and may be such a view, too.
     let version = "SELECT 'clock_snapshot_version' AS name, to_boottime(3, 0, 5) AS value";
     let path = crafted(&place, small(), &instead("metadata", version));
     assert_eq!(
@@ -345,7 +345,7 @@ fn no_view_calls_what_can_do_harm_and_all_call_what_cannot() {
         &path,
         "SELECT count(*) FROM packet WHERE packet_field(data, 'timestamp') = 5",
     );
-    // Each of timebase's own.
+    // For each table of timebase.
     let conn = Connection::open(&path).unwrap();
     let mut statement = conn
         .prepare("SELECT name FROM sqlite_schema WHERE type = 'view'")
@@ -413,7 +413,7 @@ fn a_statement_that_only_reads_writes_no_file() {
             "{sql}"
         );
     }
-    // What is only asked, or is temporary, can be done.
+    // Queries and temporary objects are allowed.
     let sql = format!(
         "ATTACH '{}' AS other; CREATE TEMP TABLE t AS SELECT count(*) AS n FROM other.packet;
          CREATE TEMP TRIGGER again AFTER INSERT ON t WHEN new.n < 0 BEGIN INSERT INTO t VALUES (new.n + 1); END;
@@ -427,7 +427,7 @@ fn a_statement_that_only_reads_writes_no_file() {
         "{}",
         said.stdout
     );
-    // And all of it by those who say that they write.
+    // With --write, all of them are.
     let sql = format!(
         "PRAGMA trusted_schema = ON; VACUUM INTO '{}'",
         name("made.db")
@@ -470,13 +470,13 @@ fn what_a_statement_may_have_of_memory_is_bounded() {
         assert_eq!(said.code, Some(1));
         assert!(said.stderr.len() < 1000, "{}", &said.stderr[..1000]);
     }
-    // Of two bytes each, of which a value would take fifty times as much.
+    // Two bytes each; a value would take fifty times as much.
     let sql = "SELECT packet_json(CAST(replace(hex(zeroblob(9000000)), '00', char(8, 1)) AS BLOB))";
     assert!(refused(&path, sql).contains("cannot be read: there are more than 8388608 values"));
     let sql = "WITH RECURSIVE v(a, n) AS (SELECT zeroblob(400000000), 1 UNION ALL SELECT a || a, n + 1 FROM v)
         SELECT sum(length(a)) FROM v";
     assert!(refused(&path, sql).starts_with("string or blob too big"));
-    // A person reads the start of it.
+    // A person reads its beginning.
     let said = run(&[
         "query",
         path.to_str().unwrap(),
@@ -619,7 +619,7 @@ fn statistics_that_are_made_up_change_no_answer() {
 #[test]
 fn journals_of_others_change_no_file() {
     let place = Place::new();
-    // Of a program that was killed: part of a change is in the file, and the journal takes it back.
+    // From a killed program: a part of a change is in the file, and the journal undoes it.
     let path = place.write("unfinished.db", small());
     let conn = Connection::open(&path).unwrap();
     conn.execute_batch(
@@ -645,7 +645,7 @@ fn journals_of_others_change_no_file() {
     );
     assert_eq!(fs::read(place.path("half.db-journal")).unwrap(), journal);
 
-    // One that is still in the log beside the file counts, and stays there.
+    // A change that is still in the log beside the file counts, and stays there.
     let path = place.write("logged.db", small());
     let conn = Connection::open(&path).unwrap();
     conn.execute_batch("PRAGMA journal_mode = wal; UPDATE packet SET uid = 4711")
@@ -665,7 +665,7 @@ fn journals_of_others_change_no_file() {
     assert_eq!(fs::read(place.path("copy.db")).unwrap(), before);
     assert_eq!(fs::read(&log).unwrap(), log_before);
 
-    // Garbage by these names is none.
+    // Garbage with these names is no log.
     let path = place.write("garbage.db", small());
     for end in ["-wal", "-shm"] {
         place.write(&format!("garbage.db{end}"), &[0xa5; 5000]);
@@ -723,7 +723,7 @@ fn what_is_no_file_is_no_database() {
     let circle = place.path("circle.db");
     std::os::unix::fs::symlink(&circle, &circle).unwrap();
     assert_eq!(query(&circle, "SELECT 1").code, Some(1));
-    // SQLite cannot read a pipe, so what comes out of one is a trace or nothing.
+    // SQLite cannot read a pipe, so the contents of a pipe are a trace or nothing.
     let pipe = place.path("pipe.db");
     mkfifo(&pipe, Mode::S_IRWXU).unwrap();
     let writer = std::thread::spawn({
@@ -740,7 +740,7 @@ fn what_is_no_file_is_no_database() {
     let _ = writer.join().unwrap();
 }
 
-/// Ctrl-C, when the program is there to be told; so many times.
+/// Presses Ctrl-C this many times, once the program is ready for it.
 #[cfg(target_os = "linux")]
 fn interrupted(path: &Path, args: &[&str], times: usize) -> Said {
     use nix::sys::signal::{Signal, kill};
@@ -765,7 +765,7 @@ fn interrupted(path: &Path, args: &[&str], times: usize) -> Said {
     while !handles() {
         std::thread::sleep(Duration::from_millis(10));
     }
-    // Whatever it is doing by then, it ends.
+    // It ends, whatever it is doing at that time.
     for _ in 0..times {
         std::thread::sleep(Duration::from_millis(500));
         kill(Pid::from_raw(child.id() as i32), Signal::SIGINT).unwrap();
@@ -847,7 +847,7 @@ fn register(conn: &Connection) {
     timebase::sql::register(conn).unwrap();
 }
 
-/// What a program with timebase's functions may ask.
+/// Possible queries of a program with timebase's functions.
 const QUESTIONS: &[&str] = &[
     "SELECT to_boottime(3, 0, 3503), to_boottime(64, 2, 3503), why_unresolved(1, 0, 5), to_realtime(7)",
     "SELECT * FROM clock_path(64, 2, 3503)",
@@ -866,8 +866,8 @@ const QUESTIONS: &[&str] = &[
     "SELECT * FROM trace_bounds",
 ];
 
-/// Asks all questions of a file, each for so long as a bounded count of steps takes. Whatever is in
-/// the file, what comes is rows or errors.
+/// Runs all queries on a file, each with a limited number of steps. Whatever the file contains, the
+/// results are rows or errors.
 fn ask(path: &Path) {
     let Ok(mut conn) = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY) else {
         return;
@@ -904,16 +904,16 @@ fn ask(path: &Path) {
     }
 }
 
-/// What happens to bytes.
+/// The changes of bytes.
 #[derive(Clone, Debug)]
 enum Damage {
     Flip(Index, u8),
     /// In the head of a page, where a wrong bit does most.
     InHead(Index, u16, u8),
     Zero(Index, u16),
-    /// A page is another one, so that trees share branches, or go in circles.
+    /// A page is replaced by another one, so that trees share branches, or have cycles.
     Copy(Index, Index),
-    /// A number of four bytes is that of another page.
+    /// A number of four bytes becomes the number of another page.
     Link(Index, u16, u8),
     Cut(Index),
     Append(Vec<u8>),
@@ -1016,7 +1016,7 @@ proptest! {
     #[test]
     fn the_program_survives_a_damaged_file(damages in prop::collection::vec(Damage::any(), 1..5)) {
         let mut bytes = larger().to_vec();
-        // The header is tested by the test above; without it, this is no database.
+        // The test above changes the header; without a valid header, this is no database.
         damages.iter().for_each(|damage| damage.apply(&mut bytes));
         let head = bytes.len().min(100);
         bytes[..head].copy_from_slice(&larger()[..head]);
@@ -1039,7 +1039,7 @@ proptest! {
     }
 }
 
-/// Any value, and those more often that clocks have.
+/// Any value, with values that clocks have more often.
 fn any_value() -> impl Strategy<Value = Value> {
     let integer = prop_oneof![
         8 => -3i64..10,

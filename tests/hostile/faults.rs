@@ -1,14 +1,14 @@
-//! A disk that fails where a test wants it to.
+//! A disk that fails at a chosen call.
 //!
 //! # Design
 //!
-//! A small library in C (`faults.c`) stands before the C library in a program under test, and
-//! fails the calls that it is told to. So every single call can fail, the same one in every run,
-//! as anybody, and what the program asked for is known in its order. A small file
-//! system that gets full needs root, and has few moments to be full in; `ulimit -f` is one
-//! limit for all files; `strace` can do the same, but is one more program to install. In Rust
-//! it would be unsafe code, and could not have `open`, whose arguments vary. What goes around
-//! the C library is not seen: of timebase, only the rename to a name that must be free.
+//! A small library in C (`faults.c`) comes before the C library in a tested program, and makes
+//! chosen calls fail. So every single call can fail, the same one in every run, without special
+//! rights, and the order of the program's calls is known. The alternatives: a small file system
+//! that gets full needs root, and is full only at few moments; `ulimit -f` is one limit for all
+//! files; `strace` can do the same, but is another program to install. In Rust the library would be
+//! unsafe code, and could not have `open`, whose arguments vary. It does not see calls that bypass
+//! the C library: in timebase, only the rename to a name that must be free.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,23 +23,23 @@ use crate::support::repository;
 #[derive(Clone, Copy, Debug)]
 pub enum Calls {
     Read,
-    /// All that needs the disk.
+    /// All calls that need the disk.
     Write,
-    /// The same, and what takes names away.
+    /// The same, and calls that remove names.
     Change,
 }
 
-/// What happens at a call.
+/// The effect on a call.
 #[derive(Clone, Copy, Debug)]
 pub enum Fault {
-    /// It fails, and works again when it is tried again.
+    /// It fails, and works if it is tried again.
     Once(i32),
-    /// It writes a half; from then on all fail.
+    /// It writes a half; from then on all calls fail.
     Stays(i32),
     Kill,
 }
 
-/// A program that meets faults.
+/// A program with faults.
 pub struct Faults<'p> {
     under: &'p str,
     calls: Calls,
@@ -47,13 +47,13 @@ pub struct Faults<'p> {
 }
 
 impl Faults<'_> {
-    /// Calls that are about files below a directory, or about `pipe:`.
+    /// Only calls for files below a directory, or for `pipe:`.
     pub fn under(under: &str, calls: Calls) -> Faults<'_> {
         let log = NamedTempFile::new().unwrap();
         Faults { under, calls, log }
     }
 
-    /// Has the program meet a fault at a call, from 1.
+    /// Makes the program fail at a call, counted from 1.
     pub fn meet(&self, program: &mut Command, at: usize, fault: Fault) {
         let calls = match self.calls {
             Calls::Read => "read",
@@ -76,7 +76,7 @@ impl Faults<'_> {
         }
     }
 
-    /// Has the program meet no fault.
+    /// Lets the program run without a fault.
     pub fn listen(&self, program: &mut Command) {
         self.meet(program, 0, Fault::Once(0));
     }
@@ -92,7 +92,7 @@ impl Faults<'_> {
         calls.collect()
     }
 
-    /// The call that has failed, if it came to that.
+    /// The failed call, if the program reached it.
     pub fn failed(&self) -> Option<String> {
         let log = fs::read_to_string(self.log.path()).unwrap();
         let mut failed = log.lines().filter_map(|line| line.strip_prefix("failed "));
@@ -105,7 +105,7 @@ fn library() -> &'static Path {
     LIBRARY.get_or_init(|| {
         let directory = Path::new(env!("CARGO_TARGET_TMPDIR"));
         let library = directory.join("libfaults.so");
-        // Under a name of its own, as another run may have loaded it.
+        // Under its own name, because another run may have loaded it.
         let made = NamedTempFile::new_in(directory).unwrap();
         let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
         let compiled = Command::new(compiler)

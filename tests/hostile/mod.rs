@@ -1,6 +1,6 @@
-//! What machines and people do to timebase that they should not.
+//! Bad behaviour of machines and people.
 
-#[cfg(unix)] // signals, and what a shell knows of devices
+#[cfg(unix)] // signals, and a shell's knowledge of devices
 mod crashes;
 mod databases;
 #[cfg(target_os = "linux")] // where a library can be put before the C library

@@ -1,10 +1,10 @@
-//! Traces that are made to fill the memory or the disk (the bombs of `timebase_lab::synth`), small
-//! enough to take a second each. `cargo bench -- bombs` has them in full size.
+//! Traces that would fill the memory or the disk (the bombs of `timebase_lab::synth`), small enough
+//! to take a second each. `cargo bench -- bombs` has them in full size.
 //!
-//! Nothing here measures time. Memory is that of the program's process, which is looked at
-//! while it runs; so what is asserted of it is wide enough for any allocator, and still far
-//! below what was there if something grew faster than the trace, or were held where it should
-//! be put aside.
+//! Nothing here measures time. The memory is that of the program's process, measured while it runs.
+//! So the limits are wide enough for any allocator, and still far below the memory that the program
+//! would need if its memory grew faster than the trace, or if it kept data in memory instead of in
+//! temporary files.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,15 +19,15 @@ use crate::support::{PROGRAM, Place, Said, data, import};
 
 const MEGABYTE: u64 = 1_000_000;
 
-/// The most that a run of the program had, as far as it was looked at.
+/// The peak values of a run of the program, as far as they were measured.
 #[derive(Debug, Default, Clone, Copy)]
 struct Peak {
     memory: u64,
-    /// In files, with names and without.
+    /// In files, with and without names.
     disk: u64,
 }
 
-/// Runs the program, and looks at it every now and then.
+/// Runs the program, and measures it repeatedly.
 fn watched(trace: &Path, database: &Path, args: &[&str]) -> (Said, Peak) {
     let directory = database.parent().unwrap();
     let mut child = Command::new(PROGRAM)
@@ -50,13 +50,13 @@ fn watched(trace: &Path, database: &Path, args: &[&str]) -> (Said, Peak) {
     (child.wait_with_output().unwrap().into(), peak)
 }
 
-/// What a process has now; nothing where the system has no `/proc`.
+/// The current memory of a process; nothing if the system has no `/proc`.
 fn seen(pid: u32, directory: &Path) -> Peak {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let memory = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let memory = memory.and_then(|text| text.trim().strip_suffix(" kB")?.parse::<u64>().ok());
-    // Files are looked at one by one, and one may grow when another is gone. As each of them only
-    // grows, what is the same twice was there all at once.
+    // Files are measured one by one, and one may grow after another one is gone. Because each of
+    // them only grows, values that are equal twice existed at the same time.
     let files = files_of(pid, directory);
     let disk = match files == files_of(pid, directory) {
         true => files.values().sum(),
@@ -68,8 +68,8 @@ fn seen(pid: u32, directory: &Path) -> Peak {
     }
 }
 
-/// The sizes of the files of a directory that a process has open, with names and without, by their
-/// numbers. Where it only begins to be that process, it still has those of the tests.
+/// The sizes of the files of a directory that a process has open, with and without names, by their
+/// numbers. Before the program has started, the process still has those of the tests.
 fn files_of(pid: u32, directory: &Path) -> BTreeMap<u64, u64> {
     let files = fs::read_dir(format!("/proc/{pid}/fd"))
         .into_iter()
@@ -99,7 +99,7 @@ fn write(place: &Place, name: &str, count: u64) -> std::path::PathBuf {
     path
 }
 
-/// Imports a bomb of so many; it must be a database that SQLite finds nothing wrong with.
+/// Imports a bomb of this size; the result must be a database in which SQLite finds no error.
 fn peak(name: &str, count: u64) -> Peak {
     let (place, bombs) = (Place::new(), Place::new());
     let trace = write(&bombs, name, count);
@@ -113,8 +113,8 @@ fn peak(name: &str, count: u64) -> Peak {
     peak
 }
 
-/// What a trace may have without end takes no memory: what waits, what repeats, texts, sets of
-/// arguments, slices without an end, flows, packets out of compressed ones, lines of `import_log`.
+/// Endless items of a trace take no memory: waiting packets, repetitions, texts, sets of arguments,
+/// slices without an end, flows, packets in compressed packets, lines of `import_log`.
 #[test]
 fn memory_does_not_grow_with_what_is_put_aside() {
     for (name, count) in [
@@ -138,8 +138,8 @@ fn memory_does_not_grow_with_what_is_put_aside() {
     }
 }
 
-/// What a trace names once is in memory, with at most so many bytes each: docs/reference.md,
-/// "Memory and disk".
+/// Items that a trace names once are in memory, each with at most this many bytes:
+/// docs/reference.md, "Memory and disk".
 #[test]
 #[ignore = "heavy"]
 fn memory_grows_by_a_bounded_number_of_bytes_for_each_thing_that_is_named() {
@@ -174,7 +174,7 @@ fn memory_grows_by_a_bounded_number_of_bytes_for_each_thing_that_is_named() {
     }
 }
 
-/// The message of an import that must fail, and leaves nothing.
+/// The message of an import that must fail, and leaves nothing behind.
 fn refused(trace: &Path, args: &[&str]) -> String {
     let place = Place::new();
     place.refuse(trace, args)
@@ -191,7 +191,7 @@ fn more_memory_than_is_allowed_is_an_error_that_says_how_far_it_came() {
             && said.contains("--max-memory"),
         "{said}"
     );
-    // What is looked up when the trace is read counts as well.
+    // Data that is looked up while the trace is read counts as well.
     let trace = write(&place, "atrace-asyncs", 20_000);
     let said = refused(&trace, &["--max-memory", "10MiB"]);
     assert!(said.contains("10MiB of memory"), "{said}");
@@ -275,8 +275,8 @@ fn a_window_that_takes_too_much_memory_is_refused_with_what_to_do() {
     let (conn, _) = place.import(&write(&place, "zstd-window", 27), &[]);
     let packets = "SELECT count(*) FROM packet";
     assert_eq!(conn.query_row(packets, [], |row| row.get(0)), Ok(1));
-    // Inside of a packet it is one packet that cannot be read; what it holds is not compressed
-    // indeed, and is found.
+    // Inside a packet it is one unreadable packet; its contents are in fact not compressed, and are
+    // found.
     let (conn, said) = place.import(&write(&place, "zstd-packet-window", 31), &[]);
     assert_eq!(conn.query_row(packets, [], |row| row.get(0)), Ok(4));
     assert!(said.contains("1 of 4 packets cannot be read"), "{said}");
@@ -307,7 +307,7 @@ fn what_nests_without_end_is_cut_and_told() {
     }
 }
 
-/// What an import of the trace takes of the disk at most, where nothing limits it.
+/// The largest disk space of an import of the trace, without a limit.
 fn unlimited(trace: &Path) -> (u64, Peak) {
     let place = Place::new();
     let database = place.path("out.db");
@@ -321,9 +321,9 @@ fn max_size_is_never_exceeded_and_leaves_nothing_where_it_does_not_suffice() {
     let bombs = Place::new();
     for trace in [
         data("system.pftrace"),
-        // Of which all rows are changed at the end, and their indexes are SQLite's.
+        // All of its rows are changed at the end, and SQLite makes its indexes.
         write(&bombs, "waiting", 40_000),
-        // Of which much is sorted.
+        // Much of it is sorted.
         write(&bombs, "flows", 40_000),
     ] {
         let (size, free) = unlimited(&trace);

@@ -1,4 +1,4 @@
-//! The program: files imported to a database, and the questions asked of it.
+//! The program: imports files to a database, and queries it.
 
 use super::archive::File;
 use super::graph::Clock;
@@ -12,12 +12,12 @@ use std::process::Command;
 /// The database of an import. It is gone when this is.
 pub struct Database {
     pub connection: Connection,
-    /// What the program said of it.
+    /// The program's messages during the import.
     pub summary: String,
     _place: Place,
 }
 
-/// A row of `packet`, with the rows that it refers to.
+/// A row of `packet`, with the rows to which it refers.
 #[derive(Debug, PartialEq)]
 pub struct PacketRow {
     pub file: String,
@@ -32,7 +32,8 @@ pub struct PacketRow {
     pub clock_ts: Option<i64>,
 }
 
-/// Several files as arguments, in this order; a manifest for `--manifest`. Why, if refused.
+/// Several files as arguments, in this order, and a manifest for `--manifest`. The error is the
+/// program's refusal.
 pub fn import(files: &[File], manifest: Option<&str>) -> Result<Database, String> {
     import_with(files, manifest, &[])
 }
@@ -108,7 +109,7 @@ impl Database {
         rows.collect::<rusqlite::Result<_>>().unwrap()
     }
 
-    /// The rows of a query, each as its values with a blank between.
+    /// The rows of a query, each as its values separated by spaces.
     pub fn lines(&self, sql: &str) -> Vec<String> {
         let rows = support::rows(&self.connection, sql);
         rows.iter().map(|row| row.join(" ")).collect()
@@ -163,7 +164,7 @@ impl Database {
             .unwrap()
     }
 
-    /// The function: a clock's file is none where it is the machine's.
+    /// The function: a clock's file is none if the machine owns it.
     pub fn to_boottime(&self, clock: Clock, file: Option<i64>, ticks: i64) -> Option<i64> {
         let machine = self.machine(clock.machine);
         let sql = "SELECT to_boottime(?1, ?2, ?3, ?4, ?5)";
@@ -173,14 +174,14 @@ impl Database {
             .unwrap()
     }
 
-    /// What a view lists of packets, by their ids: D5.
+    /// The packets in a view, by their ids (D5).
     pub fn resync(&self) -> BTreeMap<i64, Option<i64>> {
         let sql = "SELECT id, resync_ts FROM packet_resync";
         let rows = self.rows(sql, |row| Ok((row.get(0)?, row.get(1)?)));
         rows.into_iter().collect()
     }
 
-    /// The codes of the log with the files and machines (raw ids) of which they are said.
+    /// The codes of the log with their files and machines (raw ids).
     pub fn log(&self) -> Vec<(String, Option<String>, Option<i64>)> {
         let sql = "
             SELECT l.code, f.name, m.raw_id FROM import_log AS l
@@ -195,8 +196,8 @@ impl Database {
         log.iter().filter(|(logged, _, _)| logged == code).count()
     }
 
-    /// All there is in tables: the rows of each by what is in them. Files are told by their names,
-    /// and left out is what the input as a whole is.
+    /// The contents of all tables: the rows of each by their contents. Files have their names, and
+    /// facts about the input as a whole are left out.
     pub fn content(&self) -> BTreeMap<String, Vec<String>> {
         let sql = "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name";
         let tables = self.rows(sql, |row| row.get::<_, String>(0));
@@ -236,7 +237,7 @@ fn is_of_file(table: &str, column: &str) -> bool {
         || table == "trace_file" && ["id", "parent_id"].contains(&column)
 }
 
-/// A row as text, but for those of the input as a whole.
+/// A row as text, unless it is about the input as a whole.
 fn line_of(
     table: &str,
     columns: &[String],
@@ -263,7 +264,7 @@ fn line_of(
     if is_input || tells_of_input {
         return None;
     }
-    // What is made of the clock graph is numbered in the order of files, and so are their counters.
+    // Objects of the clock graph have numbers in the order of files, and so have their counters.
     let is_number = |column: &str| {
         let is_made = ["clock_hop", "clock_route", "clock_line"]
             .iter()
@@ -286,7 +287,7 @@ fn line_of(
     Some(values.collect::<Vec<_>>().join(" "))
 }
 
-/// A text in which files are told by their names.
+/// A text with the names of files.
 fn with_names(text: String, files: &BTreeMap<i64, String>) -> String {
     let named = |text: String, (id, name): (&i64, &String)| {
         text.replace(&format!("in file {id}"), &format!("in file {name:?}"))

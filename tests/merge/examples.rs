@@ -1,4 +1,4 @@
-//! The examples XE1 to XE8, as they stand in the specification.
+//! The examples XE1 to XE8, exactly as in the specification.
 
 use super::database::import_with;
 use super::notation::*;

@@ -1,4 +1,4 @@
-//! What a database of several files says of how it came about: the section "Tables".
+//! A database of several files explains how it was made: the section "Tables".
 
 use super::database::Database;
 use super::notation::*;

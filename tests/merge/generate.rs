@@ -1,5 +1,6 @@
-//! Random sets of files: few clocks, few machines, small numbers, so that ties, backward steps and
-//! choices between near snapshots are frequent; manifests that fit the files, and some that do not.
+//! Random sets of files. They have few clocks, few machines and small numbers, so ties, backward
+//! steps and choices between near snapshots are frequent; some manifests fit the files, others do
+//! not.
 
 use super::archive::{self, File};
 use proptest::collection::vec;
@@ -11,7 +12,7 @@ use timebase_lab::encode::{
     self, Bundle, ClockSnapshot, FtraceEvent, Packet, Reading, SyncedClocks,
 };
 
-/// Names in no order: some are before others as bytes only.
+/// Names in no order: some come before others only as bytes.
 const NAMES: [&str; 5] = ["b.pb", "Z", "a", "ä.pb", "c.pftrace"];
 const MACHINES: [u32; 4] = [0, 7, 42, u32::MAX];
 /// Clocks that snapshots hold, with their units; the last but two is incremental.
@@ -79,7 +80,7 @@ impl Case {
     }
 }
 
-/// A packet a line, without the fields that are at their defaults.
+/// A packet on each line, without default values.
 impl fmt::Debug for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (name, packets, compressed) in &self.files {
@@ -158,7 +159,7 @@ fn write_snapshot(f: &mut fmt::Formatter<'_>, snapshot: &ClockSnapshot) -> fmt::
     write!(f, " }}")
 }
 
-/// A reading to be: the place of its clock in `CLOCKS`, and how far it is off.
+/// A future reading: the index of its clock in `CLOCKS`, and its error.
 #[derive(Clone, Copy, Debug)]
 struct RawReading {
     clock: usize,
@@ -173,7 +174,7 @@ enum RawPayload {
         primary: Option<i32>,
         by_service: bool,
     },
-    /// The client's and the host's readings, and a gap before.
+    /// The client's and the host's readings, and the gap before them.
     Sync(Vec<(Vec<RawReading>, Vec<RawReading>, u8)>),
     Event(Option<usize>),
     Bundle {
@@ -209,7 +210,7 @@ struct RawFile {
     entry: RawEntry,
 }
 
-/// What the manifest says of a file.
+/// The manifest's data about a file.
 #[derive(Clone, Debug)]
 struct RawEntry {
     listed: bool,
@@ -234,7 +235,7 @@ struct RawTraceTime {
     file: Option<usize>,
 }
 
-/// How far clocks of machines are ahead of each other.
+/// How far the clocks of machines are ahead of each other.
 fn lead(machine: u32, clock: u32) -> i64 {
     let of_machine = match machine {
         0 => 0,
@@ -253,7 +254,7 @@ fn lead(machine: u32, clock: u32) -> i64 {
     }
 }
 
-/// Before anything else, so that times are not negative.
+/// This comes first, so that times are not negative.
 const START: i64 = 2000;
 
 fn reading(raw: RawReading, machine: u32, time: u64) -> Reading {
@@ -280,7 +281,7 @@ fn readings(raw: &[RawReading], machine: u32, time: u64) -> Vec<Reading> {
     let mut readings: Vec<Reading> = Vec::new();
     for raw in raw {
         let reading = reading(*raw, machine, time);
-        // Once in a while twice: N2.
+        // Sometimes twice: N2.
         if raw.fault == 4 || readings.iter().all(|r| r.id != reading.id) {
             readings.push(reading);
         }
@@ -288,7 +289,7 @@ fn readings(raw: &[RawReading], machine: u32, time: u64) -> Vec<Reading> {
     readings
 }
 
-/// What the host and its client read: clocks that all machines have, in nanoseconds.
+/// The readings of the host and its client: clocks that all machines have, in nanoseconds.
 fn synced(raw: &[RawReading], machine: u32, time: u64) -> ClockSnapshot {
     let plain = |raw: &RawReading| RawReading {
         clock: raw.clock % 4,
@@ -359,7 +360,7 @@ fn packet(raw: &RawPacket, machines: &[usize], time: u64) -> Packet {
         }
         RawPayload::Defaults(clock) => packet.defaults = Some(CLOCKS[*clock].0),
         RawPayload::Marker => {
-            // A packet of its own, as the service writes it.
+            // A separate packet, like the service's.
             packet = Packet {
                 is_marker: true,
                 ..Packet::default()
@@ -374,7 +375,7 @@ fn packet(raw: &RawPacket, machines: &[usize], time: u64) -> Packet {
     packet
 }
 
-/// The events of a bundle, in the order of time; first those without one.
+/// The events of a bundle, in the order of time; events without a time come first.
 fn sorted(events: &[Option<u64>], start: u64) -> Vec<FtraceEvent> {
     let mut times: Vec<_> = events.iter().map(|time| time.map(|t| start + t)).collect();
     times.sort_unstable();
@@ -391,7 +392,7 @@ fn sync(rounds: &RawRounds, machine: u32, time: u64) -> Vec<SyncedClocks> {
     let mut time = time;
     let mut all = Vec::new();
     for (client, host, gap) in rounds {
-        // X20: of what takes 30 s or longer there is no round.
+        // A gap of 30 s or longer makes no round (X20).
         time += match gap {
             0 => 30_000_000_000,
             1 => 29_999_999_999,
@@ -446,13 +447,13 @@ fn packets(file: &RawFile) -> Vec<Packet> {
 /// Names of machines that several files may have.
 const MACHINE_NAMES: [&str; 4] = ["phone", "watch", "vm", "server"];
 
-/// The manifest's entry of a file, as far as its machines go.
+/// The manifest's entry of a file, the part about its machines.
 fn entry(name: &str, file: &RawFile) -> Json {
     let mut entry = json!({ "path": name });
     let Some(first) = file.entry.names else {
         return entry;
     };
-    // Ids of one file are different machines, but where something is wrong.
+    // Ids of one file are different machines, except in wrong manifests.
     let apart = if file.entry.fault == 0 { 0 } else { 1 };
     let name = |n: usize| MACHINE_NAMES[(first + n * apart) % MACHINE_NAMES.len()];
     if file.machines == [0] {
@@ -469,7 +470,7 @@ fn entry(name: &str, file: &RawFile) -> Json {
 
 fn manifest(files: &[(&str, &RawFile)], trace_time: Option<&RawTraceTime>, fault: u8) -> Json {
     let mut entries: Vec<Json> = files.iter().map(|(name, file)| entry(name, file)).collect();
-    // X38: the machine that stands for an entry of several.
+    // The machine that an entry of several means (X38).
     let machine_of = |entry: &Json| -> Option<Json> {
         let machines = entry.get("machines")?.as_array()?;
         Some(machines.first()?["name"].clone())

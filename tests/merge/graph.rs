@@ -1,5 +1,5 @@
-//! Snapshots and what they convert (rules N, V, X14, X18), as naively as can be: every question
-//! is answered from the list of all snapshots.
+//! Snapshots and their conversions (rules N, V, X14, X18), as naively as possible: each answer is
+//! computed from the list of all snapshots.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,8 +11,8 @@ pub const TRACE_FILE: u32 = 11;
 
 pub type Reason = &'static str;
 
-/// X14. A machine is known by its `raw_id`; a tag is 0 for the machine's shared clocks, else the
-/// place of a file in the order of processing, from 1.
+/// A clock (X14). A machine is identified by its `raw_id`; a tag is 0 for the machine's shared
+/// clocks, otherwise the position of a file in the order of processing, from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Clock {
     pub id: u32,
@@ -38,7 +38,7 @@ pub fn is_sequence_scoped(id: u32) -> bool {
     (64..=127).contains(&id)
 }
 
-/// X18, best first.
+/// The sources, best first (X18).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Source {
     Manifest,
@@ -117,8 +117,8 @@ impl Graph {
         self.first_reading(clock).is_some_and(|r| r.incremental)
     }
 
-    /// N5: the clocks of a snapshot that read less than in the one before of the same clocks.
-    /// What is assumed was not read.
+    /// The clocks of a snapshot that read less than in the previous snapshot of the same clocks
+    /// (N5). Assumptions are not readings.
     fn backwards(before: &[Snapshot], new: &Snapshot) -> Vec<Clock> {
         let clocks = new.clocks();
         let real = |s: &&Snapshot| s.source != Source::Assumed && s.clocks() == clocks;
@@ -157,14 +157,14 @@ impl Graph {
             && !Graph::backwards(&self.snapshots, new).contains(&trace_time)
     }
 
-    /// X14: V3's order.
+    /// The order of V3 (X14).
     fn place(&self, clock: Clock) -> (u32, u32, usize, usize) {
         let row = self.machines.iter().position(|m| *m == clock.machine);
         let row = row.unwrap_or(self.machines.len());
         (clock.id, clock.seq, clock.tag, row)
     }
 
-    /// V3: breadth first; of paths of equal length the one that comes first in the order.
+    /// The path by breadth-first search; among paths of equal length, the first in the order (V3).
     fn path_by(&self, from: Clock, to: Clock, assumed: bool, heed_n5: bool) -> Option<Vec<Clock>> {
         let excluded = if heed_n5 {
             self.non_monotonic()
@@ -207,7 +207,7 @@ impl Graph {
         found.remove(&to)
     }
 
-    /// X18: what is assumed leads only where nothing else does.
+    /// Assumptions count only if there is no other path (X18).
     pub fn path(&self, from: Clock, to: Clock) -> Option<Vec<Clock>> {
         let real = self.path_by(from, to, false, true);
         real.or_else(|| self.path_by(from, to, true, true))
@@ -217,7 +217,7 @@ impl Graph {
         self.path(from, to).is_some()
     }
 
-    /// V2: what one hop adds.
+    /// The offset of one hop (V2).
     fn hop(&self, from: Clock, to: Clock, value: i128) -> i128 {
         let pairs: Vec<(Source, i128, i128)> = self
             .snapshots
@@ -237,7 +237,8 @@ impl Graph {
         b - a
     }
 
-    /// Rules V: a reading in the clock's own unit to a value of another clock in nanoseconds.
+    /// Converts a reading in the clock's own unit to a value of another clock in nanoseconds (rules
+    /// V).
     pub fn convert(&self, from: Clock, ticks: i128, to: Clock) -> Result<i64, Reason> {
         if is_sequence_scoped(from.id) && from.seq == 0 {
             return Err("no_sequence_id"); // C5

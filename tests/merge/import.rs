@@ -1,4 +1,4 @@
-//! The packets of all files, in the order of processing: what becomes of each.
+//! The packets of all files, in the order of processing, and the result for each.
 
 use super::archive::File;
 use super::graph::*;
@@ -10,17 +10,17 @@ use std::collections::BTreeMap;
 const INCREMENTAL_STATE_CLEARED: u32 = 1;
 const NEEDS_INCREMENTAL_STATE: u32 = 2;
 
-/// A file's part: its place in the order of processing, and the machine.
+/// A part: the position of the file in the order of processing, and the machine.
 type PartId = (usize, u64);
 
 #[derive(Clone, Debug, Default)]
 struct Part {
     isolated: bool,
-    /// T2: the clock that the last snapshot named, which is the private clock of a pinned file.
+    /// The clock that the last snapshot named, which is the private clock of a pinned file (T2).
     primary: Option<u32>,
-    /// T2: whether an accepted snapshot, other than those of X19, holds BOOTTIME.
+    /// Whether an accepted snapshot, other than those of X19, holds BOOTTIME (T2).
     holds_boottime: bool,
-    /// X26: whether its way was settled, and whether it was isolated then.
+    /// Whether its path was settled, and whether it was isolated then (X26).
     settled: Option<bool>,
 }
 
@@ -33,18 +33,18 @@ struct Claim {
     explicit: bool,
 }
 
-/// What waits for more snapshots.
+/// A time that waits for more snapshots.
 #[derive(Clone, Debug)]
 struct Waiting {
     /// The row of the packet.
     row: usize,
     what: Time,
     part: PartId,
-    /// Its clock and the reading that it had.
+    /// Its clock and its reading.
     clock: u32,
     seq: u32,
     reading: i128,
-    /// V5: whether the clock was in a snapshot then.
+    /// Whether the clock was in a snapshot then (V5).
     known: bool,
 }
 
@@ -55,7 +55,7 @@ enum Time {
     Event(usize),
 }
 
-/// V5: what happened to an incremental clock.
+/// The history of an incremental clock (V5).
 enum Tick {
     Reset(Clock, i128),
     Delta(Clock, i128),
@@ -71,16 +71,16 @@ pub struct Import {
     pub rows: Vec<PacketRow>,
     pub samples: Vec<Sample>,
     waiting: Vec<Waiting>,
-    /// The row of the packet of each snapshot that is the packet's.
+    /// The row of the packet for each snapshot of a packet.
     snapshot_packets: Vec<(usize, usize)>,
-    /// The trace times of the readings of each snapshot (N6), once it is placed.
+    /// The trace times of the readings of each snapshot, once it is placed (N6).
     times: BTreeMap<usize, Vec<i64>>,
     ticks: Vec<Tick>,
-    /// I1: the machine and the ftrace_timestamp of each pair that was added.
+    /// The machine and the ftrace_timestamp of each added pair (I1).
     pairs: Vec<(PartId, i64)>,
     pub trace_time: Option<Clock>,
     claim: Option<Claim>,
-    /// T1, X25: whether a packet was converted, and whether a snapshot was placed.
+    /// Whether a packet was converted, and whether a snapshot was placed (T1, X25).
     converted: bool,
     placed: bool,
 }
@@ -94,7 +94,7 @@ impl Import {
                 name: Some(name.clone()),
             })
             .collect();
-        // A reference to the host makes it, as it has no name to be mentioned by.
+        // A reference to the host makes it, because a manifest cannot name it.
         let of = |clock: &ManifestClock| match clock {
             ManifestClock::Shared(_, machine) | ManifestClock::Private(_, machine) => *machine,
         };
@@ -136,7 +136,7 @@ impl Import {
         }
     }
 
-    /// X35, X37: before any file is read.
+    /// The relations and pins, before any file is read (X35, X37).
     pub fn relate(&mut self, traces: &[File]) {
         for relation in self.manifest.relations.clone() {
             let clock = |clock: &ManifestClock| match clock {
@@ -165,7 +165,7 @@ impl Import {
         }
     }
 
-    /// N2, X16 before trace time is known: BOOTTIME of the first machine.
+    /// Trace time for N2 and X16 before it is known: BOOTTIME of the first machine.
     fn trace_time_or_guess(&self) -> Clock {
         let first = self.machines.first().map_or(0, |machine| machine.raw_id);
         self.trace_time.unwrap_or(Clock::shared(BOOTTIME, first))
@@ -192,7 +192,7 @@ impl Import {
         Ok(())
     }
 
-    /// X11: the machine and the part are made, if they are not there.
+    /// Makes the machine and the part if they do not exist (X11).
     fn meet(&mut self, part: PartId, entry: &Entry) {
         let (file, machine) = part;
         if !self.graph.machines.contains(&machine) {
@@ -217,7 +217,7 @@ impl Import {
         });
     }
 
-    /// X14: a clock of a part that has or has not clocks of its own.
+    /// A clock of a part, which may have its own clocks (X14).
     fn clock_if(part: PartId, id: u32, seq: u32, isolated: bool) -> Clock {
         let (file, machine) = part;
         let of_sequence = is_sequence_scoped(id);
@@ -275,7 +275,7 @@ impl Import {
         Ok(())
     }
 
-    /// S1, S2, S3, X13: whether the state of the last packet's sequence is valid, and its default.
+    /// Whether the state of the last packet's sequence is valid, and its default (S1, S2, S3, X13).
     fn sequence_state(packets: &[Packet]) -> (bool, u32) {
         let last = packets.last().unwrap();
         let (mut valid, mut default) = (false, 0);
@@ -298,9 +298,9 @@ impl Import {
         own.or_else(|| self.parts.get(&host).and_then(of))
     }
 
-    /// Adds a snapshot of a part, if it is accepted. The part becomes isolated by it (X15), and
-    /// then the snapshot holds the machine's REALTIME, too (X16). `readings` makes the readings
-    /// with the clocks of a part that is isolated or is not.
+    /// Adds a snapshot of a part, if it is accepted. This makes the part isolated (X15), and then
+    /// the snapshot also holds the machine's REALTIME (X16). `readings` returns the readings with
+    /// the clocks of a part that is or is not isolated.
     fn add(
         &mut self,
         part: PartId,
@@ -334,8 +334,7 @@ impl Import {
         Some(self.graph.snapshots.len() - 1)
     }
 
-    /// D3, N6: the trace time that the first reading gives that has one, which the others take
-    /// that have none.
+    /// The trace time of the first reading that has one; the readings without one take it (D3, N6).
     fn place(&mut self, snapshot: usize) -> Result<i64, Option<Reason>> {
         let Some(trace_time) = self.trace_time else {
             return Err(None);
@@ -351,7 +350,7 @@ impl Import {
         Ok(first)
     }
 
-    /// Adds what needs no judgement any more, and places it.
+    /// Adds a snapshot without checking it, and places it.
     fn push(&mut self, snapshot: Snapshot) -> bool {
         self.graph.snapshots.push(snapshot);
         self.place(self.graph.snapshots.len() - 1).is_ok()
@@ -443,7 +442,7 @@ impl Import {
         }
     }
 
-    /// X25 (2), T1: the trace time that a snapshot claims, if its claim counts.
+    /// The trace time that a snapshot claims, if its claim counts (X25 (2), T1).
     fn claim(
         &self,
         message: &wire::Snapshot,
@@ -529,7 +528,7 @@ impl Import {
         }
     }
 
-    /// I1: the snapshot that a bundle's pair is.
+    /// The snapshot of a bundle's pair (I1).
     fn pair(&mut self, packet: &Packet, part: PartId, entry: &Entry) {
         let Some(bundle) = &packet.bundle else {
             return;
@@ -622,7 +621,7 @@ impl Import {
             return; // D3
         };
         let Some(id) = id else {
-            // T2, X17: taken as trace time
+            // Counts as trace time (T2, X17).
             let ts = i64::try_from(timestamp);
             self.rows[row].ts = ts.ok();
             self.rows[row].unresolved = ts.is_err().then_some("overflow");
@@ -650,7 +649,7 @@ impl Import {
         self.first_try(waiting, host, entry);
     }
 
-    /// V5: the value that an incremental clock has reached.
+    /// The value of an incremental clock (V5).
     fn accumulated(&self, clock: Clock) -> i128 {
         let mut value = 0;
         for tick in &self.ticks {
@@ -675,7 +674,7 @@ impl Import {
         self.attempt(waiting, host, entry);
     }
 
-    /// X26, then the conversion; what fails waits.
+    /// Settles the path (X26), then converts; failures wait.
     fn attempt(&mut self, waiting: Waiting, host: PartId, entry: &Entry) {
         let clock = self.clock(waiting.part, waiting.clock, waiting.seq, entry);
         let private = entry.pinned && waiting.clock == TRACE_FILE;
@@ -703,7 +702,7 @@ impl Import {
         }
     }
 
-    /// X26: the way of a part, the file's host part first.
+    /// The path of a part; the file's host part comes first (X26).
     fn settle(&mut self, part: PartId, host: PartId) {
         let is_settled = |import: &Import, id: PartId| {
             let part = import.parts.get(&id);
@@ -792,7 +791,7 @@ impl Import {
         }
     }
 
-    /// X29: what failed so far is tried once more at the end of the import.
+    /// Failures so far are tried once more at the end of the import (X29).
     pub fn end(&mut self) {
         // X25: nothing was converted
         if self.trace_time.is_none() && !self.machines.is_empty() {
@@ -811,7 +810,7 @@ impl Import {
         }
         for snapshot in 0..self.graph.snapshots.len() {
             if !self.times.contains_key(&snapshot) {
-                // Rows stay without a time if there is none.
+                // Rows without a time stay without one.
                 let _ = self.place(snapshot);
             }
         }
@@ -823,7 +822,7 @@ impl Import {
     }
 }
 
-/// I1: the clock of a bundle's events.
+/// The clock of a bundle's events (I1).
 fn bundle_clock(clock: u32) -> Option<u32> {
     match clock {
         0 => Some(BOOTTIME),
@@ -833,13 +832,13 @@ fn bundle_clock(clock: u32) -> Option<u32> {
     }
 }
 
-/// What a snapshot of X20 reads on a clock.
+/// The readings of a clock in a snapshot of X20.
 fn read(snapshot: &wire::Snapshot, clock: u32) -> Option<i128> {
     let reading = snapshot.clocks.iter().find(|c| c.id == clock);
     reading.map(|reading| reading.timestamp.into())
 }
 
-/// X20, X24: the clocks and offsets of all rounds of a packet.
+/// The clocks and offsets of all rounds in a packet (X20, X24).
 fn samples(synced: &[Synced]) -> Vec<(u32, Sample)> {
     let mut samples = Vec::new();
     for round in synced.windows(2) {

@@ -1,10 +1,10 @@
-//! The manifest (X30–X39), as far as it can be judged before a packet is read.
+//! The manifest (X30–X39), as far as it can be checked before a packet is read.
 
 use super::archive::File;
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
 
-/// X11: the `raw_id` of the first machine that a manifest names.
+/// The `raw_id` of the first machine that a manifest names (X11).
 const FIRST_NAMED: u64 = 1 << 32;
 
 #[derive(Clone, Debug, Default)]
@@ -22,14 +22,14 @@ pub struct Manifest {
 pub struct Entry {
     /// X33
     pub machine: Option<u64>,
-    /// X34: the machine of each listed id; empty where none is listed.
+    /// The machine of each listed id; empty if none is listed (X34).
     pub machines: BTreeMap<u32, u64>,
     /// X37
     pub pinned: bool,
     overrides: bool,
 }
 
-/// X35: where one clock reads `value`, the other reads `reference_value`.
+/// One clock reads `value` when the other reads `reference_value` (X35).
 #[derive(Clone, Debug)]
 pub struct Relation {
     pub clock: ManifestClock,
@@ -54,7 +54,7 @@ pub struct TraceTime {
     pub machine: Option<u64>,
 }
 
-/// X34, X33: the machine of a raw id, or an error.
+/// The machine of a raw id, or an error (X34, X33).
 impl Entry {
     pub fn machine_of(&self, id: u32) -> Result<u64> {
         match (self.machine, id) {
@@ -204,7 +204,7 @@ impl Manifest {
             let id = id.and_then(|id| u32::try_from(id).ok());
             let id = id.ok_or("X34: id")?;
             let machine = self.machine(&name);
-            // Of equal ids the last counts for the host, the first for others.
+            // Of equal ids, the last counts for the host, the first for others.
             let listed = entry.machines.entry(id).or_insert(machine);
             if id == 0 {
                 *listed = machine;
@@ -221,7 +221,7 @@ impl Manifest {
         Ok(())
     }
 
-    /// X38: the machine of a reference.
+    /// The machine of a reference (X38).
     fn reference(&self, path: &str, machine: Option<&str>) -> Result<u64> {
         let Some(entry) = self.entries.get(path) else {
             return Err(format!("X38: {path} has no entry"));

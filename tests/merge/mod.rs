@@ -1,5 +1,5 @@
-//! Several files, several machines, one timeline (rules X): a naive model of the rules, and the
-//! program against it.
+//! Several files, several machines, one timeline (rules X): a naive model of the rules, and
+//! comparisons of the program with it.
 
 pub mod archive;
 mod database;

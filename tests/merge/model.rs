@@ -1,11 +1,11 @@
-//! What an import of several files must yield, written down from the rules as plainly as can be.
+//! The required result of importing several files, written as plainly as possible from the rules.
 //! It shares no code with the product.
 //!
 //! # Design
 //!
-//! Packets are read from bytes, one after the other; what a rule asks is answered by looking at
-//! all that was read before. Kept are only the accepted snapshots and what is no question of the
-//! past: whether a part is isolated, which way is settled, what waits.
+//! Packets are read from bytes, one after the other; each rule is answered from everything that was
+//! read before. The only state is the accepted snapshots, and facts that do not follow from the
+//! past: whether a part is isolated, which path is settled, which times wait.
 
 use super::archive::{self, File};
 use super::graph::{Clock, Graph, Reason};
@@ -22,14 +22,14 @@ pub struct PacketRow {
     pub machine: Option<u64>,
     pub ts: Option<i64>,
     pub unresolved: Option<Reason>,
-    /// The clock of its time, where it is not that of a snapshot or taken as trace time.
+    /// The clock of its time, unless that comes from a snapshot or counts as trace time.
     pub clock: Option<(Clock, i128)>,
     /// The times of its ftrace events.
     pub events: Vec<Option<i64>>,
     pub payload: Option<u32>,
 }
 
-/// X24: a row of `remote_clock_sync`.
+/// A row of `remote_clock_sync` (X24).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Sample {
     pub packet: usize,
@@ -49,7 +49,7 @@ pub struct SnapshotRows {
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ReadingRow {
-    /// Whose own clock it is, if it is not the machine's.
+    /// The file that owns it, if the machine does not.
     pub file: Option<String>,
     pub raw_id: u64,
     pub clock_id: u32,
@@ -68,7 +68,7 @@ pub struct Machine {
 #[derive(Clone, Debug)]
 pub struct Imported {
     pub machines: Vec<Machine>,
-    /// The names of the inputs in the order of processing; but for those that are skipped (X2).
+    /// The names of the inputs in the order of processing, without skipped ones (X2).
     pub files: Vec<String>,
     pub packets: Vec<PacketRow>,
     pub samples: Vec<Sample>,
@@ -77,7 +77,7 @@ pub struct Imported {
     pub trace_time: Option<Clock>,
 }
 
-/// What a file among the inputs is (X3), in the order of X4.
+/// The type of an input file (X3), in the order of X4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Class {
     Manifest,

@@ -1,5 +1,5 @@
-//! Sets of files, written down as the examples of the specification are, and what is expected of
-//! them: by the model and by the program.
+//! Sets of files in the notation of the specification's examples, and the expected results: of the
+//! model and of the program.
 
 use super::archive::{self, File};
 use super::database::{self, Database};
@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 use timebase_lab::encode::{self, ClockSnapshot, Packet, Reading, SyncedClocks};
 
-/// Clocks, by the letters that the examples have.
+/// Clocks, by their letters in the examples.
 pub const B: u32 = BOOTTIME;
 pub const R: u32 = REALTIME;
 
@@ -20,7 +20,7 @@ pub fn s(seconds: &str) -> u64 {
     whole.parse::<u64>().unwrap() * 1_000_000_000 + part.parse::<u64>().unwrap()
 }
 
-/// The same of REALTIME: so many seconds after r.
+/// The same for REALTIME: this many seconds after r.
 pub fn r(seconds: &str) -> u64 {
     s("1700000000") + s(seconds)
 }
@@ -73,7 +73,7 @@ pub fn snapshot(clocks: Readings<'_>) -> Item {
     })
 }
 
-/// The same, which names a clock.
+/// The same, with the named clock.
 pub fn primary(clocks: Readings<'_>, clock: u32) -> Item {
     let mut item = snapshot(clocks);
     if let Some(snapshot) = &mut item.packet.clock_snapshot {
@@ -100,11 +100,10 @@ pub fn plain(name: &'static str, timestamp: u64) -> Item {
     Item { name, packet }
 }
 
-/// Clocks and what they read.
+/// Clocks and their readings.
 pub type Readings<'a> = &'a [(u32, u64)];
 
-/// What a client and the host read in turn, as readings of these clocks: a `RemoteClockSync` of
-/// machine 7.
+/// Alternate readings of a client and the host, on these clocks: a `RemoteClockSync` of machine 7.
 pub fn sync(synced: &[(Readings<'_>, Readings<'_>)]) -> Item {
     let both = |(client, host): &(Readings<'_>, Readings<'_>)| SyncedClocks {
         client: readings(client),
@@ -118,7 +117,7 @@ pub fn sync(synced: &[(Readings<'_>, Readings<'_>)]) -> Item {
     packet.into()
 }
 
-/// The same of BOOTTIME only: `(client, host)` in seconds.
+/// The same with BOOTTIME only: `(client, host)` in seconds.
 pub fn sync_boottime(synced: &[(&str, &str)]) -> Item {
     let synced: Vec<_> = synced
         .iter()
@@ -150,7 +149,7 @@ impl Set {
         self
     }
 
-    /// A file that is no trace, or none as it is.
+    /// A file that is no trace, or not a plain one.
     pub fn other(mut self, name: &str, bytes: impl Into<Vec<u8>>) -> Set {
         self.others.push(File::new(name, bytes));
         self
@@ -169,7 +168,7 @@ impl Set {
         self
     }
 
-    /// Each file is a machine of its own, which has its name.
+    /// Each file is a separate machine with the file's name.
     pub fn each_a_machine(self) -> Set {
         let entry =
             |(name, _): &(String, Vec<Item>)| json!({"path": name, "machine": {"name": name}});
@@ -204,7 +203,7 @@ impl Set {
         database::import(&self.files(), self.manifest.as_deref())
     }
 
-    /// The database of a set that is not refused.
+    /// The database of an accepted set.
     pub fn database(&self) -> Database {
         match self.import() {
             Ok(database) => database,
@@ -212,7 +211,7 @@ impl Set {
         }
     }
 
-    /// The names of events by their places.
+    /// The names of events by their positions.
     fn names(&self) -> BTreeMap<(String, usize), &'static str> {
         let mut names = BTreeMap::new();
         for (file, items) in &self.files {
@@ -222,7 +221,7 @@ impl Set {
         names
     }
 
-    /// `x 1.1, y unplaced`: when the events were, in seconds, by the model and by the program.
+    /// `x 1.1, y unplaced`: the times of the events, in seconds, by the model and by the program.
     #[track_caller]
     pub fn assert(&self, expected: &str) -> Database {
         self.assert_of_model(expected);
@@ -230,7 +229,7 @@ impl Set {
         let names = self.names();
         let packets = database.packets();
         let times = packets.iter().filter_map(|packet| {
-            // A file alone is the input.
+            // A single file is the input.
             let alone = self.with_manifest().len() == 1;
             let file = if alone {
                 &self.files[0].0
@@ -255,7 +254,7 @@ impl Set {
         assert_eq!(told(times), sorted(expected), "by the model");
     }
 
-    /// The files cannot be imported together; what the program says has all of these in it.
+    /// The files cannot be imported together; the program's message contains all of these.
     #[track_caller]
     pub fn refused(&self, told: &[&str]) {
         let by_model = self.by_model();

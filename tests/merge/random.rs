@@ -1,5 +1,5 @@
-//! Random sets of files: what the program makes of them is what the model makes of them, and the
-//! order of the files does not matter.
+//! Random sets of files: the program must have the same result as the model, and the order of the
+//! files must not matter.
 
 use super::archive;
 use super::database::{self, Database};
@@ -36,7 +36,7 @@ fn x4_the_order_of_arguments_and_members_does_not_matter() {
     for_all(4, order_does_not_matter);
 }
 
-/// That there are sets of all kinds among those that are tried.
+/// The tried sets include all kinds.
 #[test]
 fn random_sets_are_not_all_alike() {
     let count = std::cell::RefCell::new([0_usize; 6]);
@@ -111,7 +111,7 @@ fn packets_agree(database: &Database, model: &Imported) -> Result<(), TestCaseEr
     Ok(())
 }
 
-/// Each accepted snapshot in its order, the readings of each in any.
+/// Each accepted snapshot in order, with its readings in any order.
 fn snapshots_agree(database: &Database, model: &Imported) -> Result<(), TestCaseError> {
     let sql = "
         SELECT s.snapshot_id, s.source, f.name, m.raw_id, s.clock_id, s.seq_id, s.clock_value, s.ts
@@ -181,7 +181,7 @@ fn samples_agree(database: &Database, model: &Imported) -> Result<(), TestCaseEr
     Ok(())
 }
 
-/// D5: the functions answer from all snapshots, and a view lists the packets that are elsewhere.
+/// The functions use all snapshots, and a view lists the packets whose time differs (D5).
 fn functions_agree(database: &Database, model: &Imported) -> Result<(), TestCaseError> {
     let Some(trace_time) = model.trace_time else {
         return Ok(());
@@ -230,7 +230,7 @@ fn order_does_not_matter(case: &Case) -> Result<(), TestCaseError> {
         return Ok(());
     };
     same_content(&first, shuffled, "other arguments")?;
-    // One file is an input of its own, and its archive one more.
+    // A single file is an input by itself, and its archive has one more.
     if members.len() > 1 {
         for archived in archived {
             same_content(&first, archived, "an archive")?;

@@ -1,5 +1,4 @@
-//! The sets of files in tests/data/merge, for each event of which its time and its machine are
-//! known.
+//! The sets of files in tests/data/merge, for each event whose time and machine are known.
 
 use super::archive::{File, members, zip};
 use super::database::{self, Database};
@@ -8,10 +7,10 @@ use crate::support::{Place, answer, data};
 use std::collections::BTreeMap;
 use std::fs;
 
-/// The payload of the events that are listed: `track_event`.
+/// The payload of the listed events: `track_event`.
 const LISTED: u32 = 11;
 
-/// What is expected of a set: that it is refused, or its events.
+/// The expected result of a set: a refusal, or its events.
 #[derive(Debug, PartialEq)]
 enum Expected {
     Refused,
@@ -20,10 +19,10 @@ enum Expected {
 
 #[derive(Debug, PartialEq)]
 struct Event {
-    /// None if it cannot be placed.
+    /// None if it has no time.
     ts: Option<i64>,
     raw_id: u64,
-    /// Of its machine; empty if it has none.
+    /// The name of its machine; empty without one.
     name: String,
 }
 
@@ -58,7 +57,7 @@ fn archive(set: &str) -> Vec<u8> {
     fs::read(data("merge").join(set)).unwrap()
 }
 
-/// What the model makes of a set, in the terms of what is expected.
+/// The model's result for a set, in the form of the expected result.
 fn by_model(imported: Imported) -> Expected {
     let listed = imported
         .packets
@@ -77,7 +76,7 @@ fn by_model(imported: Imported) -> Expected {
     Expected::Events(listed.map(event).collect())
 }
 
-/// Tells which events of a set are not as expected.
+/// Reports the events of a set that differ from the expected ones.
 fn assert_as_expected(set: &str, found: &Expected, expected: &Expected) {
     if let (Expected::Events(found), Expected::Events(expected)) = (found, expected) {
         for (place, event) in expected {
@@ -98,7 +97,7 @@ fn the_model_makes_of_all_sets_what_is_expected() {
     }
 }
 
-/// What is in the database of a set, in the same terms.
+/// The contents of a set's database, in the same form.
 fn by_program(database: &Database) -> Expected {
     let packets = database.packets().into_iter();
     let listed = packets.filter(|packet| packet.kind.as_deref() == Some("track_event"));
@@ -145,7 +144,7 @@ fn x10_the_manifest_that_is_printed_changes_nothing_in_any_set() {
             assert_eq!(without.is_ok(), with.is_ok(), "{set}: {manifest}");
             continue;
         };
-        // What machines are called is new, and their raw ids by that.
+        // Names of machines are new, and so are their raw ids.
         let packets = |database: &Database| {
             let packets = database.packets().into_iter();
             let same = packets.map(|packet| database::PacketRow {

@@ -1,5 +1,5 @@
-//! What the program shows of several machines and files: `explain`, `clocks`, the reports and the
-//! page.
+//! The output of the program for several machines and files: `explain`, `clocks`, the reports and
+//! the page.
 
 use std::path::Path;
 
@@ -47,7 +47,7 @@ fn of_machine(machine_id: u32, packet: Packet) -> Packet {
     }
 }
 
-/// A RemoteClockSync of the guest 7: what it and the host read of BOOTTIME, one after the other.
+/// A RemoteClockSync of the guest 7: alternate readings of BOOTTIME on the guest and the host.
 fn sync(readings: &[(u64, u64)]) -> Packet {
     let clocks = |value| {
         let clock = Message::new().number(1, BOOTTIME.into()).number(2, value);
@@ -152,7 +152,7 @@ fn x26_xe1_explain_names_the_rendezvous_of_two_machines() {
     assert!(told.starts_with(start), "{told}");
     let crossing = "\n  assumed, by REALTIME: the wall clocks of both machines agree\n";
     assert_eq!(told.matches(crossing).count(), 1, "{told}");
-    // It is below the hop that crosses.
+    // It is below the hop that crosses machines.
     let hop = told
         .lines()
         .find(|line| line.starts_with("REALTIME of machine 1 "));
@@ -181,7 +181,7 @@ fn x26_xe1_explain_names_the_rendezvous_of_two_machines() {
     }
     let linear = set.explain(&["--packet", "3", "--conversion", "linear"]);
     assert!(linear.contains(crossing), "{linear}");
-    // To a clock of the same machine there is nothing to assume.
+    // To a clock of the same machine, nothing is assumed.
     let own = set.explain(&["--packet", "3", "--to", "REALTIME"]);
     assert!(
         own.contains("is REALTIME of machine 1 1700000001100000000 ns") && !own.contains("assumed"),
@@ -201,7 +201,7 @@ fn x26_x28_xe1_explain_says_which_file_is_taken_to_be_of_the_same_boot() {
                    by REALTIME the file is -3.000 s from there\n\
                    BOOTTIME in file 2 5100000000 is BOOTTIME 5100000000 ns (nearest; by the clocks' rate 5100000000, with an unknown error)\n";
     assert!(told.ends_with(assumed), "{told}");
-    // What is not said to be of the file is the machine's, with a word on the other.
+    // A clock without a file is the machine's, with a note about the other one.
     let shared = set.explain(&["--clock", "BOOTTIME", "--ts", "7"]);
     assert_eq!(
         shared,
@@ -221,7 +221,7 @@ fn x26_x28_xe1_explain_says_which_file_is_taken_to_be_of_the_same_boot() {
         said.contains("--file 1 is not the file of REALTIME in file 2"),
         "{said}"
     );
-    // The first file has none of its own.
+    // The first file has no clocks of its own.
     let first = set.explain(&["--clock", "BOOTTIME", "--ts", "7", "--file", "a.pftrace"]);
     assert_eq!(first, "BOOTTIME 7 is BOOTTIME 7 ns\n");
 }
@@ -237,7 +237,7 @@ fn x35_xe3_explain_names_the_manifest() {
     let manifest = "  the manifest how.json relates them, in the entry of a.pftrace (clocks)\n\
                     BOOTTIME of machine 1 5100000000 is BOOTTIME 5099999500 ns (nearest; by the clocks' rate 5099999500, with an unknown error)\n";
     assert!(told.ends_with(manifest), "{told}");
-    // Trace time is of the file that the manifest names.
+    // Trace time belongs to the file that the manifest names.
     let manifest = r#"{"perfetto_manifest": {"version": 1, "files": [
         {"path": "a.pftrace", "machine": {"name": "phone"}, "clocks":
           {"clock": "BOOTTIME", "sync_to": {"file": "b.pftrace", "clock": "BOOTTIME"}, "offset_ns": 500}},
@@ -289,7 +289,7 @@ fn x24_xe4_explain_tells_the_rounds_of_a_synchronization() {
     let round = "  synchronization of packet 1, 1 round: client − host is 48000000500 ns ± 1500 ns, half a round trip\n\
                  BOOTTIME of machine 1 50100000000 is BOOTTIME 2099999500 ns (nearest; by the clocks' rate 2099999500 ± 51510)\n";
     assert!(told.ends_with(round), "{told}");
-    // The way back is over the same.
+    // The way back uses the same hops.
     let back = set.explain(&[
         "--clock",
         "BOOTTIME",
@@ -306,7 +306,7 @@ fn x24_xe4_explain_tells_the_rounds_of_a_synchronization() {
         back.ends_with("is BOOTTIME of machine 1 50100000000 ns (nearest; by the clocks' rate 50100000000 ± 51510)\n"),
         "{back}"
     );
-    // Of several rounds it is the average.
+    // With several rounds, it is the average.
     let packets = vec![
         snapshot(&[(BOOTTIME, S)]),
         sync(&[
@@ -418,7 +418,7 @@ fn x10_machines_and_files_that_there_are_not_are_told_which_there_are() {
     );
     let said = set.refused(&["--clock", "BOOTTIME of machine 9", "--ts", "7"]);
     assert!(said.contains("there is no machine 9"), "{said}");
-    // A file of several machines does not tell the machine.
+    // A file of several machines does not determine the machine.
     let guest = vec![
         of_machine(7, snapshot(&[(BOOTTIME, S)])),
         of_machine(8, snapshot(&[(BOOTTIME, S)])),
@@ -449,7 +449,7 @@ fn x27_reports_count_nothing_that_is_assumed_for_a_snapshot() {
         let coverage = &of("Coverage by snapshots")[0];
         assert_eq!(coverage["snapshots"], 2);
         assert_eq!(coverage["first_ts"], 1_000_000_000);
-        // One row a clock, whatever the files have in common.
+        // One row for each clock, even if the files share clocks.
         let clocks = of("Clocks").len() as i64;
         assert_eq!(clocks, count(&set.conn, "SELECT count(*) FROM clock"));
         let drifts = of("Drift and steps against trace time");

@@ -1,4 +1,4 @@
-//! Several files whose clocks nothing relates, through the program (rule X41).
+//! Several files with unrelated clocks, through the program (rule X41).
 
 use std::fs;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use super::notation::{B, Item, R, event, r, s, snapshot, sync_boottime};
 use crate::support::{PROGRAM, Place, Said, data, run};
 use timebase_lab::encode::{self, Packet};
 
-/// BOOTTIME and REALTIME, so many seconds after r.
+/// BOOTTIME and REALTIME, this many seconds after r.
 fn both(boottime: &str, realtime: &str) -> Item {
     snapshot(&[(B, s(boottime)), (R, r(realtime))])
 }
@@ -20,7 +20,7 @@ fn write(place: &Place, name: &str, items: &[Item]) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-/// What export and import say of several files: whether they are refused, and are warned of.
+/// The results of export and import for several files: refusals and warnings.
 fn is_told(place: &Place, files: &[&str]) -> bool {
     let folder = place.path("tables");
     let tables = ["--tables", "packet", "-o", folder.to_str().unwrap()];
@@ -123,7 +123,7 @@ fn x41_an_archive_of_unrelated_files_is_warned_of_and_never_refused() {
         "{}",
         said.stderr
     );
-    // Of processes of one boot, REALTIME says so.
+    // For processes of one boot, REALTIME says so.
     let processes = data("several/processes.tar");
     let said = run(&[
         "export",

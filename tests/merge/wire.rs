@@ -1,8 +1,8 @@
-//! Reads the packets of a trace by hand: the few fields that rules of time and machines need.
+//! Reads the packets of a trace by hand: the few fields for the rules of time and machines.
 
 use std::io::Read;
 
-/// A `TracePacket`, as far as the model looks.
+/// A `TracePacket`, with the fields that the model uses.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Packet {
     pub timestamp: Option<u64>,
@@ -48,7 +48,7 @@ pub struct Bundle {
     pub clock: u32,
     pub ftrace_timestamp: Option<i64>,
     pub boot_timestamp: Option<i64>,
-    /// Of its events, in the order in which they stand.
+    /// Its events, in their order.
     pub events: Vec<Option<u64>>,
 }
 
@@ -112,8 +112,8 @@ fn fields(mut bytes: &[u8]) -> Vec<(u32, Value<'_>)> {
     fields
 }
 
-/// The packets of a trace; those in a compressed packet stand in its place (F3), empty ones are
-/// none (F1).
+/// The packets of a trace. Those in a compressed packet replace it (F3); empty ones are ignored
+/// (F1).
 pub fn packets(trace: &[u8]) -> Vec<Packet> {
     let mut packets = Vec::new();
     for (field, value) in fields(trace) {

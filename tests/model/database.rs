@@ -1,4 +1,4 @@
-//! The product: a trace imported to a database, and the questions asked of it.
+//! The product: a trace imported to a database, and queries of it.
 
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row, params};
@@ -22,7 +22,7 @@ pub struct MappingRow {
     pub offset: i64,
 }
 
-/// A packet's time, as the import, the function and the JOIN have it.
+/// A packet's time by the import, the function and the JOIN.
 #[derive(Debug)]
 pub struct PacketTimes {
     pub id: i64,
@@ -110,7 +110,7 @@ impl Database {
             .unwrap()
     }
 
-    /// Where lines put a reading.
+    /// The time of a reading by lines.
     pub fn to_boottime_linear(&self, clock: Clock, ticks: i64) -> Option<i64> {
         self.value(
             "SELECT to_boottime_linear(?1, ?2, ?3, ?4)",
@@ -146,7 +146,7 @@ impl Database {
         })
     }
 
-    /// `ftrace_event` and `ftrace_event_partial`, which are numbered through.
+    /// `ftrace_event` and `ftrace_event_partial`, which share their numbering.
     pub fn events(&self) -> Vec<EventRow> {
         let columns = "id, ts, packet_id, cpu, tid, name, args, unresolved, timestamp";
         let sql = format!(
@@ -215,8 +215,8 @@ impl Database {
         self.value(sql, params![from.id, from.seq, ticks, to.id, to.seq])
     }
 
-    /// `to_boottime` by a JOIN. SQLite calculates with floating point numbers what does not fit
-    /// 64 bits: such a result is no result.
+    /// `to_boottime` by a JOIN. SQLite uses floating-point numbers for values that do not fit 64
+    /// bits: such a result counts as none.
     pub fn join(&self, clock: Clock, ticks: i64, unit: i128) -> Option<i64> {
         let sql = "
             WITH reading(v) AS (SELECT ?1 * ?2)
@@ -234,7 +234,7 @@ impl Database {
         ))
     }
 
-    /// Packets with a time, each as often as the JOIN has it.
+    /// Packets with a time, each as often as in the JOIN.
     pub fn packets_by_all_ways(&self) -> Vec<PacketTimes> {
         let sql = "
             SELECT p.id, p.machine_id, p.type, p.ts,

@@ -1,5 +1,5 @@
-//! Random traces: few clocks, small numbers, so that ties, backward steps and choices between
-//! near snapshots are frequent; and now and then a number that does not fit.
+//! Random traces. They have few clocks and small numbers, so ties, backward steps and choices
+//! between near snapshots are frequent; sometimes there is a number that does not fit.
 
 use proptest::collection::vec;
 use proptest::option::weighted;
@@ -18,14 +18,14 @@ const BOOTTIME: usize = 2;
 const OF_SEQUENCE: usize = 4;
 const MONOTONIC_RAW: usize = 9;
 
-/// A trace and the readings to ask about.
+/// A trace and the readings to convert.
 #[derive(Clone)]
 pub struct Case {
     pub packets: Vec<Packet>,
     pub probes: Vec<i64>,
 }
 
-/// One packet a line, without the fields that are at their defaults.
+/// One packet on each line, without default values.
 impl fmt::Debug for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, packet) in self.packets.iter().enumerate() {
@@ -114,7 +114,7 @@ fn write_bundle(f: &mut fmt::Formatter<'_>, bundle: &Bundle) -> fmt::Result {
     write!(f, " }}")
 }
 
-/// What is the same in all of a trace.
+/// The settings of a whole trace.
 #[derive(Clone, Debug)]
 struct World {
     /// of the clock at the same place of `CLOCKS`
@@ -187,7 +187,7 @@ struct RawBundle {
     clock: Option<i32>,
     /// of the bundle's clock and of BOOTTIME
     pair: [Option<RawReading>; 2],
-    /// whether the pair has the ftrace_timestamp of the one before it in the trace
+    /// whether the pair has the ftrace_timestamp of the previous one in the trace
     again: bool,
     /// from when on there are events
     first: u64,
@@ -219,7 +219,7 @@ pub fn case(snapshots_first: bool) -> impl Strategy<Value = Case> {
     (world(), packets, vec(probe(), 6)).prop_map(move |(world, mut raw, probes)| {
         if snapshots_first {
             for packet in &mut raw {
-                // What has a pair is a snapshot, and nothing else.
+                // A packet with a pair is only a snapshot.
                 if let RawPayload::Bundle(bundle) = &mut packet.payload
                     && bundle.pair.iter().all(Option::is_some)
                 {
@@ -260,7 +260,7 @@ fn world() -> impl Strategy<Value = World> {
         .prop_map(
             |(mut units, incremental, (leads, steps_back), mut sets, faulty, huge, primaries)| {
                 if !faulty {
-                    units[BOOTTIME] = 1; // or else no snapshot with it is accepted
+                    units[BOOTTIME] = 1; // or otherwise no snapshot with it is accepted
                 }
                 // The clocks of a bundle's pair are in other snapshots, too.
                 sets.push(vec![BOOTTIME, MONOTONIC_RAW]);
@@ -371,7 +371,7 @@ fn raw_payload() -> impl Strategy<Value = RawPayload> {
 }
 
 fn raw_bundle() -> impl Strategy<Value = RawBundle> {
-    // 9 is a clock that is not known yet.
+    // 9 is an unknown clock.
     let clocks = [0, 1, 2, 2, 2, 3, 4, 4, 4, 4, 9];
     (
         weighted(0.95, 0..2_u32),
@@ -476,7 +476,7 @@ fn raw_reading() -> impl Strategy<Value = RawReading> {
         })
 }
 
-/// The place of a clock in `CLOCKS`, more often of one of the common clocks.
+/// The index of a clock in `CLOCKS`, with common clocks more often.
 fn clock() -> impl Strategy<Value = usize> {
     prop_oneof![3 => 0..3_usize, 4 => 0..CLOCKS.len()]
 }
@@ -497,7 +497,7 @@ fn probe() -> impl Strategy<Value = i64> {
     prop_oneof![20 => -20..160_i64, 1 => huge().prop_map(u64::cast_signed)]
 }
 
-/// `last_pair` is the ftrace_timestamp of the pair before.
+/// `last_pair` is the ftrace_timestamp of the previous pair.
 fn build(world: &World, raw: &RawPacket, now: i64, last_pair: &mut Option<i64>) -> Packet {
     let mut packet = Packet {
         timestamp: raw.timestamp,
@@ -586,7 +586,7 @@ fn bundle(world: &World, raw: &RawBundle, now: i64, last_pair: &mut Option<i64>)
     }
     switches.sort_by_key(|switch| switch.timestamp);
     wakings.sort_by_key(|waking| waking.timestamp);
-    // In the order of time, as a CPU's buffer holds them; but some have no time.
+    // In the order of time, as in a CPU's buffer; but some have no time.
     let mut times: Vec<u64> = raw
         .events
         .iter()

@@ -1,14 +1,13 @@
-//! What the pages, the notebooks and the reports say of the recorded traces, against trace
+//! Compares the statements of pages, notebooks and reports on the recorded traces with trace
 //! processor's answers.
 //!
-//! Every statement that is shown anywhere is found where it stands (`answers/pages.rs`) and run on
-//! every recorded trace, whichever its page runs it on, by the program and on a second database
-//! that timebase had no hand in (`answers/witness.rs`). So whoever adds a statement has it
-//! compared, or is told why not. Of the reports each result is compared with a statement of trace
-//! processor's tables (`answers/reports.sql`).
+//! `answers/pages.rs` finds every statement that is shown anywhere. The test runs each on every
+//! recorded trace, with the program and on a second database that timebase did not make
+//! (`answers/witness.rs`). So a new statement is compared, or the test says why not. Each result of
+//! a report is compared with a statement on trace processor's tables (`answers/reports.sql`).
 //!
-//! Rejected: expected rows written down for each statement. They would say what came out when they
-//! were written.
+//! Rejected: expected rows for each statement. They would only record the result at the time of
+//! writing.
 
 mod compare;
 mod pages;
@@ -24,14 +23,14 @@ use pages::Shown;
 
 use crate::support::{Imported, files};
 
-/// A statement of a page, or a result of a report, of one trace.
+/// A statement of a page, or a result of a report, on one trace.
 struct Finding {
     trace: &'static str,
     place: String,
     compared: Compared,
 }
 
-/// What came of all comparisons.
+/// The results of all comparisons.
 #[derive(Default)]
 struct Findings {
     statements: Vec<Finding>,
@@ -130,7 +129,7 @@ fn reports() -> Vec<String> {
     names.map(str::to_owned).collect()
 }
 
-/// The statements of answers/reports.sql by `report: title`.
+/// The statements in answers/reports.sql by `report: title`.
 fn expected_of_reports() -> BTreeMap<String, String> {
     let parts = include_str!("answers/reports.sql").split("-- # ").skip(1);
     let named = parts.map(|part| {
@@ -140,7 +139,7 @@ fn expected_of_reports() -> BTreeMap<String, String> {
     named.collect()
 }
 
-/// What differs, of all findings.
+/// The differences in all findings.
 fn differences(findings: &[Finding]) -> String {
     let told = findings.iter().filter_map(|finding| {
         let Outcome::Differs(why) = &finding.compared.outcome else {
@@ -152,10 +151,10 @@ fn differences(findings: &[Finding]) -> String {
     told.collect()
 }
 
-/// The most rows that were compared, and the tables that the witness does not know.
+/// The largest number of compared rows, and the tables that the witness does not know.
 type Told<'a> = (Option<usize>, BTreeSet<&'a str>);
 
-/// What came of each statement or result of all traces, by place and text.
+/// The outcome of each statement or result on all traces, by place and text.
 fn compared(findings: &[Finding]) -> BTreeMap<(&str, &str), Told<'_>> {
     let mut compared: BTreeMap<_, Told<'_>> = BTreeMap::new();
     for finding in findings {
@@ -224,7 +223,7 @@ fn what_a_report_says_is_what_trace_processors_tables_give() {
     }
 }
 
-/// Results of reports that are not compared, and why.
+/// Results of reports that are not compared, with the reason.
 const NOT_OF_TRACE_PROCESSORS: [(&str, &str); 7] = [
     (
         "clock-health: ",
@@ -275,7 +274,7 @@ fn a_statement_is_left_out_only_where_trace_processor_has_no_answer() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-/// What statements ask for that no recorded trace has.
+/// Features in statements that no recorded trace has.
 const SILENT: [(&str, &str); 7] = [
     (
         "clock_hop_reading",
@@ -289,8 +288,8 @@ const SILENT: [(&str, &str); 7] = [
     ("slice_in IN (9, 13)", "ids of one trace"),
 ];
 
-/// The README had `lead(ts)` of a thread's events: of a thread that was woken while it still ran,
-/// the time until it ran again the next time.
+/// The README had `lead(ts)` over a thread's events: if a thread was woken while it still ran, this
+/// was the time until it ran the next time.
 const FAULT: &str = "
     SELECT thread, ts, (ran - ts) / 1000 AS waited_us
     FROM (SELECT name, ts, coalesce(args ->> 'comm', args ->> 'next_comm') AS thread,
@@ -306,7 +305,7 @@ fn a_thread_that_was_woken_while_it_still_ran_did_not_wait() {
         desktop.rows(FAULT),
         [["kworker/1:2", "3084376052614", "430920"]]
     );
-    // It went on for 38 us, slept, and was woken once more: then it waited for 8 us.
+    // It continued for 38 us, slept, and was woken again: then it waited for 8 us.
     let waited = "SELECT dur FROM thread_state JOIN thread USING (utid)
                   WHERE name = 'kworker/1:2' AND state = 'R' AND ts + dur = 3084376052614 + 430928930";
     assert_eq!(desktop.rows(waited), [["8192"]]);
@@ -331,7 +330,8 @@ fn a_thread_that_was_woken_while_it_still_ran_did_not_wait() {
     assert!(looked_at > 10_000, "{looked_at}");
 }
 
-/// Wakings of threads that had a CPU: what runs where is followed in a loop over the events.
+/// Wakings of threads that had a CPU, found by following the running threads in a loop over the
+/// events.
 fn woken_while_running(trace: &Imported) -> Vec<(i64, i64)> {
     let sql =
         "SELECT ts, cpu, name, coalesce(args ->> 'pid', args ->> 'next_pid') FROM ftrace_event

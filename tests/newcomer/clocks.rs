@@ -1,4 +1,4 @@
-//! Naming a clock, and asking for a time of day.
+//! Naming a clock, and converting a time of day.
 
 use crate::support::{Imported, Said, answer, run};
 
@@ -6,7 +6,7 @@ const APP: &str = "tests/data/app.pftrace";
 const MULTIHOP: &str = "tests/data/multihop.pftrace";
 const LATE_FRAME: &str = "tests/data/late-frame.pftrace";
 
-/// Runs it, and gives what it says on standard error and its exit code.
+/// Runs it, and returns its standard error and its exit code.
 fn refused(arguments: &[&str]) -> (String, i32) {
     let Said {
         stdout,
@@ -68,7 +68,7 @@ fn a_name_that_the_trace_does_not_have_is_an_error_and_one_that_it_has_is_found(
         "{said}"
     );
 
-    // The trace has the number of this name only.
+    // The trace only has the number of this name.
     let by = |clock: &str| {
         answer(&[
             "explain",
@@ -96,7 +96,7 @@ fn a_builtin_clock_that_no_snapshot_has_is_no_error_but_a_reason() {
     );
 }
 
-/// The beginning of what `explain` says last of the reading 7.
+/// The beginning of the last line of `explain` for the reading 7.
 fn shown(clock: &str, machine: &str) -> String {
     match machine {
         "0" => format!("{clock} 7 is "),
@@ -141,7 +141,7 @@ fn every_clock_that_is_printed_can_be_given() {
                 "7",
             ]);
             assert_eq!(small, told);
-            // The functions take it, too.
+            // The functions accept it, too.
             let sql = format!(
                 "SELECT coalesce(to_boottime('{behind}', 0, 7), why_unresolved('{behind}', 0, 7))"
             );
@@ -154,7 +154,7 @@ fn every_clock_that_is_printed_can_be_given() {
                 format!(" 7 is BOOTTIME {value} ns"),
                 format!(" 7 is unresolved: {value}"),
             ];
-            // Behind that stands how sure it is.
+            // After it comes the possible error.
             let result = result.split(" (nearest; ").next().unwrap();
             assert!(
                 is_it.iter().any(|end| result.ends_with(end)),
@@ -198,7 +198,7 @@ fn a_clock_of_a_sequence_without_one_lists_the_commands_for_each() {
             "{command}\n{told}"
         );
     }
-    // Of the clock to convert to it is the same.
+    // The same holds for the target clock.
     let (said, _) = refused(&["explain", APP, "--slice", "77", "--to", "64"]);
     assert!(
         said.contains("\n  timebase explain tests/data/app.pftrace --slice 77 --to 64@2"),
@@ -422,7 +422,7 @@ fn a_slice_is_explained_of_a_trace_as_of_its_database() {
     );
 }
 
-/// The last line has both: what nearest neighbour gives, and between which times the clocks' rate has it.
+/// The last line has both: the time by nearest neighbour, and the range by the clocks' rate.
 #[test]
 fn an_explanation_without_an_option_gives_the_interval_too() {
     let trace = "tests/data/doctor/drift.pftrace";
@@ -484,7 +484,7 @@ fn k4_what_is_shown_of_any_recorded_time_leads_back_to_it() {
 
 #[test]
 fn k3_k4_where_the_clock_was_set_back_a_time_leads_to_its_second_coming() {
-    // REALTIME 20 at 10020, 40 at 30040, 30 at 40030: 30 to 40 are there twice.
+    // REALTIME 20 at 10020, 40 at 30040, 30 at 40030: 30 to 40 occur twice.
     let dst = "tests/data/dst.pftrace";
     let at = |ns: i64| {
         csv(
@@ -494,7 +494,7 @@ fn k3_k4_where_the_clock_was_set_back_a_time_leads_to_its_second_coming() {
     };
     assert_eq!(at(35), ["40035"]);
     assert_eq!(at(25), ["10025"]);
-    // Its readings mean two times, which `explain` says, and how to take the last one.
+    // Its readings mean two times. `explain` says this, and how to take the last one.
     let told = answer(&["explain", dst, "--ts", "1970-01-01T00:00:00.000000035"]);
     assert!(told.contains("is unresolved: non_monotonic"), "{told}");
     let sql = told.rsplit_once("showed it: ").expect("a statement").1;
@@ -508,7 +508,7 @@ fn k3_k4_where_the_clock_was_set_back_a_time_leads_to_its_second_coming() {
 fn an_explanation_fits_a_terminal_and_says_the_same_as_in_a_pipe() {
     use crate::support::terminal::Terminal;
 
-    // Of a trace there would be the progress of its import, too.
+    // With a trace, the progress of its import would be there, too.
     let database = Imported::new("app.pftrace", &[]);
     let path = database.path();
 

@@ -1,10 +1,10 @@
-//! The tab key, in a bash that has read the script, and the manual pages.
+//! The tab key in a bash with the script loaded, and the manual pages.
 
 use std::process::Command;
 
 use crate::support::{Imported, PROGRAM, Place, Said, answer, repository, run};
 
-/// What bash offers for the last word of a line.
+/// Bash's suggestions for the last word of a line.
 fn offered(words: &[&str]) -> Vec<String> {
     let script = r#"
         source <("$PROGRAM" completions bash)
@@ -58,7 +58,7 @@ fn the_tab_key_knows_the_clocks_of_the_database_on_the_line() {
         offered(&["explain", database.path(), "--clock", "64@3", "--to", "B"]),
         ["BOOTTIME"]
     );
-    // A trace is not imported for that.
+    // A trace is not imported for this.
     let of_a_trace = offered(&["explain", "tests/data/multihop.pftrace", "--clock", "REAL"]);
     assert_eq!(of_a_trace, ["REALTIME", "REALTIME_COARSE"]);
 }

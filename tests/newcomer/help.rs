@@ -2,7 +2,7 @@
 
 use crate::support::{answer, run};
 
-/// A text with each line's blanks as one, so that a test does not know its layout.
+/// A text with single spaces, so that a test does not depend on its layout.
 fn flowing(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -103,7 +103,7 @@ fn help_for_a_report_tells_what_it_shows_and_its_parameters() {
         "{report}"
     );
     assert!(report.contains("param top integer = 20"), "{report}");
-    // A view and a report have one name.
+    // A view and a report have the same name.
     let both = help(&["counters"]);
     assert!(
         both.contains("The table counters") && both.contains("The report counters"),
@@ -223,7 +223,7 @@ fn help_finds_by_words_in_its_texts() {
         );
         assert!(said.contains(found), "{typed}: {said}");
         assert!(said.lines().count() < 50, "{said}");
-        // What it says to type tells what it says.
+        // The commands that it suggests must work.
         for line in said.lines() {
             if let Some(rest) = line.trim_start().strip_prefix("timebase help ") {
                 let name = rest.split("  ").next().unwrap();
@@ -254,7 +254,7 @@ fn help_has_the_page_for_those_who_come_from_trace_processor() {
     assert!(help(&[]).contains("timebase help coming-from-trace-processor"));
 }
 
-/// There is no repository of the project that everybody can see.
+/// The project has no public repository.
 #[test]
 fn help_names_no_address_that_does_not_exist() {
     let mut all = String::new();
@@ -293,7 +293,7 @@ fn help_in_a_pipe_is_plain_text_of_a_hundred_columns() {
         let text = help(&[topic]);
         assert!(!text.contains('\x1b'), "{topic}");
         for line in text.lines() {
-            // What is to be copied is in one piece.
+            // Text for copying is in one piece.
             let is_verbatim = line.starts_with("    ") && !line.contains('│');
             assert!(
                 is_verbatim || line.chars().count() <= 100,

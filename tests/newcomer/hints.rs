@@ -1,4 +1,4 @@
-//! What is said to someone who gave the wrong thing: what it is, and what to do instead.
+//! The messages for wrong input: what it is, and what to do instead.
 
 use std::fs;
 use std::io::Write;
@@ -16,7 +16,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// Files that people take for traces: the name, the bytes, and what is said of them.
+/// Files that people mistake for traces: the name, the bytes, and the message.
 fn others() -> Vec<(&'static str, Vec<u8>, &'static [&'static str])> {
     let long = |text: &str| text.repeat(300).into_bytes();
     let mut tar = vec![b'a'; 257];
@@ -153,7 +153,7 @@ fn someone_gives_another_file_for_a_trace_and_reads_what_it_is_and_what_to_do() 
         assert_eq!(said.lines().count(), 1, "{said}");
         fs::remove_file(file).unwrap();
     }
-    // Who asks it at once, or pipes it, reads the same.
+    // A direct query and a pipe give the same message.
     let file = place.write("chrome.json", br#"{"traceEvents":[]}"#);
     let file = file.to_str().unwrap();
     for command in [
@@ -279,7 +279,7 @@ fn someone_names_a_source_that_cannot_be_read() {
     assert!(said.contains("missing.pftrace: No such file"), "{said}");
     let secret = place.write("secret.pftrace", b"\n\x02X\x01");
     fs::set_permissions(&secret, fs::Permissions::from_mode(0o000)).unwrap();
-    // Who is root may read it all the same.
+    // Root may read it all the same.
     if fs::File::open(&secret).is_err() {
         let said = place.refuse(&secret, &[]);
         assert!(said.contains("Permission denied"), "{said}");
@@ -359,7 +359,7 @@ fn someone_misspells_a_name_and_reads_what_is_there() {
         tip.trim().to_owned()
     };
     assert_eq!(tip("SELECT * FROM slcies"), "did you mean slices?");
-    // So is a trace's, whose temporary database has no views but those that are named.
+    // The same holds for a trace, whose temporary database only has the named views.
     let trace = data("app.pftrace");
     let said = run(&["query", trace.to_str().unwrap(), "SELECT * FROM slcies"]);
     assert!(
@@ -395,7 +395,7 @@ fn someone_misspells_a_name_and_reads_what_is_there() {
         tip("SELECT EXTRACT_ARGS(1, 'x')"),
         "did you mean extract_arg?"
     );
-    // What is nobody's business: a statement that is wrong in itself.
+    // No hints for a statement that is wrong in itself.
     assert_eq!(tip("SELEC 1"), "");
     assert_eq!(tip("SELECT to_boottime(1)"), "");
 
@@ -482,7 +482,7 @@ fn someone_brings_a_script_of_trace_processor_and_it_is_known_before_anything_el
         assert!(!said.stderr.contains("--param"), "{}", said.stderr);
         assert!(!said.stderr.contains("readonly"), "{}", said.stderr);
     };
-    // It has what looks like a parameter; and what stands before it is not run.
+    // It seems to have a parameter; and the text before it does not run.
     for sql in [function, &format!("SELECT :y; {function}; SELECT f(1)")] {
         is_told(&run(&["query", database, sql]), "CREATE PERFETTO FUNCTION");
         is_told(
@@ -611,7 +611,7 @@ fn someone_imports_a_trace_of_profiles_and_reads_where_they_are() {
     );
     let (_, said) = place.import(&file, &["--no-data"]);
     assert!(said.contains("without --no-data"), "{said}");
-    // A trace whose packets have tables, but for a few, says nothing of them.
+    // If a trace has tables for all but a few packets, it says nothing about them.
     let (_, said) = place.import(&data("system.pftrace"), &[]);
     assert!(!said.contains("no table"), "{said}");
 }

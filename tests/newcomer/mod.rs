@@ -1,9 +1,8 @@
-//! What a newcomer does in the first hour, and gets: each of these was wrong, silent or
-//! clumsy once.
+//! The first hour of a newcomer: each of these results was wrong, silent or clumsy once.
 
 mod answers;
 mod clocks;
-#[cfg(unix)] // it asks a bash
+#[cfg(unix)] // it needs a bash
 mod completion;
 mod help;
 mod hints;

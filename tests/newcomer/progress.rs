@@ -1,4 +1,4 @@
-//! How far an import is: a line that fits the terminal, and lines for programs.
+//! The progress of an import: a line that fits the terminal, and lines for programs.
 
 use std::fs;
 use std::io::{self, Write};
@@ -9,12 +9,12 @@ use serde_json::Value;
 use crate::support::terminal::{Terminal, program};
 use crate::support::{PROGRAM, Place, data, repository, run};
 
-/// The width of the summary's longest line is none of the progress line's business.
+/// The width of the summary's longest line is no matter of the progress line.
 fn before_summary(screens: &[String]) -> impl Iterator<Item = &String> {
     screens.iter().filter(|screen| !screen.contains('→'))
 }
 
-/// What is drawn while a trace comes slowly through a pipe, in a terminal of this width.
+/// The output while a trace comes slowly through a pipe, in a terminal of this width.
 fn fed_slowly(columns: u16) -> Vec<String> {
     let place = Place::new();
     let out = place.path("out.db");
@@ -22,7 +22,7 @@ fn fed_slowly(columns: u16) -> Vec<String> {
     let command = program(&["import", "-", "-o", out.to_str().unwrap()]).stdin(Stdio::from(input));
     let terminal = Terminal::of(columns, 50, command);
     let trace = fs::read(data("sdk.pftrace")).unwrap();
-    // A third, and what is drawn then, and so on: nothing here depends on how fast it is.
+    // A third of the trace, its output, and so on: nothing here depends on speed.
     let mut shown = String::new();
     for part in trace.chunks(trace.len() / 3 + 1) {
         feed.write_all(part).unwrap();
@@ -92,7 +92,7 @@ fn a_terminal_made_narrower_gets_a_line_that_fits_it() {
         .unwrap();
     terminal.wait_for("/s");
     terminal.resize(24, 20);
-    // What was on its way when the terminal changed may be broken; the next one fits.
+    // A line that was being written when the terminal changed may be broken; the next one fits.
     terminal.wait_until("a shorter line", |screen| {
         let last = screen.lines().last().unwrap_or_default();
         last.contains(" packets") && last.starts_with(|c: char| !c.is_ascii() && c != '█')
@@ -125,7 +125,7 @@ fn a_program_reads_progress_as_lines_of_json() {
     assert!(last["packets"].as_u64() > Some(1000), "{last}");
     assert!(said.stderr.contains("→"), "the summary comes behind it");
 
-    // A pipe has no length, and what fails says so at the end all the same.
+    // A pipe has no length, and a failed import still has its last line.
     let mut child = Command::new(PROGRAM)
         .args(["import", "-", "--progress", "lines", "-o"])
         .arg(place.path("new.db"))

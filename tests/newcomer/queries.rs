@@ -1,4 +1,4 @@
-//! What `query` and `shell` do to a database, and what a script that calls them gets.
+//! The effects of `query` and `shell` on a database, and their results for scripts.
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::support::{PROGRAM, Place, Said, data, import, repository, run, run_with_input};
 
-/// A database to ask, which nothing may change by itself.
+/// A database for queries, which must not change by itself.
 fn database(place: &Place) -> PathBuf {
     let database = place.path("trace.db");
     let said = import(&data("sdk.pftrace"), &database, &[]);
@@ -108,7 +108,7 @@ fn a_trace_is_not_written_to() {
 fn a_file_that_cannot_be_written_is_told_so_before_a_statement_runs() {
     let place = Place::new();
     let path = database(&place);
-    // Of a newer version of the format, SQLite only reads: also where root may write all files.
+    // SQLite can only read a newer version of the format, even if root may write all files.
     let mut bytes = fs::read(&path).unwrap();
     const WRITE_VERSION: usize = 18;
     bytes[WRITE_VERSION] = 3;
@@ -165,7 +165,7 @@ fn a_result_in_a_file_is_whole_or_not_there() {
     );
     assert_eq!(fs::read_to_string(&output).unwrap(), "{\"a\":1}\n");
 
-    // It is still that of before when the next one fails.
+    // It still has the old contents when the next one fails.
     let said = query(&place, &["SELECT 1 AS a; SELECT missing", "-o", file]);
     assert_eq!(said.code, Some(1));
     assert_eq!(fs::read_to_string(&output).unwrap(), "{\"a\":1}\n");

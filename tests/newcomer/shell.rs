@@ -1,4 +1,4 @@
-//! The shell: what is typed in a terminal, and what is piped into it.
+//! The shell: input in a terminal, and input through a pipe.
 
 use crate::support::{Place, Said, run_with_input};
 
@@ -8,7 +8,7 @@ fn piped(input: &str) -> Said {
     run_with_input(&["shell", TRACE], input)
 }
 
-/// What the shell answers to what is piped into it, when all is well.
+/// The shell's output for piped input, if it succeeds.
 fn answered(input: &str) -> String {
     let said = piped(input);
     assert_eq!(said.code, Some(0), "{}", said.stderr);
@@ -29,7 +29,7 @@ mod typed {
         terminal
     }
 
-    /// Types a line, and waits for what has to be shown behind it and then for a prompt.
+    /// Types a line, and waits for the expected text after it and then for a prompt.
     fn say(terminal: &Terminal, line: &str, shown: &str, prompt: &str) -> String {
         terminal.enter(line);
         let typed = format!("> {line}");
@@ -57,7 +57,7 @@ mod typed {
             screen.contains("timebase> SELECT 41 + 1\n     ...> AS answer\n     ...> ;\n answer"),
             "{screen}"
         );
-        // The whole of it comes back.
+        // The whole statement comes back.
         terminal.press(Key::Up);
         terminal.wait_for("timebase> SELECT 41 + 1\nAS answer\n;");
         terminal.press(Key::Enter);
@@ -119,7 +119,7 @@ mod typed {
         assert!(!screen.contains("clock_snapshot_inserted"), "{screen}");
         terminal.press(Key::CtrlC);
         terminal.wait_for_prompt(PROMPT);
-        // What stands behind the cursor counts, too.
+        // The text after the cursor counts, too.
         terminal.write("SELECT c. FROM clock AS c");
         for _ in 0.." FROM clock AS c".len() {
             terminal.press(Key::Left);
@@ -327,14 +327,14 @@ fn a_file_is_read_up_to_its_first_error_which_names_the_line() {
     );
     assert!(said.stderr.starts_with(&expected), "{}", said.stderr);
 
-    // One that reads itself comes to an end.
+    // A file that reads itself comes to an end.
     let own = place.path("own.sql");
     let own = place.write("own.sql", format!(".read {}\n", own.display()).as_bytes());
     let said = piped(&format!(".read {}\n", own.display()));
     assert_eq!(said.code, Some(1));
     assert!(said.stderr.contains("nested too deeply"), "{}", said.stderr);
 
-    // The way out of a file is the way out of the shell.
+    // The command to leave a file also leaves the shell.
     let out = place.write("out.sql", b"SELECT 1;\nexit\nSELECT 2;\n");
     let said = answered(&format!(".mode csv\n.read {}\nSELECT 3;\n", out.display()));
     assert_eq!(said, "1\n1\n");

@@ -1,4 +1,4 @@
-//! The program in a terminal, as far as it is not about what one command does.
+//! The program in a terminal: behaviour that is not specific to one command.
 
 use crate::support::terminal::{Key, Terminal};
 

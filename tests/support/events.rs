@@ -1,5 +1,5 @@
-//! Small traces of track events, made by hand, and what the program and the naive model of the
-//! rules say of them.
+//! Small traces of track events, made by hand, and the results of the program and of the naive
+//! model of the rules for them.
 
 use rusqlite::Connection;
 
@@ -21,11 +21,11 @@ pub const INSTANT: u64 = 3;
 pub const COUNTER: u64 = 4;
 pub const STATE: u64 = 5;
 
-/// The sequence of packets that do not say otherwise, and the uuid of their events.
+/// The default sequence of packets, and the uuid of their events.
 pub const SEQUENCE: u64 = 2;
 pub const UUID: u64 = 1;
 
-/// What is behind `packet` in a packet: its payload at a time.
+/// `packet` with a payload at a time.
 pub fn at(time: u64, field: u32, payload: Message) -> Message {
     let packet = new().number(8, time).number(10, SEQUENCE);
     packet.message(field, payload)
@@ -49,7 +49,7 @@ pub fn clear() -> Message {
     new().number(10, SEQUENCE).number(13, 1)
 }
 
-/// A packet that says that others were lost.
+/// A packet that reports the loss of others.
 pub fn loss() -> Message {
     new().number(10, SEQUENCE).number(42, 1)
 }
@@ -67,7 +67,7 @@ pub fn described_at(time: u64, uuid: u64, descriptor: Message) -> Message {
     new().number(8, time).and(&described(uuid, descriptor))
 }
 
-/// Of a descriptor, that it is a thread's.
+/// In a descriptor: it is a thread's.
 pub fn thread(pid: i64, tid: i64) -> Message {
     new().message(4, new().signed(1, pid).signed(2, tid))
 }
@@ -78,12 +78,12 @@ pub fn thread_named(pid: i64, tid: i64, name: &str) -> Message {
     new().message(4, thread)
 }
 
-/// Of a descriptor, that it is a process's.
+/// In a descriptor: it is a process's.
 pub fn process(pid: u64, name: &str) -> Message {
     new().message(3, new().number(1, pid).text(6, name))
 }
 
-/// Of a descriptor, its parent.
+/// In a descriptor: its parent.
 pub fn below(parent: u64) -> Message {
     new().number(5, parent)
 }
@@ -119,7 +119,7 @@ pub fn with(packet: Message, entries: &[(u32, u64, &str)]) -> Message {
 pub const EVENT_NAMES: u32 = 2;
 pub const CATEGORIES: u32 = 1;
 
-/// Of a descriptor, that it is a counter.
+/// In a descriptor: it is a counter.
 pub fn counter(counter: Message) -> Message {
     new().message(8, counter)
 }
@@ -139,9 +139,9 @@ pub fn phase(time: u64, phase: char, name: &str, uuid: u64, fields: Message) -> 
     event(time, event_of.number(11, uuid))
 }
 
-/// What a line says that is written as in the examples of the rules: `B a@10`, `E@30`, `I i@10`,
-/// `X a@1000+5000`; `B a c@20` is of category c, `E - c@30` too, `B a@10 #2` on uuid 2; `print B|10|b@20` is
-/// printed by the thread 10.
+/// The meaning of a line in the notation of the rules' examples: `B a@10`, `E@30`, `I i@10`, `X
+/// a@1000+5000`; in `B a c@20` and `E - c@30` c is the category; `B a@10 #2` is on uuid 2; the
+/// thread 10 prints `print B|10|b@20`.
 pub fn says(line: &str) -> Message {
     let (what, when) = line.split_once('@').unwrap();
     let (when, uuid) = when.split_once(" #").unwrap_or((when, "1"));
@@ -170,14 +170,14 @@ pub fn says(line: &str) -> Message {
     event(time, said)
 }
 
-/// The uuid 1 is a thread's, of pid and tid 10; then these lines.
+/// The uuid 1 is a thread's, with pid and tid 10; then come these lines.
 pub fn story(lines: &[&str]) -> Told {
     let mut packets = vec![described(UUID, thread(10, 10))];
     packets.extend(lines.iter().map(|line| says(line)));
     told(&packets)
 }
 
-/// What the program and the model make of a trace.
+/// The results of the program and of the model for a trace.
 pub struct Told {
     pub program: Imported,
     model: Connection,
@@ -192,14 +192,14 @@ pub fn told(packets: &[Message]) -> Told {
 }
 
 impl Told {
-    /// Both give the rows of a query, as `kernel::gives` has them.
+    /// Both return the rows of a query, in the form of `kernel::gives`.
     pub fn gives(&self, sql: &str, expected: &[&str]) {
         assert_eq!(kernel::lines(&self.model, sql), expected, "model, {sql}");
         let found = kernel::lines(&self.program.conn, sql);
         assert_eq!(found, expected, "program, {sql}");
     }
 
-    /// The program counted something so often.
+    /// The program counted this many.
     pub fn counted(&self, name: &str, times: i64) {
         let sql = format!("SELECT ifnull(sum(value), 0) FROM stats WHERE name = '{name}'");
         assert_eq!(count(&self.program.conn, &sql), times, "{name}");
@@ -217,7 +217,7 @@ pub const PARENTS: &str = "SELECT s.name, s.ts, s.dur, s.depth, p.name FROM slic
 pub const ON_TRACKS: &str = "SELECT s.name, k.type, k.name FROM slice AS s \
      JOIN track AS k ON k.id = s.track_id ORDER BY s.id";
 
-/// Names of slices with pid and tid of what they are of.
+/// Names of slices with the pid and tid of their owners.
 pub const OWNERS: &str = "SELECT s.name, p.pid, p.name, t.tid, t.name FROM slice AS s \
      LEFT JOIN process_track AS pk ON pk.id = s.track_id LEFT JOIN process AS p ON p.upid = pk.upid \
      LEFT JOIN thread_track AS tk ON tk.id = s.track_id LEFT JOIN thread AS t ON t.utid = tk.utid \
@@ -240,7 +240,7 @@ pub const SOURCES: &str = "SELECT k.name, a.key, a.value_type, \
      coalesce(a.string_value, a.int_value) FROM track AS k \
      JOIN args AS a ON a.arg_set_id = k.source_arg_set_id ORDER BY k.name, k.id, a.key";
 
-/// Processes and threads but those of number 0.
+/// Processes and threads except those with number 0.
 pub const PROCESSES: &str = "SELECT pid, name, start_ts FROM process WHERE pid != 0 ORDER BY upid";
 pub const THREADS: &str = "SELECT tid, t.name, pid FROM thread AS t JOIN process USING (upid) \
      WHERE tid != 0 ORDER BY utid";

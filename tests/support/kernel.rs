@@ -81,7 +81,7 @@ pub fn imported(packets: &[Message]) -> Imported {
     Imported::of_bytes(&trace_of(packets), &[])
 }
 
-/// The rows of a query: a row a line, its values parted by blanks; `-` is NULL.
+/// The rows of a query: a line for each row, its values separated by spaces; `-` is NULL.
 pub fn gives(trace: &Imported, sql: &str, expected: &[&str]) {
     assert_eq!(lines(&trace.conn, sql), expected, "{sql}");
 }

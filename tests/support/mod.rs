@@ -1,5 +1,5 @@
-//! What the tests share: the program, places for its files, imported traces and
-//! their rows, and what others found in the same traces.
+//! Common code of the tests: it runs the program, makes places for its files, imports traces and
+//! reads their rows, and reads other tools' results for the same traces.
 
 pub mod events;
 pub mod kernel;
@@ -56,7 +56,7 @@ pub fn files(directory: &str, extensions: &[&str]) -> Vec<PathBuf> {
     found
 }
 
-/// How a run of the program ended, and what it said.
+/// The end of a run of the program, and its output.
 #[derive(Debug)]
 pub struct Said {
     /// `None` if it was killed.
@@ -94,14 +94,14 @@ pub fn run_with_input(args: &[&str], input: &str) -> Said {
     child.wait_with_output().unwrap().into()
 }
 
-/// What the program writes when all is well.
+/// The program's output, if it succeeds.
 pub fn answer(args: &[&str]) -> String {
     let said = run(args);
     assert_eq!(said.code, Some(0), "{args:?}\n{}", said.stderr);
     said.stdout
 }
 
-/// A directory that must hold nothing but what a test expects.
+/// A directory that must only contain the files that a test expects.
 pub struct Place(TempDir);
 
 impl Place {
@@ -135,7 +135,7 @@ impl Place {
         (Connection::open(out).unwrap(), said.stderr)
     }
 
-    /// An import that must fail, and leave no trace of it.
+    /// An import that must fail without leaving anything behind.
     pub fn refuse(&self, trace: &Path, args: &[&str]) -> String {
         let before = self.files();
         let said = import(trace, &self.path("new.db"), args);
@@ -164,7 +164,7 @@ pub fn import(trace: &Path, database: &Path, args: &[&str]) -> Said {
 /// A trace as a database. It is gone when this is.
 pub struct Imported {
     pub conn: Connection,
-    /// What the import said of it.
+    /// The messages of the import.
     pub said: String,
     path: PathBuf,
     _place: Place,
@@ -222,7 +222,7 @@ pub fn rows(conn: &Connection, sql: &str) -> Vec<Vec<String>> {
     rows.unwrap().map(Result::unwrap).collect()
 }
 
-/// A value as trace processor writes it.
+/// A value in trace processor's form.
 pub fn text(value: Value) -> String {
     match value {
         Value::Null => "[NULL]".to_owned(),
@@ -254,7 +254,7 @@ fn decompressed(name: &str) -> Vec<u8> {
     zstd::decode_all(&fs::read(data(name)).unwrap()[..]).unwrap()
 }
 
-/// The lines of a compressed file of JSON: what Perfetto's Python package reads.
+/// The lines of a compressed JSON file: the results of Perfetto's Python package.
 pub fn fixture(name: &str) -> Vec<serde_json::Value> {
     let text = String::from_utf8(decompressed(name)).unwrap();
     text.lines()
@@ -262,7 +262,7 @@ pub fn fixture(name: &str) -> Vec<serde_json::Value> {
         .collect()
 }
 
-/// Without blanks at the ends of lines and empty lines around it all.
+/// Without spaces at the ends of lines and empty lines around the text.
 pub fn trimmed(text: &str) -> String {
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
     lines.join("\n").trim_matches('\n').to_owned()

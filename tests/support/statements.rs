@@ -1,4 +1,4 @@
-//! Statements of a file of SQL, the rows they give, and how rows differ.
+//! Statements of an SQL file, their rows, and the differences between rows.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,11 +11,11 @@ use super::{data, expected_compressed, text};
 
 pub type Row = Vec<Value>;
 
-/// Rows by the name of the statement that gives them.
+/// Rows by the name of their statement.
 pub type Answers = BTreeMap<String, Vec<Row>>;
 
-/// The statements of a file of tests/data by their names: each is below a line `-- name` or
-/// `-- name: what it is`, and an empty line is between them.
+/// The statements of a file of tests/data by their names: each is below a line `-- name` or `--
+/// name: description`, with an empty line between statements.
 pub fn statements(file: &str) -> Vec<(String, String)> {
     let text = fs::read_to_string(data(file)).unwrap();
     let statements: Vec<_> = text.split("\n\n").filter_map(statement).collect();
@@ -29,7 +29,7 @@ fn statement(paragraph: &str) -> Option<(String, String)> {
     (!sql.starts_with("--")).then(|| (name.to_owned(), sql.to_owned()))
 }
 
-/// The rows of a statement, or why there are none.
+/// The rows of a statement, or the reason why there are none.
 pub fn answer(conn: &Connection, sql: &str) -> Result<Vec<Row>, String> {
     let read = || {
         let mut statement = conn.prepare(sql)?;
@@ -40,8 +40,8 @@ pub fn answer(conn: &Connection, sql: &str) -> Result<Vec<Row>, String> {
     read().map_err(|error| error.to_string())
 }
 
-/// What the lines `{"table": …, "row": […]}` of a compressed file say. A statement without rows
-/// is not in it.
+/// The lines `{"table": …, "row": […]}` of a compressed file. A statement without rows is not in
+/// it.
 pub fn recorded(file: &str) -> Answers {
     let mut answers = Answers::new();
     for line in super::fixture(file) {
@@ -65,11 +65,11 @@ fn value(json: &Json) -> Value {
     }
 }
 
-/// How many lines of a difference are told.
+/// The number of shown lines of a difference.
 const TOLD: usize = 12;
 
-/// What is in one of two multisets of rows and not in the other. Values are compared by type and
-/// value.
+/// The elements of one of two multisets of rows that the other lacks. Values are compared by type
+/// and value.
 pub fn difference(found: &[Row], expected: &[Row]) -> Option<String> {
     let mut counts: BTreeMap<String, i64> = BTreeMap::new();
     for row in found {
@@ -92,12 +92,12 @@ pub fn difference(found: &[Row], expected: &[Row]) -> Option<String> {
     (!counts.is_empty()).then(|| format!("{told}\n    and {more} more"))
 }
 
-/// A row as text that is the same for equal rows only.
+/// A row as text, which is the same only for equal rows.
 fn line(row: &Row) -> String {
     let values = row.iter().map(|value| match value {
         Value::Null => "NULL".to_owned(),
         Value::Integer(integer) => integer.to_string(),
-        // Of the two zeros there is one.
+        // Both zeros are equal.
         Value::Real(real) => format!("{:?}", real + 0.0),
         Value::Text(text) => format!("{text:?}"),
         Value::Blob(bytes) => format!("x{bytes:02x?}"),
@@ -105,8 +105,8 @@ fn line(row: &Row) -> String {
     values.collect::<Vec<_>>().join(" | ")
 }
 
-/// How the answers of a database differ from those expected, statement by statement; empty if
-/// they do not.
+/// The differences between a database's answers and the expected ones, statement by statement;
+/// empty if there are none.
 pub fn differences(conn: &Connection, file: &str, expected: &Answers) -> Answered {
     let unanswered = Vec::new();
     let statements = statements(file).into_iter();
@@ -121,10 +121,10 @@ pub fn differences(conn: &Connection, file: &str, expected: &Answers) -> Answere
     differing.collect()
 }
 
-/// Why the answer to a statement is not the one expected, by the statement's name.
+/// Why the answer to a statement differs from the expected one, by the statement's name.
 pub type Answered = BTreeMap<String, String>;
 
-/// Rows as a CSV has them, which knows nothing but text.
+/// Rows in the form of CSV, which only has text.
 fn texts(rows: Vec<Vec<String>>) -> Vec<Row> {
     let as_row = |row: Vec<String>| row.into_iter().map(Value::Text).collect();
     rows.into_iter().map(as_row).collect()
@@ -138,7 +138,7 @@ fn as_printed(rows: Vec<Row>) -> Vec<Row> {
     )
 }
 
-/// The tables of a trace give the answers to these statements that were recorded for it.
+/// The tables of a trace must give the recorded answers to these statements.
 pub fn as_trace_processor_says(conn: &Connection, trace: &str, answers: &[&str]) {
     let statements: BTreeMap<_, _> = statements("expected/queries.sql").into_iter().collect();
     let mut wrong = String::new();

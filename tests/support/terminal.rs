@@ -1,11 +1,11 @@
-//! The program in a terminal: a pseudo-terminal of a given size, someone who types,
-//! and what the screen then shows.
+//! The program in a terminal: a pseudo-terminal of a given size, somebody who types, and the
+//! contents of the screen.
 //!
-//! The program's bytes go through a terminal emulator (`vt100`), so that a test speaks
-//! of what a person sees: a line that was drawn and wiped again is not on the screen.
-//! To look for texts in the bytes was the alternative; it cannot tell a line that is
-//! too long from one that fits. What is waited for has a deadline that only a
-//! program that hangs misses; a test never sleeps to let something happen.
+//! A terminal emulator (`vt100`) reads the program's bytes, so a test checks what a person sees: a
+//! line that was drawn and erased again is not on the screen. The alternative was to search for
+//! texts in the bytes, but that cannot distinguish a line that is too long from one that fits.
+//! Waiting has a deadline that only a hanging program misses; a test never sleeps to let something
+//! happen.
 
 use std::ffi::OsStr;
 use std::io::{Read, Write};
@@ -24,8 +24,7 @@ use super::{PROGRAM, repository};
 /// Debug builds on a busy machine are slow.
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// The program in the repository, with an environment that does not depend on who runs
-/// the test.
+/// The program in the repository, with an environment that does not depend on the user.
 pub fn program(args: &[impl AsRef<OsStr>]) -> Command {
     let command = Command::new(PROGRAM)
         .args(args)
@@ -36,7 +35,7 @@ pub fn program(args: &[impl AsRef<OsStr>]) -> Command {
         .fold(command, |command, name| command.env_remove(name))
 }
 
-/// What can be typed that is no text.
+/// Keys that are not text.
 #[derive(Clone, Copy, Debug)]
 pub enum Key {
     Enter,
@@ -64,11 +63,11 @@ impl Key {
     }
 }
 
-/// What came from the program until now.
+/// The program's output so far.
 struct Seen {
     emulator: vt100::Parser,
     raw: Vec<u8>,
-    /// The screen after every piece of it that changed something.
+    /// The screen after every piece of output that changed something.
     screens: Vec<String>,
     ended: bool,
 }
@@ -94,37 +93,37 @@ impl Seen {
 
 type Shared = Arc<(Mutex<Seen>, Condvar)>;
 
-/// A program that runs in a terminal. It is killed when this is dropped.
+/// A program that runs in a terminal. Dropping this kills it.
 pub struct Terminal {
     pty: Arc<Pty>,
     child: Child,
     seen: Shared,
     reading: Option<JoinHandle<()>>,
-    /// What the shell keeps of a session; gone when this is.
+    /// The shell's files of a session; removed with this.
     _state: TempDir,
 }
 
-/// How a program in a terminal ended.
+/// The end of a program in a terminal.
 #[derive(Debug)]
 pub struct Ended {
     /// `None` if it was killed.
     pub code: Option<i32>,
-    /// What the terminal shows then.
+    /// The contents of the terminal then.
     pub screen: String,
     /// Everything that was shown at some time, in order.
     pub screens: Vec<String>,
-    /// Everything that was written, with the control codes.
+    /// All output, with the control codes.
     pub raw: String,
 }
 
 impl Terminal {
-    /// Runs the program in a terminal of so many columns, with 50 rows.
+    /// Runs the program in a terminal with this many columns and 50 rows.
     pub fn run(columns: u16, args: &[impl AsRef<OsStr>]) -> Terminal {
         Terminal::of(columns, 50, program(args))
     }
 
-    /// Runs a command in a terminal. What the command does not say of its input and output
-    /// is the terminal.
+    /// Runs a command in a terminal. Its input and output are the terminal unless the command says
+    /// otherwise.
     pub fn of(columns: u16, rows: u16, command: Command) -> Terminal {
         let state = tempfile::tempdir().unwrap();
         let (pty, pts) = pty_process::blocking::open().unwrap();
@@ -178,28 +177,27 @@ impl Terminal {
         self.pty.resize(Size::new(rows, columns)).unwrap();
     }
 
-    /// What the terminal shows, without blanks at the ends of lines and empty lines below.
+    /// The contents of the terminal, without spaces at the ends of lines and empty lines below.
     pub fn screen(&self) -> String {
         self.seen().screen()
     }
 
-    /// Waits until the terminal shows a text, which has no blanks at its end; returns what
-    /// it shows.
+    /// Waits until the terminal shows a text, which has no spaces at its end; returns the contents.
     pub fn wait_for(&self, text: &str) -> String {
         self.wait_until(&format!("{text:?}"), |screen| screen.contains(text))
     }
 
-    /// Waits until the last line is a prompt, of which the blank at its end does not count, and
-    /// nothing else; returns what is shown. What is typed before may be lost: between two
-    /// lines the terminal is not in the line editor's mode, and Ctrl-D means nothing then. Wait
-    /// for the answer first: right after Enter the old prompt may still be the last line.
+    /// Waits until the last line is only a prompt, without the space at its end; returns the
+    /// contents. Keys typed before that may be lost: between two lines the terminal is not in the
+    /// line editor's mode, and Ctrl-D has no meaning then. Wait for the answer first, because right
+    /// after Enter the old prompt may still be the last line.
     pub fn wait_for_prompt(&self, prompt: &str) -> String {
         self.wait_until(&format!("the prompt {prompt:?}"), |screen| {
             screen.lines().last() == Some(prompt)
         })
     }
 
-    /// Waits until what the terminal shows is as wanted.
+    /// Waits until the contents of the terminal satisfy a condition.
     pub fn wait_until(&self, what: &str, wanted: impl Fn(&str) -> bool) -> String {
         let deadline = Instant::now() + DEADLINE;
         let mut seen = self.seen();
@@ -244,13 +242,13 @@ impl Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        // One who has ended cannot be killed.
+        // A program that has ended cannot be killed.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// A test that failed while it looked is no reason for a second message.
+/// A test that failed during this needs no second message.
 fn lock(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {
     seen.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -259,7 +257,7 @@ fn size(cells: u16) -> NonZeroU16 {
     NonZeroU16::new(cells).unwrap()
 }
 
-/// Reads until nobody has the terminal any more: that is an error, and not an end, on Linux.
+/// Reads until no process has the terminal any more: on Linux that is an error, not an end.
 fn read(pty: &Pty, (seen, changed): &(Mutex<Seen>, Condvar)) {
     let mut buffer = [0; 4096];
     let mut terminal = pty;

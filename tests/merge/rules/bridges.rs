@@ -1,4 +1,4 @@
-//! X26 to X29, X40: parts that no snapshot relates to trace time.
+//! X26 to X29, X40: parts without a snapshot that relates them to trace time.
 
 use crate::merge::database::Database;
 use crate::merge::notation::*;
@@ -15,7 +15,7 @@ fn host() -> [Item; 2] {
     [both("1", "0"), event("x", B, s("2"))]
 }
 
-/// The clocks of which it is assumed that they are one: raw id, clock and file of each.
+/// The clocks that are assumed to be one: raw id, clock and file of each.
 fn assumed(database: &Database) -> Vec<String> {
     let sql = "
         SELECT group_concat(reading, ' = ') FROM (
@@ -27,7 +27,7 @@ fn assumed(database: &Database) -> Vec<String> {
     database.lines(sql)
 }
 
-/// How the parts of a file were placed, by the raw ids of their machines.
+/// The placement of a file's parts, by the raw ids of their machines.
 fn how(database: &Database, file: &str) -> Vec<String> {
     let sql = format!(
         "SELECT m.raw_id, p.how FROM placement AS p
@@ -75,7 +75,7 @@ fn x26_c_the_machines_own_way_is_taken_before_realtime() {
             ],
         )
         .file("b", [both("60", "0").of(7), event("y", B, s("61")).of(7)]);
-    // b's BOOTTIME is the guest's, which the host was asked for.
+    // b's BOOTTIME is the guest's, for which the host was asked.
     let database = set.assert("g 2.999999, y 12.999999");
     assert_eq!(assumed(&database), ["7:6 = 7:6@b"]);
 }
@@ -139,7 +139,7 @@ fn x26_the_host_part_of_a_file_is_settled_before_its_guests() {
             event("y", B, s("900")),
         ],
     );
-    // The host part of b is of one boot with a, so the guest has a way to trace time.
+    // The host part of b is of one boot with a, so there is a path for the guest.
     let database = set.assert("x 2, g 899.999999, y 900");
     assert_eq!(assumed(&database), ["0:6 = 0:6@b"]);
 }
@@ -174,7 +174,7 @@ fn x26_a_x16_a_later_file_is_placed_by_the_realtime_of_the_first() {
             ],
         )
         .file("c", [both("80", "3").of(7), event("v", B, s("81")).of(7)]);
-    // y: one BOOTTIME is assumed, as nothing was read of the guest. It is that of b, and c is
+    // y: one BOOTTIME is assumed, because nothing was read of the guest. It is that of b, and c is
     // related to it.
     let database = set.assert("x 2, y 61, z 62, v 61");
     assert_eq!(assumed(&database), ["0:6 = 7:6"]);
@@ -201,7 +201,7 @@ fn x27_what_is_assumed_is_in_the_graph_and_in_the_log() {
     assert!(database.log().iter().any(of_part), "{:?}", database.log());
 }
 
-/// Two files of the host, the second read at B5 and so many seconds after r.
+/// Two files of the host, the second one read at B5 and this many seconds after r.
 fn two_boots(realtime: &str) -> Set {
     let set = Set::new().file("a", [both("1", "0"), event("x", B, s("2"))]);
     set.file("b", [both("5", realtime), event("y", B, s("6"))])
@@ -225,7 +225,7 @@ fn x28_two_boots_are_told_by_realtime() {
         message.contains("machine"),
         "the manifest that would fix it: {message}"
     );
-    // Not by a second, or less.
+    // Off by a second or less: no difference.
     let database = two_boots("3").assert("x 2, y 6");
     assert_eq!(differ(&database), ("[NULL]".to_owned(), 0));
     let database = two_boots("4.5").assert("x 2, y 6");
@@ -268,7 +268,7 @@ fn x29_a_later_file_may_place_what_an_earlier_could_not() {
         ],
         "trace_time": {"clock": "MONOTONIC", "file": "c"},
     }));
-    // Nothing leads to MONOTONIC of c until c is read.
+    // There is no path to MONOTONIC of c until c is read.
     set.assert("x 6, z 7");
 }
 
@@ -278,7 +278,7 @@ fn x29_the_second_try_names_the_clock_of_the_tag_that_its_part_has_by_then() {
         "b",
         [event("y", R, r("5")), both("3", "0"), event("z", R, r("5"))],
     );
-    // REALTIME of the machine was in no snapshot when y was read; that of b was at the end.
+    // No snapshot had REALTIME of the machine when y was read; one had that of b at the end.
     set.assert("y 8, z 8");
 }
 
@@ -311,7 +311,7 @@ fn x40_what_was_bridged_early_keeps_its_time_and_is_listed() {
         .file("a", [event("x", B, s("2"))])
         .file("c", [both("1", "0"), event("z", B, s("3"))])
         .file("d", [event("v", B, s("2"))]);
-    // BOOTTIME of a and d is related to REALTIME of c, of which nothing is known when a is read.
+    // BOOTTIME of a and d is related to REALTIME of c, which is unknown when a is read.
     let clocks = json!({
         "clock": "BOOTTIME",
         "sync_to": {"file": "c", "clock": "REALTIME"},

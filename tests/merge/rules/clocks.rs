@@ -1,10 +1,10 @@
-//! X14 to X18: which clock something was read from, and which snapshots count.
+//! X14 to X18: the clock of a timestamp, and the snapshots that count.
 
 use crate::merge::notation::*;
 use serde_json::{Value as Json, json};
 use timebase_lab::encode::{Bundle, Packet};
 
-/// `B` of the service, read when REALTIME was so many seconds after r.
+/// `B` of the service, read when REALTIME was this many seconds after r.
 fn both(boottime: &str, realtime: &str) -> Item {
     snapshot(&[(B, s(boottime)), (R, r(realtime))])
 }
@@ -25,7 +25,7 @@ fn x14_a_clock_of_a_sequence_is_its_files() {
 
 #[test]
 fn x14_a_tie_of_two_files_goes_by_the_order_of_processing() {
-    // BOOTTIME of a leads to that of c by the private clock of n or by that of o.
+    // BOOTTIME of a leads to that of c, over the private clock of n or that of o.
     let to_c = |offset: &str| json!({"sync_to": {"file": "c", "clock": "BOOTTIME"}, "offset_ns": s(offset)});
     let to = |file: &str| json!({"clock": "BOOTTIME", "sync_to": {"file": file}});
     let entry = |path: &str, machine: &str, clocks: Json| json!({"path": path, "machine": {"name": machine}, "clocks": clocks});
@@ -110,7 +110,7 @@ fn x15_a_pair_of_kernel_events_isolates() {
         "b",
         [bundle.into(), event("x", R, r("5")), event("y", 5, s("2"))],
     );
-    // REALTIME of b was never read.
+    // No snapshot reads REALTIME of b.
     set.assert("x unplaced, y 4");
 }
 
@@ -126,7 +126,7 @@ fn x16_realtime_of_an_isolated_guest_is_the_machines_too() {
             ],
         )
         .file("b", [both("50", "1").of(7), event("y", B, s("51")).of(7)]);
-    // BOOTTIME of b reaches REALTIME of the guest, and that is taken for the host's.
+    // BOOTTIME of b reaches REALTIME of the guest, which is assumed to be the host's.
     let database = set.assert("x 2, y 3");
     let sql = "SELECT clock_id, trace_file_id IS NULL, count(*) FROM clock_snapshot
                WHERE machine_id = 1 AND source = 'service' GROUP BY 1, 2 ORDER BY 1, 2";
@@ -180,7 +180,7 @@ fn x17_a_guest_reads_its_own_clock_of_the_hosts_default() {
             plain("g", r("9")).of(7),
         ],
     );
-    // Half of the second between the two is taken for the way there.
+    // Half of the second between the two counts as the way there.
     set.assert("g 1700000008.5");
 }
 
@@ -220,7 +220,7 @@ fn x18_clocks_of_a_client_come_before_snapshots_of_writers() {
             event("g", M, s("11")).of(7),
         ],
     );
-    // g is B51 of the guest, whose BOOTTIME is taken for the host's.
+    // g is B51 of the guest, whose BOOTTIME is assumed to be the host's.
     set.assert("g 51");
 }
 
@@ -255,7 +255,7 @@ fn x18_what_is_assumed_leads_only_where_nothing_else_does() {
             event("y", B, s("51")).of(7),
         ],
     );
-    // x was before the host was asked: one BOOTTIME was assumed.
+    // x was before the guest asked the host, so one BOOTTIME was assumed.
     let database = set.assert("x 5, y 2.999999");
     let sql = "SELECT source, clock_value FROM clock_snapshot WHERE source = 'assumed'";
     assert_eq!(database.lines(sql), ["assumed 0", "assumed 0"]);

@@ -1,4 +1,4 @@
-//! X1 to X9: what the inputs are, and in which order they are read.
+//! X1 to X9: the types of inputs, and their order.
 
 use crate::merge::archive::{self, File};
 use crate::merge::database::{self, Database};
@@ -9,7 +9,7 @@ use std::fs;
 use std::process::{Command, Stdio};
 use timebase_lab::encode;
 
-/// A trace of BOOTTIME and an event at so many seconds.
+/// A trace with BOOTTIME and an event at this many seconds.
 fn trace(seconds: &str) -> Vec<u8> {
     let items = [snapshot(&[(B, s("1"))]), event("x", B, s(seconds))];
     encode::trace(&items.map(|item| item.packet))
@@ -84,7 +84,7 @@ fn x1_an_archive_is_the_file_0_and_its_members_are_in_it() {
     let sql = "SELECT id, parent_id, trace_type, is_container, packets FROM trace_file ORDER BY id";
     let expected = ["0 [NULL] zip 1 0", "1 0 proto 0 2", "2 0 proto 0 2"];
     let found = database.lines(sql);
-    // How many packets an archive has by itself is not said.
+    // The number of an archive's own packets is not specified.
     assert_eq!(found[1..], expected[1..]);
     assert!(found[0].starts_with("0 [NULL] zip 1"), "{found:?}");
 }
@@ -194,7 +194,7 @@ fn x4_traces_are_read_by_name_as_bytes_and_compressed_ones_last() {
     assert_eq!(database.lines(sql), ["zz", "Z", "b", "ä", "a", "junk"]);
     let order: Vec<_> = database.packets().into_iter().map(|p| p.file).collect();
     assert_eq!(order, ["Z", "Z", "b", "b", "ä", "ä", "a", "a"]);
-    // ids are as the members stand
+    // ids are in the order of the members
     let sql = "SELECT id || name FROM trace_file WHERE id > 0 ORDER BY id";
     let names = ["1ä", "2a", "3b", "4Z", "5junk", "6zz"];
     assert_eq!(database.lines(sql), names);
@@ -217,7 +217,7 @@ fn x5_x30_a_compressed_manifest_comes_after_traces() {
         .file("a", [event("x", B, s("2"))])
         .other("b.gz", manifest.clone());
     late.refused(&["perfetto_manifest"]);
-    // Both are compressed, and it is the first by its name.
+    // Both are compressed, and it has the first name.
     let early = Set::new()
         .other("b", archive::gzip(&trace("2")))
         .other("a", manifest);
@@ -261,7 +261,7 @@ fn x7_an_unknown_or_empty_member_is_logged_and_the_import_goes_on() {
     assert!(why.contains("empty") || why.contains("junk"), "{why}");
 }
 
-/// A member of a zip as a writer to a pipe leaves it: its sizes stand behind it.
+/// A member of a zip from a writer to a pipe: its sizes come after it.
 fn with_data_descriptors(files: &[File]) -> Vec<u8> {
     let mut zip = Vec::new();
     for file in files {

@@ -1,4 +1,4 @@
-//! X10 to X13: whose a packet is.
+//! X10 to X13: the machine of a packet.
 
 use crate::merge::archive::File;
 use crate::merge::notation::*;

@@ -1,4 +1,4 @@
-//! X30 to X39: what a manifest says, and what is wrong with one.
+//! X30 to X39: the contents of a manifest, and errors in it.
 
 use crate::merge::archive;
 use crate::merge::database;
@@ -8,7 +8,7 @@ use timebase_lab::encode;
 
 const M: u32 = 3;
 
-/// a: B1=R(r), x@B2; b: B5=R(r+1), y@B6. Both have all clocks that relations name.
+/// a: B1=R(r), x@B2; b: B5=R(r+1), y@B6. Both have all clocks of the relations.
 fn two() -> Set {
     Set::new()
         .file(
@@ -32,7 +32,7 @@ fn x30_two_manifests_are_refused() {
     let manifest = "{\"perfetto_manifest\": {\"version\": 1}}";
     let set = two().other("m", manifest).other("n", manifest);
     set.refused(&["perfetto_manifest"]);
-    // So is one of the archive, and one of the option.
+    // So is one in the archive and one as the option.
     two()
         .other("m", manifest)
         .manifest(json!({}))
@@ -166,7 +166,7 @@ fn x32_a_reference_without_a_clock_must_name_a_member() {
     let clocks = json!({"clock": "BOOTTIME", "sync_to": {"file": "nobody"}});
     let files = json!([{"path": "a", "clocks": clocks}, {"path": "nobody"}]);
     refused(json!({ "files": files }), &["files[0].clocks"]);
-    // With a clock it is that of a machine.
+    // With a clock, it is the machine's.
     let clocks = json!({"clock": "REALTIME", "sync_to": {"file": "nobody", "clock": "BOOTTIME"}});
     let files =
         json!([{"path": "a", "clocks": clocks}, {"path": "nobody", "machine": {"name": "n"}}]);
@@ -236,7 +236,7 @@ fn x34_raw_ids_are_named_machines() {
     let list = json!([{"id": 7, "name": "watch"}, {"id": 4294967295_u32, "name": "vm"}]);
     let set = three().manifest(machines(list));
     let first = 1 << 32;
-    // The host is not listed, and stays the host.
+    // The host is not listed, and remains the host.
     set.assert_machines(&[(first, "watch"), (first + 1, "vm"), (0, "")]);
 }
 
@@ -389,7 +389,7 @@ fn x36_trace_time_is_a_clock_of_the_machine_of_a_file() {
     manifest["trace_time"] = json!({"clock": "BOOTTIME", "file": "b"});
     two().manifest(manifest.clone()).assert("x 3, y 6");
     manifest["trace_time"] = json!({"clock": "REALTIME", "file": "b", "machine": "b"});
-    // REALTIME of b is known only when b is read (X40): x was placed by that of a.
+    // REALTIME of b is known only when b is read (X40): that of a placed x.
     let set = two().manifest(manifest);
     let database = set.assert("x 1700000001, y 1700000002");
     let listed: Vec<_> = database.resync().into_values().collect();
@@ -401,7 +401,7 @@ fn x36_without_a_file_it_is_the_first_machine_of_all() {
     let mut manifest = to_b(json!(1_000_000_000));
     manifest["trace_time"] = json!({"clock": "BOOTTIME"});
     two().manifest(manifest).assert("x 2, y 5");
-    // The manifest names none: whoever is met first, here a guest.
+    // The manifest names none, so it is the first machine, here a guest.
     let set = Set::new().file(
         "a",
         [
@@ -443,7 +443,7 @@ fn pinned(items: impl IntoIterator<Item = Item>) -> Set {
 #[test]
 fn x37_only_the_pin_places_what_is_read_on_the_private_clock() {
     let set = pinned([plain("n", s("2")), event("y", B, s("3"))]);
-    // What names another clock is placed by the other rules: one BOOTTIME is assumed.
+    // The other rules place packets that name another clock: one BOOTTIME is assumed.
     let database = set.assert("x 2, n 2.0000005, y 3");
     let sql = "SELECT clock_id FROM packet WHERE ts = 2000000500";
     assert_eq!(database.lines(sql), ["11"]);
@@ -473,7 +473,7 @@ fn x37_x26_no_bridge_is_built_for_a_private_clock() {
         {"path": "a"},
         {"path": "b", "machine": {"name": "b"}, "clocks": clocks},
     ]}));
-    // MONOTONIC_RAW of a was never read.
+    // No snapshot reads MONOTONIC_RAW of a.
     let database = set.assert("x 2, n unplaced");
     let sql = "SELECT count(*) FROM clock_snapshot WHERE source = 'assumed'";
     assert_eq!(database.lines(sql), ["0"]);

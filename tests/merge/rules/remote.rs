@@ -1,4 +1,4 @@
-//! X19 to X24: what a machine and the host read in turn.
+//! X19 to X24: alternate readings of a machine and the host.
 
 use crate::merge::notation::*;
 use serde_json::{Value as Json, json};
@@ -45,7 +45,7 @@ fn x19_client_clocks_name_no_default_and_no_trace_time() {
             event("g", B, s("51")).of(7),
         ],
     );
-    // x names no clock and finds no default: it is taken as trace time.
+    // x names no clock and finds no default, so it counts as trace time.
     set.assert("x 7, h 3, g 2.999999");
 }
 
@@ -101,7 +101,7 @@ fn x20_x21_divisions_truncate_toward_zero() {
         let pair = "SELECT clock_value FROM clock_snapshot WHERE source = 'remote_sync' ORDER BY 1";
         (offsets.join(" "), database.lines(pair).join(" "))
     };
-    // (50 + 53) / 2 - 100 and 53 - (100 + 106) / 2: of -99 the half is -49
+    // (50 + 53) / 2 - 100 and 53 - (100 + 106) / 2; half of -99 is -49
     let expected = ("-49 -50".to_owned(), "57 106".to_owned());
     assert_eq!(round(50, 100, 53, 106), expected);
     // (10 + 13) / 2 - 100 and 13 - (100 + 101) / 2
@@ -143,7 +143,7 @@ fn x22_a_host_without_packets_is_made() {
         event("g", B, s("51")).of(7),
     ];
     let set = Set::new().file("a", items);
-    // Nobody claims trace time: it is that of the guest.
+    // Nothing claims trace time, so it is the guest's.
     set.assert("g 51");
     set.assert_machines(&[(7, ""), (0, "")]);
 }

@@ -1,4 +1,4 @@
-//! X25: which clock of which machine is trace time.
+//! X25: the clock and the machine of trace time.
 
 use crate::merge::database::Database;
 use crate::merge::notation::*;
@@ -43,7 +43,7 @@ fn x25_2_the_first_snapshot_that_claims_it_names_it() {
             ],
         )
         .file("b", [both("9", "0"), event("x", B, s("9"))]);
-    // Of another file, the host claims it in vain.
+    // The host's claim in another file has no effect.
     let database = set.assert("x 1");
     assert_eq!(trace_time(&database), "6 7");
 }
@@ -101,7 +101,7 @@ fn x25_the_host_replaces_a_guest_of_the_same_file() {
             event("g", B, s("51")).of(7),
         ],
     );
-    // Both are placed already when the host claims.
+    // Both are already placed when the host makes its claim.
     let database = set.assert("x 2, g 2");
     assert_eq!(trace_time(&database), "6 0");
 }
@@ -185,7 +185,7 @@ fn x25_a_guests_packet_waits_for_the_end_of_its_file() {
             event("x", B, s("2")),
         ],
     );
-    // Trace time is the host's by then, and what relates them is known.
+    // Trace time is the host's by then, and the relation is known.
     let database = set.assert("g 2, x 2");
     assert_eq!(trace_time(&database), "6 0");
 }

@@ -1,15 +1,15 @@
-//! A1, A2: arguments, by their keys.
+//! Arguments, by their keys (A1, A2).
 
 use std::collections::BTreeMap;
 
-/// What an argument says.
+/// The value of an argument.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Said {
     Int(i64),
     Uint(u64),
     Pointer(u64),
     Bool(bool),
-    /// A text that nobody said is NULL.
+    /// A text that was never given is NULL.
     String(Option<String>),
     Real(f64),
     Null,
@@ -27,7 +27,7 @@ pub struct Arg {
     pub said: Said,
 }
 
-/// A3: a key with the positions in lists, and one without.
+/// A key with the positions in lists, and one without (A3).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Key {
     pub full: String,
@@ -42,7 +42,7 @@ impl Key {
         }
     }
 
-    /// What is called so below it.
+    /// The key of this name below it.
     pub fn child(&self, name: &str) -> Key {
         if self.full.is_empty() {
             return Key::new(name);
@@ -53,7 +53,7 @@ impl Key {
         }
     }
 
-    /// Its element of this number.
+    /// Its element with this number.
     pub fn element(&self, position: usize) -> Key {
         Key {
             full: format!("{}[{position}]", self.full),
@@ -66,18 +66,18 @@ impl Key {
 #[derive(Clone, Debug, Default)]
 pub struct Args {
     pub all: Vec<Arg>,
-    /// A5: where the next list of a key begins.
+    /// The position where the next list of a key begins (A5).
     next: BTreeMap<String, usize>,
 }
 
 impl Args {
-    /// A1: a key that is there gets the new value.
+    /// An existing key gets the new value (A1).
     pub fn set(&mut self, key: Key, said: Said) {
         self.all.retain(|arg| arg.key.full != key.full);
         self.all.push(Arg { key, said });
     }
 
-    /// The same of a key without lists.
+    /// The same for a key without lists.
     pub fn say(&mut self, name: &str, said: Said) {
         self.set(Key::new(name), said);
     }
@@ -86,12 +86,12 @@ impl Args {
         self.all.iter().any(|arg| arg.key.full == name)
     }
 
-    /// A5: the position that a list of this key has come to.
+    /// The current position in a list with this key (A5).
     pub fn position(&self, list: &Key) -> usize {
         self.next.get(&list.full).copied().unwrap_or(0)
     }
 
-    /// A5: an entry of the list has added something.
+    /// An entry of the list has added something (A5).
     pub fn advance(&mut self, list: &Key) {
         *self.next.entry(list.full.clone()).or_default() += 1;
     }

@@ -1,4 +1,4 @@
-//! A: the arguments of track events.
+//! The arguments of track events (A).
 
 use super::args::{Args, Key, Said};
 use super::json::Json;
@@ -9,7 +9,7 @@ use super::wire::{self, Field, Message, Packed};
 use super::world::World;
 use std::collections::BTreeMap;
 
-/// A4: what ends an annotation.
+/// The end of an annotation by a fault (A4).
 struct Fault;
 
 /// Whether anything was added.
@@ -75,7 +75,7 @@ impl Reading<'_> {
         self.event.interned(field, iid).ok_or(Fault)
     }
 
-    /// A4: an annotation below a key.
+    /// An annotation below a key (A4).
     fn annotation(&mut self, annotation: &Message, parent: &Key) -> Added {
         let name = match annotation.unsigned(1) {
             0 => annotation.text(10).ok_or(Fault)?,
@@ -84,7 +84,7 @@ impl Reading<'_> {
         self.value(annotation, &parent.child(&sanitized(&name)))
     }
 
-    /// A4: the first value that is there.
+    /// The first existing value (A4).
     fn value(&mut self, annotation: &Message, key: &Key) -> Added {
         let number = |field| annotation.number(field);
         if annotation.has(11) {
@@ -141,7 +141,7 @@ impl Reading<'_> {
         Ok(added)
     }
 
-    /// A6: whether an entry of a list counts.
+    /// Whether an entry of a list counts (A6).
     fn json(&mut self, json: &Json, key: &Key) -> bool {
         let said = match json {
             Json::Null => return false,
@@ -319,7 +319,7 @@ impl Reading<'_> {
         self.fields(name, &message, key, |_, _| true)
     }
 
-    /// A10: the fields of a message that are chosen.
+    /// The selected fields of a message (A10).
     fn fields(
         &mut self,
         name: &str,
@@ -360,7 +360,7 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// A10: a value by the type of its field, if it can be one of it.
+    /// A value by the type of its field, if it fits (A10).
     fn scalar(&self, field: &Described, value: &Field) -> Option<Said> {
         let bits = match value {
             Field::Number(bits) => *bits,

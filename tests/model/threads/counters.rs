@@ -1,4 +1,4 @@
-//! M1, M4: counters, and whose they are.
+//! Counters and their owners (M1, M4).
 
 use super::args::{Args, Said};
 use super::processes::{Processes, Upid, Utid};
@@ -8,7 +8,7 @@ use super::tracks::{Of, Track};
 #[derive(Debug)]
 pub struct Counter {
     pub track: Track,
-    /// M4: it is the process's of its thread, when all is known.
+    /// In the end, it belongs to the process of its thread (M4).
     pub of_process: bool,
     pub time: i64,
     pub value: f64,
@@ -16,7 +16,7 @@ pub struct Counter {
 }
 
 impl Counter {
-    /// M4: its track as it is when all is known.
+    /// Its track in the end (M4).
     pub fn settled(&self, processes: &Processes) -> Track {
         let mut track = self.track.clone();
         if let Of::Thread(utid) = self.track.of

@@ -1,16 +1,16 @@
-//! U1, U2: what the whole file says of uuids.
+//! The descriptors of uuids in the whole file (U1, U2).
 
 use super::packets::Packets;
 use super::wire::Message;
 use std::collections::BTreeMap;
 
-/// What a descriptor is one of.
+/// The kind of a descriptor.
 #[derive(Clone, Debug)]
 pub enum Stands {
     Thread {
         pid: i64,
         tid: i64,
-        /// U5: it has a track of its own.
+        /// It has a track of its own (U5).
         alone: bool,
     },
     Process(i64),
@@ -20,7 +20,7 @@ pub enum Stands {
     Nothing,
 }
 
-/// U6: with which others it shares lanes.
+/// The uuids with which it shares lanes (U6).
 #[derive(Clone, Debug, PartialEq)]
 pub enum Merging {
     ByName,
@@ -28,7 +28,7 @@ pub enum Merging {
     ByKey(Option<String>),
 }
 
-/// What is said of a uuid.
+/// The description of a uuid.
 #[derive(Clone, Debug)]
 pub struct Descriptor {
     /// The first TrackDescriptor of it.
@@ -66,7 +66,7 @@ impl Described {
         self.0.get(&(machine, uuid))
     }
 
-    /// U2, but for what uuid 0 must not have.
+    /// Its fields, without those that uuid 0 must not have (U2).
     pub fn accepts(descriptor: &Message) -> bool {
         let of_owner = match (descriptor.message(4), descriptor.message(3)) {
             (Some(thread), _) => thread.has(1) && thread.has(2),
@@ -76,7 +76,7 @@ impl Described {
         descriptor.has(1) && of_owner && descriptor.unsigned(11) <= 3
     }
 
-    /// J2, J7: they have signs.
+    /// They have signs (J2, J7).
     pub fn pid_and_tid(thread: &Message, chrome_thread: Option<&Message>) -> (i64, i64) {
         let pid = i64::from(thread.unsigned(1) as i32);
         let tid = thread.signed(2);
@@ -128,7 +128,7 @@ impl Descriptor {
         }
     }
 
-    /// U1: what a later one adds.
+    /// The fields that a later descriptor adds (U1).
     fn add(&mut self, later: &Descriptor) {
         let is_same = self.parent == later.parent
             && self.merging == later.merging
@@ -139,7 +139,7 @@ impl Descriptor {
     }
 }
 
-/// U2: the first that is there counts.
+/// The first existing one counts (U2).
 fn stands(fields: &Message) -> Stands {
     if let Some(thread) = fields.message(4) {
         let (pid, tid) = Described::pid_and_tid(&thread, fields.message(7).as_ref());

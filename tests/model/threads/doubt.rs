@@ -1,5 +1,5 @@
-//! DT1, DT3 to DT6: what is missing, and the rows of `sched` and `thread_state` that it speaks against. Nothing is
-//! thrown away: what needs to know what comes later looks at all rows when all are there.
+//! Missing events, and the rows of `sched` and `thread_state` that they make doubtful (DT1, DT3 to
+//! DT6). Nothing is forgotten: rules that need later events look at all rows at the end.
 
 use super::machines::Machine;
 use super::packets::{Packets, Read};
@@ -7,7 +7,7 @@ use super::processes::{Processes, Utid};
 use super::scheduling::{Cpu, RUNNABLE, RUNNING, Scheduling, Switch};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The words of `doubt`; of several the first counts.
+/// The words of `doubt`; the first that applies counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Word {
     SwitchMissed,
@@ -27,13 +27,13 @@ impl Word {
     }
 }
 
-/// Between which events of a cpu some are missing.
+/// The events of a cpu between which some are missing.
 #[derive(Clone, Copy, Debug)]
 pub struct Gap {
     pub cpu: Cpu,
     pub start: i64,
     pub end: i64,
-    /// `kernel_events`; else `switch`.
+    /// `kernel_events`; otherwise `switch`.
     pub by_bundle: bool,
 }
 
@@ -59,7 +59,7 @@ struct Seen {
     pid: i64,
 }
 
-/// What is known of doubt, by the places of rows.
+/// The state of doubt, by the indices of rows.
 #[derive(Debug, Default)]
 pub struct Doubts {
     pub slices: BTreeMap<usize, Word>,
@@ -71,13 +71,13 @@ pub struct Doubts {
     running: BTreeMap<usize, usize>,
     /// Rows that compact switches opened, and the slice that each closed.
     by_compact: BTreeMap<usize, usize>,
-    /// Compact switches: where and when, and the row that each opened.
+    /// Compact switches: time and place, and the row that each opened.
     switches: Vec<(Cpu, i64, Option<usize>)>,
     /// Rows of DT5 that compact switches opened.
     slept: Vec<usize>,
 }
 
-/// DT1, `kernel_events`: those with a begin, from bundles in the order of the file.
+/// The gaps `kernel_events` with a beginning (DT1), from bundles in the order of the file.
 pub fn gaps_of_bundles(packets: &Packets, machine_of: impl Fn(u32) -> Machine) -> Vec<Gap> {
     let mut gaps = Vec::new();
     let mut last: BTreeMap<Cpu, i64> = BTreeMap::new();
@@ -91,7 +91,7 @@ pub fn gaps_of_bundles(packets: &Packets, machine_of: impl Fn(u32) -> Machine) -
         let cpu = (machine_of(packet.machine), bundle.id(1) as u32);
         let times = super::order::timestamps(bundle).into_iter();
         let times = times.filter_map(|timestamp| packets.time_of_bundle(index, timestamp));
-        // D2, X25: what waits is of no time yet.
+        // A waiting event has no time yet (D2, X25).
         let times: Vec<i64> = times
             .filter(|(_, late)| !late && !packets.waits(index))
             .map(|(time, _)| time)
@@ -124,7 +124,7 @@ impl Scheduling {
         *known = word.min(*known);
     }
 
-    /// *Both rows* of a slice.
+    /// *Both rows* of a slice (DT3).
     fn doubt_both(&mut self, slice: usize, word: Word) {
         self.doubt_slice(slice, word);
         if let Some(&state) = self.doubts.running.get(&slice) {
@@ -136,7 +136,7 @@ impl Scheduling {
         self.cpus.get(&cpu)?.open.map(|(row, _)| row)
     }
 
-    /// The cpu whose open slice a Running row is of.
+    /// The cpu whose open slice has a Running row.
     fn cpu_of(&self, state: usize) -> Option<Cpu> {
         let cpu = self.states[state].cpu?;
         let open = self.open_of(cpu)?;
@@ -152,7 +152,7 @@ impl Scheduling {
         self.doubts.cpus.entry(cpu).or_default().last = Some(time);
     }
 
-    /// An event of a cpu other than a switch: with the pid and the thread that it says.
+    /// An event of a cpu other than a switch, with the pid and the thread in it.
     pub fn sees(&mut self, (cpu, time): (Cpu, i64), of: Option<(i64, Utid)>, partial: bool) {
         let is_known = self.has_switched(cpu);
         let open = self.open_of(cpu);
@@ -193,7 +193,8 @@ impl Scheduling {
         }
     }
 
-    /// A switch comes, before it does anything. `closed` is the slice that it closes, `prev` whom it takes off.
+    /// Handles a switch before it takes effect. `closed` is the slice that it closes, `prev` the
+    /// thread that it takes off.
     pub fn switch_comes(
         &mut self,
         processes: &Processes,
@@ -260,7 +261,7 @@ impl Scheduling {
         self.doubts.switches.push((switch.cpu, switch.time, None));
     }
 
-    /// A thread begins to run, before its last row is closed.
+    /// A thread begins to run; its last row is not closed yet.
     pub fn runs(&mut self, next: Utid, cpu: Cpu) {
         let Some(last) = self.last(next) else {
             return;
@@ -291,7 +292,7 @@ impl Scheduling {
         self.doubts.running.insert(self.slices.len() - 1, state);
     }
 
-    /// DT4: a thread is woken by an event of a cpu.
+    /// An event of a cpu wakes a thread (DT4).
     pub fn is_woken(&mut self, thread: Utid, by: Cpu) {
         self.doubts.woken.insert(by.0);
         let Some(last) = self.last(thread) else {
@@ -317,7 +318,7 @@ impl Scheduling {
         }
     }
 
-    /// What the gaps make of the rows, when all are there.
+    /// The effect of the gaps on the rows, at the end.
     pub fn settle_doubts(&mut self, processes: &Processes) {
         let gaps = self.doubts.gaps.clone();
         // DT5
@@ -366,7 +367,8 @@ impl Scheduling {
         }
     }
 
-    /// Whether a gap speaks against a row of a thread, of all of which these are the places.
+    /// Whether a gap makes a row of a thread doubtful; these are the indices of all rows of the
+    /// thread.
     fn is_lost_in(&self, gap: &Gap, rows: &[usize], place: usize) -> bool {
         let row = rows[place];
         let state = &self.states[row];
@@ -392,7 +394,7 @@ impl Scheduling {
             let ran = &self.states[row];
             (state.time - (ran.time + ran.duration), ran.cpu)
         });
-        // At once, or with nothing but waits for a CPU between.
+        // Immediately, or with only waits for a CPU in between.
         let is = |place: usize, what: &str| {
             let row = rows.get(place).map(|row| &self.states[*row]);
             row.is_some_and(|row| row.state.as_deref() == Some(what))

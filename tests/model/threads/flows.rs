@@ -1,4 +1,4 @@
-//! G: flows, which link slices.
+//! Flows, which link slices (G).
 
 use super::slices::{SliceId, Slices};
 use super::track_events::Happening;
@@ -11,15 +11,15 @@ pub type LegacyFlow = (u64, Option<String>, Option<String>);
 
 #[derive(Debug, Default)]
 pub struct Flows {
-    /// From which slice to which.
+    /// The slices at both ends.
     pub links: Vec<(SliceId, SliceId)>,
     current: BTreeMap<u64, SliceId>,
     legacy: BTreeMap<LegacyFlow, SliceId>,
-    /// G6: what waits for the next slice on a track.
+    /// The flows that wait for the next slice on a track (G6).
     waiting: Vec<(TrackId, LegacyFlow)>,
 }
 
-/// G5, G6: what a flow does to its current slice.
+/// The effect of a flow on its current slice (G5, G6).
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Step {
     Out,
@@ -39,7 +39,7 @@ impl Flows {
         self.links.push(link);
     }
 
-    /// G5: which slice is current then.
+    /// The current slice at that time (G5).
     fn step(
         &mut self,
         slices: &Slices,
@@ -79,7 +79,7 @@ impl Flows {
         self.waiting.push((track, flow));
     }
 
-    /// G6: a slice was made that flows may have waited for.
+    /// A slice was made for which flows may have waited (G6).
     pub fn made(&mut self, slices: &Slices, slice: SliceId) {
         let track = slices.all[slice].track;
         let waiting = std::mem::take(&mut self.waiting);

@@ -1,9 +1,9 @@
-//! Random traces of everything that the rules speak of, of few names, numbers and times, so that
-//! they meet.
+//! Random traces with everything that the rules are about. They have few names, numbers and times,
+//! so that these coincide.
 
 use timebase_lab::encode::Message;
 
-/// A sequence of numbers that depends on nothing but where it begins.
+/// A sequence of numbers that only depends on its start.
 pub struct Random(pub u64);
 
 impl Random {
@@ -19,7 +19,7 @@ impl Random {
         self.next() % end
     }
 
-    /// True once in so many times.
+    /// True once in this many times.
     pub fn one_in(&mut self, times: u64) -> bool {
         self.below(times) == 0
     }
@@ -34,7 +34,7 @@ impl Random {
     }
 }
 
-/// Which clocks the bundles of a trace are on.
+/// The clocks of a trace's bundles.
 #[derive(Clone, Copy, PartialEq)]
 enum Clocks {
     Boottime,
@@ -44,20 +44,20 @@ enum Clocks {
 }
 
 const GUEST: u64 = 77;
-/// When things happen: a little after this.
+/// Things happen a little after this time.
 const EPOCH: u64 = 10_000;
 
 struct Generator {
     random: Random,
     clocks: Clocks,
-    /// The time that has come.
+    /// The current time.
     now: u64,
     packets: Vec<Message>,
-    /// Of a hundred packets, how many are another machine's.
+    /// The percentage of another machine's packets.
     guests: u64,
-    /// Of a hundred bundles, how many are of the compact encoding.
+    /// The percentage of bundles in the compact encoding.
     compact: u64,
-    /// A trace has but one of them.
+    /// A trace has only one of them.
     has_cpu_info: bool,
 }
 
@@ -82,7 +82,7 @@ pub fn trace(seed: u64) -> Vec<Message> {
         compact,
         has_cpu_info: false,
     };
-    // Until then guests wait to know trace time.
+    // Until then, guests wait for trace time.
     let host_after = match generator.guests > 0 && generator.random.one_in(2) {
         true => generator.random.below(2 * count),
         false => 0,
@@ -137,7 +137,7 @@ impl Generator {
         self.random.any(&NUMBERS)
     }
 
-    /// A number whose products and sums are exact.
+    /// A number with exact products and sums.
     fn moderate(&mut self) -> u64 {
         self.random.any(&[0, 1, 3, 1024, 5000, 1 << 20, 1 << 31])
     }
@@ -151,7 +151,7 @@ impl Generator {
         }
     }
 
-    /// A time around the one that has come, of an event.
+    /// A time near the current one, for an event.
     fn time(&mut self) -> u64 {
         self.now += self.random.below(3);
         match self.random.below(12) {
@@ -801,7 +801,7 @@ impl Generator {
         }
     }
 
-    /// J2: of these the sign counts.
+    /// The sign of these counts (J2).
     fn signed_pid(&mut self) -> i64 {
         match self.random.below(20) {
             0 => -7,

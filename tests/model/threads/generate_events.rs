@@ -1,5 +1,5 @@
-//! Random traces of track events and what describes them, with atrace and process lists on the
-//! same threads, of few names, numbers and times, so that they meet.
+//! Random traces of track events and their descriptors, with atrace and process lists on the same
+//! threads. They have few names, numbers and times, so that these coincide.
 
 use super::generate::Random;
 use crate::support::data;
@@ -11,33 +11,33 @@ const CATEGORIES: [&str; 4] = ["cat", "io", "", "cat"];
 const PIDS: [u64; 3] = [10, 20, 30];
 const TIDS: [u64; 5] = [10, 11, 20, 21, 30];
 const GUEST: u64 = 77;
-/// 0 is one that is written out.
+/// 0 is a sequence that is written explicitly.
 const SEQUENCES: [u64; 4] = [2, 3, 4, 0];
 /// Neither has a descriptor that counts.
 const UNDESCRIBED: [u64; 2] = [77, 78];
-/// When things happen: a little after this, in nanoseconds.
+/// Things happen a little after this time, in nanoseconds.
 const EPOCH: u64 = 5_000_000;
-/// A clock that is in a snapshot late or never.
+/// A clock that a snapshot reads late or never.
 const LATE: u64 = 900;
 
 struct Generator {
     random: Random,
-    /// The time that has come.
+    /// The current time.
     now: u64,
     packets: Vec<Message>,
-    /// What the trace says of its uuids, which are 1 to their number.
+    /// The descriptions of the trace's uuids, which are 1, 2, 3 …
     descriptors: Vec<Message>,
     counters: Vec<u64>,
-    /// Of a hundred events, how many are legacy ones.
+    /// The percentage of legacy events.
     legacy: u64,
-    /// Of a hundred packets, how many are another machine's.
+    /// The percentage of another machine's packets.
     guests: u64,
     has_late_clock: bool,
-    /// The machine and the sequence of the packet that is being made, and whether it is on the late
-    /// clock: then nothing may depend on whether it is read before it is placed.
+    /// The machine and the sequence of the current packet, and whether it is on the late clock:
+    /// then nothing may depend on whether it is read before it is placed.
     sequence: (u64, u64),
     is_late: bool,
-    /// Sequences with something that deltas add to.
+    /// Sequences with a base for deltas.
     referenced: BTreeSet<(u64, u64)>,
 }
 
@@ -132,7 +132,7 @@ impl Generator {
         }
     }
 
-    /// A time around the one that has come.
+    /// A time near the current one.
     fn time(&mut self) -> u64 {
         self.now += self.random.any(&[0, 0, 500, 1000, 1000, 3000]);
         match self.random.below(12) {
@@ -141,7 +141,7 @@ impl Generator {
         }
     }
 
-    /// The first snapshot: MONOTONIC is behind BOOTTIME, or nothing is known of it.
+    /// The first snapshot: MONOTONIC is behind BOOTTIME, or there is none.
     fn begin(&mut self) {
         let snapshot = |clock, timestamp| new().number(1, clock).number(2, timestamp);
         let mut clocks = new().message(1, snapshot(6, EPOCH));
@@ -194,7 +194,7 @@ impl Generator {
         self.merges(descriptor)
     }
 
-    /// Whose it is, or what it counts.
+    /// Its owner, or its counter.
     fn stands(&mut self, uuid: u64, descriptor: Message) -> Message {
         let kind = match uuid {
             1 => self.random.below(4),
@@ -309,7 +309,7 @@ impl Generator {
         }
     }
 
-    /// A packet with the descriptor of a uuid, as it was first or otherwise.
+    /// A packet with the descriptor of a uuid, as before or different.
     fn describe(&mut self, place: usize) {
         let mut descriptor = self.descriptors[place].clone();
         match self.random.below(12) {

@@ -1,4 +1,4 @@
-//! GP: stages of rendering on GPUs.
+//! Render stages of GPUs (GP).
 
 use super::machines::Machine;
 use super::tracks::{Of, Track};
@@ -6,7 +6,7 @@ use super::wire::Message;
 use super::world::World;
 use std::collections::BTreeMap;
 
-/// What `gpu_slice` has beside the columns of `slice`.
+/// The columns of `gpu_slice` in addition to those of `slice`.
 #[derive(Debug)]
 pub struct Stage {
     /// The row of `slice`.
@@ -25,10 +25,10 @@ pub struct Stage {
 #[derive(Debug, Default)]
 pub struct Stages {
     pub all: Vec<Stage>,
-    /// GP2: names of queues and of stages, by machine and number.
+    /// Names of queues and stages, by machine and number (GP2).
     queues: BTreeMap<(Machine, i64), String>,
     stages: BTreeMap<Machine, Vec<String>>,
-    /// GP3: the first lane of each queue that had no name then, and what it was renamed to.
+    /// The first lane of each queue that had no name then, and its later name (GP3).
     firsts: Vec<(Machine, i64, Track, Option<String>)>,
 }
 
@@ -40,7 +40,7 @@ impl Stages {
         renamed.or_else(|| track.name.clone())
     }
 
-    /// GP2, GP3: what a packet says of queues and stages.
+    /// The facts in a packet about queues and stages (GP2, GP3).
     fn specify(&mut self, machine: Machine, gpu: i64, specifications: &Message) {
         for (number, queue) in (0..).zip(specifications.messages(2)) {
             let Some(name) = queue.text(1) else {
@@ -153,7 +153,7 @@ impl World<'_> {
     }
 }
 
-/// GP5: the numbers of the bits that are set.
+/// The numbers of the set bits (GP5).
 fn bits(words: &[u64]) -> String {
     let set = (0..words.len() * 64).filter(|bit| words[bit / 64] >> (bit % 64) & 1 != 0);
     let numbers: Vec<String> = set.map(|bit| bit.to_string()).collect();

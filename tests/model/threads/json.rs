@@ -1,4 +1,4 @@
-//! A6: JSON, with all fields of an object in their order, those of one name too.
+//! JSON, with all fields of an object in their order, including repeated names (A6).
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Json {
@@ -12,7 +12,7 @@ pub enum Json {
 }
 
 impl Json {
-    /// `None` if it is no JSON.
+    /// `None` if it is not JSON.
     pub fn parse(text: &str) -> Option<Json> {
         let mut rest = text;
         let value = value(&mut rest)?;
@@ -29,7 +29,7 @@ fn is_end(mut rest: &str) -> bool {
     rest.is_empty()
 }
 
-/// Whether this comes next, which is then behind us.
+/// Whether this comes next; if so, it is skipped.
 fn eat(rest: &mut &str, what: &str) -> bool {
     blanks(rest);
     let behind = rest.strip_prefix(what);
@@ -68,7 +68,7 @@ fn value(rest: &mut &str) -> Option<Json> {
     })
 }
 
-/// What is between brackets, parted by commas.
+/// The items between brackets, separated by commas.
 fn items(
     rest: &mut &str,
     open: &str,
@@ -102,7 +102,7 @@ fn string(rest: &mut &str) -> Option<Json> {
     }
 }
 
-/// What stands for a character behind a `\`.
+/// The character for an escape after `\`.
 fn escaped(rest: &mut &str) -> Option<char> {
     let next = rest.chars().next()?;
     *rest = &rest[next.len_utf8()..];

@@ -1,4 +1,4 @@
-//! Events of the full encoding: P10 to P12, W3, W4, W6, B3 and B7 to B10, M2, M3, M5.
+//! Events in the full encoding: P10 to P12, W3, W4, W6, B3 and B7 to B10, M2, M3, M5.
 
 use super::args::Said;
 use super::counters::At;
@@ -10,12 +10,12 @@ use super::tracks::{Of, Track};
 use super::world::World;
 use std::collections::BTreeMap;
 
-/// M5: the threads that the kernel's numbers of memory belong to.
+/// The threads that own the kernel's numbers of memory (M5).
 pub type Owners = BTreeMap<(usize, i64), Utid>;
 
 const SCHED_SWITCH: u32 = 4;
 
-/// An event with where and when it happened.
+/// An event with its place and its time.
 pub struct Context<'a> {
     pub machine: usize,
     pub time: i64,
@@ -215,7 +215,7 @@ impl World<'_> {
         }
     }
 
-    /// B3: the thread that a begin or an instant is on.
+    /// The thread of a begin or an instant (B3).
     fn bound(&mut self, machine: usize, emitter: i64, tgid: i64) -> Track {
         let utid = match tgid {
             0 => self.processes.thread(machine, emitter),
@@ -224,7 +224,7 @@ impl World<'_> {
         Track::of_thread(utid)
     }
 
-    /// B3: a set of lanes of a process.
+    /// A set of lanes of a process (B3).
     fn set(&mut self, machine: usize, kind: &'static str, name: &str, tgid: i64) -> Track {
         let upid = self.processes.process(machine, tgid);
         Track::named(kind, name, Of::Process(upid))
@@ -318,14 +318,14 @@ impl World<'_> {
         }
     }
 
-    /// B7: an instant on the track of what was killed.
+    /// An instant on the track of a killed process (B7).
     fn kill(&mut self, machine: usize, time: i64, pid: i64) {
         let upid = self.processes.process(machine, pid);
         let track = Track::named("android_lmk", "LMK", Of::Process(upid));
         self.slices.instant(time, &track, "mem.lmk");
     }
 
-    /// B7: a begin that tells of a kill.
+    /// A begin that reports a kill (B7).
     fn killed(&mut self, machine: usize, time: i64, name: &str) {
         let parts: Vec<&str> = name.split(',').collect();
         let ["lmk", pid, _, adj, ..] = parts.as_slice() else {

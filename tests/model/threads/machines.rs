@@ -1,4 +1,4 @@
-//! H: machines and their cpus.
+//! Machines and their cpus (H).
 
 use super::packets::Packets;
 use super::wire::Message;
@@ -7,12 +7,12 @@ use std::collections::BTreeSet;
 /// `machine.id`
 pub type Machine = usize;
 
-/// What is known of a machine from all of the trace (O4).
+/// Facts about a machine from the whole trace (O4).
 #[derive(Debug)]
 pub struct MachineFacts {
     pub raw_id: u32,
     pub system_info: Message,
-    /// Its cpus, if it says which they are.
+    /// Its cpus, if it lists them.
     pub cpus: Vec<Message>,
 }
 
@@ -39,7 +39,7 @@ pub fn machines(packets: &Packets) -> Vec<MachineFacts> {
     facts.collect()
 }
 
-/// O4: of several the last counts.
+/// Of several, the last counts (O4).
 fn last(packets: &Packets, field: u32, raw_id: u32) -> Message {
     let of_machine = packets.trusted(field).filter(|packet| packet.0 == raw_id);
     let last = of_machine.last();
@@ -52,7 +52,7 @@ impl MachineFacts {
         self.system_info.message(1)
     }
 
-    /// Q4: major and minor version of the kernel.
+    /// The major and minor version of the kernel (Q4).
     pub fn kernel(&self) -> (u32, u32) {
         let name = self.utsname().unwrap_or_default();
         let is_linux = name.text(1).as_deref() == Some("Linux");
@@ -73,7 +73,7 @@ impl MachineFacts {
     }
 }
 
-/// H3: `cluster_id` of a cpu that cpu_info tells of.
+/// `cluster_id` of a cpu in cpu_info (H3).
 pub fn cluster(cpus: &[Message], cpu: usize) -> i64 {
     let capacity = |cpu: &Message| Some(cpu.unsigned(3)).filter(|capacity| *capacity > 0);
     let greatest = |cpu: &Message| cpu.numbers(2).into_iter().max();
@@ -82,7 +82,7 @@ pub fn cluster(cpus: &[Message], cpu: usize) -> i64 {
         .unwrap_or(0)
 }
 
-/// The place of a cpu's value among the different ones, if all cpus have one.
+/// The rank of a cpu's value among the different ones, if all cpus have one.
 fn rank(cpus: &[Message], cpu: usize, value: impl Fn(&Message) -> Option<u64>) -> Option<i64> {
     let values: Vec<u64> = cpus.iter().map(value).collect::<Option<_>>()?;
     let different: BTreeSet<u64> = values.iter().copied().collect();

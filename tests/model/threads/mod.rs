@@ -1,6 +1,6 @@
-//! What the tables of processes, threads, scheduling, slices, counters and flows must hold, written
-//! down from the rules as plainly as can be: all events of a trace, in order, one after the other.
-//! A file for each part of the rules.
+//! The required rows of the tables of processes, threads, scheduling, slices, counters and flows,
+//! written as plainly as possible from the rules: all events of a trace, in order, one after the
+//! other. There is a file for each part of the rules.
 
 mod args;
 mod arguments;
@@ -36,7 +36,7 @@ mod world;
 use crate::support::statements::{Answers, answer, statements};
 use rusqlite::Connection;
 
-/// The tables of a trace, which is not compressed.
+/// The tables of a trace without compression.
 pub fn tables(trace: &[u8]) -> Connection {
     let packets = packets::Packets::read(trace);
     let mut world = world::World::new(&packets);
@@ -46,7 +46,7 @@ pub fn tables(trace: &[u8]) -> Connection {
     world.tables()
 }
 
-/// The rows that the statements of a file give of tables.
+/// The rows that a file's statements return from tables.
 pub fn answers(tables: &Connection, file: &str) -> Answers {
     let answers = statements(file).into_iter();
     answers

@@ -1,4 +1,4 @@
-//! O: which events there are, and in which order.
+//! The events and their order (O).
 
 use super::packets::{Packets, Read};
 use super::sequences::Placed;
@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug)]
 pub struct Event {
     pub time: i64,
-    /// D2: it has been placed only when all of the trace was known.
+    /// It was placed only at the end of the trace (D2).
     late: bool,
-    /// Its packet, by place in the file.
+    /// The index of its packet in the file.
     pub packet: usize,
     /// Its place in its packet.
     place: usize,
@@ -23,7 +23,7 @@ pub struct Event {
 #[derive(Clone, Debug)]
 pub enum What {
     Ftrace(Ftrace),
-    /// A switch of the compact encoding.
+    /// A switch in the compact encoding.
     Switch {
         cpu: u32,
         prev_state: i64,
@@ -33,7 +33,7 @@ pub enum What {
         /// O6
         partial: bool,
     },
-    /// A waking of the compact encoding.
+    /// A waking in the compact encoding.
     Waking {
         cpu: u32,
         pid: i64,
@@ -57,26 +57,26 @@ pub enum What {
     Packet(u32, Message),
 }
 
-/// An event of the full encoding.
+/// An event in the full encoding.
 #[derive(Clone, Debug)]
 pub struct Ftrace {
     pub cpu: u32,
-    /// The thread that was running; 0 if nothing says so.
+    /// The running thread; 0 if unknown.
     pub emitter: Option<i64>,
     /// The field of `FtraceEvent` that is set.
     pub kind: u32,
     pub fields: Message,
-    /// O6: the buffers of other cpus do not reach back so far.
+    /// The buffers of other cpus do not reach back this far (O6).
     pub partial: bool,
 }
 
-/// The cpus of a machine that bundles can be of.
+/// The possible cpus of a machine for bundles.
 const CPUS: i64 = 1024;
 
-/// O1 to O6: the events of a trace in their order.
+/// The events of a trace in their order (O1 to O6).
 pub fn events(packets: &Packets, track_events: &BTreeMap<usize, Placed>) -> Vec<Event> {
     let mut events = Vec::new();
-    // O2: the greatest time of any event, and of the packets of each machine.
+    // The greatest time of any event, and of the packets of each machine (O2).
     let mut of_events: Option<i64> = None;
     let mut of_packets: BTreeMap<u32, i64> = BTreeMap::new();
     for (index, packet) in packets.all.iter().enumerate() {
@@ -133,7 +133,7 @@ pub fn events(packets: &Packets, track_events: &BTreeMap<usize, Placed>) -> Vec<
                 push(time, What::Track);
             }
             Some((Read::CLOCK_SNAPSHOT | Read::SERVICE_EVENT, _)) => {}
-            // O2: without a timestamp, its samples have no time.
+            // Without a timestamp, its samples have no time (O2).
             Some((Read::GPU_COUNTERS, _)) if packet.timestamp.is_none() => {}
             Some((field, payload)) => push(time, What::Packet(*field, payload.clone())),
             None => push(time, What::Packet(0, Message::default())),
@@ -157,12 +157,12 @@ pub fn events(packets: &Packets, track_events: &BTreeMap<usize, Placed>) -> Vec<
     events
 }
 
-/// Whether a bundle is left out: it is of no cpu, or of a clock that nobody knows.
+/// Whether a bundle is left out: it has no cpu, or an unknown clock.
 pub fn is_left_out(bundle: &Message) -> bool {
     bundle.id(1) >= CPUS || !matches!(bundle.unsigned(5), 0 | 2..=4)
 }
 
-/// When the events of a bundle were, as far as they say it.
+/// The times of a bundle's events, as far as they have any.
 pub fn timestamps(bundle: &Message) -> Vec<u64> {
     let compact = of_bundle(bundle).into_iter();
     let compact = compact.filter(|(_, what)| !matches!(what, What::Ftrace(_)));
@@ -231,7 +231,7 @@ fn of_bundle(bundle: &Message) -> Vec<(u64, What)> {
     events
 }
 
-/// The field of an event that says what it is.
+/// The field of an event that determines its kind.
 fn kind(event: &Message) -> Option<u32> {
     event.fields().find(|field| event.bytes(*field).is_some())
 }
@@ -259,7 +259,7 @@ fn is_before_the_start(packets: &Packets, event: &Event) -> bool {
         && started.is_some_and(|started| i128::from(event.time) < i128::from(started))
 }
 
-/// O6: what is before the time from which on all cpus' buffers are there.
+/// Drops events before the time from which on all cpus' buffers exist (O6).
 fn mark_partial(packets: &Packets, events: &mut [Event]) {
     let mut firsts: BTreeMap<(u32, u32), Option<i64>> = BTreeMap::new();
     for (index, packet) in packets.all.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! The packets of a trace, and where their readings are in time. What clocks mean is the business
-//! of the naive model of clocks, which is asked for it.
+//! The packets of a trace, and the times of their readings. The naive model of clocks answers the
+//! questions about clocks.
 
 use super::wire::Message;
 use std::collections::BTreeMap;
@@ -8,31 +8,31 @@ use timebase_lab::naive::{
     self, BOOTTIME, Clock, Imported, MONOTONIC, MONOTONIC_RAW, OF_SEQUENCE, REALTIME,
 };
 
-/// A packet with what its header says.
+/// A packet with its header.
 #[derive(Debug)]
 pub struct Read {
     /// The machine's `raw_id`.
     pub machine: u32,
     pub sequence: u32,
-    /// E1: it names its sequence.
+    /// Whether it names its sequence (E1).
     pub is_of_sequence: bool,
     pub timestamp: Option<u64>,
     /// S4
     pub distrusted: bool,
     /// S3
     pub valid: bool,
-    /// It is an S2, or an S3.
+    /// Whether it is an S2 or an S3.
     pub cleared: bool,
     pub lost: bool,
-    /// S1: the `trace_packet_defaults` that it brings.
+    /// Its `trace_packet_defaults` (S1).
     pub defaults: Option<Message>,
     pub first_on_sequence: bool,
-    /// How many S2 its sequence had: between two of them numbers stand for the same.
+    /// The number of S2 on its sequence so far: between two of them, numbers have the same meaning.
     pub interval: usize,
     pub interned: Message,
-    /// The number of the payload's field and the payload, if it can be read.
+    /// The number of the payload's field and the payload, if it is readable.
     pub payload: Option<(u32, Message)>,
-    /// It is a synchronization_marker.
+    /// Whether it is a synchronization_marker.
     pub marker: bool,
 }
 
@@ -99,7 +99,7 @@ impl Packets {
         Packets { all, clocks }
     }
 
-    /// The packets with this payload that S4 does not distrust: machine, timestamp, payload.
+    /// The packets with this payload that S4 accepts: machine, timestamp, payload.
     pub fn trusted(&self, field: u32) -> impl Iterator<Item = (u32, Option<u64>, &Message)> {
         let trusted = self.all.iter().filter(|packet| !packet.distrusted);
         trusted.filter_map(move |packet| match &packet.payload {
@@ -117,12 +117,12 @@ impl Packets {
         of(one) == of(other)
     }
 
-    /// The first entry with an iid of a field of interned data, as a packet finds it (W4).
+    /// The first entry with an iid in a field of interned data, for a packet (W4).
     pub fn interned(&self, packet: usize, field: u32, iid: u64) -> Option<Message> {
         self.interned_until(self.all.len(), packet, field, iid)
     }
 
-    /// The same of what was said before a packet of that number.
+    /// The same for entries before the packet with that number.
     pub fn interned_until(
         &self,
         end: usize,
@@ -153,7 +153,7 @@ impl Packets {
         self.place(index, clock, row.clock_ts?.into())
     }
 
-    /// The time of a timestamp of a bundle (I1).
+    /// The time of a bundle's timestamp (I1).
     pub fn time_of_bundle(&self, index: usize, timestamp: u64) -> Option<(i64, bool)> {
         let read = &self.all[index];
         let (_, bundle) = read.payload.as_ref()?;
@@ -173,7 +173,7 @@ impl Packets {
         self.place(index, clock, timestamp.into())
     }
 
-    /// The time of a reading of the machine's MONOTONIC by the snapshots seen until a packet.
+    /// The time of a reading of the machine's MONOTONIC by the snapshots before a packet.
     pub fn time_of_monotonic(&self, index: usize, nanoseconds: i64) -> Option<i64> {
         let clock = Clock::new(MONOTONIC, 0, self.all[index].machine);
         self.convert(self.seen(index), clock, nanoseconds.into())
@@ -185,13 +185,13 @@ impl Packets {
         self.place(index, clock, i128::try_from(nanoseconds).ok()?)
     }
 
-    /// X25: whether the events of a packet wait to know trace time.
+    /// Whether the events of a packet wait for trace time (X25).
     pub fn waits(&self, index: usize) -> bool {
         self.clocks.waiting.contains(&(index as i64))
     }
 
-    /// D1, D2: with the snapshots seen until a packet, else with all. What waits to know trace time (O3)
-    /// is not late.
+    /// A time by the snapshots before a packet, or otherwise by all (D1, D2). Waiting for trace
+    /// time (O3) does not count as late.
     fn place(&self, index: usize, clock: Clock, ticks: i128) -> Option<(i64, bool)> {
         let all = || self.convert(self.clocks.snapshots.len(), clock, ticks);
         if self.clocks.waiting.contains(&(index as i64)) {
@@ -202,7 +202,7 @@ impl Packets {
         first.or_else(|| Some((all()?, true)))
     }
 
-    /// How many snapshots are seen when a packet is read.
+    /// The number of snapshots before a packet.
     fn seen(&self, index: usize) -> usize {
         let readings = self.clocks.readings.iter();
         let seen = readings.filter(|reading| reading.packet_id <= index as i64);
@@ -216,7 +216,7 @@ impl Packets {
     }
 }
 
-/// What the model of clocks has to know of a packet.
+/// The facts about a packet that the model of clocks needs.
 fn header(message: &Message) -> encode::Packet {
     let payload = payload(message);
     let of = |field| payload.as_ref().filter(|(number, _)| *number == field);
@@ -234,7 +234,7 @@ fn header(message: &Message) -> encode::Packet {
             .message(59)
             .map(|defaults| defaults.unsigned(58) as u32),
         machine_id: message.unsigned(98) as u32,
-        // So that no packet looks like an empty one.
+        // So that no packet looks empty.
         uid: Some(0),
         payload: other.filter(|(field, _)| !known.contains(field)),
         clock_snapshot: of(Read::CLOCK_SNAPSHOT).map(|(_, snapshot)| clock_snapshot(snapshot)),
@@ -267,7 +267,7 @@ fn clock_snapshot(message: &Message) -> ClockSnapshot {
     }
 }
 
-/// O1: of power rails the times of BOOTTIME, as those of a bundle.
+/// For power rails, the times on BOOTTIME, like those of a bundle (O1).
 fn energies(rails: &Message) -> Bundle {
     let event = |data: Message| FtraceEvent {
         timestamp: data.number(2).map(|ms| ms.saturating_mul(1_000_000)),
@@ -279,20 +279,20 @@ fn energies(rails: &Message) -> Bundle {
     }
 }
 
-/// Of a bundle its clock, and its times.
+/// For a bundle, its clock and its times.
 fn pair(bundle: &Message) -> Bundle {
     let event = |event: Message| FtraceEvent {
         timestamp: event.number(1),
         ..FtraceEvent::default()
     };
-    // When they are matters to T1 only in that they are.
+    // For T1 their exact times do not matter.
     let compact = bundle.message(4).unwrap_or_default();
     let has_compact = compact.has(1) || compact.has(7);
     let compact = has_compact.then(|| FtraceEvent {
         timestamp: Some(0),
         ..FtraceEvent::default()
     });
-    // O6: it is converted as the events are.
+    // It is converted like the events (O6).
     let begins = bundle.number(10).or_else(|| bundle.number(9));
     let begins = begins.map(|begins| FtraceEvent {
         timestamp: Some(begins),

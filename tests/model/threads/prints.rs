@@ -1,6 +1,6 @@
-//! B1, B2: what the texts mean that programs write into the kernel's trace.
+//! The texts that programs write into the kernel's trace, and their meaning (B1, B2).
 
-/// A text, taken apart.
+/// A parsed text.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Print {
     Begin(i64, String),
@@ -19,7 +19,7 @@ pub enum Print {
     TrackEnd(i64, String, i64),
 }
 
-/// B2: the sign and the digits of a number, saturated at `greatest`.
+/// The sign and the digits of a number, saturated at `greatest` (B2).
 fn number(text: &str, greatest: u64) -> Option<(bool, u64)> {
     let text = text.trim_start_matches([' ', '\t', '\n', '\x0b', '\x0c', '\r']);
     let is_negative = text.starts_with('-');
@@ -29,7 +29,7 @@ fn number(text: &str, greatest: u64) -> Option<(bool, u64)> {
     all_digits.then_some((is_negative, value))
 }
 
-/// B2: a value or a cookie.
+/// A value or a cookie (B2).
 pub fn signed(text: &str) -> Option<i64> {
     let (is_negative, value) = number(text, 1 << 63)?;
     let value = if is_negative {
@@ -40,7 +40,7 @@ pub fn signed(text: &str) -> Option<i64> {
     Some(value.min(i64::MAX.into()) as i64)
 }
 
-/// B2: a number that is taken as one of 32 bits.
+/// A number that counts as one of 32 bits (B2).
 pub fn id(text: &str) -> Option<i64> {
     let (is_negative, value) = number(text, u64::MAX)?;
     let saturated = value == u64::MAX;
@@ -52,7 +52,7 @@ pub fn id(text: &str) -> Option<i64> {
     Some(i64::from(value as u32))
 }
 
-/// What a field up to a `|` or a NUL holds, and the text behind it.
+/// The contents of a field up to a `|` or a NUL, and the rest of the text.
 fn field(text: &str) -> (&str, &str) {
     text.split_once(['|', '\0']).unwrap_or((text, ""))
 }

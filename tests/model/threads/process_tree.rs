@@ -1,11 +1,11 @@
-//! P14, P15: what process lists say of processes and threads.
+//! The processes and threads in process lists (P14, P15).
 
 use super::args::Said;
 use super::machines::Machine;
 use super::processes::{Processes, rank};
 use super::wire::Message;
 
-/// P14: a kernel thread's name without what it works on; `None` if there is nothing to cut.
+/// A kernel thread's name without its work item; `None` if there is nothing to cut (P14).
 fn cut(name: &str) -> Option<&str> {
     const WORKER: &str = "kworker/";
     let rest = name.strip_prefix(WORKER)?;
@@ -74,7 +74,7 @@ pub fn process_tree(
     }
 }
 
-/// P15, but for the counters (M6).
+/// P15, without the counters (M6).
 pub fn process_stats(processes: &mut Processes, machine: Machine, stats: &Message) {
     for process in stats.messages(1) {
         if [12, 13, 14].iter().any(|field| process.has(*field)) {

@@ -1,17 +1,17 @@
-//! P: processes and threads, what is said of them by whom, and how long a number means one of them.
+//! Processes and threads, their facts by origin, and how long a number means one of them (P).
 
 use super::args::Args;
 use super::machines::Machine;
 
-/// A place in the list of processes.
+/// An index in the list of processes.
 pub type Upid = usize;
-/// A place in the list of threads.
+/// An index in the list of threads.
 pub type Utid = usize;
 
 #[derive(Debug)]
 pub struct Process {
     pub machine: Machine,
-    /// As it is on the wire taken as uint32; of descriptors of threads it has a sign (J2).
+    /// The number on the wire, as uint32; in descriptors of threads it has a sign (J2).
     pub pid: i64,
     pub name: Option<String>,
     name_rank: u8,
@@ -23,7 +23,7 @@ pub struct Process {
     pub uid: Option<i64>,
     pub cmdline: Option<String>,
     pub args: Args,
-    /// P9: its pid has been taken.
+    /// Its pid has been taken (P9).
     replaced: bool,
 }
 
@@ -39,20 +39,20 @@ pub struct Thread {
     pub is_main: Option<bool>,
     pub is_idle: bool,
     pub args: Args,
-    /// P9: its tid has been taken.
+    /// Its tid has been taken (P9).
     replaced: bool,
 }
 
-/// P12, P13: who gives a name.
+/// The origin of a name (P12, P13).
 pub mod rank {
     pub const KERNEL: u8 = 1;
     pub const TREE: u8 = 2;
     pub const LEGACY_THREAD: u8 = 3;
     pub const THREAD_DESCRIPTOR: u8 = 4;
     pub const SWAPPER: u8 = 5;
-    /// Legacy events, too.
+    /// Including legacy events.
     pub const PROCESS_DESCRIPTOR: u8 = 2;
-    /// Process lists, forks and renames, of processes.
+    /// Process lists, forks and renames, for processes.
     pub const PROCESS: u8 = 4;
 }
 
@@ -60,7 +60,7 @@ pub mod rank {
 pub struct Processes {
     pub processes: Vec<Process>,
     pub threads: Vec<Thread>,
-    /// P10: threads that share a process, whichever it is.
+    /// Threads that share a process, which may be unknown (P10).
     sharing: Vec<(Utid, Utid)>,
 }
 
@@ -128,14 +128,14 @@ impl Processes {
         !self.threads[utid].replaced && self.has_not_ended(utid)
     }
 
-    /// M5: the same, but for a fork that took its tid.
+    /// The same, except if a fork took its tid (M5).
     pub fn has_not_ended(&self, utid: Utid) -> bool {
         let thread = &self.threads[utid];
         let process = thread.process;
         thread.end.is_none() && process.is_none_or(|upid| self.is_current(upid))
     }
 
-    /// The live threads of a tid, the newest first.
+    /// The live threads with a tid, the newest first.
     fn live(&self, machine: Machine, tid: i64) -> impl Iterator<Item = Utid> {
         let threads = (0..self.threads.len()).rev();
         threads.filter(move |&utid| {
@@ -144,7 +144,7 @@ impl Processes {
         })
     }
 
-    /// The newest live thread of a tid.
+    /// The newest live thread with a tid.
     pub fn newest(&self, machine: Machine, tid: i64) -> Option<Utid> {
         self.live(machine, tid).next()
     }
@@ -226,7 +226,7 @@ impl Processes {
         utid
     }
 
-    /// P10. Returns the new thread and the one that made it.
+    /// Returns the new thread and its maker (P10).
     pub fn new_task(
         &mut self,
         (machine, time): (Machine, i64),

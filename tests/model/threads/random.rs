@@ -1,4 +1,4 @@
-//! Random traces: an import gives the rows of the model.
+//! Random traces: an import must give the rows of the model.
 
 use super::{answers, generate, generate_events, tables};
 use crate::support::statements::{Answered, differences};
@@ -7,7 +7,7 @@ use std::env;
 use timebase_import::{Monitor, Options, Source};
 use timebase_lab::encode::{Message, trace_of};
 
-/// How an import differs from the model.
+/// The differences between an import and the model.
 fn wrong(packets: &[Message]) -> Answered {
     let trace = trace_of(packets);
     let directory = tempfile::tempdir().unwrap();
@@ -34,7 +34,7 @@ fn wrong(packets: &[Message]) -> Answered {
     wrong
 }
 
-/// The same of a trace with fewer packets, if there is one that differs in one of these answers.
+/// A trace with fewer packets, if there is one that differs in one of these answers.
 fn smaller(packets: &[Message], wrong_before: &Answered) -> Option<(Vec<Message>, Answered)> {
     let shorter = (1..packets.len()).rev().map(|left_out| {
         let mut packets = packets.to_vec();
@@ -55,7 +55,7 @@ fn cases() -> u64 {
     asked.and_then(|cases| cases.parse().ok()).unwrap_or(128)
 }
 
-/// Imports of the traces that seeds give are as the model says.
+/// Imports of the traces for some seeds must agree with the model.
 fn all_agree(trace: fn(u64) -> Vec<Message>) {
     for seed in 0..cases() {
         let mut packets = trace(seed);

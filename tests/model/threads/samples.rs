@@ -1,4 +1,4 @@
-//! M9 to M13: batteries, power rails, GPUs, properties, the display.
+//! Batteries, power rails, GPUs, properties, the display (M9 to M13).
 
 use super::machines::Machine;
 use super::packets::Read;
@@ -126,7 +126,7 @@ impl World<'_> {
         self.counters.push(track, time, energy);
     }
 
-    /// M11: what a packet's samples are of, by their counter_id.
+    /// The counters of a packet's samples, by their counter_id (M11).
     fn gpu_counter(&self, raw_id: u32, sample: usize, id: i64) -> Option<GpuCounter> {
         let (_, event) = self.packets.all[sample].payload.as_ref()?;
         let Some(iid) = event.number(4) else {

@@ -1,4 +1,4 @@
-//! Q, W: who ran when, and what threads did otherwise.
+//! The running threads, and the states of all other threads (Q, W).
 
 use super::doubt::Doubts;
 use super::machines::Machine;
@@ -29,11 +29,11 @@ pub struct State {
     pub woken: Option<Woken>,
 }
 
-/// Who woke a thread.
+/// The waker of a thread.
 #[derive(Clone, Copy, Debug)]
 pub struct Woken {
     pub waker: Utid,
-    /// The row of `thread_state` that the waker was in.
+    /// The row of `thread_state` in which the waker was.
     pub waker_state: Option<usize>,
     pub irq_context: Option<i64>,
 }
@@ -50,12 +50,12 @@ pub struct Spurious {
 /// A cpu of a machine.
 pub type Cpu = (Machine, u32);
 
-/// What a cpu does.
+/// The state of a cpu.
 #[derive(Debug, Default)]
 pub struct Doing {
-    /// The row that is open, and the pid that it was opened with.
+    /// The open row, and the pid with which it was opened.
     pub open: Option<(usize, i64)>,
-    /// The thread that the last switch switched to.
+    /// The thread to which the last switch switched.
     running: Option<Utid>,
 }
 
@@ -65,7 +65,7 @@ pub struct Scheduling {
     pub states: Vec<State>,
     pub spurious: Vec<Spurious>,
     pub cpus: BTreeMap<Cpu, Doing>,
-    /// The last of `states` of each thread.
+    /// The last of `states` for each thread.
     last: BTreeMap<Utid, usize>,
     pub doubts: Doubts,
 }

@@ -1,4 +1,4 @@
-//! A9, A10: what descriptors of messages say, theirs read as plain messages.
+//! Descriptors of messages, which are read as plain messages (A9, A10).
 
 use super::packets::Packets;
 use super::wire::Message;
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::sync::OnceLock;
 
-/// What is known of messages and enums, by their full names with the dot before them.
+/// The known messages and enums, by their full names with the leading dot.
 #[derive(Clone, Debug, Default)]
 pub struct Schema {
     messages: BTreeMap<String, BTreeMap<u32, Described>>,
@@ -21,7 +21,7 @@ pub struct Described {
     pub name: String,
     /// A number of FieldDescriptorProto.Type.
     pub kind: u64,
-    /// Of a message or an enum.
+    /// For a message or an enum.
     pub type_name: String,
     pub is_repeated: bool,
     pub is_extension: bool,
@@ -29,7 +29,7 @@ pub struct Described {
 
 const EXTENSION_DESCRIPTOR: u32 = 72;
 
-/// The schema of Perfetto's and what the trace adds to it.
+/// Perfetto's schema with the trace's additions.
 pub fn schema(packets: &Packets) -> Cow<'static, Schema> {
     static PERFETTO: OnceLock<Schema> = OnceLock::new();
     let perfetto = PERFETTO.get_or_init(|| {
@@ -74,7 +74,7 @@ impl Schema {
         }
     }
 
-    /// Adds the messages, the enums and the extensions that a scope has in these fields.
+    /// Adds the messages, the enums and the extensions of a scope in these fields.
     fn add_all(&mut self, scope: &str, of: &Message, fields: (u32, u32, u32)) {
         let (messages, enums, extensions) = fields;
         for message in of.messages(messages) {
@@ -99,7 +99,7 @@ impl Schema {
         }
     }
 
-    /// Of two definitions of a field the first counts.
+    /// If a field has two definitions, the first one counts.
     fn add_field(&mut self, message: &str, field: &Message, is_extension: bool) {
         const REPEATED: u64 = 3;
         let described = Described {

@@ -1,5 +1,5 @@
-//! E1 to E4, E15 to E17, L1: what is read of track events in file order: their times, what numbers
-//! of their sequence stand for, and what adds up.
+//! Reading track events in file order: their times, the meaning of their sequence's numbers, and
+//! sums (E1 to E4, E15 to E17, L1).
 
 use super::described::{Described, Stands};
 use super::packets::{Packets, Read};
@@ -7,10 +7,10 @@ use super::wire::Message;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// E2: entries of interned data by field and iid.
+/// Entries of interned data by field and iid (E2).
 pub type Interned = BTreeMap<(u32, u64), Message>;
 
-/// A track event with what its sequence gives it.
+/// A track event with the data from its sequence.
 #[derive(Clone, Debug)]
 pub struct TrackEvent {
     pub fields: Message,
@@ -22,20 +22,20 @@ pub struct TrackEvent {
     /// L1, in nanoseconds.
     pub thread_time: Option<i64>,
     pub instructions: Option<i64>,
-    /// E16: what a COUNTER counts.
+    /// The value of a COUNTER (E16).
     pub value: f64,
     /// E17: uuids and values.
     pub extra: Vec<(u64, f64)>,
 }
 
-/// L1: the thread of a sequence.
+/// The thread of a sequence (L1).
 #[derive(Clone, Copy, Debug)]
 pub struct SequenceThread {
     pub pid: i64,
     pub tid: i64,
 }
 
-/// L1: what deltas are added to: time and thread time in microseconds, instructions.
+/// The bases of deltas: time and thread time in microseconds, instructions (L1).
 #[derive(Clone, Copy, Debug)]
 struct References {
     time: i64,
@@ -210,7 +210,7 @@ impl State {
     }
 }
 
-/// E16: what adds up while an event is read.
+/// Adds up deltas while an event is read (E16).
 struct Counting<'a> {
     machine: u32,
     described: &'a Described,
@@ -218,12 +218,12 @@ struct Counting<'a> {
     defaults: &'a Message,
 }
 
-/// What the field of an event's type says (E7).
+/// The meaning of the event's type field (E7).
 pub const COUNTER: u64 = 4;
 pub const STATE: u64 = 5;
 
 impl Counting<'_> {
-    /// E16. `None` if the uuid is no counter's.
+    /// `None` if the uuid is not a counter's (E16).
     fn value(&mut self, uuid: u64, recorded: f64) -> Option<f64> {
         let descriptor = self.described.of(self.machine, uuid)?;
         let Stands::Counter(counter) = &descriptor.stands else {
@@ -241,7 +241,7 @@ impl Counting<'_> {
         Some(value)
     }
 
-    /// E15. 0 if it is no COUNTER, `None` if it is dropped.
+    /// The value of a COUNTER (E15): 0 for other events, `None` if it is dropped.
     fn own(&mut self, event: &Message) -> Option<f64> {
         if event.unsigned(9) != COUNTER {
             return Some(0.0);

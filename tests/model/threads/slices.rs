@@ -1,4 +1,4 @@
-//! E9 to E13, B4 to B6: stacks of slices, and lanes of the kernel's and atrace's.
+//! Stacks of slices, and lanes of the kernel and atrace (E9 to E13, B4 to B6).
 
 use super::args::{Args, Said};
 use super::tracks::{Track, TrackId, Tracks};
@@ -14,23 +14,23 @@ pub struct Slice {
     pub depth: usize,
     pub parent: Option<SliceId>,
     pub args: Args,
-    /// E14: CPU time and instructions at the start, and used.
+    /// CPU time and instructions at the start, and used (E14).
     pub thread_time: (Option<i64>, Option<i64>),
     pub instructions: (Option<i64>, Option<i64>),
 }
 
-/// A place in the list of slices.
+/// An index in the list of slices.
 pub type SliceId = usize;
 
-/// A lane of a set: what is between its begins and ends.
+/// A lane of a set: the slices between its begins and ends.
 #[derive(Debug)]
 struct Lane {
-    /// The set: its kind, its name, and what it is of.
+    /// The set: its kind, its name, and its owner.
     set: Track,
     cookie: i64,
-    /// How many of its begins have no end.
+    /// The number of its begins without an end.
     open: usize,
-    /// H6: how many S there were, and when the last was.
+    /// The number of S, and the time of the last one (H6).
     begins: (i64, i64),
 }
 
@@ -43,7 +43,7 @@ pub struct Slices {
     lanes: Vec<Lane>,
 }
 
-/// E10: how deep slices may nest.
+/// The largest depth of slices (E10).
 const DEPTH: usize = 512;
 
 impl Slices {
@@ -56,13 +56,14 @@ impl Slices {
         &mut self.stacks[place].1
     }
 
-    /// The topmost slice of a track, as the last event on it has left it.
+    /// The topmost slice of a track after the last event on it.
     pub fn top(&mut self, track: TrackId) -> Option<SliceId> {
         self.stack(track).last().copied()
     }
 
-    /// E9, E12: for what ends at `until`, if it has an end. Tells whether it fits; where it ends behind a
-    /// slice that it begins in, nothing below that is looked at.
+    /// Prepares the stack for a slice that ends at `until`, if it has an end (E9, E12). Returns
+    /// whether it fits; if it ends after the slice in which it begins, the slices below that are
+    /// ignored.
     fn settle(&mut self, track: TrackId, time: i64, until: Option<i64>) -> bool {
         let is_instant = until == Some(time);
         let mut below_open = false;
@@ -91,7 +92,7 @@ impl Slices {
         true
     }
 
-    /// E10, E12: a slice, if it is made. `duration` −1 is a begin.
+    /// Adds a slice, if it is made (E10, E12). `duration` −1 is a begin.
     pub fn push(
         &mut self,
         track: TrackId,
@@ -124,7 +125,7 @@ impl Slices {
         Some(slice)
     }
 
-    /// E11, B5: the slice that is closed, if one is.
+    /// The closed slice, if any (E11, B5).
     pub fn end(
         &mut self,
         track: TrackId,
@@ -159,20 +160,20 @@ impl Slices {
         self.push(track, (time, 0), Some(name), None)
     }
 
-    /// B5, of what has neither name nor category.
+    /// The same without name and category (B5).
     pub fn end_any(&mut self, time: i64, track: &Track) -> Option<SliceId> {
         let track = self.tracks.find(track);
         self.end(track, time, None, None)
     }
 
-    /// H6: says something of a slice, if it was made.
+    /// Adds facts to a slice, if it was made (H6).
     pub fn say(&mut self, slice: Option<SliceId>, key: &str, said: Said) {
         if let Some(slice) = slice {
             self.all[slice].args.say(key, said);
         }
     }
 
-    /// B6: the lane of a set that a begin or an end goes to.
+    /// The lane of a set for a begin or an end (B6).
     fn lane(&mut self, set: &Track, cookie: i64) -> usize {
         let lanes = || (0..self.lanes.len()).filter(|&lane| self.lanes[lane].set == *set);
         let same = lanes().find(|&lane| self.lanes[lane].cookie == cookie);
@@ -210,7 +211,7 @@ impl Slices {
         self.begin(time, &self.track_of(lane), name)
     }
 
-    /// B6, H6: S, of which a lane has but one.
+    /// S, of which a lane has only one (B6, H6).
     pub fn begin_alone_on_lane(&mut self, time: i64, set: &Track, name: &str, cookie: i64) {
         let lane = self.lane(set, cookie);
         let count = self.lanes[lane].begins.0 + 1;
@@ -238,7 +239,7 @@ impl Slices {
         self.say(slice, "legacy_unnestable_last_begin_ts", Said::Int(last));
     }
 
-    /// B6: an instant is over when it begins, so that one lane of instants is enough.
+    /// An instant ends when it begins, so one lane of instants is enough (B6).
     pub fn instant_on_lane(&mut self, time: i64, set: &Track, name: &str) -> Option<SliceId> {
         let lane = Track {
             lane: (0, true),
@@ -247,7 +248,7 @@ impl Slices {
         self.instant(time, &lane, name)
     }
 
-    /// GP3: a complete slice, on the first lane of a set whose last slice has ended.
+    /// A complete slice, on the first lane of a set whose last slice has ended (GP3).
     pub fn complete_on_lane(
         &mut self,
         time: i64,

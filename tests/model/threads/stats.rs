@@ -1,4 +1,4 @@
-//! M6 to M8: what process_stats and sys_stats count.
+//! The counters of process_stats and sys_stats (M6 to M8).
 
 use super::machines::Machine;
 use super::process_tree;
@@ -35,7 +35,7 @@ const CPU_TIMES: [(u32, &str); 8] = [
     (9, "steal_ns"),
 ];
 
-/// M6: fields of process_stats: the number, the counter's type and name, the factor.
+/// Fields of process_stats: the number, the counter's type and name, the factor (M6).
 const OF_PROCESS: [(u32, &str, &str, f64); 20] = [
     (2, "process_memory", "mem.virt", 1024.0),
     (3, "process_memory", "mem.rss", 1024.0),
@@ -69,7 +69,7 @@ const OF_PROCESS: [(u32, &str, &str, f64); 20] = [
     (22, "proc_stat_runtime", "runtime.kernel_ns", 1.0),
 ];
 
-/// The names of the counters of vmstat: the schema's, without what they begin with.
+/// The names of the counters of vmstat: the schema's, without their prefix.
 pub fn vmstat_names() -> Vec<(u64, String)> {
     let schema = fs::read(repository().join("schema/perfetto.descriptor")).unwrap();
     let files = Message::parse(&schema).unwrap().messages(1);

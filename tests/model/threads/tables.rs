@@ -1,4 +1,4 @@
-//! The tables that the statements ask, in memory.
+//! The tables for the statements, in memory.
 
 use super::args::{Args, Said};
 use super::machines;
@@ -9,7 +9,7 @@ use crate::support::statements::Row;
 use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
 
-/// Tables with no more columns than somebody asks for, and a view.
+/// Tables with exactly the requested columns, and a view.
 const SCHEMA: &str = "
 CREATE TABLE machine (id, raw_id, sysname, release, arch, num_cpus);
 CREATE TABLE cpu (ucpu, cpu, machine_id, cluster_id, processor, capacity);
@@ -63,7 +63,7 @@ fn text(value: Option<&str>) -> Value {
     value.map_or(Value::Null, |text| Value::Text(text.to_owned()))
 }
 
-/// A place in one of the model's lists, which is the number of the row.
+/// An index in one of the model's lists, which is the number of the row.
 fn id(place: usize) -> Value {
     Value::Integer(place as i64)
 }
@@ -77,7 +77,7 @@ fn ucpu((machine, cpu): Cpu) -> Value {
     Value::Integer(machine as i64 * CPUS + i64::from(cpu))
 }
 
-/// The database that is being filled.
+/// The database that is filled.
 struct Tables {
     conn: Connection,
     arg_sets: i64,
@@ -117,7 +117,7 @@ impl Tables {
     }
 }
 
-/// A2: the type of a value, and the value as int, string and real.
+/// The type of a value, and the value as int, string and real (A2).
 fn typed(said: &Said) -> (&'static str, [Value; 3]) {
     let none = || Value::Null;
     let int = |value: i64| [Value::Integer(value), none(), none()];
@@ -133,7 +133,7 @@ fn typed(said: &Said) -> (&'static str, [Value; 3]) {
 }
 
 impl World<'_> {
-    /// All that is known, as tables of trace processor's.
+    /// All rows, as tables of trace processor.
     pub fn tables(&mut self) -> Connection {
         let conn = Connection::open_in_memory().unwrap();
         conn.execute_batch(SCHEMA).unwrap();
@@ -364,7 +364,7 @@ impl World<'_> {
     }
 }
 
-/// U10: of the dimensions, whose it is.
+/// The owner, from the dimensions (U10).
 fn dimensions(of: Of) -> Args {
     let mut args = Args::default();
     match of {

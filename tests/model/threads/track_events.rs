@@ -1,4 +1,4 @@
-//! E6 to E18, L2 to L7: what track events do, in the order of time.
+//! The effects of track events, in the order of time (E6 to E18, L2 to L7).
 
 use super::args::{Args, Said};
 use super::described::Described;
@@ -11,7 +11,7 @@ use super::uuids::{Count, Lanes, Owner, Place, Uuid};
 use super::wire::Message;
 use super::world::World;
 
-/// A track event, and what it is on.
+/// A track event, and its owner.
 pub struct Happening<'a> {
     pub machine: Machine,
     pub time: i64,
@@ -25,19 +25,19 @@ pub struct Happening<'a> {
     /// E8
     pub thread: Option<Utid>,
     pub process: Option<Upid>,
-    /// A11: the sequence's thread, where it may be told of.
+    /// The sequence's thread, if it may be reported (A11).
     pub passed_on: Option<Utid>,
-    /// L2: it is on its thread's track and no uuid's.
+    /// Whether it is on its thread's track instead of a uuid's (L2).
     on_thread: bool,
-    /// E14: what the event carries.
+    /// The event's extra values (E14).
     thread_time: Option<i64>,
     instructions: Option<i64>,
 }
 
-/// L5: what the lanes of one set have in common: the process, the scope, the root.
+/// The common facts of a set's lanes: the process, the scope, the root (L5).
 pub type AsyncKey = (Machine, Option<Upid>, Option<String>, Option<String>);
 
-/// L5: an id, of a process or of all.
+/// An id, for a process or for all (L5).
 type AsyncId = (Machine, Option<Upid>, u64);
 
 /// L5
@@ -58,7 +58,7 @@ enum Does {
 }
 
 impl TrackEvent {
-    /// E2: what an iid stands for; 0 for nothing.
+    /// The text of an iid; 0 means none (E2).
     pub fn interned(&self, field: u32, iid: u64) -> Option<&Message> {
         self.interned.get(&(field, iid))
     }
@@ -98,8 +98,8 @@ impl TrackEvent {
     }
 }
 
-/// J2: the numbers of a sequence's thread have signs, where a thread is mentioned because of them they
-/// have none.
+/// The numbers of a sequence's thread have signs; but if a thread is mentioned because of them,
+/// they do not (J2).
 fn without_sign(number: i64) -> i64 {
     i64::from(number as u32)
 }
@@ -115,7 +115,7 @@ impl World<'_> {
         if phase.is_none() && kind == 0 {
             return;
         }
-        // E7: neither of these has a phase.
+        // Neither of these has a phase (E7).
         let phase = phase.filter(|_| !matches!(kind, COUNTER | STATE));
         let uuid = event.fields.number(11).or(event.defaults.number(11));
         let uuid = Uuid {
@@ -145,7 +145,7 @@ impl World<'_> {
         }
     }
 
-    /// E8, L2, A11. `None` if there is nothing that the event is on.
+    /// `None` if the event has no owner (E8, L2, A11).
     fn associate(&mut self, happening: &mut Happening<'_>) -> Option<()> {
         let Happening { event, .. } = *happening;
         if let Some((pid, tid)) = thread_of(happening) {
@@ -191,7 +191,7 @@ impl World<'_> {
         Some(())
     }
 
-    /// E17, E18, and what E14 has of them.
+    /// E17, E18, and their values for E14.
     fn counters_of(&mut self, happening: &mut Happening<'_>) {
         let Happening { event, time, .. } = *happening;
         happening.thread_time = event.thread_time;
@@ -261,7 +261,7 @@ impl World<'_> {
         }
     }
 
-    /// U5, U6, L2: where an event is.
+    /// The place of an event (U5, U6, L2).
     fn place_of(&mut self, happening: &Happening<'_>) -> Option<Place> {
         match happening.thread {
             Some(utid) if happening.on_thread => {
@@ -275,7 +275,7 @@ impl World<'_> {
         }
     }
 
-    /// E10 to E12, L4: a slice or an end where the event is.
+    /// A slice or an end at the event's place (E10 to E12, L4).
     fn does(&mut self, happening: &Happening<'_>, does: Does) {
         if does == Does::Complete && happening.legacy.signed(3) < 0 {
             return;
@@ -350,7 +350,7 @@ impl World<'_> {
         }
     }
 
-    /// A1, G1: arguments and flows of a slice that was made or closed.
+    /// Arguments and flows of a slice that was made or closed (A1, G1).
     fn tells(&mut self, happening: &Happening<'_>, slice: SliceId) {
         let mut args = std::mem::take(&mut self.slices.all[slice].args);
         self.arguments(happening, &mut args);
@@ -515,7 +515,7 @@ pub fn is_async(phase: char) -> bool {
     matches!(phase, 'b' | 'e' | 'n' | 'S' | 'T' | 'p' | 'F')
 }
 
-/// L2: pid and tid of the thread of an event with uuid 0.
+/// The pid and tid of the thread of an event with uuid 0 (L2).
 fn thread_of(happening: &Happening<'_>) -> Option<(i64, i64)> {
     let (fields, legacy) = (&happening.event.fields, &happening.legacy);
     let lacks = !fields.has(11) || !fields.has(9);

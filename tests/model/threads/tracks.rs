@@ -1,10 +1,10 @@
-//! Tracks: what they are of, and what is said of them.
+//! Tracks: their owners and their facts.
 
 use super::args::Args;
 use super::machines::Machine;
 use super::processes::{Upid, Utid};
 
-/// What a track is of.
+/// The owner of a track.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Of {
     Machine(Machine),
@@ -15,21 +15,21 @@ pub enum Of {
     ProcessOnGpu(Upid, i64),
 }
 
-/// A track, by what tells it from others.
+/// A track, by the facts that distinguish it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Track {
     pub kind: String,
     pub name: Option<String>,
     pub of: Of,
-    /// Of several tracks of one name, which it is: the lane, and whether of instants.
+    /// The number among tracks with one name: the lane, and whether for instants.
     pub lane: (usize, bool),
-    /// GP3: the queue of a GPU, whether it is an iid and the number.
+    /// The queue of a GPU, whether it is an iid, and the number (GP3).
     pub queue: Option<(bool, i64)>,
-    /// M10: the session of a power rail.
+    /// The session of a power rail (M10).
     pub session: u64,
     /// The unit of a counter.
     pub unit: Option<String>,
-    /// Of those that descriptors and their events make, which it is.
+    /// The number among the tracks of descriptors and their events.
     pub made: Option<usize>,
 }
 
@@ -57,7 +57,7 @@ impl Track {
     }
 }
 
-/// A place in the list of tracks.
+/// An index in the list of tracks.
 pub type TrackId = usize;
 
 /// A row of `track`.
@@ -74,7 +74,7 @@ pub struct Row {
 pub struct Tracks(pub Vec<Row>);
 
 impl Tracks {
-    /// The row of a track, which is made if there is none.
+    /// The row of a track, which is made if it does not exist.
     pub fn find(&mut self, track: &Track) -> TrackId {
         let found = self.0.iter().position(|row| row.track == *track);
         found.unwrap_or_else(|| {
@@ -87,7 +87,7 @@ impl Tracks {
         })
     }
 
-    /// A row for a track that is like no other.
+    /// A row for a track that is different from all others.
     pub fn make(&mut self, mut row: Row) -> TrackId {
         row.track.made = Some(self.0.len());
         self.push(row)

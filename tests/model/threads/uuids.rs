@@ -1,4 +1,4 @@
-//! U3 to U11, J3 to J6: whose the uuids of descriptors are, and which tracks they have.
+//! The owners of descriptors' uuids, and their tracks (U3 to U11, J3 to J6).
 
 use super::args::{Args, Said};
 use super::described::{Described, Descriptor, Merging, Stands};
@@ -9,7 +9,7 @@ use super::wire::Message;
 use super::world::World;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A uuid of a machine, which is known by its `id` and its `raw_id`.
+/// A uuid on a machine, which is identified by its `id` and its `raw_id`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Uuid {
     pub machine: Machine,
@@ -17,7 +17,7 @@ pub struct Uuid {
     pub number: u64,
 }
 
-/// What a uuid is of.
+/// The owner of a uuid.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Owner {
     Thread(Utid),
@@ -29,11 +29,11 @@ pub enum Owner {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Place {
     Track(TrackId),
-    /// A place in the list of sets of lanes.
+    /// An index in the list of sets of lanes.
     Lanes(usize),
 }
 
-/// U6: what uuids of one set have in common.
+/// The common facts of the uuids in a set (U6).
 #[derive(Clone, Debug, PartialEq)]
 pub struct SetKey {
     machine: Machine,
@@ -42,7 +42,7 @@ pub struct SetKey {
     key: Option<String>,
 }
 
-/// U6, L5: lanes.
+/// Lanes (U6, L5).
 #[derive(Debug)]
 pub struct Lanes<Key> {
     pub key: Key,
@@ -51,7 +51,7 @@ pub struct Lanes<Key> {
 
 #[derive(Debug)]
 struct Lane {
-    /// Whose it is: a uuid or an id.
+    /// The owner: a uuid or an id.
     of: u64,
     count: usize,
     track: TrackId,
@@ -63,7 +63,7 @@ impl<Key> Lanes<Key> {
         Lanes { key, lanes }
     }
 
-    /// The lane that a begin or an end of somebody takes, which is theirs from then on.
+    /// The lane for a begin or an end of an owner, which keeps it from then on.
     fn take(&mut self, of: u64) -> Option<&mut Lane> {
         let own = self.lanes.iter().position(|lane| lane.of == of);
         let free = || self.lanes.iter().position(|lane| lane.count == 0);
@@ -72,7 +72,7 @@ impl<Key> Lanes<Key> {
         Some(&mut self.lanes[place])
     }
 
-    /// The same, and how many begins without an end there are more.
+    /// The same, and the change in the number of begins without an end.
     pub fn count(&mut self, of: u64, by: Count) -> Option<TrackId> {
         let lane = self.take(of)?;
         match by {
@@ -92,7 +92,7 @@ impl<Key> Lanes<Key> {
     }
 }
 
-/// What an event does to its lane. An instant is a begin, then an end.
+/// The effect of an event on its lane. An instant is a begin, then an end.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Count {
     Begin,
@@ -100,26 +100,26 @@ pub enum Count {
     Instant,
 }
 
-/// The uuids that were met.
+/// The uuids that were used.
 #[derive(Debug, Default)]
 pub struct Uuids {
     owners: BTreeMap<Uuid, Owner>,
-    /// J3, J4: rows that uuids met.
+    /// Rows that uuids met (J3, J4).
     taken: Vec<Owner>,
-    /// U4: those without descriptor that events were on.
+    /// The uuids without descriptor that had events (U4).
     undescribed: BTreeSet<Uuid>,
-    /// U5, U6: names that uuids have from events.
+    /// Names of uuids from events (U5, U6).
     names: BTreeMap<Uuid, Option<String>>,
-    /// U9: the sequence of the event that first needed a track.
+    /// The sequence of the event that first needed a track (U9).
     makers: BTreeMap<Uuid, (u32, u32)>,
     tracks: BTreeMap<Uuid, TrackId>,
     pub sets: Vec<Lanes<(Owner, SetKey)>>,
 }
 
-/// How many parents a uuid may have.
+/// The largest number of a uuid's parents.
 const PARENTS: usize = 98;
 
-/// U4: a uuid and its parents, the uuid first, if it has a track.
+/// A uuid and its parents, the uuid first, if it has a track (U4).
 fn chain(world: &World<'_>, uuid: Uuid) -> Option<Vec<Uuid>> {
     let mut chain = vec![uuid];
     loop {
@@ -143,7 +143,7 @@ impl World<'_> {
         self.described.of(uuid.raw_id, uuid.number)
     }
 
-    /// U3, U4: what a uuid that an event is on is of.
+    /// The owner of a uuid with an event (U3, U4).
     pub fn owner_of_event(&mut self, uuid: Uuid) -> Option<Owner> {
         if self.descriptor(uuid).is_none() {
             self.uuids.undescribed.insert(uuid);
@@ -165,7 +165,7 @@ impl World<'_> {
         Some(owner)
     }
 
-    /// J2 to J4, P16: the thread or process that a uuid stands for, met for the first time.
+    /// The thread or process of a uuid at its first use (J2 to J4, P16).
     fn settle(&mut self, uuid: Uuid) -> Option<Owner> {
         let Uuid { machine, .. } = uuid;
         let owner = match self.descriptor(uuid)?.stands {
@@ -193,8 +193,8 @@ impl World<'_> {
         Some(owner)
     }
 
-    /// J3, J4: whether no uuid has met a row before. One that is made for a uuid is there for the
-    /// next to meet it.
+    /// Whether no uuid has met a row before (J3, J4). The next uuid can meet a row that was made
+    /// for a uuid.
     fn take(&mut self, row: Owner) -> bool {
         let is_new = !self.uuids.taken.contains(&row);
         self.uuids.taken.push(row);
@@ -227,7 +227,7 @@ impl World<'_> {
         }
     }
 
-    /// P16, J5: a packet with a TrackDescriptor.
+    /// A packet with a TrackDescriptor (P16, J5).
     pub fn track_descriptor(&mut self, machine: Machine, raw_id: u32, descriptor: &Message) {
         if !Described::accepts(descriptor) {
             return;
@@ -253,7 +253,7 @@ impl World<'_> {
         }
     }
 
-    /// U5, U6: where the events of a uuid are. One that is on it names it, if it has to.
+    /// The place of a uuid's events (U5, U6). An event names it, if necessary.
     pub fn place(&mut self, uuid: Uuid, name: Option<&str>, sequence: (u32, u32)) -> Option<Place> {
         let owner = self.owner(uuid)?;
         if !self.uuids.makers.contains_key(&uuid) {
@@ -280,7 +280,7 @@ impl World<'_> {
         Some(Place::Track(self.own_track(uuid, owner, own, sequence)))
     }
 
-    /// U5: the thread's one track.
+    /// The thread's only track (U5).
     fn thread_track(&mut self, uuid: Uuid) -> Option<Place> {
         let Some(Owner::Thread(utid)) = self.owner(uuid) else {
             return None;
@@ -312,7 +312,7 @@ impl World<'_> {
         track
     }
 
-    /// U6: the set of a uuid's lanes.
+    /// The set of a uuid's lanes (U6).
     fn lanes_of(
         &mut self,
         uuid: Uuid,
@@ -338,7 +338,7 @@ impl World<'_> {
         }))
     }
 
-    /// U6: the lane that an event of a uuid goes to.
+    /// The lane of a uuid for an event (U6).
     pub fn lane(&mut self, set: usize, uuid: Uuid, by: Count, sequence: (u32, u32)) -> TrackId {
         if let Some(track) = self.uuids.sets[set].count(uuid.number, by) {
             return track;
@@ -362,7 +362,7 @@ impl World<'_> {
         track
     }
 
-    /// U5, U7 to U9: a row that a uuid has made.
+    /// The row of a uuid (U5, U7 to U9).
     fn row(
         &mut self,
         uuid: Uuid,
@@ -386,7 +386,7 @@ impl World<'_> {
         }
     }
 
-    /// U8. The parent's row is made even where it is left out.
+    /// The parent's row is made even if this one is left out (U8).
     fn parent_of(&mut self, uuid: Uuid, sequence: (u32, u32)) -> Option<TrackId> {
         let descriptor = self.descriptor(uuid)?.clone();
         let parent = Uuid {
@@ -442,7 +442,7 @@ impl World<'_> {
     }
 }
 
-/// U9: of a counter.
+/// The same for a counter (U9).
 fn say_counter(args: &mut Args, counter: &Message) {
     let categories = counter.texts(2);
     if !categories.is_empty() {

@@ -1,6 +1,6 @@
-//! A protobuf message as the list of its fields, and nothing more clever.
+//! A protobuf message as a plain list of its fields.
 
-/// The fields of a message in the order in which they stand there.
+/// The fields of a message in their order.
 #[derive(Clone, Debug, Default)]
 pub struct Message(Vec<(u32, Field)>);
 
@@ -54,12 +54,12 @@ impl Message {
         Some(Message(fields))
     }
 
-    /// The numbers of the fields, in the order in which they stand there.
+    /// The numbers of the fields, in their order.
     pub fn fields(&self) -> impl Iterator<Item = u32> {
         self.0.iter().map(|(number, _)| *number)
     }
 
-    /// The fields with their values, in the order in which they stand there.
+    /// The fields with their values, in their order.
     pub fn values(&self) -> impl Iterator<Item = (u32, &Field)> {
         self.0.iter().map(|(number, value)| (*number, value))
     }
@@ -68,7 +68,7 @@ impl Message {
         self.fields().any(|number| number == field)
     }
 
-    /// Of a number that is said twice, the last.
+    /// For a repeated number, the last value.
     pub fn number(&self, field: u32) -> Option<u64> {
         self.0.iter().rev().find_map(|(number, value)| match value {
             Field::Number(value) if *number == field => Some(*value),
@@ -76,17 +76,17 @@ impl Message {
         })
     }
 
-    /// An unsigned number, 0 if it is not there.
+    /// An unsigned number; 0 if missing.
     pub fn unsigned(&self, field: u32) -> u64 {
         self.number(field).unwrap_or(0)
     }
 
-    /// A signed number of 64 bits, 0 if it is not there.
+    /// A signed number of 64 bits; 0 if missing.
     pub fn signed(&self, field: u32) -> i64 {
         self.unsigned(field).cast_signed()
     }
 
-    /// A number of 32 bits without a sign, such as a pid; 0 if it is not there.
+    /// A number of 32 bits without a sign, such as a pid; 0 if missing.
     pub fn id(&self, field: u32) -> i64 {
         i64::from(self.unsigned(field) as u32)
     }
@@ -125,7 +125,7 @@ impl Message {
         self.unpacked(field, Packed::Varints)
     }
 
-    /// The same of fixed numbers of 64 bits, doubles too.
+    /// The same for fixed numbers of 64 bits, including doubles.
     pub fn fixed64s(&self, field: u32) -> Vec<u64> {
         self.unpacked(field, Packed::Fixed64s)
     }
@@ -140,7 +140,7 @@ impl Message {
     }
 }
 
-/// How the numbers of a packed list are written.
+/// The encoding of the numbers in a packed list.
 #[derive(Clone, Copy, Debug)]
 pub enum Packed {
     Varints,

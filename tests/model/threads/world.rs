@@ -1,4 +1,4 @@
-//! All that is known of a trace up to an event, and what each event does to it.
+//! The state of a trace up to an event, and the effect of each event on it.
 
 use super::counters::{At, Counters};
 use super::described::Described;
@@ -33,7 +33,7 @@ pub struct World<'a> {
     /// H2
     pub cpus: BTreeSet<(Machine, u32)>,
     pub owners: Owners,
-    /// U1: what all of the file says of uuids.
+    /// The descriptors of uuids in the whole file (U1).
     pub described: Described,
     pub uuids: Uuids,
     pub track_events: BTreeMap<usize, Placed>,
@@ -45,7 +45,7 @@ pub struct World<'a> {
     pub vmstat_names: Vec<(u64, String)>,
 }
 
-/// The most cpus of a machine.
+/// The largest number of cpus on a machine.
 pub const CPUS: i64 = 4096;
 
 impl<'a> World<'a> {
@@ -87,7 +87,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// H2: a cpu of an event or a track, unless its number is none of a cpu.
+    /// The cpu of an event or a track, unless its number is impossible (H2).
     pub fn cpu(&mut self, machine: Machine, cpu: i64) -> bool {
         let is_cpu = cpu < CPUS;
         if is_cpu {

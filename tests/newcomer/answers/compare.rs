@@ -1,4 +1,4 @@
-//! One statement, asked of the database and of the witness.
+//! A statement, run on the database and on the witness.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,21 +11,21 @@ use super::witness::{Said, ask};
 use crate::support::statements::Row;
 use crate::support::{Place, answer};
 
-/// A statement that was compared.
+/// A compared statement.
 pub struct Compared {
-    /// As it is shown.
+    /// Its text as shown.
     pub sql: String,
     pub outcome: Outcome,
-    /// What timebase answers, if the witness answers anything.
+    /// Timebase's answer, if the witness has one.
     pub rows: Vec<Json>,
 }
 
-/// What came of comparing a statement's answers.
+/// The outcome of comparing a statement's answers.
 #[derive(Debug)]
 pub enum Outcome {
-    /// They are the same, and so many rows.
+    /// They are equal, with this many rows.
     Same(usize),
-    /// The witness knows no such table.
+    /// The witness does not know the table.
     Untold(String),
     Differs(String),
 }
@@ -44,7 +44,7 @@ pub struct Pair<'a> {
 impl Pair<'_> {
     /// Runs the statements of a block, in order.
     pub fn compare(&self, shown: &[String]) -> Vec<Compared> {
-        // Each block begins with a database that nobody has added anything to.
+        // Each block begins with an unchanged database.
         self.witness.execute_batch("SAVEPOINT block").unwrap();
         let statements: Vec<String> = shown.iter().map(|sql| self.moved(sql)).collect();
         let mut missing = BTreeMap::new();
@@ -52,7 +52,7 @@ impl Pair<'_> {
         for sql in &statements {
             let said = match sql {
                 sql if sql.contains("pragma_") => Said::Unknown("pragma_user_version".into()),
-                // Only of this table it is shown that rows can be added.
+                // Only for this table, pages show that rows can be added.
                 sql if !is_question(sql) => Said::Unknown("clock_snapshot".into()),
                 sql => match self.given(sql) {
                     Ok(given) => ask(self.witness, &as_the_witness_asks(sql), &given),
@@ -91,9 +91,9 @@ impl Pair<'_> {
         compared_all
     }
 
-    /// Compares the results of a report with what they must be, by `report: title`: with all rows, as trace
-    /// processor has them, and without those that may be wrong. A list that is empty may have a row that
-    /// says so.
+    /// Compares the results of a report with the required ones, by `report: title`: with all rows,
+    /// as in trace processor, and without those that may be wrong. An empty list may have a row
+    /// that says so.
     pub fn compare_report(
         &self,
         report: &str,
@@ -150,7 +150,7 @@ impl Pair<'_> {
         outcomes
     }
 
-    /// The rows that the program gives, by the number of the statement.
+    /// The rows from the program, by the number of the statement.
     fn ours(&self, statements: &[(usize, &str)]) -> BTreeMap<usize, Vec<Json>> {
         if statements.is_empty() {
             return BTreeMap::new();
@@ -190,8 +190,8 @@ impl Pair<'_> {
             .collect()
     }
 
-    /// The same statement of this trace: what is a time of the trace that the example is of becomes
-    /// one at the same place in this one.
+    /// The same statement for this trace: a time of the example's trace becomes the time at the
+    /// same relative place in this one.
     ///
     /// The program has names for all parameters.
     fn moved(&self, sql: &str) -> String {
@@ -220,7 +220,7 @@ impl Pair<'_> {
         moved + rest
     }
 
-    /// Values for the parameters of a statement, or the one that has none.
+    /// Values for the parameters of a statement, or the parameter that has none.
     fn given(&self, sql: &str) -> Result<Vec<(String, Value)>, String> {
         let names = parameters(sql).into_iter();
         names
@@ -231,7 +231,7 @@ impl Pair<'_> {
             .collect()
     }
 
-    /// A value for a parameter that a page gives one to.
+    /// A value for a parameter to which a page gives one.
     fn parameter(&self, name: &str) -> Option<Value> {
         let (start, end) = self.bounds[self.trace];
         let at = |percent: i64| Value::Integer(start + (end - start) / 100 * percent);
@@ -254,10 +254,10 @@ impl Pair<'_> {
     }
 }
 
-/// The reports that leave out what may be wrong.
+/// The reports that leave out rows that may be wrong.
 const HAS_DOUBTS: [&str; 4] = ["time-spent", "sched-latency", "slices", "flows"];
 
-/// Of what may be wrong there is no duration.
+/// Rows that may be wrong have no duration.
 const SURE: &str = "
     CREATE TEMP VIEW known_sched AS
     SELECT rowid, ts, iif(doubt IS NULL, dur, -1) AS dur, ucpu, utid, end_state, priority, doubt FROM main.known_sched;
@@ -266,7 +266,7 @@ const SURE: &str = "
 
 const ALL: &str = "DROP VIEW temp.known_sched; DROP VIEW temp.known_state;";
 
-/// What makes the lists of a report whole.
+/// The parameters that make a report's lists complete.
 fn whole(report: &str) -> &'static [&'static str] {
     match report {
         "clock-health" | "unplaced" => &[],
@@ -275,7 +275,7 @@ fn whole(report: &str) -> &'static [&'static str] {
     }
 }
 
-/// The row of a list that is empty: `no flows`.
+/// The row of an empty list: `no flows`.
 fn is_notice(row: &Json) -> bool {
     let mut values = row.as_object().unwrap().values();
     let is_text = |value: &Json| value.as_str().is_some_and(|text| text.starts_with("no "));
@@ -301,7 +301,7 @@ fn made(sql: &str) -> Option<String> {
     Some(name.to_owned())
 }
 
-/// The functions of a statement, as what they stand for in the witness's tables.
+/// The functions of a statement, replaced by expressions on the witness's tables.
 fn as_the_witness_asks(sql: &str) -> String {
     let lateral = (
         "ancestor_slice(s.id) AS root ON",
@@ -313,7 +313,7 @@ fn as_the_witness_asks(sql: &str) -> String {
             let arguments: Vec<&str> = sql[begin + name.len() + 1..end - 1]
                 .splitn(2, ", ")
                 .collect();
-            // The set of arguments is that of the process wherever it is not said whose it is.
+            // Without an owner, the set of arguments is the process's.
             let first = match arguments[0] {
                 "arg_set_id" => "process.arg_set_id",
                 other => other,
@@ -354,7 +354,7 @@ const FUNCTIONS: [(&str, &str); 7] = [
     ),
 ];
 
-/// From where to where the first call of a function goes.
+/// The range of the first call of a function.
 fn call(sql: &str, name: &str) -> Option<(usize, usize)> {
     let open = format!("{name}(");
     let begins = sql.match_indices(&open).map(|(at, _)| at);
@@ -372,13 +372,13 @@ fn call(sql: &str, name: &str) -> Option<(usize, usize)> {
     None
 }
 
-/// Numbers of rows are timebase's own.
+/// Row ids are timebase's own.
 pub fn is_number_of_rows(column: &str) -> bool {
     let ids = ["id", "utid", "upid", "slice_out", "slice_in"];
     ids.contains(&column) || column.ends_with("_id")
 }
 
-/// Compares the columns that both have, and that are no numbers of rows.
+/// Compares the columns that both have, without row ids.
 pub fn compared(ours: &[Json], columns: &[String], theirs: &[Row]) -> Outcome {
     let has = |name: &String| ours.first().is_none_or(|row| row.get(name).is_some());
     let same: Vec<usize> = (0..columns.len())
@@ -424,13 +424,13 @@ fn json(value: &Value) -> Json {
     }
 }
 
-/// A value as text. Of sums of reals the last digits are a matter of the order.
+/// A value as text. The last digits of sums of reals depend on the order.
 fn plain(value: &Json) -> String {
     match (value.as_i64(), value.as_f64()) {
         (Some(integer), _) => integer.to_string(),
         (None, Some(real)) if real.fract() == 0.0 && real.abs() < 1e15 => (real as i64).to_string(),
         (None, Some(real)) => format!("{real:.8e}"),
-        // Of objects in text the order of their members is nobody's.
+        // The order of an object's members in text does not matter.
         (None, None) => match value.as_str().map(serde_json::from_str::<Json>) {
             Some(Ok(object @ Json::Object(_))) => object.to_string(),
             _ => value.to_string(),

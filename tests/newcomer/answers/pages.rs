@@ -1,4 +1,4 @@
-//! Every statement of SQL that a page or a notebook shows, whatever language it is in.
+//! Every SQL statement in a page or a notebook, in any language.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,15 +7,15 @@ use serde_json::Value as Json;
 
 use crate::support::{files, repository};
 
-/// The statements of one block, or of a notebook: they are run together, in this order.
+/// The statements of one block, or of a notebook; they run together, in this order.
 #[derive(Debug)]
 pub struct Shown {
-    /// The page, and which block of it.
+    /// The page, and the block in it.
     pub place: String,
     pub statements: Vec<String>,
 }
 
-/// All that the README, the pages and the notebooks show.
+/// All statements of the README, the pages and the notebooks.
 pub fn all() -> Vec<Shown> {
     let mut shown = Vec::new();
     let mut pages = files("docs", &["md"]);
@@ -27,7 +27,7 @@ pub fn all() -> Vec<Shown> {
             .unwrap()
             .display()
             .to_string();
-        // The latter asks many traces at once, in the SQL of other engines.
+        // The latter queries many traces at once, in the SQL of other engines.
         if name.starts_with("docs/rules") || name == "docs/fleet.md" {
             continue;
         }
@@ -48,8 +48,8 @@ pub fn all() -> Vec<Shown> {
     shown
 }
 
-/// The fenced blocks of a page and the commands that are indented. An example that shows an error
-/// asks nothing.
+/// The fenced blocks of a page and the indented commands. An example that shows an error is
+/// skipped.
 fn of_page(name: &str, text: &str) -> Vec<Shown> {
     let mut blocks: Vec<Vec<String>> = Vec::new();
     let mut lines = text.lines().peekable();
@@ -141,7 +141,7 @@ fn of_notebook(text: &str) -> Vec<String> {
     texts.flat_map(|text| of_python(&text)).collect()
 }
 
-/// The statements of a script, which are parted by semicolons outside of texts and comments.
+/// The statements of a script, which semicolons outside of texts and comments separate.
 pub fn statements(script: &str) -> Vec<String> {
     let mut found = vec![String::new()];
     let mut chars = script.chars().peekable();

@@ -1,5 +1,5 @@
-//! Who had the CPUs, by the report and by trace processor's own files: processes of which two may
-//! have one pid, and one of which may have had several names.
+//! The CPU time of threads and processes, by the report and by trace processor's own files: two
+//! processes may have the same pid, and a process may have had several names.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +11,14 @@ const KERNELS: [&str; 4] = ["desktop", "desktop-compact", "system", "system-comp
 
 const NULL: &str = "[NULL]";
 
-/// A thread or a process of the answers: its tid or pid, and when it began. This tells those apart
+/// A thread or a process in the answers: its tid or pid, and its start, which distinguishes those
 /// that had one number after another.
 type Key = (String, String);
 
-/// The sum of times in nanoseconds, and how many slices there are.
+/// The sum of times in nanoseconds, and the number of slices.
 type Time = (i64, i64);
 
-/// What `sched_summary` says of each thread, with its name.
+/// The columns of `sched_summary` for each thread, with its name.
 fn of_threads(trace: &str) -> BTreeMap<(Key, String), Time> {
     let mut times: BTreeMap<_, Time> = BTreeMap::new();
     // ucpu, tid, start_ts, name, end_state, n, first_ts, last_ts, checksum, dur, priority
@@ -26,7 +26,7 @@ fn of_threads(trace: &str) -> BTreeMap<(Key, String), Time> {
         let [_, tid, start, name, end, n, _, _, _, dur, _] = <[String; 11]>::try_from(row).unwrap();
         let (n, mut dur): (i64, i64) = (n.parse().unwrap(), dur.parse().unwrap());
         if end == NULL && dur < 0 {
-            dur = 0; // what has no end has -1 for it
+            dur = 0; // -1 for a slice without an end
         }
         let (sum, slices) = times.entry(((tid, start), name)).or_default();
         *sum += dur;
@@ -40,7 +40,7 @@ struct Thread {
     is_idle: bool,
 }
 
-/// The threads of the answers, with their processes.
+/// The threads in the answers, with their processes.
 fn threads(trace: &str) -> BTreeMap<(Key, String), Thread> {
     // machine_id, tid, name, pid, pstart, start_ts, end_ts, is_main_thread, is_idle
     let rows = expected_compressed(&format!("{trace}.thread.csv.zst"));
@@ -69,7 +69,7 @@ fn names(trace: &str) -> BTreeMap<Key, String> {
     named
 }
 
-/// A value of a row as the answers have it.
+/// A value of a row, in the form of the answers.
 fn shown(value: &Json) -> String {
     match value {
         Json::Null => NULL.to_owned(),
@@ -82,7 +82,7 @@ fn is_near(shown: &Json, ns: i64) -> bool {
     (shown.as_f64().unwrap() - ns as f64 / 1e6).abs() <= 0.00051
 }
 
-/// The rows of a list, by the column that numbers them.
+/// The rows of a list, by the column with their numbers.
 fn list(results: &Json, title: &str, number: &str) -> BTreeMap<String, Json> {
     let mut results = results.as_array().unwrap().iter();
     let list = results.find(|result| result["title"] == title).unwrap();
@@ -150,7 +150,7 @@ fn time_spent_tells_processes_and_threads_apart_and_names_them_as_trace_processo
             let (time, count) = of_processes
                 .remove(&key)
                 .unwrap_or_else(|| panic!("{trace}: {row}"));
-            // Of threads whose process it does not know there is no row of trace processor's.
+            // Trace processor has no row for threads of unknown processes.
             let name = names.get(&key).map_or(NULL, String::as_str);
             assert_eq!(shown(&row["process"]), name, "{trace}: {row}");
             assert_eq!(

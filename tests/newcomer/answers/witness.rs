@@ -1,13 +1,14 @@
-//! A second database of a recorded trace, made without timebase: what trace processor's rows are.
+//! A second database of a recorded trace, made without timebase, with trace processor's rows.
 //!
-//! Of processes, threads, slices and counters trace processor's answers have all rows; of scheduling
-//! they have sums and checksums by thread, and the first rows. So the rows are those of the naive
-//! model, which shares no code with the import, and every answer that was recorded of the trace is
-//! asked of them first: with another row, the model would not be let testify. Around them are plain
-//! views of what trace processor's own library and timebase add, written down from what they say.
+//! Trace processor's answers have all rows of processes, threads, slices and counters; for
+//! scheduling they have sums and checksums by thread, and the first rows. So the rows come from the
+//! naive model, which shares no code with the import. First, every recorded answer for the trace is
+//! compared with them: if a row differs, the model is not accepted as a witness. On top of them are
+//! plain views for the additions of trace processor's own library and of timebase, written from
+//! their descriptions.
 //!
-//! Rejected: tables of the answers alone. Of the scheduler's 27,000 rows they would have 300, and no
-//! question to single waits could be asked.
+//! Rejected: tables with only the answers. They would have 300 of the scheduler's 27,000 rows, and
+//! could answer no query about single waits.
 
 use std::fs;
 
@@ -17,7 +18,7 @@ use crate::model::threads;
 use crate::support::statements::{Row, as_trace_processor_says};
 use crate::support::{Imported, data, expected, fixture};
 
-/// The recorded traces with an answer of trace processor's, as it has been recorded of each.
+/// The recorded traces with recorded answers of trace processor for each.
 pub const RECORDED: [&str; 6] = [
     "app",
     "desktop",
@@ -27,7 +28,7 @@ pub const RECORDED: [&str; 6] = [
     "system-compressed",
 ];
 
-/// The statements to which there is an answer of a trace.
+/// The statements that have an answer for a trace.
 fn answers_of(trace: &str) -> Vec<String> {
     let mut names = Vec::new();
     for entry in fs::read_dir(data("expected")).unwrap() {
@@ -42,7 +43,7 @@ fn answers_of(trace: &str) -> Vec<String> {
     names
 }
 
-/// The packets of a trace as one that is not compressed, which is all that the model reads.
+/// The packets of a trace in uncompressed form, which is the only form that the model reads.
 fn decompressed(imported: &Imported) -> Vec<u8> {
     let mut trace = Vec::new();
     let mut packets = imported
@@ -79,7 +80,7 @@ pub fn of(trace: &str, imported: &Imported) -> Connection {
 
     conn.execute_batch(VIEWS).unwrap();
     doubts(&conn, imported);
-    // Which rows a database has decides on its bounds, and trace processor has others besides.
+    // The database's rows determine its bounds, and trace processor has additional ones.
     let bounds = "SELECT start_ts, end_ts FROM trace_bounds";
     let (start, end): (i64, i64) = imported
         .conn
@@ -98,7 +99,7 @@ pub fn of(trace: &str, imported: &Imported) -> Connection {
     conn
 }
 
-/// The doubts of the import, of the same rows here.
+/// The import's doubts about the same rows.
 fn doubts(conn: &Connection, imported: &Imported) {
     let of_tables = [(
         "SELECT name, ts, dur, doubt FROM slice WHERE doubt IS NOT NULL",
@@ -119,8 +120,8 @@ fn doubts(conn: &Connection, imported: &Imported) {
     conn.execute_batch("COMMIT").unwrap();
 }
 
-/// The kernel's events as Perfetto's package for Python reads them, where that was recorded, with the
-/// clock of their bundles. That they are where trace processor has them, its counts and checksums say.
+/// The kernel's events as Perfetto's Python package reads them, if recorded, with the clock of
+/// their bundles. Trace processor's counts and checksums show that their times agree.
 fn kernel_events(conn: &Connection, trace: &str, imported: &Imported, clock: u32) {
     conn.execute_batch(
         "CREATE TABLE ftrace_event (id INTEGER PRIMARY KEY, ts, cpu, tid, name, args);
@@ -155,12 +156,12 @@ fn kernel_events(conn: &Connection, trace: &str, imported: &Imported, clock: u32
     assert_eq!(crate::support::rows(conn, counts), expected(&file));
 }
 
-/// What is not in the model's tables and follows from them. The names of what somebody may ask
-/// are those of trace processor and of timebase.
+/// Objects that are not in the model's tables, but follow from them. Their names are those of trace
+/// processor and timebase.
 const VIEWS: &str = include_str!("witness.sql");
 
-/// Whether a table is one that timebase has beyond trace processor's, or one of which nothing was
-/// recorded; and why no answer can be compared.
+/// Whether a table is an addition of timebase, or has no recorded rows; and why no answer can be
+/// compared.
 pub fn untold(name: &str) -> Option<&'static str> {
     UNTOLD
         .iter()
@@ -211,7 +212,7 @@ const UNTOLD: [(&str, &str); 8] = [
     ),
 ];
 
-/// The result of a statement of the witness, or the table or function that it does not know.
+/// The result of a statement on the witness, or the table or function that it does not know.
 pub enum Said {
     Rows(Vec<String>, Vec<Row>),
     Nothing,
