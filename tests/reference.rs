@@ -465,6 +465,9 @@ fn every_code_of_the_log_has_its_place_in_the_reference() {
         "let (code, offset) = ",
         "let (code, text) = ",
         "Fault::new(",
+        "said(",
+        "counters::PAYLOADS_CORRUPT, ",
+        "counters::PAYLOADS_TOO_LARGE, ",
     ]));
     codes.extend(
         literals_after(&["{ .. } => ", "Rejected::TooMany => "])

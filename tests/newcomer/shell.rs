@@ -228,7 +228,9 @@ fn tables_are_those_that_can_be_asked_and_the_others_by_a_pattern() {
     for line in [
         "packet,table,a packet of the trace\n",
         "thread,view,a thread\n",
-        "clock_path,function,\"a conversion, hop by hop\"\n",
+        "clock_path,function,\"a conversion, one row for each hop\"\n",
+        "clock_hop_reading,table,the readings of hops that are not on the line\n",
+        "ancestor_slice,function,\"the slices around a slice, the outermost first\"\n",
     ] {
         assert!(tables.contains(line), "{line}\n{tables}");
     }

@@ -267,16 +267,20 @@ fn list_members(page: &mut Page, group: &Section) {
 fn briefly(section: &Section) -> String {
     /// What is longer has an explanation behind it.
     const BRIEF: usize = 80;
+    /// The kind is beside the sentence.
+    const SUBJECTS: [&str; 7] = [
+        "A row is ",
+        "A row describes ",
+        "This is ",
+        "These are ",
+        "This view has ",
+        "This view shows ",
+        "This table-valued function returns ",
+    ];
 
     let summary = section.summary().trim_end_matches('.');
-    let summary = summary.strip_prefix("A row is ").unwrap_or(summary);
-    // What kind of thing it is stands beside it.
-    let is_kind =
-        |kind: &str| kind.starts_with("A view") || kind.starts_with("A table-valued function");
-    let summary = match summary.split_once(": ") {
-        Some((kind, rest)) if is_kind(kind) => rest,
-        _ => summary,
-    };
+    let mut without = SUBJECTS.iter().filter_map(|subject| summary.strip_prefix(subject));
+    let summary = without.next().unwrap_or(summary);
     let brief = match summary.split_once(": ") {
         Some((brief, _)) if summary.chars().count() > BRIEF => brief,
         _ => summary,
