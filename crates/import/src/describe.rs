@@ -23,7 +23,7 @@ pub(crate) struct ReadTrace<'a> {
     pub read: &'a [FileRead],
     /// The archive that they are in, as a file.
     pub archive: Option<&'a Digested>,
-    pub outcome: &'a Outcome,
+    pub derived: &'a Derived,
     /// The names of the machines.
     pub machines: Vec<Option<String>>,
     /// How many rows each table has got, by its number.
@@ -32,8 +32,8 @@ pub(crate) struct ReadTrace<'a> {
     pub conversion: Conversion,
 }
 
-/// What is known when all files are read.
-pub(crate) struct Outcome {
+/// What follows from all files together.
+pub(crate) struct Derived {
     /// How parts were placed.
     pub placed: Vec<Placed>,
     /// Of each sample of a synchronization whether conversions by rates use it.
@@ -68,7 +68,7 @@ impl ReadTrace<'_> {
         if self.files.manifest.is_some() {
             return Vec::new();
         }
-        let placed = &self.outcome.placed;
+        let placed = &self.derived.placed;
         let is_unrelated = |id: u32| {
             let parts = placed.iter().filter(|placed| placed.file == id);
             let mut told = parts.filter_map(|placed| placed.is_related).peekable();
@@ -121,7 +121,7 @@ pub(crate) fn summarize(
 ) -> rusqlite::Result<Summary> {
     let (inputs, is_alone) = (&trace.files.inputs, trace.files.is_alone);
     output::trace_files(conn, inputs.files(), |id| trace.of_file(id))?;
-    output::remote_clock_syncs(conn, &mut frame.context.place, &trace.outcome.used)?;
+    output::remote_clock_syncs(conn, &mut frame.context.place, &trace.derived.used)?;
     let clocks = output::clocks(conn, &mut frame.context.place)?;
     output::insert_turns(conn, frame.context.place.trace_time(), trace.conversion)?;
     let sequences = output::sequences(conn, &frame.context.place)?;
@@ -159,7 +159,7 @@ pub(crate) fn summarize(
         events,
         lost,
         clock_faults: Vec::new(),
-        doubtful: doubtful(&trace.outcome.tallies),
+        doubtful: doubtful(&trace.derived.tallies),
         trace_time_clock: frame.context.place.trace_time().to_string(),
         start_ts,
         end_ts,
@@ -169,7 +169,7 @@ pub(crate) fn summarize(
         },
         machines: trace.machines.len() as u64,
         placements: trace
-            .outcome
+            .derived
             .placed
             .iter()
             .map(|placed| trace.placement(placed, &trace.machines))
@@ -249,11 +249,11 @@ fn stats(frame: &Frame, trace: &ReadTrace<'_>, summary: &Summary) -> Vec<Stat> {
         (Counter::info("trace_bytes"), counts.bytes),
         (
             Counter::info("thread_states_doubtful"),
-            trace.outcome.tallies.states.doubtful,
+            trace.derived.tallies.states.doubtful,
         ),
         (
             Counter::info("slices_doubtful"),
-            trace.outcome.tallies.slices.doubtful,
+            trace.derived.tallies.slices.doubtful,
         ),
     ];
     let counters = counters.into_iter().chain(frame.context.journal.counters());

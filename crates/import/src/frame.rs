@@ -37,7 +37,7 @@ use crate::limits::Watch;
 use crate::manifest::{MemberRules, Refused};
 use crate::output::{Fact, Faults, LogMessage, Rows, SettledRows, Severity};
 use crate::place::{Place, Whole};
-use crate::readers::{Events, ImportContext, Latest, PacketSchema, Readers, Writers};
+use crate::readers::{EventSink, ImportContext, Latest, PacketSchema, Readers, Writers};
 use crate::subjects::Wanted;
 use crate::timeline::Timeline;
 use crate::trackers;
@@ -103,7 +103,7 @@ impl Frame {
                 faults: Faults::default(),
                 schema,
                 definitions: Definitions::default(),
-                events: Events::new(keep.events.follows(), scratch),
+                events: EventSink::new(keep.events.follows(), scratch),
                 writers: Writers::new(scratch),
             },
             readers: Readers::default(),

@@ -8,7 +8,7 @@ use rusqlite::{Connection, OpenFlags};
 use timebase_store::sort::{Quota, Scratch};
 use timebase_trace::{InputsError, Monitor, Pass, Reads, Source, SourceError, TraceType};
 
-use crate::describe::{Outcome, ReadTrace, describe, summarize};
+use crate::describe::{Derived, ReadTrace, describe, summarize};
 use crate::error::{Error, HowFar, WriteError, is_full};
 use crate::files::Files;
 use crate::frame::{Finished, Frame, Keep};
@@ -282,7 +282,7 @@ impl<'a> Job<'a> {
         // What is refused is refused before the indexes are made.
         let warnings = self.warnings(files, &read)?;
         let names = |file: u32| files.inputs.title(file as usize).to_owned();
-        let (conn, outcome) = self.finish(writer, &mut frame, settled, &names)?;
+        let (conn, derived) = self.finish(writer, &mut frame, settled, &names)?;
         let archive = files.inputs.digest()?;
         let sizes: u64 = read.iter().map(|file| file.digest.size).sum();
         let is_whole = size.is_none_or(|size| size == sizes.saturating_add(files.read_ahead()))
@@ -295,7 +295,7 @@ impl<'a> Job<'a> {
             files,
             read: &read,
             archive: archive.as_ref(),
-            outcome: &outcome,
+            derived: &derived,
             machines,
             rows,
             conversion: self.options.conversion,
@@ -539,7 +539,7 @@ impl<'a> Job<'a> {
         frame: &mut Frame,
         settled: SettledRows,
         names: &dyn Fn(u32) -> String,
-    ) -> Result<(Opened<'a>, Outcome), Error> {
+    ) -> Result<(Opened<'a>, Derived), Error> {
         let is_cancelled = || self.monitor.cancel.load(Ordering::Relaxed);
         let place = &mut frame.context.place;
         let built =
@@ -551,7 +551,7 @@ impl<'a> Job<'a> {
                     Ok((rest, solved))
                 });
         let (rest, solved) = built.map_err(|error| self.failure(error))?;
-        let mut outcome = place.with_estimates(|place, estimates, used| Outcome {
+        let mut derived = place.with_estimates(|place, estimates, used| Derived {
             placed: output::placed(place, estimates),
             used: used.to_vec(),
             tallies: rest.tallies,
@@ -569,12 +569,12 @@ impl<'a> Job<'a> {
             let mut room = Room::new(&conn, quota)?;
             let indexes = output::drop_indexes(&conn, &rest.postponed)?;
             KeyedRow::insert_all(&rest.keyed, &conn)?;
-            outcome.tallies.states.doubtful += LateDoubt::mark_all(&rest.doubts, &conn)?;
+            derived.tallies.states.doubtful += LateDoubt::mark_all(&rest.doubts, &conn)?;
             settled.apply(&conn)?;
             if is_cancelled() {
                 return Ok(false);
             }
-            output::insert_parts(&conn, &outcome.placed, names)?;
+            output::insert_parts(&conn, &derived.placed, names)?;
             let (lacks_steps, lacks_lines) = solved.lacks();
             if lacks_steps || lacks_lines {
                 solved.insert_used(&conn, place)?;
@@ -595,7 +595,7 @@ impl<'a> Job<'a> {
             Ok(!is_cancelled())
         };
         match self.with_sqlite(&conn, late())? {
-            true => Ok((conn, outcome)),
+            true => Ok((conn, derived)),
             false => Err(Error::Cancelled),
         }
     }

@@ -20,7 +20,7 @@ use super::reader::Reader;
 use super::remote_clock_sync::RemoteClockSyncs;
 use super::trace_config::TraceConfigs;
 use super::trace_stats::TraceStats;
-use super::trace_uuid::Uuid;
+use super::trace_uuid::TraceUuids;
 use super::track_event::TrackEvents;
 use crate::output::Rows;
 use crate::place::{SettledEvent, Snapshot};
@@ -111,7 +111,7 @@ readers! {
     ClockSnapshot: Snapshots = CLOCK_SNAPSHOT,
     AndroidLog: AndroidLog = ANDROID_LOG,
     ExtensionDescriptor: Extensions = EXTENSION_DESCRIPTOR,
-    TraceUuid: Uuid = TRACE_UUID,
+    TraceUuid: TraceUuids = TRACE_UUID,
     SystemInfo: Once<45> = SYSTEM_INFO,
     CpuInfo: Once<67> = CPU_INFO,
     ServiceEvent: Once<69> = SERVICE_EVENT,

@@ -5,7 +5,7 @@ use std::io;
 use timebase_resolver::{Ticks, Unresolved};
 use timebase_schema::tables;
 
-use super::events::Events;
+use super::events::EventSink;
 use super::packet::PlacedPacket;
 use super::packet_schema::PacketSchema;
 use super::sequences::Writers;
@@ -21,7 +21,7 @@ pub(crate) struct ImportContext {
     pub faults: Faults,
     pub schema: PacketSchema,
     pub definitions: Definitions,
-    pub events: Events,
+    pub events: EventSink,
     /// What track events of a sequence share.
     pub writers: Writers,
 }
@@ -124,7 +124,7 @@ impl ImportContext {
             sequence: packet.generation.interval.sequence,
         };
         lost.write(&mut self.events.record);
-        let Events {
+        let EventSink {
             timeline, record, ..
         } = &mut self.events;
         match (packet.placement.ts, packet.header.timestamp) {

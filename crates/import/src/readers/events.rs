@@ -7,7 +7,7 @@ use crate::place::TraceTime;
 use crate::timeline::Timeline;
 
 /// The events of a trace while it is read.
-pub(crate) struct Events {
+pub(crate) struct EventSink {
     pub timeline: Timeline,
     /// Where the next packet without a time stands.
     pub latest: Latest,
@@ -17,10 +17,10 @@ pub(crate) struct Events {
     pub times: Option<(i64, i64)>,
 }
 
-impl Events {
+impl EventSink {
     /// No events. What does not fit memory is put aside there.
     pub fn new(is_wanted: bool, scratch: &Scratch) -> Self {
-        Events {
+        EventSink {
             timeline: Timeline::new(is_wanted, scratch),
             latest: Latest::default(),
             record: Vec::new(),

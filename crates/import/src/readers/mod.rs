@@ -31,7 +31,7 @@ mod track_event;
 pub(crate) use all::{Parsed, Readers};
 pub(crate) use context::ImportContext;
 pub(crate) use corrupt::Corrupt;
-pub(crate) use events::Events;
+pub(crate) use events::EventSink;
 pub(crate) use latest::Latest;
 pub(crate) use packet::PlacedPacket;
 pub(crate) use packet_schema::PacketSchema;

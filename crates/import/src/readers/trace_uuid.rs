@@ -11,9 +11,9 @@ use crate::output::Rows;
 
 /// Reads the trace's own name.
 #[derive(Debug, Default)]
-pub(crate) struct Uuid;
+pub(crate) struct TraceUuids;
 
-impl Reader for Uuid {
+impl Reader for TraceUuids {
     type Payload<'a> = TraceUuid;
 
     fn parse(payload: &[u8]) -> Result<TraceUuid, Corrupt> {

@@ -14,7 +14,7 @@ use crate::compact::{Put, Take, cut};
 pub(crate) enum Event<'a> {
     Switch(Switch),
     Waking(Waking),
-    Ftrace(Ftrace<'a>),
+    Ftrace(FtraceEvent<'a>),
     LogLine(LogLine),
     Packet(PacketEvent<'a>),
     Energy(Energy),
@@ -69,7 +69,7 @@ pub(crate) enum Waker {
 
 /// Any other event of the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Ftrace<'a> {
+pub(crate) struct FtraceEvent<'a> {
     pub machine: u32,
     pub cpu: u32,
     /// The thread that was running.
@@ -202,7 +202,7 @@ impl<'a> Event<'a> {
             kind @ (SWITCH | COMPACT_SWITCH) => Event::Switch(Switch::take(kind, take)?),
             kind @ (WAKING | COMPACT_WAKING) => Event::Waking(Waking::take(kind, take)?),
             FTRACE => {
-                let mut event = Ftrace {
+                let mut event = FtraceEvent {
                     machine: take.small()?,
                     cpu: take.small()?,
                     tid: take.small()?,
@@ -366,7 +366,7 @@ mod tests {
             pid: 5,
             comm: Some(Name(u32::MAX)),
         };
-        let ftrace = Ftrace {
+        let ftrace = FtraceEvent {
             machine: 2,
             cpu: 3,
             tid: 4,
@@ -408,7 +408,7 @@ mod tests {
                 ..waking
             }),
             Event::Ftrace(ftrace),
-            Event::Ftrace(Ftrace {
+            Event::Ftrace(FtraceEvent {
                 interval,
                 message: b"message",
                 ..ftrace

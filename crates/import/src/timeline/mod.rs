@@ -22,7 +22,9 @@ mod label;
 mod order;
 mod track_event;
 
-pub(crate) use event::{Energy, Event, Ftrace, LogLine, PacketEvent, Prev, Switch, Waker, Waking};
+pub(crate) use event::{
+    Energy, Event, FtraceEvent, LogLine, PacketEvent, Prev, Switch, Waker, Waking,
+};
 pub(crate) use label::{Label, Name, OwnLabel};
 pub(crate) use order::Timeline;
 pub(crate) use track_event::{

@@ -15,7 +15,7 @@ use super::tracker::{At, Tracker};
 use crate::limits::Watch;
 use crate::output::{Faults, Rows};
 use crate::place::TraceTime;
-use crate::timeline::{Event, Ftrace, Switch, Timeline, Waker, Waking};
+use crate::timeline::{Event, FtraceEvent, Switch, Timeline, Waker, Waking};
 use crate::world::{World, ucpu};
 
 /// Gives all events of a trace to all trackers, and tells what of it does not go
@@ -91,7 +91,7 @@ impl Trackers {
         let machine = match event {
             Event::Switch(Switch { machine, .. })
             | Event::Waking(Waking { machine, .. })
-            | Event::Ftrace(Ftrace { machine, .. }) => Some(*machine),
+            | Event::Ftrace(FtraceEvent { machine, .. }) => Some(*machine),
             Event::Packet(_) | Event::LogLine(_) | Event::Energy(_) => None,
             Event::Track(_) | Event::PacketsLost { .. } | Event::Nothing => None,
         };

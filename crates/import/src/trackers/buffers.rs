@@ -2,7 +2,7 @@
 
 use super::tracker::{At, Tracker};
 use crate::message::Message;
-use crate::timeline::Ftrace;
+use crate::timeline::FtraceEvent;
 use crate::world::{EndOfSlice, NewSlice, NewTrack, Owner, Utid};
 
 /// Fields of `FtraceEvent`.
@@ -16,7 +16,7 @@ mod event {
 pub(crate) struct Buffers;
 
 impl Tracker for Buffers {
-    fn ftrace(&mut self, ts: i64, event: &Ftrace<'_>, _emitter: Utid, at: &mut At<'_, '_>) {
+    fn ftrace(&mut self, ts: i64, event: &FtraceEvent<'_>, _emitter: Utid, at: &mut At<'_, '_>) {
         let (track_type, name) = match event.field {
             event::ION_STAT => ("android_ion_allocations", "mem.ion_buffer"),
             event::DMA_HEAP_STAT => ("android_dma_allocations", "mem.dma_buffer"),

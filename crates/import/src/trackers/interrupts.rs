@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 use super::tracker::{At, Tracker};
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::message::Message;
-use crate::timeline::Ftrace;
+use crate::timeline::FtraceEvent;
 use crate::world::{EndOfSlice, NewSlice, NewTrack, Owner, TrackId, Utid, ucpu};
 
 /// Fields of `FtraceEvent`.
@@ -69,7 +69,7 @@ pub(crate) struct Interrupts {
 }
 
 impl Tracker for Interrupts {
-    fn ftrace(&mut self, ts: i64, event: &Ftrace<'_>, _emitter: Utid, at: &mut At<'_, '_>) {
+    fn ftrace(&mut self, ts: i64, event: &FtraceEvent<'_>, _emitter: Utid, at: &mut At<'_, '_>) {
         let message = Message(event.message);
         let vector = message.number(1).unwrap_or(0);
         let soft_name = usize::try_from(vector)
@@ -129,7 +129,7 @@ impl Interrupts {
     /// The track of the CPU's interrupts of a kind.
     fn track(
         &mut self,
-        event: &Ftrace<'_>,
+        event: &FtraceEvent<'_>,
         kind: &InterruptKind,
         at: &mut At<'_, '_>,
     ) -> Option<TrackId> {

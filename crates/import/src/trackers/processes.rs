@@ -7,7 +7,7 @@ use crate::arguments::ArgValue;
 use crate::definitions::{Descriptor, is_sandboxed, process_of, thread_ids, thread_of};
 use crate::message::Message;
 use crate::output::Cell;
-use crate::timeline::{Ftrace, LogLine, PacketEvent};
+use crate::timeline::{FtraceEvent, LogLine, PacketEvent};
 use crate::world::{Rank, Utid};
 
 /// Fields of `FtraceEvent`.
@@ -36,7 +36,7 @@ const KTHREADD: i64 = 2;
 pub(crate) struct Processes;
 
 impl Tracker for Processes {
-    fn ftrace(&mut self, ts: i64, event: &Ftrace<'_>, _emitter: Utid, at: &mut At<'_, '_>) {
+    fn ftrace(&mut self, ts: i64, event: &FtraceEvent<'_>, _emitter: Utid, at: &mut At<'_, '_>) {
         let message = Message(event.message);
         match event.field {
             event::TASK_NEWTASK => newtask(ts, event, message, at),
@@ -77,7 +77,7 @@ impl Tracker for Processes {
 }
 
 /// Rule P10.
-fn newtask(ts: i64, event: &Ftrace<'_>, message: Message<'_>, at: &mut At<'_, '_>) {
+fn newtask(ts: i64, event: &FtraceEvent<'_>, message: Message<'_>, at: &mut At<'_, '_>) {
     let pid = i64::from(message.small(1).unwrap_or(0));
     if pid == 0 {
         return;

@@ -3,7 +3,7 @@
 use super::tracker::{At, Tracker};
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::message::Message;
-use crate::timeline::Ftrace;
+use crate::timeline::FtraceEvent;
 use crate::world::{NewSlice, Utid};
 
 /// Fields of `FtraceEvent`.
@@ -21,7 +21,7 @@ pub(crate) struct Signals {
 }
 
 impl Tracker for Signals {
-    fn ftrace(&mut self, ts: i64, event: &Ftrace<'_>, emitter: Utid, at: &mut At<'_, '_>) {
+    fn ftrace(&mut self, ts: i64, event: &FtraceEvent<'_>, emitter: Utid, at: &mut At<'_, '_>) {
         let message = Message(event.message);
         let (pid, name, signal) = match event.field {
             event::SIGNAL_GENERATE => (message.small(4), "signal_generate", Some(6)),

@@ -11,7 +11,7 @@ use crate::limits::Watch;
 use crate::output::{Batch, Cell, Outlet, Rows};
 use crate::place::TraceTime;
 use crate::subjects::{Subject, Wanted};
-use crate::timeline::{Event, Ftrace, PacketEvent, Timeline};
+use crate::timeline::{Event, FtraceEvent, PacketEvent, Timeline};
 use crate::world::World;
 
 /// A field of a message.
@@ -53,7 +53,7 @@ pub(crate) struct Trace {
 impl Trace {
     /// An event of CPU 3.
     pub fn ftrace(mut self, ts: i64, tid: u32, field: u32, fields: &[(u32, Field<'_>)]) -> Self {
-        let event = Event::Ftrace(Ftrace {
+        let event = Event::Ftrace(FtraceEvent {
             machine: 0,
             cpu: 3,
             tid,

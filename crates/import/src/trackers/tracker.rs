@@ -1,7 +1,7 @@
 //! What a tracker is, and what it is given.
 
 use crate::output::Rows;
-use crate::timeline::{Energy, Ftrace, LogLine, PacketEvent, Switch, Waking};
+use crate::timeline::{Energy, FtraceEvent, LogLine, PacketEvent, Switch, Waking};
 use crate::world::{Utid, World};
 
 /// Makes rows of events in the order of time.
@@ -21,7 +21,8 @@ pub(crate) trait Tracker {
     fn waking(&mut self, _ts: i64, _waking: &Waking, _is_begun: bool, _at: &mut At<'_, '_>) {}
 
     /// Any other event of the kernel, of the thread `emitter`.
-    fn ftrace(&mut self, _ts: i64, _event: &Ftrace<'_>, _emitter: Utid, _at: &mut At<'_, '_>) {}
+    fn ftrace(&mut self, _ts: i64, _event: &FtraceEvent<'_>, _emitter: Utid, _at: &mut At<'_, '_>) {
+    }
 
     /// A packet.
     fn packet(&mut self, _ts: i64, _packet: &PacketEvent<'_>, _at: &mut At<'_, '_>) {}

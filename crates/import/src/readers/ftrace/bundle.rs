@@ -115,7 +115,7 @@ fn generic_descriptor(message: &[u8]) -> Result<Option<(u32, &[u8])>, Malformed>
 
 /// An `FtraceEvent`, with the message of its kind undecoded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Event<'a> {
+pub(super) struct RawFtraceEvent<'a> {
     pub timestamp: Option<u64>,
     /// The thread that was running, as the kernel numbers threads.
     pub tid: Option<i32>,
@@ -124,9 +124,9 @@ pub(super) struct Event<'a> {
     pub kind: Option<(u32, &'a [u8])>,
 }
 
-impl<'a> Event<'a> {
+impl<'a> RawFtraceEvent<'a> {
     pub fn parse(message: &'a [u8]) -> Result<Self, Malformed> {
-        let mut event = Event::default();
+        let mut event = RawFtraceEvent::default();
         let mut fields = Fields::new(message);
         while let Some((number, value)) = fields.next()? {
             match (number, value) {

@@ -37,7 +37,7 @@ pub(super) type Comms<'a> = Vec<&'a [u8]>;
 
 /// A `sched_switch` of the compact encoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Switch<'a> {
+pub(super) struct CompactSwitch<'a> {
     pub timestamp: u64,
     pub prev_state: u64,
     pub next_pid: u64,
@@ -48,7 +48,7 @@ pub(super) struct Switch<'a> {
 
 /// A `sched_waking` of the compact encoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Waking<'a> {
+pub(super) struct CompactWaking<'a> {
     pub timestamp: u64,
     pub pid: u64,
     pub target_cpu: u64,
@@ -120,8 +120,8 @@ impl Columns {
     }
 
     /// The switch at `index`.
-    pub fn switch<'a>(&self, index: usize, comms: &Comms<'a>) -> Option<Switch<'a>> {
-        Some(Switch {
+    pub fn switch<'a>(&self, index: usize, comms: &Comms<'a>) -> Option<CompactSwitch<'a>> {
+        Some(CompactSwitch {
             timestamp: self.get(column::SWITCH_TIMESTAMP, index)?,
             prev_state: self.get(column::SWITCH_PREV_STATE, index)?,
             next_pid: self.get(column::SWITCH_NEXT_PID, index)?,
@@ -131,8 +131,8 @@ impl Columns {
     }
 
     /// The waking at `index`.
-    pub fn waking<'a>(&self, index: usize, comms: &Comms<'a>) -> Option<Waking<'a>> {
-        Some(Waking {
+    pub fn waking<'a>(&self, index: usize, comms: &Comms<'a>) -> Option<CompactWaking<'a>> {
+        Some(CompactWaking {
             timestamp: self.get(column::WAKING_TIMESTAMP, index)?,
             pid: self.get(column::WAKING_PID, index)?,
             target_cpu: self.get(column::WAKING_TARGET_CPU, index)?,
@@ -181,7 +181,7 @@ fn extend(column: &mut Vec<u64>, value: Value<'_>) -> Result<(), Malformed> {
     Ok(())
 }
 
-impl Switch<'_> {
+impl CompactSwitch<'_> {
     /// The `SchedSwitchFtraceEvent`; `prev` was running until then.
     pub fn write(&self, prev: &Thread, message: &mut Vec<u8>) {
         write_bytes(message, 1, &prev.comm);
@@ -201,7 +201,7 @@ impl Switch<'_> {
     }
 }
 
-impl Waking<'_> {
+impl CompactWaking<'_> {
     /// The `SchedWakingFtraceEvent`.
     pub fn write(&self, message: &mut Vec<u8>) {
         if let Some(comm) = self.comm {

@@ -2,14 +2,14 @@
 
 use timebase_descriptor::field::Malformed;
 
-use super::bundle::Event;
-use super::compact_sched::{Columns, Comms, Switch, Waking};
+use super::bundle::RawFtraceEvent;
+use super::compact_sched::{Columns, Comms, CompactSwitch, CompactWaking};
 
 /// What comes next in a bundle.
 pub(super) enum Next<'a> {
-    Switch(Switch<'a>),
-    Waking(Waking<'a>),
-    Full(&'a [u8], Result<Event<'a>, Malformed>),
+    Switch(CompactSwitch<'a>),
+    Waking(CompactWaking<'a>),
+    Full(&'a [u8], Result<RawFtraceEvent<'a>, Malformed>),
 }
 
 /// The events of a bundle in the order of time: at one time switches first,
@@ -18,11 +18,11 @@ pub(super) struct InOrder<'a, 'c, I> {
     columns: &'c Columns,
     comms: &'c Comms<'a>,
     switches: usize,
-    switch: Option<Switch<'a>>,
+    switch: Option<CompactSwitch<'a>>,
     wakings: usize,
-    waking: Option<Waking<'a>>,
+    waking: Option<CompactWaking<'a>>,
     events: I,
-    full: Option<(&'a [u8], Result<Event<'a>, Malformed>)>,
+    full: Option<(&'a [u8], Result<RawFtraceEvent<'a>, Malformed>)>,
 }
 
 impl<'a, 'c, I: Iterator<Item = &'a [u8]>> InOrder<'a, 'c, I> {
@@ -42,7 +42,10 @@ impl<'a, 'c, I: Iterator<Item = &'a [u8]>> InOrder<'a, 'c, I> {
     }
 
     fn read_full(&mut self) -> Option<Next<'a>> {
-        let next = self.events.next().map(|bytes| (bytes, Event::parse(bytes)));
+        let next = self
+            .events
+            .next()
+            .map(|bytes| (bytes, RawFtraceEvent::parse(bytes)));
         let (bytes, event) = std::mem::replace(&mut self.full, next)?;
         Some(Next::Full(bytes, event))
     }

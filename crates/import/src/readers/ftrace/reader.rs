@@ -12,8 +12,8 @@ use timebase_trace::Kept;
 use timebase_trace::wire::packet::Header;
 
 use super::arguments::Arguments;
-use super::bundle::{Bundle, Event, FtraceClock};
-use super::compact_sched::{Switch, Waking};
+use super::bundle::{Bundle, FtraceClock, RawFtraceEvent};
+use super::compact_sched::{CompactSwitch, CompactWaking};
 use super::formats::EventFormats;
 use super::generic;
 use super::in_order::{InOrder, Next};
@@ -86,7 +86,8 @@ impl Reader for Ftrace {
     fn converts(bundle: &Box<Bundle<'_>>, header: &Header<'_>) -> bool {
         let clock = clock_of(header, bundle.clock);
         let usable = clock.is_some_and(|clock| !lacks_sequence(clock));
-        let times = |bytes| Event::parse(bytes).is_ok_and(|event| event.timestamp.is_some());
+        let times =
+            |bytes| RawFtraceEvent::parse(bytes).is_ok_and(|event| event.timestamp.is_some());
         let compact = bundle.columns.switches() + bundle.columns.wakings();
         usable && (compact > 0 || bundle.begins.is_some() || bundle.events().any(times))
     }
@@ -134,7 +135,7 @@ impl Reader for Ftrace {
                 Next::Switch(switch) => import.switch(&switch),
                 Next::Waking(waking) => import.waking(&waking),
                 Next::Full(bytes, Ok(event)) => import.full(bytes, &event),
-                Next::Full(bytes, Err(_)) => import.corrupt(bytes, &Event::default()),
+                Next::Full(bytes, Err(_)) => import.corrupt(bytes, &RawFtraceEvent::default()),
             }
         }
         import.end(&bundle);
@@ -246,7 +247,7 @@ struct RecordFields {
 }
 
 impl BundleImport<'_, '_> {
-    fn switch(&mut self, switch: &Switch<'_>) {
+    fn switch(&mut self, switch: &CompactSwitch<'_>) {
         self.nameless += u64::from(switch.next_comm.is_none());
         let state = &mut *self.state;
         let prev = state.running.here.as_ref();
@@ -275,7 +276,7 @@ impl BundleImport<'_, '_> {
         running.switch(switch.next_pid, switch.next_prio, comm);
     }
 
-    fn waking(&mut self, waking: &Waking<'_>) {
+    fn waking(&mut self, waking: &CompactWaking<'_>) {
         self.nameless += u64::from(waking.comm.is_none());
         let state = &mut *self.state;
         let flags = waking.common_flags;
@@ -323,7 +324,7 @@ impl BundleImport<'_, '_> {
     }
 
     /// An event of the full encoding.
-    fn full(&mut self, bytes: &[u8], event: &Event<'_>) {
+    fn full(&mut self, bytes: &[u8], event: &RawFtraceEvent<'_>) {
         self.state.event.clear();
         let Some((number, message)) = event.kind else {
             self.for_timeline(0, &[], event.tid);
@@ -374,7 +375,7 @@ impl BundleImport<'_, '_> {
             _ => {
                 let (machine, cpu) = here;
                 let is_read = trackers::reads_ftrace(number);
-                timeline::Event::Ftrace(timeline::Ftrace {
+                timeline::Event::Ftrace(timeline::FtraceEvent {
                     machine,
                     cpu,
                     tid,
@@ -388,7 +389,7 @@ impl BundleImport<'_, '_> {
     }
 
     /// Rule F7, for one event: it is kept as it is.
-    fn corrupt(&mut self, bytes: &[u8], event: &Event<'_>) {
+    fn corrupt(&mut self, bytes: &[u8], event: &RawFtraceEvent<'_>) {
         self.corrupt += 1;
         self.state.event.clear();
         let name = self.state.formats.name("corrupt");
@@ -405,7 +406,7 @@ impl BundleImport<'_, '_> {
         self.full_record(event, Some(name), args);
     }
 
-    fn full_record(&mut self, event: &Event<'_>, name: Option<i64>, args: Option<i64>) {
+    fn full_record(&mut self, event: &RawFtraceEvent<'_>, name: Option<i64>, args: Option<i64>) {
         self.record(&RecordFields {
             table: &ftrace_record::TABLE,
             timestamp: event.timestamp,

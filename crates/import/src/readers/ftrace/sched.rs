@@ -19,7 +19,7 @@ const IN_INTERRUPT: u32 = 0x18;
 /// A switch of the compact encoding.
 pub(super) fn compact_switch(
     (machine, cpu): (u32, u32),
-    switch: &compact_sched::Switch<'_>,
+    switch: &compact_sched::CompactSwitch<'_>,
     names: &mut Names,
 ) -> Switch {
     Switch {
@@ -64,7 +64,7 @@ pub(super) fn switch((machine, cpu): (u32, u32), message: &[u8], names: &mut Nam
 /// A waking of the compact encoding.
 pub(super) fn compact_waking(
     (machine, cpu): (u32, u32),
-    waking: &compact_sched::Waking<'_>,
+    waking: &compact_sched::CompactWaking<'_>,
 ) -> Waking {
     let flags = waking.common_flags.unwrap_or(0);
     Waking {

@@ -30,7 +30,7 @@ use timebase_trace::wire::packet::Header;
 use self::arguments::Decoder;
 use super::context::ImportContext;
 use super::corrupt::Corrupt;
-use super::events::Events;
+use super::events::EventSink;
 use super::packet::PlacedPacket;
 use super::reader::Reader;
 use super::sequences::counters::{EventValues, HeldValues};
@@ -311,12 +311,13 @@ impl TrackEvents {
 
 /// An event goes to the timeline, or is held for its values; what waits for the time of its packet is written
 /// only.
+#[inline]
 fn give(
     event: &TrackEvent<'_>,
     time: Time,
     values: &EventValues,
     held: &mut HeldValues,
-    events: &mut Events,
+    events: &mut EventSink,
 ) {
     match time {
         Time::At(ts) if values.is_held => {

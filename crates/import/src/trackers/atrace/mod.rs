@@ -24,7 +24,7 @@ use super::tracker::{At, Tracker};
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::definitions::Names;
 use crate::message::Message;
-use crate::timeline::{Ftrace, Label, PacketEvent};
+use crate::timeline::{FtraceEvent, Label, PacketEvent};
 use crate::world::{Begins, EndOfSlice, NewSlice, NewTrack, Owner, SetId, TrackId, Upid, Utid};
 
 /// The type of tracks of slices that begin and end on any thread of a process.
@@ -54,7 +54,7 @@ pub(crate) struct Atrace {
 }
 
 impl Tracker for Atrace {
-    fn ftrace(&mut self, ts: i64, event: &Ftrace<'_>, emitter: Utid, at: &mut At<'_, '_>) {
+    fn ftrace(&mut self, ts: i64, event: &FtraceEvent<'_>, emitter: Utid, at: &mut At<'_, '_>) {
         let message = Message(event.message);
         let by = By {
             ts,

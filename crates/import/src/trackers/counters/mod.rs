@@ -39,7 +39,7 @@ use sys_stats::Disks;
 use super::tracker::{At, Tracker};
 use crate::message::Message;
 use crate::output::{LogMessage, Severity};
-use crate::timeline::{Energy, Ftrace, PacketEvent};
+use crate::timeline::{Energy, FtraceEvent, PacketEvent};
 use crate::world::{CPUS, Utid};
 
 /// What is remembered of counters.
@@ -58,7 +58,7 @@ impl Tracker for Counters {
         self.gpu.begin(at);
     }
 
-    fn ftrace(&mut self, ts: i64, event: &Ftrace<'_>, emitter: Utid, at: &mut At<'_, '_>) {
+    fn ftrace(&mut self, ts: i64, event: &FtraceEvent<'_>, emitter: Utid, at: &mut At<'_, '_>) {
         let (machine, message) = (event.machine, Message(event.message));
         let mut sample = CounterSample {
             tracks: &mut self.tracks,

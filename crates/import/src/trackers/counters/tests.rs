@@ -6,11 +6,11 @@ use timebase_schema::tables;
 use timebase_trace::Interval;
 
 use crate::definitions::{Definitions, GpuCounter, RailIndex};
-use crate::timeline::{Energy, Event, Ftrace, PacketEvent};
+use crate::timeline::{Energy, Event, FtraceEvent, PacketEvent};
 use crate::trackers::testing::{Bytes, Double, Made, Number, Trace, message};
 
 fn ftrace(tid: u32, field: u32, message: &[u8]) -> Event<'_> {
-    Event::Ftrace(Ftrace {
+    Event::Ftrace(FtraceEvent {
         machine: 0,
         cpu: 0,
         tid,

@@ -2,7 +2,7 @@
 
 use super::gaps::{Gaps, On};
 use super::row::{OffCpuRow, flush};
-use super::slices::{SliceId, Slices};
+use super::slices::{SchedSliceId, SchedSlices};
 use crate::definitions::{CPUS, ucpu};
 use crate::output::{Doubt, Loss, LossKind, Rows};
 use crate::world::Utid;
@@ -22,7 +22,7 @@ pub(super) struct Cpu {
     /// Whether that switch was a compact one.
     pub is_compact: bool,
     /// The row that is open, and the pid that it was opened with.
-    pub open: Option<(SliceId, u32)>,
+    pub open: Option<(SchedSliceId, u32)>,
     /// Whether an event since the last switch told that one is missing.
     pub is_told: bool,
     /// Whether the row that the next switch opens is another's, if that switch does not say whom it takes
@@ -40,7 +40,7 @@ pub(super) struct Cpu {
 
 impl Cpu {
     /// Whether it runs this slice.
-    pub fn runs(&self, slice: SliceId) -> bool {
+    pub fn runs(&self, slice: SchedSliceId) -> bool {
         self.open.is_some_and(|(open, _)| open == slice)
     }
 
@@ -118,7 +118,7 @@ impl Cpus {
     }
 
     /// The slices that are open.
-    pub fn open(&self) -> impl Iterator<Item = (On, SliceId)> {
+    pub fn open(&self) -> impl Iterator<Item = (On, SchedSliceId)> {
         let machines = (0..).zip(&self.machines);
         let all = machines.flat_map(|(machine, known)| {
             let cpus = (0..).zip(&known.cpus);
@@ -134,7 +134,7 @@ impl Cpus {
         ts: i64,
         on: On,
         misses: bool,
-        slices: &mut Slices,
+        slices: &mut SchedSlices,
         rows: &mut Rows<'_>,
     ) {
         let cpu = self.get(on);
@@ -168,7 +168,14 @@ impl Cpus {
 
     /// The rows that were kept until the next event of a CPU are written.
     #[cold]
-    fn release(&mut self, ts: i64, on: On, misses: bool, slices: &mut Slices, rows: &mut Rows<'_>) {
+    fn release(
+        &mut self,
+        ts: i64,
+        on: On,
+        misses: bool,
+        slices: &mut SchedSlices,
+        rows: &mut Rows<'_>,
+    ) {
         for (utid, row) in &mut self.get(on).held {
             if misses && row.ts < ts {
                 row.doubt(Doubt::Lost);
@@ -184,7 +191,7 @@ impl Cpus {
     }
 
     /// There are no more events.
-    pub fn end(&mut self, slices: &mut Slices, rows: &mut Rows<'_>) {
+    pub fn end(&mut self, slices: &mut SchedSlices, rows: &mut Rows<'_>) {
         for cpu in self.machines.iter().flat_map(|machine| &machine.cpus) {
             for (utid, row) in &cpu.held {
                 flush(*utid, row, slices, rows);

@@ -48,12 +48,12 @@ use self::cpus::Cpus;
 use self::end_state::{EndStates, OffCpu};
 use self::gaps::{Gaps, On};
 use self::row::Wakeup;
-use self::slices::{BOTH, Slice, SliceId, Slices};
+use self::slices::{BOTH, SchedSlice, SchedSliceId, SchedSlices};
 use self::states::{Leaves, States, With};
 use super::tracker::{At, Tracker};
 use crate::message::Message;
 use crate::output::{Counter, Doubt, Fault, RowPart, Rows};
-use crate::timeline::{Ftrace, Switch, Waker, Waking};
+use crate::timeline::{FtraceEvent, Switch, Waker, Waking};
 use crate::world::{Utid, ucpu};
 
 /// Fields of `FtraceEvent`.
@@ -76,7 +76,7 @@ struct Handover {
     prev: Utid,
     next: Utid,
     /// The slice that ends.
-    closed: Option<SliceId>,
+    closed: Option<SchedSliceId>,
     /// Whether it is the first compact switch after a gap.
     passes_gap: bool,
 }
@@ -85,7 +85,7 @@ struct Handover {
 #[derive(Debug, Default)]
 pub(crate) struct Sched {
     cpus: Cpus,
-    slices: Slices,
+    slices: SchedSlices,
     states: States,
     end_states: EndStates,
 }
@@ -171,7 +171,7 @@ impl Tracker for Sched {
         }
     }
 
-    fn ftrace(&mut self, ts: i64, event: &Ftrace<'_>, emitter: Utid, at: &mut At<'_, '_>) {
+    fn ftrace(&mut self, ts: i64, event: &FtraceEvent<'_>, emitter: Utid, at: &mut At<'_, '_>) {
         let message = Message(event.message);
         let pid = message.small(1).unwrap_or(0);
         match event.field {
@@ -365,7 +365,7 @@ impl Sched {
         }
         let is_state = !world.threads.is_idle(next);
         let slice = with.slices.open(
-            Slice::new(ts, ucpu, next, switch.next_prio, is_state),
+            SchedSlice::new(ts, ucpu, next, switch.next_prio, is_state),
             with.rows,
         );
         if is_state {

@@ -3,7 +3,7 @@
 use timebase_schema::tables::thread_state_record;
 
 use super::end_state::OffCpu;
-use super::slices::{SliceId, Slices, Woken};
+use super::slices::{SchedSliceId, SchedSlices, Woken};
 use crate::output::{Cell, Doubt, RowPart, Rows};
 use crate::world::Utid;
 
@@ -12,9 +12,9 @@ use crate::world::Utid;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StateId {
     /// What the thread did behind the slice.
-    After(SliceId),
+    After(SchedSliceId),
     /// That it was woken then.
-    Woken(SliceId),
+    Woken(SchedSliceId),
     /// Of no slice: the n-th of those.
     Alone(i64),
 }
@@ -22,8 +22,8 @@ pub(super) enum StateId {
 impl StateId {
     pub fn number(self) -> i64 {
         let (number, part) = match self {
-            StateId::After(SliceId(id)) => (id, 1),
-            StateId::Woken(SliceId(id)) => (id, 2),
+            StateId::After(SchedSliceId(id)) => (id, 1),
+            StateId::Woken(SchedSliceId(id)) => (id, 2),
             StateId::Alone(number) => (number, 3),
         };
         number.saturating_mul(4).saturating_add(part)
@@ -31,7 +31,7 @@ impl StateId {
 }
 
 /// The number of the row that a slice is while its thread runs.
-pub(super) fn running_id(SliceId(id): SliceId) -> i64 {
+pub(super) fn running_id(SchedSliceId(id): SchedSliceId) -> i64 {
     id.saturating_mul(4)
 }
 
@@ -55,7 +55,7 @@ pub(super) struct OffCpuRow {
     pub taken_off: Option<i64>,
     pub doubt: Option<Doubt>,
     pub wakeup: Option<Wakeup>,
-    pub waker_slice: Option<SliceId>,
+    pub waker_slice: Option<SchedSliceId>,
     pub io_wait: Option<bool>,
     pub blocked_function: Option<i64>,
 }
@@ -66,7 +66,7 @@ impl OffCpuRow {
     }
 
     /// The slice that a compact switch took the thread off, and when that began.
-    pub fn taken_off(&self) -> Option<(SliceId, i64)> {
+    pub fn taken_off(&self) -> Option<(SchedSliceId, i64)> {
         match self.id {
             StateId::After(slice) => self.taken_off.map(|began| (slice, began)),
             StateId::Woken(_) | StateId::Alone(_) => None,
@@ -83,7 +83,7 @@ impl OffCpuRow {
 }
 
 /// A row is written: it is a part of its slice's, or a row of its own.
-pub(super) fn flush(utid: Utid, row: &OffCpuRow, slices: &mut Slices, rows: &mut Rows<'_>) {
+pub(super) fn flush(utid: Utid, row: &OffCpuRow, slices: &mut SchedSlices, rows: &mut Rows<'_>) {
     let is_plain = row.io_wait.is_none() && row.blocked_function.is_none();
     match row.id {
         StateId::After(slice) if is_plain => {

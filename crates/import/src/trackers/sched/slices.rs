@@ -13,11 +13,11 @@ const RING: usize = 1 << 14;
 
 /// A row of `sched`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct SliceId(pub i64);
+pub(super) struct SchedSliceId(pub i64);
 
 /// A slice, with what the thread did after it as far as that is known.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Slice {
+pub(super) struct SchedSlice {
     pub ts: i64,
     pub dur: i64,
     pub ucpu: u32,
@@ -40,13 +40,13 @@ pub(super) struct Slice {
 pub(super) struct Woken {
     pub dur: i64,
     pub waker: Utid,
-    pub waker_slice: Option<SliceId>,
+    pub waker_slice: Option<SchedSliceId>,
     pub irq_context: Option<bool>,
 }
 
-impl Slice {
+impl SchedSlice {
     pub fn new(ts: i64, ucpu: u32, utid: Utid, priority: i32, is_state: bool) -> Self {
-        Slice {
+        SchedSlice {
             ts,
             dur: -1,
             ucpu,
@@ -73,20 +73,20 @@ pub(super) const BOTH: &[RowPart] = &[RowPart::Sched, RowPart::Running];
 
 /// The slices that are no rows yet.
 #[derive(Debug, Default)]
-pub(super) struct Slices {
-    ring: VecDeque<Slice>,
+pub(super) struct SchedSlices {
+    ring: VecDeque<SchedSlice>,
     /// The first one of the ring.
     first: i64,
     /// Those that are still open though they would have had to leave the ring: of
     /// each CPU one, and what was lost.
-    long: FxHashMap<SliceId, Slice>,
+    long: FxHashMap<SchedSliceId, SchedSlice>,
     /// From when to when slices are.
     pub span: Option<(i64, i64)>,
 }
 
-impl Slices {
+impl SchedSlices {
     /// A slice begins.
-    pub fn open(&mut self, slice: Slice, rows: &mut Rows<'_>) -> SliceId {
+    pub fn open(&mut self, slice: SchedSlice, rows: &mut Rows<'_>) -> SchedSliceId {
         if self.ring.len() >= RING {
             self.leave(rows);
         }
@@ -94,12 +94,12 @@ impl Slices {
         self.span = Some((start, slice.ts));
         let id = self.first.saturating_add(self.ring.len() as i64);
         self.ring.push_back(slice);
-        SliceId(id)
+        SchedSliceId(id)
     }
 
     /// The oldest one leaves the ring.
     fn leave(&mut self, rows: &mut Rows<'_>) {
-        let id = SliceId(self.first);
+        let id = SchedSliceId(self.first);
         if let Some(slice) = self.ring.pop_front() {
             self.first += 1;
             if slice.is_complete() {
@@ -112,7 +112,7 @@ impl Slices {
 
     /// A slice that is no row yet.
     #[inline]
-    pub fn get(&mut self, id: SliceId) -> Option<&mut Slice> {
+    pub fn get(&mut self, id: SchedSliceId) -> Option<&mut SchedSlice> {
         let place = id.0.checked_sub(self.first)?;
         match usize::try_from(place) {
             Ok(place) => self.ring.get_mut(place),
@@ -123,7 +123,7 @@ impl Slices {
     /// Doubts rows that a slice is, which may be written since it began at `ts`.
     pub fn doubt(
         &mut self,
-        (id, ts): (SliceId, i64),
+        (id, ts): (SchedSliceId, i64),
         parts: &[RowPart],
         doubt: Doubt,
         rows: &mut Rows<'_>,
@@ -144,7 +144,7 @@ impl Slices {
     }
 
     /// Doubts rows that a slice is which is no row yet: one that is open.
-    pub fn doubt_open(&mut self, id: SliceId, parts: &[RowPart], doubt: Doubt) {
+    pub fn doubt_open(&mut self, id: SchedSliceId, parts: &[RowPart], doubt: Doubt) {
         if let Some(slice) = self.get(id) {
             for &part in parts {
                 slice.doubts.mark(part, doubt);
@@ -153,7 +153,13 @@ impl Slices {
     }
 
     /// A slice ends.
-    pub fn close(&mut self, ts: i64, id: SliceId, end_state: Option<i64>, rows: &mut Rows<'_>) {
+    pub fn close(
+        &mut self,
+        ts: i64,
+        id: SchedSliceId,
+        end_state: Option<i64>,
+        rows: &mut Rows<'_>,
+    ) {
         if let Some(slice) = self.get(id) {
             slice.dur = ts.saturating_sub(slice.ts);
             slice.end_state = end_state;
@@ -163,7 +169,7 @@ impl Slices {
 
     /// Something of a slice has become known: one that is out of the ring may be a row
     /// now.
-    pub fn settle(&mut self, id: SliceId, rows: &mut Rows<'_>) {
+    pub fn settle(&mut self, id: SchedSliceId, rows: &mut Rows<'_>) {
         if id.0 < self.first
             && let Some(slice) = self.long.get(&id)
             && slice.is_complete()
@@ -176,7 +182,7 @@ impl Slices {
     /// All of them become rows.
     pub fn end(&mut self, rows: &mut Rows<'_>) {
         for (id, slice) in (self.first..).zip(std::mem::take(&mut self.ring)) {
-            push(SliceId(id), &slice, rows);
+            push(SchedSliceId(id), &slice, rows);
         }
         for (id, slice) in std::mem::take(&mut self.long) {
             push(id, &slice, rows);
@@ -184,7 +190,7 @@ impl Slices {
     }
 }
 
-fn push(SliceId(id): SliceId, slice: &Slice, rows: &mut Rows<'_>) {
+fn push(SchedSliceId(id): SchedSliceId, slice: &SchedSlice, rows: &mut Rows<'_>) {
     let woken = slice.runnable;
     let waker_slice = woken.and_then(|woken| woken.waker_slice);
     let irq_context = woken.and_then(|woken| woken.irq_context);
@@ -203,7 +209,7 @@ fn push(SliceId(id): SliceId, slice: &Slice, rows: &mut Rows<'_>) {
         after: Cell::or_null(slice.after),
         runnable: Cell::or_null(woken.map(|woken| woken.dur)),
         waker_utid: Cell::or_null(woken.map(|woken| woken.waker.0)),
-        waker_slice: Cell::or_null(waker_slice.map(|SliceId(waker)| id.saturating_sub(waker))),
+        waker_slice: Cell::or_null(waker_slice.map(|SchedSliceId(waker)| id.saturating_sub(waker))),
         irq_context: Cell::or_null(irq_context.map(i64::from)),
         doubt: Cell::or_null(slice.doubts.number()),
     });

@@ -9,7 +9,7 @@ use super::cpus::{Cpus, on};
 use super::end_state::{EndState, OffCpu};
 use super::gaps::On;
 use super::row::{OffCpuRow, StateId, Wakeup, flush, running_id};
-use super::slices::{BOTH, SliceId, Slices};
+use super::slices::{BOTH, SchedSliceId, SchedSlices};
 use crate::output::{Cell, Doubt, RowPart, Rows};
 use crate::world::{Utid, strings};
 
@@ -18,7 +18,7 @@ use crate::world::{Utid, strings};
 pub(super) struct Leaves {
     pub on: On,
     /// The slice that ends.
-    pub closed: Option<SliceId>,
+    pub closed: Option<SchedSliceId>,
     pub end_state: EndState,
     pub is_compact: bool,
     /// Why the row that is opened may be wrong.
@@ -27,7 +27,7 @@ pub(super) struct Leaves {
 
 /// What is known beside what threads do.
 pub(super) struct With<'a, 'o> {
-    pub slices: &'a mut Slices,
+    pub slices: &'a mut SchedSlices,
     pub cpus: &'a mut Cpus,
     pub rows: &'a mut Rows<'o>,
 }
@@ -36,7 +36,7 @@ pub(super) struct With<'a, 'o> {
 #[derive(Debug, Default, Clone, Copy)]
 struct State {
     /// The slice that it runs in.
-    running: Option<Running>,
+    running: Option<RunningSlice>,
     /// Its last row, if it does not run.
     last: Option<OffCpuRow>,
     /// The newest row that is neither `R` nor running, if it has not run since and
@@ -48,8 +48,8 @@ struct State {
 
 /// A thread runs in a slice since then.
 #[derive(Debug, Clone, Copy)]
-struct Running {
-    slice: SliceId,
+struct RunningSlice {
+    slice: SchedSliceId,
     began: i64,
     ucpu: u32,
 }
@@ -87,7 +87,7 @@ impl States {
     }
 
     /// Whether a thread does anything else than run in this slice (rule W2).
-    pub fn is_elsewhere(&mut self, utid: Utid, slice: Option<SliceId>) -> bool {
+    pub fn is_elsewhere(&mut self, utid: Utid, slice: Option<SchedSliceId>) -> bool {
         let state = self.of(utid);
         match (&state.running, &state.last) {
             (Some(running), _) => Some(running.slice) != slice,
@@ -96,10 +96,10 @@ impl States {
     }
 
     /// Doubts what a thread does (rule DT3); `with_cpu`: also what its CPU runs, if it runs.
-    pub fn doubt(&mut self, utid: Utid, with_cpu: bool, slices: &mut Slices, cpus: &Cpus) {
+    pub fn doubt(&mut self, utid: Utid, with_cpu: bool, slices: &mut SchedSlices, cpus: &Cpus) {
         let state = self.of(utid);
         match (&state.running, &mut state.last) {
-            (&Some(Running { slice, ucpu, .. }), _) => {
+            (&Some(RunningSlice { slice, ucpu, .. }), _) => {
                 let cpu = cpus.find(on(ucpu)).filter(|_| with_cpu);
                 let is_open = cpu.is_some_and(|cpu| cpu.runs(slice));
                 let parts = if is_open { BOTH } else { &[RowPart::Running] };
@@ -116,11 +116,11 @@ impl States {
         self.seen(ts);
         let state = self.of(utid);
         let running = state.running.take();
-        if let Some(Running { ucpu, .. }) = running {
+        if let Some(RunningSlice { ucpu, .. }) = running {
             state.ran = Some(OnCpu { on: on(ucpu), ts });
         }
         let began = match (running, closed) {
-            (Some(Running { slice, began, .. }), Some(closed)) if slice == closed => {
+            (Some(RunningSlice { slice, began, .. }), Some(closed)) if slice == closed => {
                 if let Some(known) = with.slices.get(slice) {
                     known.runs = false;
                 }
@@ -185,13 +185,13 @@ impl States {
         &mut self,
         ts: i64,
         utid: Utid,
-        slice: SliceId,
+        slice: SchedSliceId,
         ucpu: u32,
         with: &mut With<'_, '_>,
     ) {
         self.seen(ts);
         let state = self.of(utid);
-        let running = Running {
+        let running = RunningSlice {
             slice,
             began: ts,
             ucpu,
@@ -231,7 +231,7 @@ impl States {
         let waker_slice = self.of(wakeup.waker).running.map(|running| running.slice);
         let state = self.of(utid);
         let busy = match (&state.running, &mut state.last) {
-            (&Some(Running { slice, ucpu, .. }), _) => {
+            (&Some(RunningSlice { slice, ucpu, .. }), _) => {
                 // DT4: that it ran is known of compact switches only.
                 let cpu = with.cpus.find(on(ucpu)).filter(|_| by != on(ucpu));
                 if cpu.is_some_and(|cpu| cpu.is_compact && cpu.runs(slice)) {
@@ -300,7 +300,7 @@ impl States {
     }
 
     /// What a CPU ran was lost: nobody will tell its end (rule Q5).
-    pub fn lost(&mut self, slice: SliceId, slices: &mut Slices) {
+    pub fn lost(&mut self, slice: SchedSliceId, slices: &mut SchedSlices) {
         if let Some(slice) = slices.get(slice) {
             slice.is_lost = true;
         }
@@ -313,7 +313,7 @@ impl States {
                 complete(Utid(utid), &mut row, [state.ran, None], with);
             }
             if let Some(running) = state.running
-                && let Running { slice, began, ucpu } = running
+                && let RunningSlice { slice, began, ucpu } = running
                 && with.slices.get(slice).is_some_and(|slice| slice.dur >= 0)
             {
                 if with.cpus.loses_on(on(ucpu), began, None) {
@@ -432,8 +432,14 @@ fn lost_on(on: On, row: &OffCpuRow, cpus: &Cpus) -> Lost {
 }
 
 /// A thread's running ends where its slice does not; or not at all.
-fn stray(ts: Option<i64>, utid: Utid, running: Running, slices: &mut Slices, rows: &mut Rows<'_>) {
-    let Running { slice, began, ucpu } = running;
+fn stray(
+    ts: Option<i64>,
+    utid: Utid,
+    running: RunningSlice,
+    slices: &mut SchedSlices,
+    rows: &mut Rows<'_>,
+) {
+    let RunningSlice { slice, began, ucpu } = running;
     let mut doubt = None;
     if let Some(known) = slices.get(slice) {
         known.is_state = false;
