@@ -1,15 +1,14 @@
-//! The order of the steps of an import: what is done before the first file, with each file, and when the
-//! last one has no more.
+//! The steps of an import in their order: before the first file, with each file, and after the last one.
 //!
 //! | step | where |
 //! |---|---|
-//! | what happens to every packet, around its reader | `frame/packet.rs` |
-//! | whose packet it is, and what the manifest says of that | `frame/parts.rs` |
-//! | snapshots of clocks become rows | `frame/snapshots.rs` |
-//! | damage: of the file that is read, and how unsure that makes its packets | `frame/file.rs` |
-//! | which types have a reader | `frame/types.rs` |
-//! | what waited gets its time | `frame/settle.rs` |
-//! | a pass for snapshots only | `frame/survey.rs` |
+//! | take a packet through the import, around its reader | `frame/packet.rs` |
+//! | find the machine and the file of a packet, by the manifest | `frame/parts.rs` |
+//! | add snapshots of clocks, and write their rows | `frame/snapshots.rs` |
+//! | record the damage of the open file, and the packets that it makes unsure | `frame/file.rs` |
+//! | count the types with and without a reader | `frame/types.rs` |
+//! | give waiting packets and events their time | `frame/settle.rs` |
+//! | read ahead for snapshots only | `frame/survey.rs` |
 
 pub(crate) mod counters;
 mod file;
@@ -43,42 +42,42 @@ use crate::timeline::Timeline;
 use crate::trackers;
 use crate::world::{World, machine_rows};
 
-/// What is kept of a trace.
+/// The parts of a trace that the user wants in the database.
 #[derive(Debug, Clone)]
 pub(crate) struct Keep {
-    /// Whether the packets' bytes are.
+    /// Whether to keep the bytes of packets.
     pub data: bool,
-    /// Of the events inside of packets.
+    /// The tables of events that get rows.
     pub events: Wanted,
 }
 
-/// The state of a trace while it is read.
+/// The state of an import while it reads a trace.
 pub(crate) struct Frame {
-    /// What readers change, too.
+    /// The state that readers share.
     pub context: ImportContext,
     readers: Readers,
     file: OpenFile,
-    /// What the stream of packets has counted.
+    /// Counts of the stream of packets.
     pub counts: Counts,
     pub types: PacketTypes,
     keep: Keep,
-    /// Why the manifest does not let the import go on.
+    /// The error if the trace contradicts the manifest.
     pub refused: Option<Refused>,
-    /// What is to be changed of rows that waited.
+    /// Changes to rows whose packet or event waited for its time.
     settled: SettledRows,
     scratch: Scratch,
     watch: Watch,
 }
 
-/// What is left of a trace when all of it is read and followed.
+/// The remains of a trace after all events were followed.
 pub(crate) struct Finished {
-    /// What is to be changed of rows that waited.
+    /// Changes to rows whose packet or event waited for its time.
     pub settled: SettledRows,
     /// The names of the machines.
     pub machines: Vec<Option<String>>,
 }
 
-/// Tables of many rows that readers fill, and nobody after them.
+/// Large tables that only readers fill.
 const MADE_WHILE_READING: [&Table; 4] = [
     &tables::packet::TABLE,
     &tables::ftrace_record::TABLE,
@@ -87,8 +86,8 @@ const MADE_WHILE_READING: [&Table; 4] = [
 ];
 
 impl Frame {
-    /// A trace of which nothing was read. What has no room in memory is put aside there.
-    /// `whole` is what an earlier pass over the trace has found, if there was one.
+    /// Starts an import. Data that does not fit into memory goes to `scratch`.
+    /// `whole` is the result of an earlier pass over the trace, if there was one.
     pub fn new(
         schema: PacketSchema,
         keep: Keep,
@@ -118,12 +117,12 @@ impl Frame {
         }
     }
 
-    /// Nothing was read yet.
+    /// Starts the first file.
     pub fn begin(&mut self, rows: &mut Rows<'_>) {
         self.context.schema.begin(rows);
     }
 
-    /// Another file is read.
+    /// Starts another file.
     pub fn begin_file(&mut self, file: FileTag, rules: MemberRules, rows: &mut Rows<'_>) {
         rows.at(Some(file.id), None);
         let ImportContext {
@@ -135,16 +134,16 @@ impl Frame {
         place.begin_file(file, rules.pinned().is_some());
         events.latest = Latest::default();
         journal.begin_file(file);
-        // Where the trace does not tell, the fact is that it does not.
+        // A file without a uuid has the fact NULL.
         journal.state_of_file("trace_uuid", Fact::Null);
         self.file = OpenFile::new(file, rules, journal, rows);
     }
 
-    /// Reads the packets of a file, in file order. Tells how it ended.
+    /// Reads the packets of a file, in file order, and returns whether it was stopped.
     ///
     /// # Errors
     ///
-    /// If what was put aside cannot be written, or there is too much in memory.
+    /// If a temporary file cannot be written, or the import needs too much memory.
     pub fn read_file(&mut self, input: impl Read, rows: &mut Rows<'_>) -> io::Result<End> {
         self.each_packet(input, rows, Frame::packet)
     }
@@ -189,11 +188,11 @@ impl Frame {
         Ok(end)
     }
 
-    /// A file is read to its end: what waits in it is tried once more.
+    /// Ends a file: tries once more to place its waiting packets and events.
     ///
     /// # Errors
     ///
-    /// If what was put aside cannot be written or read back.
+    /// If a temporary file cannot be written or read.
     pub fn end_file(&mut self, rows: &mut Rows<'_>) -> io::Result<ReadFile> {
         self.settle(rows, |place, scratch, each| place.end_file(scratch, each))?;
         tell_made(&mut self.context, None, rows);
@@ -202,12 +201,12 @@ impl Frame {
         Ok(read)
     }
 
-    /// All files are read: what still waits is tried for the last time; then come events in the
-    /// order of time.
+    /// Ends the last file: tries for the last time to place waiting packets and events, then gives all
+    /// events to the trackers.
     ///
     /// # Errors
     ///
-    /// If what was put aside cannot be written or read back.
+    /// If a temporary file cannot be written or read.
     pub fn finish(&mut self, rows: &mut Rows<'_>) -> io::Result<Finished> {
         self.context.release_held()?;
         self.settle(rows, |place, scratch, each| place.end(scratch, each))?;
@@ -232,7 +231,7 @@ impl Frame {
         })
     }
 
-    /// Gives all events to the trackers, in the order of time.
+    /// Gives all events to the trackers, ordered by time.
     fn follow(&mut self, rows: &mut Rows<'_>) -> io::Result<()> {
         self.settle_begins();
         let context = &mut self.context;
@@ -247,7 +246,7 @@ impl Frame {
         Ok(())
     }
 
-    /// Whether the bytes of packets are kept.
+    /// Whether the database keeps the bytes of packets.
     pub fn keeps_data(&self) -> bool {
         self.keep.data
     }

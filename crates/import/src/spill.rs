@@ -1,21 +1,21 @@
-//! A queue that spills: records come back in the order they were put. They are in memory
-//! while they are few, else in a temporary file without a name.
+//! A queue of records that spills: the first records stay in memory, more go to a temporary file without
+//! a name.
 
 use std::io::{self, BufReader, ErrorKind, Read, Seek, Write};
 
 use timebase_store::sort::{Scratch, ScratchFile};
 
-/// How much is in memory.
+/// The number of bytes that stay in memory.
 const BUFFER: usize = 256 << 10;
 
-/// How many bytes say how long a record is.
+/// The number of bytes of a record's length.
 const LENGTH: usize = size_of::<u32>();
 
-/// Records put aside, first in first out. Writing does not fail where the records come from: the
-/// first error is kept, and told when they are asked for.
+/// Records, first in first out. Writing a record does not fail: [`SpillQueue::drain`] returns the first
+/// error.
 pub(crate) struct SpillQueue {
     scratch: Scratch,
-    /// Those that are not in the file yet, each with its length before it.
+    /// The records that are not in the file yet, each after its length.
     buffer: Vec<u8>,
     file: Option<ScratchFile>,
     failure: Option<io::Error>,
@@ -31,7 +31,7 @@ impl SpillQueue {
         }
     }
 
-    /// Those that were put aside until now; there are none after that.
+    /// Takes all records, and leaves an empty queue.
     pub fn replace(&mut self) -> SpillQueue {
         let scratch = self.scratch.clone();
         std::mem::replace(self, SpillQueue::new(&scratch))
@@ -58,7 +58,7 @@ impl SpillQueue {
         Ok(())
     }
 
-    /// Gives all records.
+    /// Calls `each` with all records, in their order.
     pub fn drain<E: From<io::Error>>(
         self,
         mut each: impl FnMut(&[u8]) -> Result<(), E>,

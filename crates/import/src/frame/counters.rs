@@ -1,4 +1,4 @@
-//! What is counted of packets, for `stats`.
+//! Counters of packets, for `stats`.
 
 use crate::output::{Counter, Fault, Journal};
 
@@ -16,7 +16,7 @@ pub(crate) const INTERNED_SKIPPED: Fault = Fault::new(
     "interned data after its sequence lost state is left out",
 );
 
-/// A journal in which all counters of packets are 0.
+/// A journal with all counters of packets at 0.
 pub(super) fn journal() -> Journal {
     let mut journal = Journal::default();
     for counter in [

@@ -1,4 +1,4 @@
-//! The file that is read, and what became of one that was.
+//! The open file, and the result of a file after it was read.
 
 use timebase_resolver::FileTag;
 use timebase_schema::tables;
@@ -12,26 +12,26 @@ use crate::output::{
 };
 use crate::place::{IncomingPacket, Place, Placement};
 
-/// The file that is read.
+/// The file that the import reads now.
 #[derive(Default)]
 pub(super) struct OpenFile {
     /// Its row in `trace_file`.
     pub id: u32,
     pub rules: MemberRules,
-    /// What the last packet called its machine, the row, and whether that is the host's.
+    /// The `machine_id` of the last packet, the row of that machine, and whether it is the host.
     pub last_machine: Option<(u32, u32, bool)>,
     /// The times around its damage.
     pub around: Around,
-    /// What of it held no packets.
+    /// Its bytes that hold no packets.
     damage: Damaged,
-    /// How many packets there were before it.
+    /// The number of packets before this file.
     before: i64,
-    /// What was counted of damage before it.
+    /// The counters of damage before this file.
     counted: Counted,
 }
 
 impl OpenFile {
-    /// A file of which nothing was read.
+    /// Opens a file.
     pub fn new(file: FileTag, rules: MemberRules, journal: &Journal, rows: &Rows<'_>) -> Self {
         OpenFile {
             id: file.id,
@@ -44,19 +44,19 @@ impl OpenFile {
         }
     }
 
-    /// Which of its packets one is.
+    /// The number of a packet within the file.
     #[inline]
     pub fn number(&self, id: i64) -> i64 {
         id.saturating_sub(self.before)
     }
 
-    /// Whether there was any damage until now.
+    /// Whether the file had damage until now.
     #[inline]
     pub fn is_damaged(&self) -> bool {
         self.damage.is_any()
     }
 
-    /// Rule F7: bytes that are no packet are kept as they are; `keeps_data` says whether their bytes are.
+    /// Rule F7: writes a row for bytes that are no packet; `keeps_data` says whether the row has the bytes.
     pub fn unreadable(
         &mut self,
         raw: RawPacket<'_>,
@@ -92,7 +92,7 @@ impl OpenFile {
         );
     }
 
-    /// Rule Z1: bytes that hold no packets are named.
+    /// Rule Z1: logs a region without packets.
     pub fn region(
         &mut self,
         region: &Region,
@@ -126,7 +126,7 @@ impl OpenFile {
         message.push(rows);
     }
 
-    /// Rule Z8: packets that may have lost a part of what they rely on.
+    /// Rule Z8: writes a row if the packet may rely on lost state.
     pub fn unsure(
         &mut self,
         packet: &IncomingPacket<'_>,
@@ -161,7 +161,7 @@ impl OpenFile {
         }
     }
 
-    /// The file has no more. Tells what became of it.
+    /// Ends the file, and returns its result.
     pub fn close(&mut self, journal: &Journal, rows: &mut Rows<'_>) -> ReadFile {
         self.around.close(None, rows);
         let packets = self.number(rows.count(&tables::packet::TABLE));
@@ -173,7 +173,7 @@ impl OpenFile {
     }
 }
 
-/// What is counted of the damage of a trace.
+/// Counters of the damage of a trace.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Counted {
     pub packets_corrupt: u64,
@@ -203,7 +203,7 @@ impl Counted {
     }
 }
 
-/// What became of a file that was read.
+/// The result of reading a file.
 #[derive(Debug, Default)]
 pub(crate) struct ReadFile {
     pub packets: u64,
@@ -212,12 +212,12 @@ pub(crate) struct ReadFile {
 }
 
 impl ReadFile {
-    /// Whether no packet of it could be read, or it begins with what is none.
+    /// Whether no packet was readable, or the file begins with damage.
     pub fn is_doubtful(&self) -> bool {
         self.is_unread() || self.damage.is_at_begin()
     }
 
-    /// Whether no packet of it could be read.
+    /// Whether no packet was readable.
     pub fn is_unread(&self) -> bool {
         let Counted {
             packets_corrupt,

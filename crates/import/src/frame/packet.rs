@@ -1,4 +1,4 @@
-//! A packet on its way through the import: the steps around what its reader makes of it.
+//! The way of one packet through the import: the steps before and after its reader.
 
 use prost::Message as _;
 use timebase_resolver::Unresolved;
@@ -15,8 +15,7 @@ use crate::place::{CountsFor, IncomingPacket, PartIx, Placement, Stands, Taken, 
 use crate::readers::{Corrupt, ImportContext, Parsed, PlacedPacket};
 
 impl Frame {
-    /// A packet becomes a row, and its reader makes of its payload what is to be
-    /// made.
+    /// Writes the row of a packet, and gives its payload to its reader.
     #[inline]
     pub(super) fn packet(
         &mut self,
@@ -29,7 +28,7 @@ impl Frame {
         }
     }
 
-    /// The same of a packet of a part.
+    /// The same for a packet whose part is known.
     #[inline]
     pub(super) fn packet_of(
         &mut self,
@@ -78,7 +77,7 @@ impl Frame {
         payload
     }
 
-    /// A packet comes, of a sequence. `default_clock` is that of its `trace_packet_defaults`.
+    /// Updates the state of the packet's sequence. `default_clock` comes from its `trace_packet_defaults`.
     #[inline]
     pub(super) fn enter<'a>(
         &mut self,
@@ -99,8 +98,8 @@ impl Frame {
         }
     }
 
-    /// Takes in what the packet gives numbers to, unless the sequence's state cannot be
-    /// trusted (rule E2); not of one that is too large.
+    /// Stores the packet's interned data, if the state of the sequence is valid (rule E2). Fails for a
+    /// packet that is too large.
     #[inline]
     fn intern(&mut self, packet: &IncomingPacket<'_>, bytes: &[u8]) -> Result<(), Corrupt> {
         Corrupt::size(bytes)?;
@@ -118,7 +117,8 @@ impl Frame {
         Ok(())
     }
 
-    /// What a packet says for the track events of its sequence (rules E3, U9).
+    /// Stores the defaults for track events of the sequence, and whether its first packet is in the trace
+    /// (rules E3, U9).
     #[inline]
     fn share(&mut self, packet: &IncomingPacket<'_>) {
         let (header, context) = (packet.header, &mut self.context);
@@ -135,7 +135,7 @@ impl Frame {
         }
     }
 
-    /// Takes what a payload says of clocks.
+    /// Adds the snapshot of the payload to the clock graph, if it has one.
     #[inline]
     fn snapshot(
         &mut self,
@@ -159,8 +159,8 @@ impl Frame {
         }
     }
 
-    /// Since when a packet's sequence has lost some before it, if it has: the greatest time of the
-    /// sequence until then, if there is one.
+    /// The greatest time of the sequence before the packet, if the sequence lost packets in between; the
+    /// time is `None` if the sequence has none.
     #[inline]
     fn lost_since(&self, packet: &IncomingPacket<'_>) -> Option<Option<i64>> {
         let has_lost = packet.header.previous_packet_dropped != 0;
@@ -170,7 +170,7 @@ impl Frame {
             .flatten()
     }
 
-    /// Places a packet, once; its snapshot was taken.
+    /// Places a packet in time, once, after its snapshot was added.
     #[inline]
     fn place(
         &mut self,
@@ -190,7 +190,7 @@ impl Frame {
         place.packet(packet, counts)
     }
 
-    /// A packet without a timestamp may be an event where it stands (rule O2).
+    /// A packet without a timestamp may be an event at its position in the file (rule O2).
     fn untimed(&mut self, packet: &IncomingPacket<'_>, counts: CountsFor) {
         let ImportContext { place, events, .. } = &mut self.context;
         let is_left_out = packet.header.packet_type() == Some(PacketType::GPU_COUNTER_EVENT);
@@ -209,7 +209,7 @@ impl Frame {
         }
     }
 
-    /// A packet as its reader gets it.
+    /// The packet as the reader gets it.
     #[inline]
     fn placed<'a>(&self, packet: &IncomingPacket<'a>, placement: Placement) -> PlacedPacket<'a> {
         let &IncomingPacket {
@@ -234,7 +234,7 @@ impl Frame {
         }
     }
 
-    /// Gives the payload to its reader; or says why it cannot be read.
+    /// Gives the payload to its reader, or logs why it is unreadable.
     #[inline]
     fn read(
         &mut self,
@@ -261,8 +261,8 @@ impl Frame {
         }
     }
 
-    /// A packet was read: what its times, or that there are none, mean for damage, for packets without
-    /// a time, and for its machine.
+    /// Stores the times of a packet after its reader: for damage around it, for packets without a time, and
+    /// for its machine.
     #[inline]
     fn saw(
         &mut self,
@@ -287,7 +287,7 @@ impl Frame {
         }
     }
 
-    /// Counts how a packet fared.
+    /// Counts whether a packet has a time, or why not.
     #[inline]
     fn note(&mut self, packet: &PlacedPacket<'_>, rows: &mut Rows<'_>) {
         let table = &tables::packet::TABLE;
@@ -318,7 +318,7 @@ impl Frame {
         }
     }
 
-    /// The row of a packet of so many bytes.
+    /// The row of a packet with `size` bytes.
     #[inline]
     fn row(&self, packet: &PlacedPacket<'_>, size: usize) -> PacketRow {
         let header = packet.header;
@@ -340,7 +340,7 @@ impl Frame {
     }
 }
 
-/// The loss of packets before one, since then.
+/// The loss of packets before this packet, since `start`.
 #[cold]
 fn packets_lost(packet: &IncomingPacket<'_>, start: Option<i64>, placement: &Placement) -> Loss {
     Loss {
@@ -353,8 +353,8 @@ fn packets_lost(packet: &IncomingPacket<'_>, start: Option<i64>, placement: &Pla
     }
 }
 
-/// What a packet's time counts for, for those that have none (rule O2): that of an event; or of
-/// a packet where the events are inside of it and could be read.
+/// Which later packets without a time stand at or after this packet's time (rule O2). A packet with
+/// readable events inside counts only for packets of its machine.
 #[inline]
 fn counts_for(parsed: &Result<Parsed<'_>, Corrupt>, header: &Header<'_>) -> CountsFor {
     match header.packet_type().filter(|_| parsed.is_ok()) {
@@ -369,7 +369,7 @@ fn counts_for(parsed: &Result<Parsed<'_>, Corrupt>, header: &Header<'_>) -> Coun
     }
 }
 
-/// What is said of a packet to who looks for packets.
+/// Tells the packet stream whether the payload is sound (rule Z3).
 #[inline]
 pub(super) fn verdict(parsed: &Result<Parsed<'_>, Corrupt>) -> Payload {
     match parsed {
@@ -378,8 +378,8 @@ pub(super) fn verdict(parsed: &Result<Parsed<'_>, Corrupt>) -> Payload {
     }
 }
 
-/// The clock that the packet's `trace_packet_defaults` name, and whether they can
-/// be read.
+/// The clock that the packet's `trace_packet_defaults` name, and whether they are
+/// readable.
 #[inline]
 pub(super) fn defaults(header: &Header<'_>) -> (Option<u32>, Result<(), Corrupt>) {
     match header

@@ -1,4 +1,4 @@
-//! Whose packets are read: the machines of a trace, and what a manifest says of them.
+//! The machine and the file of each packet, by the manifest if there is one.
 
 use timebase_resolver::{Clock, ClockId, FileTag, MachineId};
 use timebase_trace::wire::packet::{Header, PacketType};
@@ -10,8 +10,8 @@ use crate::output::{LogMessage, Rows, Severity};
 use crate::place::{PartIx, TRACE_FILE, shared};
 
 impl Frame {
-    /// Does what the manifest says of machines and clocks, before any file is read (rules X11, X35,
-    /// X36).
+    /// Applies the manifest's statements about machines and clocks, before the first file (rules X11,
+    /// X35, X36).
     pub fn follow_manifest(&mut self, manifest: &Resolved, tags: &[FileTag], rows: &mut Rows<'_>) {
         let machines = &mut self.context.definitions.machines;
         for (index, name) in manifest.names.iter().enumerate() {
@@ -57,7 +57,7 @@ impl Frame {
         }
     }
 
-    /// The part of a packet (rules H1, X10 to X12). There is none if the manifest does not let it be.
+    /// The part of a packet (rules H1, X10 to X12); `None` if the packet contradicts the manifest.
     #[inline]
     pub(super) fn part(&mut self, header: &Header<'_>, rows: &mut Rows<'_>) -> Option<PartIx> {
         let raw_id = header.machine_id;
@@ -78,7 +78,7 @@ impl Frame {
                         return None;
                     }
                 };
-                // A manifest may call other ids by the host's name, too.
+                // A manifest may give other ids the host's name, too.
                 let is_host = raw_id == 0 || self.file.rules.machine(0) == Ok(named);
                 let machine = machines.see(named);
                 self.file.last_machine = Some((raw_id, machine, is_host));

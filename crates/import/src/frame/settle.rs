@@ -1,4 +1,4 @@
-//! What waited is tried once more: it gets its time, or its last reason (rules D2, X29).
+//! The second attempt to place waiting packets, snapshots and events in time (rules D2, X29).
 
 use std::io;
 
@@ -14,7 +14,7 @@ use crate::readers::{ImportContext, Latest};
 use crate::timeline::Event;
 
 impl Frame {
-    /// Tries what waits once more; `settle` says what of it.
+    /// Tries once more to place everything that `settle` takes from the queue.
     pub(super) fn settle(
         &mut self,
         rows: &mut Rows<'_>,
@@ -65,7 +65,7 @@ impl Frame {
                         file: Cell::from(file_key(clock.file)),
                     });
                 }
-                // What a packet is for the timeline; its row waits by itself.
+                // The event of a packet; the row of the packet waits by itself.
                 Settled::Event(event) if event.row.table.number == packets.number => {
                     if let Ok(ts) = event.result {
                         let counts = event.place.is_some() && !Event::tells_of_loss(event.event);
@@ -96,7 +96,7 @@ impl Frame {
         })
     }
 
-    /// Rule D2, of when ring buffers began.
+    /// Rule D2, for the begin of ring buffers.
     pub(super) fn settle_begins(&mut self) {
         let ImportContext {
             place, definitions, ..
@@ -112,17 +112,17 @@ impl Frame {
     }
 }
 
-/// The greatest times of what waited, in file order (rule O2).
+/// The greatest settled times, in file order (rule O2).
 struct SettledTimes {
     latest: Latest,
-    /// The last packet without a time of its own, and where it stands.
+    /// The last packet without a time of its own, and its position in time.
     stands: Option<(i64, TraceTime)>,
     /// The machines of all parts.
     machines: Vec<MachineId>,
 }
 
 impl SettledTimes {
-    /// Of parts of these machines; nothing was settled yet.
+    /// Starts with parts of these machines.
     fn of(machines: impl Iterator<Item = MachineId>) -> Self {
         SettledTimes {
             latest: Latest::default(),
@@ -131,7 +131,7 @@ impl SettledTimes {
         }
     }
 
-    /// A packet of a part has its time, which counts for that; or its last reason.
+    /// A packet gets its time, or its final reason for having none.
     fn packet(
         &mut self,
         PartIx(part): PartIx,
@@ -153,12 +153,12 @@ impl SettledTimes {
         }
     }
 
-    /// An event has its time.
+    /// An event gets its time.
     fn event(&mut self, ts: TraceTime) {
         self.latest.event(ts);
     }
 
-    /// A packet stands behind all that was settled before.
+    /// A packet without a time stands at the greatest time before it.
     fn stands(&mut self, packet: &Stands) {
         let ts = packet.latest.max(self.latest.of(packet.machine));
         if packet.counts {
@@ -167,7 +167,7 @@ impl SettledTimes {
         self.stands = Some((packet.packet, ts));
     }
 
-    /// Where an event of such a packet stands.
+    /// The time of an event in such a packet.
     fn untimed(&mut self, untimed: &Untimed<'_>) -> TraceTime {
         let at = self.stands.filter(|(packet, _)| *packet == untimed.packet);
         let ts = at.map_or(untimed.latest, |(_, ts)| ts);

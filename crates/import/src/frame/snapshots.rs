@@ -1,4 +1,4 @@
-//! Snapshots of clocks, whoever took them: the clock graph has them, and their readings are rows.
+//! Snapshots from any source: this file adds them to the clock graph, and writes their readings as rows.
 
 use timebase_resolver::{ClockId, MachineId, Reading, Rejected, Source, builtin_name};
 use timebase_schema::tables;
@@ -12,14 +12,14 @@ use crate::place::{
 };
 use crate::readers::ImportContext;
 
-/// What became of a packet's snapshot.
+/// The result of adding a packet's snapshot.
 pub(super) struct TakenSnapshot {
     pub taken: Taken,
     /// The first of its rows of `clock_snapshot`.
     pub first_row: i64,
 }
 
-/// A snapshot is taken, and its readings are rows.
+/// Adds a snapshot, and writes its readings as rows.
 pub(super) fn take(
     context: &mut ImportContext,
     snapshot: &Snapshot,
@@ -65,11 +65,11 @@ pub(super) fn take(
     TakenSnapshot { taken, first_row }
 }
 
-/// Two machines have asked each other for the time (rules X19 to X23).
+/// Adds the synchronization of two machines (rules X19 to X23).
 ///
 /// # Errors
 ///
-/// [`Refused`] if the manifest does not let the file have a host.
+/// [`Refused`] if the manifest does not allow a host in this file.
 #[cold]
 pub(super) fn take_remote_sync(
     context: &mut ImportContext,
@@ -107,8 +107,8 @@ pub(super) fn take_remote_sync(
     Ok(())
 }
 
-/// What happened to the clocks besides what was asked for becomes rows, and lines of the log;
-/// `packet` is the one that it happened at, and where that is.
+/// Writes and logs the snapshots that no packet has, such as assumptions. `packet` is the id and the offset
+/// of the packet that caused them.
 #[cold]
 pub(super) fn tell_made(
     context: &mut ImportContext,
@@ -182,13 +182,13 @@ pub(super) fn tell_made(
     }
 }
 
-/// What is said next is said of a part.
+/// The next message of the log is about this part.
 fn at_part(context: &ImportContext, part: PartIx, rows: &mut Rows<'_>) {
     let part = &context.place.clocks.parts[part];
     rows.at(Some(part.file.id), Some(part.machine.0));
 }
 
-/// What the rows of a snapshot have in common.
+/// Columns that are equal in all rows of a snapshot.
 struct SnapshotRows {
     source: Source,
     snapshot: u32,
@@ -196,7 +196,7 @@ struct SnapshotRows {
 }
 
 impl SnapshotRows {
-    /// Its readings and their times are rows.
+    /// Writes the readings with their times.
     fn push(&self, readings: &[Reading], times: &[Option<TraceTime>], rows: &mut Rows<'_>) {
         for (reading, ts) in readings.iter().zip(times) {
             let clock = reading.clock;

@@ -34,16 +34,16 @@ use crate::place::IncomingPacket;
 use crate::readers::{Corrupt, Parsed};
 
 impl Frame {
-    /// Goes through a whole file for its snapshots only. Tells how that ended.
+    /// Reads a whole file for its snapshots only, and returns whether it was stopped.
     ///
     /// # Errors
     ///
-    /// If what was put aside cannot be written, or there is too much in memory.
+    /// If a temporary file cannot be written, or the import needs too much memory.
     pub fn survey_file(&mut self, input: impl Read, rows: &mut Rows<'_>) -> io::Result<End> {
         self.each_packet(input, rows, Frame::survey_packet)
     }
 
-    /// What [`Frame::packet`] does with snapshots, and what it says of the payload.
+    /// Adds the snapshot of a packet as [`Frame::packet`] does, and judges the payload.
     #[inline]
     fn survey_packet(
         &mut self,
@@ -58,7 +58,7 @@ impl Frame {
         if is_sync || !self.context.place.clocks.is_settled(part) {
             return self.packet_of(packet, part, rows);
         }
-        // Its number does not matter here, but that it has one does (rule X15).
+        // The id itself does not matter here; rule X15 only needs that there is one.
         let (default_clock, defaults) = defaults(header);
         let incoming = self.enter(packet, part, default_clock, rows);
         rows.pass_over();
@@ -72,7 +72,7 @@ impl Frame {
         verdict(&parsed)
     }
 
-    /// What becomes of the packet's interned data, which is not taken in.
+    /// Checks the packet's interned data without storing it.
     #[inline]
     fn check_interned(&self, packet: &IncomingPacket<'_>, bytes: &[u8]) -> Result<(), Corrupt> {
         Corrupt::size(bytes)?;

@@ -1,30 +1,30 @@
-//! Which types of packets readers take.
+//! The types of packets that have a reader, and those that have none.
 
 use std::collections::BTreeMap;
 
 use timebase_trace::wire::packet::PacketType;
 
-/// Packets that tell of the recording and not of what was recorded, so that nobody misses a table:
-/// its configuration, its statistics, marks for those who synchronize, and what started it.
+/// Packets about the recording itself, for which nobody misses a table: its configuration, its statistics,
+/// synchronization marks, and triggers.
 const OF_THE_RECORDING: [u32; 4] = [33, 35, 36, 46];
 
-/// How many packets have a reader, and how many have a row and nothing else.
+/// Counts the packets that have a reader, and those that have only a row.
 #[derive(Debug, Default)]
 pub(crate) struct PacketTypes {
-    /// How many there are that a reader takes.
+    /// Packets with a reader.
     pub read: u64,
-    /// How many there are that none takes, by their type.
+    /// Packets without a reader, by their type.
     unread: BTreeMap<u32, u64>,
 }
 
 impl PacketTypes {
-    /// A packet has a reader.
+    /// Counts a packet with a reader.
     #[inline]
     pub fn read(&mut self, packet_type: Option<PacketType>) {
         self.read += u64::from(counted(packet_type).is_some());
     }
 
-    /// A packet has none.
+    /// Counts a packet without a reader.
     #[inline]
     pub fn unread(&mut self, packet_type: Option<PacketType>) {
         if let Some(PacketType(number)) = counted(packet_type) {
@@ -32,7 +32,7 @@ impl PacketTypes {
         }
     }
 
-    /// How many packets of each type only have a row of their own.
+    /// The number of packets without a reader, by the name of their type.
     pub fn all_unread(&self) -> BTreeMap<String, u64> {
         let name = |number| match PacketType(number).name() {
             Some(name) => name.to_owned(),

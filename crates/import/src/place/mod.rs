@@ -1,5 +1,5 @@
-//! Where things stand in time: which clock something was read from, what the
-//! sequences of packets say of it, and the trace time that follows.
+//! The place of packets and events in time: their clock, the state of their sequence, and their trace
+//! time.
 //!
 //! | question | where it is decided |
 //! |---|---|
@@ -12,10 +12,10 @@
 //! | what is a snapshot, whoever took it (rules N, I1, X15, X16) | `snapshot.rs` |
 //! | what waits for a later snapshot (rules D2, X29) | `waiting.rs` |
 //! | how many packets use a clock | `uses.rs` |
-//! | how the tables call clocks and their files | `keys.rs` |
+//! | which keys clocks and their files have in the tables | `keys.rs` |
 //! | what is a reading, what a time | `time.rs` |
 //!
-//! [`Place`] has these pieces, and does itself what takes several of them.
+//! [`Place`] owns these pieces, and does the steps that need several of them.
 
 mod aside;
 mod clocks;
@@ -55,33 +55,32 @@ use uses::Uses;
 pub(crate) use waiting::{CountsFor, Settled, SettledEvent, Stands, Untimed, WaitingEvent};
 use waiting::{Waiting, WaitingPacket, WaitingSnapshot};
 
-/// What became of a snapshot.
+/// The result of adding a snapshot.
 #[derive(Debug)]
 pub(crate) enum Taken {
     Accepted(Accepted),
     Rejected(Rejected),
-    /// It is the pair that was added last once more, and nothing was done.
+    /// The pair is equal to the last one, and was not added.
     Repeated,
 }
 
-/// The clocks and sequences of a trace, and what waits for them.
+/// The clocks and sequences of a trace, and the packets and events that wait for a time.
 pub(crate) struct Place {
     pub clocks: Clocks,
     pub sequences: Sequences,
-    /// What numbers of interned data mean, by the intervals of sequences.
+    /// Interned data, by the intervals of sequences.
     pub interned: Interned,
     pub uses: Uses,
-    /// For the end of the file that is read.
+    /// Packets and events that wait for the end of their file.
     pub waiting: Waiting,
-    /// For the end of the import: snapshots, and what had no time at the end of its file.
+    /// Snapshots, packets and events that wait for the end of the import.
     later: Waiting,
 }
 
 impl Place {
-    /// A trace of which nothing was read. `interned` are the fields of
-    /// `InternedData` that readers look up; what has no room in memory is put
-    /// aside there. `whole` is what an earlier pass over the trace has found, for times that are
-    /// told by all snapshots.
+    /// Starts without clocks and sequences. `interned` are the fields of `InternedData` that readers look
+    /// up. Data that does not fit into memory goes to `scratch`. `whole` is the result of an earlier pass
+    /// over the trace, for conversions by all snapshots.
     pub fn new(interned: &[(u32, Kept)], scratch: &Scratch, whole: Option<Whole>) -> Self {
         Place {
             clocks: Clocks::new(whole),
@@ -93,7 +92,7 @@ impl Place {
         }
     }
 
-    /// Another file is read.
+    /// Starts another file.
     pub fn begin_file(&mut self, file: FileTag, is_pinned: bool) {
         self.clocks.begin_file(file, is_pinned);
         self.sequences.begin_file();
@@ -106,7 +105,7 @@ impl Place {
             || self.clocks.graph.snapshots() > 0
     }
 
-    /// A snapshot comes with a packet of a part (rules N, T, I1, X15).
+    /// Adds the snapshot of a packet (rules N, T, I1, X15).
     pub fn snapshot(&mut self, snapshot: &Snapshot, packet: &IncomingPacket<'_>) -> Taken {
         let part = packet.part;
         if self.has_just(snapshot, part) {
@@ -122,7 +121,7 @@ impl Place {
         }
     }
 
-    /// A snapshot comes for who wants to know of no other thing than clocks.
+    /// Adds the snapshot of a packet in a pass for clocks only.
     pub fn snapshot_ahead(&mut self, snapshot: &Snapshot, packet: &IncomingPacket<'_>) {
         let part = packet.part;
         if self.has_just(snapshot, part) {
@@ -134,7 +133,7 @@ impl Place {
         }
     }
 
-    /// Whether a snapshot is the pair that its part had last, once more (rule I1).
+    /// Whether a snapshot is equal to the last pair of its part (rule I1).
     fn has_just(&self, snapshot: &Snapshot, part: PartIx) -> bool {
         let reading = snapshot.pair_reading();
         reading.is_some() && self.clocks.parts[part].last_pair == reading
@@ -145,8 +144,8 @@ impl Place {
         *last = snapshot.pair_reading().or(*last);
     }
 
-    /// What a machine and another one that it has asked for the time say of their clocks (rules X20
-    /// to X24); the snapshots of the client (X19) have come before.
+    /// Adds the synchronization of two machines (rules X20 to X24), after the snapshots of the client
+    /// (X19).
     pub fn remote_sync(
         &mut self,
         sync: &RemoteClockSync,
@@ -157,7 +156,7 @@ impl Place {
         remote::add(&mut self.clocks, sync, packet, client, host);
     }
 
-    /// What a pass over the trace has found, at the end of it.
+    /// The result of a pass over the trace, at its end.
     pub fn found(mut self) -> Whole {
         self.clocks.end();
         let mut estimates = Estimates::new(self.clocks.graph);
@@ -172,9 +171,9 @@ impl Place {
         }
     }
 
-    /// Places a packet, with the snapshots seen until now (rule D1). It is to be
-    /// called once with each packet whose place is not that of its snapshot, as it
-    /// advances incremental clocks. `counts` is what its time counts for.
+    /// Places a packet, with the snapshots seen until now (rule D1). Call it once with each packet that
+    /// does not stand at its snapshot, because it advances incremental clocks. `counts` says for which
+    /// packets its time counts.
     #[inline]
     pub fn packet(&mut self, packet: &IncomingPacket<'_>, counts: CountsFor) -> Placement {
         let &IncomingPacket {
@@ -207,7 +206,7 @@ impl Place {
         placement
     }
 
-    /// Places a `clock_snapshot` packet where its snapshot is (rule D3). `first_row`
+    /// Places a `clock_snapshot` packet at the time of its snapshot (rule D3). `first_row`
     /// is the first row of the snapshot in `clock_snapshot`.
     pub fn snapshot_packet(
         &mut self,
@@ -247,8 +246,8 @@ impl Place {
         placement
     }
 
-    /// Readings that could not be placed wait, though no packet waits for them: those of a pair of a
-    /// bundle, of a client, and of a snapshot that is nobody's.
+    /// Readings without a time wait although no packet waits with them: those of a bundle's pair, of a
+    /// client, and of a snapshot that no packet has.
     pub fn readings_wait(
         &mut self,
         first_row: i64,
@@ -267,7 +266,7 @@ impl Place {
     #[inline]
     fn note(&mut self, packet: &IncomingPacket<'_>, placement: &Placement) {
         let part = packet.part;
-        // Whose clock it is is not settled while it waits (rule X29).
+        // The file of the clock may still change while the packet waits (rule X29).
         if let Some(clock) = placement.clock_id.filter(|_| !placement.waits) {
             self.uses
                 .count(self.clocks.clock_of(packet.header, part, clock));
@@ -278,8 +277,8 @@ impl Place {
         }
     }
 
-    /// A file is read to its end: what of it waits is tried once more (rules D2, X29), in file order.
-    /// What has no time even so waits for the end of the import.
+    /// Ends a file: tries once more to place its waiting packets and events, in file order (rules D2,
+    /// X29). Those without a time wait for the end of the import.
     pub fn end_file(
         &mut self,
         scratch: &Scratch,
@@ -293,7 +292,7 @@ impl Place {
         settled
     }
 
-    /// All files are read: what still waits is tried for the last time.
+    /// Ends the last file: tries for the last time to place waiting packets and events.
     pub fn end(
         &mut self,
         scratch: &Scratch,
@@ -333,8 +332,7 @@ impl Place {
         )
     }
 
-    /// Does something with estimates by all snapshots and samples; `with` is also told which of
-    /// the samples are used.
+    /// Calls `with` with estimates by all snapshots and samples, and with which of the samples they use.
     pub fn with_estimates<T>(
         &mut self,
         with: impl FnOnce(&mut Self, &Estimates, &[bool]) -> T,

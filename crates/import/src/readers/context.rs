@@ -1,4 +1,4 @@
-//! What readers read and change beside rows.
+//! The state that readers share.
 
 use std::io;
 
@@ -14,7 +14,7 @@ use crate::output::{Faults, Journal};
 use crate::place::{EventClock, EventRow, Place, TraceTime, Untimed, WaitingEvent};
 use crate::timeline::Event;
 
-/// The state of an import while packets are read.
+/// The state that readers share, beside the rows that they write.
 pub(crate) struct ImportContext {
     pub place: Place,
     pub journal: Journal,
@@ -22,25 +22,24 @@ pub(crate) struct ImportContext {
     pub schema: PacketSchema,
     pub definitions: Definitions,
     pub events: EventSink,
-    /// What track events of a sequence share.
+    /// The state of the writers of track events, by their sequences.
     pub writers: Writers,
 }
 
 impl ImportContext {
-    /// There are no more packets: track events that were held take their places.
+    /// Gives held track events to the timeline, after the last packet.
     ///
     /// # Errors
     ///
-    /// If what was put aside cannot be written or read back.
+    /// If a temporary file cannot be written or read.
     pub fn release_held(&mut self) -> io::Result<()> {
         let timeline = &mut self.events.timeline;
         let uuids = &self.definitions.uuids;
         self.writers.release(uuids, timeline, &mut self.faults)
     }
 
-    /// Places an event that has a timestamp of its own, for its row and for the
-    /// timeline, where `event` is what it is there; empty for nothing. One that
-    /// cannot be placed yet waits.
+    /// Places an event that has a timestamp of its own and a row. `event` is its record for the timeline,
+    /// or empty. If the event has no time yet, it waits.
     #[inline]
     pub fn event(
         &mut self,
@@ -78,8 +77,7 @@ impl ImportContext {
         }
     }
 
-    /// Gives a part of a packet to the timeline that has a timestamp of its own, and no
-    /// row.
+    /// Gives an event inside a packet to the timeline. The event has a timestamp of its own, and no row.
     pub fn part(
         &mut self,
         packet: &PlacedPacket<'_>,
@@ -105,17 +103,17 @@ impl ImportContext {
         }
     }
 
-    /// What waits to know trace time keeps its place on the timeline (rules O3, X25); what waits for a
-    /// snapshot is behind others of its time.
+    /// An event that waits for trace time keeps its place on the timeline (rules O3, X25). An event that
+    /// waits for a snapshot comes after others of its time.
     #[cold]
     fn kept_place(&mut self) -> Option<u64> {
         let keeps = self.place.clocks.waits_for_trace_time();
         keeps.then(|| self.events.timeline.reserve())
     }
 
-    /// The packet's sequence lost some before it, which stands before whatever the packet is for the timeline;
-    /// where it relies on what was lost (rule S4) or has no time, at the greatest time until then. It is no event
-    /// that is seen (rule O2).
+    /// Gives the timeline the loss of packets before this packet. It stands before the event of the packet
+    /// itself, or at the greatest time until then if the packet has no time or relies on lost state (rule S4).
+    /// A loss counts for no packet without a time (rule O2).
     pub fn packets_lost(&mut self, packet: &PlacedPacket<'_>) {
         if !self.events.timeline.is_wanted() {
             return;
@@ -134,7 +132,7 @@ impl ImportContext {
         }
     }
 
-    /// What a packet is for the timeline waits together with the packet.
+    /// The record that was made waits together with its packet.
     pub fn packet_waits(&mut self, packet: &PlacedPacket<'_>) {
         let place = self.kept_place();
         let placement = &packet.placement;
@@ -158,9 +156,8 @@ impl ImportContext {
         }
     }
 
-    /// Gives what a packet is to the timeline: at its time; where it has no timestamp,
-    /// at the greatest time until then (rule O2); where it waits for a snapshot,
-    /// when it has one.
+    /// Gives the event of a packet to the timeline at the packet's time. A packet without a timestamp stands
+    /// at the greatest time until then (rule O2); an event waits if its packet does.
     pub fn packet(&mut self, packet: &PlacedPacket<'_>, event: &Event<'_>) {
         if !self.events.timeline.is_wanted() || packet.is_lost() {
             return;
@@ -185,7 +182,7 @@ impl ImportContext {
     }
 }
 
-/// The row of a packet, for what of it waits.
+/// The row of a packet whose event waits.
 fn row_of(packet: &PlacedPacket<'_>) -> EventRow {
     EventRow {
         table: &tables::packet::TABLE,

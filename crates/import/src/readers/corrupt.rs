@@ -1,8 +1,8 @@
-//! Why payloads cannot be read.
+//! The reasons why a payload is unreadable.
 
 use timebase_descriptor::field::{Fields, Malformed};
 
-/// Why a payload cannot be read (rule F7).
+/// The reason why a payload is unreadable (rule F7).
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Corrupt {
     #[error("{0}")]
@@ -15,13 +15,12 @@ pub(crate) enum Corrupt {
     TooMany(usize, &'static str),
 }
 
-/// A packet of more bytes is a row, and nothing is made of its payload. What is made of one
-/// takes up to some thirty times its bytes of memory; and no buffer of a recorder has a packet
-/// that is as large.
+/// A larger packet has only a row. Reading a payload takes up to thirty times its size in memory, and no
+/// buffer of a recorder has a packet of this size.
 const LARGEST: usize = 32 << 20;
 
 impl Corrupt {
-    /// Whether its bytes are not what they have to be; else there are too many of them.
+    /// Whether the bytes are damaged; otherwise the payload is too large.
     pub fn is_damage(&self) -> bool {
         match self {
             Corrupt::Packet(_) | Corrupt::Message(_) => true,
@@ -29,7 +28,7 @@ impl Corrupt {
         }
     }
 
-    /// Of a packet that is too large to be read.
+    /// Fails if a packet is too large to be read.
     pub fn size(packet: &[u8]) -> Result<(), Corrupt> {
         match packet.len() {
             0..=LARGEST => Ok(()),
@@ -37,9 +36,9 @@ impl Corrupt {
         }
     }
 
-    /// Of a message that has too much of a field, before all of it is in memory at once.
+    /// Fails if a message repeats a field too often, before all of it is in memory at once.
     pub fn count(message: &[u8], field: u32, most: usize, of: &'static str) -> Result<(), Corrupt> {
-        // Two bytes are the least that there is of one.
+        // A field has at least two bytes.
         if message.len() / 2 <= most {
             return Ok(());
         }

@@ -6,19 +6,19 @@ use super::latest::Latest;
 use crate::place::TraceTime;
 use crate::timeline::Timeline;
 
-/// The events of a trace while it is read.
+/// Takes events from readers, in file order.
 pub(crate) struct EventSink {
     pub timeline: Timeline,
-    /// Where the next packet without a time stands.
+    /// The time of the next packet without a time of its own.
     pub latest: Latest,
-    /// The event that is being made.
+    /// The record of the current event.
     pub record: Vec<u8>,
-    /// The times of the first and the last event of the packet that is read, in file order.
+    /// The times of the first and the last event of the current packet, in file order.
     pub times: Option<(i64, i64)>,
 }
 
 impl EventSink {
-    /// No events. What does not fit memory is put aside there.
+    /// Starts without events. Data that does not fit into memory goes to `scratch`.
     pub fn new(is_wanted: bool, scratch: &Scratch) -> Self {
         EventSink {
             timeline: Timeline::new(is_wanted, scratch),
@@ -28,14 +28,14 @@ impl EventSink {
         }
     }
 
-    /// Gives an event to the timeline, which counts as one that was seen (rule O2).
+    /// Gives an event to the timeline. Its time counts for packets without a time (rule O2).
     #[inline]
     pub fn push(&mut self, ts: TraceTime, event: &[u8]) {
         self.latest.event(ts);
         self.timeline.push(ts, event);
     }
 
-    /// The same of the event that was made.
+    /// The same for the current record.
     pub fn push_record(&mut self, ts: TraceTime) {
         self.latest.event(ts);
         self.timeline.push(ts, &self.record);

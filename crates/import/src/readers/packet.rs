@@ -1,4 +1,4 @@
-//! The packet whose payload is read, with its place in time.
+//! A packet with its place in time.
 
 use timebase_resolver::Unresolved;
 use timebase_trace::wire::packet::Header;
@@ -6,37 +6,36 @@ use timebase_trace::wire::packet::Header;
 use crate::output::{LogMessage, Rows, Severity};
 use crate::place::{Generation, PartIx, Placement, TraceTime};
 
-/// A packet when its reader gets it: it has its place in time.
+/// A packet as its reader gets it, with its place in time.
 #[derive(Debug)]
 pub(crate) struct PlacedPacket<'a> {
     pub id: i64,
-    /// Where its bytes are in the decompressed stream.
+    /// The position of its bytes in the decompressed stream.
     pub offset: u64,
     pub header: &'a Header<'a>,
-    /// The state of its sequence that it relies on, and what its numbers of interned data mean.
+    /// The generation of its sequence's state, which its numbers of interned data refer to.
     pub generation: Generation,
-    /// Where it stands in time.
+    /// Its place in time.
     pub placement: Placement,
-    /// Its machine's row.
+    /// The row of its machine.
     pub machine: u32,
-    /// What its file holds of that.
+    /// The part of its machine in its file.
     pub part: PartIx,
-    /// Whether the state of its sequence can be trusted (rule S3).
+    /// Whether the state of its sequence is valid (rule S3).
     pub valid: bool,
-    /// The greatest time before it, where it stands if it has none (rule O2).
+    /// The greatest time before it, which it has if it has none of its own (rule O2).
     pub latest: TraceTime,
 }
 
 impl PlacedPacket<'_> {
-    /// Says something about it in the log.
+    /// Logs a message about the packet.
     pub fn say(&self, severity: Severity, code: &'static str, text: String, rows: &mut Rows<'_>) {
         LogMessage::new(severity, code, text)
             .of_packet(self.id, self.offset)
             .push(rows);
     }
 
-    /// Rule S4: whether it refers to a state that was lost, and so is a row and
-    /// nothing else.
+    /// Rule S4: whether it relies on lost state, and so has only a row.
     pub fn is_lost(&self) -> bool {
         self.placement.unresolved == Some(Unresolved::IncrementalStateLost)
     }

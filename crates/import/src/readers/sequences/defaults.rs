@@ -1,4 +1,4 @@
-//! What the events of a sequence have in common by default.
+//! The defaults of the track events of a sequence.
 
 /// `TrackEventDefaults`.
 #[derive(Debug, Default)]
