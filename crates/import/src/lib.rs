@@ -4,7 +4,7 @@
 //! `place` gives each packet its time. The reader of its payload (`readers`) makes
 //! rows, and events for the timeline (`timeline`). After the last packet, trackers
 //! (`trackers`) receive the events in the order of time. `output` writes the rows to the
-//! database. `frame.rs` handles every packet, `pipeline.rs` runs the threads, and
+//! database. `frame.rs` orders the steps around each packet, `pipeline.rs` runs the threads, and
 //! `import.rs` controls the whole import. `ARCHITECTURE.md`, at the root of the
 //! repository, says which module may know which others.
 //!
