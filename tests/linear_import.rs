@@ -481,7 +481,7 @@ fn what_is_put_aside_counts_for_max_size() {
         .write_all(&fs::read(&trace).unwrap());
     let said = Said::from(child.wait_with_output().unwrap());
     assert_eq!(said.code, Some(1), "{}", said.stderr);
-    assert!(said.stderr.contains(" of --max-size, "), "{}", said.stderr);
+    assert!(said.stderr.contains(" of disk, "), "{}", said.stderr);
     assert!(said.stderr.contains("(0 packets)"), "{}", said.stderr);
     assert_eq!(place.files(), Vec::<String>::new());
 }

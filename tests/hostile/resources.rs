@@ -346,7 +346,7 @@ fn max_size_is_never_exceeded_and_leaves_nothing_where_it_does_not_suffice() {
                 _ => {
                     let why = format!("{trace:?} with {limit}: {}", said.stderr);
                     assert!(!had_room, "{why}");
-                    assert!(said.stderr.contains(" of --max-size, "), "{why}");
+                    assert!(said.stderr.contains(" of disk, "), "{why}");
                     assert!(
                         said.stderr.contains(" packets); nothing was changed"),
                         "{why}"
@@ -369,7 +369,7 @@ fn max_size_keeps_the_database_that_was_there() {
     let bomb = write(&place, "zlib-packet", 8_000_000);
     let said = import(&bomb, &older, &["--force", "--max-size", "2M"]);
     assert_eq!(said.code, Some(1), "{}", said.stderr);
-    assert!(said.stderr.contains("more than the 2MB"), "{}", said.stderr);
+    assert!(said.stderr.contains("more than 2MB of disk"), "{}", said.stderr);
     assert_eq!(fs::read(&older).unwrap(), before);
     assert_eq!(place.files().len(), 2);
 }

@@ -15,7 +15,7 @@ from timebase import _program
 MULTIHOP = DATA / "multihop.pftrace"
 
 # Where what an import says is written down.
-SOURCES = ["crates/import/src", "crates/trace/src", "crates/cli/src/import.rs", "crates/cli/src/messages.rs"]
+SOURCES = ["crates/import/src", "crates/trace/src", "crates/cli/src/advice.rs", "crates/cli/src/import.rs", "crates/cli/src/messages.rs"]
 FLAG = re.compile(r"(?<![\w-])--?[a-z][\w-]*(?![\w-])|timebase (?:import|query|shell|clocks|explain)\b")
 # Other programs' flags, and those that the package gives by itself.
 NOT_OURS = {"--include_imports", "--descriptor_set_out", "-dc", "--long", "-so", "-xf", "--txt", "-c", "-r", "--sparse", "--pieces"}

@@ -5,6 +5,7 @@
 // A test that panics has failed, as it should.
 #![cfg_attr(test, allow(clippy::expect_used))]
 
+mod advice;
 mod changes;
 mod clocks;
 mod database;

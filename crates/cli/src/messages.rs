@@ -10,6 +10,7 @@ use anyhow::anyhow;
 use clap::error::ErrorKind;
 use rusqlite::ErrorCode;
 
+use crate::advice;
 use crate::escape::printable;
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
@@ -30,7 +31,7 @@ fn write_line(line: impl Display) -> io::Result<()> {
     writeln!(anstream::stderr(), "{line}")
 }
 
-/// Says what went wrong.
+/// Says what went wrong, and what to type about it.
 pub fn error(error: &anyhow::Error) {
     let is_interrupted = |cause: &(dyn std::error::Error + 'static)| {
         let code = cause
@@ -41,7 +42,7 @@ pub fn error(error: &anyhow::Error) {
     let error = match error.chain().any(is_interrupted) {
         // As SQLite puts it, there are a number and what the statement was for.
         true => "interrupted".to_owned(),
-        false => printable(&format!("{error:#}")),
+        false => printable(&format!("{error:#}{}", advice::of(error))),
     };
     write(format_args!("timebase: {ERROR}error:{ERROR:#} {error}"));
 }

@@ -13,6 +13,7 @@ use thiserror::Error;
 /// assert_eq!(error.to_string(), "cannot write tables/slice: the disk is full; nothing was changed");
 /// ```
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum Error {
     /// A column without a type.
     #[error(
@@ -85,11 +86,8 @@ pub enum Error {
         /// The other contents.
         entry: String,
     },
-    /// The folder already has the trace.
-    #[error(
-        "{path} already has this trace, {trace_id}; --force replaces it",
-        path = path.display()
-    )]
+    /// The trace is in the folder already.
+    #[error("{path} already has this trace, {trace_id}", path = path.display())]
     Exists {
         /// The folder.
         path: PathBuf,

@@ -1,4 +1,7 @@
-//! What can go wrong with an import, told so that the user knows what to do.
+//! What can go wrong with an import.
+//!
+//! Each message says what is wrong. A program adds what its user can do about it in its own words, such as a flag,
+//! by the variant of the error.
 
 use std::fmt;
 use std::io;
@@ -25,7 +28,7 @@ pub enum Error {
     #[error("{source_name} has no trace in it; {why}")]
     NoTrace { source_name: String, why: String },
     #[error(
-        "{name} is not a Perfetto trace{of}. Without --strict, the import leaves it out",
+        "{name} is not a Perfetto trace{of}",
         of = of.as_ref().map(|of| format!(", but {of}")).unwrap_or_default()
     )]
     UnknownMember { name: String, of: Option<OtherFile> },
@@ -48,15 +51,13 @@ pub enum Error {
         why: String,
         other: OtherFile,
     },
-    #[error(
-        "{source_name} is damaged: {why}. Without --strict, the import keeps the readable parts"
-    )]
+    #[error("{source_name} is damaged: {why}")]
     Damaged { source_name: String, why: String },
-    #[error("{path} exists; name another file with -o, or replace it with --force", path = path.display())]
+    #[error("{path} exists", path = path.display())]
     Exists { path: PathBuf },
     #[error("{path} has tables already; import the trace into a new database", path = path.display())]
     NotEmpty { path: PathBuf },
-    #[error("{path} is not a SQLite database, so timebase does not replace it; name another file with -o", path = path.display())]
+    #[error("{path} is not a SQLite database, so timebase does not replace it", path = path.display())]
     NotReplaceable { path: PathBuf },
     #[error(
         "{path} is in use, or was not closed properly ({beside} exists); close the programs that \
@@ -64,24 +65,21 @@ pub enum Error {
         path = path.display(), beside = beside.display()
     )]
     InUse { path: PathBuf, beside: PathBuf },
-    #[error(
-        "{path} is a directory; name the database in it, such as -o {example}",
-        path = path.display(), example = path.join("trace.db").display()
-    )]
+    #[error("{path} is a directory", path = path.display())]
     IsDirectory { path: PathBuf },
-    #[error("{path} is a device or a pipe, which cannot hold a database; name a file with -o", path = path.display())]
+    #[error("{path} is a device or a pipe, which cannot hold a database", path = path.display())]
     NotAFile { path: PathBuf },
     #[error(
-        "cannot create {path}: there is no directory {directory}; create it first, or name another place with -o",
+        "cannot create {path}: there is no directory {directory}; create it first",
         path = path.display(), directory = directory.display()
     )]
     NoDirectory { path: PathBuf, directory: PathBuf },
-    #[error("cannot create {path}: {error}; name another place with -o", path = path.display())]
+    #[error("cannot create {path}: {error}", path = path.display())]
     Create { path: PathBuf, error: io::Error },
-    #[error("no space left to write {path}; nothing was changed. Free some space, or name another place with -o", path = path.display())]
+    #[error("no space left to write {path}; nothing was changed", path = path.display())]
     DiskFull { path: PathBuf },
     #[error(
-        "{path} and the temporary files of its import would take more than the {limit} of --max-size, {read}; nothing was changed. Raise the limit, or import less with --no-data or --tables",
+        "{path} and the temporary files of its import would take more than {limit} of disk, {read}; nothing was changed",
         path = path.display()
     )]
     TooLarge {
@@ -90,7 +88,7 @@ pub enum Error {
         read: HowFar,
     },
     #[error(
-        "{source_name} has so many names that its import would take more than {limit} of memory, {read}; nothing was changed. Raise the limit with --max-memory, or import less with --tables or --no-events"
+        "{source_name} has so many names that its import would take more than {limit} of memory, {read}; nothing was changed"
     )]
     TooMuchMemory {
         source_name: String,
@@ -115,7 +113,7 @@ pub enum Error {
     )]
     Descriptor { path: PathBuf, why: String },
     #[error(
-        "{source_name} changed during the import, which reads it twice for --conversion linear; nothing was written. Import it again when nothing writes to it, or import a copy"
+        "{source_name} changed during the import, which reads it twice for linear conversion; nothing was written. Import it again when nothing writes to it, or import a copy"
     )]
     Changed { source_name: String },
     #[error("interrupted; nothing was changed")]

@@ -81,5 +81,7 @@ pub use size::{NotASize, Size};
 pub use stages::{Stages, stages, thrown_away};
 pub use subjects::{Subject, UnknownSubject};
 pub use summary::{ClockFault, Doubtful, Events, How, Lost, Placement, Summary};
-pub use timebase_trace::{FileKind, Monitor, Pass, Reader, Source, file_kind};
+pub use timebase_trace::{
+    FileKind, InputsError, Monitor, OtherFile, Pass, Reader, Remedy, Source, SourceError, file_kind,
+};
 pub use verdict::damage;

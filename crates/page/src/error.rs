@@ -9,6 +9,7 @@ use thiserror::Error;
 /// # Ok::<(), rusqlite::Error>(())
 /// ```
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum Error {
     /// The database cannot be read.
     #[error("cannot read its {what}: {error}")]

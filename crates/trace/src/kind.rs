@@ -58,20 +58,21 @@ pub fn file_kind(path: &Path) -> io::Result<FileKind> {
 
 /// The type of a file that is no trace, and advice.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct OtherFile {
     /// The type, with its article.
     pub what: String,
-    /// The advice for the user, as a sentence.
-    pub advice: String,
-    /// Whether the type is certain, although the file may look like packets or contain some.
+    /// What can be done with it.
+    pub remedy: Remedy,
+    /// Whether it is that for sure, though it may look like packets or hold some.
     pub is_sure: bool,
 }
 
 impl OtherFile {
-    fn new(what: impl Into<String>, advice: impl Into<String>) -> OtherFile {
+    fn new(what: impl Into<String>, remedy: Remedy) -> OtherFile {
         OtherFile {
             what: what.into(),
-            advice: advice.into(),
+            remedy,
             is_sure: false,
         }
     }
@@ -79,7 +80,38 @@ impl OtherFile {
 
 impl fmt::Display for OtherFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}. {}", self.what, self.advice)
+        write!(f, "{}. {}", self.what, self.remedy)
+    }
+}
+
+/// What can be done with a file that is no trace. It is shown as a sentence without its period, to
+/// which a program can add how that is done with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Remedy {
+    /// What the sentence says.
+    Sentence(&'static str),
+    /// Decompress it: it is a SQLite database, perhaps one that an import made.
+    Database,
+    /// Import a trace with it as a descriptor.
+    Descriptor,
+    /// Decompress it with another program.
+    Decompress {
+        /// The command that writes what is in the file it names to its standard output.
+        command: &'static str,
+    },
+}
+
+impl fmt::Display for Remedy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Remedy::Sentence(sentence) => f.write_str(sentence),
+            Remedy::Database => f.write_str("Decompress it"),
+            Remedy::Descriptor => f.write_str("Give it to the import of a trace"),
+            Remedy::Decompress { command } => {
+                write!(f, "Decompress it first: {command} FILE")
+            }
+        }
     }
 }
 
@@ -110,8 +142,8 @@ const PCAP: &str = "a capture of network packets (pcap)";
 
 const CHROME_JSON: &str = "a trace in Chrome's JSON format";
 
-const NOT_PERFETTO: &str =
-    "timebase reads what Perfetto records; ui.perfetto.dev may show this one";
+const NOT_PERFETTO: Remedy =
+    Remedy::Sentence("timebase reads what Perfetto records; ui.perfetto.dev may show this one");
 
 /// The type of a file without anything readable as a trace, by its first bytes; `None` if they show
 /// nothing.
@@ -133,10 +165,14 @@ pub fn recognize(head: &[u8]) -> Option<OtherFile> {
     })
 }
 
-const EXPECTED: &str = "Expected a protobuf trace (.pftrace, .perfetto-trace), optionally compressed with gzip or zstd";
+const EXPECTED: Remedy = Remedy::Sentence(
+    "Expected a protobuf trace (.pftrace, .perfetto-trace), optionally compressed with gzip or zstd",
+);
 
-/// The facts for an archive that was not opened as one.
-const ARCHIVE: &str = "Import it as a file of its own, compressed once at most: the traces in it are imported together";
+/// What is true of an archive that was not opened as one.
+const ARCHIVE: Remedy = Remedy::Sentence(
+    "Import it as a file of its own, compressed once at most: the traces in it are imported together",
+);
 
 /// A container that may hold a trace.
 fn archive(head: &[u8]) -> Option<OtherFile> {
@@ -145,24 +181,27 @@ fn archive(head: &[u8]) -> Option<OtherFile> {
         ..other
     };
     if head.starts_with(SQLITE) {
-        let advice = "Decompress it, and query it with `timebase query` if timebase made it";
-        return Some(surely(OtherFile::new("a SQLite database", advice)));
+        return Some(surely(OtherFile::new(
+            "a SQLite database",
+            Remedy::Database,
+        )));
     }
     if head.starts_with(b"PK\x03\x04") {
         return Some(surely(zip(head)));
     }
     if is_descriptor(head) {
-        let advice = "Give it to the import of a trace: --descriptor FILE";
         let what = "a schema of protobuf messages (FileDescriptorSet)";
-        return Some(surely(OtherFile::new(what, advice)));
+        return Some(surely(OtherFile::new(what, Remedy::Descriptor)));
     }
     if head.starts_with(&GZIP) || head.starts_with(&ZSTD) {
-        let advice = "Decompress it once; compressed once, a trace is read as it is";
-        return Some(OtherFile::new("compressed a second time", advice));
+        let once = "Decompress it once; compressed once, a trace is read as it is";
+        return Some(OtherFile::new(
+            "compressed a second time",
+            Remedy::Sentence(once),
+        ));
     }
     if head.get(257..262) == Some(b"ustar") {
-        let advice = ARCHIVE;
-        return Some(surely(OtherFile::new("a tar archive", advice)));
+        return Some(surely(OtherFile::new("a tar archive", ARCHIVE)));
     }
     let programs: [(&[u8], &str, &str); 4] = [
         (b"\xfd7zXZ\0", "xz", "xz -dc"),
@@ -173,7 +212,7 @@ fn archive(head: &[u8]) -> Option<OtherFile> {
     let (_, name, command) = programs.iter().find(|(mark, ..)| head.starts_with(mark))?;
     Some(OtherFile::new(
         format!("compressed with {name}"),
-        format!("Decompress it first: {command} FILE | timebase import - -o trace.db"),
+        Remedy::Decompress { command },
     ))
 }
 
@@ -221,14 +260,18 @@ fn text(head: &[u8]) -> Option<OtherFile> {
         if has("\"traceEvents\"") || (start.starts_with('[') && has("\"ph\"")) {
             OtherFile::new(
                 CHROME_JSON,
-                "timebase reads what Perfetto records: record it as a protobuf trace. ui.perfetto.dev shows this one",
+                Remedy::Sentence(
+                    "timebase reads what Perfetto records: record it as a protobuf trace. ui.perfetto.dev shows this one",
+                ),
             )
         } else if has("\"preprocessedProfileVersion\"")
             || (has("\"meta\"") && has("\"processType\""))
         {
             OtherFile::new(
                 "a profile of Firefox",
-                "timebase reads what Perfetto records; profiler.firefox.com shows this one",
+                Remedy::Sentence(
+                    "timebase reads what Perfetto records; profiler.firefox.com shows this one",
+                ),
             )
         } else {
             OtherFile::new("JSON", EXPECTED)
@@ -237,12 +280,16 @@ fn text(head: &[u8]) -> Option<OtherFile> {
         if has("Android System Trace") || has("trace-viewer") || has("trace_viewer") {
             OtherFile::new(
                 "a trace of systrace as a web page",
-                "timebase reads what Perfetto records: record with perfetto or ui.perfetto.dev instead of systrace",
+                Remedy::Sentence(
+                    "timebase reads what Perfetto records: record with perfetto or ui.perfetto.dev instead of systrace",
+                ),
             )
         } else {
             OtherFile::new(
                 "a web page",
-                "Was it downloaded? Then the address may need a login, or lead to a page about the file",
+                Remedy::Sentence(
+                    "Was it downloaded? Then the address may need a login, or lead to a page about the file",
+                ),
             )
         }
     } else if lower.starts_with("<?xml") {
@@ -250,12 +297,14 @@ fn text(head: &[u8]) -> Option<OtherFile> {
     } else if start.starts_with("# tracer:") {
         OtherFile::new(
             "the kernel's trace as text (ftrace, systrace)",
-            "timebase reads what Perfetto records: record the same events with perfetto or tracebox",
+            Remedy::Sentence(
+                "timebase reads what Perfetto records: record the same events with perfetto or tracebox",
+            ),
         )
     } else if has("data_sources") || (has("buffers") && (has("size_kb") || has("fill_policy"))) {
         OtherFile::new(
             "a configuration for a recording, as text",
-            "Record with it first: perfetto --txt -c FILE -o trace.pftrace",
+            Remedy::Sentence("Record with it first: perfetto --txt -c FILE -o trace.pftrace"),
         )
     } else {
         OtherFile::new("text", EXPECTED)

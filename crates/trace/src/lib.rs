@@ -65,7 +65,7 @@ pub mod wire;
 
 pub use inputs::{ArchiveDamage, Inputs, InputsError, Reads, TraceFile, TraceType};
 pub use interned::{Interned, Interval, Kept};
-pub use kind::{FileKind, OtherFile, file_kind, recognize};
+pub use kind::{FileKind, OtherFile, Remedy, file_kind, recognize};
 pub use monitor::{Monitor, Pass};
 pub use packets::{Counts, End, Found, Packet, Packets, Payload, Unreadable};
 pub use source::{Digested, Input, Reader, Source, SourceError};

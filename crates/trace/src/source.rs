@@ -234,7 +234,7 @@ pub enum SourceError {
         source_name: String,
         error: io::Error,
     },
-    #[error("{path} is a directory; name a trace file, or - for standard input", path = path.display())]
+    #[error("{path} is a directory", path = path.display())]
     Directory { path: PathBuf },
     #[error("reading {source_name} failed after {offset} bytes: {error}")]
     Read {
@@ -242,11 +242,13 @@ pub enum SourceError {
         offset: u64,
         error: io::Error,
     },
+    #[error(
+        "reading {source_name} failed after {offset} bytes: it is compressed with a window of more than 128 MiB; decompress it first"
+    )]
+    Window { source_name: String, offset: u64 },
     #[error("{source_name} is empty; a trace has at least one packet")]
     Empty { source_name: String },
-    #[error(
-        "{source_name} already is a SQLite database; query it with `timebase query` or `timebase shell`"
-    )]
+    #[error("{source_name} already is a SQLite database")]
     IsDatabase { source_name: String },
 }
 
@@ -255,18 +257,22 @@ pub enum SourceError {
 struct Seen {
     size: u64,
     hash: Sha256,
-    failure: Option<io::Error>,
-    /// Its first decompressed bytes.
+    failure: Option<Failure>,
+    /// The first bytes of it, decompressed.
     head: Vec<u8>,
 }
 
-/// The decompressor's message for a window that is too large; there is no error code for it.
+/// What kept the input from being read.
+enum Failure {
+    Read(io::Error),
+    /// Its window takes more memory than a decompressor may have.
+    Window,
+}
+
+/// What the decompressor calls a window that is too large, which has no number for it.
 const WINDOW_REFUSED: &str = "requires too much memory";
 
-const WINDOW: &str = "it is compressed with a window of more than 128 MiB; decompress it first, as with \
-    `zstd -dc --long=31 FILE | timebase import - -o trace.db`";
-
-/// Keeps the first bytes, to name the type if it turns out to be no trace.
+/// Keeps the first bytes, to say what it is if it turns out to be no trace.
 struct Headed<R> {
     reader: R,
     seen: Arc<Mutex<Seen>>,
@@ -280,7 +286,7 @@ impl<R: Read> Read for Headed<R> {
             && error.to_string().contains(WINDOW_REFUSED)
         {
             let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-            seen.failure = Some(io::Error::other(WINDOW));
+            seen.failure = Some(Failure::Window);
         }
         let size = read?;
         if !self.is_kept {
@@ -385,7 +391,7 @@ impl<R: Read> Read for Watched<'_, R> {
                     io::ErrorKind::InvalidData => io::ErrorKind::Other,
                     kind => kind,
                 };
-                seen.failure = Some(error);
+                seen.failure = Some(Failure::Read(error));
                 Err(kind.into())
             }
         }
@@ -511,11 +517,18 @@ impl<'a> Input<'a> {
 
     /// The error of reading the source itself, if there was one.
     pub fn failed(&self) -> Option<SourceError> {
-        let error = self.seen().failure.take()?;
-        Some(SourceError::Read {
-            source_name: self.name.clone(),
-            offset: self.seen().size,
-            error,
+        let mut seen = self.seen();
+        let (source_name, offset) = (self.name.clone(), seen.size);
+        Some(match seen.failure.take()? {
+            Failure::Read(error) => SourceError::Read {
+                source_name,
+                offset,
+                error,
+            },
+            Failure::Window => SourceError::Window {
+                source_name,
+                offset,
+            },
         })
     }
 

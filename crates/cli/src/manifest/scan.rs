@@ -9,6 +9,8 @@ use timebase_descriptor::field::{Fields, Value};
 use timebase_trace::wire::packet::PacketType;
 use timebase_trace::{Found, Input, Monitor, Packet, Packets, Payload};
 
+use crate::advice;
+
 /// More machines than this a relay does not have, and a person does not name.
 const MOST_MACHINES: usize = 1000;
 
@@ -134,7 +136,10 @@ pub fn scan(
     }
     let other = (packets == 0 || is_damaged_at_begin).then(|| input.recognize());
     Ok(match other.flatten() {
-        Some(other) => Err(format!("is not a trace but {other}")),
+        Some(other) => Err(format!(
+            "is not a trace but {other}{}",
+            advice::remedy(other.remedy)
+        )),
         None if packets == 0 => Err("is not a trace: it has no packets".to_owned()),
         None => Ok(()),
     })

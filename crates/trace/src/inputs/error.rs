@@ -1,4 +1,4 @@
-//! The errors of opening inputs, in words that tell users what to do.
+//! Why inputs cannot be opened.
 
 use std::io;
 
@@ -24,7 +24,7 @@ pub enum InputsError {
         second: String,
         name: String,
     },
-    #[error("standard input (-) is named twice, but can be read only once")]
+    #[error("standard input is named twice, but can be read only once")]
     StandardInputTwice,
     #[error(
         "{name} is {archive}, which timebase only reads as the single argument; import it alone, or unpack it and import its files"

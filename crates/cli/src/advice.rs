@@ -1,0 +1,152 @@
+//! What to type about an error of a library: the library says what is wrong, and knows no flag.
+//!
+//! The Python package reads these sentences, and says them in the words of its arguments.
+
+use timebase_import::{Error, InputsError, Remedy, SourceError};
+
+/// How the message of an error goes on; empty if there is nothing to type.
+pub fn of(error: &anyhow::Error) -> String {
+    error.chain().find_map(cause).unwrap_or_default()
+}
+
+fn cause(cause: &(dyn std::error::Error + 'static)) -> Option<String> {
+    if let Some(error) = cause.downcast_ref() {
+        return import(error);
+    }
+    if let Some(error) = cause.downcast_ref() {
+        return inputs(error).map(str::to_owned);
+    }
+    if let Some(error) = cause.downcast_ref() {
+        return source(error).map(str::to_owned);
+    }
+    export(cause.downcast_ref()?).map(str::to_owned)
+}
+
+fn import(error: &Error) -> Option<String> {
+    let advice = match error {
+        Error::Source(error) => source(error)?,
+        Error::Inputs(error) => inputs(error)?,
+        Error::OtherFile { other, .. } | Error::OtherFileInside { other, .. } => {
+            remedy(other.remedy)
+        }
+        Error::UnknownMember { of, .. } => {
+            let remedy = of.as_ref().map_or("", |of| remedy(of.remedy));
+            return Some(format!(
+                "{remedy}. Without --strict, the import leaves it out"
+            ));
+        }
+        Error::Damaged { .. } => ". Without --strict, the import keeps the readable parts",
+        Error::Exists { .. } => "; name another file with -o, or replace it with --force",
+        Error::NotReplaceable { .. } => "; name another file with -o",
+        Error::IsDirectory { path } => {
+            let example = path.join("trace.db");
+            let example = example.display();
+            return Some(format!("; name the database in it, such as -o {example}"));
+        }
+        Error::NotAFile { .. } => "; name a file with -o",
+        Error::NoDirectory { .. } => ", or name another place with -o",
+        Error::Create { .. } => "; name another place with -o",
+        Error::DiskFull { .. } => ". Free some space, or name another place with -o",
+        Error::TooLarge { .. } => {
+            ". Raise the limit with --max-size, or import less with --no-data or --tables"
+        }
+        Error::TooMuchMemory { .. } => {
+            ". Raise the limit with --max-memory, or import less with --tables or --no-events"
+        }
+        _ => return None,
+    };
+    Some(advice.to_owned())
+}
+
+fn inputs(error: &InputsError) -> Option<&'static str> {
+    match error {
+        InputsError::Source(error) => source(error),
+        _ => None,
+    }
+}
+
+fn source(error: &SourceError) -> Option<&'static str> {
+    match error {
+        SourceError::Directory { .. } => Some("; name a trace file, or - for standard input"),
+        SourceError::IsDatabase { .. } => {
+            Some("; query it with `timebase query` or `timebase shell`")
+        }
+        SourceError::Window { .. } => {
+            Some(", as with `zstd -dc --long=31 FILE | timebase import - -o trace.db`")
+        }
+        _ => None,
+    }
+}
+
+/// How the sentence goes on that says what to do with a file that is no trace.
+pub fn remedy(remedy: Remedy) -> &'static str {
+    match remedy {
+        Remedy::Database => ", and query it with `timebase query` if timebase made it",
+        Remedy::Descriptor => ": --descriptor FILE",
+        Remedy::Decompress { .. } => " | timebase import - -o trace.db",
+        _ => "",
+    }
+}
+
+fn export(error: &timebase_export::Error) -> Option<&'static str> {
+    match error {
+        timebase_export::Error::Exists { .. } => Some("; --force replaces it"),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::Context;
+
+    #[test]
+    fn an_error_has_advice_wherever_it_is_in_the_chain() {
+        let path = "out".into();
+        let error = anyhow::Error::new(Error::IsDirectory { path }).context("a.pftrace");
+        let said = format!("{error:#}{}", of(&error));
+        let expected = format!(
+            "a.pftrace: out is a directory; name the database in it, such as -o {}",
+            std::path::Path::new("out").join("trace.db").display()
+        );
+        assert_eq!(said, expected);
+    }
+
+    #[test]
+    fn errors_of_every_library_are_known() {
+        let database = || SourceError::IsDatabase {
+            source_name: "a.db".to_owned(),
+        };
+        let query = "; query it with `timebase query` or `timebase shell`";
+        assert_eq!(of(&database().into()), query);
+        assert_eq!(of(&InputsError::from(database()).into()), query);
+        assert_eq!(of(&Error::from(database()).into()), query);
+        let present = timebase_export::Error::Exists {
+            path: "tables".into(),
+            trace_id: "0".to_owned(),
+        };
+        assert_eq!(of(&present.into()), "; --force replaces it");
+        let failed: anyhow::Result<()> = Err(anyhow::anyhow!("odd")).context("more");
+        assert!(failed.is_err_and(|error| of(&error).is_empty()));
+    }
+
+    #[test]
+    fn what_is_no_trace_is_decompressed_described_or_queried() {
+        let said = |head: &[u8]| {
+            let other = timebase_trace::recognize(head)?;
+            Some(format!("{other}{}", remedy(other.remedy)))
+        };
+        assert_eq!(
+            said(b"\xfd7zXZ\0").as_deref(),
+            Some(
+                "compressed with xz. Decompress it first: xz -dc FILE | timebase import - -o trace.db"
+            )
+        );
+        assert_eq!(
+            said(b"SQLite format 3\0").as_deref(),
+            Some(
+                "a SQLite database. Decompress it, and query it with `timebase query` if timebase made it"
+            )
+        );
+    }
+}
