@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 use anyhow::bail;
 use indicatif::{HumanBytes, HumanCount};
 use timebase_import::{
-    ClockFault, Conversion, Events, FileKind, How, Lost, Monitor, Options, Placement, Source,
-    Summary,
+    ClockCheck, ClockFault, Conversion, Events, FileKind, How, LossKind, Lost, Monitor, Options,
+    Placement, Source, Summary,
 };
 use timebase_resolver::Unresolved;
 
@@ -318,10 +318,10 @@ fn clocks(summary: &Summary) -> Vec<(&'static str, String)> {
 
 /// What a clock does, and what that makes of times, in words.
 fn at_fault(fault: &ClockFault) -> String {
-    let does = match (fault.check.as_str(), fault.ppm) {
-        ("clock_wrapped", _) => "wrapped".to_owned(),
-        ("clock_restarted", _) => "restarted".to_owned(),
-        ("clock_not_nanoseconds", _) => "does not count nanoseconds".to_owned(),
+    let does = match (fault.check, fault.ppm) {
+        (ClockCheck::Wrapped, _) => "wrapped".to_owned(),
+        (ClockCheck::Restarted, _) => "restarted".to_owned(),
+        (ClockCheck::NotNanoseconds, _) => "does not count nanoseconds".to_owned(),
         (_, Some(ppm)) => format!("drifts by {} ppm", three_digits(ppm)),
         _ => "drifts".to_owned(),
     };
@@ -367,45 +367,45 @@ fn in_words(lost: &Lost) -> Option<(usize, String)> {
     let cpus = || counted(lost.cpus, "CPU", "CPUs");
     let writers = || counted(lost.sequences, "writer", "writers");
     let is_of_one = lost.cpus + lost.sequences + lost.buffers > 0;
-    Some(match (lost.kind.as_str(), is_of_one) {
-        ("switch", _) => {
+    Some(match (lost.kind, is_of_one) {
+        (LossKind::Switch, _) => {
             let switches = counted(lost.rows, "switch", "switches");
             (0, format!("{switches} on {}", cpus()))
         }
-        ("kernel_events", _) => {
+        (LossKind::KernelEvents, _) => {
             let places = counted(lost.rows, "place", "places");
             (1, format!("kernel events in {places} on {}", cpus()))
         }
-        ("packets", _) => {
+        (LossKind::Packets, _) => {
             let packets = counted(lost.rows, "packet", "packets");
             (2, format!("{packets} of {}", writers()))
         }
-        ("kernel_buffer", true) => {
+        (LossKind::KernelBuffer, true) => {
             let events = counted(lost.count, "kernel event", "kernel events");
             (3, format!("{events} in the buffers of {}", cpus()))
         }
-        ("kernel_buffer", false) => (4, "kernel events that could not be read".to_owned()),
-        ("buffer", _) if !lost.is_data_loss => {
+        (LossKind::KernelBuffer, false) => (4, "kernel events that could not be read".to_owned()),
+        (LossKind::Buffer, _) if !lost.is_data_loss => {
             let chunks = counted(lost.count, "chunk", "chunks");
             let rings = counted(lost.buffers, "ring buffer", "ring buffers");
             (10, format!("{chunks} overwritten in {rings}"))
         }
-        ("buffer", true) => {
+        (LossKind::Buffer, true) => {
             let chunks = counted(lost.count, "chunk or packet", "chunks or packets");
             let buffers = counted(lost.buffers, "buffer", "buffers");
             (5, format!("{chunks} in {buffers}"))
         }
-        ("buffer", false) => {
+        (LossKind::Buffer, false) => {
             let chunks = counted(lost.count, "chunk or packet", "chunks or packets");
             (6, format!("{chunks} before any buffer"))
         }
-        ("writer", true) => (7, format!("data of {}", writers())),
-        ("writer", false) => {
+        (LossKind::Writer, true) => (7, format!("data of {}", writers())),
+        (LossKind::Writer, false) => {
             let flushes = counted(lost.count, "failed flush", "failed flushes");
             (8, format!("{flushes} or invalid packets"))
         }
-        ("setup", _) => (9, counted(lost.rows, "setup error", "setup errors")),
-        ("damage", _) => (11, counted(lost.rows, "damaged place", "damaged places")),
+        (LossKind::Setup, _) => (9, counted(lost.rows, "setup error", "setup errors")),
+        (LossKind::Damage, _) => (11, counted(lost.rows, "damaged place", "damaged places")),
         _ => return None,
     })
 }

@@ -14,7 +14,7 @@ use crate::identity::{ID_DIGITS, id_of};
 use crate::options::Conversion;
 use crate::output::{self, Counter, Fact, Meaning, Placed, Stat, Tallies};
 use crate::pipeline::FileRead;
-use crate::summary::{Doubtful, Events, Lost, Placement, Summary};
+use crate::summary::{Doubtful, Events, LossKind, Lost, Placement, Summary};
 
 /// What was read of an import, for its tables.
 pub(crate) struct ReadTrace<'a> {
@@ -189,17 +189,21 @@ fn lost(conn: &Connection) -> rusqlite::Result<Vec<Lost>> {
     let mut statement = conn.prepare(sql)?;
     let rows = statement.query_map([], |row| {
         let number = |column| Ok::<u64, rusqlite::Error>(row.get::<_, i64>(column)?.unsigned_abs());
-        Ok(Lost {
-            kind: row.get(0)?,
+        let kind = LossKind::of_name(row.get_ref(0)?.as_str()?);
+        let Some(kind) = kind else {
+            return Ok(None);
+        };
+        Ok(Some(Lost {
+            kind,
             is_data_loss: row.get(1)?,
             rows: number(2)?,
             count: number(3)?,
             cpus: number(4)?,
             sequences: number(5)?,
             buffers: number(6)?,
-        })
+        }))
     })?;
-    rows.collect()
+    rows.filter_map(Result::transpose).collect()
 }
 
 /// The kinds of rows of which some may be wrong.

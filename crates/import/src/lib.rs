@@ -80,7 +80,9 @@ pub use options::{Conversion, Options, Views};
 pub use size::{NotASize, Size};
 pub use stages::{Stages, stages, thrown_away};
 pub use subjects::{Subject, UnknownSubject};
-pub use summary::{ClockFault, Doubtful, Events, How, Lost, Placement, Summary};
+pub use summary::{
+    ClockCheck, ClockFault, Doubtful, Events, How, LossKind, Lost, Placement, Summary,
+};
 pub use timebase_trace::{
     FileKind, InputsError, Monitor, OtherFile, Pass, Reader, Remedy, Source, SourceError, file_kind,
 };

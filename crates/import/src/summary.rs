@@ -118,12 +118,66 @@ impl How {
     }
 }
 
+/// What says that something is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum LossKind {
+    /// A CPU's buffer says that it lost events before some that were read.
+    KernelEvents,
+    /// An event shows another thread on a CPU than its last switch left there.
+    Switch,
+    /// A packet says that its sequence dropped packets before it.
+    Packets,
+    /// The kernel's statistics count events that a CPU's buffer lost.
+    KernelBuffer,
+    /// Kernel events, atrace or the kernel's symbols could not be set up.
+    Setup,
+    /// The recording's statistics count what a buffer lost.
+    Buffer,
+    /// The recording's statistics count what a writer lost.
+    Writer,
+    /// Bytes of a file are no packets, or a payload cannot be read.
+    Damage,
+}
+
+impl LossKind {
+    const ALL: [LossKind; 8] = [
+        LossKind::KernelEvents,
+        LossKind::Switch,
+        LossKind::Packets,
+        LossKind::KernelBuffer,
+        LossKind::Setup,
+        LossKind::Buffer,
+        LossKind::Writer,
+        LossKind::Damage,
+    ];
+
+    /// What it is called in the column `kind` of `loss`.
+    pub fn name(self) -> &'static str {
+        match self {
+            LossKind::KernelEvents => "kernel_events",
+            LossKind::Switch => "switch",
+            LossKind::Packets => "packets",
+            LossKind::KernelBuffer => "kernel_buffer",
+            LossKind::Setup => "setup",
+            LossKind::Buffer => "buffer",
+            LossKind::Writer => "writer",
+            LossKind::Damage => "damage",
+        }
+    }
+
+    /// The one of a name.
+    pub(crate) fn of_name(name: &str) -> Option<LossKind> {
+        LossKind::ALL.into_iter().find(|one| one.name() == name)
+    }
+}
+
 /// What says that something is missing: rows of the table `loss` of one kind, those that name a CPU, a
 /// sequence or a buffer by themselves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lost {
-    /// `kernel_buffer`, `buffer`, `damage` …
-    pub kind: String,
+    /// What says it.
+    pub kind: LossKind,
     /// Whether the recording was not meant to lose it.
     pub is_data_loss: bool,
     /// How many rows there are.
@@ -138,14 +192,55 @@ pub struct Lost {
     pub buffers: u64,
 }
 
+/// What is wrong with a clock: a check of the view `finding`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ClockCheck {
+    /// It runs at another rate than the clocks it is converted to.
+    Drift,
+    /// Its machine's clocks run at another rate than the host's.
+    MachineDrift,
+    /// It does not count nanoseconds.
+    NotNanoseconds,
+    /// It began again at zero because its counter was full.
+    Wrapped,
+    /// It began again for another reason.
+    Restarted,
+}
+
+impl ClockCheck {
+    const ALL: [ClockCheck; 5] = [
+        ClockCheck::Drift,
+        ClockCheck::MachineDrift,
+        ClockCheck::NotNanoseconds,
+        ClockCheck::Wrapped,
+        ClockCheck::Restarted,
+    ];
+
+    /// What it is called in `finding.check_name`.
+    pub fn name(self) -> &'static str {
+        match self {
+            ClockCheck::Drift => "drift",
+            ClockCheck::MachineDrift => "machine_drift",
+            ClockCheck::NotNanoseconds => "clock_not_nanoseconds",
+            ClockCheck::Wrapped => "clock_wrapped",
+            ClockCheck::Restarted => "clock_restarted",
+        }
+    }
+
+    /// The one of a name.
+    pub(crate) fn of_name(name: &str) -> Option<ClockCheck> {
+        ClockCheck::ALL.into_iter().find(|one| one.name() == name)
+    }
+}
+
 /// A clock that puts events at wrong times.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClockFault {
     /// How it is written, `64@3`; or `machine 1`, whose clocks it is.
     pub clock: String,
-    /// The check that tells more: `drift`, `machine_drift`, `clock_not_nanoseconds`, `clock_wrapped` or
-    /// `clock_restarted`.
-    pub check: String,
+    /// The check that tells more.
+    pub check: ClockCheck,
     /// By how much it drifts.
     pub ppm: Option<f64>,
     /// How far the worst time is off, in nanoseconds.

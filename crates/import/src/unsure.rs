@@ -16,7 +16,7 @@ use rusqlite::{Connection, Row};
 use timebase_schema::{CHECKS, CHECKS_CLOCK, CHECKS_SHARE, CHECKS_WORST, Check};
 
 use crate::options::Conversion;
-use crate::summary::ClockFault;
+use crate::summary::{ClockCheck, ClockFault};
 
 /// Of how many packets every one is looked at.
 const LOOKED_AT: u64 = 10_000;
@@ -89,20 +89,23 @@ pub(crate) fn clock_faults(
         let told = told.replace("{asked}", &asked);
         let mut statement = conn.prepare(&format!("{CHECKS_SHARE}{told}"))?;
         for fault in statement.query_map([], fault)? {
-            faults.push(fault?);
+            faults.extend(fault?);
         }
     }
     faults.sort_by_key(|fault| Reverse(fault.worst_ns));
     Ok(faults)
 }
 
-fn fault(row: &Row<'_>) -> rusqlite::Result<ClockFault> {
-    Ok(ClockFault {
+fn fault(row: &Row<'_>) -> rusqlite::Result<Option<ClockFault>> {
+    let Some(check) = ClockCheck::of_name(row.get_ref(1)?.as_str()?) else {
+        return Ok(None);
+    };
+    Ok(Some(ClockFault {
         clock: row.get(0)?,
-        check: row.get(1)?,
+        check,
         ppm: row.get(2)?,
         worst_ns: row.get::<_, i64>(3)?.unsigned_abs(),
         worst: row.get(5)?,
         pairs: row.get::<_, Option<i64>>(4)?.map(i64::unsigned_abs),
-    })
+    }))
 }

@@ -78,6 +78,23 @@ impl Source {
     }
 }
 
+/// What a clock did instead of going on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    Wrapped,
+    Restarted,
+}
+
+impl Turn {
+    /// What it did, in a word.
+    pub fn did(self) -> &'static str {
+        match self {
+            Turn::Wrapped => "wrapped",
+            Turn::Restarted => "restarted",
+        }
+    }
+}
+
 /// A clock.
 #[derive(Debug)]
 pub struct Clock {
@@ -89,9 +106,9 @@ pub struct Clock {
     pub packets: u64,
     pub has_path: bool,
     pub is_monotonic: bool,
-    /// The reason why it did not just go on, if the import knows it: `wrapped`, `restarted`.
-    pub turned: Option<&'static str>,
-    /// The error of its packets' times because of that.
+    /// What it did instead of going on, if the import knows.
+    pub turned: Option<Turn>,
+    /// How far the times of its packets are off by that.
     pub worst_turn_ns: Option<f64>,
 }
 
@@ -99,8 +116,8 @@ impl Clock {
     /// The reason why nothing is converted from it; `None` if conversions use it.
     pub fn fault(&self) -> Option<&'static str> {
         match self.turned {
-            Some("wrapped") => Some("it wrapped"),
-            Some(_) => Some("it restarted"),
+            Some(Turn::Wrapped) => Some("it wrapped"),
+            Some(Turn::Restarted) => Some("it restarted"),
             None if self.has_path => None,
             None if !self.is_monotonic => Some("it went backwards"),
             None if self.snapshots == 0 => Some("in no snapshot"),
@@ -252,8 +269,8 @@ fn clocks(database: &Connection) -> rusqlite::Result<Vec<Clock>> {
             is_monotonic: row.get(7)?,
             turned: match row.get::<_, Option<String>>(9)?.as_deref() {
                 None => None,
-                Some("wrap") => Some("wrapped"),
-                Some(_) => Some("restarted"),
+                Some("wrap") => Some(Turn::Wrapped),
+                Some(_) => Some(Turn::Restarted),
             },
             worst_turn_ns: finite(row, 10)?,
         })

@@ -12,7 +12,7 @@
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use rusqlite::Connection;
 
-use crate::clocks::{Clocks, Hop};
+use crate::clocks::{Clocks, Hop, Turn};
 use crate::error::Error;
 use crate::facts::{BOOTTIME, Facts};
 use crate::findings::{Finding, Findings, Severity};
@@ -265,7 +265,7 @@ impl Page<'_> {
         let turned = turned.max_by(|(_, one), (_, other)| one.total_cmp(other));
         let lost = clocks().find(|clock| !clock.has_path && self.facts.unplaced > 0);
         if let Some((clock, ns)) = turned {
-            let did = clock.turned.unwrap_or("went back");
+            let did = clock.turned.map_or("went back", Turn::did);
             return html! { (duration(ns)) " (" (clock.label) ")" small { "it " (did) ", and some of its packets are placed as if it had not" } };
         }
         match nearest.zip(linear) {

@@ -36,6 +36,6 @@ pub mod sql;
 pub use import::Import;
 #[cfg(feature = "import")]
 pub use timebase_import::{
-    ClockFault, Conversion, Doubtful, Error, Events, HowFar, InputsError, Lost, Monitor, OtherFile,
-    Placement, Remedy, SourceError, Subject, Summary,
+    ClockCheck, ClockFault, Conversion, Doubtful, Error, Events, HowFar, InputsError, LossKind,
+    Lost, Monitor, OtherFile, Placement, Remedy, SourceError, Subject, Summary,
 };
