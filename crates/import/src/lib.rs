@@ -63,8 +63,10 @@ mod place;
 mod readers;
 mod seen;
 mod size;
-mod spill;
-mod stages;
+mod spool;
+// For the benchmarks and fuzzers of this repository, which need what is of no use to others.
+#[doc(hidden)]
+pub mod stages;
 mod subjects;
 mod summary;
 mod timeline;
@@ -78,7 +80,6 @@ pub use identity::{check_database, trace_id};
 pub use import::{import, import_into};
 pub use options::{Conversion, Options, Views};
 pub use size::{NotASize, Size};
-pub use stages::{Stages, stages, thrown_away};
 pub use subjects::{Subject, UnknownSubject};
 pub use summary::{
     ClockCheck, ClockFault, Doubtful, Events, How, LossKind, Lost, Placement, Summary,

@@ -1,16 +1,15 @@
-//! Where the time of an import goes.
+//! Parts of an import by themselves, for the benchmarks and fuzzers of this repository.
 //!
-//! Decoding and writing overlap, so one import cannot tell. The trace is gone
-//! through four times, each time with one stage more, and a stage is the
-//! difference. To read the clock around every stage of every packet was the
-//! alternative: it takes about as long as the stages of a small packet.
+//! Decoding and writing overlap, so one import cannot tell what each takes, and nothing that is public has rows that go
+//! nowhere: a trace cannot be refused by its rows, so nobody else has a use for them. What comes before rows is measured by
+//! `timebase-trace`, as anyone can. To read the clock around every stage of every packet was the alternative: it takes about as
+//! long as the stages of a small packet.
 
-use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use timebase_store::sort::Scratch;
-use timebase_trace::{Input, Monitor, PacketStream, Packets, Payload, Source};
+use timebase_trace::{Monitor, Source};
 
 use crate::error::Error;
 use crate::import::{self, Stopwatch};
@@ -20,88 +19,48 @@ use crate::pipeline::{self, Broken};
 use crate::readers::PacketSchema;
 use crate::summary::Summary;
 
-/// How long the stages of an import take, each by itself.
+/// An import whose parts were timed.
 #[derive(Debug, Clone)]
-pub struct Stages {
-    /// Bytes are read, hashed, decompressed if the file is compressed as a
-    /// whole, and split into packets.
-    pub reading: Duration,
-    /// Compressed packets are decompressed, and the headers of all are read.
-    pub decoding: Duration,
-    /// All else that the decoding thread does: packets, and the events in them,
-    /// are placed on trace time and made into rows.
-    pub resolving: Duration,
-    /// Rows are made into pages, and pages written.
+pub struct Timed {
+    /// Rows were made into pages, and pages written.
     pub writing: Duration,
-    /// What is left when the last row is written: indexes, the rows of what is
+    /// What was left when the last row was written: indexes, the rows of what is
     /// known only then, and the file's way to the disk.
     pub finishing: Duration,
-    /// The whole import, in which the first three stages and writing overlap.
-    pub import: Duration,
-    /// What it did.
+    /// What the import did.
     pub summary: Summary,
 }
 
-/// Measures the stages of the import of a trace file, in about three times as
-/// long as the import takes. The database is made in `directory`, and removed.
-/// What is still on the disk and not in memory costs the first stage more than
-/// it would cost the import.
+/// Imports a trace as [`import()`](crate::import()) does, and times the parts that come after the rows.
 ///
 /// ```
-/// use timebase_import::{Options, stages};
+/// use timebase_import::{Options, Source, stages};
 ///
-/// let trace = "../../tests/data/sdk.pftrace".as_ref();
+/// let trace = Source::File("../../tests/data/sdk.pftrace".into());
 /// let dir = tempfile::tempdir()?;
-/// let stages = stages(trace, dir.path(), &Options::default())?;
-/// let each = stages.resolving.as_secs_f64() / stages.summary.packets as f64;
-/// println!("{:.0} ns a packet", each * 1e9);
-/// assert!(stages.writing + stages.finishing < stages.import);
+/// let begun = std::time::Instant::now();
+/// let timed = stages::timed(&trace, &dir.path().join("a.db"), &Options::default())?;
+/// assert!(timed.writing + timed.finishing < begun.elapsed());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// # Errors
 ///
-/// As those of [`import()`](crate::import).
-pub fn stages(trace: &Path, directory: &Path, options: &Options) -> Result<Stages, Error> {
-    let source = Source::File(trace.into());
-    let read = through(&source, |input| {
-        let mut stream = PacketStream::new(&mut input.reader);
-        while !matches!(stream.next(), Ok(None)) {}
-    })?;
-    let decoded = through(&source, |input| {
-        let mut packets = Packets::new(&mut input.reader);
-        packets.for_each(|found| {
-            std::hint::black_box(found);
-            ControlFlow::Continue(Payload::Sound)
-        });
-    })?;
-    let resolved = thrown_away(&source, directory, options)?;
-
-    let create = |error| Error::Create {
-        path: directory.into(),
-        error,
-    };
-    let directory = tempfile::tempdir_in(directory).map_err(create)?;
-    let database = directory.path().join("stages.db");
+/// As those of [`import()`](crate::import()).
+pub fn timed(source: &Source, destination: &Path, options: &Options) -> Result<Timed, Error> {
     let mut stopwatch = Stopwatch::default();
-    let monitor = Monitor::default();
-    let begun = Instant::now();
     let summary = import::timed(
-        std::slice::from_ref(&source),
-        &database,
+        std::slice::from_ref(source),
+        destination,
         options,
-        &monitor,
+        &Monitor::default(),
         &mut stopwatch,
     )?;
-    Ok(Stages {
-        reading: read,
-        decoding: decoded.saturating_sub(read),
-        resolving: resolved.saturating_sub(decoded),
+    Ok(Timed {
         writing: stopwatch.writing,
         finishing: stopwatch
             .last_batch
             .map_or(Duration::ZERO, |last| last.elapsed()),
-        import: begun.elapsed(),
         summary,
     })
 }
@@ -111,17 +70,17 @@ pub fn stages(trace: &Path, directory: &Path, options: &Options) -> Result<Stage
 /// one of a small trace. Tells how long it took.
 ///
 /// ```
-/// use timebase_import::{Options, Source, thrown_away};
+/// use timebase_import::{Options, Source, stages};
 ///
 /// let trace = Source::File("../../tests/data/sdk.pftrace".into());
 /// let dir = tempfile::tempdir()?; // for what is put aside
-/// thrown_away(&trace, dir.path(), &Options::default())?;
+/// stages::thrown_away(&trace, dir.path(), &Options::default())?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// # Errors
 ///
-/// As those of [`import()`](crate::import) that concern the source.
+/// As those of [`import()`](crate::import()) that concern the source.
 pub fn thrown_away(
     source: &Source,
     directory: &Path,
@@ -140,17 +99,4 @@ pub fn thrown_away(
         Err(Broken::Refused(refused)) => Err(Error::Manifest(refused)),
         Err(Broken::Write(_) | Broken::Read) => Err(Error::Stopped),
     }
-}
-
-/// Opens the source, goes through it, and tells how long it took.
-fn through(source: &Source, go: impl FnOnce(&mut Input<'_>)) -> Result<Duration, Error> {
-    let monitor = Monitor::default();
-    let begun = Instant::now();
-    let mut input = Input::open(source, &monitor)?;
-    go(&mut input);
-    if let Some(failure) = input.failed() {
-        return Err(failure.into());
-    }
-    input.digest();
-    Ok(begun.elapsed())
 }

@@ -223,7 +223,7 @@ pub fn rows(bytes: &[u8]) {
     let trace = dir.path().join("trace");
     fs::write(&trace, bytes).unwrap();
     let source = Source::File(trace);
-    match timebase_import::thrown_away(&source, dir.path(), &Options::default()) {
+    match timebase_import::stages::thrown_away(&source, dir.path(), &Options::default()) {
         Ok(_) | Err(Error::Source(_) | Error::ImportsForeignDatabase { .. }) => {}
         Err(error) => panic!("{error}"),
     }
