@@ -68,58 +68,16 @@ fn explain(
 ) -> anyhow::Result<()> {
     // A pipe has any width.
     let width = output::terminal_width().map_or(usize::MAX, usize::from);
-    let reading = match question {
-        Question::Slice(slice) => {
-            let packet = packet_of(*slice, database, out)?;
-            recorded(packet, database, width, out)?
-        }
-        Question::Packet(packet) => recorded(*packet, database, width, out)?,
-        Question::Reading { given, ts } => {
-            let owner = Owner::of(arguments, database)?;
-            let realtime = ClockArgument {
-                written: ClockId::REALTIME.into(),
-                text: "REALTIME".to_owned(),
-            };
-            let clock = given.unwrap_or(&realtime);
-            let clock = chosen::clock(database, ("clock", clock), arguments.seq, owner, arguments)?;
-            if let Some(given) = given {
-                write_number(given, out)?;
-            }
-            let is_shared = given.is_none_or(|given| given.written.file().is_none());
-            if is_shared && arguments.file.is_none() {
-                write_others(database, clock, width, out)?;
-            }
-            let reading = given_reading(database, clock, ts, width, out)?;
-            let written = given.map(|given| given.written);
-            let owner = Owner {
-                machine: owner.machine.or(written.and_then(WrittenClock::machine)),
-                file: owner.file.or(written.and_then(WrittenClock::file)),
-            };
-            Some(Reading { owner, ..reading })
-        }
-    };
-    let Some(Reading {
-        clock: from,
-        ts,
-        owner,
-        row,
-    }) = reading
-    else {
+    let Some(reading) = asked_reading(database, question, arguments, width, out)? else {
         return Ok(());
     };
-    let to = match &arguments.to {
-        // What the row of a packet has is trace time.
-        None if row.is_some() => placed::trace_time(database)?,
-        None => Clock {
-            machine: trace_time_machine(database)?,
-            ..Clock::BOOTTIME
-        },
-        Some(to) => {
-            let clock = chosen::clock(database, ("to", to), arguments.to_seq, owner, arguments)?;
-            write_number(to, out)?;
-            clock
-        }
-    };
+    let to = target(database, &reading, arguments, out)?;
+    let Reading {
+        clock: from,
+        ts,
+        row,
+        ..
+    } = reading;
     let value = write_unit(database, from, ts, row.is_some(), out)?;
     let asked = Asked::new(from, ts, to);
     let by_import = conversion_of(database)?;
@@ -141,25 +99,97 @@ fn explain(
     }
     match &answer.result {
         Ok(value) => asked.write_answer(*value, answer.how(), width, out)?,
-        Err(reason) => {
-            writeln!(out, "{from} {ts} is unresolved: {reason}")?;
-            let reason = Unresolved::from_code(reason);
-            if let Some(words) = reason {
-                writeln!(out, "{words}")?;
-            }
-            if let Question::Reading {
-                ts: TsArgument::Shown(_, text),
-                ..
-            } = question
-                && reason == Some(Unresolved::NonMonotonic)
-                && from.machine == trace_time_machine(database)?
-            {
-                writeln!(
-                    out,
-                    "the last trace time that showed it: SELECT from_abs_time_str('{text}')"
-                )?;
-            }
+        Err(reason) => write_reason(database, question, (from, ts), reason, out)?,
+    }
+    Ok(())
+}
+
+/// The reading that is asked for; `None` if a packet or a slice has none, which is said.
+fn asked_reading(
+    database: &Connection,
+    question: &Question<'_>,
+    arguments: &ExplainArguments,
+    width: usize,
+    out: &mut dyn Write,
+) -> anyhow::Result<Option<Reading>> {
+    let (given, ts) = match question {
+        Question::Slice(slice) => {
+            let packet = packet_of(*slice, database, out)?;
+            return recorded(packet, database, width, out);
         }
+        Question::Packet(packet) => return recorded(*packet, database, width, out),
+        Question::Reading { given, ts } => (given, ts),
+    };
+    let owner = Owner::of(arguments, database)?;
+    let realtime = ClockArgument {
+        written: ClockId::REALTIME.into(),
+        text: "REALTIME".to_owned(),
+    };
+    let clock = given.unwrap_or(&realtime);
+    let clock = chosen::clock(database, ("clock", clock), arguments.seq, owner, arguments)?;
+    if let Some(given) = given {
+        write_number(given, out)?;
+    }
+    let is_shared = given.is_none_or(|given| given.written.file().is_none());
+    if is_shared && arguments.file.is_none() {
+        write_others(database, clock, width, out)?;
+    }
+    let reading = given_reading(database, clock, ts, width, out)?;
+    let written = given.map(|given| given.written);
+    let owner = Owner {
+        machine: owner.machine.or(written.and_then(WrittenClock::machine)),
+        file: owner.file.or(written.and_then(WrittenClock::file)),
+    };
+    Ok(Some(Reading { owner, ..reading }))
+}
+
+/// The clock that a reading is to be converted to.
+fn target(
+    database: &Connection,
+    reading: &Reading,
+    arguments: &ExplainArguments,
+    out: &mut dyn Write,
+) -> anyhow::Result<Clock> {
+    Ok(match &arguments.to {
+        // What the row of a packet has is trace time.
+        None if reading.row.is_some() => placed::trace_time(database)?,
+        None => Clock {
+            machine: trace_time_machine(database)?,
+            ..Clock::BOOTTIME
+        },
+        Some(to) => {
+            let (seq, owner) = (arguments.to_seq, reading.owner);
+            let clock = chosen::clock(database, ("to", to), seq, owner, arguments)?;
+            write_number(to, out)?;
+            clock
+        }
+    })
+}
+
+/// Says that there is no time, why, and of a time of day when it was shown.
+fn write_reason(
+    database: &Connection,
+    question: &Question<'_>,
+    (from, ts): (Clock, i64),
+    reason: &str,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    writeln!(out, "{from} {ts} is unresolved: {reason}")?;
+    let reason = Unresolved::from_code(reason);
+    if let Some(words) = reason {
+        writeln!(out, "{words}")?;
+    }
+    if let Question::Reading {
+        ts: TsArgument::Shown(_, text),
+        ..
+    } = question
+        && reason == Some(Unresolved::NonMonotonic)
+        && from.machine == trace_time_machine(database)?
+    {
+        writeln!(
+            out,
+            "the last trace time that showed it: SELECT from_abs_time_str('{text}')"
+        )?;
     }
     Ok(())
 }

@@ -211,6 +211,45 @@ fn screen(
         lines.push(("machines", format!("{machines}{files}")));
     }
 
+    lines.push(("trace time", trace_time(summary)));
+
+    lines.extend(placements(summary));
+    lines.extend(reasons(&summary.unresolved));
+    for events in summary.events.iter().filter(|events| is_told(events)) {
+        let rows = HumanCount(events.rows);
+        let (noun, table) = (events.noun, events.table);
+        lines.push((events.heading, format!("{rows} {noun}, in {table}")));
+        lines.extend(reasons(&events.unresolved));
+    }
+
+    lines.extend(lost(summary));
+    lines.extend(without_table(summary, has_data));
+
+    lines.push(("snapshots", snapshots(summary)));
+    lines.extend(clocks(summary));
+    if let (Some(start), Some(end)) = (summary.start_ts, summary.end_ts) {
+        let duration = Duration::from_nanos(end.abs_diff(start));
+        lines.push(("duration", format!("{duration:.3?}, {start} to {end} ns")));
+    }
+    lines.push((
+        "size",
+        format!(
+            "{} of trace, {} of database, in {elapsed:.1?}",
+            HumanBytes(summary.source_bytes),
+            HumanBytes(summary.database_bytes)
+        ),
+    ));
+
+    let mut screen = format!("{source} → {}\n\n", destination.display());
+    for (heading, text) in lines {
+        let _ = writeln!(screen, "  {heading:<10}  {text}");
+    }
+    screen.push_str(&next(destination, summary));
+    screen
+}
+
+/// How many packets have their time, and on which clock.
+fn trace_time(summary: &Summary) -> String {
     let timed = summary.on_trace_time + summary.unresolved.values().sum::<u64>();
     let mut share = if timed == 0 {
         "no packet has a time".to_owned()
@@ -239,20 +278,11 @@ fn screen(
             HumanCount(summary.without_timestamp)
         );
     }
-    lines.push(("trace time", share));
+    share
+}
 
-    lines.extend(placements(summary));
-    lines.extend(reasons(&summary.unresolved));
-    for events in summary.events.iter().filter(|events| is_told(events)) {
-        let rows = HumanCount(events.rows);
-        let (noun, table) = (events.noun, events.table);
-        lines.push((events.heading, format!("{rows} {noun}, in {table}")));
-        lines.extend(reasons(&events.unresolved));
-    }
-
-    lines.extend(lost(summary));
-    lines.extend(without_table(summary, has_data));
-
+/// How many snapshots there are.
+fn snapshots(summary: &Summary) -> String {
     let mut snapshots = HumanCount(summary.snapshots).to_string();
     if summary.rejected_snapshots > 0 {
         let _ = write!(
@@ -261,39 +291,22 @@ fn screen(
             HumanCount(summary.rejected_snapshots)
         );
     }
-    lines.push(("snapshots", snapshots));
-    lines.extend(clocks(summary));
-    if let (Some(start), Some(end)) = (summary.start_ts, summary.end_ts) {
-        let duration = Duration::from_nanos(end.abs_diff(start));
-        lines.push(("duration", format!("{duration:.3?}, {start} to {end} ns")));
-    }
-    lines.push((
-        "size",
-        format!(
-            "{} of trace, {} of database, in {elapsed:.1?}",
-            HumanBytes(summary.source_bytes),
-            HumanBytes(summary.database_bytes)
-        ),
-    ));
+    snapshots
+}
 
-    let mut screen = format!("{source} → {}\n\n", destination.display());
-    for (heading, text) in lines {
-        let _ = writeln!(screen, "  {heading:<10}  {text}");
-    }
+/// What to do with the database.
+fn next(destination: &Path, summary: &Summary) -> String {
     let database = destination.to_string_lossy();
     let database = quoted_path(&database);
-    let _ = match summary.clock_faults.is_empty() {
-        true => write!(
-            screen,
+    match summary.clock_faults.is_empty() {
+        true => format!(
             "\nNext: timebase query {database} \"SELECT type, count(*) FROM packet GROUP BY type\""
         ),
-        false => write!(
-            screen,
+        false => format!(
             "\nNext: timebase doctor {database}\n      \
              or import again with --conversion linear, which corrects these times"
         ),
-    };
-    screen
+    }
 }
 
 /// How many clocks there are, and before that, which put events at wrong times.

@@ -16,7 +16,7 @@ use timebase_import::Views;
 
 use crate::database::{self, Access};
 use crate::flags::{QueryArguments, QueryFormat, wrong_usage};
-use crate::output::{self, file};
+use crate::output::{self, Results, file};
 use crate::parameters::{Parameters, WrongDefault};
 use crate::reports::Report;
 use crate::script::Script;
@@ -60,7 +60,9 @@ pub fn run(
     let run = |terminal, out: &mut dyn Write| {
         let result = signals.during_query(database.get_interrupt_handle(), || match format {
             QueryFormat::Rows(format) => {
-                statements::run_script(&database, &script, &parameters, format, terminal, out)
+                let layout = statements::layout(&script, format);
+                let results = Results::new(format, layout, terminal, out);
+                statements::run_script(&database, &script, &parameters, results)
             }
             QueryFormat::Parquet => statements::run_parquet(&database, &script, &parameters, out),
         });

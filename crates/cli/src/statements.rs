@@ -28,29 +28,30 @@ pub fn run(
     run_all(database, &script, &parameters, &mut results).map(|_| ())
 }
 
-/// Runs the statements of a script, whose results are parts of one document.
+/// How the results of a script are laid out, which are parts of one document.
 ///
-/// What that is follows from the script's text and not from what its statements
+/// It follows from the script's text and not from what its statements
 /// find: who reads the document has to know its shape. So a script is one
 /// statement without a title, or anything else.
+pub fn layout(script: &Script<'_>, format: Format) -> Layout {
+    match script.statements.as_slice() {
+        [] => Layout::Alone,
+        [only] if only.title.is_none() => Layout::Alone,
+        // A title is no part of a file of rows.
+        [_] if format == Format::Csv => Layout::Alone,
+        _ => Layout::Together,
+    }
+}
+
+/// Runs the statements of a script.
 ///
 /// Returns how many rows there are in all results.
 pub fn run_script(
     database: &Database,
     script: &Script<'_>,
     parameters: &Parameters,
-    format: Format,
-    terminal: Option<u16>,
-    out: &mut dyn Write,
+    mut results: Results<'_>,
 ) -> anyhow::Result<u64> {
-    let layout = match script.statements.as_slice() {
-        [] => Layout::Alone,
-        [only] if only.title.is_none() => Layout::Alone,
-        // A title is no part of a file of rows.
-        [_] if format == Format::Csv => Layout::Alone,
-        _ => Layout::Together,
-    };
-    let mut results = Results::new(format, layout, terminal, out);
     let rows = run_all(database, script, parameters, &mut results)?;
     results.finish()?;
     Ok(rows)
@@ -146,9 +147,12 @@ fn run_all(
         } else {
             String::new()
         };
-        let sql = statement.sql;
-        let rows =
-            database.during(|| run_one(database, sql, &place, title, parameters, results))?;
+        let part = Part {
+            sql: statement.sql,
+            place: &place,
+            title,
+        };
+        let rows = database.during(|| run_one(database, part, parameters, results))?;
         if let Some(rows) = rows {
             title = None;
             all += rows;
@@ -163,12 +167,18 @@ fn run_all(
     Ok(all)
 }
 
+/// A statement among others.
+struct Part<'s> {
+    sql: &'s str,
+    /// Which one it is, for errors.
+    place: &'s str,
+    title: Option<&'s str>,
+}
+
 /// Returns how many rows the statement's result has, if it has a result.
 fn run_one(
     database: &Database,
-    sql: &str,
-    place: &str,
-    title: Option<&str>,
+    Part { sql, place, title }: Part<'_>,
     parameters: &Parameters,
     results: &mut Results<'_>,
 ) -> anyhow::Result<Option<u64>> {

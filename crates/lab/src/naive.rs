@@ -3,7 +3,7 @@
 //! packet.
 
 use crate::encode::{
-    Bundle, CompactSwitch, CompactWaking, FtraceEvent, INCREMENTAL_STATE_CLEARED,
+    Bundle, ClockSnapshot, CompactSwitch, CompactWaking, FtraceEvent, INCREMENTAL_STATE_CLEARED,
     NEEDS_INCREMENTAL_STATE, Packet,
 };
 use rusqlite::types::Value;
@@ -745,241 +745,195 @@ pub fn import(trace: &[Packet]) -> Imported {
         .cloned()
         .collect();
 
-    let mut rows: Vec<PacketRow> = Vec::new();
-    let mut reading_rows: Vec<SnapshotRow> = Vec::new();
-    let mut snapshots: Vec<Snapshot> = Vec::new();
-    let mut event_rows: Vec<EventRow> = Vec::new();
-    let mut log_rows: Vec<LogRow> = Vec::new();
-    let mut ticked: Vec<Event> = Vec::new();
-    let mut history: Vec<Sched> = Vec::new();
-    // the machine and the ftrace_timestamp of each pair
-    let mut pairs: Vec<(u32, i64)> = Vec::new();
-    let mut placed = Vec::new();
-    let mut retries: Vec<Retry> = Vec::new();
-    let mut taken = BTreeSet::new();
-    let mut rejected = BTreeMap::new();
-    // T1
-    let mut trace_time = Clock::host(BOOTTIME);
-    let mut converted = false;
-    // whether a snapshot has claimed it (X25); until then, or until the first conversion, it is
-    // unknown
-    let mut claimed = false;
-    // the packets that wait for it (X25), and the machines of these packets
-    let mut waiting = BTreeSet::new();
-    let mut waiting_machines: Vec<u32> = Vec::new();
-    // the machines with a settled path to it (X26)
-    let mut bridged = BTreeSet::new();
-
+    let mut import = Import::new();
     for (index, packet) in packets.iter().enumerate() {
         let (valid, sequence_default) = sequence_state(&packets[..=index]);
-        let mut row = PacketRow {
-            id: index as i64,
-            ts: None,
-            timestamp: packet.timestamp.map_or(Value::Null, as_recorded),
-            clock_id: None,
-            clock_ts: None,
-            seq_id: packet.seq.into(),
-            machine_id: packet.machine_id.into(),
-            kind: kind(packet),
-            uid: packet.uid.map(i64::from),
-            pid: packet.pid.map(i64::from),
-            unresolved: None,
-        };
         let own = packet.timestamp_clock_id.unwrap_or(0);
         // the first two steps of C4; 0 if they have no answer
         let named = if own != 0 { own } else { sequence_default };
+        let row = packet_row(index, packet);
+        let row = match &packet.clock_snapshot {
+            Some(message) => import.snapshot(packet, message, named, row),
+            None => import.packet(packet, named, valid, row),
+        };
+        import.found.packets.push(row);
+    }
+    import.assume_rest(packets.iter().any(|packet| packet.machine_id == 0));
+    import.try_again();
+    import.found
+}
 
-        if let Some(message) = &packet.clock_snapshot {
-            let primary = message
-                .primary
-                .and_then(|p| u32::try_from(p).ok())
-                .filter(|p| *p != 0 && !is_sequence_scoped(*p) && packet.machine_id == 0);
-            let new = Snapshot {
-                readings: message
-                    .clocks
-                    .iter()
-                    .map(|c| Reading {
-                        clock: Clock::new(c.id, packet.seq, packet.machine_id),
-                        ticks: c.timestamp,
-                        unit: c.unit.max(1), // N3
-                        incremental: c.incremental,
-                    })
-                    .collect(),
-                source: if packet.seq == 1 { 0 } else { 1 },
-                primary,
-            };
-            // T1
-            let new_trace_time = match primary {
-                Some(primary) if !converted => Clock::host(primary),
-                _ => trace_time,
-            };
-            let broken = rejections(&snapshots, &new, new_trace_time);
-            if let Some(reason) = broken.last() {
-                // N1
-                row.unresolved = reason.map(str::to_owned);
-                rejected.insert(row.id, broken);
-            } else {
-                trace_time = new_trace_time;
-                let holds = |id| new.clocks().contains(&Clock::host(id));
-                claimed |= primary.is_some() || holds(BOOTTIME) && !holds(TRACE_FILE);
-                for r in &new.readings {
-                    ticked.push(Event::Reset(r.clock, r.ticks)); // V5
-                }
-                reading_rows.extend(snapshot_rows(&new, snapshots.len(), row.id));
-                snapshots.push(new);
-                let snapshot = snapshots.len() - 1;
-                // D3, N6
-                let is_known = claimed || converted;
-                match place(
-                    &mut reading_rows,
-                    &snapshots,
-                    snapshot,
-                    trace_time,
-                    is_known,
-                ) {
-                    Ok(ts) => {
-                        row.ts = Some(ts);
-                        converted = true;
-                    }
-                    Err(_) => retries.push(Retry::Snapshot(index, snapshot)),
-                }
-            }
-            let id = if named != 0 {
-                Some(named)
-            } else {
-                default_clock(&snapshots, packet.machine_id)
-            };
-            if let (Some(timestamp), Some(id)) = (packet.timestamp, id) {
-                let clock = Clock::new(id, packet.seq, packet.machine_id);
-                let base = if is_incremental(&snapshots, clock) {
-                    accumulated(&ticked, clock).unwrap()
-                } else {
-                    0
-                };
-                row.clock_id = Some(id.into());
-                row.clock_ts = i64::try_from(base + i128::from(timestamp)).ok();
-            }
-            rows.push(row);
-            continue;
+/// What a packet says of itself.
+fn packet_row(index: usize, packet: &Packet) -> PacketRow {
+    PacketRow {
+        id: index as i64,
+        ts: None,
+        timestamp: packet.timestamp.map_or(Value::Null, as_recorded),
+        clock_id: None,
+        clock_ts: None,
+        seq_id: packet.seq.into(),
+        machine_id: packet.machine_id.into(),
+        kind: kind(packet),
+        uid: packet.uid.map(i64::from),
+        pid: packet.pid.map(i64::from),
+        unresolved: None,
+    }
+}
+
+/// The import of a trace up to some packet.
+struct Import {
+    found: Imported,
+    ticked: Vec<Event>,
+    history: Vec<Sched>,
+    /// The machine and the ftrace_timestamp of each pair.
+    pairs: Vec<(u32, i64)>,
+    retries: Vec<Retry>,
+    /// T1: whether something was converted.
+    converted: bool,
+    /// X25: whether a snapshot has claimed trace time; until one does, or something is converted, nobody knows it.
+    claimed: bool,
+    /// X25: the machines of which something waits for that.
+    waiting_machines: Vec<u32>,
+    /// X26: the machines whose way to it is settled.
+    bridged: BTreeSet<u32>,
+}
+
+impl Import {
+    fn new() -> Import {
+        Import {
+            found: Imported {
+                packets: Vec::new(),
+                readings: Vec::new(),
+                events: Vec::new(),
+                logs: Vec::new(),
+                placed: Vec::new(),
+                snapshots: Vec::new(),
+                trace_time: Clock::host(BOOTTIME), // T1
+                taken: BTreeSet::new(),
+                waiting: BTreeSet::new(),
+                rejected: BTreeMap::new(),
+            },
+            ticked: Vec::new(),
+            history: Vec::new(),
+            pairs: Vec::new(),
+            retries: Vec::new(),
+            converted: false,
+            claimed: false,
+            waiting_machines: Vec::new(),
+            bridged: BTreeSet::new(),
         }
+    }
 
-        // I1
-        if let Some(bundle) = &packet.ftrace_events
-            && let Some(new) = pair(packet, bundle, &pairs)
-            && rejections(&snapshots, &new, trace_time).is_empty()
-        {
-            pairs.push((packet.machine_id, new.readings[0].ticks as i64));
-            reading_rows.extend(snapshot_rows(&new, snapshots.len(), row.id));
-            snapshots.push(new);
-            let snapshot = snapshots.len() - 1;
-            let is_known = claimed || converted;
-            match place(
-                &mut reading_rows,
-                &snapshots,
-                snapshot,
-                trace_time,
-                is_known,
-            ) {
-                Ok(_) => converted = true, // T1
-                Err(_) => retries.push(Retry::Pair(snapshot)),
+    /// N6, X25: adds an accepted snapshot. Returns its index, and its time.
+    fn add(
+        &mut self,
+        new: Snapshot,
+        packet_id: i64,
+        is_known: bool,
+    ) -> (usize, Result<i64, Option<Reason>>) {
+        let index = self.found.snapshots.len();
+        let rows = snapshot_rows(&new, index, packet_id);
+        self.found.readings.extend(rows);
+        self.found.snapshots.push(new);
+        (index, self.place(index, is_known))
+    }
+
+    fn place(&mut self, index: usize, is_known: bool) -> Result<i64, Option<Reason>> {
+        let found = &mut self.found;
+        place(
+            &mut found.readings,
+            &found.snapshots,
+            index,
+            found.trace_time,
+            is_known,
+        )
+    }
+
+    /// X25: what is converted by now.
+    fn by_now(&self, clock: Clock, ticks: i128, waits: bool) -> Result<i64, Reason> {
+        match waits {
+            true => Err("no_target"),
+            false => convert(&self.found.snapshots, clock, ticks, self.found.trace_time),
+        }
+    }
+
+    /// Rules N: a packet with a snapshot.
+    fn snapshot(
+        &mut self,
+        packet: &Packet,
+        message: &ClockSnapshot,
+        named: u32,
+        mut row: PacketRow,
+    ) -> PacketRow {
+        let new = snapshot_of(packet, message);
+        // T1
+        let new_trace_time = match new.primary {
+            Some(primary) if !self.converted => Clock::host(primary),
+            _ => self.found.trace_time,
+        };
+        let broken = rejections(&self.found.snapshots, &new, new_trace_time);
+        if let Some(reason) = broken.last() {
+            // N1
+            row.unresolved = reason.map(str::to_owned);
+            self.found.rejected.insert(row.id, broken);
+        } else {
+            self.found.trace_time = new_trace_time;
+            let holds = |id| new.clocks().contains(&Clock::host(id));
+            self.claimed |= new.primary.is_some() || holds(BOOTTIME) && !holds(TRACE_FILE);
+            for r in &new.readings {
+                self.ticked.push(Event::Reset(r.clock, r.ticks)); // V5
+            }
+            // D3, N6
+            match self.add(new, row.id, self.claimed || self.converted) {
+                (_, Ok(ts)) => {
+                    row.ts = Some(ts);
+                    self.converted = true;
+                }
+                (snapshot, Err(_)) => {
+                    let index = row.id as usize;
+                    self.retries.push(Retry::Snapshot(index, snapshot));
+                }
             }
         }
-
-        // C4, and before it C6
-        let field = packet.payload.as_ref().map(|(field, _)| *field);
-        let chrome = matches!(field, Some(5 | 51)) && matches!(named, 0 | MONOTONIC);
-        let id = if chrome {
-            Some(MONOTONIC)
-        } else if field == Some(69) && own == 0 {
-            Some(BOOTTIME)
-        } else if named != 0 {
+        let snapshots = &self.found.snapshots;
+        let id = if named != 0 {
             Some(named)
         } else {
-            default_clock(&snapshots, packet.machine_id) // T2
+            default_clock(snapshots, packet.machine_id)
         };
-        let is_lost = packet.flags & NEEDS_INCREMENTAL_STATE != 0 && !valid; // S4
+        if let (Some(timestamp), Some(id)) = (packet.timestamp, id) {
+            let clock = Clock::new(id, packet.seq, packet.machine_id);
+            let base = if is_incremental(snapshots, clock) {
+                accumulated(&self.ticked, clock).unwrap()
+            } else {
+                0
+            };
+            row.clock_id = Some(id.into());
+            row.clock_ts = i64::try_from(base + i128::from(timestamp)).ok();
+        }
+        row
+    }
 
+    /// A packet with anything else.
+    fn packet(
+        &mut self,
+        packet: &Packet,
+        named: u32,
+        valid: bool,
+        mut row: PacketRow,
+    ) -> PacketRow {
+        self.pair(packet, row.id);
+        let chrome = is_chrome(packet, named);
+        let id = self.clock(packet, named);
+        let is_lost = packet.flags & NEEDS_INCREMENTAL_STATE != 0 && !valid; // S4
         let of_packet = id.map(|id| Clock::new(id, packet.seq, packet.machine_id));
         let converts = converts(packet, of_packet.filter(|_| !is_lost));
-        let waits = packet.machine_id != 0 && !claimed && !converted; // X25
-        if waits {
-            waiting.insert(row.id);
-            if converts && !waiting_machines.contains(&packet.machine_id) {
-                waiting_machines.push(packet.machine_id);
-            }
+        let waits = self.waits(packet, converts, row.id);
+        if !waits && converts {
+            self.bridge(packet.machine_id, row.id);
         }
-        let by_now = |snapshots: &[Snapshot], clock, ticks: i128| match waits {
-            true => Err("no_target"),
-            false => convert(snapshots, clock, ticks, trace_time),
-        };
-        if !waits
-            && converts
-            && bridged.insert(packet.machine_id)
-            && let Some(assumed) = bridge(&snapshots, packet.machine_id, trace_time)
-        {
-            reading_rows.extend(snapshot_rows(&assumed, snapshots.len(), row.id));
-            snapshots.push(assumed);
-            let snapshot = snapshots.len() - 1;
-            match place(&mut reading_rows, &snapshots, snapshot, trace_time, true) {
-                Ok(_) => converted = true, // T1
-                Err(_) => retries.push(Retry::Pair(snapshot)),
-            }
-        }
-        if let Some(bundle) = &packet.ftrace_events {
-            let clock = bundle_clock(packet, bundle);
-            for event in in_order(bundle) {
-                let prev = running(&history, packet.machine_id, bundle.cpu);
-                let (tid, name, args) = told(&event, prev.as_ref());
-                let result = event.timestamp().map(|timestamp| match clock {
-                    Some(clock) => by_now(&snapshots, clock, timestamp.into()), // D1
-                    None => Err("unknown_clock"),
-                });
-                if let (Some(clock), Some(timestamp)) = (clock, event.timestamp()) {
-                    converted |= !waits && result != Some(Err("no_sequence_id")); // T1
-                    match result.unwrap() {
-                        Ok(ts) => placed.push((clock, timestamp as i64, ts)),
-                        Err("no_sequence_id") => {}
-                        Err(_) => retries.push(Retry::Event(event_rows.len(), clock, timestamp)),
-                    }
-                }
-                event_rows.push(EventRow {
-                    id: event_rows.len() as i64,
-                    partial: prev.is_none() && !matches!(event, Recorded::Full(_)),
-                    ts: result.and_then(Result::ok),
-                    packet_id: row.id,
-                    cpu: bundle.cpu.map(i64::from),
-                    tid,
-                    name,
-                    args,
-                    unresolved: result.and_then(Result::err).map(str::to_owned),
-                    timestamp: event.timestamp().map_or(Value::Null, as_recorded),
-                });
-                history.extend(follow(&event, packet.machine_id, bundle.cpu));
-            }
-        }
-
-        // I2
-        for timestamp in packet.android_log.iter().flatten() {
-            let clock = Clock::new(REALTIME, 0, packet.machine_id);
-            let result = timestamp.map(|t| by_now(&snapshots, clock, t.into())); // D1
-            converted |= !waits && result.is_some(); // T1
-            match (*timestamp, result) {
-                (Some(timestamp), Some(Ok(ts))) => {
-                    placed.push((clock, timestamp as i64, ts));
-                }
-                (Some(timestamp), _) => {
-                    retries.push(Retry::Log(log_rows.len(), clock, timestamp));
-                }
-                (None, _) => {}
-            }
-            log_rows.push(LogRow {
-                id: log_rows.len() as i64,
-                ts: result.and_then(Result::ok),
-                packet_id: row.id,
-                timestamp: timestamp.map_or(Value::Null, as_recorded),
-                unresolved: result.and_then(Result::err).map(str::to_owned),
-            });
-        }
+        self.events(packet, waits, row.id);
+        self.lines(packet, waits, row.id);
 
         // S4
         if is_lost {
@@ -987,122 +941,281 @@ pub fn import(trace: &[Packet]) -> Imported {
             if packet.timestamp.is_some() {
                 row.clock_id = id.map(i64::from);
             }
-            rows.push(row);
-            continue;
+            return row;
         }
         // D3
         let Some(timestamp) = packet.timestamp else {
-            rows.push(row);
-            continue;
+            return row;
         };
-
-        if let Some(id) = id {
-            let clock = Clock::new(id, packet.seq, packet.machine_id);
-            let known = clocks(&snapshots).contains(&clock);
-            let reading = if is_incremental(&snapshots, clock) {
-                ticked.push(Event::Delta(clock, timestamp)); // V5
-                accumulated(&ticked, clock).unwrap()
-            } else {
-                timestamp.into()
-            };
-            let result = by_now(&snapshots, clock, reading); // D1
-            converted |= !waits && result != Err("no_sequence_id"); // T1
-            if result.is_ok() || !chrome {
-                row.clock_id = Some(id.into());
-                row.clock_ts = i64::try_from(reading).ok();
-                match result {
-                    Ok(ts) => row.ts = Some(ts),
-                    Err(reason) => {
-                        row.unresolved = Some(reason.to_owned());
-                        // The second try (D2); a reading that does not fit by itself never will.
-                        let hopeless = reason == "overflow" && row.clock_ts.is_none();
-                        if reason != "no_sequence_id" && !hopeless {
-                            retries.push(Retry::Packet(index, clock, reading, known));
-                        }
-                    }
-                }
-                rows.push(row);
-                continue;
-            }
+        if let Some(clock) = of_packet
+            && self.time(clock, timestamp, (chrome, waits), &mut row)
+        {
+            return row;
         }
-        // Counts as trace time (C6, T2).
-        taken.insert(row.id);
-        row.clock_id = Some(trace_time.id.into());
+        // C6, T2: taken as trace time
+        self.found.taken.insert(row.id);
+        row.clock_id = Some(self.found.trace_time.id.into());
         row.clock_ts = i64::try_from(timestamp).ok();
         row.ts = row.clock_ts;
         if row.ts.is_none() {
             row.unresolved = Some("overflow".to_owned());
         }
-        rows.push(row);
+        row
     }
 
-    // X25, X29
-    if !claimed
-        && !converted
-        && let Some(first) = waiting_machines.first()
-    {
-        trace_time = Clock::new(BOOTTIME, 0, *first);
-    }
-    let has_host = packets.iter().any(|packet| packet.machine_id == 0);
-    for machine in waiting_machines {
-        // The host first (X26).
-        let host = has_host.then_some(0);
-        for machine in host.into_iter().chain([machine]) {
-            if bridged.insert(machine)
-                && let Some(assumed) = bridge(&snapshots, machine, trace_time)
-            {
-                snapshots.push(assumed);
+    /// I1: the pair of a bundle.
+    fn pair(&mut self, packet: &Packet, packet_id: i64) {
+        if let Some(bundle) = &packet.ftrace_events
+            && let Some(new) = pair(packet, bundle, &self.pairs)
+            && rejections(&self.found.snapshots, &new, self.found.trace_time).is_empty()
+        {
+            self.pairs
+                .push((packet.machine_id, new.readings[0].ticks as i64));
+            let is_known = self.claimed || self.converted;
+            match self.add(new, packet_id, is_known) {
+                (_, Ok(_)) => self.converted = true, // T1
+                (snapshot, Err(_)) => self.retries.push(Retry::Pair(snapshot)),
             }
         }
     }
 
-    // D2
-    for retry in retries {
-        match retry {
-            Retry::Packet(index, clock, reading, known) => {
-                let row = &mut rows[index];
-                if !known && is_incremental(&snapshots, clock) {
-                    row.clock_ts = None;
-                    row.unresolved = Some("no_base".to_owned()); // V5
-                    continue;
+    /// C4, and before it C6: the id of a packet's clock.
+    fn clock(&self, packet: &Packet, named: u32) -> Option<u32> {
+        let own = packet.timestamp_clock_id.unwrap_or(0);
+        if is_chrome(packet, named) {
+            Some(MONOTONIC)
+        } else if field(packet) == Some(69) && own == 0 {
+            Some(BOOTTIME)
+        } else if named != 0 {
+            Some(named)
+        } else {
+            default_clock(&self.found.snapshots, packet.machine_id) // T2
+        }
+    }
+
+    /// X25: whether a packet waits until trace time is known.
+    fn waits(&mut self, packet: &Packet, converts: bool, packet_id: i64) -> bool {
+        let waits = packet.machine_id != 0 && !self.claimed && !self.converted;
+        if waits {
+            self.found.waiting.insert(packet_id);
+            if converts && !self.waiting_machines.contains(&packet.machine_id) {
+                self.waiting_machines.push(packet.machine_id);
+            }
+        }
+        waits
+    }
+
+    /// X26: what is assumed of a machine when something of it is converted.
+    fn bridge(&mut self, machine: u32, packet_id: i64) {
+        if self.bridged.insert(machine)
+            && let Some(assumed) = bridge(&self.found.snapshots, machine, self.found.trace_time)
+        {
+            match self.add(assumed, packet_id, true) {
+                (_, Ok(_)) => self.converted = true, // T1
+                (snapshot, Err(_)) => self.retries.push(Retry::Pair(snapshot)),
+            }
+        }
+    }
+
+    /// I1: the events of a bundle.
+    fn events(&mut self, packet: &Packet, waits: bool, packet_id: i64) {
+        let Some(bundle) = &packet.ftrace_events else {
+            return;
+        };
+        let clock = bundle_clock(packet, bundle);
+        for event in in_order(bundle) {
+            let prev = running(&self.history, packet.machine_id, bundle.cpu);
+            let (tid, name, args) = told(&event, prev.as_ref());
+            let result = event.timestamp().map(|timestamp| match clock {
+                Some(clock) => self.by_now(clock, timestamp.into(), waits), // D1
+                None => Err("unknown_clock"),
+            });
+            let number = self.found.events.len();
+            if let (Some(clock), Some(timestamp)) = (clock, event.timestamp()) {
+                self.converted |= !waits && result != Some(Err("no_sequence_id")); // T1
+                match result.unwrap() {
+                    Ok(ts) => self.found.placed.push((clock, timestamp as i64, ts)),
+                    Err("no_sequence_id") => {}
+                    Err(_) => self.retries.push(Retry::Event(number, clock, timestamp)),
                 }
-                let result = convert(&snapshots, clock, reading, trace_time);
-                row.ts = result.ok();
-                row.unresolved = result.err().map(str::to_owned);
             }
-            Retry::Snapshot(index, snapshot) => {
-                let result = place(&mut reading_rows, &snapshots, snapshot, trace_time, true);
-                rows[index].ts = result.ok();
-                rows[index].unresolved = result.err().flatten().map(str::to_owned);
+            self.found.events.push(EventRow {
+                id: number as i64,
+                partial: prev.is_none() && !matches!(event, Recorded::Full(_)),
+                ts: result.and_then(Result::ok),
+                packet_id,
+                cpu: bundle.cpu.map(i64::from),
+                tid,
+                name,
+                args,
+                unresolved: result.and_then(Result::err).map(str::to_owned),
+                timestamp: event.timestamp().map_or(Value::Null, as_recorded),
+            });
+            let happened = follow(&event, packet.machine_id, bundle.cpu);
+            self.history.extend(happened);
+        }
+    }
+
+    /// I2: the lines of a log.
+    fn lines(&mut self, packet: &Packet, waits: bool, packet_id: i64) {
+        for timestamp in packet.android_log.iter().flatten() {
+            let clock = Clock::new(REALTIME, 0, packet.machine_id);
+            let result = timestamp.map(|t| self.by_now(clock, t.into(), waits)); // D1
+            self.converted |= !waits && result.is_some(); // T1
+            let number = self.found.logs.len();
+            match (*timestamp, result) {
+                (Some(timestamp), Some(Ok(ts))) => {
+                    self.found.placed.push((clock, timestamp as i64, ts));
+                }
+                (Some(timestamp), _) => {
+                    self.retries.push(Retry::Log(number, clock, timestamp));
+                }
+                (None, _) => {}
             }
-            Retry::Pair(snapshot) => {
-                let _ = place(&mut reading_rows, &snapshots, snapshot, trace_time, true);
+            self.found.logs.push(LogRow {
+                id: number as i64,
+                ts: result.and_then(Result::ok),
+                packet_id,
+                timestamp: timestamp.map_or(Value::Null, as_recorded),
+                unresolved: result.and_then(Result::err).map(str::to_owned),
+            });
+        }
+    }
+
+    /// D1: the time of a packet on a clock. False if it is to be taken as trace time.
+    fn time(
+        &mut self,
+        clock: Clock,
+        timestamp: u64,
+        (chrome, waits): (bool, bool),
+        row: &mut PacketRow,
+    ) -> bool {
+        let known = clocks(&self.found.snapshots).contains(&clock);
+        let reading = if is_incremental(&self.found.snapshots, clock) {
+            self.ticked.push(Event::Delta(clock, timestamp)); // V5
+            accumulated(&self.ticked, clock).unwrap()
+        } else {
+            timestamp.into()
+        };
+        let result = self.by_now(clock, reading, waits);
+        self.converted |= !waits && result != Err("no_sequence_id"); // T1
+        if chrome && result.is_err() {
+            return false;
+        }
+        row.clock_id = Some(clock.id.into());
+        row.clock_ts = i64::try_from(reading).ok();
+        match result {
+            Ok(ts) => row.ts = Some(ts),
+            Err(reason) => {
+                row.unresolved = Some(reason.to_owned());
+                // D2; a reading that does not fit itself never will
+                let hopeless = reason == "overflow" && row.clock_ts.is_none();
+                if reason != "no_sequence_id" && !hopeless {
+                    let index = row.id as usize;
+                    self.retries
+                        .push(Retry::Packet(index, clock, reading, known));
+                }
             }
-            Retry::Event(index, clock, reading) => {
-                let result = convert(&snapshots, clock, reading.into(), trace_time);
-                event_rows[index].ts = result.ok();
-                event_rows[index].unresolved = result.err().map(str::to_owned);
-                placed.extend(result.map(|ts| (clock, reading as i64, ts)));
-            }
-            Retry::Log(index, clock, reading) => {
-                let result = convert(&snapshots, clock, reading.into(), trace_time);
-                log_rows[index].ts = result.ok();
-                log_rows[index].unresolved = result.err().map(str::to_owned);
-                placed.extend(result.map(|ts| (clock, reading as i64, ts)));
+        }
+        true
+    }
+
+    /// X25, X29: trace time if nobody claimed it, and X26: what is assumed of those that waited for it.
+    fn assume_rest(&mut self, has_host: bool) {
+        if !self.claimed
+            && !self.converted
+            && let Some(first) = self.waiting_machines.first()
+        {
+            self.found.trace_time = Clock::new(BOOTTIME, 0, *first);
+        }
+        for machine in std::mem::take(&mut self.waiting_machines) {
+            // X26: the host first
+            let host = has_host.then_some(0);
+            for machine in host.into_iter().chain([machine]) {
+                if self.bridged.insert(machine)
+                    && let Some(assumed) =
+                        bridge(&self.found.snapshots, machine, self.found.trace_time)
+                {
+                    self.found.snapshots.push(assumed);
+                }
             }
         }
     }
-    Imported {
-        packets: rows,
-        readings: reading_rows,
-        events: event_rows,
-        logs: log_rows,
-        placed,
-        snapshots,
-        trace_time,
-        taken,
-        waiting,
-        rejected,
+
+    /// D2
+    fn try_again(&mut self) {
+        for retry in std::mem::take(&mut self.retries) {
+            match retry {
+                Retry::Packet(index, clock, reading, known) => {
+                    let result = self.by_now(clock, reading, false);
+                    let row = &mut self.found.packets[index];
+                    if !known && is_incremental(&self.found.snapshots, clock) {
+                        row.clock_ts = None;
+                        row.unresolved = Some("no_base".to_owned()); // V5
+                        continue;
+                    }
+                    row.ts = result.ok();
+                    row.unresolved = result.err().map(str::to_owned);
+                }
+                Retry::Snapshot(index, snapshot) => {
+                    let result = self.place(snapshot, true);
+                    let row = &mut self.found.packets[index];
+                    row.ts = result.ok();
+                    row.unresolved = result.err().flatten().map(str::to_owned);
+                }
+                Retry::Pair(snapshot) => {
+                    let _ = self.place(snapshot, true);
+                }
+                Retry::Event(index, clock, reading) => {
+                    let result = self.by_now(clock, reading.into(), false);
+                    let row = &mut self.found.events[index];
+                    row.ts = result.ok();
+                    row.unresolved = result.err().map(str::to_owned);
+                    let placed = result.map(|ts| (clock, reading as i64, ts));
+                    self.found.placed.extend(placed);
+                }
+                Retry::Log(index, clock, reading) => {
+                    let result = self.by_now(clock, reading.into(), false);
+                    let row = &mut self.found.logs[index];
+                    row.ts = result.ok();
+                    row.unresolved = result.err().map(str::to_owned);
+                    let placed = result.map(|ts| (clock, reading as i64, ts));
+                    self.found.placed.extend(placed);
+                }
+            }
+        }
+    }
+}
+
+/// The number of the field with a packet's payload.
+fn field(packet: &Packet) -> Option<u32> {
+    packet.payload.as_ref().map(|(field, _)| *field)
+}
+
+/// C6: whether a packet is one of Chrome's on MONOTONIC.
+fn is_chrome(packet: &Packet, named: u32) -> bool {
+    matches!(field(packet), Some(5 | 51)) && matches!(named, 0 | MONOTONIC)
+}
+
+/// The snapshot that a packet holds.
+fn snapshot_of(packet: &Packet, message: &ClockSnapshot) -> Snapshot {
+    let primary = message
+        .primary
+        .and_then(|p| u32::try_from(p).ok())
+        .filter(|p| *p != 0 && !is_sequence_scoped(*p) && packet.machine_id == 0);
+    Snapshot {
+        readings: message
+            .clocks
+            .iter()
+            .map(|c| Reading {
+                clock: Clock::new(c.id, packet.seq, packet.machine_id),
+                ticks: c.timestamp,
+                unit: c.unit.max(1), // N3
+                incremental: c.incremental,
+            })
+            .collect(),
+        source: if packet.seq == 1 { 0 } else { 1 },
+        primary,
     }
 }
 

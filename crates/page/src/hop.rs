@@ -1,7 +1,10 @@
 //! A hop: its explanation in a sentence, and its plot.
 
-use plotters::chart::ChartBuilder;
+use plotters::chart::{ChartBuilder, ChartContext};
+use plotters::coord::cartesian::Cartesian2d;
+use plotters::coord::types::RangedCoordf64;
 use plotters::element::{Circle, Cross, PathElement, Polygon, Rectangle, Text, TriangleMarker};
+use plotters::prelude::SVGBackend;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, ShapeStyle};
 
@@ -358,15 +361,49 @@ fn axis(hop: &Hop, scene: &Scene, unit: Unit, has_steps: bool) -> String {
     )
 }
 
-fn draw(area: &draw::Area<'_>, trail: &Trail, scene: &Scene, y_unit: Unit) -> Result<(), Failure> {
-    let (begin, end) = scene.x;
-    let x_unit = Unit::of(end - begin);
-    let (low, high) = scene.y;
-    let x = |at: f64| at.clamp(begin, end) / x_unit.ns;
-    let y = |value: f64| value.clamp(low, high) / y_unit.ns;
-    let (left, right) = (x(begin), x(end));
-    let (bottom, top) = (y(low), y(high));
+/// A chart in the making.
+type Chart<'a> = ChartContext<'a, SVGBackend<'a>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
 
+/// Where times and values are in a chart.
+struct Axes {
+    x: (f64, f64),
+    y: (f64, f64),
+    x_unit: Unit,
+    y_unit: Unit,
+}
+
+impl Axes {
+    fn x(&self, at: f64) -> f64 {
+        at.clamp(self.x.0, self.x.1) / self.x_unit.ns
+    }
+
+    fn y(&self, value: f64) -> f64 {
+        value.clamp(self.y.0, self.y.1) / self.y_unit.ns
+    }
+
+    fn point(&self, (at, value): (f64, f64)) -> (f64, f64) {
+        (self.x(at), self.y(value))
+    }
+
+    /// The left and the right.
+    fn sides(&self) -> (f64, f64) {
+        (self.x(self.x.0), self.x(self.x.1))
+    }
+
+    /// The lowest and the highest.
+    fn heights(&self) -> (f64, f64) {
+        (self.y(self.y.0), self.y(self.y.1))
+    }
+}
+
+fn draw(area: &draw::Area<'_>, trail: &Trail, scene: &Scene, y_unit: Unit) -> Result<(), Failure> {
+    let axes = Axes {
+        x: scene.x,
+        y: scene.y,
+        x_unit: Unit::of(scene.x.1 - scene.x.0),
+        y_unit,
+    };
+    let ((left, right), (bottom, top)) = (axes.sides(), axes.heights());
     let mut chart = ChartBuilder::on(area)
         .margin_top(8 * SCALE)
         .margin_right(14 * SCALE)
@@ -375,7 +412,7 @@ fn draw(area: &draw::Area<'_>, trail: &Trail, scene: &Scene, y_unit: Unit) -> Re
         .build_cartesian_2d(left..right, bottom..top)?;
 
     for band in bands(scene, &trail.steps) {
-        let points: Vec<(f64, f64)> = band.iter().map(|(at, v)| (x(*at), y(*v))).collect();
+        let points: Vec<(f64, f64)> = band.into_iter().map(|point| axes.point(point)).collect();
         chart.draw_series([Polygon::new(points, BAND.filled())])?;
     }
     chart
@@ -388,19 +425,31 @@ fn draw(area: &draw::Area<'_>, trail: &Trail, scene: &Scene, y_unit: Unit) -> Re
         .y_labels(5)
         .x_label_formatter(&tick)
         .y_label_formatter(&tick)
-        .x_desc(format!("{} since the trace began", x_unit.name))
+        .x_desc(format!("{} since the trace began", axes.x_unit.name))
         .axis_desc_style(text(MUTED))
         .draw()?;
+    draw_steps(&mut chart, &trail.steps, &axes)?;
+    let line = outline(scene).into_iter().map(|point| axes.point(point));
+    let line: Vec<(f64, f64)> = line.collect();
+    let style = ShapeStyle::from(LINE).stroke_width(3);
+    chart.draw_series([PathElement::new(line, style)])?;
+    draw_readings(&mut chart, &scene.bars, trail.is_joined(), &axes)?;
+    draw_outliers(&mut chart, &scene.outliers, &axes)
+}
+
+/// When a clock was set, and by how much where there is room to say it.
+fn draw_steps(chart: &mut Chart<'_>, steps: &[Step], axes: &Axes) -> Result<(), Failure> {
+    let ((left, right), (bottom, top)) = (axes.sides(), axes.heights());
     let mut labelled = f64::NEG_INFINITY;
-    for step in &trail.steps {
+    for step in steps {
         let Step {
             from,
             until,
             size_ns,
         } = *step;
-        let area = [(x(from), bottom), (x(until), top)];
+        let area = [(axes.x(from), bottom), (axes.x(until), top)];
         chart.draw_series([Rectangle::new(area, STEP.mix(0.25).filled())])?;
-        let middle = x(from / 2.0 + until / 2.0);
+        let middle = axes.x(from / 2.0 + until / 2.0);
         if middle - labelled > LABEL * (right - left) {
             labelled = middle;
             let is_left = middle - left < (right - left) / 2.0;
@@ -411,37 +460,47 @@ fn draw(area: &draw::Area<'_>, trail: &Trail, scene: &Scene, y_unit: Unit) -> Re
             chart.draw_series([Text::new(label, (middle, top), style)])?;
         }
     }
-    let line: Vec<(f64, f64)> = outline(scene)
-        .iter()
-        .map(|(at, v)| (x(*at), y(*v)))
-        .collect();
-    let style = ShapeStyle::from(LINE).stroke_width(3);
-    chart.draw_series([PathElement::new(line, style)])?;
-    if trail.is_joined() {
-        chart.draw_series(scene.bars.iter().map(|(at, low, high)| {
-            let style = ShapeStyle::from(DOT).stroke_width(4);
-            PathElement::new([(x(*at), y(*low)), (x(*at), y(*high))], style)
+    Ok(())
+}
+
+/// The readings: bars of many, or a dot of each.
+fn draw_readings(
+    chart: &mut Chart<'_>,
+    bars: &[(f64, f64, f64)],
+    is_joined: bool,
+    axes: &Axes,
+) -> Result<(), Failure> {
+    if is_joined {
+        let style = ShapeStyle::from(DOT).stroke_width(4);
+        chart.draw_series(bars.iter().map(|(at, low, high)| {
+            PathElement::new([axes.point((*at, *low)), axes.point((*at, *high))], style)
         }))?;
     } else {
-        chart.draw_series(
-            scene
-                .bars
-                .iter()
-                .map(|(at, value, _)| Circle::new((x(*at), y(*value)), 3 * SCALE, DOT.filled())),
-        )?;
+        chart.draw_series(bars.iter().map(|(at, value, _)| {
+            Circle::new(axes.point((*at, *value)), 3 * SCALE, DOT.filled())
+        }))?;
     }
-    let (near, far): (Vec<_>, Vec<_>) = scene
-        .outliers
+    Ok(())
+}
+
+/// Outliers where they are, or at the edge that they are beyond.
+fn draw_outliers(
+    chart: &mut Chart<'_>,
+    outliers: &[(f64, f64)],
+    axes: &Axes,
+) -> Result<(), Failure> {
+    let (low, high) = axes.y;
+    let (near, far): (Vec<_>, Vec<_>) = outliers
         .iter()
         .partition(|(_, value)| (low..=high).contains(value));
     let cross = ShapeStyle::from(OUTLIER).stroke_width(4);
     chart.draw_series(
-        near.iter()
-            .map(|(at, value)| Cross::new((x(*at), y(*value)), 4 * SCALE, cross)),
+        near.into_iter()
+            .map(|point| Cross::new(axes.point(point), 4 * SCALE, cross)),
     )?;
-    chart.draw_series(far.iter().map(|(at, value)| {
-        let size = if *value > high { TEXT / 3 } else { -TEXT / 3 };
-        TriangleMarker::new((x(*at), y(*value)), size, OUTLIER.filled())
+    chart.draw_series(far.into_iter().map(|point| {
+        let size = if point.1 > high { TEXT / 3 } else { -TEXT / 3 };
+        TriangleMarker::new(axes.point(point), size, OUTLIER.filled())
     }))?;
     Ok(())
 }

@@ -34,24 +34,7 @@ pub fn clock(
     if written.is_hashed() {
         check_name(database, (flag, given), &source)?;
     }
-    // Of numbers this was told before; names are known only now.
-    let same = [
-        (
-            "machine",
-            &arguments.machine,
-            owner.machine.map(|id| id.0),
-            written.machine().map(|id| id.0),
-        ),
-        ("file", &arguments.file, owner.file, written.file()),
-    ];
-    for (what, named, by_flag, own) in same {
-        if let (Some(named), Some(own)) = (named, own) {
-            ensure!(
-                by_flag == Some(own),
-                "--{what} {named} is not the {what} of {text}"
-            );
-        }
-    }
+    check_owner(given, owner, arguments)?;
     let machine = written.machine().or(owner.machine);
     if let Some(machine) = written.machine() {
         owner::check_machine(database, &format!("--{flag} {text}"), machine)?;
@@ -80,37 +63,87 @@ pub fn clock(
         None => own_file(database, likely, owner.file)?,
     };
     let clock = with_file(likely, file);
-    let is_told = file.is_some() || owner.file.is_some();
+    if file.is_some() || owner.file.is_some() {
+        return Ok(clock);
+    }
+    let found = of_any_file(database, clock, machine)?;
+    let (why, candidates) = match found {
+        Found::Clock(clock) => return Ok(clock),
+        Found::OfOtherMachines(found) => {
+            let why = format!("machine {} has no such clock", clock.machine.0);
+            (why, found)
+        }
+        Found::OfFiles(found) => ("files have separate clocks of this kind".to_owned(), found),
+    };
+    bail!(
+        "--{flag} {text}: {why}; choose one:{}",
+        listed(&candidates, flag, arguments, &source)
+    )
+}
+
+/// Refuses a machine or a file that is not the one with which a clock was written.
+fn check_owner(
+    ClockArgument { written, text }: &ClockArgument,
+    owner: Owner,
+    arguments: &ExplainArguments,
+) -> anyhow::Result<()> {
+    // Of numbers this was told before; names are known only now.
+    let same = [
+        (
+            "machine",
+            &arguments.machine,
+            owner.machine.map(|id| id.0),
+            written.machine().map(|id| id.0),
+        ),
+        ("file", &arguments.file, owner.file, written.file()),
+    ];
+    for (what, named, by_flag, own) in same {
+        if let (Some(named), Some(own)) = (named, own) {
+            ensure!(
+                by_flag == Some(own),
+                "--{what} {named} is not the {what} of {text}"
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Which clocks are meant where no file is told.
+enum Found {
+    Clock(Clock),
+    OfOtherMachines(Vec<Candidate>),
+    OfFiles(Vec<Candidate>),
+}
+
+/// The clock, if it is that of its machine, the only one, or in no snapshot; or those that may be meant.
+fn of_any_file(
+    database: &Connection,
+    clock: Clock,
+    machine: Option<MachineId>,
+) -> anyhow::Result<Found> {
     // Without a file a sequence-scoped clock is none yet, others are those that files share.
-    let is_scoped = in_range(likely);
+    let is_scoped = in_range(clock);
     let of_machine = candidates(
         database,
         clock.id,
         (Some(clock.machine), Some(clock.seq), None),
     )?;
     let is_there = |clock: Clock| of_machine.iter().any(|found| found.clock == clock);
-    if is_told || is_there(clock) {
-        return Ok(clock);
+    if is_there(clock) {
+        return Ok(Found::Clock(clock));
     }
-    match of_machine.as_slice() {
-        [only] if is_scoped => return Ok(only.clock),
+    Ok(match of_machine.as_slice() {
+        [only] if is_scoped => Found::Clock(only.clock),
         [] if machine.is_none() => {
             let found = candidates(database, clock.id, (None, Some(clock.seq), None))?;
-            if !found.is_empty() {
-                bail!(
-                    "--{flag} {text}: machine {} has no such clock; choose one:{}",
-                    clock.machine.0,
-                    listed(&found, flag, arguments, &source)
-                );
+            match found.is_empty() {
+                true => Found::Clock(clock),
+                false => Found::OfOtherMachines(found),
             }
         }
-        [] => {}
-        several => bail!(
-            "--{flag} {text}: files have separate clocks of this kind; choose one:{}",
-            listed(several, flag, arguments, &source)
-        ),
-    }
-    Ok(clock)
+        [] => Found::Clock(clock),
+        _ => Found::OfFiles(of_machine),
+    })
 }
 
 /// The clock that is its machine's or the only one, or this file's own.

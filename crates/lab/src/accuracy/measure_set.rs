@@ -150,15 +150,16 @@ mod tests {
     use super::*;
     use crate::synth::Form;
 
-    /// The tables of a database with all packets this far from the truth.
-    fn database(
-        path: &Path,
-        truths: &[SetTruth],
-        names: &[String],
-        by_nearest: i64,
-        by_linear: Option<i64>,
+    /// How far a database places the packets of the first guest from the truth.
+    #[derive(Default)]
+    struct Off {
+        nearest: i64,
+        linear: Option<i64>,
         bar: Option<i64>,
-    ) -> Connection {
+    }
+
+    /// The tables of a database that places all packets so far from the truth.
+    fn database(path: &Path, truths: &[SetTruth], names: &[String], by: &Off) -> Connection {
         let conn = Connection::open(path).unwrap();
         conn.execute_batch(
             "CREATE TABLE trace_file (id, name);
@@ -187,13 +188,13 @@ mod tests {
                 id,
                 truth.file as i64,
                 number.cast_signed(),
-                off(by_nearest),
+                off(by.nearest),
                 time,
             );
-            let linear = by_linear.map(off);
+            let linear = by.linear.map(off);
             conn.execute("INSERT INTO packet VALUES (?, ?, ?, ?, ?)", packet)
                 .unwrap();
-            let interval = (id, linear, linear.zip(bar).map(|(ts, bar)| ts + bar));
+            let interval = (id, linear, linear.zip(by.bar).map(|(ts, bar)| ts + bar));
             conn.execute("INSERT INTO packet_interval VALUES (?, ?, ?)", interval)
                 .unwrap();
         }
@@ -214,12 +215,17 @@ mod tests {
     #[test]
     fn guests_are_held_against_the_truth_and_not_the_host() {
         let directory = tempfile::tempdir().unwrap();
+        let off = Off {
+            nearest: 3000,
+            linear: Some(-100),
+            bar: Some(100),
+        };
         for (number, form) in [Form::Relay, Form::Files].into_iter().enumerate() {
             let case = two_guests(form);
             let (names, truths) = (case.files(), truths(&case));
             let path = directory.path().join(format!("{number}.db"));
-            // The second guest is off by twice as much, which is outside of the error.
-            let conn = database(&path, &truths, &names, 3000, Some(-100), Some(100));
+            // The second guest is off by twice as much, and outside.
+            let conn = database(&path, &truths, &names, &off);
             let measured = compare(&conn, &names, &truths).unwrap();
             assert!(measured.nearest.count > 1000);
             assert_eq!(measured.nearest.worst, 6000.0);
@@ -237,7 +243,12 @@ mod tests {
         let set = two_guests(Form::Files);
         let (names, truths) = (set.files(), truths(&set));
         let path = directory.path().join("t.db");
-        let conn = database(&path, &truths, &names, 3000, Some(-100), None);
+        let off = Off {
+            nearest: 3000,
+            linear: Some(-100),
+            bar: None,
+        };
+        let conn = database(&path, &truths, &names, &off);
         let measured = compare(&conn, &names, &truths).unwrap();
         assert_eq!(measured.stated, None);
         assert_eq!(measured.linear.worst, 200.0);
@@ -248,14 +259,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let set = two_guests(Form::Files);
         let (names, truths) = (set.files(), truths(&set));
-        let conn = database(
-            &directory.path().join("t.db"),
-            &truths,
-            &names,
-            0,
-            None,
-            None,
-        );
+        let path = directory.path().join("t.db");
+        let conn = database(&path, &truths, &names, &Off::default());
         let error = compare(&conn, &names, &truths).unwrap_err().to_string();
         assert!(error.starts_with("packet 0 of vm-"), "{error}");
         assert!(error.ends_with(" has no known time"), "{error}");

@@ -41,14 +41,21 @@ pub(crate) struct Crystal {
     apart: i64,
 }
 
+/// What a clock and its parent read at the beginning.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Beginning {
+    /// In ns.
+    pub parent: i64,
+    /// In ticks.
+    pub origin: i64,
+}
+
 impl Crystal {
-    /// A clock of this many kHz. It reads `origin` ticks when its parent reads `parent` ns, and
-    /// runs faster or slower than its parent.
+    /// A clock of so many kHz that is faster or slower than its parent.
     pub fn new(
         settings: &Settings,
         random: Random,
-        parent: i64,
-        origin: i64,
+        Beginning { parent, origin }: Beginning,
         khz: u32,
         is_faster: bool,
     ) -> Self {
@@ -154,7 +161,11 @@ mod tests {
             ..Settings::default()
         };
         let is_faster = seed.is_multiple_of(2);
-        Crystal::new(&settings, Random::new(seed), 1000, 5000, khz, is_faster)
+        let beginning = Beginning {
+            parent: 1000,
+            origin: 5000,
+        };
+        Crystal::new(&settings, Random::new(seed), beginning, khz, is_faster)
     }
 
     #[test]

@@ -10,7 +10,7 @@
 use std::io::Write;
 
 use crate::synth::clock_ids as clock;
-use crate::synth::crystal::Crystal;
+use crate::synth::crystal::{Beginning, Crystal};
 use crate::synth::encode::{self, Reading};
 use crate::synth::error::Error;
 use crate::synth::hop::Hop;
@@ -275,7 +275,11 @@ impl Chain {
             let origin = i64::from(hop + 2) * 1_000_000_000_000;
             let own = Random::new(random.below(u64::MAX));
             let is_faster = number.is_multiple_of(2);
-            let crystal = Crystal::new(settings, own, below, origin, khz, is_faster);
+            let beginning = Beginning {
+                parent: below,
+                origin,
+            };
+            let crystal = Crystal::new(settings, own, beginning, khz, is_faster);
             below = origin;
             Link {
                 id: clock::CRYSTALS + number * hops + hop,

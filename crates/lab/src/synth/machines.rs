@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::io::{self, Write};
 use std::rc::Rc;
 
-use crate::synth::crystal::Crystal;
+use crate::synth::crystal::{Beginning, Crystal};
 use crate::synth::error::Error;
 use crate::synth::generator::{Generator, Milestones, Next};
 use crate::synth::output::{Output, Port};
@@ -308,9 +308,14 @@ fn early(set: &Set, machine: u32) -> World {
         ..set.machine.clone()
     };
     let is_faster = !machine.is_multiple_of(2);
-    let crystal =
-        |origin| Crystal::new(&pace, random.clone(), EARLY, origin, NANOSECONDS, is_faster);
-    // This puts it ahead by the required amount at the beginning of the trace.
+    let crystal = |origin| {
+        let beginning = Beginning {
+            parent: EARLY,
+            origin,
+        };
+        Crystal::new(&pace, random.clone(), beginning, NANOSECONDS, is_faster)
+    };
+    // As far ahead as it shall be when the trace begins.
     let mut from_zero = crystal(0);
     from_zero.go_on(BEGIN);
     let origin = BEGIN + ahead(set, machine) - from_zero.ticks(0);

@@ -10,11 +10,36 @@ use crate::clock::{Clock, builtin_name};
 use crate::unresolved::Unresolved;
 
 pub(super) fn add(to: &mut impl Functions, session: &Session<Loaded>) -> Result<()> {
-    add_conversion(to, session, "to_boottime", 3..=5, NO_TARGET, nearest)?;
-    add_conversion(to, session, "convert_clock", 5..=7, 5, nearest)?;
-    add_conversion(to, session, "why_unresolved", 3..=7, 5, reason)?;
-    add_conversion(to, session, "to_boottime_linear", 3..=5, NO_TARGET, linear)?;
-    add_conversion(to, session, "boottime_error", 3..=5, NO_TARGET, error)?;
+    add_conversion(
+        to,
+        session,
+        Signature::to_boottime("to_boottime", 3..=5),
+        nearest,
+    )?;
+    add_conversion(
+        to,
+        session,
+        Signature::with_target("convert_clock", 5..=7, 5),
+        nearest,
+    )?;
+    add_conversion(
+        to,
+        session,
+        Signature::with_target("why_unresolved", 3..=7, 5),
+        reason,
+    )?;
+    add_conversion(
+        to,
+        session,
+        Signature::to_boottime("to_boottime_linear", 3..=5),
+        linear,
+    )?;
+    add_conversion(
+        to,
+        session,
+        Signature::to_boottime("boottime_error", 3..=5),
+        error,
+    )?;
     to.add("clock_id", 1, ClockIdOfName)?;
     to.add("clock_name", 1, NameOfClockId)
 }
@@ -45,26 +70,48 @@ fn error(snapshots: &Snapshots, (from, ticks, to): Wanted, cache: &mut Cache) ->
     estimate.and_then(|estimate| estimate.error())
 }
 
-/// For a function whose target is BOOTTIME, for any number of arguments.
-const NO_TARGET: u8 = u8::MAX;
+/// What a conversion is called, and which arguments it has.
+struct Signature {
+    name: &'static str,
+    counts: RangeInclusive<u8>,
+    /// From how many arguments on two of them are the target; `None` if that is BOOTTIME. So five are for
+    /// `why_unresolved` a clock and another, and never a clock, its machine and its file.
+    with_target: Option<u8>,
+}
 
-/// From `with_target` arguments on, two of them are the target. So for `why_unresolved`, five
-/// arguments are a clock and another one, never a clock with its machine and file.
+impl Signature {
+    /// A function whose target is BOOTTIME, however many arguments it has.
+    fn to_boottime(name: &'static str, counts: RangeInclusive<u8>) -> Signature {
+        Signature {
+            name,
+            counts,
+            with_target: None,
+        }
+    }
+
+    fn with_target(name: &'static str, counts: RangeInclusive<u8>, from: u8) -> Signature {
+        Signature {
+            name,
+            counts,
+            with_target: Some(from),
+        }
+    }
+}
+
 fn add_conversion<A>(
     to: &mut impl Functions,
     session: &Session<Loaded>,
-    name: &'static str,
-    counts: RangeInclusive<u8>,
-    with_target: u8,
+    signature: Signature,
     answer: A,
 ) -> Result<()>
 where
     A: Answers + Copy,
 {
-    for count in counts {
+    let name = signature.name;
+    for count in signature.counts {
         let function = Conversion {
             name,
-            has_target: count >= with_target,
+            has_target: signature.with_target.is_some_and(|from| count >= from),
             session: session.clone(),
             answer,
         };

@@ -332,7 +332,13 @@ impl<'a> Inputs<'a> {
         let compression = input.compression();
         drop(input);
         if let Some(kind) = archive(&head) {
-            return self.open_archive(&title, store, size, kind, compression.is_some(), scratch);
+            let archive = Archive {
+                store,
+                size,
+                kind,
+                is_compressed: compression.is_some(),
+            };
+            return self.open_archive(&title, archive, scratch);
         }
         self.stores.push(store);
         let place = match reads {
@@ -358,8 +364,13 @@ impl<'a> Inputs<'a> {
         let looked = store.section(0, size).and_then(Looked::at);
         let looked = looked.map_err(|error| unread(&title, error))?;
         if looked.content.is_archive() {
-            let is_compressed = looked.compression.is_some();
-            self.open_archive(&title, store, size, looked.content, is_compressed, scratch)?;
+            let archive = Archive {
+                store,
+                size,
+                kind: looked.content,
+                is_compressed: looked.compression.is_some(),
+            };
+            self.open_archive(&title, archive, scratch)?;
             return self.add_manifest(manifest, scratch);
         }
         self.begin_several();
@@ -495,18 +506,19 @@ impl<'a> Inputs<'a> {
             true => 0,
             false => looked.class(),
         };
-        self.add_member(name, place, looked, Some(size), class, title)
+        let size = Some(size);
+        let named = Named { name, title };
+        self.add_member(named, place, looked, size, class)
     }
 
     /// One of several files.
     fn add_member(
         &mut self,
-        name: Vec<u8>,
+        Named { name, title }: Named,
         place: Place,
         looked: Looked,
         size: Option<u64>,
         class: u8,
-        title: String,
     ) -> Result<(), InputsError> {
         if looked.content.is_archive() {
             let archive = match looked.content {
@@ -565,20 +577,18 @@ impl<'a> Inputs<'a> {
     fn open_archive(
         &mut self,
         title: &str,
-        mut store: Store,
-        size: u64,
-        kind: TraceType,
-        is_compressed: bool,
+        archive: Archive,
         scratch: &Scratch,
     ) -> Result<(), InputsError> {
-        if is_compressed {
+        let (mut store, kind) = (archive.store, archive.kind);
+        if archive.is_compressed {
             store.rewind().map_err(|error| unread(title, error))?;
             let input = Input::begin(Box::new(store), title, self.monitor, Use::UNPACK)?;
-            return self.unpack(input, kind, Some(size), scratch);
+            return self.unpack(input, kind, Some(archive.size), scratch);
         }
-        self.push_archive(title, kind, None, size);
+        self.push_archive(title, kind, None, archive.size);
         self.stores.push(store);
-        self.list(title, kind, size)
+        self.list(title, kind, archive.size)
     }
 
     /// Copies an archive in decompressed form, and opens the copy.
@@ -649,7 +659,7 @@ impl<'a> Inputs<'a> {
             let (class, unpacked) = (looked.class(), packed.unpacked());
             let title = listing.shown(&name);
             let place = Place::Store { store: 0, packed };
-            self.add_member(name, place, looked, unpacked, class, title)?;
+            self.add_member(Named { name, title }, place, looked, unpacked, class)?;
         }
         self.settle();
         Ok(())
@@ -673,7 +683,23 @@ impl<'a> Inputs<'a> {
     }
 }
 
-/// The key for the order of processing.
+/// What a file among several is called.
+struct Named {
+    /// By the manifest and in the tables.
+    name: Vec<u8>,
+    /// When the user is told of it.
+    title: String,
+}
+
+/// An archive that can be read at any place.
+struct Archive {
+    store: Store,
+    size: u64,
+    kind: TraceType,
+    is_compressed: bool,
+}
+
+/// What the order of processing goes by.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     class: u8,

@@ -11,7 +11,8 @@
 //! Two blocks of zeros are the end. Headers after it are read all the same, because joined archives
 //! have them; anything else there is ignored.
 
-use std::ops::Range;
+use std::io;
+use std::ops::{ControlFlow, Range};
 
 use super::error::InputsError;
 use super::listing::{Listing, NO_HEADER, Packed, is_skipped};
@@ -42,133 +43,211 @@ pub(super) fn list(
     size: u64,
     listing: &mut Listing<'_>,
 ) -> Result<(), InputsError> {
-    let mut window = Window::default();
-    let mut before = Before::default();
-    // The place of an expected but invalid header, and whether it is after the end.
-    let mut lost: Option<(u64, bool)> = None;
-    let mut zeros = 0_u64;
-    let mut is_ended = false;
-    let mut at = 0;
-    while at < size {
-        let failed = |listing: &Listing<'_>, error| listing.failed(at, error);
-        listing.go_on().map_err(|error| failed(listing, error))?;
-        let block = window.block(store, at, size);
-        let block = block.map_err(|error| failed(listing, error))?;
+    let search = Search {
+        store,
+        size,
+        listing,
+        window: Window::default(),
+        before: Before::default(),
+        lost: None,
+        zeros: 0,
+        is_ended: false,
+        at: 0,
+    };
+    search.run()
+}
+
+/// The search for the headers of an archive, from one to the next.
+struct Search<'s, 'm> {
+    store: &'s mut Store,
+    size: u64,
+    listing: &'s mut Listing<'m>,
+    window: Window,
+    before: Before,
+    /// Where a header was expected and is none, and whether that is behind the end.
+    lost: Option<(u64, bool)>,
+    /// How many blocks of zeros were just read.
+    zeros: u64,
+    is_ended: bool,
+    /// How far it has come.
+    at: u64,
+}
+
+/// How an archive ends.
+enum End {
+    Whole,
+    /// What is missing was listed.
+    Cut,
+}
+
+impl Search<'_, '_> {
+    fn run(mut self) -> Result<(), InputsError> {
+        while self.at < self.size {
+            let next = match self.header()? {
+                ControlFlow::Continue(Some((header, stated))) => self.entry(&header, stated)?,
+                ControlFlow::Continue(None) => {
+                    self.at += BLOCK;
+                    ControlFlow::Continue(())
+                }
+                ControlFlow::Break(end) => ControlFlow::Break(end),
+            };
+            match next {
+                ControlFlow::Continue(()) => {}
+                ControlFlow::Break(End::Whole) => break,
+                ControlFlow::Break(End::Cut) => return Ok(()),
+            }
+        }
+        self.finish();
+        Ok(())
+    }
+
+    fn failed(&self, error: io::Error) -> InputsError {
+        self.listing.failed(self.at, error)
+    }
+
+    /// The next block, if it is a header, and the size that this states.
+    fn header(&mut self) -> Result<ControlFlow<End, Option<(Header, u64)>>, InputsError> {
+        self.listing.go_on().map_err(|error| self.failed(error))?;
+        let block = self.window.block(self.store, self.at, self.size);
+        let block = block.map_err(|error| self.listing.failed(self.at, error))?;
         let is_zero = block.iter().all(|&byte| byte == 0);
         let Ok(block) = <[u8; BLOCK as usize]>::try_from(block) else {
-            if !is_zero && lost.is_none() && !is_ended {
-                listing.cut(size, "inside of the header of a file");
-                return Ok(());
+            if is_zero || self.lost.is_some() || self.is_ended {
+                return Ok(ControlFlow::Break(End::Whole));
             }
-            break;
+            self.listing
+                .cut(self.size, "inside of the header of a file");
+            return Ok(ControlFlow::Break(End::Cut));
         };
         if is_zero {
-            zeros += 1;
-            is_ended |= zeros > 1;
-            at += BLOCK;
-            continue;
+            self.zeros += 1;
+            self.is_ended |= self.zeros > 1;
+            return Ok(ControlFlow::Continue(None));
         }
         let header = Header(block);
-        let is_expected = lost.is_none() && zeros == 0;
-        zeros = 0;
+        let is_expected = self.lost.is_none() && self.zeros == 0;
+        self.zeros = 0;
         let found = header.size().filter(|_| {
             let is_marked = header.field(257..262) == b"ustar";
             header.has_right_checksum() && (is_marked || is_expected)
         });
         let Some(stated) = found else {
-            lost.get_or_insert((at, is_ended));
-            before = Before::default();
-            at += BLOCK;
-            continue;
+            self.lost.get_or_insert((self.at, self.is_ended));
+            self.before = Before::default();
+            return Ok(ControlFlow::Continue(None));
         };
-        if let Some((lost, _)) = lost.take() {
-            listing.damaged(lost, at - lost, NO_HEADER);
+        if let Some((lost, _)) = self.lost.take() {
+            self.listing.damaged(lost, self.at - lost, NO_HEADER);
         }
-        is_ended = false;
-        listing.count()?;
-        let begin = at + BLOCK;
+        self.is_ended = false;
+        Ok(ControlFlow::Continue(Some((header, stated))))
+    }
+
+    /// What a header is of, and its bytes.
+    fn entry(&mut self, header: &Header, stated: u64) -> Result<ControlFlow<End>, InputsError> {
+        self.listing.count()?;
+        let begin = self.at + BLOCK;
         let kind = header.kind();
         let data = match kind {
             Kind::Link | Kind::Other => 0,
-            Kind::File | Kind::Sparse | Kind::Passed => before.size.unwrap_or(stated),
-            Kind::HardLink if follows(&mut window, store, begin, size) => 0,
+            Kind::File | Kind::Sparse | Kind::Passed => self.before.size.unwrap_or(stated),
+            Kind::HardLink if self.follows(begin) => 0,
             Kind::HardLink | Kind::Name | Kind::LinkName | Kind::Pax | Kind::Global => stated,
         };
-        let there = data.min(size - begin.min(size));
+        let there = data.min(self.size - begin.min(self.size));
         let is_cut = there < data;
-        let limit = match kind {
-            Kind::Name => LONGEST_NAME,
-            Kind::Pax => LONGEST_PAX,
-            _ => u64::MAX,
-        };
-        if data > limit && !is_cut {
-            return Err(InputsError::HeaderTooLong {
-                archive: listing.archive().to_owned(),
-                offset: at,
-                size: data,
-                limit,
-            });
-        }
         match kind {
-            Kind::Name | Kind::Pax if !is_cut => {
-                let mut text = vec![0; usize::try_from(data).unwrap_or(0)];
-                let read = store.read_at(begin, &mut text);
-                read.map_err(|error| listing.failed(begin, error))?;
-                before.at.get_or_insert(at);
-                match kind {
-                    Kind::Name => before.name = Some(text),
-                    _ => before.pax(&text),
-                }
-            }
+            Kind::Name | Kind::Pax if !is_cut => self.say(kind, begin, data)?,
             Kind::File | Kind::Sparse => {
-                let before = std::mem::take(&mut before);
-                let name = before.name.unwrap_or_else(|| header.name());
-                let name = name.split(|&byte| byte == 0).next().unwrap_or_default();
-                let is_wanted = !is_skipped(name);
-                if is_wanted && (before.is_sparse || kind == Kind::Sparse) {
-                    let name = listing.shown(name);
-                    return Err(InputsError::Sparse { name });
-                }
-                if is_wanted {
-                    let packed = Packed {
-                        is_cut,
-                        ..Packed::as_they_are(begin, there)
-                    };
-                    listing.add(name, packed)?;
-                }
+                let packed = Packed {
+                    is_cut,
+                    ..Packed::as_they_are(begin, there)
+                };
+                self.file(header, packed)?;
                 if is_cut {
-                    let what = format!("inside of {}", listing.shown(name));
-                    listing.cut(size, &what);
-                    return Ok(());
+                    return Ok(ControlFlow::Break(End::Cut));
                 }
             }
             Kind::Name | Kind::LinkName | Kind::Pax | Kind::Global => {}
-            Kind::HardLink | Kind::Link | Kind::Passed | Kind::Other => before = Before::default(),
+            Kind::HardLink | Kind::Link | Kind::Passed | Kind::Other => {
+                self.before = Before::default();
+            }
         }
         if is_cut {
-            listing.cut(size, "inside of what stands before a file");
-            return Ok(());
+            self.listing
+                .cut(self.size, "inside of what stands before a file");
+            return Ok(ControlFlow::Break(End::Cut));
         }
-        at = begin.saturating_add(data.div_ceil(BLOCK).saturating_mul(BLOCK));
+        self.at = begin.saturating_add(data.div_ceil(BLOCK).saturating_mul(BLOCK));
+        Ok(ControlFlow::Continue(()))
     }
-    if let Some((lost, is_behind)) = lost {
-        if !is_behind {
-            listing.damaged(lost, size - lost, NO_HEADER);
-        }
-    } else if before.at.is_some() && !is_ended {
-        listing.cut(size, "before the file of which it says the name");
-    }
-    Ok(())
-}
 
-/// Whether the next header follows immediately.
-fn follows(window: &mut Window, store: &mut Store, at: u64, size: u64) -> bool {
-    let Ok(block) = window.block(store, at, size) else {
-        return false;
-    };
-    block.iter().all(|&byte| byte == 0)
-        || <[u8; BLOCK as usize]>::try_from(block)
-            .is_ok_and(|block| Header(block).has_right_checksum())
+    /// Whether the next header follows at once.
+    fn follows(&mut self, at: u64) -> bool {
+        let Ok(block) = self.window.block(self.store, at, self.size) else {
+            return false;
+        };
+        block.iter().all(|&byte| byte == 0)
+            || <[u8; BLOCK as usize]>::try_from(block)
+                .is_ok_and(|block| Header(block).has_right_checksum())
+    }
+
+    /// What is said before a file: its name, or its attributes.
+    fn say(&mut self, kind: Kind, begin: u64, size: u64) -> Result<(), InputsError> {
+        let limit = match kind {
+            Kind::Name => LONGEST_NAME,
+            _ => LONGEST_PAX,
+        };
+        if size > limit {
+            return Err(InputsError::HeaderTooLong {
+                archive: self.listing.archive().to_owned(),
+                offset: self.at,
+                size,
+                limit,
+            });
+        }
+        let mut text = vec![0; usize::try_from(size).unwrap_or(0)];
+        let read = self.store.read_at(begin, &mut text);
+        read.map_err(|error| self.listing.failed(begin, error))?;
+        self.before.at.get_or_insert(self.at);
+        match kind {
+            Kind::Name => self.before.name = Some(text),
+            _ => self.before.pax(&text),
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, header: &Header, packed: Packed) -> Result<(), InputsError> {
+        let before = std::mem::take(&mut self.before);
+        let name = before.name.unwrap_or_else(|| header.name());
+        let name = name.split(|&byte| byte == 0).next().unwrap_or_default();
+        let is_wanted = !is_skipped(name);
+        if is_wanted && (before.is_sparse || header.kind() == Kind::Sparse) {
+            let name = self.listing.shown(name);
+            return Err(InputsError::Sparse { name });
+        }
+        let is_cut = packed.is_cut;
+        if is_wanted {
+            self.listing.add(name, packed)?;
+        }
+        if is_cut {
+            let what = format!("inside of {}", self.listing.shown(name));
+            self.listing.cut(self.size, &what);
+        }
+        Ok(())
+    }
+
+    /// What is missing where no header follows.
+    fn finish(self) {
+        if let Some((lost, is_behind)) = self.lost {
+            if !is_behind {
+                self.listing.damaged(lost, self.size - lost, NO_HEADER);
+            }
+        } else if self.before.at.is_some() && !self.is_ended {
+            self.listing
+                .cut(self.size, "before the file of which it says the name");
+        }
+    }
 }
 
 /// The meaning of a header.
@@ -315,8 +394,8 @@ impl Window {
     /// Its blocks.
     const BLOCKS: u64 = 16;
 
-    /// The block at a position; shorter at the end.
-    fn block(&mut self, store: &mut Store, at: u64, size: u64) -> std::io::Result<&[u8]> {
+    /// The block at a place; less at the end.
+    fn block(&mut self, store: &mut Store, at: u64, size: u64) -> io::Result<&[u8]> {
         let end = at.saturating_add(BLOCK).min(size);
         let has = self.at..=self.at + self.bytes.len() as u64;
         if !(has.contains(&at) && has.contains(&end)) {
