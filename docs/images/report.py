@@ -15,7 +15,10 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 REPOSITORY = HERE.parents[1]
 PROGRAMS = REPOSITORY / "target" / "debug"
-TRACE = "--preset wander --records 20k --gap 3ms --crystal-clocks 2 --outlier-every 20 --suspends 1 --suspend-time 5s --seed 3"
+TRACE = (
+    "--preset wander --records 20k --seed 3 --set gap_ns=3ms --set crystals=2 --set outlier_every=20"
+    " --set suspends=1 --set suspend_ns=5s"
+)
 
 sys.path.insert(0, str(REPOSITORY / "tests" / "python"))
 from browser import Browser  # noqa: E402

@@ -369,7 +369,11 @@ fn max_size_keeps_the_database_that_was_there() {
     let bomb = write(&place, "zlib-packet", 8_000_000);
     let said = import(&bomb, &older, &["--force", "--max-size", "2M"]);
     assert_eq!(said.code, Some(1), "{}", said.stderr);
-    assert!(said.stderr.contains("more than 2MB of disk"), "{}", said.stderr);
+    assert!(
+        said.stderr.contains("more than 2MB of disk"),
+        "{}",
+        said.stderr
+    );
     assert_eq!(fs::read(&older).unwrap(), before);
     assert_eq!(place.files().len(), 2);
 }

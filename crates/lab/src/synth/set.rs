@@ -1,5 +1,8 @@
 //! The knobs of a set: several machines, or several files.
 
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+
 use crate::synth::error::Error;
 use crate::synth::settings::{FtraceClock, Mix, Settings, Size};
 
@@ -15,7 +18,8 @@ use crate::synth::settings::{FtraceClock, Mix, Settings, Size};
 /// assert_eq!(set.files(), ["relay.pftrace"]);
 /// assert_eq!(Set { form: Form::Files, ..set }.files(), ["host.pftrace", "vm-1.pftrace", "vm-2.pftrace"]);
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Set {
     /// How the set is divided into files.
     pub form: Form,
@@ -59,20 +63,21 @@ pub struct Set {
 }
 
 /// How a set is divided into files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "snake_case")]
 pub enum Form {
-    /// One file. Guests' packets have a machine id, and packets hold the rounds between the
-    /// machines.
+    /// A set of one file: guests' packets have a machine id, and packets tell what machines
+    /// asked each other for the time.
     Relay,
-    /// A file for each machine, the guests' with a machine id. Only REALTIME relates
+    /// A set: a file for each machine, the guests' with a machine id. Only REALTIME relates
     /// them (rule X26).
     Files,
-    /// A file for each machine, without machine ids, and a manifest that names the machines and the
-    /// distances of their clocks at the beginning.
+    /// A set: a file for each machine, without machine ids, and a manifest that names the
+    /// machines and says how far their clocks were apart at the beginning.
     Manifest,
-    /// A file for each of several processes of the host, each with its own snapshots.
+    /// A set: a file for each of several processes of the host, with snapshots of its own.
     Processes,
-    /// The packets of [`Form::Processes`] in one file.
+    /// A set: the packets of `processes` in one file.
     Together,
 }
 

@@ -1,5 +1,8 @@
 //! The knobs, and the presets that benchmarks use.
 
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+
 use crate::synth::error::Error;
 
 /// The settings of a trace. The [crate's documentation](crate#knobs) has a table of all knobs.
@@ -11,7 +14,8 @@ use crate::synth::error::Error;
 /// settings.compression = Compression::Zstd;
 /// settings.drift_ppm = 0;
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Settings {
     /// The size of the trace.
     pub size: Size,
@@ -114,8 +118,9 @@ pub struct Settings {
     pub compression_batch: u32,
 }
 
-/// The size of a trace.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How large a trace is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Size {
     /// This many records: packets on a clock of their own, kernel events and log lines. Snapshots,
     /// and the packets that carry events and lines, do not count.
@@ -125,8 +130,10 @@ pub enum Size {
     Bytes(u64),
 }
 
-/// The kinds of records, by weight: of all records, `sdk / (sum of the weights)` are SDK packets.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// What kinds of records there are, by weight: of all records, `sdk / (sum of
+/// the weights)` are SDK packets.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Mix {
     /// Track events of about 30 bytes with deltas on a clock of their sequence
     /// (rule V5).
@@ -159,8 +166,9 @@ impl Mix {
     }
 }
 
-/// The clock that the snapshots of an SDK sequence hold in addition to its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The clock that the snapshots of an SDK sequence hold beside its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Reference {
     /// BOOTTIME: one hop.
     Boottime,
@@ -171,7 +179,8 @@ pub enum Reference {
 }
 
 /// The clock of kernel events (rule I1).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum FtraceClock {
     /// BOOTTIME, as in bundles that name no clock.
     Boottime,
@@ -183,8 +192,9 @@ pub enum FtraceClock {
     MonotonicRaw,
 }
 
-/// The compression of packets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How packets are compressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Compression {
     /// No compression.
     None,
@@ -194,8 +204,8 @@ pub enum Compression {
     Zstd,
 }
 
-/// Named settings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Settings that have a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Preset {
     /// 2,000,000 SDK packets of about 30 bytes on 8 sequences.
     Packets,
@@ -216,9 +226,9 @@ pub enum Preset {
     /// 1,000,000 packets on 4 clocks that are 50 ppm off, each read together with
     /// BOOTTIME once a second, up to 100 ns apart.
     Drift,
-    /// As [`Preset::Drift`], with rates that change by 1 ppm in a second.
+    /// As `drift`, with rates that change by 1 ppm in a second.
     Wander,
-    /// As [`Preset::Drift`], with rates that change by 0.2 ppm in a second, as in
+    /// As `drift`, with rates that change by 0.2 ppm in a second, as in
     /// the presets that follow, and clocks that are read up to 5 µs apart.
     Jitter,
     /// In one snapshot of a hundred, the clocks were read up to 200 µs apart.

@@ -26,22 +26,32 @@ fn main() -> ExitCode {
             }
             ExitCode::SUCCESS
         }
-        // The reader has enough.
-        Err(Error::Io(error)) if error.kind() == ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        // Who reads has enough.
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error}");
+            eprintln!("error: {error:#}");
             ExitCode::FAILURE
         }
     }
 }
 
-/// Reports what was written; for a bomb there is no report.
-fn run(flags: &Flags) -> Result<Option<String>, Error> {
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(Error::Io(error)) if error.kind() == ErrorKind::BrokenPipe)
+}
+
+/// Tells what was written; of a bomb there is nothing to tell.
+fn run(flags: &Flags) -> anyhow::Result<Option<String>> {
     if let Some((bomb, count)) = flags.bomb() {
-        bomb.write(count, &mut output(flags)?)?;
+        let written = output(flags).and_then(|mut out| bomb.write(count, &mut out));
+        written.map_err(Error::Io)?;
         return Ok(None);
     }
-    Ok(Some(match flags.wanted() {
+    let wanted = flags.wanted()?;
+    if flags.show {
+        println!("{}", wanted.knobs()?);
+        return Ok(None);
+    }
+    Ok(Some(match wanted {
         Wanted::Trace(settings) => described(&trace(&settings, flags)?),
         Wanted::Set(wanted) => described_set(&set(&wanted, flags)?),
         Wanted::Fleet(wanted) => described_fleet(&fleet(&wanted, flags)?),
@@ -50,10 +60,10 @@ fn run(flags: &Flags) -> Result<Option<String>, Error> {
 
 /// The destination of a trace.
 fn output(flags: &Flags) -> io::Result<Box<dyn Write>> {
-    if flags.output == Path::new("-") {
+    if flags.output() == Path::new("-") {
         return Ok(Box::new(io::stdout().lock()));
     }
-    Ok(Box::new(create(&flags.output)?))
+    Ok(Box::new(create(flags.output())?))
 }
 
 fn trace(settings: &Settings, flags: &Flags) -> Result<Summary, Error> {
@@ -88,7 +98,7 @@ fn fleet(fleet: &Fleet, flags: &Flags) -> Result<FleetSummary, Error> {
 
 /// The destination of several files; `what` names them.
 fn directory<'a>(flags: &'a Flags, what: &str) -> io::Result<&'a Path> {
-    let directory = &flags.output;
+    let directory = flags.output();
     if directory == Path::new("-") {
         let said = format!("{what} has several files: name a directory instead of '-'");
         return Err(io::Error::new(ErrorKind::InvalidInput, said));

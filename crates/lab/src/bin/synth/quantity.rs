@@ -18,8 +18,8 @@ pub fn count(text: &str) -> Result<u64, String> {
     )
 }
 
-/// A time, in nanoseconds unless it has a unit.
-pub fn nanoseconds(text: &str) -> Result<u64, String> {
+/// A time, in nanoseconds if no unit is given.
+fn nanoseconds(text: &str) -> Result<u64, String> {
     quantity(
         text,
         &[
