@@ -6,7 +6,9 @@
 //! object is read where it is asked for, with its values as the text that they are. So integers are told from
 //! `1.0` and `1e3` by how they are written, at any size, an unknown field may hold anything, and nothing recurses,
 //! however deep the text nests. `serde_json::Value` was the alternative: it makes a real number of an
-//! integer that does not fit 64 bits.
+//! integer that does not fit 64 bits. Another was a derived `Deserialize` with `serde_path_to_error`: it would save the 110 lines
+//! of `Found`, `Object` and `Fields`, but of the 33 messages in `parse.rs`, 22 say what to write, where serde says
+//! `` missing field `path` `` at the place of the object, and equal keys would be refused.
 
 use std::collections::HashMap;
 use std::fmt;

@@ -2,11 +2,11 @@
 //!
 //! # Design
 //!
-//! Headers are read one after the other, and the data between them is skipped, so a member can be
-//! read in place. The crate `tar` does that, too. But it reads a name of any length into memory (a
-//! `.tar.gz` of a megabyte can hold a name of a gigabyte), and gives up on an archive at the first
-//! damaged header. Here an invalid header begins a damaged region, which ends at the next header
-//! with `ustar` and a correct checksum.
+//! Headers are read one after the other, and what stands between them is passed over, so that a
+//! member can be read where it is. The crate `tar` does that, too, but reads a name of any length
+//! into memory (a `.tar.gz` of a megabyte can hold one of a gigabyte), and gives an archive up at
+//! its first damaged header. Here a header that is none begins a damaged region, up to the next
+//! with `ustar` and a right checksum. So these 400 lines bound the memory for a name to 64 KiB, and keep the members after damage.
 //!
 //! Two blocks of zeros are the end. Headers after it are read all the same, because joined archives
 //! have them; anything else there is ignored.

@@ -2,9 +2,11 @@
 //!
 //! # Design
 //!
-//! Local headers are read one after the other, and members in place. The crates `zip`, `async_zip`
-//! and `rc-zip` use the directory at the end, which a cut archive lacks; or they read local headers
-//! as a stream, but do not support sizes after the data (data descriptors). `flate2` unpacks.
+//! Local headers are read one after the other, and members where they are. The crates `zip`,
+//! `async_zip` and `rc-zip` go by the directory at the end, which a cut archive has not, or read
+//! local headers as a stream but not those of which the sizes stand behind the data (data
+//! descriptors): `zip` 9.8 refuses such a member, and every program that writes a zip archive into a pipe makes only such
+//! members. Neither finds a member after damage. These 640 lines are for both; unpacking is that of `flate2`.
 //!
 //! The directory is a second opinion, for a local header that lacks the size of a member, or has an
 //! impossible one. Without the directory, unpacking a member finds its end; the end of a stored
