@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use flate2::write::GzEncoder;
 use rusqlite::Connection;
 use timebase_import::{Monitor, Options, Source};
-use timebase_lab::reliability::Kind;
+use timebase_lab::reliability::DamageKind;
 
 use crate::support::{Imported, PROGRAM, Place, Said, count, data, files, rows, run};
 use timebase_lab::encode::{self, ClockSnapshot, Packet, Reading};
@@ -157,7 +157,7 @@ fn both_passes_find_the_same_in_damaged_traces() {
         ("late-frame", 1),
     ] {
         let bytes = fs::read(data(&format!("{name}.pftrace"))).unwrap();
-        for &kind in Kind::ALL {
+        for &kind in DamageKind::ALL {
             for number in 0..copies {
                 let copy = kind.damage(&bytes, 15, number);
                 let trace = Source::File(place.write("copy", &copy.bytes));

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use timebase_lab::reliability::{
-    Examined, Importer, Kind, Original, Plan, Report, measure, prepare,
+    DamageKind, Examined, Importer, Original, Plan, Report, measure, prepare,
 };
 
 use crate::support::{PROGRAM, Place, data};
 
-/// With this many copies of a trace for each of these kinds of damage, the goals must be met.
-fn damaged(trace: &str, kinds: &[Kind], copies: u64) {
+/// So many copies of a trace for each of these kinds of damage: the goals are met.
+fn damaged(trace: &str, kinds: &[DamageKind], copies: u64) {
     let place = Place::new();
     let plan = Plan {
         importer: Importer {
@@ -42,25 +42,25 @@ fn damaged(trace: &str, kinds: &[Kind], copies: u64) {
 
 #[test]
 fn what_is_whole_in_a_damaged_trace_of_an_application_is_kept() {
-    damaged("sdk.pftrace", Kind::ALL, 2);
+    damaged("sdk.pftrace", DamageKind::ALL, 2);
 }
 
 #[test]
 fn what_is_whole_in_a_damaged_trace_of_a_system_is_kept() {
-    damaged("system.pftrace", Kind::ALL, 1);
+    damaged("system.pftrace", DamageKind::ALL, 1);
 }
 
 #[test]
 fn what_is_whole_in_a_damaged_compressed_trace_is_kept() {
     let kinds = [
-        Kind::Flipped(3),
-        Kind::Zeroed(4 << 10),
-        Kind::Noise(64),
-        Kind::Dropped(64 << 10),
-        Kind::Duplicated(64),
-        Kind::Swapped(4 << 10),
-        Kind::CutAtEnd,
-        Kind::CutAtStart,
+        DamageKind::Flipped(3),
+        DamageKind::Zeroed(4 << 10),
+        DamageKind::Noise(64),
+        DamageKind::Dropped(64 << 10),
+        DamageKind::Duplicated(64),
+        DamageKind::Swapped(4 << 10),
+        DamageKind::CutAtEnd,
+        DamageKind::CutAtStart,
     ];
     damaged("system-compressed.pftrace", &kinds, 1);
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use std::{fs, thread};
 
 use clap::Parser;
-use timebase_lab::reliability::{Examined, Importer, Kind, Original, Outcome, Plan, Report};
+use timebase_lab::reliability::{DamageKind, Examined, Importer, Original, Outcome, Plan, Report};
 
 /// Damage copies of traces, import each, and tell what became of them
 ///
@@ -36,7 +36,7 @@ struct Arguments {
     seed: u64,
     /// Only this kind of damage; may be given several times
     #[arg(long = "kind", value_name = "KIND")]
-    kinds: Vec<Kind>,
+    kinds: Vec<DamageKind>,
     /// Only the copy of this number
     #[arg(long, value_name = "NUMBER")]
     copy: Option<u64>,
@@ -113,7 +113,7 @@ fn run(arguments: Arguments) -> Result<Report, Box<dyn Error>> {
         },
         directory: directory.path().to_owned(),
     };
-    let wanted = |kind: &&Kind| arguments.kinds.is_empty() || arguments.kinds.contains(kind);
+    let wanted = |kind: &&DamageKind| arguments.kinds.is_empty() || arguments.kinds.contains(kind);
     let mut report = Report::default();
     for path in traces(&arguments) {
         let bytes = fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
@@ -124,7 +124,7 @@ fn run(arguments: Arguments) -> Result<Report, Box<dyn Error>> {
         let mut original = Original::read(name, bytes)?;
         let events = timebase_lab::reliability::prepare(&mut original, &plan)?;
         report.begin(&original.name);
-        for &kind in Kind::ALL.iter().filter(wanted) {
+        for &kind in DamageKind::ALL.iter().filter(wanted) {
             eprintln!("{}: {kind}", original.name);
             let observe = |examined: &Examined<'_>| {
                 if examined.has_fault() {

@@ -75,7 +75,7 @@ mod statements;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-pub use statements::{Kind, Statement};
+pub use statements::{Statement, StatementKind};
 
 /// The tables and their indexes, as SQL.
 pub const TABLES: &str = include_str!("../tables.sql");
@@ -297,7 +297,8 @@ pub fn finish_with(is_wanted: impl Fn(&str) -> bool) -> String {
     let statements = Statement::all(&finish);
     let needed = Statement::needed(&statements, is_wanted);
     let needed: BTreeSet<&str> = needed.iter().map(|view| view.name).collect();
-    let is_made = |one: &&Statement<'_>| one.kind != Kind::View || needed.contains(one.name);
+    let is_made =
+        |one: &&Statement<'_>| one.kind != StatementKind::View || needed.contains(one.name);
     let made = statements.iter().filter(is_made);
     made.map(|statement| statement.sql).collect()
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 /// The kind of object that a statement makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum StatementKind {
     /// A table.
     Table,
     /// A view.
@@ -16,18 +16,18 @@ pub enum Kind {
 /// A statement that makes an object.
 ///
 /// ```
-/// use timebase_schema::{Kind, Statement};
+/// use timebase_schema::{StatementKind, Statement};
 /// let statements = Statement::all(timebase_schema::TABLES);
 /// let packet = statements.iter().find(|statement| statement.name == "packet").unwrap();
-/// assert_eq!(packet.kind, Kind::Table);
+/// assert_eq!(packet.kind, StatementKind::Table);
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Statement<'a> {
-    /// The name of the object; for [`Kind::Other`], any word.
+    /// What it makes is called; of [`StatementKind::Other`] it is any word.
     pub name: &'a str,
-    /// The kind of the object.
-    pub kind: Kind,
-    /// Its text, and everything after it up to the next statement.
+    /// What it makes.
+    pub kind: StatementKind,
+    /// Its text, and what stands behind it up to the next one.
     pub sql: &'a str,
 }
 
@@ -43,9 +43,9 @@ impl<'a> Statement<'a> {
             let sql = script.get(start..end).unwrap_or_default();
             let what = sql.get(CREATE.len()..).unwrap_or_default();
             let (kind, named) = match (what.strip_prefix("VIEW "), what.strip_prefix("TABLE ")) {
-                (Some(named), _) => (Kind::View, named),
-                (_, Some(named)) => (Kind::Table, named),
-                (None, None) => (Kind::Other, what),
+                (Some(named), _) => (StatementKind::View, named),
+                (_, Some(named)) => (StatementKind::Table, named),
+                (None, None) => (StatementKind::Other, what),
             };
             let name = named.split(' ').next().unwrap_or_default();
             statements.push(Statement { name, kind, sql });
@@ -69,7 +69,9 @@ impl<'a> Statement<'a> {
         is_wanted: impl Fn(&str) -> bool,
     ) -> Vec<Statement<'a>> {
         let is_letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
-        let readable = statements.iter().filter(|one| one.kind != Kind::Other);
+        let readable = statements
+            .iter()
+            .filter(|one| one.kind != StatementKind::Other);
         let readable: Vec<Statement<'a>> = readable.copied().collect();
         let by_name: HashMap<&str, &str> = readable.iter().map(|one| (one.name, one.sql)).collect();
         let mut waiting: Vec<&str> = readable.iter().map(|one| one.name).collect();

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use serde_core::{Serialize, Serializer};
 
-use crate::reference::{Kind, Reference, Section, reference};
+use crate::reference::{Reference, Section, SectionKind, reference};
 
 const QUERIES: &str = include_str!("datasette/queries.sql");
 
@@ -72,7 +72,8 @@ fn name(path: &Path) -> anyhow::Result<String> {
 
 fn database(reference: &Reference) -> Json {
     let sections = reference.sections.iter();
-    let tables = sections.filter(|section| matches!(section.kind, Kind::Table | Kind::Storage));
+    let tables = sections
+        .filter(|section| matches!(section.kind, SectionKind::Table | SectionKind::Storage));
     let tables = tables.map(|section| (section.name.clone(), table(reference, section)));
     object([
         ("description", text(DESCRIPTION)),
@@ -104,7 +105,7 @@ fn table(reference: &Reference, section: &Section) -> Json {
         ),
         ("columns".to_owned(), Json::Object(columns.collect())),
     ];
-    if section.kind == Kind::Storage {
+    if section.kind == SectionKind::Storage {
         members.push(("hidden".to_owned(), Json::True));
     }
     Json::Object(members)

@@ -87,7 +87,7 @@ fn explain(
     let row = row.filter(|_| arguments.to.is_none() && conversion == by_import);
     match row {
         Some(row) if !row.is(&answer.result) => {
-            let known = placed::Known {
+            let known = placed::Contradiction {
                 database,
                 row: &row,
                 of_all: &answer,
@@ -361,7 +361,7 @@ fn given_reading(
         TsArgument::Shown(time, text) => {
             let ts = time
                 .realtime()
-                .div_euclid(Known::of(database, clock)?.unit.max(1));
+                .div_euclid(Unit::of(database, clock)?.unit.max(1));
             let line = [format!("{text} is {clock} {ts},"), format!("{time} UTC")];
             write_folded(&line, "", width, out)?;
             ts
@@ -651,13 +651,13 @@ fn write_number(argument: &ClockArgument, out: &mut dyn Write) -> anyhow::Result
 }
 
 /// What has to be known of a clock to make nanoseconds of its reading.
-struct Known {
+struct Unit {
     unit: i64,
     is_incremental: bool,
 }
 
-impl Known {
-    fn of(database: &Connection, clock: Clock) -> anyhow::Result<Known> {
+impl Unit {
+    fn of(database: &Connection, clock: Clock) -> anyhow::Result<Unit> {
         let own = Some(clock.file.id).filter(|file| *file != 0);
         let known = database.query_row(
             "SELECT unit_multiplier_ns, is_incremental FROM clock
@@ -665,13 +665,13 @@ impl Known {
                AND (trace_file_id IS ?4 OR ?4 IS NULL AND trace_file_id = 0)",
             params![clock.machine.0, clock.id.0, clock.seq.0, own],
             |row| {
-                Ok(Known {
+                Ok(Unit {
                     unit: row.get(0)?,
                     is_incremental: row.get(1)?,
                 })
             },
         );
-        Ok(known.optional()?.unwrap_or(Known {
+        Ok(known.optional()?.unwrap_or(Unit {
             unit: 1,
             is_incremental: false,
         }))
@@ -687,10 +687,10 @@ fn write_unit(
     is_sum: bool,
     out: &mut dyn Write,
 ) -> anyhow::Result<i128> {
-    let Known {
+    let Unit {
         unit,
         is_incremental,
-    } = Known::of(database, clock)?;
+    } = Unit::of(database, clock)?;
     if is_incremental && !is_sum {
         writeln!(
             out,

@@ -24,7 +24,7 @@ use timebase_import::{FileKind, Source, Subject, Views};
 use crate::database::{self, Access, Database};
 use crate::flags::{ExportArguments, wrong_usage};
 use crate::guard;
-use crate::reference::{Kind, reference};
+use crate::reference::{SectionKind, reference};
 use crate::signals::Signals;
 use crate::{hints, messages, progress, unrelated};
 
@@ -135,7 +135,7 @@ fn unknown(name: &str, schema: &Schema) -> String {
 /// The tables and views that are meant for queries.
 fn for_queries(schema: &Schema) -> impl Iterator<Item = &Table> {
     let sections = reference().sections.iter();
-    let tables = sections.filter(|section| section.kind == Kind::Table);
+    let tables = sections.filter(|section| section.kind == SectionKind::Table);
     tables.filter_map(|section| schema.table(&section.name))
 }
 

@@ -11,7 +11,7 @@ use clap::{CommandFactory, ValueEnum};
 
 use crate::flags::Cli;
 use crate::output;
-use crate::reference::{Block, Kind, Section, guide, is_of_columns, names, reference};
+use crate::reference::{Block, Section, SectionKind, guide, is_of_columns, names, reference};
 use crate::reports::Report;
 use page::{Page, with_bare_names};
 
@@ -176,7 +176,7 @@ fn overview(page: &mut Page) {
     let lists: Vec<_> = LISTS.iter().map(|(name, what)| row(name, what)).collect();
     page.rows(&[], &lists);
     let topics: Vec<_> = topics()
-        .filter(|topic| topic.kind == Kind::Topic)
+        .filter(|topic| topic.kind == SectionKind::Topic)
         .map(|topic| row(&slug(&topic.name), &topic.name))
         .chain(guide_row().map(|(name, title)| row(&name, &title)))
         .collect();
@@ -289,13 +289,13 @@ fn briefly(section: &Section) -> String {
 }
 
 fn list_tables(page: &mut Page) {
-    for group in topics().filter(|topic| topic.kind == Kind::Group) {
+    for group in topics().filter(|topic| topic.kind == SectionKind::Group) {
         let mut members = reference().members(&group.name);
-        if members.any(|member| member.kind == Kind::Table) {
+        if members.any(|member| member.kind == SectionKind::Table) {
             list_members(page, group);
         }
     }
-    let behind = topics().find(|topic| topic.kind == Kind::Group && is_storage(topic));
+    let behind = topics().find(|topic| topic.kind == SectionKind::Group && is_storage(topic));
     if let Some(behind) = behind {
         page.heading(&behind.name);
         let members = reference().members(&behind.name);
@@ -307,13 +307,13 @@ fn list_tables(page: &mut Page) {
 
 fn is_storage(group: &Section) -> bool {
     let mut members = reference().members(&group.name);
-    members.all(|member| member.kind == Kind::Storage)
+    members.all(|member| member.kind == SectionKind::Storage)
 }
 
 fn list_functions(page: &mut Page) {
     page.heading("SQL functions");
     let functions = reference().sections.iter();
-    let functions = functions.filter(|section| section.kind == Kind::Function);
+    let functions = functions.filter(|section| section.kind == SectionKind::Function);
     let called = functions.map(|function| {
         let signature = function.signatures().next().unwrap_or(&function.name);
         (signature.to_owned(), briefly(function))
@@ -324,10 +324,10 @@ fn list_functions(page: &mut Page) {
 
 fn tell_section(section: &Section, page: &mut Page) {
     page.heading(&match section.kind {
-        Kind::Table => format!("The table {}", section.name),
-        Kind::Storage => format!("The table {}, behind a view", section.name),
-        Kind::Function => format!("The function {}", section.name),
-        Kind::Group | Kind::Topic => section.name.clone(),
+        SectionKind::Table => format!("The table {}", section.name),
+        SectionKind::Storage => format!("The table {}, behind a view", section.name),
+        SectionKind::Function => format!("The function {}", section.name),
+        SectionKind::Group | SectionKind::Topic => section.name.clone(),
     });
     // Columns that are as in another table stand in one row there; here with their text.
     let mut has_columns = false;
@@ -341,7 +341,7 @@ fn tell_section(section: &Section, page: &mut Page) {
             block => page.block(block),
         }
     }
-    if section.kind == Kind::Group {
+    if section.kind == SectionKind::Group {
         list(
             page,
             reference()
@@ -383,7 +383,7 @@ fn tell_of_part(name: &str, page: &mut Page) -> bool {
     let mut columns = Vec::new();
     for section in &sections {
         // What is stored is not what a question is about.
-        if section.kind == Kind::Storage && table.is_none() {
+        if section.kind == SectionKind::Storage && table.is_none() {
             continue;
         }
         let mut found = reference().columns(section);

@@ -12,7 +12,7 @@
 use anyhow::anyhow;
 use rusqlite::{Connection, params_from_iter};
 use timebase_descriptor::{Pool, TRACE_PACKET};
-use timebase_schema::{Kind, Statement};
+use timebase_schema::{Statement, StatementKind};
 
 use crate::script::lexer;
 
@@ -241,13 +241,13 @@ fn hint(connection: &Connection, message: &str, sql: &str) -> Option<String> {
 /// It is told before anything else is asked of the statement: to SQLite, `$x` in one of its functions is a
 /// parameter, and a span join is a table that is to be written.
 pub fn foreign(sql: &str) -> Option<String> {
-    let tokens: Vec<(lexer::Kind, &str)> = lexer::tokens(sql)
+    let tokens: Vec<(lexer::TokenKind, &str)> = lexer::tokens(sql)
         .filter(|(kind, _)| !kind.is_blank())
         .collect();
     let is = |at: usize, word: &str| {
         let token = tokens.get(at);
         token.is_some_and(|(kind, text)| {
-            *kind == lexer::Kind::Word && text.eq_ignore_ascii_case(word)
+            *kind == lexer::TokenKind::Word && text.eq_ignore_ascii_case(word)
         })
     };
     let verb = tokens.first().map(|(_, text)| text.to_ascii_uppercase())?;
@@ -273,7 +273,7 @@ pub fn foreign(sql: &str) -> Option<String> {
     }
     let mut triples = pairs.zip(tokens.iter().skip(2));
     let macros = triples.find(|(((kind, _), (_, mark)), (_, opened))| {
-        *kind == lexer::Kind::Word && *mark == "!" && *opened == "("
+        *kind == lexer::TokenKind::Word && *mark == "!" && *opened == "("
     });
     macros.map(|(((_, name), _), _)| format!("the macro {name}!"))
 }
@@ -307,7 +307,8 @@ fn table(connection: &Connection, name: &str) -> Option<String> {
     // A temporary database has no views but those that statements name.
     let views = timebase_schema::finish();
     let mut views = Statement::all(&views);
-    views.retain(|one| one.kind == Kind::View && there.iter().all(|name| name != one.name));
+    views
+        .retain(|one| one.kind == StatementKind::View && there.iter().all(|name| name != one.name));
     there.extend(views.iter().map(|view| view.name.to_owned()));
     Some(match meant(name, &there) {
         Some(meant) => format!("did you mean {meant}?"),

@@ -125,7 +125,7 @@ fn time(text: &str) -> Result<Value, String> {
 
 /// A parameter that a script uses, with its value.
 #[derive(Debug)]
-struct Known {
+struct Bound {
     name: String,
     value: Value,
     /// Whether a text is a date that means a time.
@@ -134,7 +134,7 @@ struct Known {
 
 /// The values for a script: those that were given, and its own defaults.
 #[derive(Debug, Default)]
-pub struct Parameters(Vec<Known>);
+pub struct Parameters(Vec<Bound>);
 
 impl Parameters {
     /// Checks that every parameter of the script has a value that it takes, and that
@@ -186,7 +186,7 @@ impl Parameters {
 
     fn add(&mut self, script: &Script<'_>, name: &str, text: &str) -> anyhow::Result<()> {
         let declared = declaration(script, name);
-        self.0.push(Known {
+        self.0.push(Bound {
             name: name.to_owned(),
             value: value_for(declared, text)?,
             is_time: declared.is_some_and(|d| d.value_type == Some(Type::Time)),
@@ -196,7 +196,7 @@ impl Parameters {
 
     /// Makes trace time of dates, which only the clocks of the trace can.
     pub fn resolve(&mut self, database: &Connection) -> anyhow::Result<()> {
-        for Known { name, value, .. } in self.0.iter_mut().filter(|known| known.is_time) {
+        for Bound { name, value, .. } in self.0.iter_mut().filter(|known| known.is_time) {
             if let Value::Text(date) = value {
                 let time: Option<i64> = database
                     .query_row("SELECT from_abs_time_str(?1)", [&*date], |row| row.get(0))
@@ -221,7 +221,7 @@ impl Parameters {
                 "the parameter {name} has no name; write :name instead of it"
             );
             let value = self.0.iter().find(|value| value.name == name[1..]);
-            let Some(Known { value, .. }) = value else {
+            let Some(Bound { value, .. }) = value else {
                 bail!(
                     "{name} has no value; 'timebase query' gives it one with --param {}=VALUE",
                     &name[1..]

@@ -37,7 +37,7 @@ pub struct Reference {
 pub struct Section {
     /// The name of a table or a function; else the heading.
     pub name: String,
-    pub kind: Kind,
+    pub kind: SectionKind,
     /// The heading that it is below, for a table or a function.
     pub group: Option<String>,
     pub blocks: Vec<Block>,
@@ -45,7 +45,7 @@ pub struct Section {
 
 /// What a section is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum SectionKind {
     /// A table or view to ask.
     Table,
     /// A table behind views.
@@ -111,15 +111,15 @@ impl Reference {
                     group = Some(name.clone());
                 }
                 let kind = match group.as_deref() {
-                    _ if !is_member => Kind::Topic,
-                    Some(STORAGE) => Kind::Storage,
-                    Some(FUNCTIONS) => Kind::Function,
-                    _ => Kind::Table,
+                    _ if !is_member => SectionKind::Topic,
+                    Some(STORAGE) => SectionKind::Storage,
+                    Some(FUNCTIONS) => SectionKind::Function,
+                    _ => SectionKind::Table,
                 };
                 if is_member {
                     let head = sections.iter_mut().rev().find(|head| head.group.is_none());
                     if let Some(head) = head {
-                        head.kind = Kind::Group;
+                        head.kind = SectionKind::Group;
                     }
                 }
                 sections.push(Section {
@@ -255,7 +255,7 @@ impl Section {
     pub fn paragraphs(&self) -> impl Iterator<Item = &str> {
         let mut blocks = self.blocks.iter();
         // The signatures of a function come first.
-        if self.kind == Kind::Function {
+        if self.kind == SectionKind::Function {
             blocks.next();
         }
         blocks.map_while(|block| match block {
@@ -267,7 +267,7 @@ impl Section {
     /// How a function is called: a line for each number of arguments.
     pub fn signatures(&self) -> impl Iterator<Item = &str> {
         let lines = match self.blocks.first() {
-            Some(Block::Lines(lines)) if self.kind == Kind::Function => lines.as_str(),
+            Some(Block::Lines(lines)) if self.kind == SectionKind::Function => lines.as_str(),
             _ => "",
         };
         lines.lines()
@@ -368,7 +368,10 @@ Does something.
     fn a_section_has_its_text_columns_and_examples() {
         let reference = Reference::of(SMALL);
         let a = reference.section("A").expect("there");
-        assert_eq!((a.kind, a.group.as_deref()), (Kind::Table, Some("Things")));
+        assert_eq!(
+            (a.kind, a.group.as_deref()),
+            (SectionKind::Table, Some("Things"))
+        );
         assert_eq!(a.summary(), "A row is one `a`.");
         let texts: Vec<&str> = a.paragraphs().collect();
         assert_eq!(texts, ["A row is one `a`. It has two lines."]);
@@ -389,7 +392,7 @@ Does something.
         );
         assert_eq!(
             reference.section("things").map(|s| s.kind),
-            Some(Kind::Group)
+            Some(SectionKind::Group)
         );
     }
 
@@ -405,7 +408,7 @@ Does something.
     fn a_function_has_signatures() {
         let reference = Reference::of(SMALL);
         let f = reference.section("f").expect("there");
-        assert_eq!(f.kind, Kind::Function);
+        assert_eq!(f.kind, SectionKind::Function);
         assert_eq!(f.signatures().count(), 2);
         assert_eq!(f.summary(), "Does something.");
         let list = Block::List(vec!["one `x`".into(), "two".into()]);
@@ -437,7 +440,7 @@ Does something.
             let section = reference().section(&table);
             let section = section.ok_or_else(|| table.clone()).expect("a section");
             assert!(
-                matches!(section.kind, Kind::Table | Kind::Storage),
+                matches!(section.kind, SectionKind::Table | SectionKind::Storage),
                 "{table}"
             );
             assert!(

@@ -13,7 +13,7 @@
 
 pub mod lexer;
 
-use lexer::{Kind, token};
+use lexer::{TokenKind, token};
 
 /// A text of SQL.
 #[derive(Debug)]
@@ -113,19 +113,19 @@ impl<'a> Script<'a> {
             is_open = token.is_open;
             if seen == Seen::Nothing {
                 start = from;
-                if token.kind == Kind::LineComment && starts_line(text, from) {
+                if token.kind == TokenKind::LineComment && starts_line(text, from) {
                     next_title = title(part).or(next_title);
                     if script.statements.is_empty() {
                         script.declared.extend(declared(part));
                     }
                 }
             }
-            if token.kind == Kind::Parameter && !parameters.contains(&&part[1..]) {
+            if token.kind == TokenKind::Parameter && !parameters.contains(&&part[1..]) {
                 parameters.push(&part[1..]);
             }
             let was = seen;
             seen = after(seen, token.kind, part);
-            if token.kind == Kind::Semicolon && seen == Seen::Nothing && was != Seen::Nothing {
+            if token.kind == TokenKind::Semicolon && seen == Seen::Nothing && was != Seen::Nothing {
                 script.statements.push(Statement {
                     sql: &text[start..end],
                     title: next_title.take(),
@@ -145,12 +145,12 @@ impl<'a> Script<'a> {
     }
 }
 
-fn after(seen: Seen, kind: Kind, text: &str) -> Seen {
-    let is = |keyword: &str| kind == Kind::Word && text.eq_ignore_ascii_case(keyword);
+fn after(seen: Seen, kind: TokenKind, text: &str) -> Seen {
+    let is = |keyword: &str| kind == TokenKind::Word && text.eq_ignore_ascii_case(keyword);
     match (seen, kind) {
         (_, kind) if kind.is_blank() => seen,
-        (Seen::Trigger | Seen::TriggerSemicolon, Kind::Semicolon) => Seen::TriggerSemicolon,
-        (_, Kind::Semicolon) => Seen::Nothing,
+        (Seen::Trigger | Seen::TriggerSemicolon, TokenKind::Semicolon) => Seen::TriggerSemicolon,
+        (_, TokenKind::Semicolon) => Seen::Nothing,
         (Seen::Nothing, _) if is("EXPLAIN") => Seen::Explain,
         (Seen::Nothing | Seen::Explain, _) if is("CREATE") => Seen::Create,
         // EXPLAIN QUERY PLAN CREATE ... is a statement, too.
@@ -215,7 +215,7 @@ pub fn place(index: usize, title: Option<&str>) -> String {
 pub fn is_name(text: &str) -> bool {
     let written = format!(":{text}");
     let token = lexer::token(written.as_bytes(), 0);
-    token.is_some_and(|token| token.kind == Kind::Parameter && token.length == written.len())
+    token.is_some_and(|token| token.kind == TokenKind::Parameter && token.length == written.len())
 }
 
 #[cfg(test)]

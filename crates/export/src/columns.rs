@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::{Connection, OpenFlags};
 use serde_json::{Value, json};
-use timebase_schema::{Kind, Statement};
+use timebase_schema::{Statement, StatementKind};
 
 use crate::error::Error;
 
@@ -317,8 +317,8 @@ impl Schema {
         let finish = timebase_schema::finish();
         let mut objects = Statement::all(timebase_schema::TABLES);
         objects.extend(Statement::all(&finish));
-        objects.retain(|object| object.kind != Kind::Other);
-        // Only one thread at a time uses it.
+        objects.retain(|object| object.kind != StatementKind::Other);
+        // One thread at a time has it.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let empty = Connection::open_in_memory_with_flags(flags).map_err(unreadable)?;
         let needed = Statement::needed(&objects, &is_asked);
@@ -423,8 +423,8 @@ fn table(empty: &Connection, object: &Statement<'_>) -> Result<Table, Error> {
         columns.push(Column {
             name: renamed.map_or(column, |(_, to)| (*to).to_owned()),
             kind,
-            // Only tables say that a column is never NULL.
-            is_nullable: object.kind == Kind::View || !is_set,
+            // Only tables tell where there is no NULL.
+            is_nullable: object.kind == StatementKind::View || !is_set,
         });
     }
     Ok(Table {

@@ -16,7 +16,7 @@ use crate::columns::{Schema, Table};
 use crate::error::Error;
 use crate::file::{Compression, Contents, ParquetFile};
 use crate::folder::Folder;
-use crate::rows::Source;
+use crate::rows::Query;
 use crate::trace::Trace;
 
 /// The number of threads that wait for the disk.
@@ -145,7 +145,7 @@ fn read<'a>(
         if cancelled() || !give(Step::Begin(table)) {
             return Err(Error::Cancelled);
         }
-        let source = Source {
+        let source = Query {
             table: &table.name,
             sql: &table.sql,
             columns: &table.columns,

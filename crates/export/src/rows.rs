@@ -11,8 +11,8 @@ use crate::columns::Column;
 use crate::error::Error;
 use crate::prepared::Prepared;
 
-/// The statement to run, and its name in errors.
-pub(crate) struct Source<'a> {
+/// A statement that is asked, and what it is called in errors.
+pub(crate) struct Query<'a> {
     pub table: &'a str,
     pub sql: &'a str,
     pub columns: &'a [Column],
@@ -20,9 +20,9 @@ pub(crate) struct Source<'a> {
     pub advice: &'static str,
 }
 
-impl Source<'_> {
-    /// Steps through all rows, and hands over each full chunk, and the last one if it has rows.
-    /// Returns the number of rows.
+impl Query<'_> {
+    /// Steps through all rows, and hands over each chunk that is full, and the last one if it has any. Tells
+    /// how many there were.
     pub fn read(
         &self,
         database: &Connection,
@@ -89,11 +89,11 @@ impl<'c> Rows<'c> {
         })
     }
 
-    /// The next row. While it is borrowed, the statement cannot continue.
-    fn next(&mut self) -> rusqlite::Result<Option<Row<'_>>> {
+    /// The next row. While it is there, the statement cannot go on.
+    fn next(&mut self) -> rusqlite::Result<Option<CurrentRow<'_>>> {
         // SAFETY: the statement was prepared, and its connection is borrowed.
         match unsafe { ffi::sqlite3_step(self.statement.raw()) } {
-            ffi::SQLITE_ROW => Ok(Some(Row(self))),
+            ffi::SQLITE_ROW => Ok(Some(CurrentRow(self))),
             ffi::SQLITE_DONE => Ok(None),
             code => Err(self.statement.failure(code)),
         }
@@ -102,9 +102,9 @@ impl<'c> Rows<'c> {
 
 /// The current row of a statement.
 #[derive(Clone, Copy)]
-struct Row<'r>(&'r Rows<'r>);
+struct CurrentRow<'r>(&'r Rows<'r>);
 
-impl<'r> Row<'r> {
+impl<'r> CurrentRow<'r> {
     /// The value of a column; NULL if there is no such column.
     #[inline]
     fn value(self, index: usize) -> ValueRef<'r> {

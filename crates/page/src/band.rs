@@ -17,12 +17,12 @@ pub struct Corner {
     /// The reading, in ns since the hop's first.
     pub from: f64,
     pub error: f64,
-    pub kind: Kind,
+    pub kind: Stretch,
 }
 
 /// The part of the line that contains it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum Stretch {
     /// Between two readings.
     Line,
     /// Before the first reading, or after the last.
@@ -68,8 +68,8 @@ fn pieces(
         let (error, slope): (f64, f64) = (row.get(2)?, row.get(3)?);
         let kind: String = row.get(4)?;
         let kind = match kind.as_str() {
-            "line" => Kind::Line,
-            _ => Kind::Outside,
+            "line" => Stretch::Line,
+            _ => Stretch::Outside,
         };
         // Before all readings, the error starts at their beginning.
         let Some(anchor) = start.or(end) else {
@@ -173,7 +173,7 @@ mod tests {
             let at = |from| Corner {
                 from,
                 error,
-                kind: Kind::Line,
+                kind: Stretch::Line,
             };
             corners.add(at(start), at(start + 10.0));
         }

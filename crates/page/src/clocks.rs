@@ -45,8 +45,8 @@ impl Key {
 
 /// The basis of a relation between two clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
-    /// A snapshot of both clocks.
+pub enum HopSource {
+    /// A snapshot of both.
     Snapshot(Taker),
     /// One machine asked the other for the time.
     RemoteSync,
@@ -63,16 +63,16 @@ pub enum Taker {
     Ftrace,
 }
 
-impl Source {
-    /// The meaning of a value in a column `source`.
-    pub fn of_row(row: &Row<'_>, column: usize) -> rusqlite::Result<Source> {
+impl HopSource {
+    /// What a column `source` says.
+    pub fn of_row(row: &Row<'_>, column: usize) -> rusqlite::Result<HopSource> {
         let source = match row.get_ref(column)?.as_bytes().unwrap_or_default() {
-            b"writer" => Source::Snapshot(Taker::Writer),
-            b"ftrace" => Source::Snapshot(Taker::Ftrace),
-            b"remote_sync" => Source::RemoteSync,
-            b"manifest" => Source::Manifest,
-            b"assumed" => Source::Assumed,
-            _ => Source::Snapshot(Taker::Service),
+            b"writer" => HopSource::Snapshot(Taker::Writer),
+            b"ftrace" => HopSource::Snapshot(Taker::Ftrace),
+            b"remote_sync" => HopSource::RemoteSync,
+            b"manifest" => HopSource::Manifest,
+            b"assumed" => HopSource::Assumed,
+            _ => HopSource::Snapshot(Taker::Service),
         };
         Ok(source)
     }
@@ -134,7 +134,7 @@ pub struct Hop {
     pub to: Key,
     pub from_label: String,
     pub to_label: String,
-    pub source: Source,
+    pub source: HopSource,
     pub readings: u64,
     pub nominal_rate: f64,
     pub drift_ppm: Option<f64>,
@@ -199,7 +199,7 @@ impl Clocks {
         let hops = hops(database, &labels).reading("hops between clocks")?;
         let (hops, relations) = hops
             .into_iter()
-            .partition(|hop| matches!(hop.source, Source::Snapshot(_)));
+            .partition(|hop| matches!(hop.source, HopSource::Snapshot(_)));
         Ok(Clocks {
             all: counted("clock").reading("clocks")?,
             hops,
@@ -302,7 +302,7 @@ fn hops(database: &Connection, labels: &HashMap<Key, String>) -> rusqlite::Resul
             from_label: label(from),
             to_label: label(to),
             id: row.get(6)?,
-            source: Source::of_row(row, 7)?,
+            source: HopSource::of_row(row, 7)?,
             readings: natural(row, 8)?,
             nominal_rate: finite(row, 9)?.unwrap_or(1.0),
             drift_ppm: finite(row, 10)?,

@@ -22,7 +22,7 @@ use plotters::element::{DashedPathElement, PathElement, Rectangle, Text};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, RGBColor, ShapeStyle};
 
-use crate::clocks::{Clock, Clocks, Hop, Key, Source};
+use crate::clocks::{Clock, Clocks, Hop, HopSource, Key};
 use crate::draw::{Area, Failure, SCALE, bold, svg, text, width};
 use crate::error::Error;
 use crate::hop::gigahertz;
@@ -64,7 +64,7 @@ struct Node {
     colour: RGBColor,
     /// The machine, and the file or 0.
     owner: (i64, i64),
-    source: Option<Source>,
+    source: Option<HopSource>,
 }
 
 /// Draws the graph; `None` without a clock.
@@ -297,13 +297,13 @@ fn used(clock: &Clock) -> String {
 fn said(hops: &[&Hop]) -> (String, String) {
     let related = |by: &str, how: &str| (by.to_owned(), how.to_owned());
     match hops.first().map(|hop| hop.source) {
-        Some(Source::Manifest) => return related("by the manifest", "an offset"),
-        Some(Source::Assumed) => return related("assumed the same", "nothing tells"),
+        Some(HopSource::Manifest) => return related("by the manifest", "an offset"),
+        Some(HopSource::Assumed) => return related("assumed the same", "nothing tells"),
         _ => {}
     }
     let readings = || hops.iter().map(|hop| hop.readings);
     let (least, most) = (readings().min().unwrap_or(0), readings().max().unwrap_or(0));
-    let is_asked = hops.iter().any(|hop| hop.source == Source::RemoteSync);
+    let is_asked = hops.iter().any(|hop| hop.source == HopSource::RemoteSync);
     let snapshots = match least == most {
         true if is_asked => counted(most, "synchronization", "synchronizations"),
         true => counted(most, "snapshot", "snapshots"),
@@ -322,7 +322,7 @@ fn said(hops: &[&Hop]) -> (String, String) {
     let below = match hops {
         [hop] if hop.is_coarse() => "stands still between ticks".to_owned(),
         [hop] if hop.has_other_unit() => format!("{} GHz", gigahertz(hop.rate())),
-        [hop] if hop.source == Source::RemoteSync && drift.is_none() => {
+        [hop] if hop.source == HopSource::RemoteSync && drift.is_none() => {
             "it asked for the time".to_owned()
         }
         _ => drift.map_or_else(
@@ -345,14 +345,14 @@ fn paint(area: &Area<'_>, nodes: &[Node]) -> Result<(), Failure> {
                 (node.left(), middle),
             ];
             match node.source {
-                Some(Source::Assumed) => {
+                Some(HopSource::Assumed) => {
                     let style = ShapeStyle::from(OUTLIER).stroke_width(4);
                     area.draw(&DashedPathElement::new(corner, 5 * SCALE, 4 * SCALE, style))?;
                 }
                 source => {
                     let (colour, width) = match source {
-                        Some(Source::RemoteSync) => (DOT, 5),
-                        Some(Source::Manifest) => (BAR, 5),
+                        Some(HopSource::RemoteSync) => (DOT, 5),
+                        Some(HopSource::Manifest) => (BAR, 5),
                         _ => (MUTED, 2),
                     };
                     let style = ShapeStyle::from(colour).stroke_width(width);

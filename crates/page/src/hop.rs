@@ -8,7 +8,7 @@ use plotters::prelude::SVGBackend;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, ShapeStyle};
 
-use crate::band::{Corner, Kind};
+use crate::band::{Corner, Stretch};
 use crate::clocks::Hop;
 use crate::draw::{self, Failure, SCALE, TEXT, svg, text, tick};
 use crate::error::Error;
@@ -148,7 +148,7 @@ pub struct Plot {
 struct Width {
     at: f64,
     error: f64,
-    kind: Kind,
+    kind: Stretch,
 }
 
 /// The time in the trace of a reading of the source clock, by the dots around it.
@@ -244,8 +244,8 @@ impl Scene {
     /// The range of the plot: all readings on the line, with the line's error between them, and
     /// outliers that are not too far away.
     fn heights(&self) -> (f64, f64) {
-        let has_line = self.widths.iter().any(|width| width.kind == Kind::Line);
-        let counts = |width: &&Width| width.kind == Kind::Line || !has_line;
+        let has_line = self.widths.iter().any(|width| width.kind == Stretch::Line);
+        let counts = |width: &&Width| width.kind == Stretch::Line || !has_line;
         let mut errors: Vec<f64> = self.widths.iter().filter(counts).map(|w| w.error).collect();
         errors.sort_by(f64::total_cmp);
         let usual = errors.get(errors.len() / 2).copied().unwrap_or(0.0);

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 
 use rusqlite::Connection;
 
-use crate::clocks::{Hop, Key, Source};
+use crate::clocks::{Hop, HopSource, Key};
 use crate::error::{Error, Reading};
 
 /// The largest number of dots of a hop.
@@ -98,7 +98,7 @@ struct Point {
 
 /// The kind of a reading that is not on the line, from the import.
 #[derive(Clone, Copy, Debug)]
-enum Kind {
+enum OffLine {
     Outlier,
     Step(f64),
 }
@@ -127,21 +127,21 @@ impl Trail {
         (to - from) - from * (self.rate - 1.0) + self.shift
     }
 
-    fn push(&mut self, point: Point, kind: Option<Kind>) {
+    fn push(&mut self, point: Point, kind: Option<OffLine>) {
         let origin = *self.origin.get_or_insert(point);
         if self.last.is_some_and(|last| last.from == point.from) {
             return;
         }
         let value = self.value(origin, point);
         match (kind, self.last) {
-            (Some(Kind::Outlier), _) => {
+            (Some(OffLine::Outlier), _) => {
                 if self.outliers.len() < MARKED {
                     let at = point.at;
                     self.outliers.push(Outlier { at, value });
                 }
                 return;
             }
-            (Some(Kind::Step(size_ns)), Some(last)) => {
+            (Some(OffLine::Step(size_ns)), Some(last)) => {
                 self.shift += self.last_value - value;
                 if self.steps.len() < MARKED {
                     self.steps.push(Step {
@@ -238,7 +238,7 @@ pub fn read(database: &Connection, hops: &[Hop], begin: i64) -> Result<Vec<Trail
 /// A reading of a snapshot.
 struct Taken {
     key: Key,
-    source: Source,
+    source: HopSource,
     value: i64,
     ts: Option<i64>,
 }
@@ -263,7 +263,7 @@ fn snapshots(database: &Connection, mut each: impl FnMut(i64, &[Taken])) -> rusq
         if taken.len() < TOGETHER {
             taken.push(Taken {
                 key: Key::of_row(row, 1, 7)?,
-                source: Source::of_row(row, 4)?,
+                source: HopSource::of_row(row, 4)?,
                 value: row.get(5)?,
                 ts: row.get(6)?,
             });
@@ -275,7 +275,10 @@ fn snapshots(database: &Connection, mut each: impl FnMut(i64, &[Taken])) -> rusq
     Ok(())
 }
 
-fn off_line(database: &Connection, hops: &[Hop]) -> rusqlite::Result<HashMap<(usize, i64), Kind>> {
+fn off_line(
+    database: &Connection,
+    hops: &[Hop],
+) -> rusqlite::Result<HashMap<(usize, i64), OffLine>> {
     let places: HashMap<i64, usize> = hops
         .iter()
         .enumerate()
@@ -294,8 +297,8 @@ fn off_line(database: &Connection, hops: &[Hop]) -> rusqlite::Result<HashMap<(us
         let kind: String = row.get(2)?;
         let deviation: Option<f64> = row.get(3)?;
         let kind = match kind.as_str() {
-            "step" => Kind::Step(deviation.unwrap_or(0.0)),
-            _ => Kind::Outlier,
+            "step" => OffLine::Step(deviation.unwrap_or(0.0)),
+            _ => OffLine::Outlier,
         };
         off.insert((*place, snapshot), kind);
     }
@@ -348,7 +351,7 @@ mod tests {
         let mut trail = trail(1.0);
         trail.push(point(0, 5), None);
         trail.push(point(10, 16), None);
-        trail.push(point(20, 1_026), Some(Kind::Step(1_000.0)));
+        trail.push(point(20, 1_026), Some(OffLine::Step(1_000.0)));
         trail.push(point(30, 1_038), None);
         trail.finish();
         let values: Vec<f64> = trail.dots.iter().map(|dot| dot.low).collect();
@@ -364,7 +367,7 @@ mod tests {
     #[test]
     fn an_outlier_is_no_dot_even_if_it_comes_first() {
         let mut trail = trail(2.0);
-        trail.push(point(0, 900), Some(Kind::Outlier));
+        trail.push(point(0, 900), Some(OffLine::Outlier));
         trail.push(point(10, 20), None);
         trail.push(point(20, 40), None);
         trail.push(point(20, 70), None);

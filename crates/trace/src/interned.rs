@@ -59,13 +59,13 @@ struct Current {
     lasts: bool,
 }
 
-/// The serialized entries, by field and number.
-type Entries = HashMap<(u32, u64), Known>;
+/// The serialized entry of each field and number.
+type Entries = HashMap<(u32, u64), KeptEntry>;
 
 /// An entry.
 #[derive(Debug)]
-struct Known {
-    /// The number of serialized `InternedData` that were added before it.
+struct KeptEntry {
+    /// How many serialized `InternedData` had been taken in before.
     since: u64,
     entry: Box<[u8]>,
 }
@@ -100,7 +100,7 @@ impl Interned {
             };
             if let Entry::Vacant(place) = known.entry(key) {
                 let entry = entry.into();
-                place.insert(Known { since, entry });
+                place.insert(KeptEntry { since, entry });
             }
         }
         Ok(nameless)

@@ -23,19 +23,19 @@ pub struct Owner {
 }
 
 /// What is looked for, where its names are, and what a message calls one and many.
-struct Kind {
+struct OwnerKind {
     flag: &'static str,
     sql: &'static str,
     many: &'static str,
 }
 
-const MACHINE: Kind = Kind {
+const MACHINE: OwnerKind = OwnerKind {
     flag: "machine",
     sql: "SELECT id, name FROM machine ORDER BY id",
     many: "machines",
 };
 
-const FILE: Kind = Kind {
+const FILE: OwnerKind = OwnerKind {
     flag: "file",
     sql: "SELECT id, name FROM trace_file
           WHERE processing_order IS NOT NULL AND trace_type IS NOT 'perfetto_manifest' ORDER BY id",
@@ -45,7 +45,7 @@ const FILE: Kind = Kind {
 impl Owner {
     /// What `--machine` and `--file` say. A file of one machine tells the machine.
     pub fn of(arguments: &ExplainArguments, database: &Connection) -> anyhow::Result<Owner> {
-        let find = |kind: &Kind, given: &Option<String>| match given {
+        let find = |kind: &OwnerKind, given: &Option<String>| match given {
             Some(given) => kind.find(database, given).map(Some),
             None => Ok(None),
         };
@@ -62,7 +62,7 @@ impl Owner {
     }
 }
 
-impl Kind {
+impl OwnerKind {
     fn find(&self, database: &Connection, given: &str) -> anyhow::Result<u32> {
         let known = all(database, self.sql)?;
         let by_id = known.iter().find(|(id, _)| id.to_string() == given);

@@ -45,7 +45,7 @@ pub fn trace_time(database: &Connection) -> anyhow::Result<Clock> {
 }
 
 /// What is known of a packet whose row says something else than the snapshots of the whole trace.
-pub struct Known<'a> {
+pub struct Contradiction<'a> {
     pub database: &'a Connection,
     pub row: &'a Placed,
     /// What these give.
@@ -54,7 +54,7 @@ pub struct Known<'a> {
     pub value: i128,
 }
 
-impl Known<'_> {
+impl Contradiction<'_> {
     /// Says what the row says, how that came about, and what the functions say.
     pub fn write(
         &self,

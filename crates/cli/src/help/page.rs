@@ -27,18 +27,18 @@ const INDENT: usize = 2;
 const GAP: usize = 3;
 
 /// A row of a table.
-struct Row {
+struct TableRow {
     /// The lines of each cell but the last.
     short: Vec<Vec<String>>,
     text: String,
 }
 
-impl Row {
-    fn of(cells: &[String]) -> Row {
+impl TableRow {
+    fn of(cells: &[String]) -> TableRow {
         let (text, short) = cells
             .split_last()
             .map_or(("", &[][..]), |(text, short)| (text, short));
-        Row {
+        TableRow {
             short: short.iter().map(|cell| lines_of(cell)).collect(),
             text: text.to_owned(),
         }
@@ -180,7 +180,7 @@ impl Page {
     /// `header` calls a text is said there if there are several.
     pub fn rows(&mut self, header: &[&str], rows: &[Vec<String>]) {
         self.apart();
-        let rows: Vec<Row> = rows.iter().map(|row| Row::of(row)).collect();
+        let rows: Vec<TableRow> = rows.iter().map(|row| TableRow::of(row)).collect();
         let count = rows
             .iter()
             .map(|row| row.short.len())
@@ -207,7 +207,7 @@ impl Page {
         }
     }
 
-    fn beside(&mut self, row: &Row, widths: &[usize], before: usize) {
+    fn beside(&mut self, row: &TableRow, widths: &[usize], before: usize) {
         let text = textwrap::wrap(&row.text, wrapping(self.width() - before));
         let names = row.short.iter().map(Vec::len).max().unwrap_or_default();
         for index in 0..names.max(text.len()) {
@@ -225,7 +225,7 @@ impl Page {
     }
 
     /// The cells that are `long` in any row are texts, too.
-    fn below(&mut self, row: &Row, header: &[&str], long: &[bool]) {
+    fn below(&mut self, row: &TableRow, header: &[&str], long: &[bool]) {
         let is_long = |index: usize| long.get(index).copied().unwrap_or_default();
         let cells = row.short.iter().map(|lines| lines.join(" ")).enumerate();
         let (texts, names): (Vec<_>, Vec<_>) = cells.partition(|(index, _)| is_long(*index));

@@ -11,7 +11,7 @@
 use std::cmp::Reverse;
 
 use super::{GUIDE_NAME, slug};
-use crate::reference::{Block, Kind, Section, guide, is_of_columns, reference};
+use crate::reference::{Block, Section, SectionKind, guide, is_of_columns, reference};
 
 /// How many letters an ending may have: `ing`, `ed`, `s`.
 const ENDING: usize = 3;
@@ -60,7 +60,7 @@ pub struct Found {
 /// Which topics there are in the pages.
 pub fn of_pages() -> impl Iterator<Item = Topic> {
     let sections = reference().sections.iter().skip(1);
-    let told = sections.filter(|section| section.kind != Kind::Storage);
+    let told = sections.filter(|section| section.kind != SectionKind::Storage);
     let guided = guide().sections.iter().map(|section| Topic {
         name: GUIDE_NAME.to_owned(),
         heading: Some(section.name.clone()),

@@ -7,7 +7,7 @@
 
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum TokenKind {
     /// White space or a comment between `/*` and `*/`.
     Space,
     /// A comment from `--` to the end of the line.
@@ -22,10 +22,10 @@ pub enum Kind {
     Other,
 }
 
-impl Kind {
+impl TokenKind {
     /// Whether it separates tokens and means nothing itself.
     pub fn is_blank(self) -> bool {
-        matches!(self, Kind::Space | Kind::LineComment)
+        matches!(self, TokenKind::Space | TokenKind::LineComment)
     }
 }
 
@@ -33,7 +33,7 @@ impl Kind {
 #[derive(Clone, Copy, Debug)]
 pub struct Token {
     /// What it is.
-    pub kind: Kind,
+    pub kind: TokenKind,
     /// In bytes.
     pub length: usize,
     /// A quotation or a comment without its end.
@@ -62,20 +62,23 @@ pub fn token(bytes: &[u8], at: usize) -> Option<Token> {
     };
     Some(match rest {
         [] => return None,
-        [b';', ..] => closed(Kind::Semicolon, 1),
+        [b';', ..] => closed(TokenKind::Semicolon, 1),
         // The end of the text ends such a comment as well.
-        [b'-', b'-', ..] => closed(Kind::LineComment, until(2, b"\n").unwrap_or(rest.len())),
-        [b'/', b'*', ..] => enclosed(Kind::Space, until(2, b"*/")),
-        [quote @ (b'\'' | b'"' | b'`'), ..] => enclosed(Kind::Other, until(1, &[*quote])),
-        [b'[', ..] => enclosed(Kind::Other, until(1, b"]")),
+        [b'-', b'-', ..] => closed(
+            TokenKind::LineComment,
+            until(2, b"\n").unwrap_or(rest.len()),
+        ),
+        [b'/', b'*', ..] => enclosed(TokenKind::Space, until(2, b"*/")),
+        [quote @ (b'\'' | b'"' | b'`'), ..] => enclosed(TokenKind::Other, until(1, &[*quote])),
+        [b'[', ..] => enclosed(TokenKind::Other, until(1, b"]")),
         [b':' | b'@' | b'$' | b'#', name @ ..] if name_length(name) > 0 => {
-            closed(Kind::Parameter, 1 + name_length(name))
+            closed(TokenKind::Parameter, 1 + name_length(name))
         }
         [byte, ..] if byte.is_ascii_whitespace() => {
-            closed(Kind::Space, run(u8::is_ascii_whitespace))
+            closed(TokenKind::Space, run(u8::is_ascii_whitespace))
         }
-        [byte, ..] if is_of_word(byte) => closed(Kind::Word, run(is_of_word)),
-        _ => closed(Kind::Other, 1),
+        [byte, ..] if is_of_word(byte) => closed(TokenKind::Word, run(is_of_word)),
+        _ => closed(TokenKind::Other, 1),
     })
 }
 
@@ -110,7 +113,7 @@ pub fn is_of_word(byte: &u8) -> bool {
 }
 
 /// The tokens of a text, and what each is.
-pub fn tokens(text: &str) -> impl Iterator<Item = (Kind, &str)> {
+pub fn tokens(text: &str) -> impl Iterator<Item = (TokenKind, &str)> {
     let mut at = 0;
     std::iter::from_fn(move || {
         let token = token(text.as_bytes(), at)?;

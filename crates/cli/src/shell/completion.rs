@@ -15,7 +15,7 @@ use rustyline::{Context, Helper, Highlighter, Hinter, Validator};
 use super::{commands, dot};
 use crate::help;
 use crate::output::Format;
-use crate::reference::{Kind, reference};
+use crate::reference::{SectionKind, reference};
 use crate::script::lexer;
 
 /// The words that statements on a trace are made of.
@@ -99,13 +99,13 @@ pub struct SqlHelper {
     /// The lines of the statement before the one that is edited.
     pending: String,
     /// By name.
-    sources: Vec<Source>,
+    sources: Vec<Relation>,
     functions: Vec<String>,
     files: FilenameCompleter,
 }
 
 /// A table, a view or a table-valued function.
-struct Source {
+struct Relation {
     name: String,
     columns: Vec<String>,
     /// Whether it is behind views, and not what people look for.
@@ -124,7 +124,7 @@ impl SqlHelper {
         }
     }
 
-    fn source(&self, name: &str) -> Option<&Source> {
+    fn source(&self, name: &str) -> Option<&Relation> {
         let mut sources = self.sources.iter();
         sources.find(|source| source.name.eq_ignore_ascii_case(name))
     }
@@ -202,16 +202,16 @@ impl SqlHelper {
     }
 }
 
-fn sources(connection: &Connection) -> rusqlite::Result<Vec<Source>> {
+fn sources(connection: &Connection) -> rusqlite::Result<Vec<Relation>> {
     let mut columns = connection.prepare("SELECT name FROM pragma_table_info(?1)")?;
     let mut sources = Vec::new();
     for (name, _) in dot::sources(connection)? {
         let columns = columns.query_map([&name], |row| row.get(0))?;
         let section = reference().section(&name);
-        sources.push(Source {
+        sources.push(Relation {
             // A view may be of tables that are gone.
             columns: columns.collect::<rusqlite::Result<_>>().unwrap_or_default(),
-            is_storage: section.is_some_and(|section| section.kind == Kind::Storage),
+            is_storage: section.is_some_and(|section| section.kind == SectionKind::Storage),
             name,
         });
     }
@@ -254,7 +254,7 @@ impl Scan {
         let mut outer: Vec<(bool, Option<usize>)> = Vec::new();
         let (mut in_from, mut last) = (false, None);
         for (kind, text) in lexer::tokens(statement).filter(|(kind, _)| !kind.is_blank()) {
-            let is_name = kind == lexer::Kind::Word || text.starts_with(['"', '`', '[']);
+            let is_name = kind == lexer::TokenKind::Word || text.starts_with(['"', '`', '[']);
             if is_name && !is_keyword(text) {
                 let name = text.trim_matches(['"', '`', '[', ']']).to_owned();
                 if scan.expects_source {
@@ -306,7 +306,7 @@ impl Scan {
                 | "NATURAL" => {
                     last = None;
                 }
-                _ if kind == lexer::Kind::Word || kind == lexer::Kind::Semicolon => {
+                _ if kind == lexer::TokenKind::Word || kind == lexer::TokenKind::Semicolon => {
                     (in_from, last) = (false, None);
                 }
                 _ => {}
@@ -333,7 +333,7 @@ fn last_statement(text: &str) -> &str {
     let mut at = 0;
     for (kind, part) in lexer::tokens(text) {
         at += part.len();
-        if kind == lexer::Kind::Semicolon {
+        if kind == lexer::TokenKind::Semicolon {
             start = at;
         }
     }
@@ -378,7 +378,7 @@ impl Completer for SqlHelper {
             _ => {
                 let text = format!("{}{before}", self.pending);
                 let is_comment = lexer::tokens(&text).last().is_some_and(|(kind, part)| {
-                    kind == lexer::Kind::LineComment && !part.ends_with('\n')
+                    kind == lexer::TokenKind::LineComment && !part.ends_with('\n')
                 });
                 if lexer::is_open(&text) || is_comment {
                     return Ok((position, Vec::new()));

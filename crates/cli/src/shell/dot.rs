@@ -12,7 +12,7 @@ use super::input::{Input, Line};
 use super::{Next, Shell};
 use crate::escape::printable;
 use crate::output::Format;
-use crate::reference::{Kind, reference};
+use crate::reference::{SectionKind, reference};
 use crate::script::lexer;
 use crate::{help, statements};
 
@@ -69,7 +69,8 @@ impl Shell<'_> {
     fn tables(&mut self, pattern: &str) -> anyhow::Result<()> {
         let is_hidden = |name: &str| {
             let section = reference().section(name);
-            pattern.is_empty() && section.is_some_and(|section| section.kind == Kind::Storage)
+            pattern.is_empty()
+                && section.is_some_and(|section| section.kind == SectionKind::Storage)
         };
         let rows: Vec<String> = sources(&self.database)?
             .into_iter()
@@ -181,7 +182,7 @@ pub fn sources(connection: &Connection) -> rusqlite::Result<Vec<(String, String)
     // SQLite has modules of its own.
     let is_ours = |name: &str| {
         let section = reference().section(name);
-        section.is_some_and(|section| section.kind == Kind::Function)
+        section.is_some_and(|section| section.kind == SectionKind::Function)
     };
     sources.retain(|(name, kind)| kind != "function" || is_ours(name));
     Ok(sources)
@@ -205,8 +206,8 @@ fn without_comments(sql: &str) -> String {
     let tokens = lexer::tokens(sql);
     let kept: String = tokens
         .map(|(kind, text)| match kind {
-            lexer::Kind::LineComment => "\n",
-            lexer::Kind::Space if text.starts_with("/*") => " ",
+            lexer::TokenKind::LineComment => "\n",
+            lexer::TokenKind::Space if text.starts_with("/*") => " ",
             _ => text,
         })
         .collect();

@@ -22,11 +22,11 @@ const SCHEMA: &str = "CREATE TABLE t (id INTEGER PRIMARY KEY, a, b, c);
 #[derive(Debug, Arbitrary)]
 struct Input {
     page_size: u8,
-    rows: Vec<Row>,
+    rows: Vec<InputRow>,
 }
 
 #[derive(Debug, Arbitrary)]
-struct Row {
+struct InputRow {
     id: Integer,
     a: Any,
     b: Any,
@@ -187,8 +187,8 @@ impl Roots {
     }
 }
 
-/// A row with its repetitions and ids; their number is limited, so that many inputs can be tried.
-fn expand(rows: &[Row]) -> Vec<(i64, &Row)> {
+/// A row as often as it comes, with its ids; not so many that few inputs are tried.
+fn expand(rows: &[InputRow]) -> Vec<(i64, &InputRow)> {
     let mut all = Vec::new();
     let mut bytes = 0;
     for row in rows {
@@ -206,7 +206,7 @@ fn expand(rows: &[Row]) -> Vec<(i64, &Row)> {
     all
 }
 
-fn build(path: &Path, dir: &Path, roots: &Roots, rows: &[(i64, &Row)], model: &Connection) {
+fn build(path: &Path, dir: &Path, roots: &Roots, rows: &[(i64, &InputRow)], model: &Connection) {
     let [
         mut in_t,
         mut in_late,

@@ -79,12 +79,12 @@ const QUERIES: [&str; 16] = [
 struct Input {
     /// The existing tables and columns; usually all.
     missing: Option<(u8, u8)>,
-    rows: Vec<Row>,
+    rows: Vec<InputRow>,
     queries: u16,
 }
 
 #[derive(Debug, Arbitrary)]
-struct Row {
+struct InputRow {
     table: u8,
     values: Vec<Any>,
     /// The number of values that are small integers instead.
@@ -134,7 +134,7 @@ pub fn clock_table(bytes: &[u8]) {
     }
 }
 
-fn insert(conn: &Connection, row: &Row, number: i64) {
+fn insert(conn: &Connection, row: &InputRow, number: i64) {
     let (table, columns) = TABLES[usize::from(row.table) % TABLES.len()];
     let values = columns.iter().enumerate().map(|(at, column)| {
         let given = row.values.get(at).map(Any::value);

@@ -113,8 +113,8 @@ pub fn register(conn: &Connection) {
     timebase::sql::register(conn).unwrap();
 }
 
-/// A database of a small trace, and the existing functions.
-struct Known {
+/// A database of a small trace, and the functions that there are.
+struct Fixture {
     conn: Connection,
     functions: Vec<String>,
     /// The table-valued functions.
@@ -122,10 +122,10 @@ struct Known {
 }
 
 thread_local! {
-    static KNOWN_FUNCTIONS: RefCell<Option<Known>> = const { RefCell::new(None) };
+    static KNOWN_FUNCTIONS: RefCell<Option<Fixture>> = const { RefCell::new(None) };
 }
 
-fn known() -> Known {
+fn known() -> Fixture {
     let dir = scratch();
     let path = dir.path().join("trace.db");
     let source = Source::File(TRACE.into());
@@ -153,7 +153,7 @@ fn known() -> Known {
             .collect::<Vec<_>>()
     });
     assert!(functions.len() > 10 && tables.len() > 5);
-    Known {
+    Fixture {
         conn,
         functions,
         tables,
@@ -205,7 +205,7 @@ pub fn sql_functions(bytes: &[u8]) {
     });
 }
 
-impl Known {
+impl Fixture {
     fn call(&self, call: &Call) {
         let places: Vec<_> = call.arguments.iter().take(7).map(Any::place).collect();
         let places = places.join(", ");

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, OpenFlags};
 
 use crate::reliability::error::Error;
-use crate::reliability::judge::Row;
+use crate::reliability::judge::PacketRow;
 
 /// The importer.
 #[derive(Debug, Clone)]
@@ -38,9 +38,9 @@ pub enum Outcome {
 /// The contents of a database.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Database {
-    /// The rows of `packet`.
-    pub rows: Vec<Row>,
-    /// The numbers of kernel events and slices.
+    /// Those of `packet`.
+    pub rows: Vec<PacketRow>,
+    /// How many kernel events and slices there are.
     pub events: usize,
 }
 
@@ -129,7 +129,7 @@ impl Database {
             .prepare("SELECT offset, size, type, data FROM packet ORDER BY id")
             .map_err(told)?;
         let rows = statement.query_map([], |row| {
-            Ok(Row {
+            Ok(PacketRow {
                 offset: number(row, 0)?,
                 size: number(row, 1)?,
                 kind: row.get(2)?,

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::reliability::copy::Copy;
-use crate::reliability::original::{Inner, Original, Packet, Start, varint};
+use crate::reliability::original::{Inner, Original, OriginalPacket, Start, varint};
 
 /// A row of the table `packet`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Row {
-    /// The position of its bytes, or of its compressed packet's, as the row says.
+pub struct PacketRow {
+    /// Where it says that its bytes are, or those of its compressed packet.
     pub offset: usize,
     /// Their number, as the row says.
     pub size: usize,
@@ -66,17 +66,17 @@ impl Verdict {
 /// Compares the rows of a copy, in the order of their ids, with its packets.
 ///
 /// ```
-/// use timebase_lab::reliability::{Copy, Original, Row, judge};
+/// use timebase_lab::reliability::{Copy, Original, PacketRow, judge};
 ///
 /// let original = Original::read("x", vec![0x0a, 2, 0x58, 1, 0x0a, 2, 0x58, 2])?;
 /// let mut copy = Copy::new();
 /// copy.keep(&original.bytes, 1..8); // the first tag is missing
-/// let rows = [Row { offset: 5, size: 2, kind: None, data: vec![0x58, 2] }];
+/// let rows = [PacketRow { offset: 5, size: 2, kind: None, data: vec![0x58, 2] }];
 /// let verdict = judge(&original, &copy, &rows);
 /// assert_eq!((verdict.kept(), verdict.invented.len()), (Some(1.0), 0));
 /// # Ok::<(), timebase_lab::reliability::Error>(())
 /// ```
-pub fn judge(original: &Original, copy: &Copy, rows: &[Row]) -> Verdict {
+pub fn judge(original: &Original, copy: &Copy, rows: &[PacketRow]) -> Verdict {
     let mut places: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (index, row) in rows.iter().enumerate() {
         places.entry(row.offset).or_default().push(index);
@@ -100,9 +100,9 @@ pub fn judge(original: &Original, copy: &Copy, rows: &[Row]) -> Verdict {
     judge.verdict
 }
 
-/// The completely untouched packets, and the positions of their bytes in the copy, without tag and
-/// length.
-fn intact<'a>(original: &'a Original, copy: &Copy) -> Vec<(usize, &'a Packet)> {
+/// The packets of which no byte was touched, and where in the copy their bytes
+/// are, without tag and length.
+fn intact<'a>(original: &'a Original, copy: &Copy) -> Vec<(usize, &'a OriginalPacket)> {
     let packets = &original.packets;
     let mut intact = Vec::new();
     for (at, from) in copy.whole() {
@@ -118,7 +118,7 @@ fn intact<'a>(original: &'a Original, copy: &Copy) -> Vec<(usize, &'a Packet)> {
 
 struct Judge<'a> {
     copy: &'a Copy,
-    rows: &'a [Row],
+    rows: &'a [PacketRow],
     verdict: Verdict,
 }
 
@@ -128,13 +128,13 @@ impl Judge<'_> {
         self.verdict.invented.extend(invented);
     }
 
-    fn row(&self, index: usize) -> Option<&Row> {
+    fn row(&self, index: usize) -> Option<&PacketRow> {
         self.rows.get(index)
     }
 
     /// Whether a row has the bytes at the position that it names.
     fn is_of_its_place(&self, index: usize) -> bool {
-        let there = |row: &Row| {
+        let there = |row: &PacketRow| {
             let bytes = self.copy.bytes.get(row.offset..)?;
             Some(row.size == row.data.len() && bytes.starts_with(&row.data))
         };
@@ -142,7 +142,7 @@ impl Judge<'_> {
     }
 
     /// An intact packet at `at`, and the rows with this offset.
-    fn intact(&mut self, at: usize, packet: &Packet, here: &[usize]) {
+    fn intact(&mut self, at: usize, packet: &OriginalPacket, here: &[usize]) {
         let lost = |inside: Option<usize>, size: usize, kind: &Option<String>| Lost {
             at,
             was_at: packet.data.start,
@@ -153,7 +153,8 @@ impl Judge<'_> {
         let Some(inside) = &packet.inside else {
             self.verdict.intact += 1;
             let kept = here.first().is_some_and(|&index| {
-                let is_it = |row: &Row| row.size == packet.data.len() && row.kind == packet.kind;
+                let is_it =
+                    |row: &PacketRow| row.size == packet.data.len() && row.kind == packet.kind;
                 self.row(index).is_some_and(is_it) && self.is_of_its_place(index)
             });
             if !kept {
@@ -231,7 +232,7 @@ impl Judge<'_> {
         at: usize,
         original: &'a Original,
         sizes: Vec<usize>,
-    ) -> Option<&'a Packet> {
+    ) -> Option<&'a OriginalPacket> {
         let data = self.copy.place(at);
         let found = data.and_then(|place| original.starting_at(Start::Data(place)));
         // If bytes just after the length are missing, only the tag shows this.
@@ -318,8 +319,8 @@ mod tests {
         Original::read("three", trace).unwrap()
     }
 
-    fn row(offset: usize, data: &[u8]) -> Row {
-        Row {
+    fn row(offset: usize, data: &[u8]) -> PacketRow {
+        PacketRow {
             offset,
             size: data.len(),
             kind: None,
@@ -354,7 +355,7 @@ mod tests {
     fn what_is_missing_or_otherwise_is_lost() {
         let original = three();
         let copy = kept(&[(0, 12)], &original.bytes);
-        let wrong_kind = Row {
+        let wrong_kind = PacketRow {
             kind: Some("corrupt".into()),
             ..row(6, &[0x58, 2])
         };
@@ -456,7 +457,7 @@ mod tests {
         let last = original.bytes.len() - 1;
         let mut copy = kept(&[(0, last)], &original.bytes);
         copy.replace(&[0xff], last..last + 1);
-        let damaged = |rows: &[Row]| counts(&judge(&original, &copy, rows));
+        let damaged = |rows: &[PacketRow]| counts(&judge(&original, &copy, rows));
         assert_eq!(
             damaged(&[row(2, &[0x58, 1]), row(2, &[0x58, 9])]),
             (0, 0, 0)

@@ -11,18 +11,18 @@ use crate::reliability::copy::{Copy, Damage};
 /// The damage to a copy, at a random place. Sizes are in bytes.
 ///
 /// ```
-/// use timebase_lab::reliability::Kind;
+/// use timebase_lab::reliability::DamageKind;
 ///
 /// let trace = [7; 100];
-/// let copy = Kind::Dropped(64).damage(&trace, 1, 0);
+/// let copy = DamageKind::Dropped(64).damage(&trace, 1, 0);
 /// assert_eq!(copy.bytes.len(), 36);
 /// // The same numbers make the same copy.
-/// assert_eq!(copy, Kind::Dropped(64).damage(&trace, 1, 0));
-/// assert_eq!(Kind::Dropped(4096).to_string(), "4 kB dropped");
+/// assert_eq!(copy, DamageKind::Dropped(64).damage(&trace, 1, 0));
+/// assert_eq!(DamageKind::Dropped(4096).to_string(), "4 kB dropped");
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// This many bits are flipped, each in a different byte.
+pub enum DamageKind {
+    /// So many bits are turned over, in bytes of their own.
     Flipped(usize),
     /// A region is zeros.
     Zeroed(usize),
@@ -40,36 +40,36 @@ pub enum Kind {
     CutAtStart,
 }
 
-impl Kind {
-    /// All measured kinds.
-    pub const ALL: &[Kind] = &[
-        Kind::Flipped(1),
-        Kind::Flipped(3),
-        Kind::Zeroed(64),
-        Kind::Zeroed(4 << 10),
-        Kind::Zeroed(64 << 10),
-        Kind::Noise(64),
-        Kind::Noise(4 << 10),
-        Kind::Noise(64 << 10),
-        Kind::Dropped(64),
-        Kind::Dropped(4 << 10),
-        Kind::Dropped(64 << 10),
-        Kind::Duplicated(64),
-        Kind::Duplicated(4 << 10),
-        Kind::Duplicated(64 << 10),
-        Kind::Swapped(64),
-        Kind::Swapped(4 << 10),
-        Kind::Swapped(64 << 10),
-        Kind::CutAtEnd,
-        Kind::CutAtStart,
+impl DamageKind {
+    /// All that are measured.
+    pub const ALL: &[DamageKind] = &[
+        DamageKind::Flipped(1),
+        DamageKind::Flipped(3),
+        DamageKind::Zeroed(64),
+        DamageKind::Zeroed(4 << 10),
+        DamageKind::Zeroed(64 << 10),
+        DamageKind::Noise(64),
+        DamageKind::Noise(4 << 10),
+        DamageKind::Noise(64 << 10),
+        DamageKind::Dropped(64),
+        DamageKind::Dropped(4 << 10),
+        DamageKind::Dropped(64 << 10),
+        DamageKind::Duplicated(64),
+        DamageKind::Duplicated(4 << 10),
+        DamageKind::Duplicated(64 << 10),
+        DamageKind::Swapped(64),
+        DamageKind::Swapped(4 << 10),
+        DamageKind::Swapped(64 << 10),
+        DamageKind::CutAtEnd,
+        DamageKind::CutAtStart,
     ];
 
     /// A name for command lines and files.
     ///
     /// ```
-    /// # use timebase_lab::reliability::Kind;
-    /// assert_eq!(Kind::Noise(64 << 10).name(), "noise-64k");
-    /// assert_eq!("noise-64k".parse::<Kind>()?, Kind::Noise(64 << 10));
+    /// # use timebase_lab::reliability::DamageKind;
+    /// assert_eq!(DamageKind::Noise(64 << 10).name(), "noise-64k");
+    /// assert_eq!("noise-64k".parse::<DamageKind>()?, DamageKind::Noise(64 << 10));
     /// # Ok::<(), timebase_lab::reliability::UnknownKind>(())
     /// ```
     pub fn name(self) -> String {
@@ -78,14 +78,14 @@ impl Kind {
             kilobytes => format!("{kilobytes}k"),
         };
         match self {
-            Kind::Flipped(bits) => format!("flipped-{bits}"),
-            Kind::Zeroed(bytes) => format!("zeroed-{}", size(bytes)),
-            Kind::Noise(bytes) => format!("noise-{}", size(bytes)),
-            Kind::Dropped(bytes) => format!("dropped-{}", size(bytes)),
-            Kind::Duplicated(bytes) => format!("duplicated-{}", size(bytes)),
-            Kind::Swapped(bytes) => format!("swapped-{}", size(bytes)),
-            Kind::CutAtEnd => "cut-end".into(),
-            Kind::CutAtStart => "cut-start".into(),
+            DamageKind::Flipped(bits) => format!("flipped-{bits}"),
+            DamageKind::Zeroed(bytes) => format!("zeroed-{}", size(bytes)),
+            DamageKind::Noise(bytes) => format!("noise-{}", size(bytes)),
+            DamageKind::Dropped(bytes) => format!("dropped-{}", size(bytes)),
+            DamageKind::Duplicated(bytes) => format!("duplicated-{}", size(bytes)),
+            DamageKind::Swapped(bytes) => format!("swapped-{}", size(bytes)),
+            DamageKind::CutAtEnd => "cut-end".into(),
+            DamageKind::CutAtStart => "cut-start".into(),
         }
     }
 
@@ -98,7 +98,7 @@ impl Kind {
         let mut copy = Copy::new();
         let end = trace.len();
         let (what, places) = match self {
-            Kind::Flipped(bits) => {
+            DamageKind::Flipped(bits) => {
                 let mut places: Vec<Range<usize>> = Vec::new();
                 while places.len() < bits.min(end) {
                     let place = region(random, 1, end);
@@ -117,14 +117,14 @@ impl Kind {
                 copy.keep(trace, kept..end);
                 ("flipped a bit of each of", places)
             }
-            Kind::Zeroed(size) => {
+            DamageKind::Zeroed(size) => {
                 let place = region(random, size, end);
                 copy.keep(trace, 0..place.start);
                 copy.replace(&vec![0; place.len()], place.clone());
                 copy.keep(trace, place.end..end);
                 ("zeroed", vec![place])
             }
-            Kind::Noise(size) => {
+            DamageKind::Noise(size) => {
                 let place = region(random, size, end);
                 let noise: Vec<u8> = place.clone().map(|_| below(random, 256) as u8).collect();
                 copy.keep(trace, 0..place.start);
@@ -132,19 +132,19 @@ impl Kind {
                 copy.keep(trace, place.end..end);
                 ("noise instead of", vec![place])
             }
-            Kind::Dropped(size) => {
+            DamageKind::Dropped(size) => {
                 let place = region(random, size, end);
                 copy.keep(trace, 0..place.start);
                 copy.keep(trace, place.end..end);
                 ("dropped", vec![place])
             }
-            Kind::Duplicated(size) => {
+            DamageKind::Duplicated(size) => {
                 let place = region(random, size, end);
                 copy.keep(trace, 0..place.end);
                 copy.keep(trace, place.start..end);
                 ("duplicated", vec![place])
             }
-            Kind::Swapped(size) => {
+            DamageKind::Swapped(size) => {
                 let size = size.min(end / 2);
                 // The positions of two starts in the rest without the first region.
                 let room = end - 2 * size + 1;
@@ -158,12 +158,12 @@ impl Kind {
                 copy.keep(trace, second.end..end);
                 ("swapped", vec![first, second])
             }
-            Kind::CutAtEnd => {
+            DamageKind::CutAtEnd => {
                 let cut = below(random, end)..end;
                 copy.keep(trace, 0..cut.start);
                 ("cut off", vec![cut])
             }
-            Kind::CutAtStart => {
+            DamageKind::CutAtStart => {
                 let cut = 0..below(random, end) + 1;
                 copy.keep(trace, cut.end..end);
                 ("cut off", vec![cut])
@@ -196,34 +196,34 @@ fn region(random: &mut Random, size: usize, end: usize) -> Range<usize> {
 
 /// The name of an unknown kind of damage.
 #[derive(Debug, thiserror::Error)]
-#[error("there are {}", Kind::ALL.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", "))]
+#[error("there are {}", DamageKind::ALL.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", "))]
 pub struct UnknownKind;
 
-impl FromStr for Kind {
+impl FromStr for DamageKind {
     type Err = UnknownKind;
 
-    fn from_str(name: &str) -> Result<Kind, UnknownKind> {
-        let named = Kind::ALL.iter().find(|kind| kind.name() == name);
+    fn from_str(name: &str) -> Result<DamageKind, UnknownKind> {
+        let named = DamageKind::ALL.iter().find(|kind| kind.name() == name);
         named.copied().ok_or(UnknownKind)
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for DamageKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let size = |bytes: usize| match bytes >> 10 {
             0 => format!("{bytes} B"),
             kilobytes => format!("{kilobytes} kB"),
         };
         match *self {
-            Kind::Flipped(1) => f.write_str("1 bit flipped"),
-            Kind::Flipped(bits) => write!(f, "{bits} bits flipped"),
-            Kind::Zeroed(bytes) => write!(f, "{} zeroed", size(bytes)),
-            Kind::Noise(bytes) => write!(f, "{} of noise", size(bytes)),
-            Kind::Dropped(bytes) => write!(f, "{} dropped", size(bytes)),
-            Kind::Duplicated(bytes) => write!(f, "{} duplicated", size(bytes)),
-            Kind::Swapped(bytes) => write!(f, "two of {} swapped", size(bytes)),
-            Kind::CutAtEnd => f.write_str("cut at the end"),
-            Kind::CutAtStart => f.write_str("cut at the start"),
+            DamageKind::Flipped(1) => f.write_str("1 bit flipped"),
+            DamageKind::Flipped(bits) => write!(f, "{bits} bits flipped"),
+            DamageKind::Zeroed(bytes) => write!(f, "{} zeroed", size(bytes)),
+            DamageKind::Noise(bytes) => write!(f, "{} of noise", size(bytes)),
+            DamageKind::Dropped(bytes) => write!(f, "{} dropped", size(bytes)),
+            DamageKind::Duplicated(bytes) => write!(f, "{} duplicated", size(bytes)),
+            DamageKind::Swapped(bytes) => write!(f, "two of {} swapped", size(bytes)),
+            DamageKind::CutAtEnd => f.write_str("cut at the end"),
+            DamageKind::CutAtStart => f.write_str("cut at the start"),
         }
     }
 }
@@ -242,7 +242,7 @@ mod tests {
     #[test]
     fn the_map_says_where_each_byte_of_each_kind_was() {
         let trace = trace();
-        for &kind in Kind::ALL {
+        for &kind in DamageKind::ALL {
             for number in 0..20 {
                 let copy = kind.damage(&trace, 1, number);
                 let mut at = 0;
@@ -262,7 +262,7 @@ mod tests {
     #[test]
     fn as_much_is_damaged_as_the_kind_says() {
         let trace = trace();
-        for &kind in Kind::ALL {
+        for &kind in DamageKind::ALL {
             let copy = kind.damage(&trace, 1, 0);
             let (size, end) = (copy.bytes.len(), trace.len());
             let touched: usize = copy
@@ -278,21 +278,21 @@ mod tests {
                 .filter(|(a, b)| a != b)
                 .count();
             match kind {
-                Kind::Flipped(bits) => assert_eq!((size, touched, differ), (end, bits, bits)),
-                Kind::Zeroed(bytes) | Kind::Noise(bytes) => {
+                DamageKind::Flipped(bits) => assert_eq!((size, touched, differ), (end, bits, bits)),
+                DamageKind::Zeroed(bytes) | DamageKind::Noise(bytes) => {
                     assert_eq!((size, touched), (end, bytes));
                     assert!(differ > bytes * 9 / 10);
                 }
-                Kind::Dropped(bytes) => assert_eq!((size, touched), (end - bytes, 0)),
-                Kind::Duplicated(bytes) => assert_eq!((size, touched), (end + bytes, 0)),
-                Kind::Swapped(bytes) => {
+                DamageKind::Dropped(bytes) => assert_eq!((size, touched), (end - bytes, 0)),
+                DamageKind::Duplicated(bytes) => assert_eq!((size, touched), (end + bytes, 0)),
+                DamageKind::Swapped(bytes) => {
                     assert_eq!((size, touched), (end, 0));
                     let moved = |p: &&crate::reliability::Piece| p.at != p.from.start;
                     let moved: usize = copy.pieces.iter().filter(moved).map(|p| p.from.len()).sum();
                     assert_eq!(moved, 2 * bytes);
                 }
-                Kind::CutAtEnd => assert!(size < end && trace.starts_with(&copy.bytes)),
-                Kind::CutAtStart => assert!(size < end && trace.ends_with(&copy.bytes)),
+                DamageKind::CutAtEnd => assert!(size < end && trace.starts_with(&copy.bytes)),
+                DamageKind::CutAtStart => assert!(size < end && trace.ends_with(&copy.bytes)),
             }
         }
     }
@@ -300,7 +300,7 @@ mod tests {
     #[test]
     fn copies_differ_by_number_and_seed_and_are_the_same_again() {
         let trace = trace();
-        for &kind in Kind::ALL {
+        for &kind in DamageKind::ALL {
             let copy = kind.damage(&trace, 1, 0);
             assert_eq!(copy, kind.damage(&trace, 1, 0));
             assert_ne!(copy, kind.damage(&trace, 1, 1));
@@ -311,7 +311,7 @@ mod tests {
     #[test]
     fn a_trace_may_be_smaller_than_a_region() {
         for trace in [&b"a"[..], b"ab", b"abc"] {
-            for &kind in Kind::ALL {
+            for &kind in DamageKind::ALL {
                 let copy = kind.damage(trace, 1, 0);
                 assert!(copy.bytes.len() <= 2 * trace.len(), "{kind}");
             }
@@ -320,10 +320,10 @@ mod tests {
 
     #[test]
     fn each_kind_has_its_name() {
-        for &kind in Kind::ALL {
-            assert_eq!(kind.name().parse::<Kind>().ok(), Some(kind));
+        for &kind in DamageKind::ALL {
+            assert_eq!(kind.name().parse::<DamageKind>().ok(), Some(kind));
         }
-        let said = "zeroed".parse::<Kind>().unwrap_err().to_string();
+        let said = "zeroed".parse::<DamageKind>().unwrap_err().to_string();
         assert!(
             said.starts_with("there are flipped-1, flipped-3, "),
             "{said}"

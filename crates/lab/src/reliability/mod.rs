@@ -3,10 +3,10 @@
 //! tests of the program with a few; `docs/reliability.md` defines the figures.
 //!
 //! ```
-//! use timebase_lab::reliability::{Kind, Original, judge};
+//! use timebase_lab::reliability::{DamageKind, Original, judge};
 //!
 //! let original = Original::read("two packets", vec![0x0a, 2, 0x58, 1, 0x0a, 2, 0x58, 2])?;
-//! let copy = Kind::Duplicated(4).damage(&original.bytes, 7, 0);
+//! let copy = DamageKind::Duplicated(4).damage(&original.bytes, 7, 0);
 //! // An import that gives nothing loses all that is whole: here some packet is there twice.
 //! let verdict = judge(&original, &copy, &[]);
 //! assert!(verdict.intact >= 2);
@@ -42,8 +42,8 @@ mod run;
 pub use copy::{Copy, Damage, Piece};
 pub use error::Error;
 pub use import::{Importer, Outcome};
-pub use judge::{Invented, Lost, Row, Verdict, judge};
-pub use kind::{Kind, UnknownKind};
-pub use original::{Inner, Original, Packet};
+pub use judge::{Invented, Lost, PacketRow, Verdict, judge};
+pub use kind::{DamageKind, UnknownKind};
+pub use original::{Inner, Original, OriginalPacket};
 pub use report::{Goal, Report, grouped, percent};
 pub use run::{Examined, Plan, Tally, measure, prepare};

@@ -21,13 +21,13 @@ pub struct Original {
     /// The file.
     pub bytes: Vec<u8>,
     /// Its packets that are not empty, in file order.
-    pub packets: Vec<Packet>,
+    pub packets: Vec<OriginalPacket>,
 }
 
 /// A packet of the file.
 #[derive(Debug, Clone)]
-pub struct Packet {
-    /// The position of its tag.
+pub struct OriginalPacket {
+    /// Where its tag is.
     pub start: usize,
     /// The bytes after the tag and the length.
     pub data: Range<usize>,
@@ -78,7 +78,7 @@ impl Original {
                 offset: field.start,
                 why,
             })?;
-            packets.push(Packet {
+            packets.push(OriginalPacket {
                 start: field.start,
                 data: field.data.clone(),
                 inside,
@@ -95,9 +95,9 @@ impl Original {
         })
     }
 
-    /// The packet whose tag, or whose first byte after its length, is at this position.
-    pub(crate) fn starting_at(&self, at: Start) -> Option<&Packet> {
-        let key = |packet: &Packet| match at {
+    /// The packet whose tag, or whose first byte after its length, is here.
+    pub(crate) fn starting_at(&self, at: Start) -> Option<&OriginalPacket> {
+        let key = |packet: &OriginalPacket| match at {
             Start::Tag(_) => packet.start,
             Start::Data(_) => packet.data.start,
         };

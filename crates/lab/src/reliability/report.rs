@@ -4,18 +4,18 @@ use std::fmt;
 
 use comfy_table::presets::ASCII_MARKDOWN;
 
-use crate::reliability::kind::Kind;
+use crate::reliability::kind::DamageKind;
 use crate::reliability::run::Tally;
 
 /// The results for some traces. They are shown as Markdown.
 ///
 /// ```
-/// use timebase_lab::reliability::{Kind, Report, Tally};
+/// use timebase_lab::reliability::{DamageKind, Report, Tally};
 ///
 /// let mut report = Report::default();
 /// report.begin("a.pftrace");
 /// let tally = Tally { copies: 2, with_intact: 2, kept: 1.5, ..Tally::default() };
-/// report.add(Kind::CutAtStart, tally);
+/// report.add(DamageKind::CutAtStart, tally);
 /// assert!(!report.is_met());
 /// assert!(report.goals()[0].measured.starts_with("75.00 %"));
 /// ```
@@ -27,7 +27,7 @@ pub struct Report {
 #[derive(Debug)]
 struct Measured {
     name: String,
-    rows: Vec<(Kind, Tally)>,
+    rows: Vec<(DamageKind, Tally)>,
 }
 
 /// A goal.
@@ -59,8 +59,8 @@ impl Report {
         });
     }
 
-    /// Adds the results for the copies of a kind.
-    pub fn add(&mut self, kind: Kind, tally: Tally) {
+    /// Adds what became of the copies of a kind.
+    pub fn add(&mut self, kind: DamageKind, tally: Tally) {
         if let Some(trace) = self.traces.last_mut() {
             trace.rows.push((kind, tally));
         }
@@ -192,7 +192,7 @@ impl fmt::Display for Report {
     }
 }
 
-fn cells(kind: Kind, tally: &Tally) -> [String; 7] {
+fn cells(kind: DamageKind, tally: &Tally) -> [String; 7] {
     let average = average(tally);
     let marked = |text: String, is_met: bool| match is_met {
         true => text,
@@ -267,9 +267,9 @@ mod tests {
     fn report(tally: Tally) -> Report {
         let mut report = Report::default();
         report.begin("a");
-        report.add(Kind::CutAtEnd, good());
+        report.add(DamageKind::CutAtEnd, good());
         report.begin("b");
-        report.add(Kind::CutAtStart, tally);
+        report.add(DamageKind::CutAtStart, tally);
         report
     }
 

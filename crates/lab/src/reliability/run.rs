@@ -13,7 +13,7 @@ use crate::reliability::copy::Copy;
 use crate::reliability::error::Error;
 use crate::reliability::import::{Database, Importer, Outcome};
 use crate::reliability::judge::{Verdict, judge};
-use crate::reliability::kind::Kind;
+use crate::reliability::kind::DamageKind;
 use crate::reliability::original::Original;
 
 /// The settings for making and importing copies.
@@ -37,7 +37,7 @@ pub struct Examined<'a> {
     /// The original.
     pub original: &'a Original,
     /// The kind of its damage.
-    pub kind: Kind,
+    pub kind: DamageKind,
     /// Its number.
     pub number: u64,
     /// The copy.
@@ -171,7 +171,7 @@ pub fn prepare(original: &mut Original, plan: &Plan) -> Result<usize, Error> {
 pub fn measure(
     original: &Original,
     all_events: usize,
-    kind: Kind,
+    kind: DamageKind,
     plan: &Plan,
     observe: &(dyn Fn(&Examined<'_>) + Sync),
 ) -> Result<Tally, Error> {

@@ -141,7 +141,7 @@ fn written<'a, W: Write>(
     });
     let files: Vec<Port<W>> = files.collect::<io::Result<_>>()?;
     let sink = sink.map(|sink| Rc::new(RefCell::new(sink)));
-    let mut sources: Vec<Source<'a, W>> = Vec::new();
+    let mut sources: Vec<Member<'a, W>> = Vec::new();
     for number in 0..set.sources() {
         // A file each, or one for all.
         let file = if files.len() == 1 { 0 } else { number as usize };
@@ -160,7 +160,7 @@ fn written<'a, W: Write>(
             sink: sink.clone(),
             whose: Whose { file, machine },
         };
-        sources.push(Source::new(set, number, machine, out, truths)?);
+        sources.push(Member::new(set, number, machine, out, truths)?);
     }
     let manifest = match set.form {
         Form::Manifest => {
@@ -200,12 +200,12 @@ fn written<'a, W: Write>(
         files: files.collect::<io::Result<_>>()?,
         manifest,
         begin_ns: BEGIN,
-        end_ns: sources.iter().map(Source::now).max().unwrap_or(BEGIN),
+        end_ns: sources.iter().map(Member::now).max().unwrap_or(BEGIN),
     })
 }
 
 /// A machine or a process.
-struct Source<'a, W> {
+struct Member<'a, W> {
     generator: Generator<'a, W>,
     /// Data for the guest of a relay.
     rounds: Option<Rounds>,
@@ -215,7 +215,7 @@ struct Source<'a, W> {
     next: Option<Next>,
 }
 
-impl<'a, W: Write> Source<'a, W> {
+impl<'a, W: Write> Member<'a, W> {
     fn new(
         set: &Set,
         number: u32,
@@ -243,7 +243,7 @@ impl<'a, W: Write> Source<'a, W> {
             has_service: !is_relayed,
             sequences_before: number * settings.sequences,
         };
-        let mut source = Source {
+        let mut source = Member {
             generator: Generator::new(&settings, scene),
             rounds,
             syncs: Milestones::from_the_beginning(set.sync_packets),

@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::sort::Quota;
 
 use crate::btree::error::Error;
-use crate::btree::page::{Kind, PageSize};
+use crate::btree::page::{PageKind, PageSize};
 
 const BUFFER: usize = 256 << 10;
 
@@ -134,8 +134,8 @@ impl Database {
         u64::from(page.saturating_sub(1)) * self.page_size.get() as u64
     }
 
-    /// Takes the root of an empty table or index, to fill it.
-    pub(crate) fn take(&mut self, root: u32, kind: Kind) -> Result<(), Error> {
+    /// Takes the root of something that is empty, to fill it.
+    pub(crate) fn take(&mut self, root: u32, kind: PageKind) -> Result<(), Error> {
         if !(2..=self.pages).contains(&root) || self.taken.contains(&root) {
             return Err(Error::NotEmpty { root });
         }

@@ -7,7 +7,7 @@ use crate::sort::{Scratch, Sorter};
 use crate::btree::database::Database;
 use crate::btree::entry::Entry;
 use crate::btree::error::Error;
-use crate::btree::page::{Kind, Page};
+use crate::btree::page::{Page, PageKind};
 use crate::btree::record::{Cell, Value, trimmed};
 use crate::btree::tree::Tree;
 
@@ -203,12 +203,12 @@ struct IndexLeaves {
 
 impl IndexLeaves {
     fn new(database: &mut Database, root: u32, with_rowid: bool) -> Result<Self, Error> {
-        database.take(root, Kind::IndexLeaf)?;
+        database.take(root, PageKind::IndexLeaf)?;
         let page_size = database.page_size();
         Ok(IndexLeaves {
             root,
-            tree: Tree::new(Kind::IndexInterior, page_size),
-            leaf: Page::new(Kind::IndexLeaf, page_size),
+            tree: Tree::new(PageKind::IndexInterior, page_size),
+            leaf: Page::new(PageKind::IndexLeaf, page_size),
             with_rowid,
             separator: None,
             cell: Cell::new(),

@@ -25,18 +25,18 @@ impl PageSize {
 /// The kinds of b-tree pages. The value is the first byte of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub(crate) enum Kind {
+pub(crate) enum PageKind {
     IndexInterior = 0x02,
     TableInterior = 0x05,
     IndexLeaf = 0x0a,
     TableLeaf = 0x0d,
 }
 
-impl Kind {
+impl PageKind {
     pub fn header(self) -> usize {
         match self {
-            Kind::IndexLeaf | Kind::TableLeaf => 8,
-            Kind::IndexInterior | Kind::TableInterior => 12,
+            PageKind::IndexLeaf | PageKind::TableLeaf => 8,
+            PageKind::IndexInterior | PageKind::TableInterior => 12,
         }
     }
 }
@@ -47,7 +47,7 @@ pub(crate) const POINTER: usize = 2;
 /// A page that is filled from its end downwards.
 #[derive(Debug)]
 pub(crate) struct Page {
-    kind: Kind,
+    kind: PageKind,
     bytes: Box<[u8]>,
     cells: usize,
     /// The start of the last cell.
@@ -55,7 +55,7 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    pub fn new(kind: Kind, size: PageSize) -> Self {
+    pub fn new(kind: PageKind, size: PageSize) -> Self {
         Page {
             kind,
             bytes: vec![0; size.get()].into(),

@@ -2,7 +2,7 @@
 
 use crate::btree::database::Database;
 use crate::btree::error::Error;
-use crate::btree::page::{Kind, Page, PageSize};
+use crate::btree::page::{Page, PageKind, PageSize};
 use crate::btree::record::{Cell, Value, push_varint, trimmed};
 use crate::btree::tree::Tree;
 
@@ -26,12 +26,12 @@ impl TableBuilder {
     ///
     /// [`Error::NotEmpty`] if that page belongs to something else.
     pub fn new(database: &mut Database, root: u32) -> Result<Self, Error> {
-        database.take(root, Kind::TableLeaf)?;
+        database.take(root, PageKind::TableLeaf)?;
         let page_size = database.page_size();
         Ok(TableBuilder {
             root,
-            tree: Tree::new(Kind::TableInterior, page_size),
-            leaf: Page::new(Kind::TableLeaf, page_size),
+            tree: Tree::new(PageKind::TableInterior, page_size),
+            leaf: Page::new(PageKind::TableLeaf, page_size),
             last_rowid: None,
             room: Room::of(page_size),
             cell: Cell::new(),

@@ -2,7 +2,7 @@
 
 use crate::btree::database::Database;
 use crate::btree::error::Error;
-use crate::btree::page::{Kind, POINTER, Page, PageSize};
+use crate::btree::page::{POINTER, Page, PageKind, PageSize};
 
 /// An interior page that cannot be one; SQLite's smallest page has room for four of the widest
 /// children.
@@ -47,7 +47,7 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    pub fn new(kind: Kind, page_size: PageSize) -> Self {
+    pub fn new(kind: PageKind, page_size: PageSize) -> Self {
         Tree {
             levels: Vec::new(),
             page: Page::new(kind, page_size),

@@ -12,7 +12,7 @@ use crate::sort::number::LONGEST_NUMBER;
 use crate::sort::payload::Payload;
 use crate::sort::records::Records;
 use crate::sort::runs::{Runs, ended};
-use crate::sort::source::{Source, Stored};
+use crate::sort::source::{RunCursor, Stored};
 
 /// The memory for pieces of all runs together during the merge.
 const MERGED: usize = 8 << 20;
@@ -101,11 +101,11 @@ impl<K: Key, P: Payload + ?Sized> Outlet<K, P> {
 struct Waiting<K> {
     key: K,
     stretch: u32,
-    source: Box<Source<K>>,
+    source: Box<RunCursor<K>>,
 }
 
 impl<K: Key> Waiting<K> {
-    fn new(source: Box<Source<K>>) -> Self {
+    fn new(source: Box<RunCursor<K>>) -> Self {
         Waiting {
             key: source.key,
             stretch: source.stretch,
@@ -145,7 +145,7 @@ fn merge<K: Key, P: Payload + ?Sized>(runs: Runs<K>, mut outlet: Outlet<K, P>) -
     let mut stored = Stored { file, ends, piece };
     let mut waiting = BinaryHeap::with_capacity(runs.len());
     for run in runs {
-        let mut source = Box::new(Source::new(run.stretches));
+        let mut source = Box::new(RunCursor::new(run.stretches));
         if source.advance(&mut stored)? {
             waiting.push(Waiting::new(source));
         }

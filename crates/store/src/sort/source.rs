@@ -21,7 +21,7 @@ pub(crate) struct Stored {
 
 /// A run and its current record: the key is read, the payload is next.
 #[derive(Debug)]
-pub(crate) struct Source<K> {
+pub(crate) struct RunCursor<K> {
     stretches: vec::IntoIter<u32>,
     /// The stretch of the record. It orders equal keys of two runs.
     pub stretch: u32,
@@ -41,9 +41,9 @@ fn damaged() -> io::Error {
     )
 }
 
-impl<K: Key> Source<K> {
+impl<K: Key> RunCursor<K> {
     pub fn new(stretches: Vec<u32>) -> Self {
-        Source {
+        RunCursor {
             stretches: stretches.into_iter(),
             stretch: 0,
             key: K::FIRST,

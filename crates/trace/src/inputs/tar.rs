@@ -149,16 +149,22 @@ impl Search<'_, '_> {
         let begin = self.at + BLOCK;
         let kind = header.kind();
         let data = match kind {
-            Kind::Link | Kind::Other => 0,
-            Kind::File | Kind::Sparse | Kind::Passed => self.before.size.unwrap_or(stated),
-            Kind::HardLink if self.follows(begin) => 0,
-            Kind::HardLink | Kind::Name | Kind::LinkName | Kind::Pax | Kind::Global => stated,
+            EntryKind::Link | EntryKind::Other => 0,
+            EntryKind::File | EntryKind::Sparse | EntryKind::Passed => {
+                self.before.size.unwrap_or(stated)
+            }
+            EntryKind::HardLink if self.follows(begin) => 0,
+            EntryKind::HardLink
+            | EntryKind::Name
+            | EntryKind::LinkName
+            | EntryKind::Pax
+            | EntryKind::Global => stated,
         };
         let there = data.min(self.size - begin.min(self.size));
         let is_cut = there < data;
         match kind {
-            Kind::Name | Kind::Pax if !is_cut => self.say(kind, begin, data)?,
-            Kind::File | Kind::Sparse => {
+            EntryKind::Name | EntryKind::Pax if !is_cut => self.say(kind, begin, data)?,
+            EntryKind::File | EntryKind::Sparse => {
                 let packed = Packed {
                     is_cut,
                     ..Packed::as_they_are(begin, there)
@@ -168,8 +174,8 @@ impl Search<'_, '_> {
                     return Ok(ControlFlow::Break(End::Cut));
                 }
             }
-            Kind::Name | Kind::LinkName | Kind::Pax | Kind::Global => {}
-            Kind::HardLink | Kind::Link | Kind::Passed | Kind::Other => {
+            EntryKind::Name | EntryKind::LinkName | EntryKind::Pax | EntryKind::Global => {}
+            EntryKind::HardLink | EntryKind::Link | EntryKind::Passed | EntryKind::Other => {
                 self.before = Before::default();
             }
         }
@@ -193,9 +199,9 @@ impl Search<'_, '_> {
     }
 
     /// What is said before a file: its name, or its attributes.
-    fn say(&mut self, kind: Kind, begin: u64, size: u64) -> Result<(), InputsError> {
+    fn say(&mut self, kind: EntryKind, begin: u64, size: u64) -> Result<(), InputsError> {
         let limit = match kind {
-            Kind::Name => LONGEST_NAME,
+            EntryKind::Name => LONGEST_NAME,
             _ => LONGEST_PAX,
         };
         if size > limit {
@@ -211,7 +217,7 @@ impl Search<'_, '_> {
         read.map_err(|error| self.listing.failed(begin, error))?;
         self.before.at.get_or_insert(self.at);
         match kind {
-            Kind::Name => self.before.name = Some(text),
+            EntryKind::Name => self.before.name = Some(text),
             _ => self.before.pax(&text),
         }
         Ok(())
@@ -222,7 +228,7 @@ impl Search<'_, '_> {
         let name = before.name.unwrap_or_else(|| header.name());
         let name = name.split(|&byte| byte == 0).next().unwrap_or_default();
         let is_wanted = !is_skipped(name);
-        if is_wanted && (before.is_sparse || header.kind() == Kind::Sparse) {
+        if is_wanted && (before.is_sparse || header.kind() == EntryKind::Sparse) {
             let name = self.listing.shown(name);
             return Err(InputsError::Sparse { name });
         }
@@ -252,7 +258,7 @@ impl Search<'_, '_> {
 
 /// The meaning of a header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum EntryKind {
     File,
     /// A sparse file: GNU's tar left out its holes.
     Sparse,
@@ -279,18 +285,18 @@ impl Header {
         self.0.get(range).unwrap_or_default()
     }
 
-    fn kind(&self) -> Kind {
+    fn kind(&self) -> EntryKind {
         match self.0.get(156).copied().unwrap_or(0) {
-            b'1' => Kind::HardLink,
-            b'2'..=b'4' | b'6' => Kind::Link,
-            b'5' => Kind::Other,
-            b'L' => Kind::Name,
-            b'K' => Kind::LinkName,
-            b'x' => Kind::Pax,
-            b'g' => Kind::Global,
-            b'S' => Kind::Sparse,
-            b'A'..=b'Z' => Kind::Passed,
-            _ => Kind::File,
+            b'1' => EntryKind::HardLink,
+            b'2'..=b'4' | b'6' => EntryKind::Link,
+            b'5' => EntryKind::Other,
+            b'L' => EntryKind::Name,
+            b'K' => EntryKind::LinkName,
+            b'x' => EntryKind::Pax,
+            b'g' => EntryKind::Global,
+            b'S' => EntryKind::Sparse,
+            b'A'..=b'Z' => EntryKind::Passed,
+            _ => EntryKind::File,
         }
     }
 
