@@ -10,7 +10,7 @@ use timebase_lab::reliability::{
 
 use crate::support::{PROGRAM, Place, data};
 
-/// So many copies of a trace for each of these kinds of damage: the goals are met.
+/// With this many copies of a trace for each of these kinds of damage, the goals must be met.
 fn damaged(trace: &str, kinds: &[DamageKind], copies: u64) {
     let place = Place::new();
     let plan = Plan {

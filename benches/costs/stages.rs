@@ -31,7 +31,7 @@ struct Stages {
     summary: Summary,
 }
 
-/// A stage, and how long it took.
+/// A stage, and its time.
 type Stage = (&'static str, fn(&Stages) -> Duration);
 
 const STAGES: &[Stage] = &[
@@ -125,7 +125,7 @@ fn through(source: &Source, go: impl FnOnce(&mut Input<'_>)) -> Result<Duration>
     Ok(begun.elapsed())
 }
 
-/// What the import would take on one thread.
+/// The time of the import on one thread.
 fn all(stages: &Stages) -> Duration {
     stages.reading + stages.decoding + stages.resolving + stages.writing + stages.finishing
 }

@@ -25,9 +25,9 @@ pub enum StatementKind {
 pub struct Statement<'a> {
     /// What it makes is called; of [`StatementKind::Other`] it is any word.
     pub name: &'a str,
-    /// What it makes.
+    /// The kind of the object.
     pub kind: StatementKind,
-    /// Its text, and what stands behind it up to the next one.
+    /// Its text, and everything after it up to the next statement.
     pub sql: &'a str,
 }
 

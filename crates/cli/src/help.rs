@@ -279,7 +279,9 @@ fn briefly(section: &Section) -> String {
     ];
 
     let summary = section.summary().trim_end_matches('.');
-    let mut without = SUBJECTS.iter().filter_map(|subject| summary.strip_prefix(subject));
+    let mut without = SUBJECTS
+        .iter()
+        .filter_map(|subject| summary.strip_prefix(subject));
     let summary = without.next().unwrap_or(summary);
     let brief = match summary.split_once(": ") {
         Some((brief, _)) if summary.chars().count() > BRIEF => brief,

@@ -318,7 +318,7 @@ impl Schema {
         let mut objects = Statement::all(timebase_schema::TABLES);
         objects.extend(Statement::all(&finish));
         objects.retain(|object| object.kind != StatementKind::Other);
-        // One thread at a time has it.
+        // Only one thread at a time uses it.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let empty = Connection::open_in_memory_with_flags(flags).map_err(unreadable)?;
         let needed = Statement::needed(&objects, &is_asked);
@@ -423,7 +423,7 @@ fn table(empty: &Connection, object: &Statement<'_>) -> Result<Table, Error> {
         columns.push(Column {
             name: renamed.map_or(column, |(_, to)| (*to).to_owned()),
             kind,
-            // Only tables tell where there is no NULL.
+            // Only tables say that a column is never NULL.
             is_nullable: object.kind == StatementKind::View || !is_set,
         });
     }

@@ -86,7 +86,7 @@ pub enum Error {
         /// The other contents.
         entry: String,
     },
-    /// The trace is in the folder already.
+    /// The folder already has the trace.
     #[error("{path} already has this trace, {trace_id}", path = path.display())]
     Exists {
         /// The folder.

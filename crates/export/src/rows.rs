@@ -11,7 +11,7 @@ use crate::columns::Column;
 use crate::error::Error;
 use crate::prepared::Prepared;
 
-/// A statement that is asked, and what it is called in errors.
+/// The statement to run, and its name in errors.
 pub(crate) struct Query<'a> {
     pub table: &'a str,
     pub sql: &'a str,
@@ -21,8 +21,8 @@ pub(crate) struct Query<'a> {
 }
 
 impl Query<'_> {
-    /// Steps through all rows, and hands over each chunk that is full, and the last one if it has any. Tells
-    /// how many there were.
+    /// Steps through all rows, and hands over each full chunk, and the last one if it has rows.
+    /// Returns the number of rows.
     pub fn read(
         &self,
         database: &Connection,
@@ -89,7 +89,7 @@ impl<'c> Rows<'c> {
         })
     }
 
-    /// The next row. While it is there, the statement cannot go on.
+    /// The next row. While it is borrowed, the statement cannot continue.
     fn next(&mut self) -> rusqlite::Result<Option<CurrentRow<'_>>> {
         // SAFETY: the statement was prepared, and its connection is borrowed.
         match unsafe { ffi::sqlite3_step(self.statement.raw()) } {

@@ -21,8 +21,8 @@
 //! These 470 lines, and 300 of Python, are for SQLite builds that cannot load any extension, such as Apple's: there is no other way to
 //! functions there. Where an extension can be loaded, a conversion takes 0.05 µs instead of 1.1 µs, so nobody uses them.
 //!
-//! No function is called here that needs SQLite's table of functions, which the
-//! library has only when SQLite has loaded it.
+//! No function here may call code that needs SQLite's table of functions: the library only has the
+//! table if SQLite has loaded it.
 //!
 //! If you change a signature or a layout, change the function's name with it, so that a package of
 //! another version does not find it.

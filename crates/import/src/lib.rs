@@ -63,7 +63,7 @@ mod place;
 mod readers;
 mod seen;
 mod size;
-mod spool;
+mod spill;
 // For the benchmarks and fuzzers of this repository, which need what is of no use to others.
 #[doc(hidden)]
 pub mod stages;

@@ -952,7 +952,7 @@ impl Import {
         {
             return row;
         }
-        // C6, T2: taken as trace time
+        // Counts as trace time (C6, T2).
         self.found.taken.insert(row.id);
         row.clock_id = Some(self.found.trace_time.id.into());
         row.clock_ts = i64::try_from(timestamp).ok();

@@ -46,7 +46,7 @@ impl Key {
 /// The basis of a relation between two clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HopSource {
-    /// A snapshot of both.
+    /// A snapshot of both clocks.
     Snapshot(Taker),
     /// One machine asked the other for the time.
     RemoteSync,
@@ -64,7 +64,7 @@ pub enum Taker {
 }
 
 impl HopSource {
-    /// What a column `source` says.
+    /// The meaning of a value in a column `source`.
     pub fn of_row(row: &Row<'_>, column: usize) -> rusqlite::Result<HopSource> {
         let source = match row.get_ref(column)?.as_bytes().unwrap_or_default() {
             b"writer" => HopSource::Snapshot(Taker::Writer),
@@ -108,7 +108,7 @@ pub struct Clock {
     pub is_monotonic: bool,
     /// What it did instead of going on, if the import knows.
     pub turned: Option<Turn>,
-    /// How far the times of its packets are off by that.
+    /// The error of its packets' times because of that.
     pub worst_turn_ns: Option<f64>,
 }
 

@@ -59,13 +59,13 @@ struct Current {
     lasts: bool,
 }
 
-/// The serialized entry of each field and number.
+/// The serialized entries, by field and number.
 type Entries = HashMap<(u32, u64), KeptEntry>;
 
 /// An entry.
 #[derive(Debug)]
 struct KeptEntry {
-    /// How many serialized `InternedData` had been taken in before.
+    /// The number of serialized `InternedData` that were added before it.
     since: u64,
     entry: Box<[u8]>,
 }

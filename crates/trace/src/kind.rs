@@ -64,7 +64,7 @@ pub struct OtherFile {
     pub what: String,
     /// What can be done with it.
     pub remedy: Remedy,
-    /// Whether it is that for sure, though it may look like packets or hold some.
+    /// Whether the type is certain, although the file may look like packets or contain some.
     pub is_sure: bool,
 }
 
@@ -169,7 +169,7 @@ const EXPECTED: Remedy = Remedy::Sentence(
     "Expected a protobuf trace (.pftrace, .perfetto-trace), optionally compressed with gzip or zstd",
 );
 
-/// What is true of an archive that was not opened as one.
+/// The facts for an archive that was not opened as one.
 const ARCHIVE: Remedy = Remedy::Sentence(
     "Import it as a file of its own, compressed once at most: the traces in it are imported together",
 );

@@ -258,7 +258,7 @@ struct Seen {
     size: u64,
     hash: Sha256,
     failure: Option<Failure>,
-    /// The first bytes of it, decompressed.
+    /// Its first decompressed bytes.
     head: Vec<u8>,
 }
 
@@ -269,10 +269,10 @@ enum Failure {
     Window,
 }
 
-/// What the decompressor calls a window that is too large, which has no number for it.
+/// The decompressor's message for a window that is too large; there is no error code for it.
 const WINDOW_REFUSED: &str = "requires too much memory";
 
-/// Keeps the first bytes, to say what it is if it turns out to be no trace.
+/// Keeps the first bytes, to name the type if it turns out to be no trace.
 struct Headed<R> {
     reader: R,
     seen: Arc<Mutex<Seen>>,

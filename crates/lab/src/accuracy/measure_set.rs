@@ -158,7 +158,7 @@ mod tests {
         bar: Option<i64>,
     }
 
-    /// The tables of a database that places all packets so far from the truth.
+    /// The tables of a database with all packets this far from the truth.
     fn database(path: &Path, truths: &[SetTruth], names: &[String], by: &Off) -> Connection {
         let conn = Connection::open(path).unwrap();
         conn.execute_batch(
@@ -224,7 +224,7 @@ mod tests {
             let case = two_guests(form);
             let (names, truths) = (case.files(), truths(&case));
             let path = directory.path().join(format!("{number}.db"));
-            // The second guest is off by twice as much, and outside.
+            // The second guest is off by twice as much, which is outside of the error.
             let conn = database(&path, &truths, &names, &off);
             let measured = compare(&conn, &names, &truths).unwrap();
             assert!(measured.nearest.count > 1000);

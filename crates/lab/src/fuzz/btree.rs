@@ -187,7 +187,7 @@ impl Roots {
     }
 }
 
-/// A row as often as it comes, with its ids; not so many that few inputs are tried.
+/// A row with its repetitions and ids; their number is limited, so that many inputs can be tried.
 fn expand(rows: &[InputRow]) -> Vec<(i64, &InputRow)> {
     let mut all = Vec::new();
     let mut bytes = 0;

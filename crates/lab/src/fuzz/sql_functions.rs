@@ -113,7 +113,7 @@ pub fn register(conn: &Connection) {
     timebase::sql::register(conn).unwrap();
 }
 
-/// A database of a small trace, and the functions that there are.
+/// A database of a small trace, and the existing functions.
 struct Fixture {
     conn: Connection,
     functions: Vec<String>,

@@ -38,9 +38,9 @@ pub enum Outcome {
 /// The contents of a database.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Database {
-    /// Those of `packet`.
+    /// The rows of `packet`.
     pub rows: Vec<PacketRow>,
-    /// How many kernel events and slices there are.
+    /// The numbers of kernel events and slices.
     pub events: usize,
 }
 

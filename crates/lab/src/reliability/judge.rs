@@ -8,7 +8,7 @@ use crate::reliability::original::{Inner, Original, OriginalPacket, Start, varin
 /// A row of the table `packet`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PacketRow {
-    /// Where it says that its bytes are, or those of its compressed packet.
+    /// The position of its bytes, or of its compressed packet's, as the row says.
     pub offset: usize,
     /// Their number, as the row says.
     pub size: usize,
@@ -100,8 +100,8 @@ pub fn judge(original: &Original, copy: &Copy, rows: &[PacketRow]) -> Verdict {
     judge.verdict
 }
 
-/// The packets of which no byte was touched, and where in the copy their bytes
-/// are, without tag and length.
+/// The completely untouched packets, and the positions of their bytes in the copy, without tag and
+/// length.
 fn intact<'a>(original: &'a Original, copy: &Copy) -> Vec<(usize, &'a OriginalPacket)> {
     let packets = &original.packets;
     let mut intact = Vec::new();

@@ -22,7 +22,7 @@ use crate::reliability::copy::{Copy, Damage};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DamageKind {
-    /// So many bits are turned over, in bytes of their own.
+    /// This many bits are flipped, each in a different byte.
     Flipped(usize),
     /// A region is zeros.
     Zeroed(usize),
@@ -41,7 +41,7 @@ pub enum DamageKind {
 }
 
 impl DamageKind {
-    /// All that are measured.
+    /// All measured kinds.
     pub const ALL: &[DamageKind] = &[
         DamageKind::Flipped(1),
         DamageKind::Flipped(3),

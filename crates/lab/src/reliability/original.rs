@@ -27,7 +27,7 @@ pub struct Original {
 /// A packet of the file.
 #[derive(Debug, Clone)]
 pub struct OriginalPacket {
-    /// Where its tag is.
+    /// The position of its tag.
     pub start: usize,
     /// The bytes after the tag and the length.
     pub data: Range<usize>,
@@ -95,7 +95,7 @@ impl Original {
         })
     }
 
-    /// The packet whose tag, or whose first byte after its length, is here.
+    /// The packet whose tag, or whose first byte after its length, is at this position.
     pub(crate) fn starting_at(&self, at: Start) -> Option<&OriginalPacket> {
         let key = |packet: &OriginalPacket| match at {
             Start::Tag(_) => packet.start,

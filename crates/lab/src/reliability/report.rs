@@ -59,7 +59,7 @@ impl Report {
         });
     }
 
-    /// Adds what became of the copies of a kind.
+    /// Adds the results for the copies of a kind.
     pub fn add(&mut self, kind: DamageKind, tally: Tally) {
         if let Some(trace) = self.traces.last_mut() {
             trace.rows.push((kind, tally));

@@ -315,7 +315,7 @@ fn early(set: &Set, machine: u32) -> World {
         };
         Crystal::new(&pace, random.clone(), beginning, NANOSECONDS, is_faster)
     };
-    // As far ahead as it shall be when the trace begins.
+    // This puts it ahead by the required amount at the beginning of the trace.
     let mut from_zero = crystal(0);
     from_zero.go_on(BEGIN);
     let origin = BEGIN + ahead(set, machine) - from_zero.ticks(0);

@@ -118,7 +118,7 @@ pub struct Settings {
     pub compression_batch: u32,
 }
 
-/// How large a trace is.
+/// The size of a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Size {
@@ -130,8 +130,7 @@ pub enum Size {
     Bytes(u64),
 }
 
-/// What kinds of records there are, by weight: of all records, `sdk / (sum of
-/// the weights)` are SDK packets.
+/// The kinds of records, by weight: of all records, `sdk / (sum of the weights)` are SDK packets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Mix {
@@ -166,7 +165,7 @@ impl Mix {
     }
 }
 
-/// The clock that the snapshots of an SDK sequence hold beside its own.
+/// The clock that the snapshots of an SDK sequence hold in addition to its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reference {
@@ -192,7 +191,7 @@ pub enum FtraceClock {
     MonotonicRaw,
 }
 
-/// How packets are compressed.
+/// The compression of packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Compression {
@@ -204,7 +203,7 @@ pub enum Compression {
     Zstd,
 }
 
-/// Settings that have a name.
+/// Named settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Preset {
     /// 2,000,000 SDK packets of about 30 bytes on 8 sequences.

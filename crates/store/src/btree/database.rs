@@ -134,7 +134,7 @@ impl Database {
         u64::from(page.saturating_sub(1)) * self.page_size.get() as u64
     }
 
-    /// Takes the root of something that is empty, to fill it.
+    /// Takes the root of an empty table or index, to fill it.
     pub(crate) fn take(&mut self, root: u32, kind: PageKind) -> Result<(), Error> {
         if !(2..=self.pages).contains(&root) || self.taken.contains(&root) {
             return Err(Error::NotEmpty { root });

@@ -699,7 +699,7 @@ struct Archive {
     is_compressed: bool,
 }
 
-/// What the order of processing goes by.
+/// The key for the order of processing.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     class: u8,

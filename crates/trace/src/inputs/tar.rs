@@ -400,7 +400,7 @@ impl Window {
     /// Its blocks.
     const BLOCKS: u64 = 16;
 
-    /// The block at a place; less at the end.
+    /// The block at a position; shorter at the end.
     fn block(&mut self, store: &mut Store, at: u64, size: u64) -> io::Result<&[u8]> {
         let end = at.saturating_add(BLOCK).min(size);
         let has = self.at..=self.at + self.bytes.len() as u64;

@@ -26,7 +26,7 @@ fn main() -> ExitCode {
             }
             ExitCode::SUCCESS
         }
-        // Who reads has enough.
+        // The reader has enough.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error:#}");
@@ -39,7 +39,7 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
     matches!(error.downcast_ref(), Some(Error::Io(error)) if error.kind() == ErrorKind::BrokenPipe)
 }
 
-/// Tells what was written; of a bomb there is nothing to tell.
+/// Reports what was written; for a bomb there is no report.
 fn run(flags: &Flags) -> anyhow::Result<Option<String>> {
     if let Some((bomb, count)) = flags.bomb() {
         let written = output(flags).and_then(|mut out| bomb.write(count, &mut out));

@@ -18,7 +18,7 @@ pub fn count(text: &str) -> Result<u64, String> {
     )
 }
 
-/// A time, in nanoseconds if no unit is given.
+/// A time, in nanoseconds unless it has a unit.
 fn nanoseconds(text: &str) -> Result<u64, String> {
     quantity(
         text,
