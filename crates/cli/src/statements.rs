@@ -28,7 +28,7 @@ pub fn run(
     run_all(database, &script, &parameters, &mut results).map(|_| ())
 }
 
-/// How the results of a script are laid out, which are parts of one document.
+/// The layout of a script's results, which are parts of one document.
 ///
 /// It follows from the script's text and not from what its statements
 /// find: who reads the document has to know its shape. So a script is one
@@ -170,7 +170,7 @@ fn run_all(
 /// A statement among others.
 struct Part<'s> {
     sql: &'s str,
-    /// Which one it is, for errors.
+    /// Its position in the script, for errors.
     place: &'s str,
     title: Option<&'s str>,
 }

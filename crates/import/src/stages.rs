@@ -1,9 +1,9 @@
 //! Parts of an import by themselves, for the benchmarks and fuzzers of this repository.
 //!
-//! Decoding and writing overlap, so one import cannot tell what each takes, and nothing that is public has rows that go
-//! nowhere: a trace cannot be refused by its rows, so nobody else has a use for them. What comes before rows is measured by
-//! `timebase-trace`, as anyone can. To read the clock around every stage of every packet was the alternative: it takes about as
-//! long as the stages of a small packet.
+//! Decoding and writing overlap, so the time of one import does not show the time of each. An import without rows has no use
+//! outside of this repository. The benchmark measures the stages before the rows with `timebase-trace`, as anyone can. The
+//! alternative was to read the clock around every stage of every packet: that takes about as long as the stages of a small
+//! packet.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -22,12 +22,11 @@ use crate::summary::Summary;
 /// An import whose parts were timed.
 #[derive(Debug, Clone)]
 pub struct Timed {
-    /// Rows were made into pages, and pages written.
+    /// The time for making rows into pages, and for writing these.
     pub writing: Duration,
-    /// What was left when the last row was written: indexes, the rows of what is
-    /// known only then, and the file's way to the disk.
+    /// The time after the last batch of rows: indexes, late rows, and the sync of the file.
     pub finishing: Duration,
-    /// What the import did.
+    /// The summary of the import.
     pub summary: Summary,
 }
 
@@ -65,15 +64,14 @@ pub fn timed(source: &Source, destination: &Path, options: &Options) -> Result<T
     })
 }
 
-/// Goes through the source as an import does, but for its rows, which are thrown
-/// away: all of an import that depends on what is in a trace, in a tenth of the time of
-/// one of a small trace. Tells how long it took.
+/// Imports a source without keeping its rows, and returns how long that took. It runs all code that depends on
+/// the content of a trace, in a tenth of the time that a small trace takes otherwise.
 ///
 /// ```
 /// use timebase_import::{Options, Source, stages};
 ///
 /// let trace = Source::File("../../tests/data/sdk.pftrace".into());
-/// let dir = tempfile::tempdir()?; // for what is put aside
+/// let dir = tempfile::tempdir()?; // for temporary files
 /// stages::thrown_away(&trace, dir.path(), &Options::default())?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -15,29 +15,42 @@ use timebase_schema::tables::loss;
 use super::batch::Cell;
 use super::rows::Rows;
 
-/// What a piece of evidence is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum LossKind {
-    /// A bundle that says so of the kernel's events before it.
+/// What says that something is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum LossKind {
+    /// A CPU's buffer says that it lost events before some that were read.
     KernelEvents,
-    /// An event of another thread than the one that its CPU was running.
+    /// An event shows another thread on a CPU than its last switch left there.
     Switch,
-    /// A packet that says so of those before it on its sequence.
+    /// A packet says that its sequence dropped packets before it.
     Packets,
-    /// Statistics of a CPU's ring buffer in the kernel.
+    /// The kernel's statistics count events that a CPU's buffer lost.
     KernelBuffer,
-    /// Something that was asked for could not be switched on.
+    /// Kernel events, atrace or the kernel's symbols could not be set up.
     Setup,
-    /// Statistics of a buffer of the recorder.
+    /// The recording's statistics count what a buffer lost.
     Buffer,
-    /// What the recorder says of who writes into them.
+    /// The recording's statistics count what a writer lost.
     Writer,
-    /// Bytes that cannot be read.
+    /// Bytes of a file are no packets, or a payload cannot be read.
     Damage,
 }
 
 impl LossKind {
-    fn name(self) -> &'static str {
+    const ALL: [LossKind; 8] = [
+        LossKind::KernelEvents,
+        LossKind::Switch,
+        LossKind::Packets,
+        LossKind::KernelBuffer,
+        LossKind::Setup,
+        LossKind::Buffer,
+        LossKind::Writer,
+        LossKind::Damage,
+    ];
+
+    /// What it is called in the column `kind` of `loss`.
+    pub fn name(self) -> &'static str {
         match self {
             LossKind::KernelEvents => "kernel_events",
             LossKind::Switch => "switch",
@@ -48,6 +61,11 @@ impl LossKind {
             LossKind::Writer => "writer",
             LossKind::Damage => "damage",
         }
+    }
+
+    /// The one of a name.
+    pub(crate) fn of_name(name: &str) -> Option<LossKind> {
+        LossKind::ALL.into_iter().find(|one| one.name() == name)
     }
 }
 

@@ -42,7 +42,8 @@ pub(crate) use late::{
     Stat, StatedFact, clocks, drop_indexes, facts, indexes_and_views, remote_clock_syncs,
     sequences, stats, trace_files,
 };
-pub(crate) use loss::{Loss, LossKind};
+pub(crate) use loss::Loss;
+pub use loss::LossKind;
 pub(crate) use pages::{Pages, resume};
 pub(crate) use parts::{Placed, insert as insert_parts, placed};
 pub(crate) use room::Room;

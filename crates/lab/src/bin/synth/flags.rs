@@ -50,7 +50,7 @@ pub struct Flags {
     pub truth: Option<PathBuf>,
     /// What the trace holds
     #[arg(long, value_enum, default_value = "packets", value_name = "NAME")]
-    preset: Kind,
+    preset: Content,
     /// Change the knobs that a JSON file has, such as {"drift_ppm": 0}
     #[arg(long, value_name = "FILE")]
     knobs: Option<PathBuf>,
@@ -62,11 +62,11 @@ pub struct Flags {
     pub show: bool,
     /// A trace with so many of one thing that no recording has: '--records' of it, or what its
     /// full size is. No other option counts then
-    #[arg(long, value_parser = bombs(), value_name = "NAME", hide_possible_values = true, conflicts_with = "truth")]
+    #[arg(long, value_parser = bombs(), value_name = "NAME", hide_possible_values = true, conflicts_with_all = ["truth", "knobs", "changes"])]
     bomb: Option<String>,
     /// So many small traces of phones, of five devices with two builds, instead of one. Besides this
     /// only '--damaged', '--seed' and '--records' count then, which are those of each [default: 1500]
-    #[arg(long, value_name = "TRACES", conflicts_with_all = ["truth", "bomb", "bytes", "preset"])]
+    #[arg(long, value_name = "TRACES", conflicts_with_all = ["truth", "bomb", "bytes", "preset", "knobs", "changes"])]
     fleet: Option<u32>,
     /// How many of a hundred traces of a fleet are damaged [default: 2]
     #[arg(long, value_name = "PERCENT", requires = "fleet")]
@@ -104,26 +104,28 @@ impl Wanted {
     }
 }
 
-/// What presets are of.
+/// A preset: of a trace, or of several files or machines.
 #[derive(Debug, Clone, Copy)]
-enum Kind {
+enum Content {
     Trace(Preset),
     Set(Form),
 }
 
-impl ValueEnum for Kind {
+impl ValueEnum for Content {
     fn value_variants<'a>() -> &'a [Self] {
-        static ALL: LazyLock<Vec<Kind>> = LazyLock::new(|| {
-            let traces = Preset::ALL.into_iter().map(Kind::Trace);
-            traces.chain(Form::ALL.into_iter().map(Kind::Set)).collect()
+        static ALL: LazyLock<Vec<Content>> = LazyLock::new(|| {
+            let traces = Preset::ALL.into_iter().map(Content::Trace);
+            traces
+                .chain(Form::ALL.into_iter().map(Content::Set))
+                .collect()
         });
         &ALL
     }
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
         match self {
-            Kind::Trace(preset) => preset.to_possible_value(),
-            Kind::Set(form) => form.to_possible_value(),
+            Content::Trace(preset) => preset.to_possible_value(),
+            Content::Set(form) => form.to_possible_value(),
         }
     }
 }
@@ -160,11 +162,11 @@ impl Flags {
             }));
         }
         Ok(match self.preset {
-            Kind::Trace(preset) => {
+            Content::Trace(preset) => {
                 let settings = self.sized(Settings::preset(preset));
                 Wanted::Trace(self.changed(&settings)?)
             }
-            Kind::Set(form) => {
+            Content::Set(form) => {
                 let mut set = Set::of(form);
                 set.machine = self.sized(set.machine);
                 Wanted::Set(self.changed(&set)?)
@@ -197,13 +199,13 @@ impl Flags {
             let mut place = &mut knobs;
             for name in knob.split('.') {
                 let Value::Object(fields) = place else {
-                    bail!("--set {change}: there is no such knob");
+                    bail!("--set {change}: there is no such knob; --show prints all");
                 };
                 place = fields.entry(name).or_insert(Value::Null);
             }
             *place = value_of(value);
         }
-        serde_json::from_value(knobs).context("the knobs")
+        serde_json::from_value(knobs).context("the knobs, which --show prints")
     }
 }
 
@@ -320,6 +322,8 @@ mod tests {
         assert_eq!(wanted(&asked), Wanted::Fleet(expected));
         for wrong in [
             ["--fleet", "12", "--preset", "logs"],
+            ["--fleet", "12", "--set", "cpus=2"],
+            ["--bomb", BOMBS[0].name, "--knobs", "knobs.json"],
             ["--damaged", "2", "--seed", "1"],
         ] {
             assert!(Flags::try_parse_from(["synth", "d"].iter().chain(&wrong)).is_err());
