@@ -4,8 +4,9 @@
 use rustc_hash::FxHashMap;
 use timebase_trace::{Damage, Region};
 
-use crate::output::{Loss, LossKind, Rows};
+use crate::output::{Loss, Rows};
 use crate::place::SequenceIx;
+use crate::summary::LossKind;
 
 /// What is said of a trace that ends early, behind so many packets.
 pub(crate) fn cut(why: &str, packets: u64) -> String {

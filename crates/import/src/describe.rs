@@ -12,9 +12,9 @@ use crate::files::Files;
 use crate::frame::{Frame, counters};
 use crate::identity::{ID_DIGITS, id_of};
 use crate::options::Conversion;
-use crate::output::{self, Counter, Fact, LossKind, Meaning, Placed, Stat, Tallies};
+use crate::output::{self, Counter, Fact, Meaning, Placed, Stat, Tallies};
 use crate::pipeline::FileRead;
-use crate::summary::{Doubtful, Events, Lost, Placement, Summary};
+use crate::summary::{Doubtful, Events, LossKind, Lost, Placement, Summary};
 
 /// What was read of an import, for its tables.
 pub(crate) struct ReadTrace<'a> {

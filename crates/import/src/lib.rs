@@ -79,10 +79,11 @@ pub use error::{Error, HowFar};
 pub use identity::{check_database, trace_id};
 pub use import::{import, import_into};
 pub use options::{Conversion, Options, Views};
-pub use output::LossKind;
 pub use size::{NotASize, Size};
 pub use subjects::{Subject, UnknownSubject};
-pub use summary::{ClockCheck, ClockFault, Doubtful, Events, How, Lost, Placement, Summary};
+pub use summary::{
+    ClockCheck, ClockFault, Doubtful, Events, How, LossKind, Lost, Placement, Summary,
+};
 pub use timebase_trace::{
     FileKind, InputsError, Monitor, OtherFile, Pass, Reader, Remedy, Source, SourceError, file_kind,
 };

@@ -4,8 +4,6 @@ use std::collections::BTreeMap;
 
 use timebase_resolver::Unresolved;
 
-use crate::output::LossKind;
-
 /// What an import did.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Summary {
@@ -117,6 +115,60 @@ impl How {
             How::SameClock => "same_clock",
             How::Unplaced => "unplaced",
         }
+    }
+}
+
+/// What says that something is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum LossKind {
+    /// A CPU's buffer says that it lost events before some that were read.
+    KernelEvents,
+    /// An event shows another thread on a CPU than its last switch left there.
+    Switch,
+    /// A packet says that its sequence dropped packets before it.
+    Packets,
+    /// The kernel's statistics count events that a CPU's buffer lost.
+    KernelBuffer,
+    /// Kernel events, atrace or the kernel's symbols could not be set up.
+    Setup,
+    /// The recording's statistics count what a buffer lost.
+    Buffer,
+    /// The recording's statistics count what a writer lost.
+    Writer,
+    /// Bytes of a file are no packets, or a payload cannot be read.
+    Damage,
+}
+
+impl LossKind {
+    const ALL: [LossKind; 8] = [
+        LossKind::KernelEvents,
+        LossKind::Switch,
+        LossKind::Packets,
+        LossKind::KernelBuffer,
+        LossKind::Setup,
+        LossKind::Buffer,
+        LossKind::Writer,
+        LossKind::Damage,
+    ];
+
+    /// What it is called in the column `kind` of `loss`.
+    pub fn name(self) -> &'static str {
+        match self {
+            LossKind::KernelEvents => "kernel_events",
+            LossKind::Switch => "switch",
+            LossKind::Packets => "packets",
+            LossKind::KernelBuffer => "kernel_buffer",
+            LossKind::Setup => "setup",
+            LossKind::Buffer => "buffer",
+            LossKind::Writer => "writer",
+            LossKind::Damage => "damage",
+        }
+    }
+
+    /// The one of a name.
+    pub(crate) fn of_name(name: &str) -> Option<LossKind> {
+        LossKind::ALL.into_iter().find(|one| one.name() == name)
     }
 }
 

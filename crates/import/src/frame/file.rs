@@ -7,10 +7,9 @@ use timebase_trace::{RawPacket, Region, Unreadable};
 use super::counters;
 use crate::damaged::{Around, Damaged, cut, unread_packet};
 use crate::manifest::MemberRules;
-use crate::output::{
-    Cell, Journal, LogMessage, Loss, LossKind, PacketRow, RowType, Rows, Severity,
-};
+use crate::output::{Cell, Journal, LogMessage, Loss, PacketRow, RowType, Rows, Severity};
 use crate::place::{IncomingPacket, Place, Placement};
+use crate::summary::LossKind;
 
 /// The file that the import reads now.
 #[derive(Default)]

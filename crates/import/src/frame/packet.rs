@@ -10,9 +10,10 @@ use timebase_trace::wire::proto::TracePacketDefaults;
 use super::snapshots::{TakenSnapshot, take, take_remote_sync, tell_made};
 use super::{Frame, counters};
 use crate::damaged::unread_packet;
-use crate::output::{Loss, LossKind, NOT_INTERNED, PacketRow, RowType, Rows, Severity};
+use crate::output::{Loss, NOT_INTERNED, PacketRow, RowType, Rows, Severity};
 use crate::place::{CountsFor, IncomingPacket, PartIx, Placement, Stands, Taken, TraceTime};
 use crate::readers::{Corrupt, ImportContext, Parsed, PlacedPacket};
+use crate::summary::LossKind;
 
 impl Frame {
     /// Writes the row of a packet, and gives its payload to its reader.

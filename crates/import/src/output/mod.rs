@@ -43,7 +43,6 @@ pub(crate) use late::{
     sequences, stats, trace_files,
 };
 pub(crate) use loss::Loss;
-pub use loss::LossKind;
 pub(crate) use pages::{Pages, resume};
 pub(crate) use parts::{Placed, insert as insert_parts, placed};
 pub(crate) use room::Room;

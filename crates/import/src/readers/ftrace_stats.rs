@@ -11,8 +11,9 @@ use super::reader::Reader;
 use super::trace_stats::{of, zeros};
 use crate::definitions::{CPUS, ucpu};
 use crate::message::Message;
-use crate::output::{Counter, Loss, LossKind, Rows, Severity};
+use crate::output::{Counter, Loss, Rows, Severity};
 use crate::place::PartIx;
+use crate::summary::LossKind;
 
 /// The fields of `FtraceStats`.
 mod field {

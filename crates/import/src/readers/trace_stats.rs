@@ -14,8 +14,9 @@ use super::observed::well_formed;
 use super::packet::PlacedPacket;
 use super::reader::Reader;
 use crate::message::Message;
-use crate::output::{Counter, Loss, LossKind, Rows};
+use crate::output::{Counter, Loss, Rows};
 use crate::place::{CAUSES, PartIx, Place};
+use crate::summary::LossKind;
 
 /// A recorder has at most some hundred buffers; of each there are twenty counters.
 const MOST_BUFFERS: usize = 4096;

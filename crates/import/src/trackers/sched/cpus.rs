@@ -4,7 +4,8 @@ use super::gaps::{Gaps, On};
 use super::row::{OffCpuRow, flush};
 use super::slices::{SchedSliceId, SchedSlices};
 use crate::definitions::{CPUS, ucpu};
-use crate::output::{Doubt, Loss, LossKind, Rows};
+use crate::output::{Doubt, Loss, Rows};
+use crate::summary::LossKind;
 use crate::world::Utid;
 
 /// The CPU that is this `ucpu`.
