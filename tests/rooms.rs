@@ -37,6 +37,7 @@ const ROOMS: &[&str] = &[
     "files",
     "frame",
     "pipeline",
+    "rewrite",
     "import",
 ];
 

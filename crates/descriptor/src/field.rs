@@ -121,6 +121,19 @@ impl<'a> Fields<'a> {
         Fields { message, at: 0 }
     }
 
+    /// Where in the message the next field starts.
+    ///
+    /// ```
+    /// use timebase_descriptor::field::Fields;
+    /// let mut fields = Fields::new(&[0x08, 0x96, 0x01, 0x10, 0x02]);
+    /// fields.next()?;
+    /// assert_eq!(fields.at(), 3);
+    /// # Ok::<(), timebase_descriptor::field::Malformed>(())
+    /// ```
+    pub fn at(&self) -> usize {
+        self.at
+    }
+
     /// The number and the value of the next field; `None` after the last.
     #[allow(clippy::should_implement_trait)] // it can fail; then the iteration ends
     #[inline]

@@ -9,6 +9,7 @@
 //! | count the types with and without a reader | `frame/types.rs` |
 //! | give waiting packets and events their time | `frame/settle.rs` |
 //! | read ahead for snapshots only | `frame/survey.rs` |
+//! | place packets, and nothing else | `frame/timing.rs` |
 
 pub(crate) mod counters;
 mod file;
@@ -17,6 +18,7 @@ mod parts;
 mod settle;
 mod snapshots;
 mod survey;
+mod timing;
 mod types;
 
 use std::io::{self, Read};
@@ -30,6 +32,7 @@ use timebase_trace::{Counts, End, Found, Packets, Payload};
 use self::file::OpenFile;
 pub(crate) use self::file::ReadFile;
 use self::snapshots::tell_made;
+pub(crate) use self::timing::{CopiedPacket, TimedPacket};
 use self::types::PacketTypes;
 use crate::definitions::Definitions;
 use crate::limits::Watch;

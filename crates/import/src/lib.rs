@@ -61,6 +61,7 @@ mod output;
 mod pipeline;
 mod place;
 mod readers;
+mod rewrite;
 mod seen;
 mod size;
 mod spill;
@@ -79,6 +80,7 @@ pub use error::{Error, HowFar};
 pub use identity::{check_database, trace_id};
 pub use import::{import, import_into};
 pub use options::{Conversion, Options, Views};
+pub use rewrite::{LeftOut, Moved, RewriteError, RewriteTo, Rewritten, Unmet, rewrite};
 pub use size::{NotASize, Size};
 pub use subjects::{Subject, UnknownSubject};
 pub use summary::{

@@ -11,6 +11,7 @@ use crate::error::WriteError;
 use crate::files::{File, Files};
 use crate::frame::{Finished, Frame, ReadFile};
 use crate::output::{Batch, LogMessage, Outlet, Rows, Severity};
+use crate::subjects::Wanted;
 
 /// How many batches may wait between the threads.
 const BATCHES: usize = 2;
@@ -72,7 +73,8 @@ pub(crate) fn run(
     monitor: &Monitor,
     take: impl FnMut(&Batch) -> Result<(), WriteError>,
 ) -> Result<Ended, Broken> {
-    let (frame, run, rows) = both(frame, monitor, take, |frame, rows| {
+    let wanted = frame.wanted().clone();
+    let (frame, run, rows) = both(frame, wanted, monitor, take, |frame, rows| {
         begin(files, frame, rows)?;
         let mut read = Vec::new();
         for file in files.order.clone() {
@@ -142,8 +144,10 @@ pub(crate) fn survey(
     frame: Frame,
     monitor: &Monitor,
 ) -> Result<Frame, Broken> {
+    let wanted = frame.wanted().clone();
     let (frame, run, _) = both(
         frame,
+        wanted,
         monitor,
         |_| Ok(()),
         |frame, rows| {
@@ -172,7 +176,11 @@ pub(crate) fn survey(
 }
 
 /// What the manifest says comes before all files.
-fn begin(files: &Files<'_>, frame: &mut Frame, rows: &mut Rows<'_>) -> Result<(), Broken> {
+pub(crate) fn begin(
+    files: &Files<'_>,
+    frame: &mut Frame,
+    rows: &mut Rows<'_>,
+) -> Result<(), Broken> {
     frame.begin(rows);
     if let Some(manifest) = &files.manifest {
         frame.follow_manifest(manifest, &files.tags(), rows);
@@ -204,7 +212,7 @@ fn unknown(file: &File, name: &str, rows: &mut Rows<'_>) {
 }
 
 /// Whether a file was not read to its end.
-fn stopped(frame: &mut Frame, end: End) -> Result<(), Broken> {
+pub(crate) fn stopped(frame: &mut Frame, end: End) -> Result<(), Broken> {
     match (frame.refused.take(), end) {
         (Some(refused), _) => Err(Broken::Refused(refused)),
         (None, End::Stopped) => Err(Broken::Read),
@@ -213,15 +221,16 @@ fn stopped(frame: &mut Frame, end: End) -> Result<(), Broken> {
 }
 
 /// What the reading thread ends with, whatever it has read, and how many rows each table has got.
-type Both<T> = (Frame, Result<T, Broken>, Vec<i64>);
+type Both<S, T> = (S, Result<T, Broken>, Vec<i64>);
 
 /// What reads, on a thread of its own, and what takes rows, on this one.
-fn both<T: Send>(
-    mut frame: Frame,
+pub(crate) fn both<S: Send, T: Send>(
+    mut state: S,
+    wanted: Wanted,
     monitor: &Monitor,
     mut take: impl FnMut(&Batch) -> Result<(), WriteError>,
-    read: impl FnOnce(&mut Frame, &mut Rows<'_>) -> Result<T, Broken> + Send,
-) -> Result<Both<T>, Broken> {
+    read: impl FnOnce(&mut S, &mut Rows<'_>) -> Result<T, Broken> + Send,
+) -> Result<Both<S, T>, Broken> {
     let (full_sender, full) = sync_channel(BATCHES);
     let (empty_sender, emptied) = channel();
     thread::scope(|scope| {
@@ -231,9 +240,9 @@ fn both<T: Send>(
                 emptied,
                 monitor,
             };
-            let mut rows = Rows::new(outlet, frame.wanted().clone());
-            let read = read(&mut frame, &mut rows);
-            (frame, read, rows.counts())
+            let mut rows = Rows::new(outlet, wanted);
+            let read = read(&mut state, &mut rows);
+            (state, read, rows.counts())
         });
         for mut batch in full {
             take(&batch).map_err(Broken::Write)?;

@@ -1,7 +1,7 @@
 //! A queue of records that spills: the first records stay in memory, more go to a temporary file without
 //! a name.
 
-use std::io::{self, BufReader, ErrorKind, Read, Seek, Write};
+use std::io::{self, BufReader, Cursor, ErrorKind, Read, Seek, Write};
 
 use timebase_store::sort::{Scratch, ScratchFile};
 
@@ -63,28 +63,58 @@ impl SpillQueue {
         self,
         mut each: impl FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
-        if let Some(error) = self.failure {
-            return Err(error.into());
+        let mut records = self.records()?;
+        while let Some(record) = records.next()? {
+            each(record)?;
         }
-        let file: Box<dyn Read> = match self.file {
+        Ok(())
+    }
+
+    /// All records, for who takes one when it needs it.
+    ///
+    /// # Errors
+    ///
+    /// If they could not be put aside, or cannot be read back.
+    pub fn records(self) -> io::Result<Records> {
+        if let Some(error) = self.failure {
+            return Err(error);
+        }
+        let file: Box<dyn Read + Send> = match self.file {
             Some(mut file) => {
                 file.rewind()?;
                 Box::new(file)
             }
             None => Box::new(io::empty()),
         };
-        let mut records = BufReader::with_capacity(BUFFER, file.chain(&self.buffer[..]));
-        let mut record = Vec::new();
+        let all = file.chain(Cursor::new(self.buffer));
+        Ok(Records {
+            input: BufReader::with_capacity(BUFFER, Box::new(all)),
+            record: Vec::new(),
+        })
+    }
+}
+
+/// Records on their way back.
+pub(crate) struct Records {
+    input: BufReader<Box<dyn Read + Send>>,
+    record: Vec<u8>,
+}
+
+impl Records {
+    /// The next one, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read back.
+    pub fn next(&mut self) -> io::Result<Option<&[u8]>> {
         let mut length = [0; LENGTH];
-        loop {
-            match records.read_exact(&mut length) {
-                Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(()),
-                read => read?,
-            }
-            record.resize(u32::from_le_bytes(length) as usize, 0);
-            records.read_exact(&mut record)?;
-            each(&record)?;
+        match self.input.read_exact(&mut length) {
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(None),
+            read => read?,
         }
+        self.record.resize(u32::from_le_bytes(length) as usize, 0);
+        self.input.read_exact(&mut self.record)?;
+        Ok(Some(&self.record))
     }
 }
 

@@ -15,7 +15,8 @@
 //! ```
 //!
 //! [`Import`] says what to read, how, and where to write it: into a file, which is fastest, or into
-//! any connection of rusqlite. [`sql::register`] adds the SQL functions to a connection. The
+//! any connection of rusqlite. [`Rewrite`] writes the trace again, with every time on that clock.
+//! [`sql::register`] adds the SQL functions to a connection. The
 //! [reference] describes the tables and the functions. If you only need conversions, without a
 //! database, use `timebase-resolver`.
 //!
@@ -30,12 +31,17 @@
 
 #[cfg(feature = "import")]
 mod import;
+#[cfg(feature = "import")]
+mod rewrite;
 pub mod sql;
 
 #[cfg(feature = "import")]
 pub use import::Import;
 #[cfg(feature = "import")]
+pub use rewrite::Rewrite;
+#[cfg(feature = "import")]
 pub use timebase_import::{
-    ClockCheck, ClockFault, Conversion, Doubtful, Error, Events, HowFar, InputsError, LossKind,
-    Lost, Monitor, OtherFile, Placement, Remedy, SourceError, Subject, Summary,
+    ClockCheck, ClockFault, Conversion, Doubtful, Error, Events, HowFar, InputsError, LeftOut,
+    LossKind, Lost, Monitor, Moved, OtherFile, Placement, Remedy, RewriteError, Rewritten,
+    SourceError, Subject, Summary, Unmet,
 };

@@ -138,7 +138,7 @@ impl Frame {
 
     /// Adds the snapshot of the payload to the clock graph, if it has one.
     #[inline]
-    fn snapshot(
+    pub(super) fn snapshot(
         &mut self,
         parsed: &Result<Parsed<'_>, Corrupt>,
         packet: &IncomingPacket<'_>,
@@ -173,7 +173,7 @@ impl Frame {
 
     /// Places a packet in time, once, after its snapshot was added.
     #[inline]
-    fn place(
+    pub(super) fn place(
         &mut self,
         packet: &IncomingPacket<'_>,
         counts: CountsFor,

@@ -74,7 +74,11 @@ impl Frame {
 
     /// Checks the packet's interned data without storing it.
     #[inline]
-    fn check_interned(&self, packet: &IncomingPacket<'_>, bytes: &[u8]) -> Result<(), Corrupt> {
+    pub(super) fn check_interned(
+        &self,
+        packet: &IncomingPacket<'_>,
+        bytes: &[u8],
+    ) -> Result<(), Corrupt> {
         Corrupt::size(bytes)?;
         let place = &self.context.place;
         match packet.header.interned_data {

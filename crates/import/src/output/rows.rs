@@ -168,6 +168,11 @@ impl<'a> Rows<'a> {
         self.counts
     }
 
+    /// Nobody wants any more.
+    pub fn stop(&mut self) {
+        self.stopped = true;
+    }
+
     /// Whether nobody wants any more.
     #[inline]
     pub fn stopped(&self) -> bool {

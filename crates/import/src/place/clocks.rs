@@ -289,6 +289,11 @@ impl Clocks {
         }
     }
 
+    /// Whether no clock is known that a timestamp was read from (rule T2).
+    pub fn names_none(&self, header: &Header<'_>, part: PartIx, sequence: &Sequence) -> bool {
+        matches!(self.choose(header, part, sequence), Choice::TraceTime)
+    }
+
     /// A timestamp that is taken as trace time, and so as a reading of it; of another part than
     /// that whose clock it is, as a reading of no clock that it has a name for.
     fn as_trace_time(&self, part: PartIx, timestamp: u64) -> Placement {
@@ -517,6 +522,23 @@ impl Clocks {
         }
         of.used_shared |= !of.is_own();
         bridge::settle(self, part);
+    }
+
+    /// Where the nearest snapshot puts a reading, of those seen until now.
+    pub fn nearest(&mut self, clock: Clock, ticks: Ticks) -> Option<TraceTime> {
+        let unit = self.graph.domain(clock).map_or(1, |domain| domain.unit);
+        let to = self.trace_time.or_first();
+        let (graph, cache) = (&self.graph, &mut self.cache);
+        let ts = graph.convert_ticks(clock, ticks, unit, to, cache);
+        ts.ok().map(TraceTime::reads)
+    }
+
+    /// Where the nearest snapshot puts a time, on a clock.
+    pub fn back(&mut self, TraceTime(ts): TraceTime, clock: Clock) -> Option<i64> {
+        let from = self.trace_time.or_first();
+        let (graph, cache) = (&self.graph, &mut self.cache);
+        let reading = graph.convert(from, ClockNs(ts), clock, cache);
+        reading.ok().map(|ClockNs(reading)| reading)
     }
 
     /// Whether times are told by all snapshots of the trace.

@@ -18,6 +18,7 @@ use super::packet::PlacedPacket;
 use super::power_rails::PowerRails;
 use super::reader::Reader;
 use super::remote_clock_sync::RemoteClockSyncs;
+use super::retiming::{Retime, Retimed, Rewritten, Times};
 use super::trace_config::TraceConfigs;
 use super::trace_stats::TraceStats;
 use super::trace_uuid::TraceUuids;
@@ -63,6 +64,29 @@ macro_rules! readers {
                 }
             }
         }
+
+        impl Parsed<'_> {
+            /// Rewrites the times inside of the payload (rule RW5).
+            pub fn retime(
+                self,
+                packet: &Retimed<'_>,
+                to: &mut impl Retime,
+                out: &mut Vec<u8>,
+            ) -> Rewritten {
+                match self {
+                    $(Parsed::$name(payload) => match <$reader as Reader>::TIMES {
+                        Times::OfPacket => Rewritten::Same,
+                        Times::Inside | Times::References => {
+                            <$reader as Reader>::retime(payload, packet, to, out)
+                        }
+                    },)*
+                    Parsed::Unread => Rewritten::Same,
+                }
+            }
+        }
+
+        #[cfg(test)]
+        const TIMES: &[(&str, Times)] = &[$((stringify!($name), <$reader as Reader>::TIMES),)*];
 
         impl Readers {
             /// The fields of `InternedData` that somebody looks up.
@@ -141,4 +165,27 @@ fn is_wanted<R: Reader>(context: &ImportContext, rows: &Rows<'_>) -> bool {
     R::TABLES.is_empty()
         || context.events.timeline.is_wanted()
         || R::TABLES.iter().any(|table| rows.wants(table))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rw5_readers_whose_payloads_have_times_are_known() {
+        let inside = TIMES.iter().filter(|(_, times)| *times != Times::OfPacket);
+        let inside: Vec<(&str, Times)> = inside.copied().collect();
+        // Who adds one has its rewriting beside its reader, and a row in docs/rules/rewrite.md.
+        assert_eq!(
+            inside,
+            [
+                ("Ftrace", Times::Inside),
+                ("AndroidLog", Times::Inside),
+                ("PowerRails", Times::Inside),
+                ("TrackEvent", Times::Inside),
+                ("ThreadDescriptor", Times::References),
+                ("TrackDescriptor", Times::References),
+            ]
+        );
+    }
 }

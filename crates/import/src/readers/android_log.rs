@@ -1,6 +1,8 @@
 //! `android_log`: lines of the Android log become rows of `android_logs`
 //! (rule I2).
 
+mod retiming;
+
 use std::fmt::Write;
 
 use prost::Message;
@@ -18,6 +20,7 @@ use super::context::ImportContext;
 use super::corrupt::Corrupt;
 use super::packet::PlacedPacket;
 use super::reader::Reader;
+use super::retiming::{Retime, Retimed, Rewritten, Times};
 use crate::output::{Cell, Rows};
 use crate::place::{EventClock, EventRow, TraceTime};
 use crate::timeline::{self, LogLine};
@@ -40,6 +43,8 @@ impl Reader for AndroidLog {
 
     const TABLES: &'static [&'static Table] = &[&android_log_record::TABLE];
 
+    const TIMES: Times = Times::Inside;
+
     fn parse(payload: &[u8]) -> Result<AndroidLogPacket, Corrupt> {
         Corrupt::count(payload, EVENTS, MOST, "lines")?;
         Ok(AndroidLogPacket::decode(payload)?)
@@ -61,6 +66,15 @@ impl Reader for AndroidLog {
         for event in &log.events {
             line(event, packet, &clock, context, rows);
         }
+    }
+
+    fn retime(
+        _log: AndroidLogPacket,
+        packet: &Retimed<'_>,
+        to: &mut impl Retime,
+        out: &mut Vec<u8>,
+    ) -> Rewritten {
+        retiming::retime(packet, to, out)
     }
 }
 

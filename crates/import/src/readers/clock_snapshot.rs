@@ -6,6 +6,7 @@ use timebase_trace::wire::proto::ClockSnapshot;
 
 use super::corrupt::Corrupt;
 use super::reader::Reader;
+use super::retiming::Times;
 use crate::place::Snapshot;
 
 /// The field of the readings.
@@ -21,6 +22,8 @@ pub(crate) struct Snapshots;
 
 impl Reader for Snapshots {
     type Payload<'a> = ClockSnapshot;
+
+    const TIMES: Times = Times::OfPacket;
 
     fn parse(payload: &[u8]) -> Result<ClockSnapshot, Corrupt> {
         Corrupt::count(payload, CLOCKS, MOST, "readings")?;

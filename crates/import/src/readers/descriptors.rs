@@ -10,6 +10,8 @@ use super::corrupt::Corrupt;
 use super::observed::{observe, well_formed};
 use super::packet::PlacedPacket;
 use super::reader::Reader;
+use super::retiming::{Retime, Retimed, Rewritten, Times};
+use super::sequences::writers::time_of;
 use crate::definitions::{Descriptor, Writer, is_sandboxed, thread_ids, thread_of};
 use crate::message::Message;
 use crate::output::{Counter, Fault, Rows};
@@ -31,6 +33,8 @@ impl Reader for TrackDescriptors {
     type Payload<'a> = Message<'a>;
 
     const TABLES: &'static [&'static Table] = &[&tables::thread_record::TABLE];
+
+    const TIMES: Times = Times::References;
 
     fn parse(payload: &[u8]) -> Result<Message<'_>, Corrupt> {
         well_formed(payload)?;
@@ -61,6 +65,20 @@ impl Reader for TrackDescriptors {
         }
         observe(PacketType::TRACK_DESCRIPTOR, message, packet, context);
     }
+
+    fn retime(
+        message: Message<'_>,
+        packet: &Retimed<'_>,
+        to: &mut impl Retime,
+        _out: &mut Vec<u8>,
+    ) -> Rewritten {
+        let is_read = packet.is_valid && !packet.is_lost;
+        let described = Descriptor::read(message);
+        if let Some(thread) = thread_of(message).filter(|_| is_read && described.is_ok()) {
+            *to.reference(packet.generation) = Some(time_of(thread));
+        }
+        Rewritten::Same
+    }
 }
 
 /// Reads `thread_descriptor`.
@@ -71,6 +89,8 @@ impl Reader for ThreadDescriptors {
     type Payload<'a> = Message<'a>;
 
     const TABLES: &'static [&'static Table] = &[&tables::thread_record::TABLE];
+
+    const TIMES: Times = Times::References;
 
     fn parse(payload: &[u8]) -> Result<Message<'_>, Corrupt> {
         well_formed(payload)?;
@@ -92,6 +112,18 @@ impl Reader for ThreadDescriptors {
         }
         is_thread(message, false, packet, context);
         observe(PacketType::THREAD_DESCRIPTOR, message, packet, context);
+    }
+
+    fn retime(
+        message: Message<'_>,
+        packet: &Retimed<'_>,
+        to: &mut impl Retime,
+        _out: &mut Vec<u8>,
+    ) -> Rewritten {
+        if packet.header.has_sequence && packet.is_valid {
+            *to.reference(packet.generation) = Some(time_of(message));
+        }
+        Rewritten::Same
     }
 }
 

@@ -12,6 +12,7 @@ use super::context::ImportContext;
 use super::corrupt::Corrupt;
 use super::packet::PlacedPacket;
 use super::reader::Reader;
+use super::retiming::Times;
 use crate::output::{Rows, Severity};
 
 /// No schema is as large: Perfetto's own has a tenth of it. What is made of one takes a hundred
@@ -33,6 +34,8 @@ impl Reader for Extensions {
     type Payload<'a> = ExtensionDescriptor;
 
     const TABLES: &'static [&'static Table] = &[&tables::descriptor::TABLE];
+
+    const TIMES: Times = Times::OfPacket;
 
     fn parse(payload: &[u8]) -> Result<ExtensionDescriptor, Corrupt> {
         Ok(ExtensionDescriptor::decode(payload)?)

@@ -8,6 +8,7 @@ use super::corrupt::Corrupt;
 use super::observed::well_formed;
 use super::packet::PlacedPacket;
 use super::reader::Reader;
+use super::retiming::Times;
 use super::trace_stats::{of, zeros};
 use crate::definitions::{CPUS, ucpu};
 use crate::message::Message;
@@ -190,6 +191,8 @@ struct Lost {
 
 impl Reader for FtraceStats {
     type Payload<'a> = Message<'a>;
+
+    const TIMES: Times = Times::OfPacket;
 
     fn parse(payload: &[u8]) -> Result<Message<'_>, Corrupt> {
         well_formed(payload)?;

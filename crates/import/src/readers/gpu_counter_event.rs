@@ -17,6 +17,7 @@ use super::corrupt::Corrupt;
 use super::observed::well_formed;
 use super::packet::PlacedPacket;
 use super::reader::Reader;
+use super::retiming::Times;
 use crate::definitions::GpuCounter;
 use crate::message::Message;
 use crate::output::Rows;
@@ -38,6 +39,8 @@ impl Reader for GpuCounterEvents {
     const TABLES: &'static [&'static Table] = &[&tables::counter_record::TABLE];
 
     const INTERNED: &'static [(u32, Kept)] = &[(DESCRIPTORS, Kept::Interval)];
+
+    const TIMES: Times = Times::OfPacket;
 
     fn parse(payload: &[u8]) -> Result<Message<'_>, Corrupt> {
         well_formed(payload)?;

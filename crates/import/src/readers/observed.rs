@@ -10,6 +10,7 @@ use super::context::ImportContext;
 use super::corrupt::Corrupt;
 use super::packet::PlacedPacket;
 use super::reader::Reader;
+use super::retiming::Times;
 use crate::message::Message;
 use crate::output::Rows;
 use crate::timeline::{self, Event};
@@ -25,6 +26,8 @@ impl<const TYPE: u32> Reader for Observed<TYPE> {
     const TABLES: &'static [&'static Table] = &[&tables::thread_record::TABLE];
 
     const INTERNED: &'static [(u32, Kept)] = interned(TYPE);
+
+    const TIMES: Times = Times::OfPacket;
 
     fn parse(payload: &[u8]) -> Result<Message<'_>, Corrupt> {
         well_formed(payload)?;

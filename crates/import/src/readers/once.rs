@@ -9,6 +9,7 @@ use super::corrupt::Corrupt;
 use super::observed::well_formed;
 use super::packet::PlacedPacket;
 use super::reader::Reader;
+use super::retiming::Times;
 use crate::definitions::{CPUS, CpuInfo, Machine, SystemInfo};
 use crate::message::Message;
 use crate::output::{Journal, Rows};
@@ -24,6 +25,8 @@ impl<const TYPE: u32> Reader for Once<TYPE> {
     type Payload<'a> = Message<'a>;
 
     const TABLES: &'static [&'static Table] = &[&tables::thread_record::TABLE];
+
+    const TIMES: Times = Times::OfPacket;
 
     fn parse(payload: &[u8]) -> Result<Message<'_>, Corrupt> {
         well_formed(payload)?;

@@ -7,6 +7,8 @@
 //! a few bytes. The packet as one event was the alternative; but then its samples
 //! would stand where the packet does, which is later by what the recorder held back.
 
+mod retiming;
+
 use timebase_resolver::{ClockId, SeqId};
 use timebase_schema::{Table, tables};
 use timebase_trace::wire::packet::Header;
@@ -16,6 +18,7 @@ use super::corrupt::Corrupt;
 use super::observed::well_formed;
 use super::packet::PlacedPacket;
 use super::reader::Reader;
+use super::retiming::{Retime, Retimed, Rewritten, Times};
 use crate::definitions::RailIndex;
 use crate::message::Message;
 use crate::output::Rows;
@@ -35,6 +38,8 @@ impl Reader for PowerRails {
     type Payload<'a> = Message<'a>;
 
     const TABLES: &'static [&'static Table] = &[&tables::counter_record::TABLE];
+
+    const TIMES: Times = Times::Inside;
 
     fn parse(payload: &[u8]) -> Result<Message<'_>, Corrupt> {
         well_formed(payload)?;
@@ -87,5 +92,14 @@ impl Reader for PowerRails {
                 None => context.packet(packet, &event),
             }
         }
+    }
+
+    fn retime(
+        _message: Message<'_>,
+        packet: &Retimed<'_>,
+        to: &mut impl Retime,
+        out: &mut Vec<u8>,
+    ) -> Rewritten {
+        retiming::retime(packet, to, out)
     }
 }

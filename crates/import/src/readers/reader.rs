@@ -7,6 +7,7 @@ use timebase_trace::wire::packet::Header;
 use super::context::ImportContext;
 use super::corrupt::Corrupt;
 use super::packet::PlacedPacket;
+use super::retiming::{Retime, Retimed, Rewritten, Times};
 use crate::output::Rows;
 use crate::place::{SettledEvent, Snapshot};
 
@@ -37,6 +38,9 @@ pub(crate) trait Reader {
     /// The fields of `InternedData` that it, or the tracker of its events, looks up.
     const INTERNED: &'static [(u32, Kept)] = &[];
 
+    /// Whether its payloads have times of their own (rule RW5).
+    const TIMES: Times;
+
     /// Reads the payload.
     ///
     /// # Errors
@@ -64,6 +68,17 @@ pub(crate) trait Reader {
         _context: &mut ImportContext,
         _rows: &mut Rows<'_>,
     ) {
+    }
+
+    /// Rewrites the times inside of a payload, in the order in which [`Reader::read`] converts them: all
+    /// of them, whatever becomes of one. The bytes of the new payload go to `out`.
+    fn retime(
+        _payload: Self::Payload<'_>,
+        _packet: &Retimed<'_>,
+        _to: &mut impl Retime,
+        _out: &mut Vec<u8>,
+    ) -> Rewritten {
+        Rewritten::Same
     }
 
     /// An event of one of its tables has its time, or its last reason. Its columns

@@ -5,6 +5,7 @@ use timebase_trace::wire::proto::RemoteClockSync;
 
 use super::corrupt::Corrupt;
 use super::reader::Reader;
+use super::retiming::Times;
 
 /// The field of what was read together.
 const SYNCED_CLOCKS: u32 = 1;
@@ -20,6 +21,8 @@ pub(crate) struct RemoteClockSyncs;
 impl Reader for RemoteClockSyncs {
     // In a box: what a packet is parsed to is as large as the largest.
     type Payload<'a> = Box<RemoteClockSync>;
+
+    const TIMES: Times = Times::OfPacket;
 
     fn parse(payload: &[u8]) -> Result<Box<RemoteClockSync>, Corrupt> {
         Corrupt::count(payload, SYNCED_CLOCKS, MOST, "synced_clocks")?;

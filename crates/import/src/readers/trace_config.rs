@@ -5,6 +5,7 @@ use super::corrupt::Corrupt;
 use super::observed::well_formed;
 use super::packet::PlacedPacket;
 use super::reader::Reader;
+use super::retiming::Times;
 use crate::definitions::Config;
 use crate::message::Message;
 use crate::output::Rows;
@@ -15,6 +16,8 @@ pub(crate) struct TraceConfigs;
 
 impl Reader for TraceConfigs {
     type Payload<'a> = Message<'a>;
+
+    const TIMES: Times = Times::OfPacket;
 
     fn parse(payload: &[u8]) -> Result<Message<'_>, Corrupt> {
         well_formed(payload)?;

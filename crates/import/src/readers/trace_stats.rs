@@ -13,6 +13,7 @@ use super::corrupt::Corrupt;
 use super::observed::well_formed;
 use super::packet::PlacedPacket;
 use super::reader::Reader;
+use super::retiming::Times;
 use crate::message::Message;
 use crate::output::{Counter, Loss, Rows};
 use crate::place::{CAUSES, PartIx, Place};
@@ -188,6 +189,8 @@ struct Lost {
 
 impl Reader for TraceStats {
     type Payload<'a> = Message<'a>;
+
+    const TIMES: Times = Times::OfPacket;
 
     fn parse(payload: &[u8]) -> Result<Message<'_>, Corrupt> {
         well_formed(payload)?;

@@ -7,6 +7,7 @@ use super::context::ImportContext;
 use super::corrupt::Corrupt;
 use super::packet::PlacedPacket;
 use super::reader::Reader;
+use super::retiming::Times;
 use crate::output::Rows;
 
 /// Reads the trace's own name.
@@ -15,6 +16,8 @@ pub(crate) struct TraceUuids;
 
 impl Reader for TraceUuids {
     type Payload<'a> = TraceUuid;
+
+    const TIMES: Times = Times::OfPacket;
 
     fn parse(payload: &[u8]) -> Result<TraceUuid, Corrupt> {
         Ok(TraceUuid::decode(payload)?)

@@ -1,8 +1,13 @@
 //! An `FtraceEventBundle`: what one CPU's buffer held when it was read.
 
 use timebase_descriptor::field::{Fields, Malformed, Value};
+use timebase_resolver::{ClockId, SeqId};
+use timebase_trace::wire::packet::Header;
 
 use super::compact_sched::{Columns, Comms};
+
+/// The clock of a bundle that only its pairs know (rule I1).
+const SEQUENCE_CLOCK: ClockId = ClockId(64);
 
 /// The clock that a bundle's timestamps are of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +39,17 @@ pub(crate) struct Bundle<'a> {
     /// a serialized `DescriptorProto` of its message.
     pub(super) descriptors: Vec<(u32, &'a [u8])>,
     message: &'a [u8],
+}
+
+/// The clock of a bundle's timestamps; `None` if it is not fields.
+pub(super) fn clock_of(header: &Header<'_>, clock: FtraceClock) -> Option<(ClockId, SeqId)> {
+    let id = match clock {
+        FtraceClock::Boottime => ClockId::BOOTTIME,
+        FtraceClock::MonotonicRaw => ClockId::MONOTONIC_RAW,
+        FtraceClock::OfSequence => SEQUENCE_CLOCK,
+        FtraceClock::Unknown => return None,
+    };
+    Some((id, SeqId(header.trusted_packet_sequence_id)))
 }
 
 impl<'a> Bundle<'a> {

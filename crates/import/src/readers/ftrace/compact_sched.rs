@@ -9,7 +9,7 @@ use timebase_descriptor::field::{Fields, Malformed, Value, varint};
 use super::running::Thread;
 
 /// Field numbers of `CompactSched`.
-mod column {
+pub(super) mod column {
     pub const SWITCH_TIMESTAMP: usize = 1;
     pub const SWITCH_PREV_STATE: usize = 2;
     pub const SWITCH_NEXT_PID: usize = 3;
@@ -145,12 +145,15 @@ impl Columns {
     }
 }
 
-/// Makes timestamps of deltas. One that does not fit becomes the greatest
+/// Makes timestamps of deltas, which may be negative. A timestamp that does not fit becomes the greatest
 /// number, which is beyond any clock and so unresolved.
 fn accumulate(deltas: &mut [u64]) {
     let mut sum = 0u64;
     for delta in deltas {
-        sum = sum.saturating_add(*delta);
+        sum = match *delta as i64 {
+            back @ ..0 => sum.checked_add_signed(back).unwrap_or(u64::MAX),
+            _ => sum.saturating_add(*delta),
+        };
         *delta = sum;
     }
 }

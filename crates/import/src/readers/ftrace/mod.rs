@@ -10,6 +10,7 @@
 //! | what row an event is | `reader.rs` |
 //! | what it is for the timeline | `sched.rs` |
 //! | why it could not be placed, in the end | `unresolved.rs` |
+//! | what it is in a trace that is written | `retiming.rs` |
 //!
 //! # Design
 //!
@@ -33,6 +34,7 @@ mod formats;
 mod generic;
 mod in_order;
 mod reader;
+mod retiming;
 mod running;
 mod sched;
 mod unresolved;

@@ -12,11 +12,12 @@ use timebase_trace::Kept;
 use timebase_trace::wire::packet::Header;
 
 use super::arguments::Arguments;
-use super::bundle::{Bundle, FtraceClock, RawFtraceEvent};
+use super::bundle::{Bundle, FtraceClock, RawFtraceEvent, clock_of};
 use super::compact_sched::{CompactSwitch, CompactWaking};
 use super::formats::EventFormats;
 use super::generic;
 use super::in_order::{InOrder, Next};
+use super::retiming;
 use super::running::Running;
 use super::sched::{self, field};
 use super::unresolved::Stretches;
@@ -27,14 +28,12 @@ use crate::readers::context::ImportContext;
 use crate::readers::corrupt::Corrupt;
 use crate::readers::packet::PlacedPacket;
 use crate::readers::reader::Reader;
+use crate::readers::retiming::{Retime, Retimed, Rewritten, Times};
 use crate::readers::trace_stats::of as recorded_of;
 use crate::summary::LossKind;
 use crate::timeline;
 use crate::trackers::{self, KERNEL_SYMBOLS};
 use crate::world::ucpu;
-
-/// The clock of a bundle that only its pairs know (rule I1).
-const SEQUENCE_CLOCK: ClockId = ClockId(64);
 
 /// Bundles of so many CPUs are followed.
 const CPUS: u32 = 1024;
@@ -72,6 +71,8 @@ impl Reader for Ftrace {
     ];
 
     const INTERNED: &'static [(u32, Kept)] = &[(KERNEL_SYMBOLS, Kept::Trace)];
+
+    const TIMES: Times = Times::Inside;
 
     fn parse(payload: &[u8]) -> Result<Box<Bundle<'_>>, Corrupt> {
         Ok(Box::new(Bundle::parse(payload)?))
@@ -158,17 +159,15 @@ impl Reader for Ftrace {
             .journal
             .count(Counter::info("ftrace_events_partial"), partial);
     }
-}
 
-/// The clock of a bundle's timestamps; `None` if it is not fields.
-fn clock_of(header: &Header<'_>, clock: FtraceClock) -> Option<(ClockId, SeqId)> {
-    let id = match clock {
-        FtraceClock::Boottime => ClockId::BOOTTIME,
-        FtraceClock::MonotonicRaw => ClockId::MONOTONIC_RAW,
-        FtraceClock::OfSequence => SEQUENCE_CLOCK,
-        FtraceClock::Unknown => return None,
-    };
-    Some((id, SeqId(header.trusted_packet_sequence_id)))
+    fn retime(
+        bundle: Box<Bundle<'_>>,
+        packet: &Retimed<'_>,
+        to: &mut impl Retime,
+        out: &mut Vec<u8>,
+    ) -> Rewritten {
+        retiming::retime(&bundle, packet, to, out)
+    }
 }
 
 /// Rule C5.

@@ -126,6 +126,11 @@ impl Writers {
     }
 }
 
+/// What a `ThreadDescriptor` says that times are relative to, in microseconds (rule L1).
+pub(in crate::readers) fn time_of(descriptor: Message<'_>) -> i64 {
+    descriptor.number(6).unwrap_or(0) as i64
+}
+
 impl SequenceState {
     /// Rules S2 and S3.
     fn change(&mut self, generation: Generation, values: &mut HeldValues) {
@@ -144,7 +149,7 @@ impl SequenceState {
         let number = |field| descriptor.number(field).unwrap_or(0) as i64;
         self.thread = Some(thread);
         self.references = Some(References {
-            time_us: number(6),
+            time_us: time_of(descriptor),
             thread_time_us: number(7),
             instructions: number(8),
         });

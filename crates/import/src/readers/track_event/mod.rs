@@ -17,8 +17,10 @@
 //! | what the events of a sequence share | `sequences/writers.rs` |
 //! | values of counters, and their sums | `sequences/counters.rs` |
 //! | its arguments, and what becomes of those that cannot be read yet | `arguments.rs` |
+//! | what it is in a trace that is written | `retiming.rs` |
 
 mod arguments;
+mod retiming;
 
 use std::borrow::Cow;
 
@@ -33,6 +35,7 @@ use super::corrupt::Corrupt;
 use super::events::EventSink;
 use super::packet::PlacedPacket;
 use super::reader::Reader;
+use super::retiming::{Retime, Retimed, Rewritten, Times};
 use super::sequences::counters::{EventValues, HeldValues};
 use super::sequences::event::{RawTrackEvent, field, legacy};
 use super::sequences::writers::SequenceState;
@@ -134,6 +137,8 @@ impl Reader for TrackEvents {
         (43, Kept::Interval), // correlation_id_str
     ];
 
+    const TIMES: Times = Times::Inside;
+
     fn parse(payload: &[u8]) -> Result<RawTrackEvent<'_>, Corrupt> {
         Ok(RawTrackEvent::read(payload)?)
     }
@@ -158,6 +163,15 @@ impl Reader for TrackEvents {
         if let Err(fault) = self.event(&event, packet, context) {
             context.faults.add(fault, packet.id);
         }
+    }
+
+    fn retime(
+        event: RawTrackEvent<'_>,
+        packet: &Retimed<'_>,
+        to: &mut impl Retime,
+        out: &mut Vec<u8>,
+    ) -> Rewritten {
+        retiming::retime(&event, packet, to, out)
     }
 }
 

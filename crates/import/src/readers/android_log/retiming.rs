@@ -1,0 +1,42 @@
+//! Lines of the log on their way into a trace that is written (rule RW6): they stay on REALTIME.
+
+use timebase_descriptor::field::Value;
+use timebase_resolver::{ClockId, SeqId};
+
+use super::EVENTS;
+use crate::message::Message;
+use crate::readers::retiming::{Fixed, Retime, Retimed, Rewritten, fields, put_bytes, put_with};
+
+/// The field of a line's time.
+const TIMESTAMP: u32 = 5;
+
+pub(super) fn retime(packet: &Retimed<'_>, to: &mut impl Retime, out: &mut Vec<u8>) -> Rewritten {
+    let realtime = to.clock(Some((ClockId::REALTIME, SeqId(0))));
+    let mut rewritten = Rewritten::Same;
+    let mut line = Vec::new();
+    for (number, value, bytes) in fields(packet.payload) {
+        let (EVENTS, Value::Bytes(event)) = (number, value) else {
+            out.extend_from_slice(bytes);
+            continue;
+        };
+        let recorded = Message(event).number(TIMESTAMP);
+        let reading = recorded.and_then(|recorded| {
+            let Some(ts) = to.time(&realtime, recorded) else {
+                to.unplaced(Fixed::LogLines, ClockId::REALTIME, recorded);
+                return None;
+            };
+            let reading = to.reading(Fixed::LogLines, ClockId::REALTIME, recorded, ts);
+            (reading != recorded).then_some(reading)
+        });
+        match reading {
+            Some(reading) => {
+                line.clear();
+                put_with(&mut line, event, TIMESTAMP, reading);
+                put_bytes(out, EVENTS, &line);
+                rewritten = Rewritten::Changed;
+            }
+            None => out.extend_from_slice(bytes),
+        }
+    }
+    rewritten
+}

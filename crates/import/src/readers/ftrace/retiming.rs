@@ -1,0 +1,227 @@
+//! The events of a bundle on their way into a trace that is written (rule RW5): on BOOTTIME, whatever
+//! clock they were read from.
+
+use timebase_descriptor::field::Value;
+use timebase_resolver::ClockId;
+
+use super::bundle::{Bundle, RawFtraceEvent, clock_of};
+use super::compact_sched::{CompactSwitch, CompactWaking, column};
+use super::in_order::{InOrder, Next};
+use crate::compact::Put;
+use crate::message::Message;
+use crate::place::{EventClock, TraceTime};
+use crate::readers::retiming::{
+    Fixed, Retime, Retimed, Rewritten, fields, put_bytes, put_number, put_with,
+};
+
+/// Fields of `FtraceEventBundle`.
+mod field {
+    pub const EVENT: u32 = 2;
+    pub const COMPACT_SCHED: u32 = 4;
+    pub const FTRACE_CLOCK: u32 = 5;
+    pub const FTRACE_TIMESTAMP: u32 = 6;
+    pub const BOOT_TIMESTAMP: u32 = 7;
+    pub const LAST_READ_EVENT_TIMESTAMP: u32 = 9;
+    pub const PREVIOUS_BUNDLE_END_TIMESTAMP: u32 = 10;
+    /// Of `FtraceEvent`.
+    pub const TIMESTAMP: u32 = 1;
+}
+
+/// The readings of a bundle that are written, of each encoding in the order of the file.
+#[derive(Default)]
+struct Readings {
+    switches: Vec<u64>,
+    wakings: Vec<u64>,
+    /// `None` of an event without a time.
+    events: Vec<Option<u64>>,
+    has_changed: bool,
+    placed: u64,
+    unplaced: u64,
+}
+
+impl Readings {
+    /// One that is read where the import reads it; one that has no time stays.
+    fn of(&mut self, recorded: u64, clock: &EventClock, to: &mut impl Retime) -> u64 {
+        let Some(ts) = to.time(clock, recorded) else {
+            self.unplaced += 1;
+            return recorded;
+        };
+        self.placed += 1;
+        let reading = written(recorded, ts, to);
+        self.has_changed |= reading != recorded;
+        reading
+    }
+}
+
+fn written(recorded: u64, ts: TraceTime, to: &mut impl Retime) -> u64 {
+    to.reading(Fixed::KernelEvents, ClockId::BOOTTIME, recorded, ts)
+}
+
+pub(super) fn retime(
+    bundle: &Bundle<'_>,
+    packet: &Retimed<'_>,
+    to: &mut impl Retime,
+    out: &mut Vec<u8>,
+) -> Rewritten {
+    let clock = to.clock(clock_of(packet.header, bundle.clock));
+    // The import reads it first (rule O6).
+    let begins = bundle
+        .begins
+        .map(|begins| (begins, to.time(&clock, begins)));
+    let mut readings = Readings::default();
+    for next in InOrder::new(&bundle.columns, &bundle.comms, bundle.events()) {
+        match next {
+            Next::Switch(CompactSwitch { timestamp, .. }) => {
+                let reading = readings.of(timestamp, &clock, to);
+                readings.switches.push(reading);
+            }
+            Next::Waking(CompactWaking { timestamp, .. }) => {
+                let reading = readings.of(timestamp, &clock, to);
+                readings.wakings.push(reading);
+            }
+            Next::Full(_, event) => {
+                let timestamp = event
+                    .ok()
+                    .and_then(|RawFtraceEvent { timestamp, .. }| timestamp);
+                let reading = timestamp.map(|timestamp| readings.of(timestamp, &clock, to));
+                readings.events.push(reading);
+            }
+        }
+    }
+    let names_clock = fields(packet.payload).any(|(number, ..)| {
+        matches!(
+            number,
+            field::FTRACE_CLOCK | field::FTRACE_TIMESTAMP | field::BOOT_TIMESTAMP
+        )
+    });
+    let is_unplaced = readings.placed == 0 && readings.unplaced > 0;
+    let mut marks = Marks {
+        begins,
+        clock,
+        has_changed: false,
+    };
+    let marked: Vec<Option<u64>> = fields(packet.payload)
+        .filter_map(|(number, value, _)| Some(marks.of(mark(number, value)?, to)))
+        .collect();
+    if is_unplaced || !(readings.has_changed || marks.has_changed || names_clock) {
+        return Rewritten::Same;
+    }
+    write(packet.payload, &readings, &marked, out);
+    Rewritten::Changed
+}
+
+/// When a bundle's buffer was read before, if a field says it.
+fn mark(number: u32, value: Value<'_>) -> Option<u64> {
+    match (number, value) {
+        (
+            field::LAST_READ_EVENT_TIMESTAMP | field::PREVIOUS_BUNDLE_END_TIMESTAMP,
+            Value::Varint(mark),
+        ) => Some(mark),
+        _ => None,
+    }
+}
+
+/// What a bundle says of the bundle before it.
+struct Marks {
+    /// The one that the import reads, which is converted already.
+    begins: Option<(u64, Option<TraceTime>)>,
+    clock: EventClock,
+    has_changed: bool,
+}
+
+impl Marks {
+    /// What is written for one; nothing for one that has no time.
+    fn of(&mut self, recorded: u64, to: &mut impl Retime) -> Option<u64> {
+        let ts = match self.begins {
+            Some((begins, ts)) if begins == recorded => ts,
+            _ => to.time(&self.clock, recorded),
+        };
+        let reading = ts.map(|ts| written(recorded, ts, to));
+        self.has_changed |= reading != Some(recorded);
+        reading
+    }
+}
+
+fn write(bundle: &[u8], readings: &Readings, marks: &[Option<u64>], out: &mut Vec<u8>) {
+    let mut events = readings.events.iter();
+    let mut marks = marks.iter();
+    let mut switches = Column::new(&readings.switches);
+    let mut wakings = Column::new(&readings.wakings);
+    let mut room = Vec::new();
+    for (number, value, bytes) in fields(bundle) {
+        match (number, value) {
+            (field::FTRACE_CLOCK | field::FTRACE_TIMESTAMP | field::BOOT_TIMESTAMP, _) => {}
+            (field::EVENT, Value::Bytes(event)) => match events.next() {
+                Some(&Some(reading))
+                    if Message(event).number(field::TIMESTAMP) != Some(reading) =>
+                {
+                    room.clear();
+                    put_with(&mut room, event, field::TIMESTAMP, reading);
+                    put_bytes(out, field::EVENT, &room);
+                }
+                _ => out.extend_from_slice(bytes),
+            },
+            (field::COMPACT_SCHED, Value::Bytes(compact)) => {
+                room.clear();
+                for (number, value, bytes) in fields(compact) {
+                    match number as usize {
+                        column::SWITCH_TIMESTAMP => switches.put(number, value, bytes, &mut room),
+                        column::WAKING_TIMESTAMP => wakings.put(number, value, bytes, &mut room),
+                        _ => room.extend_from_slice(bytes),
+                    }
+                }
+                put_bytes(out, field::COMPACT_SCHED, &room);
+            }
+            (number, value) if mark(number, value).is_some() => {
+                if let Some(&Some(reading)) = marks.next() {
+                    put_number(out, number, reading);
+                }
+            }
+            _ => out.extend_from_slice(bytes),
+        }
+    }
+}
+
+/// Timestamps that are written as deltas, behind each other in one or several fields.
+struct Column<'a> {
+    readings: std::slice::Iter<'a, u64>,
+    last: u64,
+}
+
+impl<'a> Column<'a> {
+    fn new(readings: &'a [u64]) -> Self {
+        Column {
+            readings: readings.iter(),
+            last: 0,
+        }
+    }
+
+    /// Writes a field of it, packed or not. Timestamps that are of no event keep their deltas.
+    fn put(&mut self, number: u32, value: Value<'_>, bytes: &[u8], out: &mut Vec<u8>) {
+        match value {
+            Value::Varint(delta) => {
+                let delta = self.next(delta);
+                put_number(out, number, delta);
+            }
+            Value::Bytes(packed) => {
+                let mut deltas = Vec::with_capacity(packed.len());
+                for delta in Message(bytes).numbers(number) {
+                    let delta = self.next(delta);
+                    Put(&mut deltas).natural(delta);
+                }
+                put_bytes(out, number, &deltas);
+            }
+            Value::Fixed32(_) | Value::Fixed64(_) => out.extend_from_slice(bytes),
+        }
+    }
+
+    /// The delta that leads to the next reading, be it back.
+    fn next(&mut self, recorded: u64) -> u64 {
+        let Some(&reading) = self.readings.next() else {
+            return recorded;
+        };
+        let delta = reading.wrapping_sub(self.last);
+        self.last = reading;
+        delta
+    }
+}

@@ -1,0 +1,49 @@
+//! Samples of power rails on their way into a trace that is written (rule RW6): they stay on BOOTTIME, in
+//! milliseconds.
+
+use timebase_descriptor::field::Value;
+use timebase_resolver::{ClockId, SeqId};
+
+use super::MILLI;
+use crate::message::Message;
+use crate::readers::retiming::{Fixed, Retime, Retimed, Rewritten, fields, put_bytes, put_with};
+
+/// The field of the samples, and that of a sample's time.
+const SAMPLES: u32 = 2;
+const TIMESTAMP_MS: u32 = 2;
+
+pub(super) fn retime(packet: &Retimed<'_>, to: &mut impl Retime, out: &mut Vec<u8>) -> Rewritten {
+    if packet.is_lost {
+        return Rewritten::Same;
+    }
+    let boottime = to.clock(Some((ClockId::BOOTTIME, SeqId(0))));
+    let mut rewritten = Rewritten::Same;
+    let mut sample = Vec::new();
+    for (number, value, bytes) in fields(packet.payload) {
+        let (SAMPLES, Value::Bytes(message)) = (number, value) else {
+            out.extend_from_slice(bytes);
+            continue;
+        };
+        let recorded = Message(message).number(TIMESTAMP_MS);
+        let reading = recorded.and_then(|recorded| {
+            let (fixed, clock) = (Fixed::PowerSamples, ClockId::BOOTTIME);
+            let ns = recorded.saturating_mul(MILLI);
+            let Some(ts) = to.time(&boottime, ns) else {
+                to.unplaced(fixed, clock, ns);
+                return None;
+            };
+            let reading = to.coarse(fixed, clock, MILLI, recorded, ts);
+            (reading != recorded).then_some(reading)
+        });
+        match reading {
+            Some(reading) => {
+                sample.clear();
+                put_with(&mut sample, message, TIMESTAMP_MS, reading);
+                put_bytes(out, SAMPLES, &sample);
+                rewritten = Rewritten::Changed;
+            }
+            None => out.extend_from_slice(bytes),
+        }
+    }
+    rewritten
+}

@@ -1,0 +1,69 @@
+//! What can go wrong with a rewriting, told so that the user knows what to do.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::error::{Error, HowFar};
+use crate::size::Size;
+
+/// Why there is no trace.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)] // the messages say it
+#[non_exhaustive]
+pub enum RewriteError {
+    #[error(transparent)]
+    Read(#[from] Error),
+    #[error(
+        "{path} is a database that timebase made; rewriting needs the trace that it was made of{of}",
+        path = path.display(),
+        of = of.as_ref().map(|of| format!(", {of}")).unwrap_or_default()
+    )]
+    IsDatabase { path: PathBuf, of: Option<String> },
+    #[error("{path} exists; name another file with -o, or replace it with --force", path = path.display())]
+    Exists { path: PathBuf },
+    #[error("{path} is a trace that is read; name another file with -o", path = path.display())]
+    IsInput { path: PathBuf },
+    #[error("{path} is a database, so timebase does not replace it with a trace; name another file with -o", path = path.display())]
+    NotReplaceable { path: PathBuf },
+    #[error(
+        "{path} is a directory; name the trace in it, such as -o {example}",
+        path = path.display(), example = path.join("trace.pftrace").display()
+    )]
+    IsDirectory { path: PathBuf },
+    #[error("{path} is a device or a pipe; name a file with -o, or write to standard output with -o -", path = path.display())]
+    NotAFile { path: PathBuf },
+    #[error(
+        "cannot create {path}: there is no directory {directory}; create it first, or name another place with -o",
+        path = path.display(), directory = directory.display()
+    )]
+    NoDirectory { path: PathBuf, directory: PathBuf },
+    #[error("cannot create {path}: {error}; name another place with -o", path = path.display())]
+    Create { path: PathBuf, error: io::Error },
+    #[error("no space left to write {path}; nothing was changed. Free some space, or name another place with -o", path = path.display())]
+    DiskFull { path: PathBuf },
+    #[error(
+        "{path} and the temporary files beside it would take more than the {limit} of --max-size, {read}; nothing was changed. Raise the limit",
+        path = path.display()
+    )]
+    TooLarge {
+        path: PathBuf,
+        limit: Size,
+        read: HowFar,
+    },
+    #[error(
+        "{source_name} has so many names that rewriting it would take more than {limit} of memory, {read}; nothing was changed"
+    )]
+    TooMuchMemory {
+        source_name: String,
+        limit: Size,
+        read: HowFar,
+    },
+    #[error("writing {path} failed: {error}; nothing was changed", path = path.display())]
+    Write { path: PathBuf, error: io::Error },
+    #[error(
+        "{source_name} changed while timebase read it, more than once; nothing was written. Rewrite it again when nothing writes to it, or rewrite a copy"
+    )]
+    Changed { source_name: String },
+    #[error("{source_name} holds several files; rewriting takes one trace at a time")]
+    Several { source_name: String },
+}

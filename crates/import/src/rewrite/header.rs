@@ -1,0 +1,246 @@
+//! A packet as bytes, with another header (rule RW2).
+
+use timebase_descriptor::field::Value;
+use timebase_trace::wire::packet::Header;
+
+use crate::readers::{fields, put_bytes, put_number};
+
+/// Fields of `TracePacket`.
+mod field {
+    pub const TIMESTAMP: u32 = 8;
+    pub const INTERNED_DATA: u32 = 12;
+    pub const TIMESTAMP_CLOCK_ID: u32 = 58;
+    pub const TRACE_PACKET_DEFAULTS: u32 = 59;
+    /// Those of the header: what else there is belongs to the payload.
+    pub const OF_HEADER: [u32; 12] = [3, 8, 10, 12, 13, 41, 42, 58, 59, 79, 87, 98];
+    /// Of `TracePacketDefaults`.
+    pub const DEFAULT_CLOCK_ID: u32 = 58;
+}
+
+/// What becomes of the clock of a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NewClock {
+    Same,
+    None,
+    Is(u32),
+}
+
+/// The time that a packet is written with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct NewTime {
+    /// `None` if it stays.
+    pub timestamp: Option<u64>,
+    pub clock: NewClock,
+}
+
+impl NewTime {
+    /// It stays as it was recorded.
+    pub const SAME: NewTime = NewTime {
+        timestamp: None,
+        clock: NewClock::Same,
+    };
+
+    /// The header that has it. What the defaults say of clocks is no part of it.
+    pub fn header<'a>(&self, header: &Header<'a>) -> Header<'a> {
+        Header {
+            timestamp: self.timestamp.or(header.timestamp),
+            timestamp_clock_id: match self.clock {
+                NewClock::Same => header.timestamp_clock_id,
+                NewClock::None => 0,
+                NewClock::Is(clock) => clock,
+            },
+            ..*header
+        }
+    }
+
+    /// Whether a packet has it already.
+    pub fn is_that_of(&self, header: &Header<'_>) -> bool {
+        let new = self.header(header);
+        (new.timestamp, new.timestamp_clock_id) == (header.timestamp, header.timestamp_clock_id)
+    }
+}
+
+/// What becomes of the payload of a packet.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum NewPayload<'a> {
+    Same,
+    Is(&'a [u8]),
+    /// There is none, nor anything of the header that cannot be read.
+    None {
+        has_interned: bool,
+        has_defaults: bool,
+    },
+}
+
+/// Whether the defaults of a packet name a clock.
+pub(crate) fn names_clock(header: &Header<'_>) -> bool {
+    header.trace_packet_defaults.is_some_and(|defaults| {
+        fields(defaults).any(|(number, ..)| number == field::DEFAULT_CLOCK_ID)
+    })
+}
+
+/// Writes a packet; all fields that do not change stay byte for byte, in their order.
+pub(crate) fn write(
+    packet: &[u8],
+    header: &Header<'_>,
+    time: NewTime,
+    payload: NewPayload<'_>,
+    out: &mut Vec<u8>,
+) {
+    let has = |field| {
+        fields(packet)
+            .any(|(number, value, _)| number == field && matches!(value, Value::Varint(_)))
+    };
+    let clock = match time.clock {
+        NewClock::Is(clock) => Some(clock),
+        NewClock::Same | NewClock::None => None,
+    };
+    // Behind the timestamp, where there is none to replace.
+    let mut new_clock = clock.filter(|_| !has(field::TIMESTAMP_CLOCK_ID));
+    let mut old_clock = clock.filter(|_| new_clock.is_none());
+    let mut put_time = |out: &mut Vec<u8>, timestamp: u64| {
+        put_number(out, field::TIMESTAMP, timestamp);
+        if let Some(clock) = new_clock.take() {
+            put_number(out, field::TIMESTAMP_CLOCK_ID, clock.into());
+        }
+    };
+    let mut timestamp = time.timestamp.or(header.timestamp);
+    if !has(field::TIMESTAMP)
+        && let Some(timestamp) = timestamp.take()
+    {
+        put_time(out, timestamp);
+    }
+    for (number, value, bytes) in fields(packet) {
+        match (number, value) {
+            (field::TIMESTAMP, Value::Varint(_)) => {
+                if let Some(timestamp) = timestamp.take() {
+                    put_time(out, timestamp);
+                }
+            }
+            (field::TIMESTAMP_CLOCK_ID, Value::Varint(_)) => match time.clock {
+                NewClock::Same => out.extend_from_slice(bytes),
+                NewClock::None => {}
+                NewClock::Is(_) => {
+                    if let Some(clock) = old_clock.take() {
+                        put_number(out, number, clock.into());
+                    }
+                }
+            },
+            (field::TRACE_PACKET_DEFAULTS, Value::Bytes(defaults)) => match payload {
+                NewPayload::None {
+                    has_defaults: false,
+                    ..
+                } => {}
+                _ => put_defaults(defaults, bytes, out),
+            },
+            (number, value) => match (payload, value) {
+                (NewPayload::Is(new), Value::Bytes(old)) if is_payload(header, number, old) => {
+                    put_bytes(out, number, new);
+                }
+                (NewPayload::None { has_interned, .. }, _) => {
+                    let is_kept = match number {
+                        field::INTERNED_DATA => has_interned,
+                        number => field::OF_HEADER.contains(&number),
+                    };
+                    if is_kept {
+                        out.extend_from_slice(bytes);
+                    }
+                }
+                _ => out.extend_from_slice(bytes),
+            },
+        }
+    }
+}
+
+/// Whether a field is the one that counts of several.
+fn is_payload(header: &Header<'_>, number: u32, bytes: &[u8]) -> bool {
+    header
+        .payload
+        .is_some_and(|(kind, payload)| kind.0 == number && std::ptr::eq(payload, bytes))
+}
+
+/// Defaults without a clock. They stay if there is nothing else in them, since that they are there
+/// replaces others.
+fn put_defaults(defaults: &[u8], as_they_are: &[u8], out: &mut Vec<u8>) {
+    let is_clock = |number| number == field::DEFAULT_CLOCK_ID;
+    if !fields(defaults).any(|(number, ..)| is_clock(number)) {
+        return out.extend_from_slice(as_they_are);
+    }
+    let mut without = Vec::with_capacity(defaults.len());
+    for (number, _, bytes) in fields(defaults) {
+        if !is_clock(number) {
+            without.extend_from_slice(bytes);
+        }
+    }
+    put_bytes(out, field::TRACE_PACKET_DEFAULTS, &without);
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    /// Field 8: 5, field 900: 1 as an unknown one, field 11: a payload of two fields.
+    const PACKET: [u8; 11] = [0x40, 5, 0xa0, 0x38, 1, 0x5a, 4, 0x48, 1, 0x50, 2];
+
+    fn written(packet: &[u8], time: NewTime, payload: NewPayload<'_>) -> Vec<u8> {
+        let header = Header::parse(packet).unwrap();
+        let mut out = Vec::new();
+        write(packet, &header, time, payload, &mut out);
+        out
+    }
+
+    #[test]
+    fn rw2_fields_that_do_not_change_stay_where_they_are() {
+        assert_eq!(written(&PACKET, NewTime::SAME, NewPayload::Same), PACKET);
+        let time = NewTime {
+            timestamp: Some(300),
+            clock: NewClock::Is(6),
+        };
+        let changed = [
+            &[0x40, 0xac, 2, 0xd0, 3, 6][..],
+            &PACKET[2..5],
+            &[0x5a, 2, 0x48, 3],
+        ];
+        let changed = changed.concat();
+        let once = written(&PACKET, time, NewPayload::Is(&[0x48, 3]));
+        assert_eq!(once, changed);
+        assert_eq!(written(&once, time, NewPayload::Same), changed);
+    }
+
+    #[test]
+    fn rw2_of_repeated_numbers_one_is_left_and_a_clock_goes() {
+        let packet = [0xd0, 3, 9, 0x40, 1, 0x40, 2, 0xd0, 3, 64];
+        let time = NewTime {
+            timestamp: Some(7),
+            clock: NewClock::None,
+        };
+        assert_eq!(written(&packet, time, NewPayload::Same), [0x40, 7]);
+        let time = NewTime {
+            clock: NewClock::Is(6),
+            ..time
+        };
+        assert_eq!(
+            written(&packet, time, NewPayload::Same),
+            [0xd0, 3, 6, 0x40, 7]
+        );
+    }
+
+    #[test]
+    fn rw2_defaults_lose_their_clock_and_stay() {
+        let packet = [0xda, 3, 6, 0xd0, 3, 64, 0x5a, 1, 7];
+        let header = Header::parse(&packet).unwrap();
+        assert!(names_clock(&header));
+        let out = written(&packet, NewTime::SAME, NewPayload::Same);
+        assert_eq!(out, [0xda, 3, 3, 0x5a, 1, 7]);
+    }
+
+    #[test]
+    fn rw7_a_payload_that_cannot_be_read_goes_with_what_is_unknown() {
+        let payload = NewPayload::None {
+            has_interned: true,
+            has_defaults: true,
+        };
+        assert_eq!(written(&PACKET, NewTime::SAME, payload), [0x40, 5]);
+    }
+}

@@ -1,0 +1,585 @@
+//! A trace in, a trace out: every time in it already is trace time (rules RW).
+//!
+//! | question | where it is decided |
+//! |---|---|
+//! | in which order everything is done, what is refused | `mod.rs` |
+//! | what becomes of a packet | `pass.rs` |
+//! | how a packet is written as bytes | `header.rs`; payloads beside their readers, `readers/retiming.rs` |
+//! | where its times are, and what waits for them | `times.rs`, `waits.rs` |
+//! | which reading of a clock leads to a time | `target.rs`, `inverse.rs` |
+//! | what is told in the end | `tally.rs` |
+//!
+//! # Design
+//!
+//! One place decides times: [`crate::place`]. A pass over the trace gives it every packet, by the same
+//! functions as an import ([`crate::frame`]), and takes the place of the packet and of each time inside from
+//! it at once, where the packet is in memory. So nothing has to be kept of what is placed when it is read,
+//! and an import knows nothing of it. The pass is made twice, as what waits for a later snapshot (rule D2)
+//! has its time only at the end of the first; the times of that go to the second outside of memory. With
+//! rates, the first pass finds the snapshots, as that of an import does.
+//!
+//! To import into a temporary database, and to rewrite packets with the times of its rows, was the
+//! alternative: it makes rows, texts and arguments of all kernel events, of which nothing but a number is
+//! wanted, and takes some three times an import of packets alone.
+//!
+//! The packets that are written go through the rules of places as well (`target.rs`), so that a time that
+//! an import of the written trace would read otherwise is never written in silence.
+
+mod error;
+mod header;
+mod inverse;
+mod output;
+mod pass;
+mod tally;
+mod target;
+mod times;
+mod waits;
+
+use std::fs;
+use std::io::{self, ErrorKind, Seek, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+
+use rusqlite::{Connection, OpenFlags};
+use timebase_resolver::Clock;
+use timebase_store::files::NewFile;
+use timebase_store::sort::Scratch;
+use timebase_trace::{
+    Counts, FileKind, InputsError, Monitor, Pass as Reading, Reads, Source, SourceError, TraceType,
+    file_kind,
+};
+
+use self::output::{Output, Packing, Written};
+use self::pass::{Others, Pass, Room};
+use self::tally::Left;
+use self::target::Target;
+use self::times::{Times, Waits};
+use self::waits::{Collected, End, Known};
+use crate::error::{Error, HowFar, WriteError, is_full};
+use crate::files::{File, Files};
+use crate::frame::{Frame, Keep};
+use crate::identity::check_database;
+use crate::limits::Limits;
+use crate::options::{Conversion, Options};
+use crate::output::{RowType, Rows, parent};
+use crate::pipeline::{self, Broken, FileRead};
+use crate::place::Whole;
+use crate::readers::PacketSchema;
+use crate::subjects::Wanted;
+use crate::verdict::Verdict;
+
+pub use error::RewriteError;
+pub use tally::{LeftOut, Moved, Rewritten, Unmet};
+
+/// Where a trace goes that is written.
+pub enum RewriteTo<'a> {
+    /// A file that appears when it is complete, compressed if its name says so.
+    File(&'a Path),
+    /// Somebody who gets all of it when it is complete.
+    Writer(&'a mut dyn Write),
+    /// Nowhere: what would be done is told.
+    Nowhere,
+}
+
+impl RewriteTo<'_> {
+    /// What it is called.
+    fn path(&self) -> PathBuf {
+        match self {
+            RewriteTo::File(path) => path.to_path_buf(),
+            RewriteTo::Writer(_) => "standard output".into(),
+            RewriteTo::Nowhere => "the trace".into(),
+        }
+    }
+}
+
+/// Rewrites a trace so that every time in it is trace time (rules RW), by [`Options::conversion`].
+/// A manifest is refused. Of the other options those count that limit what is taken, and
+/// [`Options::overwrite`].
+///
+/// ```
+/// use timebase_import::{Monitor, Options, RewriteTo, Source, rewrite};
+///
+/// # let directory = tempfile::tempdir()?;
+/// # let out = directory.path().join("out.pftrace");
+/// let trace = Source::File("../../tests/data/multihop.pftrace".into());
+/// let (options, monitor) = (Options::default(), Monitor::default());
+/// let rewritten = rewrite(&[trace], RewriteTo::File(&out), &options, &monitor)?;
+/// assert!(rewritten.written > 0 && out.exists());
+/// # Ok::<(), timebase_import::RewriteError>(())
+/// ```
+///
+/// # Errors
+///
+/// [`RewriteError`] says for the user what was wrong. Nothing is at the destination then that was not there before.
+pub fn rewrite(
+    sources: &[Source],
+    to: RewriteTo<'_>,
+    options: &Options,
+    monitor: &Monitor,
+) -> Result<Rewritten, RewriteError> {
+    let limits = Limits::new(options);
+    let new = match to {
+        RewriteTo::File(path) => Some(create(path, sources, options.overwrite)?),
+        RewriteTo::Writer(_) | RewriteTo::Nowhere => None,
+    };
+    let directory = match &new {
+        Some(new) => new.directory().to_path_buf(),
+        None => std::env::temp_dir(),
+    };
+    let job = Job {
+        sources,
+        path: to.path(),
+        options,
+        monitor,
+        scratch: Scratch::new(&directory, &limits.disk),
+        limits,
+    };
+    job.run(new, to)
+}
+
+/// What is rewritten, and within which limits.
+struct Job<'a> {
+    sources: &'a [Source],
+    path: PathBuf,
+    options: &'a Options,
+    monitor: &'a Monitor,
+    scratch: Scratch,
+    limits: Limits,
+}
+
+/// What the passes have found before the one that writes.
+struct Found {
+    known: Known,
+    whole: Option<Whole>,
+    /// The trace that is written, when all of it is.
+    target: Frame,
+    trace_time: Clock,
+    /// What was counted, which has to be the same again.
+    counts: Counts,
+}
+
+/// What a pass ends with.
+struct Passed {
+    pass: Pass,
+    files: Vec<FileRead>,
+    /// How many packets cannot be read, and their bytes.
+    unreadable: (u64, u64),
+}
+
+impl Job<'_> {
+    fn run(&self, new: Option<NewFile>, to: RewriteTo<'_>) -> Result<Rewritten, RewriteError> {
+        let mut files = self.open()?;
+        let is_trace = |file: &&File| file.kind == TraceType::Proto || files.is_alone;
+        if files.order.iter().filter(is_trace).count() > 1 || files.manifest.is_some() {
+            let source_name = files.title();
+            return Err(RewriteError::Several { source_name });
+        }
+        let found = self.find(&mut files)?;
+        let file = match (&new, &to) {
+            (Some(new), _) => new.file().try_clone().map(|file| Some(Written::File(file))),
+            (None, RewriteTo::Writer(_)) => {
+                self.scratch.file().map(|file| Some(Written::Aside(file)))
+            }
+            _ => Ok(None),
+        };
+        let packing = match &to {
+            RewriteTo::File(path) => Packing::of_name(path),
+            RewriteTo::Writer(_) | RewriteTo::Nowhere => Packing::Plain,
+        };
+        let output = file.and_then(|file| {
+            let output = file.map(|file| Output::new(file, packing, &self.limits.disk));
+            output.transpose()
+        });
+        let output = output.map_err(|error| self.failed(error))?;
+        let Found {
+            known,
+            whole,
+            target,
+            trace_time,
+            counts,
+        } = found;
+        let has_rates = whole.is_some();
+        let pass = Pass {
+            source: self.frame(whole),
+            others: Others {
+                target: Target {
+                    frame: self.frame(None),
+                    whole: Some(target),
+                    trace_time,
+                },
+                times: Times::new(Waits::Known(known), has_rates),
+                collected: Collected::new(&self.scratch),
+                output,
+                room: Room::default(),
+                skips_payloads: false,
+                failure: None,
+            },
+        };
+        let mut passed = self.pass(&mut files, pass, Reading::Second)?;
+        let source = &mut passed.pass.source;
+        let is_same = source.counts == counts
+            && source.context.place.trace_time() == trace_time
+            && source.context.place.clocks.are_as_found();
+        if !is_same {
+            let source_name = self.name();
+            return Err(RewriteError::Changed { source_name });
+        }
+        self.end(new, to, passed)
+    }
+
+    /// Goes through the files for what has to be known of all of them.
+    fn find(&self, files: &mut Files<'_>) -> Result<Found, RewriteError> {
+        let conversion = self.options.conversion;
+        let collected = |files: &mut Files<'_>, whole: Option<Whole>, skips_payloads| {
+            let pass = Pass {
+                source: self.frame(whole),
+                others: Others {
+                    target: Target {
+                        frame: self.frame(None),
+                        whole: None,
+                        trace_time: Clock::BOOTTIME,
+                    },
+                    times: Times::new(Waits::Collected, false),
+                    collected: Collected::new(&self.scratch),
+                    output: None,
+                    room: Room::default(),
+                    skips_payloads,
+                    failure: None,
+                },
+            };
+            self.pass(files, pass, Reading::First)
+        };
+        let Passed { pass, .. } = collected(files, None, conversion == Conversion::Linear)?;
+        let Pass { source, others } = pass;
+        let (trace_time, counts) = (source.context.place.trace_time(), source.counts);
+        let (known, whole) = match conversion {
+            // With all snapshots known, nothing of a file that is alone waits.
+            Conversion::Linear => (Known::default(), Some(source.context.place.found())),
+            Conversion::Nearest => {
+                let known = others.collected.known();
+                (known.map_err(|error| self.failed(error))?, None)
+            }
+        };
+        Ok(Found {
+            known,
+            whole,
+            target: others.target.frame,
+            trace_time,
+            counts,
+        })
+    }
+
+    /// A trace of which nothing was read.
+    fn frame(&self, whole: Option<Whole>) -> Frame {
+        let keep = Keep {
+            data: false,
+            events: Wanted::of(&[]),
+        };
+        let watch = self.limits.memory.watch();
+        Frame::new(PacketSchema::default(), keep, &self.scratch, watch, whole)
+    }
+
+    /// Goes through all files.
+    fn pass(
+        &self,
+        files: &mut Files<'_>,
+        pass: Pass,
+        reading: Reading,
+    ) -> Result<Passed, RewriteError> {
+        let monitor = self.monitor;
+        monitor.begin(reading, files.inputs.total());
+        let mut unreadable = (0u64, 0u64);
+        let passed = pipeline::both(
+            pass,
+            Wanted::of(&[]),
+            monitor,
+            |batch| {
+                // Other packets have no rows.
+                for packet in &batch.packets {
+                    debug_assert!(matches!(packet.row_type, RowType::Corrupt));
+                    unreadable.0 = unreadable.0.saturating_add(1);
+                    unreadable.1 = unreadable.1.saturating_add(packet.size);
+                }
+                Ok(())
+            },
+            |pass, rows| read(files, pass, rows),
+        );
+        if monitor.cancel.load(Ordering::Relaxed) {
+            return Err(Error::Cancelled.into());
+        }
+        let (mut pass, files, _) = passed.map_err(|broken| self.broken(broken))?;
+        if let Some(failure) = pass.others.failure.take() {
+            return Err(self.failed(failure));
+        }
+        Ok(Passed {
+            pass,
+            files: files.map_err(|broken| self.broken(broken))?,
+            unreadable,
+        })
+    }
+
+    /// Puts what was written into its place.
+    fn end(
+        &self,
+        new: Option<NewFile>,
+        to: RewriteTo<'_>,
+        passed: Passed,
+    ) -> Result<Rewritten, RewriteError> {
+        let Passed {
+            pass,
+            files,
+            unreadable: (packets, bytes),
+        } = passed;
+        let mut warnings = Vec::new();
+        for file in &files {
+            let verdict = Verdict {
+                file,
+                name: &file.title,
+                strict: self.options.strict,
+            };
+            warnings.extend(verdict.warnings()?);
+        }
+        let Pass { source, mut others } = pass;
+        let regions = files.iter().map(|file| file.read.counted);
+        let (count, damaged) = regions.fold((0u64, 0u64), |(count, bytes), of| {
+            let (more, size) = (of.damaged_regions, of.damaged_bytes);
+            (count.saturating_add(more), bytes.saturating_add(size))
+        });
+        let tally = &mut others.times.tally;
+        tally.left(Left::Region, count, damaged);
+        tally.left(Left::Packet, packets, bytes);
+        let output = others.output.map(Output::finish).transpose();
+        let output = output.map_err(|error| self.failed(error))?;
+        let mut written_bytes = output.as_ref().map_or(0, |(_, size)| *size);
+        match (output, to) {
+            (Some((Written::Aside(mut file), _)), RewriteTo::Writer(writer)) => {
+                let copied = file
+                    .rewind()
+                    .and_then(|()| io::copy(&mut file, writer))
+                    .and_then(|_| writer.flush());
+                copied.map_err(|error| self.failed(error))?;
+            }
+            (Some(_), _) => {
+                if let Some(new) = new {
+                    written_bytes = self.complete(new)?;
+                }
+            }
+            (None, _) => {}
+        }
+        let read: u64 = files.iter().map(|file| file.read.packets).sum();
+        Ok(Rewritten {
+            packets: read,
+            trace_time_clock: source.context.place.trace_time().to_string(),
+            files: 1,
+            source_bytes: files.iter().map(|file| file.digest.size).sum(),
+            written_bytes,
+            warnings,
+            ..others.times.tally.told()
+        })
+    }
+
+    fn complete(&self, new: NewFile) -> Result<u64, RewriteError> {
+        new.complete(self.options.overwrite).map_err(|error| {
+            let path = self.path.clone();
+            match error.kind() {
+                ErrorKind::AlreadyExists => RewriteError::Exists { path },
+                _ => self.failed(error),
+            }
+        })
+    }
+
+    /// Opens the trace, which is read several times.
+    fn open(&self) -> Result<Files<'_>, RewriteError> {
+        let manifest = self.options.manifest.as_deref();
+        let (sources, monitor) = (self.sources, self.monitor);
+        let opened = Files::open(sources, manifest, Reads::Again, &self.scratch, monitor);
+        opened.map_err(|error| match (error, sources) {
+            _ if monitor.cancel.load(Ordering::Relaxed) => Error::Cancelled.into(),
+            (Error::Source(SourceError::IsDatabase { .. }), [Source::File(path)]) => {
+                is_database(path)
+            }
+            (Error::Inputs(InputsError::PutAside(error)), _) => self.failed(error),
+            (error, _) => error.into(),
+        })
+    }
+
+    /// What the sources are called together.
+    fn name(&self) -> String {
+        match self.sources {
+            [source] => source.to_string(),
+            sources => format!("one of {} files", sources.len()),
+        }
+    }
+
+    fn how_far(&self) -> HowFar {
+        HowFar {
+            bytes: self.monitor.bytes_read.load(Ordering::Relaxed),
+            of: self.monitor.of(),
+            packets: self.monitor.packets.load(Ordering::Relaxed),
+        }
+    }
+
+    fn broken(&self, broken: Broken) -> RewriteError {
+        match broken {
+            Broken::Write(WriteError::Bulk(timebase_store::btree::Error::Io(error))) => {
+                self.failed(error)
+            }
+            Broken::Write(error) => self.failed(io::Error::other(error)),
+            Broken::Source(error) => Error::Source(error).into(),
+            Broken::Refused(refused) => Error::Manifest(refused).into(),
+            Broken::Read => Error::Stopped.into(),
+        }
+    }
+
+    /// What it means for the user that something could not be written, or put aside.
+    fn failed(&self, error: io::Error) -> RewriteError {
+        let path = self.path.clone();
+        if self.limits.memory.is_exceeded()
+            && let Some(limit) = self.options.max_memory
+        {
+            return RewriteError::TooMuchMemory {
+                source_name: self.name(),
+                limit,
+                read: self.how_far(),
+            };
+        }
+        match self.options.max_size {
+            Some(limit) if self.limits.disk.is_exceeded() => RewriteError::TooLarge {
+                path,
+                limit,
+                read: self.how_far(),
+            },
+            _ if is_full(&error) => RewriteError::DiskFull { path },
+            _ => RewriteError::Write { path, error },
+        }
+    }
+}
+
+/// Reads all files.
+fn read(
+    files: &mut Files<'_>,
+    pass: &mut Pass,
+    rows: &mut Rows<'_>,
+) -> Result<Vec<FileRead>, Broken> {
+    let Pass { source, others } = pass;
+    pipeline::begin(files, source, rows)?;
+    pipeline::begin(files, &mut others.target.frame, rows)?;
+    let mut read = Vec::new();
+    for file in files.order.clone() {
+        if file.kind != TraceType::Proto && !files.is_alone {
+            continue;
+        }
+        let title = files.inputs.title(file.id).to_owned();
+        let rules = files.rules(&file);
+        let mut input = files.inputs.open_ahead(file.id)?;
+        source.begin_file(file.tag, rules.clone(), rows);
+        others.target.frame.begin_file(file.tag, rules, rows);
+        let end = source.time_file(&mut input.reader, rows, |source, packet, rows| {
+            others.packet(source, packet, rows)
+        })?;
+        if others.failure.is_some() {
+            return Ok(read);
+        }
+        pipeline::stopped(source, end)?;
+        if let Some(failure) = input.failed() {
+            return Err(failure.into());
+        }
+        let collected = &mut others.collected;
+        let of_frame = source.end_timed_file(rows, |settled| {
+            collected.settled(&settled, End::File);
+            Ok(())
+        })?;
+        others.target.frame.end_timed_file(rows, |_| Ok(()))?;
+        let is_doubtful = of_frame.is_doubtful() || !source.context.place.is_used();
+        let other = is_doubtful.then(|| input.recognize()).flatten();
+        let digest = input.digest();
+        if let Some(failure) = input.failed() {
+            return Err(failure.into());
+        }
+        read.push(FileRead {
+            title,
+            compression: input.compression(),
+            is_empty: input.is_empty(),
+            other,
+            digest,
+            flaw: input.damage(),
+            read: of_frame,
+            file,
+        });
+    }
+    let collected = &mut others.collected;
+    source.end_timed(|settled| {
+        collected.settled(&settled, End::All);
+        Ok(())
+    })?;
+    others.target.frame.end_timed(|_| Ok(()))?;
+    rows.hand_over();
+    match rows.stopped() {
+        true => Err(Broken::Read),
+        false => Ok(read),
+    }
+}
+
+/// A database where a trace is needed: the one that it remembers, if it is one of ours.
+fn is_database(path: &Path) -> RewriteError {
+    let foreign = || Error::ImportsForeignDatabase {
+        path: path.to_owned(),
+    };
+    // To SQLite, names such as `file:a.db` and `:memory:` are not those of files.
+    let name = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let Ok(conn) = Connection::open_with_flags(name, OpenFlags::SQLITE_OPEN_READ_ONLY) else {
+        return foreign().into();
+    };
+    if let Err(Error::ForeignDatabase { .. }) = check_database(&conn) {
+        return foreign().into();
+    }
+    let sql = "SELECT value FROM fact WHERE name = 'source'";
+    RewriteError::IsDatabase {
+        path: path.to_owned(),
+        of: conn.query_row(sql, [], |row| row.get(0)).ok(),
+    }
+}
+
+/// Checks that the destination is free, or may be replaced, and makes an empty file beside it.
+fn create(path: &Path, sources: &[Source], overwrite: bool) -> Result<NewFile, RewriteError> {
+    let path_buf = || path.to_path_buf();
+    let failed = |error| RewriteError::Create {
+        path: path_buf(),
+        error,
+    };
+    match fs::metadata(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        Err(error) => return Err(failed(error)),
+        Ok(found) if found.is_dir() => return Err(RewriteError::IsDirectory { path: path_buf() }),
+        Ok(found) if !found.is_file() => return Err(RewriteError::NotAFile { path: path_buf() }),
+        Ok(_) if sources.iter().any(|source| is_at(source, path)) => {
+            return Err(RewriteError::IsInput { path: path_buf() });
+        }
+        Ok(_) if !overwrite => return Err(RewriteError::Exists { path: path_buf() }),
+        Ok(_) => {
+            if file_kind(path).map_err(failed)? == FileKind::Database {
+                return Err(RewriteError::NotReplaceable { path: path_buf() });
+            }
+        }
+    }
+    NewFile::at(path).map_err(|error| {
+        let (path, directory) = (path_buf(), parent(path).to_path_buf());
+        if error.kind() == ErrorKind::NotFound && !directory.is_dir() {
+            RewriteError::NoDirectory { path, directory }
+        } else if is_full(&error) {
+            RewriteError::DiskFull { path }
+        } else {
+            RewriteError::Create { path, error }
+        }
+    })
+}
+
+/// Whether a source is the file at a path.
+fn is_at(source: &Source, path: &Path) -> bool {
+    match (source, fs::canonicalize(path)) {
+        (Source::File(source), Ok(path)) => {
+            fs::canonicalize(source).is_ok_and(|source| source == path)
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,392 @@
+//! A pass over a trace: each packet is placed, and in the last pass written.
+
+use std::io;
+
+use timebase_resolver::{ClockId, SeqId, Ticks, Unresolved};
+use timebase_trace::wire::packet::{Header, PacketType};
+use timebase_trace::{Packet, Payload};
+
+use super::header::{self, NewClock, NewPayload, NewTime, names_clock};
+use super::output::Output;
+use super::tally::{Left, Missed};
+use super::target::Target;
+use super::times::{Converter, Times};
+use super::waits::Collected;
+use crate::frame::{CopiedPacket, Frame, TimedPacket};
+use crate::output::Rows;
+use crate::place::{PartIx, Placement, TraceTime};
+use crate::readers::{Corrupt, Parsed, Retimed, Rewritten};
+
+/// What a pass works on.
+pub(crate) struct Pass {
+    pub source: Frame,
+    pub others: Others,
+}
+
+/// What is beside the trace that is read.
+pub(crate) struct Others {
+    pub target: Target,
+    pub times: Times,
+    /// What waited, when it is settled.
+    pub collected: Collected,
+    /// Where packets go; nowhere in a pass that only collects, or if nothing is to be written.
+    pub output: Option<Output>,
+    pub room: Room,
+    /// Whether nothing but snapshots counts, where trace time is known.
+    pub skips_payloads: bool,
+    /// Why it cannot go on.
+    pub failure: Option<io::Error>,
+}
+
+/// How an import has placed a packet of the trace that is read.
+#[derive(Clone, Copy)]
+struct Placed {
+    /// Of the trace that is read, and of the one that is written.
+    parts: (PartIx, PartIx),
+    placement: Placement,
+    /// Whether its timestamp is taken for its time, as no clock is known (rule T2).
+    is_taken_as_it_is: bool,
+}
+
+/// Room for what is written.
+#[derive(Default)]
+pub(crate) struct Room {
+    payload: Vec<u8>,
+    packet: Vec<u8>,
+}
+
+impl Others {
+    /// A packet is read.
+    pub fn packet(
+        &mut self,
+        source: &mut Frame,
+        packet: &Packet<'_>,
+        rows: &mut Rows<'_>,
+    ) -> Payload {
+        let header = &packet.header;
+        let number = self.times.next;
+        let Some(timed) = source.time(number, packet, rows) else {
+            return Payload::Sound;
+        };
+        let payload = timed.payload();
+        let ts = match timed.placement.waits {
+            true => self.times.waits(),
+            false => timed.placement.ts,
+        };
+        self.read(source, packet, timed, ts, rows);
+        if let Some(error) = self.times.failure.take() {
+            self.failure.get_or_insert(error);
+        }
+        if self.failure.is_some() {
+            rows.stop();
+        }
+        if header.timestamp.is_some() && ts.is_none() {
+            self.times.tally.unplaced += 1;
+        }
+        payload
+    }
+
+    fn read(
+        &mut self,
+        source: &mut Frame,
+        packet: &Packet<'_>,
+        timed: TimedPacket<'_>,
+        ts: Option<TraceTime>,
+        rows: &mut Rows<'_>,
+    ) {
+        let header = &packet.header;
+        let parsed = match timed.parsed {
+            Ok(parsed) => parsed,
+            Err(corrupt) => {
+                let part = timed.part;
+                let placed = Placed {
+                    parts: (part, part),
+                    placement: timed.placement,
+                    is_taken_as_it_is: timed.is_taken_as_it_is,
+                };
+                return self.unread(source, packet, (placed, ts), &corrupt, rows);
+            }
+        };
+        let is_snapshot = header.packet_type() == Some(PacketType::CLOCK_SNAPSHOT);
+        let is_sync = matches!(parsed, Parsed::RemoteClockSync(_));
+        let snapshot = parsed.snapshot(header);
+        let (at_once, pair) = match is_snapshot {
+            true => (snapshot, None),
+            false => (None, snapshot),
+        };
+        let Some(mut entered) = self.target.enter(header, at_once.as_ref(), rows) else {
+            return;
+        };
+        let part = entered.part;
+        let placed = Placed {
+            parts: (timed.part, part),
+            placement: timed.placement,
+            is_taken_as_it_is: timed.is_taken_as_it_is,
+        };
+        if self.times.is_collecting() && timed.placement.clock_id.is_some() {
+            self.target.attempted(part);
+        }
+        let retimed = Retimed {
+            header,
+            payload: header.payload.map_or(&[], |(_, payload)| payload),
+            placement: timed.placement,
+            generation: timed.generation,
+            is_valid: timed.is_valid,
+            is_lost: timed.placement.unresolved == Some(Unresolved::IncrementalStateLost),
+        };
+        if self.skips_payloads && source.context.place.clocks.is_settled(timed.part) {
+            return;
+        }
+        let mut room = std::mem::take(&mut self.room);
+        room.payload.clear();
+        let mut converter = Converter {
+            source: &mut source.context.place,
+            target: &mut self.target,
+            times: &mut self.times,
+            parts: placed.parts,
+        };
+        let rewritten = parsed.retime(&retimed, &mut converter, &mut room.payload);
+        if !self.times.is_collecting() {
+            let (payload, own) = match rewritten {
+                _ if is_sync => (self.synced(&retimed), None),
+                Rewritten::Same => (NewPayload::Same, None),
+                Rewritten::Changed => (NewPayload::Is(&room.payload), None),
+                Rewritten::OfPacket(own) => (NewPayload::Is(&room.payload), Some(own)),
+            };
+            if let Some(pair) = pair.filter(|_| rewritten == Rewritten::Same) {
+                self.target
+                    .frame
+                    .take_copy(&mut entered, header, &pair, rows);
+            }
+            let ts = own.or(ts);
+            self.count(source, header, &placed, ts);
+            let has_time = header.timestamp.is_some() || own.is_some();
+            let time = match ts.filter(|_| has_time) {
+                Some(ts) => self.time(header, &placed, ts),
+                None => self.unplaced(header, &placed),
+            };
+            self.write(packet, time, payload, (entered, ts), &mut room.packet, rows);
+        }
+        self.room = room;
+    }
+
+    /// Rule RW8: a packet that says what two machines read stays, without what they read.
+    #[cold]
+    fn synced(&mut self, packet: &Retimed<'_>) -> NewPayload<'static> {
+        if packet.payload.is_empty() {
+            return NewPayload::Same;
+        }
+        let bytes = packet.payload.len() as u64;
+        self.times.tally.left(Left::Sync, 1, bytes);
+        NewPayload::Is(&[])
+    }
+
+    /// Counts how far a packet moved.
+    fn count(
+        &mut self,
+        source: &mut Frame,
+        header: &Header<'_>,
+        placed: &Placed,
+        ts: Option<TraceTime>,
+    ) {
+        // Where a snapshot stands is not where its packet was read from a clock (rule D3).
+        if header.packet_type() == Some(PacketType::CLOCK_SNAPSHOT) {
+            return;
+        }
+        let (part, _) = placed.parts;
+        let placement = &placed.placement;
+        if let (Some(ts), Some(clock), Some(ticks)) = (ts, placement.clock_id, placement.clock_ts) {
+            let place = &mut source.context.place;
+            let clock = place.clocks.clock_of(header, part, clock);
+            self.times.placed(place, clock, ticks, ts);
+        }
+    }
+
+    /// Rule RW7: a packet whose payload cannot be read is left out, but for what its sequence needs.
+    fn unread(
+        &mut self,
+        source: &mut Frame,
+        packet: &Packet<'_>,
+        (placed, ts): (Placed, Option<TraceTime>),
+        corrupt: &Corrupt,
+        rows: &mut Rows<'_>,
+    ) {
+        let header = &packet.header;
+        let left = match corrupt.is_damage() {
+            true => Left::Payload,
+            false => Left::TooLarge,
+        };
+        self.times.tally.left(left, 1, packet.bytes.len() as u64);
+        let is_needed = header.clears_state()
+            || header.previous_packet_dropped != 0
+            || header.trace_packet_defaults.is_some()
+            || header.interned_data.is_some()
+            || header.first_packet_on_sequence;
+        if !is_needed {
+            return;
+        }
+        let bare = Header {
+            payload: None,
+            ..*header
+        };
+        let Some(entered) = self.target.enter(&bare, None, rows) else {
+            return;
+        };
+        if self.times.is_collecting() {
+            return;
+        }
+        let placed = Placed {
+            parts: (placed.parts.0, entered.part),
+            ..placed
+        };
+        self.count(source, &bare, &placed, ts);
+        let time = match ts.filter(|_| header.timestamp.is_some()) {
+            Some(ts) => self.time(&bare, &placed, ts),
+            None => self.unplaced(&bare, &placed),
+        };
+        let (has_interned, has_defaults) = source.is_sound(header);
+        let payload = NewPayload::None {
+            has_interned,
+            has_defaults,
+        };
+        let mut room = std::mem::take(&mut self.room);
+        let bare = Packet {
+            header: bare,
+            ..*packet
+        };
+        self.write(&bare, time, payload, (entered, ts), &mut room.packet, rows);
+        self.room = room;
+    }
+
+    /// How a packet is written that has a time (rule RW2).
+    fn time(&mut self, header: &Header<'_>, placed: &Placed, ts: TraceTime) -> NewTime {
+        let (_, part) = placed.parts;
+        let default = self.target.default_clock(part);
+        let is_time = |recorded: u64| i64::try_from(recorded) == Ok(ts.0);
+        if placed.is_taken_as_it_is && default == 0 && header.timestamp.is_some_and(is_time) {
+            return NewTime::SAME;
+        }
+        let is_chrome = matches!(
+            header.packet_type(),
+            Some(PacketType::CHROME_EVENTS | PacketType::CHROME_METADATA)
+        );
+        let id = self.target.trace_time.id;
+        let clock = match id == ClockId::BOOTTIME && default == id.get() && !is_chrome {
+            true => NewClock::None,
+            false => NewClock::Is(id.get()),
+        };
+        if self.target.is_trace_time(part, id)
+            && let Ok(timestamp) = u64::try_from(ts.0)
+        {
+            return NewTime {
+                timestamp: Some(timestamp),
+                clock,
+            };
+        }
+        self.other_time(header, placed, ts, clock)
+    }
+
+    /// The same of one that is not on the clock of times: on another machine's, or before zero.
+    #[cold]
+    fn other_time(
+        &mut self,
+        header: &Header<'_>,
+        placed: &Placed,
+        ts: TraceTime,
+        clock: NewClock,
+    ) -> NewTime {
+        let (_, part) = placed.parts;
+        let id = self.target.trace_time.id;
+        let found = self.target.reading(part, (id, SeqId(0)), ts.0, ts);
+        let timestamp = |reading: i64| u64::try_from(reading).ok();
+        if let Some(found) = found.filter(|found| found.off == 0) {
+            return NewTime {
+                timestamp: timestamp(found.reading),
+                clock,
+            };
+        }
+        // On the clock that it was read from, which leads to where it stands unless rates say otherwise.
+        if let (Some(own), Some(Ticks(recorded))) =
+            (placed.placement.clock_id, placed.placement.clock_ts)
+            && !self.target.is_incremental(header, part, own)
+        {
+            let clock = (ClockId(own), SeqId(header.trusted_packet_sequence_id));
+            let on_own = self.target.reading(part, clock, recorded, ts);
+            let is_closer = |off: u64| found.is_none_or(|found| off < found.off);
+            if let Some(on_own) = on_own.filter(|on_own| is_closer(on_own.off)) {
+                return NewTime {
+                    timestamp: timestamp(on_own.reading),
+                    clock: NewClock::Is(own),
+                };
+            }
+        }
+        NewTime {
+            timestamp: found.map_or(header.timestamp, |found| timestamp(found.reading)),
+            clock,
+        }
+    }
+
+    /// How a packet is written that has none (rule RW3): on its clock, which is named where a default
+    /// gave it.
+    fn unplaced(&mut self, header: &Header<'_>, placed: &Placed) -> NewTime {
+        let (_, part) = placed.parts;
+        let default = self.target.default_clock(part);
+        let is_named = header.timestamp_clock_id != 0 || header.timestamp.is_none();
+        match placed.placement.clock_id {
+            Some(id) if !is_named && id != default => NewTime {
+                timestamp: None,
+                clock: NewClock::Is(id),
+            },
+            _ => NewTime::SAME,
+        }
+    }
+
+    fn write(
+        &mut self,
+        packet: &Packet<'_>,
+        time: NewTime,
+        payload: NewPayload<'_>,
+        (entered, ts): (CopiedPacket, Option<TraceTime>),
+        room: &mut Vec<u8>,
+        rows: &mut Rows<'_>,
+    ) {
+        let header = &packet.header;
+        let new = time.header(header);
+        let is_snapshot = header.packet_type() == Some(PacketType::CLOCK_SNAPSHOT);
+        let part = entered.part;
+        let placed = self.target.written(entered, &new, rows);
+        if new.timestamp.is_some() && !is_snapshot {
+            let led = match placed.waits {
+                true => match (placed.clock_id, placed.clock_ts) {
+                    (Some(id), Some(Ticks(ticks))) => self.target.leads_to(
+                        part,
+                        (ClockId(id), SeqId(header.trusted_packet_sequence_id)),
+                        ticks,
+                    ),
+                    _ => None,
+                },
+                false => placed.ts,
+            };
+            if led != ts {
+                let off = led.zip(ts).map(|(led, ts)| led.0.abs_diff(ts.0));
+                self.times.tally.missed(Missed::Packet, off);
+            }
+        }
+        let is_same =
+            matches!(payload, NewPayload::Same) && time.is_that_of(header) && !names_clock(header);
+        let bytes = match is_same {
+            true => packet.bytes,
+            false => {
+                room.clear();
+                header::write(packet.bytes, header, time, payload, room);
+                room
+            }
+        };
+        self.times.tally.written += 1;
+        if let Some(output) = &mut self.output
+            && let Err(error) = output.packet(bytes)
+        {
+            self.failure.get_or_insert(error);
+        }
+    }
+}

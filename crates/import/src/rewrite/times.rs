@@ -1,0 +1,226 @@
+//! The times of a packet on their way from the trace that is read to the one that is written.
+
+use rustc_hash::FxHashMap;
+use timebase_resolver::{Clock, ClockId, SeqId, Ticks};
+use timebase_schema::tables;
+
+use super::inverse::Found;
+use super::tally::{Missed, Tally};
+use super::target::Target;
+use super::waits::Known;
+use crate::place::{EventClock, EventRow, Generation, PartIx, Place, TraceTime, WaitingEvent};
+use crate::readers::{Fixed, Retime};
+
+/// What is known of what waits for a snapshot.
+pub(crate) enum Waits {
+    /// It is collected: nothing is written in this pass.
+    Collected,
+    Known(Known),
+}
+
+/// What is kept from packet to packet.
+pub(crate) struct Times {
+    pub waits: Waits,
+    /// The number of what waits next.
+    pub next: i64,
+    /// By sequence: what deltas of its track events are added to.
+    references: FxHashMap<u32, (Generation, Option<i64>)>,
+    pub tally: Tally,
+    /// Whether times are told by rates, so that the nearest snapshot may put them elsewhere.
+    pub has_rates: bool,
+    /// Why what waited cannot be read back.
+    pub failure: Option<std::io::Error>,
+}
+
+impl Times {
+    pub fn new(waits: Waits, has_rates: bool) -> Self {
+        Times {
+            waits,
+            next: 0,
+            references: FxHashMap::default(),
+            tally: Tally::default(),
+            has_rates,
+            failure: None,
+        }
+    }
+
+    /// Whether nothing is written in this pass.
+    pub fn is_collecting(&self) -> bool {
+        matches!(self.waits, Waits::Collected)
+    }
+
+    /// Something waits: its number, and what becomes of it if that is known.
+    #[cold]
+    pub fn waits(&mut self) -> Option<TraceTime> {
+        let number = self.next;
+        self.next += 1;
+        match &mut self.waits {
+            Waits::Collected => None,
+            Waits::Known(known) => match known.get(number) {
+                Ok(ts) => ts,
+                Err(error) => {
+                    self.failure.get_or_insert(error);
+                    None
+                }
+            },
+        }
+    }
+
+    /// Something that was read from a clock has a time.
+    #[inline]
+    pub fn placed(
+        &mut self,
+        place: &mut Place,
+        clock: Clock,
+        ticks: Ticks,
+        TraceTime(ts): TraceTime,
+    ) {
+        let nearest = match self.has_rates {
+            true => place.clocks.nearest(clock, ticks),
+            false => None,
+        };
+        let by = nearest.map_or(0, |TraceTime(nearest)| nearest.abs_diff(ts));
+        self.tally.moved(by);
+    }
+}
+
+/// The times of one packet.
+pub(crate) struct Converter<'a> {
+    pub source: &'a mut Place,
+    pub target: &'a mut Target,
+    pub times: &'a mut Times,
+    /// Of the packet, in the trace that is read and in the one that is written.
+    pub parts: (PartIx, PartIx),
+}
+
+impl Converter<'_> {
+    fn missed(&mut self, fixed: Fixed, off: Option<u64>) {
+        self.times.tally.missed(Missed::Inside(fixed), off);
+    }
+}
+
+impl Retime for Converter<'_> {
+    fn clock(&self, clock: Option<(ClockId, SeqId)>) -> EventClock {
+        let (part, _) = self.parts;
+        self.source.clocks.event_clock(part, clock)
+    }
+
+    #[inline]
+    fn time(&mut self, clock: &EventClock, timestamp: u64) -> Option<TraceTime> {
+        let ts = match self.source.clocks.place_event(clock, timestamp) {
+            Ok(ts) => ts,
+            Err(reason) => {
+                if self.times.is_collecting() {
+                    self.source.waiting.event(&WaitingEvent {
+                        row: EventRow {
+                            table: &tables::ftrace_record::TABLE,
+                            id: self.times.next,
+                            mark: 0,
+                        },
+                        part: clock.part(),
+                        clock: clock.clock(),
+                        ticks: Ticks::recorded(timestamp),
+                        reason,
+                        place: None,
+                        event: &[],
+                    });
+                }
+                self.times.waits()?
+            }
+        };
+        if let (Some(clock), Some(ticks)) = (clock.clock(), Ticks::recorded(timestamp)) {
+            self.times.placed(self.source, clock, ticks, ts);
+        }
+        Some(ts)
+    }
+
+    fn time_now(&mut self, clock: &EventClock, timestamp: u64) -> Option<TraceTime> {
+        self.source.clocks.place_event(clock, timestamp).ok()
+    }
+
+    #[inline]
+    fn reading(&mut self, fixed: Fixed, clock: ClockId, recorded: u64, ts: TraceTime) -> u64 {
+        if self.times.is_collecting() {
+            return recorded;
+        }
+        let (_, part) = self.parts;
+        if self.target.is_trace_time(part, clock)
+            && let Ok(reading) = u64::try_from(ts.0)
+        {
+            self.target.attempted(part);
+            return reading;
+        }
+        let near = i64::try_from(recorded).unwrap_or(ts.0);
+        let found = self.target.reading(part, (clock, SeqId(0)), near, ts);
+        match found.map(|found| (u64::try_from(found.reading), found.off)) {
+            Some((Ok(reading), 0)) => reading,
+            Some((Ok(reading), off)) => {
+                self.missed(fixed, Some(off));
+                reading
+            }
+            _ => {
+                self.missed(fixed, None);
+                recorded
+            }
+        }
+    }
+
+    fn coarse(
+        &mut self,
+        fixed: Fixed,
+        clock: ClockId,
+        unit: u64,
+        recorded: u64,
+        ts: TraceTime,
+    ) -> u64 {
+        if self.times.is_collecting() {
+            return recorded;
+        }
+        let (_, part) = self.parts;
+        let ns = |reading: u64| i64::try_from(reading.saturating_mul(unit)).ok();
+        let off = |target: &mut Target, reading: u64| {
+            let led = target.leads_to(part, (clock, SeqId(0)), ns(reading)?)?;
+            Some(led.0.abs_diff(ts.0))
+        };
+        let is_near = |off: &Option<u64>| off.is_some_and(|off| off <= unit / 2);
+        let of_recorded = off(self.target, recorded);
+        let (reading, off) = match is_near(&of_recorded) {
+            true => (recorded, of_recorded),
+            false => {
+                let near = ns(recorded).unwrap_or(ts.0);
+                let found = self.target.reading(part, (clock, SeqId(0)), near, ts);
+                let reading = found.and_then(|Found { reading, .. }| u64::try_from(reading).ok());
+                let rounded = reading.map(|reading| reading.saturating_add(unit / 2) / unit.max(1));
+                match rounded {
+                    Some(rounded) => (rounded, off(self.target, rounded)),
+                    None => (recorded, None),
+                }
+            }
+        };
+        if off != Some(0) {
+            self.missed(fixed, off);
+        }
+        reading
+    }
+
+    fn unplaced(&mut self, fixed: Fixed, clock: ClockId, recorded: u64) {
+        let (_, part) = self.parts;
+        let Ok(recorded) = i64::try_from(recorded) else {
+            return;
+        };
+        let is_collecting = self.times.is_collecting();
+        if !is_collecting && let Some(_) = self.target.leads_to(part, (clock, SeqId(0)), recorded) {
+            self.missed(fixed, None);
+        }
+    }
+
+    fn reference(&mut self, generation: Generation) -> &mut Option<i64> {
+        let sequence = generation.interval.sequence;
+        let kept = self.times.references.entry(sequence);
+        let (of, reference) = kept.or_insert((generation, None));
+        if *of != generation {
+            (*of, *reference) = (generation, None);
+        }
+        reference
+    }
+}
