@@ -32,6 +32,7 @@ mod reference;
 mod reliability;
 mod reports;
 mod repro;
+mod rewrite;
 mod rooms;
 mod rules;
 mod scale;

@@ -79,6 +79,17 @@ pub enum Command {
     /// each trace (trace_id=…). The columns of a table are the same for every trace. The command first imports a
     /// trace into a temporary database, with only the data that the tables need.
     Export(ExportArguments),
+    /// Write a trace again, with every time on one clock
+    ///
+    /// Other tools then show the times that timebase computes: of custom clocks, of drifting clocks with
+    /// --conversion linear, of several machines, and of damaged traces. All other bytes of the packets stay. The
+    /// command reads the trace more than once, and copies a pipe to a temporary file first.
+    Rewrite(RewriteArguments),
+    /// Open a trace in the Perfetto UI, with every time on one clock
+    ///
+    /// The command rewrites the trace to a temporary file, serves it on 127.0.0.1:9001, and opens the UI in the
+    /// browser. Only https://ui.perfetto.dev gets the file. The UI reads it inside the browser and uploads nothing.
+    View(ViewArguments),
     /// Make a page about the clocks of a trace, to look at and to share
     ///
     /// The page is one self-contained HTML file. It shows the findings of the doctor, the clock graph, a
@@ -705,6 +716,61 @@ pub enum FailOn {
     Warning,
     /// No finding
     Never,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  timebase rewrite trace.pftrace -o out.pftrace --conversion linear
+  timebase rewrite trace.pftrace -o out.pftrace.gz     compressed
+  timebase rewrite trace.pftrace --dry-run             what would change
+  ssh device cat trace | timebase rewrite - -o - > out.pftrace")]
+pub struct RewriteArguments {
+    /// The trace; '-' is standard input
+    #[arg(value_name = "TRACE")]
+    pub trace: PathBuf,
+    /// The trace to write; '-' is standard output. The extension .gz or .zst compresses it
+    #[arg(short, long, value_name = "OUT")]
+    pub output: Option<PathBuf>,
+    /// Replace the file if it exists
+    #[arg(short, long)]
+    pub force: bool,
+    /// How to convert readings of clocks to one clock
+    #[arg(long, value_enum, value_name = "HOW", default_value_t = Conversion::Nearest)]
+    pub conversion: Conversion,
+    /// Say what would change, and write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Stop if the new trace and the temporary files together would exceed this size
+    ///
+    /// A number of bytes, or for example 500M, 2G or 4GiB. The command then leaves no files.
+    #[arg(long, value_name = "SIZE")]
+    pub max_size: Option<Size>,
+    /// Whether and how to show progress
+    ///
+    /// The lines are those of 'import'.
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t = Progress::Auto)]
+    pub progress: Progress,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  timebase view trace.pftrace --conversion linear
+  timebase view trace.pftrace --no-browser --keep      prints the URL, serves until Ctrl-C")]
+pub struct ViewArguments {
+    /// The trace; '-' is standard input
+    #[arg(value_name = "TRACE")]
+    pub trace: PathBuf,
+    /// How to convert readings of clocks to one clock
+    #[arg(long, value_enum, value_name = "HOW", default_value_t = Conversion::Nearest)]
+    pub conversion: Conversion,
+    /// Print the URL instead of opening it
+    #[arg(long)]
+    pub no_browser: bool,
+    /// Serve the trace until Ctrl-C, instead of ending when the UI has it
+    #[arg(long)]
+    pub keep: bool,
 }
 
 /// How to convert readings of clocks to one clock.

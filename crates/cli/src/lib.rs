@@ -29,11 +29,13 @@ mod progress;
 mod query;
 mod reference;
 mod reports;
+mod rewrite;
 pub mod script;
 mod shell;
 mod signals;
 mod statements;
 mod unrelated;
+mod view;
 
 use std::process::ExitCode;
 
@@ -80,6 +82,8 @@ fn run(command: &Command, signals: &Signals) -> anyhow::Result<ExitCode> {
         }
         Command::Explain(arguments) => explain::run(arguments, signals, &mut out),
         Command::Export(arguments) => export::run(arguments, signals, &mut out),
+        Command::Rewrite(arguments) => rewrite::run(arguments, signals, &mut out),
+        Command::View(arguments) => view::run(arguments, signals, &mut out),
         Command::Report(arguments) => page::run(arguments, signals, &mut out),
         Command::Manifest(arguments) => manifest::run(arguments, signals, &mut out),
         Command::ClockId { name } => clocks::id(name, &mut out),

@@ -1,0 +1,221 @@
+//! `timebase rewrite`: a trace in, a trace out, in which every time is trace time already.
+
+use std::ffi::OsStr;
+use std::fmt::Write as _;
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::bail;
+use indicatif::{HumanBytes, HumanCount};
+use timebase_import::{
+    LeftOut, Monitor, Options, RewriteError, RewriteTo, Rewritten, Source, Unmet,
+};
+
+use crate::escape::quoted_path;
+use crate::flags::{RewriteArguments, wrong_usage};
+use crate::messages;
+use crate::progress::{self, Progress};
+use crate::signals::Signals;
+
+pub fn run(
+    arguments: &RewriteArguments,
+    signals: &Signals,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    let source = Source::from_arg(arguments.trace.as_os_str());
+    let mut options = Options::default();
+    options.conversion = arguments.conversion.into();
+    options.overwrite = arguments.force;
+    options.max_size = arguments.max_size;
+    let output = arguments.output.as_deref();
+    let to = match output {
+        _ if arguments.dry_run => RewriteTo::Nowhere,
+        Some(output) if output.as_os_str() == OsStr::new("-") => {
+            if io::stdout().is_terminal() {
+                bail!("standard output is a terminal; name a file with -o, or pipe the trace");
+            }
+            RewriteTo::Writer(out)
+        }
+        Some(output) => RewriteTo::File(output),
+        None => wrong_usage(
+            "rewrite",
+            "name the trace to write with -o OUT, or use --dry-run",
+        ),
+    };
+    let begun = Instant::now();
+    let rewritten = monitored(&source, to, &options, arguments.progress, signals)?;
+    let name = output.filter(|_| !arguments.dry_run);
+    messages::say(screen(
+        &source.to_string(),
+        name,
+        &rewritten,
+        begun.elapsed(),
+    ));
+    messages::warnings(&rewritten.warnings);
+    Ok(())
+}
+
+/// Rewrites and shows how far it is, and so that Ctrl-C stops it.
+pub fn monitored(
+    source: &Source,
+    to: RewriteTo<'_>,
+    options: &Options,
+    progress: Progress,
+    signals: &Signals,
+) -> anyhow::Result<Rewritten> {
+    if *source == Source::Stdin && io::stdin().is_terminal() {
+        bail!("standard input is a terminal; pipe a trace into it");
+    }
+    let monitor = Arc::new(Monitor::default());
+    let rewritten = signals.during_import(&monitor, || {
+        progress::shown(progress, &monitor, None, || {
+            timebase_import::rewrite(std::slice::from_ref(source), to, options, &monitor)
+        })
+    })?;
+    match rewritten {
+        // Nobody reads any more, which is no failure.
+        Err(RewriteError::Write { error, .. }) if error.kind() == io::ErrorKind::BrokenPipe => {
+            Err(error.into())
+        }
+        rewritten => Ok(rewritten?),
+    }
+}
+
+/// The summary: one screen, whatever the trace.
+fn screen(source: &str, output: Option<&Path>, rewritten: &Rewritten, elapsed: Duration) -> String {
+    let mut lines: Vec<(&str, String)> = Vec::new();
+    let packets = HumanCount(rewritten.packets);
+    let written = match output {
+        Some(_) => "written",
+        None => "would be written",
+    };
+    lines.push((
+        "packets",
+        format!("{} of {packets} {written}", HumanCount(rewritten.written)),
+    ));
+    lines.push(("times", times(rewritten)));
+    if rewritten.unplaced > 0 {
+        let packets = counted(rewritten.unplaced, ["packet has", "packets have"]);
+        let text = format!("{packets} no known time, and the clock and the timestamp as recorded");
+        lines.push(("unresolved", text));
+    }
+    let mut heading = "left out";
+    for left in &rewritten.left_out {
+        lines.push((std::mem::take(&mut heading), left_out(left)));
+    }
+    let mut heading = "off";
+    for unmet in &rewritten.unmet {
+        lines.push((std::mem::take(&mut heading), off(unmet)));
+    }
+    let size = HumanBytes(rewritten.source_bytes);
+    lines.push((
+        "size",
+        match output {
+            Some(_) => format!(
+                "{size} read, {} written, in {elapsed:.1?}",
+                HumanBytes(rewritten.written_bytes)
+            ),
+            None => format!("{size} read, in {elapsed:.1?}"),
+        },
+    ));
+    let to = match output {
+        Some(output) if output.as_os_str() == OsStr::new("-") => "standard output".to_owned(),
+        Some(output) => output.display().to_string(),
+        None => "nothing, as --dry-run asks".to_owned(),
+    };
+    let mut screen = format!("{source} → {to}\n\n");
+    for (heading, text) in lines {
+        let _ = writeln!(screen, "  {heading:<10}  {text}");
+    }
+    if let Some(output) = output.filter(|output| output.as_os_str() != OsStr::new("-")) {
+        let output = output.to_string_lossy();
+        let _ = write!(screen, "\nNext: timebase view {}", quoted_path(&output));
+    }
+    screen
+}
+
+/// On which clock times are, and how many stand elsewhere for it.
+fn times(rewritten: &Rewritten) -> String {
+    let clock = &rewritten.trace_time_clock;
+    let moved = &rewritten.moved;
+    if moved.count == 0 {
+        return format!(
+            "{} on {clock}, each where its nearest snapshot puts it",
+            HumanCount(moved.of)
+        );
+    }
+    let (median, largest) = (
+        Duration::from_nanos(moved.median),
+        Duration::from_nanos(moved.largest),
+    );
+    format!(
+        "{} of {} on {clock} moved against their nearest snapshots: half of them by at most {median:.1?}, \
+         one by {largest:.1?}",
+        HumanCount(moved.count),
+        HumanCount(moved.of)
+    )
+}
+
+fn left_out(left: &LeftOut) -> String {
+    let what = counted(left.count, left.what);
+    format!("{what}, {}", HumanBytes(left.bytes))
+}
+
+/// Which times other readers will see otherwise, and by how much.
+fn off(unmet: &Unmet) -> String {
+    let what = counted(unmet.count, unmet.what);
+    match unmet.largest {
+        Some(largest) => {
+            let largest = Duration::from_nanos(largest);
+            format!(
+                "{what}: their clock has no reading for the exact time; the largest error is {largest:.1?}"
+            )
+        }
+        None => {
+            format!("{what}: their clock has no reading for the time, so they stay as recorded")
+        }
+    }
+}
+
+fn counted(count: u64, [one, many]: [&str; 2]) -> String {
+    format!(
+        "{} {}",
+        HumanCount(count),
+        if count == 1 { one } else { many }
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_summary_says_what_moved_and_what_is_left_out() {
+        let mut rewritten = Rewritten::default();
+        rewritten.packets = 1240;
+        rewritten.written = 1234;
+        rewritten.trace_time_clock = "BOOTTIME".to_owned();
+        rewritten.unplaced = 1;
+        let text = screen("t", None, &rewritten, Duration::ZERO);
+        assert!(text.contains("1,234 of 1,240 would be written"), "{text}");
+        assert!(
+            text.contains("each where its nearest snapshot puts it"),
+            "{text}"
+        );
+        assert!(text.contains("1 packet has no known time"), "{text}");
+        rewritten.moved.count = 2;
+        rewritten.moved.of = 3000;
+        rewritten.moved.median = 1500;
+        rewritten.moved.largest = 2_000_000;
+        let text = screen("t", Some(Path::new("a b")), &rewritten, Duration::ZERO);
+        for expected in [
+            "2 of 3,000 on BOOTTIME moved",
+            "at most 1.5µs, one by 2.0ms",
+            "Next: timebase view 'a b'",
+        ] {
+            assert!(text.contains(expected), "{expected:?} is not in\n{text}");
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! `timebase view`: a trace in Perfetto's UI, with the times that timebase computes.
+//!
+//! | question | where it is decided |
+//! |---|---|
+//! | who gets the trace, and who does not | `serve.rs` |
+//! | who has the port already | `taken.rs` |
+
+mod serve;
+mod taken;
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, anyhow};
+use timebase_import::{Options, RewriteTo, Source};
+
+use self::serve::Served;
+use crate::flags::ViewArguments;
+use crate::progress::Progress;
+use crate::signals::Signals;
+use crate::{messages, rewrite};
+
+/// The port that the UI may fetch from.
+const PORT: u16 = 9001;
+
+pub fn run(
+    arguments: &ViewArguments,
+    signals: &Signals,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    // Before the trace is read, as that may take a while.
+    let listener =
+        TcpListener::bind((Ipv4Addr::LOCALHOST, PORT)).map_err(|error| match error.kind() {
+            io::ErrorKind::AddrInUse => anyhow!("{}", taken::told(PORT)),
+            _ => anyhow!("cannot listen on 127.0.0.1:{PORT}: {error}"),
+        })?;
+    let source = Source::from_arg(arguments.trace.as_os_str());
+    let mut options = Options::default();
+    options.conversion = arguments.conversion.into();
+    let name = name(&arguments.trace);
+    let path = signals.temporary_directory()?.join(&name);
+    let to = RewriteTo::File(&path);
+    let rewritten = rewrite::monitored(&source, to, &options, Progress::Auto, signals)?;
+    messages::warnings(&rewritten.warnings);
+    let file = File::open(&path).context("cannot read the trace that was written")?;
+    let served = Served::new(file, &name, PORT)?;
+    let url = format!("https://ui.perfetto.dev/#!/?url=http://127.0.0.1:{PORT}/{name}");
+    if arguments.no_browser || !opens(&url) {
+        writeln!(out, "{url}")?;
+        out.flush()?;
+    }
+    if arguments.keep {
+        messages::say(format_args!(
+            "serving {name} on 127.0.0.1:{PORT} until Ctrl-C"
+        ));
+    }
+    served.serve(&listener, arguments.keep)?;
+    Ok(())
+}
+
+/// What the UI calls the trace: the file's name, of characters that need no quoting in a URL.
+fn name(trace: &Path) -> String {
+    let name = trace.file_name().unwrap_or_default().to_string_lossy();
+    let name = name.strip_suffix(".gz").unwrap_or(&name);
+    let name = name.strip_suffix(".zst").unwrap_or(name);
+    let plain = |c: char| match c {
+        'a'..='z' | 'A'..='Z' | '0'..='9' | '.' | '_' | '-' => c,
+        _ => '_',
+    };
+    let name: String = name.chars().map(plain).collect();
+    match name.trim_matches(['.', '-', '_']) {
+        "" => "trace.pftrace".to_owned(),
+        _ => name,
+    }
+}
+
+/// Opens a page in the browser; tells whether there is one.
+fn opens(url: &str) -> bool {
+    let mut command = if cfg!(target_os = "macos") {
+        Command::new("open")
+    } else if cfg!(windows) {
+        let mut command = Command::new("rundll32");
+        command.arg("url.dll,FileProtocolHandler");
+        command
+    } else {
+        Command::new("xdg-open")
+    };
+    let command = command
+        .arg(url)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_in_the_url_needs_no_quoting() {
+        for (trace, expected) in [
+            ("a/trace.pftrace", "trace.pftrace"),
+            ("a b&c.pftrace.gz", "a_b_c.pftrace"),
+            ("ä.zst", "trace.pftrace"),
+            ("-", "trace.pftrace"),
+        ] {
+            assert_eq!(name(Path::new(trace)), expected);
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! A trace and the one that was written of it, imported and compared (rule RW1).
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rusqlite::Connection;
+use rusqlite::types::Value;
+use tempfile::TempDir;
+use timebase_import::{
+    Conversion, Monitor, Options, RewriteTo, Rewritten, Source, Views, import, rewrite,
+};
+
+use crate::support::Place;
+
+/// What of a database tells of bytes, clocks and damage, and so is no promise of RW1.
+const OF_BYTES_AND_CLOCKS: [&str; 21] = [
+    "trace_file",
+    "part",
+    "remote_clock_sync",
+    "packet",
+    "packet_clock_record",
+    "clock_snapshot",
+    "clock_record",
+    "clock_step",
+    "clock_route",
+    "clock_line",
+    "clock_hop",
+    "clock_hop_reading",
+    "clock_turn",
+    "sequence",
+    "import_log",
+    "unsure_record",
+    "stats",
+    "fact",
+    "ftrace_unresolved",
+    "string",
+    // Between the times of packets, and what damage lost.
+    "loss",
+];
+
+/// Columns of other tables that tell of that.
+const COLUMNS: [&str; 5] = ["timestamp", "first_ts", "last_ts", "packets", "unresolved"];
+
+type Rows = Vec<Vec<Value>>;
+
+/// A trace, what was written of it, and the databases of both.
+pub struct Pair {
+    place: Place,
+    pub told: Rewritten,
+    pub a: Connection,
+    pub b: Connection,
+    conversion: Conversion,
+}
+
+fn options(conversion: Conversion) -> Options {
+    let mut options = Options::default();
+    options.conversion = conversion;
+    options.views = Views::Named(Vec::new());
+    options.overwrite = true;
+    options
+}
+
+fn imported(sources: &[PathBuf], conversion: Conversion, to: &Path) -> Option<Connection> {
+    let sources: Vec<Source> = sources.iter().cloned().map(Source::File).collect();
+    let done = import(&sources, to, &options(conversion), &Monitor::default());
+    done.ok().map(|_| Connection::open(to).unwrap())
+}
+
+fn rewritten(sources: &[PathBuf], conversion: Conversion, to: &Path) -> Rewritten {
+    let sources: Vec<Source> = sources.iter().cloned().map(Source::File).collect();
+    let to = RewriteTo::File(to);
+    rewrite(&sources, to, &options(conversion), &Monitor::default()).unwrap()
+}
+
+impl Pair {
+    /// `None` of what is no trace.
+    pub fn of(sources: &[PathBuf], conversion: Conversion) -> Option<Pair> {
+        let place = Place::new();
+        let a = imported(sources, conversion, &place.path("a.db"))?;
+        let o = place.path("o.pftrace");
+        let told = rewritten(sources, conversion, &o);
+        let b = imported(&[o], Conversion::Nearest, &place.path("b.db"));
+        Some(Pair {
+            a,
+            b: b.expect("an import of what was written"),
+            told,
+            place,
+            conversion,
+        })
+    }
+
+    pub fn of_bytes(trace: &[u8], conversion: Conversion) -> Option<Pair> {
+        let directory = TempDir::new().unwrap();
+        let path = directory.path().join("s.pftrace");
+        fs::write(&path, trace).unwrap();
+        Pair::of(&[path], conversion)
+    }
+
+    /// What was written.
+    pub fn written(&self) -> Vec<u8> {
+        fs::read(self.place.path("o.pftrace")).unwrap()
+    }
+
+    /// What is not as RW1 promises, and whether RW10 does not hold.
+    pub fn differences(&self) -> Vec<String> {
+        let mut found = self.of_tables();
+        let (o, again) = (self.place.path("o.pftrace"), self.place.path("oo.pftrace"));
+        rewritten(&[o], Conversion::Nearest, &again);
+        if fs::read(again).unwrap() != self.written() {
+            found.push("RW10: another trace".to_owned());
+        }
+        found
+    }
+
+    /// The same without RW10.
+    pub fn of_tables(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        let mut packets = rows(&self.a, PACKETS);
+        let others = rows(&self.b, PACKETS);
+        for (a, b) in packets.iter_mut().zip(&others) {
+            let is_snapshot = a[0] == Value::Text("clock_snapshot".into());
+            let has_own = matches!(&a[7], Value::Blob(data) if has_own_time(data));
+            let has_guests = !self.told.left_out.is_empty();
+            let is_elsewhere = has_guests || self.conversion == Conversion::Linear;
+            let is_excepted = has_own || is_snapshot && is_elsewhere;
+            if is_excepted {
+                a[6] = b[6].clone();
+            }
+            a[7] = b[7].clone();
+        }
+        compare("packet", &packets, &others, &mut found);
+        let tables =
+            "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'";
+        for table in rows(&self.a, tables) {
+            let Value::Text(table) = &table[0] else {
+                continue;
+            };
+            if !OF_BYTES_AND_CLOCKS.contains(&table.as_str()) {
+                self.table(table, &mut found);
+            }
+        }
+        found
+    }
+
+    fn table(&self, table: &str, found: &mut Vec<String>) {
+        let columns = rows(
+            &self.a,
+            &format!("SELECT name FROM pragma_table_info('{table}')"),
+        );
+        let columns = columns.iter().filter_map(|column| match &column[0] {
+            Value::Text(name) if !COLUMNS.contains(&name.as_str()) => Some(name.clone()),
+            _ => None,
+        });
+        // Where only guests recorded, what waits to know trace time has no doubt yet.
+        let of_linear = |name: &String| self.conversion == Conversion::Linear && name == "doubt";
+        let columns: Vec<String> = columns.filter(|name| !of_linear(name)).collect();
+        let sql = format!("SELECT {} FROM {table}", columns.join(", "));
+        compare(table, &rows(&self.a, &sql), &rows(&self.b, &sql), found);
+    }
+}
+
+const PACKETS: &str =
+    "SELECT type, seq_id, machine_id, uid, pid, unresolved, ts, data FROM packet ORDER BY id";
+
+fn rows(conn: &Connection, sql: &str) -> Rows {
+    let mut statement = conn.prepare(sql).unwrap();
+    let count = statement.column_count();
+    let rows = statement.query_map([], |row| (0..count).map(|at| row.get(at)).collect());
+    rows.unwrap().map(Result::unwrap).collect()
+}
+
+fn compare(what: &str, a: &Rows, b: &Rows, found: &mut Vec<String>) {
+    if a.len() != b.len() {
+        found.push(format!("{what}: {} rows, {} rows", a.len(), b.len()));
+    }
+    let differ = || a.iter().zip(b).filter(|(a, b)| a != b);
+    if let Some((one, other)) = differ().next() {
+        let count = differ().count();
+        found.push(format!("{what}, {count} rows:\n  {one:?}\n  {other:?}"));
+    }
+}
+
+/// The fields of a message: number, bytes of the value if it has a length, the number else.
+pub fn fields(mut bytes: &[u8]) -> Vec<(u64, &[u8], u64)> {
+    let mut found = Vec::new();
+    while !bytes.is_empty() {
+        let tag = varint(&mut bytes);
+        let number = match tag & 7 {
+            0 => varint(&mut bytes),
+            _ => 0,
+        };
+        let size = match tag & 7 {
+            0 => 0,
+            1 => 8,
+            2 => varint(&mut bytes) as usize,
+            _ => 4,
+        };
+        let (value, rest) = bytes.split_at(size);
+        found.push((tag >> 3, value, number));
+        bytes = rest;
+    }
+    found
+}
+
+/// The bytes of a field, the last of them.
+pub fn field(message: &[u8], field: u64) -> &[u8] {
+    let found = fields(message).into_iter().rev();
+    let mut found = found.filter(|(number, ..)| *number == field);
+    found.next().unwrap().1
+}
+
+fn varint(bytes: &mut &[u8]) -> u64 {
+    let (mut value, mut shift) = (0, 0);
+    loop {
+        let (&byte, rest) = bytes.split_first().unwrap();
+        *bytes = rest;
+        value |= u64::from(byte & 127) << shift;
+        if byte < 128 {
+            return value;
+        }
+        shift += 7;
+    }
+}
+
+/// Whether a packet is a track event that has a time of its own (rule RW5).
+fn has_own_time(packet: &[u8]) -> bool {
+    let packet = fields(packet);
+    let event = packet.iter().rev().find(|(number, ..)| *number == 11);
+    event.is_some_and(|(_, event, _)| {
+        let is_time = |(number, ..): &(u64, &[u8], u64)| matches!(number, 1 | 16);
+        fields(event).iter().any(is_time)
+    })
+}
