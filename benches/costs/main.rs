@@ -22,6 +22,7 @@ mod pairs;
 mod program;
 mod queries;
 mod resolver;
+mod rewrite;
 mod slices;
 mod snapshots;
 mod sql;
@@ -113,6 +114,12 @@ const SECTIONS: &[Section] = &[
         name: "twice",
         about: "Importing by lines, for which the trace is read twice, against the nearest snapshot",
         run: twice::run,
+        is_extra: false,
+    },
+    Section {
+        name: "rewrite",
+        about: "Rewriting traces, against imports of their packets alone",
+        run: rewrite::run,
         is_extra: false,
     },
     Section {

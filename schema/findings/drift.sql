@@ -11,7 +11,7 @@ SELECT iif(worst > 100000, 'warning', 'info') AS severity, NULL AS subject, mach
                      ELSE printf('%d ns', median) END
              || printf('. It put %,d pair%s of neighbouring events in the wrong order.', pairs, iif(pairs = 1, '', 's')))
          || iif(ppm IS NULL, '', printf(' The clock drifts by %.3g ppm.', ppm)) AS message,
-       'Import with --conversion linear, which follows the drift. '
+       'Import with --conversion linear, which follows the drift, or let ''timebase rewrite --conversion linear'' correct the trace for other tools. '
          || coalesce('To keep nearest neighbour within 1 µs, record a snapshot every '
                      || CASE WHEN interval_s >= 1 THEN printf('%.3g s', interval_s) ELSE printf('%.3g ms', 1e3 * interval_s) END || ': ', 'Record more snapshots: ')
          || iif(is_synced, 'a RemoteClockSync of both machines, and ', '')

@@ -27,6 +27,6 @@ SELECT iif(worst_ns > 100000, 'warning', 'info') AS severity, 'machine ' || mach
        (SELECT m.packets FROM machine AS m WHERE m.id = machine_id) AS events, worst_ns,
        printf('The clocks of machine %d run %.3g ppm %s than those of machine %d, and the longest gap without synchronization is %.3g s: at its end, times are off by {worst}.',
               machine_id, ppm, iif(is_faster, 'faster', 'slower'), host, longest / 1e9) AS message,
-       printf('Import with --conversion linear, which follows the drift. To keep nearest neighbour within 100 µs, synchronize the machines every %.3g s.', 100 / ppm) AS advice
+       printf('Import with --conversion linear, which follows the drift, or let ''timebase rewrite --conversion linear'' correct the trace for other tools. To keep nearest neighbour within 100 µs, synchronize the machines every %.3g s.', 100 / ppm) AS advice
 FROM (SELECT p.*, g.packet_id, g.longest, CAST(round(1e-6 * p.ppm * g.longest) AS INTEGER) AS worst_ns FROM pace AS p JOIN gap AS g USING (machine_id))
 WHERE ppm > 50 OR worst_ns > 100000

@@ -47,12 +47,12 @@ def path() -> str:
 class Browser:
     """A browser with one page."""
 
-    def __init__(self) -> None:
+    def __init__(self, *flags: str) -> None:
         self._profile = tempfile.mkdtemp(prefix="timebase-browser-")
         to_browser, self._write = os.pipe()
         self._read, from_browser = os.pipe()
         # It reads from 3 and writes to 4.
-        command = [path(), *FLAGS, f"--user-data-dir={self._profile}", "about:blank"]
+        command = [path(), *FLAGS, *flags, f"--user-data-dir={self._profile}", "about:blank"]
         shell = f"exec 3<&{to_browser} 4>&{from_browser}; exec \"$@\""
         self._process = subprocess.Popen(
             ["bash", "-c", shell, "bash", *command],
@@ -107,15 +107,19 @@ class Browser:
         self.do("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=width < 600)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.do("Emulation.setEmulatedMedia", features=[scheme])
-        self.do("Page.navigate", url=page.absolute().as_uri())
+        self.go(page.absolute().as_uri())
+
+    def go(self, url: str) -> None:
+        """Opens a page by its address."""
+        self.do("Page.navigate", url=url)
         end = time.monotonic() + 60
-        while self.run("document.readyState") != "complete" or self.run("location.href") != page.absolute().as_uri():
+        while self.run("document.readyState") != "complete" or self.run("location.href") != url:
             assert time.monotonic() < end, "the page does not load"
             time.sleep(0.05)
 
     def run(self, script: str) -> Any:
         """The value of a script on the page."""
-        result = self.do("Runtime.evaluate", expression=script, returnByValue=True)
+        result = self.do("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in result, result
         return result["result"].get("value")
 

@@ -263,3 +263,15 @@ def test_how_far_an_import_is_counts_all_files(kind, conversion, tmp_path):
     size = sum(Path(path).stat().st_size for path in (PHONE, WATCH, MACHINES))
     assert told[-1] == (size, size, 23)
     assert all(total is None or 0 <= read <= total for read, total, _ in told)
+
+
+def test_several_files_are_rewritten_onto_one_timeline(tmp_path):
+    with open(PHONE, "rb") as phone:
+        summary = timebase.rewrite([phone, WATCH], tmp_path / "both.zip", merge=True)
+    assert summary["files"] == 2
+    timebase.rewrite([PHONE, WATCH], tmp_path / "both.zip", manifest=MACHINES, force=True)
+    read = timebase.import_trace([PHONE, WATCH], tmp_path / "read.db", manifest=MACHINES)
+    written = timebase.import_trace(tmp_path / "both.zip", tmp_path / "written.db")
+    slices = "SELECT ts, dur, name, track_id FROM slice ORDER BY id"
+    of = [timebase.connect(db).execute(slices).fetchall() for db in (read, written)]
+    assert of[0] and of[0] == of[1]

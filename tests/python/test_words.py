@@ -43,10 +43,10 @@ def test_the_messages_are_found():
         assert any(part in text for text in texts), part
 
 
-@pytest.mark.parametrize("is_temporary", [False, True])
+@pytest.mark.parametrize("words", ["_OF_IMPORT", "_OF_TEMPORARY", "_OF_REWRITE"])
 @pytest.mark.parametrize("message", MESSAGES)
-def test_no_message_names_a_flag(message, is_temporary):
-    said = _program._in_python(message, [], is_temporary)
+def test_no_message_names_a_flag(message, words):
+    said = getattr(_program, words).in_python(message, [])
     assert set(FLAG.findall(said)) <= NOT_OURS, said
 
 
@@ -167,3 +167,14 @@ class TestOfAnyProgram:
         says("timebase: error: " + "x" * 1_000_000 + "\n" * 1000)
         with pytest.raises(timebase.ImportFailed, match="x{1000000}$"):
             timebase.import_trace(open(os.fspath(MULTIHOP), "rb"), "x.db")
+
+
+def test_rewriting_speaks_python_too(tmp_path):
+    out = tmp_path / "db=.pftrace"
+    summary = timebase.rewrite(MULTIHOP, out)
+    assert summary["written"] == summary["packets"] > 0
+    with pytest.raises(timebase.RewriteFailed) as error:
+        timebase.rewrite(MULTIHOP, out)
+    assert str(error.value) == f"{out} exists; name another file with destination=, or replace it with force=True"
+    with pytest.raises(timebase.RewriteFailed, match="is a directory; name the trace in it, such as destination="):
+        timebase.rewrite(MULTIHOP, tmp_path)

@@ -2,7 +2,7 @@
 //!
 //! The Python package reads these sentences, and says them in the words of its arguments.
 
-use timebase_import::{Error, InputsError, Remedy, SourceError};
+use timebase_import::{Error, InputsError, Remedy, RewriteError, SourceError};
 
 /// How the message of an error goes on; empty if there is nothing to type.
 pub fn of(error: &anyhow::Error) -> String {
@@ -12,6 +12,9 @@ pub fn of(error: &anyhow::Error) -> String {
 fn cause(cause: &(dyn std::error::Error + 'static)) -> Option<String> {
     if let Some(error) = cause.downcast_ref() {
         return import(error);
+    }
+    if let Some(error) = cause.downcast_ref() {
+        return rewrite(error);
     }
     if let Some(error) = cause.downcast_ref() {
         return inputs(error).map(str::to_owned);
@@ -53,6 +56,30 @@ fn import(error: &Error) -> Option<String> {
         Error::TooMuchMemory { .. } => {
             ". Raise the limit with --max-memory, or import less with --tables or --no-events"
         }
+        _ => return None,
+    };
+    Some(advice.to_owned())
+}
+
+fn rewrite(error: &RewriteError) -> Option<String> {
+    let advice = match error {
+        RewriteError::Read(error) => return import(error),
+        RewriteError::Exists { .. } => "; name another file with -o, or replace it with --force",
+        RewriteError::IsInput { .. } | RewriteError::NotReplaceable { .. } => {
+            "; name another file with -o"
+        }
+        RewriteError::IsDirectory { path } => {
+            let example = path.join("trace.pftrace");
+            let example = example.display();
+            return Some(format!("; name the trace in it, such as -o {example}"));
+        }
+        RewriteError::NotAFile { .. } => {
+            "; name a file with -o, or write to standard output with -o -"
+        }
+        RewriteError::NoDirectory { .. } => ", or name another place with -o",
+        RewriteError::Create { .. } => "; name another place with -o",
+        RewriteError::DiskFull { .. } => ". Free some space, or name another place with -o",
+        RewriteError::TooLarge { .. } => ". Raise the limit with --max-size",
         _ => return None,
     };
     Some(advice.to_owned())

@@ -223,7 +223,7 @@ fn open(
     let (database, summary) =
         database::open_traces(given, &sources, &options, arguments.progress, signals)?;
     if !arguments.settings.merge
-        && let Some(told) = unrelated::told("export", &arguments.traces, output, &summary)
+        && let Some(told) = unrelated::told("export", &arguments.traces, output, &summary.unrelated)
     {
         // Who names one archive has one thing in mind.
         match arguments.traces.as_slice() {

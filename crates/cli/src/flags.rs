@@ -723,24 +723,29 @@ pub enum FailOn {
 Examples:
   timebase rewrite trace.pftrace -o out.pftrace --conversion linear
   timebase rewrite trace.pftrace -o out.pftrace.gz     compressed
+  timebase rewrite phone.pftrace watch.pftrace -o both.zip
   timebase rewrite trace.pftrace --dry-run             what would change
   ssh device cat trace | timebase rewrite - -o - > out.pftrace")]
 pub struct RewriteArguments {
-    /// The trace; '-' is standard input
-    #[arg(value_name = "TRACE")]
-    pub trace: PathBuf,
-    /// The trace to write; '-' is standard output. The extension .gz or .zst compresses it
+    /// The trace, an archive of traces (zip, tar), or several traces; '-' is standard input
+    #[arg(value_name = "TRACE", required = true)]
+    pub traces: Vec<PathBuf>,
+    /// The trace to write, or a zip if there are several; '-' is standard output
+    ///
+    /// The extension .gz or .zst compresses it.
     #[arg(short, long, value_name = "OUT")]
     pub output: Option<PathBuf>,
     /// Replace the file if it exists
     #[arg(short, long)]
     pub force: bool,
-    /// How to convert readings of clocks to one clock
-    #[arg(long, value_enum, value_name = "HOW", default_value_t = Conversion::Nearest)]
-    pub conversion: Conversion,
     /// Say what would change, and write nothing
     #[arg(long)]
     pub dry_run: bool,
+    #[command(flatten)]
+    pub settings: RewriteSettings,
+    /// How to write the summary: as text on standard error, or as JSON on standard output
+    #[arg(short = 'F', long, value_enum, value_name = "HOW", default_value_t = SummaryFormat::Text)]
+    pub format: SummaryFormat,
     /// Stop if the new trace and the temporary files together would exceed this size
     ///
     /// A number of bytes, or for example 500M, 2G or 4GiB. The command then leaves no files.
@@ -751,20 +756,60 @@ pub struct RewriteArguments {
     /// The lines are those of 'import'.
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = Progress::Auto)]
     pub progress: Progress,
+    /// Read standard input in pieces from a program that marks the end of the trace
+    ///
+    /// The pieces are those of 'import'.
+    #[arg(long)]
+    pub pieces: bool,
+}
+
+/// How traces are rewritten, whatever becomes of the result.
+#[derive(Debug, Args)]
+pub struct RewriteSettings {
+    /// How to convert readings of clocks to one clock
+    #[arg(long, value_enum, value_name = "HOW", default_value_t = Conversion::Nearest)]
+    pub conversion: Conversion,
+    /// A manifest in Perfetto's format: how the files and their machines relate
+    ///
+    /// 'timebase manifest TRACE...' prints one to start from. An archive may contain its own.
+    #[arg(long, value_name = "FILE")]
+    pub manifest: Option<PathBuf>,
+    /// Put files on one timeline although nothing says how their clocks relate
+    ///
+    /// Without this flag, the command warns.
+    #[arg(long)]
+    pub merge: bool,
+}
+
+impl RewriteSettings {
+    /// The options of a rewriting, with its own defaults for all else.
+    pub fn options(&self) -> Options {
+        let mut options = Options::default();
+        options.conversion = self.conversion.into();
+        options.manifest.clone_from(&self.manifest);
+        options
+    }
+}
+
+/// How to write a summary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SummaryFormat {
+    Text,
+    Json,
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   timebase view trace.pftrace --conversion linear
+  timebase view phone.pftrace watch.pftrace
   timebase view trace.pftrace --no-browser --keep      prints the URL, serves until Ctrl-C")]
 pub struct ViewArguments {
-    /// The trace; '-' is standard input
-    #[arg(value_name = "TRACE")]
-    pub trace: PathBuf,
-    /// How to convert readings of clocks to one clock
-    #[arg(long, value_enum, value_name = "HOW", default_value_t = Conversion::Nearest)]
-    pub conversion: Conversion,
+    /// The trace, an archive of traces (zip, tar), or several traces; '-' is standard input
+    #[arg(value_name = "TRACE", required = true)]
+    pub traces: Vec<PathBuf>,
+    #[command(flatten)]
+    pub settings: RewriteSettings,
     /// Print the URL instead of opening it
     #[arg(long)]
     pub no_browser: bool,

@@ -63,7 +63,12 @@ pub fn run(arguments: &ImportArguments, signals: &Signals) -> anyhow::Result<()>
     ));
     messages::warnings(&summary.warnings);
     if !arguments.settings.merge
-        && let Some(told) = unrelated::told("import", &arguments.traces, &destination, &summary)
+        && let Some(told) = unrelated::told(
+            "import",
+            &arguments.traces,
+            &destination,
+            &summary.unrelated,
+        )
     {
         messages::warning(told);
     }
@@ -153,7 +158,7 @@ fn destination(arguments: &ImportArguments) -> PathBuf {
 }
 
 /// What the sources are called together.
-fn named(sources: &[Source]) -> String {
+pub fn named(sources: &[Source]) -> String {
     match sources {
         [source] => source.to_string(),
         sources => format!("{} files", sources.len()),

@@ -83,7 +83,7 @@ fn run(command: &Command, signals: &Signals) -> anyhow::Result<ExitCode> {
         Command::Explain(arguments) => explain::run(arguments, signals, &mut out),
         Command::Export(arguments) => export::run(arguments, signals, &mut out),
         Command::Rewrite(arguments) => rewrite::run(arguments, signals, &mut out),
-        Command::View(arguments) => view::run(arguments, signals, &mut out),
+        Command::View(arguments) => view::run(arguments, signals),
         Command::Report(arguments) => page::run(arguments, signals, &mut out),
         Command::Manifest(arguments) => manifest::run(arguments, signals, &mut out),
         Command::ClockId { name } => clocks::id(name, &mut out),

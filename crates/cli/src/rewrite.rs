@@ -3,36 +3,44 @@
 use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
 use indicatif::{HumanBytes, HumanCount};
+use serde_json::{Value, json};
 use timebase_import::{
     LeftOut, Monitor, Options, RewriteError, RewriteTo, Rewritten, Source, Unmet,
 };
 
 use crate::escape::quoted_path;
-use crate::flags::{RewriteArguments, wrong_usage};
-use crate::messages;
+use crate::flags::{RewriteArguments, RewriteSettings, SummaryFormat, wrong_usage};
+use crate::import::named;
 use crate::progress::{self, Progress};
 use crate::signals::Signals;
+use crate::{messages, unrelated};
 
 pub fn run(
     arguments: &RewriteArguments,
     signals: &Signals,
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
-    let source = Source::from_arg(arguments.trace.as_os_str());
-    let mut options = Options::default();
-    options.conversion = arguments.conversion.into();
+    let sources: Vec<Source> = sources(&arguments.traces, arguments.pieces);
+    let mut options = arguments.settings.options();
     options.overwrite = arguments.force;
     options.max_size = arguments.max_size;
     let output = arguments.output.as_deref();
+    let is_json = arguments.format == SummaryFormat::Json;
     let to = match output {
         _ if arguments.dry_run => RewriteTo::Nowhere,
         Some(output) if output.as_os_str() == OsStr::new("-") => {
+            if is_json {
+                wrong_usage(
+                    "rewrite",
+                    "--format json writes to standard output, as -o - does; name a file with -o",
+                );
+            }
             if io::stdout().is_terminal() {
                 bail!("standard output is a terminal; name a file with -o, or pipe the trace");
             }
@@ -45,33 +53,63 @@ pub fn run(
         ),
     };
     let begun = Instant::now();
-    let rewritten = monitored(&source, to, &options, arguments.progress, signals)?;
-    let name = output.filter(|_| !arguments.dry_run);
-    messages::say(screen(
-        &source.to_string(),
-        name,
-        &rewritten,
-        begun.elapsed(),
-    ));
+    let rewritten = monitored(&sources, to, &options, arguments.progress, signals)?;
+    match is_json {
+        true => writeln!(out, "{}", json(&rewritten))?,
+        false => {
+            let name = output.filter(|_| !arguments.dry_run);
+            let name_of = named(&sources);
+            messages::say(screen(&name_of, name, &rewritten, begun.elapsed()));
+        }
+    }
     messages::warnings(&rewritten.warnings);
+    tell_unrelated(
+        "rewrite",
+        &arguments.traces,
+        &arguments.settings,
+        &rewritten,
+    );
     Ok(())
+}
+
+/// Warns of files that nothing relates, if the user does not know it.
+pub fn tell_unrelated(
+    command: &str,
+    traces: &[PathBuf],
+    settings: &RewriteSettings,
+    rewritten: &Rewritten,
+) {
+    let output = Path::new("out.zip");
+    let told = unrelated::told(command, traces, output, &rewritten.unrelated);
+    if let Some(told) = told.filter(|_| !settings.merge) {
+        messages::warning(told);
+    }
+}
+
+/// What the arguments name.
+pub fn sources(traces: &[PathBuf], pieces: bool) -> Vec<Source> {
+    let of = |trace: &PathBuf| match Source::from_arg(trace.as_os_str()) {
+        Source::Stdin if pieces => Source::Pieces,
+        source => source,
+    };
+    traces.iter().map(of).collect()
 }
 
 /// Rewrites and shows how far it is, and so that Ctrl-C stops it.
 pub fn monitored(
-    source: &Source,
+    sources: &[Source],
     to: RewriteTo<'_>,
     options: &Options,
     progress: Progress,
     signals: &Signals,
 ) -> anyhow::Result<Rewritten> {
-    if *source == Source::Stdin && io::stdin().is_terminal() {
+    if sources.contains(&Source::Stdin) && io::stdin().is_terminal() {
         bail!("standard input is a terminal; pipe a trace into it");
     }
     let monitor = Arc::new(Monitor::default());
     let rewritten = signals.during_import(&monitor, || {
         progress::shown(progress, &monitor, None, || {
-            timebase_import::rewrite(std::slice::from_ref(source), to, options, &monitor)
+            timebase_import::rewrite(sources, to, options, &monitor)
         })
     })?;
     match rewritten {
@@ -81,6 +119,36 @@ pub fn monitored(
         }
         rewritten => Ok(rewritten?),
     }
+}
+
+/// The summary for programs.
+fn json(rewritten: &Rewritten) -> Value {
+    let left_out = rewritten.left_out.iter().map(|left| {
+        let [_, what] = left.what;
+        json!({"what": what, "count": left.count, "bytes": left.bytes})
+    });
+    let unmet = rewritten.unmet.iter().map(|unmet| {
+        let [_, what] = unmet.what;
+        json!({"what": what, "count": unmet.count, "largest_ns": unmet.largest})
+    });
+    let moved = &rewritten.moved;
+    json!({
+        "files": rewritten.files,
+        "packets": rewritten.packets,
+        "written": rewritten.written,
+        "unresolved": rewritten.unplaced,
+        "trace_time_clock": rewritten.trace_time_clock,
+        "moved": {
+            "count": moved.count,
+            "of": moved.of,
+            "median_ns": moved.median,
+            "largest_ns": moved.largest,
+        },
+        "left_out": left_out.collect::<Vec<_>>(),
+        "unmet": unmet.collect::<Vec<_>>(),
+        "source_bytes": rewritten.source_bytes,
+        "written_bytes": rewritten.written_bytes,
+    })
 }
 
 /// The summary: one screen, whatever the trace.

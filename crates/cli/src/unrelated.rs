@@ -10,21 +10,24 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use timebase_import::Summary;
-
 use crate::escape::quoted_path;
 
 /// How many files are named.
 const NAMED: usize = 3;
 
 /// What is said, with the commands that may be meant; `None` if all files are related.
-pub fn told(command: &str, traces: &[PathBuf], output: &Path, summary: &Summary) -> Option<String> {
-    if summary.unrelated.is_empty() {
+pub fn told(
+    command: &str,
+    traces: &[PathBuf],
+    output: &Path,
+    unrelated: &[String],
+) -> Option<String> {
+    if unrelated.is_empty() {
         return None;
     }
     let said = format!(
         "nothing says how the clocks of {} relate to those of the earlier files: on one timeline, the order of their events is random",
-        names(&summary.unrelated)
+        names(unrelated)
     );
     let manifest = "A manifest says how files relate: timebase manifest --help";
     let [_, _, ..] = traces else {
@@ -36,6 +39,7 @@ pub fn told(command: &str, traces: &[PathBuf], output: &Path, summary: &Summary)
     // Databases have a name each, and tables one folder.
     let alone = match command {
         "export" => format!(" -o {output}"),
+        "rewrite" => " -o \"rewritten-${trace##*/}\"".to_owned(),
         _ => String::new(),
     };
     let traces = arguments(traces);

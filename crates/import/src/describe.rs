@@ -8,7 +8,7 @@ use timebase_resolver::Unresolved;
 use timebase_schema::{self as schema, tables};
 use timebase_trace::{Digested, TraceType};
 
-use crate::files::Files;
+use crate::files::{File, Files};
 use crate::frame::{Frame, counters};
 use crate::identity::{ID_DIGITS, id_of};
 use crate::options::Conversion;
@@ -61,23 +61,6 @@ impl ReadTrace<'_> {
             error: placed.error,
             boots_differ: placed.boots_differ,
         }
-    }
-
-    /// The files of which nothing relates any part to the files before (rule X41).
-    fn unrelated(&self) -> Vec<String> {
-        if self.files.manifest.is_some() {
-            return Vec::new();
-        }
-        let placed = &self.derived.placed;
-        let is_unrelated = |id: u32| {
-            let parts = placed.iter().filter(|placed| placed.file == id);
-            let mut told = parts.filter_map(|placed| placed.is_related).peekable();
-            told.peek().is_some() && told.all(|is_related| !is_related)
-        };
-        let read = self.read.iter().map(|read| read.file.tag.id);
-        let unrelated = read.filter(|id| is_unrelated(*id));
-        let names = unrelated.map(|id| self.files.inputs.title(id as usize).to_owned());
-        names.collect()
     }
 
     /// What is known of a file now that it was read: how many packets it has, its size and its hash.
@@ -174,7 +157,7 @@ pub(crate) fn summarize(
             .iter()
             .map(|placed| trace.placement(placed, &trace.machines))
             .collect(),
-        unrelated: trace.unrelated(),
+        unrelated: unrelated(trace.files, &trace.derived.placed),
         source_bytes: 0,
         database_bytes: 0,
         warnings: Vec::new(),
@@ -335,7 +318,8 @@ fn facts(conn: &Connection, frame: &Frame, trace: &ReadTrace<'_>) -> rusqlite::R
         facts.push(("trace_type", *file, kind));
         facts.push(("trace_size_bytes", *file, size));
     }
-    let attributes = files.attributes.iter().map(|(key, value)| {
+    let attributes = files.said.iter().flat_map(|said| &said.attributes);
+    let attributes = attributes.map(|(key, value)| {
         let value = match value {
             Attribute::Text(text) => Fact::Text(text.clone()),
             Attribute::Integer(number) => Fact::Integer(*number),
@@ -351,6 +335,21 @@ fn facts(conn: &Connection, frame: &Frame, trace: &ReadTrace<'_>) -> rusqlite::R
     let stated = frame.context.journal.facts();
     facts.extend(stated.map(|(name, file, fact)| (name, file, fact as &dyn ToSql)));
     output::facts(conn, &facts)
+}
+
+/// The files of which nothing relates any part to the files before (rule X41).
+pub(crate) fn unrelated(files: &Files<'_>, placed: &[Placed]) -> Vec<String> {
+    if files.manifest.is_some() {
+        return Vec::new();
+    }
+    let is_unrelated = |file: &&File| {
+        let parts = placed.iter().filter(|placed| placed.file == file.tag.id);
+        let mut told = parts.filter_map(|placed| placed.is_related).peekable();
+        told.peek().is_some() && told.all(|is_related| !is_related)
+    };
+    let unrelated = files.order.iter().filter(is_unrelated);
+    let names = unrelated.map(|file| files.inputs.title(file.id).to_owned());
+    names.collect()
 }
 
 /// What it means that something could not be placed, for this reason.

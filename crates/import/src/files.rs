@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
 
-use crate::manifest::{Attribute, Manifest, Member, MemberKind, MemberRules, Refused, Resolved};
+use crate::manifest::{Manifest, Member, MemberKind, MemberRules, Refused, Resolved};
 use timebase_resolver::FileTag;
 use timebase_store::sort::Scratch;
 use timebase_trace::{Digested, Inputs, Monitor, Reads, Source, TraceType};
@@ -37,7 +37,8 @@ pub(crate) struct Files<'a> {
     /// Whether there is only one.
     pub is_alone: bool,
     pub manifest: Option<Resolved>,
-    pub attributes: Vec<(String, Attribute)>,
+    /// The same as it says it.
+    pub said: Option<Manifest>,
     /// Of manifests, which are read already, by the files' ids.
     pub digests: BTreeMap<usize, Digested>,
     /// By the files' ids.
@@ -75,7 +76,7 @@ impl<'a> Files<'a> {
             order,
             is_alone,
             manifest: None,
-            attributes: Vec::new(),
+            said: None,
             digests: BTreeMap::new(),
             rules: BTreeMap::new(),
         };
@@ -84,8 +85,7 @@ impl<'a> Files<'a> {
     }
 
     fn read_manifest(&mut self) -> Result<(), Error> {
-        let is_manifest = |file: &&File| file.kind == TraceType::Manifest;
-        let Some(found) = self.order.iter().find(is_manifest).cloned() else {
+        let Some(found) = self.manifest_file().cloned() else {
             return Ok(());
         };
         let kinds: Vec<MemberKind> = self.order.iter().map(|file| self.member(file)).collect();
@@ -109,18 +109,10 @@ impl<'a> Files<'a> {
         let refused = Error::Manifest;
         let first = self.order.iter().find(|file| file.kind == TraceType::Proto);
         if first.is_some_and(|first| first.tag.order < found.tag.order) {
-            let name = self.inputs.files().get(found.id);
-            let name = name
-                .and_then(|file| file.name.as_deref())
-                .unwrap_or_default();
-            return Err(refused(Refused::behind_a_trace(name)));
+            return Err(refused(Refused::behind_a_trace(&self.name(&found))));
         }
         let manifest = Manifest::parse(&text).map_err(refused)?;
-        let names = self.order.iter().map(|file| {
-            let file = self.inputs.files().get(file.id);
-            file.and_then(|file| file.name.clone()).unwrap_or_default()
-        });
-        let names: Vec<String> = names.collect();
+        let names: Vec<String> = self.order.iter().map(|file| self.name(file)).collect();
         let members: Vec<Member<'_>> = names
             .iter()
             .zip(kinds)
@@ -131,13 +123,35 @@ impl<'a> Files<'a> {
         self.rules = rules
             .map(|(file, rules)| (file.id, rules.clone()))
             .collect();
-        self.attributes = manifest.attributes;
         self.manifest = Some(resolved);
+        self.said = Some(manifest);
         Ok(())
     }
 
+    /// The file that is the manifest.
+    pub fn manifest_file(&self) -> Option<&File> {
+        let mut order = self.order.iter();
+        order.find(|file| file.kind == TraceType::Manifest)
+    }
+
+    /// The traces, in the order in which they are read. A file that is alone counts as one.
+    pub fn traces(&self) -> Vec<File> {
+        let is_trace = |file: &&File| match file.kind {
+            TraceType::Proto => true,
+            TraceType::Manifest => false,
+            _ => self.is_alone,
+        };
+        self.order.iter().filter(is_trace).cloned().collect()
+    }
+
+    /// The name of a file among several.
+    pub fn name(&self, file: &File) -> String {
+        let file = self.inputs.files().get(file.id);
+        file.and_then(|file| file.name.clone()).unwrap_or_default()
+    }
+
     /// What a file is to a manifest.
-    fn member(&self, file: &File) -> MemberKind {
+    pub fn member(&self, file: &File) -> MemberKind {
         let compression = |file: &File| self.inputs.files().get(file.id)?.compression;
         match file.kind {
             TraceType::Manifest => MemberKind::Manifest,

@@ -152,12 +152,7 @@ pub(crate) fn survey(
         |_| Ok(()),
         |frame, rows| {
             begin(files, frame, rows)?;
-            for file in files.order.clone() {
-                if file.kind != TraceType::Proto && !files.is_alone
-                    || file.kind == TraceType::Manifest
-                {
-                    continue;
-                }
+            for file in files.traces() {
                 let rules = files.rules(&file);
                 let mut input = files.inputs.open_ahead(file.id)?;
                 frame.begin_file(file.tag, rules, rows);

@@ -26,7 +26,7 @@ extension's library. `Connection.functions` tells which it is, and
 from ._connection import Connection, connect
 from ._extension import ExtensionError, extension_path
 from ._frame import read_sql
-from ._program import ImportFailed, TraceWarning, import_trace
+from ._program import ImportFailed, RewriteFailed, TraceWarning, import_trace, rewrite
 from ._report import Finding, Report, ReportFailed, doctor, report
 
 __all__ = [
@@ -36,6 +36,7 @@ __all__ = [
     "ImportFailed",
     "Report",
     "ReportFailed",
+    "RewriteFailed",
     "TraceWarning",
     "connect",
     "doctor",
@@ -43,9 +44,10 @@ __all__ = [
     "import_trace",
     "read_sql",
     "report",
+    "rewrite",
 ]
 
 # Users meet these names in messages, and know the package's only.
-for _public in (Connection, ExtensionError, Finding, ImportFailed, Report, ReportFailed, TraceWarning):
+for _public in (Connection, ExtensionError, Finding, ImportFailed, Report, ReportFailed, RewriteFailed, TraceWarning):
     _public.__module__ = __name__
 del _public

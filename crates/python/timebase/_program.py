@@ -1,7 +1,7 @@
 """The program `timebase`: where it is, and `import_trace`, which runs it.
 
 What it says is meant for who typed a command, and names flags. It is said again in
-the words of Python's arguments (`_in_python`), by one list of what means what; a
+the words of Python's arguments (`_Words`), by one list of what means what; a
 test holds the list against all messages in the sources. Messages with places to
 fill in, and words for each language, were the alternative: more machinery in the
 program than what half a dozen messages are worth.
@@ -21,7 +21,7 @@ import warnings
 from contextlib import closing, nullcontext
 from pathlib import Path
 from types import FrameType
-from typing import IO, Any, BinaryIO, Iterable, Iterator, List, Optional, Sequence, Tuple, Union
+from typing import IO, Any, BinaryIO, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, Type, Union
 
 from ._progress import Progress, Reporter, State, reporter
 
@@ -196,6 +196,68 @@ def import_trace(
     return _import(traces, db, manifest, arguments, [*(chosen or ()), *files], progress)
 
 
+class RewriteFailed(RuntimeError):
+    """A trace could not be rewritten, or one of several. The message is the program's.
+
+    >>> import timebase
+    >>> timebase.rewrite("no such file", "out.pftrace")
+    Traceback (most recent call last):
+    timebase.RewriteFailed: cannot open no such file: No such file or directory (os error 2)
+    """
+
+
+def rewrite(
+    source: Traces,
+    destination: Union[str, "os.PathLike[str]"],
+    *,
+    conversion: str = "nearest",
+    manifest: Optional[Manifest] = None,
+    merge: bool = False,
+    force: bool = False,
+    max_size: Optional[Union[int, str]] = None,
+    progress: Progress = None,
+) -> Dict[str, Any]:
+    """Writes a trace again, with every time on one clock, for tools that know fewer clocks (``docs/rewrite.md``).
+
+    `source`, `manifest`, `merge` and `progress` are those of `import_trace`. `destination` is the path of the new
+    trace, or of a zip if there are several files or a manifest. A path that ends in ``.gz`` or ``.zst`` compresses it.
+    The file appears when it is complete, or not at all; `force` replaces an existing file. `max_size` limits the file
+    and the temporary files together.
+
+    Returns the summary. Counts are of packets, if nothing else is said:
+
+    - ``files``, ``packets``: what was read; ``written``: what was written; ``unresolved``: those without a known
+      time, which keep their clock and their timestamp
+    - ``trace_time_clock``: the clock of all times
+    - ``moved``: how many packets and events (``count``, ``of`` all) have another time than their nearest snapshot
+      gives them, and how far they moved (``median_ns``, ``largest_ns``)
+    - ``left_out``: a mapping for each kind of damage (``what``, ``count``, ``bytes``)
+    - ``unmet``: a mapping for each kind of times that the format cannot express (``what``, ``count``, and
+      ``largest_ns``, None if one stays as recorded)
+    - ``source_bytes``, ``written_bytes``: sizes
+
+    Raises `RewriteFailed` with the program's message, and warns of damage with a `TraceWarning`.
+
+    >>> import timebase
+    >>> summary = timebase.rewrite("tests/data/doctor/drift.pftrace", "right.pftrace", conversion="linear")
+    >>> summary["written"], summary["trace_time_clock"], summary["unmet"]
+    (106, 'BOOTTIME', [])
+    >>> timebase.rewrite("tests/data/doctor/drift.pftrace", "right.pftrace")
+    Traceback (most recent call last):
+    timebase.RewriteFailed: right.pftrace exists; name another file with destination=, or replace it with force=True
+    """
+    arguments = ["rewrite", "--output=" + _path(destination), "--format=json", *_conversion(conversion)]
+    if force:
+        arguments.append("--force")
+    if merge:
+        arguments.append("--merge")
+    if max_size is not None:
+        arguments.append(f"--max-size={max_size}")
+    printed = _said(several(source), manifest, arguments, [_path(destination)], progress, _OF_REWRITE)
+    summary: Dict[str, Any] = json.loads(printed)
+    return summary
+
+
 def import_temporarily(
     traces: Sequence[Trace], db: Path, manifest: Optional[Manifest], conversion: Optional[str], progress: Progress
 ) -> Path:
@@ -254,7 +316,22 @@ def _import(
     is_temporary: bool = False,
 ) -> Path:
     """Runs the import. `given` are texts of the caller's, which messages may repeat."""
-    database = _path(db)
+    arguments = ["import", "--output=" + _path(db), *arguments]
+    words = _OF_TEMPORARY if is_temporary else _OF_IMPORT
+    _said(traces, manifest, arguments, [_path(db), *given], progress, words)
+    return Path(db)
+
+
+def _said(
+    traces: Sequence[Trace],
+    manifest: Optional[Manifest],
+    arguments: List[str],
+    given: Sequence[str],
+    progress: Progress,
+    how: "_Words",
+) -> str:
+    """Runs a command that reads traces; what it prints. `given` are texts of the caller's, which messages may
+    repeat."""
     stream: Optional[BinaryIO] = None
     sources: List[str] = []
     for trace in traces:
@@ -269,23 +346,23 @@ def _import(
         arguments = [*arguments, "--manifest=" + named[-1]]
     told = reporter(progress)
     # Also if nobody is told: one who writes lines that nobody reads any more gives up, so
-    # that no import goes on when this process is killed.
-    command = ["import", "--output=" + database, "--progress=lines", *arguments]
+    # that nothing goes on when this process is killed.
+    command = [*arguments, "--progress=lines"]
     if stream is not None:
         command.append("--pieces")
-    code, said = _run([*command, "--", *sources], stream, told)
+    code, said, printed = _run([*command, "--", *sources], stream, told)
     # Of several, messages have what they are called without their directories.
     names = [os.path.basename(path) for path in named]
-    verbatim = [text for text in (*named, *names, database, *given) if text]
+    verbatim = [text for text in (*named, *names, *given) if text]
     if code != 0:
-        why = reason(said) or f"timebase import ended with code {code}"
-        raise ImportFailed(_in_python(why, verbatim, is_temporary))
+        why = reason(said) or f"timebase {arguments[0]} ended with code {code}"
+        raise how.failure(how.in_python(why, verbatim))
     for line in said:
         if line.startswith(_WARNING):
-            # For the line that called import_trace, connect or read_sql.
-            text = _in_python(line[len(_WARNING) :], verbatim, is_temporary)
+            # For the line that called a function of this package.
+            text = how.in_python(line[len(_WARNING) :], verbatim)
             warnings.warn(text, TraceWarning, stacklevel=_callers())
-    return Path(db)
+    return printed
 
 
 def _path(path: Union[str, "os.PathLike[str]"]) -> str:
@@ -335,23 +412,40 @@ _WORDS_OF_TEMPORARY: List[Tuple[str, str]] = [
     (r"name another place with -o", "name another place in the environment variable TMPDIR"),
 ]
 
+_WORDS_OF_REWRITE: List[Tuple[str, str]] = [
+    (r", or write to standard output with -o -", ""),
+    (r"such as -o ", "such as destination="),
+    (r"-o(?: OUT)?", "destination="),
+]
 
-def _in_python(message: str, verbatim: Sequence[str], is_temporary: bool) -> str:
-    """A message of the program as Python's users would put it.
 
-    `verbatim` are texts that stay as they are: names of files, which may have
-    anything in them.
-    """
-    words = [*_WORDS_OF_TEMPORARY, *_WORDS] if is_temporary else _WORDS
-    kept = [rf"(?<!\w){re.escape(text)}(?!\w)" for text in sorted(verbatim, key=len, reverse=True)]
-    # No part of another word: protoc has a flag --descriptor_set_out.
-    said = [rf"(?<![\w-]){word}" + ("" if word.endswith(" ") else r"(?![\w-])") for word, _ in words]
+class _Words:
+    """How messages of the program are said in Python."""
 
-    def replaced(found: "re.Match[str]") -> str:
-        number = (found.lastindex or 0) - 1
-        return found[0] if number < 0 else words[number][1]
+    def __init__(self, failure: Type[RuntimeError], words: Sequence[Tuple[str, str]]) -> None:
+        self.failure = failure
+        self._words = [*words, *_WORDS]
 
-    return re.sub("|".join([*kept, *(f"({word})" for word in said)]), replaced, message)
+    def in_python(self, message: str, verbatim: Sequence[str]) -> str:
+        """A message of the program as Python's users would put it.
+
+        `verbatim` are texts that stay as they are: names of files, which may have
+        anything in them.
+        """
+        kept = [rf"(?<!\w){re.escape(text)}(?!\w)" for text in sorted(verbatim, key=len, reverse=True)]
+        # No part of another word: protoc has a flag --descriptor_set_out.
+        said = [rf"(?<![\w-]){word}" + ("" if word.endswith(" ") else r"(?![\w-])") for word, _ in self._words]
+
+        def replaced(found: "re.Match[str]") -> str:
+            number = (found.lastindex or 0) - 1
+            return found[0] if number < 0 else self._words[number][1]
+
+        return re.sub("|".join([*kept, *(f"({word})" for word in said)]), replaced, message)
+
+
+_OF_IMPORT = _Words(ImportFailed, [])
+_OF_TEMPORARY = _Words(ImportFailed, _WORDS_OF_TEMPORARY)
+_OF_REWRITE = _Words(RewriteFailed, _WORDS_OF_REWRITE)
 
 
 def reason(said: Sequence[str]) -> str:
@@ -413,17 +507,17 @@ class _Listener(threading.Thread):
         return not self._is_over
 
 
-def _run(arguments: List[str], stream: Optional[BinaryIO], told: Optional[Reporter]) -> Tuple[int, List[str]]:
-    """Runs the program, and returns its exit code and what it said."""
+def _run(arguments: List[str], stream: Optional[BinaryIO], told: Optional[Reporter]) -> Tuple[int, List[str], str]:
+    """Runs the program, and returns its exit code, what it said, and the little that it printed."""
     process = subprocess.Popen(
         [os.fspath(program_path()), *arguments],
         stdin=subprocess.DEVNULL if stream is None else subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         # What it says is read here, whatever the user wants to see elsewhere.
         env={**os.environ, "NO_COLOR": "1"},
     )
-    assert process.stderr is not None
+    assert process.stderr is not None and process.stdout is not None
     listener = _Listener(process.stderr)
     listener.start()
     try:
@@ -433,6 +527,8 @@ def _run(arguments: List[str], stream: Optional[BinaryIO], told: Optional[Report
             # Short, since not everywhere does Ctrl-C end a wait.
             while listener.tell(told, timeout=0.2):
                 pass
+        with process.stdout:
+            printed = process.stdout.read().decode()
         code = process.wait()
     except BaseException:
         # Interrupted, or the stream failed. Told to end it takes away what
@@ -442,7 +538,7 @@ def _run(arguments: List[str], stream: Optional[BinaryIO], told: Optional[Report
         raise
     finally:
         listener.join()
-    return code, listener.said
+    return code, listener.said, printed
 
 
 #: How much of a stream is handed over at once.

@@ -14,7 +14,7 @@ import subprocess
 import threading
 from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Set, Union
 
-from ._program import _in_python, _path, _progress, check_conversion, program_path, reason
+from ._program import _OF_IMPORT, _path, _progress, check_conversion, program_path, reason
 
 #: A folder, a pattern, a trace, or a list of them.
 Many = Union[str, "os.PathLike[str]", Iterable[Union[str, "os.PathLike[str]"]]]
@@ -141,7 +141,7 @@ def _why(arguments: Sequence[str], code: int, said: bytes, verbatim: Sequence[st
     lines = said.decode("utf-8", "replace").splitlines()
     lines = [line for line in lines if _progress(line) is None]
     why = reason(lines) or f"timebase {arguments[0]} ended with code {code}"
-    return _in_python(why, verbatim, False)
+    return _OF_IMPORT.in_python(why, verbatim)
 
 
 class Programs:

@@ -1,4 +1,4 @@
-//! A trace that is written again, said step by step.
+//! Rewriting a trace, step by step.
 
 use std::fmt;
 use std::io::{Read, Write};
@@ -8,7 +8,9 @@ use timebase_import::{
     Conversion, Monitor, Options, Reader, RewriteError, RewriteTo, Rewritten, Size, Source, rewrite,
 };
 
-/// A trace that is written again with every time on one clock, for tools that read it otherwise.
+/// Writes a trace again with every time on one clock, for tools that know fewer clocks (rules RW).
+///
+/// One trace becomes one trace; several files, or one with a manifest, become a zip.
 ///
 /// ```
 /// use timebase::{Conversion, Rewrite};
@@ -21,7 +23,7 @@ use timebase_import::{
 /// assert!(rewritten.written > 0 && out.exists());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[must_use = "nothing is rewritten before it is said where to"]
+#[must_use = "nothing happens before `into_file`, `into_writer` or `dry_run`"]
 pub struct Rewrite<'m> {
     sources: Vec<Source>,
     options: Options,
@@ -29,12 +31,17 @@ pub struct Rewrite<'m> {
 }
 
 impl<'m> Rewrite<'m> {
-    /// Of a file: a trace, compressed or not.
+    /// Reads a file: a trace, compressed or not, or an archive of traces.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Rewrite::from_sources([Source::File(path.into())])
     }
 
-    /// Of anything that can be read. It is put aside in a temporary file, as it is read more than once.
+    /// Reads several files, and puts them on one timeline (rules X).
+    pub fn from_files<P: Into<PathBuf>>(paths: impl IntoIterator<Item = P>) -> Self {
+        Rewrite::from_sources(paths.into_iter().map(|path| Source::File(path.into())))
+    }
+
+    /// Reads from any reader. It is copied to a temporary file first, because it is read more than once.
     pub fn from_reader(reader: impl Read + Send + 'static) -> Self {
         Rewrite::from_sources([Source::Reader(Reader::new(reader))])
     }
@@ -47,9 +54,15 @@ impl<'m> Rewrite<'m> {
         }
     }
 
-    /// How readings are brought to trace time; by the nearest snapshot if nothing is said.
+    /// The conversion of readings to trace time; the default is by the nearest snapshot.
     pub fn conversion(mut self, conversion: Conversion) -> Self {
         self.options.conversion = conversion;
+        self
+    }
+
+    /// A manifest that relates several files (rules X30 to X40).
+    pub fn manifest(mut self, path: impl Into<PathBuf>) -> Self {
+        self.options.manifest = Some(path.into());
         self
     }
 

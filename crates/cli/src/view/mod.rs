@@ -15,10 +15,11 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, anyhow};
-use timebase_import::{Options, RewriteTo, Source};
+use timebase_import::RewriteTo;
 
 use self::serve::Served;
 use crate::flags::ViewArguments;
+use crate::output::Named;
 use crate::progress::Progress;
 use crate::signals::Signals;
 use crate::{messages, rewrite};
@@ -26,29 +27,30 @@ use crate::{messages, rewrite};
 /// The port that the UI may fetch from.
 const PORT: u16 = 9001;
 
-pub fn run(
-    arguments: &ViewArguments,
-    signals: &Signals,
-    out: &mut dyn Write,
-) -> anyhow::Result<()> {
+pub fn run(arguments: &ViewArguments, signals: &Signals) -> anyhow::Result<()> {
     // Before the trace is read, as that may take a while.
     let listener =
         TcpListener::bind((Ipv4Addr::LOCALHOST, PORT)).map_err(|error| match error.kind() {
             io::ErrorKind::AddrInUse => anyhow!("{}", taken::told(PORT)),
             _ => anyhow!("cannot listen on 127.0.0.1:{PORT}: {error}"),
         })?;
-    let source = Source::from_arg(arguments.trace.as_os_str());
-    let mut options = Options::default();
-    options.conversion = arguments.conversion.into();
-    let name = name(&arguments.trace);
+    let sources = rewrite::sources(&arguments.traces, false);
+    let options = arguments.settings.options();
+    let name = match arguments.traces.as_slice() {
+        [trace] => name(trace),
+        _ => "traces.zip".to_owned(),
+    };
     let path = signals.temporary_directory()?.join(&name);
     let to = RewriteTo::File(&path);
-    let rewritten = rewrite::monitored(&source, to, &options, Progress::Auto, signals)?;
+    let rewritten = rewrite::monitored(&sources, to, &options, Progress::Auto, signals)?;
     messages::warnings(&rewritten.warnings);
+    rewrite::tell_unrelated("view", &arguments.traces, &arguments.settings, &rewritten);
     let file = File::open(&path).context("cannot read the trace that was written")?;
     let served = Served::new(file, &name, PORT)?;
     let url = format!("https://ui.perfetto.dev/#!/?url=http://127.0.0.1:{PORT}/{name}");
     if arguments.no_browser || !opens(&url) {
+        // At once: other output is held back until a command has succeeded.
+        let mut out = Named::standard();
         writeln!(out, "{url}")?;
         out.flush()?;
     }

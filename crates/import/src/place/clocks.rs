@@ -588,6 +588,11 @@ impl Clocks {
         })
     }
 
+    /// What an earlier pass has found, for the next one.
+    pub fn give_back(&mut self) -> Option<Whole> {
+        self.whole.take().map(|whole| *whole)
+    }
+
     /// The clock of events with timestamps of their own.
     pub fn event_clock(&self, part: PartIx, clock: Option<(ClockId, SeqId)>) -> EventClock {
         let clock = clock.map(|(id, seq)| self.parts[part].clock(id, seq));

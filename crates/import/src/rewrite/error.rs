@@ -19,30 +19,27 @@ pub enum RewriteError {
         of = of.as_ref().map(|of| format!(", {of}")).unwrap_or_default()
     )]
     IsDatabase { path: PathBuf, of: Option<String> },
-    #[error("{path} exists; name another file with -o, or replace it with --force", path = path.display())]
+    #[error("{path} exists", path = path.display())]
     Exists { path: PathBuf },
-    #[error("{path} is a trace that is read; name another file with -o", path = path.display())]
+    #[error("{path} is a trace that is read", path = path.display())]
     IsInput { path: PathBuf },
-    #[error("{path} is a database, so timebase does not replace it with a trace; name another file with -o", path = path.display())]
+    #[error("{path} is a database, so timebase does not replace it with a trace", path = path.display())]
     NotReplaceable { path: PathBuf },
-    #[error(
-        "{path} is a directory; name the trace in it, such as -o {example}",
-        path = path.display(), example = path.join("trace.pftrace").display()
-    )]
+    #[error("{path} is a directory", path = path.display())]
     IsDirectory { path: PathBuf },
-    #[error("{path} is a device or a pipe; name a file with -o, or write to standard output with -o -", path = path.display())]
+    #[error("{path} is a device or a pipe", path = path.display())]
     NotAFile { path: PathBuf },
     #[error(
-        "cannot create {path}: there is no directory {directory}; create it first, or name another place with -o",
+        "cannot create {path}: there is no directory {directory}; create it first",
         path = path.display(), directory = directory.display()
     )]
     NoDirectory { path: PathBuf, directory: PathBuf },
-    #[error("cannot create {path}: {error}; name another place with -o", path = path.display())]
+    #[error("cannot create {path}: {error}", path = path.display())]
     Create { path: PathBuf, error: io::Error },
-    #[error("no space left to write {path}; nothing was changed. Free some space, or name another place with -o", path = path.display())]
+    #[error("no space left to write {path}; nothing was changed", path = path.display())]
     DiskFull { path: PathBuf },
     #[error(
-        "{path} and the temporary files beside it would take more than the {limit} of --max-size, {read}; nothing was changed. Raise the limit",
+        "{path} and the temporary files beside it would take more than {limit}, {read}; nothing was changed",
         path = path.display()
     )]
     TooLarge {
@@ -64,6 +61,4 @@ pub enum RewriteError {
         "{source_name} changed while timebase read it, more than once; nothing was written. Rewrite it again when nothing writes to it, or rewrite a copy"
     )]
     Changed { source_name: String },
-    #[error("{source_name} holds several files; rewriting takes one trace at a time")]
-    Several { source_name: String },
 }

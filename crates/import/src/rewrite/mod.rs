@@ -1,35 +1,39 @@
-//! A trace in, a trace out: every time in it already is trace time (rules RW).
+//! Rewrites a trace so that every time in it is trace time (rules RW).
 //!
 //! | question | where it is decided |
 //! |---|---|
-//! | in which order everything is done, what is refused | `mod.rs` |
+//! | the order of all steps, and what is refused | `mod.rs` |
 //! | what becomes of a packet | `pass.rs` |
 //! | how a packet is written as bytes | `header.rs`; payloads beside their readers, `readers/retiming.rs` |
-//! | where its times are, and what waits for them | `times.rs`, `waits.rs` |
+//! | the times of a packet, and those that wait for a later snapshot | `times.rs`, `waits.rs` |
 //! | which reading of a clock leads to a time | `target.rs`, `inverse.rs` |
-//! | what is told in the end | `tally.rs` |
+//! | what becomes of several files | `several.rs`, `archive.rs` |
+//! | what the summary counts | `tally.rs` |
 //!
 //! # Design
 //!
 //! One place decides times: [`crate::place`]. A pass over the trace gives it every packet, by the same
-//! functions as an import ([`crate::frame`]), and takes the place of the packet and of each time inside from
-//! it at once, where the packet is in memory. So nothing has to be kept of what is placed when it is read,
-//! and an import knows nothing of it. The pass is made twice, as what waits for a later snapshot (rule D2)
-//! has its time only at the end of the first; the times of that go to the second outside of memory. With
-//! rates, the first pass finds the snapshots, as that of an import does.
+//! functions as an import ([`crate::frame`]), and takes the time of the packet and of each event inside
+//! while the packet is in memory. So nothing is kept of packets whose time is known at once, and an import
+//! does not change. There are two passes, because a time that waits for a later snapshot (rule D2) is known
+//! only at the end of the first; these times go to the second pass through temporary files. With rates, the
+//! first pass finds the snapshots, as the first pass of an import does. Several files need one more pass
+//! before, because the manifest that is written depends on their machines and on trace time.
 //!
-//! To import into a temporary database, and to rewrite packets with the times of its rows, was the
-//! alternative: it makes rows, texts and arguments of all kernel events, of which nothing but a number is
-//! wanted, and takes some three times an import of packets alone.
+//! The alternative was to import into a temporary database, and to rewrite packets with the times of its
+//! rows: it makes rows, texts and arguments of all kernel events, of which only a number is needed, and
+//! takes three times as long as an import of packets alone.
 //!
-//! The packets that are written go through the rules of places as well (`target.rs`), so that a time that
-//! an import of the written trace would read otherwise is never written in silence.
+//! The written packets also go through the rules of places (`target.rs`). So a time that an import of the
+//! written trace would read differently is always counted.
 
+mod archive;
 mod error;
 mod header;
 mod inverse;
 mod output;
 mod pass;
+mod several;
 mod tally;
 mod target;
 mod times;
@@ -41,29 +45,32 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 use rusqlite::{Connection, OpenFlags};
-use timebase_resolver::Clock;
+use timebase_resolver::{Clock, Estimates};
 use timebase_store::files::NewFile;
 use timebase_store::sort::Scratch;
 use timebase_trace::{
-    Counts, FileKind, InputsError, Monitor, Pass as Reading, Reads, Source, SourceError, TraceType,
-    file_kind,
+    Counts, End as EndOfFile, FileKind, InputsError, Monitor, Pass as Reading, Reads, Source,
+    SourceError, TraceType, file_kind,
 };
 
+use self::archive::Members;
 use self::output::{Output, Packing, Written};
 use self::pass::{Others, Pass, Room};
+use self::several::Several;
 use self::tally::Left;
 use self::target::Target;
 use self::times::{Times, Waits};
 use self::waits::{Collected, End, Known};
+use crate::describe::unrelated;
 use crate::error::{Error, HowFar, WriteError, is_full};
 use crate::files::{File, Files};
 use crate::frame::{Frame, Keep};
 use crate::identity::check_database;
 use crate::limits::Limits;
 use crate::options::{Conversion, Options};
-use crate::output::{RowType, Rows, parent};
+use crate::output::{RowType, Rows, parent, placed};
 use crate::pipeline::{self, Broken, FileRead};
-use crate::place::Whole;
+use crate::place::{Place, Whole};
 use crate::readers::PacketSchema;
 use crate::subjects::Wanted;
 use crate::verdict::Verdict;
@@ -71,13 +78,13 @@ use crate::verdict::Verdict;
 pub use error::RewriteError;
 pub use tally::{LeftOut, Moved, Rewritten, Unmet};
 
-/// Where a trace goes that is written.
+/// The destination of a written trace.
 pub enum RewriteTo<'a> {
-    /// A file that appears when it is complete, compressed if its name says so.
+    /// A file that appears when it is complete. The extensions `.gz` and `.zst` compress it.
     File(&'a Path),
-    /// Somebody who gets all of it when it is complete.
+    /// A writer that gets all of it when it is complete.
     Writer(&'a mut dyn Write),
-    /// Nowhere: what would be done is told.
+    /// Nothing is written; the result is only the summary.
     Nowhere,
 }
 
@@ -92,9 +99,9 @@ impl RewriteTo<'_> {
     }
 }
 
-/// Rewrites a trace so that every time in it is trace time (rules RW), by [`Options::conversion`].
-/// A manifest is refused. Of the other options those count that limit what is taken, and
-/// [`Options::overwrite`].
+/// Rewrites traces so that every time in them is trace time (rules RW), by [`Options::conversion`] and
+/// [`Options::manifest`]. One trace becomes one; several files, or one with a manifest, become a zip (RW9).
+/// Of the other options those count that limit what is taken, and [`Options::overwrite`].
 ///
 /// ```
 /// use timebase_import::{Monitor, Options, RewriteTo, Source, rewrite};
@@ -110,7 +117,7 @@ impl RewriteTo<'_> {
 ///
 /// # Errors
 ///
-/// [`RewriteError`] says for the user what was wrong. Nothing is at the destination then that was not there before.
+/// [`RewriteError`] says what was wrong. The destination is then as it was before.
 pub fn rewrite(
     sources: &[Source],
     to: RewriteTo<'_>,
@@ -151,6 +158,10 @@ struct Job<'a> {
 struct Found {
     known: Known,
     whole: Option<Whole>,
+    /// What is said of several files that are written.
+    several: Option<Several>,
+    /// The files whose clocks nothing relates to those of the files before.
+    unrelated: Vec<String>,
     /// The trace that is written, when all of it is.
     target: Frame,
     trace_time: Clock,
@@ -169,12 +180,24 @@ struct Passed {
 impl Job<'_> {
     fn run(&self, new: Option<NewFile>, to: RewriteTo<'_>) -> Result<Rewritten, RewriteError> {
         let mut files = self.open()?;
-        let is_trace = |file: &&File| file.kind == TraceType::Proto || files.is_alone;
-        if files.order.iter().filter(is_trace).count() > 1 || files.manifest.is_some() {
+        let traces = files.traces().len();
+        if traces == 0 {
+            let why = "name at least one trace".to_owned();
             let source_name = files.title();
-            return Err(RewriteError::Several { source_name });
+            return Err(Error::NoTrace { source_name, why }.into());
         }
-        let found = self.find(&mut files)?;
+        let Found {
+            known,
+            whole,
+            several,
+            unrelated,
+            target,
+            trace_time,
+            counts,
+        } = match traces > 1 || files.manifest.is_some() {
+            true => self.find_several(&mut files)?,
+            false => self.find(&mut files)?,
+        };
         let file = match (&new, &to) {
             (Some(new), _) => new.file().try_clone().map(|file| Some(Written::File(file))),
             (None, RewriteTo::Writer(_)) => {
@@ -182,22 +205,17 @@ impl Job<'_> {
             }
             _ => Ok(None),
         };
+        let file = file.map_err(|error| self.failed(error))?;
         let packing = match &to {
             RewriteTo::File(path) => Packing::of_name(path),
             RewriteTo::Writer(_) | RewriteTo::Nowhere => Packing::Plain,
         };
-        let output = file.and_then(|file| {
-            let output = file.map(|file| Output::new(file, packing, &self.limits.disk));
-            output.transpose()
-        });
-        let output = output.map_err(|error| self.failed(error))?;
-        let Found {
-            known,
-            whole,
-            target,
-            trace_time,
-            counts,
-        } = found;
+        let output = |file| Output::new(file, packing, &self.limits.disk);
+        // Several files are put aside until all are written.
+        let (aside, output) = match (file, &several) {
+            (Some(file), Some(_)) => (Some(file), Ok(None)),
+            (file, _) => (None, file.map(output).transpose()),
+        };
         let has_rates = whole.is_some();
         let pass = Pass {
             source: self.frame(whole),
@@ -209,13 +227,14 @@ impl Job<'_> {
                 },
                 times: Times::new(Waits::Known(known), has_rates),
                 collected: Collected::new(&self.scratch),
-                output,
+                output: output.map_err(|error| self.failed(error))?,
+                members: aside.is_some().then(|| Members::new(&self.scratch)),
                 room: Room::default(),
                 skips_payloads: false,
                 failure: None,
             },
         };
-        let mut passed = self.pass(&mut files, pass, Reading::Second)?;
+        let mut passed = self.pass(&mut files, pass, several.as_ref(), Reading::Second)?;
         let source = &mut passed.pass.source;
         let is_same = source.counts == counts
             && source.context.place.trace_time() == trace_time
@@ -224,33 +243,46 @@ impl Job<'_> {
             let source_name = self.name();
             return Err(RewriteError::Changed { source_name });
         }
-        self.end(new, to, passed)
+        let others = &mut passed.pass.others;
+        if let (Some(members), Some(several), Some(file)) = (others.members.take(), several, aside)
+        {
+            let zipped = self.zip(members, several, file, packing);
+            others.output = Some(zipped.map_err(|error| self.failed(error))?);
+        }
+        let rewritten = self.end(&files, new, to, passed)?;
+        Ok(Rewritten {
+            unrelated,
+            ..rewritten
+        })
     }
 
-    /// Goes through the files for what has to be known of all of them.
+    /// Puts several files into one (rules RW9, RW11).
+    fn zip(
+        &self,
+        members: Members,
+        several: Several,
+        file: Written,
+        packing: Packing,
+    ) -> io::Result<Output> {
+        let disk = &self.limits.disk;
+        if packing == Packing::Plain {
+            let zipped = members.zip(several, file, disk)?;
+            return Ok(Output::of(zipped));
+        }
+        let aside = Written::Aside(self.scratch.file()?);
+        let mut output = Output::new(file, packing, disk)?;
+        if let Written::Aside(mut zipped) = members.zip(several, aside, disk)?.file {
+            zipped.rewind()?;
+            output.copy(&mut zipped)?;
+        }
+        Ok(output)
+    }
+
+    /// Goes through one trace for what has to be known of all of it.
     fn find(&self, files: &mut Files<'_>) -> Result<Found, RewriteError> {
         let conversion = self.options.conversion;
-        let collected = |files: &mut Files<'_>, whole: Option<Whole>, skips_payloads| {
-            let pass = Pass {
-                source: self.frame(whole),
-                others: Others {
-                    target: Target {
-                        frame: self.frame(None),
-                        whole: None,
-                        trace_time: Clock::BOOTTIME,
-                    },
-                    times: Times::new(Waits::Collected, false),
-                    collected: Collected::new(&self.scratch),
-                    output: None,
-                    room: Room::default(),
-                    skips_payloads,
-                    failure: None,
-                },
-            };
-            self.pass(files, pass, Reading::First)
-        };
-        let Passed { pass, .. } = collected(files, None, conversion == Conversion::Linear)?;
-        let Pass { source, others } = pass;
+        let is_linear = conversion == Conversion::Linear;
+        let Pass { source, others } = self.collect(files, None, None, is_linear)?;
         let (trace_time, counts) = (source.context.place.trace_time(), source.counts);
         let (known, whole) = match conversion {
             // With all snapshots known, nothing of a file that is alone waits.
@@ -263,10 +295,74 @@ impl Job<'_> {
         Ok(Found {
             known,
             whole,
+            several: None,
+            unrelated: Vec::new(),
             target: others.target.frame,
             trace_time,
             counts,
         })
+    }
+
+    /// Goes through several files, for their machines and clocks first, and then for what has to be known
+    /// of all that is written.
+    fn find_several(&self, files: &mut Files<'_>) -> Result<Found, RewriteError> {
+        self.monitor.begin(Reading::First, files.inputs.total());
+        let surveyed = pipeline::survey(files, self.frame(None), self.monitor);
+        if self.monitor.cancel.load(Ordering::Relaxed) {
+            return Err(Error::Cancelled.into());
+        }
+        let surveyed = surveyed.map_err(|broken| self.broken(broken))?;
+        let several = Several::of(files, &surveyed).map_err(Error::Manifest)?;
+        let whole = match self.options.conversion {
+            Conversion::Linear => Some(surveyed.context.place.found()),
+            Conversion::Nearest => None,
+        };
+        let Pass { mut source, others } = self.collect(files, whole, Some(&several), false)?;
+        let known = others.collected.known();
+        let place = &mut source.context.place;
+        let (whole, trace_time) = (place.clocks.give_back(), place.trace_time());
+        let of_files = |place: &mut Place, estimates: &Estimates, _: &[bool]| {
+            unrelated(files, &placed(place, estimates))
+        };
+        let unrelated = place.with_estimates(of_files);
+        Ok(Found {
+            known: known.map_err(|error| self.failed(error))?,
+            whole,
+            several: Some(several),
+            unrelated,
+            target: others.target.frame,
+            trace_time,
+            counts: source.counts,
+        })
+    }
+
+    /// Goes through all files without writing anything.
+    fn collect(
+        &self,
+        files: &mut Files<'_>,
+        whole: Option<Whole>,
+        several: Option<&Several>,
+        skips_payloads: bool,
+    ) -> Result<Pass, RewriteError> {
+        let pass = Pass {
+            source: self.frame(whole),
+            others: Others {
+                target: Target {
+                    frame: self.frame(None),
+                    whole: None,
+                    trace_time: Clock::BOOTTIME,
+                },
+                times: Times::new(Waits::Collected, false),
+                collected: Collected::new(&self.scratch),
+                output: None,
+                members: None,
+                room: Room::default(),
+                skips_payloads,
+                failure: None,
+            },
+        };
+        let passed = self.pass(files, pass, several, Reading::First)?;
+        Ok(passed.pass)
     }
 
     /// A trace of which nothing was read.
@@ -284,6 +380,7 @@ impl Job<'_> {
         &self,
         files: &mut Files<'_>,
         pass: Pass,
+        several: Option<&Several>,
         reading: Reading,
     ) -> Result<Passed, RewriteError> {
         let monitor = self.monitor;
@@ -302,7 +399,7 @@ impl Job<'_> {
                 }
                 Ok(())
             },
-            |pass, rows| read(files, pass, rows),
+            |pass, rows| read(files, pass, several, rows),
         );
         if monitor.cancel.load(Ordering::Relaxed) {
             return Err(Error::Cancelled.into());
@@ -321,26 +418,19 @@ impl Job<'_> {
     /// Puts what was written into its place.
     fn end(
         &self,
+        files: &Files<'_>,
         new: Option<NewFile>,
         to: RewriteTo<'_>,
         passed: Passed,
     ) -> Result<Rewritten, RewriteError> {
         let Passed {
             pass,
-            files,
+            files: read,
             unreadable: (packets, bytes),
         } = passed;
-        let mut warnings = Vec::new();
-        for file in &files {
-            let verdict = Verdict {
-                file,
-                name: &file.title,
-                strict: self.options.strict,
-            };
-            warnings.extend(verdict.warnings()?);
-        }
+        let warnings = self.warnings(files, &read)?;
         let Pass { source, mut others } = pass;
-        let regions = files.iter().map(|file| file.read.counted);
+        let regions = read.iter().map(|file| file.read.counted);
         let (count, damaged) = regions.fold((0u64, 0u64), |(count, bytes), of| {
             let (more, size) = (of.damaged_regions, of.damaged_bytes);
             (count.saturating_add(more), bytes.saturating_add(size))
@@ -366,16 +456,64 @@ impl Job<'_> {
             }
             (None, _) => {}
         }
-        let read: u64 = files.iter().map(|file| file.read.packets).sum();
         Ok(Rewritten {
-            packets: read,
+            packets: read.iter().map(|file| file.read.packets).sum(),
             trace_time_clock: source.context.place.trace_time().to_string(),
-            files: 1,
-            source_bytes: files.iter().map(|file| file.digest.size).sum(),
+            files: read.len() as u64,
+            source_bytes: read.iter().map(|file| file.digest.size).sum(),
             written_bytes,
             warnings,
             ..others.times.tally.told()
         })
+    }
+
+    /// What the user should know of the files.
+    ///
+    /// # Errors
+    ///
+    /// If none of them is a trace.
+    fn warnings(&self, files: &Files<'_>, read: &[FileRead]) -> Result<Vec<String>, RewriteError> {
+        let mut told = Vec::new();
+        for damage in files.inputs.damage() {
+            told.push(format!("{}: {}", files.title(), damage.why));
+        }
+        let mut traces = 0;
+        for file in read {
+            let verdict = Verdict {
+                file,
+                name: &file.title,
+                strict: self.options.strict,
+            };
+            match verdict.warnings() {
+                Ok(warnings) => {
+                    told.extend(warnings);
+                    traces += 1;
+                }
+                Err(error) if files.is_alone || self.options.strict => return Err(error.into()),
+                // Others are none the worse for it.
+                Err(error) => told.push(error.to_string()),
+            }
+        }
+        let is_left = |file: &&File| !matches!(file.kind, TraceType::Proto | TraceType::Manifest);
+        for file in files
+            .order
+            .iter()
+            .filter(is_left)
+            .filter(|_| !files.is_alone)
+        {
+            told.push(format!(
+                "{}: not a trace, left out",
+                files.inputs.title(file.id)
+            ));
+        }
+        match traces {
+            0 => {
+                let source_name = files.title();
+                let why = "none of its files can be read".to_owned();
+                Err(Error::NoTrace { source_name, why }.into())
+            }
+            _ => Ok(told),
+        }
     }
 
     fn complete(&self, new: NewFile) -> Result<u64, RewriteError> {
@@ -459,21 +597,30 @@ impl Job<'_> {
 fn read(
     files: &mut Files<'_>,
     pass: &mut Pass,
+    several: Option<&Several>,
     rows: &mut Rows<'_>,
 ) -> Result<Vec<FileRead>, Broken> {
     let Pass { source, others } = pass;
     pipeline::begin(files, source, rows)?;
-    pipeline::begin(files, &mut others.target.frame, rows)?;
+    let target = &mut others.target.frame;
+    target.begin(rows);
+    if let Some(several) = several {
+        target.follow_manifest(&several.resolved, &[], rows);
+        pipeline::stopped(target, EndOfFile::Complete)?;
+    }
     let mut read = Vec::new();
-    for file in files.order.clone() {
-        if file.kind != TraceType::Proto && !files.is_alone {
-            continue;
-        }
+    for file in files.traces() {
         let title = files.inputs.title(file.id).to_owned();
-        let rules = files.rules(&file);
+        let (name, rules) = (files.name(&file), files.rules(&file));
         let mut input = files.inputs.open_ahead(file.id)?;
-        source.begin_file(file.tag, rules.clone(), rows);
-        others.target.frame.begin_file(file.tag, rules, rows);
+        source.begin_file(file.tag, rules, rows);
+        let rules = several.map(|several| several.rules(&file));
+        let target = &mut others.target.frame;
+        target.begin_file(file.tag, rules.unwrap_or_default(), rows);
+        let packing = Packing::of_source(input.compression());
+        if let Some(members) = &others.members {
+            others.output = Some(members.begin(packing)?);
+        }
         let end = source.time_file(&mut input.reader, rows, |source, packet, rows| {
             others.packet(source, packet, rows)
         })?;
@@ -490,6 +637,11 @@ fn read(
             Ok(())
         })?;
         others.target.frame.end_timed_file(rows, |_| Ok(()))?;
+        if let Some(members) = &mut others.members
+            && let Some(output) = others.output.take()
+        {
+            members.end(file.id, name, packing, output)?;
+        }
         let is_doubtful = of_frame.is_doubtful() || !source.context.place.is_used();
         let other = is_doubtful.then(|| input.recognize()).flatten();
         let digest = input.digest();

@@ -1,7 +1,7 @@
 //! Where a trace goes that is written.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -16,6 +16,15 @@ pub(crate) enum Packing {
 }
 
 impl Packing {
+    /// That of a file that is read.
+    pub fn of_source(compression: Option<&str>) -> Packing {
+        match compression {
+            Some("gzip") => Packing::Gzip,
+            Some("zstd") => Packing::Zstd,
+            _ => Packing::Plain,
+        }
+    }
+
     /// What the end of a name says.
     pub fn of_name(name: &std::path::Path) -> Packing {
         let ending = name.extension().and_then(|ending| ending.to_str());
@@ -29,7 +38,7 @@ impl Packing {
 
 /// A file that is counted before it is written.
 pub(crate) struct Counted {
-    file: Written,
+    pub file: Written,
     quota: Quota,
     size: u64,
 }
@@ -38,6 +47,16 @@ pub(crate) struct Counted {
 pub(crate) enum Written {
     File(File),
     Aside(ScratchFile),
+}
+
+impl Counted {
+    pub fn new(file: Written, quota: &Quota) -> Counted {
+        Counted {
+            file,
+            quota: quota.clone(),
+            size: 0,
+        }
+    }
 }
 
 impl Write for Counted {
@@ -62,6 +81,15 @@ impl Write for Counted {
     }
 }
 
+impl Seek for Counted {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        match &mut self.file {
+            Written::File(file) => file.seek(to),
+            Written::Aside(file) => file.seek(to),
+        }
+    }
+}
+
 enum Packed {
     Plain(BufWriter<Counted>),
     Gzip(Box<GzEncoder<BufWriter<Counted>>>),
@@ -79,7 +107,7 @@ impl Packed {
 }
 
 /// How much is written at once.
-const BUFFER: usize = 256 << 10;
+pub(super) const BUFFER: usize = 256 << 10;
 
 /// The field of the packets of a trace, and its wire type.
 const PACKET: u8 = 1 << 3 | 2;
@@ -87,6 +115,7 @@ const PACKET: u8 = 1 << 3 | 2;
 /// A trace on its way to a file.
 pub(crate) struct Output {
     packed: Packed,
+    is_empty: bool,
 }
 
 impl Output {
@@ -94,18 +123,33 @@ impl Output {
     ///
     /// If there is no memory to compress in.
     pub fn new(file: Written, packing: Packing, quota: &Quota) -> io::Result<Output> {
-        let counted = Counted {
-            file,
-            quota: quota.clone(),
-            size: 0,
-        };
-        let writer = BufWriter::with_capacity(BUFFER, counted);
+        let writer = BufWriter::with_capacity(BUFFER, Counted::new(file, quota));
         let packed = match packing {
             Packing::Plain => Packed::Plain(writer),
             Packing::Gzip => Packed::Gzip(Box::new(GzEncoder::new(writer, Compression::default()))),
             Packing::Zstd => Packed::Zstd(zstd::Encoder::new(writer, 0)?),
         };
-        Ok(Output { packed })
+        Ok(Output {
+            packed,
+            is_empty: true,
+        })
+    }
+
+    /// What is written already.
+    pub fn of(file: Counted) -> Output {
+        Output {
+            packed: Packed::Plain(BufWriter::new(file)),
+            is_empty: false,
+        }
+    }
+
+    /// Writes bytes that are no packet.
+    ///
+    /// # Errors
+    ///
+    /// If the disk or a limit does not take them, or they cannot be read.
+    pub fn copy(&mut self, bytes: &mut impl Read) -> io::Result<()> {
+        io::copy(bytes, self.packed.writer()).map(drop)
     }
 
     /// Writes a packet.
@@ -114,6 +158,7 @@ impl Output {
     ///
     /// If the disk or a limit does not take it.
     pub fn packet(&mut self, packet: &[u8]) -> io::Result<()> {
+        self.is_empty = false;
         let mut head = [0; 11];
         let mut size = packet.len() as u64;
         let mut length = 1;
@@ -139,6 +184,11 @@ impl Output {
                 writer.write_all(packet)
             }
         }
+    }
+
+    /// Whether no packet was written.
+    pub fn is_empty(&self) -> bool {
+        self.is_empty
     }
 
     /// There are no more. Gives the file back, and tells its size.

@@ -6,6 +6,7 @@ use timebase_resolver::{ClockId, SeqId, Ticks, Unresolved};
 use timebase_trace::wire::packet::{Header, PacketType};
 use timebase_trace::{Packet, Payload};
 
+use super::archive::Members;
 use super::header::{self, NewClock, NewPayload, NewTime, names_clock};
 use super::output::Output;
 use super::tally::{Left, Missed};
@@ -31,6 +32,8 @@ pub(crate) struct Others {
     pub collected: Collected,
     /// Where packets go; nowhere in a pass that only collects, or if nothing is to be written.
     pub output: Option<Output>,
+    /// Where each of several files goes when it is written.
+    pub members: Option<Members>,
     pub room: Room,
     /// Whether nothing but snapshots counts, where trace time is known.
     pub skips_payloads: bool,

@@ -31,6 +31,9 @@ pub struct Rewritten {
     pub written_bytes: u64,
     /// What the user should know of the source.
     pub warnings: Vec<String>,
+    /// The files whose clocks nothing relates to those of the files before, so that the order of their
+    /// events is random (rule X41).
+    pub unrelated: Vec<String>,
 }
 
 /// How far times moved.

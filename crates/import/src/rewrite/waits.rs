@@ -102,7 +102,7 @@ impl Known {
     /// If it cannot be read back.
     pub fn get(&mut self, number: i64) -> io::Result<Option<TraceTime>> {
         for front in &mut self.fronts {
-            if let Some((of, ts)) = front.next.filter(|(of, _)| *of <= number) {
+            while let Some((of, ts)) = front.next.filter(|(of, _)| *of <= number) {
                 front.next = take(&mut front.records)?;
                 if of == number {
                     return Ok(Some(ts));

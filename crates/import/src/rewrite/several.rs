@@ -1,0 +1,190 @@
+//! What a manifest says of several files that are written (rule RW9).
+//!
+//! # Design
+//!
+//! The manifest of the files that are read stays as far as it names machines, because it numbers them
+//! (rule X11). Its relations of clocks go: the times of all packets are on one clock already. So a machine
+//! that is not the one of trace time gets a relation of its clock to trace time, with offset 0. A guest that
+//! the manifest cannot name gets none; the files that are written are placed like any others
+//! (`target.rs`), so its packets come to stand where they have to by what an import assumes of it (X26).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use timebase_resolver::{FileTag, MachineId};
+
+use crate::definitions::Machines;
+use crate::files::{File, Files};
+use crate::frame::Frame;
+use crate::manifest::{
+    Clock, ClockReference, Clocks, FileEntry, Machines as Named, Manifest, Member, MemberRules,
+    Refused, Resolved, TraceTimeEntry,
+};
+use crate::place::{Part, shared};
+
+/// The manifest of the files that are written, and what it means for them.
+pub(crate) struct Several {
+    /// The name of its member, and the id of the file that it had among those that were read.
+    pub name: String,
+    pub id: Option<usize>,
+    manifest: Manifest,
+    pub resolved: Resolved,
+    /// By the ids of the files.
+    rules: BTreeMap<usize, MemberRules>,
+}
+
+impl Several {
+    /// For files of which everything is known that a pass for snapshots finds.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`] if the manifest of the files that are read cannot be that of those that are written.
+    pub fn of(files: &Files<'_>, surveyed: &Frame) -> Result<Several, Refused> {
+        let traces = files.traces();
+        let names: Vec<String> = traces.iter().map(|file| files.name(file)).collect();
+        let manifest = manifest(files, &traces, &names, surveyed);
+        let members = names.iter().zip(&traces).map(|(name, file)| Member {
+            name,
+            kind: files.member(file),
+        });
+        let members: Vec<Member<'_>> = members.collect();
+        let resolved = manifest.resolve(&members)?;
+        let ids = traces.iter().map(|file| file.id);
+        let (name, id) = match files.manifest_file() {
+            Some(file) => (files.name(file), Some(file.id)),
+            None => (free("perfetto_manifest.json", &names), None),
+        };
+        Ok(Several {
+            name: free(&name, &names),
+            id,
+            manifest,
+            rules: ids.zip(resolved.members.iter().cloned()).collect(),
+            resolved,
+        })
+    }
+
+    /// The manifest, without the entries of files that are not written and name no machine.
+    pub fn text(mut self, is_written: impl Fn(&str) -> bool) -> String {
+        let referred = self.manifest.trace_time.as_ref();
+        let referred = referred.and_then(|trace_time| trace_time.file.clone());
+        self.manifest.files.retain(|entry| {
+            entry.machines != Named::ByRaw
+                || referred.as_ref() == Some(&entry.path)
+                || is_written(&entry.path)
+        });
+        self.manifest.to_string()
+    }
+
+    /// What the manifest says of the packets of a file.
+    pub fn rules(&self, file: &File) -> MemberRules {
+        self.rules.get(&file.id).cloned().unwrap_or_default()
+    }
+}
+
+/// A name that no member has.
+fn free(name: &str, names: &[String]) -> String {
+    let mut free = name.to_owned();
+    while names.contains(&free) {
+        free.insert(0, '_');
+    }
+    free
+}
+
+fn manifest(files: &Files<'_>, traces: &[File], names: &[String], surveyed: &Frame) -> Manifest {
+    let mut manifest = files.said.clone().unwrap_or_default();
+    for entry in &mut manifest.files {
+        entry.clocks = None;
+    }
+    for path in names {
+        if manifest.files.iter().all(|entry| entry.path != *path) {
+            manifest.files.push(FileEntry {
+                path: path.clone(),
+                ..FileEntry::default()
+            });
+        }
+    }
+    let place = &surveyed.context.place;
+    let Some(trace_time) = place.clocks.trace_time.clock() else {
+        return manifest;
+    };
+    let is_of = |clock: &Clock| clock.id() == trace_time.id.get();
+    let Some(clock) = Clock::ALL.into_iter().find(is_of) else {
+        return manifest;
+    };
+    if trace_time != shared(trace_time.machine, trace_time.id) {
+        return manifest;
+    }
+    let machines = &surveyed.context.definitions.machines;
+    let parts: Vec<&Part> = place
+        .clocks
+        .parts
+        .of_files()
+        .map(|(_, part)| part)
+        .collect();
+    let of_file = |tag: FileTag| parts.iter().filter(move |part| part.file == tag);
+    let of_trace_time = traces.iter().zip(names).find_map(|(file, path)| {
+        let entry = entry(&mut manifest, path)?;
+        let mut parts = of_file(file.tag).filter(|part| part.machine == trace_time.machine);
+        let Machine(machine) = parts.find_map(|part| referred(entry, part, machines))?;
+        Some((path.clone(), machine))
+    });
+    let Some((file, machine)) = of_trace_time else {
+        return manifest;
+    };
+    let mut related = BTreeSet::from([trace_time.machine]);
+    for (read, path) in traces.iter().zip(names) {
+        let Some(entry) = entry(&mut manifest, path) else {
+            continue;
+        };
+        let mut others = of_file(read.tag).filter(|part| !related.contains(&part.machine));
+        let found = others.find_map(|part| Some((part.machine, referred(entry, part, machines)?)));
+        if let Some((other, Machine(of_entry))) = found {
+            related.insert(other);
+            entry.clocks = Some(Clocks {
+                clock: Some(clock),
+                machine: of_entry,
+                sync_to: ClockReference {
+                    file: file.clone(),
+                    machine: machine.clone(),
+                    clock: Some(clock),
+                },
+                offset_ns: 0,
+            });
+        }
+    }
+    manifest.trace_time = Some(TraceTimeEntry {
+        clock,
+        file: Some(file),
+        machine,
+    });
+    manifest
+}
+
+/// The entry of a path that counts.
+fn entry<'a>(manifest: &'a mut Manifest, path: &str) -> Option<&'a mut FileEntry> {
+    manifest.files.iter_mut().find(|entry| entry.path == path)
+}
+
+/// The field `machine` of a reference to a machine of an entry (rule X38).
+struct Machine(Option<String>);
+
+/// How a manifest refers to the machine of a part; `None` if it cannot without giving it another row.
+fn referred(entry: &FileEntry, part: &Part, machines: &Machines) -> Option<Machine> {
+    let MachineId(id) = part.machine;
+    match &entry.machines {
+        Named::One(_) => Some(Machine(None)),
+        Named::Listed(listed) => {
+            let name = machines.get(id)?.given_name.as_ref()?;
+            let is_listed = listed.iter().any(|(_, listed)| listed == name);
+            is_listed.then(|| Machine(Some(name.clone())))
+        }
+        // The host has its row when it is referred to, which is the next one behind those with names.
+        Named::ByRaw => {
+            let named = machines
+                .iter()
+                .filter(|machine| machine.given_name.is_some());
+            let is_next = usize::try_from(id) == Ok(named.count());
+            let is_host = part.is_host && machines.get(id).is_some_and(|host| host.raw_id == 0);
+            (is_host && is_next).then_some(Machine(None))
+        }
+    }
+}

@@ -1,0 +1,105 @@
+"""What `timebase rewrite` writes, read by Perfetto's own package: nothing but times is different (rules RW2 to RW8)."""
+
+import gzip
+import os
+import subprocess
+import zlib
+
+import pytest
+import timebase
+from conftest import DATA
+from google.protobuf.message import DecodeError
+from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace
+
+TRACES = sorted(DATA.glob("*.pftrace"))
+
+
+def decoded(data):
+    """The packets, those of compressed ones in their places; None of what this package cannot read."""
+    trace = Trace()
+    try:
+        trace.ParseFromString(data)
+        packets = []
+        for packet in trace.packet:
+            if packet.HasField("compressed_packets"):
+                inner = Trace()
+                # zlib, without a header of gzip.
+                inner.ParseFromString(_inflated(packet.compressed_packets))
+                packets += inner.packet
+            else:
+                packets.append(packet)
+        return packets
+    except (DecodeError, ValueError):
+        return None
+
+
+def _inflated(data):
+    try:
+        return zlib.decompress(data)
+    except zlib.error as error:
+        raise ValueError(str(error)) from None
+
+
+def without_times(packet):
+    """A packet without what rules RW2 to RW8 change."""
+    packet.ClearField("timestamp")
+    packet.ClearField("timestamp_clock_id")
+    if packet.HasField("trace_packet_defaults"):
+        packet.trace_packet_defaults.ClearField("timestamp_clock_id")
+    kind = packet.WhichOneof("data")
+    if kind == "ftrace_events":
+        bundle = packet.ftrace_events
+        for field in ("ftrace_clock", "ftrace_timestamp", "boot_timestamp"):
+            bundle.ClearField(field)
+        for field in ("last_read_event_timestamp", "previous_bundle_end_timestamp"):
+            if field in bundle.DESCRIPTOR.fields_by_name:
+                bundle.ClearField(field)
+        for event in bundle.event:
+            event.ClearField("timestamp")
+        if bundle.HasField("compact_sched"):
+            compact = bundle.compact_sched
+            for field in ("switch_timestamp", "waking_timestamp"):
+                count = len(getattr(compact, field))
+                compact.ClearField(field)
+                getattr(compact, field).extend([0] * count)
+    elif kind == "track_event":
+        packet.track_event.ClearField("timestamp_delta_us")
+        packet.track_event.ClearField("timestamp_absolute_us")
+    elif kind == "android_log":
+        for line in packet.android_log.events:
+            line.ClearField("timestamp")
+    elif kind == "power_rails":
+        for sample in packet.power_rails.energy_data:
+            sample.ClearField("timestamp_ms")
+    elif kind == "remote_clock_sync":
+        packet.remote_clock_sync.Clear()
+    return packet.SerializeToString(deterministic=True)
+
+
+@pytest.mark.filterwarnings("ignore::timebase.TraceWarning")
+@pytest.mark.parametrize("conversion", ["nearest", "linear"])
+@pytest.mark.parametrize("trace", TRACES, ids=lambda trace: trace.stem)
+def test_perfettos_package_reads_the_same_payloads(trace, conversion, tmp_path):
+    try:
+        summary = timebase.rewrite(trace, tmp_path / "out.pftrace", conversion=conversion)
+    except timebase.RewriteFailed:
+        pytest.skip("no trace")
+    read, written = decoded(trace.read_bytes()), decoded((tmp_path / "out.pftrace").read_bytes())
+    # A text that is no UTF-8 stays what it is, and this package refuses it.
+    assert read is None or written is not None and len(written) == summary["written"]
+    if read is None or any("cannot be read" in left["what"] or "damaged" in left["what"] for left in summary["left_out"]):
+        pytest.skip("damaged: there is nothing to compare")
+    assert [without_times(packet) for packet in written] == [without_times(packet) for packet in read]
+
+
+def test_the_whole_is_compressed_as_its_name_says(tmp_path):
+    trace = DATA / "multihop.pftrace"
+    timebase.rewrite(trace, tmp_path / "plain.pftrace")
+    timebase.rewrite(trace, tmp_path / "packed.pftrace.gz")
+    plain = (tmp_path / "plain.pftrace").read_bytes()
+    assert gzip.decompress((tmp_path / "packed.pftrace.gz").read_bytes()) == plain
+    with open(trace, "rb") as stream:
+        timebase.rewrite(stream, tmp_path / "streamed.pftrace")
+    assert (tmp_path / "streamed.pftrace").read_bytes() == plain
+    piped = subprocess.run([os.environ["TIMEBASE_PROGRAM"], "rewrite", trace, "-o", "-"], capture_output=True, check=True)
+    assert piped.stdout == plain
