@@ -79,6 +79,9 @@ impl Served {
                     "HTTP/1.1 {status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
                 )?;
                 stream.flush()?;
+                // What is left of the request would make the system take the answer back.
+                stream.shutdown(std::net::Shutdown::Write)?;
+                io::copy(&mut stream.take(LONGEST_REQUEST), &mut io::sink())?;
                 Ok(false)
             }
             Answer::File => {
@@ -171,7 +174,8 @@ mod tests {
     fn ask(port: u16, request: &str) -> Vec<u8> {
         let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
         stream.write_all(request.as_bytes()).unwrap();
-        stream.shutdown(std::net::Shutdown::Write).unwrap();
+        // Unless it has answered and is gone already.
+        let _ = stream.shutdown(std::net::Shutdown::Write);
         let mut answer = Vec::new();
         let _ = stream.read_to_end(&mut answer);
         answer

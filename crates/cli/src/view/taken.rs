@@ -12,7 +12,9 @@ pub fn told(port: u16) -> String {
 /// The program that listens on a port of this machine.
 #[cfg(target_os = "linux")]
 fn holder(port: u16) -> Option<String> {
+    use std::ffi::OsStr;
     use std::fs;
+    use std::path::PathBuf;
 
     /// The state of a socket that listens.
     const LISTENS: &str = "0A";
@@ -26,7 +28,13 @@ fn holder(port: u16) -> Option<String> {
     })?;
     let socket = format!("socket:[{inode}]");
     let processes = fs::read_dir("/proc").ok()?.flatten();
-    processes.map(|process| process.path()).find_map(|process| {
+    // Those with numbers are processes; `self` is a second name of one.
+    let is_process = |path: &PathBuf| {
+        let name = path.file_name().and_then(OsStr::to_str);
+        name.is_some_and(|name| name.parse::<u32>().is_ok())
+    };
+    let mut processes = processes.map(|process| process.path()).filter(is_process);
+    processes.find_map(|process| {
         let mut files = fs::read_dir(process.join("fd")).ok()?.flatten();
         let is_open = files.any(|file| {
             fs::read_link(file.path()).is_ok_and(|target| target.as_os_str() == socket.as_str())
