@@ -112,7 +112,7 @@ impl RewriteTo<'_> {
 /// let (options, monitor) = (Options::default(), Monitor::default());
 /// let rewritten = rewrite(&[trace], RewriteTo::File(&out), &options, &monitor)?;
 /// assert!(rewritten.written > 0 && out.exists());
-/// # Ok::<(), timebase_import::RewriteError>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// # Errors
