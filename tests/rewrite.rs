@@ -561,7 +561,7 @@ fn rw11_what_cannot_be_rewritten_is_told_in_a_sentence() {
     fails(&[&readme, "-o", &out], "not a Perfetto trace");
 }
 
-/// What sets of files promise: of hostile ones, that all that differs is counted.
+/// Compares sets by both conversions. A set with times that no reading leads to (RW6) only has to be rewritten.
 fn sets_are_as_promised(sets: &[(String, Vec<u8>)]) {
     let check = |(name, set): &(String, Vec<u8>)| {
         let mut wrong = String::new();

@@ -73,7 +73,7 @@ fn rewritten(sources: &[PathBuf], conversion: Conversion, to: &Path) -> Rewritte
 }
 
 impl Pair {
-    /// `None` of what is no trace.
+    /// `None` if the import refuses the sources.
     pub fn of(sources: &[PathBuf], conversion: Conversion) -> Option<Pair> {
         let place = Place::new();
         let a = imported(sources, conversion, &place.path("a.db"))?;
@@ -82,7 +82,7 @@ impl Pair {
         let b = imported(&[o], Conversion::Nearest, &place.path("b.db"));
         Some(Pair {
             a,
-            b: b.expect("an import of what was written"),
+            b: b.expect("the rewritten trace is imported"),
             told,
             place,
             conversion,
@@ -112,8 +112,8 @@ impl Pair {
         found
     }
 
-    /// The same without RW10.
-    pub fn of_tables(&self) -> Vec<String> {
+    /// What is not as RW1 promises.
+    fn of_tables(&self) -> Vec<String> {
         let mut found = Vec::new();
         let is_several = self.written().starts_with(b"PK");
         let mut packets = rows(&self.a, PACKETS);

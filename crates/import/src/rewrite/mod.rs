@@ -21,8 +21,7 @@
 //! before, because the manifest that is written depends on their machines and on trace time.
 //!
 //! The alternative was to import into a temporary database, and to rewrite packets with the times of its
-//! rows: it makes rows, texts and arguments of all kernel events, of which only a number is needed, and
-//! takes three times as long as an import of packets alone.
+//! rows: it makes rows, texts and arguments of all kernel events, of which only a number is needed.
 //!
 //! The written packets also go through the rules of places (`target.rs`). So a time that an import of the
 //! written trace would read differently is always counted.
