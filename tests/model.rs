@@ -2,7 +2,7 @@
 //! functions, with a naive model of the rules.
 
 mod database;
-mod generate;
+pub mod generate;
 pub mod threads;
 
 use database::Database;

@@ -5,7 +5,7 @@ pub mod archive;
 mod database;
 mod examples;
 mod explained;
-mod generate;
+pub mod generate;
 mod graph;
 mod import;
 mod manifest;

@@ -1,5 +1,6 @@
 //! A trace and the one that was written of it, imported and compared (rule RW1).
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -10,7 +11,7 @@ use timebase_import::{
     Conversion, Monitor, Options, RewriteTo, Rewritten, Source, Views, import, rewrite,
 };
 
-use crate::support::Place;
+use crate::support::{Place, count};
 
 /// What of a database tells of bytes, clocks and damage, and so is no promise of RW1.
 const OF_BYTES_AND_CLOCKS: [&str; 21] = [
@@ -49,37 +50,58 @@ pub struct Pair {
     pub told: Rewritten,
     pub a: Connection,
     pub b: Connection,
-    conversion: Conversion,
+    pub conversion: Conversion,
 }
 
 fn options(conversion: Conversion) -> Options {
     let mut options = Options::default();
     options.conversion = conversion;
-    options.views = Views::Named(Vec::new());
+    options.views = Views::Named(
+        ["ftrace_event", "ftrace_event_partial", "android_logs"]
+            .map(str::to_owned)
+            .into(),
+    );
     options.overwrite = true;
     options
 }
 
-fn imported(sources: &[PathBuf], conversion: Conversion, to: &Path) -> Option<Connection> {
+fn imported(sources: &[PathBuf], options: &Options, to: &Path) -> Option<Connection> {
     let sources: Vec<Source> = sources.iter().cloned().map(Source::File).collect();
-    let done = import(&sources, to, &options(conversion), &Monitor::default());
+    let done = import(&sources, to, options, &Monitor::default());
     done.ok().map(|_| Connection::open(to).unwrap())
 }
 
-fn rewritten(sources: &[PathBuf], conversion: Conversion, to: &Path) -> Rewritten {
+fn rewritten(sources: &[PathBuf], options: &Options, to: &Path) -> Rewritten {
     let sources: Vec<Source> = sources.iter().cloned().map(Source::File).collect();
     let to = RewriteTo::File(to);
-    rewrite(&sources, to, &options(conversion), &Monitor::default()).unwrap()
+    rewrite(&sources, to, options, &Monitor::default()).unwrap()
 }
 
 impl Pair {
     /// `None` if the import refuses the sources.
     pub fn of(sources: &[PathBuf], conversion: Conversion) -> Option<Pair> {
+        Pair::by(sources, &options(conversion))
+    }
+
+    /// The same with a manifest.
+    pub fn of_set(
+        sources: &[PathBuf],
+        manifest: Option<PathBuf>,
+        conversion: Conversion,
+    ) -> Option<Pair> {
+        let mut options = options(conversion);
+        options.manifest = manifest;
+        Pair::by(sources, &options)
+    }
+
+    fn by(sources: &[PathBuf], by: &Options) -> Option<Pair> {
         let place = Place::new();
-        let a = imported(sources, conversion, &place.path("a.db"))?;
+        let a = imported(sources, by, &place.path("a.db"))?;
         let o = place.path("o.pftrace");
-        let told = rewritten(sources, conversion, &o);
-        let b = imported(&[o], Conversion::Nearest, &place.path("b.db"));
+        let told = rewritten(sources, by, &o);
+        let nearest = options(Conversion::Nearest);
+        let b = imported(&[o], &nearest, &place.path("b.db"));
+        let conversion = by.conversion;
         Some(Pair {
             a,
             b: b.expect("the rewritten trace is imported"),
@@ -104,10 +126,44 @@ impl Pair {
     /// What is not as RW1 promises, and whether RW10 does not hold.
     pub fn differences(&self) -> Vec<String> {
         let mut found = self.of_tables();
+        found.extend(self.of_fixpoint());
+        found
+    }
+
+    fn of_fixpoint(&self) -> Vec<String> {
+        // What only rates refuse has a time in what was written.
+        if self.told.unmet.iter().any(|unmet| unmet.largest.is_none()) {
+            return Vec::new();
+        }
         let (o, again) = (self.place.path("o.pftrace"), self.place.path("oo.pftrace"));
-        rewritten(&[o], Conversion::Nearest, &again);
-        if fs::read(again).unwrap() != self.written() {
-            found.push("RW10: another trace".to_owned());
+        rewritten(&[o], &options(Conversion::Nearest), &again);
+        match fs::read(again).unwrap() == self.written() {
+            true => Vec::new(),
+            false => vec!["RW10: another trace".to_owned()],
+        }
+    }
+
+    /// Whether RW10 does not hold, and which times are others, beyond those that the summary counts (RW3,
+    /// RW6). Events are compared by the packets that hold them, because what no longer waits for a snapshot
+    /// has another id (RW1).
+    pub fn differences_of_times(&self) -> Vec<String> {
+        let mut found = self.of_fixpoint();
+        for (what, sql) in TIMES {
+            let (a, b) = (times(&self.a, sql), times(&self.b, sql));
+            let off = Off::of(&a, &b);
+            let unmet = self.told.unmet.iter().find(|unmet| unmet.what[1] == what);
+            let is_told = match unmet {
+                None => off.count == 0,
+                Some(unmet) => {
+                    off.count <= unmet.count
+                        && unmet
+                            .largest
+                            .is_none_or(|most| off.largest <= Some(most) && off.largest.is_some())
+                }
+            };
+            if !is_told {
+                found.push(format!("{what}: {off:?}, but {unmet:?}\n  {a:?}\n  {b:?}"));
+            }
         }
         found
     }
@@ -116,20 +172,27 @@ impl Pair {
     fn of_tables(&self) -> Vec<String> {
         let mut found = Vec::new();
         let is_several = self.written().starts_with(b"PK");
+        let pairs = "SELECT count(*) FROM clock_snapshot WHERE source = 'ftrace'";
+        let has_pairs = count(&self.a, pairs) > 0;
         let mut packets = rows(&self.a, PACKETS);
         let others = rows(&self.b, PACKETS);
         for (a, b) in packets.iter_mut().zip(&others) {
             let is_snapshot = a[0] == Value::Text("clock_snapshot".into());
             let has_own = matches!(&a[7], Value::Blob(data) if has_own_time(data));
             let has_guests = !self.told.left_out.is_empty();
-            let is_elsewhere = has_guests || is_several || self.conversion == Conversion::Linear;
+            let is_elsewhere =
+                has_guests || has_pairs || is_several || self.conversion == Conversion::Linear;
             let is_excepted = has_own || is_snapshot && is_elsewhere;
             if is_excepted {
                 a[6] = b[6].clone();
             }
+            if is_snapshot && has_pairs {
+                a[5] = b[5].clone();
+            }
             a[7] = b[7].clone();
-            // Without what machines asked each other, other clocks are known.
-            if (is_several || has_guests) && a[5] != Value::Null && b[5] != Value::Null {
+            // Without what machines asked each other and what bundles measured, other clocks are known.
+            if (is_several || has_guests || has_pairs) && a[5] != Value::Null && b[5] != Value::Null
+            {
                 a[5] = b[5].clone();
             }
         }
@@ -166,6 +229,75 @@ impl Pair {
 
 const PACKETS: &str =
     "SELECT type, seq_id, machine_id, uid, pid, unresolved, ts, data FROM packet ORDER BY id";
+
+/// What has times, as the summary calls it, and the times by packets.
+const TIMES: [(&str, &str); 3] = [
+    (
+        "packets",
+        "SELECT id, ts FROM packet WHERE type IS NOT 'clock_snapshot'",
+    ),
+    (
+        "kernel events",
+        "SELECT packet_id, ts FROM ftrace_event
+         UNION ALL SELECT packet_id, ts FROM ftrace_event_partial",
+    ),
+    ("log lines", "SELECT packet_id, ts FROM android_logs"),
+];
+
+/// Times in order, by packets.
+type Times = BTreeMap<i64, Vec<Option<i64>>>;
+
+fn times(conn: &Connection, sql: &str) -> Times {
+    let mut times = Times::new();
+    let mut statement = conn.prepare(sql).unwrap();
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)));
+    for row in rows.unwrap() {
+        let (packet, ts): (i64, Option<i64>) = row.unwrap();
+        times.entry(packet).or_default().push(ts);
+    }
+    times.values_mut().for_each(|times| times.sort_unstable());
+    times
+}
+
+/// How many times are others, and how far they are off; `None` if only one of two is known.
+#[derive(Debug)]
+struct Off {
+    count: u64,
+    largest: Option<u64>,
+}
+
+impl Off {
+    fn of(a: &Times, b: &Times) -> Off {
+        let mut off = Off {
+            count: 0,
+            largest: Some(0),
+        };
+        let none = Vec::new();
+        let packets: BTreeSet<i64> = a.keys().chain(b.keys()).copied().collect();
+        for packet in packets {
+            let of = |times: &'_ Times| times.get(&packet).unwrap_or(&none).clone();
+            let (a, b) = (of(a), of(b));
+            let mut rest = b.clone();
+            for time in &a {
+                match rest.iter().position(|other| other == time) {
+                    Some(at) => drop(rest.swap_remove(at)),
+                    None => off.count += 1,
+                }
+            }
+            // Of all pairs, those in order are the least apart.
+            let by = a.iter().zip(&b).map(|(a, b)| match (a, b) {
+                (Some(a), Some(b)) => Some(a.abs_diff(*b)),
+                (None, None) => Some(0),
+                _ => None,
+            });
+            off.largest = by.fold(off.largest, |largest, by| Some(largest?.max(by?)));
+            if a.len() != b.len() {
+                off.largest = None;
+            }
+        }
+        off
+    }
+}
 
 fn rows(conn: &Connection, sql: &str) -> Rows {
     let mut statement = conn.prepare(sql).unwrap();

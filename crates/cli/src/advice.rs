@@ -9,31 +9,38 @@ pub fn of(error: &anyhow::Error) -> String {
     error.chain().find_map(cause).unwrap_or_default()
 }
 
+/// What is made of a trace, and so what a decompressed one is piped into.
+#[derive(Clone, Copy)]
+pub enum Made {
+    Database,
+    Trace,
+}
+
 fn cause(cause: &(dyn std::error::Error + 'static)) -> Option<String> {
     if let Some(error) = cause.downcast_ref() {
-        return import(error);
+        return import(error, Made::Database);
     }
     if let Some(error) = cause.downcast_ref() {
         return rewrite(error);
     }
     if let Some(error) = cause.downcast_ref() {
-        return inputs(error).map(str::to_owned);
+        return inputs(error, Made::Database).map(str::to_owned);
     }
     if let Some(error) = cause.downcast_ref() {
-        return source(error).map(str::to_owned);
+        return source(error, Made::Database).map(str::to_owned);
     }
     export(cause.downcast_ref()?).map(str::to_owned)
 }
 
-fn import(error: &Error) -> Option<String> {
+fn import(error: &Error, made: Made) -> Option<String> {
     let advice = match error {
-        Error::Source(error) => source(error)?,
-        Error::Inputs(error) => inputs(error)?,
+        Error::Source(error) => source(error, made)?,
+        Error::Inputs(error) => inputs(error, made)?,
         Error::OtherFile { other, .. } | Error::OtherFileInside { other, .. } => {
-            remedy(other.remedy)
+            remedy(other.remedy, made)
         }
         Error::UnknownMember { of, .. } => {
-            let remedy = of.as_ref().map_or("", |of| remedy(of.remedy));
+            let remedy = of.as_ref().map_or("", |of| remedy(of.remedy, made));
             return Some(format!(
                 "{remedy}. Without --strict, the import leaves it out"
             ));
@@ -63,7 +70,7 @@ fn import(error: &Error) -> Option<String> {
 
 fn rewrite(error: &RewriteError) -> Option<String> {
     let advice = match error {
-        RewriteError::Read(error) => return import(error),
+        RewriteError::Read(error) => return import(error, Made::Trace),
         RewriteError::Exists { .. } => "; name another file with -o, or replace it with --force",
         RewriteError::IsInput { .. } | RewriteError::NotReplaceable { .. } => {
             "; name another file with -o"
@@ -85,32 +92,36 @@ fn rewrite(error: &RewriteError) -> Option<String> {
     Some(advice.to_owned())
 }
 
-fn inputs(error: &InputsError) -> Option<&'static str> {
+fn inputs(error: &InputsError, made: Made) -> Option<&'static str> {
     match error {
-        InputsError::Source(error) => source(error),
+        InputsError::Source(error) => source(error, made),
         _ => None,
     }
 }
 
-fn source(error: &SourceError) -> Option<&'static str> {
+fn source(error: &SourceError, made: Made) -> Option<&'static str> {
     match error {
         SourceError::Directory { .. } => Some("; name a trace file, or - for standard input"),
         SourceError::IsDatabase { .. } => {
             Some("; query it with `timebase query` or `timebase shell`")
         }
-        SourceError::Window { .. } => {
-            Some(", as with `zstd -dc --long=31 FILE | timebase import - -o trace.db`")
-        }
+        SourceError::Window { .. } => Some(match made {
+            Made::Database => ", as with `zstd -dc --long=31 FILE | timebase import - -o trace.db`",
+            Made::Trace => {
+                ", as with `zstd -dc --long=31 FILE | timebase rewrite - -o trace.pftrace`"
+            }
+        }),
         _ => None,
     }
 }
 
 /// How the sentence goes on that says what to do with a file that is no trace.
-pub fn remedy(remedy: Remedy) -> &'static str {
-    match remedy {
-        Remedy::Database => ", and query it with `timebase query` if timebase made it",
-        Remedy::Descriptor => ": --descriptor FILE",
-        Remedy::Decompress { .. } => " | timebase import - -o trace.db",
+pub fn remedy(remedy: Remedy, made: Made) -> &'static str {
+    match (remedy, made) {
+        (Remedy::Database, _) => ", and query it with `timebase query` if timebase made it",
+        (Remedy::Descriptor, _) => ": --descriptor FILE",
+        (Remedy::Decompress { .. }, Made::Database) => " | timebase import - -o trace.db",
+        (Remedy::Decompress { .. }, Made::Trace) => " | timebase rewrite - -o trace.pftrace",
         _ => "",
     }
 }
@@ -159,15 +170,21 @@ mod tests {
 
     #[test]
     fn what_is_no_trace_is_decompressed_described_or_queried() {
-        let said = |head: &[u8]| {
+        let of = |head: &[u8], made| {
             let other = timebase_trace::recognize(head)?;
-            Some(format!("{other}{}", remedy(other.remedy)))
+            Some(format!("{other}{}", remedy(other.remedy, made)))
         };
+        let said = |head| of(head, Made::Database);
         assert_eq!(
             said(b"\xfd7zXZ\0").as_deref(),
             Some(
                 "compressed with xz. Decompress it first: xz -dc FILE | timebase import - -o trace.db"
             )
+        );
+        let rewritten = of(b"\xfd7zXZ\0", Made::Trace);
+        assert!(
+            rewritten
+                .is_some_and(|said| said.ends_with("FILE | timebase rewrite - -o trace.pftrace"))
         );
         assert_eq!(
             said(b"SQLite format 3\0").as_deref(),

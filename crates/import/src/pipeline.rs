@@ -5,7 +5,7 @@ use std::sync::mpsc::{channel, sync_channel};
 use std::thread;
 
 use crate::manifest::Refused;
-use timebase_trace::{Digested, End, Monitor, OtherFile, SourceError, TraceType};
+use timebase_trace::{Digested, End, Input, Monitor, OtherFile, SourceError, TraceType};
 
 use crate::error::WriteError;
 use crate::files::{File, Files};
@@ -31,6 +31,37 @@ pub(crate) struct FileRead {
     pub other: Option<OtherFile>,
     /// What the archive that it is in says is wrong with it.
     pub flaw: Option<String>,
+}
+
+impl FileRead {
+    /// Of a file that was read to its end; `is_doubtful` if it may be no trace.
+    ///
+    /// # Errors
+    ///
+    /// If the bytes behind its last packet cannot be read.
+    pub fn new(
+        file: File,
+        title: String,
+        read: ReadFile,
+        is_doubtful: bool,
+        mut input: Input<'_>,
+    ) -> Result<FileRead, Broken> {
+        let other = is_doubtful.then(|| input.recognize()).flatten();
+        let digest = input.digest();
+        match input.failed() {
+            Some(failure) => Err(failure.into()),
+            None => Ok(FileRead {
+                title,
+                compression: input.compression(),
+                is_empty: input.is_empty(),
+                other,
+                digest,
+                flaw: input.damage(),
+                read,
+                file,
+            }),
+        }
+    }
 }
 
 /// What the reading thread ends with.
@@ -106,22 +137,7 @@ pub(crate) fn run(
             };
             let is_doubtful =
                 is_trace && (of_frame.is_doubtful() || !frame.context.place.is_used());
-            let other = is_doubtful.then(|| input.recognize()).flatten();
-            let digest = input.digest();
-            // Of what is left behind the last packet.
-            if let Some(failure) = input.failed() {
-                return Err(failure.into());
-            }
-            read.push(FileRead {
-                title,
-                compression: input.compression(),
-                is_empty: input.is_empty(),
-                other,
-                digest,
-                flaw: input.damage(),
-                read: of_frame,
-                file,
-            });
+            read.push(FileRead::new(file, title, of_frame, is_doubtful, input)?);
         }
         let finished = frame.finish(rows)?;
         match rows.stopped() {

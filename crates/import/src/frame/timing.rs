@@ -16,7 +16,8 @@ use super::snapshots::{TakenSnapshot, take, take_remote_sync, tell_made};
 use super::{Frame, ReadFile, counters};
 use crate::output::Rows;
 use crate::place::{
-    CountsFor, Generation, IncomingPacket, PartIx, Place, Placement, SequenceIx, Settled, Snapshot,
+    Accepted, CountsFor, Generation, IncomingPacket, PartIx, Place, Placement, SequenceIx, Settled,
+    Snapshot, Taken,
 };
 use crate::readers::{Corrupt, Parsed};
 
@@ -48,6 +49,14 @@ pub(crate) struct CopiedPacket {
 }
 
 impl CopiedPacket {
+    /// The snapshot that it is.
+    pub fn accepted(&self) -> Option<&Accepted> {
+        match self.snapshot.as_ref()?.taken {
+            Taken::Accepted(ref accepted) => Some(accepted),
+            Taken::Rejected(_) | Taken::Repeated => None,
+        }
+    }
+
     fn incoming<'a>(&self, header: &'a Header<'a>, rows: &Rows<'_>) -> IncomingPacket<'a> {
         IncomingPacket {
             id: rows.count(&tables::packet::TABLE),
@@ -147,7 +156,8 @@ impl Frame {
             snapshot: None,
         };
         if let Some(snapshot) = snapshot {
-            self.take_copy(&mut copied, header, snapshot, rows);
+            let incoming = copied.incoming(header, rows);
+            copied.snapshot = Some(take(&mut self.context, snapshot, &incoming, rows));
         }
         if header.packet_type() == Some(PacketType::REMOTE_CLOCK_SYNC) {
             let (context, rules) = (&mut self.context, &self.file.rules);
@@ -156,18 +166,6 @@ impl Frame {
             take_remote_sync(context, &nothing, &incoming, rules, rows).ok()?;
         }
         Some(copied)
-    }
-
-    /// The copy of a packet says what clocks read, after all.
-    pub(crate) fn take_copy(
-        &mut self,
-        copied: &mut CopiedPacket,
-        header: &Header<'_>,
-        snapshot: &Snapshot,
-        rows: &mut Rows<'_>,
-    ) {
-        let incoming = copied.incoming(header, rows);
-        copied.snapshot = Some(take(&mut self.context, snapshot, &incoming, rows));
     }
 
     /// The copy has its header, and so its place.

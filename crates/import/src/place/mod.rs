@@ -48,7 +48,7 @@ pub(crate) use keys::{file_id, file_key, table_order};
 pub(crate) use parts::{Part, PartIx, TRACE_FILE, shared};
 use sequence::Sequences;
 pub(crate) use sequence::{CAUSES, Generation, SequenceIx};
-use snapshot::Accepted;
+pub(crate) use snapshot::Accepted;
 pub(crate) use snapshot::{Snapshot, called, recorded};
 pub(crate) use time::TraceTime;
 use uses::Uses;

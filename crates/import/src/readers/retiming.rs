@@ -83,8 +83,8 @@ pub(crate) trait Retime {
         ts: TraceTime,
     ) -> u64;
 
-    /// A reading of a clock that has no time: it is written as it is.
-    fn unplaced(&mut self, fixed: Fixed, clock: ClockId, recorded: u64);
+    /// A reading of a clock that has no time: it is written as it is, and counted if it has one then.
+    fn unplaced(&mut self, fixed: Fixed, clock: (ClockId, SeqId), recorded: u64);
 
     /// What deltas of a sequence's track events are added to, as far as it is known.
     fn reference(&mut self, generation: Generation) -> &mut Option<i64>;

@@ -219,11 +219,7 @@ impl Job<'_> {
         let pass = Pass {
             source: self.frame(whole),
             others: Others {
-                target: Target {
-                    frame: self.frame(None),
-                    whole: Some(target),
-                    trace_time,
-                },
+                target: Target::new(self.frame(None), Some(target), trace_time),
                 times: Times::new(Waits::Known(known), has_rates),
                 collected: Collected::new(&self.scratch),
                 output: output.map_err(|error| self.failed(error))?,
@@ -310,8 +306,8 @@ impl Job<'_> {
         if self.monitor.cancel.load(Ordering::Relaxed) {
             return Err(Error::Cancelled.into());
         }
-        let surveyed = surveyed.map_err(|broken| self.broken(broken))?;
-        let several = Several::of(files, &surveyed).map_err(Error::Manifest)?;
+        let mut surveyed = surveyed.map_err(|broken| self.broken(broken))?;
+        let several = Several::of(files, &mut surveyed).map_err(Error::Manifest)?;
         let whole = match self.options.conversion {
             Conversion::Linear => Some(surveyed.context.place.found()),
             Conversion::Nearest => None,
@@ -346,11 +342,7 @@ impl Job<'_> {
         let pass = Pass {
             source: self.frame(whole),
             others: Others {
-                target: Target {
-                    frame: self.frame(None),
-                    whole: None,
-                    trace_time: Clock::BOOTTIME,
-                },
+                target: Target::new(self.frame(None), None, Clock::BOOTTIME),
                 times: Times::new(Waits::Collected, false),
                 collected: Collected::new(&self.scratch),
                 output: None,
@@ -642,21 +634,7 @@ fn read(
             members.end(file.id, name, packing, output)?;
         }
         let is_doubtful = of_frame.is_doubtful() || !source.context.place.is_used();
-        let other = is_doubtful.then(|| input.recognize()).flatten();
-        let digest = input.digest();
-        if let Some(failure) = input.failed() {
-            return Err(failure.into());
-        }
-        read.push(FileRead {
-            title,
-            compression: input.compression(),
-            is_empty: input.is_empty(),
-            other,
-            digest,
-            flaw: input.damage(),
-            read: of_frame,
-            file,
-        });
+        read.push(FileRead::new(file, title, of_frame, is_doubtful, input)?);
     }
     let collected = &mut others.collected;
     source.end_timed(|settled| {

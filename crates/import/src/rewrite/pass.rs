@@ -112,12 +112,9 @@ impl Others {
         };
         let is_snapshot = header.packet_type() == Some(PacketType::CLOCK_SNAPSHOT);
         let is_sync = matches!(parsed, Parsed::RemoteClockSync(_));
-        let snapshot = parsed.snapshot(header);
-        let (at_once, pair) = match is_snapshot {
-            true => (snapshot, None),
-            false => (None, snapshot),
-        };
-        let Some(mut entered) = self.target.enter(header, at_once.as_ref(), rows) else {
+        // The pair of clocks of a bundle is not written.
+        let snapshot = parsed.snapshot(header).filter(|_| is_snapshot);
+        let Some(entered) = self.target.enter(header, snapshot.as_ref(), rows) else {
             return;
         };
         let part = entered.part;
@@ -126,7 +123,8 @@ impl Others {
             placement: timed.placement,
             is_taken_as_it_is: timed.is_taken_as_it_is,
         };
-        if self.times.is_collecting() && timed.placement.clock_id.is_some() {
+        let is_read = !is_snapshot && timed.placement.clock_id.is_some();
+        if self.times.is_collecting() && is_read {
             self.target.attempted(part);
         }
         let retimed = Retimed {
@@ -156,12 +154,10 @@ impl Others {
                 Rewritten::Changed => (NewPayload::Is(&room.payload), None),
                 Rewritten::OfPacket(own) => (NewPayload::Is(&room.payload), Some(own)),
             };
-            if let Some(pair) = pair.filter(|_| rewritten == Rewritten::Same) {
-                self.target
-                    .frame
-                    .take_copy(&mut entered, header, &pair, rows);
-            }
-            let ts = own.or(ts);
+            let ts = match is_snapshot {
+                true => self.target.snapshot_time(&entered),
+                false => own.or(ts),
+            };
             self.count(source, header, &placed, ts);
             let has_time = header.timestamp.is_some() || own.is_some();
             let time = match ts.filter(|_| has_time) {
@@ -269,12 +265,8 @@ impl Others {
         if placed.is_taken_as_it_is && default == 0 && header.timestamp.is_some_and(is_time) {
             return NewTime::SAME;
         }
-        let is_chrome = matches!(
-            header.packet_type(),
-            Some(PacketType::CHROME_EVENTS | PacketType::CHROME_METADATA)
-        );
         let id = self.target.trace_time.id;
-        let clock = match id == ClockId::BOOTTIME && default == id.get() && !is_chrome {
+        let clock = match id == ClockId::BOOTTIME && default == id.get() && !is_chrome(header) {
             true => NewClock::None,
             false => NewClock::Is(id.get()),
         };
@@ -312,6 +304,8 @@ impl Others {
         if let (Some(own), Some(Ticks(recorded))) =
             (placed.placement.clock_id, placed.placement.clock_ts)
             && !self.target.is_incremental(header, part, own)
+            // Chrome's timestamps are times where MONOTONIC leads nowhere yet (rule C6).
+            && !(is_chrome(header) && own == ClockId::MONOTONIC.get())
         {
             let clock = (ClockId(own), SeqId(header.trusted_packet_sequence_id));
             let on_own = self.target.reading(part, clock, recorded, ts);
@@ -392,4 +386,12 @@ impl Others {
             self.failure.get_or_insert(error);
         }
     }
+}
+
+/// Whether packets of this type are read from MONOTONIC if they name no clock.
+fn is_chrome(header: &Header<'_>) -> bool {
+    matches!(
+        header.packet_type(),
+        Some(PacketType::CHROME_EVENTS | PacketType::CHROME_METADATA)
+    )
 }

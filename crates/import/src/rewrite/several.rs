@@ -4,13 +4,13 @@
 //!
 //! The manifest of the files that are read stays as far as it names machines, because it numbers them
 //! (rule X11). Its relations of clocks go: the times of all packets are on one clock already. So a machine
-//! that is not the one of trace time gets a relation of its clock to trace time, with offset 0. A guest that
-//! the manifest cannot name gets none; the files that are written are placed like any others
+//! that is not the one of trace time gets a relation of its clock to trace time, with offset 0, if any of its
+//! clocks led there. A guest that the manifest cannot name gets none; the files that are written are placed like any others
 //! (`target.rs`), so its packets come to stand where they have to by what an import assumes of it (X26).
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use timebase_resolver::{FileTag, MachineId};
+use timebase_resolver::{ConversionCache, FileTag, MachineId};
 
 use crate::definitions::Machines;
 use crate::files::{File, Files};
@@ -19,7 +19,7 @@ use crate::manifest::{
     Clock, ClockReference, Clocks, FileEntry, Machines as Named, Manifest, Member, MemberRules,
     Refused, Resolved, TraceTimeEntry,
 };
-use crate::place::{Part, shared};
+use crate::place::{Part, Place, shared};
 
 /// The manifest of the files that are written, and what it means for them.
 pub(crate) struct Several {
@@ -38,7 +38,7 @@ impl Several {
     /// # Errors
     ///
     /// [`Refused`] if the manifest of the files that are read cannot be that of those that are written.
-    pub fn of(files: &Files<'_>, surveyed: &Frame) -> Result<Several, Refused> {
+    pub fn of(files: &Files<'_>, surveyed: &mut Frame) -> Result<Several, Refused> {
         let traces = files.traces();
         let names: Vec<String> = traces.iter().map(|file| files.name(file)).collect();
         let manifest = manifest(files, &traces, &names, surveyed);
@@ -89,7 +89,31 @@ fn free(name: &str, names: &[String]) -> String {
     free
 }
 
-fn manifest(files: &Files<'_>, traces: &[File], names: &[String], surveyed: &Frame) -> Manifest {
+/// The machines of files of which some clock leads to trace time. The others stay unrelated.
+fn placed(place: &mut Place) -> BTreeSet<(FileTag, MachineId)> {
+    let trace_time = place.trace_time();
+    place.with_estimates(|place, estimates, _| {
+        let (graph, mut cache) = (estimates.graph(), ConversionCache::new());
+        let mut leads = |part: &Part| {
+            let mut clocks = graph.domains().iter().map(|domain| domain.clock);
+            clocks.any(|clock| {
+                let is_of_part = clock.machine == part.machine
+                    && (clock.file == part.file || clock.file == FileTag::SHARED);
+                is_of_part && graph.path(clock, trace_time, &mut cache).is_ok()
+            })
+        };
+        let parts = place.clocks.parts.of_files().map(|(_, part)| part);
+        let placed = parts.filter(|part| leads(part));
+        placed.map(|part| (part.file, part.machine)).collect()
+    })
+}
+
+fn manifest(
+    files: &Files<'_>,
+    traces: &[File],
+    names: &[String],
+    surveyed: &mut Frame,
+) -> Manifest {
     let mut manifest = files.said.clone().unwrap_or_default();
     for entry in &mut manifest.files {
         entry.clocks = None;
@@ -102,6 +126,7 @@ fn manifest(files: &Files<'_>, traces: &[File], names: &[String], surveyed: &Fra
             });
         }
     }
+    let placed = placed(&mut surveyed.context.place);
     let place = &surveyed.context.place;
     let Some(trace_time) = place.clocks.trace_time.clock() else {
         return manifest;
@@ -135,7 +160,10 @@ fn manifest(files: &Files<'_>, traces: &[File], names: &[String], surveyed: &Fra
         let Some(entry) = entry(&mut manifest, path) else {
             continue;
         };
-        let mut others = of_file(read.tag).filter(|part| !related.contains(&part.machine));
+        let is_open = |part: &&&Part| {
+            placed.contains(&(part.file, part.machine)) && !related.contains(&part.machine)
+        };
+        let mut others = of_file(read.tag).filter(is_open);
         let found = others.find_map(|part| Some((part.machine, referred(entry, part, machines)?)));
         if let Some((other, Machine(of_entry))) = found {
             related.insert(other);

@@ -21,14 +21,29 @@ pub(crate) struct Target {
     /// The same when all of it is written, for what an import tries once more then (rule D2).
     pub whole: Option<Frame>,
     pub trace_time: Clock,
+    /// Whether that clock counts nanoseconds.
+    is_nanoseconds: bool,
 }
 
 impl Target {
+    pub fn new(frame: Frame, whole: Option<Frame>, trace_time: Clock) -> Target {
+        let unit = whole.as_ref().map(|whole| {
+            let clocks = &whole.context.place.clocks;
+            clocks.unit(trace_time)
+        });
+        Target {
+            frame,
+            whole,
+            trace_time,
+            is_nanoseconds: unit.is_none_or(|unit| unit == 1),
+        }
+    }
+
     /// Whether a clock of a part is the one that times are told on, so that its readings are times.
     #[inline]
     pub fn is_trace_time(&self, part: PartIx, id: ClockId) -> bool {
         let place = &self.frame.context.place;
-        place.clocks.parts[part].clock(id, SeqId(0)) == self.trace_time
+        self.is_nanoseconds && place.clocks.parts[part].clock(id, SeqId(0)) == self.trace_time
     }
 
     /// The clock of a packet of a part that names none.
@@ -59,6 +74,16 @@ impl Target {
         rows: &mut Rows<'_>,
     ) -> Option<CopiedPacket> {
         self.frame.enter_copy(header, snapshot, rows)
+    }
+
+    /// Where a snapshot stands in the trace that is written (rule RW4): at once, or when all is written.
+    pub fn snapshot_time(&mut self, copied: &CopiedPacket) -> Option<TraceTime> {
+        let accepted = copied.accepted()?;
+        accepted.ts().or_else(|| {
+            let clocks = &mut self.whole.as_mut()?.context.place.clocks;
+            let (times, _) = clocks.place_readings(&accepted.readings);
+            times.first().copied().flatten()
+        })
     }
 
     /// It is written with this header.

@@ -203,13 +203,13 @@ impl Retime for Converter<'_> {
         reading
     }
 
-    fn unplaced(&mut self, fixed: Fixed, clock: ClockId, recorded: u64) {
+    fn unplaced(&mut self, fixed: Fixed, clock: (ClockId, SeqId), recorded: u64) {
         let (_, part) = self.parts;
         let Ok(recorded) = i64::try_from(recorded) else {
             return;
         };
         let is_collecting = self.times.is_collecting();
-        if !is_collecting && let Some(_) = self.target.leads_to(part, (clock, SeqId(0)), recorded) {
+        if !is_collecting && self.target.leads_to(part, clock, recorded).is_some() {
             self.missed(fixed, None);
         }
     }

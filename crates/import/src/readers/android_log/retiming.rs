@@ -22,7 +22,7 @@ pub(super) fn retime(packet: &Retimed<'_>, to: &mut impl Retime, out: &mut Vec<u
         let recorded = Message(event).number(TIMESTAMP);
         let reading = recorded.and_then(|recorded| {
             let Some(ts) = to.time(&realtime, recorded) else {
-                to.unplaced(Fixed::LogLines, ClockId::REALTIME, recorded);
+                to.unplaced(Fixed::LogLines, (ClockId::REALTIME, SeqId(0)), recorded);
                 return None;
             };
             let reading = to.reading(Fixed::LogLines, ClockId::REALTIME, recorded, ts);

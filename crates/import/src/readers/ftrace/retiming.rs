@@ -2,7 +2,7 @@
 //! clock they were read from.
 
 use timebase_descriptor::field::Value;
-use timebase_resolver::ClockId;
+use timebase_resolver::{ClockId, SeqId};
 
 use super::bundle::{Bundle, RawFtraceEvent, clock_of};
 use super::compact_sched::{CompactSwitch, CompactWaking, column};
@@ -35,18 +35,19 @@ struct Readings {
     /// `None` of an event without a time.
     events: Vec<Option<u64>>,
     has_changed: bool,
-    placed: u64,
-    unplaced: u64,
+    has_placed: bool,
+    /// As recorded.
+    unplaced: Vec<u64>,
 }
 
 impl Readings {
     /// One that is read where the import reads it; one that has no time stays.
     fn of(&mut self, recorded: u64, clock: &EventClock, to: &mut impl Retime) -> u64 {
         let Some(ts) = to.time(clock, recorded) else {
-            self.unplaced += 1;
+            self.unplaced.push(recorded);
             return recorded;
         };
-        self.placed += 1;
+        self.has_placed = true;
         let reading = written(recorded, ts, to);
         self.has_changed |= reading != recorded;
         reading
@@ -88,13 +89,18 @@ pub(super) fn retime(
             }
         }
     }
-    let names_clock = fields(packet.payload).any(|(number, ..)| {
-        matches!(
-            number,
-            field::FTRACE_CLOCK | field::FTRACE_TIMESTAMP | field::BOOT_TIMESTAMP
-        )
-    });
-    let is_unplaced = readings.placed == 0 && readings.unplaced > 0;
+    let has = |of: fn(u32) -> bool| fields(packet.payload).any(|(number, ..)| of(number));
+    let (names_clock, has_pair) = (has(|number| number == field::FTRACE_CLOCK), has(is_of_pair));
+    let is_unplaced = !readings.has_placed && !readings.unplaced.is_empty();
+    let written_on = match is_unplaced {
+        true => clock_of(packet.header, bundle.clock),
+        false => Some((ClockId::BOOTTIME, SeqId(0))),
+    };
+    if let Some(clock) = written_on {
+        for &recorded in &readings.unplaced {
+            to.unplaced(Fixed::KernelEvents, clock, recorded);
+        }
+    }
     let mut marks = Marks {
         begins,
         clock,
@@ -103,11 +109,24 @@ pub(super) fn retime(
     let marked: Vec<Option<u64>> = fields(packet.payload)
         .filter_map(|(number, value, _)| Some(marks.of(mark(number, value)?, to)))
         .collect();
-    if is_unplaced || !(readings.has_changed || marks.has_changed || names_clock) {
+    if is_unplaced {
+        if !has_pair {
+            return Rewritten::Same;
+        }
+        let others = fields(packet.payload).filter(|(number, ..)| !is_of_pair(*number));
+        others.for_each(|(.., bytes)| out.extend_from_slice(bytes));
+        return Rewritten::Changed;
+    }
+    if !(readings.has_changed || marks.has_changed || names_clock || has_pair) {
         return Rewritten::Same;
     }
     write(packet.payload, &readings, &marked, out);
     Rewritten::Changed
+}
+
+/// Whether a field of a bundle is a reading of its pair of clocks.
+fn is_of_pair(number: u32) -> bool {
+    matches!(number, field::FTRACE_TIMESTAMP | field::BOOT_TIMESTAMP)
 }
 
 /// When a bundle's buffer was read before, if a field says it.

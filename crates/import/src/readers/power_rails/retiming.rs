@@ -29,7 +29,7 @@ pub(super) fn retime(packet: &Retimed<'_>, to: &mut impl Retime, out: &mut Vec<u
             let (fixed, clock) = (Fixed::PowerSamples, ClockId::BOOTTIME);
             let ns = recorded.saturating_mul(MILLI);
             let Some(ts) = to.time(&boottime, ns) else {
-                to.unplaced(fixed, clock, ns);
+                to.unplaced(fixed, (clock, SeqId(0)), ns);
                 return None;
             };
             let reading = to.coarse(fixed, clock, MILLI, recorded, ts);
