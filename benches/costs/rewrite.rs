@@ -39,7 +39,7 @@ pub fn run(bench: &Bench, table: &mut Table) -> Result<()> {
             progress(format_args!("rewriting {name}"));
             let (database, written) = (
                 bench.directory().join("rewrite.db"),
-                bench.directory().join("rewrite.pftrace"),
+                bench.directory().join("rewritten.pftrace"),
             );
             let mut memory = 0;
             let pairs = Pairs::run(

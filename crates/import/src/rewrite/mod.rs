@@ -168,6 +168,13 @@ struct Found {
     counts: Counts,
 }
 
+/// What becomes of a trace that is written while it is read for the first time.
+enum AtOnce {
+    Written(Passed),
+    /// Something waits for a later packet. The file has nothing of the trace.
+    Found(Found, Option<Written>),
+}
+
 /// What a pass ends with.
 struct Passed {
     pass: Pass,
@@ -185,17 +192,9 @@ impl Job<'_> {
             let source_name = files.title();
             return Err(Error::NoTrace { source_name, why }.into());
         }
-        let Found {
-            known,
-            whole,
-            several,
-            unrelated,
-            target,
-            trace_time,
-            counts,
-        } = match traces > 1 || files.manifest.is_some() {
-            true => self.find_several(&mut files)?,
-            false => self.find(&mut files)?,
+        let packing = match &to {
+            RewriteTo::File(path) => Packing::of_name(path),
+            RewriteTo::Writer(_) | RewriteTo::Nowhere => Packing::Plain,
         };
         let file = match (&new, &to) {
             (Some(new), _) => new.file().try_clone().map(|file| Some(Written::File(file))),
@@ -205,38 +204,113 @@ impl Job<'_> {
             _ => Ok(None),
         };
         let file = file.map_err(|error| self.failed(error))?;
-        let packing = match &to {
-            RewriteTo::File(path) => Packing::of_name(path),
-            RewriteTo::Writer(_) | RewriteTo::Nowhere => Packing::Plain,
+        if traces > 1 || files.manifest.is_some() {
+            let found = self.find_several(&mut files)?;
+            let unrelated = found.unrelated.clone();
+            let passed = self.write(&mut files, found, (file, packing))?;
+            let rewritten = self.end(&files, new, to, passed)?;
+            return Ok(Rewritten {
+                unrelated,
+                ..rewritten
+            });
+        }
+        let passed = match self.at_once(&mut files, (file, packing))? {
+            AtOnce::Written(passed) => passed,
+            AtOnce::Found(found, file) => self.write(&mut files, found, (file, packing))?,
         };
-        let output = |file| Output::new(file, packing, &self.limits.disk);
-        // Several files are put aside until all are written.
-        let (aside, output) = match (file, &several) {
-            (Some(file), Some(_)) => (Some(file), Ok(None)),
-            (file, _) => (None, file.map(output).transpose()),
+        self.end(&files, new, to, passed)
+    }
+
+    /// Goes through one trace, and writes it as long as nothing has to be known of what comes later.
+    fn at_once(
+        &self,
+        files: &mut Files<'_>,
+        (file, packing): (Option<Written>, Packing),
+    ) -> Result<AtOnce, RewriteError> {
+        let whole = match self.options.conversion {
+            Conversion::Linear => {
+                let surveyed = self.survey(files)?;
+                Some(surveyed.context.place.found())
+            }
+            Conversion::Nearest => None,
         };
         let has_rates = whole.is_some();
-        let pass = Pass {
-            source: self.frame(whole),
-            others: Others {
-                target: Target::new(self.frame(None), Some(target), trace_time),
-                times: Times::new(Waits::Known(known), has_rates),
-                collected: Collected::new(&self.scratch),
-                output: output.map_err(|error| self.failed(error))?,
-                members: aside.is_some().then(|| Members::new(&self.scratch)),
-                room: Room::default(),
-                skips_payloads: false,
-                failure: None,
-            },
+        let output = file.map(|file| Output::new(file, packing, &self.limits.disk));
+        let output = output.transpose().map_err(|error| self.failed(error))?;
+        let target = Target::new(self.frame(None), None, Clock::BOOTTIME);
+        let times = Times::new(Waits::Collected, true, has_rates);
+        let mut pass = self.new_pass(whole, target, times);
+        pass.others.output = output;
+        let reading = match has_rates {
+            true => Reading::Second,
+            false => Reading::Only,
         };
-        let mut passed = self.pass(&mut files, pass, several.as_ref(), Reading::Second)?;
+        let mut passed = self.pass(files, pass, None, reading)?;
+        let Pass { source, others } = &mut passed.pass;
+        let place = &mut source.context.place;
+        let trace_time = place.trace_time();
+        if others.times.writes
+            && trace_time == others.target.trace_time
+            && others.target.is_as_assumed()
+        {
+            return match place.clocks.are_as_found() {
+                true => Ok(AtOnce::Written(passed)),
+                false => Err(self.changed()),
+            };
+        }
+        let (whole, counts) = (place.clocks.give_back(), source.counts);
+        let others = passed.pass.others;
+        let file = others
+            .output
+            .map(|output| output.abandon(&self.scratch, &self.limits.disk));
+        let file = file.transpose().map_err(|error| self.failed(error))?;
+        let known = others.collected.known();
+        let found = Found {
+            known: known.map_err(|error| self.failed(error))?,
+            whole,
+            several: None,
+            unrelated: Vec::new(),
+            target: others.target.frame,
+            trace_time,
+            counts,
+        };
+        Ok(AtOnce::Found(found, file))
+    }
+
+    /// Goes through all files of which everything is known, and writes them.
+    fn write(
+        &self,
+        files: &mut Files<'_>,
+        found: Found,
+        (file, packing): (Option<Written>, Packing),
+    ) -> Result<Passed, RewriteError> {
+        let Found {
+            known,
+            whole,
+            several,
+            target,
+            trace_time,
+            counts,
+            ..
+        } = found;
+        // Several files are put aside until all are written.
+        let (aside, file) = match &several {
+            Some(_) => (file, None),
+            None => (None, file),
+        };
+        let output = file.map(|file| Output::new(file, packing, &self.limits.disk));
+        let times = Times::new(Waits::Known(known), true, whole.is_some());
+        let target = Target::new(self.frame(None), Some(target), trace_time);
+        let mut pass = self.new_pass(whole, target, times);
+        pass.others.output = output.transpose().map_err(|error| self.failed(error))?;
+        pass.others.members = aside.is_some().then(|| Members::new(&self.scratch));
+        let mut passed = self.pass(files, pass, several.as_ref(), Reading::Second)?;
         let source = &mut passed.pass.source;
         let is_same = source.counts == counts
             && source.context.place.trace_time() == trace_time
             && source.context.place.clocks.are_as_found();
         if !is_same {
-            let source_name = self.name();
-            return Err(RewriteError::Changed { source_name });
+            return Err(self.changed());
         }
         let others = &mut passed.pass.others;
         if let (Some(members), Some(several), Some(file)) = (others.members.take(), several, aside)
@@ -244,11 +318,13 @@ impl Job<'_> {
             let zipped = self.zip(members, several, file, packing);
             others.output = Some(zipped.map_err(|error| self.failed(error))?);
         }
-        let rewritten = self.end(&files, new, to, passed)?;
-        Ok(Rewritten {
-            unrelated,
-            ..rewritten
-        })
+        Ok(passed)
+    }
+
+    /// A trace is another one than when it was read before.
+    fn changed(&self) -> RewriteError {
+        let source_name = self.name();
+        RewriteError::Changed { source_name }
     }
 
     /// Puts several files into one (rules RW9, RW11).
@@ -273,46 +349,30 @@ impl Job<'_> {
         Ok(output)
     }
 
-    /// Goes through one trace for what has to be known of all of it.
-    fn find(&self, files: &mut Files<'_>) -> Result<Found, RewriteError> {
-        let conversion = self.options.conversion;
-        let is_linear = conversion == Conversion::Linear;
-        let Pass { source, others } = self.collect(files, None, None, is_linear)?;
-        let (trace_time, counts) = (source.context.place.trace_time(), source.counts);
-        let (known, whole) = match conversion {
-            // With all snapshots known, nothing of a file that is alone waits.
-            Conversion::Linear => (Known::default(), Some(source.context.place.found())),
-            Conversion::Nearest => {
-                let known = others.collected.known();
-                (known.map_err(|error| self.failed(error))?, None)
-            }
-        };
-        Ok(Found {
-            known,
-            whole,
-            several: None,
-            unrelated: Vec::new(),
-            target: others.target.frame,
-            trace_time,
-            counts,
-        })
-    }
-
-    /// Goes through several files, for their machines and clocks first, and then for what has to be known
-    /// of all that is written.
-    fn find_several(&self, files: &mut Files<'_>) -> Result<Found, RewriteError> {
+    /// Goes through all files for their snapshots and machines.
+    fn survey(&self, files: &mut Files<'_>) -> Result<Frame, RewriteError> {
         self.monitor.begin(Reading::First, files.inputs.total());
         let surveyed = pipeline::survey(files, self.frame(None), self.monitor);
         if self.monitor.cancel.load(Ordering::Relaxed) {
             return Err(Error::Cancelled.into());
         }
-        let mut surveyed = surveyed.map_err(|broken| self.broken(broken))?;
+        surveyed.map_err(|broken| self.broken(broken))
+    }
+
+    /// Goes through several files, for their machines and clocks first, and then for what has to be known
+    /// of all that is written.
+    fn find_several(&self, files: &mut Files<'_>) -> Result<Found, RewriteError> {
+        let mut surveyed = self.survey(files)?;
         let several = Several::of(files, &mut surveyed).map_err(Error::Manifest)?;
         let whole = match self.options.conversion {
             Conversion::Linear => Some(surveyed.context.place.found()),
             Conversion::Nearest => None,
         };
-        let Pass { mut source, others } = self.collect(files, whole, Some(&several), false)?;
+        let target = Target::new(self.frame(None), None, Clock::BOOTTIME);
+        let times = Times::new(Waits::Collected, false, false);
+        let pass = self.new_pass(whole, target, times);
+        let passed = self.pass(files, pass, Some(&several), Reading::First)?;
+        let Pass { mut source, others } = passed.pass;
         let known = others.collected.known();
         let place = &mut source.context.place;
         let (whole, trace_time) = (place.clocks.give_back(), place.trace_time());
@@ -331,29 +391,20 @@ impl Job<'_> {
         })
     }
 
-    /// Goes through all files without writing anything.
-    fn collect(
-        &self,
-        files: &mut Files<'_>,
-        whole: Option<Whole>,
-        several: Option<&Several>,
-        skips_payloads: bool,
-    ) -> Result<Pass, RewriteError> {
-        let pass = Pass {
+    /// What a pass begins with that writes nowhere yet.
+    fn new_pass(&self, whole: Option<Whole>, target: Target, times: Times) -> Pass {
+        Pass {
             source: self.frame(whole),
             others: Others {
-                target: Target::new(self.frame(None), None, Clock::BOOTTIME),
-                times: Times::new(Waits::Collected, false),
+                target,
+                times,
                 collected: Collected::new(&self.scratch),
                 output: None,
                 members: None,
                 room: Room::default(),
-                skips_payloads,
                 failure: None,
             },
-        };
-        let passed = self.pass(files, pass, several, Reading::First)?;
-        Ok(passed.pass)
+        }
     }
 
     /// A trace of which nothing was read.

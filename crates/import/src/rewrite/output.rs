@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use timebase_store::sort::{Quota, ScratchFile};
+use timebase_store::sort::{Quota, Scratch, ScratchFile};
 
 /// How a trace is compressed as a whole (rule RW11).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -189,6 +189,23 @@ impl Output {
     /// Whether no packet was written.
     pub fn is_empty(&self) -> bool {
         self.is_empty
+    }
+
+    /// What was written is not used. Gives a file without bytes to write to instead.
+    ///
+    /// # Errors
+    ///
+    /// If the disk or a limit does not take what was still in memory.
+    pub fn abandon(self, scratch: &Scratch, quota: &Quota) -> io::Result<Written> {
+        match self.finish()? {
+            (Written::File(mut file), size) => {
+                file.set_len(0)?;
+                file.rewind()?;
+                quota.give_back(size);
+                Ok(Written::File(file))
+            }
+            (Written::Aside(_), _) => scratch.file().map(Written::Aside),
+        }
     }
 
     /// There are no more. Gives the file back, and tells its size.

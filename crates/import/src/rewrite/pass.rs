@@ -2,7 +2,7 @@
 
 use std::io;
 
-use timebase_resolver::{ClockId, SeqId, Ticks, Unresolved};
+use timebase_resolver::{Clock, ClockId, SeqId, Ticks, Unresolved};
 use timebase_trace::wire::packet::{Header, PacketType};
 use timebase_trace::{Packet, Payload};
 
@@ -11,7 +11,7 @@ use super::header::{self, NewClock, NewPayload, NewTime, names_clock};
 use super::output::Output;
 use super::tally::{Left, Missed};
 use super::target::Target;
-use super::times::{Converter, Times};
+use super::times::{Converter, Times, Waits};
 use super::waits::Collected;
 use crate::frame::{CopiedPacket, Frame, TimedPacket};
 use crate::output::Rows;
@@ -30,13 +30,11 @@ pub(crate) struct Others {
     pub times: Times,
     /// What waited, when it is settled.
     pub collected: Collected,
-    /// Where packets go; nowhere in a pass that only collects, or if nothing is to be written.
+    /// Where packets go; `None` in a pass that only collects, or if nothing is to be written.
     pub output: Option<Output>,
     /// Where each of several files goes when it is written.
     pub members: Option<Members>,
     pub room: Room,
-    /// Whether nothing but snapshots counts, where trace time is known.
-    pub skips_payloads: bool,
     /// Why it cannot go on.
     pub failure: Option<io::Error>,
 }
@@ -76,7 +74,14 @@ impl Others {
             true => self.times.waits(),
             false => timed.placement.ts,
         };
+        let trace_time = source.context.place.trace_time();
+        if trace_time != self.target.trace_time && self.times.writes {
+            self.trace_time_is(trace_time);
+        }
         self.read(source, packet, timed, ts, rows);
+        if self.target.lacks_whole {
+            self.times.writes = false;
+        }
         if let Some(error) = self.times.failure.take() {
             self.failure.get_or_insert(error);
         }
@@ -87,6 +92,18 @@ impl Others {
             self.times.tally.unplaced += 1;
         }
         payload
+    }
+
+    /// Times are told on another clock than was assumed.
+    #[cold]
+    fn trace_time_is(&mut self, trace_time: Clock) {
+        if matches!(self.times.waits, Waits::Known(_)) {
+            return;
+        }
+        match self.times.tally.written {
+            0 => self.target.trace_time = trace_time,
+            _ => self.times.writes = false,
+        }
     }
 
     fn read(
@@ -124,7 +141,7 @@ impl Others {
             is_taken_as_it_is: timed.is_taken_as_it_is,
         };
         let is_read = !is_snapshot && timed.placement.clock_id.is_some();
-        if self.times.is_collecting() && is_read {
+        if !self.times.writes && is_read {
             self.target.attempted(part);
         }
         let retimed = Retimed {
@@ -135,9 +152,6 @@ impl Others {
             is_valid: timed.is_valid,
             is_lost: timed.placement.unresolved == Some(Unresolved::IncrementalStateLost),
         };
-        if self.skips_payloads && source.context.place.clocks.is_settled(timed.part) {
-            return;
-        }
         let mut room = std::mem::take(&mut self.room);
         room.payload.clear();
         let mut converter = Converter {
@@ -147,7 +161,7 @@ impl Others {
             parts: placed.parts,
         };
         let rewritten = parsed.retime(&retimed, &mut converter, &mut room.payload);
-        if !self.times.is_collecting() {
+        if self.times.writes {
             let (payload, own) = match rewritten {
                 _ if is_sync => (self.synced(&retimed), None),
                 Rewritten::Same => (NewPayload::Same, None),
@@ -231,7 +245,7 @@ impl Others {
         let Some(entered) = self.target.enter(&bare, None, rows) else {
             return;
         };
-        if self.times.is_collecting() {
+        if !self.times.writes {
             return;
         }
         let placed = Placed {

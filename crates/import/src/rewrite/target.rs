@@ -13,7 +13,7 @@ use timebase_trace::wire::packet::Header;
 use super::inverse::{Found, inverse};
 use crate::frame::{CopiedPacket, Frame};
 use crate::output::Rows;
-use crate::place::{PartIx, Place, Placement, Snapshot, TraceTime};
+use crate::place::{PartIx, Placement, Snapshot, TraceTime};
 
 /// The trace that is written, up to the packet that is.
 pub(crate) struct Target {
@@ -21,29 +21,42 @@ pub(crate) struct Target {
     /// The same when all of it is written, for what an import tries once more then (rule D2).
     pub whole: Option<Frame>,
     pub trace_time: Clock,
-    /// Whether that clock counts nanoseconds.
-    is_nanoseconds: bool,
+    /// Whether a reading of that clock is a time in the trace that is written: it counts nanoseconds, and an
+    /// import tells times on it.
+    is_direct: bool,
+    /// Whether something was needed of all that is written, before it is.
+    pub lacks_whole: bool,
 }
 
 impl Target {
     pub fn new(frame: Frame, whole: Option<Frame>, trace_time: Clock) -> Target {
-        let unit = whole.as_ref().map(|whole| {
-            let clocks = &whole.context.place.clocks;
-            clocks.unit(trace_time)
+        // What is not known is checked at the end.
+        let is_direct = whole.as_ref().is_none_or(|whole| {
+            let place = &whole.context.place;
+            place.clocks.unit(trace_time) == 1 && place.trace_time() == trace_time
         });
         Target {
             frame,
             whole,
             trace_time,
-            is_nanoseconds: unit.is_none_or(|unit| unit == 1),
+            is_direct,
+            lacks_whole: false,
         }
+    }
+
+    /// When all is written, and nothing was known of that before: whether times are what they were taken for.
+    pub fn is_as_assumed(&self) -> bool {
+        let place = &self.frame.context.place;
+        !self.lacks_whole
+            && place.clocks.unit(self.trace_time) == 1
+            && place.trace_time() == self.trace_time
     }
 
     /// Whether a clock of a part is the one that times are told on, so that its readings are times.
     #[inline]
     pub fn is_trace_time(&self, part: PartIx, id: ClockId) -> bool {
         let place = &self.frame.context.place;
-        self.is_nanoseconds && place.clocks.parts[part].clock(id, SeqId(0)) == self.trace_time
+        self.is_direct && place.clocks.parts[part].clock(id, SeqId(0)) == self.trace_time
     }
 
     /// The clock of a packet of a part that names none.
@@ -79,11 +92,13 @@ impl Target {
     /// Where a snapshot stands in the trace that is written (rule RW4): at once, or when all is written.
     pub fn snapshot_time(&mut self, copied: &CopiedPacket) -> Option<TraceTime> {
         let accepted = copied.accepted()?;
-        accepted.ts().or_else(|| {
-            let clocks = &mut self.whole.as_mut()?.context.place.clocks;
-            let (times, _) = clocks.place_readings(&accepted.readings);
-            times.first().copied().flatten()
-        })
+        if let Some(ts) = accepted.ts() {
+            return Some(ts);
+        }
+        self.lacks_whole |= self.whole.is_none();
+        let clocks = &mut self.whole.as_mut()?.context.place.clocks;
+        let (times, _) = clocks.place_readings(&accepted.readings);
+        times.first().copied().flatten()
     }
 
     /// It is written with this header.
@@ -105,52 +120,45 @@ impl Target {
         recorded: i64,
         ts: TraceTime,
     ) -> Option<Found> {
-        let Target { frame, whole, .. } = self;
-        let place = &mut frame.context.place;
-        let clock = place.clocks.parts[part].clock(id, seq);
-        let back = match whole {
-            Some(whole) => whole.context.place.clocks.back(ts, clock),
-            None => None,
-        };
-        let mut whole = whole.as_mut().map(|whole| &mut whole.context.place);
         let TraceTime(time) = ts;
-        let convert =
-            |reading: i64| converted(place, whole.as_deref_mut(), part, (id, seq), reading);
-        inverse(convert, [recorded].into_iter().chain(back), time)
+        let convert = |target: &mut Target, reading| {
+            let led = target.leads_to(part, (id, seq), reading);
+            led.map(|TraceTime(ts)| ts)
+        };
+        let found = inverse(|reading| convert(self, reading), [recorded], time);
+        if found.is_some_and(|found| found.off == 0) {
+            return found;
+        }
+        self.lacks_whole |= self.whole.is_none();
+        let clock = self.frame.context.place.clocks.parts[part].clock(id, seq);
+        let whole = self.whole.as_mut()?;
+        let back = whole.context.place.clocks.back(ts, clock);
+        inverse(
+            |reading| convert(self, reading),
+            [recorded].into_iter().chain(back),
+            time,
+        )
     }
 
-    /// Where a reading in nanoseconds leads.
+    /// Where an import of the trace that is written places a reading in nanoseconds: at once, or at the end.
     pub fn leads_to(
         &mut self,
         part: PartIx,
         clock: (ClockId, SeqId),
         reading: i64,
     ) -> Option<TraceTime> {
-        let Target { frame, whole, .. } = self;
-        let whole = whole.as_mut().map(|whole| &mut whole.context.place);
-        let place = &mut frame.context.place;
-        converted(place, whole, part, clock, reading).map(TraceTime)
-    }
-}
-
-/// Where an import of the trace that is written places a reading: at once, or at the end.
-fn converted(
-    place: &mut Place,
-    whole: Option<&mut Place>,
-    part: PartIx,
-    clock: (ClockId, SeqId),
-    reading: i64,
-) -> Option<i64> {
-    let reading = u64::try_from(reading).ok()?;
-    let now = place.clocks.event_clock(part, Some(clock));
-    match place.clocks.place_event(&now, reading) {
-        Ok(TraceTime(ts)) => Some(ts),
-        Err(reason) if place.clocks.may_resolve_later(part, reason) => {
-            let whole = whole?;
-            let then = whole.clocks.event_clock(part, Some(clock));
-            let TraceTime(ts) = whole.clocks.place_event(&then, reading).ok()?;
-            Some(ts)
+        let reading = u64::try_from(reading).ok()?;
+        let clocks = &mut self.frame.context.place.clocks;
+        let now = clocks.event_clock(part, Some(clock));
+        match clocks.place_event(&now, reading) {
+            Ok(ts) => Some(ts),
+            Err(reason) if clocks.may_resolve_later(part, reason) => {
+                self.lacks_whole |= self.whole.is_none();
+                let clocks = &mut self.whole.as_mut()?.context.place.clocks;
+                let then = clocks.event_clock(part, Some(clock));
+                clocks.place_event(&then, reading).ok()
+            }
+            Err(_) => None,
         }
-        Err(_) => None,
     }
 }

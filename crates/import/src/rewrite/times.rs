@@ -13,7 +13,7 @@ use crate::readers::{Fixed, Retime};
 
 /// What is known of what waits for a snapshot.
 pub(crate) enum Waits {
-    /// It is collected: nothing is written in this pass.
+    /// It is collected, for another pass.
     Collected,
     Known(Known),
 }
@@ -21,6 +21,8 @@ pub(crate) enum Waits {
 /// What is kept from packet to packet.
 pub(crate) struct Times {
     pub waits: Waits,
+    /// Whether packets are written, which ends where something is needed that a later packet tells.
+    pub writes: bool,
     /// The number of what waits next.
     pub next: i64,
     /// By sequence: what deltas of its track events are added to.
@@ -33,9 +35,10 @@ pub(crate) struct Times {
 }
 
 impl Times {
-    pub fn new(waits: Waits, has_rates: bool) -> Self {
+    pub fn new(waits: Waits, writes: bool, has_rates: bool) -> Self {
         Times {
             waits,
+            writes,
             next: 0,
             references: FxHashMap::default(),
             tally: Tally::default(),
@@ -44,18 +47,16 @@ impl Times {
         }
     }
 
-    /// Whether nothing is written in this pass.
-    pub fn is_collecting(&self) -> bool {
-        matches!(self.waits, Waits::Collected)
-    }
-
     /// Something waits: its number, and what becomes of it if that is known.
     #[cold]
     pub fn waits(&mut self) -> Option<TraceTime> {
         let number = self.next;
         self.next += 1;
         match &mut self.waits {
-            Waits::Collected => None,
+            Waits::Collected => {
+                self.writes = false;
+                None
+            }
             Waits::Known(known) => match known.get(number) {
                 Ok(ts) => ts,
                 Err(error) => {
@@ -110,7 +111,9 @@ impl Retime for Converter<'_> {
         let ts = match self.source.clocks.place_event(clock, timestamp) {
             Ok(ts) => ts,
             Err(reason) => {
-                if self.times.is_collecting() {
+                if matches!(self.times.waits, Waits::Collected) {
+                    let (_, part) = self.parts;
+                    self.target.attempted(part);
                     self.source.waiting.event(&WaitingEvent {
                         row: EventRow {
                             table: &tables::ftrace_record::TABLE,
@@ -140,10 +143,11 @@ impl Retime for Converter<'_> {
 
     #[inline]
     fn reading(&mut self, fixed: Fixed, clock: ClockId, recorded: u64, ts: TraceTime) -> u64 {
-        if self.times.is_collecting() {
+        let (_, part) = self.parts;
+        if !self.times.writes {
+            self.target.attempted(part);
             return recorded;
         }
-        let (_, part) = self.parts;
         if self.target.is_trace_time(part, clock)
             && let Ok(reading) = u64::try_from(ts.0)
         {
@@ -173,10 +177,11 @@ impl Retime for Converter<'_> {
         recorded: u64,
         ts: TraceTime,
     ) -> u64 {
-        if self.times.is_collecting() {
+        let (_, part) = self.parts;
+        if !self.times.writes {
+            self.target.attempted(part);
             return recorded;
         }
-        let (_, part) = self.parts;
         let ns = |reading: u64| i64::try_from(reading.saturating_mul(unit)).ok();
         let off = |target: &mut Target, reading: u64| {
             let led = target.leads_to(part, (clock, SeqId(0)), ns(reading)?)?;
@@ -208,8 +213,7 @@ impl Retime for Converter<'_> {
         let Ok(recorded) = i64::try_from(recorded) else {
             return;
         };
-        let is_collecting = self.times.is_collecting();
-        if !is_collecting && self.target.leads_to(part, clock, recorded).is_some() {
+        if self.times.writes && self.target.leads_to(part, clock, recorded).is_some() {
             self.missed(fixed, None);
         }
     }
