@@ -242,7 +242,9 @@ fn off(unmet: &Unmet) -> String {
             )
         }
         None => {
-            format!("{what}: their clock has no reading for the time, so they stay as recorded")
+            format!(
+                "{what}: no reading of their clock leads to their time, or they have none; other tools may place them by the recorded reading"
+            )
         }
     }
 }

@@ -385,6 +385,11 @@ impl Clocks {
         let Some(to) = self.target() else {
             return Err(Unresolved::NoTarget);
         };
+        if clock == to
+            && let Some(value) = ticks.in_units_of(unit)
+        {
+            return Ok(TraceTime::reads(value));
+        }
         let ts = match self.whole.as_deref_mut() {
             Some(Whole {
                 estimates, cache, ..

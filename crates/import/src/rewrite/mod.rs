@@ -69,7 +69,7 @@ use crate::limits::Limits;
 use crate::options::{Conversion, Options};
 use crate::output::{RowType, Rows, parent, placed};
 use crate::pipeline::{self, Broken, FileRead};
-use crate::place::{Place, Whole};
+use crate::place::{Place, Settled, Whole};
 use crate::readers::PacketSchema;
 use crate::subjects::Wanted;
 use crate::verdict::Verdict;
@@ -651,6 +651,7 @@ fn read(
         pipeline::stopped(target, EndOfFile::Complete)?;
     }
     let mut read = Vec::new();
+    let mut late = 0u64;
     for file in files.traces() {
         let title = files.inputs.title(file.id).to_owned();
         let (name, rules) = (files.name(&file), files.rules(&file));
@@ -678,7 +679,10 @@ fn read(
             collected.settled(&settled, End::File);
             Ok(())
         })?;
-        others.target.frame.end_timed_file(rows, |_| Ok(()))?;
+        others.target.frame.end_timed_file(rows, |settled| {
+            late = late.saturating_add(u64::from(is_placed(&settled)));
+            Ok(())
+        })?;
         if let Some(members) = &mut others.members
             && let Some(output) = others.output.take()
         {
@@ -692,12 +696,21 @@ fn read(
         collected.settled(&settled, End::All);
         Ok(())
     })?;
-    others.target.frame.end_timed(|_| Ok(()))?;
+    others.target.frame.end_timed(|settled| {
+        late = late.saturating_add(u64::from(is_placed(&settled)));
+        Ok(())
+    })?;
+    others.placed_late(late);
     rows.hand_over();
     match rows.stopped() {
         true => Err(Broken::Read),
         false => Ok(read),
     }
+}
+
+/// Whether a packet that waited has a time.
+fn is_placed(settled: &Settled<'_>) -> bool {
+    matches!(settled, Settled::Packet { result: Ok(_), .. })
 }
 
 /// A database where a trace is needed: the one that it remembers, if it is one of ours.

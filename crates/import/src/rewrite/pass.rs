@@ -94,6 +94,15 @@ impl Others {
         payload
     }
 
+    /// So many packets that were written and waited have a time after all. They have none in the trace that is
+    /// read (rule RW3); others wait for nothing, or are written when all is known.
+    pub fn placed_late(&mut self, count: u64) {
+        if self.target.whole.is_none() && self.times.writes {
+            let tally = &mut self.times.tally;
+            (0..count).for_each(|_| tally.missed(Missed::Packet, None));
+        }
+    }
+
     /// Times are told on another clock than was assumed.
     #[cold]
     fn trace_time_is(&mut self, trace_time: Clock) {
@@ -143,6 +152,11 @@ impl Others {
         let is_read = !is_snapshot && timed.placement.clock_id.is_some();
         if !self.times.writes && is_read {
             self.target.attempted(part);
+        }
+        // With rates, nothing that is read waits. What is written waits for its snapshots alone.
+        let target = &self.target.frame.context.place.clocks;
+        if !self.times.writes && self.times.has_rates && target.is_settled(part) {
+            return;
         }
         let retimed = Retimed {
             header,
@@ -368,6 +382,8 @@ impl Others {
         let placed = self.target.written(entered, &new, rows);
         if new.timestamp.is_some() && !is_snapshot {
             let led = match placed.waits {
+                // It is counted when it is settled.
+                true if ts.is_none() && self.target.whole.is_none() => None,
                 true => match (placed.clock_id, placed.clock_ts) {
                     (Some(id), Some(Ticks(ticks))) => self.target.leads_to(
                         part,

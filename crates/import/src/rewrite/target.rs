@@ -125,19 +125,22 @@ impl Target {
             let led = target.leads_to(part, (id, seq), reading);
             led.map(|TraceTime(ts)| ts)
         };
-        let found = inverse(|reading| convert(self, reading), [recorded], time);
+        let clocks = &mut self.frame.context.place.clocks;
+        let clock = clocks.parts[part].clock(id, seq);
+        let begins = [Some(recorded), clocks.back(ts, clock)];
+        let found = inverse(
+            |reading| convert(self, reading),
+            begins.into_iter().flatten(),
+            time,
+        );
         if found.is_some_and(|found| found.off == 0) {
             return found;
         }
         self.lacks_whole |= self.whole.is_none();
-        let clock = self.frame.context.place.clocks.parts[part].clock(id, seq);
         let whole = self.whole.as_mut()?;
-        let back = whole.context.place.clocks.back(ts, clock);
-        inverse(
-            |reading| convert(self, reading),
-            [recorded].into_iter().chain(back),
-            time,
-        )
+        let then = whole.context.place.clocks.back(ts, clock);
+        let begins = begins.into_iter().chain([then]).flatten();
+        inverse(|reading| convert(self, reading), begins, time)
     }
 
     /// Where an import of the trace that is written places a reading in nanoseconds: at once, or at the end.

@@ -76,7 +76,7 @@ impl Times {
         ticks: Ticks,
         TraceTime(ts): TraceTime,
     ) {
-        let nearest = match self.has_rates {
+        let nearest = match self.has_rates && clock != place.trace_time() {
             true => place.clocks.nearest(clock, ticks),
             false => None,
         };
