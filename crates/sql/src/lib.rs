@@ -68,6 +68,7 @@ mod function;
 mod lookup;
 mod mark;
 pub mod packets;
+pub mod perfetto;
 pub mod plain;
 mod query;
 mod session;
