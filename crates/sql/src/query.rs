@@ -203,7 +203,7 @@ unsafe fn column<'a>(query: *mut ffi::sqlite3_stmt, index: c_int) -> ValueRef<'a
 ///
 /// `conn` is open.
 #[cold]
-pub(super) unsafe fn failure(conn: *mut ffi::sqlite3) -> Error {
+pub(crate) unsafe fn failure(conn: *mut ffi::sqlite3) -> Error {
     // SAFETY: the connection is open.
     if unsafe { ffi::sqlite3_errcode(conn) } == ffi::SQLITE_INTERRUPT {
         return Error::interrupted();

@@ -43,6 +43,7 @@ pub struct Token {
 }
 
 /// The tokens of a text, from the first byte to the last one.
+#[derive(Clone)]
 pub struct Tokens<'t> {
     text: &'t str,
     at: usize,

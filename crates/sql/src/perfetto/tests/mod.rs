@@ -1,0 +1,1 @@
+//! The dialect on a connection.
