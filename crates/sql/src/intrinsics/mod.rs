@@ -56,6 +56,7 @@ mod created;
 mod intervals;
 mod limits;
 mod pointer;
+mod span_join;
 mod table;
 mod table_pointer;
 #[cfg(test)]
@@ -73,5 +74,6 @@ pub fn register(conn: &Connection) -> rusqlite::Result<()> {
     table_pointer::register(conn)?;
     intervals::register(conn)?;
     counters::register(conn)?;
-    created::register(conn)
+    created::register(conn)?;
+    span_join::register(conn)
 }
