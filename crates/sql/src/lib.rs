@@ -65,6 +65,7 @@ mod error;
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod fixture;
 mod function;
+pub mod intrinsics;
 mod lookup;
 mod mark;
 pub mod packets;
