@@ -39,7 +39,7 @@ SELECT row_number() OVER (ORDER BY name, trace_file_id) - 1 AS id, name, key_typ
 FROM main.metadata;
 
 CREATE TEMP VIEW __intrinsic_process AS
-SELECT id, upid, pid, name, start_ts, end_ts, parent_upid, uid, android_appid, android_user_id, cmdline, arg_set_id,
+SELECT id, pid, name, start_ts, end_ts, parent_upid, uid, android_appid, android_user_id, cmdline, arg_set_id,
        machine_id
 FROM main.process;
 
@@ -59,7 +59,7 @@ SELECT id, name, key, idx, severity, source, value, NULL AS description, machine
 FROM main.stats;
 
 CREATE TEMP VIEW __intrinsic_thread AS
-SELECT id, utid, tid, name, start_ts, end_ts, upid, is_main_thread, is_idle, machine_id, arg_set_id FROM main.thread;
+SELECT id, tid, name, start_ts, end_ts, upid, is_main_thread, is_idle, machine_id, arg_set_id FROM main.thread;
 
 CREATE TEMP VIEW __intrinsic_thread_state AS
 SELECT id, ts, dur, utid, state, io_wait, blocked_function, waker_utid, waker_id, irq_context, ucpu

@@ -298,7 +298,7 @@ unsafe extern "C" fn call(
             match current {
                 Some(scalar) => scalar.run(ctx, values),
                 None => Err(Error::new(format_args!(
-                    "no such function: {}; it was dropped, or the module that declared it failed",
+                    "no such function: {}; it was dropped, the module that declared it failed, or timebase does not have what it delegates to",
                     slot.name
                 ))),
             }
