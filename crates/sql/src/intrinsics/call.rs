@@ -75,6 +75,11 @@ impl<'c, 'a> Call<'c, 'a> {
         Ok(self.integer(index, name)? as u32)
     }
 
+    /// [`Self::id`]; `None` for NULL.
+    pub fn optional_id(&self, index: usize, name: &str) -> Result<Option<u32>> {
+        Ok(self.optional(index, name)?.map(|id| id as u32))
+    }
+
     /// A number; `None` for NULL.
     pub fn real(&self, index: usize, name: &str) -> Result<Option<f64>> {
         match self.value(index) {
@@ -172,8 +177,13 @@ impl<G: Gather> Aggregate<G, Option<Pointer<G::Output>>> for Gathering<G> {
 
 /// Registers a function that gathers rows.
 pub fn gather<G: Gather>(conn: &Connection) -> rusqlite::Result<()> {
+    gather_as::<G>(conn, G::NAME)
+}
+
+/// Registers it under another name.
+pub fn gather_as<G: Gather>(conn: &Connection, name: &'static str) -> rusqlite::Result<()> {
     let function: Gathering<G> = Gathering(PhantomData);
-    conn.create_aggregate_function(G::NAME, G::COUNT, PURE, function)
+    conn.create_aggregate_function(name, G::COUNT, PURE, function)
 }
 
 /// The names in a list such as `(id, name)`, which the dialect's `__intrinsic_stringify!` makes.

@@ -33,6 +33,14 @@
 //! | what overlaps | `intervals.rs` |
 //! | which intervals a counter has | `counters.rs` |
 //! | how starts and ends make intervals | `created.rs` |
+//! | lists of values, and of rows | `arrays.rs`, `rows.rs` |
+//! | graphs, and searches in them | `graph.rs`, `bounded.rs` |
+//! | how a query is run along a graph | `scan.rs` |
+//! | which node all ways to a node go through | `dominators.rs` |
+//! | how a tree is divided by groups | `partition.rs` |
+//! | who was to blame for a wait | `critical_path.rs` |
+//! | trees with values | `trees.rs` |
+//! | which spans a span join joins, and how | `span_join/` |
 //!
 //! # Design
 //!
@@ -50,18 +58,27 @@
 //! **A node is an index, an id is a key.** Trace processor's graphs are arrays by id, so one row
 //! with the id 4,000,000,000 takes 100 GB. Here ids are mapped to indexes first.
 
+mod arrays;
+mod bounded;
 mod call;
 mod counters;
 mod created;
+mod critical_path;
+mod dominators;
+mod graph;
 mod intervals;
 mod limits;
+mod partition;
 mod pointer;
+mod rows;
+mod scan;
 mod span_join;
 mod table;
 mod table_pointer;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod testing;
+mod trees;
 
 use rusqlite::Connection;
 
@@ -72,8 +89,17 @@ use rusqlite::Connection;
 /// If SQLite refuses one of them, for example while a statement runs.
 pub fn register(conn: &Connection) -> rusqlite::Result<()> {
     table_pointer::register(conn)?;
+    arrays::register(conn)?;
     intervals::register(conn)?;
     counters::register(conn)?;
     created::register(conn)?;
+    graph::register(conn)?;
+    dominators::register(conn)?;
+    partition::register(conn)?;
+    critical_path::register(conn)?;
+    trees::register(conn)?;
+    rows::register(conn)?;
+    scan::register(conn)?;
+    bounded::register(conn)?;
     span_join::register(conn)
 }
