@@ -14,12 +14,15 @@ use super::scalar::Scalar;
 use super::script::{Raw, Statements};
 use super::source::{Place, Source};
 use super::state::{FunctionKey, Progress, Shared, locked};
-use super::table::{NewTable, check_schema, kind, make_index, quoted};
+use super::table::{NewTable, check_schema, is_in_main, kind, make_index, quoted};
 use super::tabular::{self, Tabular};
 use crate::error::{Error, Result};
 
 /// Modules that include modules.
 const DEPTH: usize = 200;
+
+/// A module stays failed (PQ10).
+const STAYS: &str = "a module has failed before in this connection, and stays so";
 
 /// The savepoints of this file.
 const SAVEPOINT: &str = "__timebase_perfetto";
@@ -418,7 +421,7 @@ impl<'c> Engine<'c> {
             return Err(exists("INDEX", &index.name, place));
         }
         let found = kind(self.conn, &index.table)?;
-        let is_ours = self.conn.table_exists(Some("main"), index.table.as_str())?;
+        let is_ours = is_in_main(self.conn, &index.table)?;
         match found.as_deref() {
             Some("table") => {}
             None if !is_ours => {
@@ -538,9 +541,11 @@ impl<'c> Engine<'c> {
                 return Err(at(place, message));
             }
             Some(Progress::Failed(why)) => {
-                let message = format!(
-                    "the module {module} has failed before in this connection, and stays so: {why}"
-                );
+                // A chain of such modules has one reason.
+                let message = match why.starts_with(STAYS) {
+                    true => why,
+                    false => format!("{STAYS}: {module}: {why}"),
+                };
                 return Err(at(place, message));
             }
             None => {}

@@ -6,7 +6,7 @@ use rusqlite::Connection;
 
 use super::expand::{Sql, at};
 use super::source::Place;
-use super::table::quoted;
+use super::table::{is_in_main, is_table, quoted};
 use super::token::{Kind, Tokens};
 use super::unread;
 use crate::database::Database;
@@ -18,6 +18,21 @@ const VIEWS: &str = include_str!("prelude.sql");
 
 /// Trace processor's tables that stay empty.
 const UNREAD: &str = include_str!("unread.txt");
+
+/// The columns of a slice and of a flow in trace processor. Timebase's have more, which make names
+/// ambiguous in joins.
+const SLICE: &str = "id, ts, dur, track_id, category, name, depth, parent_id, arg_set_id, thread_ts, thread_dur, thread_instruction_count, thread_instruction_delta";
+const FLOW: &str = "id, slice_out, slice_in, trace_id, arg_set_id";
+
+/// Timebase's functions with rows that trace processor has, the table that they read, and the
+/// columns.
+const FUNCTIONS: [(&str, &str, &str); 5] = [
+    ("ancestor_slice", "slice", SLICE),
+    ("descendant_slice", "slice", SLICE),
+    ("following_flow", "flow", FLOW),
+    ("preceding_flow", "flow", FLOW),
+    ("directly_connected_flow", "flow", FLOW),
+];
 
 /// Makes trace processor's own tables, all in the temp schema.
 ///
@@ -33,6 +48,14 @@ pub fn make_tables(conn: &Connection) -> Result<()> {
         Ok(ControlFlow::Continue(()))
     })?;
     conn.execute_batch(VIEWS)?;
+    for (function, of, columns) in FUNCTIONS {
+        if is_in_main(conn, of)? {
+            let module = crate::slices::NARROW;
+            conn.execute_batch(&format!(
+                "CREATE VIRTUAL TABLE temp.{function} USING {module}({function}, {columns})"
+            ))?;
+        }
+    }
     for (name, columns) in tables() {
         // Then timebase has a table-valued function with this name.
         if known.iter().any(|module| module == name) {
@@ -78,8 +101,7 @@ fn column(column: &str) -> String {
 ///
 /// If the table is there and has other columns.
 pub fn fill(conn: &Connection) -> Result<()> {
-    let has = |schema: &str, name: &str| conn.table_exists(Some(schema), name);
-    if !has("temp", "_trace_bounds")? || !has("main", "trace_bounds")? {
+    if !is_table(conn, "_trace_bounds")? || !is_in_main(conn, "trace_bounds")? {
         return Ok(());
     }
     let sql = "UPDATE temp._trace_bounds

@@ -289,6 +289,12 @@ pub fn kind(conn: &Connection, name: &str) -> Result<Option<String>> {
     })
 }
 
+/// Whether the main database has a table or view with this name.
+pub fn is_in_main(conn: &Connection, name: &str) -> Result<bool> {
+    let sql = "SELECT 1 FROM main.sqlite_schema WHERE name = ?1 COLLATE NOCASE AND type IN ('table', 'view')";
+    Ok(conn.prepare(sql)?.exists([name])?)
+}
+
 /// The rows on their way into a table.
 struct Copy<'c> {
     conn: &'c Connection,
