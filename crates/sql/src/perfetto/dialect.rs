@@ -84,6 +84,20 @@ pub enum Action {
     Sqlite(Plain),
 }
 
+impl Action {
+    /// The SELECT inside of it, if there is one.
+    pub fn body(&self) -> Option<&Sql> {
+        match self {
+            Action::Table { select, .. } | Action::View { select, .. } => Some(select),
+            Action::Function(function) => match &function.body {
+                Body::Select(select) => Some(select),
+                Body::Delegates(_) => None,
+            },
+            _ => None,
+        }
+    }
+}
+
 /// A statement of SQLite's.
 #[derive(Debug)]
 pub struct Plain {

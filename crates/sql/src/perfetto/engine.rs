@@ -88,7 +88,12 @@ impl<'c> Engine<'c> {
                     prelude::check_module_statement(&plain.sql, &place)?;
                     self.run_sql(&plain.temporary.unwrap_or(plain.sql), &place)?;
                 }
-                action => self.act(action, &place, statement.is_replacing, depth)?,
+                action => {
+                    if let Some(body) = action.body() {
+                        prelude::check_module_statement(body, &place)?;
+                    }
+                    self.act(action, &place, statement.is_replacing, depth)?;
+                }
             }
         }
         Ok(())

@@ -210,7 +210,7 @@ impl NewTable<'_> {
         let mut is_row = select.step().map_err(fail)?;
         let mut bytes = 0usize;
         while is_row && waiting.len() < WAITING && bytes < WAITING_BYTES {
-            self.check(copy, select)?;
+            self.check(copy, select, waiting.len() as i64)?;
             copy.see(select);
             let row = (0..copy.columns.len()).map(|index| {
                 let value = select.value(index);
@@ -229,7 +229,7 @@ impl NewTable<'_> {
         }
         drop(waiting);
         while is_row {
-            self.check(copy, select)?;
+            self.check(copy, select, copy.rows)?;
             if copy.see(select) {
                 copy.renew()?;
             }
@@ -240,7 +240,8 @@ impl NewTable<'_> {
         Ok(())
     }
 
-    fn check(&self, copy: &Copy<'_>, select: &Prepared) -> Result<()> {
+    /// Compares the types of a row with the schema; `before` rows precede it.
+    fn check(&self, copy: &Copy<'_>, select: &Prepared, before: i64) -> Result<()> {
         for (index, column) in copy.columns.iter().enumerate() {
             let code = select.column_type(index);
             if !column.takes(code) {
@@ -249,7 +250,7 @@ impl NewTable<'_> {
                     self.what(),
                     column.name,
                     column.declared.map_or("", Type::name),
-                    copy.rows.saturating_add(1),
+                    before.saturating_add(1),
                     told(code)
                 );
                 return Err(self.select.explain(&message, None));
