@@ -125,7 +125,7 @@ pub struct Statement {
 pub fn read(source: &Arc<Source>, raw: Raw, macros: &dyn Macros) -> Result<Statement> {
     let all = pieces(source, raw.start, raw.end);
     // The calls in a macro's body wait for its own call.
-    let all = match Reader::of(&all).is_macro() {
+    let all = match Reader::of(&all).begins_macro() {
         true => all,
         false => expand(all, macros)?,
     };
@@ -187,7 +187,7 @@ impl<'p> Reader<'p> {
         are
     }
 
-    fn is_macro(mut self) -> bool {
+    fn begins_macro(mut self) -> bool {
         self.create().is_some() && self.word("MACRO")
     }
 

@@ -303,8 +303,8 @@ unsafe impl VTabCursor for RowsCursor {
 
     fn column(&self, ctx: &mut Context, column: c_int) -> Result<()> {
         caught(|| match column {
-            0 => ctx.set_result(&self.json()),
-            _ => ctx.set_result(&rusqlite::types::Null),
+            0 => ctx.set_result(self.json()),
+            _ => ctx.set_result(rusqlite::types::Null),
         })
     }
 
@@ -516,7 +516,7 @@ unsafe impl VTabCursor for OutcomeCursor<'_> {
                 let column = usize::try_from(column).unwrap_or(usize::MAX);
                 ctx.set_result(ToSqlOutput::Borrowed(statement.value(column)))
             }
-            None => ctx.set_result(&rusqlite::types::Null),
+            None => ctx.set_result(rusqlite::types::Null),
         })
     }
 
