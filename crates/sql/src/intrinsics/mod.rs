@@ -41,7 +41,7 @@
 //! | who was to blame for a wait | `critical_path.rs` |
 //! | trees with values | `trees.rs` |
 //! | texts, regular expressions, numbers, names of symbols | `text.rs`, `patterns.rs`, `numbers.rs`, `symbols.rs` |
-//! | values from the tables of a trace | `tables.rs` |
+//! | values and callers from the tables of a trace | `tables.rs`, `callsites.rs` |
 //! | which spans a span join joins, and how | `span_join/` |
 //!
 //! # Design
@@ -63,6 +63,7 @@
 mod arrays;
 mod bounded;
 mod call;
+mod callsites;
 mod counters;
 mod created;
 mod critical_path;
@@ -113,5 +114,6 @@ pub fn register(conn: &Connection) -> rusqlite::Result<()> {
     numbers::register(conn)?;
     symbols::register(conn)?;
     tables::register(conn)?;
+    callsites::register(conn)?;
     span_join::register(conn)
 }
