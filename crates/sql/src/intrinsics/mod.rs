@@ -40,6 +40,8 @@
 //! | how a tree is divided by groups | `partition.rs` |
 //! | who was to blame for a wait | `critical_path.rs` |
 //! | trees with values | `trees.rs` |
+//! | texts, regular expressions, numbers, names of symbols | `text.rs`, `patterns.rs`, `numbers.rs`, `symbols.rs` |
+//! | values and callers from the tables of a trace | `tables.rs`, `callsites.rs` |
 //! | which spans a span join joins, and how | `span_join/` |
 //!
 //! # Design
@@ -61,6 +63,7 @@
 mod arrays;
 mod bounded;
 mod call;
+mod callsites;
 mod counters;
 mod created;
 mod critical_path;
@@ -68,16 +71,21 @@ mod dominators;
 mod graph;
 mod intervals;
 mod limits;
+mod numbers;
 mod partition;
+mod patterns;
 mod pointer;
 mod rows;
 mod scan;
 mod span_join;
+mod symbols;
 mod table;
 mod table_pointer;
+mod tables;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod testing;
+mod text;
 mod trees;
 
 use rusqlite::Connection;
@@ -101,5 +109,11 @@ pub fn register(conn: &Connection) -> rusqlite::Result<()> {
     rows::register(conn)?;
     scan::register(conn)?;
     bounded::register(conn)?;
+    text::register(conn)?;
+    patterns::register(conn)?;
+    numbers::register(conn)?;
+    symbols::register(conn)?;
+    tables::register(conn)?;
+    callsites::register(conn)?;
     span_join::register(conn)
 }
