@@ -2,6 +2,7 @@
 //!
 //! A word of the dialect is a keyword only at its place, so a column may be called `module`.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::expand::{Macro, Macros, Piece, Sql, at, expand, pieces, trimmed};
@@ -396,7 +397,7 @@ impl<'p> Reader<'p> {
         let rest = self.rest();
         match rest.is_empty() {
             true => self.wrong("SELECT after AS"),
-            false => Ok(Sql::of(&with_row_numbers(rest))),
+            false => Ok(Sql::of(&for_sqlite(rest))),
         }
     }
 
@@ -512,7 +513,7 @@ impl<'p> Reader<'p> {
 
     /// A statement of SQLite's, in both forms.
     fn plain(mut self) -> Plain {
-        let pieces = with_row_numbers(trimmed(self.pieces));
+        let pieces = for_sqlite(trimmed(self.pieces));
         let sql = Sql::of(&pieces);
         let mut plain = Plain {
             sql,
@@ -548,14 +549,60 @@ impl<'p> Reader<'p> {
         let mut with = before.to_vec();
         with.extend(super::expand::pieces(&source, 0, added.len()));
         with.extend_from_slice(after);
-        plain.temporary = Some(Sql::of(&with_row_numbers(trimmed(&with))));
+        plain.temporary = Some(Sql::of(&for_sqlite(trimmed(&with))));
         plain
     }
 }
 
+/// In the form for SQLite: row numbers have SQLite's name, and `FROM name()` has no parentheses.
+fn for_sqlite(pieces: &[Piece]) -> Cow<'_, [Piece]> {
+    match without_empty_calls(pieces) {
+        Some(pieces) => with_row_numbers(&pieces).into_owned().into(),
+        None => with_row_numbers(pieces),
+    }
+}
+
+/// `FROM name()` is a table, view or function without arguments (PQ10): trace processor's tables are
+/// virtual, and may have parentheses, which SQLite allows for virtual tables only. `None` if there
+/// is nothing to remove.
+fn without_empty_calls(pieces: &[Piece]) -> Option<Vec<Piece>> {
+    let meaning: Vec<usize> = (0..pieces.len())
+        .filter(|index| {
+            pieces
+                .get(*index)
+                .is_some_and(|piece| !piece.kind.is_blank())
+        })
+        .collect();
+    let mut removed = Vec::new();
+    for window in meaning.windows(4) {
+        let [from, name, open, close] = window else {
+            continue;
+        };
+        let at = |index: &usize| pieces.get(*index);
+        let is_source = at(from).is_some_and(|from| from.is_word("FROM") || from.is_word("JOIN"));
+        let is_name = at(name).is_some_and(|name| matches!(name.kind, Kind::Word | Kind::Quoted));
+        let is_empty = at(open).is_some_and(|open| open.is_sign("("))
+            && at(close).is_some_and(|close| close.is_sign(")"));
+        // IS DISTINCT FROM f() compares with a value.
+        let before = pieces.get(..*from).unwrap_or_default();
+        let is_comparison = trimmed(before)
+            .last()
+            .is_some_and(|last| last.is_word("DISTINCT"));
+        if is_source && is_name && is_empty && !is_comparison {
+            removed.extend(*open..=*close);
+        }
+    }
+    if removed.is_empty() {
+        return None;
+    }
+    let kept = pieces.iter().enumerate();
+    let kept = kept.filter(|(index, _)| removed.binary_search(index).is_err());
+    Some(kept.map(|(_, piece)| piece.clone()).collect())
+}
+
 /// The hidden column `_auto_id` of trace processor's tables is the number of the row. SQLite has
 /// that as `rowid`, under which name every table that [`Action::Table`] makes numbers its rows.
-fn with_row_numbers(pieces: &[Piece]) -> std::borrow::Cow<'_, [Piece]> {
+fn with_row_numbers(pieces: &[Piece]) -> Cow<'_, [Piece]> {
     if !pieces.iter().any(|piece| piece.is_word("_auto_id")) {
         return pieces.into();
     }

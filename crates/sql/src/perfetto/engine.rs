@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use rusqlite::{Connection, ffi};
 
@@ -49,7 +50,26 @@ impl<'c> Engine<'c> {
     /// If the connection does not have timebase's functions.
     pub fn of(conn: &'c Connection) -> Result<Engine<'c>> {
         let shared = Shared::of(conn)?;
-        Ok(Engine { conn, shared })
+        let engine = Engine { conn, shared };
+        engine.end_savepoints();
+        Ok(engine)
+    }
+
+    /// Inside of a function of SQL, an interrupt also refuses to end a savepoint.
+    fn end_savepoints(&self) {
+        let open = &self.shared.open_savepoints;
+        while open.load(Ordering::Relaxed) > 0 {
+            match self.conn.execute_batch(&rollback()) {
+                Ok(()) => {
+                    open.fetch_sub(1, Ordering::Relaxed);
+                }
+                // The transaction has ended, and its savepoints with it.
+                Err(error) if error.to_string().contains("no such savepoint") => {
+                    open.store(0, Ordering::Relaxed);
+                }
+                Err(_) => return,
+            }
+        }
     }
 
     pub fn shared(&self) -> &Arc<Shared> {
@@ -156,9 +176,12 @@ impl<'c> Engine<'c> {
         let result = run();
         let end = match result {
             Ok(_) => format!("RELEASE {SAVEPOINT}"),
-            Err(_) => format!("ROLLBACK TO {SAVEPOINT}; RELEASE {SAVEPOINT}"),
+            Err(_) => rollback(),
         };
         let ended = self.conn.execute_batch(&end);
+        if ended.is_err() {
+            self.shared.open_savepoints.fetch_add(1, Ordering::Relaxed);
+        }
         let value = result?;
         ended?;
         Ok(value)
@@ -628,6 +651,12 @@ impl<'c> Engine<'c> {
         }
         self.attempt(&key, || {
             self.whole(|| prelude::make_tables(self.conn))?;
+            for name in prelude::MISSING {
+                if !self.has_function(name, -1)? {
+                    let key = (name.to_owned(), -1);
+                    self.shared.define(self.conn, &key, name, None)?;
+                }
+            }
             let mut modules = root.modules(Some(&name))?;
             // What is there before the trace is read, and what after it.
             modules.sort_by_key(|module| module.contains(".after_eof."));
@@ -638,6 +667,10 @@ impl<'c> Engine<'c> {
             Ok(())
         })
     }
+}
+
+fn rollback() -> String {
+    format!("ROLLBACK TO {SAVEPOINT}; RELEASE {SAVEPOINT}")
 }
 
 fn key(name: &str, count: usize) -> FunctionKey {

@@ -34,6 +34,10 @@ const FUNCTIONS: [(&str, &str, &str); 5] = [
     ("directly_connected_flow", "flow", FLOW),
 ];
 
+/// Functions of trace processor that timebase does not have. What calls one of them fails, and not
+/// the module that declares a view with such a call.
+pub const MISSING: [&str; 2] = ["experimental_profile", "experimental_proto_path_to_frame"];
+
 /// Makes trace processor's own tables, all in the temp schema.
 ///
 /// # Errors

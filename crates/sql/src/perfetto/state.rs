@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::{CStr, CString, c_int, c_void};
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rusqlite::vtab::{Context, Filters, IndexInfo, Module, VTab, VTabConnection, VTabCursor};
@@ -60,6 +61,8 @@ pub struct Shared {
     pub unread: Arc<Unread>,
     slots: Mutex<HashMap<FunctionKey, Arc<Slot>>>,
     roots: Mutex<Vec<Root>>,
+    /// The savepoints that an interrupted statement could not end.
+    pub open_savepoints: AtomicUsize,
     notes: Mutex<Vec<String>>,
 }
 
@@ -84,6 +87,7 @@ impl Shared {
             unread: Arc::default(),
             slots: Mutex::default(),
             roots: Mutex::default(),
+            open_savepoints: AtomicUsize::new(0),
             notes: Mutex::default(),
         }
     }

@@ -57,6 +57,8 @@ struct Made {
 impl Made {
     fn declared(&self) -> &'static str {
         match (self.declared, self.seen) {
+            // As in trace processor, a real number makes all integers of a column real.
+            (Some(declared), Some(ffi::SQLITE_FLOAT)) if is_integer(declared) => "REAL",
             (Some(declared), _) => declared.of_column(),
             (None, Some(ffi::SQLITE_INTEGER)) => "INTEGER",
             (None, Some(ffi::SQLITE_FLOAT)) => "REAL",
@@ -67,7 +69,11 @@ impl Made {
 
     /// Takes note of a value. Says whether the type is another one now.
     fn see(&mut self, code: c_int) -> bool {
-        if self.declared.is_some() || code == ffi::SQLITE_NULL {
+        if let Some(declared) = self.declared {
+            let is_real = is_integer(declared) && code == ffi::SQLITE_FLOAT;
+            return is_real && self.seen.replace(code) != Some(code);
+        }
+        if code == ffi::SQLITE_NULL {
             return false;
         }
         let now = match self.seen {
@@ -90,10 +96,15 @@ impl Made {
         match self.declared {
             None => true,
             Some(Type::Double) if is_number => true,
+            Some(declared) if is_integer(declared) && code == ffi::SQLITE_FLOAT => true,
             Some(Type::Bytes) => true,
             Some(declared) => declared.takes(code),
         }
     }
+}
+
+fn is_integer(declared: Type) -> bool {
+    declared.of_column() == "INTEGER"
 }
 
 /// A name in double quotes.
@@ -322,9 +333,7 @@ impl Copy<'_> {
     fn see(&mut self, select: &Prepared) -> bool {
         let mut is_new = false;
         for (index, column) in self.columns.iter_mut().enumerate() {
-            if column.declared.is_none() {
-                is_new |= column.see(select.column_type(index));
-            }
+            is_new |= column.see(select.column_type(index));
         }
         if let Some(key) = self.key {
             is_new |= self.follow_key(match select.value(key) {

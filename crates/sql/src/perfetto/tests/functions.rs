@@ -270,6 +270,16 @@ fn pq10_the_schema_of_a_function_with_rows_is_in_order() {
 }
 
 #[test]
+fn pq10_from_a_table_with_empty_parentheses() {
+    let conn = connect();
+    let script = "CREATE PERFETTO TABLE t AS SELECT 4 AS x; CREATE PERFETTO VIEW v AS SELECT x + 1 AS x FROM t ( );
+        CREATE PERFETTO FUNCTION f() RETURNS LONG AS SELECT t.x + v.x FROM t() JOIN v() AS v;
+        CREATE PERFETTO TABLE u AS SELECT 1 IS DISTINCT FROM f() AS y, f() AS z FROM t();
+        SELECT y, z FROM u";
+    assert_eq!(rows(&conn, script), "1 9");
+}
+
+#[test]
 fn pq6_a_function_delegates() {
     let conn = connect();
     let script = "CREATE PERFETTO FUNCTION size_of(x ANY) RETURNS LONG DELEGATES TO length;

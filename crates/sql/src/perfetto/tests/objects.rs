@@ -64,6 +64,15 @@ fn pq10_types_that_change_after_many_rows_are_seen() {
 }
 
 #[test]
+fn pq10_a_real_number_makes_a_column_of_integers_real() {
+    let conn = connect();
+    let script = "CREATE PERFETTO TABLE t(a LONG, b LONG) AS SELECT 1 AS a, 1 AS b UNION ALL SELECT 2.5, NULL;
+        SELECT a, b FROM t";
+    assert_eq!(rows(&conn, script), "1.0 1\n2.5 NULL");
+    assert_eq!(types(&conn, "t"), "a REAL, b INTEGER");
+}
+
+#[test]
 fn pq3_an_id_is_the_key_where_its_values_ascend() {
     let conn = connect();
     for (values, is_key) in [

@@ -239,6 +239,17 @@ fn pq13_a_script_can_be_interrupted() {
     stop.join().unwrap();
     assert!(error.is_interrupt(), "{error}");
     assert!(conn.is_autocommit());
+    // The same inside of a statement, where SQLite ends no savepoint before that statement ends.
+    let handle = conn.get_interrupt_handle();
+    let stop = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        handle.interrupt();
+    });
+    let sql = "SELECT perfetto_sql('INCLUDE PERFETTO MODULE a.m')";
+    assert_eq!(refusal(&conn, sql), "interrupted");
+    stop.join().unwrap();
+    assert_eq!(rows(&conn, "SELECT 1"), "1");
+    assert!(conn.is_autocommit());
     assert_eq!(rows(&conn, "SELECT count(*) FROM sqlite_temp_schema"), "0");
     // An interrupted module has not failed.
     let error = try_rows(&conn, "SELECT * FROM before", &Packages::default()).unwrap_err();
