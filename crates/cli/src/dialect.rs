@@ -64,7 +64,7 @@ pub fn form(database: &Database, sql: &str, place: &str) -> anyhow::Result<Form>
     }
     match perfetto::step(database, sql) {
         Ok(None) => Ok(Form::Ran),
-        Ok(Some(translated)) if translated.text() == sql => Ok(Form::Same),
+        Ok(Some(translated)) if translated.is_same() => Ok(Form::Same),
         Ok(Some(translated)) => Ok(Form::Other(translated)),
         Err(error) if error.is_interrupt() => Err(anyhow!("interrupted")),
         Err(error) => {

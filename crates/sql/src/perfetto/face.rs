@@ -37,7 +37,7 @@ pub fn register(conn: &Connection) -> Result<()> {
             let script: String = text(ctx.get_raw(0), "perfetto_sql", 1, "script")?;
             let packages = match count {
                 1 => None,
-                _ => Some(text(ctx.get_raw(1), "perfetto_sql", 2, "packages")?),
+                _ => Some(text(ctx.get_raw(1), "perfetto_sql", 2, "folders")?),
             };
             // SAFETY: the connection is open during the call, and stays in it.
             let conn = unsafe { ctx.get_connection() }?;
@@ -126,7 +126,7 @@ unsafe fn connection(conn: *mut ffi::sqlite3) -> Result<Connection> {
     unsafe { Connection::from_handle(conn) }
 }
 
-/// `perfetto_rows(script, packages)`: the rows of the last statement as JSON objects.
+/// `perfetto_rows(script, folders)`: the rows of the last statement as JSON objects.
 #[repr(C)]
 struct Rows {
     /// SQLite's part; it must come first.
@@ -153,7 +153,7 @@ unsafe impl<'vtab> VTab<'vtab> for Rows {
             // SAFETY: a virtual table never outlives its connection.
             conn: unsafe { db.handle() },
         };
-        let declaration = c"CREATE TABLE x (row TEXT, script HIDDEN, packages HIDDEN)";
+        let declaration = c"CREATE TABLE x (row TEXT, script HIDDEN, folders HIDDEN)";
         Ok((Cow::Borrowed(declaration), rows))
     }
 
@@ -209,7 +209,7 @@ impl RowsCursor {
     fn begin(&mut self, args: &Filters<'_>) -> Result<()> {
         (self.row, self.statement) = (None, None);
         let mut arguments = Vec::new();
-        for (value, (place, name)) in args.iter().zip([(1, "script"), (2, "packages")]) {
+        for (value, (place, name)) in args.iter().zip([(1, "script"), (2, "folders")]) {
             arguments.push(text(value, "perfetto_rows", place, name)?);
         }
         // SAFETY: the connection is open while its cursor is.

@@ -152,12 +152,18 @@ pub fn run<'c>(
 #[derive(Debug, Clone)]
 pub struct Translated {
     sql: Sql,
+    is_same: bool,
 }
 
 impl Translated {
     /// The text for SQLite.
     pub fn text(&self) -> &str {
         &self.sql.text
+    }
+
+    /// Whether the text is the statement as it was written.
+    pub fn is_same(&self) -> bool {
+        self.is_same
     }
 
     /// SQLite's message about this statement, and where its cause was written.
@@ -191,7 +197,10 @@ pub fn step(conn: &Connection, statement: &str) -> Result<Option<Translated>> {
     }
     match engine.step(&source, raw)? {
         Step::Ran => Ok(None),
-        Step::Sql(sql) => Ok(Some(Translated { sql })),
+        Step::Sql(sql) => Ok(Some(Translated {
+            is_same: statement.get(raw.start..raw.end) == Some(&sql.text),
+            sql,
+        })),
     }
 }
 

@@ -69,12 +69,14 @@ fn pq1_the_form_for_sqlite_of_each_statement_can_be_asked_for() {
     );
     let translated = step(&conn, "SELECT m!(1), wrong").unwrap().unwrap();
     assert_eq!(translated.text(), "SELECT (1), wrong");
+    assert!(!translated.is_same());
     let error = conn.prepare(translated.text()).unwrap_err();
     let expected = "no such column: wrong\n  line 1, column 15: SELECT m!(1), wrong";
     assert_eq!(translated.explain(&error).to_string(), expected);
     assert!(step(&conn, "SELECT 1; SELECT 2").is_err());
     let translated = step(&conn, "CREATE TABLE t (x)").unwrap().unwrap();
     assert_eq!(translated.text(), "CREATE TABLE t (x)");
+    assert!(translated.is_same());
 }
 
 #[test]
