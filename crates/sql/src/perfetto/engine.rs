@@ -78,6 +78,7 @@ impl<'c> Engine<'c> {
 
     /// Runs a statement of a user's script, if it is one of the dialect.
     pub fn step(&self, source: &Arc<Source>, raw: Raw) -> Result<Step> {
+        self.prepare_tables(source, raw)?;
         let statement = read(source, raw, self.shared.as_ref())?;
         let place = statement.place;
         match statement.action {
@@ -86,6 +87,21 @@ impl<'c> Engine<'c> {
                 self.act(action, &place, statement.is_replacing, 0)?;
                 Ok(Step::Ran)
             }
+        }
+    }
+
+    /// Makes the table that a statement names, if that waits until then.
+    fn prepare_tables(&self, source: &Arc<Source>, raw: Raw) -> Result<()> {
+        let is_of_prelude = |name: &String| name.contains("prelude.");
+        if source.name.as_ref().is_some_and(is_of_prelude)
+            || locked(&self.shared.state).preludes == 0
+        {
+            return Ok(());
+        }
+        let text = source.text.get(raw.start..raw.end).unwrap_or_default();
+        match text.contains(prelude::THREAD_STATE) {
+            true => self.whole(|| prelude::make_thread_state(self.conn)),
+            false => Ok(()),
         }
     }
 
@@ -101,6 +117,7 @@ impl<'c> Engine<'c> {
     /// Runs all statements of a module. Nothing may have rows.
     fn run_module(&self, source: &Arc<Source>, depth: usize) -> Result<()> {
         for raw in Statements::of(&source.text) {
+            self.prepare_tables(source, raw)?;
             let statement = read(source, raw, self.shared.as_ref())?;
             let place = statement.place;
             match statement.action {
@@ -296,9 +313,13 @@ impl<'c> Engine<'c> {
         let registered = self.shared.has_slot(&key);
         if !registered {
             // The name exists before its body is read, because the body may call it.
-            self.shared
-                .define(self.conn, &key, name, None)
-                .map_err(|error| busy(name, &error, place))?;
+            match self.shared.define(self.conn, &key, name, None) {
+                // Timebase's does the same.
+                Err(error) if prelude::OURS.contains(&name) && !error.is_interrupt() => {
+                    return Ok(());
+                }
+                defined => defined.map_err(|error| busy(name, &error, place))?,
+            }
         }
         // SAFETY: the connection is open until the end of this function.
         let body = unsafe { Prepared::new(self.conn.handle(), &sql.text, false) };
@@ -664,6 +685,8 @@ impl<'c> Engine<'c> {
                 self.include_one(module, place, depth.saturating_add(1))?;
                 prelude::fill(self.conn)?;
             }
+            let mut state = locked(&self.shared.state);
+            state.preludes = state.preludes.saturating_add(1);
             Ok(())
         })
     }

@@ -49,6 +49,8 @@ pub struct State {
     pub macros: HashMap<String, Arc<Macro>>,
     pub functions: HashMap<FunctionKey, Arc<Scalar>>,
     pub modules: HashMap<String, Progress>,
+    /// How many preludes have run.
+    pub preludes: usize,
     /// The tables that were made from tables without rows, by their name in small letters.
     pub unread: HashMap<String, BTreeSet<String>>,
 }

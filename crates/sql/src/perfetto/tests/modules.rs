@@ -292,6 +292,43 @@ fn pq2a_the_prelude_runs_before_the_first_module_and_shadows_the_database() {
 }
 
 #[test]
+fn pq12_the_states_of_threads_become_a_table_when_they_are_first_named() {
+    let (_folder, packages) = folder(&[
+        (
+            "prelude.after_eof.views",
+            "CREATE PERFETTO VIEW thread_state AS SELECT * FROM __intrinsic_thread_state",
+        ),
+        ("a.other", "CREATE PERFETTO VIEW other AS SELECT 1 AS x"),
+        (
+            "a.states",
+            "CREATE PERFETTO VIEW states AS SELECT id, ts FROM thread_state",
+        ),
+    ]);
+    let conn = connect();
+    conn.execute_batch(
+        "CREATE TABLE thread_state (id, ts, dur, utid, state, io_wait, blocked_function, waker_utid, waker_id, irq_context, ucpu);
+         INSERT INTO thread_state (id, ts, utid) VALUES (3, 10, 1), (1, 20, 1)",
+    )
+    .unwrap();
+    let kind = || {
+        rows(
+            &conn,
+            "SELECT type FROM sqlite_temp_schema WHERE name = '__intrinsic_thread_state'",
+        )
+    };
+    try_rows(&conn, "INCLUDE PERFETTO MODULE a.other", &packages).unwrap();
+    assert_eq!(kind(), "view");
+    let script = "INCLUDE PERFETTO MODULE a.states; SELECT id, ts FROM states";
+    assert_eq!(try_rows(&conn, script, &packages).unwrap(), "1 20\n3 10");
+    assert_eq!(kind(), "table");
+    let plan = rows(
+        &conn,
+        "EXPLAIN QUERY PLAN SELECT * FROM thread_state WHERE utid = 1 AND ts = 10",
+    );
+    assert!(plan.contains("thread_state (utid, ts)"), "{plan}");
+}
+
+#[test]
 fn pq10_bounds_of_a_trace_without_times_are_0() {
     let (_folder, packages) = folder(&[
         (

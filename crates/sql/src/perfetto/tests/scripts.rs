@@ -136,6 +136,39 @@ fn pq11_select_perfetto_sql_runs_a_script_inside_of_a_statement() {
 }
 
 #[test]
+fn pq11_a_function_of_sqlite_is_not_replaced_while_a_statement_runs() {
+    let conn = connect();
+    crate::slices::register(&conn).unwrap();
+    let (folder, _) = folder(&[(
+        "a.m",
+        "CREATE PERFETTO FUNCTION slice_is_ancestor(a LONG, b LONG) RETURNS BOOL AS SELECT 7;
+        CREATE PERFETTO FUNCTION abs(x ANY) RETURNS LONG DELEGATES TO length",
+    )]);
+    let sql = format!(
+        "SELECT perfetto_sql('INCLUDE PERFETTO MODULE a.m', '{}')",
+        folder.path().display()
+    );
+    assert_eq!(rows(&conn, &sql), "1");
+    assert_eq!(rows(&conn, "SELECT abs(-5)"), "5");
+    let notes = crate::perfetto::take_notes(&conn).unwrap();
+    assert!(
+        notes[0].starts_with("abs() stays SQLite's own function because a statement runs"),
+        "{notes:?}"
+    );
+    let error = refusal(
+        &conn,
+        "SELECT perfetto_sql('CREATE PERFETTO FUNCTION hex(x ANY) RETURNS LONG AS SELECT 1')",
+    );
+    assert!(
+        error.starts_with("CREATE PERFETTO FUNCTION: hex() cannot be declared: "),
+        "{error}"
+    );
+    // Without a running statement, both are replaced.
+    let script = "CREATE PERFETTO FUNCTION hex(x ANY) RETURNS LONG AS SELECT 1; SELECT hex('a')";
+    assert_eq!(rows(&conn, script), "1");
+}
+
+#[test]
 fn pq11_perfetto_rows_gives_json() {
     let conn = connect();
     let script =
