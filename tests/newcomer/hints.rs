@@ -440,11 +440,6 @@ fn someone_brings_sql_of_trace_processor_and_reads_what_becomes_of_it() {
     };
     let page = "'timebase help coming-from-trace-processor'";
     for sql in [
-        "INCLUDE PERFETTO MODULE android.startup.startups",
-        "CREATE PERFETTO TABLE x AS SELECT 1",
-        "CREATE OR REPLACE PERFETTO FUNCTION f(x LONG) RETURNS LONG AS SELECT 1",
-        "CREATE VIRTUAL TABLE x USING SPAN_JOIN(sched PARTITIONED utid, slice PARTITIONED utid)",
-        "SELECT * FROM _interval_intersect!((a, b), (utid))",
         "SELECT trace_dur()",
         "SELECT RUN_METRIC('android/android_startup.sql')",
     ] {
@@ -467,44 +462,80 @@ fn someone_brings_sql_of_trace_processor_and_reads_what_becomes_of_it() {
 }
 
 #[test]
-fn someone_brings_a_script_of_trace_processor_and_it_is_known_before_anything_else() {
+fn someone_brings_a_script_of_trace_processor_and_it_runs() {
     let place = Place::new();
     place.import(&data("nearest.pftrace"), &[]);
     let database = place.path("out.db");
     let database = database.to_str().unwrap();
-    let function = "CREATE PERFETTO FUNCTION f(x LONG) RETURNS LONG AS SELECT $x";
-    let span_join = "CREATE VIRTUAL TABLE s USING SPAN_JOIN(sched PARTITIONED utid, x)";
-    let tip = "\n  tip: 'timebase help coming-from-trace-processor' shows plain SQL for it\n";
-    let is_told = |said: &Said, what: &str| {
-        let error = format!("{what} only works in trace processor\n");
-        let is_told = said.stderr.contains(&error) && said.stderr.contains(tip);
-        assert!(is_told && said.code == Some(1), "{}", said.stderr);
-        assert!(!said.stderr.contains("--param"), "{}", said.stderr);
-        assert!(!said.stderr.contains("readonly"), "{}", said.stderr);
-    };
-    // It seems to have a parameter; and the text before it does not run.
-    for sql in [function, &format!("SELECT :y; {function}; SELECT f(1)")] {
-        is_told(&run(&["query", database, sql]), "CREATE PERFETTO FUNCTION");
-        is_told(
-            &run(&["query", database, sql, "-p", "x=1"]),
-            "CREATE PERFETTO FUNCTION",
-        );
-    }
-    let script = place.write("s.sql", format!("-- # Joined\n{span_join};\n").as_bytes());
-    let script = script.to_str().unwrap();
-    is_told(&run(&["query", database, "-f", script]), "SPAN_JOIN");
-    is_told(
-        &run(&["query", database, "--write", "-f", script]),
-        "SPAN_JOIN",
+    let modules = place.path("modules/mine");
+    std::fs::create_dir_all(&modules).unwrap();
+    let module = "CREATE PERFETTO FUNCTION plus_one(x LONG) RETURNS LONG AS SELECT $x + 1;
+        CREATE PERFETTO MACRO twice(x Expr) RETURNS Expr AS 2 * ($x);";
+    std::fs::write(modules.join("sums.sql"), module).unwrap();
+    let packages = place.path("modules");
+    let packages = packages.to_str().unwrap();
+    let script = "INCLUDE PERFETTO MODULE mine.sums;
+        CREATE PERFETTO TABLE t AS SELECT :n AS n;
+        SELECT plus_one(twice!(n)) AS result FROM t";
+    let csv = ["--format", "csv"];
+    let with = [
+        "query",
+        database,
+        "--sql-package",
+        packages,
+        "-p",
+        "n=5",
+        script,
+    ];
+    let said = run(&[&with[..], &csv].concat());
+    assert_eq!(
+        (said.stdout.as_str(), said.code),
+        ("result\n11\n", Some(0)),
+        "{}",
+        said.stderr
     );
-    for (sql, what) in [
-        (function, "CREATE PERFETTO FUNCTION"),
-        (span_join, "SPAN_JOIN"),
-        ("SELECT * FROM x!(a)", "the macro x!"),
-    ] {
-        let said = crate::support::run_with_input(&["shell", database], &format!("{sql};\n"));
-        is_told(&said, what);
-    }
+    // Without the folder, the error says how to name it.
+    let said = run(&["query", database, "-p", "n=5", script]);
+    assert!(
+        said.stderr.contains(
+            "no such module: mine.sums; name the folder with the modules by --sql-package DIR"
+        ),
+        "{}",
+        said.stderr
+    );
+    assert_eq!(said.code, Some(1));
+    // The shell keeps what it makes, and the database does not have it.
+    let input = "INCLUDE PERFETTO MODULE mine.sums;\nSELECT twice!(21) AS x;\n";
+    let shell = ["shell", database, "--sql-package", packages, "-F", "csv"];
+    let said = crate::support::run_with_input(&shell, input);
+    assert_eq!(said.stdout, "x\n42\n", "{}", said.stderr);
+    let said = run(&[
+        "query",
+        database,
+        "SELECT count(*) FROM sqlite_schema WHERE sql LIKE '%PERFETTO%'",
+        "-F",
+        "csv",
+    ]);
+    assert_eq!(said.stdout.lines().nth(1), Some("0"));
+    // An error names the module, the line and the column.
+    std::fs::write(
+        modules.join("wrong.sql"),
+        "\nCREATE PERFETTO VIEW v AS SELECT missing FROM packet",
+    )
+    .unwrap();
+    let said = run(&[
+        "query",
+        database,
+        "--sql-package",
+        packages,
+        "INCLUDE PERFETTO MODULE mine.wrong",
+    ]);
+    assert!(
+        said.stderr
+            .contains("no such column: missing\n  mine.wrong, line 2, column 34:"),
+        "{}",
+        said.stderr
+    );
 }
 
 #[test]

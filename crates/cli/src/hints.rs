@@ -14,8 +14,6 @@ use rusqlite::{Connection, params_from_iter};
 use timebase_descriptor::{Pool, TRACE_PACKET};
 use timebase_schema::{Statement, StatementKind};
 
-use crate::script::lexer;
-
 /// How much two names may differ, of the longer one's length, to be taken for each other.
 const LEAST_ALIKE: f64 = 0.6;
 
@@ -24,9 +22,6 @@ const MOST: usize = 3;
 
 /// What tells of trace processor's SQL, and needs no network.
 const PAGE: &str = "'timebase help coming-from-trace-processor'";
-
-/// The virtual tables of trace processor.
-const SPAN_JOINS: [&str; 3] = ["span_join", "span_left_join", "span_outer_join"];
 
 /// Tables of trace processor that are none here, by the type of the packets that they are made of.
 const PACKETS: [(&str, &[&str]); 13] = [
@@ -236,51 +231,10 @@ fn hint(connection: &Connection, message: &str, sql: &str) -> Option<String> {
     None
 }
 
-/// What there is in a statement that only trace processor has.
-///
-/// It is told before anything else is asked of the statement: to SQLite, `$x` in one of its functions is a
-/// parameter, and a span join is a table that is to be written.
-pub fn foreign(sql: &str) -> Option<String> {
-    let tokens: Vec<(lexer::TokenKind, &str)> = lexer::tokens(sql)
-        .filter(|(kind, _)| !kind.is_blank())
-        .collect();
-    let is = |at: usize, word: &str| {
-        let token = tokens.get(at);
-        token.is_some_and(|(kind, text)| {
-            *kind == lexer::TokenKind::Word && text.eq_ignore_ascii_case(word)
-        })
-    };
-    let verb = tokens.first().map(|(_, text)| text.to_ascii_uppercase())?;
-    let replaces = if is(1, "OR") && is(2, "REPLACE") {
-        2
-    } else {
-        0
-    };
-    if is(1 + replaces, "PERFETTO") && ["CREATE", "INCLUDE", "DROP"].contains(&verb.as_str()) {
-        let what = tokens.get(2 + replaces).map(|(_, text)| *text);
-        let what = what.unwrap_or_default().to_ascii_uppercase();
-        return Some(format!("{verb} PERFETTO {what}").trim_end().to_owned());
-    }
-    let pairs = tokens.iter().zip(tokens.iter().skip(1));
-    for ((_, text), (_, next)) in pairs.clone() {
-        let is_span_join = SPAN_JOINS
-            .iter()
-            .any(|join| next.eq_ignore_ascii_case(join));
-        if is_span_join && is(0, "CREATE") && is(1, "VIRTUAL") && text.eq_ignore_ascii_case("USING")
-        {
-            return Some(next.to_ascii_uppercase());
-        }
-    }
-    let mut triples = pairs.zip(tokens.iter().skip(2));
-    let macros = triples.find(|(((kind, _), (_, mark)), (_, opened))| {
-        *kind == lexer::TokenKind::Word && *mark == "!" && *opened == "("
-    });
-    macros.map(|(((_, name), _), _)| format!("the macro {name}!"))
-}
-
-/// What to do about [`foreign`] SQL.
-pub fn instead() -> String {
-    format!("{PAGE} shows plain SQL for it")
+/// The type of the packets from which trace processor makes a table.
+pub fn packets_of(table: &str) -> Option<&'static str> {
+    let of = PACKETS.iter().find(|(_, names)| names.contains(&table));
+    of.map(|(packets, _)| *packets)
 }
 
 fn table(connection: &Connection, name: &str) -> Option<String> {

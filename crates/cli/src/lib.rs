@@ -10,6 +10,7 @@ mod changes;
 mod clocks;
 mod database;
 mod datasette;
+mod dialect;
 mod doctor;
 mod escape;
 mod explain;

@@ -55,6 +55,12 @@ pub fn warning(warning: impl Display) {
     ));
 }
 
+/// Says what a user may want to know of a result.
+pub fn note(note: impl Display) {
+    let note = printable(&note.to_string());
+    write(format_args!("timebase: note: {note}"));
+}
+
 /// `eprintln!` would panic where standard error cannot be written, on a full disk or on a
 /// terminal that is gone; there, nobody reads it anyway.
 fn write(line: impl Display) {

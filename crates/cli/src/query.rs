@@ -13,6 +13,7 @@ use std::io::{self, IsTerminal, Read, Write};
 
 use anyhow::{Context, ensure};
 use timebase_import::Views;
+use timebase_sql::perfetto::may_be_dialect;
 
 use crate::database::{self, Access};
 use crate::flags::{QueryArguments, QueryFormat, wrong_usage};
@@ -21,7 +22,7 @@ use crate::parameters::{Parameters, WrongDefault};
 use crate::reports::Report;
 use crate::script::Script;
 use crate::signals::Signals;
-use crate::{hints, messages, statements};
+use crate::{dialect, hints, messages, statements};
 
 pub fn run(
     arguments: &QueryArguments,
@@ -31,7 +32,6 @@ pub fn run(
     // Before a trace is imported, which may take a while.
     let sql = read_sql(arguments)?;
     let script = Script::parse(&sql);
-    named(arguments, statements::refuse_foreign(&script))?;
     let parameters = named(arguments, Parameters::of(&script, &arguments.parameters));
     let mut parameters = match parameters {
         Err(error) if !error.is::<WrongDefault>() => wrong_usage("query", &format!("{error:#}")),
@@ -57,6 +57,13 @@ pub fn run(
     };
     let database = database::open_for(&arguments.source, access, || views(&sql), signals)?;
     named(arguments, parameters.resolve(&database))?;
+    if may_be_dialect(&sql) {
+        dialect::add_packages(
+            &database,
+            &arguments.sql_packages,
+            arguments.file.as_deref(),
+        )?;
+    }
     let run = |terminal, out: &mut dyn Write| {
         let result = signals.during_query(database.get_interrupt_handle(), || match format {
             QueryFormat::Rows(format) => {
@@ -94,6 +101,9 @@ pub fn run(
 /// The views that statements can read, of those that an import makes: the ones they name, or all where
 /// they ask for names, or call a function, which may read any.
 fn views(sql: &str) -> anyhow::Result<Views> {
+    if may_be_dialect(sql) {
+        return Ok(Views::All);
+    }
     let functions = database::functions()?;
     let words = hints::words(sql);
     let may_read_any = |word: &&str| {

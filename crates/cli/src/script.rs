@@ -120,7 +120,11 @@ impl<'a> Script<'a> {
                     }
                 }
             }
-            if token.kind == TokenKind::Parameter && !parameters.contains(&&part[1..]) {
+            // The variables of a declaration in PerfettoSQL are its arguments.
+            if token.kind == TokenKind::Parameter
+                && !parameters.contains(&&part[1..])
+                && !is_declaration(&text[start..from])
+            {
                 parameters.push(&part[1..]);
             }
             let was = seen;
@@ -143,6 +147,22 @@ impl<'a> Script<'a> {
         }
         script
     }
+}
+
+/// Whether a statement begins as `CREATE [OR REPLACE] PERFETTO FUNCTION` or `MACRO` does.
+fn is_declaration(start: &str) -> bool {
+    let mut words = lexer::tokens(start)
+        .filter(|(kind, _)| !kind.is_blank())
+        .map(|(_, text)| text.to_ascii_uppercase());
+    let mut next = || words.next().unwrap_or_default();
+    if next() != "CREATE" {
+        return false;
+    }
+    let mut word = next();
+    if word == "OR" && next() == "REPLACE" {
+        word = next();
+    }
+    word == "PERFETTO" && matches!(next().as_str(), "FUNCTION" | "MACRO")
 }
 
 fn after(seen: Seen, kind: TokenKind, text: &str) -> Seen {

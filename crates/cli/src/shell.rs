@@ -20,6 +20,7 @@ use rustyline::{CompletionType, Config, Editor};
 use timebase_store::files::NewFile;
 
 use crate::database::{self, Access, Database};
+use crate::dialect;
 use crate::flags::{ShellArguments, wrong_usage};
 use crate::messages;
 use crate::output::{self, Format, Named, Whole};
@@ -65,8 +66,10 @@ pub fn run(arguments: &ShellArguments, signals: &Signals) -> anyhow::Result<Exit
         ..Access::ALL
     };
     let mut out = BufWriter::new(Named::standard());
+    let database = database::open(&arguments.source, access, signals)?;
+    dialect::add_packages(&database, &arguments.sql_packages, None)?;
     let mut shell = Shell {
-        database: database::open(&arguments.source, access, signals)?,
+        database,
         format: arguments.format,
         timer: false,
         depth: 0,

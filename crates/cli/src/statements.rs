@@ -2,15 +2,18 @@
 
 use std::io::Write;
 
-use anyhow::{anyhow, bail, ensure};
+use anyhow::{anyhow, ensure};
 use rusqlite::ErrorCode;
 
 use crate::database::Database;
+use crate::dialect::{self, Form};
 use crate::guard;
 use crate::output::{Format, Layout, Results};
 use crate::parameters::Parameters;
 use crate::script::{self, Script};
 use crate::{hints, messages};
+
+const INTERRUPTED: ErrorCode = ErrorCode::OperationInterrupted;
 
 /// Runs every statement of `text` and writes its rows, if it has any. Each result
 /// is written as if it was the only one.
@@ -74,11 +77,12 @@ pub fn run_parquet(
             false => String::new(),
         };
         let sql = part.sql;
-        let describe = |error| {
-            let denied = database.why_denied();
-            hints::with_hint(database, describe(&error, denied, sql, &place), sql)
-        };
         let rows = database.during(|| {
+            let form = dialect::form(database, sql, &place)?;
+            let (sql, describe) = match &form {
+                Form::Ran => return Ok(None),
+                form => (form.text(sql), |error| failure(database, form, &error, sql, &place)),
+            };
             let mut statement = database.prepare(sql).map_err(describe)?;
             parameters
                 .bind(&mut statement)
@@ -103,31 +107,8 @@ pub fn run_parquet(
     }
     let asked: Vec<&str> = script.statements.iter().map(|part| part.sql).collect();
     messages::warnings(&hints::left_out(database, &asked.join("\n")));
+    dialect::tell_notes(database, asked.last().copied().unwrap_or_default());
     written.ok_or_else(|| anyhow!("no statement has a result for the Parquet file"))
-}
-
-/// Refuses a script that has SQL of trace processor's, whatever else is to be said of it.
-pub fn refuse_foreign(script: &Script<'_>) -> anyhow::Result<()> {
-    let several = script.statements.len() > 1;
-    for (index, statement) in script.statements.iter().enumerate() {
-        let place = match several {
-            true => format!("{}: ", script::place(index, statement.title.as_deref())),
-            false => String::new(),
-        };
-        check_foreign(statement.sql, &place)?;
-    }
-    Ok(())
-}
-
-fn check_foreign(sql: &str, place: &str) -> anyhow::Result<()> {
-    let Some(what) = hints::foreign(sql) else {
-        return Ok(());
-    };
-    bail!(
-        "{place}{what} only works in trace processor\n{}\n  tip: {}",
-        excerpt(sql, None),
-        hints::instead()
-    )
 }
 
 fn run_all(
@@ -164,6 +145,7 @@ fn run_all(
         .map(|statement| statement.sql)
         .collect();
     messages::warnings(&hints::left_out(database, &asked.join("\n")));
+    dialect::tell_notes(database, asked.last().copied().unwrap_or_default());
     Ok(all)
 }
 
@@ -182,11 +164,12 @@ fn run_one(
     parameters: &Parameters,
     results: &mut Results<'_>,
 ) -> anyhow::Result<Option<u64>> {
-    let describe = |error| {
-        let denied = database.why_denied();
-        hints::with_hint(database, describe(&error, denied, sql, place), sql)
-    };
-    check_foreign(sql, place)?;
+    let form = dialect::form(database, sql, place)?;
+    if matches!(form, Form::Ran) {
+        return Ok(None);
+    }
+    let describe = |error| failure(database, &form, &error, sql, place);
+    let sql = form.text(sql);
     let mut statement = database.prepare(sql).map_err(describe)?;
     parameters
         .bind(&mut statement)
@@ -213,6 +196,25 @@ fn run_one(
     }
     sink.finish()?;
     Ok(Some(written))
+}
+
+/// What is said of an error of SQLite's: in the statement as it was written, if macros made another
+/// one of it.
+fn failure(
+    database: &Database,
+    form: &Form,
+    error: &rusqlite::Error,
+    sql: &str,
+    place: &str,
+) -> anyhow::Error {
+    let denied = database.why_denied();
+    let described = match form {
+        Form::Other(translated) if error.sqlite_error_code() != Some(INTERRUPTED) => {
+            anyhow!("{place}{}", translated.explain(error))
+        }
+        _ => describe(error, denied, sql, place),
+    };
+    hints::with_hint(database, described, sql)
 }
 
 /// SQLite's message, what can be done about it and, beneath it, the statement, with a mark at the place

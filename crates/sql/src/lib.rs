@@ -65,9 +65,11 @@ mod error;
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod fixture;
 mod function;
+pub mod intrinsics;
 mod lookup;
 mod mark;
 pub mod packets;
+pub mod perfetto;
 pub mod plain;
 mod query;
 mod session;

@@ -5,6 +5,7 @@ use std::ptr::{self, NonNull};
 use std::slice;
 
 use rusqlite::ffi;
+use rusqlite::types::Value;
 
 use crate::answer::Answer;
 use crate::error::{Error, Result};
@@ -129,6 +130,71 @@ impl Drop for Running<'_> {
     }
 }
 
+/// A running query that owns its statement and parameters, for the cursor of a virtual table.
+pub(crate) struct Steps {
+    /// Dropped first: it may point to the parameters.
+    query: Query,
+    parameters: Vec<Value>,
+}
+
+impl Steps {
+    /// Prepares a query, before its first row.
+    ///
+    /// # Safety
+    ///
+    /// `conn` is open for as long as this lives, and only calls of the connection use this.
+    pub unsafe fn prepare(
+        conn: *mut ffi::sqlite3,
+        sql: &str,
+        parameters: Vec<Value>,
+    ) -> Result<Steps> {
+        // SAFETY: by the contract of this function.
+        let query = unsafe { Query::keep(conn, sql) }?;
+        let mut steps = Steps {
+            query,
+            parameters: Vec::new(),
+        };
+        steps.restart(parameters)?;
+        Ok(steps)
+    }
+
+    /// Begins again, with other parameters.
+    pub fn restart(&mut self, parameters: Vec<Value>) -> Result<()> {
+        self.rewind();
+        let query = self.query.0.as_ptr();
+        for (place, parameter) in (1..).zip(&parameters) {
+            // SAFETY: the query is valid. The parameters live until others take their places, or
+            // until the query is dropped.
+            unsafe { bind(query, place, ValueRef::from(parameter)) }?;
+        }
+        self.parameters = parameters;
+        Ok(())
+    }
+
+    /// Begins again.
+    pub fn rewind(&mut self) {
+        // SAFETY: the query is valid.
+        unsafe { ffi::sqlite3_reset(self.query.0.as_ptr()) };
+    }
+
+    /// The next row; `None` if there are no more.
+    pub fn next(&mut self) -> Result<Option<Stepped<'_>>> {
+        let query = self.query.0.as_ptr();
+        // SAFETY: the query is valid, and its connection is in a call.
+        match unsafe { ffi::sqlite3_step(query) } {
+            ffi::SQLITE_ROW => Ok(Some(self.row())),
+            ffi::SQLITE_DONE => Ok(None),
+            // SAFETY: the query is valid.
+            _ => Err(unsafe { failure(ffi::sqlite3_db_handle(query)) }),
+        }
+    }
+
+    /// The current row. It has no values before the first row and after the last one.
+    pub fn row(&self) -> Stepped<'_> {
+        Stepped { query: &self.query }
+    }
+}
+
 /// The current row of a query. While it is borrowed, the query cannot continue.
 #[derive(Clone, Copy)]
 pub(crate) struct Stepped<'q> {
@@ -203,7 +269,7 @@ unsafe fn column<'a>(query: *mut ffi::sqlite3_stmt, index: c_int) -> ValueRef<'a
 ///
 /// `conn` is open.
 #[cold]
-pub(super) unsafe fn failure(conn: *mut ffi::sqlite3) -> Error {
+pub(crate) unsafe fn failure(conn: *mut ffi::sqlite3) -> Error {
     // SAFETY: the connection is open.
     if unsafe { ffi::sqlite3_errcode(conn) } == ffi::SQLITE_INTERRUPT {
         return Error::interrupted();

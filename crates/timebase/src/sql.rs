@@ -25,7 +25,9 @@ pub fn register(conn: &Connection) -> rusqlite::Result<()> {
     timebase_resolver::sql::register(conn)?;
     timebase_sql::packets::register(conn)?;
     timebase_sql::args::register(conn)?;
-    timebase_sql::slices::register(conn)
+    timebase_sql::slices::register(conn)?;
+    timebase_sql::intrinsics::register(conn)?;
+    timebase_sql::perfetto::register(conn)
 }
 
 /// Adds all functions that can be called with plain values, for a caller that is not a connection.

@@ -93,6 +93,35 @@ pub fn add(to: &mut impl Functions) -> timebase_sql::Result<()> {
     add_functions(to, &Session::default())
 }
 
+/// Adds the conversions of trace time with the names to which the prelude of Perfetto's library
+/// delegates: `__intrinsic_to_realtime`, `__intrinsic_to_monotonic` and `__intrinsic_abs_time_str`
+/// (PQ9). Each takes a trace time in nanoseconds, and returns what the function without the prefix
+/// does. The other intrinsics are in [`timebase_sql::intrinsics`].
+///
+/// ```
+/// let conn = rusqlite::Connection::open_in_memory()?;
+/// timebase_resolver::sql::add_intrinsics(&mut &conn)?;
+/// conn.execute_batch(
+///     "CREATE TABLE clock_snapshot (
+///        id INTEGER PRIMARY KEY, ts INTEGER, clock_id INTEGER, clock_value INTEGER,
+///        snapshot_id INTEGER, machine_id INTEGER DEFAULT 0, seq_id INTEGER DEFAULT 0,
+///        unit_multiplier_ns INTEGER DEFAULT 1, is_incremental INTEGER DEFAULT 0,
+///        source TEXT DEFAULT 'service');
+///      INSERT INTO clock_snapshot (ts, snapshot_id, clock_id, clock_value)
+///      VALUES (100, 0, 6, 100), (100, 0, 1, 1000);",
+/// )?;
+/// let sql = "SELECT __intrinsic_to_realtime(150)";
+/// assert_eq!(conn.query_row(sql, [], |row| row.get::<_, i64>(0))?, 1050);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// If SQLite refuses a function.
+pub fn add_intrinsics(to: &mut impl Functions) -> timebase_sql::Result<()> {
+    perfetto_time::add_intrinsics(to, &Session::default())
+}
+
 fn add_functions(to: &mut impl Functions, session: &Session<Loaded>) -> timebase_sql::Result<()> {
     conversions::add(to, session)?;
     perfetto_time::add(to, session)

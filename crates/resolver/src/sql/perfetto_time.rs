@@ -8,19 +8,38 @@ use super::trace_time::Readings;
 use crate::wall_clock::{NotATime, WallTime, Zone};
 
 pub(super) fn add(to: &mut impl Functions, session: &Session<Loaded>) -> Result<()> {
-    add_of_trace_time(to, session, "to_realtime", |readings, ts| {
-        readings.realtime(ts).into()
-    })?;
-    add_of_trace_time(to, session, "to_monotonic", |readings, ts| {
-        readings.monotonic(ts).into()
-    })?;
-    add_of_trace_time(to, session, "abs_time_str", |readings, ts| {
-        let shown = readings.realtime(ts).map(WallTime::of_realtime);
-        shown.map(|shown| shown.to_string()).into()
-    })?;
+    add_conversions(to, session, ["to_realtime", "to_monotonic", "abs_time_str"])?;
     let session = || session.clone();
     to.add("abs_time_str", 2, AbsTimeStrInZone(session()))?;
     to.add("from_abs_time_str", 1, FromAbsTimeStr(session()))
+}
+
+/// The functions with the names to which the prelude of Perfetto's library delegates (PQ9).
+pub(super) fn add_intrinsics(to: &mut impl Functions, session: &Session<Loaded>) -> Result<()> {
+    let names = [
+        "__intrinsic_to_realtime",
+        "__intrinsic_to_monotonic",
+        "__intrinsic_abs_time_str",
+    ];
+    add_conversions(to, session, names)
+}
+
+fn add_conversions(
+    to: &mut impl Functions,
+    session: &Session<Loaded>,
+    names: [&'static str; 3],
+) -> Result<()> {
+    let [to_realtime, to_monotonic, abs_time_str] = names;
+    add_of_trace_time(to, session, to_realtime, |readings, ts| {
+        readings.realtime(ts).into()
+    })?;
+    add_of_trace_time(to, session, to_monotonic, |readings, ts| {
+        readings.monotonic(ts).into()
+    })?;
+    add_of_trace_time(to, session, abs_time_str, |readings, ts| {
+        let shown = readings.realtime(ts).map(WallTime::of_realtime);
+        shown.map(|shown| shown.to_string()).into()
+    })
 }
 
 fn add_of_trace_time<A>(

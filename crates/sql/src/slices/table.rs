@@ -9,8 +9,8 @@ use std::rc::Rc;
 
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::vtab::{
-    Context, Filters, IndexConstraintOp, IndexInfo, Module, VTab, VTabConfig, VTabConnection,
-    VTabCursor,
+    Context, CreateVTab, Filters, IndexConstraintOp, IndexInfo, Module, VTab, VTabConfig,
+    VTabConnection, VTabCursor, VTabKind,
 };
 use rusqlite::{Connection, Result, ffi};
 
@@ -80,6 +80,29 @@ pub fn register(conn: &Connection, relation: Relation) -> Result<()> {
     conn.create_module(relation.name(), &MODULE, Some(relation))
 }
 
+/// Registers the functions under another name, for `CREATE VIRTUAL TABLE … USING name(function,
+/// column, …)`: a function with these columns only.
+pub fn register_narrow(conn: &Connection, name: &str) -> Result<()> {
+    const MODULE: Module<'_, Table> = Module::read_only_module();
+    conn.create_module(name, &MODULE, None)
+}
+
+impl CreateVTab<'_> for Table {
+    const KIND: VTabKind = VTabKind::Default;
+}
+
+/// The function and the columns that a `CREATE VIRTUAL TABLE` names.
+fn narrow(args: &[&[u8]]) -> Option<(Relation, Vec<String>)> {
+    let mut names = args
+        .iter()
+        .map(|name| String::from_utf8_lossy(name).trim().to_owned());
+    let function = names.next()?;
+    let relation = Relation::ALL
+        .into_iter()
+        .find(|relation| relation.name() == function)?;
+    Some((relation, names.collect()))
+}
+
 /// The shared data of a function's cursors on one connection, which one thread uses at a time.
 struct Shared {
     relation: Relation,
@@ -146,16 +169,21 @@ unsafe impl<'vtab> VTab<'vtab> for Table {
         _module_name: &[u8],
         _database_name: &[u8],
         _table_name: &[u8],
-        _args: &[&[u8]],
+        args: &[&[u8]],
     ) -> Result<(Cow<'static, CStr>, Self)> {
         db.config(VTabConfig::Innocuous)?;
-        let relation = relation.copied().unwrap_or(Relation::Ancestors);
+        let narrow = narrow(args);
+        let named = narrow.as_ref().map(|(relation, _)| *relation);
+        let relation = named.or(relation.copied()).unwrap_or(Relation::Ancestors);
         // SAFETY: a virtual table never outlives its connection, and only calls of that connection
         // run its queries.
         let mut queries = unsafe { Queries::new(db.handle()) };
         caught(|| {
-            let columns =
+            let mut columns =
                 columns(&mut queries, relation).map_err(|error| relation.explain(&error))?;
+            if let Some((_, kept)) = &narrow {
+                columns.retain(|(name, _)| kept.contains(name));
+            }
             let declaration = declaration(&columns)?;
             let shared = Shared {
                 relation,

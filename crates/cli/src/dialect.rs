@@ -1,0 +1,93 @@
+//! PerfettoSQL in the program: folders of modules, and a statement's form for SQLite.
+
+use std::path::Path;
+
+use anyhow::{Context, anyhow};
+use timebase_sql::perfetto::{self, Packages, Translated};
+
+use crate::database::Database;
+use crate::{hints, messages};
+
+/// Adds the folders of modules to the connection: those of `--sql-package`, those of the
+/// environment, and the folder of the file with the statements.
+pub fn add_packages(
+    database: &Database,
+    given: &[String],
+    file: Option<&Path>,
+) -> anyhow::Result<()> {
+    let mut packages = Packages::default();
+    for folder in given {
+        packages.add(folder).context("--sql-package")?;
+    }
+    packages.add_to(database)?;
+    Packages::from_environment()
+        .context(perfetto::VARIABLE)?
+        .add_to(database)?;
+    let folder = file
+        .and_then(Path::parent)
+        .map(|folder| match folder.to_str() {
+            Some("") => ".",
+            Some(folder) => folder,
+            None => "",
+        });
+    if let Some(folder) = folder.filter(|folder| !folder.is_empty()) {
+        let mut packages = Packages::default();
+        packages.add(folder)?;
+        packages.add_to(database)?;
+    }
+    Ok(())
+}
+
+/// What SQLite is to run instead of a statement.
+pub enum Form {
+    /// The statement is the same.
+    Same,
+    /// It has run.
+    Ran,
+    Other(Translated),
+}
+
+impl Form {
+    /// The text for SQLite of a statement.
+    pub fn text<'t>(&'t self, sql: &'t str) -> &'t str {
+        match self {
+            Form::Other(translated) => translated.text(),
+            Form::Same | Form::Ran => sql,
+        }
+    }
+}
+
+/// Runs a statement of the dialect, or finds the form of another one.
+pub fn form(database: &Database, sql: &str, place: &str) -> anyhow::Result<Form> {
+    if !perfetto::may_be_dialect(sql) {
+        return Ok(Form::Same);
+    }
+    match perfetto::step(database, sql) {
+        Ok(None) => Ok(Form::Ran),
+        Ok(Some(translated)) if translated.is_same() => Ok(Form::Same),
+        Ok(Some(translated)) => Ok(Form::Other(translated)),
+        Err(error) if error.is_interrupt() => Err(anyhow!("interrupted")),
+        Err(error) => {
+            // What was denied is told with the next error otherwise.
+            let denied = database.why_denied();
+            let denied = denied.map_or_else(String::new, |why| format!(": {why}"));
+            Err(anyhow!("{place}{error}{denied}"))
+        }
+    }
+}
+
+/// Says what the user should know of the last statements.
+pub fn tell_notes(database: &Database, sql: &str) {
+    for note in perfetto::take_notes(database).unwrap_or_default() {
+        messages::note(note);
+    }
+    for table in perfetto::take_unread(database, sql).unwrap_or_default() {
+        let packets = hints::packets_of(table.trim_start_matches("__intrinsic_"));
+        let packets = packets.map_or_else(String::new, |packets| {
+            format!("; its packets have the type {packets} in the table packet")
+        });
+        messages::note(format_args!(
+            "the result may lack rows: timebase does not fill {table} yet{packets}"
+        ));
+    }
+}

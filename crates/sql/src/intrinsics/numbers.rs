@@ -1,0 +1,70 @@
+//! Numbers.
+//!
+//! | function | result |
+//! |---|---|
+//! | `__intrinsic_ln(x)` | the natural logarithm; NULL unless x is more than 0 |
+//! | `__intrinsic_exp(x)` | e to the power of x |
+//! | `__intrinsic_sqrt(x)` | the square root; NULL for x below 0 |
+//! | `__intrinsic_to_timecode(ns)` | a time in nanoseconds as hours, minutes, seconds, milliseconds, microseconds and nanoseconds: `01:02:03 004 005 006` |
+//!
+//! A text that is a number counts as one; anything else gives NULL.
+
+use rusqlite::Connection;
+use rusqlite::types::ValueRef;
+
+use crate::{Answer, Arguments, Call, Function, Functions, Result};
+
+pub fn register(conn: &Connection) -> rusqlite::Result<()> {
+    let mut to = conn;
+    to.add("__intrinsic_ln", 1, Of(|x| (x > 0.0).then(|| x.ln())))?;
+    to.add("__intrinsic_exp", 1, Of(|x| Some(x.exp())))?;
+    to.add("__intrinsic_sqrt", 1, Of(|x| (x >= 0.0).then(|| x.sqrt())))?;
+    to.add("__intrinsic_to_timecode", 1, Timecode)?;
+    Ok(())
+}
+
+/// A function of a real number.
+struct Of(fn(f64) -> Option<f64>);
+
+impl Function for Of {
+    fn call<C: Call>(&self, call: &C) -> Result<Answer> {
+        let number = match call.value(0) {
+            Some(ValueRef::Integer(value)) => Some(value as f64),
+            Some(ValueRef::Real(value)) => Some(value),
+            Some(ValueRef::Text(text)) => {
+                let text = std::str::from_utf8(text).unwrap_or_default().trim_ascii();
+                text.parse().ok().filter(|number: &f64| number.is_finite())
+            }
+            _ => None,
+        };
+        Ok(number
+            .and_then(self.0)
+            .map(Answer::Real)
+            .unwrap_or(Answer::Null))
+    }
+}
+
+struct Timecode;
+
+impl Function for Timecode {
+    fn call<C: Call>(&self, call: &C) -> Result<Answer> {
+        let Some(ns) = Arguments::new("to_timecode", call).integer(0, "ns")? else {
+            return Ok(Answer::Null);
+        };
+        let (us, ms, seconds) = (ns / 1000, ns / 1_000_000, ns / 1_000_000_000);
+        let (minutes, hours) = (seconds / 60, seconds / 3600);
+        let timecode = format!(
+            "{hours:02}:{:02}:{:02} {:03} {:03} {:03}",
+            minutes % 60,
+            seconds % 60,
+            ms % 1000,
+            us % 1000,
+            ns % 1000
+        );
+        Ok(timecode.into())
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)]
+mod tests;

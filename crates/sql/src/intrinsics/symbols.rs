@@ -1,0 +1,68 @@
+//! Names of symbols.
+//!
+//! | function | result |
+//! |---|---|
+//! | `__intrinsic_demangle(name)` | the name of a function as in its source, from a mangled name of C++ (`_Z…`) or Rust (`_R…`); NULL for other texts |
+
+use std::fmt::{self, Write};
+
+use cpp_demangle::{DemangleOptions, Symbol};
+use rusqlite::Connection;
+
+use crate::{Answer, Arguments, Call, Function, Functions, Result};
+
+/// The longest name. A mangled name of a kilobyte can stand for one of gigabytes, because it refers
+/// to its own parts.
+const LONGEST: usize = 1 << 20;
+
+pub fn register(conn: &Connection) -> rusqlite::Result<()> {
+    let mut to = conn;
+    to.add("__intrinsic_demangle", 1, Demangle)?;
+    Ok(())
+}
+
+struct Demangle;
+
+impl Function for Demangle {
+    fn call<C: Call>(&self, call: &C) -> Result<Answer> {
+        let name = Arguments::new("demangle", call).text(0, "name")?;
+        Ok(name.and_then(demangled).into())
+    }
+}
+
+fn demangled(name: &str) -> Option<String> {
+    let is_itanium = ["_Z", "__Z", "___Z", "____Z"]
+        .iter()
+        .any(|start| name.starts_with(start));
+    let mut out = Bounded(String::new());
+    if is_itanium {
+        let symbol = Symbol::new(name).ok()?;
+        symbol
+            .structured_demangle(&mut out, &DemangleOptions::new())
+            .ok()?;
+    } else if name.starts_with("_R") {
+        let symbol = rustc_demangle::try_demangle(name).ok()?;
+        // Without the hashes of crates.
+        write!(out, "{symbol:#}").ok()?;
+    } else {
+        return None;
+    }
+    Some(out.0)
+}
+
+/// A text that does not become too long.
+struct Bounded(String);
+
+impl Write for Bounded {
+    fn write_str(&mut self, part: &str) -> fmt::Result {
+        if self.0.len().saturating_add(part.len()) > LONGEST {
+            return Err(fmt::Error);
+        }
+        self.0.push_str(part);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)]
+mod tests;

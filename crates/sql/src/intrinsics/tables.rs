@@ -1,0 +1,68 @@
+//! Values from the tables of a trace, as Perfetto's prelude declares them.
+//!
+//! | function | result |
+//! |---|---|
+//! | `extract_metadata_for_trace(trace_id, name)` | the value with this name of a trace in `metadata`; NULL if there is none |
+//! | `extract_metadata_for_machine(machine_id, name)` | the same for a machine |
+//! | `__intrinsic_perf_counter_for_sample(sample_id, name)` | the value of the counter with this name in a sample of perf; NULL if there is none |
+//!
+//! They read the tables by their names alone, so that those of the prelude come before those of the
+//! database.
+
+use rusqlite::Connection;
+use rusqlite::types::ValueRef;
+
+use crate::{Answer, Arguments, Call, Function, Functions, Lookup, Result};
+
+pub fn register(conn: &Connection) -> rusqlite::Result<()> {
+    let mut to = conn;
+    let of_trace = Lookup::new(
+        "SELECT coalesce(str_value, int_value) FROM metadata WHERE trace_id = ?1 AND name = ?2",
+    )
+    .or("SELECT coalesce(str_value, int_value) FROM metadata
+         WHERE trace_file_id = ?1 AND name = ?2");
+    let of_machine = Lookup::new(
+        "SELECT coalesce(str_value, int_value) FROM metadata WHERE machine_id = ?1 AND name = ?2",
+    );
+    let of_sample = Lookup::new(
+        "SELECT counter.value FROM __intrinsic_profiler_sample AS sample
+         JOIN __intrinsic_profiler_counter_set AS member USING (counter_set_id)
+         JOIN counter ON counter.id = member.counter_id
+         JOIN track ON track.id = counter.track_id
+         WHERE sample.id = ?1 AND track.name = ?2 ORDER BY member.id",
+    );
+    to.add(
+        "extract_metadata_for_trace",
+        2,
+        Of("extract_metadata_for_trace", of_trace),
+    )?;
+    to.add(
+        "extract_metadata_for_machine",
+        2,
+        Of("extract_metadata_for_machine", of_machine),
+    )?;
+    let name = "__intrinsic_perf_counter_for_sample";
+    to.add(name, 2, Of(name, of_sample))?;
+    Ok(())
+}
+
+/// A lookup by an id and a name; NULL if one of them is.
+struct Of(&'static str, Lookup);
+
+impl Function for Of {
+    fn call<C: Call>(&self, call: &C) -> Result<Answer> {
+        let Of(function, lookup) = self;
+        let arguments = Arguments::new(function, call);
+        match (arguments.integer(0, "id")?, arguments.text(1, "name")?) {
+            (Some(id), Some(name)) => {
+                let parameters = [ValueRef::Integer(id), ValueRef::Text(name.as_bytes())];
+                lookup.value(function, call, &parameters)
+            }
+            _ => Ok(Answer::Null),
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)]
+mod tests;

@@ -1,0 +1,526 @@
+//! The dialect in SQL: `perfetto_sql`, `perfetto_rows`, `perfetto_result`, and
+//! `experimental_memoize`.
+//!
+//! All of them run any statement, so only a statement of the user may call them, and no view.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::ffi::{CStr, CString, c_int};
+use std::sync::{Arc, Mutex};
+
+use rusqlite::functions::FunctionFlags;
+use rusqlite::types::ToSqlOutput;
+use rusqlite::vtab::{
+    Context, CreateVTab, Filters, IndexConstraintOp, IndexInfo, Module, VTab, VTabConfig,
+    VTabConnection, VTabCursor, VTabKind, dequote,
+};
+use rusqlite::{Connection, Result, ffi};
+
+use super::engine::{Engine, Step};
+use super::expand::Sql;
+use super::last;
+use super::package::{Root, roots};
+use super::prepared::Prepared;
+use super::script::Statements;
+use super::source::Source;
+use super::state::locked;
+use crate::value::ValueRef;
+use crate::{Error, caught};
+
+/// The variable that names folders of modules.
+pub const VARIABLE: &str = "TIMEBASE_SQL_PACKAGES";
+
+pub fn register(conn: &Connection) -> Result<()> {
+    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DIRECTONLY;
+    for count in 1..=2 {
+        conn.create_scalar_function("perfetto_sql", count, flags, move |ctx| {
+            let script: String = text(ctx.get_raw(0), "perfetto_sql", 1, "script")?;
+            let packages = match count {
+                1 => None,
+                _ => Some(text(ctx.get_raw(1), "perfetto_sql", 2, "folders")?),
+            };
+            // SAFETY: the connection is open during the call, and stays in it.
+            let conn = unsafe { ctx.get_connection() }?;
+            Ok(run_all(&conn, &script, packages.as_deref())?)
+        })?;
+    }
+    conn.create_scalar_function("experimental_memoize", 1, flags, |ctx| {
+        let name = text(ctx.get_raw(0), "experimental_memoize", 1, "function")?;
+        // SAFETY: the connection is open during the call, and stays in it.
+        let conn = unsafe { ctx.get_connection() }?;
+        let engine = Engine::of(&conn)?;
+        let key = (name.to_ascii_lowercase(), 1);
+        let function = locked(&engine.shared().state).functions.get(&key).cloned();
+        match function.is_some_and(|function| function.memoize()) {
+            true => Ok(None::<i64>),
+            false => Err(Error::new(format_args!(
+                "experimental_memoize(): {name} must be a function with one argument, an integer, made with CREATE PERFETTO FUNCTION"
+            ))
+            .into()),
+        }
+    })?;
+    const ROWS: Module<'_, Rows> = Module::eponymous_only_module();
+    conn.create_module("perfetto_rows", &ROWS, None)?;
+    const RESULT: Module<'_, Outcome> = Module::read_only_module();
+    conn.create_module("perfetto_result", &RESULT, Some(Results::default()))
+}
+
+fn text(value: ValueRef<'_>, function: &str, place: u8, name: &str) -> Result<String> {
+    match value {
+        ValueRef::Text(text) => match std::str::from_utf8(text) {
+            Ok(text) => Ok(text.to_owned()),
+            Err(_) => Err(Error::new(format_args!(
+                "{function}(): argument {place} ({name}) must be UTF-8"
+            ))
+            .into()),
+        },
+        other => Err(Error::new(format_args!(
+            "{function}(): argument {place} ({name}) must be a text, not {}",
+            crate::value::told(Some(other))
+        ))
+        .into()),
+    }
+}
+
+/// Adds the packages of a call. A connection without any has those of the environment.
+fn add_packages(engine: &Engine<'_>, given: Option<&str>) -> crate::Result<()> {
+    let list: Vec<Root> = match given {
+        Some(given) => roots(given)?,
+        None if engine.shared().roots().is_empty() => match std::env::var(VARIABLE) {
+            Ok(list) => roots(&list)?,
+            Err(_) => Vec::new(),
+        },
+        None => Vec::new(),
+    };
+    engine.shared().add_roots(&list);
+    Ok(())
+}
+
+/// Runs a script to its end, and returns how many statements it has.
+fn run_all(conn: &Connection, script: &str, packages: Option<&str>) -> crate::Result<i64> {
+    let engine = Engine::of(conn)?;
+    add_packages(&engine, packages)?;
+    let finished = last::run(&engine, conn, script)?;
+    if let Some(sql) = finished.last {
+        let mut prepared = prepared(conn, &sql)?;
+        while prepared.step()? {}
+    }
+    i64::try_from(finished.statements).map_err(Error::new)
+}
+
+fn prepared(conn: &Connection, sql: &Sql) -> crate::Result<Prepared> {
+    // SAFETY: every caller drops the statement before the connection is closed: in the same call,
+    // or with its cursor.
+    let prepared = unsafe { Prepared::new(conn.handle(), &sql.text, false) };
+    let prepared = prepared.map_err(|failure| failure.explained(sql))?;
+    prepared.ok_or_else(|| sql.explain("there is no statement", None))
+}
+
+/// The connection of a virtual table.
+///
+/// # Safety
+///
+/// It is open, and the result is not kept.
+unsafe fn connection(conn: *mut ffi::sqlite3) -> Result<Connection> {
+    // SAFETY: by the contract of this function.
+    unsafe { Connection::from_handle(conn) }
+}
+
+/// `perfetto_rows(script, folders)`: the rows of the last statement as JSON objects.
+#[repr(C)]
+struct Rows {
+    /// SQLite's part; it must come first.
+    base: ffi::sqlite3_vtab,
+    conn: *mut ffi::sqlite3,
+}
+
+// SAFETY: the struct is `repr(C)` and begins with `sqlite3_vtab`, as SQLite requires.
+unsafe impl<'vtab> VTab<'vtab> for Rows {
+    type Aux = ();
+    type Cursor = RowsCursor;
+
+    fn connect(
+        db: &mut VTabConnection,
+        _aux: Option<&()>,
+        _module_name: &[u8],
+        _database_name: &[u8],
+        _table_name: &[u8],
+        _args: &[&[u8]],
+    ) -> Result<(Cow<'static, CStr>, Self)> {
+        db.config(VTabConfig::DirectOnly)?;
+        let rows = Rows {
+            base: ffi::sqlite3_vtab::default(),
+            // SAFETY: a virtual table never outlives its connection.
+            conn: unsafe { db.handle() },
+        };
+        let declaration = c"CREATE TABLE x (row TEXT, script HIDDEN, folders HIDDEN)";
+        Ok((Cow::Borrowed(declaration), rows))
+    }
+
+    fn best_index(&self, info: &mut IndexInfo) -> Result<bool> {
+        caught(|| {
+            let mut given = 0;
+            for (constraint, mut usage) in info.constraints_and_usages() {
+                let is_equal =
+                    constraint.operator() == IndexConstraintOp::SQLITE_INDEX_CONSTRAINT_EQ;
+                let column = constraint.column();
+                if !is_equal || !(1..=2).contains(&column) {
+                    continue;
+                }
+                if !constraint.is_usable() {
+                    return Ok(false);
+                }
+                usage.set_argv_index(column);
+                usage.set_omit(true);
+                given |= column;
+            }
+            if given & 1 == 0 {
+                return Err(rusqlite::Error::ModuleError(
+                    "perfetto_rows() needs the argument (script)".to_owned(),
+                ));
+            }
+            Ok(true)
+        })
+    }
+
+    fn open(&'vtab mut self) -> Result<RowsCursor> {
+        Ok(RowsCursor {
+            base: ffi::sqlite3_vtab_cursor::default(),
+            conn: self.conn,
+            statement: None,
+            names: Vec::new(),
+            row: None,
+        })
+    }
+}
+
+#[repr(C)]
+struct RowsCursor {
+    /// SQLite's part; it must come first.
+    base: ffi::sqlite3_vtab_cursor,
+    conn: *mut ffi::sqlite3,
+    statement: Option<Prepared>,
+    names: Vec<String>,
+    /// The number of the row; `None` after the last one.
+    row: Option<i64>,
+}
+
+impl RowsCursor {
+    fn begin(&mut self, args: &Filters<'_>) -> Result<()> {
+        (self.row, self.statement) = (None, None);
+        let mut arguments = Vec::new();
+        for (value, (place, name)) in args.iter().zip([(1, "script"), (2, "folders")]) {
+            arguments.push(text(value, "perfetto_rows", place, name)?);
+        }
+        // SAFETY: the connection is open while its cursor is.
+        let conn = unsafe { connection(self.conn) }?;
+        let engine = Engine::of(&conn)?;
+        add_packages(&engine, arguments.get(1).map(String::as_str))?;
+        let script = arguments.first().map_or("", String::as_str);
+        let finished = last::run(&engine, &conn, script)?;
+        if let Some(sql) = finished.last {
+            let statement = prepared(&conn, &sql)?;
+            self.names = statement.column_names();
+            self.statement = Some(statement);
+        }
+        self.step(0)
+    }
+
+    fn step(&mut self, row: i64) -> Result<()> {
+        let is_row = match &mut self.statement {
+            Some(statement) => statement.step()?,
+            None => false,
+        };
+        self.row = is_row.then_some(row);
+        Ok(())
+    }
+
+    fn json(&self) -> String {
+        let mut json = String::from("{");
+        let Some(statement) = &self.statement else {
+            return "{}".to_owned();
+        };
+        for (index, name) in self.names.iter().enumerate() {
+            if index > 0 {
+                json.push(',');
+            }
+            push_text(&mut json, name);
+            json.push(':');
+            push_value(&mut json, statement.value(index));
+        }
+        json.push('}');
+        json
+    }
+}
+
+fn push_value(json: &mut String, value: ValueRef<'_>) {
+    match value {
+        ValueRef::Null => *json += "null",
+        ValueRef::Integer(value) => *json += &value.to_string(),
+        ValueRef::Real(value) if value.is_finite() => *json += &format!("{value:?}"),
+        ValueRef::Real(value) => push_text(json, &value.to_string()),
+        ValueRef::Text(text) => push_text(json, &String::from_utf8_lossy(text)),
+        // As SQLite's hex().
+        ValueRef::Blob(bytes) => {
+            json.push('"');
+            bytes
+                .iter()
+                .for_each(|byte| *json += &format!("{byte:02X}"));
+            json.push('"');
+        }
+    }
+}
+
+fn push_text(json: &mut String, text: &str) {
+    json.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => *json += "\\\"",
+            '\\' => *json += "\\\\",
+            '\n' => *json += "\\n",
+            '\r' => *json += "\\r",
+            '\t' => *json += "\\t",
+            c if c < ' ' => *json += &format!("\\u{:04x}", u32::from(c)),
+            c => json.push(c),
+        }
+    }
+    json.push('"');
+}
+
+// SAFETY: the struct is `repr(C)` and begins with `sqlite3_vtab_cursor`.
+unsafe impl VTabCursor for RowsCursor {
+    fn filter(&mut self, _: c_int, _: Option<&str>, args: &Filters<'_>) -> Result<()> {
+        caught(|| self.begin(args))
+    }
+
+    fn next(&mut self) -> Result<()> {
+        caught(|| self.step(self.row.unwrap_or(0).saturating_add(1)))
+    }
+
+    fn eof(&self) -> bool {
+        self.row.is_none()
+    }
+
+    fn column(&self, ctx: &mut Context, column: c_int) -> Result<()> {
+        caught(|| match column {
+            0 => ctx.set_result(self.json()),
+            _ => ctx.set_result(rusqlite::types::Null),
+        })
+    }
+
+    fn rowid(&self) -> Result<i64> {
+        Ok(self.row.unwrap_or(0))
+    }
+}
+
+/// The statements of `perfetto_result` tables by their name, because SQLite connects a table again
+/// after changes, and macros may be others then.
+#[derive(Clone, Default)]
+struct Results(Arc<Mutex<HashMap<String, Sql>>>);
+
+/// `perfetto_result('SELECT …')`: a virtual table with the columns of a SELECT.
+#[repr(C)]
+struct Outcome {
+    /// SQLite's part; it must come first.
+    base: ffi::sqlite3_vtab,
+    conn: *mut ffi::sqlite3,
+    sql: Sql,
+}
+
+impl Outcome {
+    fn of(db: &mut VTabConnection, sql: Sql) -> Result<(Cow<'static, CStr>, Self)> {
+        db.config(VTabConfig::DirectOnly)?;
+        // SAFETY: a virtual table never outlives its connection.
+        let handle = unsafe { db.handle() };
+        // SAFETY: the connection is open during this call.
+        let names = prepared(&unsafe { connection(handle) }?, &sql)?.column_names();
+        let mut columns: Vec<String> = Vec::new();
+        for name in &names {
+            // Two columns may have one name in a SELECT, but not in a table.
+            let mut unique = super::table::quoted(name);
+            let mut number = 1u32;
+            while columns
+                .iter()
+                .any(|column| column.eq_ignore_ascii_case(&unique))
+            {
+                number = number.saturating_add(1);
+                unique = super::table::quoted(&format!("{name}:{number}"));
+            }
+            columns.push(unique);
+        }
+        let declaration = format!("CREATE TABLE x ({})", columns.join(", "));
+        let declaration = CString::new(declaration).map_err(Error::new)?;
+        let outcome = Outcome {
+            base: ffi::sqlite3_vtab::default(),
+            conn: handle,
+            sql,
+        };
+        Ok((Cow::Owned(declaration), outcome))
+    }
+
+    /// The SELECT of a script, with its macros expanded.
+    fn read(db: &mut VTabConnection, args: &[&[u8]]) -> crate::Result<Sql> {
+        let [script] = args else {
+            return Err(Error::new(
+                "perfetto_result takes one text: USING perfetto_result('SELECT …')",
+            ));
+        };
+        let script = String::from_utf8_lossy(script);
+        let script = dequote(script.trim());
+        // SAFETY: the connection is open during this call.
+        let conn = unsafe { connection(db.handle()) }?;
+        let engine = Engine::of(&conn)?;
+        let mut raws = Statements::of(&script);
+        let one = raws.next().filter(|_| raws.next().is_none());
+        let sql = match one {
+            Some(raw) if !begins_dialect(&script) => {
+                match engine.step(&Source::new(None, &script), raw)? {
+                    Step::Sql(sql) => Some(sql),
+                    Step::Ran => None,
+                }
+            }
+            _ => None,
+        };
+        let sql = sql.ok_or_else(|| {
+            Error::new(
+                "perfetto_result takes one SELECT; run other statements before, with SELECT perfetto_sql('…')",
+            )
+        })?;
+        let statement = prepared(&conn, &sql)?;
+        match statement.column_count() > 0 && statement.is_read_only() {
+            true => Ok(sql),
+            false => Err(sql.explain("perfetto_result takes one SELECT", None)),
+        }
+    }
+}
+
+/// Whether the first words are those of the dialect.
+fn begins_dialect(script: &str) -> bool {
+    let first = script.split_whitespace().next().unwrap_or_default();
+    ["CREATE", "INCLUDE", "DROP"]
+        .iter()
+        .any(|word| first.eq_ignore_ascii_case(word))
+}
+
+// SAFETY: the struct is `repr(C)` and begins with `sqlite3_vtab`, as SQLite requires.
+unsafe impl<'vtab> VTab<'vtab> for Outcome {
+    type Aux = Results;
+    type Cursor = OutcomeCursor<'vtab>;
+
+    fn connect(
+        db: &mut VTabConnection,
+        aux: Option<&Results>,
+        _module_name: &[u8],
+        _database_name: &[u8],
+        table_name: &[u8],
+        args: &[&[u8]],
+    ) -> Result<(Cow<'static, CStr>, Self)> {
+        caught(|| {
+            let name = String::from_utf8_lossy(table_name).to_ascii_lowercase();
+            let known = aux.and_then(|Results(results)| locked(results).get(&name).cloned());
+            let sql = match known {
+                Some(sql) => sql,
+                None => Outcome::read(db, args)?,
+            };
+            Outcome::of(db, sql)
+        })
+    }
+
+    /// All rows, in the SELECT's order.
+    fn best_index(&self, _: &mut IndexInfo) -> Result<bool> {
+        Ok(true)
+    }
+
+    fn open(&'vtab mut self) -> Result<OutcomeCursor<'vtab>> {
+        Ok(OutcomeCursor {
+            base: ffi::sqlite3_vtab_cursor::default(),
+            table: self,
+            statement: None,
+            row: None,
+        })
+    }
+}
+
+impl CreateVTab<'_> for Outcome {
+    const KIND: VTabKind = VTabKind::Default;
+
+    fn create(
+        db: &mut VTabConnection,
+        aux: Option<&Results>,
+        _module_name: &[u8],
+        _database_name: &[u8],
+        table_name: &[u8],
+        args: &[&[u8]],
+    ) -> Result<(Cow<'static, CStr>, Self)> {
+        caught(|| {
+            let sql = Outcome::read(db, args)?;
+            if let Some(Results(results)) = aux {
+                let name = String::from_utf8_lossy(table_name).to_ascii_lowercase();
+                locked(results).insert(name, sql.clone());
+            }
+            Outcome::of(db, sql)
+        })
+    }
+}
+
+#[repr(C)]
+struct OutcomeCursor<'vtab> {
+    /// SQLite's part; it must come first.
+    base: ffi::sqlite3_vtab_cursor,
+    table: &'vtab Outcome,
+    statement: Option<Prepared>,
+    /// The number of the row; `None` after the last one.
+    row: Option<i64>,
+}
+
+impl OutcomeCursor<'_> {
+    fn begin(&mut self) -> Result<()> {
+        if self.statement.is_none() {
+            // SAFETY: the connection is open while its cursor is.
+            let conn = unsafe { connection(self.table.conn) }?;
+            self.statement = Some(prepared(&conn, &self.table.sql)?);
+        }
+        if let Some(statement) = &mut self.statement {
+            statement.reset();
+        }
+        self.step(0)
+    }
+
+    fn step(&mut self, row: i64) -> Result<()> {
+        let is_row = match &mut self.statement {
+            Some(statement) => statement.step()?,
+            None => false,
+        };
+        self.row = is_row.then_some(row);
+        Ok(())
+    }
+}
+
+// SAFETY: the struct is `repr(C)` and begins with `sqlite3_vtab_cursor`.
+unsafe impl VTabCursor for OutcomeCursor<'_> {
+    fn filter(&mut self, _: c_int, _: Option<&str>, _: &Filters<'_>) -> Result<()> {
+        caught(|| self.begin())
+    }
+
+    fn next(&mut self) -> Result<()> {
+        caught(|| self.step(self.row.unwrap_or(0).saturating_add(1)))
+    }
+
+    fn eof(&self) -> bool {
+        self.row.is_none()
+    }
+
+    fn column(&self, ctx: &mut Context, column: c_int) -> Result<()> {
+        caught(|| match &self.statement {
+            Some(statement) => {
+                let column = usize::try_from(column).unwrap_or(usize::MAX);
+                ctx.set_result(ToSqlOutput::Borrowed(statement.value(column)))
+            }
+            None => ctx.set_result(rusqlite::types::Null),
+        })
+    }
+
+    fn rowid(&self) -> Result<i64> {
+        Ok(self.row.unwrap_or(0))
+    }
+}

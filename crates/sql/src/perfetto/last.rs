@@ -1,0 +1,93 @@
+//! Scripts: all statements run, and the last one with rows is what they return.
+
+use std::sync::Arc;
+
+use rusqlite::Connection;
+
+use super::engine::{Engine, Step};
+use super::expand::Sql;
+use super::prepared::Prepared;
+use super::script::{Raw, Statements};
+use super::source::Source;
+use super::table::quoted;
+use crate::error::{Error, Result};
+
+/// Keeps the rows of a statement that others follow.
+const KEPT: &str = "__timebase_result";
+
+/// A script that has run up to its last statement with rows.
+pub struct Finished {
+    /// How many statements it has.
+    pub statements: usize,
+    /// The last one that has rows. It has not run yet.
+    pub last: Option<Sql>,
+}
+
+/// Runs a script. A statement with rows that is not the last of them runs to its end, and nobody
+/// sees the rows.
+///
+/// # Errors
+///
+/// Those of the statements. Statements before the wrong one have run.
+pub fn run(engine: &Engine<'_>, conn: &Connection, script: &str) -> Result<Finished> {
+    let source = Source::new(None, script);
+    let raws: Vec<Raw> = Statements::of(script).collect();
+    let later_query = raws.iter().rposition(|raw| raw.is_query);
+    let mut finished = Finished {
+        statements: raws.len(),
+        last: None,
+    };
+    for (index, raw) in raws.iter().enumerate() {
+        let Step::Sql(sql) = engine.step(&source, *raw)? else {
+            continue;
+        };
+        let is_end = index.checked_add(1) == Some(raws.len());
+        let follows = later_query.is_some_and(|later| later > index);
+        if let Some(last) = one(conn, sql, is_end, follows, &source)? {
+            finished.last = Some(last);
+        }
+    }
+    Ok(finished)
+}
+
+/// Runs one statement, unless it is the last one and has rows.
+fn one(
+    conn: &Connection,
+    sql: Sql,
+    is_end: bool,
+    follows: bool,
+    source: &Arc<Source>,
+) -> Result<Option<Sql>> {
+    // SAFETY: the connection is open until the end of this function.
+    let prepared = unsafe { Prepared::new(conn.handle(), &sql.text, false) };
+    let prepared = prepared.map_err(|failure| failure.explained(&sql))?;
+    let Some(mut prepared) = prepared else {
+        return Ok(None);
+    };
+    let fail = |error: Error| match error.is_interrupt() {
+        true => error,
+        false => sql.explain(error.message(), None),
+    };
+    let has_rows = prepared.column_count() > 0;
+    if has_rows && is_end {
+        return Ok(Some(sql));
+    }
+    if has_rows && !follows && prepared.is_read_only() {
+        // What follows may change what it reads.
+        let table = quoted(KEPT);
+        let keep = format!(
+            "DROP TABLE IF EXISTS temp.{table}; CREATE TEMP TABLE {table} AS {}",
+            sql.text
+        );
+        if conn.execute_batch(&keep).is_ok() {
+            let kept = Source::new(source.name.clone(), &format!("SELECT * FROM temp.{table}"));
+            return Ok(Some(Sql::of(&super::expand::pieces(
+                &kept,
+                0,
+                kept.text.len(),
+            ))));
+        }
+    }
+    while prepared.step().map_err(fail)? {}
+    Ok(None)
+}

@@ -1,0 +1,183 @@
+//! Packages (PQ2): folders with modules.
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+
+/// The largest file of a module, in bytes.
+const LARGEST: u64 = 16 << 20;
+
+/// The folders inside of folders.
+const DEEPEST: usize = 32;
+
+/// A folder with modules.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Root {
+    /// The name of the only package; `None` if each folder inside is a package.
+    name: Option<String>,
+    folder: PathBuf,
+}
+
+/// Whether a word can be a part of a module's name.
+fn is_part(word: &str) -> bool {
+    !word.is_empty()
+        && word
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+impl Root {
+    /// Reads `[NAME=]DIR`.
+    ///
+    /// # Errors
+    ///
+    /// If it is no folder.
+    pub fn of(given: &str) -> Result<Root> {
+        let (name, folder) = match given.split_once('=') {
+            Some((name, folder)) if is_part(name) => (Some(name.to_owned()), folder),
+            _ => (None, given),
+        };
+        let folder = PathBuf::from(folder);
+        match fs::metadata(&folder) {
+            Ok(found) if found.is_dir() => Ok(Root { name, folder }),
+            Ok(_) => Err(Error::new(format_args!(
+                "the SQL package {} is no folder; name the folder with the .sql files",
+                folder.display()
+            ))),
+            Err(error) => Err(Error::new(format_args!(
+                "cannot read the SQL package {}: {error}",
+                folder.display()
+            ))),
+        }
+    }
+
+    /// The form that [`of`](Root::of) reads.
+    pub fn told(&self) -> String {
+        match &self.name {
+            Some(name) => format!("{name}={}", self.folder.display()),
+            None => self.folder.display().to_string(),
+        }
+    }
+
+    /// The name of the folder's prelude, if it has one.
+    pub fn prelude(&self) -> Option<String> {
+        let name = match &self.name {
+            Some(name) => format!("{name}.prelude"),
+            None => "prelude".to_owned(),
+        };
+        self.folder.join("prelude").is_dir().then_some(name)
+    }
+
+    /// The path of a module, without looking whether it exists.
+    fn path(&self, module: &str) -> Option<PathBuf> {
+        let mut parts = module.split('.');
+        if let Some(name) = &self.name
+            && parts.next() != Some(name.as_str())
+        {
+            return None;
+        }
+        let mut path = self.folder.clone();
+        for part in parts {
+            if !is_part(part) {
+                return None;
+            }
+            path.push(part);
+        }
+        (path != self.folder).then_some(path)
+    }
+
+    /// The text of a module; `None` if this folder does not have it.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read.
+    pub fn module(&self, module: &str) -> Result<Option<String>> {
+        let Some(path) = self.path(module) else {
+            return Ok(None);
+        };
+        let path = path.with_extension("sql");
+        if !path.is_file() {
+            return Ok(None);
+        }
+        let failed = |error: &dyn std::fmt::Display| {
+            Error::new(format_args!(
+                "cannot read the module {module} from {}: {error}",
+                path.display()
+            ))
+        };
+        let file = fs::File::open(&path).map_err(|error| failed(&error))?;
+        let mut text = String::new();
+        let read = file
+            .take(LARGEST.saturating_add(1))
+            .read_to_string(&mut text);
+        match read.map_err(|error| failed(&error))? as u64 > LARGEST {
+            true => Err(failed(&format_args!(
+                "it is larger than {} MiB",
+                LARGEST >> 20
+            ))),
+            false => Ok(Some(text)),
+        }
+    }
+
+    /// The modules below a name, or all, in the order of names.
+    ///
+    /// # Errors
+    ///
+    /// If a folder cannot be read.
+    pub fn modules(&self, below: Option<&str>) -> Result<Vec<String>> {
+        let mut found = Vec::new();
+        let own = self.name.clone().unwrap_or_default();
+        let (folder, name) = match below {
+            None => (Some(self.folder.clone()), own),
+            Some(below) if self.name.as_deref() == Some(below) => (Some(self.folder.clone()), own),
+            Some(below) => (self.path(below), below.to_owned()),
+        };
+        if let Some(folder) = folder.filter(|folder| folder.is_dir()) {
+            collect(&folder, &name, DEEPEST, &mut found)?;
+        }
+        found.sort();
+        Ok(found)
+    }
+}
+
+fn collect(folder: &Path, name: &str, depth: usize, found: &mut Vec<String>) -> Result<()> {
+    let failed = |error| {
+        let folder = folder.display();
+        Error::new(format_args!("cannot read the folder {folder}: {error}"))
+    };
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        let Some(stem) = path.file_stem().and_then(|stem| stem.to_str()) else {
+            continue;
+        };
+        if !is_part(stem) {
+            continue;
+        }
+        let inner = match name.is_empty() {
+            true => stem.to_owned(),
+            false => format!("{name}.{stem}"),
+        };
+        if path.is_dir() && path.extension().is_none() {
+            if let Some(depth) = depth.checked_sub(1) {
+                collect(&path, &inner, depth, found)?;
+            }
+        } else if path.extension().is_some_and(|extension| extension == "sql") && path.is_file() {
+            found.push(inner);
+        }
+    }
+    Ok(())
+}
+
+/// The folders of a list, as in `TIMEBASE_SQL_PACKAGES`: separated as in `PATH`.
+///
+/// # Errors
+///
+/// If one of them is no folder.
+pub fn roots(list: &str) -> Result<Vec<Root>> {
+    std::env::split_paths(list)
+        .filter(|path| !path.as_os_str().is_empty())
+        .map(|path| Root::of(&path.to_string_lossy()))
+        .collect()
+}

@@ -1,0 +1,73 @@
+-- Trace processor's own tables, as views over those of the database: the same names and types of
+-- columns, and nothing more. The prelude of Perfetto's standard library builds on them.
+
+CREATE TEMP VIEW __intrinsic_args AS
+SELECT id, arg_set_id, flat_key, key, int_value, string_value, real_value, value_type FROM main.args;
+
+CREATE TEMP VIEW __intrinsic_clock_snapshot AS
+SELECT id, ts, clock_id, clock_name, clock_value, snapshot_id, machine_id FROM main.clock_snapshot;
+
+CREATE TEMP VIEW __intrinsic_counter AS
+SELECT id, ts, track_id, value, arg_set_id FROM main.counter;
+
+CREATE TEMP VIEW __intrinsic_cpu AS
+SELECT id, cpu, cluster_id, processor, machine_id, capacity, arg_set_id FROM main.cpu;
+
+CREATE TEMP VIEW __intrinsic_cpu_freq AS
+SELECT id, ucpu, freq FROM main.cpu_available_frequencies;
+
+CREATE TEMP VIEW __intrinsic_flow AS
+SELECT id, slice_out, slice_in, trace_id, arg_set_id FROM main.flow;
+
+CREATE TEMP VIEW __intrinsic_ftrace_event AS
+SELECT id, ts, name, utid, arg_set_id, common_flags, ucpu FROM main.ftrace_event;
+
+CREATE TEMP VIEW __intrinsic_gpu AS
+SELECT id, gpu, machine_id, name, vendor, model, architecture, uuid, pci_bdf, arg_set_id FROM main.gpu;
+
+CREATE TEMP VIEW __intrinsic_logs AS
+SELECT id, ts, utid, prio, 'android_logcat' AS log_source, tag, msg, NULL AS arg_set_id FROM main.android_logs;
+
+CREATE TEMP VIEW __intrinsic_machine AS
+SELECT id, raw_id, name, sysname, release, version, arch, num_cpus, android_build_fingerprint,
+       android_device_manufacturer, android_sdk_version, system_ram_bytes, system_ram_gb
+FROM main.machine;
+
+CREATE TEMP VIEW __intrinsic_metadata AS
+SELECT row_number() OVER (ORDER BY name, trace_file_id) - 1 AS id, name, key_type, int_value, str_value, machine_id,
+       trace_file_id AS trace_id
+FROM main.metadata;
+
+CREATE TEMP VIEW __intrinsic_process AS
+SELECT id, pid, name, start_ts, end_ts, parent_upid, uid, android_appid, android_user_id, cmdline, arg_set_id,
+       machine_id
+FROM main.process;
+
+CREATE TEMP VIEW __intrinsic_sched_slice AS
+SELECT id, ts, dur, utid, end_state, priority, ucpu FROM main.sched_slice;
+
+CREATE TEMP VIEW __intrinsic_slice AS
+SELECT id, ts, dur, track_id, category, name, depth, parent_id, arg_set_id, thread_ts, thread_dur,
+       thread_instruction_count, thread_instruction_delta
+FROM main.slice;
+
+CREATE TEMP VIEW __intrinsic_spurious_sched_wakeup AS
+SELECT id, ts, thread_state_id, irq_context, utid, waker_utid FROM main.spurious_sched_wakeup;
+
+CREATE TEMP VIEW __intrinsic_stats AS
+SELECT id, name, key, idx, severity, source, value, NULL AS description, machine_id, trace_file_id AS trace_id
+FROM main.stats;
+
+CREATE TEMP VIEW __intrinsic_thread AS
+SELECT id, tid, name, start_ts, end_ts, upid, is_main_thread, is_idle, machine_id, arg_set_id FROM main.thread;
+
+CREATE TEMP VIEW __intrinsic_thread_state AS
+SELECT id, ts, dur, utid, state, io_wait, blocked_function, waker_utid, waker_id, irq_context, ucpu
+FROM main.thread_state;
+
+CREATE TEMP VIEW __intrinsic_track AS
+SELECT id, name, parent_id, source_arg_set_id, machine_id, type, dimension_arg_set_id, track_group_id,
+       CASE WHEN is_counter THEN 'counter' WHEN type LIKE '%\_state\_track\_event' ESCAPE '\' THEN 'state' ELSE 'slice' END
+         AS event_type,
+       unit AS counter_unit, utid, upid
+FROM main.track_record;

@@ -1,0 +1,309 @@
+//! Functions with rows (PQ6): virtual tables, whose arguments are hidden columns.
+//!
+//! # Design
+//!
+//! Each function is a virtual table of the temp schema, so SQLite undoes its creation together with
+//! everything else, and it is found before a table of the database. Rows come from a prepared
+//! statement, one by one. The plan has SQLite's highest cost: an inner loop would run the function
+//! for each row of the outer one.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::ffi::{CStr, CString, c_int};
+use std::marker::PhantomData;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rusqlite::types::ToSqlOutput;
+use rusqlite::vtab::{
+    Context, CreateVTab, Filters, IndexConstraintOp, IndexInfo, Module, VTab, VTabConfig,
+    VTabConnection, VTabCursor, VTabKind,
+};
+use rusqlite::{Connection, Result, ffi};
+
+use super::dialect::Column;
+use super::held::Held;
+use super::pool::{Pool, Pools, Taken};
+use super::types::told;
+use crate::value::ValueRef;
+use crate::{Error, caught};
+
+/// The name of the module, for `CREATE VIRTUAL TABLE`.
+pub const MODULE: &str = "__timebase_function";
+
+/// The definition of a function.
+pub struct Tabular {
+    pub name: String,
+    pub arguments: Vec<Column>,
+    pub columns: Vec<Column>,
+    /// The place of each argument in the statement; 0 if it is not used.
+    pub places: Vec<c_int>,
+    pub pool: Arc<Pool>,
+}
+
+/// The definitions of a connection, by the number in `CREATE VIRTUAL TABLE`.
+pub struct Definitions {
+    all: Mutex<HashMap<usize, Arc<Tabular>>>,
+    pools: Arc<Pools>,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Definitions {
+    pub fn new(pools: &Arc<Pools>) -> Arc<Definitions> {
+        Arc::new(Definitions {
+            all: Mutex::default(),
+            pools: Arc::clone(pools),
+        })
+    }
+
+    /// Adds a definition, and returns its number. It stays, because SQLite can undo that its table
+    /// is dropped.
+    pub fn add(&self, definition: Tabular) -> usize {
+        let mut all = locked(&self.all);
+        let number = all.len();
+        all.insert(number, Arc::new(definition));
+        number
+    }
+}
+
+pub fn register(conn: &Connection, definitions: &Arc<Definitions>) -> Result<()> {
+    const TABLE: Module<'_, Table> = Module::read_only_module();
+    conn.create_module(MODULE, &TABLE, Some(Arc::clone(definitions)))
+}
+
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+#[repr(C)]
+struct Table {
+    /// SQLite's part; it must come first.
+    base: ffi::sqlite3_vtab,
+    conn: *mut ffi::sqlite3,
+    definition: Arc<Tabular>,
+    pools: Arc<Pools>,
+}
+
+// SAFETY: the struct is `repr(C)` and begins with `sqlite3_vtab`, as SQLite requires.
+unsafe impl<'vtab> VTab<'vtab> for Table {
+    type Aux = Arc<Definitions>;
+    type Cursor = Cursor<'vtab>;
+
+    fn connect(
+        db: &mut VTabConnection,
+        aux: Option<&Arc<Definitions>>,
+        _module_name: &[u8],
+        _database_name: &[u8],
+        _table_name: &[u8],
+        args: &[&[u8]],
+    ) -> Result<(Cow<'static, CStr>, Self)> {
+        db.config(VTabConfig::Innocuous)?;
+        let number = args.first().and_then(|number| {
+            let number = std::str::from_utf8(number).ok()?;
+            number.trim().parse::<usize>().ok()
+        });
+        let found = aux.zip(number).and_then(|(definitions, number)| {
+            let definition = locked(&definitions.all).get(&number).cloned()?;
+            Some((definition, Arc::clone(&definitions.pools)))
+        });
+        let Some((definition, pools)) = found else {
+            let message = "functions are made with CREATE PERFETTO FUNCTION".to_owned();
+            return Err(rusqlite::Error::ModuleError(message));
+        };
+        let mut declaration = String::from("CREATE TABLE x (");
+        for column in &definition.columns {
+            let declared = column.declared.of_column();
+            declaration += &format!("{} {declared}, ", quoted(&column.name));
+        }
+        for argument in &definition.arguments {
+            declaration += &format!("{} HIDDEN, ", quoted(&format!("_in_{}", argument.name)));
+        }
+        declaration.truncate(declaration.len().saturating_sub(2));
+        declaration.push(')');
+        let table = Table {
+            base: ffi::sqlite3_vtab::default(),
+            // SAFETY: a virtual table never outlives its connection.
+            conn: unsafe { db.handle() },
+            definition,
+            pools,
+        };
+        Ok((
+            Cow::Owned(CString::new(declaration).map_err(Error::new)?),
+            table,
+        ))
+    }
+
+    fn best_index(&self, info: &mut IndexInfo) -> Result<bool> {
+        caught(|| self.plan(info))
+    }
+
+    fn open(&'vtab mut self) -> Result<Cursor<'vtab>> {
+        Ok(Cursor {
+            base: ffi::sqlite3_vtab_cursor::default(),
+            conn: self.conn,
+            definition: Arc::clone(&self.definition),
+            pools: Arc::clone(&self.pools),
+            statement: None,
+            arguments: Vec::new(),
+            row: None,
+            phantom: PhantomData,
+        })
+    }
+}
+
+impl CreateVTab<'_> for Table {
+    const KIND: VTabKind = VTabKind::Default;
+}
+
+impl Table {
+    /// The arguments, in their order. A plan without one of them is none.
+    fn plan(&self, info: &mut IndexInfo) -> Result<bool> {
+        let (columns, count) = (
+            self.definition.columns.len(),
+            self.definition.arguments.len(),
+        );
+        let mut given = vec![false; count];
+        for (constraint, mut usage) in info.constraints_and_usages() {
+            let column = usize::try_from(constraint.column()).ok();
+            let argument = column.and_then(|column| column.checked_sub(columns));
+            let is_equal = constraint.operator() == IndexConstraintOp::SQLITE_INDEX_CONSTRAINT_EQ;
+            let (Some(argument), true) = (argument, is_equal) else {
+                continue;
+            };
+            let Some(is_given) = given.get_mut(argument) else {
+                continue;
+            };
+            if !constraint.is_usable() {
+                return Ok(false);
+            }
+            if !std::mem::replace(is_given, true) {
+                usage.set_argv_index(c_int::try_from(argument).unwrap_or(0).saturating_add(1));
+                usage.set_omit(true);
+            }
+        }
+        match given.iter().position(|is_given| !is_given) {
+            None => Ok(true),
+            Some(missing) => {
+                let argument = self.definition.arguments.get(missing);
+                let argument = argument.map_or("", |argument| &argument.name);
+                let name = &self.definition.name;
+                Err(rusqlite::Error::ModuleError(format!(
+                    "{name}() takes {count} arguments; argument {} ({argument}) is missing",
+                    missing.saturating_add(1)
+                )))
+            }
+        }
+    }
+}
+
+#[repr(C)]
+struct Cursor<'vtab> {
+    /// SQLite's part; it must come first.
+    base: ffi::sqlite3_vtab_cursor,
+    conn: *mut ffi::sqlite3,
+    definition: Arc<Tabular>,
+    pools: Arc<Pools>,
+    statement: Option<Taken>,
+    arguments: Vec<Held>,
+    /// The number of the row; `None` after the last one.
+    row: Option<i64>,
+    phantom: PhantomData<&'vtab Table>,
+}
+
+impl Cursor<'_> {
+    fn begin(&mut self, args: &Filters<'_>) -> Result<()> {
+        self.row = None;
+        let definition = &self.definition;
+        let mut statement = match self.statement.take() {
+            Some(statement) => statement,
+            // SAFETY: the cursor is closed before its connection.
+            None => unsafe { definition.pool.take(self.conn) }?,
+        };
+        statement.reset();
+        self.arguments.clear();
+        for (index, value) in args.iter().enumerate() {
+            self.arguments.push(Held::of(value));
+            let argument = definition.arguments.get(index);
+            let code = code(value);
+            if let Some(argument) = argument.filter(|argument| !argument.declared.takes(code)) {
+                return Err(Error::new(format_args!(
+                    "{}(): argument {} ({}) must be {}, not {}",
+                    definition.name,
+                    index.saturating_add(1),
+                    argument.name,
+                    argument.declared.name(),
+                    told(code)
+                ))
+                .into());
+            }
+            match definition.places.get(index) {
+                None | Some(0) => {}
+                Some(place) => statement.bind_ref(*place, value)?,
+            }
+        }
+        self.statement = Some(statement);
+        self.step(0)
+    }
+
+    fn step(&mut self, row: i64) -> Result<()> {
+        let _deeper = self.pools.enter(&self.definition.name)?;
+        let is_row = match &mut self.statement {
+            Some(statement) => statement.step()?,
+            None => false,
+        };
+        self.row = is_row.then_some(row);
+        Ok(())
+    }
+}
+
+fn code(value: ValueRef<'_>) -> c_int {
+    match value {
+        ValueRef::Null => ffi::SQLITE_NULL,
+        ValueRef::Integer(_) => ffi::SQLITE_INTEGER,
+        ValueRef::Real(_) => ffi::SQLITE_FLOAT,
+        ValueRef::Text(_) => ffi::SQLITE_TEXT,
+        ValueRef::Blob(_) => ffi::SQLITE_BLOB,
+    }
+}
+
+// SAFETY: the struct is `repr(C)` and begins with `sqlite3_vtab_cursor`.
+unsafe impl VTabCursor for Cursor<'_> {
+    fn filter(&mut self, _: c_int, _: Option<&str>, args: &Filters<'_>) -> Result<()> {
+        caught(|| self.begin(args))
+    }
+
+    fn next(&mut self) -> Result<()> {
+        caught(|| self.step(self.row.unwrap_or(0).saturating_add(1)))
+    }
+
+    fn eof(&self) -> bool {
+        self.row.is_none()
+    }
+
+    fn column(&self, ctx: &mut Context, column: c_int) -> Result<()> {
+        caught(|| {
+            let column = usize::try_from(column).unwrap_or(usize::MAX);
+            match column.checked_sub(self.definition.columns.len()) {
+                Some(argument) => {
+                    let value = self
+                        .arguments
+                        .get(argument)
+                        .map_or(ValueRef::Null, Held::get);
+                    ctx.set_result(ToSqlOutput::Borrowed(value))
+                }
+                None => match &self.statement {
+                    Some(statement) => {
+                        ctx.set_result(ToSqlOutput::Borrowed(statement.value(column)))
+                    }
+                    None => ctx.set_result(rusqlite::types::Null),
+                },
+            }
+        })
+    }
+
+    fn rowid(&self) -> Result<i64> {
+        Ok(self.row.unwrap_or(0))
+    }
+}
