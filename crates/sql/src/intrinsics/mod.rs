@@ -42,6 +42,7 @@
 //! | trees with values | `trees.rs` |
 //! | texts, regular expressions, numbers, names of symbols | `text.rs`, `patterns.rs`, `numbers.rs`, `symbols.rs` |
 //! | values and callers from the tables of a trace | `tables.rs`, `callsites.rs` |
+//! | how stacks become a profile | `profile.rs`, `wire.rs` |
 //! | which spans a span join joins, and how | `span_join/` |
 //!
 //! # Design
@@ -75,6 +76,7 @@ mod numbers;
 mod partition;
 mod patterns;
 mod pointer;
+mod profile;
 mod rows;
 mod scan;
 mod span_join;
@@ -87,6 +89,7 @@ mod tables;
 mod testing;
 mod text;
 mod trees;
+mod wire;
 
 use rusqlite::Connection;
 
@@ -115,5 +118,6 @@ pub fn register(conn: &Connection) -> rusqlite::Result<()> {
     symbols::register(conn)?;
     tables::register(conn)?;
     callsites::register(conn)?;
+    profile::register(conn)?;
     span_join::register(conn)
 }
