@@ -29,7 +29,7 @@
 //! | how one intrinsic hands a value to another | `pointer.rs` |
 //! | what a table among those values is, and how a query reads it | `table.rs`, `table_pointer.rs` |
 //! | how SQLite calls an intrinsic | `call.rs` |
-//! | when an intrinsic ends early | `limits.rs` |
+//! | when an intrinsic ends early, and when it has nothing to do | `limits.rs`, `again.rs` |
 //! | what overlaps | `intervals.rs` |
 //! | which intervals a counter has | `counters.rs` |
 //! | how starts and ends make intervals | `created.rs` |
@@ -61,6 +61,7 @@
 //! **A node is an index, an id is a key.** Trace processor's graphs are arrays by id, so one row
 //! with the id 4,000,000,000 takes 100 GB. Here ids are mapped to indexes first.
 
+mod again;
 mod arrays;
 mod bounded;
 mod call;
