@@ -448,38 +448,6 @@ mod tests {
     }
 
     #[test]
-    fn sql_of_trace_processor_is_known_by_its_words_and_not_by_its_texts() {
-        for (sql, what) in [
-            (
-                "create or replace perfetto function f(x LONG) RETURNS LONG AS SELECT $x",
-                "CREATE PERFETTO FUNCTION",
-            ),
-            (
-                "INCLUDE /* all */ PERFETTO MODULE a.b",
-                "INCLUDE PERFETTO MODULE",
-            ),
-            ("CREATE PERFETTO", "CREATE PERFETTO"),
-            (
-                "CREATE VIRTUAL TABLE x USING span_left_join(a, b)",
-                "SPAN_LEFT_JOIN",
-            ),
-            ("SELECT * FROM x JOIN _y! (a)", "the macro _y!"),
-        ] {
-            assert_eq!(foreign(sql).as_deref(), Some(what), "{sql}");
-        }
-        for sql in [
-            "",
-            "SELECT 'CREATE PERFETTO TABLE x', \"a!(b)\" -- CREATE PERFETTO",
-            "SELECT perfetto FROM t WHERE a!=(b) AND c != (d)",
-            "CREATE TEMP TABLE perfetto AS SELECT 1",
-            "CREATE VIRTUAL TABLE span_join USING fts5(x)",
-            "SELECT * FROM slice JOIN span_join USING (span_join)",
-        ] {
-            assert_eq!(foreign(sql), None, "{sql}");
-        }
-    }
-
-    #[test]
     fn a_name_that_is_like_one_of_some_is_meant() {
         let there = ["slice", "slices", "thread_slice", "sched"].map(String::from);
         assert_eq!(meant("slcie", &there).as_deref(), Some("slice or slices"));

@@ -27,6 +27,7 @@ pub fn register(conn: &Connection) -> rusqlite::Result<()> {
     timebase_sql::args::register(conn)?;
     timebase_sql::slices::register(conn)?;
     timebase_sql::intrinsics::register(conn)?;
+    timebase_resolver::sql::add_intrinsics(&mut &*conn)?;
     timebase_sql::perfetto::register(conn)
 }
 

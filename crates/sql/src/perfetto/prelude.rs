@@ -40,7 +40,7 @@ pub const OURS: [&str; 1] = ["slice_is_ancestor"];
 
 /// Functions of trace processor that timebase does not have. What calls one of them fails, and not
 /// the module that declares a view with such a call.
-pub const MISSING: [&str; 2] = ["experimental_profile", "experimental_proto_path_to_frame"];
+pub const MISSING: [&str; 1] = ["experimental_proto_path_to_frame"];
 
 /// Makes trace processor's own tables, all in the temp schema.
 ///
