@@ -37,6 +37,10 @@ pub struct Call<'c, 'a> {
 }
 
 impl<'c, 'a> Call<'c, 'a> {
+    pub fn new(name: &'static str, ctx: &'c Context<'a>) -> Call<'c, 'a> {
+        Call { name, ctx }
+    }
+
     pub fn context(&self) -> &'c Context<'a> {
         self.ctx
     }

@@ -15,6 +15,7 @@ use rusqlite::Connection;
 
 use crate::Result;
 
+use super::again::Again;
 use super::call::{Call, Gather, PURE, gather, scalar};
 use super::limits::{Budget, Watch, connection};
 use super::pointer::{Handed, Pointer, kind};
@@ -34,7 +35,10 @@ const COLUMNS: [&str; 7] = [
 
 pub fn register(conn: &Connection) -> rusqlite::Result<()> {
     gather::<Gathered>(conn)?;
-    scalar(conn, INTERVALS, 3, PURE, intervals)
+    let again = Again::new();
+    scalar(conn, INTERVALS, 3, PURE, move |call| {
+        intervals(call, &again)
+    })
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -125,7 +129,7 @@ impl Gather for Gathered {
     }
 }
 
-fn intervals(call: Call<'_, '_>) -> Result<Pointer<Table>> {
+fn intervals(call: Call<'_, '_>, again: &Again<Counters>) -> Result<Pointer<Table>> {
     let mode = call.text(0, "mode")?;
     if !mode.eq_ignore_ascii_case("leading") {
         return Err(call.arguments().must_be(0, "mode", "'leading'"));
@@ -134,6 +138,14 @@ fn intervals(call: Call<'_, '_>) -> Result<Pointer<Table>> {
     let Some(counters) = call.pointer::<Counters>(2, "counters")? else {
         return Ok(Pointer::to(Table::empty(&COLUMNS)));
     };
+    let values = std::slice::from_ref(&counters);
+    let table = again.table(values, trace_end.to_string(), || {
+        rows_until(trace_end, &counters, call)
+    })?;
+    Ok(table.into())
+}
+
+fn rows_until(trace_end: i64, counters: &Counters, call: Call<'_, '_>) -> Result<Table> {
     let conn = connection(call.context())?;
     let (mut watch, mut budget) = (Watch::new(&conn), Budget::new(INTERVALS));
     let mut rows = Rows::default();
@@ -159,7 +171,7 @@ fn intervals(call: Call<'_, '_>) -> Result<Pointer<Table>> {
             rows.deltas.push(delta.map_or(Cell::Null, Cell::Real));
         }
     }
-    Ok(Pointer::to(rows.table()))
+    Ok(rows.table())
 }
 
 #[derive(Debug, Default)]

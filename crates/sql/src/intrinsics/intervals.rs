@@ -17,6 +17,7 @@ use rusqlite::types::ValueRef;
 
 use crate::{Error, Result};
 
+use super::again::Again;
 use super::call::{Call, Gather, PURE, gather, names, scalar};
 use super::limits::{Budget, Watch, connection};
 use super::pointer::{Handed, Pointer, kind};
@@ -36,7 +37,10 @@ const INTERSECT: &str = "__intrinsic_interval_intersect";
 
 pub fn register(conn: &Connection) -> rusqlite::Result<()> {
     gather::<Gathered>(conn)?;
-    scalar(conn, INTERSECT, -1, PURE, intersect)
+    let again = Again::new();
+    scalar(conn, INTERSECT, -1, PURE, move |call| {
+        intersect(call, &again)
+    })
 }
 
 /// The intervals of a table with the same values in the partition columns.
@@ -167,7 +171,7 @@ fn encode(value: ValueRef<'_>, key: &mut Vec<u8>) {
     key.extend_from_slice(bytes);
 }
 
-fn intersect(call: Call<'_, '_>) -> Result<Pointer<Table>> {
+fn intersect(call: Call<'_, '_>, again: &Again<Intervals>) -> Result<Pointer<Table>> {
     let Some(count) = call.count().checked_sub(1).filter(|&count| count > 0) else {
         return Err(call.error("it takes the intervals of tables, and a list of columns"));
     };
@@ -201,10 +205,13 @@ fn intersect(call: Call<'_, '_>) -> Result<Pointer<Table>> {
             ));
         }
     }
-    let conn = connection(call.context())?;
-    let (mut watch, mut budget) = (Watch::new(&conn), Budget::new(INTERSECT));
-    let rows = intersection(&tables, columns.len(), &mut watch, &mut budget)?;
-    Ok(Pointer::to(rows.table(&columns)))
+    let table = again.table(&tables, columns.join(","), || {
+        let conn = connection(call.context())?;
+        let (mut watch, mut budget) = (Watch::new(&conn), Budget::new(INTERSECT));
+        let rows = intersection(&tables, columns.len(), &mut watch, &mut budget)?;
+        Ok(rows.table(&columns))
+    })?;
+    Ok(table.into())
 }
 
 /// The rows of a result.

@@ -29,7 +29,7 @@
 //! | how one intrinsic hands a value to another | `pointer.rs` |
 //! | what a table among those values is, and how a query reads it | `table.rs`, `table_pointer.rs` |
 //! | how SQLite calls an intrinsic | `call.rs` |
-//! | when an intrinsic ends early | `limits.rs` |
+//! | when an intrinsic ends early, and when it has nothing to do | `limits.rs`, `again.rs` |
 //! | what overlaps | `intervals.rs` |
 //! | which intervals a counter has | `counters.rs` |
 //! | how starts and ends make intervals | `created.rs` |
@@ -42,6 +42,7 @@
 //! | trees with values | `trees.rs` |
 //! | texts, regular expressions, numbers, names of symbols | `text.rs`, `patterns.rs`, `numbers.rs`, `symbols.rs` |
 //! | values and callers from the tables of a trace | `tables.rs`, `callsites.rs` |
+//! | how stacks become a profile | `profile.rs`, `wire.rs` |
 //! | which spans a span join joins, and how | `span_join/` |
 //!
 //! # Design
@@ -60,6 +61,7 @@
 //! **A node is an index, an id is a key.** Trace processor's graphs are arrays by id, so one row
 //! with the id 4,000,000,000 takes 100 GB. Here ids are mapped to indexes first.
 
+mod again;
 mod arrays;
 mod bounded;
 mod call;
@@ -75,6 +77,7 @@ mod numbers;
 mod partition;
 mod patterns;
 mod pointer;
+mod profile;
 mod rows;
 mod scan;
 mod span_join;
@@ -87,6 +90,7 @@ mod tables;
 mod testing;
 mod text;
 mod trees;
+mod wire;
 
 use rusqlite::Connection;
 
@@ -115,5 +119,6 @@ pub fn register(conn: &Connection) -> rusqlite::Result<()> {
     symbols::register(conn)?;
     tables::register(conn)?;
     callsites::register(conn)?;
+    profile::register(conn)?;
     span_join::register(conn)
 }

@@ -19,6 +19,7 @@ use rusqlite::types::ValueRef;
 use crate::{Answer, Arguments, Call as AnyCall, Function, Functions, Result};
 
 use super::call::{Call, PURE, scalar};
+use super::wire::Message;
 
 pub fn register(conn: &Connection) -> rusqlite::Result<()> {
     let mut to = conn;
@@ -201,20 +202,17 @@ fn hash(call: Call<'_, '_>) -> Result<i64> {
 
 /// A `perfetto.protos.Stack`: entries with a name, the leaf first.
 fn cat_stacks(call: Call<'_, '_>) -> Result<Vec<u8>> {
-    const NAME: u8 = 1 << 3 | 2;
-    const ENTRY: u8 = 1 << 3 | 2;
-    let mut stack = Vec::new();
+    const NAME: u64 = 1;
+    const ENTRY: u64 = 1;
+    let mut stack = Message::default();
     for index in (0..call.count()).rev() {
         match call.value(index) {
             ValueRef::Null => {}
-            ValueRef::Blob(entries) => stack.extend_from_slice(entries),
+            ValueRef::Blob(entries) => stack.append(entries),
             ValueRef::Text(name) => {
-                let mut entry = vec![NAME];
-                put_size(&mut entry, name.len());
-                entry.extend_from_slice(name);
-                stack.push(ENTRY);
-                put_size(&mut stack, entry.len());
-                stack.append(&mut entry);
+                let mut entry = Message::default();
+                entry.bytes(NAME, name);
+                stack.message(ENTRY, entry);
             }
             _ => {
                 return Err(call
@@ -223,16 +221,7 @@ fn cat_stacks(call: Call<'_, '_>) -> Result<Vec<u8>> {
             }
         }
     }
-    Ok(stack)
-}
-
-/// A size in protobuf: seven bits in each byte, the lowest first.
-fn put_size(to: &mut Vec<u8>, mut size: usize) {
-    while size >= 0x80 {
-        to.push(size as u8 | 0x80);
-        size >>= 7;
-    }
-    to.push(size as u8);
+    Ok(stack.into_bytes())
 }
 
 #[cfg(test)]

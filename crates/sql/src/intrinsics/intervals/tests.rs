@@ -117,6 +117,21 @@ fn pq9_an_intersection_with_nothing_is_empty() {
 }
 
 #[test]
+fn pq12_a_join_of_two_intersections_has_the_rows_of_both() {
+    let conn = connection();
+    // The second one is asked for again for each row of the first one.
+    let spans =
+        |count: i64, dur: i64| -> Vec<_> { (0..count).map(|id| (id, id * dur, dur, 0)).collect() };
+    with_table(&conn, "a", &spans(100, 1));
+    with_table(&conn, "b", &spans(10, 10));
+    let (one, other) = (query(&["a"], &[]), query(&["a", "b"], &[]));
+    let sql = format!(
+        "SELECT count(*), sum(q.c0 = r.c0), sum(r.c3) FROM ({one}) AS q CROSS JOIN ({other}) AS r"
+    );
+    assert_eq!(rows(&conn, &sql), ["10000 100 45000"]);
+}
+
+#[test]
 fn pq10_ids_are_cut_to_32_bits() {
     let conn = connection();
     with_table(&conn, "a", &[((1 << 32) + 3, 0, 10, 1)]);

@@ -189,6 +189,26 @@ fn pq9_a_pointer_is_null_to_everybody_else() {
 }
 
 #[test]
+fn pq9_a_table_pointer_joins_from_the_left_and_in_subqueries() {
+    let conn = connection();
+    with_squares(&conn);
+    let squares = "(SELECT c0 AS n, c1 AS square FROM __intrinsic_table_ptr(squares(2))
+        WHERE __intrinsic_table_ptr_bind(c0, 'n') AND __intrinsic_table_ptr_bind(c1, 'square'))";
+    conn.execute_batch("CREATE TABLE t (n INTEGER); INSERT INTO t VALUES (1), (2), (3)")
+        .unwrap();
+    let sql =
+        format!("SELECT t.n, s.square FROM t LEFT JOIN {squares} AS s ON s.n = t.n ORDER BY 1");
+    assert_eq!(rows(&conn, &sql), ["1 1", "2 4", "3 NULL"]);
+    let sql = format!("SELECT n FROM t WHERE n IN (SELECT square FROM {squares})");
+    assert_eq!(rows(&conn, &sql), ["1"]);
+    let sql =
+        format!("SELECT n FROM t WHERE EXISTS (SELECT 1 FROM {squares} AS s WHERE s.n = t.n)");
+    assert_eq!(rows(&conn, &sql), ["1", "2"]);
+    let sql = format!("SELECT n FROM {squares} UNION ALL SELECT square FROM {squares}");
+    assert_eq!(rows(&conn, &sql), ["1", "2", "1", "4"]);
+}
+
+#[test]
 fn pq9_an_argument_from_another_table_gives_its_own_rows() {
     let conn = connection();
     with_squares(&conn);
