@@ -6,6 +6,7 @@ use anyhow::{Context, anyhow};
 use timebase_sql::perfetto::{self, Packages, Translated};
 
 use crate::database::Database;
+use crate::parameters::Parameters;
 use crate::{hints, messages};
 
 /// Adds the folders of modules to the connection: those of `--sql-package`, those of the
@@ -58,11 +59,16 @@ impl Form {
 }
 
 /// Runs a statement of the dialect, or finds the form of another one.
-pub fn form(database: &Database, sql: &str, place: &str) -> anyhow::Result<Form> {
+pub fn form(
+    database: &Database,
+    sql: &str,
+    place: &str,
+    parameters: &Parameters,
+) -> anyhow::Result<Form> {
     if !perfetto::may_be_dialect(sql) {
         return Ok(Form::Same);
     }
-    match perfetto::step(database, sql) {
+    match perfetto::step_with(database, sql, &parameters.values()) {
         Ok(None) => Ok(Form::Ran),
         Ok(Some(translated)) if translated.is_same() => Ok(Form::Same),
         Ok(Some(translated)) => Ok(Form::Other(translated)),

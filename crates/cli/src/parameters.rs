@@ -18,7 +18,7 @@
 use std::fmt::{self, Display, Formatter};
 
 use anyhow::{Context, anyhow, bail, ensure};
-use rusqlite::types::Value;
+use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Statement};
 use timebase_resolver::{NotATime, WallTime};
 
@@ -210,6 +210,14 @@ impl Parameters {
             }
         }
         Ok(())
+    }
+
+    /// All names and values.
+    pub fn values(&self) -> Vec<(&str, ValueRef<'_>)> {
+        let values = self.0.iter();
+        values
+            .map(|bound| (bound.name.as_str(), (&bound.value).into()))
+            .collect()
     }
 
     /// Gives the parameters of a statement their values.

@@ -78,7 +78,7 @@ pub fn run_parquet(
         };
         let sql = part.sql;
         let rows = database.during(|| {
-            let form = dialect::form(database, sql, &place)?;
+            let form = dialect::form(database, sql, &place, parameters)?;
             let (sql, describe) = match &form {
                 Form::Ran => return Ok(None),
                 form => (form.text(sql), |error| failure(database, form, &error, sql, &place)),
@@ -164,7 +164,7 @@ fn run_one(
     parameters: &Parameters,
     results: &mut Results<'_>,
 ) -> anyhow::Result<Option<u64>> {
-    let form = dialect::form(database, sql, place)?;
+    let form = dialect::form(database, sql, place, parameters)?;
     if matches!(form, Form::Ran) {
         return Ok(None);
     }

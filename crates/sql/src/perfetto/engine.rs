@@ -8,6 +8,7 @@ use rusqlite::{Connection, ffi};
 
 use super::dialect::{Action, Body, Column, Dropped, Function, Index, Plain, Returns, read};
 use super::expand::{Sql, at};
+use super::held::Held;
 use super::package::Root;
 use super::prelude;
 use super::prepared::Prepared;
@@ -32,6 +33,8 @@ const SAVEPOINT: &str = "__timebase_perfetto";
 pub struct Engine<'c> {
     conn: &'c Connection,
     shared: Arc<Shared>,
+    /// Values for the parameters of a user's tables.
+    parameters: Vec<(String, Held)>,
 }
 
 /// What becomes of a statement.
@@ -50,7 +53,12 @@ impl<'c> Engine<'c> {
     /// If the connection does not have timebase's functions.
     pub fn of(conn: &'c Connection) -> Result<Engine<'c>> {
         let shared = Shared::of(conn)?;
-        let engine = Engine { conn, shared };
+        let parameters = Vec::new();
+        let engine = Engine {
+            conn,
+            shared,
+            parameters,
+        };
         engine.end_savepoints();
         Ok(engine)
     }
@@ -70,6 +78,11 @@ impl<'c> Engine<'c> {
                 Err(_) => return,
             }
         }
+    }
+
+    /// The same, with values for parameters, by their names without a sign.
+    pub fn with_parameters(self, parameters: Vec<(String, Held)>) -> Engine<'c> {
+        Engine { parameters, ..self }
     }
 
     pub fn shared(&self) -> &Arc<Shared> {
@@ -220,6 +233,7 @@ impl<'c> Engine<'c> {
             schema,
             select,
             is_replacing,
+            parameters: &self.parameters,
         };
         let made = made.make();
         let mut read = self.shared.unread.take();

@@ -70,12 +70,14 @@ use rusqlite::{Connection, Statement};
 
 use engine::{Engine, Step};
 use expand::Sql;
+use held::Held;
 use package::Root;
 use script::Statements;
 use source::Source;
 use state::Shared;
 
 use crate::error::{Error, Result};
+use crate::value::ValueRef;
 
 pub use face::VARIABLE;
 pub use script::may_be_dialect;
@@ -186,7 +188,23 @@ impl Translated {
 ///
 /// Those of the statement.
 pub fn step(conn: &Connection, statement: &str) -> Result<Option<Translated>> {
-    let engine = Engine::of(conn)?;
+    step_with(conn, statement, &[])
+}
+
+/// As [`step`], with values for the parameters (`:name`, `@name` or `$name`) of a SELECT from which a
+/// table is made, by their names without the sign. The caller binds those of a statement for SQLite.
+///
+/// # Errors
+///
+/// As for [`step`], and if a parameter has no value.
+pub fn step_with(
+    conn: &Connection,
+    statement: &str,
+    parameters: &[(&str, ValueRef<'_>)],
+) -> Result<Option<Translated>> {
+    let parameters = parameters.iter();
+    let parameters = parameters.map(|(name, value)| ((*name).to_owned(), Held::of(*value)));
+    let engine = Engine::of(conn)?.with_parameters(parameters.collect());
     let source = Source::new(None, statement);
     let mut raws = Statements::of(statement);
     let Some(raw) = raws.next() else {

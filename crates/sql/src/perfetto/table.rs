@@ -43,6 +43,8 @@ pub struct NewTable<'c> {
     pub schema: &'c [Column],
     pub select: &'c Sql,
     pub is_replacing: bool,
+    /// Values of the SELECT's parameters, by their names without a sign.
+    pub parameters: &'c [(String, Held)],
 }
 
 /// A column of a table that is being made.
@@ -171,6 +173,7 @@ impl NewTable<'_> {
         let Some(mut select) = select else {
             return Err(self.select.explain("there is no SELECT", None));
         };
+        self.bind(&mut select)?;
         let names = select.column_names();
         check_schema(&self.what(), self.schema, &names, self.select)?;
         let is = |column: &&Column, name: &str| column.name.eq_ignore_ascii_case(name);
@@ -206,6 +209,20 @@ impl NewTable<'_> {
             copy.rename(self.name).map_err(|error| self.locked(error))?;
         }
         copy.index()
+    }
+
+    fn bind(&self, select: &mut Prepared) -> Result<()> {
+        for (parameter, place) in select.parameters().iter().zip(1..) {
+            let parameter = parameter.as_deref().unwrap_or("?");
+            let name = parameter.get(1..).unwrap_or_default();
+            let Some((_, value)) = self.parameters.iter().find(|(known, _)| known == name) else {
+                let message = format!("{}: {parameter} has no value", self.what());
+                let offset = self.select.text.find(parameter);
+                return Err(self.select.explain(&message, offset));
+            };
+            select.bind_ref(place, value.get())?;
+        }
+        Ok(())
     }
 
     fn what(&self) -> String {

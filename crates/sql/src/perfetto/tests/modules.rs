@@ -310,11 +310,11 @@ fn pq12_the_states_of_threads_become_a_table_when_they_are_first_named() {
          INSERT INTO thread_state (id, ts, utid) VALUES (3, 10, 1), (1, 20, 1)",
     )
     .unwrap();
+    // Not as a script, which would name it.
     let kind = || {
-        rows(
-            &conn,
-            "SELECT type FROM sqlite_temp_schema WHERE name = '__intrinsic_thread_state'",
-        )
+        let sql = "SELECT type FROM sqlite_temp_schema WHERE name = '__intrinsic_thread_state'";
+        conn.query_row(sql, [], |row| row.get::<_, String>(0))
+            .unwrap()
     };
     try_rows(&conn, "INCLUDE PERFETTO MODULE a.other", &packages).unwrap();
     assert_eq!(kind(), "view");

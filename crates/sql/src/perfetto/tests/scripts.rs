@@ -80,6 +80,25 @@ fn pq1_the_form_for_sqlite_of_each_statement_can_be_asked_for() {
 }
 
 #[test]
+fn pq3_parameters_of_a_table_have_values() {
+    use crate::ValueRef;
+    let conn = connect();
+    let script = "CREATE PERFETTO TABLE t AS SELECT :n + 1 AS x, $s AS s";
+    let values = [("n", ValueRef::Integer(4)), ("s", ValueRef::Text(b"text"))];
+    assert!(
+        crate::perfetto::step_with(&conn, script, &values)
+            .unwrap()
+            .is_none()
+    );
+    assert_eq!(rows(&conn, "SELECT x, s FROM t"), "5 text");
+    let error = refusal(&conn, "CREATE PERFETTO TABLE u AS\nSELECT :n AS x");
+    assert_eq!(
+        error,
+        "CREATE PERFETTO TABLE u: :n has no value\n  line 2, column 8: SELECT :n AS x"
+    );
+}
+
+#[test]
 fn pq11_select_perfetto_sql_runs_a_script_inside_of_a_statement() {
     let (folder, _) = folder(&[(
         "a.m",
