@@ -1,6 +1,8 @@
 //! Perfetto's standard library on a recorded trace, with a checkout of Perfetto: the variable
 //! TIMEBASE_PERFETTO names its directory. Without one, these tests are left out, and say so.
 
+#![allow(clippy::unwrap_used)]
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 

@@ -687,7 +687,8 @@ impl<'c> Engine<'c> {
         self.attempt(&key, || {
             self.whole(|| prelude::make_tables(self.conn))?;
             for name in prelude::MISSING {
-                if !self.has_function(name, -1)? {
+                let sql = "SELECT 1 FROM pragma_function_list WHERE name = ?1 COLLATE NOCASE";
+                if !self.conn.prepare(sql)?.exists([name])? {
                     let key = (name.to_owned(), -1);
                     self.shared.define(self.conn, &key, name, None)?;
                 }
