@@ -512,7 +512,7 @@ fn someone_brings_a_script_of_trace_processor_and_it_runs() {
     let said = run(&[
         "query",
         database,
-        "SELECT count(*) FROM sqlite_schema WHERE sql LIKE '%PERFETTO%'",
+        "SELECT count(*) FROM sqlite_schema WHERE name IN ('t', 'plus_one')",
         "-F",
         "csv",
     ]);
