@@ -170,9 +170,9 @@ struct Found {
 
 /// What becomes of a trace that is written while it is read for the first time.
 enum AtOnce {
-    Written(Passed),
+    Written(Box<Passed>),
     /// Something waits for a later packet. The file has nothing of the trace.
-    Found(Found, Option<Written>),
+    Found(Box<Found>, Option<Written>),
 }
 
 /// What a pass ends with.
@@ -215,8 +215,8 @@ impl Job<'_> {
             });
         }
         let passed = match self.at_once(&mut files, (file, packing))? {
-            AtOnce::Written(passed) => passed,
-            AtOnce::Found(found, file) => self.write(&mut files, found, (file, packing))?,
+            AtOnce::Written(passed) => *passed,
+            AtOnce::Found(found, file) => self.write(&mut files, *found, (file, packing))?,
         };
         self.end(&files, new, to, passed)
     }
@@ -254,7 +254,7 @@ impl Job<'_> {
             && others.target.is_as_assumed()
         {
             return match place.clocks.are_as_found() {
-                true => Ok(AtOnce::Written(passed)),
+                true => Ok(AtOnce::Written(Box::new(passed))),
                 false => Err(self.changed()),
             };
         }
@@ -274,7 +274,7 @@ impl Job<'_> {
             trace_time,
             counts,
         };
-        Ok(AtOnce::Found(found, file))
+        Ok(AtOnce::Found(Box::new(found), file))
     }
 
     /// Goes through all files of which everything is known, and writes them.

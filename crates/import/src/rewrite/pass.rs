@@ -154,8 +154,11 @@ impl Others {
             self.target.attempted(part);
         }
         // With rates, nothing that is read waits. What is written waits for its snapshots alone.
-        let target = &self.target.frame.context.place.clocks;
-        if !self.times.writes && self.times.has_rates && target.is_settled(part) {
+        if !self.times.writes
+            && self.times.has_rates
+            && source.context.place.clocks.is_settled(timed.part)
+            && self.target.frame.context.place.clocks.is_settled(part)
+        {
             return;
         }
         let retimed = Retimed {

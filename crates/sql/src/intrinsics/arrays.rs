@@ -75,7 +75,7 @@ impl Gather for Gathered {
                 "all values must have one type, but there are {of} and {other}; use CAST"
             )));
         }
-        let value = Cell::of(value, Self::NAME)?;
+        let value = Cell::of(value, call.name())?;
         self.budget.take(value.size())?;
         self.values.push(value);
         Ok(())

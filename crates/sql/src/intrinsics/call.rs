@@ -114,6 +114,11 @@ impl<'c, 'a> Call<'c, 'a> {
         }
     }
 
+    /// What the function is called.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
     pub fn error(&self, what: impl std::fmt::Display) -> Error {
         Error::new(format_args!("{}(): {what}", self.name))
     }
@@ -153,7 +158,8 @@ pub trait Gather: Send + UnwindSafe + RefUnwindSafe + Sized + 'static {
     }
 }
 
-struct Gathering<G>(PhantomData<fn() -> G>);
+/// Under a name.
+struct Gathering<G>(&'static str, PhantomData<fn() -> G>);
 
 impl<G: Gather> Aggregate<G, Option<Pointer<G::Output>>> for Gathering<G> {
     fn init(&self, _ctx: &mut Context<'_>) -> rusqlite::Result<G> {
@@ -161,7 +167,7 @@ impl<G: Gather> Aggregate<G, Option<Pointer<G::Output>>> for Gathering<G> {
     }
 
     fn step(&self, ctx: &mut Context<'_>, gathered: &mut G) -> rusqlite::Result<()> {
-        let name = G::NAME;
+        let Gathering(name, _) = *self;
         gathered.add(Call { name, ctx }).map_err(failed)
     }
 
@@ -170,7 +176,7 @@ impl<G: Gather> Aggregate<G, Option<Pointer<G::Output>>> for Gathering<G> {
         ctx: &mut Context<'_>,
         gathered: Option<G>,
     ) -> rusqlite::Result<Option<Pointer<G::Output>>> {
-        let name = G::NAME;
+        let Gathering(name, _) = *self;
         let output = match gathered {
             Some(gathered) => Some(gathered.end(Call { name, ctx }).map_err(failed)?),
             None => G::nothing(),
@@ -186,7 +192,7 @@ pub fn gather<G: Gather>(conn: &Connection) -> rusqlite::Result<()> {
 
 /// Registers it under another name.
 pub fn gather_as<G: Gather>(conn: &Connection, name: &'static str) -> rusqlite::Result<()> {
-    let function: Gathering<G> = Gathering(PhantomData);
+    let function: Gathering<G> = Gathering(name, PhantomData);
     conn.create_aggregate_function(name, G::COUNT, PURE, function)
 }
 
