@@ -387,7 +387,7 @@ _WARNING = "timebase: warning: "
 _WORDS: List[Tuple[str, str]] = [
     (r"name a trace file, or - for standard input", "name a trace file, or give a file object"),
     (r"query it with `timebase query`(?: or `timebase shell`)?", "query it with timebase.connect()"),
-    (r"\| timebase (import - -o trace\.db|rewrite - -o trace\.pftrace)", "> trace.pftrace"),
+    (r"\| timebase (?:import - -o trace\.db|rewrite - -o trace\.pftrace)", "> trace.pftrace"),
     (r"'--tables <LIST>'", "tables"),
     (r"'--max-size <SIZE>'", "max_size"),
     (r"'--max-memory <SIZE>'", "max_memory"),
