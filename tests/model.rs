@@ -5,10 +5,10 @@ mod database;
 pub mod generate;
 pub mod threads;
 
+use crate::support::random::for_all;
 use database::Database;
 use generate::{CLOCKS, Case};
 use proptest::prelude::*;
-use proptest::test_runner::{Config, RngAlgorithm, TestError, TestRng, TestRunner};
 use rusqlite::types::Value;
 use std::collections::BTreeSet;
 use timebase_import::Conversion;
@@ -16,27 +16,6 @@ use timebase_lab::encode::{Bundle, ClockSnapshot, FtraceEvent, Packet, Reading};
 use timebase_lab::naive::{self, BOOTTIME, Clock, Imported, MONOTONIC, REALTIME, Reason};
 
 const CUSTOM: u32 = 0x8000_0001;
-
-/// The same cases in every run, a share of all; PROPTEST_CASES asks for more of them.
-fn for_all(
-    share: u32,
-    cases: impl Strategy<Value = Case>,
-    check: impl Fn(&Case) -> Result<(), TestCaseError>,
-) {
-    let all = Config::default();
-    let config = Config {
-        failure_persistence: None,
-        max_shrink_iters: 8192,
-        cases: all.cases / share,
-        ..all
-    };
-    let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
-    match TestRunner::new_with_rng(config, rng).run(&cases, |case| check(&case)) {
-        Ok(()) => {}
-        Err(TestError::Fail(why, case)) => panic!("{why}\nfor the trace{case:?}"),
-        Err(TestError::Abort(why)) => panic!("{why}"),
-    }
-}
 
 #[test]
 fn n1_to_n6_v1_to_v7_c1_to_c6_s1_to_s5_t1_t2_d1_to_d4_i1_i2_rows_of_any_trace() {

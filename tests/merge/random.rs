@@ -6,41 +6,24 @@ use super::database::{self, Database};
 use super::generate::{self, Case};
 use super::graph::{BOOTTIME, Clock};
 use super::model::{self, Imported, SnapshotRows};
+use crate::support::random::for_all;
 use proptest::prelude::*;
-use proptest::test_runner::{Config, RngAlgorithm, TestError, TestRng, TestRunner};
-
-/// The same cases in every run; PROPTEST_CASES asks for more of them.
-fn for_all(share: u32, check: impl Fn(&Case) -> Result<(), TestCaseError>) {
-    let all = Config::default();
-    let config = Config {
-        failure_persistence: None,
-        max_shrink_iters: 2048,
-        cases: all.cases / share,
-        ..all
-    };
-    let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
-    match TestRunner::new_with_rng(config, rng).run(&generate::case(), |case| check(&case)) {
-        Ok(()) => {}
-        Err(TestError::Fail(why, case)) => panic!("{why}\nfor the files{case:?}"),
-        Err(TestError::Abort(why)) => panic!("{why}"),
-    }
-}
 
 #[test]
 fn x10_to_x40_rows_of_any_set() {
-    for_all(1, agree);
+    for_all(1, generate::case(), agree);
 }
 
 #[test]
 fn x4_the_order_of_arguments_and_members_does_not_matter() {
-    for_all(4, order_does_not_matter);
+    for_all(4, generate::case(), order_does_not_matter);
 }
 
 /// The tried sets include all kinds.
 #[test]
 fn random_sets_are_not_all_alike() {
     let count = std::cell::RefCell::new([0_usize; 6]);
-    for_all(1, |case| {
+    for_all(1, generate::case(), |case| {
         let mut count = count.borrow_mut();
         match model::import(&case.members()) {
             Err(_) => count[0] += 1,

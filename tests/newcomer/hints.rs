@@ -497,9 +497,8 @@ fn someone_brings_a_script_of_trace_processor_and_it_runs() {
     // Without the folder, the error says how to name it.
     let said = run(&["query", database, "-p", "n=5", script]);
     assert!(
-        said.stderr.contains(
-            "no such module: mine.sums; name the folder with the modules by --sql-package DIR"
-        ),
+        said.stderr
+            .contains("tip: name the folder with --sql-package DIR"),
         "{}",
         said.stderr
     );

@@ -6,7 +6,6 @@ use std::fs;
 use std::path::PathBuf;
 
 use proptest::prelude::*;
-use proptest::test_runner::{Config, RngAlgorithm, TestError, TestRng, TestRunner};
 use tempfile::TempDir;
 use timebase_import::Conversion;
 use timebase_lab::encode;
@@ -15,25 +14,17 @@ use super::tables::Pair;
 use crate::merge;
 use crate::model::generate::{self, Case};
 use crate::support::count;
+use crate::support::random::for_all;
 
-/// The same cases in every run, a share of all; PROPTEST_CASES asks for more of them.
-fn for_all<C: Debug>(
-    share: u32,
+/// Checks pairs of a share of all cases, by both conversions.
+fn for_pairs<C: Debug>(
     cases: impl Strategy<Value = C>,
     pair: impl Fn(&C, Conversion) -> Option<Pair>,
     differences: impl Fn(&Pair) -> Vec<String>,
 ) {
-    let all = Config::default();
-    let config = Config {
-        failure_persistence: None,
-        max_shrink_iters: 2048,
-        cases: all.cases / share,
-        ..all
-    };
-    let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
-    let done = TestRunner::new_with_rng(config, rng).run(&cases, |case| {
+    for_all(4, cases, |case| {
         for conversion in [Conversion::Nearest, Conversion::Linear] {
-            let Some(pair) = pair(&case, conversion) else {
+            let Some(pair) = pair(case, conversion) else {
                 continue;
             };
             let found = differences(&pair);
@@ -46,17 +37,12 @@ fn for_all<C: Debug>(
         }
         Ok(())
     });
-    match done {
-        Ok(()) => {}
-        Err(TestError::Fail(why, case)) => panic!("{why}\nfor {case:?}"),
-        Err(TestError::Abort(why)) => panic!("{why}"),
-    }
 }
 
 #[test]
 fn rw1_rw10_any_trace_is_imported_alike() {
     let pair = |case: &Case, conversion| Pair::of_bytes(&encode::trace(&case.packets), conversion);
-    for_all(4, generate::case(false), pair, Pair::differences_of_times);
+    for_pairs(generate::case(false), pair, Pair::differences_of_times);
 }
 
 /// Where nothing waits for a snapshot, and no time is off, all tables are equal, with their ids. But for two
@@ -66,7 +52,7 @@ fn rw1_rw10_any_trace_is_imported_alike() {
 fn rw1_rw10_any_trace_with_its_snapshots_first_is_imported_alike() {
     let pair = |case: &Case, conversion| Pair::of_bytes(&encode::trace(&case.packets), conversion);
     let compared = Cell::new(0);
-    for_all(4, generate::case(true), pair, |pair| {
+    for_pairs(generate::case(true), pair, |pair| {
         let bare = "SELECT count(*) FROM ftrace_event WHERE timestamp IS NULL";
         let is_off = !pair.told.unmet.is_empty() || pair.conversion == Conversion::Linear;
         if is_off || count(&pair.a, bare) > 0 {
@@ -94,5 +80,5 @@ fn rw9_rw10_any_set_of_files_is_imported_alike() {
             .map(|text| write("the.manifest", text.as_bytes()));
         Pair::of_set(&files, manifest, conversion)
     };
-    for_all(4, merge::generate::case(), pair, Pair::differences_of_times);
+    for_pairs(merge::generate::case(), pair, Pair::differences_of_times);
 }

@@ -292,6 +292,7 @@ impl Off {
             });
             off.largest = by.fold(off.largest, |largest, by| Some(largest?.max(by?)));
             if a.len() != b.len() {
+                off.count += b.len().saturating_sub(a.len()) as u64;
                 off.largest = None;
             }
         }

@@ -24,16 +24,10 @@ pub fn add_packages(
     Packages::from_environment()
         .context(perfetto::VARIABLE)?
         .add_to(database)?;
-    let folder = file
-        .and_then(Path::parent)
-        .map(|folder| match folder.to_str() {
-            Some("") => ".",
-            Some(folder) => folder,
-            None => "",
-        });
-    if let Some(folder) = folder.filter(|folder| !folder.is_empty()) {
+    if let Some(folder) = file.and_then(Path::parent) {
         let mut packages = Packages::default();
-        packages.add(folder)?;
+        let is_here = folder.as_os_str().is_empty();
+        packages.add_folder(if is_here { Path::new(".") } else { folder })?;
         packages.add_to(database)?;
     }
     Ok(())
@@ -77,7 +71,11 @@ pub fn form(
             // What was denied is told with the next error otherwise.
             let denied = database.why_denied();
             let denied = denied.map_or_else(String::new, |why| format!(": {why}"));
-            Err(anyhow!("{place}{error}{denied}"))
+            let tip = match error.lacks_module() {
+                true => "\n  tip: name the folder with --sql-package DIR",
+                false => "",
+            };
+            Err(anyhow!("{place}{error}{denied}{tip}"))
         }
     }
 }

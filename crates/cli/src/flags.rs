@@ -297,6 +297,18 @@ impl ImportArguments {
 }
 
 #[derive(Debug, Args)]
+pub struct SqlPackages {
+    /// Find modules of PerfettoSQL in this folder
+    ///
+    /// You can repeat this flag. In DIR, each folder is a package: INCLUDE PERFETTO MODULE slices.with_context reads
+    /// DIR/slices/with_context.sql. Perfetto's own modules are in src/trace_processor/perfetto_sql/stdlib of its
+    /// repository. NAME=DIR makes DIR itself the package NAME. The variable TIMEBASE_SQL_PACKAGES names more
+    /// folders, separated as in PATH.
+    #[arg(long = "sql-package", value_name = "[NAME=]DIR")]
+    pub folders: Vec<String>,
+}
+
+#[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   timebase query trace.db \"SELECT * FROM clock_snapshot\" --format csv
@@ -347,14 +359,8 @@ pub struct QueryArguments {
     /// A database was imported with one conversion; the other one is an error.
     #[arg(long, value_enum, value_name = "HOW")]
     pub conversion: Option<Conversion>,
-    /// Find modules of PerfettoSQL in this folder
-    ///
-    /// You can repeat this flag. In DIR, each folder is a package: INCLUDE PERFETTO MODULE slices.with_context reads
-    /// DIR/slices/with_context.sql. Perfetto's own modules are in src/trace_processor/perfetto_sql/stdlib of its
-    /// repository. NAME=DIR makes DIR itself the package NAME. The variable TIMEBASE_SQL_PACKAGES names more
-    /// folders, separated as in PATH.
-    #[arg(long = "sql-package", value_name = "[NAME=]DIR")]
-    pub sql_packages: Vec<String>,
+    #[command(flatten)]
+    pub packages: SqlPackages,
     /// Fail if the trace is damaged, instead of querying the readable parts
     #[arg(long)]
     pub strict: bool,
@@ -450,14 +456,8 @@ pub struct ShellArguments {
     /// Let statements change the database, and say what they changed
     #[arg(long)]
     pub write: bool,
-    /// Find modules of PerfettoSQL in this folder
-    ///
-    /// You can repeat this flag. In DIR, each folder is a package: INCLUDE PERFETTO MODULE slices.with_context reads
-    /// DIR/slices/with_context.sql. Perfetto's own modules are in src/trace_processor/perfetto_sql/stdlib of its
-    /// repository. NAME=DIR makes DIR itself the package NAME. The variable TIMEBASE_SQL_PACKAGES names more
-    /// folders, separated as in PATH.
-    #[arg(long = "sql-package", value_name = "[NAME=]DIR")]
-    pub sql_packages: Vec<String>,
+    #[command(flatten)]
+    pub packages: SqlPackages,
 }
 
 #[derive(Debug, Args)]

@@ -60,7 +60,7 @@ pub fn run(
     if may_be_dialect(&sql) {
         dialect::add_packages(
             &database,
-            &arguments.sql_packages,
+            &arguments.packages.folders,
             arguments.file.as_deref(),
         )?;
     }

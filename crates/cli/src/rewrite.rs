@@ -243,7 +243,7 @@ fn off(unmet: &Unmet) -> String {
         }
         None => {
             format!(
-                "{what}: no reading of their clock leads to their time, or they have none; other tools may place them by the recorded reading"
+                "{what} as recorded: no reading of their clock leads to their time, or they have none. Other tools place them by what was recorded; 'timebase doctor' shows clocks that were set"
             )
         }
     }

@@ -67,7 +67,7 @@ pub fn run(arguments: &ShellArguments, signals: &Signals) -> anyhow::Result<Exit
     };
     let mut out = BufWriter::new(Named::standard());
     let database = database::open(&arguments.source, access, signals)?;
-    dialect::add_packages(&database, &arguments.sql_packages, None)?;
+    dialect::add_packages(&database, &arguments.packages.folders, None)?;
     let mut shell = Shell {
         database,
         format: arguments.format,

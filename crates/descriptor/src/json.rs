@@ -264,7 +264,13 @@ fn not_finite(value: f64) -> &'static str {
 }
 
 /// Appends a text as a JSON string. Invalid UTF-8 is replaced.
-pub(crate) fn quote(text: &[u8], out: &mut String) {
+///
+/// ```
+/// let mut json = String::new();
+/// timebase_descriptor::quote(b"a \"b\"\n", &mut json);
+/// assert_eq!(json, r#""a \"b\"\n""#);
+/// ```
+pub fn quote(text: &[u8], out: &mut String) {
     out.push('"');
     let text = String::from_utf8_lossy(text);
     let mut plain = 0;

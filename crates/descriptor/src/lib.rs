@@ -49,6 +49,7 @@ mod schema;
 mod unreadable;
 
 pub use extend::DescriptorError;
+pub use json::quote;
 pub use path::{FieldValue, Path, PathError};
 pub use pool::{Pool, TRACE_PACKET};
 pub use scalar::{Scalar, Scalars};

@@ -14,6 +14,7 @@ use rusqlite::{ErrorCode, ffi};
 pub struct Error {
     message: Box<str>,
     is_interrupt: bool,
+    lacks_module: bool,
 }
 
 /// The result of a function.
@@ -26,6 +27,23 @@ impl Error {
         Error {
             message: message.to_string().replace('\0', "\\0").into(),
             is_interrupt: false,
+            lacks_module: false,
+        }
+    }
+
+    /// The same error with another message.
+    pub(crate) fn with(self, message: impl fmt::Display) -> Error {
+        Error {
+            message: Error::new(message).message,
+            ..self
+        }
+    }
+
+    /// The same error, of a module that no folder has.
+    pub(crate) fn of_missing_module(self) -> Error {
+        Error {
+            lacks_module: true,
+            ..self
         }
     }
 
@@ -46,6 +64,11 @@ impl Error {
     /// The message.
     pub fn message(&self) -> &str {
         &self.message
+    }
+
+    /// Whether an INCLUDE names a module of PerfettoSQL that no folder has.
+    pub fn lacks_module(&self) -> bool {
+        self.lacks_module
     }
 
     /// Whether the function's query was interrupted. Then nothing must be added to the message.

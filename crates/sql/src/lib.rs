@@ -41,6 +41,7 @@
 //! | which version of a table a statement sees | `session.rs` |
 //! | how a function looks up one of many rows in every call | `lookup.rs` |
 //! | how a table-valued function queries, and where its panics end | `virtual_table.rs` |
+//! | how SQLite calls one that makes all rows of a call at once | `table_function.rs` |
 //! | the error for a wrong argument | `arguments.rs` |
 //! | how rows of a table are read | `database.rs` |
 //! | the form of an error in SQL | `error.rs` |
@@ -75,6 +76,7 @@ mod query;
 mod session;
 pub mod slices;
 mod sqlite;
+mod table_function;
 mod value;
 mod virtual_table;
 

@@ -45,17 +45,10 @@ impl Query {
     ///
     /// `conn` is open for as long as the query lives.
     unsafe fn of(conn: *mut ffi::sqlite3, sql: &str, flags: c_uint) -> Result<Query> {
-        let mut prepared = ptr::null_mut();
-        let size = c_int::try_from(sql.len()).map_err(Error::new)?;
-        // SAFETY: by the contract of this function; the text has `size` bytes.
-        unsafe {
-            let (start, rest) = (sql.as_ptr().cast(), ptr::null_mut());
-            ffi::sqlite3_prepare_v3(conn, start, size, flags, &raw mut prepared, rest);
-        }
+        // SAFETY: by the contract of this function.
+        let prepared = unsafe { prepare(conn, sql, flags) }?;
         // SAFETY: as above.
-        NonNull::new(prepared)
-            .map(Query)
-            .ok_or_else(|| unsafe { failure(conn) })
+        prepared.map(Query).ok_or_else(|| unsafe { failure(conn) })
     }
 
     /// The first column of the first row; NULL if there is no row.
@@ -78,7 +71,7 @@ impl Query {
         };
         for (place, parameter) in (1..).zip(parameters) {
             // SAFETY: the query is valid, and releases the parameter before that can be dropped.
-            unsafe { bind(self.0.as_ptr(), place, *parameter) }?;
+            unsafe { bind(self.0.as_ptr(), place, *parameter, Bytes::Stay) }?;
         }
         Ok(running)
     }
@@ -104,12 +97,8 @@ impl Running<'_> {
     pub fn next(&mut self) -> Result<Option<Stepped<'_>>> {
         let query = self.query.0.as_ptr();
         // SAFETY: the query is valid, and its connection is in a call.
-        match unsafe { ffi::sqlite3_step(query) } {
-            ffi::SQLITE_ROW => Ok(Some(Stepped { query: self.query })),
-            ffi::SQLITE_DONE => Ok(None),
-            // SAFETY: the query is valid.
-            _ => Err(unsafe { failure(ffi::sqlite3_db_handle(query)) }),
-        }
+        let is_row = unsafe { step(query) }?;
+        Ok(is_row.then_some(Stepped { query: self.query }))
     }
 }
 
@@ -165,7 +154,7 @@ impl Steps {
         for (place, parameter) in (1..).zip(&parameters) {
             // SAFETY: the query is valid. The parameters live until others take their places, or
             // until the query is dropped.
-            unsafe { bind(query, place, ValueRef::from(parameter)) }?;
+            unsafe { bind(query, place, ValueRef::from(parameter), Bytes::Stay) }?;
         }
         self.parameters = parameters;
         Ok(())
@@ -181,12 +170,8 @@ impl Steps {
     pub fn next(&mut self) -> Result<Option<Stepped<'_>>> {
         let query = self.query.0.as_ptr();
         // SAFETY: the query is valid, and its connection is in a call.
-        match unsafe { ffi::sqlite3_step(query) } {
-            ffi::SQLITE_ROW => Ok(Some(self.row())),
-            ffi::SQLITE_DONE => Ok(None),
-            // SAFETY: the query is valid.
-            _ => Err(unsafe { failure(ffi::sqlite3_db_handle(query)) }),
-        }
+        let is_row = unsafe { step(query) }?;
+        Ok(is_row.then(|| self.row()))
     }
 
     /// The current row. It has no values before the first row and after the last one.
@@ -211,10 +196,70 @@ impl Values for Stepped<'_> {
     }
 }
 
+/// Prepares a statement; `None` if there is none in the text.
+///
 /// # Safety
 ///
-/// `query` is valid. Texts and blobs do not change until it gets other parameters.
-unsafe fn bind(query: *mut ffi::sqlite3_stmt, place: c_int, parameter: ValueRef<'_>) -> Result<()> {
+/// `conn` is open for as long as the statement lives.
+pub(crate) unsafe fn prepare(
+    conn: *mut ffi::sqlite3,
+    sql: &str,
+    flags: c_uint,
+) -> Result<Option<NonNull<ffi::sqlite3_stmt>>> {
+    let mut prepared = ptr::null_mut();
+    let size = c_int::try_from(sql.len()).map_err(Error::new)?;
+    // SAFETY: by the contract of this function; the text has `size` bytes.
+    let code = unsafe {
+        let (start, rest) = (sql.as_ptr().cast(), ptr::null_mut());
+        ffi::sqlite3_prepare_v3(conn, start, size, flags, &raw mut prepared, rest)
+    };
+    match code {
+        ffi::SQLITE_OK => Ok(NonNull::new(prepared)),
+        // SAFETY: as above.
+        _ => Err(unsafe { failure(conn) }),
+    }
+}
+
+/// Goes to the next row; `false` if there is none.
+///
+/// # Safety
+///
+/// `query` is valid, and its connection is in a call.
+#[inline]
+pub(crate) unsafe fn step(query: *mut ffi::sqlite3_stmt) -> Result<bool> {
+    // SAFETY: by the contract of this function.
+    match unsafe { ffi::sqlite3_step(query) } {
+        ffi::SQLITE_ROW => Ok(true),
+        ffi::SQLITE_DONE => Ok(false),
+        // SAFETY: as above.
+        _ => Err(unsafe { failure(ffi::sqlite3_db_handle(query)) }),
+    }
+}
+
+/// Whose the bytes of a parameter are.
+#[derive(Clone, Copy)]
+pub(crate) enum Bytes {
+    /// They stay where they are.
+    Stay,
+    /// SQLite copies them.
+    AreCopied,
+}
+
+/// Sets a parameter.
+///
+/// # Safety
+///
+/// `query` is valid. Texts and blobs that stay do not change until it gets other parameters.
+pub(crate) unsafe fn bind(
+    query: *mut ffi::sqlite3_stmt,
+    place: c_int,
+    parameter: ValueRef<'_>,
+    bytes: Bytes,
+) -> Result<()> {
+    let whose = || match bytes {
+        Bytes::Stay => ffi::SQLITE_STATIC(),
+        Bytes::AreCopied => ffi::SQLITE_TRANSIENT(),
+    };
     // SAFETY: by the contract of this function.
     let code = unsafe {
         match parameter {
@@ -223,12 +268,12 @@ unsafe fn bind(query: *mut ffi::sqlite3_stmt, place: c_int, parameter: ValueRef<
             ValueRef::Real(value) => ffi::sqlite3_bind_double(query, place, value),
             ValueRef::Text(text) => {
                 let (start, size) = (text.as_ptr().cast(), text.len() as u64);
-                let (stays, encoding) = (ffi::SQLITE_STATIC(), ffi::SQLITE_UTF8 as u8);
-                ffi::sqlite3_bind_text64(query, place, start, size, stays, encoding)
+                let encoding = ffi::SQLITE_UTF8 as u8;
+                ffi::sqlite3_bind_text64(query, place, start, size, whose(), encoding)
             }
             ValueRef::Blob(blob) => {
                 let (start, size) = (blob.as_ptr().cast(), blob.len() as u64);
-                ffi::sqlite3_bind_blob64(query, place, start, size, ffi::SQLITE_STATIC())
+                ffi::sqlite3_bind_blob64(query, place, start, size, whose())
             }
         }
     };
@@ -243,7 +288,7 @@ unsafe fn bind(query: *mut ffi::sqlite3_stmt, place: c_int, parameter: ValueRef<
 ///
 /// `query` has a current row with such a column, and continues only when nothing uses the value any
 /// more.
-unsafe fn column<'a>(query: *mut ffi::sqlite3_stmt, index: c_int) -> ValueRef<'a> {
+pub(crate) unsafe fn column<'a>(query: *mut ffi::sqlite3_stmt, index: c_int) -> ValueRef<'a> {
     // SAFETY: by the contract of this function. A text is only read as text and a blob only as a
     // blob, so nothing moves their bytes.
     unsafe {
@@ -261,6 +306,11 @@ unsafe fn column<'a>(query: *mut ffi::sqlite3_stmt, index: c_int) -> ValueRef<'a
             _ => ValueRef::Null,
         }
     }
+}
+
+/// A name in double quotes, as part of a query.
+pub(crate) fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
 }
 
 /// SQLite's last error.

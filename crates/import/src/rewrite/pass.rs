@@ -99,7 +99,7 @@ impl Others {
     pub fn placed_late(&mut self, count: u64) {
         if self.target.whole.is_none() && self.times.writes {
             let tally = &mut self.times.tally;
-            (0..count).for_each(|_| tally.missed(Missed::Packet, None));
+            tally.missed(Missed::Packet, count, None);
         }
     }
 
@@ -399,7 +399,7 @@ impl Others {
             };
             if led != ts {
                 let off = led.zip(ts).map(|(led, ts)| led.0.abs_diff(ts.0));
-                self.times.tally.missed(Missed::Packet, off);
+                self.times.tally.missed(Missed::Packet, 1, off);
             }
         }
         let is_same =

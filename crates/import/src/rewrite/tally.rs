@@ -139,10 +139,13 @@ impl Tally {
         *sum = sum.saturating_add(bytes);
     }
 
-    /// A time is off by so much; `None` if its reading leads nowhere.
-    pub fn missed(&mut self, what: Missed, off: Option<u64>) {
+    /// So many times are off by so much; `None` if their readings lead nowhere, or they have none.
+    pub fn missed(&mut self, what: Missed, more: u64, off: Option<u64>) {
+        if more == 0 {
+            return;
+        }
         let (count, largest) = self.missed.entry(what).or_insert((0, Some(0)));
-        *count = count.saturating_add(1);
+        *count = count.saturating_add(more);
         *largest = largest.zip(off).map(|(largest, off)| largest.max(off));
     }
 
@@ -249,9 +252,10 @@ mod tests {
     #[test]
     fn a_time_that_leads_nowhere_has_no_largest_difference() {
         let mut tally = Tally::default();
-        tally.missed(Missed::Packet, Some(4));
-        tally.missed(Missed::Packet, None);
-        tally.missed(Missed::Packet, Some(5));
+        tally.missed(Missed::Packet, 0, None);
+        tally.missed(Missed::Packet, 1, Some(4));
+        tally.missed(Missed::Packet, 1, None);
+        tally.missed(Missed::Packet, 1, Some(5));
         let told = tally.told();
         assert_eq!(told.unmet.len(), 1);
         assert!(

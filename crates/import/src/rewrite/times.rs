@@ -96,7 +96,7 @@ pub(crate) struct Converter<'a> {
 
 impl Converter<'_> {
     fn missed(&mut self, fixed: Fixed, off: Option<u64>) {
-        self.times.tally.missed(Missed::Inside(fixed), off);
+        self.times.tally.missed(Missed::Inside(fixed), 1, off);
     }
 }
 

@@ -9,128 +9,51 @@
 //! together more than the root's weight. The node at the end of the last edge is a row if
 //! `is_target_weight_floor` is not 0.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
-use std::ffi::{CStr, c_int};
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 use rusqlite::types::ValueRef;
-use rusqlite::vtab::{
-    Context, Filters, IndexConstraintOp, IndexInfo, Module, VTab, VTabConfig, VTabConnection,
-    VTabCursor,
-};
+use rusqlite::vtab::Filters;
 use rusqlite::{Connection, ffi};
 
-use crate::{Error, Result, caught};
+use crate::table_function::{self, TableFunction};
+use crate::{Error, Result};
 
 use super::arrays::{Array, gathered};
 use super::graph::{Edges, Graph};
 use super::limits::{Budget, Watch};
 use super::pointer;
 
-const NAME: &str = "__intrinsic_dfs_weight_bounded";
-
-const ARGUMENTS: [&str; 6] = [
-    "source_node_ids",
-    "dest_node_ids",
-    "edge_weights",
-    "root_node_ids",
-    "root_max_weights",
-    "is_target_weight_floor",
-];
-
-/// The columns before the arguments.
-const COLUMNS: usize = 3;
-
-const DECLARATION: &CStr = c"CREATE TABLE x (root_node_id INTEGER, node_id INTEGER,
-    parent_node_id INTEGER, source_node_ids HIDDEN, dest_node_ids HIDDEN, edge_weights HIDDEN,
-    root_node_ids HIDDEN, root_max_weights HIDDEN, is_target_weight_floor HIDDEN)";
-
 pub fn register(conn: &Connection) -> rusqlite::Result<()> {
-    const MODULE: Module<'_, Search> = Module::eponymous_only_module();
     gathered(conn, "repeatedfield")?;
-    conn.create_module(NAME, &MODULE, None)
+    table_function::register::<Search>(conn)
 }
 
-#[repr(C)]
-struct Search {
-    /// SQLite's part; it must come first.
-    base: ffi::sqlite3_vtab,
-    conn: *mut ffi::sqlite3,
-}
-
-// SAFETY: the struct is `repr(C)` and begins with `sqlite3_vtab`, as SQLite requires.
-unsafe impl<'vtab> VTab<'vtab> for Search {
-    type Aux = ();
-    type Cursor = Cursor<'vtab>;
-
-    fn connect(
-        db: &mut VTabConnection,
-        _aux: Option<&()>,
-        _module_name: &[u8],
-        _database_name: &[u8],
-        _table_name: &[u8],
-        _args: &[&[u8]],
-    ) -> rusqlite::Result<(Cow<'static, CStr>, Self)> {
-        db.config(VTabConfig::Innocuous)?;
-        let base = ffi::sqlite3_vtab::default();
-        // SAFETY: SQLite disconnects a virtual table before it closes the connection.
-        let conn = unsafe { db.handle() };
-        Ok((Cow::Borrowed(DECLARATION), Search { base, conn }))
-    }
-
-    fn best_index(&self, info: &mut IndexInfo) -> rusqlite::Result<bool> {
-        let mut given = 0;
-        for (constraint, mut usage) in info.constraints_and_usages() {
-            let column = usize::try_from(constraint.column()).unwrap_or_default();
-            let argument = column.checked_sub(COLUMNS);
-            let is_equal = constraint.operator() == IndexConstraintOp::SQLITE_INDEX_CONSTRAINT_EQ;
-            if let Some(argument) = argument.filter(|_| is_equal) {
-                if !constraint.is_usable() {
-                    return Ok(false);
-                }
-                usage.set_argv_index(argument as c_int + 1);
-                usage.set_omit(true);
-                given += 1;
-            }
-        }
-        match given == ARGUMENTS.len() {
-            true => Ok(true),
-            false => {
-                let arguments = ARGUMENTS.join(", ");
-                Err(Error::new(format_args!("{NAME}() needs the arguments {arguments}")).into())
-            }
-        }
-    }
-
-    fn open(&'vtab mut self) -> rusqlite::Result<Cursor<'vtab>> {
-        Ok(Cursor {
-            base: ffi::sqlite3_vtab_cursor::default(),
-            conn: self.conn,
-            rows: Vec::new(),
-            at: 0,
-            phantom: PhantomData,
-        })
-    }
-}
+/// The search on a connection.
+struct Search(*mut ffi::sqlite3);
 
 /// A row: the ids of the root, the node and its parent.
 type Row = (u32, u32, Option<u32>);
 
-#[repr(C)]
-struct Cursor<'vtab> {
-    /// SQLite's part; it must come first.
-    base: ffi::sqlite3_vtab_cursor,
-    conn: *mut ffi::sqlite3,
-    rows: Vec<Row>,
-    at: usize,
-    phantom: PhantomData<&'vtab Search>,
-}
+impl TableFunction for Search {
+    const NAME: &'static str = "__intrinsic_dfs_weight_bounded";
+    const COLUMNS: &'static [&'static str] = &["root_node_id", "node_id", "parent_node_id"];
+    const ARGUMENTS: &'static [&'static str] = &[
+        "source_node_ids",
+        "dest_node_ids",
+        "edge_weights",
+        "root_node_ids",
+        "root_max_weights",
+        "is_target_weight_floor",
+    ];
+    const ESTIMATE: Option<(f64, i64)> = None;
+    type Row = Row;
 
-impl Cursor<'_> {
-    fn find(&mut self, args: &Filters<'_>) -> Result<()> {
-        (self.rows, self.at) = (Vec::new(), 0);
+    unsafe fn new(conn: *mut ffi::sqlite3) -> Search {
+        Search(conn)
+    }
+
+    fn rows(&self, args: &Filters<'_>) -> Result<Vec<Row>> {
         let arrays = [0, 1, 2, 3, 4].map(|index| pointer::filter::<Array>(args, index));
         let [
             Some(sources),
@@ -141,7 +64,7 @@ impl Cursor<'_> {
         ] = &arrays
         else {
             return match is_empty(&arrays) {
-                true => Ok(()),
+                true => Ok(Vec::new()),
                 false => Err(wrong(
                     "the arrays of edges must all be NULL or none, and so those of roots",
                 )),
@@ -164,7 +87,7 @@ impl Cursor<'_> {
             args.iter().nth(5),
             None | Some(ValueRef::Null | ValueRef::Integer(0))
         );
-        let mut budget = Budget::new(NAME);
+        let mut budget = Budget::new(Self::NAME);
         budget.take(
             sources
                 .len()
@@ -172,17 +95,27 @@ impl Cursor<'_> {
         )?;
         let weighted = Weighted::new(&sources, &dests, weights);
         // SAFETY: the connection is open during this call, and the reference stays in it.
-        let conn = unsafe { Connection::from_handle(self.conn) }?;
+        let conn = unsafe { Connection::from_handle(self.0) }?;
         let mut watch = Watch::new(&conn);
+        let mut rows = Vec::new();
         for (root, bound) in roots.into_iter().zip(bounds) {
             weighted.search(root, bound, is_floor, &mut |row| {
                 watch.step()?;
                 budget.take(size_of::<Row>())?;
-                self.rows.push(row);
+                rows.push(row);
                 Ok(())
             })?;
         }
-        Ok(())
+        Ok(rows)
+    }
+
+    fn column(&(root, node, parent): &Row, column: usize) -> Option<i64> {
+        match column {
+            0 => Some(root.into()),
+            1 => Some(node.into()),
+            2 => parent.map(i64::from),
+            _ => None,
+        }
     }
 }
 
@@ -194,7 +127,7 @@ fn is_empty(arrays: &[Option<Arc<Array>>; 5]) -> bool {
 }
 
 fn wrong(what: &str) -> Error {
-    Error::new(format_args!("{NAME}(): {what}"))
+    Error::new(format_args!("{}(): {what}", Search::NAME))
 }
 
 /// A graph whose edges have weights.
@@ -254,44 +187,6 @@ impl Weighted {
             stack.extend(edges.map(|(&dest, &weight)| (dest, weight, Some(id))));
         }
         Ok(())
-    }
-}
-
-// SAFETY: the struct is `repr(C)` and begins with `sqlite3_vtab_cursor`.
-unsafe impl VTabCursor for Cursor<'_> {
-    fn filter(
-        &mut self,
-        _number: c_int,
-        _plan: Option<&str>,
-        args: &Filters<'_>,
-    ) -> rusqlite::Result<()> {
-        caught(|| Ok(self.find(args)?))
-    }
-
-    fn next(&mut self) -> rusqlite::Result<()> {
-        self.at = self.at.saturating_add(1);
-        Ok(())
-    }
-
-    fn eof(&self) -> bool {
-        self.at >= self.rows.len()
-    }
-
-    fn column(&self, ctx: &mut Context, column: c_int) -> rusqlite::Result<()> {
-        let value = self
-            .rows
-            .get(self.at)
-            .and_then(|&(root, node, parent)| match column {
-                0 => Some(root),
-                1 => Some(node),
-                2 => parent,
-                _ => None,
-            });
-        ctx.set_result(value)
-    }
-
-    fn rowid(&self) -> rusqlite::Result<i64> {
-        Ok(i64::try_from(self.at).unwrap_or(i64::MAX))
     }
 }
 

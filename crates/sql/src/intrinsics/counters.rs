@@ -197,14 +197,7 @@ impl Rows {
             Column::Cells(self.next_values),
             Column::Cells(self.deltas),
         ];
-        Table::new(
-            count,
-            COLUMNS
-                .into_iter()
-                .map(str::to_owned)
-                .zip(columns)
-                .collect(),
-        )
+        Table::new(count, COLUMNS.into_iter().zip(columns))
     }
 }
 

@@ -87,8 +87,8 @@ fn create(call: Call<'_, '_>) -> Result<Pointer<Table>> {
     }
     let count = ts.len();
     let columns = [("ts", ts), ("dur", durs)];
-    let columns = columns.map(|(name, values)| (name.to_owned(), Column::Integers(values)));
-    Ok(Pointer::to(Table::new(count, columns.into())))
+    let columns = columns.map(|(name, values)| (name, Column::Integers(values)));
+    Ok(Pointer::to(Table::new(count, columns)))
 }
 
 #[cfg(test)]

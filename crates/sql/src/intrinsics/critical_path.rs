@@ -231,14 +231,7 @@ impl Rows {
     fn table(self) -> Table {
         let count = self.columns.first().map_or(0, Vec::len);
         let columns = self.columns.into_iter().map(Column::Integers);
-        Table::new(
-            count,
-            COLUMNS
-                .into_iter()
-                .map(str::to_owned)
-                .zip(columns)
-                .collect(),
-        )
+        Table::new(count, COLUMNS.into_iter().zip(columns))
     }
 }
 

@@ -79,9 +79,9 @@ impl Gather for Gathered {
                 0 => Cell::Null,
                 _ => Cell::Integer(id(above)),
             });
-        let columns = vec![
-            (COLUMNS[0].to_owned(), Column::Integers(nodes)),
-            (COLUMNS[1].to_owned(), Column::Cells(above.collect())),
+        let columns = [
+            (COLUMNS[0], Column::Integers(nodes)),
+            (COLUMNS[1], Column::Cells(above.collect())),
         ];
         Ok(Table::new(tree.nodes.len(), columns))
     }

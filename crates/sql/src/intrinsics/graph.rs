@@ -201,9 +201,9 @@ fn search(call: Call<'_, '_>, name: &'static str, search: Search) -> Result<Poin
     let mut parents: Vec<Cell> = reached.nodes.iter().map(|&(_, of)| parent(of)).collect();
     ids.extend(strange.iter().map(|&id| i64::from(id)));
     parents.extend(strange.iter().map(|_| Cell::Null));
-    let columns = vec![
-        (COLUMNS[0].to_owned(), Column::Integers(ids)),
-        (COLUMNS[1].to_owned(), Column::Cells(parents)),
+    let columns = [
+        (COLUMNS[0], Column::Integers(ids)),
+        (COLUMNS[1], Column::Cells(parents)),
     ];
     let count = reached.nodes.len() + strange.len();
     Ok(Pointer::to(Table::new(count, columns)))

@@ -141,8 +141,8 @@ fn divide(root: Node, nodes: &[Node], watch: &mut Watch<'_>) -> Result<Result<Ta
         Column::Cells(parents),
         Column::Integers(groups),
     ];
-    let columns = COLUMNS.into_iter().map(str::to_owned).zip(columns);
-    Ok(Ok(Table::new(count, columns.collect())))
+    let columns = COLUMNS.into_iter().zip(columns);
+    Ok(Ok(Table::new(count, columns)))
 }
 
 #[cfg(test)]

@@ -69,7 +69,7 @@ impl Rows {
             }
         }
         let columns = columns.into_iter().map(Column::Cells);
-        Table::new(count, self.names.into_iter().zip(columns).collect())
+        Table::new(count, self.names.into_iter().zip(columns))
     }
 }
 

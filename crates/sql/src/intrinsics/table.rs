@@ -83,8 +83,12 @@ impl Handed for Table {
 
 impl Table {
     /// A table of columns that all have `rows` values.
-    pub fn new(rows: usize, columns: Vec<(String, Column)>) -> Table {
-        let (names, columns) = columns.into_iter().unzip();
+    pub fn new<N: Into<String>>(
+        rows: usize,
+        columns: impl IntoIterator<Item = (N, Column)>,
+    ) -> Table {
+        let columns = columns.into_iter();
+        let (names, columns) = columns.map(|(name, column)| (name.into(), column)).unzip();
         Table {
             names,
             columns,
@@ -103,14 +107,7 @@ impl Table {
             }
         }
         let columns = columns.into_iter().map(Column::Cells);
-        Table::new(
-            count,
-            names
-                .iter()
-                .map(|&name| name.to_owned())
-                .zip(columns)
-                .collect(),
-        )
+        Table::new(count, names.iter().copied().zip(columns))
     }
 
     /// A table without rows.

@@ -262,8 +262,8 @@ fn summary(call: Call<'_, '_>) -> Result<Pointer<Table>> {
         Column::Integers(sum(native_sizes)?),
         Column::Integers(depths),
     ];
-    let columns = SUMMARY_COLUMNS.into_iter().map(str::to_owned).zip(columns);
-    Ok(Pointer::to(Table::new(count, columns.collect())))
+    let columns = SUMMARY_COLUMNS.into_iter().zip(columns);
+    Ok(Pointer::to(Table::new(count, columns)))
 }
 
 #[cfg(test)]

@@ -20,12 +20,14 @@ use super::engine::{Engine, Step};
 use super::expand::Sql;
 use super::last;
 use super::package::{Root, roots};
-use super::prepared::Prepared;
+use super::pool::locked;
+use super::prepared::{self as statement, Prepared};
 use super::script::Statements;
 use super::source::Source;
-use super::state::locked;
+use crate::query::quoted;
 use crate::value::ValueRef;
 use crate::{Error, caught};
+use timebase_descriptor::quote;
 
 /// The variable that names folders of modules.
 pub const VARIABLE: &str = "TIMEBASE_SQL_PACKAGES";
@@ -187,9 +189,8 @@ unsafe impl<'vtab> VTab<'vtab> for Rows {
         Ok(RowsCursor {
             base: ffi::sqlite3_vtab_cursor::default(),
             conn: self.conn,
-            statement: None,
+            rows: statement::Rows::default(),
             names: Vec::new(),
-            row: None,
         })
     }
 }
@@ -199,15 +200,13 @@ struct RowsCursor {
     /// SQLite's part; it must come first.
     base: ffi::sqlite3_vtab_cursor,
     conn: *mut ffi::sqlite3,
-    statement: Option<Prepared>,
+    rows: statement::Rows<Prepared>,
     names: Vec<String>,
-    /// The number of the row; `None` after the last one.
-    row: Option<i64>,
 }
 
 impl RowsCursor {
     fn begin(&mut self, args: &Filters<'_>) -> Result<()> {
-        (self.row, self.statement) = (None, None);
+        self.rows = statement::Rows::default();
         let mut arguments = Vec::new();
         for (value, (place, name)) in args.iter().zip([(1, "script"), (2, "folders")]) {
             arguments.push(text(value, "perfetto_rows", place, name)?);
@@ -221,32 +220,20 @@ impl RowsCursor {
         if let Some(sql) = finished.last {
             let statement = prepared(&conn, &sql)?;
             self.names = statement.column_names();
-            self.statement = Some(statement);
+            self.rows.begin(statement)?;
         }
-        self.step(0)
-    }
-
-    fn step(&mut self, row: i64) -> Result<()> {
-        let is_row = match &mut self.statement {
-            Some(statement) => statement.step()?,
-            None => false,
-        };
-        self.row = is_row.then_some(row);
         Ok(())
     }
 
     fn json(&self) -> String {
         let mut json = String::from("{");
-        let Some(statement) = &self.statement else {
-            return "{}".to_owned();
-        };
         for (index, name) in self.names.iter().enumerate() {
             if index > 0 {
                 json.push(',');
             }
-            push_text(&mut json, name);
+            quote(name.as_bytes(), &mut json);
             json.push(':');
-            push_value(&mut json, statement.value(index));
+            push_value(&mut json, self.rows.value(index));
         }
         json.push('}');
         json
@@ -258,8 +245,8 @@ fn push_value(json: &mut String, value: ValueRef<'_>) {
         ValueRef::Null => *json += "null",
         ValueRef::Integer(value) => *json += &value.to_string(),
         ValueRef::Real(value) if value.is_finite() => *json += &format!("{value:?}"),
-        ValueRef::Real(value) => push_text(json, &value.to_string()),
-        ValueRef::Text(text) => push_text(json, &String::from_utf8_lossy(text)),
+        ValueRef::Real(value) => quote(value.to_string().as_bytes(), json),
+        ValueRef::Text(text) => quote(text, json),
         // As SQLite's hex().
         ValueRef::Blob(bytes) => {
             json.push('"');
@@ -271,22 +258,6 @@ fn push_value(json: &mut String, value: ValueRef<'_>) {
     }
 }
 
-fn push_text(json: &mut String, text: &str) {
-    json.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => *json += "\\\"",
-            '\\' => *json += "\\\\",
-            '\n' => *json += "\\n",
-            '\r' => *json += "\\r",
-            '\t' => *json += "\\t",
-            c if c < ' ' => *json += &format!("\\u{:04x}", u32::from(c)),
-            c => json.push(c),
-        }
-    }
-    json.push('"');
-}
-
 // SAFETY: the struct is `repr(C)` and begins with `sqlite3_vtab_cursor`.
 unsafe impl VTabCursor for RowsCursor {
     fn filter(&mut self, _: c_int, _: Option<&str>, args: &Filters<'_>) -> Result<()> {
@@ -294,11 +265,11 @@ unsafe impl VTabCursor for RowsCursor {
     }
 
     fn next(&mut self) -> Result<()> {
-        caught(|| self.step(self.row.unwrap_or(0).saturating_add(1)))
+        caught(|| Ok(self.rows.next()?))
     }
 
     fn eof(&self) -> bool {
-        self.row.is_none()
+        self.rows.is_end()
     }
 
     fn column(&self, ctx: &mut Context, column: c_int) -> Result<()> {
@@ -309,7 +280,7 @@ unsafe impl VTabCursor for RowsCursor {
     }
 
     fn rowid(&self) -> Result<i64> {
-        Ok(self.row.unwrap_or(0))
+        Ok(self.rows.number())
     }
 }
 
@@ -337,14 +308,14 @@ impl Outcome {
         let mut columns: Vec<String> = Vec::new();
         for name in &names {
             // Two columns may have one name in a SELECT, but not in a table.
-            let mut unique = super::table::quoted(name);
+            let mut unique = quoted(name);
             let mut number = 1u32;
             while columns
                 .iter()
                 .any(|column| column.eq_ignore_ascii_case(&unique))
             {
                 number = number.saturating_add(1);
-                unique = super::table::quoted(&format!("{name}:{number}"));
+                unique = quoted(&format!("{name}:{number}"));
             }
             columns.push(unique);
         }
@@ -435,8 +406,7 @@ unsafe impl<'vtab> VTab<'vtab> for Outcome {
         Ok(OutcomeCursor {
             base: ffi::sqlite3_vtab_cursor::default(),
             table: self,
-            statement: None,
-            row: None,
+            rows: statement::Rows::default(),
         })
     }
 }
@@ -468,31 +438,21 @@ struct OutcomeCursor<'vtab> {
     /// SQLite's part; it must come first.
     base: ffi::sqlite3_vtab_cursor,
     table: &'vtab Outcome,
-    statement: Option<Prepared>,
-    /// The number of the row; `None` after the last one.
-    row: Option<i64>,
+    rows: statement::Rows<Prepared>,
 }
 
 impl OutcomeCursor<'_> {
     fn begin(&mut self) -> Result<()> {
-        if self.statement.is_none() {
-            // SAFETY: the connection is open while its cursor is.
-            let conn = unsafe { connection(self.table.conn) }?;
-            self.statement = Some(prepared(&conn, &self.table.sql)?);
-        }
-        if let Some(statement) = &mut self.statement {
-            statement.reset();
-        }
-        self.step(0)
-    }
-
-    fn step(&mut self, row: i64) -> Result<()> {
-        let is_row = match &mut self.statement {
-            Some(statement) => statement.step()?,
-            None => false,
+        let mut statement = match self.rows.take() {
+            Some(statement) => statement,
+            None => {
+                // SAFETY: the connection is open while its cursor is.
+                let conn = unsafe { connection(self.table.conn) }?;
+                prepared(&conn, &self.table.sql)?
+            }
         };
-        self.row = is_row.then_some(row);
-        Ok(())
+        statement.reset();
+        Ok(self.rows.begin(statement)?)
     }
 }
 
@@ -503,24 +463,19 @@ unsafe impl VTabCursor for OutcomeCursor<'_> {
     }
 
     fn next(&mut self) -> Result<()> {
-        caught(|| self.step(self.row.unwrap_or(0).saturating_add(1)))
+        caught(|| Ok(self.rows.next()?))
     }
 
     fn eof(&self) -> bool {
-        self.row.is_none()
+        self.rows.is_end()
     }
 
     fn column(&self, ctx: &mut Context, column: c_int) -> Result<()> {
-        caught(|| match &self.statement {
-            Some(statement) => {
-                let column = usize::try_from(column).unwrap_or(usize::MAX);
-                ctx.set_result(ToSqlOutput::Borrowed(statement.value(column)))
-            }
-            None => ctx.set_result(rusqlite::types::Null),
-        })
+        let column = usize::try_from(column).unwrap_or(usize::MAX);
+        caught(|| ctx.set_result(ToSqlOutput::Borrowed(self.rows.value(column))))
     }
 
     fn rowid(&self) -> Result<i64> {
-        Ok(self.row.unwrap_or(0))
+        Ok(self.rows.number())
     }
 }

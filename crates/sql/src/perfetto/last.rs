@@ -6,11 +6,11 @@ use rusqlite::Connection;
 
 use super::engine::{Engine, Step};
 use super::expand::Sql;
-use super::prepared::Prepared;
+use super::prepared::Bound;
 use super::script::{Raw, Statements};
 use super::source::Source;
-use super::table::quoted;
 use crate::error::{Error, Result};
+use crate::query::quoted;
 
 /// Keeps the rows of a statement that others follow.
 const KEPT: &str = "__timebase_result";
@@ -58,10 +58,7 @@ fn one(
     follows: bool,
     source: &Arc<Source>,
 ) -> Result<Option<Sql>> {
-    // SAFETY: the connection is open until the end of this function.
-    let prepared = unsafe { Prepared::new(conn.handle(), &sql.text, false) };
-    let prepared = prepared.map_err(|failure| failure.explained(&sql))?;
-    let Some(mut prepared) = prepared else {
+    let Some(mut prepared) = Bound::of(conn, &sql)? else {
         return Ok(None);
     };
     let fail = |error: Error| match error.is_interrupt() {

@@ -65,6 +65,7 @@ mod types;
 mod unread;
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use rusqlite::{Connection, Statement};
 
@@ -105,6 +106,16 @@ impl Packages {
     /// If it is no folder.
     pub fn add(&mut self, given: &str) -> Result<()> {
         self.0.push(Root::of(given)?);
+        Ok(())
+    }
+
+    /// Adds a folder whose folders are packages, whatever its name.
+    ///
+    /// # Errors
+    ///
+    /// If it is no folder.
+    pub fn add_folder(&mut self, folder: impl Into<PathBuf>) -> Result<()> {
+        self.0.push(Root::folder(None, folder.into())?);
         Ok(())
     }
 

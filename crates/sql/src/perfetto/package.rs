@@ -39,7 +39,15 @@ impl Root {
             Some((name, folder)) if is_part(name) => (Some(name.to_owned()), folder),
             _ => (None, given),
         };
-        let folder = PathBuf::from(folder);
+        Root::folder(name, folder.into())
+    }
+
+    /// A folder that is a package with a name, or has a folder for each package.
+    ///
+    /// # Errors
+    ///
+    /// If it is no folder.
+    pub fn folder(name: Option<String>, folder: PathBuf) -> Result<Root> {
         match fs::metadata(&folder) {
             Ok(found) if found.is_dir() => Ok(Root { name, folder }),
             Ok(_) => Err(Error::new(format_args!(

@@ -38,7 +38,8 @@ pub struct Pool {
     free: Mutex<Vec<Prepared>>,
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+/// Locks, even if a panic came in between: every change is whole.
+pub fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -160,6 +161,18 @@ impl DerefMut for Taken {
             Some(statement) => statement,
             None => unreachable!("it is given back when this is dropped"),
         }
+    }
+}
+
+impl AsRef<Prepared> for Taken {
+    fn as_ref(&self) -> &Prepared {
+        self
+    }
+}
+
+impl AsMut<Prepared> for Taken {
+    fn as_mut(&mut self) -> &mut Prepared {
+        self
     }
 }
 

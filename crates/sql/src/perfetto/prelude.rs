@@ -6,11 +6,12 @@ use rusqlite::Connection;
 
 use super::expand::{Sql, at};
 use super::source::Place;
-use super::table::{is_in_main, is_table, kind, make_index, quoted};
+use super::table::{is_in_main, is_table, kind, make_index};
 use super::token::{Kind, Tokens};
 use super::unread;
 use crate::database::Database;
 use crate::error::{Error, Result};
+use crate::query::quoted;
 use crate::value::{ValueRef, Values};
 
 /// Views over the tables of the database, with trace processor's names.

@@ -2,13 +2,15 @@
 //! passed on unread, and the place of an error.
 
 use std::ffi::{CStr, CString, c_int};
-use std::ptr::{self, NonNull};
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
 
-use rusqlite::ffi;
+use rusqlite::{Connection, ffi};
 
 use super::expand::Sql;
 use crate::error::{Error, Result};
-use crate::query::{bytes, failure};
+use crate::query::{self, Bytes, failure};
 use crate::value::ValueRef;
 
 /// A prepared statement of a connection.
@@ -44,28 +46,19 @@ impl Prepared {
         sql: &str,
         stays: bool,
     ) -> Result<Option<Prepared>, Failure> {
-        let fail = |error| Failure {
-            error,
-            offset: None,
-        };
-        let size = c_int::try_from(sql.len()).map_err(|error| fail(Error::new(error)))?;
         let flags = match stays {
             true => ffi::SQLITE_PREPARE_PERSISTENT,
             false => 0,
         };
-        let mut prepared = ptr::null_mut();
-        // SAFETY: by the contract of this function; the text has `size` bytes.
-        let code = unsafe {
-            let (start, rest) = (sql.as_ptr().cast(), ptr::null_mut());
-            ffi::sqlite3_prepare_v3(conn, start, size, flags, &raw mut prepared, rest)
-        };
-        if code != ffi::SQLITE_OK {
+        // SAFETY: by the contract of this function.
+        let prepared = unsafe { query::prepare(conn, sql, flags) };
+        let prepared = prepared.map_err(|error| {
             // SAFETY: the connection is open.
-            let (error, offset) = unsafe { (failure(conn), ffi::sqlite3_error_offset(conn)) };
+            let offset = unsafe { ffi::sqlite3_error_offset(conn) };
             let offset = usize::try_from(offset).ok();
-            return Err(Failure { error, offset });
-        }
-        Ok(NonNull::new(prepared).map(Prepared))
+            Failure { error, offset }
+        });
+        Ok(prepared?.map(Prepared))
     }
 
     fn raw(&self) -> *mut ffi::sqlite3_stmt {
@@ -138,39 +131,15 @@ impl Prepared {
 
     /// Sets a parameter to a copy of a value.
     pub fn bind_ref(&mut self, place: c_int, value: ValueRef<'_>) -> Result<()> {
-        let (statement, copied) = (self.raw(), ffi::SQLITE_TRANSIENT());
-        // SAFETY: the statement is valid; SQLite copies texts and blobs.
-        let code = unsafe {
-            match value {
-                ValueRef::Null => ffi::sqlite3_bind_null(statement, place),
-                ValueRef::Integer(value) => ffi::sqlite3_bind_int64(statement, place, value),
-                ValueRef::Real(value) => ffi::sqlite3_bind_double(statement, place, value),
-                ValueRef::Text(text) => {
-                    let (start, size) = (text.as_ptr().cast(), text.len() as u64);
-                    let encoding = ffi::SQLITE_UTF8 as u8;
-                    ffi::sqlite3_bind_text64(statement, place, start, size, copied, encoding)
-                }
-                ValueRef::Blob(blob) => {
-                    let (start, size) = (blob.as_ptr().cast(), blob.len() as u64);
-                    ffi::sqlite3_bind_blob64(statement, place, start, size, copied)
-                }
-            }
-        };
-        match code {
-            ffi::SQLITE_OK => Ok(()),
-            _ => Err(self.failure()),
-        }
+        // SAFETY: the statement is valid.
+        unsafe { query::bind(self.raw(), place, value, Bytes::AreCopied) }
     }
 
     /// Goes to the next row; `false` if there is none.
     #[inline]
     pub fn step(&mut self) -> Result<bool> {
         // SAFETY: the statement is valid.
-        match unsafe { ffi::sqlite3_step(self.raw()) } {
-            ffi::SQLITE_ROW => Ok(true),
-            ffi::SQLITE_DONE => Ok(false),
-            _ => Err(self.failure()),
-        }
+        unsafe { query::step(self.raw()) }
     }
 
     /// Ends the run of the statement.
@@ -198,28 +167,9 @@ impl Prepared {
 
     /// A column of the current row.
     pub fn value(&self, index: usize) -> ValueRef<'_> {
-        let (statement, index) = (self.raw(), c_int::try_from(index).unwrap_or(c_int::MAX));
-        // SAFETY: the statement is valid, and stays at its row while the value is borrowed. A text
-        // is only read as text and a blob only as a blob, so nothing moves their bytes.
-        unsafe {
-            match ffi::sqlite3_column_type(statement, index) {
-                ffi::SQLITE_INTEGER => {
-                    ValueRef::Integer(ffi::sqlite3_column_int64(statement, index))
-                }
-                ffi::SQLITE_FLOAT => ValueRef::Real(ffi::sqlite3_column_double(statement, index)),
-                ffi::SQLITE_TEXT => {
-                    let start = ffi::sqlite3_column_text(statement, index);
-                    let size = ffi::sqlite3_column_bytes(statement, index);
-                    ValueRef::Text(bytes(start, size))
-                }
-                ffi::SQLITE_BLOB => {
-                    let start = ffi::sqlite3_column_blob(statement, index);
-                    let size = ffi::sqlite3_column_bytes(statement, index);
-                    ValueRef::Blob(bytes(start.cast(), size))
-                }
-                _ => ValueRef::Null,
-            }
-        }
+        let index = c_int::try_from(index).unwrap_or(c_int::MAX);
+        // SAFETY: the statement is valid, and stays at its row while the value is borrowed.
+        unsafe { query::column(self.raw(), index) }
     }
 
     fn failure(&self) -> Error {
@@ -228,9 +178,114 @@ impl Prepared {
     }
 }
 
+/// A prepared statement that lives no longer than its connection is borrowed.
+pub struct Bound<'c> {
+    prepared: Prepared,
+    conn: PhantomData<&'c Connection>,
+}
+
+impl<'c> Bound<'c> {
+    /// Prepares a statement; `None` if there is none in the text. An error has its origin.
+    pub fn of(conn: &'c Connection, sql: &Sql) -> Result<Option<Bound<'c>>> {
+        // SAFETY: the connection is open for as long as it is borrowed.
+        let prepared = unsafe { Prepared::new(conn.handle(), &sql.text, false) };
+        let prepared = prepared.map_err(|failure| failure.explained(sql))?;
+        let conn = PhantomData;
+        Ok(prepared.map(|prepared| Bound { prepared, conn }))
+    }
+}
+
+impl Deref for Bound<'_> {
+    type Target = Prepared;
+
+    fn deref(&self) -> &Prepared {
+        &self.prepared
+    }
+}
+
+impl DerefMut for Bound<'_> {
+    fn deref_mut(&mut self) -> &mut Prepared {
+        &mut self.prepared
+    }
+}
+
 impl Drop for Prepared {
     fn drop(&mut self) {
         // SAFETY: by the contract of `new`, the connection is open.
         unsafe { ffi::sqlite3_finalize(self.raw()) };
+    }
+}
+
+impl AsMut<Prepared> for Prepared {
+    fn as_mut(&mut self) -> &mut Prepared {
+        self
+    }
+}
+
+/// The rows of a statement, one after the other, for the cursor of a virtual table.
+pub struct Rows<S> {
+    statement: Option<S>,
+    /// The number of the current row; `None` after the last one.
+    row: Option<i64>,
+}
+
+impl<S> Default for Rows<S> {
+    fn default() -> Rows<S> {
+        Rows {
+            statement: None,
+            row: None,
+        }
+    }
+}
+
+impl<S: AsMut<Prepared> + AsRef<Prepared>> Rows<S> {
+    /// Takes the statement out, to prepare it for another run.
+    pub fn take(&mut self) -> Option<S> {
+        self.row = None;
+        self.statement.take()
+    }
+
+    /// Goes to the first row of a statement.
+    pub fn begin(&mut self, statement: S) -> Result<()> {
+        self.statement = Some(statement);
+        self.step(0)
+    }
+
+    /// Goes to the next row.
+    pub fn next(&mut self) -> Result<()> {
+        self.step(self.number().saturating_add(1))
+    }
+
+    fn step(&mut self, row: i64) -> Result<()> {
+        let is_row = match &mut self.statement {
+            Some(statement) => statement.as_mut().step()?,
+            None => false,
+        };
+        self.row = is_row.then_some(row);
+        Ok(())
+    }
+
+    pub fn is_end(&self) -> bool {
+        self.row.is_none()
+    }
+
+    pub fn number(&self) -> i64 {
+        self.row.unwrap_or(0)
+    }
+
+    pub fn statement(&self) -> Option<&Prepared> {
+        self.statement.as_ref().map(AsRef::as_ref)
+    }
+
+    /// A column of the current row.
+    pub fn value(&self, column: usize) -> ValueRef<'_> {
+        let statement = self.statement();
+        statement.map_or(ValueRef::Null, |statement| statement.value(column))
+    }
+}
+
+impl AsRef<Prepared> for Prepared {
+    fn as_ref(&self) -> &Prepared {
+        self
     }
 }

@@ -9,14 +9,14 @@
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::slice;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use rusqlite::ffi;
 
 use super::dialect::Column;
 use super::expand::Sql;
 use super::held::Held;
-use super::pool::{Pool, Pools};
+use super::pool::{Pool, Pools, locked};
 use super::prepared::Prepared;
 use super::types::told;
 use crate::error::{Error, Result};
@@ -43,10 +43,6 @@ type Memo = std::collections::HashMap<i64, Held>;
 pub struct Slot {
     name: String,
     current: Mutex<Option<Arc<Scalar>>>,
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Slot {
@@ -105,7 +101,7 @@ impl Scalar {
     pub fn new(
         name: &str,
         arguments: Vec<Column>,
-        sql: Sql,
+        sql: &Sql,
         pools: &Arc<Pools>,
         body: &Prepared,
     ) -> Scalar {
@@ -115,7 +111,7 @@ impl Scalar {
             places: arguments.iter().map(place).collect(),
             arguments,
             is_checked: true,
-            pool: pools.add(sql),
+            pool: pools.add(sql.clone()),
             pools: Arc::clone(pools),
             memo: Mutex::default(),
         }

@@ -7,14 +7,14 @@
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::sync::atomic::AtomicUsize;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use rusqlite::vtab::{Context, Filters, IndexInfo, Module, VTab, VTabConnection, VTabCursor};
 use rusqlite::{Connection, ffi};
 
 use super::expand::{Macro, Macros};
 use super::package::Root;
-use super::pool::Pools;
+use super::pool::{Pools, locked};
 use super::scalar::{Scalar, Slot};
 use super::tabular::Definitions;
 use super::unread::Unread;
@@ -66,11 +66,6 @@ pub struct Shared {
     /// The savepoints that an interrupted statement could not end.
     pub open_savepoints: AtomicUsize,
     notes: Mutex<Vec<String>>,
-}
-
-/// Locks, even if a panic came in between: every change is whole.
-pub fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Macros for Shared {

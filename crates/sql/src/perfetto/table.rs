@@ -22,6 +22,7 @@ use super::held::Held;
 use super::prepared::Prepared;
 use super::types::{Type, told};
 use crate::error::{Error, Result};
+use crate::query::quoted;
 use crate::value::ValueRef;
 
 /// The rows that wait for the types of columns.
@@ -107,11 +108,6 @@ impl Made {
 
 fn is_integer(declared: Type) -> bool {
     declared.of_column() == "INTEGER"
-}
-
-/// A name in double quotes.
-pub fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
 }
 
 /// Compares the names of a schema with those of a SELECT, in any order.

@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_int};
 use std::marker::PhantomData;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use rusqlite::types::ToSqlOutput;
 use rusqlite::vtab::{
@@ -22,8 +22,10 @@ use rusqlite::{Connection, Result, ffi};
 
 use super::dialect::Column;
 use super::held::Held;
-use super::pool::{Pool, Pools, Taken};
+use super::pool::{Pool, Pools, Taken, locked};
+use super::prepared::Rows;
 use super::types::told;
+use crate::query::quoted;
 use crate::value::ValueRef;
 use crate::{Error, caught};
 
@@ -44,10 +46,6 @@ pub struct Tabular {
 pub struct Definitions {
     all: Mutex<HashMap<usize, Arc<Tabular>>>,
     pools: Arc<Pools>,
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Definitions {
@@ -71,10 +69,6 @@ impl Definitions {
 pub fn register(conn: &Connection, definitions: &Arc<Definitions>) -> Result<()> {
     const TABLE: Module<'_, Table> = Module::read_only_module();
     conn.create_module(MODULE, &TABLE, Some(Arc::clone(definitions)))
-}
-
-fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
 }
 
 #[repr(C)]
@@ -145,9 +139,8 @@ unsafe impl<'vtab> VTab<'vtab> for Table {
             conn: self.conn,
             definition: Arc::clone(&self.definition),
             pools: Arc::clone(&self.pools),
-            statement: None,
+            rows: Rows::default(),
             arguments: Vec::new(),
-            row: None,
             phantom: PhantomData,
         })
     }
@@ -205,18 +198,15 @@ struct Cursor<'vtab> {
     conn: *mut ffi::sqlite3,
     definition: Arc<Tabular>,
     pools: Arc<Pools>,
-    statement: Option<Taken>,
+    rows: Rows<Taken>,
     arguments: Vec<Held>,
-    /// The number of the row; `None` after the last one.
-    row: Option<i64>,
     phantom: PhantomData<&'vtab Table>,
 }
 
 impl Cursor<'_> {
     fn begin(&mut self, args: &Filters<'_>) -> Result<()> {
-        self.row = None;
         let definition = &self.definition;
-        let mut statement = match self.statement.take() {
+        let mut statement = match self.rows.take() {
             Some(statement) => statement,
             // SAFETY: the cursor is closed before its connection.
             None => unsafe { definition.pool.take(self.conn) }?,
@@ -243,18 +233,13 @@ impl Cursor<'_> {
                 Some(place) => statement.bind_ref(*place, value)?,
             }
         }
-        self.statement = Some(statement);
-        self.step(0)
+        let _deeper = self.pools.enter(&self.definition.name)?;
+        Ok(self.rows.begin(statement)?)
     }
 
-    fn step(&mut self, row: i64) -> Result<()> {
+    fn next_row(&mut self) -> Result<()> {
         let _deeper = self.pools.enter(&self.definition.name)?;
-        let is_row = match &mut self.statement {
-            Some(statement) => statement.step()?,
-            None => false,
-        };
-        self.row = is_row.then_some(row);
-        Ok(())
+        Ok(self.rows.next()?)
     }
 }
 
@@ -275,35 +260,28 @@ unsafe impl VTabCursor for Cursor<'_> {
     }
 
     fn next(&mut self) -> Result<()> {
-        caught(|| self.step(self.row.unwrap_or(0).saturating_add(1)))
+        caught(|| self.next_row())
     }
 
     fn eof(&self) -> bool {
-        self.row.is_none()
+        self.rows.is_end()
     }
 
     fn column(&self, ctx: &mut Context, column: c_int) -> Result<()> {
         caught(|| {
             let column = usize::try_from(column).unwrap_or(usize::MAX);
-            match column.checked_sub(self.definition.columns.len()) {
+            let value = match column.checked_sub(self.definition.columns.len()) {
                 Some(argument) => {
-                    let value = self
-                        .arguments
-                        .get(argument)
-                        .map_or(ValueRef::Null, Held::get);
-                    ctx.set_result(ToSqlOutput::Borrowed(value))
+                    let argument = self.arguments.get(argument);
+                    argument.map_or(ValueRef::Null, Held::get)
                 }
-                None => match &self.statement {
-                    Some(statement) => {
-                        ctx.set_result(ToSqlOutput::Borrowed(statement.value(column)))
-                    }
-                    None => ctx.set_result(rusqlite::types::Null),
-                },
-            }
+                None => self.rows.value(column),
+            };
+            ctx.set_result(ToSqlOutput::Borrowed(value))
         })
     }
 
     fn rowid(&self) -> Result<i64> {
-        Ok(self.row.unwrap_or(0))
+        Ok(self.rows.number())
     }
 }

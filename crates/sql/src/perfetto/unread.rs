@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ffi::{CStr, CString, c_int};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use rusqlite::vtab::{
     Context, CreateVTab, Filters, IndexInfo, Module, VTab, VTabConfig, VTabConnection, VTabCursor,
@@ -12,6 +12,7 @@ use rusqlite::vtab::{
 };
 use rusqlite::{Connection, Result, ffi};
 
+use super::pool::locked;
 use crate::{Error, caught};
 
 /// The name of the module, for `CREATE VIRTUAL TABLE`. The arguments are columns with types.
@@ -23,11 +24,11 @@ pub struct Unread(Mutex<BTreeSet<String>>);
 
 impl Unread {
     pub fn take(&self) -> BTreeSet<String> {
-        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *locked(&self.0))
     }
 
     pub fn add(&self, name: &str) {
-        let mut names = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut names = locked(&self.0);
         if !names.contains(name) {
             names.insert(name.to_owned());
         }

@@ -14,6 +14,7 @@ use rusqlite::vtab::{
 };
 use rusqlite::{Connection, Result, ffi};
 
+use crate::query::quoted;
 use crate::{Arguments, Error, Queries, Values, caught};
 
 use crate::slices::explain;
@@ -145,10 +146,6 @@ impl Shared {
             false => String::new(),
         }
     }
-}
-
-fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
 }
 
 #[repr(C)]

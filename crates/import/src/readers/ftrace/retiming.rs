@@ -89,8 +89,6 @@ pub(super) fn retime(
             }
         }
     }
-    let has = |of: fn(u32) -> bool| fields(packet.payload).any(|(number, ..)| of(number));
-    let (names_clock, has_pair) = (has(|number| number == field::FTRACE_CLOCK), has(is_of_pair));
     let is_unplaced = !readings.has_placed && !readings.unplaced.is_empty();
     let written_on = match is_unplaced {
         true => clock_of(packet.header, bundle.clock),
@@ -109,15 +107,17 @@ pub(super) fn retime(
     let marked: Vec<Option<u64>> = fields(packet.payload)
         .filter_map(|(number, value, _)| Some(marks.of(mark(number, value)?, to)))
         .collect();
+    let has = |of: fn(u32) -> bool| fields(packet.payload).any(|(number, ..)| of(number));
     if is_unplaced {
-        if !has_pair {
+        if !has(is_of_pair) {
             return Rewritten::Same;
         }
         let others = fields(packet.payload).filter(|(number, ..)| !is_of_pair(*number));
         others.for_each(|(.., bytes)| out.extend_from_slice(bytes));
         return Rewritten::Changed;
     }
-    if !(readings.has_changed || marks.has_changed || names_clock || has_pair) {
+    let is_of_clock = |number| number == field::FTRACE_CLOCK || is_of_pair(number);
+    if !(readings.has_changed || marks.has_changed || has(is_of_clock)) {
         return Rewritten::Same;
     }
     write(packet.payload, &readings, &marked, out);

@@ -70,5 +70,5 @@ fn pq9_a_bounded_search_needs_edges_and_roots() {
         )
         .contains("roots must have one length")
     );
-    assert!(error(&conn, &format!("{all}({one})")).contains("needs the arguments source_node_ids"));
+    assert!(error(&conn, &format!("{all}({one})")).contains("needs (source_node_ids"));
 }

@@ -41,7 +41,7 @@ fn pq9_the_callers_of_a_frame_are_the_outermost_first() {
             &conn,
             "SELECT * FROM experimental_ancestor_stack_profile_callsite"
         )
-        .contains("needs the argument (start_id)")
+        .contains("needs (start_id)")
     );
 }
 

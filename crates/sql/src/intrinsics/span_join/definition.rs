@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use crate::query::quoted;
 use crate::value::Values;
 use crate::{Error, Queries, Result, ValueRef};
 
@@ -354,8 +355,4 @@ fn affinity(declared: &str) -> &'static str {
         () if has(&["REAL", "FLOA", "DOUB"]) => "REAL",
         () => "NUMERIC",
     }
-}
-
-pub fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
 }

@@ -18,7 +18,9 @@ use rusqlite::vtab::{IndexConstraintOp, IndexInfo};
 
 use crate::ValueRef;
 
-use super::definition::{Definition, Input, Partitioning, Place, quoted};
+use crate::query::quoted;
+
+use super::definition::{Definition, Input, Partitioning, Place};
 
 /// Columns that are always read are in this mask, and all from the 64th on are in its last bit.
 type Used = u64;

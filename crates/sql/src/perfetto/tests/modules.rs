@@ -224,7 +224,7 @@ fn pq1_a_module_has_no_results_and_missing_ones_are_explained() {
         "{error}"
     );
     assert!(
-        error.contains("--sql-package DIR")
+        error.contains("Name the folder that has it")
             && error.ends_with("line 2, column 1: INCLUDE PERFETTO MODULE a.missing"),
         "{error}"
     );
@@ -235,7 +235,9 @@ fn pq1_a_module_has_no_results_and_missing_ones_are_explained() {
     )
     .unwrap_err();
     assert!(
-        error.starts_with("no such module: a.m; name the folder with the modules by --sql-package"),
+        error.starts_with(
+            "no such module: a.m. Name the folder that has it in the variable TIMEBASE_SQL_PACKAGES"
+        ),
         "{error}"
     );
 }
