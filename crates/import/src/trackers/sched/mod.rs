@@ -38,6 +38,7 @@
 mod cpus;
 mod end_state;
 mod gaps;
+mod numbers;
 mod row;
 mod slices;
 mod states;

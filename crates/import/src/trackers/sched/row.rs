@@ -15,18 +15,26 @@ pub(super) enum StateId {
     After(SchedSliceId),
     /// That it was woken then.
     Woken(SchedSliceId),
-    /// Of no slice: the n-th of those.
-    Alone(i64),
+    /// Of no slice, with the number that this one has left (`numbers.rs`).
+    Alone(SchedSliceId),
 }
 
 impl StateId {
+    /// The first slice with a number left that is greater.
+    pub fn next(self) -> SchedSliceId {
+        match self {
+            StateId::After(id) | StateId::Woken(id) => id,
+            StateId::Alone(SchedSliceId(id)) => SchedSliceId(id.saturating_add(1)),
+        }
+    }
+
     pub fn number(self) -> i64 {
-        let (number, part) = match self {
-            StateId::After(SchedSliceId(id)) => (id, 1),
-            StateId::Woken(SchedSliceId(id)) => (id, 2),
-            StateId::Alone(number) => (number, 3),
+        let (SchedSliceId(id), part) = match self {
+            StateId::After(id) => (id, 1),
+            StateId::Woken(id) => (id, 2),
+            StateId::Alone(id) => (id, 3),
         };
-        number.saturating_mul(4).saturating_add(part)
+        id.saturating_mul(4).saturating_add(part)
     }
 }
 

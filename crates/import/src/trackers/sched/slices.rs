@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use rustc_hash::FxHashMap;
 use timebase_schema::tables::sched_record;
 
+use super::numbers::FreeNumbers;
 use crate::output::{Cell, Doubt, Doubts, LateDoubt, RowPart, Rows};
 use crate::world::Utid;
 
@@ -12,7 +13,7 @@ use crate::world::Utid;
 const RING: usize = 1 << 14;
 
 /// A row of `sched`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct SchedSliceId(pub i64);
 
 /// A slice, with what the thread did after it as far as that is known.
@@ -80,6 +81,8 @@ pub(super) struct SchedSlices {
     /// Those that are still open though they would have had to leave the ring: of
     /// each CPU one, and what was lost.
     long: FxHashMap<SchedSliceId, SchedSlice>,
+    /// Which numbers they leave to states of no slice.
+    pub numbers: FreeNumbers,
     /// From when to when slices are.
     pub span: Option<(i64, i64)>,
 }
@@ -94,6 +97,7 @@ impl SchedSlices {
         self.span = Some((start, slice.ts));
         let id = self.first.saturating_add(self.ring.len() as i64);
         self.ring.push_back(slice);
+        self.numbers.begins(SchedSliceId(id));
         SchedSliceId(id)
     }
 

@@ -65,7 +65,6 @@ struct OnCpu {
 #[derive(Debug, Default)]
 pub(super) struct States {
     threads: Vec<State>,
-    alone: i64,
     /// From when to when they are known.
     pub span: Option<(i64, i64)>,
 }
@@ -136,7 +135,7 @@ impl States {
         }
         let id = match began {
             Some((slice, _)) => StateId::After(slice),
-            None => self.alone(),
+            None => alone(running, state.last, with.slices),
         };
         let row = OffCpuRow {
             id,
@@ -153,13 +152,6 @@ impl States {
             blocked_function: None,
         };
         self.opens(utid, row, with);
-    }
-
-    /// A row that no slice stands for.
-    fn alone(&mut self) -> StateId {
-        let number = self.alone;
-        self.alone += 1;
-        StateId::Alone(number)
     }
 
     /// A row is opened behind the last one, which keeps what it has.
@@ -272,7 +264,7 @@ impl States {
             }
         }
         let row = OffCpuRow {
-            id: id.unwrap_or_else(|| self.alone()),
+            id: id.unwrap_or_else(|| alone(None, state.last, with.slices)),
             machine: by.0,
             ts,
             dur: -1,
@@ -324,6 +316,17 @@ impl States {
             }
         }
     }
+}
+
+/// The number of a row that no slice stands for, behind those that its thread has.
+fn alone(
+    running: Option<RunningSlice>,
+    last: Option<OffCpuRow>,
+    slices: &mut SchedSlices,
+) -> StateId {
+    let ran = running.map(|running| running.slice);
+    let next = ran.max(last.map(|last| last.id.next()));
+    StateId::Alone(slices.numbers.take(next.unwrap_or(SchedSliceId(0))))
 }
 
 /// A thread that slept runs, and nobody woke it (rule DT5).

@@ -1,0 +1,113 @@
+//! Numbers for rows of `thread_state` that belong to no slice.
+//!
+//! A slice has four numbers, and its own rows take three of them. A row of no slice takes the fourth number of another
+//! slice: of the first that has it left and is not before the last row of the thread. So the ids of a thread are in the
+//! order of time (rule PQ10), as queries that come from trace processor assume. Where no slice so far has it left (most
+//! of all before the first slice), a later one gives it, and the row may stand behind its thread's next. Numbers that
+//! count all rows would always be in order, but `sched_record` would need a column for each of its rows.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use super::slices::SchedSliceId;
+
+/// So many ranges are remembered; the numbers of older ones stay unused.
+const RANGES: usize = 4096;
+
+/// The slices whose fourth number is free.
+#[derive(Debug, Default)]
+pub(super) struct FreeNumbers {
+    /// In order, and apart from each other.
+    free: VecDeque<Range<i64>>,
+    /// The slice that begins next.
+    begun: i64,
+    /// So many slices from `begun` on have lost theirs already.
+    ahead: i64,
+}
+
+impl FreeNumbers {
+    /// A slice begins; slices are numbered 0, 1, 2 ….
+    #[inline]
+    pub fn begins(&mut self, SchedSliceId(id): SchedSliceId) {
+        self.begun = id.saturating_add(1);
+        if self.ahead > 0 {
+            self.ahead -= 1;
+            return;
+        }
+        match self.free.back_mut() {
+            Some(last) if last.end == id => last.end = self.begun,
+            _ => {
+                self.free.push_back(id..self.begun);
+                self.forget();
+            }
+        }
+    }
+
+    /// The first slice from `from` on whose number is free, which may be one that will begin.
+    pub fn take(&mut self, SchedSliceId(from): SchedSliceId) -> SchedSliceId {
+        let place = self.free.partition_point(|range| range.end <= from);
+        let Some(range) = self.free.get_mut(place) else {
+            let id = self.begun.saturating_add(self.ahead);
+            self.ahead = self.ahead.saturating_add(1);
+            return SchedSliceId(id);
+        };
+        let id = range.start.max(from);
+        let before = range.start..id;
+        range.start = id.saturating_add(1);
+        if range.is_empty() {
+            self.free.remove(place);
+        }
+        if !before.is_empty() {
+            self.free.insert(place, before);
+            self.forget();
+        }
+        SchedSliceId(id)
+    }
+
+    fn forget(&mut self) {
+        if self.free.len() > RANGES {
+            self.free.pop_front();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn pq10_a_state_of_no_slice_takes_the_first_number_behind_its_threads_last() {
+        let mut numbers = FreeNumbers::default();
+        for id in 0..5 {
+            numbers.begins(SchedSliceId(id));
+        }
+        assert_eq!(numbers.take(SchedSliceId(2)), SchedSliceId(2));
+        assert_eq!(numbers.take(SchedSliceId(2)), SchedSliceId(3));
+        assert_eq!(numbers.take(SchedSliceId(0)), SchedSliceId(0));
+        assert_eq!(numbers.take(SchedSliceId(3)), SchedSliceId(4));
+        // No slice that has begun has one left there.
+        assert_eq!(numbers.take(SchedSliceId(4)), SchedSliceId(5));
+        numbers.begins(SchedSliceId(5));
+        numbers.begins(SchedSliceId(6));
+        assert_eq!(numbers.take(SchedSliceId(2)), SchedSliceId(6));
+        assert_eq!(numbers.take(SchedSliceId(0)), SchedSliceId(1));
+    }
+
+    #[test]
+    fn pq10_no_number_is_taken_twice_however_many_are() {
+        let mut numbers = FreeNumbers::default();
+        let mut taken = HashSet::new();
+        for id in 0..40_000 {
+            for from in [0, id / 2, id] {
+                if (id ^ from) % 5 < 2 {
+                    assert!(taken.insert(numbers.take(SchedSliceId(from)).0));
+                }
+            }
+            numbers.begins(SchedSliceId(id));
+        }
+        assert!(taken.len() > 20_000, "{}", taken.len());
+        assert!(numbers.free.len() <= RANGES);
+    }
+}
