@@ -1,6 +1,8 @@
 //! The reference without a network.
 
-use crate::support::{answer, run};
+use std::fs;
+
+use crate::support::{Place, answer, run, run_with_input};
 
 /// A text with single spaces, so that a test does not depend on its layout.
 fn flowing(text: &str) -> String {
@@ -301,4 +303,124 @@ fn help_in_a_pipe_is_plain_text_of_a_hundred_columns() {
             );
         }
     }
+}
+
+const FRAMES: &str = "-- A licence.\n
+-- Frames that took too long, e.g. two vsyncs. On any display:
+-- - those of apps
+-- - those of \u{1b}[31mthe system
+CREATE PERFETTO TABLE late_frame(
+  -- The slice.
+  id JOINID(slice.id),
+  -- How late.
+  late DURATION
+) AS SELECT 1 AS id, 2 AS late;
+-- Twice as much.
+CREATE PERFETTO FUNCTION twice(
+  -- A number.
+  x LONG
+)
+-- The double.
+RETURNS LONG AS SELECT missing!($x);
+CREATE PERFETTO VIEW _inner AS SELECT 1 AS one;
+CREATE PERFETTO MACRO of_slice(t TableOrSubquery) RETURNS Expr AS (SELECT 1 FROM $t);
+";
+
+#[test]
+fn pq2_help_tells_what_modules_declare_with_their_comments() {
+    let place = Place::new();
+    let folder = place.path("modules");
+    fs::create_dir_all(folder.join("mine/more")).unwrap();
+    fs::write(folder.join("mine/frames.sql"), FRAMES).unwrap();
+    fs::write(
+        folder.join("mine/more/other.sql"),
+        "CREATE PERFETTO VIEW slice AS SELECT 1 AS one;",
+    )
+    .unwrap();
+    let folder = folder.to_str().unwrap();
+    let with = |words: &[&str]| flowing(&help(&[&["--sql-package", folder], words].concat()));
+
+    assert!(
+        with(&[]).contains("timebase help mine 2 modules"),
+        "{}",
+        with(&[])
+    );
+    let package = with(&["mine"]);
+    assert!(
+        package.contains("mine.frames late_frame, twice, of_slice mine.more.other slice"),
+        "{package}"
+    );
+    let module = with(&["mine.frames"]);
+    for expected in [
+        "INCLUDE PERFETTO MODULE mine.frames;",
+        "late_frame table: Frames that took too long, e.g. two vsyncs twice(x) function: Twice as much",
+        "of_slice!(t) macro",
+    ] {
+        assert!(module.contains(expected), "{expected}: {module}");
+    }
+    assert!(
+        !module.contains("_inner") && !module.contains("licence"),
+        "{module}"
+    );
+    let table = help(&["--sql-package", folder, "LATE_FRAME"]);
+    assert!(
+        table.contains("On any display:\n\n- those of apps\n\n- those of ␛[31mthe system\n"),
+        "{table}"
+    );
+    let table = flowing(&table);
+    for expected in [
+        "The table late_frame, of the module mine.frames",
+        "SELECT * FROM late_frame;",
+        "id JOINID(slice.id) The slice. late DURATION How late.",
+    ] {
+        assert!(table.contains(expected), "{expected}: {table}");
+    }
+    let function = with(&["twice"]);
+    assert!(
+        function.contains("SELECT twice(x); Arguments: x LONG A number. Returns LONG. The double."),
+        "{function}"
+    );
+    // Of a name that timebase has too, both are told.
+    let slice = with(&["slice"]);
+    assert!(
+        slice.contains("The table slice ")
+            && slice.contains("The view slice, of the module mine.more.other")
+    );
+    // Words, and names that are misspelt.
+    assert!(
+        with(&["two", "vsyncs"]).contains("timebase help late_frame Frames that took too long")
+    );
+    let wrong = run(&["help", "--sql-package", folder, "twcie"]);
+    assert!(
+        wrong.stderr.contains("did you mean 'twice'?"),
+        "{}",
+        wrong.stderr
+    );
+    assert_eq!(wrong.code, Some(1));
+    let wrong = run(&["help", "--sql-package", "no/folder", "slice"]);
+    assert!(
+        wrong
+            .stderr
+            .contains("--sql-package: cannot read the SQL package no/folder"),
+        "{}",
+        wrong.stderr
+    );
+
+    // The shell knows its own folders.
+    let database = place.path("a.db");
+    let trace = crate::support::data("nearest.pftrace");
+    answer(&[
+        "import",
+        trace.to_str().unwrap(),
+        "-o",
+        database.to_str().unwrap(),
+    ]);
+    let shell = ["shell", database.to_str().unwrap(), "--sql-package", folder];
+    let said = run_with_input(&shell, ".help twice\n");
+    assert!(
+        flowing(&said.stdout).contains("Twice as much."),
+        "{}{}",
+        said.stdout,
+        said.stderr
+    );
 }

@@ -9,6 +9,17 @@ use crate::database::Database;
 use crate::parameters::Parameters;
 use crate::{hints, messages};
 
+/// The folders of `--sql-package` and of the environment.
+pub fn packages(given: &[String]) -> anyhow::Result<Packages> {
+    let mut packages = Packages::default();
+    for folder in given {
+        packages.add(folder).context("--sql-package")?;
+    }
+    let more = Packages::from_environment().context(perfetto::VARIABLE)?;
+    packages.append(more);
+    Ok(packages)
+}
+
 /// Adds the folders of modules to the connection: those of `--sql-package`, those of the
 /// environment, and the folder of the file with the statements.
 pub fn add_packages(
@@ -16,14 +27,7 @@ pub fn add_packages(
     given: &[String],
     file: Option<&Path>,
 ) -> anyhow::Result<()> {
-    let mut packages = Packages::default();
-    for folder in given {
-        packages.add(folder).context("--sql-package")?;
-    }
-    packages.add_to(database)?;
-    Packages::from_environment()
-        .context(perfetto::VARIABLE)?
-        .add_to(database)?;
+    packages(given)?.add_to(database)?;
     if let Some(folder) = file.and_then(Path::parent) {
         let mut packages = Packages::default();
         let is_here = folder.as_os_str().is_empty();

@@ -126,10 +126,11 @@ Examples:
         #[arg(value_name = "DB", required = true)]
         databases: Vec<PathBuf>,
     },
-    /// Explain a table, column, SQL function, command or report
+    /// Explain a table, column, SQL function, command, report or module
     ///
     /// This prints the reference of this version, with examples, without a network. If the words are not
-    /// a name, the command searches all texts for them. In the shell, use '.help NAME'.
+    /// a name, the command searches all texts for them. With --sql-package, the names and texts are also those
+    /// of modules of PerfettoSQL. In the shell, use '.help NAME'.
     #[command(after_help = "\
 Examples:
   timebase help                  all topics
@@ -138,11 +139,14 @@ Examples:
   timebase help to_boottime      a function
   timebase help sched-latency    a report, with its parameters
   timebase help lost packets     a search for these words
-  timebase help coming-from-trace-processor")]
+  timebase help coming-from-trace-processor
+  timebase help --sql-package stdlib slices.with_context")]
     Help {
         /// A name in any case, table.column, or words to search for
         #[arg(value_name = "NAME")]
         name: Vec<String>,
+        #[command(flatten)]
+        packages: SqlPackages,
     },
     /// Print a completion script for a shell
     ///

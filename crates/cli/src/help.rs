@@ -1,6 +1,8 @@
 //! `timebase help NAME`: the reference, the page about trace processor, commands and reports, at hand
-//! where no network is; and what the shell says to `.help NAME`. Words that are no name are looked for in all of it.
+//! where no network is, and modules of PerfettoSQL from the user's folders; and what the shell says to `.help NAME`.
+//! Words that are no name are looked for in all of it.
 
+mod modules;
 mod page;
 mod search;
 
@@ -9,10 +11,14 @@ use std::io::Write;
 use anyhow::bail;
 use clap::{CommandFactory, ValueEnum};
 
-use crate::flags::Cli;
+use timebase_sql::perfetto::Packages;
+
+use crate::dialect;
+use crate::flags::{Cli, SqlPackages};
 use crate::output;
 use crate::reference::{Block, Section, SectionKind, guide, is_of_columns, names, reference};
 use crate::reports::Report;
+use modules::Modules;
 use page::{Page, with_bare_names};
 
 /// How alike a name has to be to what was typed, to be what was meant. clap has a lower
@@ -34,25 +40,34 @@ const LISTS: &[(&str, &str)] = &[
 ];
 
 /// Writes what is known of a name, or what there is to ask for.
-pub fn run(words: &[String], out: &mut dyn Write) -> anyhow::Result<()> {
-    tell(&words.join(" "), output::terminal_width(), out)
+pub fn run(words: &[String], given: &SqlPackages, out: &mut dyn Write) -> anyhow::Result<()> {
+    let packages = dialect::packages(&given.folders)?;
+    tell(&words.join(" "), &packages, output::terminal_width(), out)
 }
 
 /// Writes what is known of a name for a terminal of this width; without one as
 /// plain text.
-pub fn tell(name: &str, terminal: Option<u16>, out: &mut dyn Write) -> anyhow::Result<()> {
+pub fn tell(
+    name: &str,
+    packages: &Packages,
+    terminal: Option<u16>,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
     let name = name.trim().trim_end_matches("()");
+    let modules = Modules::read(packages)?;
     let mut page = Page::new(terminal);
     if name.is_empty() {
-        overview(&mut page);
-    } else if !tell_of(name, &mut page)
-        && !tell_of_part(name, &mut page)
-        && !tell_of_guide(name, &mut page)
-    {
-        if let Some(section) = with_word(name) {
-            tell_section(section, &mut page);
-        } else {
-            tell_found(name, &mut page)?;
+        overview(&modules, &mut page);
+    } else {
+        let is_known = tell_of(name, &mut page);
+        // A module's object may have the name of a table of timebase.
+        let is_known = modules.tell(name, &mut page) || is_known;
+        if !is_known && !tell_of_part(name, &mut page) && !tell_of_guide(name, &mut page) {
+            if let Some(section) = with_word(name) {
+                tell_section(section, &mut page);
+            } else {
+                tell_found(name, &modules, &mut page)?;
+            }
         }
     }
     out.write_all(page.into_text().as_bytes())?;
@@ -168,8 +183,11 @@ fn guide_row() -> Option<(String, String)> {
     Some((GUIDE_NAME.to_owned(), first.name.clone()))
 }
 
-fn overview(page: &mut Page) {
-    let row = |name: &str, what: &str| vec![format!("timebase help {name}"), what.to_owned()];
+fn row(name: &str, what: &str) -> Vec<String> {
+    vec![format!("timebase help {name}"), what.to_owned()]
+}
+
+fn overview(modules: &Modules, page: &mut Page) {
     page.paragraph(
         "This explains tables, columns, SQL functions, commands and reports, with examples. It needs no network.",
     );
@@ -181,6 +199,7 @@ fn overview(page: &mut Page) {
         .chain(guide_row().map(|(name, title)| row(&name, &title)))
         .collect();
     page.rows(&[], &topics);
+    modules.overview(page);
     page.paragraph("Or use any name, or words to search for:");
     page.rows(
         &[],
@@ -448,12 +467,15 @@ fn tell_of_guide(name: &str, page: &mut Page) -> bool {
 
 /// Tells where words stand that are no name: all of them, or where a name is like what was typed that
 /// name, or at least half of them.
-fn tell_found(typed: &str, page: &mut Page) -> anyhow::Result<()> {
+fn tell_found(typed: &str, modules: &Modules, page: &mut Page) -> anyhow::Result<()> {
     let words = search::words(typed);
-    let topics = || search::of_pages().chain(commands_and_reports());
+    let topics = || {
+        let pages = search::of_pages().chain(commands_and_reports());
+        pages.chain(modules.topics())
+    };
     let mut found = search::find(&words, words.len(), topics());
     if found.is_empty() {
-        if let Some(meant) = meant(typed) {
+        if let Some(meant) = meant(typed, modules) {
             bail!("nothing is called '{typed}'; did you mean '{meant}'?");
         }
         if words.len() > 1 {
@@ -506,7 +528,7 @@ fn commands_and_reports() -> impl Iterator<Item = search::Topic> {
 }
 
 /// What is most like what was typed.
-fn meant(typed: &str) -> Option<String> {
+fn meant(typed: &str, modules: &Modules) -> Option<String> {
     let typed = typed.to_lowercase();
     let sections = reference().sections.iter();
     let columns = sections.flat_map(|section| {
@@ -517,7 +539,8 @@ fn meant(typed: &str) -> Option<String> {
     let known = names_known()
         .into_iter()
         .map(|(name, _)| name)
-        .chain(columns);
+        .chain(columns)
+        .chain(modules.names());
     let likeness = known.map(|name| (strsim::jaro(&typed, &name), name));
     let nearest = likeness
         .filter(|(likeness, _)| *likeness > ALIKE)

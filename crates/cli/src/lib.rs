@@ -88,7 +88,7 @@ fn run(command: &Command, signals: &Signals) -> anyhow::Result<ExitCode> {
         Command::Report(arguments) => page::run(arguments, signals, &mut out),
         Command::Manifest(arguments) => manifest::run(arguments, signals, &mut out),
         Command::ClockId { name } => clocks::id(name, &mut out),
-        Command::Help { name } => help::run(name, &mut out),
+        Command::Help { name, packages } => help::run(name, packages, &mut out),
         Command::DatasetteMetadata { databases } => datasette::run(databases, &mut out),
         Command::Completions { shell } => generated::completions(*shell, &mut out),
         Command::Man { dir: Some(dir), .. } => generated::man_pages(dir),

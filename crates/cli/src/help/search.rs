@@ -162,9 +162,24 @@ fn split(text: &str) -> impl Iterator<Item = String> {
     words.filter(|word| !word.is_empty()).map(str::to_lowercase)
 }
 
-fn sentences(text: &str) -> impl Iterator<Item = &str> {
-    let paragraphs = text.split("\n\n");
-    paragraphs.flat_map(|paragraph| paragraph.split_inclusive(". ").map(str::trim))
+/// The sentences of a text. The dots of "e.g. this" end none.
+pub fn sentences(text: &str) -> impl Iterator<Item = &str> {
+    text.split("\n\n").flat_map(|paragraph| {
+        let mut from = 0;
+        let ends = paragraph
+            .match_indices(". ")
+            .map(|(at, dot)| at + dot.len());
+        let ends = ends.chain([paragraph.len()]);
+        ends.filter_map(move |end| {
+            let (before, rest) = paragraph.split_at_checked(end)?;
+            if rest.starts_with(char::is_lowercase) {
+                return None;
+            }
+            let sentence = before.get(from..)?;
+            from = end;
+            Some(sentence.trim())
+        })
+    })
 }
 
 fn shortened(text: &str) -> String {

@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::{Context, bail, ensure};
 use clap::ValueEnum;
 use rusqlite::Connection;
+use timebase_sql::perfetto::Packages;
 
 use super::commands::{COMMANDS, is_bare, is_known, name};
 use super::input::{Input, Line};
@@ -32,9 +33,14 @@ impl Shell<'_> {
         match (name.as_str(), rest) {
             (".quit" | ".exit", "") => return Ok(Next::Quit),
             (".help", "") => self.help()?,
-            (".help", topic) => help::tell(topic, self.terminal, self.out)?,
+            (".help", topic) => {
+                let packages = Packages::of(&self.database)?;
+                help::tell(topic, &packages, self.terminal, self.out)?;
+            }
             (".tables", pattern) => self.tables(pattern)?,
-            (".functions", "") => help::tell("functions", self.terminal, self.out)?,
+            (".functions", "") => {
+                help::tell("functions", &Packages::default(), self.terminal, self.out)?;
+            }
             (".schema", "") => self.schema(None)?,
             (".schema", name) => self.schema(Some(unquoted(name)))?,
             (".mode", "") => writeln!(self.out, "{}", name_of(self.format))?,

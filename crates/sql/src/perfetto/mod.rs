@@ -26,7 +26,7 @@
 //! | what it does | `engine.rs` |
 //! | which types and indexes a table has | `table.rs` |
 //! | how functions run, and keep their statements | `scalar.rs`, `tabular.rs`, `pool.rs`, `prepared.rs` |
-//! | where a module is | `package.rs` |
+//! | where a module is, and what it declares | `package.rs`, `declared.rs` |
 //! | what is there before the first module, and what modules must not do | `prelude.rs`, `prelude.sql`, `unread.txt`, `unread.rs` |
 //! | what a connection keeps | `state.rs` |
 //! | what a script returns | `last.rs` |
@@ -44,6 +44,7 @@
 //! savepoint undoes the first kind and a copy of the lists the second. The alternative was a
 //! database of its own for each session; then a query could not join with the user's tables.
 
+mod declared;
 mod dialect;
 mod engine;
 mod expand;
@@ -80,6 +81,7 @@ use state::Shared;
 use crate::error::{Error, Result};
 use crate::value::ValueRef;
 
+pub use declared::{Declared, DeclaredKind, DeclaredName};
 pub use face::VARIABLE;
 pub use script::may_be_dialect;
 
@@ -119,6 +121,11 @@ impl Packages {
         Ok(())
     }
 
+    /// Adds the folders of another list after these.
+    pub fn append(&mut self, more: Packages) {
+        self.0.extend(more.0);
+    }
+
     /// The folders that the variable `TIMEBASE_SQL_PACKAGES` names, separated as in `PATH`.
     ///
     /// # Errors
@@ -129,6 +136,53 @@ impl Packages {
             Ok(list) => package::roots(&list).map(Packages),
             Err(_) => Ok(Packages::default()),
         }
+    }
+
+    /// The folders of a connection.
+    ///
+    /// # Errors
+    ///
+    /// If the connection does not have timebase's functions.
+    pub fn of(conn: &Connection) -> Result<Packages> {
+        Ok(Packages(Shared::of(conn)?.roots()))
+    }
+
+    /// The names of all modules, in the order of names.
+    ///
+    /// # Errors
+    ///
+    /// If a folder cannot be read.
+    pub fn modules(&self) -> Result<Vec<String>> {
+        let mut all = BTreeSet::new();
+        for root in &self.0 {
+            all.extend(root.modules(None)?);
+        }
+        Ok(all.into_iter().collect())
+    }
+
+    /// What a module declares, in its order, without running it. `None` if no folder has the module.
+    ///
+    /// # Errors
+    ///
+    /// If its file cannot be read.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// std::fs::create_dir(folder.path().join("mine"))?;
+    /// let text = "-- Frames that took too long.\nCREATE PERFETTO VIEW late(dur LONG) AS SELECT 1 AS dur;";
+    /// std::fs::write(folder.path().join("mine/frames.sql"), text)?;
+    /// let mut packages = timebase_sql::perfetto::Packages::default();
+    /// packages.add_folder(folder.path())?;
+    /// assert_eq!(packages.modules()?, ["mine.frames"]);
+    /// let declared = packages.declared("mine.frames")?.unwrap();
+    /// assert_eq!((declared[0].usage(), &*declared[0].comment), ("late".into(), "Frames that took too long."));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn declared(&self, module: &str) -> Result<Option<Vec<Declared>>> {
+        let found = package::find(&self.0, module)?;
+        Ok(found.map(|(_, text)| declared::declared(&text)))
     }
 
     /// Adds the folders to a connection, after those that it has.

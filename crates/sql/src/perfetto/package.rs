@@ -150,6 +150,20 @@ impl Root {
     }
 }
 
+/// The text of a module, and the first folder that has it.
+///
+/// # Errors
+///
+/// If its file cannot be read.
+pub fn find<'r>(roots: &'r [Root], module: &str) -> Result<Option<(&'r Root, String)>> {
+    for root in roots {
+        if let Some(text) = root.module(module)? {
+            return Ok(Some((root, text)));
+        }
+    }
+    Ok(None)
+}
+
 fn collect(folder: &Path, name: &str, depth: usize, found: &mut Vec<String>) -> Result<()> {
     let failed = |error| {
         let folder = folder.display();

@@ -9,7 +9,9 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use super::slices::SchedSliceId;
+/// A row of `sched`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct SchedSliceId(pub i64);
 
 /// So many ranges are remembered; the numbers of older ones stay unused.
 const RANGES: usize = 4096;

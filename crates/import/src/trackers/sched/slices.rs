@@ -6,15 +6,12 @@ use rustc_hash::FxHashMap;
 use timebase_schema::tables::sched_record;
 
 use super::numbers::FreeNumbers;
+pub(super) use super::numbers::SchedSliceId;
 use crate::output::{Cell, Doubt, Doubts, LateDoubt, RowPart, Rows};
 use crate::world::Utid;
 
 /// So many slices wait for what comes after them.
 const RING: usize = 1 << 14;
-
-/// A row of `sched`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct SchedSliceId(pub i64);
 
 /// A slice, with what the thread did after it as far as that is known.
 #[derive(Debug, Clone, Copy)]

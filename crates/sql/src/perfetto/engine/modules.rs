@@ -9,7 +9,7 @@ use super::Engine;
 use crate::error::{Error, Result};
 use crate::perfetto::dialect::{Action, read};
 use crate::perfetto::expand::{Sql, at};
-use crate::perfetto::package::Root;
+use crate::perfetto::package::{Root, find};
 use crate::perfetto::pool::locked;
 use crate::perfetto::prelude;
 use crate::perfetto::prepared::Bound;
@@ -204,15 +204,6 @@ impl Engine<'_> {
         }
         Ok(())
     }
-}
-
-fn find<'r>(roots: &'r [Root], module: &str) -> Result<Option<(&'r Root, String)>> {
-    for root in roots {
-        if let Some(text) = root.module(module)? {
-            return Ok(Some((root, text)));
-        }
-    }
-    Ok(None)
 }
 
 fn not_found(module: &str, roots: &[Root]) -> String {
