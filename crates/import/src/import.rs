@@ -302,7 +302,7 @@ impl<'a> Job<'a> {
         };
         let summarized = self.summarize(&conn, &mut frame, &trace, &warnings.log);
         let mut summary = self.with_sqlite(&conn, summarized.map_err(WriteError::from))?;
-        conn.close().map_err(|error| self.failure(error.into()))?;
+        conn.close().map_err(|error| self.failure(error))?;
         self.go_on()?;
         summary.source_bytes = match &archive {
             Some(archive) => archive.size,
@@ -558,13 +558,14 @@ impl<'a> Job<'a> {
         });
         let conn = self.destination.open()?;
         let late = || -> Result<bool, WriteError> {
-            if matches!(conn, Opened::Own(_)) {
+            let is_lent = matches!(conn, Opened::Lent(_));
+            if !is_lent {
                 output::resume(&conn)?;
             }
             let no_limit = Quota::default();
-            let quota = match conn {
-                Opened::Own(_) => &self.limits.disk,
-                Opened::Lent(_) => &no_limit,
+            let quota = match is_lent {
+                false => &self.limits.disk,
+                true => &no_limit,
             };
             let mut room = Room::new(&conn, quota)?;
             let indexes = output::drop_indexes(&conn, &rest.postponed)?;

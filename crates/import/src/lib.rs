@@ -5,8 +5,8 @@
 //! rows, and events for the timeline (`timeline`). After the last packet, trackers
 //! (`trackers`) receive the events in the order of time. `output` writes the rows to the
 //! database. `frame.rs` orders the steps around each packet, `pipeline.rs` runs the threads, and
-//! `import.rs` controls the whole import. `ARCHITECTURE.md`, at the root of the
-//! repository, says which module may know which others.
+//! `import.rs` controls the whole import. `ARCHITECTURE.md`, in this crate's
+//! folder, says which module may know which others.
 //!
 //! # Design
 //!

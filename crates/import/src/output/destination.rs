@@ -42,7 +42,7 @@ impl<'c> Destination<'c> {
     /// Opens the database when its rows are in.
     pub fn open(&self) -> Result<Opened<'c>, Error> {
         Ok(match self {
-            Destination::File(file) => Opened::Own(file.open()?),
+            Destination::File(file) => file.open()?,
             Destination::Connection(conn) => Opened::Lent(conn),
         })
     }
@@ -80,9 +80,17 @@ pub(crate) fn name_of(conn: &Connection) -> PathBuf {
     path.unwrap_or("the database of the connection").into()
 }
 
+/// A database that is not larger is small, in bytes: what is left to do is done in memory, and written at once, where
+/// SQLite would write page by page.
+const SMALL: u64 = 4 << 20;
+
 /// A database whose rows are in, for what is left to do.
 pub(crate) enum Opened<'c> {
+    /// A file.
     Own(Connection),
+    /// A copy in memory of a file, which closing writes.
+    Copy(Connection, PathBuf),
+    /// The caller's.
     Lent(&'c Connection),
 }
 
@@ -91,7 +99,7 @@ impl Deref for Opened<'_> {
 
     fn deref(&self) -> &Connection {
         match self {
-            Opened::Own(conn) => conn,
+            Opened::Own(conn) | Opened::Copy(conn, _) => conn,
             Opened::Lent(conn) => conn,
         }
     }
@@ -99,13 +107,19 @@ impl Deref for Opened<'_> {
 
 impl Opened<'_> {
     /// Ends the work. A transaction that is the caller's is ended by the caller.
-    pub fn close(self) -> rusqlite::Result<()> {
+    pub fn close(self) -> Result<(), WriteError> {
         match self {
-            Opened::Lent(_) => Ok(()),
-            Opened::Own(conn) => conn
-                .execute_batch("COMMIT")
-                .and_then(|()| conn.close().map_err(|(_, error)| error)),
+            Opened::Lent(_) => {}
+            Opened::Own(conn) => {
+                conn.execute_batch("COMMIT")?;
+                conn.close().map_err(|(_, error)| error)?;
+            }
+            Opened::Copy(mut conn, path) => {
+                conn.execute_batch("COMMIT")?;
+                fs::write(path, &*conn.serialize(c"main")?)?;
+            }
         }
+        Ok(())
     }
 }
 
@@ -140,8 +154,19 @@ impl NewDatabase {
     }
 
     /// Opens the database in the making.
-    pub fn open(&self) -> Result<Connection, Error> {
-        Connection::open(self.file.path()).map_err(|error| self.write_error(error))
+    fn open<'c>(&self) -> Result<Opened<'c>, Error> {
+        let open = || -> Result<Opened<'c>, WriteError> {
+            let path = self.file.path();
+            let size = fs::metadata(path)?.len();
+            if size > SMALL {
+                return Ok(Opened::Own(Connection::open(path)?));
+            }
+            let mut conn = Connection::open_in_memory()?;
+            let file = File::open(path)?;
+            conn.deserialize_read_exact(c"main", file, size as usize, false)?;
+            Ok(Opened::Copy(conn, path.to_path_buf()))
+        };
+        open().map_err(|error| self.write_error(error))
     }
 
     /// What a failed write means for the user.

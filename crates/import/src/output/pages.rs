@@ -1,5 +1,6 @@
 //! Rows become pages of a new file, which SQLite has closed.
 
+use std::fs;
 use std::path::Path;
 
 use rusqlite::Connection;
@@ -67,7 +68,8 @@ impl Pages {
     /// Those of a new database at `path`, where there is an empty file. What has to be sorted is kept in
     /// `scratch`. `trace` is how many bytes the trace has, if that is known.
     pub fn create(path: &Path, trace: Option<u64>, scratch: &Scratch) -> Result<Self, WriteError> {
-        let conn = Connection::open(path)?;
+        // SQLite would write each page by itself.
+        let mut conn = Connection::open_in_memory()?;
         let roots = create(&conn, page_size(trace), scratch.quota()).map_err(|error| {
             let error = WriteError::from(error);
             if error.is_disk_full() && Room::is_full(&conn) {
@@ -75,7 +77,7 @@ impl Pages {
             }
             error
         })?;
-        conn.close().map_err(|(_, error)| error)?;
+        fs::write(path, &*conn.serialize(c"main")?)?;
         let database = Database::open_counted(path, scratch.quota())?;
         Ok(Pages {
             tables: tables::ALL.iter().map(|_| None).collect(),

@@ -1,8 +1,8 @@
-//! What is made of events in the order of time: a file a subject.
+//! Trackers turn events into rows, in the order of time. Each file has one subject.
 //!
-//! A tracker keeps the state that its subject has, changes the world that all of
-//! them share (`world`), and makes rows. The trait [`Tracker`](tracker::Tracker)
-//! says in which order it is called; `ARCHITECTURE.md`, how one is added.
+//! A tracker keeps the state of its subject, changes the world that all trackers share (`world`),
+//! and makes rows. The trait [`Tracker`](tracker::Tracker) has the order of the calls. The crate's
+//! `ARCHITECTURE.md` shows how to add a tracker.
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]

@@ -6,6 +6,7 @@
 //! the call looks up its current definition. A definition that is undone leaves the name, and a
 //! call is an error.
 
+use std::collections::HashMap;
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::slice;
@@ -36,7 +37,29 @@ pub struct Scalar {
 }
 
 /// The results of a function by its only argument.
-type Memo = std::collections::HashMap<i64, Held>;
+#[derive(Default)]
+struct Memo {
+    results: HashMap<i64, Held>,
+    /// The memory that they take.
+    bytes: usize,
+}
+
+impl Memo {
+    /// More is not kept, in bytes.
+    const MOST: usize = 256 << 20;
+
+    fn keep(&mut self, key: i64, result: Held) {
+        const ENTRY: usize = size_of::<(i64, Held)>() * 2;
+        let more = match &result {
+            Held::Text(bytes) | Held::Blob(bytes) => bytes.len().saturating_add(ENTRY),
+            Held::Null | Held::Integer(_) | Held::Real(_) => ENTRY,
+        };
+        let bytes = self.bytes.saturating_add(more);
+        if bytes <= Self::MOST && self.results.insert(key, result).is_none() {
+            self.bytes = bytes;
+        }
+    }
+}
 
 /// A registered name, for one number of arguments.
 #[derive(Default)]
@@ -150,8 +173,8 @@ impl Scalar {
         unsafe {
             self.check(values)?;
             let key = self.key(values);
-            if let Some(kept) = key.and_then(|key| locked(&self.memo).as_ref()?.get(&key).cloned())
-            {
+            let kept = |key: i64| locked(&self.memo).as_ref()?.results.get(&key).cloned();
+            if let Some(kept) = key.and_then(kept) {
                 give(ctx, &kept);
                 return Ok(());
             }
@@ -200,12 +223,8 @@ impl Scalar {
     }
 
     fn keep(&self, key: Option<i64>, result: Held) {
-        /// More would be too much memory.
-        const MOST: usize = 1 << 22;
-        if let (Some(key), Some(memo)) = (key, locked(&self.memo).as_mut())
-            && memo.len() < MOST
-        {
-            memo.insert(key, result);
+        if let (Some(key), Some(memo)) = (key, locked(&self.memo).as_mut()) {
+            memo.keep(key, result);
         }
     }
 
@@ -315,4 +334,26 @@ unsafe extern "C" fn call(
 unsafe extern "C" fn free(slot: *mut c_void) {
     // SAFETY: by the contract of this function.
     drop(unsafe { Arc::from_raw(slot.cast_const().cast::<Slot>()) });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pq10_results_are_kept_until_they_take_too_much_memory() {
+        let mut memo = Memo::default();
+        let mebibyte: Arc<[u8]> = vec![0; 1 << 20].into();
+        for key in 0..1000 {
+            memo.keep(key % 300, Held::Blob(Arc::clone(&mebibyte)));
+        }
+        memo.keep(1000, Held::Null);
+        assert!(memo.bytes <= Memo::MOST);
+        assert!(
+            (200..256).contains(&memo.results.len()),
+            "{}",
+            memo.results.len()
+        );
+        assert!(memo.results.contains_key(&0));
+    }
 }
