@@ -348,7 +348,7 @@ fn every_function_has_its_place_in_the_reference() {
         let counts: BTreeSet<usize> = counts.iter().filter_map(|n| n.parse().ok()).collect();
         let documented = signatures.iter().map(|line| {
             let arguments = line.split(['(', ')']).nth(1).unwrap();
-            arguments.split(',').count()
+            arguments.split(',').filter(|name| !name.is_empty()).count()
         });
         let documented: BTreeSet<usize> = documented.collect();
         if !counts.is_empty() {
