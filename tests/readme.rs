@@ -49,6 +49,9 @@ fn assert_prints_what_is_shown(page: &str, at_least: usize) {
     let page = std::fs::read_to_string(repository.join(page)).unwrap();
     let place = tempfile::tempdir().unwrap();
     symlink(repository.join("tests"), place.path().join("tests")).unwrap();
+    if let Some(checkout) = std::env::var_os("TIMEBASE_PERFETTO") {
+        symlink(checkout, place.path().join("perfetto")).unwrap();
+    }
     let path = format!(
         "{}:{}",
         Path::new(PROGRAM).parent().unwrap().display(),
@@ -89,6 +92,15 @@ fn every_example_prints_what_the_tour_shows() {
 #[test]
 fn every_example_prints_what_the_page_about_several_machines_shows() {
     assert_prints_what_is_shown("docs/several.md", 10);
+}
+
+/// With a checkout of Perfetto, which the variable TIMEBASE_PERFETTO names.
+#[test]
+fn every_example_prints_what_the_page_about_perfettosql_shows() {
+    match std::env::var_os("TIMEBASE_PERFETTO") {
+        Some(_) => assert_prints_what_is_shown("docs/perfettosql.md", 1),
+        None => eprintln!("left out: TIMEBASE_PERFETTO does not name a checkout of Perfetto"),
+    }
 }
 
 #[test]

@@ -177,7 +177,7 @@ fn statements_are_found_wherever_a_reader_meets_them() {
     for (page, at_least) in [
         ("README.md", 4),
         ("crates/python/README.md", 2),
-        ("docs/coming-from-trace-processor.md", 9),
+        ("docs/coming-from-trace-processor.md", 8),
         ("docs/datasette.md", 1),
         ("docs/plain-sql.md", 10),
         ("docs/python.md", 6),

@@ -94,8 +94,6 @@ pub fn tell_notes(database: &Database, sql: &str) {
         let packets = packets.map_or_else(String::new, |packets| {
             format!("; its packets have the type {packets} in the table packet")
         });
-        messages::note(format_args!(
-            "the result may lack rows: timebase does not fill {table} yet{packets}"
-        ));
+        messages::note(format_args!("{}{packets}", perfetto::note_of(&table)));
     }
 }

@@ -9,8 +9,9 @@
 >>> trace.close()
 
 `connect` takes a trace, several or a database, `import_trace` makes a database, and
-`read_sql` gives the result of a query as a pandas data frame. `doctor` tells what is
-wrong with the clocks of a trace, and `report` makes a page about them.
+`read_sql` gives the result of a query as a pandas data frame. The connection's
+`perfetto_sql` runs PerfettoSQL. `doctor` tells what is wrong with the clocks of a trace,
+and `report` makes a page about them.
 
 Where the functions come from
 -----------------------------
@@ -26,6 +27,7 @@ extension's library. `Connection.functions` tells which it is, and
 from ._connection import Connection, connect
 from ._extension import ExtensionError, extension_path
 from ._frame import read_sql
+from ._perfetto import QueryWarning
 from ._program import ImportFailed, RewriteFailed, TraceWarning, import_trace, rewrite
 from ._report import Finding, Report, ReportFailed, doctor, report
 
@@ -34,6 +36,7 @@ __all__ = [
     "ExtensionError",
     "Finding",
     "ImportFailed",
+    "QueryWarning",
     "Report",
     "ReportFailed",
     "RewriteFailed",
@@ -48,6 +51,16 @@ __all__ = [
 ]
 
 # Users meet these names in messages, and know the package's only.
-for _public in (Connection, ExtensionError, Finding, ImportFailed, Report, ReportFailed, RewriteFailed, TraceWarning):
+for _public in (
+    Connection,
+    ExtensionError,
+    Finding,
+    ImportFailed,
+    QueryWarning,
+    Report,
+    ReportFailed,
+    RewriteFailed,
+    TraceWarning,
+):
     _public.__module__ = __name__
 del _public

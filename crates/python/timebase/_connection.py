@@ -23,12 +23,13 @@ import contextlib
 import functools
 import os
 import sqlite3
+import threading
 import weakref
 from pathlib import Path
-from typing import Any, Callable, Optional, Sequence, TypeVar, Union
+from typing import Any, Callable, Mapping, Optional, Sequence, TypeVar, Union
 from urllib.parse import parse_qsl, quote
 
-from . import _extension
+from . import _extension, _perfetto
 from ._functions import Functions, Statement, load
 from ._program import Manifest, Trace, Traces, check_conversion, import_temporarily, several
 from ._progress import Progress
@@ -149,6 +150,51 @@ class Connection(sqlite3.Connection):
     _looks_for_signals: bool = False
     #: Whether it was `interrupt` that interrupted the last one.
     _was_told: bool = False
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        #: A script of PerfettoSQL is several statements, between which no other thread's may come.
+        self._one_script = threading.RLock()
+
+    def perfetto_sql(
+        self,
+        script: str,
+        parameters: Union[Sequence[Any], Mapping[str, Any]] = (),
+        *,
+        packages: _perfetto.Packages = (),
+    ) -> sqlite3.Cursor:
+        """Runs a script of PerfettoSQL, Perfetto's dialect of SQL, and returns the cursor of its last statement with rows.
+
+        Without such a statement the cursor has no rows. The tables, views, functions and
+        macros of the script stay for this connection; later statements use them.
+        `parameters` are the values of the ``?`` or ``:name`` in the last statement.
+
+        `packages` are folders with modules, for ``INCLUDE PERFETTO MODULE``: module
+        ``a.b`` is the file ``a/b.sql`` of the first folder that has it. Perfetto's own
+        modules are in ``src/trace_processor/perfetto_sql/stdlib`` of its repository.
+        ``"NAME=DIR"`` is a folder that is the package NAME. The connection keeps the
+        folders. Those in the environment variable ``TIMEBASE_SQL_PACKAGES`` come after them.
+
+        Raises sqlite3.Error, with the module, line and column of the wrong place; the
+        statements before it have run. Warns with `QueryWarning` of a result that may
+        lack rows, because timebase does not fill a table that it comes from.
+
+        >>> import timebase
+        >>> trace = timebase.connect("tests/data/app.pftrace")
+        >>> trace.perfetto_sql('''
+        ...     CREATE PERFETTO FUNCTION ms(ns LONG) RETURNS DOUBLE AS SELECT $ns / 1e6;
+        ...     SELECT name, ms(dur) FROM slice ORDER BY dur DESC LIMIT :most''', {"most": 1}).fetchall()
+        [('request', 28.77915)]
+        >>> trace.execute("SELECT count(*) FROM slice WHERE ms(dur) > 20").fetchone()
+        (25,)
+        >>> trace.perfetto_sql("SELECT ms(dur), wrong FROM slice")
+        Traceback (most recent call last):
+        sqlite3.OperationalError: no such column: wrong
+          line 1, column 17: SELECT ms(dur), wrong FROM slice
+        >>> trace.close()
+        """
+        with self._one_script:
+            return _perfetto.run(self, script, parameters, packages)
 
     def interrupt(self) -> None:
         """Ends the statement that runs, for another thread to call: it fails with "interrupted"."""

@@ -16,7 +16,8 @@ from contextlib import closing
 from itertools import chain
 from typing import TYPE_CHECKING, Any, List, Mapping, Optional, Sequence, Set, Union
 
-from ._connection import connect
+from ._connection import Connection, connect
+from ._perfetto import Packages, may_be_dialect
 from ._program import Manifest, Traces
 from ._progress import Progress
 
@@ -31,12 +32,14 @@ def read_sql(
     *,
     manifest: Optional[Manifest] = None,
     conversion: Optional[str] = None,
+    packages: Packages = (),
     progress: Progress = None,
 ) -> pandas.DataFrame:
     """Returns the result of a query as a pandas data frame.
 
     `source` is a connection, or an argument of `connect`. It imports traces for this one query, with `manifest`,
     `conversion` and `progress` as for `import_trace`. `params` are the values of the ``?`` or ``:name`` in `sql`.
+    `sql` may be a script of PerfettoSQL, with `packages` as for `Connection.perfetto_sql`.
 
     Integers stay exact: a column of integers with NULLs has the type ``Int64``, not
     ``float64``, which would round times of 2⁵³ ns and more (as ``pandas.read_sql``
@@ -63,11 +66,10 @@ def read_sql(
 
     if not isinstance(source, sqlite3.Connection):
         with closing(connect(source, manifest=manifest, conversion=conversion, progress=progress)) as connection:
-            frame: pandas.DataFrame = read_sql(sql, connection, params)
+            frame: pandas.DataFrame = read_sql(sql, connection, params, packages=packages)
             return frame
-    with closing(source.cursor()) as cursor:
+    with closing(_executed(sql, source, params, packages)) as cursor:
         cursor.row_factory = None
-        cursor.execute(sql, params)
         names = [column[0] for column in cursor.description or ()]
         columns = [_Column() for _ in names]
         rows = cursor.fetchmany(_ROWS)
@@ -80,6 +82,15 @@ def read_sql(
     frame = pandas.DataFrame({index: column.typed() for index, column in enumerate(columns)}, copy=False)
     frame.columns = names
     return frame
+
+
+def _executed(sql: str, source: sqlite3.Connection, params: Any, packages: Packages) -> sqlite3.Cursor:
+    if isinstance(source, Connection):
+        if packages or (source.functions == "extension" and may_be_dialect(sql)):
+            return source.perfetto_sql(sql, params, packages=packages)
+    elif packages:
+        raise TypeError("packages= needs a connection of timebase.connect()")
+    return source.cursor().execute(sql, params)
 
 
 #: How many rows are fetched at once: what they are made of stays in the processor's cache.

@@ -361,7 +361,7 @@ def _said(
         if line.startswith(_WARNING):
             # For the line that called a function of this package.
             text = how.in_python(line[len(_WARNING) :], verbatim)
-            warnings.warn(text, TraceWarning, stacklevel=_callers())
+            warnings.warn(text, TraceWarning, stacklevel=callers())
     return printed
 
 
@@ -371,7 +371,7 @@ def _path(path: Union[str, "os.PathLike[str]"]) -> str:
     return os.path.join(os.curdir, text) if text == "-" else text
 
 
-def _callers() -> int:
+def callers() -> int:
     """How far up, from who asks, the first is that is not of this package."""
     level = 1
     frame: Optional[FrameType] = sys._getframe(1)

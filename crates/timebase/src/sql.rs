@@ -4,6 +4,8 @@
 use rusqlite::Connection;
 use timebase_sql::Functions;
 
+pub use timebase_sql::perfetto;
+
 /// Registers all functions on a connection.
 ///
 /// They read the tables of its main database: a database from an import, or one with tables of the

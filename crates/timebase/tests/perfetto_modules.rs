@@ -3,15 +3,31 @@
 
 #![allow(clippy::unwrap_used)]
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
 use rusqlite::Connection;
+use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use timebase::Import;
 use timebase_sql::perfetto::{self, Packages};
 
 /// The modules that wait for something, and the beginning of the reason.
 const WAITING: &[(&str, &str)] = &[];
+
+/// The modules that need a newer SQLite than timebase does, and its version. tests/python loads all
+/// modules in Python's SQLite.
+const NEWER: &[(&str, &str)] = &[
+    ("chrome.scroll_jank_tagging", "3.44"),
+    ("export.to_firefox_profile", "3.44"),
+];
+
+/// The page with the table of the modules.
+const PAGE: &str = "../../docs/perfettosql.md";
+
+/// The head of the table.
+const HEAD: &str = "| package | modules | tables that are empty |\n|---|---|---|\n";
 
 /// The folder of the standard library.
 fn library() -> Option<PathBuf> {
@@ -64,4 +80,181 @@ fn pq2_every_module_of_perfettos_library_loads_or_waits_for_a_named_table() {
         }
         assert!(wrong.is_empty(), "{trace}: {wrong:#?}");
     }
+}
+
+/// What SQLite compiles.
+enum Compiled {
+    /// A table or view is read.
+    Read(String),
+    /// A function is called.
+    Called(String),
+    /// A table, view, or function with rows is made.
+    Made(String),
+}
+
+/// The tables that modules read and timebase does not fill, by what SQLite compiles for them: a table
+/// also counts if it was made from an empty one, and a function if its body reads one.
+struct Survey<'l> {
+    library: &'l Path,
+    conn: Connection,
+    packages: Packages,
+    compiled: Arc<Mutex<Vec<Compiled>>>,
+    unread: BTreeSet<String>,
+    /// The empty tables of each table, view and function.
+    of_object: BTreeMap<String, BTreeSet<String>>,
+    of_module: BTreeMap<String, BTreeSet<String>>,
+}
+
+impl<'l> Survey<'l> {
+    fn new(library: &'l Path) -> Survey<'l> {
+        let mut conn = Connection::open_in_memory().unwrap();
+        let trace = Import::new("../../tests/data/desktop.pftrace");
+        trace.into_connection(&mut conn).unwrap();
+        timebase::sql::register(&conn).unwrap();
+        let mut packages = Packages::default();
+        packages.add(library.to_str().unwrap()).unwrap();
+        let compiled: Arc<Mutex<Vec<Compiled>>> = Arc::default();
+        let seen = Arc::clone(&compiled);
+        let authorize = move |context: AuthContext<'_>| {
+            let what = match context.action {
+                AuthAction::Read { table_name, .. } => Compiled::Read(table_name.to_owned()),
+                AuthAction::Function { function_name } => {
+                    Compiled::Called(function_name.to_owned())
+                }
+                // With the schema's name in front of its name.
+                AuthAction::CreateTable { table_name } => Compiled::Made(table_name.to_owned()),
+                AuthAction::CreateTempTable { table_name } => Compiled::Made(table_name.to_owned()),
+                AuthAction::CreateTempView { view_name } => Compiled::Made(view_name.to_owned()),
+                AuthAction::CreateVtable { table_name, .. } => {
+                    Compiled::Made(table_name.to_owned())
+                }
+                _ => return Authorization::Allow,
+            };
+            seen.lock().unwrap().push(what);
+            Authorization::Allow
+        };
+        conn.authorizer(Some(authorize)).unwrap();
+        let mut survey = Survey {
+            library,
+            conn,
+            packages,
+            compiled,
+            unread: BTreeSet::new(),
+            of_object: BTreeMap::new(),
+            of_module: BTreeMap::new(),
+        };
+        // The first module makes the prelude.
+        survey.run("INCLUDE PERFETTO MODULE prelude.before_eof.tables");
+        survey.run("INCLUDE PERFETTO MODULE slices.with_context");
+        let unread = "SELECT name FROM sqlite_temp_schema WHERE sql LIKE '%USING \\_\\_timebase\\_unread(%' ESCAPE '\\'";
+        survey.unread = survey.names(unread);
+        survey.compiled.lock().unwrap().clear();
+        survey
+    }
+
+    fn run(&self, script: &str) {
+        perfetto::run(&self.conn, script, &self.packages).unwrap();
+    }
+
+    fn names(&self, sql: &str) -> BTreeSet<String> {
+        let mut statement = self.conn.prepare(sql).unwrap();
+        let names = statement.query_map([], |row| row.get(0)).unwrap();
+        names.collect::<Result<_, _>>().unwrap()
+    }
+
+    /// Includes a module after those that it includes.
+    fn include(&mut self, module: &str) {
+        if self.of_module.contains_key(module) {
+            return;
+        }
+        self.of_module.insert(module.to_owned(), BTreeSet::new());
+        let file = self.library.join(module.replace('.', "/"));
+        let text = std::fs::read_to_string(file.with_extension("sql")).unwrap();
+        for line in text.lines() {
+            if let Some(other) = line.strip_prefix("INCLUDE PERFETTO MODULE ") {
+                self.include(other.trim().trim_end_matches(';'));
+            }
+        }
+        let functions = "SELECT DISTINCT name FROM pragma_function_list";
+        let before = self.names(functions);
+        self.compiled.lock().unwrap().clear();
+        self.run(&format!("INCLUDE PERFETTO MODULE {module}"));
+        let compiled = std::mem::take(&mut *self.compiled.lock().unwrap());
+        let mut of_module = BTreeSet::new();
+        let mut of_object = BTreeSet::new();
+        for what in compiled {
+            match what {
+                Compiled::Read(name) if self.unread.contains(&name) => {
+                    of_object.insert(name);
+                }
+                Compiled::Read(name) | Compiled::Called(name) => {
+                    of_object.extend(self.of_object.get(&name).into_iter().flatten().cloned());
+                }
+                Compiled::Made(name) => {
+                    of_module.extend(of_object.iter().cloned());
+                    // A table with other types than its first rows is made twice.
+                    let made = self.of_object.entry(name).or_default();
+                    made.append(&mut of_object);
+                }
+            }
+        }
+        of_module.extend(of_object);
+        for function in self.names(functions).difference(&before) {
+            self.of_object.insert(function.clone(), of_module.clone());
+        }
+        self.of_module.insert(module.to_owned(), of_module);
+    }
+
+    /// The table of the page: the modules of a package that read no empty table, then the others.
+    fn table(&self) -> String {
+        let mut rows: BTreeMap<(&str, usize, String), Vec<String>> = BTreeMap::new();
+        for (module, empty) in &self.of_module {
+            let (package, name) = module.split_once('.').unwrap();
+            if package == "prelude" {
+                continue;
+            }
+            let newer = NEWER.iter().find(|(newer, _)| newer == module);
+            let newer =
+                newer.map_or_else(String::new, |(_, version)| format!(" (SQLite {version})"));
+            let tables = empty.iter().map(|name| {
+                let name = name.trim_start_matches('_');
+                format!("`{}`", name.strip_prefix("intrinsic_").unwrap_or(name))
+            });
+            let tables: Vec<String> = tables.collect();
+            rows.entry((package, tables.len(), tables.join(", ")))
+                .or_default()
+                .push(format!("`{name}`{newer}"));
+        }
+        let mut table = HEAD.to_owned();
+        for ((package, _, tables), modules) in rows {
+            let tables = if tables.is_empty() { "–" } else { &tables };
+            writeln!(table, "| `{package}` | {} | {tables} |", modules.join(", ")).unwrap();
+        }
+        table
+    }
+}
+
+/// `TIMEBASE_WRITE=1` writes the table again.
+#[test]
+fn the_table_of_the_modules_says_which_tables_are_empty() {
+    let Some(library) = library() else { return };
+    let mut all = BTreeSet::new();
+    modules(&library, "", &mut all);
+    let mut survey = Survey::new(&library);
+    for module in &all {
+        survey.include(module);
+    }
+    let table = survey.table();
+    let page = std::fs::read_to_string(PAGE).unwrap().replace("\r\n", "\n");
+    let (before, rest) = page.split_once(HEAD).unwrap();
+    let end = rest.find("\n\n").map_or(rest.len(), |end| end + 1);
+    let page_now = format!("{before}{table}{}", &rest[end..]);
+    if std::env::var_os("TIMEBASE_WRITE").is_some() {
+        std::fs::write(PAGE, page_now).unwrap();
+        return;
+    }
+    assert!(
+        page == page_now,
+        "docs/perfettosql.md has another table of modules; TIMEBASE_WRITE=1 writes it again:\n{table}"
+    );
 }

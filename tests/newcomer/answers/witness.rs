@@ -171,7 +171,7 @@ pub fn untold(name: &str) -> Option<&'static str> {
 
 const UNTOLD: [(&str, &str); 9] = [
     (
-        "perfetto_sql perfetto_rows experimental_memoize fib long_slice r both str_split hash cat_stacks experimental_profile",
+        "perfetto_sql perfetto_query perfetto_rows perfetto_notes experimental_memoize fib long_slice slices_of r both str_split hash cat_stacks experimental_profile",
         "PerfettoSQL and its functions, in examples that make their own rows; crates/sql has their tests",
     ),
     (

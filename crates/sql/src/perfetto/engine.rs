@@ -18,7 +18,7 @@ use super::prepared::Bound;
 use super::script::Raw;
 use super::source::{Place, Source};
 use super::state::{FunctionKey, Shared};
-use super::table::{NewTable, check_schema, is_in_main, kind, make_index};
+use super::table::{NewTable, WHILE_READ, check_schema, is_in_main, kind, make_index};
 use crate::error::{Error, Result};
 use crate::query::quoted;
 
@@ -291,6 +291,10 @@ impl<'c> Engine<'c> {
                 ),
             ))
         };
+        let busy = |error: Error| match error.message().contains("is locked") {
+            false => error,
+            true => at(place, format_args!("{name} cannot be dropped {WHILE_READ}")),
+        };
         match dropped {
             Dropped::Macro => {
                 let name = name.strip_suffix('!').unwrap_or(name);
@@ -300,11 +304,11 @@ impl<'c> Engine<'c> {
                 }
             }
             Dropped::Index => match self.has_index(&index_name(name))? {
-                true => self.drop_object("INDEX", &index_name(name)),
+                true => self.drop_object("INDEX", &index_name(name)).map_err(busy),
                 false => missing("INDEX"),
             },
             Dropped::Table => match kind(self.conn, name)?.as_deref() {
-                Some("table") => self.drop_object("TABLE", name),
+                Some("table") => self.drop_object("TABLE", name).map_err(busy),
                 _ => missing("TABLE"),
             },
             Dropped::View => match kind(self.conn, name)?.as_deref() {

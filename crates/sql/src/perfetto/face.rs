@@ -1,5 +1,5 @@
-//! The dialect in SQL: `perfetto_sql`, `perfetto_rows`, `perfetto_result`, and
-//! `experimental_memoize`.
+//! The dialect in SQL: `perfetto_sql`, `perfetto_query`, `perfetto_rows`, `perfetto_result`,
+//! `perfetto_notes`, and `experimental_memoize`.
 //!
 //! All of them run any statement, so only a statement of the user may call them, and no view.
 
@@ -18,7 +18,7 @@ use rusqlite::{Connection, Result, ffi};
 
 use super::engine::{Engine, Step};
 use super::expand::Sql;
-use super::last;
+use super::last::{self, Finished};
 use super::package::{Root, roots};
 use super::pool::locked;
 use super::prepared::{self as statement, Prepared};
@@ -36,14 +36,31 @@ pub fn register(conn: &Connection) -> Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DIRECTONLY;
     for count in 1..=2 {
         conn.create_scalar_function("perfetto_sql", count, flags, move |ctx| {
-            let script: String = text(ctx.get_raw(0), "perfetto_sql", 1, "script")?;
-            let packages = match count {
-                1 => None,
-                _ => Some(text(ctx.get_raw(1), "perfetto_sql", 2, "folders")?),
+            let given = Given::of(ctx, "perfetto_sql")?;
+            // SAFETY: the connection is open during the call, and stays in it.
+            let conn = unsafe { ctx.get_connection() }?;
+            Ok(run_all(&conn, &given)?)
+        })?;
+        conn.create_scalar_function("perfetto_query", count, flags, move |ctx| {
+            let given = Given::of(ctx, "perfetto_query")?;
+            // SAFETY: the connection is open during the call, and stays in it.
+            let conn = unsafe { ctx.get_connection() }?;
+            let finished = given.run(&conn)?;
+            Ok(finished.last.map(|sql| sql.text))
+        })?;
+    }
+    for count in 0..=1 {
+        conn.create_scalar_function("perfetto_notes", count, flags, move |ctx| {
+            let sql = match count {
+                0 => String::new(),
+                _ => text(ctx.get_raw(0), "perfetto_notes", 1, "statement")?,
             };
             // SAFETY: the connection is open during the call, and stays in it.
             let conn = unsafe { ctx.get_connection() }?;
-            Ok(run_all(&conn, &script, packages.as_deref())?)
+            let mut notes = super::take_notes(&conn)?;
+            let unread = super::take_unread(&conn, &sql)?;
+            notes.extend(unread.iter().map(|table| super::note_of(table)));
+            Ok((!notes.is_empty()).then(|| notes.join("\n")))
         })?;
     }
     conn.create_scalar_function("experimental_memoize", 1, flags, |ctx| {
@@ -98,11 +115,34 @@ fn add_packages(engine: &Engine<'_>, given: Option<&str>) -> crate::Result<()> {
     Ok(())
 }
 
+/// The arguments of a call: a script, and the folders with modules.
+struct Given {
+    script: String,
+    folders: Option<String>,
+}
+
+impl Given {
+    fn of(ctx: &rusqlite::functions::Context<'_>, function: &str) -> Result<Given> {
+        Ok(Given {
+            script: text(ctx.get_raw(0), function, 1, "script")?,
+            folders: match ctx.len() {
+                1 => None,
+                _ => Some(text(ctx.get_raw(1), function, 2, "folders")?),
+            },
+        })
+    }
+
+    /// Runs the script up to its last statement with rows.
+    fn run(&self, conn: &Connection) -> crate::Result<Finished> {
+        let engine = Engine::of(conn)?;
+        add_packages(&engine, self.folders.as_deref())?;
+        last::run(&engine, conn, &self.script)
+    }
+}
+
 /// Runs a script to its end, and returns how many statements it has.
-fn run_all(conn: &Connection, script: &str, packages: Option<&str>) -> crate::Result<i64> {
-    let engine = Engine::of(conn)?;
-    add_packages(&engine, packages)?;
-    let finished = last::run(&engine, conn, script)?;
+fn run_all(conn: &Connection, given: &Given) -> crate::Result<i64> {
+    let finished = given.run(conn)?;
     if let Some(sql) = finished.last {
         let mut prepared = prepared(conn, &sql)?;
         while prepared.step()? {}

@@ -12,7 +12,7 @@ use super::source::Source;
 use crate::error::{Error, Result};
 use crate::query::quoted;
 
-/// Keeps the rows of a statement that others follow.
+/// Tables with the rows of a statement that others follow: this name, and a number.
 const KEPT: &str = "__timebase_result";
 
 /// A script that has run up to its last statement with rows.
@@ -69,22 +69,55 @@ fn one(
     if has_rows && is_end {
         return Ok(Some(sql));
     }
-    if has_rows && !follows && prepared.is_read_only() {
-        // What follows may change what it reads.
-        let table = quoted(KEPT);
-        let keep = format!(
-            "DROP TABLE IF EXISTS temp.{table}; CREATE TEMP TABLE {table} AS {}",
-            sql.text
-        );
-        if conn.execute_batch(&keep).is_ok() {
-            let kept = Source::new(source.name.clone(), &format!("SELECT * FROM temp.{table}"));
-            return Ok(Some(Sql::of(&super::expand::pieces(
-                &kept,
-                0,
-                kept.text.len(),
-            ))));
-        }
+    if let Some(name) = prepared.parameters().first() {
+        let name = name.as_deref().unwrap_or("?");
+        return Err(sql.explain(
+            &format!("{name} has no value: only a statement with rows at the end of a script can have parameters"),
+            None,
+        ));
+    }
+    if has_rows
+        && !follows
+        && prepared.is_read_only()
+        && let Some(kept) = keep(conn, &sql)?
+    {
+        let kept = Source::new(source.name.clone(), &format!("SELECT * FROM temp.{kept}"));
+        let pieces = super::expand::pieces(&kept, 0, kept.text.len());
+        return Ok(Some(Sql::of(&pieces)));
     }
     while prepared.step().map_err(fail)? {}
     Ok(None)
+}
+
+/// Makes a table of the rows of a statement, because what follows may change what it reads. `None`
+/// if no table can be made from it, as from a PRAGMA.
+fn keep(conn: &Connection, sql: &Sql) -> Result<Option<String>> {
+    let like = format!("{KEPT}*");
+    let kept = "SELECT name FROM sqlite_temp_schema WHERE name GLOB ?1";
+    let kept: Vec<String> = conn
+        .prepare(kept)?
+        .query_map([&like], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    let mut number: usize = 0;
+    for name in kept {
+        let drop = format!("DROP TABLE temp.{}", quoted(&name));
+        if conn.execute_batch(&drop).is_err() {
+            // A client has not read all of it yet.
+            let of_name = name.strip_prefix(KEPT).and_then(|end| end.parse().ok());
+            number = number.max(of_name.unwrap_or(number));
+        }
+    }
+    let name = quoted(&format!("{KEPT}{}", number.saturating_add(1)));
+    let make = format!("CREATE TEMP TABLE {name} AS {}", sql.text);
+    let Ok(mut make) = conn.prepare(&make) else {
+        return Ok(None);
+    };
+    make.execute([]).map_err(|error| {
+        let error = Error::from(error);
+        match error.is_interrupt() {
+            true => error,
+            false => sql.explain(error.message(), None),
+        }
+    })?;
+    Ok(Some(name))
 }

@@ -85,8 +85,8 @@ pub use declared::{Declared, DeclaredKind, DeclaredName};
 pub use face::VARIABLE;
 pub use script::may_be_dialect;
 
-/// Registers the dialect on a connection: `perfetto_sql(script)`, `perfetto_rows(script)`,
-/// `perfetto_result`, and all that [`run`] needs.
+/// Registers the dialect on a connection: `perfetto_sql(script)`, `perfetto_query(script)`,
+/// `perfetto_rows(script)`, `perfetto_result`, `perfetto_notes()`, and all that [`run`] needs.
 ///
 /// # Errors
 ///
@@ -309,6 +309,11 @@ pub fn take_unread(conn: &Connection, sql: &str) -> Result<BTreeSet<String>> {
     let mut unread = engine.shared().unread.take();
     unread.extend(engine.unread_by(sql));
     Ok(unread)
+}
+
+/// What to say of a table from [`take_unread`].
+pub fn note_of(unread: &str) -> String {
+    format!("the result may lack rows: timebase does not fill {unread} yet")
 }
 
 #[cfg(test)]

@@ -39,6 +39,16 @@ const FUNCTIONS: [(&str, &str, &str); 5] = [
 /// then they stay.
 pub const OURS: [&str; 1] = ["slice_is_ancestor"];
 
+/// Functions of timebase and SQLite that a prelude declares by delegation, and that do the same.
+pub const SAME: [&str; 6] = [
+    "abs_time_str",
+    "to_monotonic",
+    "to_realtime",
+    "exp",
+    "ln",
+    "sqrt",
+];
+
 /// Functions of trace processor that timebase does not have. What calls one of them fails, and not
 /// the module that declares a view with such a call.
 pub const MISSING: [&str; 1] = ["experimental_proto_path_to_frame"];

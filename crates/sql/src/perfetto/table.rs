@@ -37,6 +37,9 @@ const INDEXED: i64 = 64;
 /// The columns that joins use (PQ12).
 const KEYS: [&str; 3] = ["id", "ts", "parent_id"];
 
+/// Why a table cannot be dropped in older versions of SQLite, and what to do.
+pub const WHILE_READ: &str = "while a statement of this connection runs; end that statement first (SELECT perfetto_sql('…') is one)";
+
 /// A table that is being made.
 pub struct NewTable<'c> {
     pub conn: &'c Connection,
@@ -289,7 +292,7 @@ impl NewTable<'_> {
             false => error,
             true => self.select.explain(
                 &format!(
-                    "{}: the old table cannot be replaced while a statement of this connection runs; end that statement first (SELECT perfetto_sql('…') is one)",
+                    "{}: the old table cannot be replaced {WHILE_READ}",
                     self.what().replacen("CREATE", "CREATE OR REPLACE", 1)
                 ),
                 None,

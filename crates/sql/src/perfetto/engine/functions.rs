@@ -147,6 +147,9 @@ impl Engine<'_> {
         match defined {
             // A function of SQLite's cannot be replaced while a statement runs.
             Err(error) if has_name && !error.is_interrupt() => {
+                if prelude::SAME.contains(&name.as_str()) {
+                    return Ok(());
+                }
                 self.shared.note(format!(
                     "{name}() stays SQLite's own function because a statement runs; run the script outside of SELECT perfetto_sql('…') to have Perfetto's"
                 ));
