@@ -378,6 +378,158 @@ CREATE VIEW counters AS
 SELECT c.id, c.ts, c.track_id, c.value, c.arg_set_id, t.name, t.unit
 FROM counter_record AS c JOIN track_record AS t ON t.id = c.track_id;
 
+-- Samples of callstacks. This view and the next ones look up their columns row by row, so columns that a query
+-- does not use cost nothing.
+CREATE VIEW stack_sample AS
+SELECT id, ts, (SELECT x.name FROM stack_sample_source AS x WHERE x.id = s.source) AS source,
+       task_id AS task_context_id, execution_id AS execution_context_id, callsite_id, session_id
+FROM stack_sample_record AS s
+WHERE callsite_id IS NOT NULL;
+
+CREATE VIEW stack_sample_session AS
+SELECT id, (SELECT x.name FROM stack_sample_source AS x WHERE x.id = s.source) AS source, timebase_unit,
+       NULL AS cmdline
+FROM stack_sample_session_record AS s
+WHERE is_sampled;
+
+CREATE VIEW stack_sample_task_context AS
+SELECT id, upid, utid, async_context_id
+FROM stack_sample_task_record
+WHERE is_sampled;
+
+CREATE VIEW stack_sample_async_context AS
+SELECT id, name, kind, parent_id
+FROM stack_sample_async_record
+WHERE is_sampled;
+
+CREATE VIEW stack_sample_execution_context AS
+SELECT id, ucpu, cpu_mode
+FROM stack_sample_execution_record
+WHERE is_sampled;
+
+CREATE VIEW stack_sample_counter_track AS
+SELECT id, name, type, parent_id, source_arg_set_id, machine_id, unit, description,
+       (SELECT coalesce(json_extract(a.args, '$.session_id'), json_extract(a.args, '$.perf_session_id'))
+        FROM arg_set AS a WHERE a.id = t.dimension_arg_set_id) AS session_id,
+       ucpu & 4095 AS cpu,
+       (SELECT json_extract(a.args, '$.is_timebase') FROM arg_set AS a WHERE a.id = t.source_arg_set_id) AS is_timebase
+FROM track_record AS t
+WHERE id IN (SELECT k.id FROM stack_sample_counter_track_record AS k);
+
+CREATE VIEW stack_sample_counter AS
+SELECT c.id, s.id AS stack_sample_id, c.track_id, c.value
+FROM stack_sample_record AS s
+CROSS JOIN counter_record AS c ON c.id BETWEEN s.counter_id AND s.counter_id + s.counters - 1
+WHERE s.callsite_id IS NOT NULL;
+
+-- Samples of perf, also those without a callstack.
+CREATE VIEW perf_sample AS
+SELECT id, ts,
+       (SELECT t.utid FROM stack_sample_task_record AS t WHERE t.id = s.task_id) AS utid,
+       (SELECT e.ucpu & 4095 FROM stack_sample_execution_record AS e WHERE e.id = s.execution_id) AS cpu,
+       coalesce((SELECT e.cpu_mode FROM stack_sample_execution_record AS e WHERE e.id = s.execution_id), 'unknown')
+         AS cpu_mode,
+       callsite_id, unwind_error, session_id AS perf_session_id
+FROM stack_sample_record AS s
+WHERE source = 0;
+
+-- Samples of perf with their threads and their callstacks: from the outermost function to the innermost, with ; between
+-- them. The function callstack(callsite_id) gives the same text.
+CREATE VIEW perf_sample_with_stack AS
+SELECT id, ts, utid,
+       (SELECT t.tid FROM thread_record AS t WHERE t.id = s.utid) AS tid,
+       (SELECT t.name FROM thread_record AS t WHERE t.id = s.utid) AS thread_name,
+       (SELECT t.upid FROM thread_record AS t WHERE t.id = s.utid) AS upid,
+       (SELECT p.pid FROM thread_record AS t JOIN process_record AS p ON p.id = t.upid WHERE t.id = s.utid) AS pid,
+       (SELECT p.name FROM thread_record AS t JOIN process_record AS p ON p.id = t.upid
+        WHERE t.id = s.utid) AS process_name,
+       cpu, cpu_mode, callsite_id,
+       (WITH RECURSIVE up (id, parent_id, frame_id, depth) AS (
+          SELECT c.id, c.parent_id, c.frame_id, c.depth FROM stack_profile_callsite AS c WHERE c.id = s.callsite_id
+          UNION
+          SELECT c.id, c.parent_id, c.frame_id, c.depth
+          FROM up JOIN stack_profile_callsite AS c ON c.id = up.parent_id
+        )
+        SELECT group_concat(replace(name, ';', ':'), ';')
+        FROM (
+          SELECT coalesce(nullif(y.name, ''), nullif(f.name, ''),
+                          coalesce(nullif(m.name, ''), '[unknown]') || '+0x' || printf('%llx', f.rel_pc)) AS name
+          FROM up
+          JOIN stack_profile_frame AS f ON f.id = up.frame_id
+          LEFT JOIN stack_profile_mapping AS m ON m.id = f.mapping
+          LEFT JOIN stack_profile_symbol AS y ON y.symbol_set_id = f.symbol_set_id
+          ORDER BY up.depth, y.id DESC
+        )) AS stack,
+       unwind_error, perf_session_id
+FROM perf_sample AS s;
+
+-- How often each callstack was sampled, and how much it allocated: by itself, and with the callstacks that it leads to.
+-- For heap profiles, source is heap: and the name of the heap; counts and sizes are what was not freed.
+CREATE VIEW callsite_total AS
+WITH RECURSIVE
+own (source, callsite_id, count, size) AS (
+  SELECT (SELECT x.name FROM stack_sample_source AS x WHERE x.id = s.source), callsite_id, count(*), NULL
+  FROM stack_sample_record AS s
+  WHERE callsite_id IS NOT NULL
+  GROUP BY source, callsite_id
+  UNION ALL
+  SELECT 'heap:' || (SELECT value FROM string WHERE string.id = h.heap_name), callsite_id, total(count), total(size)
+  FROM heap_profile_allocation_record AS h
+  GROUP BY heap_name, callsite_id
+),
+up (source, callsite_id, is_own, count, size) AS (
+  SELECT source, callsite_id, 1, count, size FROM own
+  UNION ALL
+  SELECT up.source, c.parent_id, 0, up.count, up.size
+  FROM up JOIN stack_profile_callsite AS c ON c.id = up.callsite_id
+  WHERE c.parent_id < c.id
+)
+SELECT source, callsite_id, CAST(total(iif(is_own, count, 0)) AS INTEGER) AS self_count, CAST(total(count) AS INTEGER) AS total_count,
+       iif(max(size IS NOT NULL), CAST(total(iif(is_own, size, 0)) AS INTEGER), NULL) AS self_size,
+       iif(max(size IS NOT NULL), CAST(total(size) AS INTEGER), NULL) AS total_size
+FROM up
+GROUP BY source, callsite_id;
+
+CREATE VIEW perf_session AS
+SELECT id, id AS perf_session_id, NULL AS cmdline
+FROM stack_sample_session_record
+WHERE source = 0;
+
+CREATE VIEW perf_counter_track AS
+SELECT id, name, parent_id, type, source_arg_set_id, machine_id, unit, description,
+       (SELECT json_extract(a.args, '$.perf_session_id') FROM arg_set AS a WHERE a.id = t.dimension_arg_set_id)
+         AS perf_session_id,
+       ucpu & 4095 AS cpu,
+       (SELECT json_extract(a.args, '$.is_timebase') FROM arg_set AS a WHERE a.id = t.source_arg_set_id) AS is_timebase
+FROM track_record AS t
+WHERE type = 'perf_cpu_counter';
+
+-- Samples of Chrome and of other profilers of programs.
+CREATE VIEW cpu_profile_stack_sample AS
+SELECT id, ts, callsite_id,
+       (SELECT t.utid FROM stack_sample_task_record AS t WHERE t.id = s.task_id) AS utid,
+       coalesce(process_priority, 0) AS process_priority
+FROM stack_sample_record AS s
+WHERE source BETWEEN 1 AND 5;
+
+CREATE VIEW heap_profile_allocation AS
+SELECT id, ts, upid, (SELECT value FROM string WHERE string.id = h.heap_name) AS heap_name, callsite_id, count, size
+FROM heap_profile_allocation_record AS h;
+
+CREATE VIEW profiler_smaps AS
+SELECT id, upid, ts, iif(is_deleted, path_trimmed || ' (deleted)', path_trimmed) AS path, path_trimmed, aggregate_count,
+       is_deleted, size_kb, private_dirty_kb, swap_kb, file_name, start_address, module_timestamp, module_debugid,
+       module_debug_path, protection_flags, private_clean_resident_kb, shared_dirty_resident_kb,
+       shared_clean_resident_kb, locked_kb, proportional_resident_kb, rss_kb, anonymous_kb, pss_dirty_kb, swap_pss_kb
+FROM smaps_record;
+
+CREATE VIEW process_memory_mappings AS
+SELECT id, upid, ts, path_trimmed AS path, aggregate_count, is_deleted, size_kb, rss_kb, anonymous_kb, swap_kb,
+       shared_clean_resident_kb AS shared_clean_kb, shared_dirty_resident_kb AS shared_dirty_kb,
+       private_clean_resident_kb AS private_clean_kb, private_dirty_kb, locked_kb,
+       proportional_resident_kb AS pss_kb, pss_dirty_kb, swap_pss_kb
+FROM smaps_record;
+
 -- The arguments of slices, tracks, processes, values and kernel events. SQLite reads integers of 2^63 and more in JSON
 -- as real numbers, so this view computes their 64 bits from the digits, if a path can contain the key; otherwise they
 -- stay real numbers.

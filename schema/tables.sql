@@ -9,7 +9,7 @@
 -- All times are integers in nanoseconds unless a column says otherwise.
 
 PRAGMA application_id = 1952605811;  -- 'tbfs'
-PRAGMA user_version = 8;
+PRAGMA user_version = 9;
 
 -- The files of an import: the input, and its members if it is an archive or if the user named
 -- several files.
@@ -59,7 +59,7 @@ CREATE TABLE remote_clock_sync (
 -- The data that the recording lacks: a row is a piece of evidence.
 CREATE TABLE loss (
   id         INTEGER PRIMARY KEY,
-  kind       TEXT NOT NULL,  -- kernel_events, switch, packets, kernel_buffer, setup, buffer, writer, damage
+  kind       TEXT NOT NULL,  -- kernel_events, switch, packets, kernel_buffer, setup, buffer, writer, samples, heap, damage
   start_ts   INTEGER,        -- the time range; NULL if it is not known
   end_ts     INTEGER,
   machine_id INTEGER,        -- the machine, in machine
@@ -448,6 +448,178 @@ CREATE TABLE counter_record (
 );
 
 CREATE INDEX counter_record_track ON counter_record (track_id, ts);
+
+-- The parts of files that are in the memory of processes, or of the kernel.
+-- Events: part of stack_sample
+CREATE TABLE stack_profile_mapping (
+  id           INTEGER PRIMARY KEY,
+  build_id     TEXT NOT NULL,     -- in hexadecimal digits; empty if it is not known
+  exact_offset INTEGER NOT NULL,
+  start_offset INTEGER NOT NULL,
+  start        INTEGER NOT NULL,  -- its addresses; -1 is 2^64 - 1
+  end          INTEGER NOT NULL,
+  load_bias    INTEGER NOT NULL,
+  name         TEXT NOT NULL      -- the path; empty if it is not known
+);
+
+-- The functions on callstacks.
+-- Events: part of stack_sample
+CREATE TABLE stack_profile_frame (
+  id                INTEGER PRIMARY KEY,
+  name              TEXT,
+  mapping           INTEGER NOT NULL,  -- in stack_profile_mapping
+  rel_pc            INTEGER NOT NULL,  -- the address in the file
+  symbol_set_id     INTEGER,           -- in stack_profile_symbol
+  deobfuscated_name TEXT,              -- always NULL
+  type              TEXT               -- native, kernel, interpreted, ...
+);
+
+-- Callstacks: a row is a whole stack, which consists of the row's frame and the stack of its parent.
+-- Events: part of stack_sample
+CREATE TABLE stack_profile_callsite (
+  id        INTEGER PRIMARY KEY,
+  depth     INTEGER NOT NULL,  -- from 0, the outermost frame
+  parent_id INTEGER,           -- the stack of the caller; NULL for depth 0
+  frame_id  INTEGER NOT NULL   -- the innermost frame
+);
+
+CREATE INDEX stack_profile_callsite_parent ON stack_profile_callsite (parent_id);
+
+-- The functions and source lines of frames. A set is one frame; inlined functions come first.
+-- Events: part of stack_sample
+CREATE TABLE stack_profile_symbol (
+  id            INTEGER PRIMARY KEY,
+  symbol_set_id INTEGER NOT NULL,  -- the id of the first row of the set
+  name          TEXT,
+  source_file   TEXT,
+  line_number   INTEGER,
+  inlined       INTEGER            -- always NULL
+);
+
+CREATE INDEX stack_profile_symbol_set ON stack_profile_symbol (symbol_set_id);
+
+-- The sources of samples: linux.perf, chrome, ...
+-- Events: part of stack_sample
+CREATE TABLE stack_sample_source (
+  id   INTEGER PRIMARY KEY,  -- 0 is linux.perf, 1 chrome, 2 to 5 are other sources of cpu_profile_stack_sample
+  name TEXT NOT NULL
+);
+
+-- The recordings of samples.
+-- Events: part of stack_sample
+CREATE TABLE stack_sample_session_record (
+  id            INTEGER PRIMARY KEY,
+  source        INTEGER,           -- in stack_sample_source
+  timebase_unit TEXT,
+  is_sampled    INTEGER NOT NULL   -- 1 if a sample with a callstack refers to it; also in the next three tables
+);
+
+-- The processes, threads and asynchronous contexts that samples are of.
+-- Events: part of stack_sample
+CREATE TABLE stack_sample_task_record (
+  id               INTEGER PRIMARY KEY,
+  upid             INTEGER,
+  utid             INTEGER,
+  async_context_id INTEGER,           -- in stack_sample_async_record
+  is_sampled       INTEGER NOT NULL
+);
+
+-- Asynchronous contexts, such as coroutines.
+-- Events: part of stack_sample
+CREATE TABLE stack_sample_async_record (
+  id         INTEGER PRIMARY KEY,
+  name       TEXT,
+  kind       TEXT,
+  parent_id  INTEGER,
+  is_sampled INTEGER NOT NULL
+);
+
+-- The CPUs and their modes that samples are of.
+-- Events: part of stack_sample
+CREATE TABLE stack_sample_execution_record (
+  id         INTEGER PRIMARY KEY,
+  ucpu       INTEGER,
+  cpu_mode   TEXT,
+  is_sampled INTEGER NOT NULL
+);
+
+-- The tracks of the counters of samples with a callstack.
+-- Events: part of stack_sample
+CREATE TABLE stack_sample_counter_track_record (
+  id INTEGER PRIMARY KEY  -- in track_record
+);
+
+-- Samples of callstacks, of all sources.
+-- Events: samples: samples in stack_sample
+CREATE TABLE stack_sample_record (
+  id               INTEGER PRIMARY KEY,
+  ts               INTEGER NOT NULL,
+  source           INTEGER,           -- in stack_sample_source
+  task_id          INTEGER,           -- in stack_sample_task_record
+  execution_id     INTEGER,           -- in stack_sample_execution_record
+  callsite_id      INTEGER,           -- NULL without a callstack
+  unwind_error     TEXT,
+  session_id       INTEGER,           -- in stack_sample_session_record
+  process_priority INTEGER,
+  counter_id       INTEGER,           -- the first of its rows in counter_record
+  counters         INTEGER            -- how many it has there
+);
+
+CREATE INDEX stack_sample_record_ts ON stack_sample_record (ts);
+
+-- The dumps of heap profiles.
+-- Events: part of stack_sample
+CREATE TABLE heap_profile (
+  id        INTEGER PRIMARY KEY,
+  ts        INTEGER NOT NULL,  -- the start of what it counts
+  ts_end    INTEGER NOT NULL,  -- the time of the dump
+  dur       INTEGER NOT NULL,
+  upid      INTEGER NOT NULL,
+  heap_name TEXT
+);
+
+-- What programs allocated and freed since the dump before.
+-- Events: heap: allocations in heap_profile_allocation
+CREATE TABLE heap_profile_allocation_record (
+  id          INTEGER PRIMARY KEY,
+  ts          INTEGER NOT NULL,  -- the time of the dump
+  upid        INTEGER NOT NULL,
+  heap_name   INTEGER NOT NULL,  -- in string
+  callsite_id INTEGER NOT NULL,
+  count       INTEGER NOT NULL,  -- below 0 if it was freed
+  size        INTEGER NOT NULL   -- in bytes, the same
+);
+
+CREATE INDEX heap_profile_allocation_record_ts ON heap_profile_allocation_record (ts);
+
+-- The memory mappings of processes.
+-- Events: smaps: mappings in profiler_smaps
+CREATE TABLE smaps_record (
+  id                        INTEGER PRIMARY KEY,
+  upid                      INTEGER NOT NULL,
+  ts                        INTEGER NOT NULL,
+  path_trimmed              TEXT,              -- without ' (deleted)' at its end
+  aggregate_count           INTEGER NOT NULL,
+  is_deleted                INTEGER NOT NULL,  -- 1 if that was there
+  size_kb                   INTEGER NOT NULL,
+  private_dirty_kb          INTEGER NOT NULL,
+  swap_kb                   INTEGER NOT NULL,
+  file_name                 TEXT,
+  start_address             INTEGER NOT NULL,
+  module_timestamp          INTEGER NOT NULL,
+  module_debugid            TEXT,
+  module_debug_path         TEXT,
+  protection_flags          INTEGER NOT NULL,
+  private_clean_resident_kb INTEGER NOT NULL,
+  shared_dirty_resident_kb  INTEGER NOT NULL,
+  shared_clean_resident_kb  INTEGER NOT NULL,
+  locked_kb                 INTEGER NOT NULL,
+  proportional_resident_kb  INTEGER NOT NULL,
+  rss_kb                    INTEGER NOT NULL,
+  anonymous_kb              INTEGER NOT NULL,
+  pss_dirty_kb              INTEGER NOT NULL,
+  swap_pss_kb               INTEGER NOT NULL
+);
 
 -- GPUs.
 -- Events: part of thread

@@ -141,7 +141,7 @@ fn tree(directory: &Path) -> Vec<String> {
 }
 
 /// Recorded traces of each kind, and sets of several traces.
-const TRACES: [&str; 10] = [
+const TRACES: [&str; 14] = [
     "app.pftrace",
     "desktop.pftrace",
     "desktop-compact.pftrace",
@@ -150,6 +150,10 @@ const TRACES: [&str; 10] = [
     "ftrace-damaged.pftrace",
     "late-frame.pftrace",
     "multihop.pftrace",
+    "profiles/08.pftrace",
+    "profiles/11.pftrace",
+    "profiles/12.pftrace",
+    "profiles/examples/example2.pftrace",
     "merge/merge-01.zip",
     "merge/merge-03.tar",
 ];

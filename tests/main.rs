@@ -24,6 +24,7 @@ mod model;
 mod newcomer;
 mod packet_json;
 mod page;
+mod profiles;
 mod program;
 #[cfg(unix)] // its examples are lines for a shell
 mod rates;

@@ -19,6 +19,7 @@ mod imports;
 mod inserts;
 mod packets;
 mod pairs;
+mod profiles;
 mod program;
 mod queries;
 mod resolver;
@@ -72,6 +73,12 @@ const SECTIONS: &[Section] = &[
         name: "slices",
         about: "Importing track events, against SQLite's inserts; asking for slices and their arguments",
         run: slices::run,
+        is_extra: false,
+    },
+    Section {
+        name: "profiles",
+        about: "Importing samples with callstacks, against SQLite's inserts of their rows",
+        run: profiles::run,
         is_extra: false,
     },
     Section {

@@ -269,7 +269,7 @@ pub fn finish() -> String {
         "\n-- The time that events cover, or packets where there are no events.\n\
          CREATE VIEW trace_bounds AS\n\
          SELECT coalesce(min(start_ts), (SELECT min(ts) FROM packet)) AS start_ts,\n\
-         \x20      coalesce(max(end_ts), (SELECT max(ts) FROM packet)) AS end_ts\nFROM (\n",
+         \x20      coalesce(max(max(end_ts), min(start_ts) + 1), (SELECT max(ts) FROM packet)) AS end_ts\nFROM (\n",
     );
     let events = tables::ALL.iter().filter(|table| table.is_instants());
     for table in events {

@@ -435,6 +435,11 @@ fn trace_of(check: &str) -> Option<Vec<u8>> {
                 stats(TRACE_STATS, Message::new().message(1, buffer)),
             ]
         }
+        "profile_lost" => {
+            let mut lost = placed(START + MS);
+            lost.payload = Some((66, Message::new().number(1, 3).number(17, 250).0));
+            vec![service(START), lost]
+        }
         "buffer_wrapped" => {
             let buffer = Message::new().number(3, 12_345);
             vec![

@@ -39,7 +39,7 @@ fn the_tab_key_knows_commands_and_what_their_flags_take() {
     );
     assert_eq!(
         offered(&["import", "some.pftrace", "--tables", "s"]),
-        ["sched", "slice"]
+        ["sched", "slice", "stack_sample"]
     );
     assert_eq!(
         offered(&["import", "some.pftrace", "--tables", "sched,co"]),

@@ -457,8 +457,8 @@ fn someone_brings_sql_of_trace_processor_and_reads_what_becomes_of_it() {
         let of_type = format!("WHERE type = '{packets}', and read them with packet_json(data)");
         assert!(said.contains(&of_type), "{said}");
     }
-    let heap = tip("SELECT * FROM Heap_Profile_Allocation");
-    assert!(heap.contains("WHERE type = 'profile_packet'"), "{heap}");
+    let heap = tip("SELECT * FROM Heap_Graph_Object");
+    assert!(heap.contains("WHERE type = 'heap_graph'"), "{heap}");
 }
 
 #[test]
@@ -611,7 +611,7 @@ fn every_table_that_is_said_to_be_left_out_is_empty_then() {
 }
 
 #[test]
-fn someone_imports_a_trace_of_profiles_and_reads_where_they_are() {
+fn someone_imports_a_trace_of_heap_graphs_and_reads_where_they_are() {
     let packet = |field: u32, timestamp: u64| {
         let payload = Message::new().number(1, 7).0;
         Packet {
@@ -620,13 +620,13 @@ fn someone_imports_a_trace_of_profiles_and_reads_where_they_are() {
             ..Packet::default()
         }
     };
-    let mut packets: Vec<Packet> = (0..1200).map(|n| packet(66, n)).collect();
+    let mut packets: Vec<Packet> = (0..1200).map(|n| packet(56, n)).collect();
     packets.extend((0..3).map(|n| packet(76, n)));
     let bytes = trace(&packets);
     let place = Place::new();
     let file = place.write("profile.pftrace", &bytes);
     let (conn, said) = place.import(&file, &[]);
-    assert!(said.contains("no table    1,200  perf_sample\n"), "{said}");
+    assert!(said.contains("no table    1,200  heap_graph\n"), "{said}");
     assert!(
         said.contains("                3  frame_timeline_event\n"),
         "{said}"
@@ -635,7 +635,7 @@ fn someone_imports_a_trace_of_profiles_and_reads_where_they_are() {
     assert_eq!(
         count(
             &conn,
-            "SELECT count(*) FROM packet WHERE type = 'perf_sample'"
+            "SELECT count(*) FROM packet WHERE type = 'heap_graph'"
         ),
         1200
     );

@@ -24,7 +24,7 @@ const MOST: usize = 3;
 const PAGE: &str = "'timebase help coming-from-trace-processor'";
 
 /// Tables of trace processor that are none here, by the type of the packets that they are made of.
-const PACKETS: [(&str, &[&str]); 13] = [
+const PACKETS: [(&str, &[&str]); 8] = [
     (
         "frame_timeline_event",
         &[
@@ -32,7 +32,6 @@ const PACKETS: [(&str, &[&str]); 13] = [
             "expected_frame_timeline_slice",
         ],
     ),
-    ("profile_packet", &["heap_profile_allocation"]),
     (
         "heap_graph",
         &[
@@ -42,18 +41,6 @@ const PACKETS: [(&str, &[&str]); 13] = [
             "heap_graph_reference",
         ],
     ),
-    ("perf_sample", &["perf_sample", "perf_session"]),
-    ("streaming_profile_packet", &["cpu_profile_stack_sample"]),
-    (
-        "interned_data",
-        &[
-            "stack_profile_callsite",
-            "stack_profile_frame",
-            "stack_profile_mapping",
-            "stack_profile_symbol",
-        ],
-    ),
-    ("smaps_packet", &["profiler_smaps"]),
     ("packages_list", &["package_list"]),
     ("network_packet", &["android_network_packets"]),
     ("vulkan_memory_event", &["vulkan_memory_allocations"]),
@@ -107,7 +94,7 @@ const FUNCTIONS: [(&[&str], &str); 7] = [
 ];
 
 /// Tables and views that are empty if a subject of `import --tables` was left out.
-const TABLES: [(&str, &[&str]); 6] = [
+const TABLES: [(&str, &[&str]); 7] = [
     (
         "ftrace_event",
         &["ftrace_event", "ftrace_event_partial", "raw"],
@@ -160,6 +147,29 @@ const TABLES: [(&str, &[&str]); 6] = [
             "process_counter_track",
             "thread_counter_track",
             "gpu_counter_track",
+        ],
+    ),
+    (
+        "stack_sample",
+        &[
+            "stack_sample",
+            "stack_sample_session",
+            "stack_sample_counter",
+            "perf_sample",
+            "perf_sample_with_stack",
+            "perf_session",
+            "cpu_profile_stack_sample",
+            "stack_profile_callsite",
+            "stack_profile_frame",
+            "stack_profile_mapping",
+            "stack_profile_symbol",
+            "callsite_total",
+            "callstack",
+            "callstack_frame",
+            "heap_profile",
+            "heap_profile_allocation",
+            "profiler_smaps",
+            "process_memory_mappings",
         ],
     ),
 ];

@@ -423,6 +423,14 @@ fn in_words(lost: &Lost) -> Option<(usize, String)> {
             (8, format!("{flushes} or invalid packets"))
         }
         (LossKind::Setup, _) => (9, counted(lost.rows, "setup error", "setup errors")),
+        (LossKind::Samples, _) => {
+            let samples = counted(lost.count, "sample", "samples");
+            (12, format!("{samples} of profilers"))
+        }
+        (LossKind::Heap, _) => {
+            let dumps = counted(lost.rows, "heap dump", "heap dumps");
+            (13, format!("allocations of {dumps}"))
+        }
         (LossKind::Damage, _) => (11, counted(lost.rows, "damaged place", "damaged places")),
         _ => return None,
     })

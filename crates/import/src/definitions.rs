@@ -2,6 +2,7 @@
 //! packets are read, and known when events are followed in the order of time.
 
 mod descriptors;
+mod profiles;
 
 use std::collections::BTreeMap;
 use std::collections::hash_map::Entry;
@@ -16,6 +17,7 @@ pub(crate) use self::descriptors::{
     CounterSaid, Descriptor, INSTRUCTIONS, Merging, Said, THREAD_TIME, Uuids, Writer, is_sandboxed,
     process_of, thread_ids, thread_of,
 };
+pub(crate) use self::profiles::{ProfileWriter, Profiles};
 use crate::place::{PartIx, TraceTime};
 use crate::timeline::{Label, Name, OwnLabel};
 
@@ -34,6 +36,8 @@ pub(crate) struct Definitions {
     pub gaps: Vec<Gap>,
     /// What the last configuration asks for that each part has of a recording.
     pub configs: BTreeMap<PartIx, Config>,
+    /// The writers of profiles.
+    pub profiles: Profiles,
     /// The schema with all that the trace adds to it, if anybody needs it.
     pub schema: Option<Pool>,
 }

@@ -244,8 +244,9 @@ impl Frame {
         definitions.schema = context.schema.known();
         let interned = std::mem::take(&mut context.place.interned);
         let world = World::new(definitions, interned, &self.scratch, rows);
-        let faults = trackers::follow(timeline, world, &mut self.watch, rows)?;
+        let (faults, counts) = trackers::follow(timeline, world, &mut self.watch, rows)?;
         context.faults.join(faults);
+        counts.tell(&mut context.journal);
         Ok(())
     }
 

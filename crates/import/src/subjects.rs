@@ -12,7 +12,7 @@ use timebase_schema::{Events, Table, tables};
 /// assert_eq!("sched".parse(), Ok(Subject::Scheduling));
 /// let error = "scheds".parse::<Subject>().unwrap_err();
 /// assert_eq!(error.to_string(), "there is no 'scheds' to choose: they are ftrace_event, \
-///     android_logs, thread, sched, slice, counter");
+///     android_logs, thread, sched, slice, counter, stack_sample");
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -29,17 +29,20 @@ pub enum Subject {
     Slices,
     /// `counter`: values over time.
     Counters,
+    /// `stack_sample`: samples of callstacks, heap profiles, and memory mappings.
+    Profiles,
 }
 
 impl Subject {
     /// All of them.
-    pub const ALL: [Subject; 6] = [
+    pub const ALL: [Subject; 7] = [
         Subject::KernelEvents,
         Subject::Logs,
         Subject::Threads,
         Subject::Scheduling,
         Subject::Slices,
         Subject::Counters,
+        Subject::Profiles,
     ];
 
     /// The table or view that shows it.
@@ -51,6 +54,7 @@ impl Subject {
             Subject::Scheduling => "sched",
             Subject::Slices => "slice",
             Subject::Counters => "counter",
+            Subject::Profiles => "stack_sample",
         }
     }
 
@@ -75,6 +79,9 @@ impl Subject {
 
     /// The subject of what a table or view shows.
     fn of(name: &str) -> Subject {
+        if matches!(name, "heap_profile_allocation" | "profiler_smaps") {
+            return Subject::Profiles;
+        }
         let mut all = Subject::ALL.into_iter();
         all.find(|subject| subject.name() == name)
             .unwrap_or(Subject::Threads)

@@ -136,12 +136,16 @@ pub enum LossKind {
     Buffer,
     /// The recording's statistics count what a writer lost.
     Writer,
+    /// A profiler says that it lost or skipped samples, or stopped.
+    Samples,
+    /// heapprofd says that it lost allocations, or stopped.
+    Heap,
     /// Bytes of a file are no packets, or a payload cannot be read.
     Damage,
 }
 
 impl LossKind {
-    const ALL: [LossKind; 8] = [
+    const ALL: [LossKind; 10] = [
         LossKind::KernelEvents,
         LossKind::Switch,
         LossKind::Packets,
@@ -149,6 +153,8 @@ impl LossKind {
         LossKind::Setup,
         LossKind::Buffer,
         LossKind::Writer,
+        LossKind::Samples,
+        LossKind::Heap,
         LossKind::Damage,
     ];
 
@@ -162,6 +168,8 @@ impl LossKind {
             LossKind::Setup => "setup",
             LossKind::Buffer => "buffer",
             LossKind::Writer => "writer",
+            LossKind::Samples => "samples",
+            LossKind::Heap => "heap",
             LossKind::Damage => "damage",
         }
     }

@@ -2,7 +2,7 @@
 //! SQLite's C interface nor that of any other caller.
 //!
 //! The functions that need no clocks are here: for arguments ([`args`]), slices and flows
-//! ([`slices`]), and packets ([`packets`]). The functions for clocks are in `timebase-resolver`.
+//! ([`slices`]), callstacks ([`callstacks`]), and packets ([`packets`]). The functions for clocks are in `timebase-resolver`.
 //!
 //! ```
 //! use rusqlite::Connection;
@@ -60,6 +60,7 @@
 mod answer;
 pub mod args;
 mod arguments;
+pub mod callstacks;
 mod database;
 mod error;
 #[cfg(test)]

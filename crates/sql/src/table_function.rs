@@ -14,13 +14,15 @@ use rusqlite::{Connection, ffi};
 use crate::error::{Error, Result};
 use crate::virtual_table::caught;
 
-/// Such a function. Its columns are integers, and all of its arguments must be given.
+/// Such a function. All of its arguments must be given.
 pub(crate) trait TableFunction: Sized + 'static {
     const NAME: &'static str;
     const COLUMNS: &'static [&'static str];
     const ARGUMENTS: &'static [&'static str];
     /// SQLite's cost of a call, and its rows; `None` if it should run in no inner loop.
     const ESTIMATE: Option<(f64, i64)>;
+    /// The columns that are texts. The others are integers.
+    const TEXTS: &'static [&'static str] = &[];
     type Row;
 
     /// For a connection.
@@ -35,6 +37,11 @@ pub(crate) trait TableFunction: Sized + 'static {
 
     /// A column of a row; `None` is NULL.
     fn column(row: &Self::Row, column: usize) -> Option<i64>;
+
+    /// A text of a row; `None` is NULL.
+    fn text(_row: &Self::Row, _column: usize) -> Option<&str> {
+        None
+    }
 }
 
 /// Registers a function on a connection.
@@ -67,7 +74,14 @@ unsafe impl<'vtab, F: TableFunction> VTab<'vtab> for Table<F> {
         _args: &[&[u8]],
     ) -> rusqlite::Result<(Cow<'static, CStr>, Self)> {
         db.config(VTabConfig::Innocuous)?;
-        let columns = F::COLUMNS.iter().map(|column| format!("{column} INTEGER"));
+        let columns = F::COLUMNS.iter().map(|column| {
+            let declared = if F::TEXTS.contains(column) {
+                "TEXT"
+            } else {
+                "INTEGER"
+            };
+            format!("{column} {declared}")
+        });
         let arguments = F::ARGUMENTS.iter().map(|name| format!("{name} HIDDEN"));
         let all: Vec<String> = columns.chain(arguments).collect();
         let declaration = format!("CREATE TABLE x ({})", all.join(", "));
@@ -160,6 +174,10 @@ unsafe impl<F: TableFunction> VTabCursor for Cursor<'_, F> {
     fn column(&self, ctx: &mut Context, column: c_int) -> rusqlite::Result<()> {
         let column = usize::try_from(column).unwrap_or(usize::MAX);
         let row = self.rows.get(self.at);
+        let name = F::COLUMNS.get(column);
+        if name.is_some_and(|name| F::TEXTS.contains(name)) {
+            return ctx.set_result(row.and_then(|row| F::text(row, column)));
+        }
         ctx.set_result(row.and_then(|row| F::column(row, column)))
     }
 

@@ -28,6 +28,7 @@ pub fn register(conn: &Connection) -> rusqlite::Result<()> {
     timebase_sql::packets::register(conn)?;
     timebase_sql::args::register(conn)?;
     timebase_sql::slices::register(conn)?;
+    timebase_sql::callstacks::register(conn)?;
     timebase_sql::intrinsics::register(conn)?;
     timebase_resolver::sql::add_intrinsics(&mut &*conn)?;
     timebase_sql::perfetto::register(conn)
@@ -42,5 +43,6 @@ pub fn add(to: &mut impl Functions) -> timebase_sql::Result<()> {
     timebase_resolver::sql::add(to)?;
     timebase_sql::packets::add(to)?;
     timebase_sql::args::add(to)?;
-    timebase_sql::slices::add(to)
+    timebase_sql::slices::add(to)?;
+    timebase_sql::callstacks::add(to)
 }

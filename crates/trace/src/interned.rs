@@ -183,6 +183,16 @@ impl Interned {
         self.added
     }
 
+    /// Drops the entries of an interval that [`Interned::keep`] kept: nobody refers to them any more.
+    pub fn forget(&mut self, interval: Interval) {
+        self.lasting.remove(&interval);
+        if let Some(current) = self.current.get_mut(&interval.sequence)
+            && current.cleared == interval.cleared
+        {
+            current.entries = Entries::default();
+        }
+    }
+
     /// The serialized entry of a number. If a field is only kept as long as its interval lasts, the
     /// entry disappears with the interval, unless [`Interned::keep`] keeps the interval.
     pub fn get(&self, interval: Interval, field: u32, iid: u64) -> Option<&[u8]> {

@@ -19,6 +19,13 @@ mod packets;
 mod prints;
 mod process_tree;
 mod processes;
+mod profile_generate;
+mod profile_heaps;
+mod profile_random;
+mod profile_samples;
+mod profile_stacks;
+mod profile_tables;
+mod profiles;
 mod random;
 mod samples;
 mod scheduling;
@@ -40,10 +47,20 @@ use rusqlite::Connection;
 pub fn tables(trace: &[u8]) -> Connection {
     let packets = packets::Packets::read(trace);
     let mut world = world::World::new(&packets);
-    for event in order::events(&packets, &world.track_events) {
+    for event in order::events(&packets, &world) {
         world.event(&event);
     }
     world.tables()
+}
+
+/// The tables of profilers of a trace without compression.
+pub fn profile_tables(trace: &[u8]) -> Connection {
+    let packets = packets::Packets::read(trace);
+    let mut world = world::World::new(&packets);
+    for event in order::events(&packets, &world) {
+        world.event(&event);
+    }
+    world.profile_tables()
 }
 
 /// The rows that a file's statements return from tables.

@@ -1,8 +1,9 @@
 //! The events and their order (O).
 
 use super::packets::{Packets, Read};
-use super::sequences::Placed;
+use super::sequences::Streamed;
 use super::wire::Message;
+use super::world::World;
 use std::collections::BTreeMap;
 
 /// Something that happened on a machine at a time.
@@ -53,6 +54,8 @@ pub enum What {
     },
     /// A track event, which the packet has.
     Track,
+    /// A sample of a streaming profile.
+    Streamed(Streamed),
     /// Any other packet: the number of its payload's field.
     Packet(u32, Message),
 }
@@ -74,7 +77,7 @@ pub struct Ftrace {
 const CPUS: i64 = 1024;
 
 /// The events of a trace in their order (O1 to O6).
-pub fn events(packets: &Packets, track_events: &BTreeMap<usize, Placed>) -> Vec<Event> {
+pub fn events(packets: &Packets, world: &World<'_>) -> Vec<Event> {
     let mut events = Vec::new();
     // The greatest time of any event, and of the packets of each machine (O2).
     let mut of_events: Option<i64> = None;
@@ -129,8 +132,13 @@ pub fn events(packets: &Packets, track_events: &BTreeMap<usize, Placed>) -> Vec<
                 }
             }
             Some((Read::TRACK_EVENT, _)) => {
-                let time = track_events.get(&index).map(|(time, _)| *time);
+                let time = world.track_events.get(&index).map(|(time, _)| *time);
                 push(time, What::Track);
+            }
+            Some((Read::STREAMED, _)) => {
+                for sample in world.streamed.iter().filter(|one| one.packet == index) {
+                    push(Some((sample.time, false)), What::Streamed(sample.clone()));
+                }
             }
             Some((Read::CLOCK_SNAPSHOT | Read::SERVICE_EVENT, _)) => {}
             // Without a timestamp, its samples have no time (O2).

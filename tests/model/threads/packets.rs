@@ -44,6 +44,7 @@ impl Read {
     pub const ANDROID_LOG: u32 = 39;
     pub const POWER_RAILS: u32 = 40;
     pub const GPU_COUNTERS: u32 = 52;
+    pub const STREAMED: u32 = 54;
     pub const SERVICE_EVENT: u32 = 69;
 }
 
@@ -177,6 +178,21 @@ impl Packets {
     pub fn time_of_monotonic(&self, index: usize, nanoseconds: i64) -> Option<i64> {
         let clock = Clock::new(MONOTONIC, 0, self.all[index].machine);
         self.convert(self.seen(index), clock, nanoseconds.into())
+    }
+
+    /// The time of a reading of the machine's MONOTONIC_COARSE by all snapshots (HP2).
+    pub fn time_of_coarse(&self, index: usize, nanoseconds: u64) -> Option<i64> {
+        const MONOTONIC_COARSE: u32 = 4;
+        let clock = Clock::new(MONOTONIC_COARSE, 0, self.all[index].machine);
+        self.convert(self.clocks.snapshots.len(), clock, nanoseconds.into())
+    }
+
+    /// The defaults of a packet's sequence (S1).
+    pub fn defaults(&self, index: usize) -> Option<Message> {
+        let before = (0..=index).rev();
+        let mut of_it = before.filter(|place| self.is_same_interval(*place, index));
+        let of_it = of_it.find_map(|place| self.all[place].defaults.clone());
+        of_it.filter(|_| self.all[index].is_of_sequence)
     }
 
     /// The time of a reading of the machine's BOOTTIME.

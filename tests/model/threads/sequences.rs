@@ -90,6 +90,81 @@ pub fn track_events(packets: &Packets, described: &Described) -> BTreeMap<usize,
     events
 }
 
+/// A sample of a streaming profile (CP).
+#[derive(Clone, Debug)]
+pub struct Streamed {
+    pub packet: usize,
+    pub time: i64,
+    pub thread: SequenceThread,
+    pub callstack: u64,
+    pub priority: i32,
+}
+
+/// The samples of all streaming profiles, and the counts of what is dropped.
+pub fn streamed(packets: &Packets, described: &Described) -> (Vec<Streamed>, Vec<&'static str>) {
+    const INVALID: &str = "streaming_profile_invalid_timestamp";
+    let mut states: BTreeMap<(u32, u32), State> = BTreeMap::new();
+    let (mut samples, mut dropped) = (Vec::new(), Vec::new());
+    for (index, packet) in packets.all.iter().enumerate() {
+        let mut unnamed = State::default();
+        let state = match packet.is_of_sequence {
+            true => states.entry((packet.machine, packet.sequence)).or_default(),
+            false => &mut unnamed,
+        };
+        state.header(packet);
+        if packet.distrusted {
+            continue;
+        }
+        match &packet.payload {
+            Some((Read::TRACK_EVENT, event)) if packet.is_of_sequence => {
+                state.event(packets, described, index, event);
+            }
+            Some((Described::THREAD, thread)) if packet.valid => state.set_thread(thread, None),
+            Some((Read::STREAMED, message)) => {
+                let time = state.references.as_ref().map(|references| references.time);
+                let (Some(time), Some(thread)) = (time.filter(|time| *time >= 0), state.thread)
+                else {
+                    dropped.push(INVALID);
+                    continue;
+                };
+                let nanoseconds = time.saturating_mul(1000);
+                let converted = packets.time_of_monotonic(index, nanoseconds);
+                let mut time = converted.unwrap_or(nanoseconds);
+                let (callstacks, deltas) = (message.numbers(1), message.numbers(2));
+                for place in 0..callstacks.len().max(deltas.len()) {
+                    let Some(delta) = deltas.get(place).map(|delta| delta.cast_signed()) else {
+                        dropped.push("stackprofile_parser_error");
+                        break;
+                    };
+                    time = time.saturating_add(delta.saturating_mul(1000));
+                    let references = state.references.as_mut().unwrap();
+                    references.time = references.time.saturating_add(delta);
+                    if references.time < 0 {
+                        dropped.push(INVALID);
+                        break;
+                    }
+                    let Some(callstack) = callstacks.get(place) else {
+                        continue;
+                    };
+                    if time < 0 {
+                        dropped.push("trace_sorter_negative_timestamp_dropped");
+                        continue;
+                    }
+                    samples.push(Streamed {
+                        packet: index,
+                        time,
+                        thread,
+                        callstack: *callstack,
+                        priority: message.unsigned(3) as i32,
+                    });
+                }
+            }
+            _ => {}
+        }
+    }
+    (samples, dropped)
+}
+
 impl State {
     /// S1 to S3, E2, E3
     fn header(&mut self, packet: &Read) {

@@ -11,9 +11,10 @@ use super::order::{Event, What};
 use super::packets::Packets;
 use super::process_tree;
 use super::processes::Processes;
+use super::profiles::Profiles;
 use super::scheduling::{Scheduling, Switch};
 use super::schema::{self, Schema};
-use super::sequences::{self, Placed};
+use super::sequences::{self, Placed, Streamed};
 use super::slices::Slices;
 use super::stats;
 use super::track_events::Asyncs;
@@ -43,6 +44,8 @@ pub struct World<'a> {
     /// M8: the samples of disks.
     pub disks: Vec<(Machine, String, Message)>,
     pub vmstat_names: Vec<(u64, String)>,
+    pub streamed: Vec<Streamed>,
+    pub profiles: Profiles,
 }
 
 /// The largest number of cpus on a machine.
@@ -64,6 +67,11 @@ impl<'a> World<'a> {
                 .position(|m| m.raw_id == raw_id)
                 .unwrap_or(0)
         };
+        let (streamed, dropped) = sequences::streamed(packets, &described);
+        let mut profiles = Profiles::default();
+        for counter in dropped {
+            profiles.count(counter);
+        }
         let mut scheduling = Scheduling::default();
         scheduling.doubts.gaps = doubt::gaps_of_bundles(packets, machine_of);
         World {
@@ -84,6 +92,8 @@ impl<'a> World<'a> {
             flows: Flows::default(),
             disks: Vec::new(),
             vmstat_names: stats::vmstat_names(),
+            streamed,
+            profiles,
         }
     }
 
@@ -169,6 +179,7 @@ impl<'a> World<'a> {
                 self.energy((machine, raw_id), (time, *session), data);
             }
             What::Track => self.track_event((machine, raw_id), time, event.packet),
+            What::Streamed(sample) => self.streamed_sample(machine, sample),
             What::Packet(field, payload) => {
                 self.packet((machine, raw_id), (time, event.packet), *field, payload);
             }
@@ -201,6 +212,7 @@ impl<'a> World<'a> {
                 let (machine, raw_id) = of;
                 self.track_descriptor(machine, raw_id, payload);
             }
+            37 | 61 | 66 | 68 | 135 => self.profile(machine, at, field, payload),
             70 => self.display_state(machine, time, payload),
             71 => self.gpu_memory(machine, time, payload),
             86 => self.properties(machine, time, payload),

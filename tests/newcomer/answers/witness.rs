@@ -169,7 +169,7 @@ pub fn untold(name: &str) -> Option<&'static str> {
         .map(|(_, why)| *why)
 }
 
-const UNTOLD: [(&str, &str); 9] = [
+const UNTOLD: [(&str, &str); 10] = [
     (
         "perfetto_sql perfetto_query perfetto_rows perfetto_notes experimental_memoize fib long_slice slices_of r both str_split hash cat_stacks experimental_profile",
         "PerfettoSQL and its functions, in examples that make their own rows; crates/sql has their tests",
@@ -195,6 +195,17 @@ const UNTOLD: [(&str, &str); 9] = [
          ftrace_unresolved",
         "of kernel events there are counts and checksums by name, and the events of system with arguments \
          (tests/events.rs compares all of them)",
+    ),
+    (
+        "stack_sample stack_sample_session stack_sample_task_context stack_sample_async_context
+         stack_sample_execution_context stack_sample_counter_track stack_sample_counter perf_sample
+         perf_sample_with_stack callsite_total perf_session perf_counter_track cpu_profile_stack_sample
+         stack_profile_callsite stack_profile_frame stack_profile_mapping stack_profile_symbol heap_profile
+         heap_profile_allocation profiler_smaps process_memory_mappings callstack callstack_frame
+         stack_sample_source stack_sample_session_record stack_sample_task_record stack_sample_async_record
+         stack_sample_execution_record stack_sample_counter_track_record stack_sample_record
+         heap_profile_allocation_record smaps_record",
+        "no recorded trace has a profile; tests/profiles.rs compares all of them",
     ),
     (
         "android_logs android_log_record android_log_thread",

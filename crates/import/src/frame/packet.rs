@@ -128,7 +128,8 @@ impl Frame {
         }
         if let Some(defaults) = header.trace_packet_defaults {
             let generation = context.place.sequences.generation(packet.sequence);
-            context.writers.defaults(generation, defaults);
+            let profiles = &mut context.definitions.profiles;
+            context.writers.defaults(generation, defaults, profiles);
         }
         if header.first_packet_on_sequence {
             let first_packets = &mut context.definitions.first_packets;
@@ -364,7 +365,8 @@ fn counts_for(parsed: &Result<Parsed<'_>, Corrupt>, header: &Header<'_>) -> Coun
             PacketType::FTRACE_EVENTS
             | PacketType::ANDROID_LOG
             | PacketType::POWER_RAILS
-            | PacketType::TRACK_EVENT,
+            | PacketType::TRACK_EVENT
+            | PacketType::STREAMING_PROFILE_PACKET,
         ) => CountsFor::ItsMachine,
         _ => CountsFor::All,
     }

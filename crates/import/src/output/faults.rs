@@ -12,12 +12,26 @@ use super::rows::Rows;
 pub(crate) struct Fault {
     counter: Counter,
     said: &'static str,
+    /// Whether somebody else counts it.
+    is_counted: bool,
 }
 
 impl Fault {
     /// One that is counted so, and said so in the log.
     pub const fn new(counter: Counter, said: &'static str) -> Fault {
-        Fault { counter, said }
+        Fault {
+            counter,
+            said,
+            is_counted: false,
+        }
+    }
+
+    /// The same, which is only said in the log: somebody else counts it, by what it is of.
+    pub const fn counted(self) -> Fault {
+        Fault {
+            is_counted: true,
+            ..self
+        }
     }
 }
 
@@ -31,6 +45,12 @@ pub(crate) const PARSER_ERROR: Fault = Fault::new(
 pub(crate) const NOT_INTERNED: Fault = Fault::new(
     Counter::error("interned_data_tokenizer_errors"),
     "a reference to interned data has no entry, or an entry has no number",
+);
+
+/// Of a sample of a profiler that has no time, or no callstack although it needs one.
+pub(crate) const STACKPROFILE_PARSER_ERROR: Fault = Fault::new(
+    Counter::error("stackprofile_parser_error"),
+    "a sample of a streaming profile without a time or a callstack is dropped",
 );
 
 /// The faults that were met.
@@ -86,8 +106,14 @@ impl Faults {
     /// Counts them in `stats`, and says them in the log.
     pub fn tell(self, journal: &mut Journal, rows: &mut Rows<'_>) {
         for (code, met) in self.0 {
-            let Fault { counter, said } = met.fault;
-            journal.count(counter, met.count);
+            let Fault {
+                counter,
+                said,
+                is_counted,
+            } = met.fault;
+            if !is_counted {
+                journal.count(counter, met.count);
+            }
             let first = match met.count {
                 1 => String::new(),
                 count => format!("; {count} times in all, first here"),

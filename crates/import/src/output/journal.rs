@@ -132,7 +132,7 @@ pub(crate) struct Recorded {
     pub file: u32,
     pub machine: u32,
     /// Which of several things was counted.
-    pub idx: Option<u32>,
+    pub idx: Option<i64>,
 }
 
 /// There are at most so many of them: a million machines can say a dozen words each.
@@ -180,11 +180,16 @@ impl Journal {
     }
 
     /// Sets a counter of a file and a machine, `of`; the last value counts.
-    pub fn set(
+    pub fn set(&mut self, counter: &'static Counter, of: (u32, u32), idx: Option<u32>, value: i64) {
+        self.set_at(counter, of, idx.map(i64::from), value);
+    }
+
+    /// The same where what is counted may have a number below 0.
+    pub fn set_at(
         &mut self,
         counter: &'static Counter,
         (file, machine): (u32, u32),
-        idx: Option<u32>,
+        idx: Option<i64>,
         value: i64,
     ) {
         let key = Recorded {
@@ -210,7 +215,7 @@ impl Journal {
             name: counter.name,
             file,
             machine,
-            idx,
+            idx: idx.map(i64::from),
         };
         self.recorded.get(&key).map(|(value, _)| *value)
     }

@@ -212,7 +212,7 @@ pub(crate) struct Stat {
     pub meaning: Meaning,
     pub value: i64,
     /// Which of several things was counted.
-    pub idx: Option<u32>,
+    pub idx: Option<i64>,
     /// The file and the machine that it was counted of; `None` for the whole.
     pub of: Option<(u32, u32)>,
 }

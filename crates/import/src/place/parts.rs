@@ -84,7 +84,7 @@ pub(crate) fn shared(machine: MachineId, id: ClockId) -> Clock {
 }
 
 /// Which part.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct PartIx(pub u32);
 
 /// All parts, and those of the file that is read.

@@ -16,6 +16,7 @@ use super::observed::Observed;
 use super::once::Once;
 use super::packet::PlacedPacket;
 use super::power_rails::PowerRails;
+use super::profiles::{HeapProfiles, Profiled, StreamingProfiles};
 use super::reader::Reader;
 use super::remote_clock_sync::RemoteClockSyncs;
 use super::retiming::{Retime, Retimed, Rewritten, Times};
@@ -145,6 +146,7 @@ readers! {
     ProcessTree: Observed<2> = PROCESS_TREE,
     SysStats: Observed<7> = SYS_STATS,
     ProcessStats: Observed<9> = PROCESS_STATS,
+    ProfilePacket: HeapProfiles = PROFILE_PACKET,
     Battery: Observed<38> = BATTERY,
     PowerRails: PowerRails = POWER_RAILS,
     ProcessDescriptor: Observed<43> = PROCESS_DESCRIPTOR,
@@ -152,11 +154,16 @@ readers! {
     ThreadDescriptor: ThreadDescriptors = THREAD_DESCRIPTOR,
     GpuCounterEvent: GpuCounterEvents = GPU_COUNTER_EVENT,
     GpuRenderStageEvent: Observed<53> = GPU_RENDER_STAGE_EVENT,
+    StreamingProfile: StreamingProfiles = STREAMING_PROFILE_PACKET,
     TrackDescriptor: TrackDescriptors = TRACK_DESCRIPTOR,
+    ModuleSymbols: Profiled<61> = MODULE_SYMBOLS,
+    PerfSample: Profiled<66> = PERF_SAMPLE,
+    SmapsPacket: Profiled<68> = SMAPS_PACKET,
     InitialDisplayState: Observed<70> = INITIAL_DISPLAY_STATE,
     GpuMemTotalEvent: Observed<71> = GPU_MEM_TOTAL_EVENT,
     AndroidSystemProperty: Observed<86> = ANDROID_SYSTEM_PROPERTY,
     GpuInfo: Observed<128> = GPU_INFO,
+    StackSample: Profiled<135> = STACK_SAMPLE,
     RemoteClockSync: RemoteClockSyncs = REMOTE_CLOCK_SYNC,
 }
 
@@ -181,9 +188,11 @@ mod tests {
             [
                 ("Ftrace", Times::Inside),
                 ("AndroidLog", Times::Inside),
+                ("ProfilePacket", Times::Inside),
                 ("PowerRails", Times::Inside),
                 ("TrackEvent", Times::Inside),
                 ("ThreadDescriptor", Times::References),
+                ("StreamingProfile", Times::Inside),
                 ("TrackDescriptor", Times::References),
             ]
         );

@@ -10,7 +10,7 @@ use super::corrupt::Corrupt;
 use super::observed::{observe, well_formed};
 use super::packet::PlacedPacket;
 use super::reader::Reader;
-use super::retiming::{Retime, Retimed, Rewritten, Times};
+use super::retiming::{References, Retime, Retimed, Rewritten, Times};
 use super::sequences::writers::time_of;
 use crate::definitions::{Descriptor, Writer, is_sandboxed, thread_ids, thread_of};
 use crate::message::Message;
@@ -75,7 +75,7 @@ impl Reader for TrackDescriptors {
         let is_read = packet.is_valid && !packet.is_lost;
         let described = Descriptor::read(message);
         if let Some(thread) = thread_of(message).filter(|_| is_read && described.is_ok()) {
-            *to.reference(packet.generation) = Some(time_of(thread));
+            *to.references(packet.generation) = References::of(time_of(thread));
         }
         Rewritten::Same
     }
@@ -121,7 +121,7 @@ impl Reader for ThreadDescriptors {
         _out: &mut Vec<u8>,
     ) -> Rewritten {
         if packet.header.has_sequence && packet.is_valid {
-            *to.reference(packet.generation) = Some(time_of(message));
+            *to.references(packet.generation) = References::of(time_of(message));
         }
         Rewritten::Same
     }

@@ -20,6 +20,7 @@ mod once;
 mod packet;
 mod packet_schema;
 mod power_rails;
+mod profiles;
 mod reader;
 mod remote_clock_sync;
 mod retiming;
@@ -36,5 +37,7 @@ pub(crate) use events::EventSink;
 pub(crate) use latest::Latest;
 pub(crate) use packet::PlacedPacket;
 pub(crate) use packet_schema::PacketSchema;
-pub(crate) use retiming::{Fixed, Retime, Retimed, Rewritten, fields, put_bytes, put_number};
+pub(crate) use retiming::{
+    Fixed, References, Retime, Retimed, Rewritten, fields, put_bytes, put_number,
+};
 pub(crate) use sequences::Writers;

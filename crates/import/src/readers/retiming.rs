@@ -33,6 +33,8 @@ pub(crate) enum Fixed {
     KernelEvents,
     LogLines,
     PowerSamples,
+    HeapDumps,
+    StreamedSamples,
 }
 
 /// A packet whose payload is rewritten.
@@ -56,6 +58,25 @@ pub(crate) enum Rewritten {
     Changed,
     /// The same, and the packet has this time.
     OfPacket(TraceTime),
+}
+
+/// What deltas of a sequence are added to, in microseconds.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct References {
+    /// In the trace that is read: those of track events and of streamed samples.
+    pub read: Option<i64>,
+    /// In the trace that is written, where track events have no deltas.
+    pub written: Option<i64>,
+}
+
+impl References {
+    /// What a descriptor says.
+    pub fn of(time: i64) -> Self {
+        References {
+            read: Some(time),
+            written: Some(time),
+        }
+    }
 }
 
 /// Who converts the times of a packet.
@@ -86,8 +107,14 @@ pub(crate) trait Retime {
     /// A reading of a clock that has no time: it is written as it is, and counted if it has one then.
     fn unplaced(&mut self, fixed: Fixed, clock: (ClockId, SeqId), recorded: u64);
 
-    /// What deltas of a sequence's track events are added to, as far as it is known.
-    fn reference(&mut self, generation: Generation) -> &mut Option<i64>;
+    /// Something was written that leads so far away from its time; `None` if nobody knows where.
+    fn off(&mut self, fixed: Fixed, off: Option<u64>);
+
+    /// Where an import of the trace that is written places a reading of a clock without a sequence.
+    fn leads_to(&mut self, clock: ClockId, reading: u64) -> Option<TraceTime>;
+
+    /// What deltas of a sequence are added to, as far as it is known.
+    fn references(&mut self, generation: Generation) -> &mut References;
 }
 
 /// The fields of a message that can be read to its end, each with its bytes.

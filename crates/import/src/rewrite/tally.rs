@@ -115,6 +115,8 @@ impl Missed {
             Missed::Packet => ["packet", "packets"],
             Missed::Inside(Fixed::KernelEvents) => ["kernel event", "kernel events"],
             Missed::Inside(Fixed::LogLines) => ["log line", "log lines"],
+            Missed::Inside(Fixed::HeapDumps) => ["heap dump", "heap dumps"],
+            Missed::Inside(Fixed::StreamedSamples) => ["packet of samples", "packets of samples"],
             Missed::Inside(Fixed::PowerSamples) => {
                 ["sample of a power rail", "samples of power rails"]
             }

@@ -143,6 +143,24 @@ impl Target {
         inverse(|reading| convert(self, reading), begins, time)
     }
 
+    /// The same of a reading that an import converts when all of the trace is read.
+    pub fn reading_at_end(
+        &mut self,
+        part: PartIx,
+        clock: (ClockId, SeqId),
+        recorded: i64,
+        TraceTime(time): TraceTime,
+    ) -> Option<Found> {
+        self.lacks_whole |= self.whole.is_none();
+        let clocks = &mut self.whole.as_mut()?.context.place.clocks;
+        let clock = clocks.event_clock(part, Some(clock));
+        let convert = |reading| {
+            let placed = clocks.place_event(&clock, u64::try_from(reading).ok()?);
+            placed.ok().map(|TraceTime(ts)| ts)
+        };
+        inverse(convert, [recorded], time)
+    }
+
     /// Where an import of the trace that is written places a reading in nanoseconds: at once, or at the end.
     pub fn leads_to(
         &mut self,

@@ -9,7 +9,7 @@ use super::tally::{Missed, Tally};
 use super::target::Target;
 use super::waits::Known;
 use crate::place::{EventClock, EventRow, Generation, PartIx, Place, TraceTime, WaitingEvent};
-use crate::readers::{Fixed, Retime};
+use crate::readers::{Fixed, References, Retime};
 
 /// What is known of what waits for a snapshot.
 pub(crate) enum Waits {
@@ -25,8 +25,8 @@ pub(crate) struct Times {
     pub writes: bool,
     /// The number of what waits next.
     pub next: i64,
-    /// By sequence: what deltas of its track events are added to.
-    references: FxHashMap<u32, (Generation, Option<i64>)>,
+    /// By sequence: what deltas of it are added to.
+    references: FxHashMap<u32, (Generation, References)>,
     pub tally: Tally,
     /// Whether times are told by rates, so that the nearest snapshot may put them elsewhere.
     pub has_rates: bool,
@@ -155,7 +155,14 @@ impl Retime for Converter<'_> {
             return reading;
         }
         let near = i64::try_from(recorded).unwrap_or(ts.0);
-        let found = self.target.reading(part, (clock, SeqId(0)), near, ts);
+        let clock = (clock, SeqId(0));
+        // By the nearest snapshots, what is right now is right at the end: they are those of the source.
+        let found = match fixed {
+            Fixed::HeapDumps if self.times.has_rates => {
+                self.target.reading_at_end(part, clock, near, ts)
+            }
+            _ => self.target.reading(part, clock, near, ts),
+        };
         match found.map(|found| (u64::try_from(found.reading), found.off)) {
             Some((Ok(reading), 0)) => reading,
             Some((Ok(reading), off)) => {
@@ -218,13 +225,25 @@ impl Retime for Converter<'_> {
         }
     }
 
-    fn reference(&mut self, generation: Generation) -> &mut Option<i64> {
+    fn off(&mut self, fixed: Fixed, off: Option<u64>) {
+        if self.times.writes {
+            self.missed(fixed, off);
+        }
+    }
+
+    fn leads_to(&mut self, clock: ClockId, reading: u64) -> Option<TraceTime> {
+        let (_, part) = self.parts;
+        let reading = i64::try_from(reading).ok()?;
+        self.target.leads_to(part, (clock, SeqId(0)), reading)
+    }
+
+    fn references(&mut self, generation: Generation) -> &mut References {
         let sequence = generation.interval.sequence;
         let kept = self.times.references.entry(sequence);
-        let (of, reference) = kept.or_insert((generation, None));
+        let (of, references) = kept.or_insert((generation, References::default()));
         if *of != generation {
-            (*of, *reference) = (generation, None);
+            (*of, *references) = (generation, References::default());
         }
-        reference
+        references
     }
 }

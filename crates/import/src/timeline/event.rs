@@ -19,6 +19,7 @@ pub(crate) enum Event<'a> {
     Packet(PacketEvent<'a>),
     Energy(Energy),
     Track(TrackRecord<'a>),
+    Profile(ProfileEvent<'a>),
     /// A sequence lost packets before this (rule DT7).
     PacketsLost {
         sequence: u32,
@@ -107,6 +108,24 @@ pub(crate) struct PacketEvent<'a> {
     pub payload: &'a [u8],
 }
 
+/// A packet of a profiler, or a sample in one, with what counts for it by its place in the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ProfileEvent<'a> {
+    /// The packet's row.
+    pub packet: i64,
+    /// The field of `TracePacket` that it is.
+    pub field: u32,
+    /// The sequence that it is on, by its number in the definitions of profiles.
+    pub writer: u32,
+    /// What numbers of interned data mean, and how many entries count (see
+    /// `timebase_trace::Interned::get_until`).
+    pub interval: Interval,
+    pub until: u64,
+    /// The defaults of its sequence, by their number in the definitions of profiles.
+    pub defaults: u32,
+    pub payload: &'a [u8],
+}
+
 /// What has gone through a power rail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Energy {
@@ -129,6 +148,7 @@ const ENERGY: u64 = 7;
 // 8 is that of track events.
 const NOTHING: u64 = 9;
 const PACKETS_LOST: u64 = 10;
+const PROFILE: u64 = 11;
 
 impl<'a> Event<'a> {
     /// Writes it in place of what is in `record`.
@@ -174,6 +194,7 @@ impl<'a> Event<'a> {
                     .natural(energy.energy);
             }
             Event::Track(record) => put.natural(TRACK).rest(record.0),
+            Event::Profile(event) => event.put(&mut put),
             Event::PacketsLost { sequence } => {
                 put.natural(PACKETS_LOST).natural((*sequence).into());
             }
@@ -237,6 +258,7 @@ impl<'a> Event<'a> {
                 energy: take.natural()?,
             }),
             TRACK => Event::Track(TrackRecord(take.rest())),
+            PROFILE => Event::Profile(ProfileEvent::take(take)?),
             NOTHING => Event::Nothing,
             PACKETS_LOST => Event::PacketsLost {
                 sequence: take.small()?,
@@ -306,6 +328,31 @@ impl Waking {
             },
             pid: take.small()?,
             comm: name(&mut take)?,
+        })
+    }
+}
+
+impl<'a> ProfileEvent<'a> {
+    fn put(&self, put: &mut Put<'_>) {
+        put.natural(PROFILE)
+            .integer(self.packet)
+            .natural(self.field.into())
+            .natural(self.writer.into())
+            .natural(self.until)
+            .natural(self.defaults.into());
+        put_interval(put, self.interval);
+        put.rest(self.payload);
+    }
+
+    fn take(mut take: Take<'a>) -> io::Result<Self> {
+        Ok(ProfileEvent {
+            packet: take.integer()?,
+            field: take.small()?,
+            writer: take.small()?,
+            until: take.natural()?,
+            defaults: take.small()?,
+            interval: take_interval(&mut take)?,
+            payload: take.rest(),
         })
     }
 }
@@ -394,8 +441,18 @@ mod tests {
             index: 2,
             energy: 3,
         };
+        let profile = ProfileEvent {
+            packet: 3,
+            field: 66,
+            writer: 1,
+            interval,
+            until: u64::MAX,
+            defaults: 2,
+            payload: b"sample",
+        };
         for event in [
             Event::Nothing,
+            Event::Profile(profile),
             Event::Energy(energy),
             Event::Switch(switch),
             Event::Switch(Switch {

@@ -8,18 +8,19 @@ use super::counters::Counters;
 use super::gpu_slices::GpuSlices;
 use super::interrupts::Interrupts;
 use super::processes::Processes;
+use super::profiles::Profiles;
 use super::sched::Sched;
 use super::signals::Signals;
 use super::track_events::TrackEvents;
 use super::tracker::{At, Tracker};
 use crate::limits::Watch;
-use crate::output::{Faults, Rows};
+use crate::output::{Counts, Faults, Rows};
 use crate::place::TraceTime;
 use crate::timeline::{Event, FtraceEvent, Switch, Timeline, Waker, Waking};
 use crate::world::{World, ucpu};
 
 /// Gives all events of a trace to all trackers, and tells what of it does not go
-/// together.
+/// together, and what was counted of files and machines.
 ///
 /// # Errors
 ///
@@ -29,7 +30,7 @@ pub(crate) fn follow(
     mut world: World,
     watch: &mut Watch,
     rows: &mut Rows<'_>,
-) -> io::Result<Faults> {
+) -> io::Result<(Faults, Counts)> {
     let mut trackers = Trackers::default();
     let mut at = At {
         world: &mut world,
@@ -64,6 +65,7 @@ struct Trackers {
     gpu_slices: GpuSlices,
     counters: Counters,
     track_events: TrackEvents,
+    profiles: Profiles,
 }
 
 impl Trackers {
@@ -93,7 +95,8 @@ impl Trackers {
             | Event::Waking(Waking { machine, .. })
             | Event::Ftrace(FtraceEvent { machine, .. }) => Some(*machine),
             Event::Packet(_) | Event::LogLine(_) | Event::Energy(_) => None,
-            Event::Track(_) | Event::PacketsLost { .. } | Event::Nothing => None,
+            Event::Track(_) | Event::Profile(_) => None,
+            Event::PacketsLost { .. } | Event::Nothing => None,
         };
         if machine.is_some_and(|machine| is_before(ts, machine, at)) {
             return Ok(());
@@ -135,6 +138,7 @@ impl Trackers {
                 }
             }
             Event::Track(record) => self.track_events.event(ts, &record.read()?, at),
+            Event::Profile(event) => self.profiles.event(ts, event, at)?,
             Event::LogLine(line) => {
                 for tracker in self.all() {
                     tracker.log_line(line, at);
@@ -155,6 +159,7 @@ impl Trackers {
         for tracker in self.all() {
             tracker.end(at);
         }
+        self.profiles.end(at);
     }
 }
 

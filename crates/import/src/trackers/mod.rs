@@ -15,6 +15,7 @@ mod counters;
 mod gpu_slices;
 mod interrupts;
 mod processes;
+mod profiles;
 mod sched;
 mod signals;
 mod track_events;
@@ -22,4 +23,5 @@ mod tracker;
 
 pub(crate) use all::{follow, reads_ftrace};
 pub(crate) use gpu_slices::GPU_INTERNED;
+pub(crate) use profiles::PROFILES_INTERNED;
 pub(crate) use sched::KERNEL_SYMBOLS;

@@ -62,7 +62,7 @@ pub(crate) use values::{Measurement, ThreadCounter, ThreadValue};
 use crate::manifest::MachineRef;
 
 use crate::definitions::{Definitions, Names};
-use crate::output::{Cell, Faults, Rows};
+use crate::output::{Cell, Counts, Faults, Rows};
 
 /// All of it.
 pub(crate) struct World {
@@ -80,6 +80,8 @@ pub(crate) struct World {
     pub args: ArgSets,
     /// What of the trace does not go together.
     pub faults: Faults,
+    /// What was counted of files and machines.
+    pub counts: Counts,
     pub flows: Flows,
     values: Values,
     /// From when to when the rows of tables are, by their numbers.
@@ -108,6 +110,7 @@ impl World {
             strings: Strings::new(rows),
             args: ArgSets::default(),
             faults: Faults::default(),
+            counts: Counts::default(),
             flows: Flows::new(scratch),
             values: Values::new(scratch),
             spans: BTreeMap::new(),
@@ -130,12 +133,13 @@ impl World {
         *last = (*last).max(end);
     }
 
-    /// What lasts to the end becomes rows. Tells what of the trace does not go together.
+    /// What lasts to the end becomes rows. Tells what of the trace does not go together, and what was
+    /// counted of files and machines.
     ///
     /// # Errors
     ///
     /// If what was put aside cannot be written or read back.
-    pub fn end(mut self, rows: &mut Rows<'_>) -> io::Result<Faults> {
+    pub fn end(mut self, rows: &mut Rows<'_>) -> io::Result<(Faults, Counts)> {
         self.end_slices(rows);
         let World {
             mut definitions,
@@ -147,6 +151,7 @@ impl World {
             values,
             spans,
             mut faults,
+            counts,
             flows,
             ..
         } = self;
@@ -170,6 +175,6 @@ impl World {
                 end_ts: Cell::from(*end),
             });
         }
-        Ok(faults)
+        Ok((faults, counts))
     }
 }

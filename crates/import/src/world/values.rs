@@ -41,6 +41,11 @@ pub(crate) struct Measurement {
 }
 
 impl Measurement {
+    /// Its row in `counter`.
+    pub fn id(&self) -> i64 {
+        self.id
+    }
+
     /// It is known what was measured: it is a row.
     pub fn complete(
         self,

@@ -4,6 +4,9 @@
 CREATE TEMP VIEW __intrinsic_args AS
 SELECT id, arg_set_id, flat_key, key, int_value, string_value, real_value, value_type FROM main.args;
 
+CREATE TEMP VIEW __intrinsic_chrome_stack_sample_extras AS
+SELECT id, id AS profiler_sample_id, process_priority FROM main.stack_sample_record WHERE process_priority IS NOT NULL;
+
 CREATE TEMP VIEW __intrinsic_clock_snapshot AS
 SELECT id, ts, clock_id, clock_name, clock_value, snapshot_id, machine_id FROM main.clock_snapshot;
 
@@ -25,6 +28,12 @@ SELECT id, ts, name, utid, arg_set_id, common_flags, ucpu FROM main.ftrace_event
 CREATE TEMP VIEW __intrinsic_gpu AS
 SELECT id, gpu, machine_id, name, vendor, model, architecture, uuid, pci_bdf, arg_set_id FROM main.gpu;
 
+CREATE TEMP VIEW __intrinsic_heap_profile AS
+SELECT id, ts, ts_end, dur, upid, heap_name FROM main.heap_profile;
+
+CREATE TEMP VIEW __intrinsic_heap_profile_allocation AS
+SELECT id, ts, upid, heap_name, callsite_id, count, size FROM main.heap_profile_allocation;
+
 CREATE TEMP VIEW __intrinsic_logs AS
 SELECT id, ts, utid, prio, 'android_logcat' AS log_source, tag, msg, NULL AS arg_set_id FROM main.android_logs;
 
@@ -43,6 +52,38 @@ SELECT id, pid, name, start_ts, end_ts, parent_upid, uid, android_appid, android
        machine_id
 FROM main.process;
 
+CREATE TEMP VIEW __intrinsic_profiler_async_context AS
+SELECT id, name, kind, parent_id FROM main.stack_sample_async_record;
+
+CREATE TEMP VIEW __intrinsic_profiler_counter_set AS
+SELECT c.id, s.id AS counter_set_id, c.id AS counter_id
+FROM main.stack_sample_record AS s
+CROSS JOIN main.counter_record AS c ON c.id BETWEEN s.counter_id AND s.counter_id + s.counters - 1;
+
+CREATE TEMP VIEW __intrinsic_profiler_execution_context AS
+SELECT id, ucpu, cpu_mode FROM main.stack_sample_execution_record;
+
+CREATE TEMP VIEW __intrinsic_profiler_sample AS
+SELECT id, ts, (SELECT name FROM main.stack_sample_source AS x WHERE x.id = s.source) AS source,
+       task_id AS task_context_id, execution_id AS execution_context_id, callsite_id, unwind_error, session_id,
+       iif(counter_id IS NULL, NULL, id) AS counter_set_id
+FROM main.stack_sample_record AS s;
+
+CREATE TEMP VIEW __intrinsic_profiler_session AS
+SELECT id, (SELECT name FROM main.stack_sample_source AS x WHERE x.id = s.source) AS source, timebase_unit,
+       NULL AS cmdline
+FROM main.stack_sample_session_record AS s;
+
+CREATE TEMP VIEW __intrinsic_profiler_smaps AS
+SELECT id, upid, ts, path, path_trimmed, aggregate_count, is_deleted, size_kb, private_dirty_kb, swap_kb, file_name,
+       start_address, module_timestamp, module_debugid, module_debug_path, protection_flags,
+       private_clean_resident_kb, shared_dirty_resident_kb, shared_clean_resident_kb, locked_kb,
+       proportional_resident_kb, rss_kb, anonymous_kb, pss_dirty_kb, swap_pss_kb
+FROM main.profiler_smaps;
+
+CREATE TEMP VIEW __intrinsic_profiler_task_context AS
+SELECT id, upid, utid, async_context_id FROM main.stack_sample_task_record;
+
 CREATE TEMP VIEW __intrinsic_sched_slice AS
 SELECT id, ts, dur, utid, end_state, priority, ucpu FROM main.sched_slice;
 
@@ -53,6 +94,18 @@ FROM main.slice;
 
 CREATE TEMP VIEW __intrinsic_spurious_sched_wakeup AS
 SELECT id, ts, thread_state_id, irq_context, utid, waker_utid FROM main.spurious_sched_wakeup;
+
+CREATE TEMP VIEW __intrinsic_stack_profile_callsite AS
+SELECT id, depth, parent_id, frame_id FROM main.stack_profile_callsite;
+
+CREATE TEMP VIEW __intrinsic_stack_profile_frame AS
+SELECT id, name, mapping, rel_pc, symbol_set_id, deobfuscated_name, type FROM main.stack_profile_frame;
+
+CREATE TEMP VIEW __intrinsic_stack_profile_mapping AS
+SELECT id, build_id, exact_offset, start_offset, start, "end", load_bias, name FROM main.stack_profile_mapping;
+
+CREATE TEMP VIEW __intrinsic_stack_profile_symbol AS
+SELECT id, symbol_set_id, name, source_file, line_number, inlined FROM main.stack_profile_symbol;
 
 CREATE TEMP VIEW __intrinsic_stats AS
 SELECT id, name, key, idx, severity, source, value, NULL AS description, machine_id, trace_file_id AS trace_id

@@ -69,6 +69,18 @@ impl PacketType {
     pub const TRACK_DESCRIPTOR: PacketType = PacketType(60);
     /// `cpu_info`
     pub const CPU_INFO: PacketType = PacketType(67);
+    /// `profile_packet`
+    pub const PROFILE_PACKET: PacketType = PacketType(37);
+    /// `streaming_profile_packet`
+    pub const STREAMING_PROFILE_PACKET: PacketType = PacketType(54);
+    /// `module_symbols`
+    pub const MODULE_SYMBOLS: PacketType = PacketType(61);
+    /// `perf_sample`
+    pub const PERF_SAMPLE: PacketType = PacketType(66);
+    /// `smaps_packet`
+    pub const SMAPS_PACKET: PacketType = PacketType(68);
+    /// `stack_sample`
+    pub const STACK_SAMPLE: PacketType = PacketType(135);
     /// `initial_display_state`
     pub const INITIAL_DISPLAY_STATE: PacketType = PacketType(70);
     /// `gpu_mem_total_event`

@@ -11,7 +11,7 @@ use timebase_store::sort::Scratch;
 use super::counters::{HeldValues, Sums, is_held};
 use super::defaults::Defaults;
 use super::event::field;
-use crate::definitions::{Names, Uuids, Writer};
+use crate::definitions::{Names, Profiles, Uuids, Writer};
 use crate::message::Message;
 use crate::output::Faults;
 use crate::place::{Generation, Place, SettledEvent, TraceTime};
@@ -30,6 +30,8 @@ pub(in crate::readers) struct References {
 pub(crate) struct SequenceState {
     generation: Generation,
     pub(in crate::readers) defaults: Defaults,
+    /// Those of profilers, by their number in the definitions of profiles.
+    pub(in crate::readers) profile_defaults: u32,
     pub(in crate::readers) thread: Option<(Writer, WriterThread)>,
     pub(in crate::readers) references: Option<References>,
     labels: FxHashMap<(u32, u64), OwnLabel>,
@@ -68,9 +70,10 @@ impl Writers {
     }
 
     /// A packet brings `TracePacketDefaults`.
-    pub fn defaults(&mut self, generation: Generation, defaults: &[u8]) {
+    pub fn defaults(&mut self, generation: Generation, defaults: &[u8], profiles: &mut Profiles) {
         const TRACK_EVENT_DEFAULTS: u32 = 11;
         let (state, _) = self.state(generation);
+        state.profile_defaults = profiles.defaults(defaults);
         let defaults = Message(defaults).bytes(TRACK_EVENT_DEFAULTS);
         let defaults = Message(defaults.unwrap_or_default());
         state.defaults = Defaults {
@@ -138,6 +141,7 @@ impl SequenceState {
         self.references = None;
         if self.generation.interval != generation.interval {
             self.defaults = Defaults::default();
+            self.profile_defaults = 0;
             self.labels.clear();
         }
         self.generation = generation;

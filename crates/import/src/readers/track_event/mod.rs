@@ -54,7 +54,7 @@ mod interned {
 }
 
 /// Why an event is dropped.
-mod dropped {
+pub(super) mod dropped {
     use super::{Counter, Fault};
 
     pub const MISSING_SEQUENCE: Fault = Fault::new(
@@ -75,7 +75,7 @@ mod dropped {
     );
     pub const BEFORE_ZERO: Fault = Fault::new(
         Counter::error("trace_sorter_negative_timestamp_dropped"),
-        "a track event before time 0 is dropped",
+        "a track event or a sample before time 0 is dropped",
     );
     pub const STATE_WITHOUT_UUID: Fault = Fault::new(
         Counter::error("track_event_state_missing_track_uuid"),
@@ -105,7 +105,7 @@ mod event_type {
     pub const STATE: u64 = 5;
 }
 
-const NS_PER_US: i64 = 1000;
+pub(super) const NS_PER_US: i64 = 1000;
 
 /// Reads track events. What it keeps is room for what it makes.
 #[derive(Debug, Default)]

@@ -44,7 +44,7 @@ fn time(
 ) -> Option<TraceTime> {
     let own = match event.time_delta {
         Some(delta) => {
-            let reference = to.reference(packet.generation).as_mut()?;
+            let reference = to.references(packet.generation).read.as_mut()?;
             *reference = reference.saturating_add(delta);
             *reference
         }

@@ -250,7 +250,7 @@ fn pq2a_the_prelude_runs_before_the_first_module_and_shadows_the_database() {
         ("prelude.after_eof.slices", "CREATE PERFETTO VIEW slice AS SELECT id, ts, dur, name FROM __intrinsic_slice;
             CREATE PERFETTO TABLE started AS SELECT trace_start() AS ts"),
         ("a.m", "CREATE PERFETTO TABLE m AS SELECT id, name FROM slice WHERE dur > 5"),
-        ("a.logs", "CREATE PERFETTO TABLE smaps AS SELECT count(*) AS n FROM __intrinsic_profiler_smaps"),
+        ("a.logs", "CREATE PERFETTO TABLE smaps AS SELECT count(*) AS n FROM __intrinsic_protolog"),
     ]);
     let conn = connect();
     conn.execute_batch(
@@ -280,17 +280,17 @@ fn pq2a_the_prelude_runs_before_the_first_module_and_shadows_the_database() {
     };
     assert_eq!(unread("SELECT * FROM slice"), "");
     assert_eq!(
-        unread("SELECT ts FROM __intrinsic_profiler_smaps"),
-        "__intrinsic_profiler_smaps"
+        unread("SELECT ts FROM __intrinsic_protolog"),
+        "__intrinsic_protolog"
     );
     try_rows(&conn, "INCLUDE PERFETTO MODULE a.logs", &packages).unwrap();
     assert_eq!(unread("SELECT count(*) FROM slice"), "");
     assert_eq!(
         unread("SELECT n + 1 FROM (SELECT n FROM smaps)"),
-        "__intrinsic_profiler_smaps"
+        "__intrinsic_protolog"
     );
     rows(&conn, "CREATE PERFETTO TABLE more AS SELECT n FROM smaps");
-    assert_eq!(unread("SELECT n FROM more"), "__intrinsic_profiler_smaps");
+    assert_eq!(unread("SELECT n FROM more"), "__intrinsic_protolog");
 }
 
 #[test]

@@ -1,0 +1,123 @@
+//! `profile_packet`: dumps of heap profiles (rules HP).
+//!
+//! # Design
+//!
+//! The times of dumps are readings of a clock, converted with all snapshots of the trace (HP2). So
+//! they are collected here, and converted when there are no more packets, before events are
+//! followed. There is one for each process and dump.
+
+use timebase_descriptor::field::Value;
+use timebase_resolver::{ClockId, SeqId};
+use timebase_schema::Table;
+use timebase_trace::wire::packet::PacketType;
+
+use super::{TABLES, event_of};
+use crate::message::Message;
+use crate::output::Rows;
+use crate::readers::context::ImportContext;
+use crate::readers::corrupt::Corrupt;
+use crate::readers::observed::well_formed;
+use crate::readers::packet::PlacedPacket;
+use crate::readers::reader::Reader;
+use crate::readers::retiming::{
+    Fixed, Retime, Retimed, Rewritten, Times, fields, put_bytes, put_number,
+};
+use crate::timeline::Event;
+
+/// `ProfilePacket.process_dumps`, and its times.
+const DUMPS: u32 = 5;
+const END: u32 = 9;
+const START: u32 = 15;
+
+/// The clock of the times of dumps.
+const MONOTONIC_COARSE: ClockId = ClockId(4);
+
+/// Reads dumps of heap profiles.
+#[derive(Debug, Default)]
+pub(crate) struct HeapProfiles;
+
+impl Reader for HeapProfiles {
+    type Payload<'a> = Message<'a>;
+
+    const TABLES: &'static [&'static Table] = TABLES;
+
+    const TIMES: Times = Times::Inside;
+
+    fn parse(payload: &[u8]) -> Result<Message<'_>, Corrupt> {
+        well_formed(payload)?;
+        Ok(Message(payload))
+    }
+
+    fn read(
+        &mut self,
+        message: Message<'_>,
+        packet: &PlacedPacket<'_>,
+        context: &mut ImportContext,
+        _rows: &mut Rows<'_>,
+    ) {
+        if packet.is_lost() || !context.events.timeline.is_wanted() {
+            return;
+        }
+        let profiles = &mut context.definitions.profiles;
+        for dump in message.messages(DUMPS) {
+            let end = dump.number(END).unwrap_or(0);
+            profiles.wants_time(packet.part, end);
+            profiles.wants_time(packet.part, dump.number(START).unwrap_or(end));
+        }
+        let event = event_of(PacketType::PROFILE_PACKET.0, packet, message.0, context);
+        context.packet(packet, &Event::Profile(event));
+    }
+
+    fn retime(
+        _message: Message<'_>,
+        packet: &Retimed<'_>,
+        to: &mut impl Retime,
+        out: &mut Vec<u8>,
+    ) -> Rewritten {
+        if packet.is_lost {
+            return Rewritten::Same;
+        }
+        for (number, value, bytes) in fields(packet.payload) {
+            match value {
+                Value::Bytes(dump) if number == DUMPS => {
+                    let mut retimed = Vec::new();
+                    retime_dump(dump, to, &mut retimed);
+                    put_bytes(out, number, &retimed);
+                }
+                _ => out.extend_from_slice(bytes),
+            }
+        }
+        Rewritten::Changed
+    }
+
+    fn end(&mut self, context: &mut ImportContext, _rows: &mut Rows<'_>) {
+        let clocks = &mut context.place.clocks;
+        for (part, reading, time) in context.definitions.profiles.wanted_times() {
+            let coarse = clocks.event_clock(part, Some((MONOTONIC_COARSE, SeqId(0))));
+            *time = clocks.place_event(&coarse, reading).ok();
+        }
+    }
+}
+
+/// A dump with the readings that lead to its times (rule RW6).
+fn retime_dump(dump: &[u8], to: &mut impl Retime, out: &mut Vec<u8>) {
+    let clock = to.clock(Some((MONOTONIC_COARSE, SeqId(0))));
+    let mut has_end = false;
+    let mut written = |field, recorded, out: &mut Vec<u8>| {
+        let ts = to.time_now(&clock, recorded);
+        let reading = ts.map(|ts| to.reading(Fixed::HeapDumps, MONOTONIC_COARSE, recorded, ts));
+        put_number(out, field, reading.unwrap_or(recorded));
+    };
+    for (number, value, bytes) in fields(dump) {
+        match value {
+            Value::Varint(recorded) if number == END || number == START => {
+                has_end |= number == END;
+                written(number, recorded, out);
+            }
+            _ => out.extend_from_slice(bytes),
+        }
+    }
+    if !has_end {
+        written(END, 0, out);
+    }
+}

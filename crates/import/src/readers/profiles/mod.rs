@@ -1,0 +1,101 @@
+//! Packets of profilers (rules OP to SM). What counts for them by their place in the file goes with
+//! them to the timeline: how much interned data there was, and the defaults of their sequence. What they
+//! mean is decided in the order of time, by the tracker of profiles.
+
+mod heap;
+mod streaming;
+
+use timebase_schema::{Table, tables};
+use timebase_trace::Kept;
+use timebase_trace::wire::packet::PacketType;
+
+pub(super) use heap::HeapProfiles;
+pub(super) use streaming::StreamingProfiles;
+
+use super::context::ImportContext;
+use super::corrupt::Corrupt;
+use super::observed::well_formed;
+use super::packet::PlacedPacket;
+use super::reader::Reader;
+use super::retiming::Times;
+use super::trace_stats::of;
+use crate::definitions::ProfileWriter;
+use crate::message::Message;
+use crate::output::Rows;
+use crate::timeline::{Event, ProfileEvent};
+use crate::trackers::PROFILES_INTERNED;
+
+/// The tables of profiles.
+const TABLES: &[&Table] = &[&tables::stack_sample_record::TABLE];
+
+/// Gives packets of a type to the timeline, each at its time.
+#[derive(Debug, Default)]
+pub(crate) struct Profiled<const TYPE: u32>;
+
+impl<const TYPE: u32> Reader for Profiled<TYPE> {
+    type Payload<'a> = Message<'a>;
+
+    const TABLES: &'static [&'static Table] = TABLES;
+
+    const INTERNED: &'static [(u32, Kept)] = interned(TYPE);
+
+    const TIMES: Times = Times::OfPacket;
+
+    fn parse(payload: &[u8]) -> Result<Message<'_>, Corrupt> {
+        well_formed(payload)?;
+        Ok(Message(payload))
+    }
+
+    fn read(
+        &mut self,
+        message: Message<'_>,
+        packet: &PlacedPacket<'_>,
+        context: &mut ImportContext,
+        _rows: &mut Rows<'_>,
+    ) {
+        if packet.is_lost() || !context.events.timeline.is_wanted() {
+            return;
+        }
+        let event = event_of(TYPE, packet, message.0, context);
+        context.packet(packet, &Event::Profile(event));
+    }
+}
+
+/// The fields of `InternedData` that the tracker looks up, named once.
+const fn interned(packet_type: u32) -> &'static [(u32, Kept)] {
+    if packet_type == PacketType::PERF_SAMPLE.0 {
+        PROFILES_INTERNED
+    } else {
+        &[]
+    }
+}
+
+/// The event of a packet, with all that counts for it by its place in the file.
+fn event_of<'a>(
+    field: u32,
+    packet: &PlacedPacket<'_>,
+    payload: &'a [u8],
+    context: &mut ImportContext,
+) -> ProfileEvent<'a> {
+    let (file, machine) = of(&context.place, packet.part);
+    let writer = ProfileWriter {
+        part: packet.part,
+        machine,
+        file,
+        sequence: packet.header.trusted_packet_sequence_id,
+    };
+    let interval = packet.generation.interval;
+    let profiles = &mut context.definitions.profiles;
+    let writer = profiles.writer(writer);
+    profiles.expect(interval);
+    let (state, _) = context.writers.state(packet.generation);
+    ProfileEvent {
+        packet: packet.id,
+        field,
+        writer,
+        interval,
+        until: context.place.interned.keep(interval),
+        defaults: state.profile_defaults,
+        payload,
+    }
+}

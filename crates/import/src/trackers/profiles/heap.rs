@@ -1,0 +1,260 @@
+//! Heap profiles of heapprofd (rules HP).
+//!
+//! # Design
+//!
+//! A dump has the sums since the profile began; a row is the difference to the dump before, of the same
+//! callstack. So the last sums of each are remembered. Samples wait for the end of their dump, which
+//! may be several packets: stacks may come after the samples that use them.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use timebase_schema::tables::{heap_profile, heap_profile_allocation_record};
+
+use super::callstacks::{CallsiteId, Callstacks};
+use super::faults::{DUMP_WITHOUT_TIME, MALFORMED, MALFORMED_PACKET, MISSING_PACKET};
+use super::heap_stacks::OwnStacks;
+use super::heap_stats;
+use super::packet::{Packet, some_number};
+use super::stacks::KnownStacks;
+use crate::message::Message;
+use crate::output::Cell;
+use crate::place::TraceTime;
+use crate::timeline::Name;
+use crate::trackers::tracker::At;
+use crate::world::Upid;
+
+/// The fields of `ProfilePacket`.
+mod field {
+    pub const DUMPS: u32 = 5;
+    pub const CONTINUED: u32 = 6;
+    pub const INDEX: u32 = 7;
+}
+
+/// Fields of `ProcessHeapSamples`.
+mod dump {
+    pub const PID: u32 = 1;
+    pub const SAMPLES: u32 = 2;
+    pub const END: u32 = 9;
+    pub const HEAP_NAME: u32 = 11;
+    pub const ORIGINAL_INTERVAL: u32 = 13;
+    pub const START: u32 = 15;
+}
+
+/// What was allocated and freed: how many allocations, their bytes, and the same of what was
+/// freed, which is below 0.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Sums {
+    allocated: (i64, i64),
+    freed: (i64, i64),
+}
+
+impl Sums {
+    /// Of a sample. What is beyond 64 bits wraps, as in trace processor.
+    fn of(sample: Message<'_>, has_original_interval: bool) -> Self {
+        let number = |field| sample.number(field).unwrap_or(0) as i64;
+        match sample.number(8) {
+            Some(most) => Sums {
+                allocated: (
+                    if has_original_interval { number(9) } else { 0 },
+                    most as i64,
+                ),
+                freed: (0, 0),
+            },
+            None => Sums {
+                allocated: (number(5), number(2)),
+                freed: (number(6).wrapping_neg(), number(3).wrapping_neg()),
+            },
+        }
+    }
+
+    fn with(self, other: Sums, each: impl Fn(i64, i64) -> i64) -> Sums {
+        let both =
+            |one: (i64, i64), other: (i64, i64)| (each(one.0, other.0), each(one.1, other.1));
+        Sums {
+            allocated: both(self.allocated, other.allocated),
+            freed: both(self.freed, other.freed),
+        }
+    }
+
+    /// Whether no sum has gone back.
+    fn grows(self) -> bool {
+        self.allocated.0 >= 0 && self.allocated.1 >= 0 && self.freed.0 <= 0 && self.freed.1 <= 0
+    }
+}
+
+/// A process's heap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Heap {
+    upid: Upid,
+    name: Name,
+}
+
+/// The samples of a dump that waits for its end.
+#[derive(Debug)]
+struct Pending {
+    heap: Heap,
+    ts: i64,
+    /// Each with its callstack's number.
+    samples: Vec<(u64, Sums)>,
+}
+
+/// What an interval remembers of dumps (rule OP4).
+#[derive(Debug)]
+pub(super) struct Dumps {
+    index: Option<u64>,
+    own: OwnStacks,
+    pending: Vec<Pending>,
+    last: FxHashMap<(Heap, CallsiteId), Sums>,
+    seen: FxHashSet<(Heap, u64, CallsiteId)>,
+    bases: FxHashMap<(Heap, u64), Sums>,
+}
+
+impl Default for Dumps {
+    fn default() -> Self {
+        Dumps {
+            index: None,
+            own: OwnStacks::first(),
+            pending: Vec::new(),
+            last: FxHashMap::default(),
+            seen: FxHashSet::default(),
+            bases: FxHashMap::default(),
+        }
+    }
+}
+
+/// The rows of `heap_profile` (rule HP3).
+pub(super) type Profiled = FxHashSet<(Upid, i64, Option<Name>)>;
+
+impl Dumps {
+    /// A packet of a dump.
+    pub fn packet(
+        &mut self,
+        packet: &Packet<'_>,
+        (known, callstacks): (&mut KnownStacks, &mut Callstacks),
+        profiled: &mut Profiled,
+        at: &mut At<'_, '_>,
+    ) {
+        let message = packet.message();
+        let index = message.number(field::INDEX).unwrap_or(0);
+        let expected = self.index.map_or(0, |before| before.wrapping_add(1));
+        if index != expected {
+            at.world.faults.add(MISSING_PACKET, packet.event.packet);
+        }
+        self.index = Some(index);
+        self.own.read(packet, callstacks, at);
+        for dump in message.messages(field::DUMPS) {
+            self.dump(dump, packet, profiled, at);
+        }
+        if message.flag(field::CONTINUED) {
+            return;
+        }
+        for pending in std::mem::take(&mut self.pending) {
+            for (stack, now) in &pending.samples {
+                let callsite = self.own.stack(*stack).or_else(|| {
+                    let used = (Some(pending.heap.upid), *stack);
+                    known.stack(used, packet, callstacks, at)
+                });
+                if let Some(callsite) = callsite {
+                    self.sample(&pending, *stack, callsite, *now, (packet, at));
+                }
+            }
+        }
+        self.own = OwnStacks::default();
+    }
+
+    /// A dump of a process (rules HP2 to HP5).
+    fn dump(
+        &mut self,
+        dump: Message<'_>,
+        packet: &Packet<'_>,
+        profiled: &mut Profiled,
+        at: &mut At<'_, '_>,
+    ) {
+        let world = &mut *at.world;
+        let recorded = dump.number(dump::END).unwrap_or(0);
+        let profiles = &world.definitions.profiles;
+        let part = packet.writer.part;
+        let Some(TraceTime(end)) = profiles.time(part, recorded) else {
+            return world.faults.add(DUMP_WITHOUT_TIME, packet.event.packet);
+        };
+        let start = dump.number(dump::START).unwrap_or(recorded);
+        let start = profiles.time(part, start).map_or(end, |TraceTime(ts)| ts);
+        let pid = dump.small(dump::PID).unwrap_or(0);
+        let upid = world.threads.process(packet.writer.machine, pid.into());
+        let names = &mut world.definitions.names;
+        let name = some_number(dump.bytes(dump::HEAP_NAME), names);
+        let heap = Heap {
+            upid,
+            name: name.unwrap_or_else(|| names.number(b"unknown")),
+        };
+        if profiled.insert((upid, end, name)) {
+            let id = at.rows.count(&heap_profile::TABLE);
+            let heap_name = at.rows.optional_text(name.map(|name| names.text(name)));
+            at.rows.push(heap_profile::Row {
+                id: Cell::from(id),
+                ts: Cell::from(start),
+                ts_end: Cell::from(end),
+                dur: Cell::from(end.saturating_sub(start)),
+                upid: Cell::from(upid.0),
+                heap_name,
+            });
+        }
+        heap_stats::count(dump, pid, (start, end), packet, at);
+        let has_interval = dump.number(dump::ORIGINAL_INTERVAL).unwrap_or(0) != 0;
+        let samples = dump.messages(dump::SAMPLES);
+        let samples = samples.map(|sample| {
+            let stack = sample.number(1).unwrap_or(0);
+            (stack, Sums::of(sample, has_interval))
+        });
+        self.pending.push(Pending {
+            heap,
+            ts: end,
+            samples: samples.collect(),
+        });
+    }
+
+    /// Rule HP6.
+    fn sample(
+        &mut self,
+        pending: &Pending,
+        stack: u64,
+        callsite: CallsiteId,
+        now: Sums,
+        (packet, at): (&Packet<'_>, &mut At<'_, '_>),
+    ) {
+        let heap = pending.heap;
+        let last = self.last.entry((heap, callsite)).or_default();
+        if self.seen.insert((heap, stack, callsite)) {
+            self.bases.insert((heap, stack), *last);
+        }
+        let base = self.bases.get(&(heap, stack)).copied();
+        let now = now.with(base.unwrap_or_default(), i64::wrapping_add);
+        let difference = now.with(*last, i64::wrapping_sub);
+        if !difference.grows() {
+            let idx = i64::from(heap.upid.0);
+            let world = &mut *at.world;
+            world.counts.add(&MALFORMED_PACKET, packet.of(), idx, 1);
+            return world.faults.add(MALFORMED, packet.event.packet);
+        }
+        *last = now;
+        let world = &mut *at.world;
+        let names = &world.definitions.names;
+        let is_java = names.text(heap.name) == "com.android.art";
+        let heap_name = world.strings.of_name(heap.name, names, at.rows);
+        let both = [(difference.allocated, false), (difference.freed, is_java)];
+        for ((count, size), is_left_out) in both {
+            if (count, size) == (0, 0) || is_left_out {
+                continue;
+            }
+            let id = at.rows.count(&heap_profile_allocation_record::TABLE);
+            at.rows.push(heap_profile_allocation_record::Row {
+                id: Cell::from(id),
+                ts: Cell::from(pending.ts),
+                upid: Cell::from(heap.upid.0),
+                heap_name: Cell::from(heap_name),
+                callsite_id: Cell::from(callsite.0),
+                count: Cell::from(count),
+                size: Cell::from(size),
+            });
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! What heapprofd says of a dump besides its samples (rule HP4), and of what is missing in it.
+
+use super::packet::Packet;
+use crate::message::Message;
+use crate::output::{Counter, Loss};
+use crate::summary::LossKind;
+use crate::trackers::tracker::At;
+
+/// Fields of `ProcessHeapSamples`.
+mod field {
+    pub const REJECTED: u32 = 4;
+    pub const STATS: u32 = 5;
+    pub const DISCONNECTED: u32 = 6;
+    pub const OVERRAN: u32 = 7;
+    pub const CORRUPTED: u32 = 8;
+    pub const GUARDRAIL: u32 = 10;
+    pub const INTERVAL: u32 = 12;
+    pub const ORIGINAL_INTERVAL: u32 = 13;
+    pub const CLIENT_ERROR: u32 = 14;
+}
+
+static LAST_PROFILE: Counter = Counter::info("heapprofd_last_profile_timestamp").recorded();
+static CLIENT_ERROR: Counter = Counter::error("heapprofd_client_error").recorded();
+static ADJUSTED: Counter = Counter::info("heapprofd_sampling_interval_adjusted").recorded();
+static DISCONNECTED: Counter = Counter::info("heapprofd_client_disconnected").recorded();
+static CORRUPTED: Counter = Counter::error("heapprofd_buffer_corrupted").recorded();
+static REJECTED: Counter = Counter::error("heapprofd_rejected_concurrent").recorded();
+static GUARDRAIL: Counter = Counter::error("heapprofd_hit_guardrail").recorded();
+static OVERRAN: Counter = Counter::data_loss("heapprofd_buffer_overran").recorded();
+static UNWIND_TIME: Counter = Counter::info("heapprofd_unwind_time_us").recorded();
+static UNWIND_SAMPLES: Counter = Counter::info("heapprofd_unwind_samples").recorded();
+static BLOCKED: Counter = Counter::info("heapprofd_client_spinlock_blocked").recorded();
+
+/// `ClientError`: the buffer was full.
+const HIT_TIMEOUT: u64 = 1;
+
+/// Counts it, by pid.
+pub(super) fn count(
+    dump: Message<'_>,
+    pid: u32,
+    (start, end): (i64, i64),
+    packet: &Packet<'_>,
+    at: &mut At<'_, '_>,
+) {
+    let (counts, of) = (&mut at.world.counts, packet.of());
+    let idx = i64::from(pid as i32);
+    counts.set(&LAST_PROFILE, of, idx, packet.ts);
+    let client_error = dump.number(field::CLIENT_ERROR).unwrap_or(0);
+    if client_error != 0 {
+        counts.set(&CLIENT_ERROR, of, idx, client_error as i64);
+    }
+    let interval = dump.number(field::INTERVAL).unwrap_or(0);
+    let original = dump.number(field::ORIGINAL_INTERVAL).unwrap_or(0);
+    if original != 0 {
+        let adjusted = interval.wrapping_sub(original) as i64;
+        counts.set(&ADJUSTED, of, idx, adjusted);
+    }
+    let has_overran = dump.flag(field::OVERRAN) || client_error == HIT_TIMEOUT;
+    let flags = [
+        (&DISCONNECTED, dump.flag(field::DISCONNECTED), false),
+        (&CORRUPTED, dump.flag(field::CORRUPTED), true),
+        (&REJECTED, dump.flag(field::REJECTED), true),
+        (&GUARDRAIL, dump.flag(field::GUARDRAIL), true),
+        (&OVERRAN, has_overran, true),
+    ];
+    let mut is_lacking = false;
+    for (counter, _, loses) in flags.into_iter().filter(|(_, is_set, _)| *is_set) {
+        counts.add(counter, of, idx, 1);
+        is_lacking |= loses;
+    }
+    if let Some(stats) = dump.bytes(field::STATS).map(Message) {
+        let number = |field| stats.number(field).unwrap_or(0) as i64;
+        counts.add(&UNWIND_TIME, of, idx, number(5));
+        counts.add(&UNWIND_SAMPLES, of, idx, number(2));
+        counts.add(&BLOCKED, of, idx, number(6));
+    }
+    if is_lacking {
+        let loss = Loss {
+            start: Some(start),
+            end: Some(end),
+            machine: Some(packet.writer.machine),
+            seq: Some(packet.writer.sequence),
+            packet: Some(packet.event.packet),
+            ..Loss::new(LossKind::Heap)
+        };
+        loss.push(at.rows);
+    }
+}

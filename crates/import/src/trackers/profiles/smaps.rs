@@ -1,0 +1,202 @@
+//! The memory mappings of processes: smaps (rules SM).
+
+use timebase_schema::tables::smaps_record;
+
+use super::faults::SMAPS;
+use super::packet::Packet;
+use crate::message::{Message, text};
+use crate::output::Cell;
+use crate::trackers::tracker::At;
+use crate::world::Upid;
+
+/// The fields of `SmapsPacket`.
+mod field {
+    pub const PID: u32 = 1;
+    pub const ENTRIES: u32 = 2;
+    pub const PACKED: u32 = 3;
+}
+
+/// A packet.
+pub(super) fn packet(packet: &Packet<'_>, at: &mut At<'_, '_>) {
+    let message = packet.message();
+    let pid = message.small(field::PID).unwrap_or(0);
+    let machine = packet.writer.machine;
+    let upid = at.world.threads.process(machine, pid.into());
+    match message.bytes(field::PACKED) {
+        Some(packed) => {
+            if !Packed::read(Message(packed)).rows(packet.ts, upid, at) {
+                at.world.faults.add(SMAPS, packet.event.packet);
+            }
+        }
+        None => {
+            for entry in message.messages(field::ENTRIES) {
+                Entry::read(entry).push(packet.ts, upid, at);
+            }
+        }
+    }
+}
+
+/// How many columns with numbers of both forms there are.
+const NUMBERS: usize = 12;
+
+/// The columns with numbers that both forms have, and those that only packed ones have, in the order
+/// of [`Entry::numbers`]: the fields of `SmapsEntry` (0: none), and of `PackedSmaps`.
+const FIELDS: [(u32, u32); NUMBERS] = [
+    (2, 4),   // size_kb
+    (3, 11),  // private_dirty_kb
+    (4, 7),   // swap_kb
+    (11, 10), // private_clean_resident_kb
+    (12, 9),  // shared_dirty_resident_kb
+    (13, 8),  // shared_clean_resident_kb
+    (14, 12), // locked_kb
+    (15, 13), // proportional_resident_kb
+    (0, 5),   // rss_kb
+    (0, 6),   // anonymous_kb
+    (0, 14),  // pss_dirty_kb
+    (0, 15),  // swap_pss_kb
+];
+
+/// A mapping.
+struct Entry<'a> {
+    path: Option<&'a [u8]>,
+    aggregate_count: u32,
+    numbers: [u64; NUMBERS],
+    /// What only the plain form has.
+    module: Message<'a>,
+}
+
+impl<'a> Entry<'a> {
+    /// Rule SM1.
+    fn read(entry: Message<'a>) -> Self {
+        let number = |(field, _): (u32, u32)| match field {
+            0 => 0,
+            field => entry.number(field).unwrap_or(0),
+        };
+        Entry {
+            path: entry.bytes(1),
+            aggregate_count: 1,
+            numbers: FIELDS.map(number),
+            module: entry,
+        }
+    }
+
+    fn push(&self, ts: i64, upid: Upid, at: &mut At<'_, '_>) {
+        const DELETED: &str = " (deleted)";
+        at.world.spans(&smaps_record::TABLE, ts, 0);
+        let rows = &mut *at.rows;
+        let id = rows.count(&smaps_record::TABLE);
+        let path = self.path.map(text);
+        let trimmed = path.as_deref().and_then(|path| path.strip_suffix(DELETED));
+        let path_trimmed = rows.optional_text(trimmed.or(path.as_deref()));
+        let [file_name, debug_id, debug_path] =
+            [5, 8, 9].map(|field| rows.optional_text(self.module.text(field).as_deref()));
+        let number = |field| Cell::from(self.module.number(field).unwrap_or(0) as i64);
+        let [
+            size,
+            private_dirty,
+            swap,
+            private_clean,
+            shared_dirty,
+            shared_clean,
+            locked,
+            proportional,
+            rss,
+            anonymous,
+            pss_dirty,
+            swap_pss,
+        ] = self.numbers.map(|number| Cell::from(number as i64));
+        rows.push(smaps_record::Row {
+            id: Cell::from(id),
+            upid: Cell::from(upid.0),
+            ts: Cell::from(ts),
+            path_trimmed,
+            aggregate_count: Cell::from(self.aggregate_count),
+            is_deleted: Cell::from(i64::from(trimmed.is_some())),
+            size_kb: size,
+            private_dirty_kb: private_dirty,
+            swap_kb: swap,
+            file_name,
+            start_address: number(6),
+            module_timestamp: number(7),
+            module_debugid: debug_id,
+            module_debug_path: debug_path,
+            protection_flags: Cell::from(self.module.small(10).unwrap_or(0) as i32),
+            private_clean_resident_kb: private_clean,
+            shared_dirty_resident_kb: shared_dirty,
+            shared_clean_resident_kb: shared_clean,
+            locked_kb: locked,
+            proportional_resident_kb: proportional,
+            rss_kb: rss,
+            anonymous_kb: anonymous,
+            pss_dirty_kb: pss_dirty,
+            swap_pss_kb: swap_pss,
+        });
+    }
+}
+
+/// Mappings column by column (rule SM3).
+struct Packed<'a> {
+    texts: Vec<&'a [u8]>,
+    names: Vec<u64>,
+    /// How many mappings a row has; `None` if each has one.
+    counts: Option<Vec<u64>>,
+    numbers: [Vec<u64>; NUMBERS],
+}
+
+impl<'a> Packed<'a> {
+    fn read(packed: Message<'a>) -> Self {
+        const COUNTS: u32 = 3;
+        let has_counts = packed.fields().any(|(number, _)| number == COUNTS);
+        Packed {
+            texts: packed.each(1).collect(),
+            names: packed.numbers(2).collect(),
+            counts: has_counts.then(|| packed.numbers(COUNTS).collect()),
+            numbers: FIELDS.map(|(_, field)| packed.numbers(field).collect()),
+        }
+    }
+
+    /// The lengths of the columns that say where rows end. Without counts a row has a name.
+    fn lengths(&self) -> impl Iterator<Item = usize> {
+        let first = self.counts.as_ref().unwrap_or(&self.names).len();
+        let others = self.numbers.iter().map(Vec::len);
+        let others = others.filter(|&length| length > 0);
+        std::iter::once(first).chain(others)
+    }
+
+    /// Makes its rows; tells whether all is as it has to be.
+    fn rows(&self, ts: i64, upid: Upid, at: &mut At<'_, '_>) -> bool {
+        let shortest = self.lengths().min().unwrap_or(0);
+        let mut made = 0;
+        let mut is_named = true;
+        for row in 0..shortest {
+            let name = match &self.counts {
+                Some(_) => Some(row),
+                None => {
+                    let name = self.names.get(row).copied().unwrap_or(0) as u32;
+                    usize::try_from(name).ok()
+                }
+            };
+            let path = name.and_then(|name| self.texts.get(name)).copied();
+            if path.is_none() {
+                is_named = false;
+                break;
+            }
+            let count = self.counts.as_ref().and_then(|counts| counts.get(row));
+            let entry = Entry {
+                path,
+                aggregate_count: count.map_or(1, |&count| count as u32),
+                numbers: std::array::from_fn(|column| {
+                    let column = self.numbers.get(column);
+                    let value = column.and_then(|column| column.get(row));
+                    value.copied().unwrap_or(0)
+                }),
+                module: Message(&[]),
+            };
+            entry.push(ts, upid, at);
+            made = row.saturating_add(1);
+        }
+        let has_more = self.lengths().any(|length| length > made);
+        let is_odd = self.counts.is_some() && (!self.names.is_empty() || made != self.texts.len());
+        is_named && !has_more && !is_odd
+    }
+}

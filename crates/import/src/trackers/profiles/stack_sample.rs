@@ -1,0 +1,224 @@
+//! Samples of any profiler in the common form: StackSample (rules SS).
+
+use rustc_hash::FxHashMap;
+
+use super::callstacks::{CallsiteId, Callstacks, MappingId, Source, SymbolLine};
+use super::counters::{Counters, Measured};
+use super::packet::{Packet, number, some_number};
+use super::samples::{AsyncId, Execution, Sample, Samples, SessionId, SourceId, Task};
+use super::stacks::KnownStacks;
+use crate::message::Message;
+use crate::trackers::tracker::At;
+use crate::world::{Upid, Utid, ucpu};
+
+/// The fields of `StackSample`.
+mod field {
+    pub const TASK: u32 = 1;
+    pub const TASK_IID: u32 = 2;
+    pub const EXECUTION: u32 = 3;
+    pub const EXECUTION_IID: u32 = 4;
+    pub const CALLSTACK: u32 = 5;
+    pub const CALLSTACK_IID: u32 = 6;
+}
+
+/// Fields of `InternedData`.
+pub(super) mod interned {
+    pub const TASKS: u32 = 48;
+    pub const EXECUTIONS: u32 = 49;
+    pub const ASYNC_CONTEXTS: u32 = 51;
+}
+
+/// The asynchronous contexts of an interval that have a row (rule OP4).
+pub(super) type KnownAsync = FxHashMap<u64, AsyncId>;
+
+/// What samples of this form share.
+#[derive(Debug, Default)]
+pub(super) struct StackSamples {
+    /// By writer.
+    sessions: FxHashMap<u32, SessionId>,
+    counters: Counters,
+    /// Of frames that samples hold themselves (rule SS7), by machine.
+    inline: FxHashMap<u32, MappingId>,
+}
+
+impl StackSamples {
+    /// A sample, step by step (rule SS1).
+    pub fn packet(
+        &mut self,
+        packet: &Packet<'_>,
+        (known, contexts): (&mut KnownStacks, &mut KnownAsync),
+        (callstacks, samples): (&mut Callstacks, &mut Samples),
+        at: &mut At<'_, '_>,
+    ) {
+        let source = source(packet, samples, at);
+        let mut upid = None;
+        let mut sample = Sample {
+            source,
+            ..Sample::default()
+        };
+        if let Some((pid, tid, id)) = task(packet, at) {
+            let (process, thread) = mention(pid, tid, packet.writer.machine, at);
+            upid = process;
+            let of_async = id.and_then(|id| async_context(id, contexts, packet, samples, at));
+            sample.task = Some(samples.task(Task {
+                upid: process,
+                utid: thread,
+                of_async,
+            }));
+        }
+        let execution = execution(packet, at);
+        sample.execution = execution.map(|execution| samples.execution(execution));
+        let session = self.sessions.entry(packet.event.writer);
+        let session = *session.or_insert_with(|| samples.session(source));
+        sample.session = Some(session);
+        let of = Measured {
+            ucpu: execution.and_then(|execution| execution.ucpu),
+            session,
+            source,
+        };
+        self.counters.measure(packet, of, &mut sample, samples, at);
+        let message = packet.message();
+        sample.callsite = match message.number(field::CALLSTACK_IID) {
+            Some(iid) => known.stack((upid, iid), packet, callstacks, at),
+            None => message
+                .bytes(field::CALLSTACK)
+                .and_then(|stack| self.inline(Message(stack), packet, callstacks, at)),
+        };
+        samples.add(packet.ts, &sample, at);
+    }
+
+    /// A stack that the sample holds itself (rule SS7).
+    fn inline(
+        &mut self,
+        stack: Message<'_>,
+        packet: &Packet<'_>,
+        callstacks: &mut Callstacks,
+        at: &mut At<'_, '_>,
+    ) -> Option<CallsiteId> {
+        let machine = packet.writer.machine;
+        let names = &mut at.world.definitions.names;
+        let mut callsite = None;
+        for (depth, frame) in stack.messages(1).enumerate() {
+            let mapping = *self.inline.entry(machine).or_insert_with(|| {
+                callstacks.dummy(machine, "stack_sample_inline", names, at.rows)
+            });
+            let line = SymbolLine {
+                function: frame.bytes(1).map(|name| number(name, names)),
+                source: Source {
+                    file: frame.bytes(2).map(|file| number(file, names)),
+                    line: frame.small(3),
+                },
+            };
+            let frame = callstacks.dummy_frame(mapping, line, names, at.rows);
+            callsite = Some(callstacks.callsite(callsite, depth, frame, at.rows));
+        }
+        callsite
+    }
+}
+
+/// What profiler made it.
+fn source(packet: &Packet<'_>, samples: &mut Samples, at: &mut At<'_, '_>) -> Option<SourceId> {
+    let definitions = &mut at.world.definitions;
+    let profiles = &definitions.profiles;
+    let defaults = profiles.stack_sample_defaults(packet.event.defaults);
+    let name = some_number(defaults?.bytes(1), &mut definitions.names)?;
+    Some(samples.source(name, &definitions.names))
+}
+
+/// A message that stands in the sample, or else an entry of interned data.
+fn own_or_interned<T>(
+    (own, iid): (u32, u32),
+    interned: u32,
+    packet: &Packet<'_>,
+    at: &mut At<'_, '_>,
+    read: impl FnOnce(Message<'_>) -> T,
+) -> Option<T> {
+    let message = packet.message();
+    if let Some(own) = message.bytes(own) {
+        return Some(read(Message(own)));
+    }
+    let iid = message.number(iid)?;
+    packet.look_up(at.world).entry(interned, iid).map(read)
+}
+
+/// The numbers of the task: pid, tid, asynchronous context (rule SS2).
+fn task(
+    packet: &Packet<'_>,
+    at: &mut At<'_, '_>,
+) -> Option<(Option<u32>, Option<u32>, Option<u64>)> {
+    let fields = (field::TASK, field::TASK_IID);
+    own_or_interned(fields, interned::TASKS, packet, at, |task| {
+        (task.small(2), task.small(3), task.number(4))
+    })
+}
+
+/// The process and the thread of a task (rule SS2).
+fn mention(
+    pid: Option<u32>,
+    tid: Option<u32>,
+    machine: u32,
+    at: &mut At<'_, '_>,
+) -> (Option<Upid>, Option<Utid>) {
+    let threads = &mut at.world.threads;
+    let upid = pid.map(|pid| threads.process(machine, pid.into()));
+    let utid = tid.map(|tid| match pid {
+        Some(pid) => threads.bind(machine, tid.into(), pid.into()),
+        None => threads.thread(machine, tid.into()),
+    });
+    (upid, utid)
+}
+
+/// Rule SS3.
+fn async_context(
+    id: u64,
+    known: &mut KnownAsync,
+    packet: &Packet<'_>,
+    samples: &mut Samples,
+    at: &mut At<'_, '_>,
+) -> Option<AsyncId> {
+    let mut look_up = packet.look_up(at.world);
+    let mut chain: Vec<(u64, Message<'_>)> = Vec::new();
+    let mut seen = rustc_hash::FxHashSet::default();
+    let mut next = Some(id);
+    let mut parent = None;
+    while let Some(id) = next.filter(|&id| id != 0) {
+        parent = known.get(&id).copied();
+        if parent.is_some() || !seen.insert(id) {
+            break;
+        }
+        let Some(descriptor) = look_up.entry(interned::ASYNC_CONTEXTS, id) else {
+            break;
+        };
+        chain.push((id, descriptor));
+        next = descriptor.number(4);
+    }
+    for (id, descriptor) in chain.into_iter().rev() {
+        let name = some_number(descriptor.bytes(2), look_up.names);
+        let kind = some_number(descriptor.bytes(3), look_up.names);
+        let context = samples.async_context(name, kind, parent);
+        known.insert(id, context);
+        parent = Some(context);
+    }
+    parent
+}
+
+/// Rule SS4.
+fn execution(packet: &Packet<'_>, at: &mut At<'_, '_>) -> Option<Execution> {
+    let fields = (field::EXECUTION, field::EXECUTION_IID);
+    let (cpu, mode) = own_or_interned(fields, interned::EXECUTIONS, packet, at, |execution| {
+        (execution.small(2), execution.number(3))
+    })?;
+    let ucpu = cpu.and_then(|cpu| ucpu(packet.writer.machine, cpu));
+    if let Some(ucpu) = ucpu {
+        at.world.cpus.see(ucpu);
+    }
+    let mode = match mode {
+        Some(1) => Some("user"),
+        Some(2) => Some("kernel"),
+        Some(3) => Some("hypervisor"),
+        Some(4) => Some("guest_user"),
+        Some(5) => Some("guest_kernel"),
+        _ => None,
+    };
+    Some(Execution { ucpu, mode })
+}

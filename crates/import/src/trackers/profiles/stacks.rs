@@ -1,0 +1,313 @@
+//! Callstacks of interned data (rules CS1 to CS6, CS9, CS10), and what an interval remembers of them.
+
+use rustc_hash::FxHashMap;
+
+use super::callstacks::{
+    CallsiteId, Callstacks, FrameId, MappingId, NewMapping, Source, SymbolLine,
+};
+use super::faults::{
+    EMPTY_CALLSTACK, INVALID_CALLSTACK, INVALID_FRAME, INVALID_MAPPING, INVALID_STRING,
+};
+use super::packet::{LookUp, Packet, number};
+use crate::definitions::Names;
+use crate::message::Message;
+use crate::output::Rows;
+use crate::timeline::Name;
+use crate::trackers::tracker::At;
+use crate::world::Upid;
+
+/// Fields of `InternedData`.
+pub(super) mod interned {
+    pub const FUNCTION_NAMES: u32 = 5;
+    pub const FRAMES: u32 = 6;
+    pub const CALLSTACKS: u32 = 7;
+    pub const BUILD_IDS: u32 = 16;
+    pub const MAPPING_PATHS: u32 = 17;
+    pub const SOURCE_PATHS: u32 = 18;
+    pub const MAPPINGS: u32 = 19;
+}
+
+/// A number of interned data, as a process uses it; there may be none that is known.
+type Used = (Option<Upid>, u64);
+
+/// What an interval remembers of stacks (rule OP4).
+#[derive(Debug, Default)]
+pub(super) struct KnownStacks {
+    stacks: FxHashMap<Used, CallsiteId>,
+    frames: FxHashMap<Used, FrameId>,
+    mappings: FxHashMap<Used, MappingId>,
+    dummy: Option<MappingId>,
+}
+
+/// What a text is, and whether it is: a number may stand for nothing.
+type Looked<T> = Result<T, Unknown>;
+
+/// Something that a frame needs is not there.
+#[derive(Debug)]
+struct Unknown;
+
+impl KnownStacks {
+    /// The callsite that a number stands for (rules CS1, CS2).
+    pub fn stack(
+        &mut self,
+        used: Used,
+        packet: &Packet<'_>,
+        callstacks: &mut Callstacks,
+        at: &mut At<'_, '_>,
+    ) -> Option<CallsiteId> {
+        if let Some(&known) = self.stacks.get(&used) {
+            return Some(known);
+        }
+        let (upid, iid) = used;
+        let mut resolving = Resolving {
+            known: self,
+            callstacks,
+            machine: packet.writer.machine,
+            upid,
+            look_up: packet.look_up(at.world),
+            rows: at.rows,
+        };
+        let found = resolving.stack(iid);
+        if let Some(found) = found {
+            self.stacks.insert(used, found);
+        }
+        found
+    }
+}
+
+/// A stack that is looked up for a packet.
+struct Resolving<'k, 'w, 'r> {
+    known: &'k mut KnownStacks,
+    callstacks: &'k mut Callstacks,
+    machine: u32,
+    upid: Option<Upid>,
+    look_up: LookUp<'w>,
+    rows: &'k mut Rows<'r>,
+}
+
+impl<'w> Resolving<'_, 'w, '_> {
+    fn stack(&mut self, iid: u64) -> Option<CallsiteId> {
+        const FRAME_IDS: u32 = 2;
+        let Some(stack) = self.look_up.entry(interned::CALLSTACKS, iid) else {
+            self.look_up.fault(INVALID_CALLSTACK);
+            return None;
+        };
+        let mut callsite = None;
+        for (depth, iid) in stack.numbers(FRAME_IDS).enumerate() {
+            let frame = self.frame(iid).ok()?;
+            let parent = callsite;
+            callsite = Some(self.callstacks.callsite(parent, depth, frame, self.rows));
+        }
+        if callsite.is_none() {
+            self.look_up.fault(EMPTY_CALLSTACK);
+        }
+        callsite
+    }
+
+    /// Rule CS4.
+    fn frame(&mut self, iid: u64) -> Looked<FrameId> {
+        let used = (self.upid, iid);
+        if let Some(&known) = self.known.frames.get(&used) {
+            return Ok(known);
+        }
+        let Some(frame) = self.look_up.entry(interned::FRAMES, iid) else {
+            self.look_up.fault(INVALID_FRAME);
+            return Err(Unknown);
+        };
+        let name = match frame.number(2) {
+            None | Some(0) => None,
+            Some(iid) => self.text(interned::FUNCTION_NAMES, iid)?,
+        };
+        let source_iid = frame.number(5);
+        let file = match source_iid {
+            None => None,
+            Some(0) => return Err(Unknown),
+            Some(iid) => self.text(interned::SOURCE_PATHS, iid)?,
+        };
+        let line = frame.small(6);
+        let source = Source { file, line };
+        let id = match frame.number(3) {
+            None | Some(0) => self.in_dummy(SymbolLine {
+                function: name,
+                source,
+            }),
+            Some(iid) => {
+                let mapping = self.mapping(iid)?;
+                let key = (mapping, frame.number(4).unwrap_or(0), name);
+                let says = source_iid.is_some() || line.is_some();
+                let source = Some(source).filter(|_| says);
+                let names = &*self.look_up.names;
+                self.callstacks.frame(key, source, names, self.rows)
+            }
+        };
+        if let Some(kind) = kind(frame) {
+            let kind = number(kind, self.look_up.names);
+            self.callstacks.is_of_kind(id, kind);
+        }
+        self.known.frames.insert(used, id);
+        Ok(id)
+    }
+
+    /// Rule CS10.
+    fn in_dummy(&mut self, line: SymbolLine) -> FrameId {
+        let names = &mut *self.look_up.names;
+        let mapping = match self.known.dummy {
+            Some(mapping) => mapping,
+            None => self.callstacks.dummy(self.machine, "", names, self.rows),
+        };
+        self.known.dummy = Some(mapping);
+        self.callstacks.dummy_frame(mapping, line, names, self.rows)
+    }
+
+    /// Rule CS6.
+    fn mapping(&mut self, iid: u64) -> Looked<MappingId> {
+        let used = (self.upid, iid);
+        if let Some(&known) = self.known.mappings.get(&used) {
+            return Ok(known);
+        }
+        let Some(mapping) = self.look_up.entry(interned::MAPPINGS, iid) else {
+            self.look_up.fault(INVALID_MAPPING);
+            return Err(Unknown);
+        };
+        let mut path = String::new();
+        for iid in mapping.numbers(7) {
+            let Ok(text) = self.text(interned::MAPPING_PATHS, iid) else {
+                break;
+            };
+            path.push('/');
+            path += text.map_or("", |text| self.look_up.names.text(text));
+        }
+        let build_id = self.build_id(mapping.number(2))?;
+        let names = &mut *self.look_up.names;
+        let new = new_mapping(
+            self.machine,
+            mapping,
+            build_id,
+            names.number(trimmed(&path)),
+        );
+        let callstacks = &mut *self.callstacks;
+        let id = match callstacks.kernel(new, names, self.rows) {
+            Some(kernel) => kernel,
+            None => callstacks.mapping(new, self.upid.is_some(), names, self.rows),
+        };
+        self.known.mappings.insert(used, id);
+        Ok(id)
+    }
+
+    /// Rule CS5.
+    fn build_id(&mut self, iid: Option<u64>) -> Looked<Option<Name>> {
+        let Some(iid) = iid.filter(|&iid| iid != 0) else {
+            return Ok(None);
+        };
+        let entry = self.entry(interned::BUILD_IDS, iid)?;
+        Ok(build_id(entry.bytes(TEXT), self.look_up.names))
+    }
+
+    /// A text; `None` where its entry has none.
+    fn text(&mut self, field: u32, iid: u64) -> Looked<Option<Name>> {
+        let entry = self.entry(field, iid)?;
+        let names = &mut *self.look_up.names;
+        Ok(entry.bytes(TEXT).map(|text| number(text, names)))
+    }
+
+    /// The entry of a text.
+    fn entry(&mut self, field: u32, iid: u64) -> Looked<Message<'w>> {
+        self.look_up.entry(field, iid).ok_or_else(|| {
+            self.look_up.fault(INVALID_STRING);
+            Unknown
+        })
+    }
+}
+
+/// `InternedString.str`
+pub(super) const TEXT: u32 = 2;
+
+/// The numbers of a `Mapping`.
+pub(super) fn new_mapping(
+    machine: u32,
+    mapping: Message<'_>,
+    build_id: Option<Name>,
+    name: Name,
+) -> NewMapping {
+    let number = |field| mapping.number(field).unwrap_or(0);
+    NewMapping {
+        machine,
+        build_id,
+        exact_offset: number(8),
+        start_offset: number(3),
+        start: number(4),
+        end: number(5),
+        load_bias: number(6),
+        name,
+    }
+}
+
+/// A path that is put together, without one of two `/` at its begin.
+pub(super) fn trimmed(path: &str) -> &[u8] {
+    let path = if path.starts_with("//") {
+        path.get(1..)
+    } else {
+        Some(path)
+    };
+    path.unwrap_or_default().as_bytes()
+}
+
+/// The text of a build id (rule CS5); `None` of an empty one.
+pub(super) fn build_id(raw: Option<&[u8]>, names: &mut Names) -> Option<Name> {
+    /// That of Breakpad is a text.
+    const MODULE_ID: usize = 33;
+    let raw = raw.filter(|raw| !raw.is_empty())?;
+    if raw.len() == MODULE_ID {
+        return Some(number(raw, names));
+    }
+    let hex: String = raw.iter().map(|byte| format!("{byte:02x}")).collect();
+    Some(names.number(hex.as_bytes()))
+}
+
+/// Rule CS9.
+fn kind(frame: Message<'_>) -> Option<&[u8]> {
+    match frame.small(7) {
+        None => frame.bytes(8),
+        Some(1) => Some(b"native"),
+        Some(2) => Some(b"kernel"),
+        Some(3) => Some(b"interpreted"),
+        Some(4) => Some(b"jit"),
+        Some(5) => Some(b"gc"),
+        Some(6) => Some(b"runtime"),
+        Some(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cs5_build_ids_are_hexadecimal_but_those_of_breakpad() {
+        let mut names = Names::default();
+        let mut text = |raw: &[u8]| {
+            let build_id = build_id(Some(raw), &mut names);
+            build_id.map(|build_id| names.text(build_id).to_owned())
+        };
+        assert_eq!(text(b"").as_deref(), None);
+        assert_eq!(text(b"AB\xff").as_deref(), Some("4142ff"));
+        assert_eq!(text(&[b'7'; 33]).as_deref(), Some("7".repeat(33).as_str()));
+        assert_eq!(text(&[b'7'; 32]).as_deref(), Some("37".repeat(32).as_str()));
+    }
+
+    #[test]
+    fn cs6_a_path_loses_one_of_two_slashes() {
+        assert_eq!(trimmed("//a"), b"/a");
+        assert_eq!(trimmed("///a"), b"//a");
+        assert_eq!(trimmed("/a"), b"/a");
+        assert_eq!(trimmed(""), b"");
+    }
+
+    #[test]
+    fn cs9_the_number_of_a_kind_comes_before_its_text() {
+        assert_eq!(kind(Message(&[0x38, 4, 0x42, 1, b'x'])), Some(&b"jit"[..]));
+        assert_eq!(kind(Message(&[0x38, 9, 0x42, 1, b'x'])), None);
+        assert_eq!(kind(Message(&[0x42, 1, b'x'])), Some(&b"x"[..]));
+        assert_eq!(kind(Message(&[])), None);
+    }
+}

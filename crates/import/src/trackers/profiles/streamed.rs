@@ -1,0 +1,49 @@
+//! Samples of Chrome's profiler (rule CP3). The reader has settled when each is, and of which thread.
+
+use std::io;
+
+use super::callstacks::Callstacks;
+use super::packet::Packet;
+use super::samples::{Sample, Samples, SourceId, Task};
+use super::stacks::KnownStacks;
+use crate::compact::Take;
+use crate::output::STACKPROFILE_PARSER_ERROR;
+use crate::trackers::tracker::At;
+
+/// A sample, in the compact form of its reader.
+///
+/// # Errors
+///
+/// If it is not that: the temporary file is damaged.
+pub(super) fn sample(
+    packet: &Packet<'_>,
+    (known, callstacks): (&mut KnownStacks, &mut Callstacks),
+    samples: &mut Samples,
+    at: &mut At<'_, '_>,
+) -> io::Result<()> {
+    let mut take = Take(packet.event.payload);
+    let (pid, tid) = (take.small()?, take.integer()?);
+    let (iid, priority) = (take.natural()?, take.integer()? as i32);
+    let machine = packet.writer.machine;
+    let utid = at.world.threads.bind(machine, tid, pid.into());
+    let upid = at.world.threads.process(machine, pid.into());
+    let Some(callsite) = known.stack((Some(upid), iid), packet, callstacks, at) else {
+        let fault = STACKPROFILE_PARSER_ERROR;
+        at.world.faults.add(fault, packet.event.packet);
+        return Ok(());
+    };
+    let task = samples.task(Task {
+        upid: Some(upid),
+        utid: Some(utid),
+        of_async: None,
+    });
+    let sample = Sample {
+        source: Some(SourceId::CHROME),
+        task: Some(task),
+        callsite: Some(callsite),
+        priority: Some(priority),
+        ..Sample::default()
+    };
+    samples.add(packet.ts, &sample, at);
+    Ok(())
+}

@@ -1,0 +1,49 @@
+//! Symbols that came after the trace: `module_symbols` (rules SY).
+
+use super::callstacks::{Callstacks, Source, SymbolLine, symbol_set};
+use super::faults::{INVALID_FRAME, INVALID_MAPPING};
+use super::packet::{Packet, number, some_number};
+use super::stacks::build_id;
+use crate::definitions::Names;
+use crate::message::Message;
+use crate::trackers::tracker::At;
+
+/// Gives the frames of a module their symbols.
+pub(super) fn symbolize(packet: &Packet<'_>, callstacks: &mut Callstacks, at: &mut At<'_, '_>) {
+    let (message, id) = (packet.message(), packet.event.packet);
+    let world = &mut *at.world;
+    let names = &mut world.definitions.names;
+    let path = number(message.bytes(1).unwrap_or_default(), names);
+    let build_id = build_id(message.bytes(2), names);
+    let mappings = callstacks.mappings_of((packet.writer.machine, path, build_id));
+    if mappings.is_empty() {
+        return world.faults.add(INVALID_MAPPING, id);
+    }
+    let frames = callstacks.frames_of(mappings);
+    for symbols in message.messages(3) {
+        let lines: Vec<SymbolLine> = symbols.messages(2).map(|said| line(said, names)).collect();
+        if lines.is_empty() {
+            continue;
+        }
+        let set = symbol_set(&lines, names, at.rows);
+        match frames.get(&symbols.number(1).unwrap_or(0)) {
+            None => world.faults.add(INVALID_FRAME, id),
+            Some(frames) => {
+                for &frame in frames {
+                    callstacks.symbolize(frame, set);
+                }
+            }
+        }
+    }
+}
+
+/// A `Line`.
+fn line(line: Message<'_>, names: &mut Names) -> SymbolLine {
+    let function = line.bytes(1).map(|function| number(function, names));
+    let file = some_number(line.bytes(2), names);
+    let line = file.and(line.small(3));
+    SymbolLine {
+        function,
+        source: Source { file, line },
+    }
+}
