@@ -11,6 +11,7 @@ mod doctor;
 mod doubt;
 mod events;
 mod export;
+mod flamegraph;
 mod hostile;
 mod import;
 mod kernel_rules;

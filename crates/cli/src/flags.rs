@@ -1,6 +1,7 @@
 //! What can be said on the command line. Help, man page and completions come
 //! from this one definition.
 
+use std::fmt::{self, Display, Formatter};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -90,6 +91,11 @@ pub enum Command {
     /// The command rewrites the trace to a temporary file, serves it on 127.0.0.1:9001, and opens the UI in the
     /// browser. Only https://ui.perfetto.dev gets the file. The UI reads it inside the browser and uploads nothing.
     View(ViewArguments),
+    /// Draw the callstacks of samples or heap profiles as a flame graph
+    ///
+    /// A function is as wide as its share of the samples, or of the memory. The page is one self-contained HTML
+    /// file, with search and zoom. Other forms are for other tools: folded lines, and profiles for pprof.
+    Flamegraph(FlamegraphArguments),
     /// Make a page about the clocks of a trace, to look at and to share
     ///
     /// The page is one self-contained HTML file. It shows the findings of the doctor, the clock graph, a
@@ -606,6 +612,63 @@ pub struct ReportArguments {
     pub strict: bool,
 }
 
+/// What the callstacks of a flame graph are of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FlameOf {
+    /// Samples of running threads
+    Cpu,
+    /// Bytes that were allocated and not freed
+    Heap,
+    /// Bytes that were allocated, also those that were freed
+    Allocations,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  timebase flamegraph trace.pftrace -o flame.html
+  timebase flamegraph trace.db -o frame.html --process com.example.app --during 'frame'
+  timebase flamegraph new.pftrace --diff old.pftrace -o change.html
+  timebase flamegraph trace.db -o heap.pb.gz --of heap && go tool pprof -top heap.pb.gz")]
+pub struct FlamegraphArguments {
+    /// A trace, or the database that 'import' made of one; '-' is a trace on standard input
+    #[arg(value_name = "TRACE-or-DB")]
+    pub source: PathBuf,
+    /// The file: .html is a page, .svg the graph alone, .folded a line for each callstack, .pb.gz a profile for
+    /// pprof. '-' is standard output, the default in a pipe, with folded lines
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// What to add up [default: what the trace has most of]
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub of: Option<FlameOf>,
+    /// Only processes with this name, which may be a pattern (GLOB), or with this pid
+    #[arg(long, value_name = "NAME|PID")]
+    pub process: Option<String>,
+    /// Only threads with this name, which may be a pattern (GLOB), or with this tid
+    #[arg(long, value_name = "NAME|TID")]
+    pub thread: Option<String>,
+    /// Only from this time on: trace time in ns, or a date and a time such as 2026-11-21T16:21:30.5
+    #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
+    pub from: Option<TsArgument>,
+    /// Only before this time
+    #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
+    pub to: Option<TsArgument>,
+    /// Only samples of a thread while it is in a slice with this name
+    #[arg(long, value_name = "SLICE")]
+    pub during: Option<String>,
+    /// Start with the innermost functions, so that callers are below the functions that they call
+    #[arg(long)]
+    pub reverse: bool,
+    /// Color the change from another trace or database to this one, as shares of all samples
+    #[arg(long, value_name = "TRACE-or-DB")]
+    pub diff: Option<PathBuf>,
+    /// How to convert readings of the trace's clocks to one clock [default: nearest]
+    ///
+    /// A database was imported with one conversion; the other one is an error.
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub conversion: Option<Conversion>,
+}
+
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -694,6 +757,16 @@ pub enum TsArgument {
     Ticks(i64),
     /// As a wall clock shows it.
     Shown(WallTime, String),
+}
+
+/// As it was given.
+impl Display for TsArgument {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            TsArgument::Ticks(ticks) => ticks.fmt(f),
+            TsArgument::Shown(_, text) => text.fmt(f),
+        }
+    }
 }
 
 impl FromStr for TsArgument {

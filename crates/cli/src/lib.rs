@@ -16,6 +16,7 @@ mod escape;
 mod explain;
 mod export;
 mod flags;
+mod flamegraph;
 mod generated;
 mod guard;
 mod help;
@@ -85,6 +86,7 @@ fn run(command: &Command, signals: &Signals) -> anyhow::Result<ExitCode> {
         Command::Export(arguments) => export::run(arguments, signals, &mut out),
         Command::Rewrite(arguments) => rewrite::run(arguments, signals, &mut out),
         Command::View(arguments) => view::run(arguments, signals),
+        Command::Flamegraph(arguments) => flamegraph::run(arguments, signals, &mut out),
         Command::Report(arguments) => page::run(arguments, signals, &mut out),
         Command::Manifest(arguments) => manifest::run(arguments, signals, &mut out),
         Command::ClockId { name } => clocks::id(name, &mut out),

@@ -1,0 +1,223 @@
+//! `timebase flamegraph`: the callstacks of samples and heap profiles, added up.
+//!
+//! # Design
+//!
+//! `samples.rs` selects samples and adds them up by callstack, in one pass over their rows. Filters are SQL, except
+//! `--during`: intervals of slices are merged for each thread first, so a sample costs one binary search, however many
+//! slices there are. The alternative, EXISTS over the slices of each sample, reads every slice of a deep stack.
+//!
+//! From then on everything works on *folded* lines: a callstack from the outermost function to the innermost, and its
+//! weight. The crate `inferno` draws them (`graph.rs`): it is the port of the original flame graph scripts, and its
+//! SVG has search, zoom and any width without a network. `pprof.rs` writes frames with their files and lines instead.
+//!
+//! The graph has the functions of all threads together, as trace processor's. A root for each process or thread would
+//! show a function in many places; `--process` and `--thread` do this on request.
+
+mod graph;
+mod pprof;
+mod samples;
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+
+use anyhow::{Context, bail, ensure};
+
+use crate::database::{self, Access, Database};
+use crate::flags::{FlamegraphArguments, wrong_usage};
+use crate::messages;
+use crate::output::file;
+use crate::signals::Signals;
+use samples::{Query, Samples};
+
+/// What is written, by the name of the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// A page for a browser.
+    Page,
+    /// The graph alone, as SVG.
+    Svg,
+    /// A line for each callstack.
+    Folded,
+    /// A compressed protobuf message for pprof and speedscope.
+    Pprof,
+}
+
+impl Form {
+    fn of(path: &Path) -> anyhow::Result<Form> {
+        let name = path.file_name().unwrap_or(path.as_os_str());
+        let name = name.to_string_lossy().to_lowercase();
+        let forms = [
+            (".html", Form::Page),
+            (".svg", Form::Svg),
+            (".folded", Form::Folded),
+            (".pb.gz", Form::Pprof),
+        ];
+        let form = forms.into_iter().find(|(end, _)| name.ends_with(end));
+        form.map(|(_, form)| form).with_context(|| {
+            format!(
+                "--output {}: the name must end with .html, .svg, .folded or .pb.gz (pprof)",
+                path.display()
+            )
+        })
+    }
+}
+
+pub fn run(
+    arguments: &FlamegraphArguments,
+    signals: &Signals,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    let file = arguments.output.as_deref().filter(|path| *path != "-");
+    let form = match file {
+        Some(path) => Form::of(path)?,
+        None if arguments.output.is_none() && io::stdout().is_terminal() => wrong_usage(
+            "flamegraph",
+            "cannot show a page on a terminal; name a file with -o flame.html",
+        ),
+        None => Form::Folded,
+    };
+    if let Some(path) = file {
+        file::check(path, &arguments.source)?;
+    }
+    if form == Form::Pprof && (arguments.diff.is_some() || arguments.reverse) {
+        bail!(
+            "a file for pprof has neither --diff nor --reverse; pprof does both: go tool pprof -diff_base"
+        );
+    }
+    let database = open(&arguments.source, arguments, signals)?;
+    let query = Query::of(arguments, &database)?;
+    let samples = select(&database, &arguments.source, &query, signals)?;
+    tell(&samples, &arguments.source);
+    let bytes = match form {
+        Form::Pprof => interruptible(&database, signals, || pprof::encode(&database, &samples))?,
+        form => {
+            let lines = interruptible(&database, signals, || folded(&database, &samples))?;
+            let lines = reversed(lines, arguments.reverse);
+            let before = match &arguments.diff {
+                None => None,
+                Some(other) => Some(reversed(
+                    of_other(other, arguments, &query, signals)?,
+                    arguments.reverse,
+                )),
+            };
+            let name = name(&arguments.source);
+            let title = samples.title(&name, arguments);
+            match form {
+                Form::Folded => graph::text(&lines, before.as_ref()),
+                Form::Svg => graph::svg(&lines, before.as_ref(), &samples, &title)?,
+                _ => graph::page(&lines, before.as_ref(), &samples, &title)?,
+            }
+        }
+    };
+    database.warn_if_changed();
+    match file {
+        Some(path) => file::write(path, signals, |out| Ok(out.write_all(&bytes)?)),
+        None => Ok(out.write_all(&bytes)?),
+    }
+}
+
+fn open(
+    source: &Path,
+    arguments: &FlamegraphArguments,
+    signals: &Signals,
+) -> anyhow::Result<Database> {
+    let access = Access {
+        to_data: false,
+        conversion: arguments.conversion.map(Into::into),
+        ..Access::ALL
+    };
+    database::open(source, access, signals)
+}
+
+fn interruptible<T>(
+    database: &Database,
+    signals: &Signals,
+    run: impl FnOnce() -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    signals.during_query(database.get_interrupt_handle(), run)
+}
+
+/// The samples of a query, of which there is at least one.
+fn select(
+    database: &Database,
+    source: &Path,
+    query: &Query,
+    signals: &Signals,
+) -> anyhow::Result<Samples> {
+    let samples = interruptible(database, signals, || Samples::select(database, query))?;
+    ensure!(
+        !samples.weights.is_empty(),
+        "no callstack of {} matches: {}",
+        name(source),
+        query.told(database)?
+    );
+    Ok(samples)
+}
+
+/// What the graph lacks.
+fn tell(samples: &Samples, source: &Path) {
+    if samples.without_stack > 0 {
+        let without = samples.without_stack;
+        messages::note(format_args!(
+            "{without} samples have no callstack, and are left out"
+        ));
+    }
+    if samples.lost > 0 {
+        messages::warning(format_args!(
+            "{}: the recording lost samples, so shares may be wrong; the table loss has the places",
+            source.display()
+        ));
+    }
+}
+
+/// The lines of another trace or database, for the same question.
+fn of_other(
+    other: &Path,
+    arguments: &FlamegraphArguments,
+    query: &Query,
+    signals: &Signals,
+) -> anyhow::Result<Folded> {
+    let database = open(other, arguments, signals)?;
+    let samples = select(&database, other, query, signals)?;
+    tell(&samples, other);
+    interruptible(&database, signals, || folded(&database, &samples))
+}
+
+/// Weights by callstack, as text.
+type Folded = BTreeMap<String, i64>;
+
+fn folded(database: &Database, samples: &Samples) -> anyhow::Result<Folded> {
+    let mut stack = database.prepare("SELECT callstack(?1)")?;
+    let mut lines = Folded::new();
+    for (callsite, weight) in &samples.weights {
+        let text: Option<String> = stack.query_row([callsite], |row| row.get(0))?;
+        // A line is one line.
+        let text = text.unwrap_or_default().replace(['\n', '\r'], " ");
+        let sum = lines.entry(text).or_default();
+        *sum = sum.saturating_add(weight.value(samples.of));
+    }
+    lines.retain(|_, weight| *weight > 0);
+    Ok(lines)
+}
+
+fn reversed(lines: Folded, is_reversed: bool) -> Folded {
+    if !is_reversed {
+        return lines;
+    }
+    let turned = lines.into_iter().map(|(stack, weight)| {
+        let frames: Vec<&str> = stack.rsplit(';').collect();
+        (frames.join(";"), weight)
+    });
+    turned.collect()
+}
+
+/// What a trace is called.
+fn name(source: &Path) -> String {
+    if source == OsStr::new("-") {
+        return "standard input".to_owned();
+    }
+    let name = source.file_name().unwrap_or(source.as_os_str());
+    name.to_string_lossy().into_owned()
+}

@@ -1,0 +1,159 @@
+//! Folded lines as text, as a graph, and as a page around it.
+
+use std::io::Cursor;
+
+use anyhow::Context;
+use inferno::differential;
+use inferno::flamegraph::color::{BackgroundColor, Color};
+use inferno::flamegraph::{self, Direction, Options, TextTruncateDirection};
+
+use super::Folded;
+use super::samples::Samples;
+
+const WHITE: Color = Color {
+    r: 255,
+    g: 255,
+    b: 255,
+};
+
+/// Lines `a;b;c 12`; with another trace `a;b;c 10 12`, its weight first.
+pub fn text(lines: &Folded, before: Option<&Folded>) -> Vec<u8> {
+    let Some(before) = before else {
+        return plain(lines);
+    };
+    let mut all: Vec<&String> = lines.keys().chain(before.keys()).collect();
+    all.sort();
+    all.dedup();
+    let weight = |of: &Folded, stack: &String| of.get(stack).copied().unwrap_or_default();
+    let text = all.into_iter().map(|stack| {
+        format!(
+            "{stack} {} {}\n",
+            weight(before, stack),
+            weight(lines, stack)
+        )
+    });
+    text.collect::<String>().into_bytes()
+}
+
+fn plain(lines: &Folded) -> Vec<u8> {
+    let text = lines
+        .iter()
+        .map(|(stack, weight)| format!("{stack} {weight}\n"));
+    text.collect::<String>().into_bytes()
+}
+
+/// The graph as SVG: any width, with search and zoom.
+pub fn svg(
+    lines: &Folded,
+    before: Option<&Folded>,
+    samples: &Samples,
+    [title, subtitle]: &[String; 2],
+) -> anyhow::Result<Vec<u8>> {
+    let text = match before {
+        None => plain(lines),
+        Some(before) => {
+            let mut text = Vec::new();
+            let mut options = differential::Options::default();
+            // Recordings are not equally long.
+            options.normalize = true;
+            let (before, after) = (Cursor::new(plain(before)), Cursor::new(plain(lines)));
+            differential::from_readers(options, before, after, &mut text)
+                .context("cannot compare the callstacks")?;
+            text
+        }
+    };
+    let mut options = Options::default();
+    options.title.clone_from(title);
+    options.subtitle = Some(subtitle.clone()).filter(|subtitle| !subtitle.is_empty());
+    options.count_name = samples.of.unit().to_owned();
+    options.font_type = "monospace".to_owned();
+    options.direction = Direction::Inverted;
+    options.bgcolors = Some(BackgroundColor::Flat(WHITE));
+    options.text_truncate_direction = TextTruncateDirection::Right;
+    // The same trace makes the same file.
+    options.deterministic = true;
+    let mut svg = Vec::new();
+    flamegraph::from_reader(&mut options, Cursor::new(text), &mut svg)
+        .context("cannot draw the callstacks")?;
+    Ok(svg)
+}
+
+/// One HTML file without a network.
+pub fn page(
+    lines: &Folded,
+    before: Option<&Folded>,
+    samples: &Samples,
+    title: &[String; 2],
+) -> anyhow::Result<Vec<u8>> {
+    let [heading, subtitle] = title;
+    // The page says what it shows; the graph needs no title.
+    let svg = svg(lines, before, samples, &[String::new(), String::new()])?;
+    let svg = String::from_utf8(svg).context("cannot draw the callstacks")?;
+    // What precedes the element is for files that are SVG alone.
+    let svg = svg
+        .find("<svg")
+        .and_then(|at| svg.get(at..))
+        .unwrap_or(&svg);
+    let facts = [
+        format!("{} {}", grouped(samples.total()), samples.of.unit()),
+        subtitle.clone(),
+    ];
+    let facts: Vec<String> = facts
+        .iter()
+        .filter(|fact| !fact.is_empty())
+        .map(|fact| escaped(fact))
+        .collect();
+    let lost = match samples.lost {
+        0 => String::new(),
+        _ => {
+            "<p class=\"lost\">The recording lost samples, so shares may be wrong.</p>\n".to_owned()
+        }
+    };
+    let heading = escaped(heading);
+    let facts = facts.join(" · ");
+    Ok(format!(
+        "<!DOCTYPE html>
+<html lang=\"en\">
+<head>
+<meta charset=\"utf-8\">
+<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">
+<title>{heading}</title>
+<style>
+body {{ margin: 0.5rem; font-family: system-ui, sans-serif; background: #fff; color: #1c1c1c; }}
+h1 {{ font-size: 1.2rem; margin: 0.3rem 0; overflow-wrap: anywhere; }}
+p {{ margin: 0.3rem 0; overflow-wrap: anywhere; }}
+.lost {{ color: #a40000; }}
+svg {{ display: block; width: 100%; }}
+svg #search, svg #unzoom {{ opacity: 1; font-weight: bold; }}
+</style>
+</head>
+<body>
+<h1>{heading}</h1>
+<p>{facts}</p>
+{lost}<p>Click a function to zoom, and Search or Ctrl-F to find functions by a regular expression.</p>
+{svg}
+</body>
+</html>
+"
+    )
+    .into_bytes())
+}
+
+/// A number with commas between thousands.
+fn grouped(number: i64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        let left = digits.len().saturating_sub(index);
+        if index > 0 && left % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+fn escaped(text: &str) -> String {
+    let text = text.replace('&', "&amp;").replace('<', "&lt;");
+    crate::escape::printable(&text.replace('>', "&gt;"))
+}

@@ -1,0 +1,400 @@
+//! `timebase flamegraph`: a recording whose profile is known, in every form, with every filter.
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use flate2::read::GzDecoder;
+use timebase_descriptor::field::{Fields, Value};
+use timebase_lab::encode::{self, Message};
+
+use crate::support::kernel::{self, bundle, print};
+use crate::support::{Place, Said, data, run, run_with_input};
+
+fn new() -> Message {
+    Message::new()
+}
+
+/// The functions of the recording, by their numbers from 1 on.
+const FUNCTIONS: [&str; 5] = ["main", "draw", "layout", "<wait & see>", "other_main"];
+
+/// Its stacks, by their numbers from 1 on: functions from the outermost to the innermost.
+const STACKS: [&[u64]; 4] = [&[1, 2], &[1, 2, 3], &[1, 4], &[5]];
+
+/// Samples of threads: when, the process, the thread, the stack.
+const SAMPLES: [(u64, u64, u64, u64); 11] = [
+    (1_000, 10, 11, 1),
+    (2_000, 10, 11, 2),
+    (3_000, 10, 11, 2),
+    (4_000, 10, 11, 3),
+    (5_000, 10, 12, 1),
+    (6_000, 10, 12, 2),
+    (7_000, 20, 20, 4),
+    (8_000, 20, 20, 4),
+    (9_000, 10, 11, 2),
+    (10_000, 10, 11, 3),
+    // Without a callstack.
+    (11_000, 10, 11, 0),
+];
+
+fn interned() -> Message {
+    let named =
+        |field| move |(iid, name): (u64, &&str)| (field, new().number(1, iid).text(2, name));
+    let mut entries = vec![
+        (17, new().number(1, 1).text(2, "lib")),
+        (17, new().number(1, 2).text(2, "app.so")),
+        (19, new().number(1, 1).number(7, 1).number(7, 2)),
+        // A frame without a name.
+        (6, new().number(1, 9).number(3, 1).number(4, 0x1f40)),
+        (7, new().number(1, 9).number(2, 1).number(2, 9)),
+    ];
+    entries.extend((1..).zip(&FUNCTIONS).map(named(5)));
+    entries.extend((1..=5).map(|iid| {
+        let frame = new().number(1, iid).number(2, iid).number(3, 1);
+        (6, frame.number(4, 16 * iid).number(6, 100 + iid))
+    }));
+    entries.extend((1..).zip(STACKS).map(|(iid, frames)| {
+        let stack = frames
+            .iter()
+            .fold(new().number(1, iid), |stack, frame| stack.number(2, *frame));
+        (7, stack)
+    }));
+    let all = entries.into_iter();
+    all.fold(new(), |all, (field, entry)| all.message(field, entry))
+}
+
+fn sample((ts, pid, tid, stack): (u64, u64, u64, u64)) -> Message {
+    let mut sample = new().number(1, 0).number(2, pid).number(3, tid);
+    if stack > 0 {
+        sample = sample.number(4, stack);
+    }
+    let packet = new().number(10, 2).number(8, ts).number(58, 6);
+    packet.message(66, sample)
+}
+
+fn heap(ts: u64, samples: &[(u64, u64, u64)]) -> Message {
+    let mut dump = new().number(1, 10).number(9, ts).text(11, "malloc");
+    for &(stack, allocated, freed) in samples {
+        let sample = new().number(1, stack).number(2, allocated).number(3, freed);
+        dump = dump.message(2, sample.number(5, 2).number(6, u64::from(freed > 0)));
+    }
+    let packet = new().number(10, 2).number(8, ts).number(58, 6);
+    packet.message(37, new().number(7, 0).message(5, dump))
+}
+
+fn packets(samples: &[(u64, u64, u64, u64)]) -> Vec<Message> {
+    let reading = |id| new().number(1, id).number(2, 500);
+    let clocks = new().message(1, reading(6)).message(1, reading(4));
+    let process = |pid, name| kernel::process(pid, 1, &[name]);
+    let tree = new()
+        .message(1, process(10, "app"))
+        .message(1, process(20, "other"));
+    let mut packets = vec![
+        new().number(10, 1).message(6, clocks),
+        new().number(10, 2).number(13, 1).message(12, interned()),
+        kernel::packet(600, 2, tree),
+        // Frames of thread 11: the second is inside the first.
+        bundle(
+            0,
+            &[
+                print(1_500, 11, "B|10|frame"),
+                print(1_600, 11, "B|10|frame"),
+                print(2_500, 11, "E|10"),
+                print(3_500, 11, "E|10"),
+                print(8_500, 11, "B|10|frame"),
+                print(9_500, 11, "E|10"),
+            ],
+        ),
+    ];
+    packets.extend(samples.iter().copied().map(sample));
+    packets
+}
+
+fn recording(place: &Place, name: &str, packets: &[Message]) -> PathBuf {
+    place.write(name, &encode::trace_of(packets))
+}
+
+/// The folded lines of a recording, by the program.
+fn folded(trace: &Path, flags: &[&str]) -> Vec<String> {
+    let said = flamegraph(trace, flags);
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    said.stdout.lines().map(str::to_owned).collect()
+}
+
+fn flamegraph(trace: &Path, flags: &[&str]) -> Said {
+    run(&[&["flamegraph", trace.to_str().unwrap()], flags].concat())
+}
+
+#[test]
+fn every_filter_selects_the_samples_that_it_names() {
+    let place = Place::new();
+    let trace = recording(&place, "a.pftrace", &packets(&SAMPLES));
+    let all = [
+        "main;<wait & see> 2",
+        "main;draw 2",
+        "main;draw;layout 4",
+        "other_main 2",
+    ];
+    assert_eq!(folded(&trace, &[]), all);
+    let cases: [(&[&str], &[&str]); 11] = [
+        (&["--process", "app"], &all[..3]),
+        (&["--process", "oth*"], &["other_main 2"]),
+        (&["--process", "20"], &["other_main 2"]),
+        (&["--thread", "12"], &["main;draw 1", "main;draw;layout 1"]),
+        (
+            &["--from", "9000"],
+            &["main;<wait & see> 1", "main;draw;layout 1"],
+        ),
+        (&["--to", "2000"], &["main;draw 1"]),
+        (&["--from", "2000", "--to", "2001"], &["main;draw;layout 1"]),
+        // At 2,000, 3,000 and 9,000, and not those of other threads.
+        (&["--during", "frame"], &["main;draw;layout 3"]),
+        (&["--reverse", "--process", "20"], &["other_main 2"]),
+        (
+            &["--reverse", "--thread", "12"],
+            &["draw;main 1", "layout;draw;main 1"],
+        ),
+        (&["--of", "cpu"], &all),
+    ];
+    for (flags, expected) in cases {
+        assert_eq!(folded(&trace, flags), expected, "{flags:?}");
+    }
+    let said = flamegraph(&trace, &[]);
+    assert!(
+        said.stderr.contains("1 samples have no callstack"),
+        "{}",
+        said.stderr
+    );
+    // A database gives the same, and so does a pipe.
+    let database = place.path("a.db");
+    let imported = run(&[
+        "import",
+        trace.to_str().unwrap(),
+        "-o",
+        database.to_str().unwrap(),
+    ]);
+    assert_eq!(imported.code, Some(0), "{}", imported.stderr);
+    assert_eq!(folded(&database, &[]), all);
+}
+
+#[test]
+fn shares_are_those_of_the_program_within_sampling_error() {
+    let place = Place::new();
+    // A program that spends 60, 30 and 10 % in three stacks, sampled 5,000 times at random.
+    let shares = [(1, 0.6), (2, 0.3), (3, 0.1)];
+    let mut state = 0x2545_f491_4f6c_dd1d_u64;
+    let samples = (0..5_000).map(|index| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        let stack = match (state >> 11) as f64 / (1_u64 << 53) as f64 {
+            draw if draw < 0.6 => 1,
+            draw if draw < 0.9 => 2,
+            _ => 3,
+        };
+        (1_000 + 100 * index, 10, 11, stack)
+    });
+    let samples: Vec<_> = samples.collect();
+    let trace = recording(&place, "random.pftrace", &packets(&samples));
+    let lines = folded(&trace, &[]);
+    assert_eq!(lines.len(), 3);
+    for (stack, share) in shares {
+        let names = STACKS[stack - 1]
+            .iter()
+            .map(|function| FUNCTIONS[*function as usize - 1]);
+        let text = names.collect::<Vec<_>>().join(";") + " ";
+        let line = lines
+            .iter()
+            .find_map(|line| line.strip_prefix(&text))
+            .unwrap();
+        let found = line.parse::<f64>().unwrap() / 5_000.0;
+        // Four standard errors.
+        let error = 4.0 * (share * (1.0 - share) / 5_000.0_f64).sqrt();
+        assert!(
+            (found - share).abs() < error,
+            "{text}: {found} instead of {share}"
+        );
+    }
+}
+
+#[test]
+fn heap_profiles_are_bytes_and_the_default_is_what_there_is_most_of() {
+    let place = Place::new();
+    let mut all = packets(&SAMPLES[..1]);
+    all.push(heap(5_000, &[(1, 300, 100), (2, 50, 50), (9, 7, 0)]));
+    let trace = recording(&place, "heap.pftrace", &all);
+    let unnamed = "main;/lib/app.so+0x1f40 7";
+    assert_eq!(folded(&trace, &[]), [unnamed, "main;draw 200"]);
+    assert_eq!(folded(&trace, &["--of", "cpu"]), ["main;draw 1"]);
+    assert_eq!(
+        folded(&trace, &["--of", "allocations"]),
+        [unnamed, "main;draw 300", "main;draw;layout 50"]
+    );
+    for flag in ["--thread", "--during"] {
+        let said = flamegraph(&trace, &[flag, "x"]);
+        assert!(
+            said.stderr
+                .contains(&format!("{flag}: heap profiles are of whole processes")),
+            "{}",
+            said.stderr
+        );
+    }
+}
+
+#[test]
+fn a_page_stands_alone_and_names_are_texts() {
+    let place = Place::new();
+    let trace = recording(&place, "a.pftrace", &packets(&SAMPLES));
+    let page = place.path("a.html");
+    let said = flamegraph(&trace, &["-o", page.to_str().unwrap(), "--process", "app"]);
+    assert_eq!(
+        (said.code, said.stdout.as_str()),
+        (Some(0), ""),
+        "{}",
+        said.stderr
+    );
+    let html = fs::read_to_string(&page).unwrap();
+    for part in [
+        "<h1>CPU samples of a.pftrace</h1>",
+        "<p>8 samples · process app</p>",
+        "&lt;wait &amp; see&gt;",
+        "name=\"viewport\"",
+        "layout (4 samples, 50.00%)",
+    ] {
+        assert!(html.contains(part), "{part}");
+    }
+    assert!(!html.contains("<wait"));
+    // Nothing is fetched. What is left are namespaces and comments in the script.
+    for attribute in ["src=", "href=\"http", "url(http", "@import"] {
+        assert!(!html.contains(attribute), "{attribute}");
+    }
+    // The same trace makes the same file.
+    let again = place.path("again.html");
+    flamegraph(&trace, &["-o", again.to_str().unwrap(), "--process", "app"]);
+    assert_eq!(html, fs::read_to_string(again).unwrap());
+    let svg = place.path("a.svg");
+    flamegraph(&trace, &["-o", svg.to_str().unwrap()]);
+    assert!(fs::read_to_string(svg).unwrap().starts_with("<?xml"));
+}
+
+#[test]
+fn a_difference_compares_shares_of_two_recordings() {
+    let place = Place::new();
+    let new = recording(&place, "new.pftrace", &packets(&SAMPLES));
+    let old = recording(&place, "old.pftrace", &packets(&SAMPLES[..2]));
+    let old = old.to_str().unwrap();
+    assert_eq!(
+        folded(&new, &["--diff", old]),
+        [
+            "main;<wait & see> 0 2",
+            "main;draw 1 2",
+            "main;draw;layout 1 4",
+            "other_main 0 2"
+        ]
+    );
+    let page = place.path("diff.html");
+    let said = flamegraph(&new, &["--diff", old, "-o", page.to_str().unwrap()]);
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    let html = fs::read_to_string(page).unwrap();
+    assert!(html.contains("a function itself has a larger share in red and a smaller one in blue, compared with old.pftrace"));
+    // Half of the samples were in draw itself before, and 2 of 10 are now.
+    assert!(html.contains("draw (6 samples, 60.00%; -30.00%)"), "{html}");
+}
+
+/// The messages and texts of a field.
+fn fields(message: &[u8], number: u32) -> Vec<&[u8]> {
+    let mut fields = Fields::new(message);
+    let mut found = Vec::new();
+    while let Some((known, value)) = fields.next().unwrap() {
+        if let (true, Value::Bytes(bytes)) = (known == number, value) {
+            found.push(bytes);
+        }
+    }
+    found
+}
+
+#[test]
+fn a_profile_for_pprof_has_the_same_stacks_with_files_and_lines() {
+    let place = Place::new();
+    let trace = recording(&place, "a.pftrace", &packets(&SAMPLES));
+    let file = place.path("a.pb.gz");
+    let said = flamegraph(&trace, &["-o", file.to_str().unwrap(), "--process", "app"]);
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    let mut profile = Vec::new();
+    GzDecoder::new(fs::File::open(file).unwrap())
+        .read_to_end(&mut profile)
+        .unwrap();
+    let texts: Vec<String> = fields(&profile, 6)
+        .into_iter()
+        .map(|text| String::from_utf8(text.to_vec()).unwrap())
+        .collect();
+    assert_eq!(texts[0], "");
+    for name in [
+        "samples",
+        "count",
+        "main",
+        "draw",
+        "layout",
+        "<wait & see>",
+        "/lib/app.so",
+    ] {
+        assert!(texts.iter().any(|text| text == name), "{name}: {texts:?}");
+    }
+    assert!(!texts.iter().any(|text| text == "other_main"));
+    // Three stacks, three functions more than main.
+    assert_eq!(fields(&profile, 2).len(), 3);
+    assert_eq!(fields(&profile, 5).len(), 4);
+    let said = flamegraph(&trace, &["-o", "x.pb.gz", "--reverse"]);
+    assert!(
+        said.stderr.contains("neither --diff nor --reverse"),
+        "{}",
+        said.stderr
+    );
+}
+
+#[test]
+fn what_cannot_be_drawn_is_told() {
+    let place = Place::new();
+    let trace = recording(&place, "a.pftrace", &packets(&SAMPLES));
+    let cases: [(&[&str], &str); 6] = [
+        (
+            &["--process", "nobody"],
+            "--process nobody: the trace has no such process",
+        ),
+        (
+            &["--thread", "99"],
+            "--thread 99: the trace has no such thread",
+        ),
+        (
+            &["--during", "nothing"],
+            "--during 'nothing': no thread has a slice with this name",
+        ),
+        (
+            &["--from", "20000"],
+            "no callstack of a.pftrace matches: stack_sample has 10 rows from 1000 to 10000 ns, of app, other",
+        ),
+        (
+            &["--of", "heap"],
+            "no callstack of a.pftrace matches: heap_profile_allocation has no rows",
+        ),
+        (
+            &["-o", "flame.png"],
+            "the name must end with .html, .svg, .folded or .pb.gz",
+        ),
+    ];
+    for (flags, expected) in cases {
+        let said = flamegraph(&trace, flags);
+        assert_eq!(said.code, Some(1), "{flags:?}");
+        assert!(said.stderr.contains(expected), "{flags:?}: {}", said.stderr);
+        assert_eq!(said.stdout, "");
+    }
+    let said = flamegraph(&data("app.pftrace"), &[]);
+    assert!(
+        said.stderr
+            .contains("there are no callstacks: neither samples"),
+        "{}",
+        said.stderr
+    );
+    let said = run_with_input(&["flamegraph", "-"], "no trace");
+    assert_eq!(said.code, Some(1), "{}", said.stderr);
+}
