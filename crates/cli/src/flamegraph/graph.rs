@@ -53,9 +53,10 @@ pub fn svg(
         None => plain(lines),
         Some(before) => {
             let mut text = Vec::new();
-            let mut options = differential::Options::default();
-            // Recordings are not equally long.
-            options.normalize = true;
+            let options = differential::Options {
+                normalize: true, // recordings are not equally long
+                ..Default::default()
+            };
             let (before, after) = (Cursor::new(plain(before)), Cursor::new(plain(lines)));
             differential::from_readers(options, before, after, &mut text)
                 .context("cannot compare the callstacks")?;
