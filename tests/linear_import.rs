@@ -136,7 +136,15 @@ fn both_passes_find_the_same_snapshots_and_packets_as_an_import_by_nearest() {
         let (nearest, _) = nearest.import(&trace, &[]);
         let (linear, _) = linear.import(&trace, &LINEAR);
         let what = trace.display().to_string();
-        assert_same(&timeless(&linear), &timeless(&nearest), &what);
+        // Packets of profilers are read in the order of time (OP2), so which of them is the first with a fault depends
+        // on the conversion.
+        let is_profile = what.contains("/profiles/");
+        let of = |conn: &Connection| {
+            let mut tables = timeless(conn);
+            tables.retain(|(table, _)| !(is_profile && table == "import_log"));
+            tables
+        };
+        assert_same(&of(&linear), &of(&nearest), &what);
         assert_eq!(conversion(&linear), "linear");
         let other = "SELECT name, value FROM metadata
             WHERE name NOT IN ('conversion', 'clock_snapshot_version') ORDER BY name";
