@@ -712,7 +712,7 @@ def test_tables_that_cannot_be_chosen_are_told(tmp_path):
     def imported(**arguments):
         return timebase.import_trace(DATA / "system.pftrace", tmp_path / "a.db", **arguments)
 
-    with pytest.raises(timebase.ImportFailed, match="there is no 'scheds' to choose: they are .*, counter$"):
+    with pytest.raises(timebase.ImportFailed, match="there is no 'scheds' to choose: they are .*, counter, stack_sample$"):
         imported(tables=["counter", "scheds"])
     with pytest.raises(TypeError, match="tables must be a list of names, such as .'sched'., not a str"):
         imported(tables="sched")

@@ -350,7 +350,7 @@ mod tests {
         memo.keep(1000, Held::Null);
         assert!(memo.bytes <= Memo::MOST);
         assert!(
-            (200..256).contains(&memo.results.len()),
+            (200..=256).contains(&memo.results.len()),
             "{}",
             memo.results.len()
         );
