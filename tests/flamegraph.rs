@@ -356,7 +356,7 @@ fn a_profile_for_pprof_has_the_same_stacks_with_files_and_lines() {
 fn what_cannot_be_drawn_is_told() {
     let place = Place::new();
     let trace = recording(&place, "a.pftrace", &packets(&SAMPLES));
-    let cases: [(&[&str], &str); 6] = [
+    let cases: [(&[&str], &str); 7] = [
         (
             &["--process", "nobody"],
             "--process nobody: the trace has no such process",
@@ -376,6 +376,10 @@ fn what_cannot_be_drawn_is_told() {
         (
             &["--of", "heap"],
             "no callstack of a.pftrace matches: heap_profile_allocation has no rows",
+        ),
+        (
+            &["--diff", "other.pftrace", "--from", "1"],
+            "--diff: --from and --to are times of one recording",
         ),
         (
             &["-o", "flame.png"],

@@ -18,7 +18,6 @@ mod pprof;
 mod samples;
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
@@ -28,6 +27,7 @@ use crate::database::{self, Access, Database};
 use crate::flags::{FlamegraphArguments, wrong_usage};
 use crate::messages;
 use crate::output::file;
+use crate::page::name;
 use crate::signals::Signals;
 use samples::{Query, Samples};
 
@@ -86,6 +86,10 @@ pub fn run(
             "a file for pprof has neither --diff nor --reverse; pprof does both: go tool pprof -diff_base"
         );
     }
+    ensure!(
+        arguments.diff.is_none() || (arguments.from.is_none() && arguments.to.is_none()),
+        "--diff: --from and --to are times of one recording; use --during to compare the same work in both"
+    );
     let database = open(&arguments.source, arguments, signals)?;
     let query = Query::of(arguments, &database)?;
     let samples = select(&database, &arguments.source, &query, signals)?;
@@ -211,13 +215,4 @@ fn reversed(lines: Folded, is_reversed: bool) -> Folded {
         (frames.join(";"), weight)
     });
     turned.collect()
-}
-
-/// What a trace is called.
-fn name(source: &Path) -> String {
-    if source == OsStr::new("-") {
-        return "standard input".to_owned();
-    }
-    let name = source.file_name().unwrap_or(source.as_os_str());
-    name.to_string_lossy().into_owned()
 }

@@ -64,8 +64,8 @@ pub fn run(
     }
 }
 
-/// What the page is called.
-fn name(source: &Path) -> String {
+/// What pages call a trace or database: its file name.
+pub fn name(source: &Path) -> String {
     if source == OsStr::new("-") {
         return "standard input".to_owned();
     }

@@ -288,7 +288,7 @@ impl Samples {
         if let Some(other) = &arguments.diff {
             parts.push(format!(
                 "a function itself has a larger share in red and a smaller one in blue, compared with {}",
-                super::name(other)
+                crate::page::name(other)
             ));
         }
         [format!("{} of {name}", self.of.about()), parts.join(", ")]

@@ -39,8 +39,7 @@ mod dump {
     pub const START: u32 = 15;
 }
 
-/// What was allocated and freed: how many allocations, their bytes, and the same of what was
-/// freed, which is below 0.
+/// The number and the bytes of allocations, and of frees. Frees are below 0.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Sums {
     allocated: (i64, i64),

@@ -1,4 +1,4 @@
-//! What heapprofd says of a dump besides its samples (rule HP4), and of what is missing in it.
+//! The counters of a heap dump (rule HP4), and the losses that heapprofd reports in it.
 
 use super::packet::Packet;
 use crate::message::Message;
