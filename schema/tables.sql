@@ -9,7 +9,7 @@
 -- All times are integers in nanoseconds unless a column says otherwise.
 
 PRAGMA application_id = 1952605811;  -- 'tbfs'
-PRAGMA user_version = 9;
+PRAGMA user_version = 10;
 
 -- The files of an import: the input, and its members if it is an archive or if the user named
 -- several files.

@@ -228,8 +228,9 @@ impl Lanes {
                 place
             }
             None => {
-                lanes.add(cookie, tracks.add(track.clone()));
-                (lanes.lanes.len() - 1) as u32
+                let place = lanes.lanes.len() as u32;
+                lanes.add(cookie, tracks.add(lane(track, place)));
+                place
             }
         };
         lanes.places.insert(cookie, place);
@@ -257,12 +258,18 @@ impl Lanes {
             lanes.free.insert(place);
         }
         let place = lanes.free.pop_first().unwrap_or_else(|| {
-            lanes.tracks.push(tracks.add(track.clone()));
-            (lanes.tracks.len() - 1) as u32
+            let place = lanes.tracks.len() as u32;
+            lanes.tracks.push(tracks.add(lane(track, place)));
+            place
         });
         lanes.busy.push(Reverse((ts.saturating_add(dur), place)));
         lanes.tracks.get(place as usize).copied()
     }
+}
+
+/// The lane of a set with this place in it, which is a dimension of its track.
+fn lane(track: &NewTrack, place: u32) -> NewTrack {
+    track.clone().with("track_compressor_idx", place)
 }
 
 #[cfg(test)]

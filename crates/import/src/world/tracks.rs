@@ -28,6 +28,39 @@ pub(crate) enum Owner {
     ProcessOnGpu(Upid, u32),
 }
 
+/// The value of a dimension: what tells tracks of one type apart, beside their owner
+/// (rules TK).
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Dimension {
+    Int(i64),
+    /// `None` is a dimension that is there and NULL.
+    Text(Option<Box<str>>),
+}
+
+impl From<i64> for Dimension {
+    fn from(number: i64) -> Dimension {
+        Dimension::Int(number)
+    }
+}
+
+impl From<u32> for Dimension {
+    fn from(number: u32) -> Dimension {
+        Dimension::Int(number.into())
+    }
+}
+
+impl From<&str> for Dimension {
+    fn from(text: &str) -> Dimension {
+        Dimension::Text(Some(text.into()))
+    }
+}
+
+impl From<Option<&str>> for Dimension {
+    fn from(text: Option<&str>) -> Dimension {
+        Dimension::Text(text.map(Into::into))
+    }
+}
+
 /// What a track is.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct NewTrack {
@@ -40,6 +73,8 @@ pub(crate) struct NewTrack {
     pub description: Option<Box<str>>,
     /// One number for all lanes of a set.
     pub group: Option<i64>,
+    /// Behind those of the owner, in this order.
+    pub dimensions: Vec<(&'static str, Dimension)>,
 }
 
 impl NewTrack {
@@ -59,6 +94,7 @@ impl NewTrack {
             unit: None,
             description: None,
             group: None,
+            dimensions: Vec::new(),
         }
     }
 
@@ -73,6 +109,12 @@ impl NewTrack {
     /// The same, whose values have a unit.
     pub fn with_unit(mut self, unit: &str) -> Self {
         self.unit = Some(unit.into());
+        self
+    }
+
+    /// The same with one dimension more.
+    pub fn with(mut self, key: &'static str, value: impl Into<Dimension>) -> Self {
+        self.dimensions.push((key, value.into()));
         self
     }
 }
@@ -91,8 +133,8 @@ pub(crate) struct Tracks {
 #[derive(Debug, Default)]
 pub(crate) struct Details {
     pub parent: Option<TrackId>,
-    /// Arguments in their compact form: what makes it the track that it is, beside its
-    /// owner; and where it comes from.
+    /// Arguments in their compact form: dimensions that need not tell it from others;
+    /// and where it comes from.
     pub dimensions: ArgBuf,
     pub source: ArgBuf,
 }
@@ -182,6 +224,14 @@ impl Tracks {
                     dimension("gpu", gpus.gpu(id).unwrap_or_default());
                     dimension("upid", process);
                 }
+            }
+            for (key, value) in &track.dimensions {
+                let value = match value {
+                    Dimension::Int(number) => ArgValue::Int(*number),
+                    Dimension::Text(Some(text)) => ArgValue::Text(text),
+                    Dimension::Text(None) => ArgValue::NoText,
+                };
+                dimensions.push(key, value, names);
             }
             dimensions.append(&details.dimensions);
             let dimensions = set(dimensions.as_bytes(), names, rows);
