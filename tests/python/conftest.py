@@ -3,8 +3,8 @@
     python3 -m venv .venv && .venv/bin/pip install -r tests/python/requirements.txt
     .venv/bin/pytest tests/python
 
-The program and the extension are built first, unless TIMEBASE_PROGRAM and
-TIMEBASE_EXTENSION name them. TIMEBASE_PROFILE is Cargo's profile, `release` if it is not set.
+The program, the extension and the generator of traces are built first, unless TIMEBASE_PROGRAM,
+TIMEBASE_EXTENSION and TIMEBASE_SYNTH name them. TIMEBASE_PROFILE is Cargo's profile, `release` if it is not set.
 """
 
 import os
@@ -29,7 +29,7 @@ def _built(variable, command, path):
 _TARGET = REPOSITORY / os.environ.get("CARGO_TARGET_DIR", "target")
 _PROFILE = os.environ.get("TIMEBASE_PROFILE", "release")
 _DIRECTORY = "debug" if _PROFILE == "dev" else _PROFILE
-_PROGRAM = "timebase.exe" if sys.platform == "win32" else "timebase"
+_PROGRAM, _SYNTH = ("timebase.exe", "synth.exe") if sys.platform == "win32" else ("timebase", "synth")
 _LIBRARY = {"win32": "timebase.dll", "darwin": "libtimebase.dylib"}.get(sys.platform, "libtimebase.so")
 _BUILD = ["cargo", "build", "--locked", "--profile", _PROFILE]
 _EXTENSION = ["--manifest-path", "crates/extension/Cargo.toml", "--target-dir", "target/extension"]
@@ -80,8 +80,8 @@ def all_tables(tmp_path_factory):
 def fleet(tmp_path_factory):
     """Forty small traces of phones, of which one is damaged, one is empty, and four lost packets."""
     directory = tmp_path_factory.mktemp("fleet")
-    command = ["cargo", "run", "--quiet", "--locked", "-p", "timebase-lab", "--bin", "synth", "--", "--fleet=40", directory]
-    subprocess.run(command, cwd=REPOSITORY, check=True, stderr=subprocess.DEVNULL)
+    _built("TIMEBASE_SYNTH", [*_BUILD, "--package", "timebase-lab", "--bin", "synth"], _TARGET / _DIRECTORY / _SYNTH)
+    subprocess.run([os.environ["TIMEBASE_SYNTH"], "--fleet=40", directory], check=True, stderr=subprocess.DEVNULL)
     return directory
 
 
