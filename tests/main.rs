@@ -25,6 +25,7 @@ mod model;
 mod newcomer;
 mod packet_json;
 mod page;
+mod profile_reports;
 mod profiles;
 mod program;
 #[cfg(unix)] // its examples are lines for a shell

@@ -19,7 +19,7 @@ const LATE_FRAME: &str = "tests/data/late-frame.pftrace";
 const MULTIHOP: &str = "tests/data/multihop.pftrace";
 const DESKTOP: &str = "tests/data/desktop.pftrace";
 const APP: &str = "tests/data/app.pftrace";
-const REPORTS: [&str; 7] = [
+const REPORTS: [&str; 9] = [
     "clock-health",
     "unplaced",
     "time-spent",
@@ -27,6 +27,8 @@ const REPORTS: [&str; 7] = [
     "slices",
     "flows",
     "counters",
+    "cpu-profile",
+    "heap-profile",
 ];
 const ALL: [&str; 8] = [
     SYSTEM, SDK, DST, LOGS_DST, LATE_FRAME, MULTIHOP, DESKTOP, APP,
@@ -1241,7 +1243,7 @@ fn the_documentation_shows_what_comes_out() {
             printed.drain(..=found.unwrap_or_default());
         }
     }
-    assert_eq!(examples, 7);
+    assert_eq!(examples, 9);
     let sql = docs
         .split("```")
         .nth(1)

@@ -15,6 +15,7 @@ misreading of timebase cannot be in the fixtures, too.
     args/<trace>.jsonl.zst     one line a track event with debug annotations
     *.pftrace, *.descriptor    the traces that synthetic.py describes
     several/*                  those that several.py does
+    profiles/viewer.pftrace    a recording by profilers, which sampled.py does
 """
 
 import json
@@ -26,6 +27,7 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.json_format import MessageToDict
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import TracePacket, TrackEvent
 
+import sampled
 import several
 import synthetic
 
@@ -357,6 +359,8 @@ def main():
         write(DATA / name, data)
     for name, data in several.files().items():
         write(DATA / "several" / name, data)
+    for name, data in sampled.files().items():
+        write(DATA / "profiles" / name, data)
 
 
 if __name__ == "__main__":

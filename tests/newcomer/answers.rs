@@ -224,7 +224,7 @@ fn what_a_report_says_is_what_trace_processors_tables_give() {
 }
 
 /// Results of reports that are not compared, with the reason.
-const NOT_OF_TRACE_PROCESSORS: [(&str, &str); 7] = [
+const NOT_OF_TRACE_PROCESSORS: [(&str, &str); 9] = [
     (
         "clock-health: ",
         "of clocks trace processor has the readings only; tests/reports.rs and tests/clocks.rs",
@@ -252,6 +252,14 @@ const NOT_OF_TRACE_PROCESSORS: [(&str, &str); 7] = [
     (
         "flows: What it led to",
         "it is of one slice; tests/reports.rs follows the flows that are compared here",
+    ),
+    (
+        "cpu-profile: ",
+        "no recorded trace has samples; tests/profile_reports.rs has traces with samples",
+    ),
+    (
+        "heap-profile: ",
+        "no recorded trace has heap profiles; tests/profile_reports.rs has traces with them",
     ),
 ];
 

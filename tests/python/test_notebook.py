@@ -5,7 +5,7 @@ import json
 import os
 import re
 import warnings
-from collections import defaultdict
+from collections import Counter, defaultdict
 from contextlib import closing
 
 import nbclient
@@ -13,6 +13,7 @@ import nbformat
 import pytest
 import timebase
 from conftest import DATA, REPOSITORY
+from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace
 
 NOTEBOOKS = REPOSITORY / "docs" / "notebooks"
 
@@ -48,8 +49,15 @@ ANSWERS = {
         r"raster-1/6 15796 +180\.0 +278\.0 +1883\.0 +9085\.0",
         r"ms +3835\.1 +144\.1 +19\.9",
     ],
+    "profiles": [
+        r"0 +2\.0 +400 +9 +3 +0",
+        r"png_read_row +166 +52 +13\.0 +41\.5",
+        r" 114 main;run_loop;decode_tile;png_read_row;/system/lib/libpng\.so\+0xb00",
+        r"61440 bytes in 15 of 100 allocations: main;run_loop;decode_tile;malloc",
+        r"has 9 callstacks, which weigh 400",
+    ],
 }
-FIGURES = {"clocks": 1, "scheduling": 2, "application": 3, "perfettosql": 1}
+FIGURES = {"clocks": 1, "scheduling": 2, "application": 3, "perfettosql": 1, "profiles": 1}
 
 # Those that take modules from a checkout of Perfetto, which the variable names.
 WITH_PERFETTO = {"perfettosql"}
@@ -74,6 +82,10 @@ MISSING = {
         "sched": "it has no slices on threads, or no switches of the scheduler",
         "thread_state": "No thread of it had to wait",
         "thread_slice": "No thread of it has slices.",
+    },
+    "profiles": {
+        "stack_sample": "This trace has no samples of callstacks.",
+        "heap_profile_allocation": "This trace has no heap profiles.",
     },
 }
 
@@ -284,3 +296,76 @@ def test_as_many_threads_were_at_work_as_the_events_say(events):
     text = all_text(nbformat.read(NOTEBOOKS / "perfettosql.ipynb", as_version=4))
     shown = [f"{lasted[n] / 1e6:.1f}" for n in range(max(lasted) + 1)]
     assert re.search(r"ms +" + " +".join(map(re.escape, shown)), text), shown
+
+
+# What the notebook of profiles says, looked up in the packets, which Perfetto's own classes decode. The writer of the trace
+# interns everything once, at its beginning.
+
+
+@pytest.fixture(scope="module")
+def recorded():
+    """The packets, and the functions of each callstack, the outermost first."""
+    packets = Trace.FromString((DATA / "profiles" / "viewer.pftrace").read_bytes()).packet
+    [known] = [packet.interned_data for packet in packets if packet.HasField("interned_data")]
+    functions = {entry.iid: entry.str.decode() for entry in known.function_names}
+    # The only function without a name.
+    frames = {frame.iid: functions.get(frame.function_name_id, f"/system/lib/libpng.so+0x{frame.rel_pc:x}") for frame in known.frames}
+    return packets, {stack.iid: [frames[iid] for iid in stack.frame_ids] for stack in known.callstacks}
+
+
+@pytest.fixture(scope="module")
+def sampled(recorded):
+    """When each callstack was sampled."""
+    packets, stacks = recorded
+    found = [(p.timestamp, stacks[p.perf_sample.callstack_iid]) for p in packets if p.perf_sample.callstack_iid]
+    assert len(found) == 400
+    return found
+
+
+@pytest.fixture(scope="module")
+def profiles():
+    return all_text(nbformat.read(NOTEBOOKS / "profiles.ipynb", as_version=4))
+
+
+def test_functions_have_as_many_samples_as_the_packets(sampled, profiles):
+    inner = Counter(stack[-1] for _, stack in sampled)
+    total = Counter(name for _, stack in sampled for name in set(stack))
+    shown = re.findall(r"^(\S+) +(\d+) +(\d+) +(\d+\.\d) +(\d+\.\d)$", profiles, re.M)
+    assert len(shown) == 8 and shown[0][0] == inner.most_common(1)[0][0]
+    for name, *numbers in shown:
+        found = [total[name], inner[name], round(inner[name] / 4, 1), round(total[name] / 4, 1)]
+        assert [float(number) for number in numbers] == pytest.approx(found, abs=0.06), name
+
+
+def test_callstacks_of_a_function_are_those_of_the_packets(sampled, profiles):
+    [(function, ways)] = re.findall(r"^(\S+):\n((?: +\d+ \S+\n)+)", profiles, re.M)
+    shown = {stack: int(count) for count, stack in (line.split() for line in ways.splitlines())}
+    assert shown == Counter(";".join(stack) for _, stack in sampled if function in stack)
+
+
+def test_the_change_between_halves_is_that_of_the_packets(sampled, profiles):
+    end = 3_000_000_000  # the last sample, without a callstack, so the end of the trace
+    middle = (1_000_000_000 + end + 1) // 2
+    halves = [Counter(stack[-1] for ts, stack in sampled if (ts >= middle) == later) for later in (False, True)]
+    shown = re.findall(r"^(\S+) +(\d+\.\d) +(\d+\.\d) +(-?\d+\.\d)$", profiles, re.M)
+    assert len(shown) == 6
+    for name, *numbers in shown:
+        first, second = (100 * half[name] / half.total() for half in halves)
+        assert [float(number) for number in numbers] == pytest.approx([first, second, second - first], abs=0.15), name
+
+
+def test_memory_that_was_not_freed_is_that_of_the_last_dump(recorded, profiles):
+    packets, stacks = recorded
+    *_, last = (packet.profile_packet for packet in packets if packet.HasField("profile_packet"))
+    [process] = last.process_dumps
+    shown = re.findall(r"^ +(\d+) bytes in (\d+) of (\d+) allocations: (\S+)$", profiles, re.M)
+    assert {(stack, *map(int, numbers)) for *numbers, stack in shown} == {
+        (";".join(stacks[s.callstack_id]), s.self_allocated - s.self_freed, s.alloc_count - s.free_count, s.alloc_count) for s in process.samples
+    }
+
+
+def test_the_flame_graph_has_the_callstacks_of_the_packets(sampled, profiles):
+    counts = Counter(";".join(stack) for _, stack in sampled)
+    [(largest, _)] = counts.most_common(1)
+    said = f"has {len(counts)} callstacks, which weigh {counts.total()}; the largest is {largest}."
+    assert "A page that begins with '<!DOCTYPE html>'" in profiles and said in profiles

@@ -3,6 +3,7 @@
 
 pub mod events;
 pub mod kernel;
+pub mod profiles;
 pub mod random;
 pub mod statements;
 #[cfg(unix)]

@@ -162,11 +162,12 @@ fn select(
 
 /// What the graph lacks.
 fn tell(samples: &Samples, source: &Path) {
-    if samples.without_stack > 0 {
-        let without = samples.without_stack;
-        messages::note(format_args!(
+    match samples.without_stack {
+        0 => {}
+        1 => messages::note("1 sample has no callstack, and is left out"),
+        without => messages::note(format_args!(
             "{without} samples have no callstack, and are left out"
-        ));
+        )),
     }
     if samples.lost > 0 {
         messages::warning(format_args!(

@@ -113,6 +113,8 @@ fn has_subject(database: &Database, report: Report) -> anyhow::Result<bool> {
         Report::Slices => "slice_record",
         Report::Flows => "flow",
         Report::Counters => "counter_record",
+        Report::CpuProfile => "stack_sample_record",
+        Report::HeapProfile => "heap_profile_allocation_record",
     };
     let sql = format!("SELECT EXISTS (SELECT * FROM {table})");
     Ok(database.query_row(&sql, [], |row| row.get(0))?)

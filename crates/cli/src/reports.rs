@@ -21,6 +21,10 @@ pub enum Report {
     Flows,
     /// Memory, CPU frequency and all other counters over the trace
     Counters,
+    /// Samples of callstacks: the threads, functions and stacks with the most time
+    CpuProfile,
+    /// Heap profiles: the memory that functions allocated and did not free
+    HeapProfile,
 }
 
 impl Report {
@@ -41,15 +45,27 @@ impl Report {
     ///
     /// The results are empty then, which looks as if there was nothing to find.
     pub fn lacks(self, database: &Connection) -> rusqlite::Result<Option<&'static str>> {
-        if self != Report::SchedLatency {
-            return Ok(None);
-        }
-        let sql = "SELECT EXISTS (SELECT * FROM sched_record)";
-        let has_any: bool = database.query_row(sql, [], |row| row.get(0))?;
-        Ok((!has_any).then_some(
-            "there is no scheduling in this trace, so it is unknown how long threads waited for a CPU: record the \
-             kernel's sched_switch and sched_waking (data source linux.ftrace)",
-        ))
+        let (table, lacks) = match self {
+            Report::SchedLatency => (
+                "sched_record",
+                "there is no scheduling in this trace, so it is unknown how long threads waited for a CPU: record the \
+                 kernel's sched_switch and sched_waking (data source linux.ftrace)",
+            ),
+            Report::CpuProfile => (
+                "stack_sample_record",
+                "there are no samples of callstacks in this trace: record them with Linux perf (data source linux.perf) \
+                 or with Chrome's profiler; the report time-spent has the CPU time of threads",
+            ),
+            Report::HeapProfile => (
+                "heap_profile_allocation_record",
+                "there are no heap profiles in this trace: record them with heapprofd (data source android.heapprofd); the \
+                 report counters has the memory of processes",
+            ),
+            _ => return Ok(None),
+        };
+        let sql = format!("SELECT EXISTS (SELECT * FROM {table})");
+        let has_any: bool = database.query_row(&sql, [], |row| row.get(0))?;
+        Ok((!has_any).then_some(lacks))
     }
 
     /// Its statements.
@@ -62,6 +78,8 @@ impl Report {
             Report::Slices => include_str!("../reports/slices.sql"),
             Report::Flows => include_str!("../reports/flows.sql"),
             Report::Counters => include_str!("../reports/counters.sql"),
+            Report::CpuProfile => include_str!("../reports/cpu-profile.sql"),
+            Report::HeapProfile => include_str!("../reports/heap-profile.sql"),
         }
     }
 }

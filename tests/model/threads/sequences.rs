@@ -100,7 +100,8 @@ pub struct Streamed {
     pub priority: i32,
 }
 
-/// The samples of all streaming profiles, and the counts of what is dropped.
+/// The samples of all streaming profiles in file order, and the counter that goes up for each dropped
+/// sample or packet, in the order of the drops.
 pub fn streamed(packets: &Packets, described: &Described) -> (Vec<Streamed>, Vec<&'static str>) {
     const INVALID: &str = "streaming_profile_invalid_timestamp";
     let mut states: BTreeMap<(u32, u32), State> = BTreeMap::new();
