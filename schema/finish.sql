@@ -186,6 +186,22 @@ SELECT id, name, type, parent_id, source_arg_set_id, dimension_arg_set_id, machi
 FROM track_record
 WHERE type = 'gpu_render_stage';
 
+-- Tracks of states.
+CREATE VIEW state_track AS
+SELECT id, name, parent_id, type, dimension_arg_set_id, source_arg_set_id, machine_id
+FROM track_record
+WHERE type IN ('thread_state_track_event', 'process_state_track_event', 'global_state_track_event');
+
+CREATE VIEW process_state_track AS
+SELECT id, name, type, parent_id, source_arg_set_id, machine_id, upid
+FROM track_record
+WHERE type = 'process_state_track_event';
+
+CREATE VIEW thread_state_track AS
+SELECT id, name, type, parent_id, source_arg_set_id, machine_id, utid
+FROM track_record
+WHERE type = 'thread_state_track_event';
+
 CREATE VIEW counter_track AS
 SELECT id, name, parent_id, type, dimension_arg_set_id, source_arg_set_id, machine_id, unit, description
 FROM track_record
@@ -370,6 +386,56 @@ SELECT s.id, s.ts, s.dur, s.track_id,
        g.command_buffer, NULL AS command_buffer_name, NULL AS frame_id, g.submission_id, g.hw_queue_id, g.upid,
        g.render_subpasses, g.render_stage_category
 FROM gpu_slice_record AS g JOIN slice_record AS s ON s.id = g.id;
+
+-- Frames as SurfaceFlinger expected them.
+CREATE VIEW expected_frame_timeline_slice AS
+SELECT s.id, s.ts, s.dur, s.track_id,
+       (SELECT value FROM string WHERE string.id = s.category) AS category,
+       (SELECT value FROM string WHERE string.id = s.name) AS name,
+       s.depth, s.parent_id, s.arg_set_id,
+       json_extract(a.args, '$."Display frame token"') AS display_frame_token,
+       json_extract(a.args, '$."Surface frame token"') AS surface_frame_token,
+       k.upid,
+       json_extract(a.args, '$."Layer name"') AS layer_name
+FROM track_record AS k
+JOIN slice_record AS s ON s.track_id = k.id
+LEFT JOIN arg_set AS a ON a.id = s.arg_set_id
+WHERE k.type = 'android_expected_frame_timeline';
+
+-- Frames as they were.
+CREATE VIEW actual_frame_timeline_slice AS
+SELECT s.id, s.ts, s.dur, s.track_id,
+       (SELECT value FROM string WHERE string.id = s.category) AS category,
+       (SELECT value FROM string WHERE string.id = s.name) AS name,
+       s.depth, s.parent_id, s.arg_set_id,
+       json_extract(a.args, '$."Display frame token"') AS display_frame_token,
+       json_extract(a.args, '$."Surface frame token"') AS surface_frame_token,
+       k.upid,
+       json_extract(a.args, '$."Layer name"') AS layer_name,
+       json_extract(a.args, '$."Present type"') AS present_type,
+       json_extract(a.args, '$."On time finish"') AS on_time_finish,
+       json_extract(a.args, '$."GPU composition"') AS gpu_composition,
+       json_extract(a.args, '$."Jank type"') AS jank_type,
+       json_extract(a.args, '$."Jank severity type"') AS jank_severity_type,
+       json_extract(a.args, '$."Prediction type"') AS prediction_type,
+       json_extract(a.args, '$."Jank tag"') AS jank_tag,
+       json_extract(a.args, '$."Jank tag (experimental)"') AS jank_tag_experimental,
+       json_extract(a.args, '$."Jank Severity Score"') AS jank_score,
+       json_extract(a.args, '$."Latched unsignaled count"') AS latched_unsignaled_count,
+       json_extract(a.args, '$."Addressable unsignaled latch count"') AS addressable_unsignaled_latch_count,
+       json_extract(a.args, '$."Latched fence state"') AS latched_fence_state
+FROM track_record AS k
+JOIN slice_record AS s ON s.track_id = k.id
+LEFT JOIN arg_set AS a ON a.id = s.arg_set_id
+WHERE k.type = 'android_actual_frame_timeline';
+
+-- What tracks of states were in, from when to when.
+CREATE VIEW state AS
+SELECT id, ts, dur, track_id,
+       (SELECT value FROM string WHERE string.id = s.category) AS category,
+       (SELECT value FROM string WHERE string.id = s.value) AS value,
+       arg_set_id
+FROM state_record AS s;
 
 CREATE VIEW counter AS
 SELECT id, ts, track_id, value, arg_set_id FROM counter_record;

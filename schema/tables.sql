@@ -396,13 +396,28 @@ CREATE TABLE slice_record (
 CREATE INDEX slice_record_ts ON slice_record (ts);
 CREATE INDEX slice_record_track ON slice_record (track_id, ts);
 
+-- States of tracks, one after the other.
+-- Events: states: states in state
+-- Order: any
+CREATE TABLE state_record (
+  id         INTEGER PRIMARY KEY,
+  ts         INTEGER NOT NULL,
+  dur        INTEGER NOT NULL,  -- -1 without an end
+  track_id   INTEGER NOT NULL,
+  category   INTEGER,           -- in string
+  value      INTEGER NOT NULL,  -- in string
+  arg_set_id INTEGER
+);
+
+CREATE INDEX state_record_track ON state_record (track_id, ts);
+
 -- Links from slice to slice.
 -- Events: part of slice
 CREATE TABLE flow (
   id         INTEGER PRIMARY KEY,
   slice_out  INTEGER NOT NULL,
   slice_in   INTEGER NOT NULL,
-  trace_id   INTEGER NOT NULL,  -- the program's number for the flow
+  trace_id   INTEGER,           -- the program's number for the flow; NULL of flows that the import found
   arg_set_id INTEGER
 );
 

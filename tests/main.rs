@@ -12,6 +12,7 @@ mod doubt;
 mod events;
 mod export;
 mod flamegraph;
+mod frames;
 mod hostile;
 mod import;
 mod kernel_rules;

@@ -2,6 +2,7 @@
 //! packets are read, and known when events are followed in the order of time.
 
 mod descriptors;
+mod energy;
 mod profiles;
 
 use std::collections::BTreeMap;
@@ -17,6 +18,7 @@ pub(crate) use self::descriptors::{
     CounterSaid, Descriptor, INSTRUCTIONS, Merging, Said, THREAD_TIME, Uuids, Writer, is_sandboxed,
     process_of, thread_ids, thread_of,
 };
+pub(crate) use self::energy::{Consumer, ConsumerId, Energy, EntityState, EntityStateId};
 pub(crate) use self::profiles::{ProfileWriter, Profiles};
 use crate::place::{PartIx, TraceTime};
 use crate::timeline::{Label, Name, OwnLabel};
@@ -30,7 +32,10 @@ pub(crate) struct Definitions {
     pub uuids: Uuids,
     /// Sequences of which the first packet is in the trace (rule U9).
     pub first_packets: FxHashSet<u32>,
+    /// Whether track events may have lines of the log (rule OT1).
+    pub has_log_messages: bool,
     pub rails: Rails,
+    pub energy: Energy,
     pub gpu_counters: GpuCounters,
     /// When kernel events are missing, by what bundles say (rule DT1).
     pub gaps: Vec<Gap>,

@@ -81,11 +81,10 @@ pub(crate) struct Finished {
 }
 
 /// Large tables that only readers fill.
-const MADE_WHILE_READING: [&Table; 4] = [
+const MADE_WHILE_READING: [&Table; 3] = [
     &tables::packet::TABLE,
     &tables::ftrace_record::TABLE,
     &tables::ftrace_partial::TABLE,
-    &tables::android_log_record::TABLE,
 ];
 
 impl Frame {
@@ -220,7 +219,11 @@ impl Frame {
             .map(|machine| machine.name().map(str::to_owned));
         let names = names.collect();
         machine_rows(machines, rows);
-        rows.complete(&MADE_WHILE_READING, self.context.journal.waiting());
+        let mut complete = MADE_WHILE_READING.to_vec();
+        if !self.context.definitions.has_log_messages {
+            complete.push(&tables::android_log_record::TABLE);
+        }
+        rows.complete(&complete, self.context.journal.waiting());
         if self.context.events.timeline.is_wanted() {
             self.follow(rows)?;
         }

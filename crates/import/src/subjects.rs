@@ -25,7 +25,7 @@ pub enum Subject {
     Threads,
     /// `sched`: what CPUs ran, and `thread_state`.
     Scheduling,
-    /// `slice`: what programs, interrupts and GPUs did.
+    /// `slice`: what programs, interrupts and GPUs did, and `state`.
     Slices,
     /// `counter`: values over time.
     Counters,
@@ -81,6 +81,9 @@ impl Subject {
     fn of(name: &str) -> Subject {
         if matches!(name, "heap_profile_allocation" | "profiler_smaps") {
             return Subject::Profiles;
+        }
+        if name == "state" {
+            return Subject::Slices;
         }
         let mut all = Subject::ALL.into_iter();
         all.find(|subject| subject.name() == name)

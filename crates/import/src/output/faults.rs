@@ -47,6 +47,12 @@ pub(crate) const NOT_INTERNED: Fault = Fault::new(
     "a reference to interned data has no entry, or an entry has no number",
 );
 
+/// Of an event whose time is before trace time begins.
+pub(crate) const BEFORE_ZERO: Fault = Fault::new(
+    Counter::error("trace_sorter_negative_timestamp_dropped"),
+    "a track event, a sample or a frame before time 0 is dropped",
+);
+
 /// Of a sample of a profiler that has no time, or no callstack although it needs one.
 pub(crate) const STACKPROFILE_PARSER_ERROR: Fault = Fault::new(
     Counter::error("stackprofile_parser_error"),

@@ -38,7 +38,9 @@ pub(crate) use counter::{Counter, Meaning};
 pub(crate) use counts::Counts;
 pub(crate) use destination::{Destination, NewDatabase, Opened, parent};
 pub(crate) use doubt::{Doubt, Doubts, LateDoubt, RowPart, Tallies};
-pub(crate) use faults::{Fault, Faults, NOT_INTERNED, PARSER_ERROR, STACKPROFILE_PARSER_ERROR};
+pub(crate) use faults::{
+    BEFORE_ZERO, Fault, Faults, NOT_INTERNED, PARSER_ERROR, STACKPROFILE_PARSER_ERROR,
+};
 pub(crate) use journal::{Fact, Journal, LogMessage, Severity};
 pub(crate) use late::{
     Stat, StatedFact, clocks, drop_indexes, facts, indexes_and_views, remote_clock_syncs,

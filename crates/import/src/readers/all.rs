@@ -8,6 +8,7 @@ use super::clock_snapshot::Snapshots;
 use super::context::ImportContext;
 use super::corrupt::Corrupt;
 use super::descriptors::{ThreadDescriptors, TrackDescriptors};
+use super::energy::{EnergyBreakdowns, EntityStates};
 use super::extension_descriptor::Extensions;
 use super::ftrace::Ftrace;
 use super::ftrace_stats::FtraceStats;
@@ -161,7 +162,10 @@ readers! {
     SmapsPacket: Profiled<68> = SMAPS_PACKET,
     InitialDisplayState: Observed<70> = INITIAL_DISPLAY_STATE,
     GpuMemTotalEvent: Observed<71> = GPU_MEM_TOTAL_EVENT,
+    FrameTimelineEvent: Observed<76> = FRAME_TIMELINE_EVENT,
+    EnergyBreakdown: EnergyBreakdowns = ANDROID_ENERGY_ESTIMATION_BREAKDOWN,
     AndroidSystemProperty: Observed<86> = ANDROID_SYSTEM_PROPERTY,
+    EntityStateResidency: EntityStates = ENTITY_STATE_RESIDENCY,
     GpuInfo: Observed<128> = GPU_INFO,
     StackSample: Profiled<135> = STACK_SAMPLE,
     RemoteClockSync: RemoteClockSyncs = REMOTE_CLOCK_SYNC,

@@ -9,6 +9,7 @@ mod clock_snapshot;
 mod context;
 mod corrupt;
 mod descriptors;
+mod energy;
 mod events;
 mod extension_descriptor;
 mod ftrace;

@@ -26,7 +26,7 @@ pub(crate) enum Does {
     Counter,
     /// That of a legacy event.
     Phase(u8),
-    /// Nothing that we know: a state.
+    /// Says what its track is in from now on.
     State,
     /// A type that is newer than we are.
     Unknown,
@@ -64,6 +64,8 @@ pub(crate) struct TrackEvent<'a> {
     pub thread: Option<WriterThread>,
     pub category: Label<'a>,
     pub name: Label<'a>,
+    /// What its track is in from now on, where that is not its name (rule ST4).
+    pub state: Option<Label<'a>>,
     /// In nanoseconds (rule L1).
     pub thread_time: Option<i64>,
     pub instructions: Option<i64>,
@@ -178,6 +180,7 @@ mod has {
     pub const LOG: u64 = 1 << 12;
     pub const FAULTS: u64 = 1 << 13;
     pub const UNDECODED: u64 = 1 << 14;
+    pub const STATE: u64 = 1 << 15;
 }
 
 impl Does {
@@ -218,6 +221,7 @@ impl<'a> TrackEvent<'a> {
             thread: None,
             category: Label::None,
             name: Label::None,
+            state: None,
             thread_time: None,
             instructions: None,
             value: None,
@@ -248,6 +252,7 @@ impl<'a> TrackEvent<'a> {
             (has::NOTE, self.note.is_some()),
             (has::LOG, arguments.has_log),
             (has::FAULTS, faults != 0),
+            (has::STATE, self.state.is_some()),
             (has::UNDECODED, !arguments.undecoded.is_empty()),
         ] {
             if is_there {
@@ -292,6 +297,9 @@ impl<'a> TrackEvent<'a> {
     }
 
     fn put_rest(&self, parts: u64, put: &mut Put<'_>) {
+        if let Some(state) = self.state {
+            put_label(put, state);
+        }
         if let Some(time) = self.thread_time {
             put.integer(time);
         }
@@ -356,6 +364,9 @@ impl<'a> TrackEvent<'a> {
 
     fn take_rest(&mut self, parts: u64, take: &mut Take<'a>) -> io::Result<()> {
         let has = |part| parts & part != 0;
+        if has(has::STATE) {
+            self.state = Some(take_label(take)?);
+        }
         if has(has::THREAD_TIME) {
             self.thread_time = Some(take.integer()?);
         }
@@ -413,6 +424,7 @@ mod tests {
             thread: Some(WriterThread(5)),
             category: Label::Own("c"),
             name: Label::Known(Name(6)),
+            state: Some(Label::None),
             thread_time: Some(-1),
             instructions: Some(i64::MAX),
             value: Some(2.5),

@@ -5,6 +5,7 @@ use std::io;
 use super::atrace::Atrace;
 use super::buffers::Buffers;
 use super::counters::Counters;
+use super::frames::{FRAME_TIMELINE_EVENT, Frames};
 use super::gpu_slices::GpuSlices;
 use super::interrupts::Interrupts;
 use super::processes::Processes;
@@ -65,6 +66,7 @@ struct Trackers {
     gpu_slices: GpuSlices,
     counters: Counters,
     track_events: TrackEvents,
+    frames: Frames,
     profiles: Profiles,
 }
 
@@ -132,6 +134,9 @@ impl Trackers {
                     }
                 }
             }
+            Event::Packet(packet) if packet.field == FRAME_TIMELINE_EVENT => {
+                self.frames.packet(ts, packet, at);
+            }
             Event::Packet(packet) => {
                 for tracker in self.all() {
                     tracker.packet(ts, packet, at);
@@ -159,6 +164,7 @@ impl Trackers {
         for tracker in self.all() {
             tracker.end(at);
         }
+        self.track_events.end_states(at);
         self.profiles.end(at);
     }
 }

@@ -12,6 +12,7 @@ mod all;
 mod atrace;
 mod buffers;
 mod counters;
+mod frames;
 mod gpu_slices;
 mod interrupts;
 mod processes;

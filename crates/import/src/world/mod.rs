@@ -51,7 +51,7 @@ pub(crate) use flows::{FlowEvent, FlowId, Flows, Step};
 pub(crate) use gpus::{GpuInfo, Gpus};
 pub(crate) use lanes::{Begins, Lanes, SetId};
 pub(crate) use machines::{CPUS, Cpus, rows as machine_rows, ucpu};
-pub(crate) use slices::{EndOfSlice, Made, NewSlice, Slices, Spent};
+pub(crate) use slices::{EndOfSlice, Made, NewSlice, SliceId, Slices, Spent};
 pub(crate) use strings::Strings;
 pub(crate) use threads::{Rank, Threads, Upid, Utid};
 pub(crate) use tracks::{Details, NewTrack, Owner, TrackId, Tracks};
@@ -63,6 +63,7 @@ use crate::manifest::MachineRef;
 
 use crate::definitions::{Definitions, Names};
 use crate::output::{Cell, Counts, Faults, Rows};
+use crate::timeline::OwnLabel;
 
 /// All of it.
 pub(crate) struct World {
@@ -122,6 +123,16 @@ impl World {
     /// The number of a set of arguments; none of an empty one.
     pub fn arg_set(&mut self, args: &[u8], rows: &mut Rows<'_>) -> Option<i64> {
         self.args.number(args, &self.definitions.names, rows)
+    }
+
+    /// The number of what something is called among the texts of `string`; none of nothing.
+    pub fn text(&mut self, label: &OwnLabel, rows: &mut Rows<'_>) -> Option<i64> {
+        let strings = &mut self.strings;
+        match label {
+            OwnLabel::None => None,
+            OwnLabel::Known(name) => Some(strings.of_name(*name, &self.definitions.names, rows)),
+            OwnLabel::Own(text) => Some(strings.number(text, rows)),
+        }
     }
 
     /// A row of a table is at a time, and lasts so long; −1 without an end.

@@ -165,6 +165,16 @@ impl Threads {
         self.get(utid)?.upid
     }
 
+    /// The tid of a thread, and the pid of its process as far as that is known by now.
+    pub fn ids(&self, utid: Utid) -> (Option<i64>, Option<i64>) {
+        let thread = self.get(utid);
+        let process = thread.and_then(|thread| self.get_process(thread.upid?));
+        (
+            thread.map(|thread| thread.tid),
+            process.map(|process| process.pid),
+        )
+    }
+
     /// The newest live thread of a tid.
     #[inline]
     pub fn live(&self, machine: u32, tid: i64) -> Option<Utid> {

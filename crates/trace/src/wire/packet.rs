@@ -81,6 +81,12 @@ impl PacketType {
     pub const SMAPS_PACKET: PacketType = PacketType(68);
     /// `stack_sample`
     pub const STACK_SAMPLE: PacketType = PacketType(135);
+    /// `frame_timeline_event`
+    pub const FRAME_TIMELINE_EVENT: PacketType = PacketType(76);
+    /// `android_energy_estimation_breakdown`
+    pub const ANDROID_ENERGY_ESTIMATION_BREAKDOWN: PacketType = PacketType(77);
+    /// `entity_state_residency`
+    pub const ENTITY_STATE_RESIDENCY: PacketType = PacketType(91);
     /// `initial_display_state`
     pub const INITIAL_DISPLAY_STATE: PacketType = PacketType(70);
     /// `gpu_mem_total_event`

@@ -7,7 +7,7 @@ use timebase_trace::wire::packet::{Header, PacketType};
 use super::{TABLES, event_of};
 use crate::compact::Put;
 use crate::message::Message;
-use crate::output::{Counter, Fault, Rows, STACKPROFILE_PARSER_ERROR};
+use crate::output::{BEFORE_ZERO, Counter, Fault, Rows, STACKPROFILE_PARSER_ERROR};
 use crate::place::TraceTime;
 use crate::readers::context::ImportContext;
 use crate::readers::corrupt::Corrupt;
@@ -16,7 +16,6 @@ use crate::readers::packet::PlacedPacket;
 use crate::readers::reader::Reader;
 use crate::readers::retiming::{Fixed, Retime, Retimed, Rewritten, Times, fields, put_number};
 use crate::readers::track_event::NS_PER_US;
-use crate::readers::track_event::dropped::BEFORE_ZERO;
 use crate::timeline::Event;
 
 const CALLSTACKS: u32 = 1;

@@ -48,7 +48,7 @@ pub(crate) struct RawTrackEvent<'a> {
     pub message: Message<'a>,
     pub event_type: Option<u64>,
     pub track_uuid: Option<u64>,
-    pub name_iid: u64,
+    pub name_iid: Option<u64>,
     pub name: Option<&'a [u8]>,
     /// The last of its categories' numbers, and how many there are.
     pub category_iid: u64,
@@ -91,7 +91,7 @@ impl<'a> RawTrackEvent<'a> {
         match number {
             field::TYPE => self.event_type = Some(value),
             field::TRACK_UUID => self.track_uuid = Some(value),
-            field::NAME_IID => self.name_iid = value,
+            field::NAME_IID => self.name_iid = Some(value),
             field::CATEGORY_IIDS => {
                 self.category_iid = value;
                 self.category_iids += 1;

@@ -41,7 +41,7 @@ use super::sequences::event::{RawTrackEvent, field, legacy};
 use super::sequences::writers::SequenceState;
 use crate::definitions::{Definitions, Names, Uuids, Writer};
 use crate::message::Message;
-use crate::output::{Counter, Fault, NOT_INTERNED, PARSER_ERROR, Rows};
+use crate::output::{BEFORE_ZERO, Counter, Fault, NOT_INTERNED, PARSER_ERROR, Rows};
 use crate::place::{Place, TraceTime};
 use crate::timeline::{
     Arguments, Does, FlowStep, Flows, Label, TrackEvent, Uuid, Values, WriterThread,
@@ -54,7 +54,7 @@ mod interned {
 }
 
 /// Why an event is dropped.
-pub(super) mod dropped {
+mod dropped {
     use super::{Counter, Fault};
 
     pub const MISSING_SEQUENCE: Fault = Fault::new(
@@ -72,10 +72,6 @@ pub(super) mod dropped {
     pub const INVALID_TIME: Fault = Fault::new(
         Counter::error("track_event_invalid_timestamp"),
         "a track event with a time below 0 is dropped",
-    );
-    pub const BEFORE_ZERO: Fault = Fault::new(
-        Counter::error("trace_sorter_negative_timestamp_dropped"),
-        "a track event or a sample before time 0 is dropped",
     );
     pub const STATE_WITHOUT_UUID: Fault = Fault::new(
         Counter::error("track_event_state_missing_track_uuid"),
@@ -263,6 +259,7 @@ impl TrackEvents {
             missing: 0,
         };
         let name = name(event, state, &mut look_up);
+        let value = self::state(event, does);
         let category = category(event, state, &mut look_up);
         let mut missing = look_up.missing;
         if event.has_arguments {
@@ -272,6 +269,8 @@ impl TrackEvents {
         context.faults.add_many(NOT_INTERNED, packet.id, missing);
 
         let category = category.label(interned::EVENT_CATEGORIES, state, names);
+        let value = value.as_ref();
+        let value = value.map(|value| value.label(interned::EVENT_NAMES, state, names));
         let made = TrackEvent {
             machine,
             sequence: generation.interval.sequence,
@@ -281,6 +280,7 @@ impl TrackEvents {
             thread,
             category,
             name: name.label(interned::EVENT_NAMES, state, names),
+            state: value,
             thread_time,
             instructions,
             value: self.values.own.map(|(_, value)| value),
@@ -293,6 +293,9 @@ impl TrackEvents {
                 false => Arguments::default(),
             },
         };
+        let arguments = &made.arguments;
+        context.definitions.has_log_messages |=
+            arguments.has_log || !arguments.undecoded.is_empty();
         give(&made, time, &self.values, held, &mut context.events);
         if matches!(time, Time::Later(_)) {
             context.packet_waits(packet);
@@ -390,7 +393,7 @@ fn time(
 
 fn on_time(ts: TraceTime) -> Result<Time, Fault> {
     match ts {
-        TraceTime(..0) => Err(dropped::BEFORE_ZERO),
+        TraceTime(..0) => Err(BEFORE_ZERO),
         ts => Ok(Time::At(ts)),
     }
 }
@@ -478,8 +481,8 @@ fn name<'a>(
     look_up: &mut LookUp<'_>,
 ) -> Called<'a> {
     let iid = match event.name_iid {
-        0 => event.of_legacy(legacy::NAME_IID).unwrap_or(0),
-        iid => iid,
+        None | Some(0) => event.of_legacy(legacy::NAME_IID).unwrap_or(0),
+        Some(iid) => iid,
     };
     match (iid, event.name) {
         (0, None) => Called::Nothing,
@@ -487,6 +490,20 @@ fn name<'a>(
         _ if look_up.knows(state, interned::EVENT_NAMES, iid) => Called::Interned(iid),
         _ => Called::Nothing,
     }
+}
+
+/// What state an event says that its track is in, where that is not its name (rule ST4).
+fn state<'a>(event: &RawTrackEvent<'a>, does: Does) -> Option<Called<'a>> {
+    let has_name = |iid: Option<u64>| iid.is_some_and(|iid| iid != 0);
+    let is_named_otherwise =
+        event.name_iid.is_some() || has_name(event.of_legacy(legacy::NAME_IID));
+    if does != Does::State || has_name(event.name_iid) || !is_named_otherwise {
+        return None;
+    }
+    Some(match (event.name_iid, event.name) {
+        (None, Some(name)) => Called::Text(String::from_utf8_lossy(name)),
+        _ => Called::Nothing,
+    })
 }
 
 /// Rule E6, of categories.

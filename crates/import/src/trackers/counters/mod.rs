@@ -1,4 +1,4 @@
-//! Counters: which value of which event is on which track (rules M1 to M13).
+//! Counters: which value of which event is on which track (rules M1 to M13, OT2, OT3).
 //!
 //! # Design
 //!
@@ -17,7 +17,9 @@
 //! | M9, M10 | `power.rs` |
 //! | M11, M12, and GPUs (H4) | `gpu.rs` |
 //! | M13 | `properties.rs` |
+//! | OT2, OT3 | `energy.rs` |
 
+mod energy;
 mod ftrace;
 mod gpu;
 mod memory;
@@ -30,6 +32,7 @@ mod sys_stats;
 #[allow(clippy::unwrap_used)]
 mod tests;
 
+use energy::EnergyTracks;
 use gpu::GpuCounters;
 use memory::MemoryOwners;
 use power::PowerRails;
@@ -49,6 +52,7 @@ pub(crate) struct Counters {
     owners: MemoryOwners,
     disks: Disks,
     rails: PowerRails,
+    energy: EnergyTracks,
     gpu: GpuCounters,
 }
 
@@ -88,6 +92,8 @@ impl Tracker for Counters {
             packet::INITIAL_DISPLAY_STATE => properties::display_state(message, &mut sample),
             packet::GPU_MEM_TOTAL_EVENT => gpu::memory(message, &mut sample),
             packet::ANDROID_SYSTEM_PROPERTY => properties::packet(message, &mut sample),
+            packet::ENERGY_BREAKDOWN => self.energy.breakdown(ts, packet, at),
+            packet::ENTITY_STATE_RESIDENCY => self.energy.residency(ts, packet, at),
             packet::GPU_INFO => gpu::info(packet.machine, message, at),
             _ => {}
         }
@@ -120,6 +126,8 @@ mod packet {
     pub const GPU_COUNTER_EVENT: u32 = 52;
     pub const INITIAL_DISPLAY_STATE: u32 = 70;
     pub const GPU_MEM_TOTAL_EVENT: u32 = 71;
+    pub const ENERGY_BREAKDOWN: u32 = 77;
     pub const ANDROID_SYSTEM_PROPERTY: u32 = 86;
+    pub const ENTITY_STATE_RESIDENCY: u32 = 91;
     pub const GPU_INFO: u32 = 128;
 }

@@ -12,11 +12,16 @@
 //! |---|---|
 //! | which track (rules U) | `tracks.rs` |
 //! | what legacy events do (rules L) | `legacy.rs` |
+//! | what tracks of states are in (rules ST) | `states.rs` |
+//! | lines of the log that events have (rule OT1) | `logs.rs` |
 
 mod legacy;
+mod logs;
+mod states;
 mod tracks;
 
 use self::legacy::{Legacy, is_async, is_of_no_thread, legacy_args};
+use self::states::States;
 use self::tracks::{Lane, Needs, On, OtherTracks, UuidTracks};
 use super::tracker::At;
 use crate::arguments::{ArgBuf, ArgValue, LateDecoder};
@@ -46,6 +51,7 @@ pub(crate) struct TrackEvents {
     tracks: UuidTracks,
     others: OtherTracks,
     legacy: Legacy,
+    states: States,
     late: LateDecoder,
     /// Arguments that are being put together, and those for what has none of their keys.
     args: Vec<u8>,
@@ -222,11 +228,7 @@ impl TrackEvents {
                     self.row_made(here, at);
                 }
             }
-            Does::State => {
-                if let Some(uuid) = here.event.uuid {
-                    self.tracks.on(uuid, here.needs(), at);
-                }
-            }
+            Does::State => return self.state(here, at),
             Does::Unknown => return Err(PARSER_ERROR),
             Does::Phase(phase) => return self.phase(phase, here, at),
         }
@@ -344,6 +346,12 @@ impl TrackEvents {
             arguments.errors.saturating_add(of_log),
         );
         faults.add_many(fault::UNKNOWN, packet, arguments.unknown);
+        if let Some(utid) = here
+            .thread
+            .filter(|_| arguments.has_log && arguments.log_errors == 0)
+        {
+            logs::line(here, utid, at);
+        }
     }
 }
 

@@ -1,0 +1,53 @@
+//! What power entities and consumers of energy are called (rules OT2, OT3).
+
+use rustc_hash::FxHashMap;
+
+/// A machine, and the number of a consumer there.
+pub(crate) type ConsumerId = (u32, u32);
+
+/// A machine, and the numbers of an entity and of one of its states there.
+pub(crate) type EntityStateId = (u32, u32, u32);
+
+/// A state of a power entity.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct EntityState {
+    pub entity: Option<Box<str>>,
+    pub state: Option<Box<str>>,
+}
+
+/// Who uses energy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Consumer {
+    pub ordinal: i32,
+    pub kind: Option<Box<str>>,
+    pub name: Option<Box<str>>,
+}
+
+/// All of them.
+#[derive(Debug, Default)]
+pub(crate) struct Energy {
+    states: FxHashMap<EntityStateId, EntityState>,
+    consumers: FxHashMap<ConsumerId, Consumer>,
+}
+
+impl Energy {
+    /// Something is said of a state: what is said first counts.
+    pub fn describe_state(&mut self, id: EntityStateId, state: EntityState) {
+        self.states.entry(id).or_insert(state);
+    }
+
+    /// Something is said of a consumer: what is said first counts.
+    pub fn describe_consumer(&mut self, id: ConsumerId, consumer: Consumer) {
+        self.consumers.entry(id).or_insert(consumer);
+    }
+
+    /// What was said of a state.
+    pub fn state(&self, id: EntityStateId) -> Option<&EntityState> {
+        self.states.get(&id)
+    }
+
+    /// What was said of a consumer.
+    pub fn consumer(&self, id: ConsumerId) -> Option<&Consumer> {
+        self.consumers.get(&id)
+    }
+}

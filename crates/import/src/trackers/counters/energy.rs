@@ -1,0 +1,134 @@
+//! How long power entities were in their states, and how much energy consumers used
+//! (rules OT2, OT3).
+
+use rustc_hash::FxHashMap;
+
+use crate::arguments::ArgValue;
+use crate::definitions::{ConsumerId, EntityStateId};
+use crate::message::Message;
+use crate::output::{Counter, Fault};
+use crate::timeline::PacketEvent;
+use crate::trackers::tracker::At;
+use crate::world::{Details, NewTrack, Owner, TrackId, World};
+
+const NO_RESIDENCY: Fault = Fault::new(
+    Counter::error("entity_state_residency_invalid"),
+    "a packet of power entities says nothing of how long they were in a state",
+);
+const UNKNOWN_STATE: Fault = Fault::new(
+    Counter::error("entity_state_residency_lookup_failed"),
+    "a state of a power entity that is never described is left out, with the rest of its packet",
+);
+const BREAKDOWN: Fault = Fault::new(
+    Counter::error("energy_breakdown_missing_values"),
+    "an energy breakdown without consumer or value, or of an undescribed consumer, is left out",
+);
+const OF_UID: Fault = Fault::new(
+    Counter::error("energy_uid_breakdown_missing_values"),
+    "the energy that a user id used is left out where the id or the value is missing",
+);
+
+/// The tracks that have had values.
+#[derive(Debug, Default)]
+pub(super) struct EnergyTracks {
+    states: FxHashMap<EntityStateId, TrackId>,
+    /// Of consumers, and of user ids there.
+    consumers: FxHashMap<(ConsumerId, Option<u32>), TrackId>,
+}
+
+impl EnergyTracks {
+    /// Rule OT2.
+    pub fn residency(&mut self, ts: i64, packet: &PacketEvent<'_>, at: &mut At<'_, '_>) {
+        const RESIDENCIES: u32 = 2;
+        let mut is_there = false;
+        for residency in Message(packet.payload).messages(RESIDENCIES) {
+            is_there = true;
+            let index = |field| residency.small(field).unwrap_or(0);
+            let state = (packet.machine, index(1), index(2));
+            let Some(track) = self.state(state, at.world) else {
+                return at.world.faults.add(UNKNOWN_STATE, packet.id);
+            };
+            let time = residency.number(3).unwrap_or(0);
+            at.world.value(ts, track, time as f64, None, at.rows);
+        }
+        if !is_there {
+            at.world.faults.add(NO_RESIDENCY, packet.id);
+        }
+    }
+
+    fn state(&mut self, id: EntityStateId, world: &mut World) -> Option<TrackId> {
+        if let Some(&track) = self.states.get(&id) {
+            return Some(track);
+        }
+        let said = world.definitions.energy.state(id)?;
+        let (entity, state) = (said.entity.as_deref(), said.state.as_deref());
+        let name = format!(
+            "Entity residency: {} is {}",
+            entity.unwrap_or_default(),
+            state.unwrap_or_default()
+        );
+        let track = NewTrack::counter(id.0, "entity_state", &name, Owner::None)
+            .with("entity_name", entity)
+            .with("state_name", state);
+        let track = world.tracks.get(track);
+        self.states.insert(id, track);
+        Some(track)
+    }
+
+    /// Rule OT3.
+    pub fn breakdown(&mut self, ts: i64, packet: &PacketEvent<'_>, at: &mut At<'_, '_>) {
+        const OF_UIDS: u32 = 4;
+        let message = Message(packet.payload);
+        let used = message.number(3).map(|energy| energy as i64 as f64);
+        let id = message.small(2).map(|id| (packet.machine, id));
+        let track = id.and_then(|id| Some((id, self.consumer(id, None, at.world)?)));
+        let (Some((id, track)), Some(used)) = (track, used) else {
+            return at.world.faults.add(BREAKDOWN, packet.id);
+        };
+        at.world.value(ts, track, used, None, at.rows);
+        for breakdown in message.messages(OF_UIDS) {
+            let uid = breakdown.small(1);
+            let used = breakdown.number(2).map(|energy| energy as i64 as f64);
+            let track = uid.and_then(|uid| self.consumer(id, Some(uid), at.world));
+            match (track, used) {
+                (Some(track), Some(used)) => at.world.value(ts, track, used, None, at.rows),
+                _ => at.world.faults.add(OF_UID, packet.id),
+            }
+        }
+    }
+
+    /// The track of a consumer, or of a user id there.
+    fn consumer(&mut self, id: ConsumerId, uid: Option<u32>, world: &mut World) -> Option<TrackId> {
+        if let Some(&track) = self.consumers.get(&(id, uid)) {
+            return Some(track);
+        }
+        let said = world.definitions.energy.consumer(id)?;
+        let track_type = match uid {
+            None => "android_energy_estimation_breakdown",
+            Some(_) => "android_energy_estimation_breakdown_per_uid",
+        };
+        let mut track = NewTrack {
+            is_counter: true,
+            ..NewTrack::slices(id.0, track_type, said.name.as_deref(), Owner::None)
+        };
+        track = track.with("energy_consumer_id", i64::from(id.1 as i32));
+        if let Some(uid) = uid {
+            track = track.with("uid", i64::from(uid as i32));
+        }
+        let track = world.tracks.get(track);
+        if uid.is_none() {
+            let kind = said
+                .kind
+                .as_deref()
+                .map_or(ArgValue::NoText, ArgValue::Text);
+            let mut details = Details::default();
+            let names = &mut world.definitions.names;
+            details.source.push("consumer_type", kind, names);
+            let ordinal = ArgValue::Int(said.ordinal.into());
+            details.source.push("ordinal", ordinal, names);
+            world.tracks.describe(track, details);
+        }
+        self.consumers.insert((id, uid), track);
+        Some(track)
+    }
+}

@@ -1,0 +1,110 @@
+//! What tracks of states are in from when to when (rules ST).
+//!
+//! # Design
+//!
+//! A state is a row when the next one ends it, for until then equal events add arguments to it.
+//! So a track has at most one state in memory, and rows do not come in the order of their ids.
+
+use rustc_hash::FxHashMap;
+use timebase_schema::tables::state_record;
+
+use super::super::tracker::At;
+use super::tracks::On;
+use super::{Here, TrackEvents};
+use crate::arguments::merge;
+use crate::definitions::Said;
+use crate::output::{Cell, Fault, PARSER_ERROR};
+use crate::timeline::{Label, OwnLabel};
+use crate::world::TrackId;
+
+/// The states that are not over.
+#[derive(Debug, Default)]
+pub(super) struct States {
+    open: FxHashMap<TrackId, State>,
+    /// The id of the next one.
+    next: i64,
+}
+
+/// What a track is in.
+#[derive(Debug)]
+struct State {
+    id: i64,
+    ts: i64,
+    category: OwnLabel,
+    value: OwnLabel,
+    /// In their compact form.
+    args: Vec<u8>,
+}
+
+impl State {
+    /// It is a row, with its end if it has one.
+    fn push(self, track: TrackId, end: Option<i64>, at: &mut At<'_, '_>) {
+        let arg_set_id = at.world.arg_set(&self.args, at.rows);
+        let dur = end.map_or(-1, |end| end.saturating_sub(self.ts));
+        at.world.spans(&state_record::TABLE, self.ts, dur);
+        let category = at.world.text(&self.category, at.rows);
+        let value = at.world.text(&self.value, at.rows);
+        at.rows.push(state_record::Row {
+            id: Cell::from(self.id),
+            ts: Cell::from(self.ts),
+            dur: Cell::from(dur),
+            track_id: Cell::from(track.0),
+            category: Cell::or_null(category),
+            value: Cell::or_null(value),
+            arg_set_id: Cell::or_null(arg_set_id),
+        });
+    }
+}
+
+impl TrackEvents {
+    /// Rules ST3 and ST4.
+    pub(super) fn state(&mut self, here: &Here<'_>, at: &mut At<'_, '_>) -> Result<(), Fault> {
+        let uuid = here.event.uuid.ok_or(PARSER_ERROR)?;
+        let on = self.tracks.on(uuid, here.needs(), at);
+        let said = at.world.definitions.uuids.descriptor(uuid);
+        let is_state = said.is_some_and(|descriptor| descriptor.said == Said::State);
+        let (true, On::Track(track)) = (is_state, on) else {
+            return Err(PARSER_ERROR);
+        };
+        let value = here.event.state.unwrap_or(here.event.name);
+        if value == Label::None {
+            if let Some(open) = self.states.open.remove(&track) {
+                open.push(track, Some(here.ts), at);
+            }
+            return Ok(());
+        }
+        self.put_args(here, at);
+        let (args, defaults) = (&self.args, &self.default_args);
+        match self.states.open.get_mut(&track) {
+            Some(open) if open.value.is(value) => {
+                open.args.splice(..0, defaults.iter().copied());
+                merge(&mut open.args, args, &at.world.definitions.names);
+            }
+            _ => {
+                let id = self.states.next;
+                self.states.next += 1;
+                let begun = State {
+                    id,
+                    ts: here.ts,
+                    category: here.event.category.into(),
+                    value: value.into(),
+                    args: [&defaults[..], args].concat(),
+                };
+                if let Some(before) = self.states.open.insert(track, begun) {
+                    before.push(track, Some(here.ts), at);
+                }
+            }
+        }
+        self.row_made(here, at);
+        Ok(())
+    }
+
+    /// What is open has no end.
+    pub fn end_states(&mut self, at: &mut At<'_, '_>) {
+        let mut open: Vec<_> = std::mem::take(&mut self.states.open).into_iter().collect();
+        open.sort_unstable_by_key(|(_, state)| state.id);
+        for (track, state) in open {
+            state.push(track, None, at);
+        }
+    }
+}
