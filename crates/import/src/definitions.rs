@@ -3,6 +3,7 @@
 
 mod descriptors;
 mod profiles;
+pub(crate) mod records;
 
 use std::collections::BTreeMap;
 use std::collections::hash_map::Entry;
@@ -18,6 +19,7 @@ pub(crate) use self::descriptors::{
     process_of, thread_ids, thread_of,
 };
 pub(crate) use self::profiles::{ProfileWriter, Profiles};
+pub(crate) use self::records::{Record, Records, uuid};
 use crate::place::{PartIx, TraceTime};
 use crate::timeline::{Label, Name, OwnLabel};
 
@@ -38,6 +40,8 @@ pub(crate) struct Definitions {
     pub configs: BTreeMap<PartIx, Config>,
     /// The writers of profiles.
     pub profiles: Profiles,
+    /// What the recording says of itself.
+    pub records: Records,
     /// The schema with all that the trace adds to it, if anybody needs it.
     pub schema: Option<Pool>,
 }
@@ -296,6 +300,8 @@ pub(crate) struct Config {
     pub discards: Vec<bool>,
     /// Whether addresses of the kernel are to have names.
     pub wants_symbols: bool,
+    /// Whether the recording was written into a file without being told to flush (rule MD9).
+    pub lacks_flushes: bool,
 }
 
 /// The machines, in the order of the table: the host first, the others as they are
