@@ -777,18 +777,19 @@ LEFT JOIN import_log AS l ON l.id = u.log_id;
 
 -- Facts about the trace and its import, in trace processor's columns and as one value.
 CREATE VIEW metadata AS
-SELECT name,
-       'single' AS key_type,
+SELECT id, name,
+       CASE is_multi WHEN 1 THEN 'multi' ELSE 'single' END AS key_type,
        CASE typeof(value) WHEN 'integer' THEN value END AS int_value,
        CASE typeof(value) WHEN 'text' THEN value END AS str_value,
+       machine_id,
+       nullif(file, -1) AS trace_id,
        value,
-       nullif(file, -1) AS trace_file_id,
-       NULL AS machine_id
+       nullif(file, -1) AS trace_file_id
 FROM fact;
 
 -- The SQL functions read clock_snapshot, and notice changes by this number. It is random, so that
 -- after a rollback another change cannot have the same number as the one that was rolled back.
-INSERT INTO fact (name, value) VALUES ('clock_snapshot_version', random());
+INSERT INTO fact (id, name, value) VALUES (0, 'clock_snapshot_version', random());
 CREATE TRIGGER clock_snapshot_inserted AFTER INSERT ON clock_snapshot BEGIN
   UPDATE fact SET value = random() WHERE name = 'clock_snapshot_version';
 END;

@@ -850,15 +850,20 @@ CREATE TABLE stats (
   severity TEXT NOT NULL,        -- the meaning of a value above 0: info, notice, data_loss or error
   source   TEXT NOT NULL,        -- the origin: the recorder (trace) or the import (analysis)
   value    INTEGER NOT NULL,
-  trace_file_id INTEGER,         -- the file and the machine; NULL for the whole import
-  machine_id    INTEGER
+  description TEXT NOT NULL,     -- the meaning of the counter; empty if its name says it
+  machine_id INTEGER,            -- the machine and the trace; NULL for the whole import
+  trace_id   INTEGER,
+  trace_file_id INTEGER          -- the file of the trace: the same number as trace_id
 );
 
 -- Facts about the trace and its import. The view metadata (finish.sql) has them
 -- with the columns of trace processor.
 CREATE TABLE fact (
-  name  TEXT NOT NULL,
-  file  INTEGER NOT NULL DEFAULT -1,  -- the trace file; -1 for the whole import
-  value,
-  PRIMARY KEY (name, file)
-) WITHOUT ROWID;
+  id         INTEGER PRIMARY KEY,
+  name       TEXT NOT NULL,
+  is_multi   INTEGER NOT NULL DEFAULT 0,   -- 1 if a name may have a row for each time that it was said
+  file       INTEGER NOT NULL DEFAULT -1,  -- the trace file; -1 for no file
+  machine_id INTEGER,                      -- the machine; NULL for none
+  value
+);
+CREATE INDEX fact_name ON fact (name);

@@ -32,6 +32,7 @@ mod program;
 #[cfg(unix)] // its examples are lines for a shell
 mod rates;
 mod readme;
+mod records;
 mod reference;
 mod reliability;
 mod reports;

@@ -243,8 +243,8 @@ impl Table {
     /// order of the columns.
     ///
     /// ```
-    /// let insert = timebase_schema::tables::fact::TABLE.insert();
-    /// assert_eq!(insert, "INSERT INTO fact (name, file, value) VALUES (?1, ?2, ?3)");
+    /// let insert = timebase_schema::tables::flow::TABLE.insert();
+    /// assert!(insert.starts_with("INSERT INTO flow (id, slice_out, slice_in"), "{insert}");
     /// ```
     pub fn insert(&self) -> String {
         let parameters: Vec<String> = (1..=self.columns.len()).map(|n| format!("?{n}")).collect();

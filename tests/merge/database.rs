@@ -234,6 +234,7 @@ fn is_of_file(table: &str, column: &str) -> bool {
     column.ends_with("trace_file_id")
         || column == "file"
         || column == "to_file"
+        || table == "stats" && column == "trace_id"
         || table == "trace_file" && ["id", "parent_id"].contains(&column)
 }
 
@@ -269,7 +270,7 @@ fn line_of(
         let is_made = ["clock_hop", "clock_route", "clock_line"]
             .iter()
             .any(|t| table.starts_with(t));
-        let is_counted = table == "stats" && column == "id";
+        let is_counted = ["stats", "fact"].contains(&table) && column == "id";
         is_counted || is_made && ["id", "hop_id", "route_id", "line_id"].contains(&column)
     };
     let columns = columns.iter().enumerate();

@@ -50,6 +50,11 @@ class AllTables:
             query = database.execute(f'SELECT * FROM "{name}"')
             # The partition is called trace_id, so a flow's own is not.
             columns = ["flow_trace_id" if column == "trace_id" else column for column, *_ in query.description]
+            if name in ("metadata", "stats"):
+                # Their trace_file_id has the same values.
+                at = columns.index("flow_trace_id")
+                del columns[at]
+                query = [(*row[:at], *row[at + 1 :]) for row in query]
             rows += [(*row, id) for row in query]
         if name == "metadata":
             # The one column of numbers and texts is of texts.

@@ -8,7 +8,7 @@
 //! | how a trace's own definitions are added | `extend.rs` |
 //! | which values a field of a message has | `contents.rs` |
 //! | what a single value means | `scalar.rs` |
-//! | how a message looks as JSON | `json.rs` |
+//! | how a message looks as JSON, and in protobuf's text format | `json.rs`, `text.rs` |
 //! | which paths are valid, and where they lead | `path/parse.rs`, `path.rs` |
 //!
 //! See [`Pool`] and [`Path`] for examples. The module [`field`] walks the fields of any
@@ -46,6 +46,7 @@ mod path;
 mod pool;
 mod scalar;
 mod schema;
+mod text;
 mod unreadable;
 
 pub use extend::DescriptorError;

@@ -11,6 +11,7 @@ use crate::contents::Values;
 use crate::extend::{self, DescriptorError};
 use crate::json::Writer;
 use crate::schema::{Definition, EnumId, Field, MessageId, Schema};
+use crate::text::TextWriter;
 use crate::unreadable::Unreadable;
 
 /// The message type of every packet in a trace.
@@ -184,5 +185,40 @@ impl Pool {
         let written =
             Writer::new(&self.schema, out).message(message, Values::one(Value::Bytes(bytes)), 0);
         written.inspect_err(|_| out.truncate(before))
+    }
+
+    /// Appends a message to `out`, in protobuf's text format.
+    ///
+    /// Fields have the names of the schema, in the order in which they occur and as often as they
+    /// occur. A field that the schema does not know has its number as its name, and so has an enum
+    /// with an unknown value.
+    ///
+    /// ```
+    /// let pool = timebase_descriptor::Pool::perfetto();
+    /// let config = pool.message("perfetto.protos.TraceConfig").unwrap();
+    /// let mut text = String::new();
+    /// pool.write_text(config, &[0x0a, 0x02, 0x20, 0x02, 0x18, 0x05], &mut text)?;
+    /// assert_eq!(text, "buffers {\n  fill_policy: DISCARD\n}\nduration_ms: 5");
+    /// # Ok::<(), timebase_descriptor::Unreadable>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read as a message of this type, if messages are nested more than 100 deep, or
+    /// if the text would have more than 32 MiB. `out` is then unchanged.
+    pub fn write_text(
+        &self,
+        message: MessageId,
+        bytes: &[u8],
+        out: &mut String,
+    ) -> Result<(), Unreadable> {
+        let start = out.len();
+        let mut writer = TextWriter {
+            schema: &self.schema,
+            out,
+            start,
+        };
+        let written = writer.message(message, bytes, 0);
+        written.inspect_err(|_| out.truncate(start))
     }
 }

@@ -12,6 +12,10 @@ pub(crate) const MOST_VALUES: usize = 1 << 23;
 /// The limit of JSON in bytes: one byte of a message can become a name of thirty bytes.
 pub(crate) const MOST_JSON: usize = 512 << 20;
 
+/// The limit of protobuf's text format in bytes: two bytes of a message that is inside a hundred others
+/// can become a line of two hundred blanks.
+pub(crate) const MOST_TEXT: usize = 32 << 20;
+
 /// The reason why bytes are not a message of the expected type.
 ///
 /// ```
@@ -63,6 +67,9 @@ pub enum Reason {
     /// The text is larger than its limit.
     #[error("as JSON it has more than {MOST_JSON} bytes")]
     TooLong,
+    /// Protobuf's text format of it is larger than its limit.
+    #[error("in protobuf's text format it has more than {MOST_TEXT} bytes")]
+    TooLongAsText,
 }
 
 impl<T: Into<Reason>> From<T> for Unreadable {

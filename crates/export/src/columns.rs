@@ -205,7 +205,7 @@ const COMPUTED: &[(&str, Type, &[&str])] = &[
     (
         "metadata",
         Type::Int64,
-        &["int_value", "trace_file_id", "machine_id"],
+        &["id", "int_value", "machine_id", "trace_file_id"],
     ),
     (
         "metadata",
@@ -241,6 +241,10 @@ const ANY: [(&str, &str); 2] = [("fact", "value"), ("metadata", "value")];
 /// The partition of a trace has the same name as Perfetto's number of a flow, so these columns have
 /// another name in Parquet.
 const RENAMED: [(&str, &str); 1] = [("trace_id", "flow_trace_id")];
+
+/// Columns that Parquet does not have: `trace_file_id` beside them has the same values, and their name is
+/// that of the partition.
+const LEFT_OUT: [(&str, &str); 2] = [("metadata", "trace_id"), ("stats", "trace_id")];
 
 /// A column, as readers of Parquet see it.
 ///
@@ -443,6 +447,9 @@ fn table(empty: &Connection, object: &Statement<'_>) -> Result<Table, Error> {
     let (mut columns, mut terms) = (Vec::new(), Vec::new());
     for row in rows.map_err(unreadable)? {
         let (column, declared, is_set): (String, String, bool) = row.map_err(unreadable)?;
+        if LEFT_OUT.contains(&(name, column.as_str())) {
+            continue;
+        }
         let computed = COMPUTED
             .iter()
             .find(|(view, _, columns)| *view == name && columns.contains(&column.as_str()));

@@ -4,6 +4,7 @@
 mod descriptors;
 mod energy;
 mod profiles;
+pub(crate) mod records;
 
 use std::collections::BTreeMap;
 use std::collections::hash_map::Entry;
@@ -20,6 +21,7 @@ pub(crate) use self::descriptors::{
 };
 pub(crate) use self::energy::{Consumer, ConsumerId, Energy, EntityState, EntityStateId};
 pub(crate) use self::profiles::{ProfileWriter, Profiles};
+pub(crate) use self::records::{Record, Records, uuid};
 use crate::place::{PartIx, TraceTime};
 use crate::timeline::{Label, Name, OwnLabel};
 
@@ -43,6 +45,8 @@ pub(crate) struct Definitions {
     pub configs: BTreeMap<PartIx, Config>,
     /// The writers of profiles.
     pub profiles: Profiles,
+    /// What the recording says of itself.
+    pub records: Records,
     /// The schema with all that the trace adds to it, if anybody needs it.
     pub schema: Option<Pool>,
 }
@@ -301,6 +305,8 @@ pub(crate) struct Config {
     pub discards: Vec<bool>,
     /// Whether addresses of the kernel are to have names.
     pub wants_symbols: bool,
+    /// Whether the recording was written into a file without being told to flush (rule MD9).
+    pub lacks_flushes: bool,
 }
 
 /// The machines, in the order of the table: the host first, the others as they are

@@ -1,8 +1,10 @@
 //! What the import tells of itself: the summary, and the tables `stats` and
 //! `fact`.
 
+use std::borrow::Cow;
+
 use crate::manifest::Attribute;
-use rusqlite::{Connection, ToSql};
+use rusqlite::Connection;
 use sha2::{Digest, Sha256};
 use timebase_resolver::Unresolved;
 use timebase_schema::{self as schema, tables};
@@ -12,8 +14,9 @@ use crate::files::{File, Files};
 use crate::frame::{Frame, counters};
 use crate::identity::{ID_DIGITS, id_of};
 use crate::options::Conversion;
-use crate::output::{self, Counter, Fact, Meaning, Placed, Stat, Tallies};
+use crate::output::{self, About, Counter, Fact, FactRow, Meaning, Placed, Stat, Tallies};
 use crate::pipeline::FileRead;
+use crate::readers::counters_of_machines;
 use crate::summary::{Doubtful, Events, LossKind, Lost, Placement, Summary};
 
 /// What was read of an import, for its tables.
@@ -244,9 +247,12 @@ fn stats(frame: &Frame, trace: &ReadTrace<'_>, summary: &Summary) -> Vec<Stat> {
         ),
     ];
     let counters = counters.into_iter().chain(frame.context.journal.counters());
+    let of_machines = |counter: &Counter| OF_MACHINES.iter().any(|of| of.name == counter.name);
     let mut stats: Vec<Stat> = counters
+        .filter(|(counter, _)| !of_machines(counter))
         .map(|(counter, count)| Stat::of_whole(counter.name.to_owned(), counter.meaning, count))
         .collect();
+    stats.extend(stats_of_machines(frame));
     let packets = ("packets", None, &summary.unresolved);
     let events = summary.events.iter();
     let events = events.map(|events| (events.table, Some(events.rows), &events.unresolved));
@@ -273,68 +279,110 @@ fn stats(frame: &Frame, trace: &ReadTrace<'_>, summary: &Summary) -> Vec<Stat> {
     stats
 }
 
+/// Counters of the import that every machine of a file has, though nothing was counted.
+static OF_MACHINES: [Counter; 1] = [Counter::error("track_event_parser_errors")];
+
+/// Counters of which every machine of a file has one (rules MD). What the import counted is the machine's
+/// if there is only one; otherwise nobody knows whose it is, and it is of the whole.
+fn stats_of_machines(frame: &Frame) -> Vec<Stat> {
+    let (journal, parts) = (&frame.context.journal, &frame.context.place.clocks.parts);
+    let parts: Vec<(u32, u32)> = parts
+        .iter()
+        .map(|part| (part.file.id, part.machine.0))
+        .collect();
+    let stat = |counter: &Counter, of, value| Stat {
+        name: counter.name.to_owned(),
+        meaning: counter.meaning,
+        value,
+        idx: None,
+        of,
+    };
+    let mut stats = Vec::new();
+    for counter in &OF_MACHINES {
+        let count = i64::try_from(journal.counter(*counter)).unwrap_or(i64::MAX);
+        let known = if parts.len() == 1 { count } else { 0 };
+        stats.extend(parts.iter().map(|&of| stat(counter, Some(of), known)));
+        if count > known {
+            stats.push(stat(counter, None, count));
+        }
+    }
+    for counter in counters_of_machines() {
+        let unsaid = parts.iter();
+        let unsaid = unsaid.filter(|&&of| journal.recorded(counter, of, None).is_none());
+        stats.extend(unsaid.map(|&of| stat(counter, Some(of), 0)));
+    }
+    stats
+}
+
 /// Fills `fact`.
 fn facts(conn: &Connection, frame: &Frame, trace: &ReadTrace<'_>) -> rusqlite::Result<()> {
+    let stated = frame.context.journal.facts.iter();
+    let own = own_facts(frame, trace);
+    output::facts(conn, stated.chain(&own))
+}
+
+/// What timebase itself has to say.
+fn own_facts(frame: &Frame, trace: &ReadTrace<'_>) -> Vec<FactRow> {
     let trace_time = frame.context.place.trace_time();
     let (trace_time, of_machine) = (trace_time.id.get(), trace_time.machine.0);
     let files = trace.files;
     let (_, size, sha256) = trace.of_file(0);
     let sizes = trace.read.iter().map(|read| read.digest.size);
     let size = size.unwrap_or_else(|| sizes.fold(files.read_ahead(), u64::saturating_add)) as i64;
-    let source = files.title();
-    let trace_id = trace.id();
-    let tables = frame.wanted().names();
-    let conversion = trace.conversion.name();
     let data = if frame.keeps_data() { "all" } else { "none" };
     let whole = files.inputs.files().first();
     let trace_type = whole.and_then(|file| file.kind).map(TraceType::name);
-    let mut facts: Vec<output::StatedFact<'_>> = vec![
-        ("conversion", -1, &conversion),
-        ("import_data", -1, &data),
-        ("import_tables", -1, &tables),
-        ("trace_id", -1, &trace_id),
-        ("trace_time_clock_id", -1, &trace_time),
-        ("trace_time_machine_id", -1, &of_machine),
-        ("trace_type", -1, &trace_type),
-        ("trace_size_bytes", -1, &size),
-        ("tool", -1, &"timebase"),
-        ("tool_version", -1, &env!("CARGO_PKG_VERSION")),
-        ("source", -1, &source),
-        ("source_size", -1, &size),
-        ("source_sha256", -1, &sha256),
-    ];
-    let of_files: Vec<(i64, &str, i64)> = match files.is_alone {
-        true => Vec::new(),
-        false => trace
-            .read
-            .iter()
-            .map(|read| {
-                let size = read.digest.size as i64;
-                (i64::from(read.file.tag.id), read.file.kind.name(), size)
-            })
-            .collect(),
+    let text = |text: &str| Fact::Text(text.to_owned());
+    let or_null = |value: Option<Fact>| value.unwrap_or(Fact::Null);
+    let of_all = |(name, value)| fact(name, About::ALL, value);
+    let mut facts: Vec<FactRow> = Vec::new();
+    // A file that is alone is the whole, too (rule MD15).
+    let whole = match files.is_alone {
+        true => About::trace(0),
+        false => About::ALL,
     };
-    for (file, kind, size) in &of_files {
-        facts.push(("trace_type", *file, kind));
-        facts.push(("trace_size_bytes", *file, size));
+    facts.push(fact("trace_type", whole, or_null(trace_type.map(text))));
+    facts.push(fact("trace_size_bytes", whole, size.into()));
+    if !files.is_alone {
+        for read in trace.read {
+            let about = About::trace(read.file.tag.id);
+            let size = read.digest.size as i64;
+            facts.push(fact("trace_type", about, text(read.file.kind.name())));
+            facts.push(fact("trace_size_bytes", about, size.into()));
+        }
     }
+    let own = [
+        ("conversion", text(trace.conversion.name())),
+        ("import_data", text(data)),
+        ("import_tables", text(&frame.wanted().names())),
+        ("trace_id", text(&trace.id())),
+        ("trace_time_clock_id", trace_time.into()),
+        ("trace_time_machine_id", of_machine.into()),
+        ("tool", text("timebase")),
+        ("tool_version", text(env!("CARGO_PKG_VERSION"))),
+        ("source", text(&files.title())),
+        ("source_size", size.into()),
+        ("source_sha256", or_null(sha256.map(Fact::Text))),
+    ];
+    facts.extend(own.into_iter().map(of_all));
     let attributes = files.said.iter().flat_map(|said| &said.attributes);
-    let attributes = attributes.map(|(key, value)| {
+    facts.extend(attributes.map(|(key, value)| {
         let value = match value {
             Attribute::Text(text) => Fact::Text(text.clone()),
             Attribute::Integer(number) => Fact::Integer(*number),
         };
-        (format!("manifest_attribute.{key}"), value)
-    });
-    let attributes: Vec<(String, Fact)> = attributes.collect();
-    facts.extend(
-        attributes
-            .iter()
-            .map(|(name, value)| (name.as_str(), -1, value as &dyn ToSql)),
-    );
-    let stated = frame.context.journal.facts();
-    facts.extend(stated.map(|(name, file, fact)| (name, file, fact as &dyn ToSql)));
-    output::facts(conn, &facts)
+        fact(format!("manifest_attribute.{key}"), About::ALL, value)
+    }));
+    facts
+}
+
+fn fact(name: impl Into<Cow<'static, str>>, about: About, value: Fact) -> FactRow {
+    FactRow {
+        name: name.into(),
+        about,
+        is_multi: false,
+        value,
+    }
 }
 
 /// The files of which nothing relates any part to the files before (rule X41).

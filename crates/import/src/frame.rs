@@ -37,8 +37,8 @@ use self::types::PacketTypes;
 use crate::definitions::Definitions;
 use crate::limits::Watch;
 use crate::manifest::{MemberRules, Refused};
-use crate::output::{Fact, Faults, LogMessage, Rows, SettledRows, Severity};
-use crate::place::{Place, Whole};
+use crate::output::{About, Faults, LogMessage, Rows, SettledRows, Severity};
+use crate::place::{Place, TraceTime, Whole};
 use crate::readers::{EventSink, ImportContext, Latest, PacketSchema, Readers, Writers};
 use crate::subjects::Wanted;
 use crate::timeline::Timeline;
@@ -135,9 +135,6 @@ impl Frame {
         } = &mut self.context;
         place.begin_file(file, rules.pinned().is_some());
         events.latest = Latest::default();
-        journal.begin_file(file);
-        // A file without a uuid has the fact NULL.
-        journal.state_of_file("trace_uuid", Fact::Null);
         self.file = OpenFile::new(file, rules, journal, rows);
     }
 
@@ -226,7 +223,10 @@ impl Frame {
         rows.complete(&complete, self.context.journal.waiting());
         if self.context.events.timeline.is_wanted() {
             self.follow(rows)?;
+        } else {
+            self.state_begins();
         }
+        self.records(rows);
         let faults = std::mem::take(&mut self.context.faults);
         faults.tell(&mut self.context.journal, rows);
         rows.hand_over();
@@ -240,6 +240,7 @@ impl Frame {
     /// Gives all events to the trackers, ordered by time.
     fn follow(&mut self, rows: &mut Rows<'_>) -> io::Result<()> {
         self.settle_begins();
+        self.state_begins();
         let context = &mut self.context;
         let nothing = Timeline::new(false, &self.scratch);
         let timeline = std::mem::replace(&mut context.events.timeline, nothing);
@@ -247,10 +248,64 @@ impl Frame {
         definitions.schema = context.schema.known();
         let interned = std::mem::take(&mut context.place.interned);
         let world = World::new(definitions, interned, &self.scratch, rows);
-        let (faults, counts) = trackers::follow(timeline, world, &mut self.watch, rows)?;
+        let (faults, counts, records) = trackers::follow(timeline, world, &mut self.watch, rows)?;
+        context.definitions.records = records;
         context.faults.join(faults);
         counts.tell(&mut context.journal);
         Ok(())
+    }
+
+    /// States when the last of the kernel's buffers of each machine begins (rules MD15, O6).
+    fn state_begins(&mut self) {
+        let ImportContext {
+            place,
+            journal,
+            definitions,
+            ..
+        } = &mut self.context;
+        for part in place.clocks.parts.iter() {
+            let machine = definitions.machines.get(part.machine.0);
+            if let Some(TraceTime(begin)) = machine.and_then(|machine| machine.buffers_begin) {
+                let about = About::both(part.file.id, part.machine.0);
+                let name = "ftrace_latest_data_start_ns";
+                journal.facts.set(name, about, begin);
+            }
+        }
+    }
+
+    /// States what the recording says of itself in the order of time.
+    fn records(&mut self, rows: &mut Rows<'_>) {
+        let ImportContext {
+            journal,
+            definitions,
+            schema,
+            ..
+        } = &mut self.context;
+        let mut records = std::mem::take(&mut definitions.records);
+        for (file, said) in records.files() {
+            let about = About::trace(file);
+            if let Some(uuid) = said.uuid
+                && journal.facts.get("trace_uuid", about).is_none()
+            {
+                journal.facts.set("trace_uuid", about, uuid);
+            }
+            if let Some(config) = said.config {
+                match schema.config_text(&config) {
+                    Ok(text) => journal.facts.set("trace_config_pbtxt", about, text),
+                    Err(why) => {
+                        let text = format!("a configuration cannot be shown as text: {why}");
+                        let code = "unreadable_config";
+                        LogMessage::new(Severity::Warning, code, text).push(rows);
+                    }
+                }
+            }
+        }
+        records.counts.tell(journal);
+        journal.facts.join(records.facts);
+        let left_out = journal.facts.left_out;
+        if left_out > 0 {
+            journal.count(counters::FACTS_LEFT_OUT, left_out);
+        }
     }
 
     /// Whether the database keeps the bytes of packets.

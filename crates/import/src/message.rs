@@ -14,6 +14,14 @@ pub(crate) fn text(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
+/// A text that is a number, of 32 bits as in trace processor: white space, a sign or
+/// none, digits (rule M13).
+pub(crate) fn integer(text: &[u8]) -> Option<i32> {
+    let text = std::str::from_utf8(text).ok()?;
+    let is_space = |c| matches!(c, ' ' | '\t' | '\n' | '\x0b' | '\x0c' | '\r');
+    text.trim_start_matches(is_space).parse().ok()
+}
+
 /// A message that can be read to its end; of one that cannot, what stands before
 /// the damage.
 #[derive(Debug, Clone, Copy, Default)]
@@ -30,6 +38,16 @@ impl<'a> Message<'a> {
     pub fn number(self, field: u32) -> Option<u64> {
         let numbers = self.fields().filter_map(|(number, value)| match value {
             Value::Varint(value) if number == field => Some(value),
+            _ => None,
+        });
+        numbers.last()
+    }
+
+    /// A number of any layout without a sign: the last one of its field.
+    pub fn natural(self, field: u32) -> Option<u64> {
+        let numbers = self.fields().filter_map(|(number, value)| match value {
+            Value::Varint(value) | Value::Fixed64(value) if number == field => Some(value),
+            Value::Fixed32(value) if number == field => Some(value.into()),
             _ => None,
         });
         numbers.last()

@@ -105,7 +105,8 @@ pub const BOOTTIME: i64 = 6;
 fn fact(database: &Connection, name: &str) -> Result<Option<String>, Error> {
     database
         .query_row(
-            "SELECT CAST(value AS TEXT) FROM metadata WHERE name = ?1 AND value IS NOT NULL",
+            "SELECT CAST(value AS TEXT) FROM metadata
+             WHERE name = ?1 AND value IS NOT NULL AND coalesce(machine_id, 0) = 0",
             [name],
             |row| row.get(0),
         )

@@ -9,6 +9,7 @@ pub(crate) const PAYLOADS_TOO_LARGE: Counter = Counter::data_loss("payloads_too_
 pub(crate) const SNAPSHOTS_REJECTED: Counter = Counter::error("snapshots_rejected");
 pub(crate) const DAMAGED_REGIONS: Counter = Counter::data_loss("damaged_regions");
 pub(crate) const DAMAGED_BYTES: Counter = Counter::data_loss("damaged_bytes");
+pub(crate) const FACTS_LEFT_OUT: Counter = Counter::data_loss("metadata_left_out");
 pub(crate) const UNSURE_PACKETS: Counter = Counter::data_loss("unsure_packets");
 
 pub(crate) const INTERNED_SKIPPED: Fault = Fault::new(

@@ -1,15 +1,15 @@
-//! What the import has to say: messages about the trace, counters, facts.
+//! What the import has to say: messages about the trace, counters, facts (`facts.rs`).
 
 use std::collections::BTreeMap;
 
 use rusqlite::types::Null;
-pub(crate) use rusqlite::types::Value as Fact;
 use rusqlite::{Connection, ToSql};
-use timebase_resolver::{FileTag, Unresolved};
+use timebase_resolver::Unresolved;
 use timebase_schema::{Row, Table, tables};
 
 use super::batch::Cell;
 use super::counter::{Counter, Meaning};
+use super::facts::Facts;
 use super::rows::Rows;
 
 /// How much a message matters.
@@ -147,10 +147,8 @@ pub(crate) struct Journal {
     counters: BTreeMap<&'static str, (Counter, u64)>,
     /// Counters that the trace brings of a part of it.
     recorded: BTreeMap<Recorded, (i64, &'static Meaning)>,
-    /// Definitions for the table `fact`, by their names and files.
-    facts: BTreeMap<(&'static str, i64), Fact>,
-    /// The file of facts of files: -1 for the only one.
-    file: i64,
+    /// What the trace says of itself.
+    pub facts: Facts,
     /// Why rows of each table could not be placed, by its number.
     unplaced: Vec<Reasons>,
     /// How many rows of each table wait for a snapshot, by its number.
@@ -163,8 +161,7 @@ impl Default for Journal {
         Journal {
             counters: BTreeMap::new(),
             recorded: BTreeMap::new(),
-            facts: BTreeMap::new(),
-            file: -1,
+            facts: Facts::default(),
             unplaced: vec![Reasons::default(); tables::ALL.len()],
             waiting: vec![0; tables::ALL.len()],
             packets_on_trace_time: 0,
@@ -204,6 +201,12 @@ impl Journal {
         self.recorded.insert(key, (value, &counter.meaning));
     }
 
+    /// Adds to a counter of a file and a machine.
+    pub fn add(&mut self, counter: &'static Counter, of: (u32, u32), idx: Option<u32>, more: i64) {
+        let before = self.recorded(counter, of, idx).unwrap_or(0);
+        self.set(counter, of, idx, before.saturating_add(more));
+    }
+
     /// What a counter of a file and a machine has.
     pub fn recorded(
         &self,
@@ -236,30 +239,6 @@ impl Journal {
     /// All counters.
     pub fn counters(&self) -> impl Iterator<Item = (Counter, u64)> {
         self.counters.values().copied()
-    }
-
-    /// States a fact.
-    pub fn state(&mut self, name: &'static str, fact: impl Into<Fact>) {
-        self.facts.insert((name, -1), fact.into());
-    }
-
-    /// A file begins, of which facts may be stated.
-    pub fn begin_file(&mut self, file: FileTag) {
-        self.file = match file {
-            FileTag::ONLY => -1,
-            file => file.id.into(),
-        };
-    }
-
-    /// States a fact of the file that is read.
-    pub fn state_of_file(&mut self, name: &'static str, fact: impl Into<Fact>) {
-        self.facts.insert((name, self.file), fact.into());
-    }
-
-    /// The facts that were stated, with the files that they are of, -1 for the whole.
-    pub fn facts(&self) -> impl Iterator<Item = (&'static str, i64, &Fact)> {
-        let facts = self.facts.iter();
-        facts.map(|(&(name, file), fact)| (name, file, fact))
     }
 
     /// A row could not be placed, now or for good.

@@ -9,6 +9,7 @@ use timebase_schema::{Row, Table, tables};
 use timebase_trace::TraceFile;
 
 use super::counter::Meaning;
+use super::facts::FactRow;
 use super::room::Room;
 use crate::error::WriteError;
 use crate::options::Views;
@@ -199,8 +200,10 @@ pub(crate) fn stats(conn: &Connection, mut stats: Vec<Stat>) -> rusqlite::Result
             severity: &stat.meaning.severity,
             source: &stat.meaning.source,
             value: &stat.value,
-            trace_file_id: &file,
+            description: &"",
             machine_id: &machine,
+            trace_id: &file,
+            trace_file_id: &file,
         })?;
     }
     Ok(())
@@ -230,17 +233,21 @@ impl Stat {
     }
 }
 
-/// A fact: its name, the file that it is of (-1 for the whole), and what it is.
-pub(crate) type StatedFact<'a> = (&'a str, i64, &'a dyn ToSql);
-
 /// Fills the table `fact`.
-pub(crate) fn facts(conn: &Connection, facts: &[StatedFact<'_>]) -> rusqlite::Result<()> {
+pub(crate) fn facts<'a>(
+    conn: &Connection,
+    facts: impl Iterator<Item = &'a FactRow>,
+) -> rusqlite::Result<()> {
     let mut inserts = Inserts::into(conn, &tables::fact::TABLE)?;
-    for (name, file, value) in facts {
+    // The views have made the first one.
+    for (id, fact) in (1_i64..).zip(facts) {
         inserts.push(tables::fact::Row::<&dyn ToSql> {
-            name,
-            file,
-            value: *value,
+            id: &id,
+            name: &fact.name,
+            is_multi: &fact.is_multi,
+            file: &fact.about.file.map_or(-1, i64::from),
+            machine_id: &fact.about.machine,
+            value: &fact.value,
         })?;
     }
     Ok(())

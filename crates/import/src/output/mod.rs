@@ -5,7 +5,7 @@
 //! |---|---|
 //! | where rows go that are being made | `rows.rs`, `batch.rs` |
 //! | how they leave: as pages of a new file, or as rows of a connection | `writer.rs`, `sink.rs`; `pages.rs`, `table.rs`; `statements.rs` |
-//! | what is said about the trace | `journal.rs`, `faults.rs`, `counter.rs`, `counts.rs`, `loss.rs` |
+//! | what is said about the trace | `journal.rs`, `facts.rs`, `faults.rs`, `counter.rs`, `counts.rs`, `loss.rs` |
 //! | what is said against rows | `doubt.rs` |
 //! | what becomes of rows that waited for their time | `settled.rs` |
 //! | what is known at the end | `late.rs`, `solved.rs`, `parts.rs`, `turned.rs` |
@@ -17,6 +17,7 @@ mod counter;
 mod counts;
 mod destination;
 mod doubt;
+mod facts;
 mod faults;
 mod journal;
 mod late;
@@ -38,13 +39,14 @@ pub(crate) use counter::{Counter, Meaning};
 pub(crate) use counts::Counts;
 pub(crate) use destination::{Destination, NewDatabase, Opened, parent};
 pub(crate) use doubt::{Doubt, Doubts, LateDoubt, RowPart, Tallies};
+pub(crate) use facts::{About, Fact, FactRow, Facts};
 pub(crate) use faults::{
     BEFORE_ZERO, Fault, Faults, NOT_INTERNED, PARSER_ERROR, STACKPROFILE_PARSER_ERROR,
 };
-pub(crate) use journal::{Fact, Journal, LogMessage, Severity};
+pub(crate) use journal::{Journal, LogMessage, Severity};
 pub(crate) use late::{
-    Stat, StatedFact, clocks, drop_indexes, facts, indexes_and_views, remote_clock_syncs,
-    sequences, stats, trace_files,
+    Stat, clocks, drop_indexes, facts, indexes_and_views, remote_clock_syncs, sequences, stats,
+    trace_files,
 };
 pub(crate) use loss::Loss;
 pub(crate) use pages::{Pages, resume};

@@ -19,13 +19,13 @@ use super::packet::PlacedPacket;
 use super::power_rails::PowerRails;
 use super::profiles::{HeapProfiles, Profiled, StreamingProfiles};
 use super::reader::Reader;
+use super::records::Recorded;
 use super::remote_clock_sync::RemoteClockSyncs;
 use super::retiming::{Retime, Retimed, Rewritten, Times};
 use super::trace_config::TraceConfigs;
 use super::trace_stats::TraceStats;
-use super::trace_uuid::TraceUuids;
 use super::track_event::TrackEvents;
-use crate::output::Rows;
+use crate::output::{Counter, Rows};
 use crate::place::{SettledEvent, Snapshot};
 
 /// Declares the readers: what a packet's payload is parsed to, and who reads it.
@@ -137,13 +137,22 @@ readers! {
     ClockSnapshot: Snapshots = CLOCK_SNAPSHOT,
     AndroidLog: AndroidLog = ANDROID_LOG,
     ExtensionDescriptor: Extensions = EXTENSION_DESCRIPTOR,
-    TraceUuid: TraceUuids = TRACE_UUID,
+    TraceUuid: Recorded<89> = TRACE_UUID,
     SystemInfo: Once<45> = SYSTEM_INFO,
     CpuInfo: Once<67> = CPU_INFO,
     ServiceEvent: Once<69> = SERVICE_EVENT,
     FtraceStats: FtraceStats = FTRACE_STATS,
     TraceConfig: TraceConfigs = TRACE_CONFIG,
     TraceStats: TraceStats = TRACE_STATS,
+    TraceAttributes: Recorded<126> = TRACE_ATTRIBUTES,
+    Trigger: Recorded<46> = TRIGGER,
+    CloneSnapshotTrigger: Recorded<113> = CLONE_SNAPSHOT_TRIGGER,
+    ChromeTrigger: Recorded<109> = CHROME_TRIGGER,
+    ChromeEvents: Recorded<5> = CHROME_EVENTS,
+    ChromeMetadata: Recorded<51> = CHROME_METADATA,
+    ChromeBenchmarkMetadata: Recorded<48> = CHROME_BENCHMARK_METADATA,
+    UiState: Recorded<78> = UI_STATE,
+    RangeOfInterest: Recorded<90> = TRACK_EVENT_RANGE_OF_INTEREST,
     ProcessTree: Observed<2> = PROCESS_TREE,
     SysStats: Observed<7> = SYS_STATS,
     ProcessStats: Observed<9> = PROCESS_STATS,
@@ -169,6 +178,14 @@ readers! {
     GpuInfo: Observed<128> = GPU_INFO,
     StackSample: Profiled<135> = STACK_SAMPLE,
     RemoteClockSync: RemoteClockSyncs = REMOTE_CLOCK_SYNC,
+}
+
+/// The recorder's counters of which every machine of a file has one, though nothing was counted; but not
+/// those of packets with statistics, whose readers know what these leave out.
+pub(crate) fn counters_of_machines() -> impl Iterator<Item = &'static Counter> {
+    let read = super::records::counters().chain(super::once::counters());
+    let read = read.chain(super::trace_config::counters());
+    read.chain(crate::definitions::records::counters())
 }
 
 /// Whether a reader makes anything that is wanted: rows, or events to be followed.

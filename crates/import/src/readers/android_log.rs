@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use serde_json::Value;
 use timebase_resolver::{ClockId, SeqId, Unresolved};
 use timebase_schema::{Table, tables::android_log_record};
-use timebase_trace::wire::packet::Header;
+use timebase_trace::wire::packet::{Header, PacketType};
 use timebase_trace::wire::proto::AndroidLogPacket;
 use timebase_trace::wire::proto::android_log_packet::LogEvent;
 use timebase_trace::wire::proto::android_log_packet::log_event::Arg;
@@ -20,13 +20,16 @@ use super::context::ImportContext;
 use super::corrupt::Corrupt;
 use super::packet::PlacedPacket;
 use super::reader::Reader;
+use super::records::ordered;
 use super::retiming::{Retime, Retimed, Rewritten, Times};
+use crate::message::Message as Fields;
 use crate::output::{Cell, Rows};
 use crate::place::{EventClock, EventRow, TraceTime};
 use crate::timeline::{self, LogLine};
 
-/// The field of the lines.
+/// The field of the lines, and that of their statistics.
 const EVENTS: u32 = 1;
+const STATS: u32 = 2;
 
 /// All lines of a packet are in memory at once; recorders write some hundred.
 const MOST: usize = 1 << 20;
@@ -65,6 +68,13 @@ impl Reader for AndroidLog {
         let clock = context.place.clocks.event_clock(packet.part, realtime);
         for event in &log.events {
             line(event, packet, &clock, context, rows);
+        }
+        let payload = packet
+            .header
+            .payload
+            .unwrap_or((PacketType::ANDROID_LOG, &[]));
+        if let Some(stats) = Fields(payload.1).bytes(STATS) {
+            ordered(PacketType::ANDROID_LOG, Fields(stats), packet, context);
         }
     }
 

@@ -121,7 +121,13 @@ impl ImportContext {
         let lost = Event::PacketsLost {
             sequence: packet.generation.interval.sequence,
         };
-        lost.write(&mut self.events.record);
+        self.beside(packet, &lost);
+    }
+
+    /// Gives the timeline what counts for no packet without a time (rule O2): it stands at the packet's
+    /// time, or at the greatest time until then if the packet has no time or relies on lost state.
+    pub fn beside(&mut self, packet: &PlacedPacket<'_>, event: &Event<'_>) {
+        event.write(&mut self.events.record);
         let EventSink {
             timeline, record, ..
         } = &mut self.events;

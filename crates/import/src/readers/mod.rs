@@ -23,15 +23,15 @@ mod packet_schema;
 mod power_rails;
 mod profiles;
 mod reader;
+mod records;
 mod remote_clock_sync;
 mod retiming;
 mod sequences;
 mod trace_config;
 mod trace_stats;
-mod trace_uuid;
 mod track_event;
 
-pub(crate) use all::{Parsed, Readers};
+pub(crate) use all::{Parsed, Readers, counters_of_machines};
 pub(crate) use context::ImportContext;
 pub(crate) use corrupt::Corrupt;
 pub(crate) use events::EventSink;

@@ -10,6 +10,7 @@ use super::context::ImportContext;
 use super::corrupt::Corrupt;
 use super::packet::PlacedPacket;
 use super::reader::Reader;
+use super::records::properties;
 use super::retiming::Times;
 use crate::message::Message;
 use crate::output::Rows;
@@ -23,7 +24,11 @@ pub(crate) struct Observed<const TYPE: u32>;
 impl<const TYPE: u32> Reader for Observed<TYPE> {
     type Payload<'a> = Message<'a>;
 
-    const TABLES: &'static [&'static Table] = &[&tables::thread_record::TABLE];
+    const TABLES: &'static [&'static Table] = match PacketType(TYPE) {
+        // Some are facts, too.
+        PacketType::ANDROID_SYSTEM_PROPERTY => &[],
+        _ => &[&tables::thread_record::TABLE],
+    };
 
     const INTERNED: &'static [(u32, Kept)] = interned(TYPE);
 
@@ -46,6 +51,9 @@ impl<const TYPE: u32> Reader for Observed<TYPE> {
         }
         if TYPE == PacketType::GPU_RENDER_STAGE_EVENT.0 {
             context.place.interned.keep(packet.generation.interval);
+        }
+        if TYPE == PacketType::ANDROID_SYSTEM_PROPERTY.0 {
+            properties(message, packet, context);
         }
         observe(PacketType(TYPE), message, packet, context);
     }

@@ -1,7 +1,6 @@
 //! Packets that are said once and count for the whole trace, wherever they stand
-//! (rule O4).
+//! (rule O4), and the facts that they state (rules MD7, MD14).
 
-use timebase_schema::{Table, tables};
 use timebase_trace::wire::packet::PacketType;
 
 use super::context::ImportContext;
@@ -9,13 +8,19 @@ use super::corrupt::Corrupt;
 use super::observed::well_formed;
 use super::packet::PlacedPacket;
 use super::reader::Reader;
+use super::records::of;
 use super::retiming::Times;
 use crate::definitions::{CPUS, CpuInfo, Machine, SystemInfo};
 use crate::message::Message;
-use crate::output::{Journal, Rows};
+use crate::output::{About, Counter, Facts, Journal, Rows};
 
-/// The row of the host in `machine`.
-const HOST: u32 = 0;
+static CLONE_STARTED: Counter = Counter::info("traced_clone_started_timestamp_ns").recorded();
+static CLONE_DONE: Counter = Counter::info("traced_buf_clone_done_timestamp_ns").recorded();
+
+/// Those of which every machine of a file has one, though nothing was counted.
+pub(super) fn counters() -> impl Iterator<Item = &'static Counter> {
+    std::iter::once(&CLONE_STARTED)
+}
 
 /// Reads what a type of packets says of its machine.
 #[derive(Debug, Default)]
@@ -23,8 +28,6 @@ pub(crate) struct Once<const TYPE: u32>;
 
 impl<const TYPE: u32> Reader for Once<TYPE> {
     type Payload<'a> = Message<'a>;
-
-    const TABLES: &'static [&'static Table] = &[&tables::thread_record::TABLE];
 
     const TIMES: Times = Times::OfPacket;
 
@@ -40,6 +43,10 @@ impl<const TYPE: u32> Reader for Once<TYPE> {
         context: &mut ImportContext,
         _rows: &mut Rows<'_>,
     ) {
+        let of = of(packet, context);
+        if TYPE == PacketType::SERVICE_EVENT.0 {
+            lifecycle(message, packet, of, &mut context.journal);
+        }
         let Some(machine) = context.definitions.machines.get_mut(packet.machine) else {
             return;
         };
@@ -49,9 +56,8 @@ impl<const TYPE: u32> Reader for Once<TYPE> {
         match PacketType(TYPE) {
             PacketType::SYSTEM_INFO => {
                 machine.system = system_info(message);
-                if packet.machine == HOST {
-                    state(&machine.system, &mut context.journal);
-                }
+                let about = About::machine(packet.machine);
+                system_facts(message, about, &mut context.journal.facts);
             }
             PacketType::CPU_INFO => {
                 let room = (CPUS as usize).saturating_sub(machine.cpus.len());
@@ -63,28 +69,128 @@ impl<const TYPE: u32> Reader for Once<TYPE> {
     }
 }
 
-/// Facts of the trace that trace processor has as metadata: those of its host.
-fn state(system: &SystemInfo, journal: &mut Journal) {
-    for (name, text) in [
-        ("system_name", &system.sysname),
-        ("system_release", &system.release),
-        ("system_version", &system.version),
-        ("system_machine", &system.machine),
-        (
-            "android_build_fingerprint",
-            &system.android_build_fingerprint,
-        ),
-        (
-            "android_device_manufacturer",
-            &system.android_device_manufacturer,
-        ),
-    ] {
-        if let Some(text) = text {
-            journal.state(name, text.clone());
+/// What a machine is (rule MD14).
+fn system_facts(message: Message<'_>, about: About, facts: &mut Facts) {
+    if let Some(utsname) = message.bytes(1).map(Message) {
+        for (field, name) in [
+            (1, "system_name"),
+            (2, "system_version"),
+            (3, "system_release"),
+            (4, "system_machine"),
+        ] {
+            facts.set_text(name, about, utsname.text(field));
         }
     }
-    if let Some(version) = system.android_sdk_version {
-        journal.state("android_sdk_version", version);
+    for (field, name) in [
+        (2, "android_build_fingerprint"),
+        (4, "tracing_service_version"),
+        (9, "android_soc_model"),
+        (10, "android_hardware_revision"),
+        (11, "android_storage_model"),
+        (12, "android_ram_model"),
+        (13, "android_guest_soc_model"),
+        (14, "android_device_manufacturer"),
+        (15, "android_serial_console"),
+    ] {
+        if let Some(text) = message.text(field) {
+            facts.set(name, about, text.into_owned());
+        }
+    }
+    if let Some(minutes) = message.small(7) {
+        let minutes = i64::from(minutes.cast_signed());
+        facts.set("timezone_off_mins", about, minutes);
+    }
+    if let Some(bytes) = message.number(16) {
+        facts.set("system_ram_bytes", about, bytes.cast_signed());
+        facts.set("system_ram_gb", about, gigabytes(bytes));
+    }
+    let fingerprint = message.text(2);
+    let parts = fingerprint.as_deref().and_then(fingerprint_parts);
+    if let Some((_, incremental)) = parts {
+        let name = "android_incremental_build";
+        facts.set(name, about, incremental.to_owned());
+    }
+    let said = message.number(5).map(u64::cast_signed);
+    let version = said.or_else(|| parts.and_then(|(version, _)| sdk_version(version)));
+    if let Some(version) = version {
+        facts.set("android_sdk_version", about, version);
+    }
+}
+
+/// So many bytes in gigabytes, rounded.
+fn gigabytes(bytes: u64) -> i64 {
+    const GIGABYTE: u64 = 1_000_000_000;
+    let rounded = bytes / GIGABYTE + u64::from(bytes % GIGABYTE >= GIGABYTE / 2);
+    rounded.cast_signed()
+}
+
+/// The version of Android and the number of the build that a fingerprint has: of
+/// `google/coral/coral:12/SP1A/7679548:user/keys` these are 12 and 7679548.
+fn fingerprint_parts(fingerprint: &str) -> Option<(&str, &str)> {
+    let (_, rest) = fingerprint.split_once(':')?;
+    let (version, rest) = rest.split_once('/')?;
+    let (_, rest) = rest.split_once('/')?;
+    let (incremental, _) = rest.split_once(':')?;
+    Some((version, incremental))
+}
+
+/// The API level of a version of Android.
+fn sdk_version(version: &str) -> Option<i64> {
+    Some(match version {
+        "12" => 31,
+        "11" => 30,
+        "10" => 29,
+        "9" => 28,
+        "8.1" => 27,
+        "8.0" => 26,
+        "7.1" => 25,
+        "7.0" => 24,
+        "6.0" => 23,
+        "5.1" | "5.1.1" => 22,
+        "5.0" | "5.0.1" | "5.0.2" => 21,
+        // Preliminary versions.
+        _ if version.starts_with(['S', 'T']) => 31,
+        _ => return None,
+    })
+}
+
+/// What became of the recording, at the times when the recorder says so (rule MD7).
+fn lifecycle(
+    message: Message<'_>,
+    packet: &PlacedPacket<'_>,
+    (file, machine): (u32, u32),
+    journal: &mut Journal,
+) {
+    let about = About::both(file, machine);
+    let ts = packet.header.timestamp.unwrap_or(0).cast_signed();
+    for (field, name) in [
+        (1, "all_data_source_started_ns"),
+        (2, "tracing_started_ns"),
+        (5, "tracing_disabled_ns"),
+    ] {
+        if message.flag(field) {
+            journal.facts.set(name, about, ts);
+        }
+    }
+    if message.flag(3) {
+        let name = "all_data_source_flushed_ns";
+        journal.facts.add(name, about, true, ts);
+    }
+    if let Some(slow) = message.bytes(7).map(Message) {
+        for source in slow.messages(1) {
+            let part = |field| source.text(field).unwrap_or_default();
+            let text = format!("{} {}", part(1), part(2));
+            let name = "slow_start_data_source";
+            journal.facts.add(name, about, true, text);
+        }
+    }
+    if message.number(10).is_some() {
+        journal.set(&CLONE_STARTED, (file, machine), None, ts);
+    }
+    if let Some(buffer) = message.number(11) {
+        // An int32, as trace processor numbers what it counts.
+        let buffer = i64::from(buffer as i32);
+        journal.set_at(&CLONE_DONE, (file, machine), Some(buffer), ts);
     }
 }
 
@@ -123,5 +229,66 @@ fn service_event(message: Message<'_>, packet: &PlacedPacket<'_>, machine: &mut 
     if message.number(TRACING_STARTED).is_some() {
         let started = packet.header.timestamp;
         machine.tracing_started = started.or(machine.tracing_started);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn md14_the_parts_of_a_fingerprint_are_between_colons_and_slashes() {
+        for (fingerprint, expected) in [
+            (
+                "google/coral/coral:12/SP1A.1/7679548:userdebug/dev-keys",
+                Some(("12", "7679548")),
+            ),
+            ("g/p/d:Tiramisu/ID/INC:user/keys", Some(("Tiramisu", "INC"))),
+            (":///:", Some(("", "/"))),
+            ("a:b", None),
+            ("a:b/c", None),
+            ("a:b/c/d", None),
+            ("nonsense", None),
+        ] {
+            assert_eq!(fingerprint_parts(fingerprint), expected, "{fingerprint}");
+        }
+    }
+
+    #[test]
+    fn md14_versions_of_android_have_api_levels() {
+        for (version, level) in [
+            ("12", Some(31)),
+            ("11", Some(30)),
+            ("10", Some(29)),
+            ("9", Some(28)),
+            ("8.1", Some(27)),
+            ("8.0", Some(26)),
+            ("7.1", Some(25)),
+            ("7.0", Some(24)),
+            ("6.0", Some(23)),
+            ("5.1.1", Some(22)),
+            ("5.0.2", Some(21)),
+            ("S", Some(31)),
+            ("Tiramisu", Some(31)),
+            ("13", None),
+            ("5.0.3", None),
+            ("s", None),
+            ("", None),
+        ] {
+            assert_eq!(sdk_version(version), level, "{version}");
+        }
+    }
+
+    #[test]
+    fn md14_memory_is_rounded_to_gigabytes() {
+        for (bytes, expected) in [
+            (0, 0),
+            (499_999_999, 0),
+            (500_000_000, 1),
+            (8_589_934_592, 9),
+            (u64::MAX, 18_446_744_074),
+        ] {
+            assert_eq!(gigabytes(bytes), expected, "{bytes}");
+        }
     }
 }

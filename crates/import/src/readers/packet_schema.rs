@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use timebase_descriptor::{DescriptorError, MessageId, Pool};
+use timebase_descriptor::{DescriptorError, MessageId, Pool, Unreadable};
 use timebase_schema::tables::descriptor;
 
 use crate::error::Error;
@@ -61,6 +61,15 @@ impl PacketSchema {
     /// The messages that are known by then, if anybody has asked for one.
     pub fn known(&self) -> Option<Pool> {
         self.pool.clone()
+    }
+
+    /// A `TraceConfig` in protobuf's text format (rule MD8).
+    pub fn config_text(&mut self, config: &[u8]) -> Result<String, Unreadable> {
+        let pool = self.pool_mut();
+        let message = pool.message("perfetto.protos.TraceConfig");
+        let mut text = String::new();
+        pool.write_text(message.unwrap_or(MessageId::UNKNOWN), config, &mut text)?;
+        Ok(text)
     }
 
     /// How often something was added: what was made of the schema before may look

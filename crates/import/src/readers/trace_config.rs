@@ -1,14 +1,29 @@
-//! What a recording was asked to do: as much of a `TraceConfig` as says what its losses mean.
+//! What a recording was asked to do: as much of a `TraceConfig` as says what its losses mean (rule DT1),
+//! and what is known to lose data (rule MD9). The rest is read in the order of time (rule MD8).
+
+use timebase_trace::wire::packet::PacketType;
 
 use super::context::ImportContext;
 use super::corrupt::Corrupt;
 use super::observed::well_formed;
 use super::packet::PlacedPacket;
 use super::reader::Reader;
+use super::records::{attributes, of, ordered};
 use super::retiming::Times;
 use crate::definitions::Config;
 use crate::message::Message;
-use crate::output::Rows;
+use crate::output::{About, Counter, Fact, Journal, Rows};
+
+static DISCARDS: Counter = Counter::data_loss("config_write_into_file_discard").recorded();
+static NO_FLUSH: Counter = Counter::error("config_write_into_file_no_flush").recorded();
+
+/// Those of which every machine of a file has one, though nothing was counted.
+pub(super) fn counters() -> impl Iterator<Item = &'static Counter> {
+    std::iter::once(&NO_FLUSH)
+}
+
+/// Recorders flush by themselves from this major version on.
+const FLUSHES: u32 = 54;
 
 /// Reads configurations; of several of a part the last counts.
 #[derive(Debug, Default)]
@@ -39,6 +54,9 @@ impl Reader for TraceConfigs {
         const CONFIG: u32 = 1;
         const FTRACE_CONFIG: u32 = 100;
         const SYMBOLIZE_KSYMS: u32 = 13;
+        const WRITE_INTO_FILE: u32 = 8;
+        const FLUSH_PERIOD_MS: u32 = 13;
+        const TRACE_ATTRIBUTES: u32 = 48;
 
         if packet.is_lost() {
             return;
@@ -48,12 +66,81 @@ impl Reader for TraceConfigs {
         let mut ftrace = sources
             .flat_map(|source| source.messages(CONFIG))
             .flat_map(|config| config.messages(FTRACE_CONFIG));
-        let config = Config {
-            discards: buffers
-                .map(|buffer| buffer.number(FILL_POLICY) == Some(DISCARD))
-                .collect(),
+        let buffers: Vec<bool> = buffers
+            .map(|buffer| buffer.number(FILL_POLICY) == Some(DISCARD))
+            .collect();
+        let writes_file = config.flag(WRITE_INTO_FILE);
+        let (file, machine) = of(packet, context);
+        if writes_file {
+            for (buffer, _) in (0..).zip(&buffers).filter(|(_, discards)| **discards) {
+                let journal = &mut context.journal;
+                journal.add(&DISCARDS, (file, machine), Some(buffer), 1);
+            }
+        }
+        if let Some(said) = config.bytes(TRACE_ATTRIBUTES).map(Message) {
+            let about = About::both(file, machine);
+            attributes(said, about, &mut context.journal.facts);
+        }
+        let read = Config {
+            discards: buffers,
             wants_symbols: ftrace.any(|ftrace| ftrace.flag(SYMBOLIZE_KSYMS)),
+            lacks_flushes: writes_file && config.small(FLUSH_PERIOD_MS).unwrap_or(0) == 0,
         };
-        context.definitions.configs.insert(packet.part, config);
+        context.definitions.configs.insert(packet.part, read);
+        ordered(PacketType::TRACE_CONFIG, config, packet, context);
+    }
+
+    fn end(&mut self, context: &mut ImportContext, _rows: &mut Rows<'_>) {
+        let lacking = context.definitions.configs.iter();
+        let lacking = lacking.filter(|(_, config)| config.lacks_flushes);
+        for (part, _) in lacking {
+            let part = &context.place.clocks.parts[*part];
+            let (file, machine) = (part.file.id, part.machine.0);
+            if !flushes_itself(machine, &context.journal) {
+                let journal = &mut context.journal;
+                journal.set(&NO_FLUSH, (file, machine), None, 1);
+            }
+        }
+    }
+}
+
+/// Whether the recorder of a machine flushes when it writes into a file, without being told to.
+fn flushes_itself(machine: u32, journal: &Journal) -> bool {
+    let version = journal
+        .facts
+        .get("tracing_service_version", About::machine(machine));
+    match version {
+        Some(Fact::Text(version)) => major(version).is_some_and(|major| major >= FLUSHES),
+        _ => false,
+    }
+}
+
+/// The first part of a recorder's version.
+fn major(version: &str) -> Option<u32> {
+    let version = version.strip_prefix("Perfetto v")?;
+    let (major, _) = version.split_once(['.', '-'])?;
+    let is_number = major.bytes().all(|byte| byte.is_ascii_digit());
+    major.parse().ok().filter(|_| is_number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn md9_a_version_begins_with_its_major_number() {
+        for (version, expected) in [
+            ("Perfetto v54.1-abc (sha)", Some(54)),
+            ("Perfetto v53-rc1", Some(53)),
+            ("Perfetto v54", None),
+            ("Perfetto v54 .1", None),
+            ("Perfetto v+54.1", None),
+            ("Perfetto v.1", None),
+            ("Perfetto v4294967296.0", None),
+            ("perfetto v54.1", None),
+            ("", None),
+        ] {
+            assert_eq!(major(version), expected, "{version:?}");
+        }
     }
 }

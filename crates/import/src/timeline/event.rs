@@ -20,6 +20,7 @@ pub(crate) enum Event<'a> {
     Energy(Energy),
     Track(TrackRecord<'a>),
     Profile(ProfileEvent<'a>),
+    Recorded(RecordedEvent<'a>),
     /// A sequence lost packets before this (rule DT7).
     PacketsLost {
         sequence: u32,
@@ -126,6 +127,18 @@ pub(crate) struct ProfileEvent<'a> {
     pub payload: &'a [u8],
 }
 
+/// A packet, or a part of it, in which the recording says something of itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RecordedEvent<'a> {
+    /// The packet's row.
+    pub packet: i64,
+    pub file: u32,
+    pub machine: u32,
+    /// The field of `TracePacket` that it is.
+    pub field: u32,
+    pub payload: &'a [u8],
+}
+
 /// What has gone through a power rail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Energy {
@@ -149,6 +162,7 @@ const ENERGY: u64 = 7;
 const NOTHING: u64 = 9;
 const PACKETS_LOST: u64 = 10;
 const PROFILE: u64 = 11;
+const RECORDED: u64 = 12;
 
 impl<'a> Event<'a> {
     /// Writes it in place of what is in `record`.
@@ -195,6 +209,14 @@ impl<'a> Event<'a> {
             }
             Event::Track(record) => put.natural(TRACK).rest(record.0),
             Event::Profile(event) => event.put(&mut put),
+            Event::Recorded(event) => {
+                put.natural(RECORDED)
+                    .integer(event.packet)
+                    .natural(event.file.into())
+                    .natural(event.machine.into())
+                    .natural(event.field.into())
+                    .rest(event.payload);
+            }
             Event::PacketsLost { sequence } => {
                 put.natural(PACKETS_LOST).natural((*sequence).into());
             }
@@ -259,6 +281,13 @@ impl<'a> Event<'a> {
             }),
             TRACK => Event::Track(TrackRecord(take.rest())),
             PROFILE => Event::Profile(ProfileEvent::take(take)?),
+            RECORDED => Event::Recorded(RecordedEvent {
+                packet: take.integer()?,
+                file: take.small()?,
+                machine: take.small()?,
+                field: take.small()?,
+                payload: take.rest(),
+            }),
             NOTHING => Event::Nothing,
             PACKETS_LOST => Event::PacketsLost {
                 sequence: take.small()?,
@@ -450,9 +479,17 @@ mod tests {
             defaults: 2,
             payload: b"sample",
         };
+        let recorded = RecordedEvent {
+            packet: 4,
+            file: 3,
+            machine: 2,
+            field: 113,
+            payload: b"trigger",
+        };
         for event in [
             Event::Nothing,
             Event::Profile(profile),
+            Event::Recorded(recorded),
             Event::Energy(energy),
             Event::Switch(switch),
             Event::Switch(Switch {

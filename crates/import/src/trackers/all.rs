@@ -10,10 +10,12 @@ use super::gpu_slices::GpuSlices;
 use super::interrupts::Interrupts;
 use super::processes::Processes;
 use super::profiles::Profiles;
+use super::records::Recording;
 use super::sched::Sched;
 use super::signals::Signals;
 use super::track_events::TrackEvents;
 use super::tracker::{At, Tracker};
+use crate::definitions::Records;
 use crate::limits::Watch;
 use crate::output::{Counts, Faults, Rows};
 use crate::place::TraceTime;
@@ -21,7 +23,7 @@ use crate::timeline::{Event, FtraceEvent, Switch, Timeline, Waker, Waking};
 use crate::world::{World, ucpu};
 
 /// Gives all events of a trace to all trackers, and tells what of it does not go
-/// together, and what was counted of files and machines.
+/// together, what was counted of files and machines, and what the recording says of itself.
 ///
 /// # Errors
 ///
@@ -31,7 +33,7 @@ pub(crate) fn follow(
     mut world: World,
     watch: &mut Watch,
     rows: &mut Rows<'_>,
-) -> io::Result<(Faults, Counts)> {
+) -> io::Result<(Faults, Counts, Records)> {
     let mut trackers = Trackers::default();
     let mut at = At {
         world: &mut world,
@@ -68,6 +70,7 @@ struct Trackers {
     track_events: TrackEvents,
     frames: Frames,
     profiles: Profiles,
+    recording: Recording,
 }
 
 impl Trackers {
@@ -97,7 +100,7 @@ impl Trackers {
             | Event::Waking(Waking { machine, .. })
             | Event::Ftrace(FtraceEvent { machine, .. }) => Some(*machine),
             Event::Packet(_) | Event::LogLine(_) | Event::Energy(_) => None,
-            Event::Track(_) | Event::Profile(_) => None,
+            Event::Track(_) | Event::Profile(_) | Event::Recorded(_) => None,
             Event::PacketsLost { .. } | Event::Nothing => None,
         };
         if machine.is_some_and(|machine| is_before(ts, machine, at)) {
@@ -144,6 +147,7 @@ impl Trackers {
             }
             Event::Track(record) => self.track_events.event(ts, &record.read()?, at),
             Event::Profile(event) => self.profiles.event(ts, event, at)?,
+            Event::Recorded(event) => self.recording.event(ts, event, at),
             Event::LogLine(line) => {
                 for tracker in self.all() {
                     tracker.log_line(line, at);

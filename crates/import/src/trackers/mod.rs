@@ -17,6 +17,7 @@ mod gpu_slices;
 mod interrupts;
 mod processes;
 mod profiles;
+mod records;
 mod sched;
 mod signals;
 mod track_events;

@@ -61,7 +61,7 @@ pub(crate) use values::{Measurement, ThreadCounter, ThreadValue};
 
 use crate::manifest::MachineRef;
 
-use crate::definitions::{Definitions, Names};
+use crate::definitions::{Definitions, Names, Records};
 use crate::output::{Cell, Counts, Faults, Rows};
 use crate::timeline::OwnLabel;
 
@@ -144,13 +144,13 @@ impl World {
         *last = (*last).max(end);
     }
 
-    /// What lasts to the end becomes rows. Tells what of the trace does not go together, and what was
-    /// counted of files and machines.
+    /// What lasts to the end becomes rows. Tells what of the trace does not go together, what was
+    /// counted of files and machines, and what the recording says of itself.
     ///
     /// # Errors
     ///
     /// If what was put aside cannot be written or read back.
-    pub fn end(mut self, rows: &mut Rows<'_>) -> io::Result<(Faults, Counts)> {
+    pub fn end(mut self, rows: &mut Rows<'_>) -> io::Result<(Faults, Counts, Records)> {
         self.end_slices(rows);
         let World {
             mut definitions,
@@ -186,6 +186,6 @@ impl World {
                 end_ts: Cell::from(*end),
             });
         }
-        Ok((faults, counts))
+        Ok((faults, counts, definitions.records))
     }
 }

@@ -78,4 +78,4 @@ WHERE NOT json_valid(coalesce(types, '{}')) OR NOT json_valid(coalesce(flat_keys
 UNION ALL
 SELECT 'import_log: ' || id FROM import_log WHERE severity NOT IN ('info', 'warning', 'error')
 UNION ALL
-SELECT 'stats: ' || name FROM stats WHERE severity NOT IN ('info', 'notice', 'data_loss', 'error') OR value < 0
+SELECT 'stats: ' || name FROM stats WHERE severity NOT IN ('info', 'notice', 'data_loss', 'error') OR value < 0 AND source = 'analysis'

@@ -43,8 +43,7 @@ SELECT id, raw_id, name, sysname, release, version, arch, num_cpus, android_buil
 FROM main.machine;
 
 CREATE TEMP VIEW __intrinsic_metadata AS
-SELECT row_number() OVER (ORDER BY name, trace_file_id) - 1 AS id, name, key_type, int_value, str_value, machine_id,
-       trace_file_id AS trace_id
+SELECT id, name, key_type, int_value, str_value, machine_id, trace_id
 FROM main.metadata;
 
 CREATE TEMP VIEW __intrinsic_process AS
@@ -108,7 +107,7 @@ CREATE TEMP VIEW __intrinsic_stack_profile_symbol AS
 SELECT id, symbol_set_id, name, source_file, line_number, inlined FROM main.stack_profile_symbol;
 
 CREATE TEMP VIEW __intrinsic_stats AS
-SELECT id, name, key, idx, severity, source, value, NULL AS description, machine_id, trace_file_id AS trace_id
+SELECT id, name, key, idx, severity, source, value, description, machine_id, trace_id
 FROM main.stats;
 
 CREATE TEMP VIEW __intrinsic_thread AS

@@ -95,6 +95,20 @@ impl PacketType {
     pub const ANDROID_SYSTEM_PROPERTY: PacketType = PacketType(86);
     /// `gpu_info`
     pub const GPU_INFO: PacketType = PacketType(128);
+    /// `trace_attributes`
+    pub const TRACE_ATTRIBUTES: PacketType = PacketType(126);
+    /// `trigger`
+    pub const TRIGGER: PacketType = PacketType(46);
+    /// `clone_snapshot_trigger`
+    pub const CLONE_SNAPSHOT_TRIGGER: PacketType = PacketType(113);
+    /// `chrome_trigger`
+    pub const CHROME_TRIGGER: PacketType = PacketType(109);
+    /// `chrome_benchmark_metadata`
+    pub const CHROME_BENCHMARK_METADATA: PacketType = PacketType(48);
+    /// `ui_state`
+    pub const UI_STATE: PacketType = PacketType(78);
+    /// `track_event_range_of_interest`
+    pub const TRACK_EVENT_RANGE_OF_INTEREST: PacketType = PacketType(90);
 
     /// Perfetto's name of the payload field; `None` for a field that is newer than our schema.
     ///

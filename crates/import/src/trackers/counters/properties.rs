@@ -1,7 +1,7 @@
 //! Properties of Android that are counters (rule M13).
 
 use super::series::{CounterSample, CounterType, Which};
-use crate::message::Message;
+use crate::message::{Message, integer};
 
 const SCREEN_STATE: CounterType = CounterType::new("screen_state");
 const BATTERY_STATS: CounterType = CounterType::new("battery_stats");
@@ -37,14 +37,6 @@ pub(super) fn display_state(message: Message<'_>, sample: &mut CounterSample<'_,
     let state = f64::from(message.small(1).unwrap_or(0) as i32);
     let which = Which::Text(name.as_bytes());
     sample.put_global(&SCREEN_STATE, which, format_args!("{name}"), state);
-}
-
-/// A text that is a number, of 32 bits as in trace processor: white space, a sign or
-/// none, digits.
-fn integer(text: &[u8]) -> Option<i32> {
-    let text = std::str::from_utf8(text).ok()?;
-    let is_space = |c| matches!(c, ' ' | '\t' | '\n' | '\x0b' | '\x0c' | '\r');
-    text.trim_start_matches(is_space).parse().ok()
 }
 
 #[cfg(test)]

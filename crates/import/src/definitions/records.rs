@@ -1,0 +1,205 @@
+//! What a recording says of itself in the order of time (rules MD1, MD6, MD8, MD10, MD12, MD16): its
+//! configuration, Chrome's metadata, the losses of the log, and the first trigger.
+
+use std::collections::BTreeMap;
+
+use crate::message::{Message, text};
+use crate::output::{About, Counter, Counts, Fact, Facts};
+
+/// The fields of `TracePacket` whose packets are read in the order of time.
+pub(crate) mod packet {
+    pub const CHROME_EVENTS: u32 = 5;
+    pub const TRACE_CONFIG: u32 = 33;
+    pub const ANDROID_LOG: u32 = 39;
+    pub const TRIGGER: u32 = 46;
+    pub const CHROME_TRIGGER: u32 = 109;
+    pub const CLONE_SNAPSHOT_TRIGGER: u32 = 113;
+}
+
+static EMPTY: Counter = Counter::error("empty_chrome_metadata").recorded();
+static CLONE_TRIGGER: Counter = Counter::info("traced_clone_trigger_timestamp_ns").recorded();
+
+/// The fields of `AndroidLogPacket.Stats`, and their counters.
+static LOG: [(u32, Counter); 3] = [
+    (1, Counter::info("android_log_num_total").recorded()),
+    (2, Counter::error("android_log_num_failed").recorded()),
+    (3, Counter::info("android_log_num_skipped").recorded()),
+];
+
+/// Those of which every machine of a file has one, though nothing was counted.
+pub(crate) fn counters() -> impl Iterator<Item = &'static Counter> {
+    let log = LOG.iter().map(|(_, counter)| counter);
+    [&EMPTY, &CLONE_TRIGGER].into_iter().chain(log)
+}
+
+/// A packet, or the part of it that is read here.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Record<'a> {
+    pub ts: i64,
+    /// The packet's row.
+    pub packet: i64,
+    pub file: u32,
+    pub machine: u32,
+    /// The field of `TracePacket` that it is.
+    pub field: u32,
+    pub message: Message<'a>,
+}
+
+/// The facts and counters until now.
+#[derive(Debug, Default)]
+pub(crate) struct Records {
+    pub facts: Facts,
+    pub counts: Counts,
+    files: BTreeMap<u32, OfFile>,
+}
+
+/// What a file says, of which one counts.
+#[derive(Debug, Default)]
+pub(crate) struct OfFile {
+    /// The last configuration.
+    pub config: Option<Box<[u8]>>,
+    /// The name of the trace by the first configuration that has one.
+    pub uuid: Option<String>,
+    /// Whether the first trigger was one that cloned a snapshot.
+    triggered: Option<bool>,
+    /// How many packets of Chrome had metadata.
+    bundles: BTreeMap<u32, u32>,
+}
+
+impl Records {
+    /// Reads a packet.
+    pub fn packet(&mut self, record: &Record<'_>) {
+        match record.field {
+            packet::TRACE_CONFIG => self.config(record),
+            packet::CHROME_EVENTS => self.chrome_events(record),
+            packet::ANDROID_LOG => self.log(record),
+            packet::TRIGGER => self.trigger(record, false),
+            packet::CLONE_SNAPSHOT_TRIGGER => self.trigger(record, true),
+            packet::CHROME_TRIGGER => {
+                let hash = record.message.natural(2).unwrap_or(0) as u32;
+                let name = "cr-triggered_rule_name_hash";
+                self.facts.add(name, record.both(), false, i64::from(hash));
+            }
+            _ => {}
+        }
+    }
+
+    /// What files said of which one counts.
+    pub fn files(&mut self) -> impl Iterator<Item = (u32, OfFile)> {
+        std::mem::take(&mut self.files).into_iter()
+    }
+
+    /// Of several configurations the last one counts, but of each of these facts the last one that
+    /// has it (rule MD8).
+    fn config(&mut self, record: &Record<'_>) {
+        const STATSD_METADATA: u32 = 7;
+        const TRIGGERING_SUBSCRIPTION_ID: u32 = 4;
+        const UNIQUE_SESSION_NAME: u32 = 22;
+        const TRACE_UUID: [u32; 2] = [27, 28];
+
+        let config = record.message;
+        let about = About::trace(record.file);
+        let file = self.files.entry(record.file).or_default();
+        file.config = Some(config.0.into());
+        if file.uuid.is_none() {
+            let [high, low] = TRACE_UUID.map(|field| config.number(field).unwrap_or(0));
+            file.uuid = uuid(high, low);
+        }
+        if let Some(name) = config.text(UNIQUE_SESSION_NAME) {
+            let name = name.into_owned();
+            self.facts.set("unique_session_name", about, name);
+        }
+        let statsd = config.bytes(STATSD_METADATA).map(Message);
+        let id = statsd.and_then(|statsd| statsd.number(TRIGGERING_SUBSCRIPTION_ID));
+        if let Some(id) = id {
+            let name = "statsd_triggering_subscription_id";
+            self.facts.set(name, about, id.cast_signed());
+        }
+    }
+
+    /// Rule MD12.
+    fn chrome_events(&mut self, record: &Record<'_>) {
+        const METADATA: u32 = 2;
+
+        let mut all = record.message.messages(METADATA).peekable();
+        if all.peek().is_none() {
+            return;
+        }
+        let file = self.files.entry(record.file).or_default();
+        let bundle = file.bundles.entry(record.machine).or_default();
+        *bundle = bundle.saturating_add(1);
+        let prefix = match *bundle {
+            1 => "cr-".to_owned(),
+            number => format!("cr-{number}-"),
+        };
+        for metadata in all {
+            let Some(value) = chrome_value(metadata) else {
+                let of = (record.file, record.machine);
+                self.counts.add(&EMPTY, of, None, 1);
+                continue;
+            };
+            let name = metadata.text(1).unwrap_or_default();
+            let name = format!("{prefix}{name}");
+            self.facts.add(name, record.both(), false, value);
+        }
+    }
+
+    /// Rule MD6: `record` has the statistics of the packet.
+    fn log(&mut self, record: &Record<'_>) {
+        for (field, counter) in &LOG {
+            if let Some(value) = record.message.number(*field) {
+                let of = (record.file, record.machine);
+                self.counts.set(counter, of, None, value.cast_signed());
+            }
+        }
+    }
+
+    /// Rule MD16: the first trigger that cloned a snapshot counts, or else the first of all.
+    fn trigger(&mut self, record: &Record<'_>, is_clone: bool) {
+        let file = self.files.entry(record.file).or_default();
+        if file
+            .triggered
+            .is_some_and(|was_clone| was_clone || !is_clone)
+        {
+            return;
+        }
+        file.triggered = Some(is_clone);
+        let about = About::trace(record.file);
+        self.facts
+            .set_text("trace_trigger", about, record.message.text(1));
+        if is_clone {
+            let of = (record.file, record.machine);
+            self.counts.set(&CLONE_TRIGGER, of, None, record.ts);
+        }
+    }
+}
+
+impl Record<'_> {
+    fn both(&self) -> About {
+        About::both(self.file, self.machine)
+    }
+}
+
+/// The value of a `ChromeMetadata`.
+fn chrome_value(metadata: Message<'_>) -> Option<Fact> {
+    let text = |field| metadata.bytes(field).map(|bytes| text(bytes).into_owned());
+    let number = |field| metadata.number(field);
+    let string = text(2).map(Fact::Text);
+    string
+        .or_else(|| number(4).map(|number| Fact::Integer(number.cast_signed())))
+        .or_else(|| number(3).map(|flag| Fact::Integer((flag != 0).into())))
+        .or_else(|| text(5).map(Fact::Text))
+}
+
+/// A trace's own name as text, with the most significant half first (rule MD10); nothing if both halves
+/// are 0.
+pub(crate) fn uuid(high: u64, low: u64) -> Option<String> {
+    if high == 0 && low == 0 {
+        return None;
+    }
+    let (high, low) = (format!("{high:016x}"), format!("{low:016x}"));
+    let (a, b) = high.split_at(8);
+    let (b, c) = b.split_at(4);
+    let (d, e) = low.split_at(4);
+    Some(format!("{a}-{b}-{c}-{d}-{e}"))
+}

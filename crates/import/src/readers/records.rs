@@ -1,0 +1,264 @@
+//! Packets in which a recording says something of itself: facts (rules MD7, MD10 to MD13), and what has
+//! to be read in the order of time (rule MD1).
+
+use std::collections::BTreeMap;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use timebase_trace::wire::packet::PacketType;
+
+use super::context::ImportContext;
+use super::corrupt::Corrupt;
+use super::observed::well_formed;
+use super::packet::PlacedPacket;
+use super::reader::Reader;
+use super::retiming::Times;
+use crate::definitions::{Record, uuid};
+use crate::message::Message;
+use crate::output::{About, Counter, Facts, Rows};
+use crate::place::PartIx;
+use crate::timeline::{Event, RecordedEvent};
+
+/// Fields of `TracePacket` that are read in file order.
+pub(super) mod packet {
+    pub const CHROME_BENCHMARK_METADATA: u32 = 48;
+    pub const CHROME_METADATA: u32 = 51;
+    pub const UI_STATE: u32 = 78;
+    pub const TRACE_UUID: u32 = 89;
+    pub const TRACK_EVENT_RANGE_OF_INTEREST: u32 = 90;
+    pub const TRACE_ATTRIBUTES: u32 = 126;
+}
+
+static MISSING_START: Counter = Counter::error("track_event_range_of_interest_missing_start_us");
+
+/// Those of which every machine of a file has one, though nothing was counted.
+pub(super) fn counters() -> impl Iterator<Item = &'static Counter> {
+    std::iter::once(&MISSING_START)
+}
+
+/// Reads packets of a type.
+#[derive(Debug, Default)]
+pub(crate) struct Recorded<const TYPE: u32> {
+    /// How many packets there were of each part.
+    counts: BTreeMap<PartIx, u32>,
+}
+
+impl<const TYPE: u32> Reader for Recorded<TYPE> {
+    type Payload<'a> = Message<'a>;
+
+    const TIMES: Times = Times::OfPacket;
+
+    fn parse(payload: &[u8]) -> Result<Message<'_>, Corrupt> {
+        well_formed(payload)?;
+        Ok(Message(payload))
+    }
+
+    fn read(
+        &mut self,
+        message: Message<'_>,
+        packet: &PlacedPacket<'_>,
+        context: &mut ImportContext,
+        _rows: &mut Rows<'_>,
+    ) {
+        let (file, machine) = of(packet, context);
+        let facts = &mut context.journal.facts;
+        if TYPE == packet::TRACE_ATTRIBUTES {
+            return attributes(message, About::both(file, machine), facts);
+        }
+        if packet.is_lost() {
+            return;
+        }
+        match TYPE {
+            packet::CHROME_METADATA => {
+                let count = self.counts.entry(packet.part).or_default();
+                chrome_metadata(message, *count, About::both(file, machine), facts);
+                *count = count.wrapping_add(1);
+            }
+            packet::CHROME_BENCHMARK_METADATA => benchmark(message, About::trace(file), facts),
+            packet::UI_STATE => {
+                facts.set("ui_state", About::trace(file), STANDARD.encode(message.0));
+            }
+            packet::TRACE_UUID => {
+                let [high, low] = [1, 2].map(|field| message.number(field).unwrap_or(0));
+                if let Some(uuid) = uuid(high, low) {
+                    facts.set("trace_uuid", About::trace(file), uuid);
+                }
+            }
+            packet::TRACK_EVENT_RANGE_OF_INTEREST => match message.number(1) {
+                Some(start) => {
+                    let name = "range_of_interest_start_us";
+                    facts.set(name, About::trace(file), start.cast_signed());
+                }
+                None => {
+                    let of = (file, machine);
+                    context.journal.add(&MISSING_START, of, None, 1);
+                }
+            },
+            _ => ordered(PacketType(TYPE), message, packet, context),
+        }
+    }
+}
+
+/// The file and the machine of a packet.
+pub(super) fn of(packet: &PlacedPacket<'_>, context: &ImportContext) -> (u32, u32) {
+    let part = &context.place.clocks.parts[packet.part];
+    (part.file.id, packet.machine)
+}
+
+/// Gives a packet, or a part of it, to the timeline. Where events are not followed, it counts at its place
+/// in the file.
+pub(super) fn ordered(
+    packet_type: PacketType,
+    message: Message<'_>,
+    packet: &PlacedPacket<'_>,
+    context: &mut ImportContext,
+) {
+    if packet.is_lost() {
+        return;
+    }
+    let (file, machine) = of(packet, context);
+    let PacketType(field) = packet_type;
+    if context.events.timeline.is_wanted() {
+        let event = Event::Recorded(RecordedEvent {
+            packet: packet.id,
+            file,
+            machine,
+            field,
+            payload: message.0,
+        });
+        return match packet_type {
+            // It is no event itself: its lines are.
+            PacketType::ANDROID_LOG => context.beside(packet, &event),
+            _ => context.packet(packet, &event),
+        };
+    }
+    context.definitions.records.packet(&Record {
+        ts: packet.placement.ts.unwrap_or(packet.latest).0,
+        packet: packet.id,
+        file,
+        machine,
+        field,
+        message,
+    });
+}
+
+/// `TraceAttributes` (rule MD11).
+pub(super) fn attributes(message: Message<'_>, about: About, facts: &mut Facts) {
+    for attribute in message.messages(1) {
+        let key = attribute.text(1).unwrap_or_default();
+        let name = format!("trace_attribute.{key}");
+        if let Some(number) = attribute.number(2) {
+            facts.set(name, about, number.cast_signed());
+        } else if let Some(text) = attribute.text(3) {
+            facts.set(name, about, text.into_owned());
+        }
+    }
+}
+
+/// `ChromeMetadataPacket` (rule MD12): `number` is that of the packet.
+fn chrome_metadata(message: Message<'_>, number: u32, about: About, facts: &mut Facts) {
+    const LETTERS: &[u8; 26] = b"abcdefghijklmnopqrstuvwxyz";
+    let letter = LETTERS.get(number as usize % LETTERS.len()).copied();
+    let letter = char::from(letter.unwrap_or(b'a'));
+    if let Some(version) = message.small(2) {
+        let name = format!("cr-{letter}-playstore_version_code");
+        facts.add(name, about, false, i64::from(version.cast_signed()));
+    }
+    if let Some(channel) = message.small(7) {
+        let name = format!("cr-{letter}-channel");
+        facts.add(name, about, false, i64::from(channel));
+    }
+    let mut text = |field, name: &str| {
+        if let Some(value) = message.text(field) {
+            let value = value.into_owned();
+            facts.add(format!("cr-{letter}-{name}"), about, false, value);
+        }
+    };
+    text(6, "product-version");
+    text(8, "os-name");
+    text(5, "package-name");
+    text(3, "enabled_categories");
+    if let Some(trials) = field_trials(message) {
+        let name = format!("cr-{letter}-field_trial_hashes");
+        facts.add(name, about, false, trials);
+    }
+    if let Some(background) = message.bytes(1) {
+        let name = "cr-background_tracing_metadata";
+        facts.add(name, about, false, STANDARD.encode(background));
+        if let Some(hash) = Message(background).natural(3) {
+            facts.add(
+                "cr-scenario_name_hash",
+                about,
+                false,
+                i64::from(hash as u32),
+            );
+        }
+    }
+}
+
+/// The field trials of Chrome, two in a line.
+fn field_trials(message: Message<'_>) -> Option<String> {
+    let mut trials = String::new();
+    for (number, trial) in message.messages(4).enumerate() {
+        if number > 0 && number % 2 == 0 {
+            trials.push('\n');
+        }
+        let part = |field| trial.small(field).unwrap_or(0);
+        let text = format!("{{ name: {}, group: {} }} ", part(1), part(2));
+        trials.push_str(&text);
+    }
+    (!trials.is_empty()).then_some(trials)
+}
+
+/// `ChromeBenchmarkMetadata` (rule MD13).
+fn benchmark(message: Message<'_>, about: About, facts: &mut Facts) {
+    for (field, name) in [
+        (1, "benchmark_start_time_us"),
+        (2, "benchmark_story_run_time_us"),
+    ] {
+        if let Some(value) = message.number(field) {
+            facts.set(name, about, value.cast_signed());
+        }
+    }
+    for (field, name) in [
+        (3, "benchmark_name"),
+        (4, "benchmark_description"),
+        (5, "benchmark_label"),
+        (6, "benchmark_story_name"),
+    ] {
+        if let Some(text) = message.text(field) {
+            facts.set(name, about, text.into_owned());
+        }
+    }
+    if let Some(index) = message.number(8) {
+        // An int32.
+        facts.set("benchmark_story_run_index", about, i64::from(index as i32));
+    }
+    if let Some(failed) = message.number(9) {
+        facts.set("benchmark_had_failures", about, i64::from(failed != 0));
+    }
+    for tag in message.each(7) {
+        let tag = crate::message::text(tag).into_owned();
+        facts.add("benchmark_story_tags", about, true, tag);
+    }
+}
+
+/// Properties of the system that are facts (rule MD13).
+pub(super) fn properties(
+    message: Message<'_>,
+    packet: &PlacedPacket<'_>,
+    context: &mut ImportContext,
+) {
+    let (file, _) = of(packet, context);
+    for property in message.messages(1) {
+        let name = match &*property.text(1).unwrap_or_default() {
+            "debug.tracing.profile_boot_classpath" => "android_profile_boot_classpath",
+            "debug.tracing.profile_system_server" => "android_profile_system_server",
+            _ => continue,
+        };
+        if let Some(value) = crate::message::integer(property.bytes(2).unwrap_or_default()) {
+            let about = About::trace(file);
+            context.journal.facts.set(name, about, i64::from(value));
+        }
+    }
+}

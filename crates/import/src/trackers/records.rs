@@ -1,0 +1,104 @@
+//! What a recording says of itself, in the order of time: facts and counters (rules MD), and its triggers,
+//! which are slices, too (rule MD16).
+
+use crate::arguments::{ArgBuf, ArgValue};
+use crate::definitions::Record;
+use crate::definitions::records::packet;
+use crate::message::Message;
+use crate::timeline::{Label, RecordedEvent};
+use crate::world::{FlowEvent, FlowId, Made, NewSlice, NewTrack, Owner, Step};
+
+use super::tracker::At;
+
+const TYPE: &str = "triggers";
+const TRACK: &str = "Trace Triggers";
+
+/// Follows what a recording says of itself.
+#[derive(Debug, Default)]
+pub(super) struct Recording {
+    args: ArgBuf,
+}
+
+impl Recording {
+    /// A packet, or the part of one that is read in the order of time.
+    pub fn event(&mut self, ts: i64, event: &RecordedEvent<'_>, at: &mut At<'_, '_>) {
+        let record = Record {
+            ts,
+            packet: event.packet,
+            file: event.file,
+            machine: event.machine,
+            field: event.field,
+            message: Message(event.payload),
+        };
+        at.world.definitions.records.packet(&record);
+        match event.field {
+            packet::TRIGGER | packet::CLONE_SNAPSHOT_TRIGGER => self.trigger(&record, at),
+            packet::CHROME_TRIGGER => self.chrome_trigger(&record, at),
+            _ => {}
+        }
+    }
+
+    /// A `Trigger`.
+    fn trigger(&mut self, record: &Record<'_>, at: &mut At<'_, '_>) {
+        let names = &mut at.world.definitions.names;
+        self.args.clear();
+        if let Some(producer) = record.message.text(2) {
+            self.args
+                .push("producer_name", ArgValue::Text(&producer), names);
+        }
+        if let Some(uid) = record.message.number(3) {
+            // An int32.
+            let uid = i64::from(uid as i32);
+            self.args
+                .push("trusted_producer_uid", ArgValue::Int(uid), names);
+        }
+        let name = record.message.text(1);
+        self.instant(record, name.as_deref(), at);
+    }
+
+    /// A `ChromeTrigger`.
+    fn chrome_trigger(&mut self, record: &Record<'_>, at: &mut At<'_, '_>) {
+        let names = &mut at.world.definitions.names;
+        let hash = record.message.natural(2).unwrap_or(0) as u32;
+        let name = record.message.text(1);
+        self.args.clear();
+        let value = ArgValue::Uint(hash.into());
+        self.args.push("chrome_trigger.name_hash", value, names);
+        if let Some(name) = &name {
+            let value = ArgValue::Text(name);
+            self.args.push("chrome_trigger.name", value, names);
+        }
+        let name = name.as_deref().unwrap_or("chrome_trigger");
+        let slice = self.instant(record, Some(name), at);
+        if let (Some(slice), Some(flow)) = (slice, record.message.natural(3)) {
+            let terminates = FlowEvent {
+                flow: FlowId::Event(flow),
+                step: Step::Terminates,
+                packet: record.packet,
+                arg_set_id: None,
+            };
+            at.world.flows.step(terminates, slice);
+        }
+    }
+
+    /// An instant on the track of triggers, with the arguments that were put together.
+    fn instant(
+        &mut self,
+        record: &Record<'_>,
+        name: Option<&str>,
+        at: &mut At<'_, '_>,
+    ) -> Option<Made> {
+        let track = NewTrack::slices(record.machine, TYPE, Some(TRACK), Owner::None);
+        let track = at.world.tracks.get(track);
+        let names = &mut at.world.definitions.names;
+        let name = name.map_or(Label::None, |name| names.label(name));
+        let slice = NewSlice {
+            packet: Some(record.packet),
+            ..NewSlice::named(record.ts, track, name)
+        };
+        let id = at
+            .world
+            .add_slice(slice, 0, self.args.as_bytes(), at.rows)?;
+        Some(Made { id, ts: record.ts })
+    }
+}
