@@ -27,6 +27,7 @@
 //! written trace would read differently is always counted.
 
 mod archive;
+mod behind;
 mod error;
 mod header;
 mod inverse;
@@ -338,7 +339,7 @@ impl Job<'_> {
         let disk = &self.limits.disk;
         if packing == Packing::Plain {
             let zipped = members.zip(several, file, disk)?;
-            return Ok(Output::of(zipped));
+            return Output::of(zipped);
         }
         let aside = Written::Aside(self.scratch.file()?);
         let mut output = Output::new(file, packing, disk)?;

@@ -7,6 +7,8 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use timebase_store::sort::{Quota, Scratch, ScratchFile};
 
+use super::behind::Behind;
+
 /// How a trace is compressed as a whole (rule RW11).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Packing {
@@ -90,19 +92,34 @@ impl Seek for Counted {
     }
 }
 
-enum Packed {
-    Plain(BufWriter<Counted>),
+/// A file, and what compresses it.
+pub(super) enum Packed {
+    Plain(Counted),
     Gzip(Box<GzEncoder<BufWriter<Counted>>>),
     Zstd(zstd::Encoder<'static, BufWriter<Counted>>),
 }
 
 impl Packed {
-    fn writer(&mut self) -> &mut dyn Write {
+    pub fn writer(&mut self) -> &mut dyn Write {
         match self {
             Packed::Plain(writer) => writer,
             Packed::Gzip(writer) => writer,
             Packed::Zstd(writer) => writer,
         }
+    }
+
+    /// There is no more to write.
+    ///
+    /// # Errors
+    ///
+    /// If the disk or a limit does not take what is left.
+    pub fn finish(self) -> io::Result<Counted> {
+        let writer = match self {
+            Packed::Plain(file) => return Ok(file),
+            Packed::Gzip(writer) => writer.finish()?,
+            Packed::Zstd(writer) => writer.finish()?,
+        };
+        writer.into_inner().map_err(|error| error.into_error())
     }
 }
 
@@ -114,33 +131,41 @@ const PACKET: u8 = 1 << 3 | 2;
 
 /// A trace on its way to a file.
 pub(crate) struct Output {
-    packed: Packed,
+    behind: Behind,
     is_empty: bool,
 }
 
 impl Output {
     /// # Errors
     ///
-    /// If there is no memory to compress in.
+    /// If there is no memory to compress in, or no thread to write on.
     pub fn new(file: Written, packing: Packing, quota: &Quota) -> io::Result<Output> {
-        let writer = BufWriter::with_capacity(BUFFER, Counted::new(file, quota));
+        let file = Counted::new(file, quota);
+        let buffered = |file| BufWriter::with_capacity(BUFFER, file);
         let packed = match packing {
-            Packing::Plain => Packed::Plain(writer),
-            Packing::Gzip => Packed::Gzip(Box::new(GzEncoder::new(writer, Compression::default()))),
-            Packing::Zstd => Packed::Zstd(zstd::Encoder::new(writer, 0)?),
+            Packing::Plain => Packed::Plain(file),
+            Packing::Gzip => Packed::Gzip(Box::new(GzEncoder::new(
+                buffered(file),
+                Compression::default(),
+            ))),
+            Packing::Zstd => Packed::Zstd(zstd::Encoder::new(buffered(file), 0)?),
         };
         Ok(Output {
-            packed,
+            behind: Behind::new(packed)?,
             is_empty: true,
         })
     }
 
     /// What is written already.
-    pub fn of(file: Counted) -> Output {
-        Output {
-            packed: Packed::Plain(BufWriter::new(file)),
+    ///
+    /// # Errors
+    ///
+    /// If there is no thread to write on.
+    pub fn of(file: Counted) -> io::Result<Output> {
+        Ok(Output {
+            behind: Behind::new(Packed::Plain(file))?,
             is_empty: false,
-        }
+        })
     }
 
     /// Writes bytes that are no packet.
@@ -149,7 +174,7 @@ impl Output {
     ///
     /// If the disk or a limit does not take them, or they cannot be read.
     pub fn copy(&mut self, bytes: &mut impl Read) -> io::Result<()> {
-        io::copy(bytes, self.packed.writer()).map(drop)
+        io::copy(bytes, &mut self.behind).map(drop)
     }
 
     /// Writes a packet.
@@ -173,17 +198,8 @@ impl Output {
             *byte |= 0x80;
         }
         let head = head.get(..length).unwrap_or_default();
-        match &mut self.packed {
-            Packed::Plain(writer) => {
-                writer.write_all(head)?;
-                writer.write_all(packet)
-            }
-            packed => {
-                let writer = packed.writer();
-                writer.write_all(head)?;
-                writer.write_all(packet)
-            }
-        }
+        self.behind.write_all(head)?;
+        self.behind.write_all(packet)
     }
 
     /// Whether no packet was written.
@@ -214,12 +230,7 @@ impl Output {
     ///
     /// If the disk or a limit does not take what is left.
     pub fn finish(self) -> io::Result<(Written, u64)> {
-        let writer = match self.packed {
-            Packed::Plain(writer) => writer,
-            Packed::Gzip(writer) => writer.finish()?,
-            Packed::Zstd(writer) => writer.finish()?,
-        };
-        let counted = writer.into_inner().map_err(|error| error.into_error())?;
+        let counted = self.behind.finish()?;
         Ok((counted.file, counted.size))
     }
 }
