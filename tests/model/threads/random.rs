@@ -24,6 +24,8 @@ fn wrong(packets: &[Message]) -> Answered {
     let connection = Connection::open(database).unwrap();
     let model = tables(&trace);
     let mut wrong = frame_random::differences(&connection, &model);
+    // The model's log has no lines of android_log, which these traces have.
+    wrong.remove("track_event_logs");
     for file in [
         "threads/queries-threads.sql",
         "slices/queries-slices.sql",
