@@ -531,6 +531,79 @@ fn j6_labels_and_places_in_the_order() {
 }
 
 #[test]
+fn j8_processes_of_chrome_are_called_as_their_types() {
+    let process = |pid: u64, name: &str, chrome: Message| {
+        let process = new().number(1, pid).text(6, name);
+        new().message(3, process).message(6, chrome)
+    };
+    let webview = new().number(1, 1).text(4, "com.app").number(5, 7);
+    let legacy = |pid: u64, kind: u64| new().message(3, new().number(1, pid).number(4, kind));
+    let trace = told(&[
+        described(1, process(10, "app", new().number(1, 2))),
+        described(2, process(11, "app", webview)),
+        described(3, process(12, "", new().number(1, 40))),
+        described(4, process(13, "", new())),
+        described(5, legacy(14, 6)),
+        // A type of less rank leaves the name.
+        described(6, process(15, "", new().number(1, 2))),
+        described(6, process(15, "", new().number(1, 1))),
+        // Nobody is of this type.
+        described(7, legacy(16, 99)),
+    ]);
+    trace.gives(
+        "SELECT pid, name FROM process WHERE pid > 0 ORDER BY pid",
+        &[
+            "10 Renderer",
+            "11 app",
+            "12 Extension Renderer",
+            "13 -",
+            "14 Gpu",
+            "15 Renderer",
+            "16 -",
+        ],
+    );
+    trace.gives(
+        "SELECT pid, key, value_type, coalesce(string_value, int_value) FROM process AS x
+           JOIN args AS a ON a.arg_set_id = x.arg_set_id ORDER BY pid, key",
+        &[
+            "10 chrome.process_type string Renderer",
+            "11 chrome.crash_trace_id uint 7",
+            "11 chrome.host_app_package_name string com.app",
+            "11 chrome.process_type string Browser",
+            "12 chrome.process_type string Extension Renderer",
+            "13 chrome.process_type string -",
+            "15 chrome.process_type string Browser",
+        ],
+    );
+}
+
+#[test]
+fn j9_threads_of_chrome_are_called_as_their_types() {
+    let kind = |kind: u64| new().message(7, new().number(1, kind));
+    let legacy = |name: &str| {
+        let thread = new().number(1, 10).number(2, 14).number(4, 8);
+        new().message(4, thread.text(5, name))
+    };
+    let trace = told(&[
+        described(1, thread(10, 11).and(&kind(4))),
+        described(2, thread_named(10, 12, "own").and(&kind(4))),
+        described(3, thread(10, 13).and(&kind(45))),
+        described(4, legacy("")),
+        // The type that an old descriptor has counts as a name.
+        described(4, thread(10, 14).and(&kind(4))),
+    ]);
+    trace.gives(
+        "SELECT tid, name FROM thread WHERE tid > 10 ORDER BY tid",
+        &[
+            "11 ThreadPoolForegroundWorker&",
+            "12 own",
+            "13 -",
+            "14 Compositor",
+        ],
+    );
+}
+
+#[test]
 fn j7_a_tid_in_a_sandbox_is_another_elsewhere() {
     let sandboxed = thread_named(10, 11, "in a sandbox").message(7, new().number(3, 1));
     let trace = told(&[

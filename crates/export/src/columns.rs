@@ -122,6 +122,43 @@ const COMPUTED: &[(&str, Type, &[&str])] = &[
         Type::Int64,
         &["delay", "upid_out", "upid_in"],
     ),
+    (
+        "expected_frame_timeline_slice",
+        Type::Int64,
+        &["display_frame_token", "surface_frame_token"],
+    ),
+    (
+        "expected_frame_timeline_slice",
+        Type::String,
+        &["layer_name"],
+    ),
+    (
+        "actual_frame_timeline_slice",
+        Type::Int64,
+        &[
+            "display_frame_token",
+            "surface_frame_token",
+            "on_time_finish",
+            "gpu_composition",
+            "latched_unsignaled_count",
+            "addressable_unsignaled_latch_count",
+        ],
+    ),
+    ("actual_frame_timeline_slice", Type::Double, &["jank_score"]),
+    (
+        "actual_frame_timeline_slice",
+        Type::String,
+        &[
+            "layer_name",
+            "present_type",
+            "jank_type",
+            "jank_severity_type",
+            "prediction_type",
+            "jank_tag",
+            "jank_tag_experimental",
+            "latched_fence_state",
+        ],
+    ),
     ("gpu_slice", Type::Int64, &["frame_id"]),
     (
         "gpu_slice",

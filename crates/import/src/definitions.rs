@@ -16,8 +16,8 @@ use timebase_resolver::{ClockId, SeqId};
 use timebase_trace::Interval;
 
 pub(crate) use self::descriptors::{
-    CounterSaid, Descriptor, INSTRUCTIONS, Merging, Said, THREAD_TIME, Uuids, Writer, is_sandboxed,
-    process_of, thread_ids, thread_of,
+    CounterSaid, Descriptor, INSTRUCTIONS, Merging, Said, THREAD_TIME, Uuids, Writer,
+    chrome_process_of, chrome_thread_of, is_sandboxed, process_of, thread_ids, thread_of,
 };
 pub(crate) use self::energy::{Consumer, ConsumerId, Energy, EntityState, EntityStateId};
 pub(crate) use self::profiles::{ProfileWriter, Profiles};

@@ -246,7 +246,7 @@ impl Reading<'_> {
 
     /// A8
     fn log_message(&mut self) {
-        const PRIORITIES: u64 = 8;
+        const PRIORITIES: i64 = 8;
         let Some(log) = self.event.fields.message(21) else {
             return;
         };
@@ -269,9 +269,9 @@ impl Reading<'_> {
                 self.args.set(key.child(field), said);
             }
         }
-        if let Some(priority) = log.number(3) {
-            let known = Some(priority).filter(|priority| *priority < PRIORITIES);
-            let priority = Said::Int(known.unwrap_or(0).cast_signed());
+        if log.has(3) {
+            let known = Some(log.id(3)).filter(|priority| *priority < PRIORITIES);
+            let priority = Said::Int(known.unwrap_or(0));
             self.args.say("track_event.priority", priority);
         }
     }

@@ -211,11 +211,24 @@ impl Generator {
                 if self.random.one_in(4) {
                     descriptor = descriptor.message(7, new().number(3, 1));
                 }
+                if self.random.one_in(8) {
+                    let kind = self.random.any(&[0, 4, 15, 45, 99]);
+                    descriptor = descriptor.message(7, new().number(1, kind));
+                }
                 descriptor
             }
             2 | 3 => {
                 let process = self.process();
-                descriptor.message(3, process)
+                let descriptor = descriptor.message(3, process);
+                if !self.random.one_in(4) {
+                    return descriptor;
+                }
+                let kind = self.random.any(&[0, 1, 2, 40, 99]);
+                let mut chrome = new().number(1, kind);
+                if self.random.one_in(3) {
+                    chrome = chrome.text(4, "com.app").number(5, u64::MAX);
+                }
+                descriptor.message(6, chrome)
             }
             4 | 5 => {
                 self.counters.push(uuid);
@@ -236,6 +249,9 @@ impl Generator {
         if self.random.one_in(2) {
             thread = thread.text(5, self.name());
         }
+        if self.random.one_in(8) {
+            thread = thread.number(4, self.random.any(&[0, 3, 51, 99]));
+        }
         if self.random.one_in(2) {
             thread = self.references(thread);
         }
@@ -254,6 +270,9 @@ impl Generator {
         }
         if self.random.one_in(2) {
             process = process.text(6, self.name());
+        }
+        if self.random.one_in(8) {
+            process = process.number(4, self.random.below(10));
         }
         if self.random.one_in(5) {
             process = process.signed(7, self.random.any(&[0, 5, -1]));

@@ -50,6 +50,8 @@ pub mod rank {
     pub const LEGACY_THREAD: u8 = 3;
     pub const THREAD_DESCRIPTOR: u8 = 4;
     pub const SWAPPER: u8 = 5;
+    /// Chrome's processes that show pages (J8).
+    pub const RENDERER: u8 = 3;
     /// Including legacy events.
     pub const PROCESS_DESCRIPTOR: u8 = 2;
     /// Process lists, forks and renames, for processes.

@@ -40,7 +40,22 @@ CREATE TABLE gpu_slice_detail (slice_id, context_id, render_target, render_pass,
 CREATE VIEW gpu_slice AS
     SELECT * FROM slice JOIN gpu_slice_detail ON gpu_slice_detail.slice_id = slice.id;
 CREATE TABLE counter (track_id, ts, value, arg_set_id);
-CREATE TABLE flow (slice_out, slice_in);
+CREATE TABLE flow (slice_out, slice_in, trace_id);
+CREATE TABLE frame (slice_id, is_actual, upid);
+CREATE VIEW frame_slice AS
+    SELECT id, ts, dur, track_id, category, name, depth, parent_id, arg_set_id, is_actual, upid
+    FROM slice JOIN frame ON frame.slice_id = slice.id;
+CREATE TABLE frame_column (slice_id, name, value);
+CREATE INDEX frame_columns ON frame_column (slice_id, name);
+CREATE TABLE state (id, ts, dur, track_id, category, value, arg_set_id);
+CREATE VIEW state_track AS
+    SELECT * FROM track WHERE type GLOB '*_state_track_event';
+CREATE VIEW process_state_track AS
+    SELECT * FROM track WHERE type = 'process_state_track_event';
+CREATE VIEW thread_state_track AS
+    SELECT * FROM track WHERE type = 'thread_state_track_event';
+CREATE TABLE android_logs (ts, utid, prio, tag, msg);
+CREATE TABLE stats (name, value);
 CREATE TABLE args (arg_set_id, key, flat_key, value_type, int_value, string_value, real_value);
 CREATE INDEX args_set ON args (arg_set_id);
 CREATE INDEX slice_id ON slice (id);
@@ -51,7 +66,7 @@ fn integer(value: impl Into<i64>) -> Value {
     Value::Integer(value.into())
 }
 
-fn number(value: Option<i64>) -> Value {
+pub fn number(value: Option<i64>) -> Value {
     value.map_or(Value::Null, Value::Integer)
 }
 
@@ -59,12 +74,12 @@ fn flag(value: Option<bool>) -> Value {
     number(value.map(i64::from))
 }
 
-fn text(value: Option<&str>) -> Value {
+pub fn text(value: Option<&str>) -> Value {
     value.map_or(Value::Null, |text| Value::Text(text.to_owned()))
 }
 
 /// An index in one of the model's lists, which is the number of the row.
-fn id(place: usize) -> Value {
+pub fn id(place: usize) -> Value {
     Value::Integer(place as i64)
 }
 
@@ -78,13 +93,13 @@ fn ucpu((machine, cpu): Cpu) -> Value {
 }
 
 /// The database that is filled.
-struct Tables {
-    conn: Connection,
+pub struct Tables {
+    pub conn: Connection,
     arg_sets: i64,
 }
 
 impl Tables {
-    fn insert(&self, table: &str, row: Row) {
+    pub fn insert(&self, table: &str, row: Row) {
         let places = vec!["?"; row.len()].join(", ");
         let sql = format!("INSERT INTO {table} VALUES ({places})");
         let mut statement = self.conn.prepare(&sql).unwrap();
@@ -92,7 +107,7 @@ impl Tables {
     }
 
     /// A set of arguments, by its number.
-    fn args(&mut self, args: &Args) -> Value {
+    pub fn args(&mut self, args: &Args) -> Value {
         if args.all.is_empty() {
             return Value::Null;
         }
@@ -118,7 +133,7 @@ impl Tables {
 }
 
 /// The type of a value, and the value as int, string and real (A2).
-fn typed(said: &Said) -> (&'static str, [Value; 3]) {
+pub fn typed(said: &Said) -> (&'static str, [Value; 3]) {
     let none = || Value::Null;
     let int = |value: i64| [Value::Integer(value), none(), none()];
     match said {
@@ -148,8 +163,10 @@ impl World<'_> {
         self.counter_rows(&mut tables);
         self.track_rows(&mut tables);
         for (out, into) in &self.flows.links {
-            tables.insert("flow", vec![id(*out), id(*into)]);
+            tables.insert("flow", vec![id(*out), id(*into), Value::Null]);
         }
+        self.frame_rows(&mut tables);
+        self.state_rows(&mut tables);
         tables.conn.execute_batch("COMMIT").unwrap();
         tables.conn
     }
@@ -342,7 +359,10 @@ impl World<'_> {
         for (place, row) in self.slices.tracks.0.iter().enumerate() {
             let Track { kind, of, unit, .. } = &row.track;
             let name = self.stages.name_of(&row.track);
-            let dimensions = tables.args(&dimensions(*of));
+            let mut dimensions = dimensions(*of);
+            let more = self.dimensions.get(&place).cloned().unwrap_or_default();
+            dimensions.all.extend(more.all);
+            let dimensions = tables.args(&dimensions);
             let source = tables.args(&row.source);
             let (name, machine) = (text(name.as_deref()), id(self.machine_of(*of)));
             let kind = text(Some(kind));

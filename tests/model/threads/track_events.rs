@@ -28,7 +28,7 @@ pub struct Happening<'a> {
     /// The sequence's thread, if it may be reported (A11).
     pub passed_on: Option<Utid>,
     /// Whether it is on its thread's track instead of a uuid's (L2).
-    on_thread: bool,
+    pub on_thread: bool,
     /// The event's extra values (E14).
     thread_time: Option<i64>,
     instructions: Option<i64>,
@@ -240,9 +240,7 @@ impl World<'_> {
                 3 => self.does(happening, Does::Instant),
                 COUNTER => self.counts(happening),
                 // U6, U9
-                STATE => {
-                    self.place_of(happening);
-                }
+                STATE => self.says_state(happening),
                 _ => {}
             }
             return;
@@ -262,7 +260,7 @@ impl World<'_> {
     }
 
     /// The place of an event (U5, U6, L2).
-    fn place_of(&mut self, happening: &Happening<'_>) -> Option<Place> {
+    pub fn place_of(&mut self, happening: &Happening<'_>) -> Option<Place> {
         match happening.thread {
             Some(utid) if happening.on_thread => {
                 let track = self.slices.tracks.find(&Track::of_thread(utid));
@@ -355,6 +353,7 @@ impl World<'_> {
         let mut args = std::mem::take(&mut self.slices.all[slice].args);
         self.arguments(happening, &mut args);
         self.slices.all[slice].args = args;
+        self.logs(happening);
         if !matches!(happening.phase, Some('T' | 'p')) {
             self.flows_of(happening, slice);
         }
@@ -372,6 +371,7 @@ impl World<'_> {
             .counters
             .push(track, happening.time, happening.event.value);
         counter.args = args;
+        self.logs(happening);
     }
 
     /// L7

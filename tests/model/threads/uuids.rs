@@ -7,7 +7,9 @@ use super::processes::{Processes, Upid, Utid, rank};
 use super::tracks::{Of, Row, Track, TrackId};
 use super::wire::Message;
 use super::world::World;
+use crate::support::repository;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 
 /// A uuid on a machine, which is identified by its `id` and its `raw_id`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -250,6 +252,10 @@ impl World<'_> {
             );
         } else if let Some(process) = descriptor.message(3) {
             name_process(&mut self.processes, machine, &process);
+            if let Some(chrome) = descriptor.message(6) {
+                let upid = self.processes.process(machine, process.id(1));
+                chrome_process(&mut self.processes, upid, &chrome);
+            }
         }
     }
 
@@ -482,7 +488,32 @@ pub fn name_thread(
     let (pid, tid) = Described::pid_and_tid(thread, chrome_thread);
     let utid = processes.bind(machine, tid, pid);
     let name = thread.text(5).filter(|name| !name.is_empty());
+    // J9
+    let name = name.or_else(|| of_type('T', thread.number(4)?));
     processes.name_thread(utid, name.as_deref(), rank::THREAD_DESCRIPTOR);
+    let kind = chrome_thread.and_then(|chrome| chrome.number(1));
+    let name = kind.and_then(|kind| of_type('T', kind));
+    processes.name_thread(utid, name.as_deref(), rank::LEGACY_THREAD);
+}
+
+/// The name of a type of Chrome, in a list of the rules (J8, J9).
+fn of_type(list: char, kind: u64) -> Option<String> {
+    let rules = fs::read_to_string(repository().join("docs/rules/track-events.md")).unwrap();
+    let start = format!("List {list}: ");
+    let mut lists = rules.lines().filter_map(|line| line.strip_prefix(&start));
+    let list = lists.next().unwrap().strip_suffix("; others no name.");
+    let mut types = list.unwrap().split(" · ");
+    let start = format!("{} ", kind as u32);
+    types.find_map(|name| name.strip_prefix(&start).map(str::to_owned))
+}
+
+/// J8
+fn name_by_type(processes: &mut Processes, upid: Upid, kind: u64) {
+    let rank = match kind as u32 {
+        2 | 40 => rank::RENDERER,
+        _ => rank::KERNEL,
+    };
+    processes.name_process(upid, of_type('P', kind).as_deref(), rank);
 }
 
 /// J5, J6
@@ -496,5 +527,22 @@ pub fn name_process(processes: &mut Processes, machine: Machine, process: &Messa
     for (place, label) in process.texts(8).iter().enumerate() {
         let key = super::args::Key::new("chrome.process_label").element(place);
         row.args.set(key, Said::text(label));
+    }
+    if let Some(kind) = process.number(4) {
+        name_by_type(processes, upid, kind);
+    }
+}
+
+/// J8
+fn chrome_process(processes: &mut Processes, upid: Upid, chrome: &Message) {
+    name_by_type(processes, upid, chrome.unsigned(1));
+    let args = &mut processes.processes[upid].args;
+    let kind = of_type('P', chrome.unsigned(1));
+    args.say("chrome.process_type", Said::String(kind));
+    if let Some(package) = chrome.text(4) {
+        args.say("chrome.host_app_package_name", Said::text(&package));
+    }
+    if let Some(id) = chrome.number(5) {
+        args.say("chrome.crash_trace_id", Said::Uint(id));
     }
 }

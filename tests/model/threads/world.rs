@@ -1,9 +1,12 @@
 //! The state of a trace up to an event, and the effect of each event on it.
 
+use super::args::Args;
 use super::counters::{At, Counters};
 use super::described::Described;
 use super::doubt;
+use super::energy::Energy;
 use super::flows::Flows;
+use super::frames::Frames;
 use super::gpu::Stages;
 use super::kernel::{Context, Owners};
 use super::machines::{self, Machine, MachineFacts};
@@ -16,8 +19,10 @@ use super::scheduling::{Scheduling, Switch};
 use super::schema::{self, Schema};
 use super::sequences::{self, Placed, Streamed};
 use super::slices::Slices;
+use super::states::States;
 use super::stats;
 use super::track_events::Asyncs;
+use super::tracks::TrackId;
 use super::uuids::{self, Uuids};
 use super::wire::Message;
 use std::borrow::Cow;
@@ -46,6 +51,13 @@ pub struct World<'a> {
     pub vmstat_names: Vec<(u64, String)>,
     pub streamed: Vec<Streamed>,
     pub profiles: Profiles,
+    pub frames: Frames,
+    pub states: States,
+    pub energy: Energy,
+    /// The dimensions of tracks, beside their owners.
+    pub dimensions: BTreeMap<TrackId, Args>,
+    /// The counters of `stats` that the rules name.
+    pub counted: BTreeMap<&'static str, i64>,
 }
 
 /// The largest number of cpus on a machine.
@@ -72,6 +84,8 @@ impl<'a> World<'a> {
         for counter in dropped {
             profiles.count(counter);
         }
+        let mut counted = BTreeMap::new();
+        let energy = Energy::new(packets, &mut counted);
         let mut scheduling = Scheduling::default();
         scheduling.doubts.gaps = doubt::gaps_of_bundles(packets, machine_of);
         World {
@@ -94,7 +108,16 @@ impl<'a> World<'a> {
             vmstat_names: stats::vmstat_names(),
             streamed,
             profiles,
+            frames: Frames::default(),
+            states: States::default(),
+            energy,
+            dimensions: BTreeMap::new(),
+            counted,
         }
+    }
+
+    pub fn count(&mut self, counter: &'static str) {
+        *self.counted.entry(counter).or_default() += 1;
     }
 
     /// The cpu of an event or a track, unless its number is impossible (H2).
@@ -215,6 +238,9 @@ impl<'a> World<'a> {
             37 | 61 | 66 | 68 | 135 => self.profile(machine, at, field, payload),
             70 => self.display_state(machine, time, payload),
             71 => self.gpu_memory(machine, time, payload),
+            Frames::PACKET => self.frame(machine, time, payload),
+            Energy::BREAKDOWN => self.breakdown(of, time, payload),
+            Energy::RESIDENCY => self.residency(of, time, payload),
             86 => self.properties(machine, time, payload),
             _ => {}
         }

@@ -93,6 +93,7 @@ mod field {
     pub const PROCESS: u32 = 3;
     pub const THREAD: u32 = 4;
     pub const PARENT_UUID: u32 = 5;
+    pub const CHROME_PROCESS: u32 = 6;
     pub const CHROME_THREAD: u32 = 7;
     pub const COUNTER: u32 = 8;
     pub const DISALLOW_MERGING: u32 = 9;
@@ -130,13 +131,23 @@ fn sandboxed(pid: i64, tid: i64) -> i64 {
 
 /// Whether the tid of a descriptor's thread is one of a sandbox (rule J7).
 pub(crate) fn is_sandboxed(descriptor: Message<'_>) -> bool {
-    let thread = descriptor.bytes(field::CHROME_THREAD);
-    thread.is_some_and(|thread| Message(thread).flag(3))
+    let thread = chrome_thread_of(descriptor);
+    thread.is_some_and(|thread| thread.flag(3))
 }
 
 /// The `ThreadDescriptor` of a `TrackDescriptor`.
 pub(crate) fn thread_of(descriptor: Message<'_>) -> Option<Message<'_>> {
     descriptor.bytes(field::THREAD).map(Message)
+}
+
+/// The `ChromeThreadDescriptor` of a `TrackDescriptor`.
+pub(crate) fn chrome_thread_of(descriptor: Message<'_>) -> Option<Message<'_>> {
+    descriptor.bytes(field::CHROME_THREAD).map(Message)
+}
+
+/// The `ChromeProcessDescriptor` of a `TrackDescriptor`.
+pub(crate) fn chrome_process_of(descriptor: Message<'_>) -> Option<Message<'_>> {
+    descriptor.bytes(field::CHROME_PROCESS).map(Message)
 }
 
 /// The `ProcessDescriptor` of a `TrackDescriptor`.

@@ -13,7 +13,8 @@ use super::reader::Reader;
 use super::records::properties;
 use super::retiming::Times;
 use crate::message::Message;
-use crate::output::Rows;
+use crate::output::{BEFORE_ZERO, Rows};
+use crate::place::TraceTime;
 use crate::timeline::{self, Event};
 use crate::trackers::GPU_INTERNED;
 
@@ -54,6 +55,11 @@ impl<const TYPE: u32> Reader for Observed<TYPE> {
         }
         if TYPE == PacketType::ANDROID_SYSTEM_PROPERTY.0 {
             properties(message, packet, context);
+        }
+        // The timeline leaves such a packet out (rule O1); of a frame that counts (FT1).
+        let is_before = packet.placement.ts.is_some_and(|TraceTime(ts)| ts < 0);
+        if TYPE == PacketType::FRAME_TIMELINE_EVENT.0 && is_before {
+            context.faults.add(BEFORE_ZERO, packet.id);
         }
         observe(PacketType(TYPE), message, packet, context);
     }

@@ -11,6 +11,7 @@ pub(crate) mod testing;
 mod all;
 mod atrace;
 mod buffers;
+mod chrome_names;
 mod counters;
 mod frames;
 mod gpu_slices;

@@ -2,13 +2,17 @@
 
 use timebase_schema::tables::android_log_thread;
 
+use super::chrome_names;
 use super::tracker::{At, Tracker};
 use crate::arguments::ArgValue;
-use crate::definitions::{Descriptor, is_sandboxed, process_of, thread_ids, thread_of};
+use crate::definitions::{
+    Descriptor, chrome_process_of, chrome_thread_of, is_sandboxed, process_of, thread_ids,
+    thread_of,
+};
 use crate::message::Message;
 use crate::output::Cell;
 use crate::timeline::{FtraceEvent, LogLine, PacketEvent};
-use crate::world::{Rank, Utid};
+use crate::world::{Rank, Threads, Upid, Utid};
 
 /// Fields of `FtraceEvent`.
 mod event {
@@ -57,9 +61,11 @@ impl Tracker for Processes {
         match packet.field {
             packet::PROCESS_TREE => process_tree(machine, message, at),
             packet::PROCESS_STATS => process_stats(machine, message, at),
-            packet::PROCESS_DESCRIPTOR => process_descriptor(machine, message, at),
+            packet::PROCESS_DESCRIPTOR => {
+                process_descriptor(machine, message, at);
+            }
             packet::THREAD_DESCRIPTOR if packet.valid => {
-                thread_descriptor(machine, message, false, at)
+                thread_descriptor(machine, message, false, at);
             }
             packet::TRACK_DESCRIPTOR => track_descriptor(machine, packet.id, message, at),
             _ => {}
@@ -215,11 +221,14 @@ fn process_stats(machine: u32, message: Message<'_>, at: &mut At<'_, '_>) {
 }
 
 /// What a `ProcessDescriptor` says each time (rules P16, J5).
-fn process_descriptor(machine: u32, message: Message<'_>, at: &mut At<'_, '_>) {
+fn process_descriptor(machine: u32, message: Message<'_>, at: &mut At<'_, '_>) -> Upid {
     let threads = &mut at.world.threads;
     let upid = threads.process(machine, message.small(1).unwrap_or(0).into());
     if let Some(name) = message.text(6).filter(|name| !name.is_empty()) {
         threads.call_process(upid, Rank::Second, &name);
+    }
+    if let Some(kind) = message.small(4) {
+        is_of_type(upid, kind, threads);
     }
     let start = message.number(7).map(|start| start as i64);
     if let Some(start) = start.filter(|&start| start > 0) {
@@ -233,16 +242,56 @@ fn process_descriptor(machine: u32, message: Message<'_>, at: &mut At<'_, '_>) {
             args.push_listed("chrome.process_label", index, ArgValue::Text(&label), names);
         }
     }
+    upid
 }
 
-/// What a `ThreadDescriptor` says each time (rules P16, J5).
-fn thread_descriptor(machine: u32, message: Message<'_>, is_sandboxed: bool, at: &mut At<'_, '_>) {
+/// A process is called as its type (rule J8).
+fn is_of_type(upid: Upid, kind: u32, threads: &mut Threads) {
+    let rank = match chrome_names::is_renderer(kind) {
+        true => Rank::Third,
+        false => Rank::Kernel,
+    };
+    if let Some(name) = chrome_names::of_process(kind) {
+        threads.call_process(upid, rank, name);
+    }
+}
+
+/// What a `ChromeProcessDescriptor` says (rule J8).
+fn chrome_process(upid: Upid, message: Message<'_>, at: &mut At<'_, '_>) {
+    let (threads, names) = (&mut at.world.threads, &mut at.world.definitions.names);
+    let kind = message.small(1).unwrap_or(0);
+    is_of_type(upid, kind, threads);
+    let Some(args) = threads.process_args(upid) else {
+        return;
+    };
+    let kind = chrome_names::of_process(kind).map_or(ArgValue::NoText, ArgValue::Text);
+    args.push("chrome.process_type", kind, names);
+    if let Some(package) = message.text(4) {
+        let package = ArgValue::Text(&package);
+        args.push("chrome.host_app_package_name", package, names);
+    }
+    if let Some(id) = message.number(5) {
+        args.push("chrome.crash_trace_id", ArgValue::Uint(id), names);
+    }
+}
+
+/// What a `ThreadDescriptor` says each time (rules P16, J5, J9).
+fn thread_descriptor(
+    machine: u32,
+    message: Message<'_>,
+    is_sandboxed: bool,
+    at: &mut At<'_, '_>,
+) -> Utid {
     let threads = &mut at.world.threads;
     let (pid, tid) = thread_ids(message, is_sandboxed);
     let utid = threads.bind(machine, tid, pid);
-    if let Some(name) = message.text(5).filter(|name| !name.is_empty()) {
+    let name = message.text(5).filter(|name| !name.is_empty());
+    if let Some(name) = name {
         threads.call_thread(utid, Rank::Fourth, &name);
+    } else if let Some(name) = message.small(4).and_then(chrome_names::of_thread) {
+        threads.call_thread(utid, Rank::Fourth, name);
     }
+    utid
 }
 
 /// Rule P16.
@@ -258,8 +307,16 @@ fn track_descriptor(machine: u32, packet: i64, message: Message<'_>, at: &mut At
         }
     }
     if let Some(thread) = thread_of(message) {
-        thread_descriptor(machine, thread, is_sandboxed(message), at);
+        let utid = thread_descriptor(machine, thread, is_sandboxed(message), at);
+        // J9
+        let kind = chrome_thread_of(message).and_then(|thread| thread.small(1));
+        if let Some(name) = kind.and_then(chrome_names::of_thread) {
+            at.world.threads.call_thread(utid, Rank::Third, name);
+        }
     } else if let Some(process) = process_of(message) {
-        process_descriptor(machine, process, at);
+        let upid = process_descriptor(machine, process, at);
+        if let Some(process) = chrome_process_of(message) {
+            chrome_process(upid, process, at);
+        }
     }
 }

@@ -21,12 +21,13 @@ pub(crate) struct Upid(pub u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Rank {
     None,
-    /// What the kernel calls a thread.
+    /// What the kernel calls a thread, and what a process is called by Chrome's type of it.
     Kernel,
     /// Of a thread what the process tree calls it, of a process what a descriptor or
     /// a legacy event does.
     Second,
-    /// What a legacy event calls a thread.
+    /// What a legacy event calls a thread, or its type in Chrome does; of a process that shows pages
+    /// what its type does.
     Third,
     /// Of a thread what a descriptor calls it, of a process what the process tree, a
     /// fork or a rename does.

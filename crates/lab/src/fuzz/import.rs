@@ -13,7 +13,7 @@ use crate::fuzz::scratch;
 const INVARIANTS: &str = include_str!("invariants.sql");
 
 /// Tables whose ids are 0, 1, 2 …
-const COUNTED: [&str; 8] = [
+const COUNTED: [&str; 9] = [
     "packet",
     "clock_snapshot",
     "process_record",
@@ -21,6 +21,7 @@ const COUNTED: [&str; 8] = [
     "machine",
     "sched_record",
     "slice_record",
+    "state_record",
     "counter_record",
 ];
 
@@ -122,6 +123,15 @@ const REFERENCES: &[(&str, &[(&str, &str)])] = &[
             ("category", "string"),
             ("arg_set_id", "arg_set"),
             ("packet_id", "packet"),
+        ],
+    ),
+    (
+        "state_record",
+        &[
+            ("track_id", "track_record"),
+            ("category", "string"),
+            ("value", "string"),
+            ("arg_set_id", "arg_set"),
         ],
     ),
     (
