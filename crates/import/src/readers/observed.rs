@@ -9,8 +9,8 @@ use timebase_trace::wire::packet::PacketType;
 use super::context::ImportContext;
 use super::corrupt::Corrupt;
 use super::packet::PlacedPacket;
+use super::properties;
 use super::reader::Reader;
-use super::records::properties;
 use super::retiming::Times;
 use crate::message::Message;
 use crate::output::Rows;
@@ -53,7 +53,7 @@ impl<const TYPE: u32> Reader for Observed<TYPE> {
             context.place.interned.keep(packet.generation.interval);
         }
         if TYPE == PacketType::ANDROID_SYSTEM_PROPERTY.0 {
-            properties(message, packet, context);
+            properties::state(message, packet, context);
         }
         observe(PacketType(TYPE), message, packet, context);
     }
