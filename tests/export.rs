@@ -62,7 +62,7 @@ fn is_left_out(table: &str, column: &str) -> bool {
 fn rows(conn: &Connection, table: &str) -> Vec<Vec<Value>> {
     let is_any = |column: &str| column == "value" && (table == "metadata" || table == "fact");
     let mut statement = conn.prepare(&format!("SELECT * FROM {table}")).unwrap();
-    let names = statement.column_names().into_iter().enumerate();
+    let names = statement.column_names().enumerate();
     let kept = names.filter(|(_, name)| !is_left_out(table, name));
     let columns: Vec<(usize, bool)> = kept.map(|(at, name)| (at, is_any(name))).collect();
     let rows = statement.query_map([], |row| {

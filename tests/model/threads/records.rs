@@ -23,10 +23,16 @@ enum About {
     Both(i64),
 }
 
+/// Name, type of key, value, machine and trace.
+type Fact = (String, &'static str, Value, Option<i64>, Option<i64>);
+
+/// Name, idx and machine.
+type Counter = (String, Option<i64>, i64);
+
 #[derive(Default)]
 struct Model {
-    metadata: Vec<(String, &'static str, Value, Option<i64>, Option<i64>)>,
-    stats: BTreeMap<(String, Option<i64>, i64), (&'static str, &'static str, i64)>,
+    metadata: Vec<Fact>,
+    stats: BTreeMap<Counter, (&'static str, &'static str, i64)>,
     triggers: Vec<Trigger>,
 }
 
@@ -189,11 +195,9 @@ pub fn tables(trace: &[u8]) -> Connection {
             69 => service_event(&mut model, payload, machine, packet.timestamp),
             _ if packet.distrusted => {}
             34 => ftrace_stats(&mut model, payload, machine, packet, &mut told),
-            1 => {
-                if payload.unsigned(3) != 0 {
-                    let cpu = Some(payload.id(1));
-                    model.set("ftrace_cpu_has_data_loss", cpu, machine, LOSS, 1);
-                }
+            1 if payload.unsigned(3) != 0 => {
+                let cpu = Some(payload.id(1));
+                model.set("ftrace_cpu_has_data_loss", cpu, machine, LOSS, 1);
             }
             33 => {
                 config_in_file(&mut model, payload, machine);
