@@ -254,7 +254,7 @@ fn md10_a_trace_without_a_uuid_has_no_row() {
     let packets = [at(100, 89, new()), at(100, 33, new().number(27, 0))];
     assert!(facts(&imported(&packets, &[]), "trace_uuid").is_empty());
     let config = at(100, 33, new().number(28, 1));
-    let found = imported(&[config.clone()], &[]);
+    let found = imported(std::slice::from_ref(&config), &[]);
     let uuid = |low| format!("trace_uuid=00000000-0000-0000-0000-00000000000{low} single - 0");
     assert_eq!(facts(&found, "trace_uuid"), [uuid(1)]);
     let packets = [config, at(100, 89, new().number(2, 2))];

@@ -205,7 +205,7 @@ impl Pool {
     /// # Errors
     ///
     /// If it cannot be read as a message of this type, if messages are nested more than 100 deep, or
-    /// if the text would have more than 32 MiB. `out` is then unchanged.
+    /// if the text would have more than 16 MiB. `out` is then unchanged.
     pub fn write_text(
         &self,
         message: MessageId,

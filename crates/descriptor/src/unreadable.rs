@@ -14,7 +14,7 @@ pub(crate) const MOST_JSON: usize = 512 << 20;
 
 /// The limit of protobuf's text format in bytes: two bytes of a message that is inside a hundred others
 /// can become a line of two hundred blanks.
-pub(crate) const MOST_TEXT: usize = 32 << 20;
+pub(crate) const MOST_TEXT: usize = 16 << 20;
 
 /// The reason why bytes are not a message of the expected type.
 ///

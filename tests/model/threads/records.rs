@@ -23,15 +23,24 @@ enum About {
     Both(i64),
 }
 
+/// Name, type of key, value, machine and trace.
+type Fact = (String, &'static str, Value, Option<i64>, Option<i64>);
+
+/// Name, idx and machine.
+type Counter = (String, Option<i64>, i64);
+
 #[derive(Default)]
 struct Model {
-    metadata: Vec<(String, &'static str, Value, Option<i64>, Option<i64>)>,
-    stats: BTreeMap<(String, Option<i64>, i64), (&'static str, &'static str, i64)>,
-    triggers: Vec<(
-        i64,
-        Option<String>,
-        Vec<(&'static str, &'static str, Value)>,
-    )>,
+    metadata: Vec<Fact>,
+    stats: BTreeMap<Counter, (&'static str, &'static str, i64)>,
+    triggers: Vec<Trigger>,
+}
+
+struct Trigger {
+    ts: i64,
+    machine: i64,
+    name: Option<String>,
+    args: Vec<(&'static str, &'static str, Value)>,
 }
 
 /// An unsigned number as the column has it.
@@ -186,11 +195,9 @@ pub fn tables(trace: &[u8]) -> Connection {
             69 => service_event(&mut model, payload, machine, packet.timestamp),
             _ if packet.distrusted => {}
             34 => ftrace_stats(&mut model, payload, machine, packet, &mut told),
-            1 => {
-                if payload.unsigned(3) != 0 {
-                    let cpu = Some(payload.id(1));
-                    model.set("ftrace_cpu_has_data_loss", cpu, machine, LOSS, 1);
-                }
+            1 if payload.unsigned(3) != 0 => {
+                let cpu = Some(payload.id(1));
+                model.set("ftrace_cpu_has_data_loss", cpu, machine, LOSS, 1);
             }
             33 => {
                 config_in_file(&mut model, payload, machine);
@@ -411,7 +418,7 @@ fn ftrace_stats(
                     _ => INFO,
                 };
                 let name = format!("ftrace_cpu_{name}_delta");
-                model.set(&name, cpu, machine, kind, value - begin);
+                model.set(&name, cpu, machine, kind, value.wrapping_sub(begin));
             }
         }
         for (field, name) in [(7, "now_ts"), (6, "oldest_event_ts")] {
@@ -433,7 +440,7 @@ fn ftrace_stats(
         let begin = model.value(&format!("ftrace_kprobe_{name}_begin"), None, machine);
         if let (Some(begin), "end") = (begin.filter(|begin| *begin != 0), phase) {
             let name = format!("ftrace_kprobe_{name}_delta");
-            model.set(&name, None, machine, kind, value - begin);
+            model.set(&name, None, machine, kind, value.wrapping_sub(begin));
         }
     }
     let texts = [5, 13].map(|field| payload.text(field).is_some_and(|text| !text.is_empty()));
@@ -709,7 +716,13 @@ fn in_time_order(model: &mut Model, packets: &Packets, raw: &[Message], machines
                 let uid = payload.number(3).map(int32);
                 let uid = uid.map(|uid| ("trusted_producer_uid", "int", uid));
                 let args = producer.into_iter().chain(uid).collect();
-                model.triggers.push((time, payload.text(1), args));
+                let name = payload.text(1);
+                model.triggers.push(Trigger {
+                    ts: time,
+                    machine,
+                    name,
+                    args,
+                });
             }
             109 => {
                 let (name, hash) = (payload.text(1), Value::Integer(payload.id(2)));
@@ -720,7 +733,12 @@ fn in_time_order(model: &mut Model, packets: &Packets, raw: &[Message], machines
                     args.push(("chrome_trigger.name", "string", Value::Text(name)));
                 }
                 let name = name.unwrap_or("chrome_trigger".to_owned());
-                model.triggers.push((time, Some(name), args));
+                model.triggers.push(Trigger {
+                    ts: time,
+                    machine,
+                    name: Some(name),
+                    args,
+                });
             }
             _ => {}
         }
@@ -882,10 +900,14 @@ impl Model {
             let row = params![name, idx, severity, source, value, machine];
             tables.execute(sql, row).unwrap();
         }
-        for (id, (ts, name, args)) in self.triggers.into_iter().enumerate() {
-            let sql = "INSERT INTO slice VALUES (?1, ?2, 0, 0, ?3, 0, ?1)";
-            tables.execute(sql, params![id as i64, ts, name]).unwrap();
-            for (key, value_type, value) in args {
+        for (id, trigger) in self.triggers.iter().enumerate() {
+            // Instants of one time lie on each other (E9).
+            let below = self.triggers[..id].iter();
+            let below = below.filter(|t| (t.ts, t.machine) == (trigger.ts, trigger.machine));
+            let sql = "INSERT INTO slice VALUES (?1, ?2, 0, ?3, ?4, 0, ?1)";
+            let row = params![id as i64, trigger.ts, below.count() as i64, trigger.name];
+            tables.execute(sql, row).unwrap();
+            for (key, value_type, value) in trigger.args.clone() {
                 let (int, text) = match value {
                     Value::Integer(_) => (value, Value::Null),
                     value => (Value::Null, value),

@@ -131,7 +131,7 @@ impl Generator {
     }
 
     fn payload(&mut self) -> (u32, Message) {
-        match self.random.below(19) {
+        match self.random.below(20) {
             0 | 1 => (33, self.config()),
             2 | 3 => (35, self.trace_stats()),
             4 | 5 => (34, self.ftrace_stats()),
@@ -154,6 +154,10 @@ impl Generator {
                 (39, self.some(new(), 2, 1, |_| stats.clone()))
             }
             17 => {
+                let bundle = new().number(1, self.random.below(3));
+                (1, bundle.number(3, self.random.below(2)))
+            }
+            18 => {
                 let trigger = self.texts(new(), &[1, 2]);
                 let uid = self.numbers(trigger, &[3]);
                 (self.random.any(&[46, 113]), uid)

@@ -11,7 +11,7 @@ pub(crate) use rusqlite::types::Value as Fact;
 
 /// At most so many facts are remembered, and so many bytes of them.
 const MOST: usize = 1 << 18;
-const MOST_BYTES: usize = 64 << 20;
+const MOST_BYTES: usize = 32 << 20;
 
 /// What a fact is about: a file, a machine, what a file has of a machine, or none of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -22,6 +22,7 @@ mod packet;
 mod packet_schema;
 mod power_rails;
 mod profiles;
+mod properties;
 mod reader;
 mod records;
 mod remote_clock_sync;

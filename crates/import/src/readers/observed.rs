@@ -9,8 +9,8 @@ use timebase_trace::wire::packet::PacketType;
 use super::context::ImportContext;
 use super::corrupt::Corrupt;
 use super::packet::PlacedPacket;
+use super::properties;
 use super::reader::Reader;
-use super::records::properties;
 use super::retiming::Times;
 use crate::message::Message;
 use crate::output::{BEFORE_ZERO, Rows};
@@ -54,7 +54,7 @@ impl<const TYPE: u32> Reader for Observed<TYPE> {
             context.place.interned.keep(packet.generation.interval);
         }
         if TYPE == PacketType::ANDROID_SYSTEM_PROPERTY.0 {
-            properties(message, packet, context);
+            properties::state(message, packet, context);
         }
         // The timeline leaves such a packet out (rule O1); of a frame that counts (FT1).
         let is_before = packet.placement.ts.is_some_and(|TraceTime(ts)| ts < 0);

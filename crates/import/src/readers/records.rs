@@ -242,23 +242,3 @@ fn benchmark(message: Message<'_>, about: About, facts: &mut Facts) {
         facts.add("benchmark_story_tags", about, true, tag);
     }
 }
-
-/// Properties of the system that are facts (rule MD13).
-pub(super) fn properties(
-    message: Message<'_>,
-    packet: &PlacedPacket<'_>,
-    context: &mut ImportContext,
-) {
-    let (file, _) = of(packet, context);
-    for property in message.messages(1) {
-        let name = match &*property.text(1).unwrap_or_default() {
-            "debug.tracing.profile_boot_classpath" => "android_profile_boot_classpath",
-            "debug.tracing.profile_system_server" => "android_profile_system_server",
-            _ => continue,
-        };
-        if let Some(value) = crate::message::integer(property.bytes(2).unwrap_or_default()) {
-            let about = About::trace(file);
-            context.journal.facts.set(name, about, i64::from(value));
-        }
-    }
-}
