@@ -4,6 +4,7 @@ use super::counters::{At, Counters};
 use super::described::Described;
 use super::doubt;
 use super::flows::Flows;
+use super::generic::Generic;
 use super::gpu::Stages;
 use super::kernel::{Context, Owners};
 use super::machines::{self, Machine, MachineFacts};
@@ -46,6 +47,8 @@ pub struct World<'a> {
     pub vmstat_names: Vec<(u64, String)>,
     pub streamed: Vec<Streamed>,
     pub profiles: Profiles,
+    /// What is known of kernels that are not Linux (GK).
+    pub generic: Generic,
 }
 
 /// The largest number of cpus on a machine.
@@ -94,6 +97,7 @@ impl<'a> World<'a> {
             vmstat_names: stats::vmstat_names(),
             streamed,
             profiles,
+            generic: Generic::default(),
         }
     }
 
@@ -216,6 +220,14 @@ impl<'a> World<'a> {
             70 => self.display_state(machine, time, payload),
             71 => self.gpu_memory(machine, time, payload),
             86 => self.properties(machine, time, payload),
+            117 => self.generic_state(machine, time, payload),
+            118 | 129 => self.generic_frequency(machine, time, field, payload),
+            120 => {
+                let name = payload.text(2);
+                self.processes
+                    .rename(machine, payload.signed(1), name.as_deref());
+            }
+            122 => self.generic_tree(machine, payload),
             _ => {}
         }
     }

@@ -10,14 +10,16 @@
 //!
 //! | rules | file |
 //! |---|---|
-//! | M2 | `ftrace.rs` |
-//! | M5 | `memory.rs` |
+//! | M2, and GK6, which is alike | `ftrace.rs` |
+//! | M5 | `memory.rs`, with `sizes.rs` |
 //! | M6 | `process_stats.rs` |
 //! | M7, M8 | `sys_stats.rs` |
 //! | M9, M10 | `power.rs` |
 //! | M11, M12, and GPUs (H4) | `gpu.rs` |
 //! | M13 | `properties.rs` |
+//! | CU | `cpu_per_uid.rs` |
 
+mod cpu_per_uid;
 mod ftrace;
 mod gpu;
 mod memory;
@@ -25,11 +27,13 @@ mod power;
 mod process_stats;
 mod properties;
 mod series;
+mod sizes;
 mod sys_stats;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;
 
+use cpu_per_uid::CpuPerUid;
 use gpu::GpuCounters;
 use memory::MemoryOwners;
 use power::PowerRails;
@@ -50,6 +54,7 @@ pub(crate) struct Counters {
     disks: Disks,
     rails: PowerRails,
     gpu: GpuCounters,
+    cpu_per_uid: CpuPerUid,
 }
 
 impl Tracker for Counters {
@@ -88,6 +93,9 @@ impl Tracker for Counters {
             packet::INITIAL_DISPLAY_STATE => properties::display_state(message, &mut sample),
             packet::GPU_MEM_TOTAL_EVENT => gpu::memory(message, &mut sample),
             packet::ANDROID_SYSTEM_PROPERTY => properties::packet(message, &mut sample),
+            packet::CPU_PER_UID_DATA => self.cpu_per_uid.packet(packet, message, &mut sample),
+            packet::GENERIC_CPU_FREQUENCY => ftrace::generic_cpu_frequency(message, &mut sample),
+            packet::GENERIC_GPU_FREQUENCY => ftrace::generic_gpu_frequency(message, &mut sample),
             packet::GPU_INFO => gpu::info(packet.machine, message, at),
             _ => {}
         }
@@ -121,5 +129,8 @@ mod packet {
     pub const INITIAL_DISPLAY_STATE: u32 = 70;
     pub const GPU_MEM_TOTAL_EVENT: u32 = 71;
     pub const ANDROID_SYSTEM_PROPERTY: u32 = 86;
+    pub const GENERIC_CPU_FREQUENCY: u32 = 118;
+    pub const CPU_PER_UID_DATA: u32 = 119;
     pub const GPU_INFO: u32 = 128;
+    pub const GENERIC_GPU_FREQUENCY: u32 = 129;
 }
